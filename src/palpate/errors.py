@@ -7,7 +7,8 @@ The command line prints both and exits with code 2; nothing here ever shows a tr
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+import json
+from collections.abc import Collection, Iterable
 from typing import Any
 
 _LONGEST_NAME, _MOST_NAMES = 80, 60
@@ -50,6 +51,11 @@ def harmless(text: str) -> str:
     return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
 
 
+def printable(text: str) -> str:
+    """`text` on one line, every control, bidirectional or unencodable character written as an escape."""
+    return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
+
+
 def shortened(text: str, longest: int = _LONGEST_NAME) -> str:
     """A name or value for a message: cut where it is very long, with its true length."""
     return text if len(text) <= longest else f"{text[:longest]}… ({len(text)} characters)"
@@ -83,6 +89,17 @@ class UnknownName(PalpateError, LookupError):
         more = f" … and {len(self.known) - _MOST_NAMES} more" if len(self.known) > _MOST_NAMES else ""
         listed = ", ".join(names) + more if names else "none"
         super().__init__(f"unknown {kind} {shortened(name)!r}; known: {listed}", hint=hint)
+
+
+def check_names(kind: str, given: Iterable[str], known: Collection[str]) -> None:
+    """Refuse names that do not exist.
+
+    Raises:
+        UnknownName: the first of `given` that is not among the known ones.
+    """
+    for name in given:
+        if name not in known:
+            raise UnknownName(kind, name, known)
 
 
 class ModelError(InvalidInput):

@@ -16,10 +16,10 @@ def free_bytes() -> int | None:
 
 def shown_bytes(size: float) -> str:
     """A number of bytes for people."""
-    for unit, factor in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6)):
+    for unit, factor in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if size >= factor:
             return f"{size / factor:.3g} {unit}"
-    return f"{size / 1e3:.3g} kB"
+    return f"{size:.0f} bytes"
 
 
 def _free_in_machine() -> int | None:

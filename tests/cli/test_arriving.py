@@ -17,9 +17,9 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from palpate.cli import compiling, tables
-from palpate.cli.compiling import CompileProgress, needed
-from palpate.cli.main import COMMANDS, all_parsers, main
+from palpate.cli import console, tables
+from palpate.cli.console import CompileProgress, needed
+from palpate.cli.main import COMMANDS, _modules, _parsers, main
 from palpate.control import LAWS
 from palpate.control.references import REFERENCES
 from palpate.run.loop.loop import run_steps
@@ -49,7 +49,7 @@ def examples(text: str) -> list[list[str]]:
 
 def all_examples() -> list[tuple[str, list[str]]]:
     """Those of `serve` wait for a client until Ctrl-C: tests/serving plays them."""
-    texts = {name: parser.epilog or "" for name, parser in all_parsers().items()}
+    texts = {name: parser.epilog or "" for name, parser in _parsers(_modules(COMMANDS), {})[1].items()}
     texts["main"] = sys.modules["palpate.cli.main"]._EXAMPLES
     return [(name, words) for name, text in texts.items() for words in examples(text) if words[0] != "serve"]
 
@@ -282,9 +282,9 @@ def test_compiling_is_counted_aloud_where_there_is_no_terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     now = [0.0]
-    monkeypatch.setattr(compiling.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(console.time, "perf_counter", lambda: now[0])
     kernels = [SimpleNamespace(py_func=lambda: None) for _ in range(3)]
-    monkeypatch.setattr(compiling, "needed", lambda kernel: set(map(id, kernels)))
+    monkeypatch.setattr(console, "needed", lambda kernel: set(map(id, kernels)))
     progress = CompileProgress()
     progress.terminal = False
     for kernel in map(lambda k: _Hashed(k), kernels):

@@ -16,7 +16,7 @@ from rich.cells import cell_len
 from palpate.cli.main import main
 from palpate.control import LAWS
 from palpate.robot import catalogue
-from palpate.scenario.explain import explain
+from palpate.scenario.fields import explain
 from palpate.scenario.file.load import shipped
 
 Capture = pytest.CaptureFixture[str]

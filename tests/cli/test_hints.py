@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import palpate
-from palpate.cli.main import COMMANDS, all_parsers, main
+from palpate.cli.main import COMMANDS, _modules, _parsers, main
 from palpate.syntax import parsed
 
 PACKAGE = Path(palpate.__file__).parent
@@ -49,7 +49,7 @@ def unknown_options(text: str) -> list[str]:
     found = []
     for name, rest in _COMMAND.findall(text):
         if name in COMMANDS:
-            known = all_parsers()[name]._option_string_actions
+            known = _parsers(_modules(COMMANDS), {})[1][name]._option_string_actions
             found += [f"palpate {name} {o}" for o in re.findall(r"(?<![\w-])--[a-z][\w-]*", rest) if o not in known]
     return found
 

@@ -12,8 +12,7 @@ import palpate as pp
 from palpate.cli.main import main
 from palpate.metrics import evaluate
 from palpate.robot import catalogue
-from palpate.robot.posture import pressing_postures
-from palpate.scenario.file.press import GAP
+from palpate.scenario.file.starter import GAP, pressing_postures
 
 Capture = pytest.CaptureFixture[str]
 SAMPLE = ("panda", "scara", "pendulum", "cartesian2", "planar3-vertical", "puma560", "two-arm")

@@ -24,7 +24,7 @@ from palpate.control.design.arm import arm_contact, axis_of
 from palpate.control.law import Target, sizes_of
 from palpate.control.references.reference import Hold, WantedWrench
 from palpate.errors import InvalidInput
-from palpate.scenario.rig import rig_of
+from palpate.scenario.reference import rig_of
 
 T = 1e-3
 TILTED = (math.cos(0.3), 0.0, math.sin(0.3), 0.0)

@@ -28,7 +28,7 @@ from palpate.robot import Robot, load_robot
 from palpate.run.run import Run
 from palpate.run.simulate import simulate
 from palpate.scenario.model import law_class
-from palpate.scenario.rig import rig_of
+from palpate.scenario.reference import rig_of
 from palpate.trace import Trace
 from palpate.world.clock import Clock
 from palpate.world.config import Attachment, Driver, PlantChange, Pole, Push, Sensors, Surface, World, WrenchSensor

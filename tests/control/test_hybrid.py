@@ -13,7 +13,7 @@ from palpate.robot import load_robot
 from palpate.run.run import Run
 from palpate.run.simulate import simulate
 from palpate.scenario.file.load import load_scenario
-from palpate.scenario.rig import rig_of
+from palpate.scenario.reference import rig_of
 from palpate.spatial import matrix_from_quat
 from palpate.world.clock import Clock
 from palpate.world.config import Sensors, Surface, World, WrenchSensor

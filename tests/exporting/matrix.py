@@ -26,7 +26,7 @@ from palpate.exporting.vectors import packed, play
 from palpate.files import write_file
 from palpate.robot.catalogue import names
 from palpate.scenario.file.load import load_scenario, scenario_from_data
-from palpate.scenario.file.press import pressing_scenarios
+from palpate.scenario.file.starter import pressing_scenarios
 from palpate.scenario.model import Scenario
 
 TICKS = 20_000

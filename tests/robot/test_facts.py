@@ -11,8 +11,8 @@ import pytest
 import palpate as pp
 from palpate.errors import PalpateError, UnknownName
 from palpate.robot import catalogue
-from palpate.robot.catalogue.facts import GRADES, QUANTITIES, read_facts
-from palpate.robot.joints.remarks import joint_remarks
+from palpate.robot.build import joint_remarks
+from palpate.robot.catalogue import GRADES, QUANTITIES, read_facts
 
 GRADED = {name: catalogue.facts(name) for name in catalogue.names() if catalogue.facts(name)}
 FACT = '[[fact]]\nquantity = "rotor_inertia"\nvalues = [0.1, 0.2]\ngrade = "measured"\nsource = "a bench"\n'

@@ -9,7 +9,7 @@ from scipy.spatial.transform import Rotation
 import palpate as pp
 from palpate.checks import Array
 from palpate.errors import BadRotation, InvalidInput, NotFinite
-from palpate.robot.mechanics.floating import body_rate_map
+from palpate.robot.mechanics.motion import body_rate_map
 
 RANDOM = np.random.default_rng(21)
 

@@ -13,9 +13,8 @@ from palpate.robot.catalogue import model_xml, names
 from palpate.robot.readers.compile_child import _stiffest
 from palpate.robot.readers.findings import Finding
 from palpate.robot.readers.guarded import CompileLimits, compile_guarded
-from palpate.robot.readers.mjcf.reader import inspect_mjcf
+from palpate.robot.readers.mjcf.reader import inspect_mjcf, load_mjcf
 from palpate.robot.readers.mjcf.rules import Defaults, check_rules
-from palpate.robot.readers.mjcf.source import load_mjcf
 from palpate.robot.readers.xmlfile import Report
 
 BODY = '<body name="b"><joint name="j" axis="0 1 0"/><geom size="0.1"/></body>'

@@ -24,7 +24,7 @@ from palpate.equations.code.tree_program import (
 from palpate.equations.model.mechanism import Place, mechanism_from_model
 from palpate.errors import BadShape, InvalidInput, NotFinite
 from palpate.robot import catalogue
-from palpate.robot.mechanics.equations import reason_for_engine
+from palpate.robot.terms import reason_for_engine
 
 TOLERANCE = 1e-10  # of the largest entry
 
@@ -200,7 +200,7 @@ def test_dynamics_of_many_states_are_those_of_each(name: str, losses: bool) -> N
 
 
 def test_states_are_shared_between_threads_without_a_difference(monkeypatch: Any) -> None:
-    from palpate.robot.mechanics import equations
+    from palpate.robot import terms as equations
 
     robot, random = pp.load_robot("ur5e"), np.random.default_rng(5)
     Q, V = random.normal(size=(2, 2 * equations.FEWEST_A_THREAD + 3, 6))

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from palpate.errors import ModelError
-from palpate.robot.mechanics.axis_inertia import axis_inertias
-from palpate.robot.mechanics.tree import Link, Tree
+from palpate.robot.mechanics.tree import Link, Tree, axis_inertias
 from palpate.robot.readers.findings import Finding, refuse
 from palpate.robot.readers.urdf.reader import inspect_urdf, rotation_from_rpy
 

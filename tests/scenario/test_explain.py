@@ -11,8 +11,15 @@ from palpate.control import LAWS
 from palpate.control.references import REFERENCES
 from palpate.errors import UnknownName
 from palpate.metrics import METRICS
-from palpate.scenario.explain import default_text, explain, summary_of_law
-from palpate.scenario.fields import Setting, law_settings, reference_settings, settings_of
+from palpate.scenario.fields import (
+    Setting,
+    default_text,
+    explain,
+    law_settings,
+    reference_settings,
+    settings_of,
+    summary_of_law,
+)
 from palpate.scenario.file.load import load_scenario, shipped
 from palpate.scenario.model import Scenario, law_class
 

@@ -9,7 +9,7 @@ import pytest
 
 from palpate.errors import InvalidInput
 from palpate.study.plans.axis import axes_of
-from palpate.study.plans.design import Design, design
+from palpate.study.plans.plan import Design, design
 
 TWO = axes_of({"a.x": "1:3:3", "a.y": "p,q"})
 DRAWN = axes_of({"a.x": "uniform(0, 1)", "a.y": "uniform(0, 1)", "a.z": "uniform(0, 1)"})

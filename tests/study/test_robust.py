@@ -12,8 +12,8 @@ from palpate.control import design
 from palpate.errors import FileError, InvalidInput, UnknownName
 from palpate.scenario.file.load import load_scenario
 from palpate.scenario.model import Scenario
-from palpate.study.analysis.theory import predicted_boundary
-from palpate.study.plans.design import Point
+from palpate.study.analysis.maps import predicted_boundary
+from palpate.study.plans.plan import Point
 from palpate.study.robust import map_axes, spreads, study_folder, uses_wrench
 from palpate.study.sweeps import make_plan
 

@@ -7,9 +7,9 @@ import pytest
 from scipy.stats import sobol_indices
 
 from palpate.errors import InvalidInput
-from palpate.study.analysis.sobol import indices
+from palpate.study.analysis.statistics import indices
 from palpate.study.plans.axis import axes_of
-from palpate.study.plans.design import Design
+from palpate.study.plans.plan import Design
 
 
 def ishigami(x: np.ndarray) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import comb
+from math import ceil, comb, log
 
 import numpy as np
 import pytest
@@ -14,7 +14,6 @@ from palpate.study.analysis.statistics import (
     confidence_sequence,
     log_interval,
     pareto_front,
-    runs_for_failure,
     scenario_count,
     scenario_level,
 )
@@ -42,7 +41,7 @@ def test_the_interval_is_that_of_scipys_test_to_its_tolerance(k: int, n: int) ->
 def test_no_failure_has_a_closed_form_and_tells_how_many_runs_prove_a_level() -> None:
     assert clopper_pearson(0, 1000).high == pytest.approx(1 - 0.025 ** (1 / 1000), rel=1e-12)
     assert clopper_pearson(1000, 1000).low == pytest.approx(0.025 ** (1 / 1000), rel=1e-12)
-    runs = runs_for_failure(0.0037)
+    runs = ceil(log(0.025) / log(1 - 0.0037))
     assert clopper_pearson(0, runs).high <= 0.0037 < clopper_pearson(0, runs - 1).high
 
 

@@ -12,7 +12,7 @@ import palpate as pp
 from palpate.errors import InvalidInput, UnknownName
 from palpate.run.assemble.assemble import Assembly
 from palpate.scenario.model import Scenario
-from palpate.study.analysis.theory import predicted_boundary, refuse
+from palpate.study.analysis.maps import predicted_boundary, refuse
 from palpate.study.plans.axis import axes_of
 from palpate.study.running.store import Store
 from palpate.study.sweeps import make_plan

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import json
+import tempfile
+from dataclasses import asdict, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from palpate.errors import FileError, InvalidInput, UnknownName, printable
+from palpate.files import is_there, write_file
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from palpate.robot.readers.check import ModelReport
+    from palpate.scenario.model import Scenario
 
 
 def add_parser(subparsers: Any) -> None:
@@ -22,6 +30,21 @@ def add_parser(subparsers: Any) -> None:
     add_model_options(parser)
     parser.add_argument("--json", action="store_true", help="print the findings as JSON")
     parser.set_defaults(run=run)
+
+
+def add_scenario(parser: argparse.ArgumentParser) -> None:
+    """A scenario, changes of its settings and of its robot's model, for every command that takes one."""
+    parser.add_argument("scenario", metavar="SCENARIO", help="a shipped name (palpate list scenarios), or a .toml file")
+    parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="overrides",
+                        help="change a setting, such as run.duration=2; KEY= takes it away (repeatable)")  # fmt: skip
+    add_model_options(parser)
+
+
+def scenario_asked(args: argparse.Namespace) -> Scenario:
+    """The scenario of `add_scenario`."""
+    from palpate.scenario.file.load import load_scenario
+
+    return load_scenario(args.scenario, [*model_overrides(args), *args.overrides])
 
 
 def add_model_options(parser: argparse.ArgumentParser) -> None:
@@ -51,9 +74,6 @@ def model_options(args: argparse.Namespace) -> dict[str, Any]:
 
 def model_overrides(args: argparse.Namespace) -> list[str]:
     """The same as changes of a scenario's `[robot]`, for commands that take a scenario."""
-    import json
-    from pathlib import Path
-
     said = model_options(args)
     changes: dict[str, Any] = {f"lock.{joint}": value for joint, value in (said["lock"] or {}).items()}
     if said["package_roots"]:
@@ -69,8 +89,6 @@ def model_overrides(args: argparse.Namespace) -> list[str]:
 
 
 def _locked(words: list[str]) -> dict[str, float]:
-    from palpate.errors import InvalidInput
-
     lock: dict[str, float] = {}
     for word in words:
         joint, _, value = word.rpartition("=")
@@ -82,8 +100,6 @@ def _locked(words: list[str]) -> dict[str, float]:
 
 
 def _xacro_arguments(words: list[str]) -> dict[str, str]:
-    from palpate.errors import InvalidInput
-
     for word in words:
         if ":=" not in word:
             raise InvalidInput(f"--xacro-arg takes NAME:=VALUE, got {word!r}")
@@ -96,11 +112,6 @@ def run(args: argparse.Namespace) -> int:
     Returns:
         0 if it can be used (warnings allowed), 2 if it has errors. With --repair the copy counts.
     """
-    import tempfile
-    from pathlib import Path
-
-    from palpate.errors import UnknownName
-    from palpate.files import is_there, write_file
     from palpate.robot.catalogue import model_xml, names
 
     path = Path(args.model)
@@ -113,8 +124,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check(path: Path, args: argparse.Namespace) -> int:
-    from pathlib import Path
-
     from palpate.robot.readers.check import check_model
 
     options = model_options(args)
@@ -135,8 +144,6 @@ def _check(path: Path, args: argparse.Namespace) -> int:
 
 
 def _refuse_to_replace(out: Path, force: bool) -> None:
-    from palpate.errors import FileError
-
     if out.is_symlink():
         raise FileError(f"--repair {out} is a symbolic link", hint="give the file itself")
     if out.exists() and not force:
@@ -145,15 +152,11 @@ def _refuse_to_replace(out: Path, force: bool) -> None:
 
 def _named(report: ModelReport, name: str) -> ModelReport:
     """The report under the name the user gave, where the model itself came from the catalogue."""
-    from dataclasses import replace
-
     findings = [replace(f, file=name) if f.file == report.path else f for f in report.findings]
     return replace(report, path=name, findings=tuple(findings))
 
 
 def _print_text(report: ModelReport, changes: list[str], out: str | None) -> None:
-    from palpate.robot.readers.findings import printable
-
     if out is not None and report.format is not None:
         print(f"repaired {_count(changes, 'value')} in {printable(out)}")
         for change in changes:
@@ -172,15 +175,13 @@ def _print_text(report: ModelReport, changes: list[str], out: str | None) -> Non
 
 def _remarks(report: ModelReport) -> list[str]:
     """What is not known of the joints of a machine that exists."""
+    from palpate.robot.build import joint_remarks
     from palpate.robot.catalogue import is_textbook
-    from palpate.robot.joints.remarks import joint_remarks
 
     return [] if report.robot is None or is_textbook(report.path) else joint_remarks(report.robot)
 
 
 def _verdict(report: ModelReport) -> str:
-    from palpate.robot.readers.findings import printable
-
     counts = f"{_count(report.errors, 'error')}, {_count(report.warnings, 'warning')}"
     if report.summary is None:
         return f"{printable(report.path)}: {counts}"
@@ -197,9 +198,6 @@ def _count(items: list[Any], word: str) -> str:
 
 
 def _print_json(report: ModelReport, changes: list[str]) -> None:
-    import json
-    from dataclasses import asdict
-
     summary = asdict(report.summary) if report.summary else None
     findings = [finding.as_dict() for finding in report.findings]
     answer: dict[str, Any] = {"model": report.path, "format": report.format, "usable": not report.errors}

@@ -7,6 +7,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from palpate.cli.folder import TRACE
+from palpate.cli.list import SECTIONS
+from palpate.user_code import allow
+
 SHELLS = ("bash", "zsh", "fish")
 _HELP = """\
 to use it:
@@ -23,7 +27,6 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         help="print a completion script for bash, zsh or fish",
         description="Print a script that completes commands, options, scenarios, robots, keys and folders of runs.",
         epilog=_HELP,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("shell", metavar="SHELL", choices=SHELLS, help=f"one of {', '.join(SHELLS)}")
 
@@ -40,8 +43,6 @@ def complete(parser: argparse.ArgumentParser, commands: Iterable[argparse.Argume
     """Answer the shell, and end the process; each argument is completed by what its metavar asks for."""
     import argcomplete
     from argcomplete.completers import DirectoriesCompleter, FilesCompleter
-
-    from palpate.user_code import allow
 
     allow(False)  # the tabulator key runs nobody's code
     known = {**_COMPLETERS, "DIR": DirectoriesCompleter()}
@@ -69,22 +70,14 @@ def _robots(prefix: str, **_: Any) -> list[str]:
     return [*names(), *_files(prefix)]
 
 
-def _sections(**_: Any) -> list[str]:
-    from palpate.cli.list import SECTIONS
-
-    return list(SECTIONS)
-
-
 def _runs(prefix: str, **_: Any) -> list[str]:
     """Folders of runs below `runs`, and files."""
-    from palpate.cli.folder import TRACE
-
     return [*(str(trace.parent) for trace in sorted(Path("runs").glob(f"*/{TRACE}"))), *_files(prefix)]
 
 
 def _explained(prefix: str, **_: Any) -> list[str]:
     """Keys that `explain` knows, one level below what is written already."""
-    from palpate.scenario.explain import explain
+    from palpate.scenario.fields import explain
 
     above = prefix.rpartition(".")[0]
     known = explain(above)
@@ -111,7 +104,7 @@ def _below(data: Any) -> dict[str, Any]:
 
 
 _COMPLETERS: dict[str, Any] = {
-    "SCENARIO": _scenarios, "ROBOT": _robots, "MODEL": _robots, "SECTION": _sections, "TRACE": _runs,
+    "SCENARIO": _scenarios, "ROBOT": _robots, "MODEL": _robots, "SECTION": lambda **_: list(SECTIONS), "TRACE": _runs,
     "ROBOT|SCENARIO": lambda **asked: [*_robots(**asked), *_scenarios(**asked)],
     "KEY": _explained, **dict.fromkeys(("KEY=VALUE", "KEY=WHAT", "KEY=WHERE"), _keys),
 }  # fmt: skip

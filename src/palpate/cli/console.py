@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time
@@ -31,7 +32,6 @@ def starting() -> str:
 
 def open_page(page: Path) -> None:
     """Show a page in the user's browser; one line says so where there is none."""
-    import os
     import webbrowser
 
     seen = sys.platform in ("win32", "darwin") or any(
@@ -53,34 +53,31 @@ def patience(message: str | Callable[[], str], quiet: bool = False) -> Iterator[
     if quiet:
         yield
         return
-    said, ended = _Message("loading …"), threading.Event()
-    shown = threading.Thread(target=said.tell, args=(ended, sys.stderr), daemon=True)
+    said, ended = ["loading …"], threading.Event()
+    shown = threading.Thread(target=_tell, args=(said, ended, sys.stderr), daemon=True)
     shown.start()
     try:
-        said.text = message if isinstance(message, str) else message()
+        said[0] = message if isinstance(message, str) else message()
         yield
     finally:
         ended.set()
         shown.join()  # so that its line is gone before the next one comes
 
 
-class _Message:
-    """A text for those who wait; it may change until it is shown."""
+def _tell(said: list[str], ended: threading.Event, stream: TextIO) -> None:
+    """Wait, then print the text, which may change until then: once, or on a terminal with the time until the end.
 
-    def __init__(self, text: str) -> None:
-        self.text = text
-
-    def tell(self, ended: threading.Event, stream: TextIO) -> None:
-        """Wait, then print it once, or on a terminal with the time until the end. Imports nothing."""
-        started = time.perf_counter()
-        if ended.wait(SOON):
-            return
-        if not stream.isatty():
-            print(self.text, file=stream, flush=True)
-            return
-        while not ended.wait(0.2):
-            print(f"\r{self.text} {time.perf_counter() - started:.0f} s", end="", file=stream, flush=True)
-        print("\r\x1b[K", end="", file=stream, flush=True)
+    Imports nothing.
+    """
+    started = time.perf_counter()
+    if ended.wait(SOON):
+        return
+    if not stream.isatty():
+        print(said[0], file=stream, flush=True)
+        return
+    while not ended.wait(0.2):
+        print(f"\r{said[0]} {time.perf_counter() - started:.0f} s", end="", file=stream, flush=True)
+    print("\r\x1b[K", end="", file=stream, flush=True)
 
 
 class Progress:
@@ -88,9 +85,10 @@ class Progress:
 
     Attributes:
         counted: whether the bar shows "3 of 20" instead of a percentage.
+        elapsed: whether it shows the time spent instead of the time left.
     """
 
-    counted = False
+    counted = elapsed = False
 
     def __init__(self, name: str, quiet: bool = False) -> None:
         self.name, self.quiet = name, quiet
@@ -107,19 +105,18 @@ class Progress:
             self.reported = time.perf_counter()
             print(f"{self.name}: {line}", file=sys.stderr, flush=True)
 
-    def _show_bar(self, done: float, total: float, speed: str) -> None:
+    def _show_bar(self, done: float, total: float, text: str) -> None:
         if self.bar is None:
             from rich import progress
             from rich.console import Console
 
             count = progress.MofNCompleteColumn() if self.counted else "{task.percentage:>3.0f} %"
-            self.bar = progress.Progress(
-                "{task.description}", progress.BarColumn(), count, progress.TimeRemainingColumn(),
-                "{task.fields[speed]}", console=Console(stderr=True), transient=True,
-            )  # fmt: skip
-            self.task = self.bar.add_task(self.name, total=total, completed=done, speed="")
+            clock = progress.TimeElapsedColumn() if self.elapsed else progress.TimeRemainingColumn()
+            columns = "{task.description}", progress.BarColumn(), count, clock, "{task.fields[text]}"
+            self.bar = progress.Progress(*columns, console=Console(stderr=True), transient=True)
+            self.task = self.bar.add_task(self.name, total=total, completed=done, text="")
             self.bar.start()
-        self.bar.update(self.task, completed=done, total=total, speed=speed)
+        self.bar.update(self.task, completed=done, total=total, text=text)
 
     def __enter__(self) -> Self:
         return self
@@ -146,3 +143,74 @@ class RunProgress(Progress):
             return
         speed = f"{simulated / elapsed:.2g} × real time"
         self.show(simulated, duration, speed, f"{share:.0%}, {elapsed / share - elapsed:.0f} s left, {speed}")
+
+
+class CompileProgress(Progress):
+    """While it is entered, kernels that are compiled are counted and shown; those from the cache take no time.
+
+    How many there will be is known from the code: a kernel needs every kernel that its function names, and theirs.
+    """
+
+    counted = elapsed = True
+
+    def __init__(self, quiet: bool = False) -> None:
+        super().__init__("compiling, once", quiet)
+        self.expected: set[Any] = set()
+        self.done: set[Any] = set()
+        self.depth = 0
+        self.since = self.spent = 0.0  # s
+
+    def __enter__(self) -> Self:
+        if not self.quiet:
+            from palpate.engine.compiling.numba_parts import choice, observers
+
+            self.name = "compiling" if choice().reason else "compiling, once"
+            observers.append(self)
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        if not self.quiet:
+            from palpate.engine.compiling.numba_parts import observers
+
+            observers.remove(self)
+        super().__exit__()
+
+    def begin(self, kernel: Any) -> None:
+        """A kernel is being compiled, perhaps for the sake of another."""
+        if not self.expected:
+            self.started = self.reported = time.perf_counter()
+        if self.depth == 0:
+            self.since = time.perf_counter()
+            self.expected |= needed(kernel)
+        self.depth += 1
+        now, done, total = time.perf_counter(), len(self.done), len(self.expected)
+        if self.terminal:
+            self._show_bar(done, total, kernel.py_func.__name__.strip("_"))
+        elif now - self.started > SOON and (now - self.reported > EVERY or self.reported == self.started):
+            self.reported = now
+            print(f"{self.name}: {done} of {total} kernels, {now - self.started:.0f} s", file=sys.stderr, flush=True)
+
+    def end(self, kernel: Any) -> None:
+        """It is done."""
+        self.depth -= 1
+        if self.depth == 0:
+            self.spent += time.perf_counter() - self.since
+        self.done.add(kernel)
+        self.expected.add(kernel)
+
+
+def needed(kernel: Any) -> set[Any]:
+    """A kernel, every kernel that its function names, and theirs."""
+    from palpate.engine.kernels import Kernel
+
+    reached: set[Any] = set()
+    waiting = [kernel]
+    while waiting:
+        one = waiting.pop()
+        if one in reached:
+            continue
+        reached.add(one)
+        function = one.py_func
+        named = [function.__globals__.get(name) for name in function.__code__.co_names]
+        waiting += [other for other in named if isinstance(other, Kernel)]
+    return reached

@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from palpate.errors import FileError, InvalidInput, UnknownName
+from palpate.errors import FileError, InvalidInput, check_names
 
 if TYPE_CHECKING:
     from palpate.derive.derivation import Derivation
+    from palpate.derive.verify import Verification
     from palpate.robot.robot import Robot
 
 DIFFERS = 1
@@ -42,18 +43,12 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         description="Derive a robot's equations of motion M(q) q'' + C(q, q') q' + g(q) = tau, and compare them with "
         "the numeric robot. Up to three joints in closed form; longer arms by the recursive algorithms on symbols.",
         epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("robot", metavar="ROBOT", help="a catalogue name, a .urdf or MJCF .xml file; or the word pole")
-    parser.add_argument(
-        "--method",
-        default="lagrange",
-        choices=["lagrange", "newton-euler", "projected", "all"],
-        help="way to the torques; all shows them side by side (lagrange)",
-    )
-    parser.add_argument(
-        "--engine", default="auto", choices=["auto", "closed", "recursive"], help="kind of result (auto)"
-    )
+    parser.add_argument("--method", default="lagrange", choices=["lagrange", "newton-euler", "projected", "all"],
+                        help="way to the torques; all shows them side by side (lagrange)")  # fmt: skip
+    parser.add_argument("--engine", default="auto", choices=["auto", "closed", "recursive"],
+                        help="kind of result (auto)")  # fmt: skip
     parser.add_argument("--quantity", metavar="Q,…", help="what to print (M,C,g)")
     parser.add_argument("--numbers", action="store_true", help="put the robot's numbers in instead of symbols")
     parser.add_argument("--set", nargs="+", metavar="KEY=VALUE", help="parameters of a catalogue robot, SI units")
@@ -71,25 +66,25 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     out.add_argument("--c", metavar="OUT", help="write C99 source, header and test program into a folder")
     out.add_argument("--python", action="store_true", help="NumPy source")
     parser.add_argument("--check", metavar="FILE", help="check somebody else's derivation against this one")
-    parser.add_argument(
-        "--equal", nargs="+", metavar="NAME=A,B,…", help="with --check: the writer's one name for several, L=l1,l2,l3"
-    )
-    parser.add_argument(
-        "--conventions",
-        choices=["any", "strict"],
-        default="any",
-        help="with --check: strict does not excuse another sign of gravity or another zero (any)",
-    )
+    parser.add_argument("--equal", nargs="+", metavar="NAME=A,B,…",
+                        help="with --check: the writer's one name for several, L=l1,l2,l3")  # fmt: skip
+    parser.add_argument("--conventions", choices=["any", "strict"], default="any", help="with --check: strict does not"
+                        " excuse another sign of gravity or another zero (any)")  # fmt: skip
 
 
 def run(args: argparse.Namespace) -> int:
     """Derive, compare with the robot, print or write."""
     robot = None if args.robot == "pole" else _robot(args)
     if args.check is not None:
-        return _check_file(robot or _pole(args), args)
+        from palpate.review import cli_check
+
+        groups = equal_names(args.equal or [])
+        return cli_check(robot or _pole(args), args.check, equal=groups, conventions=args.conventions)
     derivation = _pole(args) if robot is None else _derivation(robot, args)
     if args.method == "all":
-        return _compare(derivation)
+        comparison = derivation.compare()
+        print(comparison)
+        return 0 if comparison.agree else DIFFERS
     if args.linearise is not None:
         return _linearise(derivation, args)
     if args.at is not None:
@@ -116,9 +111,7 @@ def _pole(args: argparse.Namespace) -> Derivation:
             raise InvalidInput(f"--{option} is an option of robots; the pole is derived by Lagrange from its energies")
     settings: Any = parameters_from(args.set or [])
     known = inspect.signature(derive_pole).parameters
-    for name in settings:
-        if name not in known:
-            raise UnknownName("parameter of the pole", name, known)
+    check_names("parameter of the pole", settings, known)
     return derive_pole(**settings)
 
 
@@ -148,13 +141,6 @@ def parameters_from(pairs: Sequence[str]) -> dict[str, float | list[float]]:
 
 def _words(text: str) -> list[str]:
     return [word for word in text.replace(",", " ").split() if word]
-
-
-def _check_file(reference: Robot | Derivation, args: argparse.Namespace) -> int:
-    """Hand a file over to the checker of derivations."""
-    from palpate.review import cli_check
-
-    return cli_check(reference, args.check, equal=equal_names(args.equal or []), conventions=args.conventions)
 
 
 def equal_names(pairs: Sequence[str]) -> dict[str, list[str]]:
@@ -220,12 +206,6 @@ def _numbers_at(derivation: Derivation, args: argparse.Namespace) -> int:
     return 0
 
 
-def _compare(derivation: Derivation) -> int:
-    comparison = derivation.compare()
-    print(comparison)
-    return 0 if comparison.agree else DIFFERS
-
-
 def _show(derivation: Derivation, robot: Robot | None, args: argparse.Namespace) -> int:
     names = _words(args.quantity) if args.quantity else []
     for name in names:
@@ -250,16 +230,13 @@ def _text(derivation: Derivation, names: Sequence[str], args: argparse.Namespace
     return derivation.steps_text() if args.steps else derivation.text(*names)
 
 
-def _verdict(robot: Robot | None, verification: object) -> int:
+def _verdict(robot: Robot | None, verification: Verification) -> int:
     """One line about the comparison, on stderr so that output can be piped; the whole table if it went wrong."""
-    from palpate.derive.verify import Verification
-
-    assert isinstance(verification, Verification)
     if not verification.ok:
         print(verification, file=sys.stderr)
         return DIFFERS
     worst = max(finding.error for finding in verification.findings)
     against = "for symmetry, skew-symmetry and power" if robot is None else "against the numeric robot"
-    words = f"checked {against} at {verification.states} random states: largest error {worst:.1e}"
-    print(words, file=sys.stderr)
+    states = f"{verification.states} random states"
+    print(f"checked {against} at {states}: largest error {worst:.1e}", file=sys.stderr)
     return 0

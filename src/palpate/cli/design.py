@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from palpate.cli.check import add_model_options, model_overrides
+from palpate.cli.check import add_scenario, scenario_asked
+from palpate.cli.console import patience, starting
+from palpate.cli.tables import number, print_table, say
 
 if TYPE_CHECKING:
     from palpate.run.before.foresee import Expectation
@@ -33,22 +35,15 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         help="what to expect before the run: stability in contact, margins, limits",
         description="Predict the sampled, delayed loop of a scenario's law on the surfaces it can meet.",
         epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("scenario", metavar="SCENARIO", help="a shipped name (palpate list scenarios), or a .toml file")
-    parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="overrides",
-                        help="change a setting, such as run.duration=2; KEY= takes it away (repeatable)")  # fmt: skip
-    add_model_options(parser)
+    add_scenario(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Load, predict, tell."""
-    from palpate.cli.console import patience, starting
-    from palpate.cli.tables import say
-
     with patience(starting):
         from palpate.control.design.arm import why_unpredicted
-        from palpate.robot.joints.remarks import joint_remarks
+        from palpate.robot.build import joint_remarks
         from palpate.robot.readers.findings import without_meshes
         from palpate.run.assemble.assemble import assemble
         from palpate.run.before.demands import demands, target_path
@@ -56,9 +51,8 @@ def run(args: argparse.Namespace) -> int:
         from palpate.run.before.foresee import foresee, loop_size, reads_custom
         from palpate.run.before.presses import foretold_presses, presses_in_words
         from palpate.run.build import build
-        from palpate.scenario.file.load import load_scenario
 
-        scenario = load_scenario(args.scenario, [*model_overrides(args), *args.overrides])
+        scenario = scenario_asked(args)
         made = build(scenario)
         size = loop_size(made)
     with patience(f"looking for the poles of {size.states} states and limits, about {max(size.seconds, 1):.0f} s …"):
@@ -69,12 +63,8 @@ def run(args: argparse.Namespace) -> int:
         pressed, bouncing = presses_in_words(foretold_presses(assembly, path))
     say(f"{scenario.name}: {made.robot.name} under {made.law.name}, control period {made.clock.control_period:g} s")
     if not expectations:
-        why = (
-            why_unpredicted(made.law)
-            or reads_custom(made)
-            or f"the law {made.law.name!r} has no prediction on this robot"
-        )
-        say(f"not predicted: {why}")
+        other = f"the law {made.law.name!r} has no prediction on this robot"
+        say(f"not predicted: {why_unpredicted(made.law) or reads_custom(made) or other}")
     for expectation in expectations:
         _print(expectation)
     for text in asked.sentences:
@@ -96,8 +86,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _print(expectation: Expectation) -> None:
-    from palpate.cli.tables import number, print_table, say
-
     prediction = expectation.prediction
     say(f"\n{expectation.place}:")
     for sentence in filter(None, [*prediction.sentences, expectation.driver, expectation.note]):

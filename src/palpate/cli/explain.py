@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from palpate.cli.console import patience
+from palpate.cli.tables import print_table, say
 from palpate.errors import UnknownName
 
 if TYPE_CHECKING:
-    from palpate.scenario.explain import Explanation
-    from palpate.scenario.fields import Setting
+    from palpate.scenario.fields import Explanation, Setting
 
 _EXAMPLES = """\
 examples:
@@ -29,17 +30,14 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         help="what a setting means: unit, default, bounds",
         description="Explain a key of a scenario: its meaning, unit, default and bounds.",
         epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("key", nargs="?", default="", metavar="KEY", help="world.surfaces, force_peak … (the sections)")
 
 
 def run(args: argparse.Namespace) -> int:
     """Look the key up and print what there is to say."""
-    from palpate.cli.console import patience
-
     with patience("loading …"):
-        from palpate.scenario.explain import explain
+        from palpate.scenario.fields import explain
 
         channel = _channel(args.key)
         try:
@@ -58,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
 def _channel(name: str) -> Explanation | None:
     """What a run records under this name; None if it is no channel."""
     from palpate.cli.list import SECTIONS
-    from palpate.scenario.explain import Explanation
+    from palpate.scenario.fields import Explanation
 
     if not name or "." in name:
         return None
@@ -76,8 +74,7 @@ def _allowed(one: Setting) -> str:
 
 
 def _print(explanation: Explanation) -> None:
-    from palpate.cli.tables import print_table, say
-    from palpate.scenario.explain import default_text
+    from palpate.scenario.fields import default_text
 
     say(f"{explanation.key}: {explanation.text}" if explanation.key else explanation.text)
     if len(explanation.settings) == 1 and explanation.key.split(".")[-1] in explanation.settings:

@@ -17,8 +17,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from palpate.cli.signals import undivided
-from palpate.errors import FileError, shortened
-from palpate.files import make_folder, open_lock, open_regular, remove_litter, watching, write_file
+from palpate.errors import FileError, MissingExtra, shortened
+from palpate.files import is_there, make_folder, open_lock, open_regular, read_text, remove_litter, watching, write_file
+from palpate.toml import toml_data, toml_text
+from palpate.user_code import use_files
 
 if TYPE_CHECKING:
     from palpate.metrics import MetricResult
@@ -86,7 +88,6 @@ class RunFolder:
         from palpate import __version__
         from palpate.metrics import as_json
         from palpate.scenario.file.places import seen_from
-        from palpate.toml import toml_text
 
         said = f"# As run by palpate {__version__}: every setting, defaults included.\n\n"
         text = said + toml_text(seen_from(scenario.as_data(), self.path))
@@ -102,7 +103,6 @@ class RunFolder:
 
         That there are none is said at the first run of those that lie side by side.
         """
-        from palpate.errors import MissingExtra
         from palpate.views import report, save_figures
 
         with watching(self._note):
@@ -264,10 +264,7 @@ def _checksum(file: Path) -> str:
 
 def use_modules_beside(trace: Path) -> None:
     """Find the modules of own metrics again: as the scenario in the folder of a run names their files."""
-    from palpate.files import is_there, read_text
     from palpate.scenario.file.places import read_from
-    from palpate.toml import toml_data
-    from palpate.user_code import use_files
 
     file = trace.parent / SCENARIO
     if is_there(file):
@@ -281,8 +278,6 @@ def find_trace(location: str) -> Path:
     Raises:
         FileError: there is no such file or folder, or the folder holds no run.
     """
-    from palpate.files import is_there
-
     path = Path(location)
     if not is_there(path):
         raise FileError(f"there is no file or folder {shortened(location)}", hint=_runs_hint())

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from palpate.errors import UnknownName
+from palpate.cli.folder import METRICS, TRACE
+from palpate.cli.tables import print_table
+from palpate.errors import PalpateError, check_names
+from palpate.files import read_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +34,11 @@ class Section:
     heads: tuple[str, ...]
     align: str
     rows: list[list[str]]
-    keys: tuple[str, ...] = field(default=())  # of the JSON, where they are not the heads
+
+    def as_data(self) -> list[dict[str, str]]:
+        """The rows by key: "mass [kg]" is the mass, "what it is" the help."""
+        keys = ["help" if h.startswith("what ") else h.partition(" [")[0].replace(" ", "_") for h in self.heads]
+        return [dict(zip(keys, row)) for row in self.rows]
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
@@ -38,7 +48,6 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         help="list robots, scenarios, laws, metrics and past runs",
         description="List what palpate ships and what was run here, by section.",
         epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("section", nargs="*", metavar="SECTION", help=f"one or more of: {', '.join(SECTIONS)} (all)")
     parser.add_argument("--json", action="store_true", help="print the same as JSON")
@@ -46,36 +55,19 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the sections asked for; without one, everything that ships."""
-    for section in args.section:
-        if section not in SECTIONS:
-            raise UnknownName("section", section, SECTIONS)
+    check_names("section", args.section, SECTIONS)
     chosen = {name: SECTIONS[name]() for name in args.section or [name for name in SECTIONS if name not in _ASKED_FOR]}
     if args.json:
-        _print_json(chosen)
-    else:
-        _print(chosen)
-    return 0
-
-
-def _print(chosen: dict[str, Section]) -> None:
-    from palpate.cli.tables import print_table
-
+        answer = {name: section.as_data() for name, section in chosen.items()}
+        print(json.dumps(answer, indent=2, ensure_ascii=False))
+        return 0
     for index, (name, section) in enumerate(chosen.items()):
         print(f"{name}:" if index == 0 else f"\n{name}:")
         if section.rows:
             print_table(section.heads, section.rows, section.align)
         else:
             print("none" + (" here: palpate run SCENARIO makes one" if name == "runs" else ""))
-
-
-def _print_json(chosen: dict[str, Section]) -> None:
-    import json
-
-    answer = {
-        name: [dict(zip(section.keys or section.heads, row)) for row in section.rows]
-        for name, section in chosen.items()
-    }
-    print(json.dumps(answer, indent=2, ensure_ascii=False))
+    return 0
 
 
 def _robots() -> Section:
@@ -86,7 +78,7 @@ def _robots() -> Section:
     for name in catalogue.names():
         robot, entry = load_robot(name), catalogue.describe(name)
         rows.append([name, str(robot.nv), f"{robot.mass:.3f}", entry.summary])
-    return Section(("name", "dof", "mass [kg]", "what it is"), "lrrl", rows, ("name", "dof", "mass", "help"))
+    return Section(("name", "dof", "mass [kg]", "what it is"), "lrrl", rows)
 
 
 def _scenarios() -> Section:
@@ -94,28 +86,28 @@ def _scenarios() -> Section:
 
     library = [read_data(name)[0] for name in shipped()]
     rows = [[one["name"], one.get("document", ""), one.get("description", "")] for one in library]
-    return Section(("name", "document", "what it shows"), "lll", rows, ("name", "document", "help"))
+    return Section(("name", "document", "what it shows"), "lll", rows)
 
 
 def _laws() -> Section:
     from palpate.control import LAWS
-    from palpate.scenario.explain import summary_of_law
+    from palpate.scenario.fields import summary_of_law
 
-    return Section(("name", "what it does"), "ll", [[name, summary_of_law(name)] for name in LAWS], ("name", "help"))
+    return Section(("name", "what it does"), "ll", [[name, summary_of_law(name)] for name in LAWS])
 
 
 def _references() -> Section:
-    from palpate.scenario.explain import explain
+    from palpate.scenario.fields import explain
 
     rows = [[*line] for line in explain("reference").choices.items()]
-    return Section(("kind", "what it asks for"), "ll", rows, ("kind", "help"))
+    return Section(("kind", "what it asks for"), "ll", rows)
 
 
 def _metrics() -> Section:
     from palpate.metrics import METRICS
 
     rows = [[metric.name, metric.unit, metric.help] for metric in METRICS.values()]
-    return Section(("name", "unit", "what it is"), "lll", rows, ("name", "unit", "help"))
+    return Section(("name", "unit", "what it is"), "lll", rows)
 
 
 def _channels() -> Section:
@@ -126,9 +118,13 @@ def _channels() -> Section:
     for name, declared in Row.fields.items():
         meaning: Any = declared.default
         shown = (meaning.name or name).format("<name>")
-        unit = _UNITS.get(meaning.unit, meaning.unit) if isinstance(meaning.unit, str) else _units(meaning.unit)
+        unit = (
+            _UNITS.get(meaning.unit, meaning.unit)
+            if isinstance(meaning.unit, str)
+            else ", ".join(dict.fromkeys(meaning.unit))
+        )
         rows.append([shown, unit, meaning.help.format("<name>") if meaning.help != "{}" else "what the law shows"])
-    return Section(("name", "unit", "what it is"), "lll", rows, ("name", "unit", "help"))
+    return Section(("name", "unit", "what it is"), "lll", rows)
 
 
 _UNITS = {
@@ -137,27 +133,14 @@ _UNITS = {
 }  # fmt: skip
 
 
-def _units(units: tuple[str, ...]) -> str:
-    return ", ".join(dict.fromkeys(units))
-
-
 def _runs() -> Section:
     """The runs in runs/, newest first."""
-    from pathlib import Path
-
-    from palpate.cli.folder import TRACE
-
     traces = sorted(Path("runs").glob(f"*/{TRACE}"), key=lambda path: -path.stat().st_mtime)
     heads = ("folder", "scenario", "outcome", "time [s]", "bounds kept", "made")
-    keys = ("folder", "scenario", "outcome", "time", "bounds_kept", "made")
-    return Section(heads, "lllrrl", [_run_row(path) for path in traces], keys)
+    return Section(heads, "lllrrl", [_run_row(path) for path in traces])
 
 
 def _run_row(path: Any) -> list[str]:
-    from datetime import datetime
-
-    from palpate.cli.folder import METRICS
-    from palpate.errors import PalpateError
     from palpate.trace.peek import peek
 
     made = datetime.fromtimestamp(path.stat().st_mtime).strftime("%Y-%m-%d %H:%M")
@@ -172,11 +155,6 @@ def _run_row(path: Any) -> list[str]:
 
 def _kept_bounds(path: Path) -> str:
     """How many bounds a run kept, of how many; nothing where its metrics are missing or damaged."""
-    import json
-
-    from palpate.errors import PalpateError
-    from palpate.files import read_text
-
     try:
         judged = [one["passed"] for one in json.loads(read_text(path)).values() if one.get("passed") is not None]
         return f"{sum(judged)} of {len(judged)}" if judged else ""
@@ -185,12 +163,6 @@ def _kept_bounds(path: Path) -> str:
 
 
 SECTIONS: dict[str, Callable[[], Section]] = {
-    "robots": _robots,
-    "scenarios": _scenarios,
-    "laws": _laws,
-    "references": _references,
-    "metrics": _metrics,
-    "channels": _channels,
-    "runs": _runs,
+    make.__name__[1:]: make for make in (_robots, _scenarios, _laws, _references, _metrics, _channels, _runs)
 }
 _ASKED_FOR = ("channels", "runs")  # only when named

@@ -19,7 +19,7 @@ import sys
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from palpate import __version__
 from palpate.cli.signals import Listening, ignore_further, leave
@@ -158,11 +158,6 @@ def _modules(names: Iterable[str]) -> dict[str, ModuleType]:
     return {name: importlib.import_module(COMMANDS[name]) for name in names}
 
 
-def all_parsers() -> dict[str, argparse.ArgumentParser]:
-    """Each command's own parser; those of other packages too."""
-    return _parsers(_modules(COMMANDS), {})[1]
-
-
 def _parsers(
     modules: dict[str, ModuleType], named: Mapping[str, EntryPoint]
 ) -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
@@ -176,15 +171,23 @@ def _parsers(
     )
     parser.add_argument("--version", action="version", version=f"palpate {__version__}")
     _add_shared(parser)
-    subparsers = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND")
+    subparsers = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND", parser_class=_Command)
     for module in modules.values():
         module.add_parser(subparsers)
     for name, entry in named.items():
         subparsers.add_parser(name, help=f"added by {entry.module.partition('.')[0]}")
     for command in subparsers.choices.values():
-        command.allow_abbrev = False
         _add_shared(command)
     return parser, dict(subparsers.choices)
+
+
+class _Command(argparse.ArgumentParser):
+    """A command's own parser: lines of examples stand as they are written, and options are never abbreviated."""
+
+    def __init__(self, **options: Any) -> None:
+        lines = "\n" in (options.get("epilog") or "")
+        formatter = argparse.RawDescriptionHelpFormatter if lines else argparse.HelpFormatter
+        super().__init__(**{"formatter_class": formatter, "allow_abbrev": False, **options})
 
 
 def _formatter(prog: str) -> argparse.RawDescriptionHelpFormatter:

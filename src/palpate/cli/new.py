@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import re
+import sys
+from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from palpate.cli.check import add_model_options, model_overrides
+from palpate.cli.console import CompileProgress
+from palpate.errors import FileError, InvalidInput
+from palpate.files import write_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +37,6 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         help="write a commented scenario file to start from",
         description="Write NAME.toml, a scenario that runs as it is, with a comment at every key.",
         epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("name", metavar="NAME", help="name of the scenario; the file is NAME.toml")
     source = parser.add_mutually_exclusive_group()
@@ -43,12 +49,6 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the file, unless there is one."""
-    import re
-    from pathlib import Path
-
-    from palpate.errors import FileError, InvalidInput
-    from palpate.files import write_file
-
     path = Path(args.name if args.name.endswith(".toml") else f"{args.name}.toml")
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", path.stem):
         raise InvalidInput(f"a scenario's name is letters, digits, '-', '_' and '.', got {path.stem!r}")
@@ -66,15 +66,9 @@ def run(args: argparse.Namespace) -> int:
 
 def _pressing(args: argparse.Namespace, path: Path) -> dict[str, Any]:
     """A scenario in which the robot presses on a wall: the first of some postures that does when it is tried."""
-    import sys
-    from itertools import islice
-    from pathlib import Path
-
-    from palpate.cli.compiling import CompileProgress
-    from palpate.errors import InvalidInput
     from palpate.scenario.file.overrides import apply_overrides
     from palpate.scenario.file.places import read_from, seen_from
-    from palpate.scenario.file.press import description, pressing_scenarios
+    from palpate.scenario.file.starter import description, pressing_scenarios
 
     asked = apply_overrides({"robot": {"model": args.robot}}, model_overrides(args))
     settings = read_from(asked, Path.cwd())["robot"]

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
+
+from palpate.cli.console import open_page
+from palpate.cli.folder import find_trace
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
@@ -23,10 +27,6 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Load and write, or serve."""
-    from pathlib import Path
-
-    from palpate.cli.console import open_page
-    from palpate.cli.folder import find_trace
     from palpate.trace import load_trace
     from palpate.views import replay, serve_replay
 

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
+
+from palpate.cli.console import open_page
+from palpate.cli.folder import REPORT, find_trace, use_modules_beside
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
@@ -20,10 +24,6 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Load, judge by the bounds the trace carries, write."""
-    from pathlib import Path
-
-    from palpate.cli.console import open_page
-    from palpate.cli.folder import REPORT, find_trace, use_modules_beside
     from palpate.metrics import Bound, evaluate
     from palpate.trace import load_trace
     from palpate.views import report

@@ -144,8 +144,7 @@ def _ran(scenario: Scenario, folder: RunFolder, args: argparse.Namespace, saving
 
 
 def _simulated(scenario: Scenario, folder: RunFolder, quiet: bool, saving: Saving) -> Trace:
-    from palpate.cli.compiling import CompileProgress
-    from palpate.cli.console import RunProgress
+    from palpate.cli.console import CompileProgress, RunProgress
     from palpate.cli.folder import PARTIAL
     from palpate.run.simulate import as_run, assemble, execute
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import json
+
+from palpate.cli.console import patience, starting
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
@@ -17,12 +20,8 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the schema."""
-    import json
-
-    from palpate.cli.console import patience, starting
-
     with patience(starting):
-        from palpate.scenario.schema import json_schema
+        from palpate.scenario.fields import json_schema
 
         schema = json_schema()
     print(json.dumps(schema, indent=2, ensure_ascii=False))

@@ -7,7 +7,10 @@ import sys
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from palpate.cli.check import add_model_options, model_overrides
+from palpate.cli.check import add_scenario, scenario_asked
+from palpate.cli.console import CompileProgress
+from palpate.cli.folder import PARTIAL, claim_folder
+from palpate.cli.signals import had_its_effect, undivided
 from palpate.errors import InvalidInput, harmless
 
 if TYPE_CHECKING:
@@ -36,12 +39,8 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         description="Serve the robot and the world of a scenario over Franka's FCI protocol (version 10, that of"
         " libfranka 0.18 to 0.21).",
         epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("scenario", metavar="SCENARIO", help="a shipped name (palpate list scenarios), or a .toml file")
-    parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="overrides",
-                        help="change a setting, as of palpate run (repeatable)")  # fmt: skip
-    add_model_options(parser)
+    add_scenario(parser)
     parser.add_argument("--faults", metavar="WHAT@T[+S]", action="append", default=[],
                         help="a fault at T seconds for S seconds, beside world.faults (repeatable)")  # fmt: skip
     parser.add_argument("--host", metavar="ADDRESS", default="127.0.0.1", help="IPv4 address to listen on (127.0.0.1)")
@@ -58,8 +57,6 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Load, listen, and serve one client after the other."""
-    from palpate.cli.compiling import CompileProgress
-    from palpate.cli.signals import had_its_effect
     from palpate.serving.address import check_address
     from palpate.serving.server import Server
 
@@ -67,15 +64,8 @@ def run(args: argparse.Namespace) -> int:
     check_address(args.host, args.allow_network)
     scenario = _scenario(args)
     with CompileProgress(args.quiet):
-        server = Server(
-            scenario,
-            host=args.host,
-            port=args.port,
-            pace=pace,
-            duration=args.duration,
-            network=args.allow_network,
-            say=lambda text: print(harmless(f"palpate: {text}"), file=sys.stderr, flush=True),
-        )
+        address = {"host": args.host, "port": args.port, "network": args.allow_network}
+        server = Server(scenario, pace=pace, duration=args.duration, say=_say, **address)
     host, port = server.address
     served = 0
     with server:
@@ -92,6 +82,10 @@ def run(args: argparse.Namespace) -> int:
             served += 1
     print(f"served {served} client{'' if served == 1 else 's'}")
     return 0
+
+
+def _say(text: str) -> None:
+    print(harmless(f"palpate: {text}"), file=sys.stderr, flush=True)
 
 
 def _checked(args: argparse.Namespace) -> float | None:
@@ -114,20 +108,17 @@ def _checked(args: argparse.Namespace) -> float | None:
 
 
 def _scenario(args: argparse.Namespace) -> Scenario:
-    from palpate.scenario.file.load import load_scenario
     from palpate.world.sensing.faults import read_fault
 
     added = tuple(read_fault(text) for text in args.faults)
-    scenario = load_scenario(args.scenario, [*model_overrides(args), *args.overrides])
+    scenario = scenario_asked(args)
     faults = [fault.model_dump(exclude_none=True) for fault in (*scenario.world.faults, *added)]
     return scenario.replace(world__faults=faults) if added else scenario
 
 
 def _serve(server: Server, link: Link, scenario: Scenario, args: argparse.Namespace) -> bool:
     """Serve one client and write its run; False if that was interrupted."""
-    from palpate.cli.folder import PARTIAL, claim_folder
     from palpate.cli.run import last_line, print_story, written
-    from palpate.cli.signals import undivided
 
     with ExitStack() as stack:
         with undivided():

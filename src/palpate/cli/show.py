@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import argparse
+import inspect
 import json
 import math
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from palpate.cli.check import add_model_options, model_options
 from palpate.cli.derive import parameters_from
-from palpate.cli.show_joints import joint_facts, print_joint_facts
 from palpate.cli.tables import WIDTH, matrix_lines, number, print_table, say, short
-from palpate.cli.terms import Question, show_pole, show_terms
-from palpate.errors import InvalidInput
+from palpate.errors import InvalidInput, PalpateError, printable
+from palpate.toml import toml_text, toml_value
 
 if TYPE_CHECKING:
     from palpate.checks import Array
+    from palpate.cli.terms import Question
     from palpate.robot.robot import Robot
+    from palpate.scenario.model import Scenario
 
 _LIMITS = ("lower", "upper", "velocity", "acceleration", "torque", "torque_rate")
 _TWIST_ROWS = ("vx", "vy", "vz", "ωx", "ωy", "ωz")
@@ -58,7 +61,6 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         description="Print a robot's joints, limits and frames, and its terms at a posture; or a scenario's law, gains "
         "and world. SI units, world axes.",
         epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("robot", metavar="ROBOT|SCENARIO",
                         help="a robot's name or .urdf or MJCF .xml file; a scenario's name or .toml file")  # fmt: skip
@@ -71,9 +73,8 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument("--task", metavar="D,…", help="directions of the task among x, y, z, rx, ry, rz")
     parser.add_argument("--limits", nargs="+", metavar="U", help="bounds on joint accelerations, for a stop")
     parser.add_argument("--method", default="optimal", metavar="M", help="of the stop: optimal, pseudoinverse")
-    parser.add_argument(
-        "--tau", nargs="+", metavar="T", help="joint torques, N·m and N, of terms that need them (zero)"
-    )
+    parser.add_argument("--tau", nargs="+", metavar="T",
+                        help="joint torques, N·m and N, of terms that need them (zero)")  # fmt: skip
     parser.add_argument("--force", nargs="+", metavar="F", help="force on the environment along the task, N and N·m")
     parser.add_argument("--plane", nargs=6, action="append", default=[], metavar="X",
                         help="a plane that the tool may touch: a point and the normal (may be repeated)")  # fmt: skip
@@ -87,12 +88,13 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Load the robot, gather the facts, print them."""
-    from palpate.cli.show_scenario import is_scenario, show_scenario
     from palpate.robot.load import load_robot
 
     names = (args.terms or "").replace(",", " ").split()
     settings: Any = parameters_from(args.set)
     if args.robot == "pole":
+        from palpate.cli.terms import show_pole
+
         xy, rates = (_numbers(words or ["0", "0"], option) for words, option in ((args.q, "--q"), (args.v, "--v")))
         show_pole(settings, (xy, rates, _numbers(args.force or ["0"] * 3, "--force")), names, args.json)
         return 0
@@ -102,6 +104,8 @@ def run(args: argparse.Namespace) -> int:
     q = robot.home if args.q is None else _numbers(args.q, "--q")
     v = [0.0] * robot.nv if args.v is None else _numbers(args.v, "--v")
     if names:
+        from palpate.cli.terms import show_terms
+
         show_terms(_question(robot, q, v, args), names, args.json)
         return 0
     facts = gather(robot, q, v, args.frame)
@@ -116,6 +120,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _question(robot: Robot, q: Array | Sequence[float], v: Sequence[float], args: argparse.Namespace) -> Question:
     """The state and what the terms may need besides."""
+    from palpate.cli.terms import Question
     from palpate.contact import Contact, Plane
 
     given = {
@@ -131,7 +136,7 @@ def _question(robot: Robot, q: Array | Sequence[float], v: Sequence[float], args
 
 def gather(robot: Robot, q: Array | Sequence[float], v: Sequence[float], frame: str | None) -> dict[str, Any]:
     """Everything the command shows, as plain data in SI units; None for what needs masses that nobody gave."""
-    from palpate.robot.joints.remarks import joint_remarks
+    from palpate.robot.build import joint_remarks
     from palpate.robot.readers.findings import without_meshes
 
     pose, known = robot.pose(q, frame), not robot.unresisted
@@ -195,20 +200,22 @@ def _number(word: str) -> float:
 
 
 def _print_description(facts: dict[str, Any]) -> None:
-    summary = f": {_one_line(facts['summary'])}" if facts["summary"] else ""
+    summary = (
+        f": {textwrap.shorten(printable(facts['summary']), WIDTH - 30, placeholder=' …')}" if facts["summary"] else ""
+    )
     _say(f"{short(facts['robot'])}{summary}")
     count, mass = facts["degrees_of_freedom"], facts["mass"]
     weight = "kinematics only" if mass is None else f"{number(mass)} kg{' (estimated)' if facts['estimate'] else ''}"
     print(f"{count} degree{'s' if count > 1 else ''} of freedom, {weight}\n")
     for warning in facts["warnings"]:
-        _say(_printable(warning))
+        _say(printable(warning))
     if facts["warnings"]:
         print()
     rows = [[short(joint["name"]), *_limit_cells(joint)] for joint in facts["joints"]]
     print_table(["joint", "lower", "upper", "velocity", "torque"], rows, "lrrrr")
     print_joint_facts(facts.get("joint_facts", ()), [joint["name"] for joint in facts["joints"]], facts["remarks"])
     _say("\nframes: " + ", ".join(map(short, facts["frames"])))
-    _say("tool frame: " + _printable(facts["tool_frame"]))
+    _say("tool frame: " + printable(facts["tool_frame"]))
 
 
 def _limit_cells(joint: dict[str, Any]) -> list[str]:
@@ -284,12 +291,114 @@ def _inertia_units(units: Sequence[str]) -> str:
     return "kg·m² (rad, rad), kg·m (rad, m), kg (m, m)"
 
 
-def _one_line(text: str) -> str:
-    """A note of a model file on one printable line."""
-    return textwrap.shorten(_printable(text), WIDTH - 30, placeholder=" …")
+# ----------------------------------------------------------------------------------------------
+# What `palpate show` tells of a robot's joints beyond their limits: rotor inertia and friction, with their sources.
 
 
-def _printable(text: str) -> str:
-    from palpate.robot.readers.findings import printable
+def joint_facts(robot: Robot, source: str) -> list[dict[str, Any]]:
+    """The facts of a catalogue robot; of a model file, what it says of rotor inertia and friction."""
+    from palpate.robot import catalogue
+    from palpate.robot.catalogue import QUANTITIES
 
-    return printable(text)
+    if source in catalogue.names():
+        keys = ("quantity", "unit", "grade", "used", "values", "source")
+        return [{key: getattr(fact, key) for key in keys} for fact in catalogue.facts(source)]
+    facts = []
+    for name, quantity in QUANTITIES.items():
+        numbers = getattr(robot.model, f"dof_{quantity.attribute}", None) if quantity.attribute else None
+        if numbers is not None and numbers.any():
+            values = dict(zip(robot.dof_names, numbers[robot.coordinates.kept].tolist()))
+            facts.append({"quantity": name, "unit": quantity.unit, "grade": "as given", "used": True,
+                          "values": values, "source": "the model file"})  # fmt: skip
+    return facts
+
+
+def print_joint_facts(facts: Sequence[Mapping[str, Any]], joints: Sequence[str], remarks: Sequence[str]) -> None:
+    """One column per fact, their sources below, then what is not known."""
+    if facts:
+        heads = [fact["quantity"].replace("_", " ") for fact in facts]
+        rows = [
+            ["", *(fact["unit"] for fact in facts)],
+            ["", *(f"{fact['grade']}{'' if fact['used'] else ', not used'}" for fact in facts)],
+        ]
+        rows += [[short(joint), *(number(fact["values"].get(joint)) for fact in facts)] for joint in joints]
+        print()
+        print_table(["joint", *heads], rows, "l" + "r" * len(facts))
+    for source in dict.fromkeys(fact["source"] for fact in facts):
+        of = ", ".join(fact["quantity"].replace("_", " ") for fact in facts if fact["source"] == source)
+        _say(f"{of}: {source}")
+    for remark in remarks:
+        _say(f"note: {remark}")
+
+
+# ----------------------------------------------------------------------------------------------
+# A scenario as `palpate show` tells it: robot, law with its equation and gains, task, world, clock, bounds.
+
+
+def is_scenario(name: str) -> bool:
+    """Whether a name is that of a shipped scenario and of no robot, or of a .toml file that is no table of links."""
+    from palpate.robot import catalogue
+    from palpate.scenario.file.load import shipped
+
+    if name in shipped() and name not in catalogue.names():
+        return True
+    path = Path(name)
+    return path.suffix == ".toml" and path.is_file() and "[control]" in path.read_text("utf-8", errors="replace")
+
+
+def show_scenario(name: str, as_json: bool) -> int:
+    """Print a scenario."""
+    from palpate.scenario.file.load import load_scenario
+
+    scenario = load_scenario(name)
+    if as_json:
+        print(json.dumps(scenario.as_data(), indent=2, ensure_ascii=False, allow_nan=False))
+        return 0
+    _print_scenario(scenario)
+    print(f"\nrun it with: palpate run {name}\nchange it:   palpate new mine --from {name}")
+    return 0
+
+
+def _print_scenario(scenario: Scenario) -> None:
+    from palpate.views.pages.equation import equation_of
+
+    say(f"{scenario.name}: {scenario.description}" if scenario.description else scenario.name)
+    print(f"\nlaw: {scenario.control.name}")
+    equation = equation_of(inspect.getdoc(type(scenario.control)) or "")
+    if equation:
+        say(f"  {equation}")
+    print()
+    print_table(["gain", "value", "unit", "what it is"], _gain_rows(scenario), "llll")
+    say(f"\nphysics: {_physics(scenario)}")
+    data = {key: value for key, value in scenario.changed().items() if key not in ("name", "description", "control")}
+    print(f"\nwhat differs from the defaults:\n\n{textwrap.indent(toml_text(data), '  ').rstrip()}")
+
+
+def _physics(scenario: Scenario) -> str:
+    """Who would move the plant, or why that cannot be told."""
+    from palpate.run.assemble.carrier import carrier_before
+    from palpate.run.build import build
+
+    try:
+        return str(carrier_before(build(scenario)))
+    except PalpateError as error:
+        return f"not known: {error.args[0]}"
+
+
+def _gain_rows(scenario: Scenario) -> list[list[str]]:
+    from palpate.scenario.fields import settings_of
+
+    law: Any = scenario.control
+    values = law.model_dump(mode="json", exclude_none=True)
+    settings = settings_of(type(law))
+    rows = []
+    for key, value in values.items():
+        chosen = getattr(law, key) != settings[key].default
+        if chosen or settings[key].unit != "1":
+            text = toml_value(value) if not isinstance(value, dict | list) or _flat(value) else "…"
+            rows.append([key, text, "" if settings[key].unit == "1" else settings[key].unit, settings[key].help])
+    return rows
+
+
+def _flat(value: Any) -> bool:
+    return not isinstance(value, dict) and not any(isinstance(item, dict) for item in value)

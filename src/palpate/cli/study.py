@@ -6,6 +6,21 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from palpate.cli.console import patience, starting
+from palpate.cli.folder import next_folder
+from palpate.cli.sweep import (
+    SweepProgress,
+    add_common,
+    checked_cluster,
+    interruptible,
+    print_job_script,
+    tell,
+    varied,
+    write_pages,
+)
+from palpate.cli.tables import print_table
+from palpate.errors import InvalidInput
+
 if TYPE_CHECKING:
     from palpate.study import Robustness
 
@@ -24,14 +39,11 @@ The folder holds two sweeps, draws/ and map/, and report.html. The same command 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Declare the command."""
-    from palpate.cli.sweeping import add_common
-
     parser = subparsers.add_parser(
         "study",
         help="robustness: draw everything uncertain, say how often it fails, map where",
         description="Draw everything that is not known exactly from stated spreads, and say what that proves.",
         epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("scenario", metavar="SCENARIO", nargs="?", help="a shipped name, or a .toml file")
     parser.add_argument("--vary", metavar="KEY=WHAT", action="append", default=[],
@@ -49,9 +61,6 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Draw, map, say, write."""
-    from palpate.cli.console import patience, starting
-    from palpate.cli.sweeping import SweepProgress, checked_cluster, interruptible, print_job_script, tell, write_pages
-
     with patience(starting, args.quiet):
         from palpate.study.robust import RUNS, robustness, study_folder
 
@@ -61,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
         _show(asked)
         print_job_script(address)
         return DONE
-    folder = folder or _folder(asked)
+    folder = folder or next_folder(f"{Path(asked['scenario']).stem}-study")
     with interruptible(folder, "study"), SweepProgress(str(asked["scenario"]), args.quiet) as progress:
         study = robustness(**asked, out=folder, workers=args.workers, cluster=args.cluster, progress=progress)
     summary = _joined(study)
@@ -75,9 +84,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _asked(args: argparse.Namespace, runs: int) -> tuple[Path | None, dict[str, Any]]:
-    from palpate.cli.sweeping import varied
-    from palpate.errors import InvalidInput
-
     if args.scenario is None:
         raise InvalidInput("study needs a SCENARIO, or --resume DIR", hint="palpate study --help")
     if args.map is not None and len(args.map) != 2:
@@ -91,14 +97,7 @@ def _asked(args: argparse.Namespace, runs: int) -> tuple[Path | None, dict[str, 
     return None if args.out is None else Path(args.out), asked
 
 
-def _folder(asked: dict[str, Any]) -> Path:
-    from palpate.cli.folder import next_folder
-
-    return next_folder(f"{Path(asked['scenario']).stem}-study")
-
-
 def _show(asked: dict[str, Any]) -> None:
-    from palpate.cli.tables import print_table
     from palpate.scenario.file.load import load_scenario
     from palpate.study.robust import map_axes, spreads
 
@@ -126,8 +125,6 @@ def _joined(study: Robustness) -> dict[str, Any]:
 
 
 def _tell_spreads(study: Robustness) -> None:
-    from palpate.cli.tables import print_table
-
     print_table(["drawn", "from", "what it is"], [[one.key, one.spec, one.why] for one in study.spreads], "lll")
     for key, reason in study.left_out.items():
         print(f"left out: {key}: {reason}")

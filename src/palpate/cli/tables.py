@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from palpate.errors import harmless
+from palpate.errors import harmless, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -64,8 +65,6 @@ def say(text: str, indent: str = "  ", pipe: int | None = None) -> None:
         indent: before the further lines of a long one, beside its own.
         pipe: columns where the output is no terminal; without it, lines stay whole there.
     """
-    import textwrap
-
     console = _console()
     width = min(WIDTH, console.width) if console.is_terminal else pipe or console.width
     for line in text.split("\n"):
@@ -122,7 +121,5 @@ def number(value: float | None) -> str:
 
 def short(name: str) -> str:
     """A name from a model file, safe to print and not wider than a column."""
-    from palpate.robot.readers.findings import printable
-
     shown = printable(name)
     return shown if len(shown) <= _LONGEST_NAME else f"{shown[: _LONGEST_NAME - 1]}…"

@@ -5,18 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from palpate.errors import InvalidInput, UnknownName
+import numpy as np
 
-if TYPE_CHECKING:
-    from palpate.checks import Array
-    from palpate.contact import Constrained, Contact, Impact, Linearised
-    from palpate.control import Stop
-    from palpate.control.design.gains import SpringDamper
-    from palpate.control.design.pole import PoleModel
-    from palpate.control.solve.force_torques import ForceTorques
-    from palpate.robot.robot import Robot
+from palpate import contact
+from palpate.checks import Array, finite_array
+from palpate.control import Stop
+from palpate.control.design.gains import SpringDamper, coincident_poles
+from palpate.control.design.pole import PoleModel
+from palpate.control.solve.force_torques import ForceTorques, torques_for_force
+from palpate.control.solve.stop import METHODS, fastest_stop
+from palpate.errors import InvalidInput, check_names
+from palpate.robot.robot import Robot
 
 AXES = ("x", "y", "z", "rx", "ry", "rz")
 
@@ -46,17 +47,13 @@ class Question:
     method: str = "optimal"
     tau: tuple[float, ...] = ()
     force: tuple[float, ...] = ()
-    contacts: tuple[Contact, ...] = ()
+    contacts: tuple[contact.Contact, ...] = ()
     rate: float | None = None
     pole: tuple[float, ...] = ()
 
     def rows(self) -> Array:
         """Directions of the task, k × 6."""
-        import numpy as np
-
-        for name in self.task:
-            if name not in AXES:
-                raise UnknownName("direction", name, AXES)
+        check_names("direction", self.task, AXES)
         if self.task:
             return np.eye(6)[[AXES.index(name) for name in self.task]]
         linear = self.robot.jacobian(self.q, self.frame)[:3]
@@ -77,14 +74,9 @@ class Question:
 
     def stop(self) -> Stop:
         """The fastest stop along the tool's direction."""
-        import numpy as np
-
-        from palpate.control.solve.stop import METHODS, fastest_stop
-
         if not self.limits:
             raise InvalidInput("a stop needs bounds on the joint accelerations", hint="--limits 15pi 10pi 10pi")
-        if self.method not in METHODS:
-            raise UnknownName("method", self.method, METHODS)
+        check_names("method", [self.method], METHODS)
         p = self.jacobian() @ np.asarray(self.v, dtype=float)
         return fastest_stop(self.jacobian(), self.drift(), p, list(self.limits), method=self.method)  # type: ignore
 
@@ -98,71 +90,41 @@ class Question:
             raise InvalidInput("this term needs a force", hint="--force 0 0 -10, along the task's directions")
         return self.force
 
-    def touching(self) -> Constrained:
+    def touching(self) -> contact.Constrained:
         """Accelerations and contact forces at the state."""
-        from palpate.contact import constrained_dynamics
+        return contact.constrained_dynamics(self.robot, self.q, self.v, self.torque(), self.contacts)
 
-        return constrained_dynamics(self.robot, self.q, self.v, self.torque(), self.contacts)
-
-    def collision(self) -> Impact:
+    def collision(self) -> contact.Impact:
         """The impact of what touches and closes."""
-        from palpate.contact import impact
-
         if not self.contacts:
             raise InvalidInput("an impact needs a surface", hint="--plane 0 0 0 0 0 1: a point and the normal")
-        return impact(self.robot, self.q, self.v, self.contacts)
+        return contact.impact(self.robot, self.q, self.v, self.contacts)
 
-    def linear(self) -> Linearised:
+    def linear(self) -> contact.Linearised:
         """The linear model about the state, an equilibrium under τ and the contacts."""
-        from palpate.contact import linearise_state
-
-        return linearise_state(self.robot, self.q, self.v, self.torque(), self.contacts)
+        return contact.linearise_state(self.robot, self.q, self.v, self.torque(), self.contacts)
 
     def gains(self) -> SpringDamper:
         """K = λ² M_p and D = 2 λ M_p."""
-        from palpate.control.design.gains import coincident_poles
-
         return coincident_poles(self.inertia(), self.stop().rate if self.rate is None else self.rate)
 
     def balanced(self) -> ForceTorques:
         """The least torques that put the force on an end-effector with a pole on it."""
-        from palpate.control.solve.force_torques import torques_for_force
-
         if not self.pole:
             raise InvalidInput("this term needs a pole", hint="--pole 0 0 1: from its foot to its sphere, m")
         return torques_for_force(self.robot, self.q, self.v, self.given_force(), self.pole)
 
 
 def _tip_torque(x: Question) -> Array:
-    from palpate.contact import torque_from_tip_force
-
-    return torque_from_tip_force(x.robot, x.q, x.given_force(), x.frame, directions=x.rows())
+    return contact.torque_from_tip_force(x.robot, x.q, x.given_force(), x.frame, directions=x.rows())
 
 
 def _tip_force(x: Question) -> Array:
-    from palpate.contact import tip_force_from_torque
-
-    return tip_force_from_torque(x.robot, x.q, x.torque(), x.frame, directions=x.rows()).force
-
-
-def _eigenvalues(x: Question) -> Array:
-    import numpy as np
-
-    return np.linalg.eigvalsh(x.inertia())[::-1]
+    return contact.tip_force_from_torque(x.robot, x.q, x.torque(), x.frame, directions=x.rows()).force
 
 
 def _parts(values: Array) -> Array:
-    import numpy as np
-
     return np.column_stack([np.real(values), np.imag(values)])
-
-
-def _accelerated(x: Question) -> Array:
-    return x.jacobian() @ x.stop().acceleration + x.drift()
-
-
-def _coriolis(x: Question) -> Array:
-    return x.robot.bias(x.q, x.v) - x.robot.gravity(x.q)
 
 
 # name: (what it is, unit, how to compute it)
@@ -170,7 +132,7 @@ TERMS: dict[str, tuple[str, str, Callable[[Question], Any]]] = {
     "M": ("mass matrix M(q)", "kg·m² or kg", lambda x: x.robot.mass_matrix(x.q)),
     "B": ("mass matrix, by its other letter", "kg·m² or kg", lambda x: x.robot.mass_matrix(x.q)),
     "C": ("Coriolis matrix C(q, v)", "N·m·s or N·s", lambda x: x.robot.coriolis_matrix(x.q, x.v)),
-    "c": ("velocity terms C(q, v) v", "N·m or N", _coriolis),
+    "c": ("velocity terms C(q, v) v", "N·m or N", lambda x: x.robot.bias(x.q, x.v) - x.robot.gravity(x.q)),
     "g": ("gravity g(q)", "N·m or N", lambda x: x.robot.gravity(x.q)),
     "T": ("kinetic energy", "J", lambda x: x.robot.kinetic_energy(x.q, x.v)),
     "V": ("potential energy", "J", lambda x: x.robot.potential_energy(x.q)),
@@ -181,13 +143,13 @@ TERMS: dict[str, tuple[str, str, Callable[[Question], Any]]] = {
     "h": ("drift h = J̇ v", "m/s²", lambda x: x.drift()),
     "pdot": ("velocity of the tool J v", "m/s", lambda x: x.jacobian() @ x.v),
     "Mp": ("Cartesian inertia (J M⁻¹ Jᵀ)⁻¹", "kg", lambda x: x.inertia()),
-    "eig": ("its eigenvalues", "kg", _eigenvalues),
+    "eig": ("its eigenvalues", "kg", lambda x: np.linalg.eigvalsh(x.inertia())[::-1]),
     "a": ("a = −J⁺ṗ", "rad/s", lambda x: x.stop().a),
     "b": ("b = −J⁺h", "rad/s²", lambda x: x.stop().b),
     "lambda_i": ("λ_i of each joint alone", "1/s", lambda x: x.stop().rates),
     "lambda": ("λ* of the stop", "1/s", lambda x: x.stop().rate),
     "u": ("joint acceleration of the stop", "rad/s²", lambda x: x.stop().acceleration),
-    "pdd": ("acceleration of the tool under it", "m/s²", _accelerated),
+    "pdd": ("acceleration of the tool under it", "m/s²", lambda x: x.jacobian() @ x.stop().acceleration + x.drift()),
     "K": ("stiffness λ² Mp, both poles of every axis at −λ", "N/m", lambda x: x.gains().stiffness),
     "D": ("damping 2 λ Mp that goes with it", "N·s/m", lambda x: x.gains().damping),
     "tauF": ("torques Jᵀ F of a force on the environment", "N·m or N", _tip_torque),
@@ -208,16 +170,12 @@ TERMS: dict[str, tuple[str, str, Callable[[Question], Any]]] = {
 
 def show_terms(question: Question, names: Sequence[str], as_json: bool) -> None:
     """Compute terms and print them with eight digits, or as JSON with all."""
-    for name in names:
-        if name not in TERMS:
-            raise UnknownName("term", name, TERMS)
+    check_names("term", names, TERMS)
     print_values({name: (*TERMS[name][:2], TERMS[name][2](question)) for name in names}, as_json)
 
 
 def print_values(values: Mapping[str, tuple[str, str, Any]], as_json: bool) -> None:
     """Named values with their meaning and unit."""
-    import numpy as np
-
     if as_json:
         print(json.dumps({name: _plain(np.asarray(value)) for name, (_, _, value) in values.items()}, indent=2))
         return
@@ -262,10 +220,6 @@ class PoleState:
 
     def accelerations(self) -> Array:
         """a_A, ẍ_AB and ÿ_AB under the force."""
-        import numpy as np
-
-        from palpate.checks import finite_array
-
         M, C = self.terms()
         return np.linalg.solve(M, np.append(finite_array(self.force, "--force", (3,)), [0.0, 0.0]) - C)
 
@@ -297,20 +251,12 @@ def show_pole(
     as_json: bool,
 ) -> None:
     """Terms, gains (unit weights) and eigenvalues of a pole on an end-effector, at (x, y), its rate and a force."""
-    from palpate.control.design.pole import PoleModel
-
-    for name in settings:
-        if name not in _POLE_SETTINGS:
-            raise UnknownName("parameter of the pole", name, _POLE_SETTINGS)
+    check_names("parameter of the pole", settings, _POLE_SETTINGS)
     pole = PoleState(PoleModel(**settings), *state)
-    for name in names:
-        if name not in _POLE_TERMS:
-            raise UnknownName("term of the pole", name, _POLE_TERMS)
+    check_names("term of the pole", names, _POLE_TERMS)
     chosen = names or tuple(_POLE_TERMS)
     print_values({name: (*_POLE_TERMS[name][:2], _POLE_TERMS[name][2](pole)) for name in chosen}, as_json)
 
 
 def _real_eigenvalues(A: Array) -> Array:
-    import numpy as np
-
     return np.sort(np.linalg.eigvals(A).real)

@@ -6,6 +6,11 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from palpate.cli.console import patience, starting
+from palpate.cli.folder import next_folder
+from palpate.cli.sweep import SweepProgress, add_common, checked_cluster, interruptible, varied, write_pages
+from palpate.errors import InvalidInput
+
 if TYPE_CHECKING:
     from palpate.study import Tuned
 
@@ -23,14 +28,11 @@ Ends with 0, with 1 when no point keeps every bound, 2 on a mistake. Needs Optun
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Declare the command."""
-    from palpate.cli.sweeping import add_common
-
     parser = subparsers.add_parser(
         "tune",
         help="search the gains that make a metric smallest while bounds are kept",
         description="Search the values of keys that make a metric smallest, within the scenario's bounds and your own.",
         epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("scenario", metavar="SCENARIO", nargs="?", help="a shipped name, or a .toml file")
     parser.add_argument("--over", metavar="KEY=WHERE", action="append", default=[],
@@ -46,11 +48,6 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Search, say, write."""
-    from palpate.cli.console import patience, starting
-    from palpate.cli.folder import next_folder
-    from palpate.cli.sweeping import SweepProgress, checked_cluster, interruptible
-    from palpate.errors import InvalidInput
-
     if args.resume is None and (args.scenario is None or args.minimise is None or not args.over):
         raise InvalidInput("tune needs a SCENARIO, --over and --minimise, or --resume DIR", hint="palpate tune --help")
     with patience(starting, args.quiet):
@@ -66,8 +63,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _searched(args: argparse.Namespace, folder: Path, progress: object) -> Tuned:
-    from palpate.cli.sweeping import varied
-    from palpate.study.analysis.theory import refuse
+    from palpate.study.analysis.maps import refuse
     from palpate.study.running.store import Store
     from palpate.study.tuning import resume, tune
 
@@ -82,8 +78,7 @@ def _searched(args: argparse.Namespace, folder: Path, progress: object) -> Tuned
 
 
 def _tell(tuned: Tuned, folder: Path, args: argparse.Namespace) -> int:
-    from palpate.cli.sweeping import write_pages
-    from palpate.study.summary import told_run
+    from palpate.study.result import told_run
 
     summary = dict(tuned.sweep.summary)
     summary |= {"sentence": tuned.sentence, "said": [], "best": [told_run(tuned.sweep, tuned.run)]}

@@ -19,12 +19,11 @@ import numpy as np
 
 from palpate.errors import DamagedTable, TooLarge
 from palpate.files import open_regular
+from palpate.lazy import check_extra
 from palpate.memory import free_bytes, shown_bytes
 from palpate.parquet import layout
-from palpate.parquet.codec import most_compressed, uncompressed
-from palpate.parquet.layout import Column
-from palpate.parquet.thrift import Decoder
-from palpate.parquet.values import from_plain, from_runs, plain_size
+from palpate.parquet.layout import MOST_COLUMNS, Column, Decoder
+from palpate.parquet.values import from_plain, from_runs, most_compressed, plain_size, uncompressed
 
 Source = str | os.PathLike[str] | BinaryIO
 MOST_BYTES = 64 << 30  # of a file
@@ -352,3 +351,40 @@ def _lists(entries: Iterator[str], defined: list[int], repeated: list[int]) -> l
         else:
             rows.append([next(entries)] if level == 3 else [] if level else None)
     return rows
+
+
+# ----------------------------------------------------------------------------------------------
+# Tables of numbers that other programs wrote, through pyarrow (the extra `parquet`).
+
+
+def read_numbers(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
+    """The columns of a Parquet file, whoever wrote it; NaN where a number is missing.
+
+    Raises:
+        DamagedTable: it is no Parquet file, damaged, too large, or has a column of something else than numbers.
+        MissingExtra: another program wrote it, and pyarrow is not installed.
+        FileError: a folder, FIFO or device.
+        OSError: it cannot be read.
+    """
+    if is_ours(path):
+        return {name: values.to_numpy() for name, values in read_columns(path).items()}
+    check_extra("pyarrow", "parquet", f"reading {os.fspath(path)}, a Parquet file that palpate did not write,")
+    return _through_pyarrow(path)
+
+
+def _through_pyarrow(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        with open_regular(path, most_bytes=MOST_BYTES) as file:
+            table = parquet.ParquetFile(file)
+            if table.metadata.num_columns > MOST_COLUMNS:
+                raise DamagedTable(f"it has {table.metadata.num_columns} columns; at most {MOST_COLUMNS} are read")
+            check_memory(16 * table.metadata.num_rows * table.metadata.num_columns)
+            for column in table.schema_arrow:
+                if not pa.types.is_primitive(column.type) or pa.types.is_temporal(column.type):
+                    raise DamagedTable(f"column {column.name!r} holds {column.type}, not numbers")
+            return {name: column.to_numpy() for name, column in zip(table.schema_arrow.names, table.read().columns)}
+    except (pa.ArrowException, OSError) as error:
+        raise DamagedTable(" ".join(str(error).split())) from error

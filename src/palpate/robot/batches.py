@@ -10,11 +10,9 @@ from numpy.typing import ArrayLike
 
 from palpate.checks import Array, as_numbers
 from palpate.errors import BadShape
-from palpate.robot.mechanics.equations import has_losses
 from palpate.robot.mechanics.kernels import OK
 from palpate.robot.mechanics.tree_kernels import rows_of_accelerations, rows_of_terms, rows_of_torques
-from palpate.robot.refusals import refusal
-from palpate.robot.terms import Terms
+from palpate.robot.terms import Terms, has_losses, refusal
 
 if TYPE_CHECKING:
     from palpate.robot.robot import Robot

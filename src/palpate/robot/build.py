@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, get_args
 
 import mujoco
 import numpy as np
 
 from palpate.checks import Array
-from palpate.errors import ModelError, PalpateError
+from palpate.errors import InvalidInput, ModelError, PalpateError
+from palpate.robot.frames import Frame
 from palpate.robot.gate import refuse_too_many
 from palpate.robot.limits import FAR
-from palpate.robot.mechanics.axis_inertia import massless_movers, unresisted_joints
-from palpate.robot.mechanics.compiled import STAND_INS, UNRESISTED, set_note
-from palpate.robot.mechanics.tree import Joint, Link, Mesh, Shape, Tree
-from palpate.spatial import quat_from_matrix
+from palpate.robot.mechanics import tree as trees
+from palpate.robot.mechanics.compiled import STAND_INS, UNRESISTED, set_note, unused
+from palpate.robot.mechanics.tree import Joint, Link, Mesh, Shape, Tree, massless_movers, unresisted_joints
+from palpate.spatial import Pose, quat_from_matrix
+
+if TYPE_CHECKING:
+    from palpate.robot.robot import Robot
 
 # MuJoCo refuses bodies without rotational inertia; a point mass gets this much (kg·m² per kg), which is below the
 # rounding of any arm's own inertia.
@@ -30,13 +36,8 @@ STAND_IN = 1.0
 # rad or m: a spring whose rest lies this far away pulls with a constant force, to 1e-6 of it per rad or m.
 FAR_REST = 1e6
 
-_GEOM_KINDS = {
-    "box": mujoco.mjtGeom.mjGEOM_BOX,
-    "sphere": mujoco.mjtGeom.mjGEOM_SPHERE,
-    "cylinder": mujoco.mjtGeom.mjGEOM_CYLINDER,
-    "capsule": mujoco.mjtGeom.mjGEOM_CAPSULE,
-    "mesh": mujoco.mjtGeom.mjGEOM_MESH,
-}
+_GEOM_KINDS = {k: getattr(mujoco.mjtGeom, f"mjGEOM_{k.upper()}") for k in get_args(trees.ShapeKind)}
+_UNTOUCHED = {"contype": 0, "conaffinity": 0, "group": 1, "mass": 0.0}  # only seen
 _LIMITED, _UNLIMITED = mujoco.mjtLimited.mjLIMITED_TRUE, mujoco.mjtLimited.mjLIMITED_FALSE
 
 
@@ -129,14 +130,8 @@ def far_spring_energy(model: mujoco.MjModel) -> float:
 
 
 def _parents_first(tree: Tree) -> list[Joint]:
-    """Joints depth first, the order in which the engine numbers them."""
-    below: dict[str, list[Joint]] = {}
-    for joint in tree.joints:
-        below.setdefault(joint.parent, []).append(joint)
-    ordered, waiting = [], below.get(tree.root, [])[::-1]
-    while waiting:
-        ordered.append(waiting.pop())
-        waiting += below.get(ordered[-1].child, [])[::-1]
+    """Joints depth first, all of which must hang on the root."""
+    ordered = trees.depth_first([link for link in tree.links if link.name == tree.root], tree.joints)
     if len(ordered) != len(tree.joints):
         lost = sorted({joint.name for joint in tree.joints} - {joint.name for joint in ordered})
         raise ModelError(f"{tree.name}: joints {', '.join(lost)} hang on no link below the root {tree.root!r}")
@@ -164,16 +159,9 @@ def _add_body(
 
 def add_shape(spec: mujoco.MjSpec, body: mujoco.MjsBody, shape: Shape) -> mujoco.MjsGeom:
     """A geom that is only seen: no mass, no collisions."""
-    geom = body.add_geom(
-        type=_GEOM_KINDS[shape.kind],
-        pos=shape.position,
-        quat=quat_from_matrix(shape.rotation),
-        rgba=shape.rgba or (0.7, 0.7, 0.72, 1.0),
-        contype=0,
-        conaffinity=0,
-        group=1,
-        mass=0.0,
-    )
+    pose = {"pos": shape.position, "quat": quat_from_matrix(shape.rotation)}
+    rgba = shape.rgba or (0.7, 0.7, 0.72, 1.0)
+    geom = body.add_geom(type=_GEOM_KINDS[shape.kind], rgba=rgba, **pose, **_UNTOUCHED)
     if shape.kind == "mesh":
         geom.meshname = _add_mesh(spec, shape)
     elif shape.kind == "box":
@@ -249,14 +237,14 @@ def _set_bounds(added: mujoco.MjsJoint, joint: Joint) -> None:
 def _add_couplings(spec: mujoco.MjSpec, tree: Tree) -> None:
     for joint in tree.joints:
         if joint.mimic is not None:
-            spec.add_equality(
-                name=f"{joint.name} mimics {joint.mimic.joint}",
-                type=mujoco.mjtEq.mjEQ_JOINT,
-                objtype=mujoco.mjtObj.mjOBJ_JOINT,
-                name1=joint.name,
-                name2=joint.mimic.joint,
-                data=[joint.mimic.offset, joint.mimic.multiplier, *([0.0] * (mujoco.mjNEQDATA - 2))],
-            )
+            data = [joint.mimic.offset, joint.mimic.multiplier, *([0.0] * (mujoco.mjNEQDATA - 2))]
+            kinds = {"type": mujoco.mjtEq.mjEQ_JOINT, "objtype": mujoco.mjtObj.mjOBJ_JOINT}
+            names = {
+                "name": f"{joint.name} mimics {joint.mimic.joint}",
+                "name1": joint.name,
+                "name2": joint.mimic.joint,
+            }
+            spec.add_equality(**names, **kinds, data=data)
 
 
 def _add_limits(spec: mujoco.MjSpec, tree: Tree, name: str, field: str) -> None:
@@ -268,3 +256,140 @@ def _add_limits(spec: mujoco.MjSpec, tree: Tree, name: str, field: str) -> None:
         limits += [value if value > 0 else math.inf] * scalar
     if any(map(math.isfinite, limits)):
         spec.add_numeric(name=name, data=limits, size=len(limits))
+
+
+# ----------------------------------------------------------------------------------------------
+# Changes of a robot's description that give another robot: loads, tools, bases.
+#
+# Each takes a spec that belongs to the caller, and changes it.
+
+
+JOINTS = "joints"  # the note that says how the joints are meant
+_FREE = mujoco.mjtJoint.mjJNT_FREE
+
+
+def ideal_joints(spec: mujoco.MjSpec) -> None:
+    """No rotor inertia, no viscous and no Coulomb friction in any joint or tendon: a textbook's arm."""
+    for joint in spec.joints:
+        joint.damping = np.zeros(3)
+        if abs(joint.springref) >= FAR_REST:  # what makes Coulomb friction differ by direction
+            joint.stiffness, joint.springref = np.zeros(3), 0.0
+    for part in (*spec.joints, *spec.tendons):
+        part.armature = part.frictionloss = 0.0
+    for tendon in spec.tendons:
+        tendon.damping = np.zeros(3)
+    mark_ideal(spec)
+
+
+def mark_ideal(spec: mujoco.MjSpec) -> None:
+    """Note that what the joints lack is meant to be absent."""
+    set_note(spec, JOINTS, "ideal")
+
+
+def add_load(
+    spec: mujoco.MjSpec, body: str, frame: Frame, load: tuple[float, Array, Array], name: str, taken: Collection[str]
+) -> None:
+    """A body `name` fixed at `frame` of `body`; `load` is its mass, centre of mass and tensor, axes of the frame."""
+    added = spec.body(body).add_body(
+        name=unused(f"{name}_body", taken), pos=frame.offset, quat=quat_from_matrix(frame.rotation)
+    )
+    set_inertia(added, *load)
+
+
+def add_tip(spec: mujoco.MjSpec, body: str, frame: Frame, tip: Pose, name: str) -> None:
+    """A site `name` on `body`, at the pose `tip` in `frame`."""
+    X_BT = Pose(frame.offset, frame.rotation) @ tip
+    spec.body(body).add_site(name=name, pos=X_BT.position, quat=X_BT.quat_wxyz)
+
+
+def move_base(spec: mujoco.MjSpec, pose: Pose, name: str) -> None:
+    """Everything that stands in the world, moved to `pose`."""
+    frame = spec.worldbody.add_frame(pos=pose.position, quat=pose.quat_wxyz)
+    for body in spec.worldbody.bodies:
+        if any(joint.type == _FREE for joint in body.joints):
+            raise InvalidInput(f"the base of {name} is free: its pose is part of q")
+        _outermost(body).set_frame(frame)
+
+
+def free_base(spec: mujoco.MjSpec, model: mujoco.MjModel, name: str) -> None:
+    """A free joint for the one body that stands in the world; keyframes keep their meaning.
+
+    A base without mass, with nothing fixed to it that has some, gets next to none: whether what moves on it is enough
+    to resist is for the mass matrix to say.
+    """
+    root = _only_base(spec, model, name)
+    here = model.body(root.name)
+    if _welded_mass(model, here.id) <= 0:
+        set_inertia(root, PLACEHOLDER, np.zeros(3), np.zeros((3, 3)))
+    root.add_freejoint(name=unused("base_free", [joint.name for joint in spec.joints]))
+    for number, key in enumerate(spec.keys):
+        key.qpos = np.concatenate([here.pos, here.quat, model.key_qpos[number]])
+        key.qvel = np.concatenate([np.zeros(6), model.key_qvel[number]])
+
+
+def _only_base(spec: mujoco.MjSpec, model: mujoco.MjModel, name: str) -> mujoco.MjsBody:
+    roots = list(spec.worldbody.bodies)
+    whole = [body for body in roots if model.body_subtreemass[model.body(body.name).id] > 0] or roots
+    if len(whole) > 1:
+        listed = ", ".join(repr(body.name) for body in whole)
+        raise InvalidInput(f"{name} stands on {len(whole)} bodies ({listed}); only one base can float")
+    if list(whole[0].joints):
+        raise InvalidInput(f"the base {whole[0].name!r} of {name} already moves")
+    return whole[0]
+
+
+def _welded_mass(model: mujoco.MjModel, base: int) -> float:
+    """The mass of a body and of all that is fixed to it."""
+    welded = {base}
+    for b in range(base + 1, model.nbody):
+        if model.body_parentid[b] in welded and model.body_jntnum[b] == 0:
+            welded.add(b)
+    return float(sum(model.body_mass[b] for b in welded))
+
+
+def _outermost(body: mujoco.MjsBody) -> mujoco.MjsBody | mujoco.MjsFrame:
+    """The body, or the outermost of the frames it stands in."""
+    outermost = body
+    while outermost.frame is not None:
+        outermost = outermost.frame
+    return outermost
+
+
+# ----------------------------------------------------------------------------------------------
+# What is not known of a robot's joints, and what follows from it.
+
+
+_DRIVEN = (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE)
+
+
+def joint_remarks(robot: Robot) -> list[str]:
+    """A sentence on rotor inertia and one on friction where they are not known; none for joints that are ideal."""
+    if robot.text(JOINTS) == "ideal" or robot.unresisted:
+        return []
+    rotors = _without(robot, robot.model.dof_armature)
+    friction = _without(robot, robot.model.dof_damping + robot.model.dof_frictionloss)
+    said = []
+    if rotors:
+        where = "along the wrist" if len(rotors) == robot.nv else f"along {_some(rotors)}"
+        said.append(f"{_unknown('rotor inertia', rotors, robot)}: predicted limits are pessimistic {where}")
+    if friction:
+        said.append(
+            f"{_unknown('friction', friction, robot)}: the real arm's steady errors and stick–slip are not predicted"
+        )
+    return said
+
+
+def _without(robot: Robot, numbers: np.ndarray) -> list[str]:
+    """Hinges and slides, among the independent joints, for which there is no number."""
+    model = robot.model
+    kinds = model.jnt_type[model.dof_jntid[robot.coordinates.kept]]
+    lacking = np.isin(kinds, _DRIVEN) & (numbers[robot.coordinates.kept] == 0)
+    return [name for name, lacks in zip(robot.dof_names, lacking) if lacks]
+
+
+def _unknown(what: str, joints: Sequence[str], robot: Robot) -> str:
+    return f"no {what} known" + ("" if len(joints) == robot.nv else f" of {_some(joints)}")
+
+
+def _some(joints: Sequence[str]) -> str:
+    return ", ".join(joints[:6]) + (" …" if len(joints) > 6 else "")

@@ -14,24 +14,8 @@ from palpate.robot.mechanics.kernels import FrameOnBody
 # What files call the frame that does the work, the most telling name first. A robot's own prefix or a number may
 # stand around it: panda_hand_tcp, left/gripper_tcp, tool0.
 CONVENTIONS = (
-    "tool",
-    "attachment_site",
-    "pinch_site",
-    "pinch",
-    "hand_tcp",
-    "tool_center_point",
-    "tcp",
-    "tool_tip",
-    "tool0",
-    "grasp_site",
-    "grasptarget",
-    "ee_link",
-    "end_effector",
-    "end_effector_link",
-    "ee_site",
-    "eef",
-    "ee",
-    "flange",
+    *("tool", "attachment_site", "pinch_site", "pinch", "hand_tcp", "tool_center_point", "tcp", "tool_tip", "tool0"),
+    *("grasp_site", "grasptarget", "ee_link", "end_effector", "end_effector_link", "ee_site", "eef", "ee", "flange"),
     "tool_link",
 )
 MOST_FINGER_JOINTS = 2  # a hand's fingers are short chains; legs and arms are longer
@@ -107,13 +91,10 @@ def choose_tool(model: mujoco.MjModel) -> ToolChoice:
     deepest = [b for b in range(1, model.nbody) if joints[b] == joints.max() and _is_tip(model, b, joints)]
     deepest.sort(key=lambda b: -_depth(model, b))
     body = _carrier(model, joints, deepest)
-    others = tuple(model.body(b).name for b in range(1, model.nbody) if b != body and _is_leaf(model, b))
-    return ToolChoice(
-        model.body(body).name,
-        "where the longest chain of joints ends",
-        others,
-        guessed=len(deepest) > 1 or bool(others),
-    )
+    leaves = set(range(1, model.nbody)) - {body} - set(model.body_parentid.tolist())
+    others = tuple(model.body(b).name for b in sorted(leaves))
+    guessed = len(deepest) > 1 or bool(others)
+    return ToolChoice(model.body(body).name, "where the longest chain of joints ends", others, guessed)
 
 
 def _called_like_tools(model: mujoco.MjModel, joints: np.ndarray) -> list[str]:
@@ -147,10 +128,6 @@ def _joints_before(model: mujoco.MjModel) -> np.ndarray:
 
 def _depth(model: mujoco.MjModel, body: int) -> int:
     return 0 if body == 0 else 1 + _depth(model, int(model.body_parentid[body]))
-
-
-def _is_leaf(model: mujoco.MjModel, body: int) -> bool:
-    return not np.any(model.body_parentid[1:] == body)
 
 
 def _is_tip(model: mujoco.MjModel, body: int, joints: np.ndarray) -> bool:

@@ -92,7 +92,9 @@ def refuse_impossible(model: mujoco.MjModel, what: str, only: Collection[str] | 
     Raises:
         ModelError: every such number, by the name of its body or joint.
     """
-    problems = [*_beyond(model, only), *_gravity(model)]
+    problems = [*_beyond(model, only)]
+    if not np.linalg.norm(model.opt.gravity) <= _STRONGEST_GRAVITY:
+        problems.append(f"gravity is {model.opt.gravity} m/s², at most {_STRONGEST_GRAVITY:g}")
     if problems:
         more = f"; and {len(problems) - 10} more" if len(problems) > 10 else ""
         raise ModelError(f"{what} cannot exist: " + "; ".join(problems[:10]) + more, hint="lengths in m, masses in kg")
@@ -113,11 +115,6 @@ def _beyond(model: mujoco.MjModel, only: Collection[str] | None) -> Iterator[str
             values = field.reshape(len(field), -1)
             for i in np.flatnonzero(~(np.abs(values).max(axis=1) <= most)):  # also a NaN
                 yield f"{name} of {named(int(i))} is {values[i].max():.3g} {unit}, at most {most:g}"
-
-
-def _gravity(model: mujoco.MjModel) -> Iterator[str]:
-    if not np.linalg.norm(model.opt.gravity) <= _STRONGEST_GRAVITY:
-        yield f"gravity is {model.opt.gravity} m/s², at most {_STRONGEST_GRAVITY:g}"
 
 
 def _refuse_singular(model: mujoco.MjModel, robot: str) -> None:

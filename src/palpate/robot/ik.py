@@ -64,10 +64,12 @@ def solve(
     q0 = robot._plain(robot.home if seed is None else seed, "seed", robot.nq, finite=True)
     frame_info = robot.frame(frame)
     space = _space(robot, q0, float(np.linalg.norm(position - robot.pose(q0, frame).position)))
+    span = space.upper - space.lower
+    longest = np.where(space.endless, np.maximum(0.05 * span, LONGEST_STEP), LONGEST_STEP)
     goal = Search(
         {"rows": rows, "n": len(space.start), "nq": len(space.fixed), "nv": len(space.velocity_map)},
         frame=frame_info.record, fixed=space.fixed, position_map=space.position_map, velocity_map=space.velocity_map,
-        lower=space.lower, upper=space.upper, longest=_longest_steps(space), position=position, rotation=rotation,
+        lower=space.lower, upper=space.upper, longest=longest, position=position, rotation=rotation,
         position_tolerance=tolerances[0], angle_tolerance=tolerances[1],
     )  # fmt: skip
     random, best, best_error = np.random.default_rng(0), space.start, (math.inf, math.inf)
@@ -106,10 +108,6 @@ def _searched(robot: Robot, space: _Space) -> str:
     ranges = zip(names[space.endless], space.lower[space.endless], space.upper[space.endless])
     searched = ", ".join(f"{name} from {low:.3g} to {high:.3g} m" for name, low, high in ranges)
     return f"within its limits ({searched}: without limits, searched so far)"
-
-
-def _longest_steps(space: _Space) -> Array:
-    return np.where(space.endless, np.maximum(0.05 * (space.upper - space.lower), LONGEST_STEP), LONGEST_STEP)
 
 
 def _space(robot: Robot, q0: Array, way: float) -> _Space:

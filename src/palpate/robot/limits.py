@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import mujoco
@@ -52,14 +53,8 @@ def limits_from_model(model: mujoco.MjModel) -> JointLimits:
             lower[dof], upper[dof] = (-np.inf if low <= -FAR else low), (np.inf if high >= FAR else high)
         if model.jnt_actfrclimited[j]:
             torque[dof] = np.abs(model.jnt_actfrcrange[j]).min()
-    return JointLimits(
-        lower,
-        upper,
-        _numeric(model, "velocity_limit"),
-        _numeric(model, "acceleration_limit"),
-        torque,
-        _numeric(model, "torque_rate_limit"),
-    )
+    velocity, acceleration = _numeric(model, "velocity_limit"), _numeric(model, "acceleration_limit")
+    return JointLimits(lower, upper, velocity, acceleration, torque, _numeric(model, "torque_rate_limit"))
 
 
 def home_position(model: mujoco.MjModel) -> Array:
@@ -90,3 +85,32 @@ def _numeric(model: mujoco.MjModel, name: str) -> Array:
         raise ModelError(f"custom numeric {name!r} holds {size} numbers; the robot has {len(dofs)} scalar joints")
     values[dofs] = model.numeric_data[start : start + size]
     return values
+
+
+# ----------------------------------------------------------------------------------------------
+# The engine's four kinds of joints: their names, and the labels and units of their coordinates and velocities.
+
+
+Labels = tuple[tuple[str, ...], tuple[str, ...]]
+
+KINDS = ("free", "ball", "slide", "hinge")  # by the engine's number
+# Likewise: each end of a name with its unit; a quaternion is wxyz.
+_QUATERNION = (("_qw", "1"), ("_qx", "1"), ("_qy", "1"), ("_qz", "1"))
+_SPIN = (("_wx", "rad/s"), ("_wy", "rad/s"), ("_wz", "rad/s"))
+_POSITIONS = ((("_x", "m"), ("_y", "m"), ("_z", "m"), *_QUATERNION), _QUATERNION, (("", "m"),), (("", "rad"),))
+_RATES = ((("_vx", "m/s"), ("_vy", "m/s"), ("_vz", "m/s"), *_SPIN), _SPIN, (("", "m/s"),), (("", "rad/s"),))
+
+
+def coordinate_labels(model: mujoco.MjModel, joints: Iterable[int]) -> Labels:
+    """Labels and units of joints' coordinates; a free body has a position and a quaternion (wxyz)."""
+    return _labels(model, joints, _POSITIONS)
+
+
+def rate_labels(model: mujoco.MjModel, joints: Iterable[int]) -> Labels:
+    """Labels and units of joints' velocities."""
+    return _labels(model, joints, _RATES)
+
+
+def _labels(model: mujoco.MjModel, joints: Iterable[int], ends: tuple[tuple[tuple[str, str], ...], ...]) -> Labels:
+    pairs = [(f"{model.joint(j).name}{end}", unit) for j in joints for end, unit in ends[int(model.jnt_type[j])]]
+    return tuple(label for label, _ in pairs), tuple(unit for _, unit in pairs)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
-from palpate.errors import InvalidInput, UnknownName, shortened
+from palpate.errors import InvalidInput, UnknownName, check_names
 from palpate.files import is_there
 from palpate.robot import catalogue
-from palpate.robot.changes import ideal_joints, mark_ideal
+from palpate.robot.build import ideal_joints, mark_ideal
 from palpate.robot.gate import spec_from_text
 from palpate.robot.readers.findings import refuse
 from palpate.robot.robot import Robot
@@ -52,43 +52,25 @@ def load_robot(
     """
     if not isinstance(source, str | Path):
         raise InvalidInput(f"a robot is a catalogue name or the path of a model file, got {source!r}")
-    if joints not in get_args(Joints):
-        raise UnknownName("kind of joints", shortened(str(joints)), get_args(Joints))
+    check_names("kind of joints", [str(joints)], get_args(Joints))
     path = Path(source)
     if isinstance(source, str) and source in catalogue.names():
-        return _from_catalogue(source, lock, tool_frame, joints, parameters)
+        spec = spec_from_text(catalogue.model_xml(source, **parameters))
+        if joints == "ideal":
+            ideal_joints(spec)
+        elif catalogue.is_textbook(source):
+            mark_ideal(spec)
+        robot = Robot(spec, name=source)
+        robot = robot.with_locked(lock) if lock else robot
+        return robot.with_tool_frame(tool_frame) if tool_frame else robot
     if path.suffix.lower() not in _SUFFIXES and not is_there(path):
         raise UnknownName("robot", str(source), catalogue.names())
     if parameters:
         raise InvalidInput(f"a model file takes no parameters, got {', '.join(sorted(parameters))}")
     from palpate.robot.readers.check import check_model
 
-    report = check_model(
-        path,
-        package_roots=package_roots,
-        xacro=xacro,
-        estimate_inertia=estimate_inertia,
-        lock=lock,
-        tool_frame=tool_frame,
-    )
+    options: dict[str, Any] = {"package_roots": package_roots, "xacro": xacro, "estimate_inertia": estimate_inertia}
+    report = check_model(path, lock=lock, tool_frame=tool_frame, **options)
     if report.robot is None:
         raise refuse(str(path), report.findings)
     return report.robot.with_ideal_joints() if joints == "ideal" else report.robot
-
-
-def _from_catalogue(
-    name: str,
-    lock: Mapping[str, float] | None,
-    tool_frame: str | None,
-    joints: Joints,
-    parameters: Mapping[str, float | Sequence[float]],
-) -> Robot:
-    spec = spec_from_text(catalogue.model_xml(name, **parameters))
-    if joints == "ideal":
-        ideal_joints(spec)
-    elif catalogue.is_textbook(name):
-        mark_ideal(spec)
-    robot = Robot(spec, name=name)
-    if lock:
-        robot = robot.with_locked(lock)
-    return robot.with_tool_frame(tool_frame) if tool_frame else robot

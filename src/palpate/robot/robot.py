@@ -13,51 +13,47 @@ from numpy.typing import ArrayLike
 from palpate.checks import Array, as_numbers, finite_array, finite_number
 from palpate.equations.code.tree_program import TreeProgram
 from palpate.equations.model.mechanism import Mechanism, mechanism_from_model
-from palpate.errors import (
-    BadShape,
-    InvalidInput,
-    MassesMissing,
-    SingularTask,
-    UnknownName,
-    shortened,
-)
-from palpate.robot import batches, changes
-from palpate.robot.build import far_spring_energy, spec_from_tree
+from palpate.errors import BadShape, InvalidInput, MassesMissing, SingularTask, UnknownName, shortened
+from palpate.lazy import offered
+from palpate.robot import batches, build
 from palpate.robot.frames import Frame, ToolChoice, chosen_tool, frames_of
 from palpate.robot.gate import refuse_impossible_robot, refuse_too_many, spec_from_text
 from palpate.robot.joints.coupling import acceleration, coordinates_of
-from palpate.robot.joints.kinds import coordinate_labels, rate_labels
 from palpate.robot.joints.locking import lock_joints
-from palpate.robot.limits import JointLimits, home_position, limits_from_model
-from palpate.robot.mechanics import kernels, task_space, tree_kernels
-from palpate.robot.mechanics.axis_inertia import massless_movers
+from palpate.robot.limits import JointLimits, coordinate_labels, home_position, limits_from_model, rate_labels
+from palpate.robot.mechanics import kernels, motion, tree_kernels
 from palpate.robot.mechanics.compiled import (
     SINGULAR,
     UNRESISTED,
     compiled,
+    exact_xml,
     listed,
     named,
     note,
+    robot_again,
     set_note,
     unused,
     weakest_motion,
     without_gravcomp,
 )
-from palpate.robot.mechanics.equations import Equations, reason_for_engine
-from palpate.robot.mechanics.floating import moved, quaternion_places, velocity_map
-from palpate.robot.mechanics.task_space import singular_values, task_jacobian
 from palpate.robot.mechanics.tensor import checked_inertia
-from palpate.robot.mechanics.tree import Tree
-from palpate.robot.pickling import exact_xml, robot_again
+from palpate.robot.mechanics.tree import Tree, massless_movers
 from palpate.robot.readers.dh.table import Convention, DHLink, repaired_rows, tree_from_dh
 from palpate.robot.readers.findings import TOOL_FRAME, Finding, guessed_tool, held_up
-from palpate.robot.refusals import bad_quaternion, not_finite, refusal
-from palpate.robot.shown import Shown
-from palpate.robot.terms import Terms, Workspace, reduced_terms
+from palpate.robot.terms import (
+    Equations,
+    Terms,
+    Workspace,
+    bad_quaternion,
+    not_finite,
+    reason_for_engine,
+    reduced_terms,
+    refusal,
+)
 from palpate.spatial import Pose
 
 
-class Robot(Shown):
+class Robot:
     """An arm, or a machine with a free base: description, kinematics and dynamics.
 
     Coordinates q (n_q) and velocities v (n_v) are in joint order, rad and m. A free base comes first: q holds its
@@ -106,7 +102,7 @@ class Robot(Shown):
     def from_tree(cls, tree: Tree, *, tool_frame: str | None = None, warnings: Sequence[Finding] = ()) -> Self:
         """A robot from a tree of links and joints; its kinematics alone, where there are not the masses for more."""
         massless = bool(massless_movers(tree.links, tree.joints))
-        robot = cls(spec_from_tree(tree), name=tree.name, tool_frame=tool_frame, warnings=warnings, idle=massless)
+        robot = cls(build.spec_from_tree(tree), name=tree.name, tool_frame=tool_frame, warnings=warnings, idle=massless)
         if not robot.unresisted and massless and (idle := robot._idle_joints()):
             set_note(robot._spec, UNRESISTED, "\n".join(idle))
             return robot._again(robot._spec)
@@ -114,12 +110,7 @@ class Robot(Shown):
 
     @classmethod
     def from_dh(
-        cls,
-        rows: Sequence[DHLink],
-        convention: Convention = "standard",
-        *,
-        name: str = "dh-arm",
-        repair: bool = False,
+        cls, rows: Sequence[DHLink], convention: Convention = "standard", *, name: str = "dh-arm", repair: bool = False
     ) -> Self:
         """A robot from a DH table; its links' frames are the DH frames, `tool` is the last.
 
@@ -141,12 +132,7 @@ class Robot(Shown):
         return self._spec.copy()
 
     def with_payload(
-        self,
-        mass: float,
-        com: ArrayLike = (0, 0, 0),
-        inertia: ArrayLike | None = None,
-        *,
-        frame: str | None = None,
+        self, mass: float, com: ArrayLike = (0, 0, 0), inertia: ArrayLike | None = None, *, frame: str | None = None
     ) -> Self:
         """The robot carrying a rigid load.
 
@@ -179,11 +165,11 @@ class Robot(Shown):
         spec, mount = self._spec.copy(), self.frame(frame)
         body = self.model.body(mount.body).name
         if not weightless:
-            changes.add_load(spec, body, mount, (load, finite_array(com, "com", (3,)), tensor), name, self._frames)
+            build.add_load(spec, body, mount, (load, finite_array(com, "com", (3,)), tensor), name, self._frames)
         if tip is None:
             return self._again(spec)
         site = unused(name, self._frames)
-        changes.add_tip(spec, body, mount, tip, site)
+        build.add_tip(spec, body, mount, tip, site)
         return self._again(spec, site)
 
     def with_tool_frame(self, frame: str) -> Self:
@@ -194,13 +180,13 @@ class Robot(Shown):
     def with_base(self, pose: Pose) -> Self:
         """The robot with its base standing at `pose` in the world; gravity stays where it was."""
         spec = self._spec.copy()
-        changes.move_base(spec, pose, self.name)
+        build.move_base(spec, pose, self.name)
         return self._again(spec)
 
     def with_free_base(self) -> Self:
         """The robot with its base free to move: six more velocities, seven more coordinates, unactuated."""
         spec = self._spec.copy()
-        changes.free_base(spec, self.model, self.name)
+        build.free_base(spec, self.model, self.name)
         floating = type(self)(spec, name=self.name, tool_frame=self.tool_choice, warnings=self.warnings, idle=True)
         if not floating.unresisted and floating._idle_joints():
             base = self._spec.worldbody.first_body().name
@@ -217,7 +203,7 @@ class Robot(Shown):
     def with_ideal_joints(self) -> Self:
         """The textbook's robot: joints without rotor inertia, viscous and Coulomb friction."""
         spec = self._spec.copy()
-        changes.ideal_joints(spec)
+        build.ideal_joints(spec)
         return self._again(spec)
 
     def with_locked(self, joints: Mapping[str, float]) -> Self:
@@ -337,42 +323,32 @@ class Robot(Shown):
         weight = "kinematics only" if self.unresisted else f"{self.mass:.4g} kg"
         return f"Robot({self.name!r}, {self.nv} degrees of freedom, {weight}, tool frame {self.tool_frame!r})"
 
+    def _repr_html_(self) -> str:
+        return offered("html of a robot")(self)
+
     def mass_matrix(self, q: ArrayLike) -> Array:
         """M(q): n×n, kg·m² (revolute) and kg (prismatic), rotor inertia included."""
-        self.demand_masses("the mass matrix")
-        M = np.empty((self.model.nv, self.model.nv))
-        self._run(kernels.mass_matrix, self._q(q), M)
-        return self.coordinates.reduce_matrix(M)
+        return self._matrix("the mass matrix", kernels.mass_matrix, self._q(q))
 
     def bias(self, q: ArrayLike, v: ArrayLike) -> Array:
         """C(q, v) v + g(q), N·m or N."""
-        self.demand_masses("the bias force")
-        out = np.empty(self.model.nv)
-        self._run(kernels.bias, self._q(q), self._v(v), out)
-        return self.coordinates.reduce_force(out)
+        return self._force("the bias force", kernels.bias, self._q(q), self._v(v))
 
     def gravity(self, q: ArrayLike) -> Array:
         """g(q) = ∂V/∂q, N·m or N: the torque that holds the robot against gravity."""
-        self.demand_masses("gravity")
-        out = np.empty(self.model.nv)
-        self._run(kernels.gravity, self._q(q), out)
-        return self.coordinates.reduce_force(out)
+        return self._force("gravity", kernels.gravity, self._q(q))
 
     def coriolis_matrix(self, q: ArrayLike, v: ArrayLike) -> Array:
         """C(q, v) = Σ m Jpᵀ J̇p + Jrᵀ (Θ J̇r + [ω]× Θ Jr), for which Ṁ − 2C is skew-symmetric."""
-        self.demand_masses("the Coriolis matrix")
-        C = np.empty((self.model.nv, self.model.nv))
-        self._run(kernels.coriolis_matrix, self._q(q), self._v(v), self._work.coriolis.address, C)
-        return self.coordinates.reduce_matrix(C)
+        arguments = self._q(q), self._v(v), self._work.coriolis.address
+        return self._matrix("the Coriolis matrix", kernels.coriolis_matrix, *arguments)
 
     def inverse_dynamics(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, losses: bool = True) -> Array:
         """τ = M a + C v + g, plus what joint damping, springs and friction take unless `losses` is False."""
+        if losses:
+            return self._force("inverse dynamics", kernels.inverse_dynamics, self._q(q), self._v(v), self._v(a, "a"))
         self.demand_masses("inverse dynamics")
-        if not losses:
-            return self.mass_matrix(q) @ self._plain(a, "a", self.nv, finite=True) + self.bias(q, v)
-        out = np.empty(self.model.nv)
-        self._run(kernels.inverse_dynamics, self._q(q), self._v(v), self._v(a, "a"), out)
-        return self.coordinates.reduce_force(out)
+        return self.mass_matrix(q) @ self._plain(a, "a", self.nv, finite=True) + self.bias(q, v)
 
     def forward_dynamics(
         self,
@@ -414,7 +390,7 @@ class Robot(Shown):
         self.demand_masses("potential energy")
         out = np.empty(1)
         self._run(kernels.potential_energy, self._q(q), out)
-        return float(out[0]) - far_spring_energy(self.model)
+        return float(out[0]) - build.far_spring_energy(self.model)
 
     def pose(self, q: ArrayLike, frame: str | None = None) -> Pose:
         """X_WE: pose of a frame in the world."""
@@ -430,7 +406,7 @@ class Robot(Shown):
     def analytical_jacobian(self, q: ArrayLike, frame: str | None = None, *, euler: str = "XYZ") -> Array:
         """J_A: 6×n with [ṗ; φ̇] = J_A v, φ the Euler angles of sequence `euler`. J = blkdiag(1, E(φ)) J_A."""
         _, rotation, J = self._pose_and_jacobian(q, frame)
-        return task_space.analytical_jacobian(rotation, J, euler)
+        return motion.analytical_jacobian(rotation, J, euler)
 
     def jacobian_drift(self, q: ArrayLike, v: ArrayLike, frame: str | None = None) -> Array:
         """J̇ v: the acceleration [linear; angular] a frame has when v̇ = 0."""
@@ -499,10 +475,10 @@ class Robot(Shown):
                 needs this: `np.eye(6)[:2]` are its x and y.
             damping: regularisation in the units of √(J M⁻¹ Jᵀ); 0 refuses a singular posture instead.
         """
-        J = task_jacobian(self.jacobian(q, frame), directions)
-        inertia = task_space.task_inertia(self.mass_matrix(q), J, damping)
+        J = motion.task_jacobian(self.jacobian(q, frame), directions)
+        inertia = motion.task_inertia(self.mass_matrix(q), J, damping)
         if inertia is None:
-            raise SingularTask(frame or self.tool_frame, float(singular_values(J)[-1]))
+            raise SingularTask(frame or self.tool_frame, float(motion.singular_values(J)[-1]))
         return inertia
 
     def smallest_singular_value(
@@ -512,11 +488,11 @@ class Robot(Shown):
 
         A task of more directions than the robot has joints is always singular.
         """
-        return float(singular_values(task_jacobian(self.jacobian(q, frame), directions))[-1])
+        return float(motion.singular_values(motion.task_jacobian(self.jacobian(q, frame), directions))[-1])
 
     def manipulability(self, q: ArrayLike, frame: str | None = None, *, directions: ArrayLike | None = None) -> float:
         """√det(J Jᵀ), the volume of the velocity ellipsoid; 0 for more directions than joints."""
-        return float(np.prod(singular_values(task_jacobian(self.jacobian(q, frame), directions))))
+        return float(np.prod(motion.singular_values(motion.task_jacobian(self.jacobian(q, frame), directions))))
 
     def inverse_kinematics(
         self,
@@ -543,11 +519,11 @@ class Robot(Shown):
     def integrate(self, q: ArrayLike, v: ArrayLike, dt: float) -> Array:
         """q ⊕ v dt: coordinates after moving at v for dt; on the rotation group for a free base."""
         start, speed = self._checked_q(q), self._plain(v, "v", self.nv, finite=True)
-        return moved(self, start, speed, finite_number(dt, "dt"))
+        return motion.moved(self, start, speed, finite_number(dt, "dt"))
 
     def velocity_map(self, q: ArrayLike) -> Array:
         """E(q), n_v × n_q, with v = E(q) q̇: identity for joints; a free base's quaternion rates become body ω."""
-        return velocity_map(self, self._checked_q(q))
+        return motion.velocity_map(self, self._checked_q(q))
 
     def _idle_joints(self) -> list[str]:
         """Joints that move together without moving any mass, at home: there the mass matrix is singular."""
@@ -586,13 +562,27 @@ class Robot(Shown):
         """q itself, refused like the kernels refuse it."""
         array = self._plain(q, "q", self.nq, finite=True)
         full = self.coordinates.expand_position(array)
-        for address in quaternion_places(self.model):
+        for address in motion.quaternion_places(self.model):
             if abs(np.linalg.norm(full[address : address + 4]) - 1.0) > kernels.QUAT_TOLERANCE:
                 raise bad_quaternion(self)
         return array
 
     def _v(self, v: ArrayLike, name: str = "v") -> Array:
         return self.coordinates.expand_velocity(self._plain(v, name, self.nv, finite=self.coordinates.coupled))
+
+    def _force(self, what: str, function: Callable[..., int], *arguments: Any) -> Array:
+        """A kernel's generalised force, of the independent joints."""
+        self.demand_masses(what)
+        out = np.empty(self.model.nv)
+        self._run(function, *arguments, out)
+        return self.coordinates.reduce_force(out)
+
+    def _matrix(self, what: str, function: Callable[..., int], *arguments: Any) -> Array:
+        """A kernel's n×n matrix, of the independent joints."""
+        self.demand_masses(what)
+        out = np.empty((self.model.nv, self.model.nv))
+        self._run(function, *arguments, out)
+        return self.coordinates.reduce_matrix(out)
 
     def _run(self, function: Callable[..., int], *arguments: Any) -> None:
         status = function(self._work.physics.address, *arguments)

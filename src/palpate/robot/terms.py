@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 import math
+import os
 import threading
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import mujoco
+import numpy as np
+from numpy import empty
 
 from palpate.checks import Array
+from palpate.engine.lanes import LIMIT
 from palpate.engine.physics import Physics
+from palpate.equations.code.tree_code import Sizes
+from palpate.equations.code.tree_program import LANES, TreeMotion, TreePlace, TreeProgram
+from palpate.equations.model.mechanism import Place, obstacle
+from palpate.errors import BadRotation, InvalidInput, NotFinite, PalpateError
 from palpate.robot.joints.coupling import Coordinates
-from palpate.robot.mechanics import kernels
+from palpate.robot.mechanics import kernels, tree_kernels
+from palpate.robot.mechanics.kernels import OK
+from palpate.robot.mechanics.tree_kernels import STATUSES, LaneWork, StateWork, tree_terms
+
+if TYPE_CHECKING:
+    from palpate.robot.robot import Robot
 
 
 class Terms(NamedTuple):
@@ -74,3 +88,146 @@ class Workspace(threading.local):
         self.physics = Physics.of(model, self.data)
         sizes = {"nv": model.nv}
         self.terms, self.coriolis = kernels.ModelTerms(sizes), kernels.CoriolisWork(sizes)
+
+
+# ----------------------------------------------------------------------------------------------
+# A robot's compiled equations: terms at one state, and at many on every lane and core.
+
+
+MOST_LINKS = 16  # beyond, code takes seconds to compile, and one state is better left to the engine
+FEWEST_A_THREAD = 500  # states; fewer are computed sooner than a thread starts
+_GROUND = Place(-1, np.zeros(3), np.eye(3))
+
+
+def reason_for_engine(model: mujoco.MjModel) -> str | None:
+    """Why single states of a model are left to the engine; None if its equations are compiled."""
+    if model.njnt > MOST_LINKS:
+        return f"it has {model.njnt} joints; equations are compiled for up to {MOST_LINKS}"
+    return obstacle(model)
+
+
+def has_losses(model: mujoco.MjModel) -> bool:
+    """Whether joint damping, springs or friction take part in a model's motion, which no equation here holds."""
+    effects = model.dof_damping, model.jnt_stiffness, model.dof_frictionloss
+    return any(np.any(values) for values in effects) or model.opt.density > 0 or model.opt.viscosity > 0
+
+
+class _Scratch(threading.local):
+    """A thread's scratch for one state."""
+
+    def __init__(self, sizes: Sizes) -> None:
+        self.record = StateWork(nq=sizes.nq, nv=sizes.nv, motion=TreeMotion({"links": sizes.links}))
+        self.address = self.record.address
+
+
+class Equations:
+    """The compiled equations of a robot, and scratch to call them with."""
+
+    def __init__(self, program: TreeProgram) -> None:
+        self.program, self.layout = program, TermsLayout(program.sizes.nv)
+        self._scratch = _Scratch(program.sizes)
+        self._code, self._nv = program.code.address, program.sizes.nv
+        self._square, self._wide = (self._nv, self._nv), (6, self._nv)
+        self._places: dict[str | None, TreePlace] = {None: program.place(_GROUND)}
+
+    def place(self, frame: str | None) -> TreePlace:
+        """A named frame as the program takes it; None for the ground."""
+        known = self._places.get(frame)
+        if known is None:
+            known = self._places[frame] = self.program.place(self.program.mechanism.frames[str(frame)])
+        return known
+
+    def terms(self, q: Array, v: Array, frame: str) -> Terms | int:
+        """All terms at a state, or why there are none (a status of `tree_kernels`).
+
+        Raises:
+            InvalidInput: q or v is no plain array of doubles.
+        """
+        n = self._nv
+        out = empty(self._square), empty(n), empty(n), empty(3), empty((3, 3)), empty(self._wide), empty(6)
+        status = tree_terms(self._code, q, v, self.place(frame).address, self._scratch.address, out)
+        return Terms._make(out) if status == OK else status
+
+    def rows(
+        self, kernel: Callable[..., int], inputs: Sequence[Array], frame: str | None, wanted: slice
+    ) -> tuple[Array, int, int]:
+        """A kernel's rows for many states, on every core: the rows, a status, and the first state it is about.
+
+        Args:
+            kernel: one of `tree_kernels.rows_of_…`.
+            inputs: arrays with one row for each state.
+            frame: whose pose and Jacobian are among the terms; None for the ground.
+            wanted: which numbers of a row of terms the result has.
+        """
+        count = len(inputs[0])
+        out = np.empty((count, wanted.stop - wanted.start))
+        edges = _shares(count)
+        results = [OK] * (len(edges) - 1)
+        lanes, frame_address = self.program.lanes.address, self.place(frame).address
+
+        def work(share: int) -> None:
+            part = slice(edges[share], edges[share + 1])
+            scratch = self._lane_work(wanted)
+            results[share] = kernel(lanes, *(x[part] for x in inputs), frame_address, scratch.address, out[part])
+
+        threads = [threading.Thread(target=work, args=(share,)) for share in range(1, len(results))]
+        for thread in threads:
+            thread.start()
+        work(0)
+        for thread in threads:
+            thread.join()
+        share = next((i for i, result in enumerate(results) if result != OK), 0)
+        return out, results[share] % STATUSES, edges[share] + results[share] // STATUSES
+
+    def _lane_work(self, wanted: slice) -> LaneWork:
+        sizes = self.program.sizes
+        lengths = {"q": LANES * sizes.nq, "v": LANES * sizes.nv, "row": LANES * (self.layout.size + 6)}
+        motion = TreeMotion({"links": LANES * sizes.links})
+        return LaneWork(lengths, motion=motion, first=wanted.start, last=wanted.stop)
+
+
+def _shares(count: int) -> list[int]:
+    """Where each thread's states begin, and where the last one's end; whole lanes but for the last."""
+    threads = max(1, min(_cores(), count // FEWEST_A_THREAD))
+    size = -(-count // (threads * LANES)) * LANES
+    return [*(min(i * size, count) for i in range(threads)), count]
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+# ----------------------------------------------------------------------------------------------
+# What a kernel's status says about a robot's state, as the error that is raised.
+
+
+def refusal(robot: Robot, status: int, arguments: Sequence[Array], third: str = "", where: str = "") -> PalpateError:
+    """The error behind a status; `arguments` are q, v and what `third` names, `where` says of which state."""
+    if status == kernels.BAD_QUATERNION:
+        return bad_quaternion(robot, where)
+    if status == tree_kernels.NOT_POSITIVE:
+        return InvalidInput(f"the mass matrix{where} of {robot.name} is not positive definite")
+    if status == tree_kernels.TOO_FAR:
+        return _too_far(robot, arguments[0], where)
+    index = {kernels.BAD_POSITION: 0, kernels.BAD_VELOCITY: 1, kernels.BAD_INPUT: 2}[status]
+    return not_finite(robot, ("q", "v", third)[index], arguments[index], where)
+
+
+def bad_quaternion(robot: Robot, where: str = "") -> BadRotation:
+    """A quaternion that is not of length 1."""
+    what = f"q{where} of {robot.name} holds a quaternion whose norm is not 1 (wxyz, after the base position)"
+    return BadRotation(what, hint="normalise it before calling")
+
+
+def not_finite(robot: Robot, name: str, values: Array, where: str = "") -> NotFinite:
+    """The first number that is NaN or infinite, by the name of its coordinate."""
+    labels = robot.coordinate_names if name in ("q", "seed") else robot.dof_names
+    index = int(np.flatnonzero(~np.isfinite(values))[0])
+    return NotFinite(f"{name}{where} of {robot.name} must be finite, got {values[index]} at {labels[index]}")
+
+
+def _too_far(robot: Robot, q: Array, where: str) -> InvalidInput:
+    first = 7 if robot.nq > robot.nv else 0  # after a free base
+    index = first + int(np.flatnonzero(np.abs(q[first:]) >= LIMIT)[0])
+    what = f"q{where} of {robot.name} is {q[index]:.6g} at {robot.coordinate_names[index]}, beyond ±{LIMIT:.0f}"
+    return InvalidInput(what, hint="take whole turns off an angle before calling")

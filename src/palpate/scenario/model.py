@@ -15,12 +15,11 @@ from palpate.control.guards import Guards
 from palpate.control.law import Law
 from palpate.control.references import REFERENCES
 from palpate.control.references.reference import Hold, ReferenceSettings
-from palpate.errors import InvalidInput, UnknownName
+from palpate.errors import InvalidInput, check_names
 from palpate.lazy import offered
 from palpate.metrics.metric import Bound
 from palpate.robot.load import Joints
 from palpate.robot.readers.dh.table import DHLink, Tensor
-from palpate.scenario.sweep import SweepSettings
 from palpate.trace import Recording, StopWhen
 from palpate.user_code import use_files
 from palpate.world.clock import Clock
@@ -159,6 +158,24 @@ class StopEvent(Config):
         return StopWhen(self.column, self.above, self.below, self.magnitude)
 
 
+class SweepSettings(Config):
+    """What `palpate sweep` does with this scenario when nothing else is said; `palpate run` takes no notice of it."""
+
+    vary: dict[str, str | tuple[Any, ...]] = setting(
+        {}, "1", "by key: a range 100:2000:20, a list of values, or a distribution such as normal(1, 0.05)"
+    )
+    method: Literal["grid", "random", "latin", "sobol", "saltelli", "map"] | None = setting(
+        None, "1", "how runs are chosen; a grid where every key has a list, else random"
+    )
+    runs: int | None = setting(None, "1", "how many; a grid knows itself", ge=1)
+    repeat: int = setting(1, "1", "runs of each point, with different seeds", ge=1)
+    seed: int = setting(0, "1", "of the draws", ge=0, lt=2**63)
+    metric: str | None = setting(None, "1", "what ranks the runs; the first metric with a bound if not given")
+    traces: Literal["none", "all", "failing", "best", "worst"] = setting("none", "1", "which traces are kept")
+    until: str | None = setting(None, "1", "failure<0.01 or width<0.02: stop as soon as this is known")
+    rare: str | None = setting(None, "1", "force_peak>40: estimate a small probability by importance sampling")
+
+
 class Scenario(Config):
     """A run as data: everything that shapes a trace, and nothing that runs."""
 
@@ -248,8 +265,7 @@ def _with_tags(short: Any, whole: Any) -> Any:
 
 def law_class(name: str) -> type[Law]:
     """A law's settings by its registered name; only that law is imported."""
-    if name not in LAWS:
-        raise UnknownName("law", name, LAWS)
+    check_names("law", [name], LAWS)
     law = LAWS[name]
     return law if isinstance(law, type) else getattr(importlib.import_module(law[0]), law[1])
 

@@ -77,16 +77,10 @@ def _built(text: str, stamp: str) -> Robot:
 
 def _source(settings: RobotSettings) -> Robot:
     if settings.model is not None:
+        options: dict[str, Any] = {name: getattr(settings, name) for name in ("xacro", "estimate_inertia", "joints")}
+        options |= {"package_roots": settings.packages, "lock": settings.lock or None}
         parameters: dict[str, Any] = dict(settings.parameters)
-        return load_robot(
-            settings.model,
-            package_roots=settings.packages,
-            xacro=settings.xacro,
-            estimate_inertia=settings.estimate_inertia,
-            lock=settings.lock or None,
-            joints=settings.joints,
-            **parameters,
-        )
+        return load_robot(settings.model, **options, **parameters)
     robot = Robot.from_dh([row.link() for row in settings.dh], settings.dh_convention, repair=settings.repair)
     robot = robot.with_ideal_joints() if settings.joints == "ideal" else robot
     return robot.with_locked(settings.lock) if settings.lock else robot

@@ -5,7 +5,12 @@ from typing import TYPE_CHECKING
 from palpate.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from palpate.study.analysis.maps import BoundaryMap as BoundaryMap, boundary_map as boundary_map
+    from palpate.study.analysis.maps import (
+        BoundaryMap as BoundaryMap,
+        boundary_map as boundary_map,
+        predicted_boundary as predicted_boundary,
+        refuse as refuse,
+    )
     from palpate.study.analysis.rare import RareEstimate as RareEstimate, rare_failure as rare_failure
     from palpate.study.analysis.statistics import (
         Interval as Interval,
@@ -15,7 +20,6 @@ if TYPE_CHECKING:
         scenario_count as scenario_count,
         scenario_level as scenario_level,
     )
-    from palpate.study.analysis.theory import predicted_boundary as predicted_boundary, refuse as refuse
     from palpate.study.plans.axis import Span as Span
     from palpate.study.result import Sweep as Sweep, open_sweep as open_sweep
     from palpate.study.robust import Robustness as Robustness, robustness as robustness

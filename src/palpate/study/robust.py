@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from palpate.errors import FileError, InvalidInput, UnknownName
+from palpate.errors import FileError, InvalidInput, check_names
 from palpate.files import make_folder, read_text, write_file
 from palpate.run.simulate import simulate
 from palpate.scenario.file.load import load_scenario, scenario_from_data, shipped
@@ -162,9 +162,7 @@ def spreads(
     data = {key: value for key, value in scenario.as_data().items() if key != "sweep"}
     offered = [*_of_plant(scenario), *_of_walls(scenario), *_of_sensors(scenario, data), *_of_delay(scenario)]
     known = [one.key for one in offered]
-    for key in without:
-        if key not in known:
-            raise UnknownName("spread to leave out", key, known)
+    check_names("spread to leave out", without, known)
     kept, left_out = [], {}
     for one in offered:
         if one.key in without or one.key in (vary or {}):

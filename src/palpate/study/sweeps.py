@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from palpate.control import LAWS
 from palpate.control.references import REFERENCES
-from palpate.errors import FileError, InvalidInput, PalpateError, StudyError, UnknownName
+from palpate.errors import FileError, InvalidInput, PalpateError, StudyError, check_names
 from palpate.lazy import notebook_progress
 from palpate.metrics import METRICS
-from palpate.run.simulate import simulate
 from palpate.scenario.file.load import folder_of, load_scenario, scenario_from_data, with_modules
 from palpate.scenario.file.overrides import apply_overrides
 from palpate.scenario.file.places import read_from
@@ -23,10 +22,22 @@ from palpate.scenario.model import Scenario
 from palpate.study.analysis import drivers
 from palpate.study.analysis.maps import CELLS
 from palpate.study.plans.axis import Axis, Spec, axes_of, override
-from palpate.study.plans.design import DEFAULT_RUNS, METHODS, MOST_RUNS, Stage, chances, design
-from palpate.study.plans.plan import KEPT_TRACES, REFUSED, Plan, chunk_size, file_digests, versions
+from palpate.study.plans.plan import (
+    DEFAULT_RUNS,
+    KEPT_TRACES,
+    METHODS,
+    MOST_RUNS,
+    REFUSED,
+    Plan,
+    Stage,
+    chances,
+    chunk_size,
+    design,
+    file_digests,
+    versions,
+)
 from palpate.study.result import Sweep
-from palpate.study.running.address import ClusterAddress, cluster_address
+from palpate.study.running.address import cluster_address
 from palpate.study.running.pool import Executor, Here, LocalPool, cores
 from palpate.study.running.store import Store
 from palpate.study.running.worker import Job, Result, Task, check_files, empty_row, run_row
@@ -172,14 +183,14 @@ def _made(store: Store, stage: Stage, executor: Executor, own: Mapping[str, Call
         point = stage.points(first, stop)[0]
         store.write([point], [Result(first, empty_row(REFUSED, str(point.refusal), plan.metrics))])
         yield 1, 1
-    chunks = ([_task(plan, stage, run) for run in range(*chunk)] for chunk in missing if chunk not in refused)
+
+    def task(run: int) -> Task:
+        return Task(run, tuple(plan.overrides(stage.points(run, run + 1)[0])))
+
+    chunks = ([task(run) for run in range(*chunk)] for chunk in missing if chunk not in refused)
     for chunk, results in executor.results(job, chunks):
         store.write(stage.points(chunk[0].run, chunk[-1].run + 1), results)
         yield len(results), sum(not result.row["passed"] for result in results)
-
-
-def _task(plan: Plan, stage: Stage, run: int) -> Task:
-    return Task(run, tuple(plan.overrides(stage.points(run, run + 1)[0])))
 
 
 def executor_for(plan: Plan, workers: int | None, cluster: str | None) -> Executor:
@@ -192,20 +203,16 @@ def executor_for(plan: Plan, workers: int | None, cluster: str | None) -> Execut
             )
         return Here()
     if cluster is not None:
-        return _cluster_for(plan, cluster_address(cluster))
+        from palpate.study.running.cluster import DaskCluster
+
+        address = cluster_address(cluster)
+        return DaskCluster(address, plan.runs, 0.0 if address.job_file is None else time_per_run(plan, SHORT))
     wanted = cores() if workers is None else workers
     if wanted < 0 or wanted > 10_000:
         raise InvalidInput(f"--workers must be 0 (this process alone) or more, got {wanted}")
     if wanted == 0 or (workers is None and time_per_run(plan, SHORT) * plan.runs < SHORT):
         return Here()
     return LocalPool(wanted)
-
-
-def _cluster_for(plan: Plan, address: ClusterAddress) -> Executor:
-    from palpate.study.running.cluster import DaskCluster
-
-    seconds = time_per_run(plan, SHORT) if address.job_file is not None else 0.0
-    return DaskCluster(address, plan.runs, seconds)
 
 
 def _known_here(plan: Plan) -> str | None:
@@ -273,8 +280,7 @@ def make_plan(
     axes = axes_of(varied)
     method, runs, repeat, options = _method(axes, said, int(data["run"]["seed"]))
     traces = said.get("traces", "none")
-    if traces not in KEPT_TRACES:
-        raise UnknownName("choice of traces", traces, KEPT_TRACES)
+    check_names("choice of traces", [traces], KEPT_TRACES)
     plan = Plan(
         scenario=data, source=words, vary={axis.key: axis.spec for axis in axes}, method=method, runs=runs,
         repeat=repeat, seed=_seed(said.get("seed", 0)), metrics=_metrics(said.get("metrics"), data), traces=traces,
@@ -288,8 +294,7 @@ def _method(axes: tuple[Axis, ...], said: Mapping[str, Any], own_seed: int) -> t
     names = ("confidence", "until", "rare", "by", "metric")
     options = {name: said[name] for name in names if said.get(name) is not None}
     method = "rare" if said.get("rare") else said.get("method")
-    if method is not None and method not in METHODS:
-        raise UnknownName("method", method, METHODS)
+    check_names("method", [] if method is None else [method], METHODS)
     if not 0 < float(options.setdefault("confidence", 0.95)) < 1:
         raise InvalidInput(f"a confidence lies between 0 and 1, got {options['confidence']:g}")
     repeat = int(said.get("repeat", 1))
@@ -321,9 +326,7 @@ def _seed(seed: Any) -> int:
 
 def _metrics(wanted: Sequence[str] | None, data: Mapping[str, Any]) -> tuple[str, ...]:
     """The columns, in the table's order; those with a bound always."""
-    for name in wanted or ():
-        if name not in METRICS:
-            raise UnknownName("metric", name, METRICS)
+    check_names("metric", wanted or (), METRICS)
     bounded = data.get("metrics", {})
     own = dict.fromkeys(filter(is_address, (*bounded, *(wanted or ()))))
     asked = {
@@ -347,8 +350,7 @@ def _checked(plan: Plan) -> Plan:
         drivers.check_until(plan.options["until"])
         if plan.method != "random":
             raise InvalidInput("--until needs independent draws: --method random")
-    if plan.options.get("metric") not in (None, *plan.metrics):
-        raise UnknownName("metric", plan.options["metric"], plan.metrics)
+    check_names("metric", [plan.options["metric"]] if plan.options.get("metric") else [], plan.metrics)
     if not 1 <= plan.runs <= MOST_RUNS:
         raise InvalidInput(f"--runs must lie between 1 and {MOST_RUNS}, got {plan.runs}")
     return plan
@@ -364,8 +366,3 @@ def check_points(plan: Plan) -> None:
         except PalpateError as error:
             problem = problem or error
     raise InvalidInput(f"no point of this sweep gives a scenario; the first one: {problem}")
-
-
-def trace_of(plan: Plan, overrides: Sequence[str]) -> Trace:
-    """Make one run again, whole."""
-    return simulate(scenario_from_data(apply_overrides(plan.scenario, overrides)))

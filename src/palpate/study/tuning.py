@@ -20,11 +20,10 @@ from palpate.checks import Array
 from palpate.errors import InvalidInput, StudyError, UnknownName
 from palpate.metrics import METRICS
 from palpate.scenario.model import Scenario
-from palpate.study.analysis import theory
-from palpate.study.analysis.drivers import parse_rule
+from palpate.study.analysis import maps
+from palpate.study.analysis.drivers import listed, parse_rule
 from palpate.study.plans.axis import Axis, Spec, Value, axes_of
-from palpate.study.plans.design import Point, Stage
-from palpate.study.plans.plan import REFUSED
+from palpate.study.plans.plan import REFUSED, Point, Stage
 from palpate.study.result import Sweep
 from palpate.study.running.store import Store
 from palpate.study.sweeps import Progress, check_points, finish, make_plan
@@ -116,7 +115,7 @@ def tune(
     keep: Sequence[str] = (),
     runs: int = 100,
     seed: int = 0,
-    refuse: theory.Refuse | None = theory.refuse,
+    refuse: maps.Refuse | None = maps.refuse,
     out: str | os.PathLike[str] | None = None,
     workers: int | None = None,
     cluster: str | None = None,
@@ -163,7 +162,7 @@ def tune(
     return best_of(sweep)
 
 
-def resume(store: Store, refuse: theory.Refuse | None = theory.refuse, **where: Any) -> Tuned:
+def resume(store: Store, refuse: maps.Refuse | None = maps.refuse, **where: Any) -> Tuned:
     """Go on with a search, from its folder."""
     if store.plan.options.get("minimise") == OWN:
         raise InvalidInput("this search minimises a function of Python's; call palpate.tune again to go on")
@@ -182,16 +181,15 @@ def best_of(sweep: Sweep) -> Tuned:
 # ---------------------------------------------------------------------------------------------- the driver
 
 
-def _driver(store: Store, refuse: theory.Refuse | None) -> Generator[Stage, None, None]:
+def _driver(store: Store, refuse: maps.Refuse | None) -> Generator[Stage, None, None]:
     plan = store.plan
     search = search_for(plan.axes, plan.runs, plan.seed)
     asked, first = next(search), 0
     while True:
         asked = asked[: plan.runs - first]
         points = [_point(store, values, first + k, refuse) for k, values in enumerate(asked)]
-        start = first
-        yield Stage(first, len(points), lambda a, b, p=points, s=start: p[a - s : b - s])
-        first += len(points)
+        yield listed(first, points)
+        start, first = first, first + len(points)
         if first >= plan.runs:
             return
         try:
@@ -200,8 +198,8 @@ def _driver(store: Store, refuse: theory.Refuse | None) -> Generator[Stage, None
             return
 
 
-def _point(store: Store, values: tuple[Value, ...], run: int, refuse: theory.Refuse | None) -> Point:
-    reason = None if refuse is None else theory.refusal(store.plan, values, refuse)
+def _point(store: Store, values: tuple[Value, ...], run: int, refuse: maps.Refuse | None) -> Point:
+    reason = None if refuse is None else maps.refusal(store.plan, values, refuse)
     return Point(values, store.plan.own_seed, run, refusal=reason)
 
 
@@ -258,17 +256,10 @@ def search_for(axes: Sequence[Axis], runs: int, seed: int) -> Ask:
     spent, asked = 0, next(explore)
     while spent < (EXPLORE * runs if smooth else runs):
         results = yield asked
-        best = _better(best, zip(asked, results))
+        best = min([*([] if best is None else [best]), *zip(asked, results)], key=lambda pair: pair[1].rank)
         spent, asked = spent + len(asked), explore.send(results)
     if best is not None and smooth:
         yield from _closing_in(axes, smooth, best)
-
-
-def _better(best: Any, candidates: Any) -> Any:
-    for values, result in candidates:
-        if best is None or result.rank < best[1].rank:
-            best = (values, result)
-    return best
 
 
 def _optuna() -> Any:
@@ -283,22 +274,19 @@ def _everywhere(axes: Sequence[Axis], seed: int) -> Ask:
     """Optuna's sampler, asked for a batch at a time."""
     optuna = _optuna()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # parts of it are marked experimental
+    with warnings.catch_warnings(action="ignore"):  # parts of it are marked experimental
         sampler = optuna.samplers.TPESampler(
             seed=seed % 2**32, multivariate=True, constant_liar=True, constraints_func=lambda t: t.user_attrs["broken"]
         )
         study = optuna.create_study(sampler=sampler)
         spaces = {f"x{k}": _space(optuna, axis) for k, axis in enumerate(axes)}
     while True:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             trials = [study.ask(spaces) for _ in range(BATCH)]
         results = yield [_values(axes, trial.params) for trial in trials]
         for trial, one in zip(trials, results):
             trial.set_user_attr("broken", [one.violation])
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
+            with warnings.catch_warnings(action="ignore"):
                 study.tell(trial, one.value if np.isfinite(one.value) else 1e300)
 
 

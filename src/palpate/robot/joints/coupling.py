@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -143,8 +143,8 @@ def coordinates_of(model: mujoco.MjModel) -> Coordinates:
     free = [j for j in range(model.njnt) if j not in ties]
     if ties and not free:
         raise ModelError("every joint mimics another; none is left to move")
-    kept = np.concatenate([_dofs(model, j) for j in free] or [np.zeros(0, int)]).astype(np.int64)
-    kept_position = np.concatenate([_places(model, j) for j in free] or [np.zeros(0, int)]).astype(np.int64)
+    kept = _indices(model.jnt_dofadr, (6, 3, 1, 1), model, free)
+    kept_position = _indices(model.jnt_qposadr, (7, 4, 1, 1), model, free)
     G, P = np.eye(model.nv)[:, kept], np.eye(model.nq)[:, kept_position]
     c, position_of = np.zeros(model.nq), np.full(model.nv, -1)
     for j in range(model.njnt):
@@ -201,13 +201,18 @@ def closed_loops(model: mujoco.MjModel) -> list[Loop]:
 
 def _joints_between(model: mujoco.MjModel, e: int) -> tuple[str, ...]:
     """The joints that move one end of a constraint between bodies and not the other."""
-    if int(model.eq_type[e]) not in (int(mujoco.mjtEq.mjEQ_CONNECT), int(mujoco.mjtEq.mjEQ_WELD)):
-        return ()
-    ends = [int(model.eq_obj1id[e]), int(model.eq_obj2id[e])]
-    if model.eq_objtype[e] == mujoco.mjtObj.mjOBJ_SITE:
-        ends = [int(model.site_bodyid[s]) for s in ends]
-    first, second = (_joints_above(model, body) for body in ends)
+    first, second = (_joints_above(model, body) for body in bodies_joined(model, e))
     return tuple(model.joint(j).name for j in sorted(first ^ second))
+
+
+def bodies_joined(model: mujoco.MjModel, e: int) -> tuple[int, int]:
+    """The bodies that a constraint joins in a point or welds; the ground twice for one of another kind."""
+    if int(model.eq_type[e]) not in (int(mujoco.mjtEq.mjEQ_CONNECT), int(mujoco.mjtEq.mjEQ_WELD)):
+        return 0, 0
+    first, second = int(model.eq_obj1id[e]), int(model.eq_obj2id[e])
+    if model.eq_objtype[e] == mujoco.mjtObj.mjOBJ_SITE:
+        return int(model.site_bodyid[first]), int(model.site_bodyid[second])
+    return first, second
 
 
 def _joints_above(model: mujoco.MjModel, body: int) -> set[int]:
@@ -229,12 +234,9 @@ def refuse_loops(model: mujoco.MjModel, robot: str) -> None:
         )
 
 
-def _dofs(model: mujoco.MjModel, j: int) -> np.ndarray:
-    return model.jnt_dofadr[j] + np.arange((6, 3, 1, 1)[model.jnt_type[j]])
-
-
-def _places(model: mujoco.MjModel, j: int) -> np.ndarray:
-    return model.jnt_qposadr[j] + np.arange((7, 4, 1, 1)[model.jnt_type[j]])
+def _indices(first: np.ndarray, sizes: Sequence[int], model: mujoco.MjModel, joints: Sequence[int]) -> np.ndarray:
+    """The indices of joints in q or v: where each begins, and how many a joint of its type has."""
+    return np.array([first[j] + k for j in joints for k in range(sizes[model.jnt_type[j]])], dtype=np.int64)
 
 
 def ties_of(model: mujoco.MjModel) -> dict[int, tuple[int, float, float]]:

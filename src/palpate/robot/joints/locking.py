@@ -15,7 +15,7 @@ import numpy as np
 from palpate.checks import Array, finite_number
 from palpate.errors import InvalidInput, ModelError, UnknownName
 from palpate.robot.build import drop_stand_ins
-from palpate.robot.joints.coupling import ties_of
+from palpate.robot.joints.coupling import bodies_joined, ties_of
 from palpate.robot.mechanics.compiled import STAND_INS, UNRESISTED, listed, set_note
 from palpate.robot.readers.findings import Finding
 from palpate.spatial import Pose, matrix_from_quat
@@ -39,7 +39,9 @@ def lock_joints(spec: mujoco.MjSpec, model: mujoco.MjModel, values: Mapping[str,
     """
     if not isinstance(values, Mapping) or not all(isinstance(name, str) for name in values):
         raise InvalidInput(f"joints to lock are given as {{name: value}}, got {type(values).__name__}")
-    held = _with_followers(model, {_joint(model, name): _value(name, value) for name, value in values.items()})
+    held = _with_followers(
+        model, {_joint(model, name): finite_number(value, f"lock of joint {name!r}") for name, value in values.items()}
+    )
     keys, numerics = _shortened_keys(model, held), _shortened_numerics(model, held)
     for b in sorted({int(model.jnt_bodyid[j]) for j in held}):
         _lock_body(spec, model, b, held)
@@ -54,19 +56,16 @@ def lock_joints(spec: mujoco.MjSpec, model: mujoco.MjModel, values: Mapping[str,
         else:
             spec.delete(spec.numeric(name))
     _forget_unresisted(spec, model, held)
-    return [_out_of_range(model, spec.modelname, j, q) for j, q in held.items() if _is_out_of_range(model, j, q)]
+    return [finding for j, q in held.items() for finding in _out_of_range(model, spec.modelname, j, q)]
 
 
-def _is_out_of_range(model: mujoco.MjModel, j: int, q: float) -> bool:
+def _out_of_range(model: mujoco.MjModel, file: str, j: int, q: float) -> list[Finding]:
     low, high = model.jnt_range[j]
-    return bool(model.jnt_limited[j]) and not low - _ROUNDING <= q <= high + _ROUNDING
-
-
-def _out_of_range(model: mujoco.MjModel, file: str, j: int, q: float) -> Finding:
-    low, high = model.jnt_range[j]
+    if not model.jnt_limited[j] or low - _ROUNDING <= q <= high + _ROUNDING:
+        return []
     unit, name = "m" if model.jnt_type[j] == _SLIDE else "rad", model.joint(j).name
     problem, rule = f"locked at {q:g} {unit}", f"its range is {low:g} to {high:g} {unit}"
-    return Finding("warning", file, 0, f"joint {name!r}", problem, rule, "lock it inside its range")
+    return [Finding("warning", file, 0, f"joint {name!r}", problem, rule, "lock it inside its range")]
 
 
 def _joint(model: mujoco.MjModel, name: str) -> int:
@@ -76,10 +75,6 @@ def _joint(model: mujoco.MjModel, name: str) -> int:
     if model.jnt_type[joint_id] not in (_HINGE, _SLIDE):
         raise InvalidInput(f"joint {name!r} cannot be locked at a number: it has several degrees of freedom")
     return joint_id
-
-
-def _value(name: str, value: float) -> float:
-    return finite_number(value, f"lock of joint {name!r}")
 
 
 def _with_followers(model: mujoco.MjModel, held: dict[int, float]) -> dict[int, float]:
@@ -168,7 +163,8 @@ def _release(spec: mujoco.MjSpec, model: mujoco.MjModel, held: dict[int, float])
     group = _rigid_groups(model, held)
     for e in range(model.neq):
         if _is_settled(model, e, held, group):
-            spec.delete(spec.equalities[_place_of(spec, model, e)])
+            # They keep their order, and earlier ones may be gone.
+            spec.delete(spec.equalities[e - (model.neq - len(spec.equalities))])
     for tendon in list(spec.tendons):
         _release_tendon(spec, model, tendon, names)
     for sensor in list(spec.sensors):
@@ -180,12 +176,8 @@ def _is_settled(model: mujoco.MjModel, e: int, held: dict[int, float], group: li
     kind = mujoco.mjtEq(int(model.eq_type[e]))
     if kind == mujoco.mjtEq.mjEQ_JOINT:
         return int(model.eq_obj1id[e]) in held
-    if kind not in (mujoco.mjtEq.mjEQ_CONNECT, mujoco.mjtEq.mjEQ_WELD):
-        return False
-    ends = [int(model.eq_obj1id[e]), int(model.eq_obj2id[e])]
-    if model.eq_objtype[e] == mujoco.mjtObj.mjOBJ_SITE:
-        ends = [int(model.site_bodyid[s]) for s in ends]
-    return group[ends[0]] == group[ends[1]]
+    first, second = bodies_joined(model, e)
+    return kind in (mujoco.mjtEq.mjEQ_CONNECT, mujoco.mjtEq.mjEQ_WELD) and group[first] == group[second]
 
 
 def _rigid_groups(model: mujoco.MjModel, held: dict[int, float]) -> list[int]:
@@ -195,11 +187,6 @@ def _rigid_groups(model: mujoco.MjModel, held: dict[int, float]) -> list[int]:
         own = range(model.body_jntadr[b], model.body_jntadr[b] + model.body_jntnum[b])
         group[b] = group[model.body_parentid[b]] if all(j in held for j in own) else b
     return group
-
-
-def _place_of(spec: mujoco.MjSpec, model: mujoco.MjModel, e: int) -> int:
-    """Which of the spec's equalities is the model's e-th: they keep their order, and earlier ones may be gone."""
-    return e - (model.neq - len(spec.equalities))
 
 
 def _release_tendon(spec: mujoco.MjSpec, model: mujoco.MjModel, tendon: mujoco.MjsTendon, names: set[str]) -> None:
@@ -222,14 +209,9 @@ def _release_tendon(spec: mujoco.MjSpec, model: mujoco.MjModel, tendon: mujoco.M
 
 def _tendon_acts(model: mujoco.MjModel, t: int) -> bool:
     """Whether a tendon does anything without its actuator."""
-    values = (
-        model.tendon_stiffness[t],
-        model.tendon_damping[t],
-        model.tendon_frictionloss[t],
-        model.tendon_armature[t],
-    )
+    fields = (getattr(model, f"tendon_{name}") for name in ("stiffness", "damping", "frictionloss", "armature"))
     tied = np.isin(model.eq_type, int(mujoco.mjtEq.mjEQ_TENDON)) & (model.eq_obj1id == t)
-    return bool(any(np.any(value) for value in values) or tied.any())
+    return bool(any(np.any(field[t]) for field in fields) or tied.any())
 
 
 def _shortened_keys(model: mujoco.MjModel, held: dict[int, float]) -> list[tuple[Array, Array]]:

@@ -79,7 +79,8 @@ def find_asset(name: str, folder: Path, package_roots: Sequence[Path] = (), besi
     else:
         return Asset(None, escapes=True)
     try:
-        inside = [path for path in (c.resolve() for c in candidates) if _below(path, allowed)]
+        resolved = [candidate.resolve() for candidate in candidates]
+        inside = [path for path in resolved if any(path.is_relative_to(root) for root in allowed)]
         asset_path = next((path for path in inside if path.is_file()), None)
     except (OSError, ValueError, RuntimeError):  # too long a name, a NUL in it, a ring of links
         return Asset(None)
@@ -155,7 +156,3 @@ def _package_candidates(package_path: str, allowed: Sequence[Path]) -> list[Path
     beside = [root / package_path for root in allowed]
     itself = [root / inner for root in allowed if root.name == package]
     return itself + beside
-
-
-def _below(path: Path, allowed: Sequence[Path]) -> bool:
-    return any(path.is_relative_to(root) for root in allowed)

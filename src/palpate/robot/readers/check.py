@@ -121,7 +121,7 @@ def _expanded(path: Path, report: Report, options: ModelOptions) -> bytes | None
     """The text of a xacro file, if it is to be expanded."""
     if options.xacro is False:
         return None
-    from palpate.robot.readers.urdf.xacro import expand_xacro
+    from palpate.robot.readers.guarded import expand_xacro
 
     arguments = options.xacro if isinstance(options.xacro, Mapping) else {}
     return expand_xacro(path, report, arguments, options.package_roots, options.limits)
@@ -148,8 +148,7 @@ def _check_urdf(path: Path, report: Report, options: ModelOptions, text: bytes |
 
 def _check_table(path: Path, options: ModelOptions) -> ModelReport:
     """A DH table in a TOML file."""
-    from palpate.robot.readers.dh.file import read_table
-    from palpate.robot.readers.dh.table import tree_from_dh
+    from palpate.robot.readers.dh.table import read_table, tree_from_dh
 
     table = read_table(path)
     if errors_of(table.findings):

@@ -1,39 +1,19 @@
 """Compiles one MJCF file and prints what came of it as JSON. Runs alone, in a process of its own.
 
-Called by path as `python -I compile_child.py MODEL SECONDS BYTES MISSING`; it imports nothing of palpate but the file
+Called by `limited.py` with the arguments MODEL and MISSING; it imports nothing of palpate but the file
 `passive.py` beside it, so that start-up stays short and a crash stays here. MISSING is a JSON list of meshes that are
 not there.
 """
 
 from __future__ import annotations
 
-import contextlib
-import importlib.util
 import json
 import math
+import runpy
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
-
-
-def _limit(seconds: float, memory: int) -> None:
-    with contextlib.suppress(ImportError, ValueError, OSError):  # systems without such limits
-        import resource
-
-        cpu = math.ceil(seconds)
-        resource.setrlimit(resource.RLIMIT_CPU, (cpu, cpu + 2))  # a signal first, then the end
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-
-
-def _neighbour(name: str) -> Any:
-    """A module beside this one, whatever the path of modules says."""
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
-    if spec is None or spec.loader is None:
-        sys.exit(f"{name}.py is gone")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def _stiffest(model: Any) -> float:
@@ -47,7 +27,7 @@ def _stiffest(model: Any) -> float:
 def _compile(path: str, missing: list[str]) -> dict[str, Any]:
     import mujoco
 
-    passive, said = _neighbour("passive"), []
+    passive, said = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("passive.py")))), []
     mujoco.set_mju_user_warning(said.append)
     try:
         spec = mujoco.MjSpec.from_file(path)
@@ -75,12 +55,5 @@ def _compile(path: str, missing: list[str]) -> dict[str, Any]:
     }
 
 
-def main() -> None:
-    """Limits itself first, then loads the engine."""
-    path, seconds, memory, missing = sys.argv[1:]
-    _limit(float(seconds), int(memory))
-    json.dump(_compile(path, json.loads(missing)), sys.stdout)
-
-
 if __name__ == "__main__":
-    main()
+    json.dump(_compile(sys.argv[1], json.loads(sys.argv[2])), sys.stdout)

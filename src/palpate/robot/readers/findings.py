@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Literal
 
-from palpate.errors import ModelError, nearest
+from palpate.errors import ModelError, nearest, printable
 
 if TYPE_CHECKING:
     from palpate.robot.frames import ToolChoice
@@ -43,33 +42,36 @@ class Finding:
     hint: str = ""
 
     def __str__(self) -> str:
-        return printable(f"{self._place}: {self.level}: {self._told}")
+        return self._text(f"{self.level}: ")
 
     @property
     def sentence(self) -> str:
         """The same without its level, for readers who know it."""
-        return printable(f"{self._place}: {self._told}")
+        return self._text("")
 
-    @property
-    def _place(self) -> str:
-        return f"{self.file}:{self.line}" if self.line else self.file
-
-    @property
-    def _told(self) -> str:
+    def _text(self, level: str) -> str:
+        where = f"{self.file}:{self.line}" if self.line else self.file
         what = f"{self.element}: " if self.element else ""
-        return f"{what}{self.found}; {self.rule}" + (f" ({self.hint})" if self.hint else "")
+        hint = f" ({self.hint})" if self.hint else ""
+        return printable(f"{where}: {level}{what}{self.found}; {self.rule}{hint}")
 
     def as_dict(self) -> dict[str, str | int]:
         """The finding as plain data, for JSON."""
         return asdict(self)
 
 
-def printable(text: str) -> str:
-    """`text` on one line, every control, bidirectional or unencodable character written as an escape.
+@dataclass(frozen=True)
+class Mend:
+    """One value that was written anew: where, which attribute, its old and its new text."""
 
-    Names in a model come from strangers: they must not move the cursor or recolour a terminal.
-    """
-    return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
+    element: str
+    line: int
+    attribute: str
+    old: str
+    new: str
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.element}: {self.attribute} {self.old} → {self.new}"
 
 
 def quoted(text: str) -> str:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from palpate.robot.readers.assets import folders_above
 from palpate.robot.readers.findings import printable
+from palpate.robot.readers.xmlfile import MAX_BYTES, Report, read_bytes
 
-_CHILD = Path(__file__).with_name("compile_child.py")
+_LIMITED, _CHILD = (Path(__file__).with_name(name) for name in ("limited.py", "compile_child.py"))
 
 
 @dataclass(frozen=True)
@@ -64,15 +67,10 @@ def compile_guarded(
         missing: names of meshes that are not there; the shapes that need them are left out.
     """
     limits = limits or CompileLimits()
-    done = run_guarded(_CHILD, [str(Path(path).resolve()), *limit_words(limits), json.dumps(list(missing))], limits)
+    done = run_guarded(_CHILD, [str(Path(path).resolve()), json.dumps(list(missing))], limits)
     if done is None:
         return Compilation(accident=f"compiling took longer than {limits.patience:g} s and was stopped")
     return _answer(done, limits)
-
-
-def limit_words(limits: CompileLimits) -> list[str]:
-    """The limits as a child is told them."""
-    return [str(limits.seconds), str(limits.memory)]
 
 
 def run_guarded(
@@ -80,14 +78,16 @@ def run_guarded(
 ) -> subprocess.CompletedProcess[bytes] | None:
     """Runs a script of ours alone; None if it had to be stopped.
 
-    The working folder is a temporary one, so that no log file is left behind. `bare` hides the environment.
+    The working folder is a temporary one, so that no log file is left behind. `bare` hides the environment and takes
+    the right to write files.
     """
+    within = [str(_LIMITED), str(limits.seconds), str(limits.memory), str(int(not bare))]
     # One thread: each would reserve address space and eat into the limit.
     environment = {**({} if bare else os.environ), "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
     with tempfile.TemporaryDirectory(prefix="palpate-") as folder:
         try:
             return subprocess.run(
-                [sys.executable, "-I", str(script), *arguments],
+                [sys.executable, "-I", *within, str(script), *arguments],
                 cwd=folder,
                 env=environment,
                 capture_output=True,
@@ -132,3 +132,58 @@ def _memory(limits: CompileLimits) -> str:
 def _tail(text: bytes) -> str:
     lines = text.decode(errors="replace").strip().splitlines()
     return printable(lines[-1])[:200] if lines else "no message"
+
+
+# ----------------------------------------------------------------------------------------------
+# xacro files, expanded on request only: a xacro file is a program, and a stranger's program is not run unasked.
+
+
+_XACRO = Path(__file__).with_name("xacro_child.py")
+
+
+def expand_xacro(
+    path: Path,
+    report: Report,
+    arguments: Mapping[str, str],
+    package_roots: Sequence[Path] = (),
+    limits: CompileLimits | None = None,
+) -> bytes | None:
+    """The URDF text of a xacro file, or None with the reason reported.
+
+    It runs in a process of its own, with limits on time and memory, an empty environment and no right to write files.
+
+    Args:
+        path: the file.
+        report: takes the reason if there is no answer.
+        arguments: of the file's `<xacro:arg>`s, by name.
+        package_roots: folders in which `$(find package)` is looked up, besides those above the file.
+        limits: what it may cost.
+    """
+    if importlib.util.find_spec("xacro") is None:
+        report.error(None, "needs xacro, which is not installed", "xacro files are expanded first", _INSTALL_XACRO)
+        return None
+    if read_bytes(path, report) is None:
+        return None
+    limits = limits or CompileLimits()
+    roots = [str(Path(root).resolve()) for root in package_roots] + [
+        str(p) for p in folders_above(path.parent.resolve())
+    ]
+    options = json.dumps({"arguments": dict(arguments), "roots": roots})
+    done = run_guarded(_XACRO, [str(path.resolve()), options], limits, bare=True)
+    if done is not None and done.returncode == 0 and 0 < len(done.stdout) <= MAX_BYTES:
+        return done.stdout
+    report.error(None, f"xacro: {_reason(done, limits)}", "the file cannot be expanded")
+    return None
+
+
+_INSTALL_XACRO = "pip install 'palpate[xacro]'"
+
+
+def _reason(done: object, limits: CompileLimits) -> str:
+    code = getattr(done, "returncode", None)
+    if code is None or code == -getattr(signal, "SIGXCPU", 0):
+        return f"took longer than {limits.seconds:g} s of processor time, or {limits.patience:g} s, and was stopped"
+    if code == 0:
+        return f"gave {len(getattr(done, 'stdout', b''))} bytes; a model file has at most {MAX_BYTES // 2**20} MiB"
+    lines = getattr(done, "stderr", b"").decode(errors="replace").strip().splitlines()
+    return printable(" ".join(lines))[:400] if lines else f"ended with exit code {code}"

@@ -11,29 +11,16 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from palpate.checks import Array
 from palpate.files import write_file
 from palpate.robot.readers.check import model_format
-from palpate.robot.readers.findings import refuse
+from palpate.robot.readers.findings import Mend, refuse
 from palpate.robot.readers.mjcf.rules import RANGES
 from palpate.robot.readers.urdf import inertials
-from palpate.robot.readers.xmlfile import (
-    Element,
-    Report,
-    Source,
-    numbers,
-    parse,
-    parse_number,
-    place_of,
-    read_bytes,
-)
-
-if TYPE_CHECKING:
-    from palpate.robot.readers.dh.file import RowChange
+from palpate.robot.readers.xmlfile import Element, Report, Source, numbers, parse, parse_number, place_of, read_bytes
 
 _SIX = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 _DECIMAL_COMMA = re.compile(r"(?<!\S)([+-]?\d+),(\d+(?:[eE][+-]?\d+)?)(?!\S)")
@@ -60,21 +47,7 @@ class Change:
         return f"line {self.line}: {self.element}: inertia {old} → {new} kg·m² (xx yy zz xy xz yz)"
 
 
-@dataclass(frozen=True)
-class Mend:
-    """One value that was written anew: where, which attribute, its old and its new text."""
-
-    element: str
-    line: int
-    attribute: str
-    old: str
-    new: str
-
-    def __str__(self) -> str:
-        return f"line {self.line}: {self.element}: {self.attribute} {self.old!r} → {self.new!r}"
-
-
-def repair_model(path: str | Path, out: str | Path) -> list[Change | Mend | RowChange]:
+def repair_model(path: str | Path, out: str | Path) -> list[Change | Mend]:
     """Writes a copy of a URDF, MJCF or DH-table file with everything mended that has one nearest right value.
 
     Each impossible inertia is replaced by the nearest possible one (`inertials.nearest_physical`), each decimal comma
@@ -88,13 +61,14 @@ def repair_model(path: str | Path, out: str | Path) -> list[Change | Mend | RowC
         FileError: the copy cannot be written.
     """
     if Path(path).suffix.lower() == ".toml":
-        from palpate.robot.readers.dh.file import repaired_table
+        from palpate.robot.readers.dh.table import repaired_table
 
-        data, changes = repaired_table(Path(path))
-        write_file(out, data)
+        table, changes = repaired_table(Path(path))
+        write_file(out, table)
         return list(changes)
     report = Report(str(path))
-    root = _root(Path(path), report)
+    data = read_bytes(Path(path), report) if model_format(Path(path), report) else None
+    root = parse(Source(str(path), data), report) if data else None
     if root is None:
         raise refuse(str(path), report.findings)
     edits: list[tuple[int, int, bytes]] = []
@@ -117,7 +91,7 @@ def _mends(element: Element, root: str, edits: list[tuple[int, int, bytes]]) -> 
         span = place_of(element, attribute)
         if new != old and span is not None:
             edits.append((*span, new.encode()))
-            yield Mend(element.label, element.line, attribute, old, new)
+            yield Mend(element.label, element.line, attribute, repr(old), repr(new))
 
 
 def _turned(text: str) -> str:
@@ -156,13 +130,6 @@ class _Tensor:
         if self.attributes == ("diaginertia",):
             return [" ".join(words[:3])]
         return [" ".join(words)] if self.attributes == ("fullinertia",) else words
-
-
-def _root(path: Path, report: Report) -> Element | None:
-    if model_format(path, report) is None:
-        return None
-    data = read_bytes(path, report)
-    return parse(Source(str(path), data), report) if data else None
 
 
 def _tensors(element: Element) -> list[_Tensor]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from xml.parsers import expat
@@ -189,6 +189,11 @@ def numbers(element: Element, attribute: str, report: Report, count: int | None 
         report.error(element, problem, f"{attribute} takes {count}")
         return None
     return values
+
+
+def listed(values: Sequence[float]) -> str:
+    """Numbers as a message shows them."""
+    return "(" + " ".join(f"{value:g}" for value in values) + ")"
 
 
 def parse_number(word: str) -> float | None:

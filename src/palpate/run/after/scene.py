@@ -14,7 +14,7 @@ from palpate.engine.kernels import kernel
 from palpate.engine.physics import Physics
 from palpate.engine.records import Matrix, ReadMatrix, Vector
 from palpate.engine.views import fold
-from palpate.robot.joints.kinds import KINDS
+from palpate.robot.limits import KINDS
 from palpate.robot.mechanics.kernels import OK, FrameOnBody, read_jacobian, stage_position
 from palpate.robot.robot import Robot
 from palpate.spatial.mesh import decimated

@@ -27,7 +27,7 @@ from palpate.run.loop.row import Layout, layout
 from palpate.run.loop.state import JointWatch, Load, Loop, Needs, RigidReading, Shows, StopRule, WantedAxes
 from palpate.run.rescue import Rescues
 from palpate.run.run import Run
-from palpate.scenario.rig import rig_of
+from palpate.scenario.reference import rig_of
 from palpate.trace import Channel
 from palpate.world.forces.contact import contact_pairs, surface_state
 from palpate.world.forces.pushes import Pushed, push_state

@@ -30,7 +30,7 @@ from palpate.run.assemble.assemble import (
     writing_to,
 )
 from palpate.run.run import Run
-from palpate.scenario.rig import rig_of
+from palpate.scenario.reference import rig_of
 from palpate.world.config import PlantChange, Surface, World
 from palpate.world.forces.contact import surface_numbers
 from palpate.world.plants.joint_friction import joint_friction

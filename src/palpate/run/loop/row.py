@@ -16,7 +16,7 @@ from palpate.checks import Array
 from palpate.control.guards import GUARD_NAMES
 from palpate.control.law import BoundLaw, Shown
 from palpate.engine.records import Matrix, Record, Sized, Vector
-from palpate.robot.joints.kinds import coordinate_labels, rate_labels
+from palpate.robot.limits import coordinate_labels, rate_labels
 from palpate.robot.robot import Robot
 from palpate.trace import Channel
 from palpate.world.plants.plant import Plant

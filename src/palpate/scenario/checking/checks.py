@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import reduce
 from typing import Any
 
 import numpy as np
 
+from palpate.config import Config
 from palpate.control.law import Law
 from palpate.control.unread import unread_of_reference
 from palpate.errors import PalpateError, UnknownName, nearest
@@ -15,8 +17,7 @@ from palpate.metrics import METRICS
 from palpate.robot.robot import Robot
 from palpate.scenario.checking.problems import Problem, problem_from
 from palpate.scenario.model import Scenario
-from palpate.scenario.reference import placed
-from palpate.scenario.rig import rig_of
+from palpate.scenario.reference import placed, rig_of
 from palpate.scenario.robot import build_robot, start_state
 from palpate.world.config import World
 from palpate.world.surfaces.forms import form_of
@@ -32,25 +33,29 @@ def contradictions(sections: dict[str, Any]) -> list[Problem]:
 
 def _of_robot(sections: dict[str, Any]) -> list[Problem]:
     settings = sections["robot"]
-    try:
+    problems: list[Problem] = []
+    with _collected(problems, "robot"):
         robot = build_robot(settings)
-    except PalpateError as error:
-        return [problem_from(error, ("robot",))]
-    problems, world = list(_frames(sections, robot)), sections.get("world") or World()
-    q = robot.home
-    try:
-        q, _ = start_state(settings.start, robot)
-    except PalpateError as error:
-        problems.append(problem_from(error, ("robot", "start")))
-    for section, attempt in (
-        ("control", lambda law: _suited(law, sections, robot, q).bind(robot)),
-        ("reference", lambda reference: placed(reference, world).sample(np.zeros(1), robot, q)),
-    ):
-        try:
-            _ = section in sections and attempt(sections[section])
-        except PalpateError as error:
-            problems.append(problem_from(error, (section,)))
+        problems += _frames(sections, robot)
+        q, world = robot.home, sections.get("world") or World()
+        with _collected(problems, "robot", "start"):
+            q, _ = start_state(settings.start, robot)
+        with _collected(problems, "control"):
+            if "control" in sections:
+                _suited(sections["control"], sections, robot, q).bind(robot)
+        with _collected(problems, "reference"):
+            if "reference" in sections:
+                placed(sections["reference"], world).sample(np.zeros(1), robot, q)
     return problems
+
+
+@contextmanager
+def _collected(problems: list[Problem], *path: str | int) -> Iterator[None]:
+    """What is refused in the block becomes a problem of the key at `path`."""
+    try:
+        yield
+    except PalpateError as error:
+        problems.append(problem_from(error, path))
 
 
 def _suited(law: Law, sections: dict[str, Any], robot: Robot, q: Any) -> Law:
@@ -76,43 +81,36 @@ def _frames(sections: dict[str, Any], robot: Robot) -> Iterator[Problem]:
             yield problem_from(UnknownName("frame", frame, known), path)
 
 
-def _surfaces(sections: dict[str, Any]) -> Iterator[Problem]:
+def _surfaces(sections: dict[str, Any]) -> list[Problem]:
     """Height fields and meshes whose files cannot be read, or are none."""
-    world = sections.get("world")
+    world, problems = sections.get("world"), []
     for k, surface in enumerate(() if world is None else world.surfaces):
-        try:
+        with _collected(problems, "world", "surfaces", k):
             form_of(surface)
-        except PalpateError as error:
-            yield problem_from(error, ("world", "surfaces", k))
+    return problems
 
 
-def _times(sections: dict[str, Any]) -> Iterator[Problem]:
+def _times(sections: dict[str, Any]) -> list[Problem]:
+    problems: list[Problem] = []
     world, clock, record = (sections.get(name) for name in ("world", "run", "record"))
     if clock is not None:
         late = () if world is None else (("sensors",), ("sensors", "wrench"), ("driver",))
         for path in late:
             part: Any = reduce(getattr, path, world)
-            yield from _tried(lambda part=part: part.in_samples(clock.control_period), ("world", *path, "delay_time"))
+            with _collected(problems, "world", *path, "delay_time"):
+                part.in_samples(clock.control_period)
         if record is not None:
-            key = "stride" if record.period is None else "period"
-            yield from _tried(lambda: record.recording(clock.timestep), ("record", key))
-    if world is None:
-        return
-    for k, load in enumerate(world.attachments):
+            with _collected(problems, "record", "stride" if record.period is None else "period"):
+                record.recording(clock.timestep)
+    for k, load in enumerate(() if world is None else world.attachments):
         if load.release is not None and load.release <= load.attach:
             text = f"release at {load.release:g} s must come after attach at {load.attach:g} s"
-            yield Problem(("world", "attachments", k, "release"), text)
-    for k, surface in enumerate(world.surfaces):
+            problems.append(Problem(("world", "attachments", k, "release"), text))
+    for k, surface in enumerate(() if world is None else world.surfaces):
         if surface.motion is not None and surface.motion.stop < surface.motion.start:
             text = f"stop at {surface.motion.stop:g} s must not come before start at {surface.motion.start:g} s"
-            yield Problem(("world", "surfaces", k, "motion", "stop"), text)
-
-
-def _tried(attempt: Callable[[], object], path: tuple[str, ...]) -> Iterator[Problem]:
-    try:
-        attempt()
-    except PalpateError as error:
-        yield problem_from(error, path)
+            problems.append(Problem(("world", "surfaces", k, "motion", "stop"), text))
+    return problems
 
 
 def _names(sections: dict[str, Any]) -> Iterator[Problem]:
@@ -137,7 +135,7 @@ def _metrics(sections: dict[str, Any]) -> Iterator[Problem]:
 
 def remarks(scenario: Scenario) -> list[str]:
     """What is allowed, but probably not meant."""
-    from palpate.scenario.checking.unused import unused_settings
+    from palpate.scenario.checking.checks import unused_settings
 
     end = scenario.run.duration
     notes = [*unused_settings(scenario), *unread_of_reference(scenario.control, scenario.reference)]
@@ -151,3 +149,52 @@ def remarks(scenario: Scenario) -> list[str]:
         f"{kind} {item.name!r} begins at {t:g} s, after the run ({end:g} s)" for kind, item, t in late if t >= end
     ]
     return notes
+
+
+# ----------------------------------------------------------------------------------------------
+# Settings that were given and that nothing will read, each with what makes it so.
+
+
+Unused = tuple[tuple[str, ...], Callable[[Any], bool], str]
+_COMPLIANT = ("stiffness", "damping", "model", "dissipation", "exponent", "tangential_stiffness", "tangential_damping")
+# Keys, when they are not read, and why.
+_DAMPED = "damping is given (control.damping= takes it away)"
+_OF_LAW: tuple[Unused, ...] = ((("damping_ratio",), lambda law: getattr(law, "damping", None) is not None, _DAMPED),)
+_OF_SURFACE: tuple[Unused, ...] = (
+    (_COMPLIANT, lambda s: s.contact != "compliant", "the contact is not compliant"),
+    (("dissipation", "exponent"), lambda s: s.model == "kelvin-voigt", 'model is "kelvin-voigt"'),
+    (("damping",), lambda s: s.model == "hunt-crossley", 'model is "hunt-crossley"; dissipation is its damping'),
+    (("tangential_stiffness", "tangential_damping"), lambda s: s.friction == 0, "friction is 0"),
+)
+_OF_PUSH: tuple[Unused, ...] = (
+    (("frequency",), lambda push: push.kind != "sine", 'kind is not "sine"'),
+    (("duration",), lambda push: push.kind == "impulse", "an impulse lasts one physics step"),
+)
+_OF_FAULT: tuple[Unused, ...] = ((("share",), lambda fault: fault.what != "commands-lost", "no command is lost"),)
+
+
+def unused_settings(scenario: Scenario) -> list[str]:
+    """A sentence for each setting that differs from its default and is not read in this scenario."""
+    world = scenario.world
+    of_law = tuple(((key,), lambda _: True, why) for key, why in scenario.control.ignored.items())
+    said = [*_told("control", scenario.control, (*_OF_LAW, *of_law))]
+    for kind, rules in {"surfaces": _OF_SURFACE, "pushes": _OF_PUSH, "faults": _OF_FAULT}.items():
+        for part in getattr(world, kind):
+            said += _told(f"world.{kind}.{part.name}", part, rules)
+    if world.pole is None and not world.sensors.camera.ideal:
+        said.append("world.sensors.camera is not used: it watches a pole, and there is none")
+    if world.sensors.custom and not scenario.control.reads_sensors:
+        names = ", ".join(world.sensors.custom)
+        said.append(f"world.sensors.custom ({names}) is recorded only: {scenario.control.name} reads no seen.values")
+    return list(dict.fromkeys(said))
+
+
+def _told(path: str, part: Config, rules: tuple[Unused, ...]) -> Iterator[str]:
+    done: set[str] = set()
+    for keys, is_unused, why in rules:
+        for key in keys:
+            field = type(part).model_fields.get(key)
+            if field is None or key in done or getattr(part, key) == field.default or not is_unused(part):
+                continue
+            done.add(key)
+            yield f"{path}.{key} is not used: {why}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,9 +19,8 @@ from palpate.robot.readers.assets import folders_above
 from palpate.scenario.checking.checks import contradictions
 from palpate.scenario.checking.problems import Problem, problems_from
 from palpate.scenario.file.folders import shipped, shipped_text
-from palpate.scenario.file.lines import key_lines
 from palpate.scenario.file.overrides import TAGS, apply_overrides, merged, parse_override
-from palpate.scenario.file.places import MODEL_FILES
+from palpate.scenario.file.places import with_paths
 from palpate.scenario.model import Scenario
 from palpate.toml import toml_data, toml_value
 from palpate.user_code import is_address
@@ -30,12 +30,15 @@ MOST_BYTES, MOST_PARENTS, MOST_PROBLEMS = 1_000_000, 16, 10
 STAND_IN = {"name": "x", "robot": {"model": "x"}, "control": {"law": next(iter(LAWS))}}
 
 
+KeyPath = tuple[str | int, ...]
+
+
 @dataclass(frozen=True)
 class Source:
     """A text that gave some of the keys: how to call it, and the line of each key."""
 
     name: str
-    lines: dict[tuple[str | int, ...], int] = field(default_factory=dict)
+    lines: dict[KeyPath, int] = field(default_factory=dict)
 
 
 def load_scenario(source: str | os.PathLike[str], overrides: Iterable[str] = ()) -> Scenario:
@@ -195,24 +198,7 @@ def _resolved(data: dict[str, Any], folder: Path | None) -> dict[str, Any]:
     """Paths inside a file made independent of where the program runs."""
     if folder is None:
         return data
-    for section, key, suffixes in (("robot", "model", MODEL_FILES), ("reference", "file", None)):
-        table = data.get(section)
-        value = table.get(key) if isinstance(table, dict) else None
-        if isinstance(value, str) and (suffixes is None or value.lower().endswith(suffixes)):
-            data[section] = {**data[section], key: str(folder / value)}
-    world = data.get("world")
-    if isinstance(world, dict) and isinstance(world.get("surfaces"), list):
-        data["world"] = {**world, "surfaces": [_surface_resolved(surface, folder) for surface in world["surfaces"]]}
-    modules = data.get("modules")
-    if isinstance(modules, dict):
-        data["modules"] = {
-            name: str(folder / file) if isinstance(file, str) else file for name, file in modules.items()
-        }
-    robot = data.get("robot")
-    if isinstance(robot, dict) and isinstance(robot.get("packages"), list):
-        folders = [str(folder / name) if isinstance(name, str) else name for name in robot["packages"]]
-        data["robot"] = {**robot, "packages": folders}
-    return data
+    return with_paths(data, lambda path: str(folder / path), lambda surface: _surface_resolved(surface, folder))
 
 
 def folder_of(source: str | os.PathLike[str]) -> Path:
@@ -245,11 +231,9 @@ def _sensor_tables(data: dict[str, Any]) -> list[Any]:
     return list(here.values()) if isinstance(here, dict) else []
 
 
-def _surface_resolved(surface: Any, folder: Path) -> Any:
+def _surface_resolved(surface: dict[str, Any], folder: Path) -> dict[str, Any]:
     """A surface with its file's whole path, which must lie in the scenario's folder or one that this lies in."""
-    file = surface.get("file") if isinstance(surface, dict) else None
-    if not isinstance(file, str):
-        return surface
+    file = surface["file"]
     try:
         whole = (folder / file).resolve()
     except (OSError, ValueError, RuntimeError) as error:
@@ -261,3 +245,53 @@ def _surface_resolved(surface: Any, folder: Path) -> Any:
             hint="put it beside the scenario, and name it relative to it",
         )
     return {**surface, "file": str(whole)}
+
+
+# ----------------------------------------------------------------------------------------------
+# On which line of a TOML file each key stands: a light reader beside tomllib, which does not tell.
+
+
+_HEADER = re.compile(r"\s*(\[\[?)\s*([^\]]+?)\s*\]")
+_KEY = re.compile(r"""\s*((?:"[^"]*"|'[^']*'|[A-Za-z0-9_-]+)(?:\s*\.\s*(?:"[^"]*"|'[^']*'|[A-Za-z0-9_-]+))*)\s*=""")
+_PART = re.compile(r"""\s*("[^"]*"|'[^']*'|[A-Za-z0-9_-]+)\s*""")
+_TRIPLE = re.compile(r'"""|' + r"'''")
+_INLINE = re.compile(r"""[{,]\s*("[^"]*"|'[^']*'|[A-Za-z0-9_-]+)\s*=""")
+
+
+def key_lines(text: str) -> dict[KeyPath, int]:
+    """Line (from 1) of every key and table header. Where it cannot tell it says nothing."""
+    lines: dict[KeyPath, int] = {}
+    counts: dict[KeyPath, int] = {}
+    table: KeyPath = ()
+    inside = ""
+    for number, line in enumerate(text.splitlines(), start=1):
+        marks = _TRIPLE.findall(line)
+        if inside:
+            inside = "" if inside in marks else inside
+            continue
+        if header := _HEADER.match(line):
+            table = _header_path(_parts(header[2]), header[1] == "[[", counts)
+            lines.setdefault(table, number)
+        elif key := _KEY.match(line):
+            path = (*table, *_parts(key[1]))
+            lines.setdefault(path, number)
+            for name in _INLINE.findall(line[key.end() :]):
+                lines.setdefault((*path, *_parts(name)), number)
+        inside = marks[0] if len(marks) % 2 else ""
+    return lines
+
+
+def _parts(text: str) -> tuple[str, ...]:
+    return tuple(part.strip("\"'") for part in _PART.findall(text))
+
+
+def _header_path(names: tuple[str, ...], many: bool, counts: dict[KeyPath, int]) -> KeyPath:
+    """The header's path with the index of the list entry it opens, or stands in."""
+    path: KeyPath = ()
+    for index, name in enumerate(names):
+        path = (*path, name)
+        if many and index == len(names) - 1:
+            counts[path] = counts.get(path, -1) + 1
+        if path in counts:
+            path = (*path, counts[path])
+    return path

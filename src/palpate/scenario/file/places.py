@@ -13,22 +13,22 @@ MODEL_FILES = (".urdf", ".xml", ".mjcf", ".xacro")
 
 def without_places(data: dict[str, Any]) -> dict[str, Any]:
     """The data with absolute paths cut down to the names of their files: for traces and reports."""
-    return _changed(data, lambda path: os.path.basename(path.rstrip("/\\")) if os.path.isabs(path) else path)
+    return with_paths(data, lambda path: os.path.basename(path.rstrip("/\\")) if os.path.isabs(path) else path)
 
 
 def seen_from(data: dict[str, Any], folder: str | os.PathLike[str]) -> dict[str, Any]:
     """The data with absolute paths written as seen from a folder: for a file that lies there, and can be run again."""
-    return _changed(data, lambda path: relative_path(path, folder) if os.path.isabs(path) else path)
+    return with_paths(data, lambda path: relative_path(path, folder) if os.path.isabs(path) else path)
 
 
 def read_from(data: dict[str, Any], folder: str | os.PathLike[str]) -> dict[str, Any]:
     """The data with paths that are relative to a folder made absolute: the other way round than `seen_from`."""
-    return _changed(data, lambda path: absolute_path(path, folder))
+    return with_paths(data, lambda path: absolute_path(path, folder))
 
 
 def placed_below(data: dict[str, Any], folder: str | os.PathLike[str]) -> dict[str, Any]:
     """The data with each absolute path below a folder instead, where copies of the files lie."""
-    return _changed(data, lambda path: below(path, folder) if os.path.isabs(path) else path)
+    return with_paths(data, lambda path: below(path, folder) if os.path.isabs(path) else path)
 
 
 def below(path: str, folder: str | os.PathLike[str]) -> str:
@@ -49,21 +49,23 @@ def absolute_path(path: str, folder: str | os.PathLike[str]) -> str:
     return os.path.normpath(os.path.join(os.path.realpath(folder), path))
 
 
-def _changed(data: dict[str, Any], change: Callable[[str], str]) -> dict[str, Any]:
+def with_paths(
+    data: dict[str, Any], change: Callable[[str], str], of_surface: Callable[[dict[str, Any]], Any] | None = None
+) -> dict[str, Any]:
+    """The data with every path in it changed; `of_surface` makes another surface of one that names a file."""
     result = {name: dict(table) if isinstance(table, dict) else table for name, table in data.items()}
+    tables = {name: table if isinstance(table, dict) else {} for name, table in result.items()}
     for section, key in _FILES:
-        table = result.get(section)
-        if isinstance(table, dict) and isinstance(table.get(key), str) and _is_file(section, table[key]):
-            table[key] = change(table[key])
-    modules = result.get("modules")
-    if isinstance(modules, dict):
-        modules.update({name: change(file) for name, file in modules.items() if isinstance(file, str)})
-    robot = result.get("robot")
-    if isinstance(robot, dict) and robot.get("packages"):
+        value = tables.get(section, {}).get(key)
+        if isinstance(value, str) and _is_file(section, value):
+            tables[section][key] = change(value)
+    modules, robot, world = (tables.get(name, {}) for name in ("modules", "robot", "world"))
+    modules.update({name: change(file) for name, file in modules.items() if isinstance(file, str)})
+    if isinstance(robot.get("packages"), list | tuple):
         robot["packages"] = [change(path) if isinstance(path, str) else path for path in robot["packages"]]
-    world = result.get("world")
-    if isinstance(world, dict) and isinstance(world.get("surfaces"), list | tuple):
-        world["surfaces"] = [_surface_changed(surface, change) for surface in world["surfaces"]]
+    if isinstance(world.get("surfaces"), list | tuple):
+        changed = of_surface or (lambda surface: {**surface, "file": change(surface["file"])})
+        world["surfaces"] = [changed(surface) if _has_file(surface) else surface for surface in world["surfaces"]]
     return result
 
 
@@ -72,6 +74,5 @@ def _is_file(section: str, value: str) -> bool:
     return bool(value) and (section != "robot" or os.path.isabs(value) or value.lower().endswith(MODEL_FILES))
 
 
-def _surface_changed(surface: Any, change: Callable[[str], str]) -> Any:
-    file = surface.get("file") if isinstance(surface, dict) else None
-    return {**surface, "file": change(file)} if isinstance(file, str) and file else surface
+def _has_file(surface: Any) -> bool:
+    return isinstance(surface, dict) and isinstance(surface.get("file"), str) and bool(surface["file"])

@@ -1,12 +1,25 @@
-"""A commented scenario to start from."""
+"""Scenarios to start from, with a comment at each key: a Panda on a wall, or a robot that somebody brings."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from palpate.checks import Array
+from palpate.control import CartesianImpedance
+from palpate.errors import InvalidInput
+from palpate.robot.robot import Robot
 from palpate.scenario.fields import find
 from palpate.scenario.file.load import load_scenario
+from palpate.scenario.model import RobotSettings
+from palpate.scenario.robot import build_robot
+from palpate.spatial import Pose
 from palpate.toml import toml_text
+from palpate.world.plants.plant import touches_unasked
 
 _HEAD = """\
 # A palpate scenario. SI units throughout.
@@ -37,26 +50,303 @@ def starter_text(name: str, source: str | dict[str, Any] | None = None) -> str:
 
 
 def _starter() -> dict[str, Any]:
-    from palpate.control import CartesianImpedance
-
     return {
         "description": "A Panda presses on a wall.",
         "robot": {"model": "panda"},
         "control": {"law": CartesianImpedance.name, "stiffness": [400, 400, 400, 20, 20, 20], "damping_ratio": 1.0},
         "reference": {"kind": "line", "offset": [0.085, 0, 0], "start": 0.2, "duration": 1.5},
-        "world": {
-            "surfaces": [
-                {
-                    "name": "wall",
-                    "shape": "plane",
-                    "position": [0.35, 0, 0],
-                    "normal": [-1, 0, 0],
-                    "stiffness": 10000,
-                    "damping": 100,
-                    "friction": 0.3,
-                }
-            ]
-        },
+        "world": {"surfaces": [_wall([0.35, 0, 0], [-1, 0, 0], 10000, 100)]},
         "run": {"duration": 4.0, "timestep": 0.001, "rate": 1000, "seed": 0},
         "metrics": {"force_peak": {"most": 25}},
     }
+
+
+# ----------------------------------------------------------------------------------------------
+# A scenario for a robot that somebody brings: it stands well, a wall is 3 cm before its tool, and it presses on it.
+
+
+GAP, DEPTH = 0.03, 0.05  # m: to the wall, and from there to where the spring is drawn
+_WALL, _WALL_RATE = 1e4, 100.0  # N/m at most; rad/s that the tool's mass may swing on it
+_RATE, _SPIN = 60.0, 30.0  # rad/s of the law's springs at most
+_SPRING = 20.0  # N·m/rad at most
+_DURATION, _SLOWER, _LONGEST = 1.5, 0.1, 4.0  # s of the motion, s per kg that moves, s at most
+
+
+def pressing_scenarios(settings: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Scenarios in which a robot, given by the keys of `[robot]`, presses on a wall, the best one first.
+
+    Raises:
+        InvalidInput: a robot that cannot press: a free base, ball joints.
+        MassesMissing: its masses are unknown.
+    """
+    robot = build_robot(RobotSettings.model_validate(settings))
+    robot.demand_masses("pressing")
+    for press in pressing_postures(robot, 1.3 * GAP):
+        yield _scenario(settings, robot, press)
+
+
+def description(data: dict[str, Any]) -> str:
+    """What such a scenario does, for the person who asked for it."""
+    robot, wall = data["robot"], data["world"]["surfaces"][0]
+    posture = "a posture found for it" if "start" in robot else "its home posture"
+    missing = [d for d in DIRECTIONS if d not in data["control"].get("directions", DIRECTIONS)]
+    less = f"\nIts joints cannot serve {', '.join(missing)}: the law leaves them alone." if missing else ""
+    return (
+        f"The tool {robot['tool_frame']!r} starts from {posture}, 3 cm before a wall at {wall['position']} m,"
+        f" and presses with {max(map(abs, data['reference']['wrench'])):g} N.{less}"
+    )
+
+
+def _scenario(settings: dict[str, Any], robot: Robot, press: Press) -> dict[str, Any]:
+    mass = _masses(robot, press)
+    duration = _digits(min(max(_DURATION, _SLOWER * press.mass), _LONGEST))
+    lightest = _lightest(robot, press)
+    wall = _digits(max(min(_WALL, lightest * _WALL_RATE**2), press.force / (0.1 * DEPTH)))
+    spring = press.force / (DEPTH - press.force / wall)  # f = K (depth − f / k) at rest
+    K = np.minimum([spring] * 3 + [_SPRING] * 3, mass * np.array([_RATE**2] * 3 + [_SPIN**2] * 3))
+    depth = press.force * (1.0 / float(np.abs(press.axis) @ K[:3]) + 1.0 / wall)
+    ahead = GAP + _overhang(robot, press)
+    directions = {} if press.directions == DIRECTIONS else {"directions": list(press.directions)}
+    home = bool(np.array_equal(press.q, robot.home))
+    position = _rounded(robot.pose(press.q).position + ahead * press.axis)
+    damping = _digits(0.7 * math.sqrt(wall * lightest))
+    return {
+        "description": f"{robot.name} presses on a wall with {press.force:g} N.",
+        "robot": {**settings, "tool_frame": robot.tool_frame, **({} if home else {"start": {"q": press.q.tolist()}})},
+        "control": {
+            "law": CartesianImpedance.name,
+            "stiffness": [_digits(k) for k in K],
+            "damping": [_digits(2.0 * math.sqrt(k * m)) for k, m in zip(K, mass)],
+            **directions,
+        },
+        "reference": {
+            "kind": "line",
+            "offset": _rounded((GAP + depth) * press.axis),
+            "start": 0.2,
+            "duration": duration,
+            "wrench": [*_rounded(-press.force * press.axis), 0, 0, 0],
+        },
+        "world": {"surfaces": [_wall(position, _rounded(-press.axis), wall, damping)]},
+        "run": {"duration": round(duration + 2.5, 2), "timestep": 0.001, "rate": 1000, "seed": 0},
+        "metrics": _bounds(robot, press),
+    }
+
+
+def _overhang(robot: Robot, press: Press) -> float:
+    """m that the spheres with which the robot touches stand out before the tool's origin."""
+    model, tool = robot.model, robot.pose(press.q).position
+    spheres = [geom for geom in map(model.geom, range(model.ngeom)) if touches_unasked(geom.name)]
+    centres = [robot.pose(press.q, model.body(geom.bodyid[0]).name).apply(geom.pos) for geom in spheres]
+    return max((float(press.axis @ (c - tool) + geom.size[0]) for c, geom in zip(centres, spheres)), default=0.0)
+
+
+def _wall(position: list[float], normal: list[float], stiffness: float, damping: float) -> dict[str, Any]:
+    pose = {"name": "wall", "shape": "plane", "position": position, "normal": normal}
+    return {**pose, "stiffness": stiffness, "damping": damping, "friction": 0.3}
+
+
+def _bounds(robot: Robot, press: Press) -> dict[str, Any]:
+    """On the force, which friction in the joints holds back; on the motors too, if all can hold the robot up."""
+    force, error = press.force, _digits(max(0.2 * press.force, 2.0 * press.friction))
+    hold = bool(np.all(np.abs(robot.gravity(press.q)) < robot.limits.torque))
+    return {
+        "force_steady_error": {"least": -error, "most": error},
+        "force_peak": {"most": _digits(1.5 * force)},
+        **({"saturation_time": {"most": 0}} if hold else {}),
+    }
+
+
+def _masses(robot: Robot, press: Press) -> Array:
+    """kg and kg·m²: what the arm weighs along each direction, the others free; 0 where it cannot move."""
+    x = robot.terms(press.q, np.zeros(robot.nv))
+    chosen = [DIRECTIONS.index(direction) for direction in press.directions]
+    mass = np.zeros(6)
+    mass[chosen] = 1.0 / np.diag(x.J[chosen] @ np.linalg.solve(x.M, x.J[chosen].T))
+    return mass
+
+
+def _lightest(robot: Robot, press: Press) -> float:
+    """kg: the least that the tool weighs in any direction, which is what bounces on the wall."""
+    x = robot.terms(press.q, np.zeros(robot.nv))
+    return 1.0 / float(np.linalg.norm(x.J[:3] @ np.linalg.solve(x.M, x.J[:3].T), 2))
+
+
+def _digits(value: float) -> float:
+    """Two digits are enough for a person to change."""
+    return float(f"{value:.2g}")
+
+
+def _rounded(values: Array) -> list[float]:
+    return [round(float(value), 4) + 0.0 for value in values]
+
+
+# ----------------------------------------------------------------------------------------------
+# Postures in which an arm can press: away from singular ones and stops, with room and torque for it.
+
+
+DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
+_SAMPLES, _NEAR = 600, 0.3
+_AROUND, _SLIDE = 1.6, 0.3  # rad and m about home in which postures are drawn
+_WELL, _GOOD = 0.05, 0.2  # of the largest singular value: directions of less are left out; good enough
+_LEVER = 0.25  # of the reach: the length that makes an angle a distance
+_STEP = 0.005  # m, of the way that is tried out
+_STOP_MARGIN, _CLEAR = 0.05, 0.2  # of a joint's range
+_SIDEWAYS = 0.1  # m per m along the axis, in directions that the joints cannot choose
+_HOME = 0.3  # what its maker's own posture is worth
+_RESERVE = 0.5  # share of the torque left beside gravity that pressing may take
+_FORCES = (1000.0, 500.0, 200.0, 100.0, 50.0, 20.0, 10.0, 5.0, 2.0, 1.0, 0.5, 0.2, 0.1)  # N
+_USUAL, _OVER_FRICTION, _PER_MASS = 20.0, 6.0, 1.25  # N; times the joints' friction at the tool; N per kg there
+
+
+@dataclass(frozen=True)
+class Press:
+    """A posture, and how to press from there.
+
+    Attributes:
+        q: coordinates.
+        directions: the directions among x … rz of the world in which the joints can move the tool independently.
+        axis: unit vector to press along, an axis of the world.
+        force: N that the joints' torques allow: 20, more where friction or mass need it.
+        friction: N that the joints' Coulomb friction puts against the motion.
+        mass: kg that the tool weighs along the axis.
+        score: how well it suits, 1 at best.
+    """
+
+    q: Array
+    directions: tuple[str, ...]
+    axis: Array
+    force: float
+    friction: float
+    mass: float
+    score: float
+
+
+def pressing_postures(robot: Robot, way: float) -> Iterator[Press]:
+    """Postures from which the tool can go `way` metres straight on and press there, the best first.
+
+    Home is among them, the others are drawn between the joints' limits (the same at every call).
+
+    Raises:
+        InvalidInput: a free base or a ball joint.
+    """
+    if robot.nq != robot.nv:
+        raise InvalidInput(
+            f"{robot.name} has a free base or ball joints: nothing holds it against what it presses on",
+            hint="start from a scenario with such a robot: palpate new mine --from floating-stand",
+        )
+    arm = _Arm(robot)
+    presses = [press for q in arm.candidates() for press in arm.presses(q)]
+    presses.sort(key=lambda press: (-len(press.directions), -press.score))
+    return (press for press in presses if arm.goes(press, way))
+
+
+class _Arm:
+    """A robot with the joints that move its tool: those of other limbs stay at home and are not judged."""
+
+    def __init__(self, robot: Robot) -> None:
+        self.robot, self.home = robot, robot.home
+        angle, limits = np.array(robot.dof_units) == "rad", robot.limits
+        around = np.where(angle, _AROUND, _SLIDE)
+        self.low = np.maximum(limits.lower, self.home - around)
+        self.high = np.minimum(limits.upper, self.home + around)
+        random, moved = np.random.default_rng(1), np.zeros(robot.nv)
+        for _ in range(3):
+            moved = np.maximum(moved, np.abs(robot.jacobian(random.uniform(self.low, self.high))).max(axis=0))
+        self.moves = moved > 1e-9
+        self.lever = _LEVER * _reach(robot)
+        self.friction = np.where(self.moves, robot.model.dof_frictionloss[robot.coordinates.kept], 0.0)
+
+    def candidates(self) -> Iterator[Array]:
+        """Home, then random ones, every other of them near home: a heavy body may not be held far from there."""
+        random = np.random.default_rng(0)
+        yield self.home
+        for k in range(_SAMPLES):
+            q = self.low + random.uniform(0.1, 0.9, self.robot.nv) * (self.high - self.low)
+            q = q if k % 2 else self.home + _NEAR * (q - self.home)
+            yield np.where(self.moves, np.round(q, 2), self.home)
+
+    def presses(self, q: Array) -> Iterator[Press]:
+        """Every axis of the world along which the arm can press from a posture."""
+        J, clearance = self.robot.jacobian(q), self._stop_clearance(q)
+        scaled = J * np.array([1.0] * 3 + [self.lever] * 3)[:, None]
+        chosen = _independent(scaled)
+        if not chosen or clearance < _STOP_MARGIN:
+            return
+        values, moves = np.linalg.svd(scaled[chosen], compute_uv=False), np.linalg.pinv(J[chosen])
+        quality = min(values[-1] / values[0] / _GOOD, 1.0) * min(clearance / _CLEAR, 1.0) * self._upright(q)
+        for k, row in ((k, row) for k, row in enumerate(chosen) if row < 3):
+            sideways = float(np.linalg.norm(J[:3] @ moves[:, k] - np.eye(3)[row]))
+            if sideways > _SIDEWAYS:
+                continue
+            friction = float(self.friction @ np.abs(moves[:, k]))
+            mass = 1.0 / float(J[row] @ np.linalg.solve(self.robot.mass_matrix(q), J[row]))
+            force = self._force(q, J[row], friction, mass)
+            for axis in (np.eye(3)[row], -np.eye(3)[row]) if force else ():
+                suits = (0.6 + 0.4 * float(axis @ self._outward(q))) * (0.5 + 0.5 * min(force / _USUAL, 1.0))
+                score = quality * suits * (1.0 - sideways) * (1.0 - friction / force) + (
+                    _HOME if q is self.home else 0.0
+                )
+                yield Press(q, tuple(DIRECTIONS[k] for k in chosen), axis, force, friction, mass, score)
+
+    def goes(self, press: Press, way: float) -> bool:
+        """Whether the tool can go straight on, turning in none of the chosen directions, within the stops."""
+        robot, limits = self.robot, self.robot.limits
+        start, x = robot.pose(press.q), press.q.copy()
+        chosen = [DIRECTIONS.index(direction) for direction in press.directions]
+        for k in range(1, math.ceil(way / _STEP) + 1):
+            target = Pose(start.position + min(k * _STEP, way) * press.axis, start.rotation)
+            J, error = robot.jacobian(x)[chosen], robot.pose(x).error_to(target)[chosen]
+            if np.linalg.svd(J, compute_uv=False)[-1] < 1e-3 * self.lever:
+                return False
+            x = x + np.linalg.pinv(J) @ error
+            if np.any(x < limits.lower) or np.any(x > limits.upper):
+                return False
+        left = start.position + way * press.axis - robot.pose(x).position
+        return bool(np.abs(left[[row for row in chosen if row < 3]]).max(initial=0.0) < 0.1 * _STEP)
+
+    def _stop_clearance(self, q: Array) -> float:
+        """The smallest distance of a joint from its stops, as a share of its range; 1 without stops."""
+        limits = self.robot.limits
+        bounded = np.isfinite(limits.lower) & np.isfinite(limits.upper) & self.moves
+        low, high, at = limits.lower[bounded], limits.upper[bounded], q[bounded]
+        return float(np.min(np.minimum(at - low, high - at) / (high - low), initial=1.0))
+
+    def _outward(self, q: Array) -> Array:
+        """Unit vector from the base to the tool, level where gravity acts along z."""
+        way = self.robot.pose(q).position - self.robot.model.body_pos[1]
+        if self.robot.model.opt.gravity[2] != 0:
+            way[2] = 0.0
+        return way / max(float(np.linalg.norm(way)), 1e-9)
+
+    def _upright(self, q: Array) -> float:
+        """1 where the tool is not below the base it stands on, less where it is."""
+        height = self.robot.pose(q).position[2] - self.robot.model.body_pos[1][2]
+        return 1.0 if height > -1e-9 or self.robot.model.opt.gravity[2] >= 0 else 0.5
+
+    def _force(self, q: Array, J_row: Array, friction: float, mass: float) -> float:
+        """The usual force, or one that moves friction and mass, as far as torques leave some for motion; 0 if not."""
+        wanted = max(_USUAL, _OVER_FRICTION * friction, _PER_MASS * mass)
+        most = next((f for f in reversed(_FORCES) if f >= wanted), _FORCES[0])
+        spare = np.where(self.moves, _RESERVE * (self.robot.limits.torque - np.abs(self.robot.gravity(q))), np.inf)
+        force = next((f for f in _FORCES if f <= most and np.all(f * np.abs(J_row) <= spare)), 0.0)
+        return force if force >= 2.0 * friction else 0.0
+
+
+def _reach(robot: Robot) -> float:
+    """m: the length of the chain from base to tool."""
+    model, body, length = robot.model, robot.frame().body, float(np.linalg.norm(robot.frame().offset))
+    while body > 0:
+        length += float(np.linalg.norm(model.body_pos[body]))
+        body = int(model.body_parentid[body])
+    return max(length, 0.05)
+
+
+def _independent(J: Array) -> list[int]:
+    """Rows of J, translations first, that are independent of each other: those in which joints can move the tool."""
+    chosen: list[int] = []
+    largest = np.linalg.norm(J, 2)
+    for row in range(6):
+        values = np.linalg.svd(J[[*chosen, row]], compute_uv=False)
+        if len(chosen) < J.shape[1] and values[-1] > _WELL * largest:
+            chosen.append(row)
+    return chosen

@@ -13,13 +13,12 @@ from typing import Any
 import numpy as np
 
 from palpate.checks import Array
-from palpate.errors import InvalidInput, UnknownName
+from palpate.errors import InvalidInput, check_names
 from palpate.metrics import METRICS
 from palpate.study.analysis.maps import COARSE, TOLERANCE, BoundaryMap, refine
-from palpate.study.analysis.rare import RareEstimate, rare_failure
+from palpate.study.analysis.rare import Batch, RareEstimate, rare_failure
 from palpate.study.analysis.statistics import Interval, confidence_sequence
-from palpate.study.plans.design import Design, Point, Stage, run_seed
-from palpate.study.plans.plan import Plan
+from palpate.study.plans.plan import Design, Plan, Point, Stage, run_seed
 from palpate.study.running.store import Store
 from palpate.user_code import is_address
 
@@ -54,8 +53,7 @@ def parse_rule(text: str, what: str, names: Sequence[str]) -> tuple[str, str | N
     match = _RULE.fullmatch(text)
     if match is None:
         raise InvalidInput(f"{what} {text!r} is not understood", hint="write NAME<NUMBER or NAME>NUMBER")
-    if match[1] not in names:
-        raise UnknownName(f"name in {what}", match[1], names)
+    check_names(f"name in {what}", [match[1]], names)
     return match[1], match[2] and match[2][0], None if match[3] is None else float(match[3])
 
 
@@ -115,21 +113,32 @@ def _rare(store: Store) -> Generator[Stage, None, RareEstimate]:
     plan = store.plan
     name, score = score_of(plan)
     climb = rare_failure(len(plan.axes), plan.runs, plan.seed, float(plan.options["confidence"]))
-    batch, first, level = next(climb), 0, 0
+
+    def points(batch: Batch, first: int, level: int) -> list[Point]:
+        values = [tuple(axis.at(u) for axis, u in zip(plan.axes, row)) for row in ndtr(batch.u)]
+        seeds = [run_seed(plan.seed, first + k, 0) for k in range(len(values))]
+        weights = batch.weight.tolist()
+        return [Point(values[k], seeds[k], first + k, 0, level, weights[k]) for k in range(len(values))]
+
+    def scores(first: int, count: int) -> Array:
+        return np.array([score(value) for value in store.columns([name], first, count)[name]])
+
+    return (yield from _asked(climb, points, scores))
+
+
+def _asked(
+    search: Generator[Any, Array, Any],
+    points: Callable[[Any, int, int], list[Point]],
+    answers: Callable[[int, int], Array],
+) -> Driver:
+    """Drive a search: the points that it asks for, from run `first` on, as a stage; then it is sent their answers."""
+    asked, first, level = next(search), 0, 0
     try:
         while True:
-            chances = ndtr(batch.u)
-            points = [
-                Point(
-                    tuple(axis.at(u) for axis, u in zip(plan.axes, chances[k])),
-                    run_seed(plan.seed, first + k, 0), first + k, 0, level, float(batch.weight[k]),
-                )
-                for k in range(len(batch.u))
-            ]  # fmt: skip
-            yield _listed(first, points)
-            values = store.columns([name], first, len(points))[name]
-            first, level = first + len(points), level + 1
-            batch = climb.send(np.array([score(value) for value in values]))
+            stage = listed(first, points(asked, first, level))
+            yield stage
+            asked = search.send(answers(first, stage.count))
+            first, level = first + stage.count, level + 1
     except StopIteration as end:
         return end.value
 
@@ -153,17 +162,12 @@ def _map(store: Store) -> Generator[Stage, None, BoundaryMap]:
     plan = store.plan
     (x, y), options = map_spans(plan), plan.options
     cells = int(options["cells"])
-    steps = refine(cells, min(COARSE, cells), float(options.get("tolerance", TOLERANCE)))
-    places, first, level = next(steps), 0, 0
-    try:
-        while True:
-            points = [Point((x.at(u), y.at(v)), plan.own_seed, first + k, 0, level) for k, (u, v) in enumerate(places)]
-            yield _listed(first, points)
-            good = verdicts(store, first, len(points))
-            first, level = first + len(points), level + 1
-            places = steps.send(good)
-    except StopIteration as end:
-        return end.value.over(x, y)
+    steps = refine(cells, min(COARSE, cells), float(options.get("tolerance", TOLERANCE)), x, y)
+
+    def points(places: Array, first: int, level: int) -> list[Point]:
+        return [Point((x.at(u), y.at(v)), plan.own_seed, first + k, 0, level) for k, (u, v) in enumerate(places)]
+
+    return (yield from _asked(steps, points, lambda first, count: verdicts(store, first, count)))
 
 
 def map_spans(plan: Plan) -> tuple[Any, Any]:
@@ -177,7 +181,8 @@ def map_spans(plan: Plan) -> tuple[Any, Any]:
     return spans[0], spans[1]
 
 
-def _listed(first: int, points: list[Point]) -> Stage:
+def listed(first: int, points: list[Point]) -> Stage:
+    """Points that are known already as a stage."""
     return Stage(first, len(points), lambda a, b: points[a - first : b - first])
 
 

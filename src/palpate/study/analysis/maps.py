@@ -7,15 +7,22 @@ a coarse cell may lie unseen between its corners.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil, log2
 
 import numpy as np
 
 from palpate.checks import Array
-from palpate.errors import InvalidInput
-from palpate.study.plans.axis import Span
+from palpate.control.design.arm import period_warnings
+from palpate.errors import InvalidInput, PalpateError
+from palpate.run.assemble.assemble import suited
+from palpate.run.build import build
+from palpate.scenario.file.load import scenario_from_data
+from palpate.scenario.file.overrides import apply_overrides
+from palpate.scenario.model import Scenario
+from palpate.study.plans.axis import Span, override
+from palpate.study.plans.plan import Plan
 
 Vertex = tuple[int, int]
 Cell = tuple[int, int, int]  # left, bottom and size, on the finest lattice
@@ -68,37 +75,21 @@ def boundary_map(
         coarse: cells per side at first.
         tolerance: how well the boundary is located, as a share of a side.
     """
-    steps = refine(cells, coarse, tolerance)
+    steps = refine(cells, coarse, tolerance, x, y)
     places = next(steps)
     try:
         while True:
             places = steps.send(np.array([bool(verdict(x.at(u), y.at(v))) for u, v in places]))
     except StopIteration as end:
-        return end.value.over(x, y)
-
-
-@dataclass(frozen=True)
-class UnitMap:
-    """A map over the unit square."""
-
-    points: Array
-    verdicts: Array
-    lines: tuple[Array, ...]
-    grid_runs: int
-
-    def over(self, x: Span, y: Span) -> BoundaryMap:
-        """The same in the parameters' units."""
-        lines = tuple(_stretched(line, x, y) for line in self.lines)
-        points = _stretched(self.points, x, y)
-        return BoundaryMap(x, y, points, self.verdicts, lines, len(self.points), self.grid_runs)
+        return end.value
 
 
 def _stretched(places: Array, x: Span, y: Span) -> Array:
     return np.array([[x.at(float(u)), y.at(float(v))] for u, v in places]).reshape(-1, 2)
 
 
-def refine(cells: int, coarse: int, tolerance: float) -> Generator[Array, Array, UnitMap]:
-    """Ask for verdicts at places of the unit square, (n, 2) at a time, until the boundary is known."""
+def refine(cells: int, coarse: int, tolerance: float, x: Span, y: Span) -> Generator[Array, Array, BoundaryMap]:
+    """Ask for verdicts at places of the unit square, (n, 2) at a time, until the boundary over x and y is known."""
     if coarse < 1 or cells < coarse or not 0 < tolerance < 1:
         raise InvalidInput(
             f"a map needs 1 ≤ coarse ≤ cells and a tolerance between 0 and 1, got {coarse}, {cells}, {tolerance:g}"
@@ -115,8 +106,9 @@ def refine(cells: int, coarse: int, tolerance: float) -> Generator[Array, Array,
     finest = [cell for cell in sorted(leaves) if cell[2] == 1 and lattice.disagrees(cell)]
     edges = sorted({edge for cell in finest for edge in _edges(cell) if lattice.changes(edge)})
     crossings = yield from lattice.bisect(edges, tolerance)
-    points, verdicts = lattice.everything()
-    return UnitMap(points, verdicts, tuple(_lines(finest, crossings)), (lattice.side + 1) ** 2)
+    points, verdicts = _stretched(np.concatenate(lattice.asked), x, y), np.concatenate(lattice.told)
+    lines = tuple(_stretched(line, x, y) for line in _lines(finest, crossings))
+    return BoundaryMap(x, y, points, verdicts, lines, len(points), (lattice.side + 1) ** 2)
 
 
 class _Lattice:
@@ -139,9 +131,6 @@ class _Lattice:
         self.asked.append(places)
         self.told.append(verdicts)
         return verdicts
-
-    def everything(self) -> tuple[Array, Array]:
-        return np.concatenate(self.asked), np.concatenate(self.told)
 
     def disagrees(self, cell: Cell) -> bool:
         """Whether known vertices on the cell's border differ; those of finer neighbours count."""
@@ -207,3 +196,41 @@ def _walk(here: Edge, links: dict[Edge, list[Edge]]) -> Iterator[Edge]:
         links[there].remove(here)
         yield there
         here = there
+
+
+# ----------------------------------------------------------------------------------------------
+# What is known without running: points that theory refuses are never simulated, and where it begins to refuse.
+#
+# `refuse` is any function from a scenario to a reason or None. The one here asks whether the law's gains suit its
+# control period and delays in free space, from the exactly sampled loop of gain design.
+
+
+Refuse = Callable[[Scenario], str | None]
+
+
+def refuse(scenario: Scenario) -> str | None:
+    """Why a scenario would be unstable, or None where theory has nothing against it."""
+    parts = suited(build(scenario))
+    late = parts.world.sensors.delay + parts.world.driver.delay
+    warnings = period_warnings(
+        parts.law.bind(parts.robot), parts.robot, period=parts.clock.control_period, q=parts.start()[0], delay=late
+    )
+    return warnings[0] if warnings else None
+
+
+def refusal(plan: Plan, values: Sequence[object], judge: Refuse) -> str | None:
+    """What theory says about a point of a plan; an impossible one is left for the run to name."""
+    texts = [override(axis, value, plan.scenario) for axis, value in zip(plan.axes, values)]
+    try:
+        return judge(scenario_from_data(apply_overrides(plan.scenario, texts)))
+    except PalpateError:
+        return None
+
+
+def predicted_boundary(plan: Plan, judge: Refuse = refuse, cells: int = 32) -> list[Array]:
+    """The lines over a map's two parameters where theory begins to refuse; each (k, 2), in the parameters' units."""
+    spans = [axis.span for axis in plan.axes]
+    if len(spans) != 2 or not isinstance(spans[0], Span) or not isinstance(spans[1], Span):
+        raise InvalidInput("a predicted boundary needs two parameters, each on a stretch of numbers")
+    boundary = boundary_map(lambda x, y: refusal(plan, (x, y), judge) is None, spans[0], spans[1], cells=cells)
+    return list(boundary.boundary)

@@ -32,7 +32,6 @@ class Batch:
 
     u: Array
     weight: Array
-    final: bool
 
 
 @dataclass(frozen=True)
@@ -83,7 +82,7 @@ def rare_failure(dimensions: int, runs: int, seed: int = 0, confidence: float = 
             break
         u = mean + spread * rng.standard_normal((per_level, dimensions))
         weight = _weight(u, mean, spread)
-        scores = yield Batch(u, weight, final=False)
+        scores = yield Batch(u, weight)
         spent += per_level
         highest = max(highest, float(np.max(scores)))
         level = min(float(np.quantile(scores, 1 - ELITE, method="lower")), 0.0)
@@ -95,7 +94,7 @@ def rare_failure(dimensions: int, runs: int, seed: int = 0, confidence: float = 
     normal = rng.standard_normal((count, dimensions))
     u = np.where(plain[:, None], normal, mean + spread * normal)
     weight = 1.0 / (DEFENCE + (1.0 - DEFENCE) / _weight(u, mean, spread))
-    scores = yield Batch(u, weight, final=True)
+    scores = yield Batch(u, weight)
     return estimate(weight * (scores >= 0.0), plain, runs, max(highest, float(np.max(scores))), confidence)
 
 

@@ -14,12 +14,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import exp, log
 from typing import Any
 
 import numpy as np
 
-from palpate.errors import InvalidInput, ScenarioError, UnknownName
+from palpate.errors import InvalidInput, ScenarioError, check_names
 from palpate.scenario.file.overrides import parse_override
 from palpate.toml import toml_value
 
@@ -189,15 +190,10 @@ def _listed(key: str, spec: str) -> list[Value]:
 # ---------------------------------------------------------------------------------------------- distributions
 
 
-def _uniform(low: float, high: float) -> tuple[Callable[[float], Value], Span | None]:
-    _rising(low < high, "uniform(low, high) needs low < high")
-    span = Span(low, high)
-    return span.at, span
-
-
-def _loguniform(low: float, high: float) -> tuple[Callable[[float], Value], Span | None]:
-    _rising(0 < low < high, "loguniform(low, high) needs 0 < low < high")
-    span = Span(low, high, log=True)
+def _uniform(low: float, high: float, log: bool = False) -> tuple[Callable[[float], Value], Span | None]:
+    name, least = ("loguniform", "0 < ") if log else ("uniform", "")
+    _rising(low < high and (low > 0 or not log), f"{name}(low, high) needs {least}low < high")
+    span = Span(low, high, log)
     return span.at, span
 
 
@@ -230,14 +226,13 @@ def _rising(holds: bool, text: str) -> None:
 _DISTRIBUTIONS: dict[str, tuple[Callable[..., tuple[Callable[[float], Value], Span | None]], tuple[int, ...]]] = {
     "normal": (_normal, (2, 4)),
     "uniform": (_uniform, (2,)),
-    "loguniform": (_loguniform, (2,)),
+    "loguniform": (partial(_uniform, log=True), (2,)),
     "integers": (_integers, (2,)),
 }
 
 
 def _distribution(key: str, spec: str, name: str, inside: str) -> Axis:
-    if name not in _DISTRIBUTIONS:
-        raise UnknownName(f"distribution for {key}", name, _DISTRIBUTIONS)
+    check_names(f"distribution for {key}", [name], _DISTRIBUTIONS)
     make, counts = _DISTRIBUTIONS[name]
     try:
         numbers = [float(part) for part in inside.split(",")]

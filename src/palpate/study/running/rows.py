@@ -14,8 +14,7 @@ from palpate.metrics import METRICS
 from palpate.parquet import Column
 from palpate.parquet.layout import Kind
 from palpate.study.plans.axis import Axis, Value
-from palpate.study.plans.design import Point
-from palpate.study.plans.plan import Plan
+from palpate.study.plans.plan import Plan, Point
 from palpate.study.running.worker import Result, Row
 from palpate.toml import toml_value
 

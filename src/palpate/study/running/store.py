@@ -19,8 +19,7 @@ from typing import Any, BinaryIO
 from palpate.errors import FileError, InvalidInput
 from palpate.files import atomic_write, make_folder, read_text, remove_litter, write_file
 from palpate.parquet import ParquetWriter, read_columns, read_footer
-from palpate.study.plans.design import Point, Stage
-from palpate.study.plans.plan import Plan, differences, plan_from_text
+from palpate.study.plans.plan import Plan, Point, Stage, differences, plan_from_text
 from palpate.study.running import rows as R
 from palpate.study.running.worker import Result
 from palpate.toml import toml_text

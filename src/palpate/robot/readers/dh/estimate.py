@@ -15,9 +15,8 @@ import numpy as np
 from palpate.checks import Array, finite_number
 from palpate.errors import InvalidInput
 from palpate.robot.build import add_shape
-from palpate.robot.mechanics.axis_inertia import massless_movers
 from palpate.robot.mechanics.compiled import engine_warnings
-from palpate.robot.mechanics.tree import Link, Shape, Tree
+from palpate.robot.mechanics.tree import Link, Shape, Tree, massless_movers
 from palpate.robot.readers.dh.table import capsule_between
 from palpate.robot.readers.findings import Finding
 from palpate.spatial import matrix_from_quat

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from palpate.robot.readers.findings import Finding, did_you_mean, printable, quoted
+from palpate.robot.readers.assets import Asset, find_asset, mesh_problem
+from palpate.robot.readers.findings import UNDRAWN, Finding, did_you_mean, printable, quoted
 from palpate.robot.readers.guarded import Compilation, CompileLimits, compile_guarded
 from palpate.robot.readers.mjcf.rules import Defaults, check_rules
-from palpate.robot.readers.mjcf.source import load_mjcf
-from palpate.robot.readers.xmlfile import Element, Report
+from palpate.robot.readers.xmlfile import Element, Report, Source, parse, read_bytes
 
 # Contacts answer at 1/0.02 s = 50 rad/s unless told otherwise; MuJoCo itself wants dt·ω ≤ 0.5 there.
 _LARGEST_STEP_ANGLE = 1.0  # rad: dt·ω of a spring; explicit integration diverges at 2
@@ -62,10 +62,9 @@ def _report_compilation(made: Compilation, root: Element, limits: CompileLimits,
     if made.accident:
         rule = f"a foreign model gets {limits.seconds:g} s and {limits.memory / 2**30:g} GiB"
         report.error(None, made.accident, rule, "make it smaller: fewer bodies, smaller meshes and fields")
-    elif made.schema:
-        _check_words(root, _vocabulary(made.schema), report)
-        _report_refusal(made.refusal or "", root, report)
     elif made.refusal:
+        if made.schema:
+            _check_words(root, _vocabulary(made.schema), report)
         _report_refusal(made.refusal, root, report)
     elif made.facts:
         _report_facts(made.facts, root, report)
@@ -157,17 +156,155 @@ def _check_words(root: Element, words: dict[str, tuple[set[str], set[str]]], rep
         attributes, children = words.get(element.tag, (set(), set()))
         for name in element.attributes:
             if attributes and name not in attributes and ":" not in name:
-                report.error(
-                    element,
-                    f"unknown attribute {quoted(name)}",
-                    "not in MuJoCo's schema",
-                    did_you_mean(name, sorted(attributes), 1),
-                )
+                hint = did_you_mean(name, sorted(attributes), 1)
+                report.error(element, f"unknown attribute {quoted(name)}", "not in MuJoCo's schema", hint)
         for child in element.children:
             if children and child.tag not in children | {"include"}:
-                report.error(
-                    child,
-                    f"unknown element <{child.tag}>",
-                    f"not in MuJoCo's schema below <{element.tag}>",
-                    did_you_mean(child.tag, sorted(children), 1),
-                )
+                hint = did_you_mean(child.tag, sorted(children), 1)
+                rule = f"not in MuJoCo's schema below <{element.tag}>"
+                report.error(child, f"unknown element <{child.tag}>", rule, hint)
+
+
+# ----------------------------------------------------------------------------------------------
+# An MJCF file with its includes put in place, and every file it names looked at before MuJoCo may open it.
+
+
+_MAX_INCLUDES = 100
+_LOOKS = ("texture", "skin")
+
+
+def load_mjcf(path: Path, report: Report, package_roots: Sequence[Path] = ()) -> MjcfSource:
+    """The file, includes resolved and every file it names looked up."""
+    source = MjcfSource(path, report, package_roots)
+    root = source.read(path)
+    if root is not None and root.tag != "mujoco":
+        source.safe = False
+        report.error(root, f"the root element is <{root.tag}>", "an MJCF file starts with <mujoco>", line=root.line)
+    elif root is not None:
+        source.root = root
+        source.resolve(root, (path.resolve(),))
+        source.check_files(root)
+    return source
+
+
+class MjcfSource:
+    """An MJCF file with its includes.
+
+    Attributes:
+        root: its root element, or None.
+        safe: whether MuJoCo may open the file: no path escapes the model's folder, no include is broken.
+        missing: meshes that are not there, by name, each with the element that names it.
+    """
+
+    def __init__(self, path: Path, report: Report, package_roots: Sequence[Path], attached: bool = False) -> None:
+        self.folder, self.report, self.package_roots, self.attached = path.parent, report, package_roots, attached
+        self.root: Element | None = None
+        self.safe, self.count = True, 0
+        self.missing: dict[str, Element] = {}
+        self.folders: dict[str, Path] = {}  # of each file that was read, by its name
+
+    def read(self, path: Path, name: str | None = None) -> Element | None:
+        """The root element of a file, or None with the reason reported."""
+        report = Report(name or self.report.file)
+        data = read_bytes(path, report)
+        root = parse(Source(report.file, data), report) if data else None
+        self.folders[report.file] = path.parent
+        self.report.findings += report.findings
+        self.safe = self.safe and root is not None
+        return root
+
+    def resolve(self, root: Element, chain: tuple[Path, ...]) -> None:
+        """Puts the content of every include where it stands; `chain` are the files being read."""
+        for element in list(root.walk()):
+            if any(child.tag == "include" for child in element.children):
+                children = element.children[:]
+                element.children.clear()
+                for child in children:
+                    element.children += self._included(child, chain) if child.tag == "include" else [child]
+                for child in element.children:
+                    child.parent = element
+
+    def _included(self, include: Element, chain: tuple[Path, ...]) -> list[Element]:
+        name = include.attributes.get("file", "")
+        asset = find_asset(name, self.folder, self.package_roots, chain[-1].parent)
+        if asset.escapes or asset.path is None:
+            self._refuse_path(include, name, asset.escapes)
+            return []
+        if asset.path in chain:
+            way = " → ".join(path.name for path in (*chain, asset.path))
+            return self._refuse(include, f"the include chain {way} is cyclic", "a file cannot include itself")
+        self.count += 1
+        if self.count > _MAX_INCLUDES:
+            return self._refuse(include, f"more than {_MAX_INCLUDES} includes", "the limit protects the engine")
+        root = self.read(asset.path, self._shown(asset.path))
+        if root is None:
+            return []
+        self.resolve(root, (*chain, asset.path))
+        return root.children
+
+    def check_files(self, root: Element) -> None:
+        """Follows every file name: meshes, textures, height fields, sub-models."""
+        keys, compilers = ("assetdir", "meshdir", "texturedir"), root.all("compiler")
+        folders = {key: c.attributes[key] for c in compilers for key in keys if key in c.attributes}
+        for element in root.walk():
+            for attribute, name in element.attributes.items():
+                if attribute.startswith("file") and name:
+                    self._check_file(element, name, folders)
+
+    def _check_file(self, element: Element, name: str, folders: dict[str, str]) -> None:
+        key = "meshdir" if element.tag in ("mesh", "skin", "flexcomp") else "texturedir"
+        folder = folders.get(key, folders.get("assetdir", "")) if element.tag != "model" else ""
+        asset = self._found(element, str(Path(folder) / name), name)
+        if element.tag in _LOOKS:
+            return  # never opened: textures and skins are taken off before the model is compiled
+        if asset.path is None and element.tag == "mesh" and not self.attached:
+            self._note_missing(element, name, asset.escapes)
+        elif asset.path is None:
+            self._refuse_path(element, name, asset.escapes)
+        elif element.tag == "model":
+            self._check_submodel(element, asset.path)
+        elif problem := mesh_problem(asset.path):
+            self._refuse(element, f"file={quoted(name)}", f"the mesh {problem}")
+
+    def _found(self, element: Element, path: str, name: str) -> Asset:
+        """As MuJoCo looks it up: in the model's asset folder, then beside the included file that names it."""
+        asset = find_asset(path, self.folder, self.package_roots)
+        own = self.folders.get(element.source.file, self.folder)
+        return asset if asset.path or own == self.folder else find_asset(name, own, [self.folder, *self.package_roots])
+
+    def _note_missing(self, element: Element, name: str, escapes: bool) -> None:
+        """A mesh is only looks, unless a body's mass is computed from it: then the compilation refuses."""
+        called = element.attributes.get("name") or name.replace("\\", "/").rpartition("/")[2].rpartition(".")[0]
+        self.missing[called] = element
+        rule = "the path escapes the model's folder" if escapes else "file not found"
+        hint = "declare its folder as a package root" if escapes else ""
+        self.report.warning(element, f"file={quoted(name)}", f"{rule}; {UNDRAWN}", hint)
+
+    def _shown(self, path: Path) -> str:
+        home = self.folder.resolve()
+        return str(path.relative_to(home)) if path.is_relative_to(home) else str(path)
+
+    def _check_submodel(self, element: Element, path: Path) -> None:
+        """A sub-model is another file's whole model: it is checked for its paths alone, MuJoCo reads the rest."""
+        self.count += 1
+        if self.count > _MAX_INCLUDES:
+            self._refuse(element, f"more than {_MAX_INCLUDES} files", "the limit protects the engine")
+            return
+        root = self.read(path, self._shown(path))
+        if root is not None:
+            inner = MjcfSource(path, self.report, self.package_roots, attached=True)
+            inner.count = self.count
+            inner.resolve(root, (path,))
+            inner.check_files(root)
+            self.safe = self.safe and inner.safe
+            self.count = inner.count
+
+    def _refuse_path(self, element: Element, name: str, escapes: bool) -> None:
+        hint = "move the file below the model's folder, or declare its folder as a package root" if escapes else ""
+        rule = "the path escapes the model's folder" if escapes else "file not found"
+        self._refuse(element, f"file={quoted(name)}", rule, hint)
+
+    def _refuse(self, element: Element, problem: str, rule: str, hint: str = "") -> list[Element]:
+        self.safe = False
+        self.report.error(element, problem, rule, hint)
+        return []

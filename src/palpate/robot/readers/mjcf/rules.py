@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from palpate.robot.readers.findings import did_you_mean, quoted
 from palpate.robot.readers.urdf import inertials
-from palpate.robot.readers.xmlfile import Element, Report, numbers, parse_number
+from palpate.robot.readers.xmlfile import Element, Report, listed, numbers, parse_number
 
 RANGES = ("range", "ctrlrange", "forcerange", "actrange", "actuatorfrcrange", "lengthrange", "frcrange")
 _NOT_NEGATIVE = ("damping", "armature", "frictionloss", "kv", "kp", "mass", "density")
@@ -67,18 +67,12 @@ def _childclass(element: Element) -> str:
 def check_rules(root: Element, defaults: Defaults, report: Report) -> None:
     """Reports every value that breaks a rule."""
     degrees = _angle_unit(root)
-    checks: list[Callable[[Element], None]] = [
-        lambda e: _check_finite(e, report),
-        lambda e: _check_ranges(e, report),
-        lambda e: _check_signs(e, report),
-        lambda e: _check_directions(e, report),
-        lambda e: _check_inertial(e, root, report),
-        lambda e: _check_angles(e, degrees, defaults, report),
-        lambda e: _check_timestep(e, report),
-    ]
     for element in root.walk():
-        for check in checks:
-            check(element)
+        for check in (_check_finite, _check_ranges, _check_signs, _check_directions):
+            check(element, report)
+        _check_inertial(element, root, report)
+        _check_angles(element, degrees, defaults, report)
+        _check_timestep(element, report)
     _check_names(root, report)
     if not any(element.tag in _GENERATORS for element in root.walk()):
         _check_references(root, report)
@@ -111,16 +105,13 @@ def _check_ranges(element: Element, report: Report) -> None:
         lower, upper = values
         problem = f"{attribute} {lower:g} to {upper:g}"
         if lower > upper:
-            report.error(
-                element, problem, "the lower end lies above the upper; MuJoCo would drop the limit", "swap them"
-            )
-        elif lower == upper and element.tag != "numeric" and not _is_motor(element):
+            rule = "the lower end lies above the upper; MuJoCo would drop the limit"
+            report.error(element, problem, rule, "swap them")
+        elif (
+            lower == upper and element.tag != "numeric" and (element.parent is None or element.parent.tag != "actuator")
+        ):
+            # Actuators are taken off, so doubts about them are nobody's.
             report.warning(element, problem, "an empty range; MuJoCo takes 0 0 as no limit")
-
-
-def _is_motor(element: Element) -> bool:
-    """Actuators are taken off, so doubts about them are nobody's."""
-    return element.parent is not None and element.parent.tag == "actuator"
 
 
 def _check_signs(element: Element, report: Report) -> None:
@@ -130,20 +121,20 @@ def _check_signs(element: Element, report: Report) -> None:
             report.error(element, f"{attribute} {values[0]:g}", f"{attribute} is not negative")
     sizes = _quiet(element, "size")
     if sizes and min(sizes) < 0 and element.tag in ("geom", "site"):
-        report.error(element, f"size {_text(sizes)}", f"the sizes of a {element.tag} are positive")
+        report.error(element, f"size {listed(sizes)}", f"the sizes of a {element.tag} are positive")
     gain = _quiet(element, "gainprm")
     if gain and gain[0] < 0:
         report.error(element, f"gain {gain[0]:g}", "an actuator gain is not negative", "turn the gear's sign instead")
     scale = _quiet(element, "scale")
     if scale and element.tag == "mesh" and 0 in scale:
-        report.error(element, f"scale {_text(scale)}", "a scale of 0 flattens the mesh")
+        report.error(element, f"scale {listed(scale)}", "a scale of 0 flattens the mesh")
 
 
 def _check_directions(element: Element, report: Report) -> None:
     for attribute, name in (("quat", "a quaternion (w x y z)"), ("axis", "an axis")):
         values = _quiet(element, attribute)
         if values and math.hypot(*values) < 1e-9:
-            report.error(element, f"{attribute} {_text(values)} has norm 0", f"{name} needs a direction")
+            report.error(element, f"{attribute} {listed(values)} has norm 0", f"{name} needs a direction")
 
 
 def _check_inertial(element: Element, root: Element, report: Report) -> None:
@@ -175,7 +166,7 @@ def _check_angles(element: Element, unit: str, defaults: Defaults, report: Repor
     values = _quiet(element, "range")
     if element.tag == "joint" and values and (defaults.value(element, "type") or "hinge") in ("hinge", "ball"):
         largest = max(map(abs, values))
-        problem = f"range {_text(values)}"
+        problem = f"range {listed(values)}"
         if unit == "default" and 0 < largest <= _SMALL_DEGREES:
             rule = f"read as ±{largest:g}°: without angle= the MJCF default is degrees"
             report.warning(element, problem, rule, '<compiler angle="radian"/>?')
@@ -185,7 +176,7 @@ def _check_angles(element: Element, unit: str, defaults: Defaults, report: Repor
     euler = _quiet(element, "euler")
     if euler and unit == "default" and any(abs(abs(a) - b) < 2e-3 for a in euler for b in (1.5708, 3.1416)):
         rule = "read as degrees: without angle= the MJCF default is degrees"
-        report.warning(element, f"euler {_text(euler)}", rule, '<compiler angle="radian"/>?')
+        report.warning(element, f"euler {listed(euler)}", rule, '<compiler angle="radian"/>?')
 
 
 def _check_timestep(element: Element, report: Report) -> None:
@@ -267,7 +258,3 @@ def _check_keyframes(root: Element, defaults: Defaults, report: Report) -> None:
                 if text is not None and len(text.split()) != size:
                     problem = f"{attribute} holds {len(text.split())} numbers"
                     report.error(key, problem, f"the model has {size} of them")
-
-
-def _text(values: list[float]) -> str:
-    return "(" + " ".join(f"{value:g}" for value in values) + ")"

@@ -14,7 +14,7 @@ import numpy as np
 
 from palpate.robot.mechanics.tree import Mesh
 from palpate.robot.readers.findings import printable
-from palpate.robot.readers.guarded import CompileLimits, limit_words, run_guarded
+from palpate.robot.readers.guarded import CompileLimits, run_guarded
 
 SUFFIX = ".dae"
 NEEDS = "is a COLLADA file, which needs pycollada"
@@ -50,7 +50,7 @@ def _read(files: tuple[tuple[Path, int, int], ...]) -> dict[Path, ColladaMesh]:
     paths = [path for path, _, _ in files]
     if importlib.util.find_spec("collada") is None:
         return {path: ColladaMesh(problem=NEEDS) for path in paths}
-    done = run_guarded(_CHILD, [*limit_words(_LIMITS), json.dumps([str(path) for path in paths])], _LIMITS, bare=True)
+    done = run_guarded(_CHILD, [json.dumps([str(path) for path in paths])], _LIMITS, bare=True)
     if done is None or done.returncode != 0:
         said = f"could not be read with the others in {_LIMITS.seconds:g} s and {_LIMITS.memory / 2**30:.3g} GiB"
         return {path: ColladaMesh(problem=said) for path in paths}

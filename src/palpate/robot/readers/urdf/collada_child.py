@@ -1,6 +1,6 @@
 """Reads COLLADA files and prints their triangles by colour. Runs alone, in a process of its own.
 
-Called by path as `python -I collada_child.py SECONDS BYTES FILES`, FILES being a JSON list of paths. The answer is a
+Called by `limited.py` with the argument FILES, a JSON list of paths. The answer is a
 line of JSON with one entry for each file: why it cannot be read, or a list of [colour, vertices, faces], colour being
 [red, green, blue, 1] or null and the others counts. Behind it stand, part by part, the vertices (m, three floats of 8
 bytes each) and the faces (three integers of 8 bytes each), little-endian.
@@ -8,26 +8,14 @@ bytes each) and the faces (three integers of 8 bytes each), little-endian.
 
 from __future__ import annotations
 
-import contextlib
 import io
 import json
-import math
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 Parts = dict[tuple[float, ...] | None, tuple[Any, Any]]
-
-
-def _limit(seconds: float, memory: int) -> None:
-    with contextlib.suppress(ImportError, ValueError, OSError):  # systems without such limits
-        import resource
-
-        cpu = math.ceil(seconds)
-        resource.setrlimit(resource.RLIMIT_CPU, (cpu, cpu + 2))  # a signal first, then the end
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
 
 
 def _colour(material: Any) -> tuple[float, ...] | None:
@@ -81,10 +69,8 @@ def _read(path: str) -> Parts | str:
 
 
 def main() -> None:
-    """Limits itself first, then loads the library."""
-    seconds, memory, files = sys.argv[1:]
-    _limit(float(seconds), int(memory))
-    answers = [_read(path) for path in json.loads(files)]
+    """Read all files, then print them."""
+    answers = [_read(path) for path in json.loads(sys.argv[1])]
     heads = [a if isinstance(a, str) else [[c, len(v), len(f)] for c, (v, f) in a.items()] for a in answers]
     out = sys.stdout.buffer
     out.write(json.dumps(heads).encode() + b"\n")

@@ -6,24 +6,23 @@ Format: wiki.ros.org/urdf/XML. Angles rad, lengths m; rpy turns about the fixed 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from palpate.checks import Array
 from palpate.errors import nearest
 from palpate.robot.mechanics.tree import FREEDOMS, JOINT_KINDS, Joint, JointKind, Link, Mimic, Shape, Tree
-from palpate.robot.readers.assets import find_asset, mesh_problem, undrawable
+from palpate.robot.readers.assets import Asset, find_asset, mesh_problem, undrawable
 from palpate.robot.readers.findings import UNDRAWN, Finding, quoted
 from palpate.robot.readers.urdf import inertials
 from palpate.robot.readers.urdf.collada import INSTALL, NEEDS, SUFFIX, ColladaMesh, read_collada
 from palpate.robot.readers.urdf.inertials import LARGEST
-from palpate.robot.readers.urdf.structure import Numbered, check_structure
-from palpate.robot.readers.urdf.transmission import rotor_inertias
-from palpate.robot.readers.urdf.words import check_words
-from palpate.robot.readers.xmlfile import Element, Report, Source, numbers, parse, read_bytes
+from palpate.robot.readers.urdf.structure import Numbered, check_structure, check_words, rotor_inertias
+from palpate.robot.readers.xmlfile import Element, Report, Source, listed, numbers, parse, read_bytes
 
 PLAUSIBLE_LENGTH = 10.0  # m: a longer offset or centre of mass suggests millimetres
 PLAUSIBLE_MASS = 1e4  # kg: a heavier link suggests grams
@@ -32,13 +31,13 @@ _FEW_TURNS = 4 * math.pi + 1e-3  # a cable-fed joint turns no further; more sugg
 _UNLIMITED = 1e3  # rad: limits beyond this are a way of writing "none"
 _ACCELERATION = "drake:acceleration"
 _RGBA = tuple[float, float, float, float]
+_ROUND = [("radius", 1), ("length", 1)]
+# What may stand in <geometry>: attributes and how many numbers each has.
+_SOLIDS = {"box": [("size", 3)], "sphere": [("radius", 1)], "cylinder": _ROUND, "capsule": _ROUND, "mesh": []}
 
 
 def inspect_urdf(
-    path: str | Path,
-    *,
-    package_roots: Sequence[str | Path] = (),
-    text: bytes | None = None,
+    path: str | Path, *, package_roots: Sequence[str | Path] = (), text: bytes | None = None
 ) -> tuple[Tree | None, list[Finding]]:
     """The robot of a URDF file, all fixed links kept, or None if there are errors; and every problem of the file.
 
@@ -155,25 +154,10 @@ class _Reader:
     def _joint(self, element: Element) -> Joint:
         kind = self._kind(element)
         position, rotation = self._origin(element)
-        lower, upper, velocity, effort = self._limits(element, kind)
-        damping, friction = self._joint_dynamics(element)
-        return Joint(
-            name=element.attributes.get("name", ""),
-            kind=kind,
-            parent=self._end(element, "parent"),
-            child=self._end(element, "child"),
-            position=position,
-            rotation=rotation,
-            axis=self._axis(element, kind),
-            lower=lower,
-            upper=upper,
-            velocity=velocity,
-            effort=effort,
-            damping=damping,
-            friction=friction,
-            mimic=self._mimic(element, kind),
-            acceleration=self._acceleration(element),
-        )
+        values: dict[str, Any] = self._limits(element, kind) | self._joint_dynamics(element)
+        ends = self._end(element, "parent"), self._end(element, "child")
+        axis, mimic, name = self._axis(element, kind), self._mimic(element, kind), element.attributes.get("name", "")
+        return Joint(name, kind, *ends, position, rotation, axis, mimic=mimic, **values)
 
     def _kind(self, element: Element) -> JointKind:
         kind = element.attributes.get("type")
@@ -206,29 +190,27 @@ class _Reader:
             return default
         norm = math.hypot(*xyz)
         if not 1e-9 < norm < LARGEST:
-            self.report.error(element, f"axis {_text(xyz)} of length {norm:g}", "an axis needs a direction")
+            self.report.error(element, f"axis {listed(xyz)} of length {norm:g}", "an axis needs a direction")
             return default
         if abs(norm - 1) > 1e-3:
-            self.report.warning(element, f"axis {_text(xyz)} of length {norm:.4g}", "taken as a unit vector")
+            self.report.warning(element, f"axis {listed(xyz)} of length {norm:.4g}", "taken as a unit vector")
         return np.array(xyz) / norm
 
-    def _limits(self, joint: Element, kind: JointKind) -> tuple[float, float, float, float]:
+    def _limits(self, joint: Element, kind: JointKind) -> dict[str, float]:
+        """Those that the joint has, by their names in `Joint`; Drake's limit of the acceleration among them."""
         element = joint.first("limit")
         needs = kind in ("revolute", "prismatic")
         if element is None:
             if needs:
-                self.report.error(
-                    joint,
-                    "has no <limit>",
-                    f"a {kind} joint needs one",
-                    'type="continuous" is without limits' if kind == "revolute" else "",
-                )
-            return -math.inf, math.inf, math.inf, math.inf
-        velocity = self._bound(element, "velocity", needs)
-        effort = self._bound(element, "effort", needs)
-        if not needs:
-            return -math.inf, math.inf, velocity, effort
-        return *self._range(element, kind), velocity, effort
+                hint = 'type="continuous" is without limits' if kind == "revolute" else ""
+                self.report.error(joint, "has no <limit>", f"a {kind} joint needs one", hint)
+            return {}
+        limits = {name: self._bound(element, name, needs) for name in ("velocity", "effort")}
+        if needs:
+            limits["lower"], limits["upper"] = self._range(element, kind)
+        if _ACCELERATION in element.attributes:
+            limits["acceleration"] = self._bound(element, _ACCELERATION, False)
+        return limits
 
     def _range(self, element: Element, kind: JointKind) -> tuple[float, float]:
         lower, upper = (self._number(element, name) or 0.0 for name in ("lower", "upper"))
@@ -260,24 +242,15 @@ class _Reader:
             self.report.warning(limit, f"{name} limit 0", "the joint cannot be driven", "give the real limit")
         return value
 
-    def _acceleration(self, joint: Element) -> float:
-        """Drake's limit of the acceleration, if there is one."""
-        limit = joint.first("limit")
-        return (
-            math.inf
-            if limit is None or _ACCELERATION not in limit.attributes
-            else self._bound(limit, _ACCELERATION, False)
-        )
-
-    def _joint_dynamics(self, joint: Element) -> tuple[float, float]:
+    def _joint_dynamics(self, joint: Element) -> dict[str, float]:
         element = joint.first("dynamics")
         if element is None:
-            return 0.0, 0.0
-        values = [self._number(element, name) or 0.0 for name in ("damping", "friction")]
-        for name, value in zip(("damping", "friction"), values):
+            return {}
+        values = {name: self._number(element, name) or 0.0 for name in ("damping", "friction")}
+        for name, value in values.items():
             if value < 0:
                 self.report.dynamics_error(element, f"{name} {value:g}", f"{name} takes energy: it is not negative")
-        return values[0], values[1]
+        return values
 
     def _mimic(self, joint: Element, kind: JointKind) -> Mimic | None:
         element = joint.first("mimic")
@@ -308,19 +281,12 @@ class _Reader:
         geometry = self._required(element, "geometry", always=True)
         if geometry is None:
             return None
-        makers: dict[str, Callable[[Element], tuple[tuple[float, ...], str | None] | None]] = {
-            "box": lambda e: self._sizes(e, [("size", 3)]),
-            "sphere": lambda e: self._sizes(e, [("radius", 1)]),
-            "cylinder": lambda e: self._sizes(e, [("radius", 1), ("length", 1)]),
-            "capsule": lambda e: self._sizes(e, [("radius", 1), ("length", 1)]),
-            "mesh": self._mesh,
-        }
-        solid = next((child for child in geometry.children if child.tag in makers), None)
+        solid = next((child for child in geometry.children if child.tag in _SOLIDS), None)
         if solid is None:
             if not geometry.children:
-                self.report.warning(geometry, "is empty", f"<geometry> holds one of {', '.join(makers)}")
+                self.report.warning(geometry, "is empty", f"<geometry> holds one of {', '.join(_SOLIDS)}")
             return None
-        made = makers[solid.tag](solid)
+        made = self._mesh(solid) if solid.tag == "mesh" else self._sizes(solid, _SOLIDS[solid.tag])
         position, rotation = self._origin(element)
         if made is None:
             return None
@@ -337,10 +303,10 @@ class _Reader:
                 return None
             sizes += values
         if min(sizes) < 0:
-            self.report.error(solid, f"size {_text(sizes)}", f"the sizes of a {solid.tag} are positive")
+            self.report.error(solid, f"size {listed(sizes)}", f"the sizes of a {solid.tag} are positive")
             return None
         if min(sizes) == 0:
-            self.report.warning(solid, f"size {_text(sizes)}", f"a {solid.tag} without extent is left out")
+            self.report.warning(solid, f"size {listed(sizes)}", f"a {solid.tag} without extent is left out")
             return None
         return tuple(sizes), None
 
@@ -349,26 +315,24 @@ class _Reader:
         scale = self._scale(element)
         name = element.attributes.get("filename", "")
         asset = find_asset(name, self.folder, self.package_roots)
+        if asset.path is not None and (broken := mesh_problem(asset.path)):
+            self.report.error(element, f"filename={quoted(name)}", f"the mesh {broken}")
+            return None
+        problem, hint = self._undrawn(asset)
+        if problem:
+            self.report.warning(element, f"filename={quoted(name)}", f"{problem}; {UNDRAWN}", hint)
+        return None if problem or asset.path is None else (scale, str(asset.path))
+
+    def _undrawn(self, asset: Asset) -> tuple[str, str]:
+        """Why a mesh cannot be drawn, and what to try; nothing where it can."""
         if asset.escapes:
-            self.report.warning(
-                element,
-                f"filename={quoted(name)}",
-                f"the path escapes the model's folder and the package roots; {UNDRAWN}",
-                "declare its folder as a package root",
-            )
-            return None
+            rule = "the path escapes the model's folder and the package roots"
+            return rule, "declare its folder as a package root"
         if asset.path is None:
-            self.report.warning(element, f"filename={quoted(name)}", f"file not found; {UNDRAWN}")
-            return None
-        if problem := mesh_problem(asset.path):
-            self.report.error(element, f"filename={quoted(name)}", f"the mesh {problem}")
-            return None
+            return "file not found", ""
         collada = self.collada.get(asset.path)
-        if problem := collada.problem if collada else undrawable(asset.path):
-            hint = INSTALL if problem == NEEDS else ""
-            self.report.warning(element, f"filename={quoted(name)}", f"the mesh {problem}; {UNDRAWN}", hint)
-            return None
-        return scale, str(asset.path)
+        problem = collada.problem if collada else undrawable(asset.path)
+        return f"the mesh {problem}" if problem else "", INSTALL if problem == NEEDS else ""
 
     def _collada_paths(self) -> list[Path]:
         """The COLLADA files that the model names and that may be read, each once."""
@@ -382,7 +346,7 @@ class _Reader:
         single = len(element.attributes.get("scale", "").split()) == 1
         scale = self._numbers(element, "scale", 1 if single else 3) or [1.0]
         if 0 in scale:
-            self.report.error(element, f"scale {_text(scale)}", "a scale of 0 flattens the mesh")
+            self.report.error(element, f"scale {listed(scale)}", "a scale of 0 flattens the mesh")
         return tuple(scale * 3 if len(scale) == 1 else scale)
 
     def _collect_colours(self) -> None:
@@ -416,17 +380,13 @@ class _Reader:
         rpy = self._numbers(origin, "rpy", 3) or [0.0, 0.0, 0.0]
         distance = math.hypot(*xyz)
         if distance > LARGEST:
-            self.report.error(origin, f"xyz {_text(xyz)}", f"lengths end at {LARGEST:g} m")
+            self.report.error(origin, f"xyz {listed(xyz)}", f"lengths end at {LARGEST:g} m")
             xyz = [0.0, 0.0, 0.0]
         elif distance > PLAUSIBLE_LENGTH:
-            self.report.warning(
-                origin,
-                f"xyz {_text(xyz)}",
-                f"implausible: {distance:.3g} m away",
-                "millimetres? URDF has metres",
-            )
+            rule = f"implausible: {distance:.3g} m away"
+            self.report.warning(origin, f"xyz {listed(xyz)}", rule, "millimetres? URDF has metres")
         if max(map(abs, rpy)) > _FEW_TURNS:
-            self.report.warning(origin, f"rpy {_text(rpy)}", "implausible: several turns", "degrees? URDF has radians")
+            self.report.warning(origin, f"rpy {listed(rpy)}", "implausible: several turns", "degrees? URDF has radians")
         return np.array(xyz), rotation_from_rpy(rpy[0], rpy[1], rpy[2])
 
     def _required(self, element: Element, tag: str, *, always: bool = False) -> Element | None:
@@ -455,14 +415,6 @@ def rotation_from_rpy(roll: float, pitch: float, yaw: float) -> Array:
     """
     cr, sr, cp, sp = math.cos(roll), math.sin(roll), math.cos(pitch), math.sin(pitch)
     cy, sy = math.cos(yaw), math.sin(yaw)
-    return np.array(
-        [
-            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
-            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
-            [-sp, cp * sr, cp * cr],
-        ]
-    )
-
-
-def _text(values: Sequence[float]) -> str:
-    return "(" + " ".join(f"{value:g}" for value in values) + ")"
+    first = [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr]
+    second = [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr]
+    return np.array([first, second, [-sp, cp * sr, cp * cr]])

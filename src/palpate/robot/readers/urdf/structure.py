@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import difflib
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from palpate.robot.mechanics.axis_inertia import massless_movers, unresisted_joints
-from palpate.robot.mechanics.tree import FREEDOMS, Joint, Link
+from palpate.robot.mechanics.tree import FREEDOMS, Joint, Link, massless_movers, unresisted_joints
 from palpate.robot.readers.findings import did_you_mean, quoted
-from palpate.robot.readers.xmlfile import Element, Report
+from palpate.robot.readers.xmlfile import Element, Report, numbers, parse_number
 
 T = TypeVar("T")
 _UNKNOWN = "the dynamics are unknown: only the kinematics can be used"
@@ -47,12 +47,8 @@ def _check_names(links: list[Numbered[Link]], joints: list[Numbered[Joint]], rep
     first_link = _check_unique("link", links, report)
     first_joint = _check_unique("joint", joints, report)
     for name in [name for name in first_link if name in first_joint]:
-        line = first_joint[name].line
-        report.warning(
-            first_link[name],
-            f"a joint on line {line} has the same name",
-            "a link and a joint of one name make two frames of that name",
-        )
+        problem = f"a joint on line {first_joint[name].line} has the same name"
+        report.warning(first_link[name], problem, "a link and a joint of one name make two frames of that name")
     if "universe" in first_link:
         report.warning(first_link["universe"], "the name 'universe'", "reserved: other engines give it to the ground")
     children = {joint.item.child for joint in joints}
@@ -79,15 +75,9 @@ def _check_ends(joints: list[Numbered[Joint]], known: set[str], report: Report) 
     for joint in joints:
         for end, name in (("parent", joint.item.parent), ("child", joint.item.child)):
             if name and name not in known:
-                hint = did_you_mean(name, known)
-                at = joint.element.first(end) or joint.element
-                report.error(
-                    joint.element,
-                    f"the {end} link {quoted(name)} does not exist",
-                    "a joint connects two links of the file",
-                    hint,
-                    line=at.line,
-                )
+                at, problem = joint.element.first(end) or joint.element, f"the {end} link {quoted(name)} does not exist"
+                rule, hint = "a joint connects two links of the file", did_you_mean(name, known)
+                report.error(joint.element, problem, rule, hint, line=at.line)
 
 
 # Tree
@@ -101,11 +91,8 @@ def _check_one_tree(links: list[Numbered[Link]], joints: list[Numbered[Joint]], 
     for child, several in incoming.items():
         if len(several) > 1:
             names = ", ".join(f"{quoted(j.item.name)} (line {j.element.line})" for j in several)
-            report.error(
-                several[1].element,
-                f"link {quoted(child)} has {len(several)} parents: joints {names}",
-                "a loop: every link is the child of one joint",
-            )
+            problem = f"link {quoted(child)} has {len(several)} parents: joints {names}"
+            report.error(several[1].element, problem, "a loop: every link is the child of one joint")
             good = False
     cycle = _find_cycle({child: several[0] for child, several in incoming.items()})
     if cycle:
@@ -115,12 +102,8 @@ def _check_one_tree(links: list[Numbered[Link]], joints: list[Numbered[Joint]], 
     roots = [link for link in links if link.item.name not in incoming]
     if len(roots) > 1:
         names = ", ".join(f"{quoted(link.item.name)} (line {link.element.line})" for link in roots[:10])
-        report.error(
-            roots[1].element,
-            f"{len(roots)} root links: {names}",
-            "a robot has one root link",
-            "connect them by a joint",
-        )
+        problem = f"{len(roots)} root links: {names}"
+        report.error(roots[1].element, problem, "a robot has one root link", "connect them by a joint")
         good = False
     return good and len(roots) == 1
 
@@ -205,3 +188,165 @@ def _leads_back(start: str, leader: dict[str, str]) -> bool:
         seen.add(name)
         name = leader.get(name)
     return False
+
+
+# ----------------------------------------------------------------------------------------------
+# Rotor inertias from URDF's `<transmission>` blocks: the joint feels I_rotor · gear², as Drake computes it.
+#
+# The inertia stands in `<drake:rotor_inertia value="…"/>`, the gear in `<drake:gear_ratio value="…"/>` or, as ROS
+# writes it, in `<mechanicalReduction>…</mechanicalReduction>`, each below `<actuator>`, below the transmission's
+# `<joint>` or directly below `<transmission>`. A transmission without a rotor inertia says nothing about the dynamics.
+
+
+_ROTOR, _GEARS = "drake:rotor_inertia", ("drake:gear_ratio", "mechanicalReduction")
+
+
+def rotor_inertias(root: Element, joints: Iterable[str], report: Report) -> dict[str, float]:
+    """I_rotor · gear² [kg·m², or kg for a prismatic joint], by joint; several motors of one joint add up."""
+    known = set(joints)
+    felt: dict[str, float] = {}
+    for transmission in root.all("transmission"):
+        for at in transmission.all("joint"):
+            name, inertia = at.attributes.get("name", ""), _armature(transmission, report)
+            if inertia and name not in known:
+                hint = did_you_mean(name, known)
+                report.error(at, f"drives joint {quoted(name)}", "there is no such joint", hint)
+            elif inertia:
+                felt[name] = felt.get(name, 0.0) + inertia
+    return felt
+
+
+def _armature(transmission: Element, report: Report) -> float:
+    """The inertia of one transmission, or 0 where it gives none."""
+    places = [transmission, *transmission.all("actuator"), *transmission.all("joint")]
+    rotor = next((e for parent in places for e in parent.all(_ROTOR)), None)
+    if rotor is None:
+        return 0.0
+    inertia = _value(rotor, report)
+    ratios = [e for tag in _GEARS for parent in places for e in parent.all(tag)]
+    gear = _value(ratios[0], report) if ratios else 1.0
+    if inertia is not None and inertia < 0:
+        report.dynamics_error(rotor, f"rotor inertia {inertia:g} kg·m²", "an inertia is not negative")
+        return 0.0
+    return 0.0 if inertia is None or gear is None else inertia * gear**2
+
+
+def _value(element: Element, report: Report) -> float | None:
+    """The number of an element, in its attribute `value` or as its text."""
+    if "value" in element.attributes:
+        values = numbers(element, "value", report, 1)
+        return values[0] if values else None
+    value = parse_number(element.text.strip())
+    if value is None or abs(value) == float("inf") or value != value:
+        report.error(element, f"<{element.tag}> holds {quoted(element.text.strip())}", "this is not a number")
+        return None
+    return value
+
+
+# ----------------------------------------------------------------------------------------------
+# The vocabulary of URDF, and what to say of a word that is not in it.
+#
+# A word close to a known one is a misspelling: an error if the dynamics hang on it. Any other word is some
+# vendor's extension: a warning, since it is ignored.
+
+
+# element -> (attributes, children)
+_WORDS: dict[str, tuple[set[str], set[str]]] = {
+    "robot": ({"name", "version"}, {"link", "joint", "material"}),
+    "link": ({"name", "type"}, {"inertial", "visual", "collision"}),
+    "inertial": (set(), {"origin", "mass", "inertia"}),
+    "mass": ({"value"}, set()),
+    "inertia": ({"ixx", "ixy", "ixz", "iyy", "iyz", "izz"}, set()),
+    "origin": ({"xyz", "rpy"}, set()),
+    "visual": ({"name"}, {"origin", "geometry", "material"}),
+    "collision": ({"name"}, {"origin", "geometry", "material", "verbose"}),
+    "geometry": ({"name"}, {"box", "cylinder", "sphere", "capsule", "mesh"}),
+    "box": ({"size"}, set()),
+    "cylinder": ({"radius", "length"}, set()),
+    "capsule": ({"radius", "length"}, set()),
+    "sphere": ({"radius"}, set()),
+    "mesh": ({"filename", "scale"}, set()),
+    "material": ({"name"}, {"color", "texture"}),
+    "color": ({"rgba"}, set()),
+    "texture": ({"filename"}, set()),
+    "joint": (
+        {"name", "type"},
+        {"origin", "parent", "child", "axis", "limit", "dynamics", "mimic", "calibration", "safety_controller"},
+    ),
+    "parent": ({"link"}, set()),
+    "child": ({"link"}, set()),
+    "axis": ({"xyz"}, set()),
+    "limit": ({"lower", "upper", "effort", "velocity"}, set()),
+    "dynamics": ({"damping", "friction"}, set()),
+    "mimic": ({"joint", "multiplier", "offset"}, set()),
+    "calibration": ({"rising", "falling", "reference_position"}, set()),
+    "safety_controller": ({"soft_lower_limit", "soft_upper_limit", "k_position", "k_velocity"}, set()),
+}
+# Blocks for other programs: neither read nor checked, with all they hold.
+_FOREIGN = {"gazebo", "transmission", "ros2_control", "sensor", "mujoco", "plugin", "verbose", "contact"}
+_ONCE = {"inertial", "origin", "mass", "inertia", "geometry", "parent", "child", "axis", "limit", "dynamics", "mimic"}
+_ONLY_LOOKS = {"visual", "material", "color", "texture", "rgba"}
+_CLOSE = 0.7
+
+
+def check_words(root: Element, report: Report) -> None:
+    """Reports unknown elements and attributes, with the nearest known name, and elements given twice."""
+    stack = [root]
+    while stack:
+        element = stack.pop()
+        attributes, children = _WORDS[element.tag]
+        _check_attributes(element, attributes, report)
+        _check_repeats(element, report)
+        for child in reversed(element.children):
+            if child.tag not in children:
+                _check_unknown_child(child, children, report)
+            elif child.tag in _WORDS:
+                stack.append(child)
+
+
+def _check_attributes(element: Element, known: set[str], report: Report) -> None:
+    unknown = [n for n in element.attributes if n not in known and ":" not in n and n != "xmlns"]
+    strange: list[str] = []
+    for name in unknown:
+        near = _near(name, known - element.attributes.keys())
+        if near:
+            _report_misspelt(element, f"unknown attribute {quoted(name)}", near, known, report)
+        else:
+            strange.append(quoted(name))
+    if strange:
+        problem = f"unknown attribute{'s' if len(strange) > 1 else ''} {', '.join(strange)}"
+        report.warning(element, problem, f"ignored; known here: {_listed(known)}")
+
+
+def _check_unknown_child(child: Element, known: set[str], report: Report) -> None:
+    problem = f"unknown element <{child.tag}>"
+    if child.tag.startswith("xacro:"):
+        report.error(child, problem, "xacro is run only on request", "ask for it: --xacro, load_robot(…, xacro=True)")
+    elif child.tag in _FOREIGN or ":" in child.tag:
+        return
+    elif near := _near(child.tag, known):
+        _report_misspelt(child, problem, near, known, report)
+    else:
+        report.warning(child, problem, f"ignored; known here: {_listed(known)}")
+
+
+def _report_misspelt(at: Element, problem: str, near: str, known: set[str], report: Report) -> None:
+    tell = report.warning if near in _ONLY_LOOKS else report.error
+    tell(at, problem, f"known here: {_listed(known)}", f"did you mean {near!r}?")
+
+
+def _near(word: str, known: set[str]) -> str | None:
+    return next(iter(difflib.get_close_matches(word.lower(), sorted(known), n=1, cutoff=_CLOSE)), None)
+
+
+def _listed(known: set[str]) -> str:
+    return ", ".join(sorted(known)) or "none"
+
+
+def _check_repeats(element: Element, report: Report) -> None:
+    first: dict[str, Element] = {}
+    for child in element.children:
+        if child.tag in _ONCE and child.tag in first:
+            problem = f"<{child.tag}> is given twice, on lines {first[child.tag].line} and {child.line}"
+            report.error(child, problem, f"<{element.tag}> takes one")
+        first.setdefault(child.tag, child)

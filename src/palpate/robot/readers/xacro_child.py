@@ -1,30 +1,17 @@
 """Expands one xacro file and prints the URDF. Runs alone, in a process of its own.
 
-Called by path as `python -I xacro_child.py FILE SECONDS BYTES OPTIONS`, OPTIONS being JSON with `arguments` (xacro
+Called by `limited.py` with the arguments FILE and OPTIONS, the latter being JSON with `arguments` (xacro
 arguments by name) and `roots` (folders in which `$(find package)` is looked up). A xacro file is a program: it is run
 only where the user asked for it, and here it may neither write files nor take more than its share.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
-import math
 import sys
 import types
 from pathlib import Path
 from typing import Any
-
-
-def _limit(seconds: float, memory: int) -> None:
-    with contextlib.suppress(ImportError, ValueError, OSError):  # systems without such limits
-        import resource
-
-        cpu = math.ceil(seconds)
-        resource.setrlimit(resource.RLIMIT_CPU, (cpu, cpu + 2))  # a signal first, then the end
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
 
 
 def _package(name: str, roots: list[Path]) -> str:
@@ -45,15 +32,13 @@ def _offer_packages(roots: list[Path]) -> None:
 
 
 def main() -> None:
-    """Limits itself first, then loads xacro."""
-    file, seconds, memory, options = sys.argv[1:]
-    _limit(float(seconds), int(memory))
-    settings = json.loads(options)
+    """Expand and print."""
+    settings = json.loads(sys.argv[2])
     _offer_packages([Path(root) for root in settings["roots"]])
     import xacro
 
     try:
-        document: Any = xacro.process_file(file, mappings=dict(settings["arguments"]))
+        document: Any = xacro.process_file(sys.argv[1], mappings=dict(settings["arguments"]))
         text = document.toprettyxml(indent="  ")
     except Exception as error:  # xacro raises whatever its file provokes
         sys.exit(f"{type(error).__name__}: {error}")
