@@ -10,8 +10,7 @@ import sympy as sp
 from hypothesis import given, settings, strategies as st
 
 from palpate.derive.closed.harmonics import Run
-from palpate.derive.closed.present import Presenter
-from palpate.derive.closed.tidy import Tidy
+from palpate.derive.closed.present import Presenter, Tidy
 from palpate.derive.closed.trig import NotTrigonometric, Ring
 
 VALUES = {"a": 0.7, "b": -1.3, "q1": 0.4, "q2": 1.1, "q3": -0.8}

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import sympy as sp
 
 from palpate.derive.closed.energy import vanishes
-from palpate.derive.parsing import expression
+from palpate.derive.start import expression
 from palpate.derive.writing.document import Formula, Section, as_latex, as_text
-from palpate.equations.spelling.styles import Latex, Text
+from palpate.equations.spelling import Latex, Text
 from palpate.errors import InvalidInput, UnknownName
 
 if TYPE_CHECKING:

@@ -14,18 +14,16 @@ from palpate.derive.writing.notation import Notation
 from palpate.equations.algebra.graph import Graph, Output
 from palpate.equations.algebra.sympy_bridge import written_lines
 from palpate.equations.code.program import Counts, Program, folded, make_program, merged, specialised
-from palpate.equations.model.coordinates import Coordinates
-from palpate.equations.model.naming import NamedModel, Parameter
+from palpate.equations.model.naming import Coordinates, NamedModel, Parameter
 from palpate.equations.quantities import DYNAMICS, Quantity, arguments, quantity
-from palpate.equations.spelling.styles import Latex, MathML, Style, Text
+from palpate.equations.spelling import Latex, MathML, Style, Text
 from palpate.errors import InvalidInput
 from palpate.lazy import offered
 
 if TYPE_CHECKING:
-    from palpate.derive.comparison import Comparison
     from palpate.derive.constraints import Constrained
     from palpate.derive.linearisation import Linearised
-    from palpate.derive.verify import Verification
+    from palpate.derive.verify import Comparison, Verification
     from palpate.robot.robot import Robot
 
 
@@ -217,7 +215,7 @@ class Derivation:
 
     def legend(self, notation: Notation) -> str:
         """What the shorthand used so far in a notation means."""
-        from palpate.derive.writing.legend import legend_text
+        from palpate.derive.writing.page import legend_text
 
         return legend_text(self, notation)
 
@@ -333,7 +331,7 @@ class Derivation:
 
     def compare(self) -> Comparison:
         """Lagrange, Newton–Euler and projected Newton–Euler side by side, and whether they agree."""
-        from palpate.derive.comparison import compared
+        from palpate.derive.verify import compared
 
         return compared(self)
 

@@ -12,7 +12,7 @@ import sympy as sp
 from palpate.checks import Array
 from palpate.derive.writing.document import Formula, Section, as_text
 from palpate.equations.algebra.graph import evaluate, tangent
-from palpate.equations.spelling.styles import Text
+from palpate.equations.spelling import Text
 from palpate.errors import BadShape, InvalidInput
 
 if TYPE_CHECKING:

@@ -9,17 +9,14 @@ from random import Random
 from typing import Any
 
 from palpate.errors import DoesNotFit, UnluckyPoint
-from palpate.review.algebra.fields import Real
-from palpate.review.algebra.grid import Grid, grid
-from palpate.review.algebra.points import PI, Point, Space
+from palpate.review.algebra.points import PI, Point, Real, Space
 from palpate.review.algebra.printing import Printer
-from palpate.review.algebra.tree import Name, Node, Ref, Span, Sym, Trig, rename, substitute, symbols, walk
+from palpate.review.algebra.tree import Grid, Name, Node, Ref, Span, Sym, Trig, grid, rename, substitute, symbols, walk
 from palpate.review.algebra.wanted import Symbolic
 from palpate.review.compare.case import Case
 from palpate.review.compare.compare import Comparison, Place, names_of
-from palpate.review.compare.matrix_slips import MatrixSlip, matrix_slip
+from palpate.review.compare.slips import MatrixSlip, matrix_slip, matters, renamed
 from palpate.review.mend.edits import COSTS
-from palpate.review.mend.renaming import matters, renamed
 from palpate.review.mend.repair import Repair, Repairer
 from palpate.review.verdict import Difference, Verdict
 

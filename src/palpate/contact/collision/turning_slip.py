@@ -20,7 +20,7 @@ from palpate.engine.records import Integers, Matrix, Record, Vector, sized
 from palpate.errors import NoSolution
 
 if TYPE_CHECKING:
-    from palpate.contact.collision.impulse_path import Goal, ImpulsePath, Piece
+    from palpate.contact.collision.impacts import Goal, ImpulsePath, Piece
     from palpate.contact.modes.complementarity import Candidate, Option
 
 REACHED, STUCK = -1, -2  # how a piece ended, where no margin fell

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array
 from palpate.contact.modes import accelerations as kernels
-from palpate.contact.touch.contacts import FREE, LOCKED, SLIDING, Contact, JointStop, Pin, Touch, names_of
+from palpate.contact.touch.contacts import FREE, LOCKED, SLIDING, Contact, JointStop, Pin, Ride, Touch, names_of
 from palpate.contact.touch.records import (
     CONTACT,
     FOUND,
@@ -27,7 +27,6 @@ from palpate.contact.touch.records import (
     make_work,
     rows_over,
 )
-from palpate.contact.touch.shapes import Ride
 from palpate.engine.physics import Physics
 from palpate.errors import InvalidInput, ModelError, NotFinite, UnknownName
 from palpate.robot.robot import Robot

@@ -10,12 +10,10 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.contact.collision.impacts import Impact, row_velocities, strike
-from palpate.contact.modes.dynamics import GAP, contact_force
+from palpate.contact.modes.dynamics import GAP, Rows, Settled, apply_option, contact_force, painleve, rows_of, settle
 from palpate.contact.modes.model import ContactModel, Snapshot
-from palpate.contact.modes.settling import Rows, Settled, apply_option, painleve, rows_of, settle
-from palpate.contact.motion.bounces import UNRESOLVED, Bounces
-from palpate.contact.motion.events import Event
-from palpate.contact.motion.stepper import Stepper
+from palpate.contact.motion.events import UNRESOLVED, Bounces, Event
+from palpate.contact.motion.steps import Stepper
 from palpate.contact.touch.contacts import FREE, LOCKED, MODES, SLIDING, STICKING
 from palpate.contact.touch.records import EDGE_MARGIN, NORMAL_MARGIN, PIN, SLIP_MARGIN
 from palpate.errors import NoSolution, Painleve

@@ -16,7 +16,7 @@ from palpate.contact.modes.model import ContactModel, Snapshot
 from palpate.contact.motion.event_handling import SLOW
 from palpate.contact.motion.events import Event
 from palpate.contact.motion.simulation import NOWHERE, HybridState, Memory, Rules, Samples, Simulation, modes_of
-from palpate.contact.motion.stepper import Force, Stepper
+from palpate.contact.motion.steps import Force, Stepper
 from palpate.contact.touch.contacts import Pin, Touch
 from palpate.errors import InvalidInput
 from palpate.robot.robot import Robot

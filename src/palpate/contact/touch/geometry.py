@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from palpate.contact.touch.contacts import BOX, CYLINDER, SPHERE
 from palpate.contact.touch.records import PIN, STOP, Found, Touching, Triple, Work
-from palpate.contact.touch.shapes import BOX, CYLINDER, SPHERE
 from palpate.engine.kernels import kernel
 from palpate.engine.maths import hypot, sin_cos
 from palpate.engine.records import Matrix, Vector

@@ -9,13 +9,11 @@ from typing import Any
 import sympy as sp
 
 from palpate.derive.closed.harmonics import Run
-from palpate.derive.closed.present import Presenter, natural
-from palpate.derive.closed.tidy import Tidy
+from palpate.derive.closed.present import Presenter, Tidy, natural
 from palpate.derive.closed.trig import NotTrigonometric, Ring
 from palpate.equations.algebra.graph import PARAMETER, STATE, Graph, Output
 from palpate.equations.algebra.sympy_bridge import output_from_expression
-from palpate.equations.model.coordinates import Coordinates
-from palpate.equations.model.naming import Parameter
+from palpate.equations.model.naming import Coordinates, Parameter
 from palpate.errors import InvalidInput, UnknownName
 
 AVAILABLE = ("T", "V", "M", "C", "g", "bias", "tau")

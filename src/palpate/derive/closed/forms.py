@@ -7,16 +7,13 @@ from typing import Any, Literal
 
 import sympy as sp
 
+from palpate.derive.closed.harmonics import runs_of
 from palpate.derive.closed.model import ClosedModel, Matrix, Vector, apply, multiply, transposed
-from palpate.derive.closed.present import Presenter
-from palpate.derive.closed.runs import runs_of
-from palpate.derive.closed.tidy import Tidy
+from palpate.derive.closed.present import Presenter, Tidy
 from palpate.derive.closed.trig import Trig
-from palpate.equations.algebra.graph import PARAMETER, STATE, Graph, Node, Output
-from palpate.equations.algebra.solving import TaskSpace
+from palpate.equations.algebra.graph import PARAMETER, STATE, Graph, Node, Output, TaskSpace
 from palpate.equations.algebra.sympy_bridge import output_from_expression
-from palpate.equations.model.coordinates import Coordinates
-from palpate.equations.model.naming import NamedModel
+from palpate.equations.model.naming import Coordinates, NamedModel
 from palpate.equations.quantities import link_parts, task_rows
 from palpate.errors import InvalidInput, UnknownName
 

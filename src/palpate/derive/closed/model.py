@@ -14,8 +14,7 @@ from functools import cached_property
 from itertools import product as pairs
 
 from palpate.derive.closed.trig import Ring, Trig
-from palpate.equations.model.coordinates import Coordinates, coordinates_of
-from palpate.equations.model.naming import NamedModel, NamedPlace, Term, Turn
+from palpate.equations.model.naming import Coordinates, NamedModel, NamedPlace, Term, Turn, coordinates_of
 from palpate.errors import InvalidInput
 
 Vector = list[Trig]

@@ -11,7 +11,7 @@ from typing import Any
 import sympy as sp
 
 from palpate.derive.writing.notation import Notation
-from palpate.equations.spelling.styles import width
+from palpate.equations.spelling import width
 
 WIDTH, PAGE_WIDTH = 110, 150  # columns of text; of a matrix on a page
 

@@ -14,9 +14,8 @@ from typing import Any
 import sympy as sp
 
 from palpate.derive.closed.present import GROUPS, natural
-from palpate.equations.model.coordinates import Coordinates
-from palpate.equations.spelling.names import Name, split_name
-from palpate.equations.spelling.styles import Style
+from palpate.equations.model.naming import Coordinates
+from palpate.equations.spelling import Name, Style, split_name
 
 SUM, PRODUCT, POWER, ATOM = 1, 2, 3, 4
 

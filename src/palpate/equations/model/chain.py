@@ -16,9 +16,8 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from palpate.equations.algebra.graph import PARAMETER, Graph, Node
-from palpate.equations.model.coordinates import Coordinates, coordinates_of
 from palpate.equations.model.mechanism import Kind, Link, Mechanism
-from palpate.equations.model.naming import NamedLink, NamedPlace, Term, Turn
+from palpate.equations.model.naming import Coordinates, NamedLink, NamedPlace, Term, Turn, coordinates_of
 
 Vector = list[Node]
 Matrix = list[list[Node]]

@@ -10,11 +10,11 @@ import sympy as _sympy
 from sympy.core.function import AppliedUndef
 
 from palpate.errors import InvalidInput
-from palpate.review.algebra.grid import Grid, Value, grid
 from palpate.review.algebra.names import SymbolTable, spelled
 from palpate.review.algebra.points import PI
 from palpate.review.algebra.tree import (
     Call,
+    Grid,
     Name,
     Neg,
     Node,
@@ -26,7 +26,9 @@ from palpate.review.algebra.tree import (
     Sum,
     Sym,
     Trig,
+    Value,
     add,
+    grid,
     multiply,
 )  # fmt: skip
 

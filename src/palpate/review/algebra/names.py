@@ -11,11 +11,10 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from palpate.equations.spelling.names import DOTS, GREEK_LETTERS, VARIANTS, Name
+from palpate.equations.spelling import DOTS, GREEK_LETTERS, VARIANTS, Name
 from palpate.errors import UnknownSymbol, nearest
-from palpate.review.algebra.grid import Grid, Value
 from palpate.review.algebra.points import PI
-from palpate.review.algebra.tree import Neg, Node, Num, Ref, Sym, Trig, add, multiply, number
+from palpate.review.algebra.tree import Grid, Neg, Node, Num, Ref, Sym, Trig, Value, add, multiply, number
 
 _SAME = {**{a: b for a, b in VARIANTS.items()}, **{b: a for a, b in VARIANTS.items()}}
 _JOINT_LETTERS = ("q", "theta", "vartheta", "phi", "varphi")

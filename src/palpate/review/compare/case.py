@@ -13,13 +13,10 @@ import numpy as np
 
 from palpate.errors import InvalidInput, UnknownName, UnknownSymbol, UnluckyPoint
 from palpate.lazy import offered
-from palpate.review.algebra.fields import Field, Modular, Real
-from palpate.review.algebra.grid import Grid, Value, as_grid
 from palpate.review.algebra.names import SymbolTable, spelled
-from palpate.review.algebra.points import Point, Space
-from palpate.review.algebra.quantities import quantity, torque_names
-from palpate.review.algebra.tree import Name, Node, Num, Ref, Sym, fresh, rename, walk
-from palpate.review.algebra.wanted import Numeric, Symbolic, Wanted
+from palpate.review.algebra.points import Field, Modular, Point, Real, Space
+from palpate.review.algebra.tree import Grid, Name, Node, Num, Ref, Sym, Value, as_grid, fresh, rename, walk
+from palpate.review.algebra.wanted import Numeric, Symbolic, Wanted, quantity, torque_names
 from palpate.review.compare.derivations import DerivationReader, is_derivation, spelling
 from palpate.review.read.lexer import is_latex
 from palpate.review.read.reading import Text

@@ -12,10 +12,9 @@ from typing import Any
 
 from palpate.errors import InvalidInput, PalpateError
 from palpate.review.algebra.convert import from_sympy
-from palpate.review.algebra.grid import Grid, Value, as_grid, grid, plus, times
 from palpate.review.algebra.names import SymbolTable
-from palpate.review.algebra.quantities import quantity, torque_names
-from palpate.review.algebra.tree import ONE, ZERO, Name, Node, Ref, Sym, rename
+from palpate.review.algebra.tree import ONE, ZERO, Grid, Name, Node, Ref, Sym, Value, as_grid, grid, plus, rename, times
+from palpate.review.algebra.wanted import quantity, torque_names
 
 _STORED = {"h": "drift", "tau": "tau", "Jdot": "Jdot"}  # where a derivation's name is not ours
 _ATTRIBUTES = {"FK": "fk"}

@@ -10,15 +10,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import combinations
+from typing import Any
 
 from palpate.errors import DoesNotFit
-from palpate.review.algebra.points import polynomial
+from palpate.review.algebra.points import Point, polynomial
 from palpate.review.algebra.printing import Printer
 from palpate.review.algebra.tree import (
     ONE,
+    ZERO,
     Neg,
     Node,
     Num,
@@ -195,3 +198,174 @@ def coefficient_slip(ratio: Fraction) -> str:
     if ratio == -1:
         return "sign"
     return "factor of two" if ratio in (2, Fraction(1, 2)) else "wrong number"
+
+
+_ONE = Fraction(1)
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """base^exponent, all of it to the power `outer` (−1 below a fraction line).
+
+    Attributes:
+        base: a symbol, function, sum or definition.
+        holder: the node that an exponent belongs to; the base itself where there is none.
+    """
+
+    base: Node
+    holder: Node
+    exponent: Fraction
+    outer: Fraction
+
+    @property
+    def total(self) -> Fraction:
+        """The exponent in the whole term."""
+        return self.exponent * self.outer
+
+
+@dataclass(frozen=True, eq=False)
+class Product:
+    """A term seen as a product: its sign, numbers and factors, wherever brackets, fractions and powers hide them.
+
+    If a term must become ρ times itself, a slip in it shows in ρ alone: ρ = −1 is a sign, ρ = y/x the symbol x in the
+    place of y, ρ = x an exponent one too low.
+    """
+
+    node: Node
+    factors: list[Factor] = field(default_factory=list)
+    numbers: list[tuple[Num, Fraction]] = field(default_factory=list)
+    signs: list[Neg] = field(default_factory=list)
+    powers: list[tuple[Node, Fraction]] = field(default_factory=list)  # products under a common exponent: (a b)^2
+
+    # ------------------------------------------------------------------ corrections
+
+    def scaled(self, ratio: Fraction) -> Edit:
+        """The term times a number."""
+        kind = coefficient_slip(ratio)
+        if ratio < 0 and ratio != -1:
+            kind = "wrong number"
+        coefficient = next((pair for pair in self.numbers if abs(pair[1]) == 1), None)
+        size = abs(ratio)
+        if coefficient is None or size == 1:
+            return Edit(kind, self.node, {}, self._signed(ratio < 0, size), self.node.span)
+        exact = coefficient[0].value * size ** int(coefficient[1])
+        return Edit(
+            kind, self.node, {id(coefficient[0]): number(exact)}, self._signed(ratio < 0, _ONE), coefficient[0].span
+        )
+
+    def _signed(self, minus: bool, size: Fraction) -> dict[int, Callable[[Node], Node]]:
+        """What changes the sign of the whole term, and multiplies it by a number put in front."""
+        if minus and self.signs and size == 1:
+            return {id(self.signs[0]): without_sign}
+        if not minus and size == 1:
+            return {}
+        return {id(self.node): lambda node: _times_number(without_sign(node) if minus else node, size)}
+
+    def without(self, factor: Factor) -> Edit:
+        """The term without a factor."""
+        return Edit("extra factor", self.node, {id(factor.holder): ONE}, {}, factor.holder.span)
+
+    def exponent(self, factor: Factor, exponent: Fraction) -> Edit:
+        """The term with another exponent of a factor."""
+        if exponent == 0:
+            return self.without(factor)
+        kind = "exponent" if abs(exponent - factor.exponent) == 1 else "wrong exponent"
+        return Edit(kind, self.node, {id(factor.holder): powered(factor.base, exponent)}, {}, factor.holder.span)
+
+    def replaced(self, factor: Factor, atom: Node) -> Edit:
+        """The term with another base of a factor."""
+        kind = substitution(factor.base, atom)
+        return Edit(kind, self.node, {id(factor.base): atom}, {}, factor.base.span)
+
+    def swapped(self, one: Factor, other: Factor, atoms: tuple[Node, Node]) -> Edit:
+        """The term with the indices of two factors exchanged."""
+        changes = {id(one.base): atoms[0], id(other.base): atoms[1]}
+        return Edit("swapped indices", self.node, changes, {}, one.base.span)
+
+    def times(self, atom: Node, exponent: Fraction = _ONE) -> Edit:
+        """The term with one more factor, or divided by one."""
+        size = powered(atom, abs(exponent))
+        put = with_factor if exponent > 0 else with_divisor
+        return Edit("missing factor", self.node, {}, {id(self.node): lambda node: put(node, size)}, self.node.span)
+
+    def removed(self) -> Edit:
+        """No such term."""
+        return Edit("extra term", self.node, {id(self.node): ZERO}, {}, self.node.span, self.node)
+
+    def widened(self, factor: Factor, term: Node) -> Edit:
+        """A factor that is the first term of a sum whose other term was lost."""
+        after = {id(factor.base): lambda node: with_term(node, term)}
+        return Edit("missing term", self.node, {}, after, factor.base.span, term)
+
+
+def _times_number(node: Node, size: Fraction) -> Node:
+    return node if size == 1 else with_factor(node, number(size))
+
+
+def product(node: Node) -> Product:
+    """The parts of a term."""
+    parts = Product(node)
+    _collect(node, _ONE, parts)
+    return parts
+
+
+def _collect(node: Node, outer: Fraction, parts: Product) -> None:
+    match node:
+        case Neg(operand=operand):
+            if outer.numerator % 2:
+                parts.signs.append(node)
+            _collect(operand, outer, parts)
+        case Prod(factors=factors):
+            for factor in factors:
+                _collect(factor, outer, parts)
+        case Quot(top=top, bottom=bottom):
+            _collect(top, outer, parts)
+            _collect(bottom, -outer, parts)
+        case Num():
+            parts.numbers.append((node, outer))
+        case Power(base=Prod() | Neg() | Quot() as base, exponent=exponent):
+            parts.powers.append((base, outer * exponent))
+            _collect(base, outer * exponent, parts)
+        case Power(base=base, exponent=exponent):
+            parts.factors.append(Factor(base, node, exponent, outer))
+        case _:
+            parts.factors.append(Factor(node, node, _ONE, outer))
+
+
+def index(node: Node) -> str:
+    """The subscript of a symbol, or of the single coordinate in a sine."""
+    match node:
+        case Sym(name=name):
+            return name.sub
+        case Trig(angle=Sym(name=name)):
+            return name.sub
+    return ""
+
+
+def with_index(node: Node, sub: str) -> Node:
+    """A symbol, or a sine of one coordinate, with another subscript."""
+    match node:
+        case Sym(name=name):
+            return Sym(name._replace(sub=sub))
+        case Trig(angle=Sym(name=name)):
+            return Trig(node.function, Sym(name._replace(sub=sub)), node.short)
+    return node
+
+
+def swaps(parts: Product, point: Point) -> Iterator[tuple[Factor, Factor, tuple[Node, Node], Any]]:
+    """Pairs of factors whose subscripts may have been exchanged, and by what exchanging them multiplies the term."""
+    field, marked = point.field, [factor for factor in parts.factors if index(factor.base)]
+    for one, other in combinations(marked, 2):
+        if index(one.base) == index(other.base):
+            continue
+        new = with_index(one.base, index(other.base)), with_index(other.base, index(one.base))
+        ratio = 1
+        for factor, node in zip((one, other), new):
+            quotient = field.mul(point.of(node), field.inverse(point.of(factor.base)))
+            ratio = field.mul(ratio, field.power(quotient, factor.total))
+        yield one, other, new, ratio
+
+
+def is_sum(factor: Factor) -> bool:
+    """Whether a factor is a bracket."""
+    return isinstance(factor.base, Sum)

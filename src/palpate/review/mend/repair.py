@@ -12,12 +12,9 @@ from palpate.errors import DoesNotFit, UnluckyPoint
 from palpate.review.algebra.names import SymbolTable
 from palpate.review.algebra.points import Point, Space
 from palpate.review.algebra.tree import Node, Ref, Sym, Trig, symbols, walk
-from palpate.review.mend.atoms import Atoms
-from palpate.review.mend.double import DoubleSlip
-from palpate.review.mend.edits import Edit, cost, edited, likelihood, likelihood_of_all
-from palpate.review.mend.missing import MissingTerm, expanded, terms_of
-from palpate.review.mend.products import product
-from palpate.review.mend.single import SingleSlip
+from palpate.review.mend.edits import Edit, cost, edited, likelihood, likelihood_of_all, product
+from palpate.review.mend.slips import DoubleSlip, SingleSlip
+from palpate.review.mend.terms import Atoms, MissingTerm, expanded, terms_of
 
 _SEARCH, _FRESH = 10, (11, 12)  # numbers of the point of the search, and of those that confirm what it found
 _MOST_TRIED = 80

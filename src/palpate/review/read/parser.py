@@ -11,15 +11,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from palpate.equations.spelling.names import GREEK_WORDS
-from palpate.review.algebra import grid as matrices
-from palpate.review.algebra.grid import Grid, Value
-from palpate.review.algebra.tree import Node, Num, Power, Prod, Quot, Sum, Sym, add, multiply
-from palpate.review.read.assembly import function, joined, number
-from palpate.review.read.cursor import CLOSING
-from palpate.review.read.macros import Token
-from palpate.review.read.symbols import SymbolReader
-from palpate.review.read.words import (
+from palpate.equations.spelling import GREEK_WORDS
+from palpate.review.algebra import tree as matrices
+from palpate.review.algebra.tree import Grid, Node, Num, Power, Prod, Quot, Sum, Sym, Value, add, multiply
+from palpate.review.read.lexer import Token
+from palpate.review.read.matrices import CLOSING, function, joined, number
+from palpate.review.read.symbols import (
     ACCENTS,
     DEEPEST,
     DOTS,
@@ -30,6 +27,7 @@ from palpate.review.read.words import (
     TRANSPOSED,
     TRIGONOMETRIC,
     WRAPPERS,
+    SymbolReader,
 )
 
 

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 
 from palpate.errors import UnreadableExpression
-from palpate.review.algebra.grid import Value, plus
 from palpate.review.algebra.names import SymbolTable
+from palpate.review.algebra.tree import Value, plus
 from palpate.review.read.lexer import Token, is_latex, tokens
 from palpate.review.read.parser import Parser
 

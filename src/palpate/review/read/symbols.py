@@ -9,17 +9,30 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
-from palpate.equations.spelling.names import GREEK_WORDS, Name
+from palpate.equations.spelling import GREEK_WORDS, Name
 from palpate.errors import DoesNotFit, UnknownSymbol
-from palpate.review.algebra import grid as matrices
-from palpate.review.algebra.grid import Grid, Value
+from palpate.review.algebra import tree as matrices
 from palpate.review.algebra.names import placed, spelled
 from palpate.review.algebra.points import polynomial
-from palpate.review.algebra.tree import Power, Sum, Sym, Trig
-from palpate.review.read.assembly import cuts
-from palpate.review.read.macros import Token
-from palpate.review.read.matrices import MatrixReader
-from palpate.review.read.words import ACCENTS, DOTS, FUNCTIONS, STYLES, TRIGONOMETRIC
+from palpate.review.algebra.tree import Grid, Power, Sum, Sym, Trig, Value
+from palpate.review.read.lexer import Token
+from palpate.review.read.matrices import MatrixReader, cuts
+
+STYLES = {
+    "mathbf", "mathrm", "mathit", "mathsf", "mathcal", "mathbb", "boldsymbol", "bm", "operatorname",
+    "text", "textrm", "textit", "textbf", "vec", "underline",
+}  # fmt: skip
+ACCENTS = {"bar", "hat", "tilde", "overline"}
+DOTS = {"dot": 1, "ddot": 2, "dddot": 3}
+TRIGONOMETRIC = {"sin", "cos", "tan", "cot", "sec", "csc"}
+FUNCTIONS = {
+    "exp", "log", "ln", "asin", "acos", "atan", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh", "abs", "Abs",
+}  # fmt: skip
+FRACTIONS = {"frac", "tfrac", "dfrac", "cfrac"}
+TIMES = {"cdot", "times", "ast", "star"}
+WRAPPERS = {"underbrace", "overbrace", "boxed", "fbox", "mathop", "cancel", "mathord", "underset", "overset"}
+DEEPEST = 40  # brackets within brackets
+TRANSPOSED = {"T", "\\top", "\\intercal", "\\mathsf{T}", "\\mathrm{T}", "\\mathsfT", "\\mathrmT"}
 
 
 def _spaced(part: Sequence[Token]) -> str:

@@ -1,20 +1,61 @@
-"""One symbol in the place of another throughout, or one symbol for several that the reference tells apart.
-
-If the reference becomes what is given once some of its symbols are called like others, only names are wrong. Names are
-tried by likeness: I2_11 is rather meant by I1_11 than by m1.
-"""
+"""Slips of a whole quantity: a matrix for another (J for Jᵀ, J̇ or J⁻¹), a symbol for another throughout."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import islice, product
 
-from palpate.errors import UnluckyPoint
-from palpate.review.algebra.grid import Grid
+from palpate.errors import PalpateError, UnluckyPoint
 from palpate.review.algebra.points import PI, Point, Space
-from palpate.review.algebra.tree import Name, symbols, walk
+from palpate.review.algebra.tree import Grid, Name, as_grid, symbols, walk
 from palpate.review.algebra.wanted import Symbolic, Wanted
+from palpate.review.compare.case import Case
+from palpate.review.compare.compare import differing
+from palpate.review.read.reading import Text
+
+_POWER = r"\s*\^\s*(?:\{\s*(?:T|\\top|-1|-T)\s*\}|T|\\top|-1)|\s*'"
+
+
+@dataclass(frozen=True)
+class MatrixSlip:
+    """A matrix that was written for another: both as text, the corrected text, and what it says."""
+
+    was: str
+    becomes: str
+    text: str
+    value: Grid
+
+
+def matrix_slip(case: Case, claim: int, wanted: Wanted, space: Space) -> MatrixSlip | None:
+    """The one exchange of a named matrix (or its transpose, or inverse) that makes a text right."""
+    names = [case.table.written[name] for name, value in case.table.definitions.items() if isinstance(value, Grid)]
+    if case.text is None or not names:
+        return None
+    for was, becomes, text in _variants(case.text, names):
+        try:
+            table = case.table
+            value = as_grid(
+                (Text(text, table).equations if case.what == "equation" else Text(text, table).claims)()[claim]
+            )
+            if value.shape == wanted.shape and not differing(value, wanted, space):
+                return MatrixSlip(was, becomes, text, value)
+        except PalpateError:  # such an exchange makes no sense
+            continue
+    return None
+
+
+def _variants(text: str, names: list[str]) -> Iterator[tuple[str, str, str]]:
+    forms = [form for name in names for form in (name, f"{name}^T", f"{name}^{{-1}}", f"({name}^T)^{{-1}}")]
+    for name in names:
+        bare = re.escape(name)
+        for match in re.finditer(rf"\(\s*{bare}(?:{_POWER})\s*\)(?:{_POWER})|{bare}(?:{_POWER})?", text):
+            for form in forms:
+                if form.replace(" ", "") != match[0].replace(" ", ""):
+                    yield match[0], form, f"{text[: match.start()]}{form}{text[match.end() :]}"
+
 
 _MOST_SYMBOLS, _MOST_TRIED, _CHOICES = 12, 400, 3
 _MOST_WORK = 2_000_000  # nodes that may be evaluated
@@ -25,7 +66,11 @@ Places = Sequence[tuple[int, int]]
 def renamed(
     given: Grid, wanted: Symbolic, places: Places, space: Space, coordinates: Sequence[Name]
 ) -> dict[Name, Name] | None:
-    """{symbol of the reference: symbol that stands in its place}, if that explains every entry at `places`."""
+    """{symbol of the reference: symbol that stands in its place}, if that explains every entry at `places`.
+
+    If the reference becomes what is given once some of its symbols are called like others, only names are wrong. Names
+    are tried by likeness: I2_11 is rather meant by I1_11 than by m1.
+    """
     used = _names(given, places)
     meant = sorted(_names(wanted.grid, places) - used - {PI, *coordinates})
     present = sorted(used)
