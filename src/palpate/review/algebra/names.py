@@ -99,7 +99,7 @@ class SymbolTable:
         numbers = [int(name.sub) for name in moving if name.sub.isdigit()]
         if len(bases) == 1 and numbers and len(numbers) == len(moving):
             moving |= {Name(next(iter(bases)), str(number)) for number in range(1, max(count, *numbers) + 1)}
-        self.coordinates = sorted(moving, key=lambda name: (name.base, _index(name.sub)))
+        self.coordinates = sorted(moving, key=_in_order)
 
     def named(self, text: str) -> Name:
         """The name a word of plain text has: dq1 is q̇1 where q1 is a coordinate."""
@@ -260,7 +260,10 @@ class SymbolTable:
         if sub.isdigit():
             return self._indices([(1, digit) for digit in sub], by_index)
         if re.fullmatch(r"[\d.*+,\- ]+", sub):
-            return self._indices(_combination(sub), by_index)
+            # '2.0*2+3' is 2·q2 + q3; '1-2' is q1 − q2; '1,2' is q1 + q2
+            parts = re.findall(r"([+-]?)(?:(\d+(?:\.\d*)?)\*)?(\d+)", sub.replace(" ", "").replace(",", "+"))
+            signed = [(Fraction(times or 1) * (-1 if sign == "-" else 1), index) for sign, times, index in parts]
+            return self._indices(signed, by_index)
         signed = re.findall(r"([+-]?)([^+-]+)", sub.replace(",", ""))
         signed_angles = [(sign, self.find(spelled(part))) for sign, part in signed]
         if not signed_angles or not all(isinstance(angle, Sym | Ref) for _, angle in signed_angles):
@@ -335,14 +338,8 @@ def _undotted(name: Name, bases: set[tuple[str, str]]) -> Name:
     return name
 
 
-def _index(sub: str) -> tuple[int, str]:
-    return (int(sub), "") if sub.isdigit() else (10**6, sub)
-
-
-def _combination(text: str) -> list[tuple[Fraction | int, str]]:
-    """'2.0*2+3' is 2·q2 + q3; '1-2' is q1 − q2; '1,2' is q1 + q2."""
-    parts = re.findall(r"([+-]?)(?:(\d+(?:\.\d*)?)\*)?(\d+)", text.replace(" ", "").replace(",", "+"))
-    return [(Fraction(times or 1) * (-1 if sign == "-" else 1), index) for sign, times, index in parts]
+def _in_order(name: Name) -> tuple[str, int, str]:
+    return (name.base, int(name.sub), "") if name.sub.isdigit() else (name.base, 10**6, name.sub)
 
 
 def _scaled(times: Fraction, node: Node) -> Node:

@@ -7,6 +7,8 @@ values, because q and (cos q, sin q) satisfy no algebraic relation. π outside a
 
 from __future__ import annotations
 
+import math
+import operator
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
@@ -81,34 +83,19 @@ class SortedTable(Generic[Item]):
 class Real:
     """Floats: of `digits` digits, or the machine's where digits is None."""
 
+    functions: Any
+    type: Any
     exact = False
+    mul, add, sub = staticmethod(operator.mul), staticmethod(operator.add), staticmethod(operator.sub)
 
     def __init__(self, digits: int | None = 50) -> None:
-        import math
-
         if digits is None:
-            self.functions: Any = math
-            self.tolerance = 1e-9
-            self.type: Any = float
+            self.functions, self.tolerance, self.type = math, 1e-9, float
         else:
             from mpmath import MPContext
 
-            self.functions = MPContext()
-            self.functions.dps = digits
-            self.tolerance = 10.0 ** -(digits * 3 // 5)
-            self.type = self.functions.mpf
-
-    def mul(self, a: Any, b: Any) -> Any:
-        """a · b."""
-        return a * b
-
-    def add(self, a: Any, b: Any) -> Any:
-        """a + b."""
-        return a + b
-
-    def sub(self, a: Any, b: Any) -> Any:
-        """a − b."""
-        return a - b
+            self.functions, self.tolerance = MPContext(), 10.0 ** -(digits * 3 // 5)
+            self.functions.dps, self.type = digits, self.functions.mpf
 
     def inverse(self, a: Any) -> Any:
         """1/a."""
@@ -228,11 +215,7 @@ class Space:
     def _coefficients(self, tree: Node) -> Iterable[Fraction]:
         for node in walk(tree):
             if isinstance(node, Trig):
-                yield from (value for key, value in self.angle(node).items() if key != _PI)
-
-    def angle(self, node: Trig) -> Polynomial:
-        """The angle of a sine or cosine, multiplied out; remembered."""
-        return self.known_angle(node)[1]
+                yield from (value for key, value in self.known_angle(node)[1].items() if key != _PI)
 
     def known_angle(self, node: Trig) -> tuple[Node, Polynomial, Any]:
         """The angle's node, what it is multiplied out, and a key for that."""
@@ -309,28 +292,19 @@ class Point:
 
     def value(self, name: Name) -> Any:
         """The value of a symbol."""
-        found = self.values.get(name)
-        if found is None:
+        value = self.values.get(name)
+        if value is None:
             if name == PI and isinstance(self.field, Real):
-                found = self.field.type(self.field.functions.pi)
+                value = self.field.type(self.field.functions.pi)
             else:
                 random = Random(f"{self.label}:{name}")
-                found = self.field.sample(random, positive=name not in self.space.signed)
-            self.values[name] = found
-        return found
+                value = self.field.sample(random, positive=name not in self.space.signed)
+            self.values[name] = value
+        return value
 
     def of(self, node: Node) -> Any:
         """The value of an expression."""
         return _RULES[type(node)](self, node)
-
-    def _number(self, node: Num) -> Any:
-        return self.field.number(node.value)
-
-    def _symbol(self, node: Sym) -> Any:
-        return self.value(node.name)
-
-    def _negative(self, node: Neg) -> Any:
-        return self.field.sub(0, self.of(node.operand))
 
     def _total(self, node: Sum) -> Any:
         known = self._bodies.get(id(node))
@@ -343,19 +317,9 @@ class Point:
 
     def _product(self, node: Prod) -> Any:
         total = self.of(node.factors[0])
-        if self.exact:
-            for factor in node.factors[1:]:
-                total = total * self.of(factor) % P
-        else:
-            for factor in node.factors[1:]:
-                total *= self.of(factor)
+        for factor in node.factors[1:]:
+            total = total * self.of(factor) % P if self.exact else total * self.of(factor)
         return total
-
-    def _quotient(self, node: Quot) -> Any:
-        return self.field.mul(self.of(node.top), self.field.inverse(self.of(node.bottom)))
-
-    def _raised(self, node: Power) -> Any:
-        return self.field.power(self.of(node.base), node.exponent)
 
     def _body(self, node: Ref) -> Any:
         known = self._bodies.get(id(node.body))
@@ -438,13 +402,13 @@ def _multiple(rotation: Circle, times: int) -> Circle:
 
 
 _RULES: dict[type, Any] = {
-    Num: Point._number,
-    Sym: Point._symbol,
-    Neg: Point._negative,
+    Num: lambda point, node: point.field.number(node.value),
+    Sym: lambda point, node: point.value(node.name),
+    Neg: lambda point, node: point.field.sub(0, point.of(node.operand)),
     Sum: Point._total,
     Prod: Point._product,
-    Quot: Point._quotient,
-    Power: Point._raised,
+    Quot: lambda point, node: point.field.mul(point.of(node.top), point.field.inverse(point.of(node.bottom))),
+    Power: lambda point, node: point.field.power(point.of(node.base), node.exponent),
     Ref: Point._body,
     Call: Point._call,
     Trig: Point._trig,

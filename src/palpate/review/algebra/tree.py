@@ -135,26 +135,14 @@ def walk(node: Node) -> Iterator[Node]:
         waiting.extend(reversed(children(one)))
 
 
+_BELOW = {Sum: "terms", Prod: "factors", Neg: "operand", Trig: "angle", Call: "argument", Power: "base", Ref: "body"}
+
+
 def with_children(node: Node, below: tuple[Node, ...]) -> Node:
     """The same kind of node over other children."""
-    match node:
-        case Sum():
-            return Sum(below, node.span)
-        case Prod():
-            return Prod(below, node.span)
-        case Neg():
-            return Neg(below[0], node.span)
-        case Trig():
-            return Trig(node.function, below[0], node.short, node.span)
-        case Call():
-            return Call(node.function, below[0], node.span)
-        case Power():
-            return Power(below[0], node.exponent, node.span)
-        case Ref():
-            return Ref(node.name, below[0], node.span)
-        case Quot():
-            return Quot(below[0], below[1], node.span)
-    return node
+    if isinstance(node, Quot):
+        return Quot(*below, node.span)
+    return replace(node, **{_BELOW[type(node)]: below if isinstance(node, Sum | Prod) else below[0]}) if below else node
 
 
 def rewrite(node: Node, changes: Mapping[int, Node], after: Mapping[int, Callable[[Node], Node]] | None = None) -> Node:

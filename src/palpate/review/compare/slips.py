@@ -9,11 +9,10 @@ from difflib import SequenceMatcher
 from itertools import islice, product
 
 from palpate.errors import PalpateError, UnluckyPoint
-from palpate.review.algebra.points import PI, Point, Space
+from palpate.review.algebra.points import PI, Point
 from palpate.review.algebra.tree import Grid, Name, as_grid, symbols, walk
 from palpate.review.algebra.wanted import Symbolic, Wanted
-from palpate.review.compare.case import Case
-from palpate.review.compare.compare import differing
+from palpate.review.compare.compare import Comparison, differing
 from palpate.review.read.reading import Text
 
 _POWER = r"\s*\^\s*(?:\{\s*(?:T|\\top|-1|-T)\s*\}|T|\\top|-1)|\s*'"
@@ -29,18 +28,18 @@ class MatrixSlip:
     value: Grid
 
 
-def matrix_slip(case: Case, claim: int, wanted: Wanted, space: Space) -> MatrixSlip | None:
+def matrix_slip(one: Comparison) -> MatrixSlip | None:
     """The one exchange of a named matrix (or its transpose, or inverse) that makes a text right."""
-    names = [case.table.written[name] for name, value in case.table.definitions.items() if isinstance(value, Grid)]
+    case, table = one.case, one.case.table
+    names = [table.written[name] for name, value in table.definitions.items() if isinstance(value, Grid)]
     if case.text is None or not names:
         return None
+    claim = next((number for number, value in enumerate(case.claims) if value is one.given), 0)
     for was, becomes, text in _variants(case.text, names):
         try:
-            table = case.table
-            value = as_grid(
-                (Text(text, table).equations if case.what == "equation" else Text(text, table).claims)()[claim]
-            )
-            if value.shape == wanted.shape and not differing(value, wanted, space):
+            reading = Text(text, table)
+            value = as_grid((reading.equations() if case.what == "equation" else reading.claims())[claim])
+            if value.shape == one.wanted.shape and not differing(value, one.wanted, one.space):
                 return MatrixSlip(was, becomes, text, value)
         except PalpateError:  # such an exchange makes no sense
             continue
@@ -63,23 +62,24 @@ _MOST_WORK = 2_000_000  # nodes that may be evaluated
 Places = Sequence[tuple[int, int]]
 
 
-def renamed(
-    given: Grid, wanted: Symbolic, places: Places, space: Space, coordinates: Sequence[Name]
-) -> dict[Name, Name] | None:
-    """{symbol of the reference: symbol that stands in its place}, if that explains every entry at `places`.
+def renamed(one: Comparison) -> dict[Name, Name] | None:
+    """{symbol of the reference: symbol that stands in its place}, if that explains every entry that differs.
 
     If the reference becomes what is given once some of its symbols are called like others, only names are wrong. Names
     are tried by likeness: I2_11 is rather meant by I1_11 than by m1.
     """
+    given, wanted, places = one.given, one.wanted, one.differing
+    if not isinstance(wanted, Symbolic):
+        return None
     used = _names(given, places)
-    meant = sorted(_names(wanted.grid, places) - used - {PI, *coordinates})
-    present = sorted(used)
+    meant = sorted(_names(wanted.grid, places) - used - {PI, *one.case.table.coordinates})
     if not meant or len(meant) > _MOST_SYMBOLS:
         return None
     size = sum(1 for i, j in places for _ in walk(wanted.grid.rows[i][j]))
-    for names in islice(_assignments(meant, present), min(_MOST_TRIED, _MOST_WORK // size)):
-        if all(_agrees(given, wanted, places, names, space.point(number)) for number in (20, 21)):
-            return {name: stands for name, stands in names.items() if matters(wanted, places, name, space.point(20))}
+    points = [one.space.point(number) for number in (20, 21)]
+    for names in islice(_assignments(meant, sorted(used)), min(_MOST_TRIED, _MOST_WORK // size)):
+        if all(_agrees(given, wanted, places, names, point) for point in points):
+            return {name: stands for name, stands in names.items() if matters(wanted, places, name, points[0])}
     return None
 
 

@@ -17,26 +17,10 @@ from itertools import combinations
 from typing import Any
 
 from palpate.errors import DoesNotFit
+from palpate.review.algebra import tree as algebra
 from palpate.review.algebra.points import Point, polynomial
 from palpate.review.algebra.printing import Printer
-from palpate.review.algebra.tree import (
-    ONE,
-    ZERO,
-    Neg,
-    Node,
-    Num,
-    Power,
-    Prod,
-    Quot,
-    Ref,
-    Span,
-    Sum,
-    Sym,
-    Trig,
-    number,
-    rewrite,
-    tidied,
-)  # fmt: skip
+from palpate.review.algebra.tree import Neg, Node, Num, Power, Prod, Quot, Ref, Span, Sum, Sym, Trig
 
 COSTS = {  # among equals, what is named first is believed first
     "sign": 1.0, "factor of two": 1.0, "exponent": 1.0, "sine for cosine": 1.0, "wrong index": 1.0, "dot": 1.0,
@@ -67,11 +51,6 @@ class Edit:
     term: Node | None = None
     place: str = ""
 
-    @property
-    def cost(self) -> float:
-        """What the slip costs."""
-        return COSTS[self.kind]
-
     def told(self, printer: Printer) -> str:
         """The correction in words."""
         where = f" {self.place}" if self.place else ""
@@ -90,27 +69,17 @@ def edited(tree: Node, edits: Iterable[Edit]) -> Node:
         changes.update(edit.changes)
         for key, change in edit.after.items():
             after[key] = _both(after[key], change) if key in after else change
-    return tidied(rewrite(tree, changes, after))
+    return algebra.tidied(algebra.rewrite(tree, changes, after))
 
 
 def _both(first: Callable[[Node], Node], second: Callable[[Node], Node]) -> Callable[[Node], Node]:
     return lambda node: second(first(node))
 
 
-def likelihood(edit: Edit) -> tuple[float, int]:
-    """Sorts corrections: the cheaper first, and among equals the one that COSTS names first."""
-    return edit.cost, list(COSTS).index(edit.kind)
-
-
 def likelihood_of_all(edits: Iterable[Edit]) -> tuple[float, int]:
-    """Sorts groups of corrections."""
-    ranks = [likelihood(edit) for edit in edits]
-    return sum(price for price, _ in ranks), sum(rank for _, rank in ranks)
-
-
-def cost(edits: Iterable[Edit]) -> float:
-    """What several slips cost together."""
-    return sum(edit.cost for edit in edits)
+    """Sorts groups of corrections: the cheaper first, and among equals those that COSTS names first."""
+    kinds = [edit.kind for edit in edits]
+    return sum(COSTS[kind] for kind in kinds), sum(list(COSTS).index(kind) for kind in kinds)
 
 
 # ------------------------------------------------------------------ ways to change a product
@@ -130,14 +99,14 @@ def with_factor(node: Node, factor: Node) -> Node:
         case Num(value=value) if value == 1:
             return factor
         case Num(value=value) if isinstance(factor, Num):
-            return number(value * factor.value)
+            return algebra.number(value * factor.value)
     return Prod((factor, node) if isinstance(factor, Num) else (node, factor))
 
 
 def _numbered(factors: list[Node], factor: Num, span: Span) -> Node:
     first = factors[0]
     if isinstance(first, Num):
-        return Prod((number(first.value * factor.value), *factors[1:]), span)
+        return Prod((algebra.number(first.value * factor.value), *factors[1:]), span)
     return Prod((factor, *factors), span)
 
 
@@ -165,7 +134,7 @@ def without_sign(node: Node) -> Node:
 
 def powered(node: Node, exponent: Fraction) -> Node:
     """node^e, without a needless exponent."""
-    return ONE if exponent == 0 else node if exponent == 1 else Power(node, exponent)
+    return algebra.ONE if exponent == 0 else node if exponent == 1 else Power(node, exponent)
 
 
 # ------------------------------------------------------------------ what a change of a factor is called
@@ -191,13 +160,6 @@ def _same_angle(a: Node, b: Node) -> bool:
         return polynomial(a) == polynomial(b)
     except DoesNotFit:
         return False
-
-
-def coefficient_slip(ratio: Fraction) -> str:
-    """The kind of slip that makes a term wrong by 1/ratio."""
-    if ratio == -1:
-        return "sign"
-    return "factor of two" if ratio in (2, Fraction(1, 2)) else "wrong number"
 
 
 _ONE = Fraction(1)
@@ -241,17 +203,13 @@ class Product:
 
     def scaled(self, ratio: Fraction) -> Edit:
         """The term times a number."""
-        kind = coefficient_slip(ratio)
-        if ratio < 0 and ratio != -1:
-            kind = "wrong number"
-        coefficient = next((pair for pair in self.numbers if abs(pair[1]) == 1), None)
+        kind = "sign" if ratio == -1 else "factor of two" if ratio in (2, Fraction(1, 2)) else "wrong number"
+        number, power = next((pair for pair in self.numbers if abs(pair[1]) == 1), (None, _ONE))
         size = abs(ratio)
-        if coefficient is None or size == 1:
+        if number is None or size == 1:
             return Edit(kind, self.node, {}, self._signed(ratio < 0, size), self.node.span)
-        exact = coefficient[0].value * size ** int(coefficient[1])
-        return Edit(
-            kind, self.node, {id(coefficient[0]): number(exact)}, self._signed(ratio < 0, _ONE), coefficient[0].span
-        )
+        changes: dict[int, Node] = {id(number): algebra.number(number.value * size ** int(power))}
+        return Edit(kind, self.node, changes, self._signed(ratio < 0, _ONE), number.span)
 
     def _signed(self, minus: bool, size: Fraction) -> dict[int, Callable[[Node], Node]]:
         """What changes the sign of the whole term, and multiplies it by a number put in front."""
@@ -263,7 +221,7 @@ class Product:
 
     def without(self, factor: Factor) -> Edit:
         """The term without a factor."""
-        return Edit("extra factor", self.node, {id(factor.holder): ONE}, {}, factor.holder.span)
+        return Edit("extra factor", self.node, {id(factor.holder): algebra.ONE}, {}, factor.holder.span)
 
     def exponent(self, factor: Factor, exponent: Fraction) -> Edit:
         """The term with another exponent of a factor."""
@@ -290,7 +248,7 @@ class Product:
 
     def removed(self) -> Edit:
         """No such term."""
-        return Edit("extra term", self.node, {id(self.node): ZERO}, {}, self.node.span, self.node)
+        return Edit("extra term", self.node, {id(self.node): algebra.ZERO}, {}, self.node.span, self.node)
 
     def widened(self, factor: Factor, term: Node) -> Edit:
         """A factor that is the first term of a sum whose other term was lost."""
@@ -299,7 +257,7 @@ class Product:
 
 
 def _times_number(node: Node, size: Fraction) -> Node:
-    return node if size == 1 else with_factor(node, number(size))
+    return node if size == 1 else with_factor(node, algebra.number(size))
 
 
 def product(node: Node) -> Product:

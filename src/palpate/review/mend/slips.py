@@ -15,23 +15,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import Any, TypeAlias
 
 from palpate.errors import DoesNotFit, UnluckyPoint
 from palpate.review.algebra.points import Field, Point, Table
 from palpate.review.algebra.tree import ZERO, Node, Num, Sum, Sym
 from palpate.review.mend.edits import Edit, Factor, Product, is_sum, likelihood_of_all, product, swaps, with_term
-from palpate.review.mend.terms import Atoms, MissingTerm
+from palpate.review.mend.terms import Atoms, MissingTerm, Step
 
 _EXPONENT_STEPS = tuple(Fraction(step) for step in (1, -1, 2, -2, 3, -3, 4))
-
-
-@dataclass(frozen=True)
-class Step:
-    """The way into a factor of a term, on the way down to a nested sum."""
-
-    term: Node
-    factor: Factor
 
 
 class SingleSlip:
@@ -182,20 +175,20 @@ class Option:
     """A correction of one slip: what it multiplies its term by, and what it changes the whole by."""
 
     make: Make
-    place: Place
+    site: Site
     ratio: Any
     change: Any = None
     inverse: Any = None
 
 
 @dataclass(eq=False)
-class Place:
+class Site:
     """A term, or a sum that may lack one; `above` are the terms it lies in the brackets of."""
 
     value: Any
     lift: Lift
     affine: bool
-    above: tuple[Place, ...]
+    above: tuple[Site, ...]
     parts: Product | None = None
     options: list[Option] = field(default_factory=list)
 
@@ -205,49 +198,50 @@ class DoubleSlip:
 
     def __init__(self, point: Point, atoms: Atoms, missing: MissingTerm) -> None:
         self.point, self.field, self.atoms, self.missing = point, point.field, atoms, missing
-        self.places: list[Place] = []
+        self.sites: list[Site] = []
         self._powers: dict[Fraction, list[Any]] = {}
 
     def edits(self, tree: Node, error: Any) -> Iterator[list[Edit]]:
         """Pairs of corrections that together remove the error, cheapest first."""
-        self.places = []
+        self.sites = []
         self._gather(tree, lambda change: change, True, ())
         table: Table[Option] = self.field.table()
-        options = [option for place in self.places for option in place.options]
+        options = [option for site in self.sites for option in site.options]
         for option in options:
             table.put(option.change, option)
-        _invert(self.field, [option for option in options if option.place.parts is not None])
+        _invert(self.field, [option for option in options if option.site.parts is not None])
         pairs = [*self._apart(options, table, error), *self._nested(options, table, error), *self._together(error)]
         made = sorted(([a.make(), b.make()] for a, b in pairs[: 40 * _MOST_HITS]), key=likelihood_of_all)
         yield from made[:_MOST_HITS]
 
     # ------------------------------------------------------------------ all corrections of one slip
 
-    def _gather(self, node: Node, lift: Lift, affine: bool, above: tuple[Place, ...]) -> None:
+    def _gather(self, node: Node, lift: Lift, affine: bool, above: tuple[Site, ...]) -> None:
         terms = node.terms if isinstance(node, Sum) else (node,)
-        here = Place(None, lift, affine, above)
-        here.options = [
-            Option(_partly(_adding, node, term), here, None, lift(value)) for value, term in self.missing.values
-        ]  # fmt: skip
-        self.places.append(here)
+        here = Site(None, lift, affine, above)
+        known = self.missing.values
+        here.options = [Option(partial(_adding, node, term), here, None, lift(value)) for value, term in known]
+        self.sites.append(here)
         for term in terms:
             if isinstance(term, Sum):
                 self._gather(term, lift, affine, above)
             elif not isinstance(term, Num) or term.value != 0:
                 self._gather_term(term, lift, affine, above)
 
-    def _gather_term(self, node: Node, lift: Lift, affine: bool, above: tuple[Place, ...]) -> None:
+    def _gather_term(self, node: Node, lift: Lift, affine: bool, above: tuple[Site, ...]) -> None:
         value = self.point.of(node)
         if self.field.is_zero(value):
             return
-        place = Place(value, lift, affine, above, product(node))
-        place.options = list(self._options(place))
-        self.places.append(place)
-        assert place.parts is not None
-        for factor in place.parts.factors:
+        site = Site(value, lift, affine, above, product(node))
+        for make, ratio in self._ratios(site):
+            change = lift(self.field.mul(value, self.field.sub(ratio, 1)))
+            site.options.append(Option(make, site, ratio, change))
+        self.sites.append(site)
+        assert site.parts is not None
+        for factor in site.parts.factors:
             if is_sum(factor):
                 inner = self._inner(value, factor, lift)
-                self._gather(factor.base, inner, affine and factor.total == 1, (*above, place))
+                self._gather(factor.base, inner, affine and factor.total == 1, (*above, site))
 
     def _inner(self, value: Any, factor: Factor, lift: Lift) -> Lift:
         """How a change within a bracket changes the whole."""
@@ -265,41 +259,36 @@ class DoubleSlip:
 
         return through
 
-    def _options(self, place: Place) -> Iterator[Option]:
-        value, lift, mul, sub = place.value, place.lift, self.field.mul, self.field.sub
-        for make, ratio in self._ratios(place):
-            yield Option(make, place, ratio, lift(mul(value, sub(ratio, 1))))
-
-    def _ratios(self, place: Place) -> Iterator[tuple[Make, Any]]:
-        parts = place.parts
+    def _ratios(self, site: Site) -> Iterator[tuple[Make, Any]]:
+        parts = site.parts
         assert parts is not None
         yield parts.removed, 0
         for number in _NUMBERS:
-            yield _partly(parts.scaled, number), self.field.number(number)
+            yield partial(parts.scaled, number), self.field.number(number)
         for factor in parts.factors:
             yield from self._factor_ratios(parts, factor)
         for atom in self.atoms.all:
-            yield _partly(parts.times, atom.node), atom.value
+            yield partial(parts.times, atom.node), atom.value
         for one, other, nodes, ratio in swaps(parts, self.point):
-            yield _partly(parts.swapped, one, other, nodes), ratio
+            yield partial(parts.swapped, one, other, nodes), ratio
 
     def _factor_ratios(self, parts: Product, factor: Factor) -> Iterator[tuple[Make, Any]]:
         power, mul = self.field.power, self.field.mul
         value = self.point.of(factor.base)
         away = power(value, -factor.total)
-        yield _partly(parts.without, factor), away
+        yield partial(parts.without, factor), away
         for step in _STEPS:
             if factor.exponent + step != 0:
-                yield _partly(parts.exponent, factor, factor.exponent + step), power(value, step * factor.outer)
+                yield partial(parts.exponent, factor, factor.exponent + step), power(value, step * factor.outer)
         if is_sum(factor):
             return
         meant = self.atoms.meaning(factor.base)
         for atom, raised in zip(meant, self._raised(meant, factor.total)):
-            yield _partly(parts.replaced, factor, atom.node), mul(raised, away)
+            yield partial(parts.replaced, factor, atom.node), mul(raised, away)
         if len(parts.factors) > 1 and isinstance(factor.base, Sym):
             for atom in self.atoms.symbols:  # the other term of a bracket that is gone
                 wider = power(self.field.add(value, atom.value), factor.total)
-                yield _partly(parts.widened, factor, atom.node), mul(wider, away)
+                yield partial(parts.widened, factor, atom.node), mul(wider, away)
 
     def _raised(self, atoms: list[Any], exponent: Fraction) -> list[Any]:
         if exponent == 1:
@@ -318,38 +307,34 @@ class DoubleSlip:
     # ------------------------------------------------------------------ pairs
 
     def _apart(self, options: list[Option], table: Table[Option], error: Any) -> Iterator[tuple[Option, Option]]:
-        order = {id(place): number for number, place in enumerate(self.places)}
+        order = {id(site): number for number, site in enumerate(self.sites)}
         for one in options:
             for other in table.get(self.field.sub(error, one.change)):
-                if order[id(one.place)] < order[id(other.place)] and one.place not in other.place.above:
+                if order[id(one.site)] < order[id(other.site)] and one.site not in other.site.above:
                     yield one, other
-                elif one.place is other.place and one.place.parts is None and id(one) <= id(other):
+                elif one.site is other.site and one.site.parts is None and id(one) <= id(other):
                     yield one, other  # two terms missing in one sum
 
     def _nested(self, options: list[Option], table: Table[Option], error: Any) -> Iterator[tuple[Option, Option]]:
-        holding = {id(above) for place in self.places for above in place.above[-1:]}
+        holding = {id(above) for site in self.sites for above in site.above[-1:]}
         for one in options:
-            if id(one.place) in holding and one.inverse is not None:
+            if id(one.site) in holding and one.inverse is not None:
                 remaining = self.field.mul(self.field.sub(error, one.change), one.inverse)
-                yield from ((one, other) for other in table.get(remaining) if one.place in other.place.above)
+                yield from ((one, other) for other in table.get(remaining) if one.site in other.site.above)
 
     def _together(self, error: Any) -> Iterator[tuple[Option, Option]]:
         """Two slips in one term."""
         mul = self.field.mul
-        for place in self.places:
-            if place.parts is None or not place.affine:
+        for site in self.sites:
+            if site.parts is None or not site.affine:
                 continue
-            ratio = self.field.add(1, mul(error, self.field.inverse(place.lift(place.value))))
+            ratio = self.field.add(1, mul(error, self.field.inverse(site.lift(site.value))))
             table: Table[Option] = self.field.table()
-            for option in place.options:
+            for option in site.options:
                 table.put(option.ratio, option)
-            for one in place.options:
+            for one in site.options:
                 if one.inverse is not None:
                     yield from ((one, other) for other in table.get(mul(ratio, one.inverse)) if id(one) < id(other))
-
-
-def _partly(function: Callable[..., Edit], *arguments: Any) -> Make:
-    return lambda: function(*arguments)
 
 
 def _invert(field: Field, options: Sequence[Option]) -> None:

@@ -8,32 +8,19 @@ What is left is a number, or a number times a product of sines and cosines, whic
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property, reduce
 from itertools import combinations, combinations_with_replacement
-from typing import Any, Protocol
+from typing import Any
 
 from palpate.errors import DoesNotFit, UnluckyPoint
+from palpate.review.algebra import tree as algebra
 from palpate.review.algebra.names import SymbolTable
 from palpate.review.algebra.points import Point, Polynomial, Table, polynomial
-from palpate.review.algebra.tree import (
-    Name,
-    Neg,
-    Node,
-    Num,
-    Power,
-    Prod,
-    Quot,
-    Ref,
-    Sum,
-    Sym,
-    Trig,
-    add,
-    children,
-    multiply,
-    number,
-    walk,
-)
+from palpate.review.algebra.tree import Name, Neg, Node, Num, Power, Prod, Quot, Ref, Sum, Sym, Trig
+from palpate.review.mend.edits import Factor, powered
 
 _MOST_SUBSETS = 4  # joints up to which every sum of angles is tried, not only neighbours
 
@@ -75,10 +62,8 @@ class Atoms:
         if table is None:
             table = self._tables[exponent] = self.point.field.table()
             for atom in self.all:
-                try:
+                with suppress(UnluckyPoint):
                     table.put(self.point.field.power(atom.value, exponent), atom)
-                except UnluckyPoint:
-                    continue
         return table
 
     def meaning(self, node: Node) -> list[Atom]:
@@ -93,7 +78,7 @@ def _open(tree: Node) -> Iterable[Node]:
         node = waiting.pop()
         yield node
         if not isinstance(node, Trig):
-            waiting.extend(children(node))
+            waiting.extend(algebra.children(node))
 
 
 def _valued(point: Point, nodes: Iterable[Node]) -> list[Atom]:
@@ -121,7 +106,7 @@ def _names(nodes: list[Node], table: SymbolTable) -> list[Name]:
 def _angles(nodes: list[Node], table: SymbolTable) -> list[Node]:
     """Angles seen; sums of coordinates; twice what was seen; what was seen with one coordinate more or less."""
     written = {id(node.angle): node.angle for node in nodes if isinstance(node, Trig)}.values()
-    seen = {node.name for angle in written for node in walk(angle) if isinstance(node, Sym)}
+    seen = {node.name for angle in written for node in algebra.walk(angle) if isinstance(node, Sym)}
     turning = [name for name in table.coordinates if name in seen]
     observed = {frozenset(angle.items()): angle for angle in map(_linear, written)}.values()
     plain = [{((name, 1),): Fraction(1) for name in group} for group in _groups(turning)]
@@ -159,13 +144,13 @@ def _shifted(angle: Polynomial, name: Name, sign: int) -> Polynomial:
 def _angle(angle: Polynomial, table: SymbolTable) -> Node:
     order = {name: index for index, name in enumerate(table.coordinates)}
     keys = sorted(angle, key=lambda key: [(order.get(name, -1), name) for name, _ in key])
-    return add([_term(angle[key], key) for key in keys])
+    return algebra.add([_term(angle[key], key) for key in keys])
 
 
 def _term(coefficient: Fraction, monomial: tuple[tuple[Name, int], ...]) -> Node:
     symbols: list[Node] = [Sym(name) for name, power in monomial for _ in range(power)]
     size = abs(coefficient)
-    made = multiply([number(size), *symbols]) if size != 1 or not symbols else multiply(symbols)
+    made = algebra.multiply([algebra.number(size), *symbols]) if size != 1 or not symbols else algebra.multiply(symbols)
     return Neg(made) if coefficient < 0 else made
 
 
@@ -175,18 +160,12 @@ _MOST_SINES = 30
 _SCALE = Fraction(7, 5)
 
 
-class WayDown(Protocol):
-    """A step into a bracket: the term, and the factor of it."""
+@dataclass(frozen=True)
+class Step:
+    """A step into a bracket, on the way down to a nested sum: the term, and the factor of it that is the bracket."""
 
-    @property
-    def term(self) -> Node:
-        """The term."""
-        ...
-
-    @property
-    def factor(self) -> Any:
-        """The factor that is a bracket."""
-        ...
+    term: Node
+    factor: Factor
 
 
 class MissingTerm:
@@ -205,8 +184,6 @@ class MissingTerm:
         self.values: list[tuple[Any, Node]] = []
         for node in known:
             self._keep(node)
-        self._sines: Table[tuple[Atom, ...]] | None = None
-        self._scaled: list[tuple[Name, Point, Any]] | None = None
         self._powers: Table[int] = self.field.table()
         for degree in _DEGREES:
             self._powers.put(self.field.power(self.field.number(_SCALE), Fraction(degree)), degree)
@@ -222,7 +199,7 @@ class MissingTerm:
             self.known.put(size, one)
             self.values.append((size, one))
 
-    def terms(self, error: Any, way: Sequence[WayDown] | None) -> list[Node]:
+    def terms(self, error: Any, way: Sequence[Step] | None) -> list[Node]:
         """Terms with this value that the sum at the end of the way may lack; without a way, known ones only."""
         if self.field.is_zero(error):
             return []
@@ -238,13 +215,13 @@ class MissingTerm:
 
     # ------------------------------------------------------------------ exponent by exponent
 
-    def _monomial(self, error: Any, way: Sequence[WayDown]) -> list[Node]:
+    def _monomial(self, error: Any, way: Sequence[Step]) -> list[Node]:
         if any(abs(step.factor.total) != 1 for step in way):
             return []
         powers: dict[Name, int] = {}
         below = self.field.inverse(error)
         remaining = error
-        for name, point, whole in self._points():
+        for name, point, whole in self._points:
             try:
                 there = _error_at(point, whole, way)
             except UnluckyPoint:
@@ -256,49 +233,38 @@ class MissingTerm:
             remaining = self.field.mul(remaining, self.field.power(self.point.value(name), Fraction(-degrees[0])))
         return self._finished(powers, remaining)
 
-    def _points(self) -> Iterable[tuple[Name, Point, Any]]:
+    @cached_property
+    def _points(self) -> list[tuple[Name, Point, Any]]:
         """A point for each symbol, where it alone is larger, and the whole error there."""
-        if self._scaled is None:
-            self._scaled = []
-            inside = (
-                {one.name for atom in self.atoms.sines for one in walk(atom.node) if isinstance(one, Sym)}
-                if not self.field.exact
-                else set()
-            )
-            for name in self.atoms.names:
-                if name in inside:
-                    continue
-                larger = self.field.mul(self.point.value(name), self.field.number(_SCALE))
-                point = self.point.with_values({name: larger})
-                try:
-                    self._scaled.append((name, point, self.error(point)))
-                except UnluckyPoint:
-                    continue
-        return self._scaled
+        scaled: list[tuple[Name, Point, Any]] = []
+        sines = () if self.field.exact else self.atoms.sines
+        inside = {one.name for atom in sines for one in algebra.walk(atom.node) if isinstance(one, Sym)}
+        for name in self.atoms.names:
+            larger = self.field.mul(self.point.value(name), self.field.number(_SCALE))
+            point = self.point.with_values({name: larger})
+            with suppress(UnluckyPoint):
+                scaled += [] if name in inside else [(name, point, self.error(point))]
+        return scaled
 
     def _finished(self, powers: dict[Name, int], remaining: Any) -> list[Node]:
         whole = self.field.rational(remaining)
         if whole is not None:
             return [_assembled(whole, powers, ())]
         for size in _NUMBERS:
-            for sines in self._sine_products().get(self.field.mul(remaining, self.field.number(1 / size))):
+            for sines in self._sine_products.get(self.field.mul(remaining, self.field.number(1 / size))):
                 return [_assembled(size, powers, sines)]
         return []
 
+    @cached_property
     def _sine_products(self) -> Table[tuple[Atom, ...]]:
-        if self._sines is None:
-            self._sines = self.field.table()
-            few = self.atoms.sines[:_MOST_SINES]
-            for count in (1, 2, 3):
-                for group in combinations_with_replacement(few, count):
-                    value = group[0].value
-                    for atom in group[1:]:
-                        value = self.field.mul(value, atom.value)
-                    self._sines.put(value, group)
-        return self._sines
+        table: Table[tuple[Atom, ...]] = self.field.table()
+        for count in (1, 2, 3):
+            for group in combinations_with_replacement(self.atoms.sines[:_MOST_SINES], count):
+                table.put(reduce(self.field.mul, (atom.value for atom in group)), group)
+        return table
 
 
-def _error_at(point: Point, error: Any, way: Sequence[WayDown]) -> Any:
+def _error_at(point: Point, error: Any, way: Sequence[Step]) -> Any:
     """The error of the sum at the end of a way, from the error of the whole."""
     field = point.field
     for step in way:
@@ -309,22 +275,18 @@ def _error_at(point: Point, error: Any, way: Sequence[WayDown]) -> Any:
 
 
 def _assembled(size: Fraction, powers: dict[Name, int], sines: tuple[Atom, ...]) -> Node:
-    top: list[Node] = [_raised(Sym(name), power) for name, power in powers.items() if power > 0]
-    bottom: list[Node] = [_raised(Sym(name), -power) for name, power in powers.items() if power < 0]
+    top: list[Node] = [powered(Sym(name), Fraction(power)) for name, power in powers.items() if power > 0]
+    bottom: list[Node] = [powered(Sym(name), Fraction(-power)) for name, power in powers.items() if power < 0]
     grouped = {id(atom): (atom.node, sines.count(atom)) for atom in sines}
-    top += [_raised(node, count) for node, count in grouped.values()]
+    top += [powered(node, Fraction(count)) for node, count in grouped.values()]
     whole = abs(size)
-    made = multiply([number(whole), *top] if whole != 1 else top)
-    made = Quot(made, multiply(bottom)) if bottom else made
+    made = algebra.multiply([algebra.number(whole), *top] if whole != 1 else top)
+    made = Quot(made, algebra.multiply(bottom)) if bottom else made
     return Neg(made) if size < 0 else made
 
 
-def _raised(node: Node, power: int) -> Node:
-    return node if power == 1 else Power(node, Fraction(power))
-
-
 def _coefficient(size: Fraction) -> Node:
-    return Neg(number(-size)) if size < 0 else number(size)
+    return Neg(algebra.number(-size)) if size < 0 else algebra.number(size)
 
 
 def _negative(node: Node) -> Node:
@@ -334,7 +296,7 @@ def _negative(node: Node) -> Node:
 def terms_of(tree: Node) -> list[Node]:
     """Every term of every sum, and every product, that an expression contains."""
     terms: list[Node] = []
-    for node in walk(tree):
+    for node in algebra.walk(tree):
         if isinstance(node, Sum):
             terms += [term for term in node.terms if not isinstance(term, Num)]
         elif isinstance(node, Prod | Quot):
@@ -345,7 +307,7 @@ def terms_of(tree: Node) -> list[Node]:
 def expanded(tree: Node, most: int = 200) -> list[Node]:
     """The terms of an expression multiplied out; none if they would be more than `most`."""
     try:
-        return [multiply([_coefficient(size), *factors]) for size, factors in _expand(tree, most)]
+        return [algebra.multiply([_coefficient(size), *factors]) for size, factors in _expand(tree, most)]
     except DoesNotFit:
         return []
 
@@ -367,7 +329,7 @@ def _expand(node: Node, most: int) -> list[tuple[Fraction, list[Node]]]:
         case Power(base=Sum() as base, exponent=exponent) if exponent in (2, 3):
             return _expand(Prod((base,) * int(exponent)), most)
         case Quot(top=top, bottom=bottom):
-            made = [(size, [Quot(multiply(factors), bottom)]) for size, factors in _expand(top, most)]
+            made = [(size, [Quot(algebra.multiply(factors), bottom)]) for size, factors in _expand(top, most)]
         case _:
             return [(Fraction(1), [node])]
     return _few(made, most)

@@ -177,7 +177,8 @@ class MatrixReader(Cursor):
         separated = False
         while True:
             rows[-1].append(self.expression())
-            if self._accept(",", "&") or self._accept_gap():
+            if self.token.kind == "gap" or self._is(",", "&"):
+                self._take()
                 separated = True
             elif self._accept(";"):
                 rows.append([])
@@ -188,14 +189,8 @@ class MatrixReader(Cursor):
         self._expect("]", opened)
         rows = [row for row in rows if row]
         if not separated and len(rows) == 1 and (self.latex or isinstance(rows[0][0], Grid)):
-            only = rows[0][0]
-            return only
+            return rows[0][0]
         return self._shaped(opened.start, lambda: from_lists(rows))
-
-    def _accept_gap(self) -> bool:
-        is_gap = self.token.kind == "gap"
-        self.at += is_gap
-        return is_gap
 
     def _environment(self) -> Value:
         opened = self._take()

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from palpate.errors import UnreadableExpression
 from palpate.review.algebra.names import spelled
@@ -296,20 +296,9 @@ def _page(text: str) -> str:
         if lines[i].startswith("  ") and not lines[i].rstrip().endswith("entries not shown are zero"):
             kept[i] = lines[i]
     rows = [i for i in range(len(kept)) if re.match(r"[^\[\]]*\[ .* \]\s*$", kept[i])]
-    for block in _runs(rows):
-        _draw_in_lists(kept, block)
+    for _, run in groupby(enumerate(rows), key=lambda pair: pair[1] - pair[0]):  # rows that follow each other
+        _draw_in_lists(kept, [i for _, i in run])
     return re.sub(r"\[(\d{1,2})\](?= = )", r"_\1 ", "\n".join(kept))
-
-
-def _runs(numbers: list[int]) -> list[list[int]]:
-    """Numbers that follow each other, together; a run ends where the next row has a name of its own."""
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and runs[-1][-1] == number - 1:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
-    return runs
 
 
 def _draw_in_lists(lines: list[str], block: list[int]) -> None:
