@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -139,8 +139,7 @@ def _difference(computed: Array, wanted: Array) -> float:
 def evaluated(derivation: Derivation, outputs: list[Output], q: Array, v: Array, a: Array | None) -> list[Array]:
     """Outputs at many states at once."""
     arrays = {"q": q, "v": v, "a": a}
-    inputs = {"q": derivation.names.q, "v": derivation.names.v, "a": derivation.names.a}
-    program = make_program(outputs, inputs)
+    program = make_program(outputs, derivation.names.inputs)
     function = numpy_function(program, "evaluated", derivation.values)
     results = function(*(arrays[name] for name in program.inputs))
     results = list(results) if len(outputs) > 1 else [results]
@@ -177,6 +176,7 @@ def _structure(derivation: Derivation, q: Array, v: Array, a: Array) -> list[Fin
     ]
 
 
+METHOD_NAMES = {"lagrange": "Lagrange", "newton-euler": "Newton–Euler", "projected": "Projected Newton–Euler"}
 ROUTES = {
     "lagrange": "τ = d/dt ∂L/∂q̇ − ∂L/∂q with L = T − V",
     "newton-euler": "forces and moments of every link, m a and I ω̇ + ω × I ω, summed from the tips to the base",
@@ -213,64 +213,42 @@ def compared(derivation: Derivation) -> Comparison:
     """Derive the torques in every way there is and compare them."""
     forms = derivation.forms
     if isinstance(forms, ClosedForms):
-        methods, agree, sections = _closed(forms)
-        how = "term by term in normal form"
+        closed, how = forms.closed, "term by term in normal form"
+        ways = {"lagrange": closed.lagrange, "newton-euler": closed.newton_euler, "projected": closed.projected}
+        agree = all(torques == closed.lagrange for torques in ways.values())
+        sections = [_section(name, (), forms.names.tau, forms.by_rates(torques)) for name, torques in ways.items()]
     elif isinstance(forms, RecursiveForms):
-        methods, agree, sections, how = _recursive(forms)
+        ways = _recursive_ways(forms)
+        agree, how = _same(forms, ways)
+        outputs = {name: Output("tau", (len(torques),), tuple(torques)) for name, torques in ways.items()}
+        counts = {name: make_program([output], forms.names.inputs).counts() for name, output in outputs.items()}
+        sections = [_section(name, (f"{counts[name]}",), (), ()) for name in ways]
     else:
         raise InvalidInput("a system given by its energies has Lagrange's method only; nothing to compare")
-    verdict = f"{'They agree' if agree else 'They DIFFER'}, {how}."
-    closing = Section("", (verdict,))
-    text = as_text([*sections, closing], derivation.notation(Text()))
-    return Comparison(derivation.name, agree, how, tuple(methods), (*sections, closing), text)
+    sections.append(Section("", (f"{'They agree' if agree else 'They DIFFER'}, {how}.",)))
+    text = as_text(sections, derivation.notation(Text()))
+    return Comparison(derivation.name, agree, how, tuple(ways), tuple(sections), text)
 
 
-def _closed(forms: ClosedForms) -> tuple[list[str], bool, list[Section]]:
-    closed = forms.closed
-    ways = {"lagrange": closed.lagrange, "newton-euler": closed.newton_euler, "projected": closed.projected}
-    agree = all(x == y for way in ways.values() for x, y in zip(way, closed.lagrange))
-    sections = []
-    for name, torques in ways.items():
-        written = forms.by_rates(torques)
-        lines = [Formula(label, x) for label, x in zip(forms.names.tau, written)]
-        sections.append(Section(_title(name), (ROUTES[name],), tuple(lines)))
-    return list(ways), agree, sections
+def _section(name: str, words: tuple[str, ...], labels: Sequence[str], torques: Iterable[Any]) -> Section:
+    formulas = tuple(Formula(label, x) for label, x in zip(labels, torques))
+    return Section(METHOD_NAMES[name], (ROUTES[name], *words), formulas)
 
 
-def _title(name: str) -> str:
-    return {"lagrange": "Lagrange", "newton-euler": "Newton–Euler", "projected": "Projected Newton–Euler"}[name]
-
-
-def _recursive(forms: RecursiveForms) -> tuple[list[str], bool, list[Section], str]:
+def _recursive_ways(forms: RecursiveForms) -> dict[str, list[Node]]:
     chain = forms.chain
     ways = {"newton-euler": inverse_dynamics(chain, chain.v, chain.a), "projected": projected_torques(forms)}
-    if not forms.model.mechanism.floating:
-        ways = {"lagrange": lagrange_torques(forms), **ways}
-    agree, how = _same(forms, ways)
-    from palpate.equations.algebra.graph import Output
-    from palpate.equations.code.program import make_program
-
-    sections = []
-    for name, torques in ways.items():
-        output = Output("tau", (len(torques),), tuple(torques))
-        counts = make_program([output], {"q": forms.names.q, "v": forms.names.v, "a": forms.names.a}).counts()
-        sections.append(Section(_title(name), (ROUTES[name], f"{counts}")))
-    return list(ways), agree, sections, how
+    return ways if forms.model.mechanism.floating else {"lagrange": lagrange_torques(forms), **ways}
 
 
 def _same(forms: RecursiveForms, ways: dict[str, list[Node]]) -> tuple[bool, str]:
-    quaternion = forms.names.quaternion
+    nodes, n = [node for way in ways.values() for node in way], len(forms.names.v)
     try:
-        agree = all(_same_in_field(list(ways.values()), seed, quaternion) for seed in range(3))
+        points = [values_at_random(nodes, seed, forms.names.quaternion) for seed in range(3)]
+        agree = all(values[i : i + n] == values[:n] for values in points for i in range(0, len(nodes), n))
         return agree, "in exact arithmetic at three random points modulo 2⁶¹ − 1"
     except InvalidInput:  # a mimicking joint's offset, for one
         return _same_in_floats(forms, ways), "to 1e-9 at ten random states"
-
-
-def _same_in_field(ways: list[list[Node]], seed: int, quaternion: Sequence[str]) -> bool:
-    values = values_at_random([node for way in ways for node in way], seed, quaternion)
-    n = len(ways[0])
-    return all(values[i : i + n] == values[:n] for i in range(0, len(values), n))
 
 
 def _same_in_floats(forms: RecursiveForms, ways: dict[str, list[Node]]) -> bool:

@@ -79,7 +79,7 @@ def _signed_sum(terms: Sequence[tuple[bool, str]], minus: str) -> str:
 class Text:
     """Plain text with q̇1, θ2, c12 and small exponents."""
 
-    inline = True
+    inline = True  # fractions on one line
 
     def number(self, value: Any) -> str:
         """Ten digits at most."""
@@ -137,6 +137,8 @@ class Text:
 
 class Latex:
     """LaTeX mathematics (amsmath)."""
+
+    inline = False
 
     def number(self, value: Any) -> str:
         """Powers of ten spelt out."""
@@ -205,6 +207,8 @@ class Latex:
 
 class MathML:
     """Presentation MathML, which browsers draw by themselves."""
+
+    inline = False
 
     def number(self, value: Any) -> str:
         """<mn>."""

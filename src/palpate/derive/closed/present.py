@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 from itertools import combinations
-from math import gcd, isqrt, lcm
+from math import gcd, isqrt, lcm, prod
 from typing import Any
 
 import sympy as sp
@@ -128,10 +128,8 @@ class Arranger:
             return None
         if any(len(outside) == len(poly) for outside, _ in brackets.values()):
             return None
-        return self._add([self._bracket(outside, bracket) for outside, bracket in self._brackets_sorted(brackets)])
-
-    def _brackets_sorted(self, brackets: dict[Any, tuple[Poly, Poly]]) -> list[tuple[Poly, Poly]]:
-        return sorted(brackets.values(), key=lambda pair: self._rank(self._sorted(pair[0])[0][0]))
+        ordered = sorted(brackets.values(), key=lambda pair: self._rank(self._sorted(pair[0])[0][0]))
+        return self._add([self._bracket(outside, bracket) for outside, bracket in ordered])
 
     def _bracket(self, outside: Poly, inside: Poly) -> Written:
         if set(inside) == {()}:
@@ -143,9 +141,10 @@ class Arranger:
 
     def _factored(self, poly: Poly) -> Written | None:
         """A product of two brackets, or the square of one."""
-        root = _square_root(poly, lambda m: self._rank(m))
+        root = _square_root(poly, self._rank)
         if root is not None:
-            return self._power(self.arrange(root), 2)
+            base = self.arrange(root)
+            return Written(sp.Pow(base.expression, 2), base.cost + 1)
         for g in {g for m in poly for g, e in m if e == 1}:
             parts = [{m: v for m, v in poly.items() if ((g, 1) in m) == with_it} for with_it in (True, False)]
             if not parts[1]:
@@ -191,19 +190,12 @@ class Arranger:
         return self._joined([*factors, *more], number)
 
     @staticmethod
-    def _power(written: Written, power: int) -> Written:
-        return written if power == 1 else Written(sp.Pow(written.expression, power), written.cost + 1)
-
-    @staticmethod
     def _joined(factors: list[Written], number: Fraction = Fraction(1)) -> Written:
         """A product, with brackets left standing."""
         head = [] if number == 1 else [sp.Rational(number.numerator, number.denominator)]
-        flat: list[Any] = []
-        for factor in factors:
-            parts = factor.expression.args if isinstance(factor.expression, sp.Mul) else (factor.expression,)
-            flat += parts
+        flat = [part for factor in factors for part in sp.Mul.make_args(factor.expression)]
         numbers = [x for x in flat if x.is_Number]
-        head_value = reduce(lambda a, b: a * b, [*head, *numbers], sp.Integer(1))
+        head_value = prod([*head, *numbers], start=sp.Integer(1))
         symbolic = [x for x in flat if not x.is_Number]
         cost = sum(f.cost for f in factors) + (0 if abs(head_value) == 1 else 1)
         if not symbolic:

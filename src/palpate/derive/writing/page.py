@@ -72,19 +72,16 @@ def derivation_page(
     title = f"Equations of motion of {derivation.name}"
     parts = [f"<h1>{escape(title)}</h1>", f'<p class="lead">{escape(_lead(derivation))}</p>']
     parts += [f"<p>{escape(note)}</p>" for note in derivation.notes]
+    style = (resources.files("palpate.derive") / "assets" / "page.css").read_text(encoding="utf-8")
     against = "what every derivation obeys" if derivation.model is None else "the numeric robot"
     parts += [_verdict(verification, against)] if verification is not None else []
     parts += [_shorthand(derivation, notation), body, _symbols(derivation, notation)]
     head = (
         f'<meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
-        f"<title>{escape(title)}</title><style>{_style()}</style>"
+        f"<title>{escape(title)}</title><style>{style}</style>"
     )
     return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n' + "\n".join(parts) + "\n</body></html>\n"
-
-
-def _style() -> str:
-    return (resources.files("palpate.derive") / "assets" / "page.css").read_text(encoding="utf-8")
 
 
 def _shown(derivation: Derivation) -> tuple[str, ...]:

@@ -13,14 +13,14 @@ from numpy import empty
 from palpate.checks import Array
 from palpate.equations.code.tree_code import Sizes
 from palpate.equations.code.tree_program import LANES, TreeMotion, TreePlace, TreeProgram
-from palpate.equations.model.mechanism import Place, obstacle
+from palpate.equations.model.mechanism import LinkFrame, obstacle
 from palpate.robot.mechanics.kernels import OK
 from palpate.robot.mechanics.tree_kernels import STATUSES, LaneWork, StateWork, tree_terms
 from palpate.robot.terms import Terms, TermsLayout
 
 MOST_LINKS = 16  # beyond, code takes seconds to compile, and one state is better left to the engine
 FEWEST_A_THREAD = 500  # states; fewer are computed sooner than a thread starts
-_GROUND = Place(-1, np.zeros(3), np.eye(3))
+_GROUND = LinkFrame(-1, np.zeros(3), np.eye(3))
 
 
 def reason_for_engine(model: mujoco.MjModel) -> str | None:
