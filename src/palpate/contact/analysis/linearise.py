@@ -77,15 +77,12 @@ def reduced_dynamics(
         Singular: the named velocities do not determine the motion.
     """
     model = ContactModel(robot, contacts)
-    y = model.stack(q, v)
-    q, v = y[: robot.nq], y[robot.nq :]
-    model.pin_here(q)
-    snap = model.survey(0.0, q, v)
+    snap = model.begin_at(q, v)
     A, drift = held_rows(model, snap)
     chosen = _chosen(robot, A, independent)
     Phi, gamma = _basis(A, drift, chosen, robot)
-    force = robot._plain(tau, "tau", robot.nv, finite=True) + robot.generalised_force(q, wrench)
-    gravity = robot.gravity(q)
+    force = robot._plain(tau, "tau", robot.nv, finite=True) + robot.generalised_force(snap.q, wrench)
+    gravity = robot.gravity(snap.q)
     inertia = Phi.T @ snap.M @ Phi
     moving = Phi.T @ (snap.M @ gamma + snap.rest - gravity)
     s = np.linalg.solve(inertia, Phi.T @ (force - gravity) - moving)
@@ -224,23 +221,20 @@ def linearise_state(
     """
     n = robot.nv
     model = ContactModel(robot, contacts)
-    y = model.stack(q, np.zeros(n) if v is None else v)
-    q, v = y[: robot.nq], y[robot.nq :]
+    snap = model.begin_at(q, np.zeros(n) if v is None else v)
+    q, v = snap.q, snap.v
     held = np.zeros(n) if tau is None else robot._plain(tau, "tau", n, finite=True)
 
     def force(at: Array, speed: Array) -> Array:
         own = np.zeros(n) if law is None else robot._plain(law(at, speed), "the law's force", n, finite=True)
         return held + own + robot.generalised_force(at, wrench)
 
-    model.pin_here(q)
-    snap = model.survey(0.0, q, v)
     settled = settle(model, snap, force(q, v), closed_contacts(model, snap), SPEED)
     _refuse_motion(robot, settled.acceleration, v, tolerance)
+    modes = {}
     for c, o in zip(settled.rows.candidates, settled.solution.options):
         apply_option(model, snap, c.index, o)
-    modes = {
-        c.index: mode_of(o, model.records[c.index]) for c, o in zip(settled.rows.candidates, settled.solution.options)
-    }
+        modes[c.index] = mode_of(o, model.records[c.index])
     Z = _free_motions(model, snap, modes)
     A, B = _matrices(model, q, v, Z, force)
     eigenvalues = np.linalg.eigvals(A)

@@ -13,18 +13,8 @@ from palpate.checks import Array
 from palpate.contact.modes.complementarity import Candidate, Option, Problem, Solution, distinct, solutions, solve
 from palpate.contact.modes.dynamics import GAP, SPEED, Rows, contact_force, refuse_overlap, rows_of
 from palpate.contact.modes.model import ContactModel, Snapshot
-from palpate.contact.touch.contacts import (
-    FREE,
-    LAWS,
-    SLIDING,
-    STICKING,
-    Contact,
-    Law,
-    Pin,
-    Touch,
-    checked_friction,
-    checked_restitution,
-)
+from palpate.contact.touch import contacts as touching
+from palpate.contact.touch.contacts import FREE, SLIDING, STICKING, Contact, Law, Pin, Touch
 from palpate.contact.touch.records import PIN
 from palpate.errors import EnergyCreated, InvalidInput, NoSolution, UnknownName
 from palpate.robot.robot import Robot
@@ -167,15 +157,12 @@ class ImpulsePath:
         speed = float(np.linalg.norm(slip))
         return tuple(slip / speed) if speed > (self.still if len(slip) < 2 else 2 * self.slow) else None
 
-    def _problem(self, drives: dict[int, float], offsets: dict[int, float]) -> Problem:
+    def _piece(self, drives: dict[int, float], offsets: dict[int, float]) -> Piece:
+        """The modes, multipliers and velocity rates that hold from here on."""
         b = np.zeros(len(self.u))
         for k, closing in offsets.items():
             b[self._normal(k)] = closing
-        return Problem(self.G, b, self._candidates(drives, offsets), self.scale)
-
-    def _piece(self, drives: dict[int, float], offsets: dict[int, float]) -> Piece:
-        """The modes, multipliers and velocity rates that hold from here on."""
-        problem = self._problem(drives, offsets)
+        problem = Problem(self.G, b, self._candidates(drives, offsets), self.scale)
         solutions = solve(problem)
         if not solutions:
             raise NoSolution("no consistent mode inside an impact", hint="less friction at the contacts that rest")
@@ -212,18 +199,15 @@ class ImpulsePath:
         if goal.row is not None and piece.rates[goal.row] > 0.0 and self.u[goal.row] < 0.0:
             ends += self._crossing(piece, goal.row)
         if goal.work_rows:
-            ends.append((self._work_end(piece, goal), -1))
+            rows, left = list(goal.work_rows), goal.work - float(self.work[list(goal.work_rows)].sum())
+            power, growth = float(piece.z[rows] @ self.u[rows]), float(piece.z[rows] @ piece.rates[rows])
+            ends.append((_quadratic_end(power, growth, left), -1))
         for row in self.watched_rows(piece):
             ends += self._crossing(piece, row)
         step = min((step for step, _ in ends), default=math.inf)
         if not math.isfinite(step):
             raise NoSolution("an impact's impulse grows without end")
         return step, [row for s, row in ends if row >= 0 and s <= step * (1 + 1e-12)]
-
-    def _work_end(self, piece: Piece, goal: Goal) -> float:
-        rows = list(goal.work_rows)
-        power, growth = float(piece.z[rows] @ self.u[rows]), float(piece.z[rows] @ piece.rates[rows])
-        return _quadratic_end(power, growth, goal.work - float(self.work[rows].sum()))
 
     def watched_rows(self, piece: Piece) -> list[int]:
         """Rows whose velocity changes a mode where it comes to 0: slips along a line, and lifted contacts."""
@@ -318,10 +302,7 @@ def impact(
     """
     touches = [_overridden(touch, restitution, friction, law) for touch in contacts]
     model = ContactModel(robot, touches)
-    y = model.stack(q, v)
-    q, v = y[: robot.nq], y[robot.nq :]
-    model.pin_here(q, time)
-    snap = model.survey(time, q, v)
+    snap = model.begin_at(q, v, time)
     for i in range(model.count):
         if model.records[i]["kind"] != PIN:
             refuse_overlap(model, i, float(snap.found[i]["gap"]))
@@ -341,18 +322,14 @@ def who_collides(model: ContactModel, snap: Snapshot) -> tuple[list[int], list[i
 
 
 def strike(
-    model: ContactModel,
-    snap: Snapshot,
-    colliding: Sequence[int],
-    resting: Sequence[int],
-    paradox: bool = False,
+    model: ContactModel, snap: Snapshot, colliding: Sequence[int], resting: Sequence[int], paradox: bool = False
 ) -> Impact:
     """The impact of some contacts while others rest; with `paradox` an impact without collision of one contact."""
     closed = [*colliding, *resting]
     rows = rows_of(model, snap, closed, np.inf)
     u = row_velocities(model, snap, closed)
-    e = {k: _restitution(model.contacts[i]) for k, i in enumerate(colliding)}
-    laws: dict[str, Law] = {model.names[i]: _law(model.contacts[i]) for i in colliding}
+    e = {k: getattr(model.contacts[i], "restitution", 0.0) for k, i in enumerate(colliding)}
+    laws: dict[str, Law] = {model.names[i]: getattr(model.contacts[i], "law", "poisson") for i in colliding}
     path = ImpulsePath(rows.G, rows.candidates, rows.scale, u.copy())
     if "newton" in laws.values():
         if set(laws.values()) != {"newton"}:
@@ -364,23 +341,15 @@ def strike(
 
 
 def _overridden(touch: Touch, restitution: float | None, friction: float | None, law: Law | None) -> Touch:
-    if law is not None and law not in LAWS:
-        raise UnknownName("impact law", str(law), LAWS)
+    if law is not None and law not in touching.LAWS:
+        raise UnknownName("impact law", str(law), touching.LAWS)
     if isinstance(touch, Pin):
         return touch
     if restitution is not None:
-        touch = replace(touch, restitution=checked_restitution(restitution))
+        touch = replace(touch, restitution=touching.checked_restitution(restitution))
     if friction is not None and isinstance(touch, Contact):
-        touch = replace(touch, friction=checked_friction(friction), static_friction=None)
+        touch = replace(touch, friction=touching.checked_friction(friction), static_friction=None)
     return touch if law is None else replace(touch, law=law)
-
-
-def _restitution(touch: Touch) -> float:
-    return 0.0 if isinstance(touch, Pin) else touch.restitution
-
-
-def _law(touch: Touch) -> Law:
-    return "poisson" if isinstance(touch, Pin) else touch.law
 
 
 def row_velocities(model: ContactModel, snap: Snapshot, closed: Sequence[int], exact: bool = False) -> Array:

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from palpate.checks import Array
-from palpate.contact.modes.complementarity import (
-    Candidate,
-    Option,
-    Problem,
-    Solution,
-    coefficient,
-    distinct,
-    solve,
-)
+from palpate.contact.modes.complementarity import Candidate, Option, Problem, Solution, coefficient, distinct, solve
 from palpate.contact.modes.model import ContactModel, Snapshot
 from palpate.contact.touch.contacts import FREE, LOCKED, MODES, SLIDING, STICKING, Mode, Touch
 from palpate.contact.touch.records import PIN, STOP
 from palpate.errors import InvalidInput, Painleve
 from palpate.robot.robot import Robot
+
+Wishes = Mapping[int, int]  # contact → the mode to prefer where others would be as good
+_NONE: Wishes = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -89,12 +85,7 @@ class Settled:
 
 
 def settle(
-    model: ContactModel,
-    snap: Snapshot,
-    force: Array,
-    closed: Sequence[int],
-    slow: float,
-    prefer: Mapping[int, int] | None = None,
+    model: ContactModel, snap: Snapshot, force: Array, closed: Sequence[int], slow: float, prefer: Wishes = _NONE
 ) -> Settled:
     """Modes and accelerations of the closed contacts under a generalised force.
 
@@ -110,17 +101,15 @@ def settle(
     solutions = solve(problem, prefer)
     if not solutions:
         raise painleve(model, snap, problem, "inconsistent")
-    solutions = _by_hysteresis(rows.candidates, solutions, prefer or {})
+    solutions = _by_hysteresis(rows.candidates, solutions, prefer)
     answers = distinct(solutions, problem)
     best = min(answers, key=lambda s: float(np.abs(s.z).sum()))
     alike = [s for s in solutions if np.abs(s.rates - best.rates).max(initial=0.0) < 1e-7 * problem.rate_size]
-    chosen = min(alike, key=lambda s: _rank(rows.candidates, s, prefer or {}))
+    chosen = min(alike, key=lambda s: _rank(rows.candidates, s, prefer))
     return Settled(chosen, problem, rows, len(answers), free + rows.inverse @ chosen.z)
 
 
-def _by_hysteresis(
-    candidates: Sequence[Candidate], solutions: list[Solution], prefer: Mapping[int, int]
-) -> list[Solution]:
+def _by_hysteresis(candidates: Sequence[Candidate], solutions: list[Solution], prefer: Wishes) -> list[Solution]:
     """Where static friction exceeds sliding friction both may hold: a contact sticks until it is made to slip."""
     for index, c in enumerate(candidates):
         if c.hold <= c.friction or c.slip is not None:
@@ -130,7 +119,7 @@ def _by_hysteresis(
     return solutions
 
 
-def _rank(candidates: Sequence[Candidate], solution: Solution, prefer: Mapping[int, int]) -> tuple[int, int, int]:
+def _rank(candidates: Sequence[Candidate], solution: Solution, prefer: Wishes) -> tuple[int, int, int]:
     """Which of an answer's labels: wishes first, then what rests is said to stick, then few dependent rows."""
     pairs = list(zip(candidates, solution.options))
     unmet = sum(c.index in prefer and prefer[c.index] != o.mode for c, o in pairs)
@@ -236,13 +225,9 @@ def constrained_dynamics(
         Painleve: friction leaves no consistent answer.
     """
     model = ContactModel(robot, contacts, losses=losses)
-    y = model.stack(q, v)
-    q, v = y[: robot.nq], y[robot.nq :]
-    force = robot._plain(tau, "tau", robot.nv, finite=True) + robot.generalised_force(q, wrench)
-    model.pin_here(q, time)
-    snap = model.survey(time, q, v)
-    closed = closed_contacts(model, snap)
-    return _result(model, settle(model, snap, force, closed, SPEED), snap)
+    snap = model.begin_at(q, v, time)
+    force = robot._plain(tau, "tau", robot.nv, finite=True) + robot.generalised_force(snap.q, wrench)
+    return _result(model, settle(model, snap, force, closed_contacts(model, snap), SPEED), snap)
 
 
 def closed_contacts(model: ContactModel, snap: Snapshot) -> list[int]:

@@ -17,8 +17,7 @@ from palpate.contact.modes import accelerations as kernels
 from palpate.contact.modes.accelerations import LONGEST_CREEP, OK, STOPPED, follow_creep, unit_quaternions
 from palpate.contact.modes.model import ContactModel
 from palpate.contact.touch.contacts import FREE, SLIDING
-from palpate.contact.touch.geometry import is_pin
-from palpate.contact.touch.records import MARGINS, NORMAL_MARGIN, SLIP_MARGIN, Machine, StepControl
+from palpate.contact.touch.records import MARGINS, NORMAL_MARGIN, PIN, SLIP_MARGIN, Machine, StepControl
 from palpate.engine.kernels import kernel, put
 from palpate.errors import NoSolution
 
@@ -169,10 +168,10 @@ def has_drifted(machine: Machine) -> bool:
         c, f = machine.contacts[i], machine.found[i]
         if c.mode == FREE or c.coast:
             continue
-        if not is_pin(c):
+        if c.kind != PIN:
             worst = max(worst, abs(f.gap), abs(f.rate))
         for k in range(3):
-            if is_pin(c):
+            if c.kind == PIN:
                 worst = max(worst, abs(f.normal[k]))
             if c.mode > SLIDING:
                 worst = max(worst, abs(f.slide[k]))
@@ -274,10 +273,6 @@ class Stepper:
         self.step.t, self.y[:] = t, y
         machine, control = self.model.machine, self.control
         return self.checked(stand(machine.address, self.step.address, control.address)) == kernels.OK
-
-    def arm(self) -> None:
-        """Watch the margins anew from the present state on."""
-        arm(self.model.machine.address, self.control.address)
 
     def step_to(self, t: float, y: Array, until: float) -> int:
         """Go on in compiled steps from a state whose slope and margins are at hand; see `control.step_until_event`."""

@@ -299,9 +299,7 @@ def checked_friction(value: float, where: str = "") -> float:
 
 def names_of(contacts: tuple[Touch, ...]) -> tuple[str, ...]:
     """A name for each: its own, or the kind's with a number where it has none."""
-    names: list[str] = []
-    for number, touch in enumerate(contacts):
-        names.append(touch.name or _kind(touch, number))
+    names = [touch.name or _kind(touch, number) for number, touch in enumerate(contacts)]
     for name in names:
         if names.count(name) > 1:
             raise InvalidInput(f"two contacts are called {name!r}", hint="give each a name of its own")
