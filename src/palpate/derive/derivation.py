@@ -38,12 +38,15 @@ class Forms(Protocol):
 
     def expression(self, name: str) -> Any:
         """A quantity in closed form, or None."""
+        ...
 
     def output(self, name: str) -> Output:
         """A quantity as nodes."""
+        ...
 
     def tidy(self, expression: Any) -> Any:
         """An expression written as a person would."""
+        ...
 
 
 def _symbols_of(kind: str, about: str) -> property:

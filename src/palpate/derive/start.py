@@ -24,6 +24,9 @@ from palpate.robot.robot import Robot
 _FUNCTIONS = {name: getattr(sp, name) for name in ("sin", "cos", "tan", "sqrt", "exp", "log", "Abs", "pi", "Rational")}
 _NAME = re.compile(r"[^\W\d]\w*")
 _TIME = sp.Symbol("t")
+Engine = Literal["auto", "closed", "recursive"]
+# Joints, and angles in all (joints' and fixed ones), up to which closed forms are made by themselves; on demand.
+READABLE, POSSIBLE = (3, 4), (6, 6)
 
 
 def expression(value: Any, what: str) -> Any:
@@ -89,11 +92,6 @@ def names_of(values: str | Sequence[Any], what: str) -> tuple[str, ...]:
     if len(set(names)) != len(names) or not names:
         raise InvalidInput(f"{what} must be one or more different names, got {', '.join(names) or 'none'}")
     return tuple(names)
-
-
-Engine = Literal["auto", "closed", "recursive"]
-# Joints, and angles in all (joints' and fixed ones), up to which closed forms are made by themselves; on demand.
-READABLE, POSSIBLE = (3, 4), (6, 6)
 
 
 def derive(

@@ -36,6 +36,12 @@ NUMERIC: dict[str, Callable[[Robot, Array, Array], Any]] = {
     "drift": lambda r, q, v: r.jacobian_drift(q, v, None),
     "T": lambda r, q, v: r.kinetic_energy(q, v),
 }
+METHOD_NAMES = {"lagrange": "Lagrange", "newton-euler": "Newton–Euler", "projected": "Projected Newton–Euler"}
+ROUTES = {
+    "lagrange": "τ = d/dt ∂L/∂q̇ − ∂L/∂q with L = T − V",
+    "newton-euler": "forces and moments of every link, m a and I ω̇ + ω × I ω, summed from the tips to the base",
+    "projected": "τ = Σ J_Pᵀ m (J_P q̈ + J̇_P q̇ − g) + J_Oᵀ (I ω̇ + ω × I ω)",
+}
 
 
 @dataclass(frozen=True)
@@ -174,14 +180,6 @@ def _structure(derivation: Derivation, q: Array, v: Array, a: Array) -> list[Fin
         Finding("Ṁ − 2C skew-symmetric", float(np.abs(skew + skew.swapaxes(1, 2)).max() / max(1.0, np.abs(dM).max()))),
         Finding("energy rate = power", _difference(dE, power)),
     ]
-
-
-METHOD_NAMES = {"lagrange": "Lagrange", "newton-euler": "Newton–Euler", "projected": "Projected Newton–Euler"}
-ROUTES = {
-    "lagrange": "τ = d/dt ∂L/∂q̇ − ∂L/∂q with L = T − V",
-    "newton-euler": "forces and moments of every link, m a and I ω̇ + ω × I ω, summed from the tips to the base",
-    "projected": "τ = Σ J_Pᵀ m (J_P q̈ + J̇_P q̇ − g) + J_Oᵀ (I ω̇ + ω × I ω)",
-}
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ VARIANTS = {"vartheta": "theta", "varphi": "phi", "varepsilon": "epsilon", "varr
 GREEK_WORDS = {*GREEK_LETTERS.values(), *VARIANTS}  # every letter that LaTeX has a command for
 DOTS = ("", "\u0307", "\u0308", "\u20db")  # combining marks: time derivatives
 _GREEK_START = re.compile(f"({'|'.join(sorted(GREEK, key=len, reverse=True))})(.*)")
+_SUPERSCRIPT = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 
 class Name(NamedTuple):
@@ -54,9 +55,6 @@ def greek(text: str) -> str:
     """A subscript with Greek names spelt as letters: theta1 → θ1."""
     match = _GREEK_START.fullmatch(text)
     return GREEK[match[1]] + match[2] if match else text
-
-
-_SUPERSCRIPT = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 
 def width(text: str) -> int:

@@ -16,6 +16,9 @@ from palpate.errors import InvalidInput, Singular, UnknownName
 from palpate.robot.robot import Robot
 
 _SINGULAR = 1e-9
+Law = Callable[[Array, Array], ArrayLike]
+_STEP = 2e-3  # of the differences: with sixth order their error is about 1e-12 of the derivative
+_WEIGHTS = ((1, 3 / 4), (2, -3 / 20), (3, 1 / 60))
 
 
 @dataclass(frozen=True)
@@ -158,12 +161,6 @@ def _basis(A: Array, drift: Array, chosen: list[int], robot: Robot) -> tuple[Arr
     Phi[others] = -np.linalg.lstsq(A[:, others], A[:, chosen], rcond=None)[0]
     gamma[others] = -np.linalg.lstsq(A[:, others], drift, rcond=None)[0]
     return Phi, gamma
-
-
-Law = Callable[[Array, Array], ArrayLike]
-
-_STEP = 2e-3  # of the differences: with sixth order their error is about 1e-12 of the derivative
-_WEIGHTS = ((1, 3 / 4), (2, -3 / 20), (3, 1 / 60))
 
 
 @dataclass(frozen=True)

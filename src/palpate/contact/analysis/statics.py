@@ -16,6 +16,8 @@ from palpate.contact.touch.contacts import Touch
 from palpate.errors import InvalidInput, NoSolution, Singular, SingularTask
 from palpate.robot.robot import Robot
 
+_LINEAR = np.eye(6)[:3]
+
 
 @dataclass(frozen=True)
 class TipForce:
@@ -111,9 +113,6 @@ def static_equilibrium(
 def _task_jacobian(robot: Robot, q: ArrayLike, frame: str | None, directions: ArrayLike | None) -> Array:
     J = robot.jacobian(q, frame)
     return J if directions is None else finite_array(directions, "directions", (None, 6)) @ J
-
-
-_LINEAR = np.eye(6)[:3]
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ _STILL = 1e-11  # m/s, of the largest row velocity: slower counts as none
 _STOPPING = 1e-8  # of the same: from here a slip that turns stops on a straight line
 SINGULAR = 1e-6  # of the contacts' mobility: a smaller coefficient of a contact in Painlevé's zone counts as 0
 _MOST_PIECES = 1000
+_MOST_ROUNDS = 30
 
 
 @dataclass(frozen=True)
@@ -239,9 +240,6 @@ def _quadratic_end(power: float, growth: float, left: float) -> float:
     root = math.sqrt(inside)
     ends = [s for s in ((-power + root) / growth, (-power - root) / growth) if s > 0.0]
     return min(ends, default=math.inf)
-
-
-_MOST_ROUNDS = 30
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import numpy as np
@@ -19,6 +19,8 @@ from palpate.robot.robot import Robot
 
 Wishes = Mapping[int, int]  # contact → the mode to prefer where others would be as good
 _NONE: Wishes = MappingProxyType({})
+Wrench = ArrayLike | Mapping[str, ArrayLike]
+GAP, SPEED = 1e-9, 1e-9  # m, m/s: closer and slower than this counts as touching and at rest
 
 
 @dataclass(frozen=True)
@@ -40,15 +42,12 @@ class Rows:
 def rows_of(model: ContactModel, snap: Snapshot, closed: Sequence[int], slow: float) -> Rows:
     """Rows of the closed contacts at a snapshot; a slip slower than `slow` counts as none."""
     blocks, drifts, candidates = [np.zeros((0, model.robot.nv))], [np.zeros(0)], []
-    start = 0
     for index in closed:
-        record, kinematics = model.records[index], snap.found[index]
-        R, drift, candidate = _rows(record, kinematics, snap.Jc[index], start, slow)
-        candidate.index = index
+        start = sum(map(len, blocks))
+        R, drift, candidate = _rows(model.records[index], snap.found[index], snap.Jc[index], start, slow)
         blocks.append(R)
         drifts.append(drift)
-        candidates.append(candidate)
-        start += len(R)
+        candidates.append(replace(candidate, index=index))
     R = np.vstack(blocks)
     inverse = np.linalg.solve(snap.M, R.T)
     scale = float(max((model.records[i]["mobility"] for i in closed), default=1.0))
@@ -162,11 +161,6 @@ def apply_option(model: ContactModel, snap: Snapshot, index: int, option: Option
 def mode_of(option: Option, record: np.void) -> int:
     """The mode a contact has under an option."""
     return LOCKED if record["kind"] == STOP and option.mode != FREE else option.mode
-
-
-Wrench = ArrayLike | Mapping[str, ArrayLike]
-
-GAP, SPEED = 1e-9, 1e-9  # m, m/s: closer and slower than this counts as touching and at rest
 
 
 @dataclass(frozen=True)

@@ -386,8 +386,8 @@ class EventHandler:
     ) -> None:
         """An event; states are the coordinates, and the velocities before and after."""
         before, after = MODES[modes[0]], MODES[modes[1]]
-        copies = (state.copy() for state in states)
-        self.events.append(Event(t, what, self.model.names[i], where.copy(), before, after, *copies, detail))
+        q, v, v_after = (state.copy() for state in states)
+        self.events.append(Event(t, what, self.model.names[i], where.copy(), before, after, q, v, v_after, detail))
 
 
 def close_gaps(model: ContactModel, t: float, q: Array, v: Array, closed: Sequence[int], rounds: int = 3) -> Array:

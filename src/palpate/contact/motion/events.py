@@ -16,6 +16,8 @@ from palpate.contact.touch.records import StepControl
 TOGETHER = 1e-10  # s: events closer than this are one
 GRAZE = 1e-10  # m: a gap that comes closer than this without closing has grazed
 _CLOSE = 1e-13  # s: how sharply a time is found
+_STEADY = 0.02  # how much the ratio of two successive flights may still change
+UNRESOLVED = 1e-8  # s: a flight shorter than this is lost in rounding, whatever its series
 
 
 @dataclass(frozen=True)
@@ -129,10 +131,6 @@ def _sharpen(stepper: Stepper, start: Array, length: float, j: int) -> float:
         if abs(move) <= _CLOSE:
             break
     return length
-
-
-_STEADY = 0.02  # how much the ratio of two successive flights may still change
-UNRESOLVED = 1e-8  # s: a flight shorter than this is lost in rounding, whatever its series
 
 
 @dataclass

@@ -27,6 +27,11 @@ LOOK_CLOSER, MEND, TURNED, TOO_SLOW = 20, 21, 22, 23
 MANY_STEPS, LITTLE_TIME = 5000, 5e-3
 SHORTEST = 1e-13  # s: no step is shorter
 DRIFT = 1e-12  # m, m/s: beyond it a held contact is brought back
+Force = Callable[[float, Array, Array], ArrayLike]
+# s: the longest step under a force that is a function, so that a pulse longer than this is not stepped over.
+LONGEST_STEP = 5e-3
+_SAMPLES = np.linspace(0.0, 1.0, 11)[1:]  # fractions of a step at which a margin that came low is looked at
+_ForceEntry = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_double)
 
 
 @kernel
@@ -205,14 +210,6 @@ def creeps(machine: Machine) -> bool:
         if machine.contacts[i].creep:
             return True
     return False
-
-
-Force = Callable[[float, Array, Array], ArrayLike]
-
-# s: the longest step under a force that is a function, so that a pulse longer than this is not stepped over.
-LONGEST_STEP = 5e-3
-_SAMPLES = np.linspace(0.0, 1.0, 11)[1:]  # fractions of a step at which a margin that came low is looked at
-_ForceEntry = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_double)
 
 
 class Stepper:

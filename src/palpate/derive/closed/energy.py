@@ -62,9 +62,8 @@ class EnergyForms:
         state = {*self.names.q, *self.names.v, *self.names.a, *self.where}
         inside = [self.T, self.V, *self.where.values()]
         used = sorted({s.name for e in inside for s in e.free_symbols} - state, key=natural)
-        for name in used if values is not None else ():
-            if name not in values:
-                raise UnknownName("symbol", name, [*self.names.q, *self.names.v, *self.where, *values])
+        if values is not None and (unknown := [name for name in used if name not in values]):
+            raise UnknownName("symbol", unknown[0], [*self.names.q, *self.names.v, *self.where, *values])
         numbers = {name: float(values[name]) if values else float("nan") for name in used}
         return {name: Parameter(name, value, _group(name), "", "") for name, value in numbers.items()}
 

@@ -21,6 +21,7 @@ Poly = dict[Monomial, Fraction]
 # What people gather by before anything else: a few more signs are worth it.
 _PREFERENCE = {"acceleration": 0.75, "rate": 0.75, "mass": 0.85}
 SEARCH_TERMS = 60  # above this: no search among ways of gathering
+GROUPS = ("mass", "gravity", "length", "other", "coordinate", "wave", "rate", "acceleration", "force")
 
 
 @dataclass(frozen=True)
@@ -260,9 +261,6 @@ def _root(value: Fraction) -> Fraction | None:
         return None
     top, bottom = isqrt(value.numerator), isqrt(value.denominator)
     return Fraction(top, bottom) if top**2 == value.numerator and bottom**2 == value.denominator else None
-
-
-GROUPS = ("mass", "gravity", "length", "other", "coordinate", "wave", "rate", "acceleration", "force")
 
 
 class Presenter:

@@ -16,6 +16,11 @@ if TYPE_CHECKING:
     from palpate.derive.derivation import Derivation
     from palpate.derive.verify import Verification
 
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+_CLOSED = ("position", "rotation", "J", "Ja", "Jdot", "drift", "T", "V", "M", "C", "g", "tau", "Lambda", "mu", "p")
+_RECURSIVE = ("tau",)
+_ENERGY = ("T", "V", "M", "C", "g", "tau")
+
 
 def legend_text(derivation: Derivation, notation: Notation) -> str:
     """Shorthand used so far, and the parameters with their values, as text."""
@@ -55,12 +60,6 @@ def parameter_rows(derivation: Derivation, notation: Notation) -> list[tuple[str
         if p.value == p.value and name in notation.used:
             rows.append((notation.symbol(name), f"{p.value:.10g} {p.unit}".strip(), p.meaning))
     return rows
-
-
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
-_CLOSED = ("position", "rotation", "J", "Ja", "Jdot", "drift", "T", "V", "M", "C", "g", "tau", "Lambda", "mu", "p")
-_RECURSIVE = ("tau",)
-_ENERGY = ("T", "V", "M", "C", "g", "tau")
 
 
 def derivation_page(

@@ -66,14 +66,17 @@ class FixedFrame(Protocol):
     @property
     def body(self) -> int:
         """Number of the body."""
+        ...
 
     @property
     def offset(self) -> Array:
         """Origin in the body's frame, m."""
+        ...
 
     @property
     def rotation(self) -> Array:
         """Rotation in the body's frame."""
+        ...
 
 
 class Coupling(Protocol):
@@ -82,14 +85,17 @@ class Coupling(Protocol):
     @property
     def map(self) -> Array:
         """Rows: all joints; columns: the independent ones."""
+        ...
 
     @property
     def kept(self) -> Any:
         """Positions of the independent joints among all."""
+        ...
 
     @property
     def position_offset(self) -> Array:
         """What is added to each joint's position."""
+        ...
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,11 @@ from palpate.errors import InvalidInput, UnknownName
 from palpate.spatial import quat_from_matrix
 
 _BASE = (("x", "y", "z", "qw", "qx", "qy", "qz"), ("vx", "vy", "vz", "wx", "wy", "wz"))
+Mode = Literal["symbols", "numbers", "all"]
+MODES: tuple[Mode, ...] = ("symbols", "numbers", "all")
+Group = Literal["mass", "length", "gravity", "angle"]
+AXES = "xyz"
+_RECOGNISED = 1e-9  # relative: rods and points of a file are exact up to its digits, and to the engine's floor
 
 
 @dataclass(frozen=True)
@@ -72,13 +77,6 @@ def coordinates_of(mechanism: Mechanism, renamed: Mapping[str, str]) -> Coordina
     return Coordinates(
         (*q, *names), (*v, *(f"d{n}" for n in names)), (*a, *(f"dd{n}" for n in names)), tuple(tau), angles
     )
-
-
-Mode = Literal["symbols", "numbers", "all"]
-MODES: tuple[Mode, ...] = ("symbols", "numbers", "all")
-Group = Literal["mass", "length", "gravity", "angle"]
-AXES = "xyz"
-_RECOGNISED = 1e-9  # relative: rods and points of a file are exact up to its digits, and to the engine's floor
 
 
 @dataclass(frozen=True)

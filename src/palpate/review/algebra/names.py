@@ -262,8 +262,7 @@ class SymbolTable:
         if re.fullmatch(r"[\d.*+,\- ]+", sub):
             # '2.0*2+3' is 2·q2 + q3; '1-2' is q1 − q2; '1,2' is q1 + q2
             parts = re.findall(r"([+-]?)(?:(\d+(?:\.\d*)?)\*)?(\d+)", sub.replace(" ", "").replace(",", "+"))
-            signed = [(Fraction(times or 1) * (-1 if sign == "-" else 1), index) for sign, times, index in parts]
-            return self._indices(signed, by_index)
+            return self._indices([(Fraction(f"{sign}{times or 1}"), index) for sign, times, index in parts], by_index)
         signed = re.findall(r"([+-]?)([^+-]+)", sub.replace(",", ""))
         signed_angles = [(sign, self.find(spelled(part))) for sign, part in signed]
         if not signed_angles or not all(isinstance(angle, Sym | Ref) for _, angle in signed_angles):

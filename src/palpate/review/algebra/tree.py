@@ -141,7 +141,7 @@ _BELOW = {Sum: "terms", Prod: "factors", Neg: "operand", Trig: "angle", Call: "a
 def with_children(node: Node, below: tuple[Node, ...]) -> Node:
     """The same kind of node over other children."""
     if isinstance(node, Quot):
-        return Quot(*below, node.span)
+        return Quot(below[0], below[1], node.span)
     return replace(node, **{_BELOW[type(node)]: below if isinstance(node, Sum | Prod) else below[0]}) if below else node
 
 

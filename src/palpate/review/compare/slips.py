@@ -16,6 +16,9 @@ from palpate.review.compare.compare import Comparison, differing
 from palpate.review.read.reading import Text
 
 _POWER = r"\s*\^\s*(?:\{\s*(?:T|\\top|-1|-T)\s*\}|T|\\top|-1)|\s*'"
+_MOST_SYMBOLS, _MOST_TRIED, _CHOICES = 12, 400, 3
+_MOST_WORK = 2_000_000  # nodes that may be evaluated
+Places = Sequence[tuple[int, int]]
 
 
 @dataclass(frozen=True)
@@ -54,12 +57,6 @@ def _variants(text: str, names: list[str]) -> Iterator[tuple[str, str, str]]:
             for form in forms:
                 if form.replace(" ", "") != match[0].replace(" ", ""):
                     yield match[0], form, f"{text[: match.start()]}{form}{text[match.end() :]}"
-
-
-_MOST_SYMBOLS, _MOST_TRIED, _CHOICES = 12, 400, 3
-_MOST_WORK = 2_000_000  # nodes that may be evaluated
-
-Places = Sequence[tuple[int, int]]
 
 
 def renamed(one: Comparison) -> dict[Name, Name] | None:

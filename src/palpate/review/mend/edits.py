@@ -28,6 +28,7 @@ COSTS = {  # among equals, what is named first is believed first
     "wrong exponent": 1.5, "wrong matrix": 1.5, "swapped entries": 1.5, "extra term": 2.0, "missing term": 2.0,
     "wrong symbol throughout": 2.0, "wrong angle and function": 2.0,
 }  # fmt: skip
+_ONE = Fraction(1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,9 +161,6 @@ def _same_angle(a: Node, b: Node) -> bool:
         return polynomial(a) == polynomial(b)
     except DoesNotFit:
         return False
-
-
-_ONE = Fraction(1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,6 +25,15 @@ from palpate.review.mend.edits import Edit, Factor, Product, is_sum, likelihood_
 from palpate.review.mend.terms import Atoms, MissingTerm, Step
 
 _EXPONENT_STEPS = tuple(Fraction(step) for step in (1, -1, 2, -2, 3, -3, 4))
+_NUMBERS = (
+    *(Fraction(n) for n in (-1, 2, -2, 3, -3, 4, 6)), *(Fraction(1, n) for n in (2, -2, 3, -3, 4, 6)),
+    *(Fraction(a, b) for a, b in ((3, 2), (2, 3), (3, 4), (4, 3))),
+)  # fmt: skip
+_STEPS = (Fraction(1), Fraction(-1))
+_MOST_HITS = 60
+_ONE = Fraction(1)
+Lift: TypeAlias = Callable[[Any], Any]  # from a change of a part to the change of the whole
+Make: TypeAlias = Callable[[], Edit]
 
 
 class SingleSlip:
@@ -158,18 +167,6 @@ def _adding(node: Node, term: Node) -> Edit:
     return Edit("missing term", node, {}, {id(node): lambda old: with_term(old, term)}, node.span, term)
 
 
-_NUMBERS = (
-    *(Fraction(n) for n in (-1, 2, -2, 3, -3, 4, 6)), *(Fraction(1, n) for n in (2, -2, 3, -3, 4, 6)),
-    *(Fraction(a, b) for a, b in ((3, 2), (2, 3), (3, 4), (4, 3))),
-)  # fmt: skip
-_STEPS = (Fraction(1), Fraction(-1))
-_MOST_HITS = 60
-_ONE = Fraction(1)
-
-Lift: TypeAlias = Callable[[Any], Any]  # from a change of a part to the change of the whole
-Make: TypeAlias = Callable[[], Edit]
-
-
 @dataclass(eq=False)
 class Option:
     """A correction of one slip: what it multiplies its term by, and what it changes the whole by."""
@@ -199,7 +196,7 @@ class DoubleSlip:
     def __init__(self, point: Point, atoms: Atoms, missing: MissingTerm) -> None:
         self.point, self.field, self.atoms, self.missing = point, point.field, atoms, missing
         self.sites: list[Site] = []
-        self._powers: dict[Fraction, list[Any]] = {}
+        self._powers: dict[tuple[int, Fraction], list[Any]] = {}
 
     def edits(self, tree: Node, error: Any) -> Iterator[list[Edit]]:
         """Pairs of corrections that together remove the error, cheapest first."""
@@ -291,9 +288,7 @@ class DoubleSlip:
                 yield partial(parts.widened, factor, atom.node), mul(wider, away)
 
     def _raised(self, atoms: list[Any], exponent: Fraction) -> list[Any]:
-        if exponent == 1:
-            return [atom.value for atom in atoms]
-        key = exponent if atoms is self.atoms.symbols else -exponent - 1000
+        key = (id(atoms), exponent)
         if key not in self._powers:
             self._powers[key] = [self._power(atom.value, exponent) for atom in atoms]
         return self._powers[key]

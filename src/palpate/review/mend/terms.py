@@ -23,6 +23,10 @@ from palpate.review.algebra.tree import Name, Neg, Node, Num, Power, Prod, Quot,
 from palpate.review.mend.edits import Factor, powered
 
 _MOST_SUBSETS = 4  # joints up to which every sum of angles is tried, not only neighbours
+_NUMBERS = tuple(Fraction(a, b) for b in (1, 2, 3, 4, 6, 12) for a in (1, -1, 2, -2, 3, -3, 5, -5, 4, -4))
+_DEGREES = range(-4, 7)
+_MOST_SINES = 30
+_SCALE = Fraction(7, 5)
 
 
 @dataclass(frozen=True)
@@ -152,12 +156,6 @@ def _term(coefficient: Fraction, monomial: tuple[tuple[Name, int], ...]) -> Node
     size = abs(coefficient)
     made = algebra.multiply([algebra.number(size), *symbols]) if size != 1 or not symbols else algebra.multiply(symbols)
     return Neg(made) if coefficient < 0 else made
-
-
-_NUMBERS = tuple(Fraction(a, b) for b in (1, 2, 3, 4, 6, 12) for a in (1, -1, 2, -2, 3, -3, 5, -5, 4, -4))
-_DEGREES = range(-4, 7)
-_MOST_SINES = 30
-_SCALE = Fraction(7, 5)
 
 
 @dataclass(frozen=True)

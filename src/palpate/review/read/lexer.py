@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import takewhile
 from typing import NamedTuple
 
 from palpate.equations.spelling import GREEK_LETTERS
@@ -14,6 +15,25 @@ MACRO = re.compile(
     r"\\(?:(?:re)?newcommand\*?|providecommand\*?|DeclareMathOperator\*?)\s*\{?\s*\\([A-Za-z]+)\s*\}?|\\def\s*\\([A-Za-z]+)"
 )
 _DEEPEST = 10  # abbreviations that stand for abbreviations
+Macros = Mapping[str, str]  # {name: what it stands for}
+_SPACES = re.compile(
+    r"(?:\s|%[^\n]*|~|\\[,;:!> ]|\\[\[()]|\$(?!\$)|\\(?:displaystyle|textstyle|scriptstyle|limits|nonumber|notag"
+    r"|hline|rm|bf|it|mathstrut|strut)(?![A-Za-z])|\\(?:label|tag\*?|color|hspace\*?|vspace\*?|phantom|mbox)\{[^{}]*\}"
+    r"|\\(?:left|right|middle|[bB]igg?[lrm]?)(?![A-Za-z])\.?)+"
+)
+_GAP = re.compile(r"\$\$|\\\]|\\q?quad(?![A-Za-z])")
+_LIBRARIES = "np|numpy|math|sp|sympy|sym|mp|jnp|torch|casadi|ca"
+_PLAIN_SPACES = re.compile(rf"#[^\n]*|\.\.\.[^\S\n]*\n|(?:{_LIBRARIES})\.(?=[A-Za-z])")
+_NUMBER = re.compile(r"\d+(?:\.\d+)?|\.\d+|\d+\.(?!\w)")
+_SCIENTIFIC = re.compile(r"(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
+_COMMAND = re.compile(r"\\(?:[A-Za-z]+\*?|\\|[{}|#&%_])")
+_SUPERSCRIPTS = {**{letter: str(digit) for digit, letter in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")}, "⁻": "-"}
+_FRACTIONS = {"½": "1/2", "¼": "1/4", "¾": "3/4", "⅓": "1/3", "⅔": "2/3", "⅙": "1/6", "⅛": "1/8"}
+_OPERATORS = {"−": "-", "–": "-", "·": "*", "×": "*", "∗": "*", "⋅": "*", "÷": "/"}
+_MARKS = "\u0307\u0308\u20db"
+_NO_LETTER = "".join((*_SUPERSCRIPTS, *_FRACTIONS))
+_PLAIN = re.compile(rf"[^\W\d_{_NO_LETTER}](?:[^\W{_NO_LETTER}]|[{_MARKS}])*'*")
+_ELEMENTWISE = {".*": "*", "./": "/", ".^": "^"}
 
 
 class Token(NamedTuple):
@@ -23,9 +43,6 @@ class Token(NamedTuple):
     text: str
     start: int
     end: int
-
-
-Macros = Mapping[str, str]  # {name: what it stands for}
 
 
 def macros(text: str) -> tuple[str, Macros]:
@@ -69,26 +86,6 @@ def expanded(
             raise UnreadableExpression(f"{token.text} is defined by itself", text, token.start)
         body = (one._replace(start=token.start, end=token.end) for one in cut(defined[name]))
         yield from expanded(body, defined, text, cut, depth + 1)
-
-
-_SPACES = re.compile(
-    r"(?:\s|%[^\n]*|~|\\[,;:!> ]|\\[\[()]|\$(?!\$)|\\(?:displaystyle|textstyle|scriptstyle|limits|nonumber|notag"
-    r"|hline|rm|bf|it|mathstrut|strut)(?![A-Za-z])|\\(?:label|tag\*?|color|hspace\*?|vspace\*?|phantom|mbox)\{[^{}]*\}"
-    r"|\\(?:left|right|middle|[bB]igg?[lrm]?)(?![A-Za-z])\.?)+"
-)
-_GAP = re.compile(r"\$\$|\\\]|\\q?quad(?![A-Za-z])")
-_LIBRARIES = "np|numpy|math|sp|sympy|sym|mp|jnp|torch|casadi|ca"
-_PLAIN_SPACES = re.compile(rf"#[^\n]*|\.\.\.[^\S\n]*\n|(?:{_LIBRARIES})\.(?=[A-Za-z])")
-_NUMBER = re.compile(r"\d+(?:\.\d+)?|\.\d+|\d+\.(?!\w)")
-_SCIENTIFIC = re.compile(r"(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
-_COMMAND = re.compile(r"\\(?:[A-Za-z]+\*?|\\|[{}|#&%_])")
-_SUPERSCRIPTS = {**{letter: str(digit) for digit, letter in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")}, "⁻": "-"}
-_FRACTIONS = {"½": "1/2", "¼": "1/4", "¾": "3/4", "⅓": "1/3", "⅔": "2/3", "⅙": "1/6", "⅛": "1/8"}
-_OPERATORS = {"−": "-", "–": "-", "·": "*", "×": "*", "∗": "*", "⋅": "*", "÷": "/"}
-_MARKS = "\u0307\u0308\u20db"
-_NO_LETTER = "".join((*_SUPERSCRIPTS, *_FRACTIONS))
-_PLAIN = re.compile(rf"[^\W\d_{_NO_LETTER}](?:[^\W{_NO_LETTER}]|[{_MARKS}])*'*")
-_ELEMENTWISE = {".*": "*", "./": "/", ".^": "^"}
 
 
 def is_latex(text: str) -> bool:
@@ -154,11 +151,9 @@ def _next(text: str, at: int, latex: bool) -> Iterator[Token]:
 
 
 def _superscript(text: str, at: int) -> Iterator[Token]:
-    end = at
-    while end < len(text) and text[end] in _SUPERSCRIPTS:
-        end += 1
+    digits = list(takewhile(_SUPERSCRIPTS.__contains__, text[at:]))
     yield Token("op", "^", at, at)
-    yield Token("exponent", "".join(_SUPERSCRIPTS[letter] for letter in text[at:end]), at, end)
+    yield Token("exponent", "".join(map(_SUPERSCRIPTS.__getitem__, digits)), at, at + len(digits))
 
 
 def _plain(text: str, at: int) -> Iterator[Token]:

@@ -15,6 +15,9 @@ from palpate.review.algebra.tree import Call, Grid, Node, Num, Prod, Quot, Trig,
 from palpate.review.read.lexer import Token
 
 CLOSING = {"(": ")", "[": "]", "{": "}", "\\{": "\\}"}
+_MPMATH = {"ln": "log", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "abs": "fabs", "Abs": "fabs"}
+_TRIGONOMETRIC = ("sin", "cos", "tan")
+_PLACEHOLDERS = {"\\vdots", "\\cdots", "\\ddots", "\\ldots", "\\dots", "*", "\\ast", "\\star", "\\cdot", "symm", "sym"}
 
 
 class Cursor:
@@ -92,10 +95,6 @@ class Cursor:
         self.tokens = [*self.tokens[: self.at], *made, *self.tokens[self.at + 1 :]]
 
 
-_MPMATH = {"ln": "log", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "abs": "fabs", "Abs": "fabs"}
-_TRIGONOMETRIC = ("sin", "cos", "tan")
-
-
 def assembled(cells: list[list[tuple[Value | str, int]]]) -> Grid:
     """A matrix from its cells; blocks are joined, and what is left to symmetry is filled in."""
     if all(not isinstance(cell, str) for row in cells for cell, _ in row):
@@ -159,9 +158,6 @@ def cuts(lengths: list[int]) -> list[tuple[int, int]]:
     """Where pieces of these lengths begin and end."""
     ends = list(accumulate(lengths))
     return list(zip([0, *ends], ends))
-
-
-_PLACEHOLDERS = {"\\vdots", "\\cdots", "\\ddots", "\\ldots", "\\dots", "*", "\\ast", "\\star", "\\cdot", "symm", "sym"}
 
 
 class MatrixReader(Cursor):

@@ -28,6 +28,29 @@ _KEYWORD = re.compile(r"\s*(\w+)\s*:(?!=)")
 _PLAIN = ("M", "C", "g", "J", "T", "V", "FK", "tau", "τ", "equation")  # always quantities
 _MARKS = re.compile(r"\\begin\b|\\end\b|\\\\|\\[{}]|[()\[\]{}]|\n|,|;")
 _OPENING, _CLOSING = ("(", "[", "{", "\\begin"), (")", "]", "}", "\\end")
+_FRAME = (
+    r"aligned|alignedat|align|split|gathered|gather|equation|multline|eqnarray|displaymath|math|subequations|document"
+)
+_BLANKED = re.compile(
+    rf"\\(?:begin|end)\{{(?:{_FRAME})\*?\}}(?:\{{\d+\}})?|\\(?:maketitle|noindent|par|newpage|clearpage)\b"
+    r"|\\(?:documentclass|usepackage)(?:\[[^\]]*\])?\{[^{}]*\}"
+)
+_HEADING = re.compile(
+    r"\\(?:section|subsection|subsubsection|paragraph|chapter|title|author|date|textbf|emph|caption)\*?\{"
+)
+_COMMENT = re.compile(r"(?<!\\)%.*|^\s*#.*|(?<=\s)#\s.*", re.MULTILINE)
+_NUMBER_ALONE = re.compile(r"^[ \t$]*\(\d+\w?\)[ \t.$]*$|(?<=\$\$)[ \t]*\(\d+\w?\)[ \t]*$", re.MULTILINE)
+_WORD = re.compile(r"(?<![\\\w])[A-Za-z]{3,}(?![\w(\[])")
+_FORMULA_WORDS = {
+    "sin", "cos", "tan", "sqrt", "array", "Matrix", "alpha", "beta", "gamma", "delta", "theta", "phi", "psi", "tau",
+    "omega", "rho",
+}  # fmt: skip
+_RULE = "───"
+_SCAFFOLD = re.compile(
+    r"\s*(?:(?:import|def|return|class|if|for|print|function|end|clear|close|clc|syms?|from\s+\S+\s+import)\b|@|[\"']"
+    r"|[A-Z_]{4,}\s*=|\w+\s*=\s*(?:\w+\.)?(?:empty|zeros|symbols|asarray|broadcast_shapes)\(|[\w ,]+,[\w ,]*=)"
+)
+_PROGRAM = re.compile(r"^\s*(?:import\s|from\s+\S+\s+import\s|def\s+\w+\(|function\b|syms\s)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -193,31 +216,6 @@ def _words(token_list: list[Token]) -> Iterator[str]:
         while token_list[at + 2].text == "{" and end < len(token_list) - 1 and token_list[end].text != "}":
             end += 1
         yield token.text + "".join(one.text for one in token_list[at + 1 : end])
-
-
-_FRAME = (
-    r"aligned|alignedat|align|split|gathered|gather|equation|multline|eqnarray|displaymath|math|subequations|document"
-)
-_BLANKED = re.compile(
-    rf"\\(?:begin|end)\{{(?:{_FRAME})\*?\}}(?:\{{\d+\}})?|\\(?:maketitle|noindent|par|newpage|clearpage)\b"
-    r"|\\(?:documentclass|usepackage)(?:\[[^\]]*\])?\{[^{}]*\}"
-)
-_HEADING = re.compile(
-    r"\\(?:section|subsection|subsubsection|paragraph|chapter|title|author|date|textbf|emph|caption)\*?\{"
-)
-_COMMENT = re.compile(r"(?<!\\)%.*|^\s*#.*|(?<=\s)#\s.*", re.MULTILINE)
-_NUMBER_ALONE = re.compile(r"^[ \t$]*\(\d+\w?\)[ \t.$]*$|(?<=\$\$)[ \t]*\(\d+\w?\)[ \t]*$", re.MULTILINE)
-_WORD = re.compile(r"(?<![\\\w])[A-Za-z]{3,}(?![\w(\[])")
-_FORMULA_WORDS = {
-    "sin", "cos", "tan", "sqrt", "array", "Matrix", "alpha", "beta", "gamma", "delta", "theta", "phi", "psi", "tau",
-    "omega", "rho",
-}  # fmt: skip
-_RULE = "───"
-_SCAFFOLD = re.compile(
-    r"\s*(?:(?:import|def|return|class|if|for|print|function|end|clear|close|clc|syms?|from\s+\S+\s+import)\b|@|[\"']"
-    r"|[A-Z_]{4,}\s*=|\w+\s*=\s*(?:\w+\.)?(?:empty|zeros|symbols|asarray|broadcast_shapes)\(|[\w ,]+,[\w ,]*=)"
-)
-_PROGRAM = re.compile(r"^\s*(?:import\s|from\s+\S+\s+import\s|def\s+\w+\(|function\b|syms\s)", re.MULTILINE)
 
 
 def prepared(text: str) -> str:
