@@ -67,7 +67,6 @@ INSIDE: dict[str, dict[str, set[str]]] = {
     "engine": {"compiling": set()},
     "equations": {
         "algebra": set(),
-        "spelling": set(),
         "model": {"algebra"},
         "dynamics": {"algebra", "model"},
         "code": {"algebra", "model", "dynamics"},

@@ -13,7 +13,7 @@ from scipy.integrate import solve_ivp
 import palpate as pp
 from palpate.contact import Box, Cylinder, HybridSystem, Plane, Ride
 from palpate.contact.modes.complementarity import Candidate, Option, Problem, Solution, _violation, attempt, solve
-from palpate.contact.modes.settling import _by_hysteresis
+from palpate.contact.modes.dynamics import _by_hysteresis
 from palpate.contact.touch.contacts import SLIDING, STICKING
 
 FLOOR_Y = Plane(normal=(0, 1, 0))

@@ -103,8 +103,18 @@ def test_a_creeping_slip_follows_its_drive_at_the_cost_of_any_other(bodies) -> N
     assert seconds < 10  # 0.5 s; a minute by explicit steps at the rate μ g/|u|
 
 
+def slip_by_scipy(force, ticks: int) -> np.ndarray:
+    """u̇ = f − μ N u/|u| of the same particle, tick by tick, by SciPy's implicit method."""
+    u = np.array([1e-9, 0.0])
+    for n in range(ticks):
+        f = np.array(force(n * 1e-3))
+        rhs = lambda _, u, f=f: f - 2.0 * u / np.linalg.norm(u)  # noqa: E731
+        u = solve_ivp(rhs, (0, 1e-3), u, method="Radau", rtol=1e-9, atol=1e-15).y[:, -1]
+    return u
+
+
 def test_a_creeping_slip_is_within_its_stated_error_of_the_equation(bodies) -> None:
-    """u̇ = f − μ N u/|u| integrated by SciPy's implicit method: direction and speed within 1e-4."""
+    """Direction and speed within 1e-4."""
     pull = np.array([2.0003, 0.0, 0.0])
 
     def force(t: float) -> tuple[float, float]:
@@ -112,12 +122,37 @@ def test_a_creeping_slip_is_within_its_stated_error_of_the_equation(bodies) -> N
         return float(pull[0] * math.cos(1e-3 * n)), float(pull[0] * math.sin(1e-3 * n))
 
     result, _ = creeping(bodies, force, 0.2)
-    u = np.array([1e-9, 0.0])
-    for n in range(200):
-        f = np.array(force(n * 1e-3))
-        rhs = lambda _, u, f=f: f - 2.0 * u / np.linalg.norm(u)  # noqa: E731
-        u = solve_ivp(rhs, (0, 1e-3), u, method="Radau", rtol=1e-9, atol=1e-15).y[:, -1]
+    u = slip_by_scipy(force, 200)
     assert result.state.v[:2] == pytest.approx(u, abs=2e-4 * np.linalg.norm(u) + 1e-9)
+
+
+def test_a_slip_that_has_become_fast_creeps_no_more(bodies) -> None:
+    """At 10 mm/s a slip settles at μ N/(m |u|) = 200/s: behind a pull that turns at 100 rad/s it lags by 0.4 rad."""
+
+    def force(t: float) -> tuple[float, float]:
+        n = max(round(t * 1e3) - 50, 0)  # creeps for 50 ms, then is pulled harder, round and round
+        size, angle = 2.0003 + 0.05 * n, 0.1 * n
+        return size * math.cos(angle), size * math.sin(angle)
+
+    result, _ = creeping(bodies, force, 0.08)
+    u = slip_by_scipy(force, 80)
+    assert result.state.v[:2] == pytest.approx(u, abs=5e-3 * np.linalg.norm(u))
+    direction = np.array(force(0.079))
+    assert np.linalg.norm(u) > 0.01
+    assert abs(u @ direction) < 0.95 * np.linalg.norm(u) * np.linalg.norm(direction)
+
+
+# ---------------------------------------------------------------------- a pin that rides
+
+
+def test_a_pin_on_a_shaken_body_carries_its_point_with_the_force_of_its_acceleration(bodies) -> None:
+    """x = a sin ωt of 2 kg: f = m (ẍ + g) at every instant, and the point stays where the pin is."""
+    a, omega, mass = np.array([0.05, 0.02]), 2 * np.pi * 2.0, 2.0
+    pin = pp.contact.Pin(ride=pp.contact.Ride(amplitude=(a[0], 0, a[1]), frequency=2.0))
+    result = HybridSystem(bodies.point("xz", mass=mass), [pin]).run([0, 0], a * omega, 0.3, [0, 0], sample=0.05)
+    wave = np.sin(omega * result.samples.time)[:, None]
+    assert result.samples.q == pytest.approx(a * wave, abs=1e-10)
+    assert result.samples.forces[:, 0, [0, 2]] == pytest.approx(mass * (np.array([0, bodies.g]) - omega**2 * a * wave))
 
 
 # ---------------------------------------------------------------------- forces of time

@@ -226,3 +226,27 @@ def test_bad_laws_are_refused(bodies, arguments, error, words: str) -> None:
     robot, q, v, floor = kane(bodies)
     with pytest.raises(error, match=words):
         pp.contact.impact(robot, q, v, [floor], *arguments)
+
+
+def test_stronges_law_gives_back_e_squared_of_the_work_where_the_slip_turns(bodies) -> None:
+    """Routh's du/dP = G (n − μ u_t/|u_t|), dW/dP = u_n of an eccentric blow by SciPy: W ends at (1 − e²) W_c."""
+    mass, inertia, friction, e = 1.0, 0.004, 0.2, 0.6
+    r, v, w = np.array([0.04, 0.03, -0.08]), np.array([1.0, 0.4, -1.5]), np.array([2.0, -1.0, 3.0])
+    G = np.eye(3) / mass + (r @ r * np.eye(3) - np.outer(r, r)) / inertia
+
+    def growth(_: float, y: np.ndarray) -> np.ndarray:
+        slip = y[:2] / np.linalg.norm(y[:2])
+        return np.append(G @ np.array([*(-friction * slip), 1.0]), y[2])
+
+    def phase(start: np.ndarray, end) -> np.ndarray:
+        end.terminal = True
+        return solve_ivp(growth, (0, 10), start, events=end, rtol=1e-12, atol=1e-14).y_events[0][0]
+
+    before = v + np.cross(w, r)
+    pressed = phase(np.append(before, 0.0), lambda _, y: y[2])
+    after = phase(pressed, lambda _, y: y[3] - (1 - e**2) * pressed[3])[:3]
+    touch = pp.contact.Contact(Plane(), offset=r, friction=friction, restitution=e, law="stronge")
+    hit = pp.contact.impact(bodies.ball(mass), [0, 0, 0.08, 1, 0, 0, 0], [*v, *w], [touch])
+    assert hit.velocity[:3] + np.cross(hit.velocity[3:], r) == pytest.approx(after, abs=1e-9)
+    turned = before[0] * after[1] - before[1] * after[0]
+    assert abs(turned) > 0.01 * np.linalg.norm(before[:2]) * np.linalg.norm(after[:2])

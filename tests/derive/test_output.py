@@ -13,8 +13,8 @@ import sympy as sp
 import palpate as pp
 from palpate.derive import Derivation, derive_from_energy
 from palpate.derive.writing.notation import Notation
-from palpate.equations.model.coordinates import Coordinates
-from palpate.equations.spelling.styles import Latex, MathML, Text
+from palpate.equations.model.naming import Coordinates
+from palpate.equations.spelling import Latex, MathML, Text
 from palpate.errors import InvalidInput, UnknownName
 
 NAMES = Coordinates(("q1", "q2", "theta"), ("dq1", "dq2", "dtheta"), ("ddq1", "ddq2", "ddtheta"), (), ("q1", "q2"))

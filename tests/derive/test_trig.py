@@ -10,9 +10,8 @@ import sympy as sp
 from hypothesis import given, settings, strategies as st
 
 from palpate.derive.closed.harmonics import Run
-from palpate.derive.closed.present import Presenter
-from palpate.derive.closed.tidy import Tidy
-from palpate.derive.closed.trig import NotTrigonometric, Ring
+from palpate.derive.closed.present import Presenter, Tidy
+from palpate.derive.closed.trig import NotTrigonometric, Ring, Trig
 
 VALUES = {"a": 0.7, "b": -1.3, "q1": 0.4, "q2": 1.1, "q3": -0.8}
 RUN = Run(("q1", "q2", "q3"), (1, 1, 1))
@@ -20,6 +19,16 @@ RUN = Run(("q1", "q2", "q3"), (1, 1, 1))
 
 def value(expression: Any) -> float:
     return float(expression.subs({sp.Symbol(k): v for k, v in VALUES.items()}))
+
+
+def at(normal: Trig, values: dict[str, float]) -> float:
+    """A normal form at numbers, term by term."""
+    ring, total = normal.ring, 0.0
+    for (m, K, o), coefficient in normal.terms.items():
+        angle = sum(k * values[name] for name, k in ring.combination(K).items())
+        powers = math.prod(values[name] ** e for name, e in ring.powers(m).items())
+        total += float(coefficient) * powers * (math.sin(angle) if o else math.cos(angle))
+    return total
 
 
 def written(text: str, *runs: Run) -> Any:
@@ -36,7 +45,7 @@ def test_reading_and_writing_keep_the_value(terms: list[list[str]]) -> None:
     expression = sp.sympify("+".join("*".join(term) for term in terms))
     ring = Ring()
     normal = ring.read(expression)
-    assert normal.evaluate(VALUES) == pytest.approx(value(expression), abs=1e-12)
+    assert at(normal, VALUES) == pytest.approx(value(expression), abs=1e-12)
     for run in (RUN, Run(("q1", "q2", "q3"), (1, -1, 1))):
         assert value(Presenter(ring, {}, (run,)).write(normal)) == pytest.approx(value(expression), abs=1e-12)
 
@@ -67,7 +76,7 @@ def test_derivatives_are_those_of_calculus(text: str) -> None:
     normal = ring.read(sp.sympify(text))
     for angle in ("q1", "q2"):
         expected = value(sp.diff(sp.sympify(text), sp.Symbol(angle)))
-        assert normal.by_angle(angle).evaluate(VALUES) == pytest.approx(expected, abs=1e-13)
+        assert at(normal.by_angle(angle), VALUES) == pytest.approx(expected, abs=1e-13)
 
 
 @pytest.mark.parametrize("text", ["1/a", "sqrt(a)", "sin(a*q1)", "exp(q1)", "sin(q1/2)"])
@@ -115,4 +124,4 @@ def test_a_hundred_products_stay_exact() -> None:
     product = ring.one
     for _ in range(40):
         product = product * ring.cos({"q1": 1})
-    assert product.evaluate({"q1": 0.3}) == pytest.approx(math.cos(0.3) ** 40, rel=1e-9)
+    assert at(product, {"q1": 0.3}) == pytest.approx(math.cos(0.3) ** 40, rel=1e-9)

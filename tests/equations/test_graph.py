@@ -8,9 +8,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from palpate.equations.algebra.graph import PARAMETER, Graph, Node, Output, evaluate, gradient, needed, tangent
+from palpate.equations.algebra.graph import PARAMETER, Graph, Node, Output, evaluate, gradient, needed, solved, tangent
 from palpate.equations.algebra.residues import P, residue, values_at_random
-from palpate.equations.algebra.solving import solved
 from palpate.equations.code.program import make_program, merged, specialised
 from palpate.errors import InvalidInput
 

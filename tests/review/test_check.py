@@ -15,9 +15,8 @@ from hypothesis import given, strategies as st
 
 from palpate.errors import BadShape, DoesNotFit, InvalidInput, UnknownName, UnknownSymbol, UnluckyPoint
 from palpate.review import Verdict, check_derivation
-from palpate.review.algebra.fields import Modular, P, Real
 from palpate.review.algebra.names import SymbolTable
-from palpate.review.algebra.points import Space
+from palpate.review.algebra.points import Modular, P, Real, Space
 from palpate.review.mend.edits import COSTS
 from palpate.review.read.reading import Text
 from palpate.robot.load import load_robot

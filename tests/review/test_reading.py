@@ -12,12 +12,10 @@ from hypothesis import given, strategies as st
 
 from palpate.errors import UnknownSymbol, UnreadableExpression
 from palpate.review.algebra.convert import from_sympy, to_sympy
-from palpate.review.algebra.fields import Real
-from palpate.review.algebra.grid import Grid, as_grid
 from palpate.review.algebra.names import SymbolTable, spelled
-from palpate.review.algebra.points import Space
+from palpate.review.algebra.points import Real, Space
 from palpate.review.algebra.printing import Printer
-from palpate.review.algebra.tree import Name, Sym
+from palpate.review.algebra.tree import Grid, Name, Sym, as_grid
 from palpate.review.read.reading import Text
 
 VALUES = {

@@ -18,12 +18,10 @@ from sympy.simplify.fu import TR7, TR8, TR11
 
 from palpate.review import Verdict, check_derivation
 from palpate.review.algebra.convert import from_sympy, spellings
-from palpate.review.algebra.fields import Real
-from palpate.review.algebra.grid import Grid, as_grid, grid
 from palpate.review.algebra.names import SymbolTable
-from palpate.review.algebra.points import Space
+from palpate.review.algebra.points import Real, Space
 from palpate.review.algebra.printing import Printer
-from palpate.review.algebra.tree import Name, Node, Num, Sum, Sym, Trig, fresh, substitute
+from palpate.review.algebra.tree import Grid, Name, Node, Num, Sum, Sym, Trig, as_grid, fresh, grid, substitute
 from palpate.review.mend.edits import COSTS
 from palpate.review.read.reading import Text
 

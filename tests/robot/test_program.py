@@ -21,7 +21,7 @@ from palpate.equations.code.tree_program import (
     compute_terms,
     point_twist,
 )
-from palpate.equations.model.mechanism import Place, mechanism_from_model
+from palpate.equations.model.mechanism import LinkFrame, mechanism_from_model
 from palpate.errors import BadShape, InvalidInput, NotFinite
 from palpate.robot import catalogue
 from palpate.robot.terms import reason_for_engine
@@ -33,7 +33,7 @@ def program_of(model: mujoco.MjModel, coupling: Any = None) -> TreeProgram:
     return TreeProgram(mechanism_from_model(model, "it", {}, "", coupling))
 
 
-def from_program(program: TreeProgram, q: Array, v: Array, place: Place) -> dict[str, Array]:
+def from_program(program: TreeProgram, q: Array, v: Array, place: LinkFrame) -> dict[str, Array]:
     terms, frame = TreeTerms(program.record_sizes), FrameTerms(program.record_sizes)
     here = program.place(place)
     compute_terms(program.code.address, q, v, terms.address)

@@ -6,22 +6,24 @@ import palpate.engine  # looks at the processor before MuJoCo is loaded  # noqa:
 from palpate.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from palpate.contact.analysis.ellipsoids import (
+    from palpate.contact.analysis.linearise import (
+        Linearised as Linearised,
+        Reduced as Reduced,
+        linearise_state as linearise_state,
+        reduced_dynamics as reduced_dynamics,
+    )
+    from palpate.contact.analysis.statics import (
         Ellipsoid as Ellipsoid,
+        Equilibrium as Equilibrium,
         Polytope as Polytope,
+        TipForce as TipForce,
         force_ellipsoid as force_ellipsoid,
         force_polytope as force_polytope,
-        velocity_ellipsoid as velocity_ellipsoid,
-    )
-    from palpate.contact.analysis.linearise import Linearised as Linearised, linearise_state as linearise_state
-    from palpate.contact.analysis.reduce import Reduced as Reduced, reduced_dynamics as reduced_dynamics
-    from palpate.contact.analysis.statics import (
-        Equilibrium as Equilibrium,
-        TipForce as TipForce,
         holding_torque as holding_torque,
         static_equilibrium as static_equilibrium,
         tip_force_from_torque as tip_force_from_torque,
         torque_from_tip_force as torque_from_tip_force,
+        velocity_ellipsoid as velocity_ellipsoid,
     )
     from palpate.contact.collision.impacts import Impact as Impact, impact as impact
     from palpate.contact.modes.dynamics import Constrained as Constrained, constrained_dynamics as constrained_dynamics
@@ -32,10 +34,12 @@ if TYPE_CHECKING:
         HybridSystem as HybridSystem,
         Samples as Samples,
     )
-    from palpate.contact.touch.contacts import Contact as Contact, JointStop as JointStop, Pin as Pin
-    from palpate.contact.touch.shapes import (
+    from palpate.contact.touch.contacts import (
         Box as Box,
+        Contact as Contact,
         Cylinder as Cylinder,
+        JointStop as JointStop,
+        Pin as Pin,
         Plane as Plane,
         Ride as Ride,
         Sphere as Sphere,

@@ -15,7 +15,7 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
-from palpate.engine.kernels import kernel
+from palpate.engine.kernels import call_at, kernel, put
 from palpate.engine.maths import power
 from palpate.engine.records import Matrix, Record, Vector, sized
 
@@ -75,9 +75,7 @@ def _call_rate(typingctx: Any, pointer: Any, record: Any, t: Any, y: Any, dy: An
     kinds = [types.int64, types.float64, _REALS, _REALS, _REALS]
 
     def generate(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
-        kind = context.call_conv.get_function_type(types.int64, kinds)
-        function = builder.inttoptr(args[0], kind.as_pointer())
-        return context.call_conv.call_function(builder, function, types.int64, kinds, args[1:])[1]
+        return call_at(context, builder, args[0], types.int64, kinds, args[1:])
 
     return types.int64(types.int64, *kinds), generate
 
@@ -164,10 +162,8 @@ def accept(step: Step) -> None:
         for s in range(STAGES):
             step.integrals[k] += step.h * step.B[s] * step.K[s, size + k]
     step.t += step.h
-    for i in range(size):
-        step.origin[i] = step.y[i]
-    for i in range(step.K.shape[1]):
-        step.K[0, i] = step.K[STAGES, i]
+    put(step.origin, 0, step.y)
+    put(step.K[0], 0, step.K[STAGES])
 
 
 @kernel

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from palpate.checks import Array
-from palpate.derive.verify import evaluated, random_states
+from palpate.derive.verify import NUMERIC, evaluated, random_states
 from palpate.equations.algebra.graph import Output
 from palpate.equations.code import c_code
 from palpate.equations.code.c_code import Case, Function, Library, identifier
 from palpate.equations.code.program import make_program
 from palpate.equations.quantities import arguments
-from palpate.errors import InvalidInput
 from palpate.files import make_folder, write_file
 from palpate.robot.robot import Robot
 
@@ -40,29 +39,20 @@ _ENERGY = {
 def library(derivation: Derivation, numbers: bool) -> Library:
     """The derivation's functions in C."""
     table = _ROBOT if derivation.model is not None else _ENERGY
-    missing = [name for name in derivation.parameters if name not in derivation.values]
-    if missing:
-        raise InvalidInput(
-            f"no value is known for {', '.join(missing)}", hint="derive_from_energy(…, values={'m': 1.0}) gives them"
-        )
+    derivation.refuse_unknown_values(derivation.parameters)
     names = list(dict.fromkeys(name for _, wanted in table.values() for name in wanted))
     made = {o.name: o for o in derivation.outputs(names, numbers)}
-    inputs = {"q": derivation.names.q, "v": derivation.names.v, "a": derivation.names.a}
     functions = []
     for name, (meaning, wanted) in table.items():
-        functions.append(Function(name, meaning, make_program([made[w] for w in wanted], inputs, arguments(wanted))))
-    values = {} if numbers else derivation.values
-    return Library(identifier(derivation.name), tuple(_about(derivation)), tuple(functions), values)
-
-
-def _about(derivation: Derivation) -> list[str]:
-    names = derivation.names
-    return [
+        program = make_program([made[w] for w in wanted], derivation.names.inputs, arguments(wanted))
+        functions.append(Function(name, meaning, program))
+    about = (
         f"Equations of motion of {derivation.name}: M(q) a + C(q, v) v + g(q) = tau.",
         "C99, no dependencies but libm. SI units; rows of the Jacobian are linear, then angular, base axes.",
-        f"q: {', '.join(names.q)}; v: {', '.join(names.v)}",
+        f"q: {', '.join(derivation.names.q)}; v: {', '.join(derivation.names.v)}",
         "Derived by palpate.",
-    ]
+    )
+    return Library(identifier(derivation.name), about, tuple(functions), {} if numbers else derivation.values)
 
 
 def write_c(derivation: Derivation, folder: Path, robot: Robot | None, numbers: bool, states: int) -> list[Path]:
@@ -96,6 +86,4 @@ def _wanted(derivation: Derivation, robot: Robot | None, output: Output, q: Arra
         return evaluated(derivation, [derivation.forms.output(output.name)], q, v, a)[0]
     if output.name == "tau":
         return np.array([robot.inverse_dynamics(x, y, z, losses=False) for x, y, z in zip(q, v, a)])
-    from palpate.derive.verify import NUMERIC
-
     return np.array([NUMERIC[output.name](robot, x, y) for x, y in zip(q, v)])

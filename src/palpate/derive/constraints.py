@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import sympy as sp
 
 from palpate.derive.closed.energy import vanishes
-from palpate.derive.parsing import expression
+from palpate.derive.start import expression
 from palpate.derive.writing.document import Formula, Section, as_latex, as_text
-from palpate.equations.spelling.styles import Latex, Text
+from palpate.equations.spelling import Latex, Text
 from palpate.errors import InvalidInput, UnknownName
 
 if TYPE_CHECKING:
@@ -85,19 +85,18 @@ class Constrained:
         d = self.derivation
         return sp.Matrix([[sp.diff(self._solution.get(q, q), y) for y in self.independent] for q in d.q])
 
-    def _rates(self, names: Sequence[Any], table: Sequence[Any]) -> Any:
+    def _rates(self, table: Sequence[Any]) -> Any:
         """The independent ones of a list of symbols in the order of the coordinates."""
-        return sp.Matrix([table[names.index(y)] for y in self.independent])
+        return sp.Matrix([table[self.derivation.q.index(y)] for y in self.independent])
 
     @cached_property
     def _motion(self) -> tuple[Any, Any, Any]:
         """q̇, Ė ẏ and the substitution that puts the constraints into an expression."""
         d = self.derivation
-        y_rate = self._rates(d.q, d.v)
+        y_rate = self._rates(d.v)
         q_rate = self._E * y_rate
-        E_rate = sp.Matrix(self._E.shape[0], self._E.shape[1], lambda i, j: 0)
-        for y, rate in zip(self.independent, y_rate):
-            E_rate += sp.diff(self._E, y) * rate
+        rates = [sp.diff(self._E, y) * rate for y, rate in zip(self.independent, y_rate)]
+        E_rate = sum(rates, sp.zeros(*self._E.shape))
         put = dict(self._solution) | {v: x for v, x in zip(d.v, q_rate) if v != x}
         return q_rate, E_rate * y_rate, put
 
@@ -130,7 +129,7 @@ class Constrained:
     @cached_property
     def reduced(self) -> Any:
         """Eᵀ M E ÿ + Eᵀ (M Ė ẏ + C E ẏ) + Eᵀ g, which equals Eᵀ Q."""
-        y_acc = self._rates(self.derivation.q, self.derivation.a)
+        y_acc = self._rates(self.derivation.a)
         return sp.ImmutableMatrix(self.M * y_acc + self.coriolis + self.g)
 
     @cached_property
@@ -138,7 +137,7 @@ class Constrained:
         """λ along a motion, from the equations of the dependent coordinates: A_dᵀ λ = (M q̈ + C q̇ + g − Q)_d."""
         d = self.derivation
         _, turned, _ = self._motion
-        acc = self._E * self._rates(d.q, d.a) + turned
+        acc = self._E * self._rates(d.a) + turned
         left = self._put(sp.Matrix(d.M)) * acc + self._put(sp.Matrix(d["bias"]) - sp.Matrix(d.forces))
         places = [i for i, q in enumerate(d.q) if q in self._solution]
         inner = self._put(sp.Matrix(self.A))[:, places].T

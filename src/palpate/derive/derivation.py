@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -14,18 +14,16 @@ from palpate.derive.writing.notation import Notation
 from palpate.equations.algebra.graph import Graph, Output
 from palpate.equations.algebra.sympy_bridge import written_lines
 from palpate.equations.code.program import Counts, Program, folded, make_program, merged, specialised
-from palpate.equations.model.coordinates import Coordinates
-from palpate.equations.model.naming import NamedModel, Parameter
+from palpate.equations.model.naming import Coordinates, NamedModel, Parameter
 from palpate.equations.quantities import DYNAMICS, Quantity, arguments, quantity
-from palpate.equations.spelling.styles import Latex, MathML, Style, Text
+from palpate.equations.spelling import Latex, MathML, Style, Text
 from palpate.errors import InvalidInput
 from palpate.lazy import offered
 
 if TYPE_CHECKING:
-    from palpate.derive.comparison import Comparison
     from palpate.derive.constraints import Constrained
     from palpate.derive.linearisation import Linearised
-    from palpate.derive.verify import Verification
+    from palpate.derive.verify import Comparison, Verification
     from palpate.robot.robot import Robot
 
 
@@ -49,6 +47,14 @@ class Forms(Protocol):
     def tidy(self, expression: Any) -> Any:
         """An expression written as a person would."""
         ...
+
+
+def _symbols_of(kind: str, about: str) -> property:
+    return property(lambda self: tuple(sp.Symbol(name) for name in getattr(self.names, kind)), doc=about)
+
+
+def _quantity_of(name: str, about: str) -> property:
+    return property(lambda self: self[name], doc=about)
 
 
 class Derivation:
@@ -79,7 +85,7 @@ class Derivation:
         self.parameters, self.notes, self.model = parameters, tuple(notes), model
         self.engine, self.names = forms.engine, forms.names
         self.forces: Any = sp.ImmutableMatrix([[sp.Symbol(t)] for t in self.names.tau]) if forces is None else forces
-        self._found: dict[str, Any] = {}
+        self._expressions: dict[str, Any] = {}
         self._definitions: dict[str, list[tuple[Any, Any]]] = {}
 
     def __repr__(self) -> str:
@@ -90,20 +96,9 @@ class Derivation:
 
     # ------------------------------------------------------------------ symbols
 
-    @property
-    def q(self) -> tuple[Any, ...]:
-        """Coordinates as SymPy symbols."""
-        return tuple(sp.Symbol(name) for name in self.names.q)
-
-    @property
-    def v(self) -> tuple[Any, ...]:
-        """Velocities: dq1 for q̇1."""
-        return tuple(sp.Symbol(name) for name in self.names.v)
-
-    @property
-    def a(self) -> tuple[Any, ...]:
-        """Accelerations: ddq1 for q̈1."""
-        return tuple(sp.Symbol(name) for name in self.names.a)
+    q = _symbols_of("q", "Coordinates as SymPy symbols.")
+    v = _symbols_of("v", "Velocities: dq1 for q̇1.")
+    a = _symbols_of("a", "Accelerations: ddq1 for q̈1.")
 
     @property
     def values(self) -> dict[str, float]:
@@ -118,9 +113,9 @@ class Derivation:
         Of a recursive derivation, the entries are written with the intermediate symbols of `definitions(name)`.
         """
         self.quantity(name)
-        if name not in self._found:
-            self._found[name] = self._made(name)
-        return self._found[name]
+        if name not in self._expressions:
+            self._expressions[name] = self._made(name)
+        return self._expressions[name]
 
     def _made(self, name: str) -> Any:
         expression = self.forms.expression(name)
@@ -144,35 +139,12 @@ class Derivation:
         """What a name stands for; refused if the derivation has no such quantity."""
         return quantity(name, self.model.numbers if self.model is not None else [])
 
-    @property
-    def M(self) -> Any:
-        """Mass matrix M(q)."""
-        return self["M"]
-
-    @property
-    def C(self) -> Any:
-        """Coriolis matrix C(q, q̇) by Christoffel symbols."""
-        return self["C"]
-
-    @property
-    def g(self) -> Any:
-        """Gravity force g(q) = ∂V/∂q."""
-        return self["g"]
-
-    @property
-    def T(self) -> Any:
-        """Kinetic energy."""
-        return self["T"]
-
-    @property
-    def V(self) -> Any:
-        """Potential energy."""
-        return self["V"]
-
-    @property
-    def J(self) -> Any:
-        """Geometric Jacobian of the tool, rows [linear; angular], base axes."""
-        return self["J"]
+    M = _quantity_of("M", "Mass matrix M(q).")
+    C = _quantity_of("C", "Coriolis matrix C(q, q̇) by Christoffel symbols.")
+    g = _quantity_of("g", "Gravity force g(q) = ∂V/∂q.")
+    T = _quantity_of("T", "Kinetic energy.")
+    V = _quantity_of("V", "Potential energy.")
+    J = _quantity_of("J", "Geometric Jacobian of the tool, rows [linear; angular], base axes.")
 
     @property
     def equation(self) -> Any:
@@ -205,19 +177,16 @@ class Derivation:
     def text(self, *names: str) -> str:
         """Quantities as plain text; M, C, g and the equation by default."""
         notation = self.notation(Text())
-        body = as_text(self._asked(names), notation)
+        body = as_text(self.sections(names or DYNAMICS), notation)
         return "\n\n".join(part for part in (body, self.legend(notation)) if part)
 
     def latex(self, *names: str) -> str:
         """Quantities as LaTeX (amsmath)."""
-        return as_latex(self._asked(names), self.notation(Latex()))
-
-    def _asked(self, names: Sequence[str]) -> list[Section]:
-        return self.sections(names or DYNAMICS)
+        return as_latex(self.sections(names or DYNAMICS), self.notation(Latex()))
 
     def legend(self, notation: Notation) -> str:
         """What the shorthand used so far in a notation means."""
-        from palpate.derive.writing.legend import legend_text
+        from palpate.derive.writing.page import legend_text
 
         return legend_text(self, notation)
 
@@ -259,9 +228,7 @@ class Derivation:
 
     def program(self, *names: str, numbers: bool = False) -> Program:
         """Quantities as one straight-line program; `numbers` puts the parameters' values in."""
-        outputs = self.outputs(names, numbers)
-        inputs = {"q": self.names.q, "v": self.names.v, "a": self.names.a}
-        return make_program(outputs, inputs, arguments(names))
+        return make_program(self.outputs(names, numbers), self.names.inputs, arguments(names))
 
     def outputs(self, names: Sequence[str], numbers: bool = False) -> list[Output]:
         """Quantities as nodes, equal parts made one; `numbers` puts the parameters' values in."""
@@ -294,17 +261,16 @@ class Derivation:
         from palpate.equations.code.python_code import module_source
 
         program = self.program(*names)
-        self._refuse_unknown_values(program)
+        self.refuse_unknown_values(program.parameters)
         about = f"{self.name}: {', '.join(names)} as a function of {', '.join(program.inputs)}, SI units."
         return module_source(program, "_".join(names), self.values, about)
 
-    def _refuse_unknown_values(self, program: Program) -> None:
-        missing = [name for name in program.parameters if name not in self.values]
+    def refuse_unknown_values(self, names: Iterable[str]) -> None:
+        """Refuse parameters that have no value."""
+        missing = ", ".join(name for name in names if name not in self.values)
         if missing:
-            raise InvalidInput(
-                f"no value is known for {', '.join(missing)}",
-                hint="derive_from_energy(…, values={'m': 1.0}) gives them",
-            )
+            hint = "derive_from_energy(…, values={'m': 1.0}) gives them"
+            raise InvalidInput(f"no value is known for {missing}", hint=hint)
 
     def c(
         self, folder: str | Path, *, robot: Robot | None = None, numbers: bool = True, states: int = 20
@@ -333,7 +299,7 @@ class Derivation:
 
     def compare(self) -> Comparison:
         """Lagrange, Newton–Euler and projected Newton–Euler side by side, and whether they agree."""
-        from palpate.derive.comparison import compared
+        from palpate.derive.verify import compared
 
         return compared(self)
 

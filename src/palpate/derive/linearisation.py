@@ -12,7 +12,7 @@ import sympy as sp
 from palpate.checks import Array
 from palpate.derive.writing.document import Formula, Section, as_text
 from palpate.equations.algebra.graph import evaluate, tangent
-from palpate.equations.spelling.styles import Text
+from palpate.equations.spelling import Text
 from palpate.errors import BadShape, InvalidInput
 
 if TYPE_CHECKING:
@@ -45,12 +45,6 @@ class Linearised:
         n = self.M.shape[0]
         inner = self._solved(sp.Matrix.hstack(-self.K, -self.D))
         return sp.ImmutableMatrix(sp.Matrix.vstack(sp.Matrix.hstack(sp.zeros(n), sp.eye(n)), inner))
-
-    @property
-    def input_matrix(self) -> Any:
-        """[[0], [M⁻¹ B]]."""
-        n, k = self.B.shape
-        return sp.ImmutableMatrix(sp.Matrix.vstack(sp.zeros(n, k), self._solved(self.B)))
 
     def _solved(self, right: Any) -> Any:
         """M⁻¹ right in symbols; written out for two coordinates, otherwise as elimination leaves it."""
@@ -120,7 +114,7 @@ def _from_forms(derivation: Derivation, q: tuple[Any, ...], v: tuple[Any, ...], 
     put = dict(zip(d.q, q)) | dict(zip(d.v, v)) | dict.fromkeys(d.a, sp.Integer(0))
     full = getattr(d.forms, "_full", lambda e: e)  # shorthand of energies written out
     if numbers:
-        put |= {sp.Symbol(name): _decimal(value) for name, value in d.values.items()}
+        put |= {sp.Symbol(name): sp.Float(repr(value), 17) for name, value in d.values.items()}
     bias, forces = sp.Matrix(full(d["bias"])), sp.Matrix(full(d.forces))
     inputs = getattr(d.forms, "inputs", d.names.tau)
     u = [sp.Symbol(name) for name in inputs]
@@ -155,10 +149,6 @@ def _held(derivation: Derivation, residual: Any, B: Any, u: list[Any]) -> list[A
         except ValueError as error:
             raise InvalidInput("the inputs do not act independently; give fewer") from error
     return inputs
-
-
-def _decimal(value: float) -> Any:
-    return sp.Float(repr(value), 17)
 
 
 def _from_graph(derivation: Derivation, q: tuple[Any, ...], v: tuple[Any, ...]) -> Linearised:

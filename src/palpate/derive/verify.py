@@ -1,17 +1,23 @@
-"""A derivation held against the numeric robot, and against what every derivation must obey."""
+"""A derivation held against the numeric robot, what every derivation must obey, and other methods' torques."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from palpate.checks import Array
-from palpate.equations.algebra.graph import Node, Output, tangent
+from palpate.derive.closed.forms import ClosedForms
+from palpate.derive.writing.document import Formula, Section, as_text
+from palpate.equations.algebra.graph import Node, Output, evaluate, tangent
+from palpate.equations.algebra.residues import values_at_random
 from palpate.equations.code.program import make_program
 from palpate.equations.code.python_code import numpy_function
+from palpate.equations.dynamics.recursive import inverse_dynamics
+from palpate.equations.dynamics.recursive_forms import RecursiveForms, lagrange_torques, projected_torques
+from palpate.equations.spelling import Text
 from palpate.errors import InvalidInput
 from palpate.robot.robot import Robot
 
@@ -29,6 +35,12 @@ NUMERIC: dict[str, Callable[[Robot, Array, Array], Any]] = {
     "J": lambda r, q, v: r.jacobian(q, None),
     "drift": lambda r, q, v: r.jacobian_drift(q, v, None),
     "T": lambda r, q, v: r.kinetic_energy(q, v),
+}
+METHOD_NAMES = {"lagrange": "Lagrange", "newton-euler": "Newton–Euler", "projected": "Projected Newton–Euler"}
+ROUTES = {
+    "lagrange": "τ = d/dt ∂L/∂q̇ − ∂L/∂q with L = T − V",
+    "newton-euler": "forces and moments of every link, m a and I ω̇ + ω × I ω, summed from the tips to the base",
+    "projected": "τ = Σ J_Pᵀ m (J_P q̈ + J̇_P q̇ − g) + J_Oᵀ (I ω̇ + ω × I ω)",
 }
 
 
@@ -133,8 +145,7 @@ def _difference(computed: Array, wanted: Array) -> float:
 def evaluated(derivation: Derivation, outputs: list[Output], q: Array, v: Array, a: Array | None) -> list[Array]:
     """Outputs at many states at once."""
     arrays = {"q": q, "v": v, "a": a}
-    inputs = {"q": derivation.names.q, "v": derivation.names.v, "a": derivation.names.a}
-    program = make_program(outputs, inputs)
+    program = make_program(outputs, derivation.names.inputs)
     function = numpy_function(program, "evaluated", derivation.values)
     results = function(*(arrays[name] for name in program.inputs))
     results = list(results) if len(outputs) > 1 else [results]
@@ -169,3 +180,81 @@ def _structure(derivation: Derivation, q: Array, v: Array, a: Array) -> list[Fin
         Finding("Ṁ − 2C skew-symmetric", float(np.abs(skew + skew.swapaxes(1, 2)).max() / max(1.0, np.abs(dM).max()))),
         Finding("energy rate = power", _difference(dE, power)),
     ]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Torques by several methods, and whether they are the same.
+
+    Attributes:
+        agree: whether all methods gave the same torques.
+        how: how that was decided.
+        methods: those compared.
+        sections: the results, to print.
+    """
+
+    name: str
+    agree: bool
+    how: str
+    methods: tuple[str, ...]
+    sections: tuple[Section, ...]
+    text: str
+
+    def __bool__(self) -> bool:
+        return self.agree
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def compared(derivation: Derivation) -> Comparison:
+    """Derive the torques in every way there is and compare them."""
+    forms = derivation.forms
+    if isinstance(forms, ClosedForms):
+        closed, how = forms.closed, "term by term in normal form"
+        ways = {"lagrange": closed.lagrange, "newton-euler": closed.newton_euler, "projected": closed.projected}
+        agree = all(torques == closed.lagrange for torques in ways.values())
+        sections = [_section(name, (), forms.names.tau, forms.by_rates(torques)) for name, torques in ways.items()]
+    elif isinstance(forms, RecursiveForms):
+        ways = _recursive_ways(forms)
+        agree, how = _same(forms, ways)
+        outputs = {name: Output("tau", (len(torques),), tuple(torques)) for name, torques in ways.items()}
+        counts = {name: make_program([output], forms.names.inputs).counts() for name, output in outputs.items()}
+        sections = [_section(name, (f"{counts[name]}",), (), ()) for name in ways]
+    else:
+        raise InvalidInput("a system given by its energies has Lagrange's method only; nothing to compare")
+    sections.append(Section("", (f"{'They agree' if agree else 'They DIFFER'}, {how}.",)))
+    text = as_text(sections, derivation.notation(Text()))
+    return Comparison(derivation.name, agree, how, tuple(ways), tuple(sections), text)
+
+
+def _section(name: str, words: tuple[str, ...], labels: Sequence[str], torques: Iterable[Any]) -> Section:
+    formulas = tuple(Formula(label, x) for label, x in zip(labels, torques))
+    return Section(METHOD_NAMES[name], (ROUTES[name], *words), formulas)
+
+
+def _recursive_ways(forms: RecursiveForms) -> dict[str, list[Node]]:
+    chain = forms.chain
+    ways = {"newton-euler": inverse_dynamics(chain, chain.v, chain.a), "projected": projected_torques(forms)}
+    return ways if forms.model.mechanism.floating else {"lagrange": lagrange_torques(forms), **ways}
+
+
+def _same(forms: RecursiveForms, ways: dict[str, list[Node]]) -> tuple[bool, str]:
+    nodes, n = [node for way in ways.values() for node in way], len(forms.names.v)
+    try:
+        points = [values_at_random(nodes, seed, forms.names.quaternion) for seed in range(3)]
+        agree = all(values[i : i + n] == values[:n] for values in points for i in range(0, len(nodes), n))
+        return agree, "in exact arithmetic at three random points modulo 2⁶¹ − 1"
+    except InvalidInput:  # a mimicking joint's offset, for one
+        return _same_in_floats(forms, ways), "to 1e-9 at ten random states"
+
+
+def _same_in_floats(forms: RecursiveForms, ways: dict[str, list[Node]]) -> bool:
+    rng = np.random.default_rng(0)
+    values: dict[str, Any] = {name: p.value for name, p in forms.model.parameters.items()}
+    for _ in range(10):
+        values |= {name: rng.uniform(-1, 1) for name in (*forms.names.q, *forms.names.v, *forms.names.a)}
+        results = [np.array(evaluate(way, values)) for way in ways.values()]
+        if any(np.abs(x - results[0]).max() > 1e-9 * max(1.0, np.abs(results[0]).max()) for x in results):
+            return False
+    return True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from palpate.errors import InvalidInput, UnknownName
 
@@ -103,3 +104,20 @@ def task_rows(names: Sequence[str] | None, moving: Sequence[bool], freedoms: int
     if len(set(rows)) != len(rows) or not rows or len(rows) > freedoms:
         raise InvalidInput(f"a task of {len(rows)} direction(s) needs as many different ones, at most {freedoms}")
     return rows
+
+
+def euler_rates(R: Any, angular: Any, euler: str) -> tuple[Any, Any, Any, Any, Any, Any]:
+    """Rates of Euler angles from the rows of ω = J_O q̇ and the entries of R, in any arithmetic.
+
+    Returns:
+        a, b, s, first, middle, last: with c² = a² + b² the square of the middle angle's cosine and s its sine, the
+        rates are first − s last/c², middle/c and last/c².
+    """
+    x, y, z = angular
+    if euler == "XYZ":
+        a, b, s = R[1][2], R[2][2], R[0][2]
+        return a, b, s, x, [b * v - a * w for v, w in zip(y, z)], [a * v + b * w for v, w in zip(y, z)]
+    if euler == "ZYX":
+        a, b, s = R[0][0], R[1][0], R[2][0]
+        return a, b, s, z, [a * v - b * w for v, w in zip(y, x)], [a * w + b * v for v, w in zip(y, x)]
+    raise InvalidInput(f"Euler angles are 'XYZ' or 'ZYX' here, got {euler!r}")

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any, Literal
 
-from palpate.errors import BadShape, UnknownName
-from palpate.review.algebra.wanted import Wanted
-from palpate.review.compare.case import Case, Symbols, case
+from palpate.errors import BadShape, FileError, InvalidInput, PalpateError, UnknownName, UnreadableExpression
+from palpate.review.algebra.printing import Printer
+from palpate.review.algebra.tree import Grid
+from palpate.review.algebra.wanted import QUANTITIES, Wanted
+from palpate.review.compare.case import Case, case, is_derivation, is_robot
 from palpate.review.compare.compare import Comparison, compared
 from palpate.review.describe import Describer
+from palpate.review.read.statements import Formula, formulas
 from palpate.review.verdict import Verdict
 
 
@@ -59,11 +63,9 @@ def check_derivation(
     if conventions not in ("any", "strict"):
         raise UnknownName("choice of conventions", conventions, ("any", "strict"))
     review_case = case(given, reference, what, symbols, coordinates, equal or {})
-    if entry is not None:
-        review_case = replace(
-            review_case, wanted=_one_entry(review_case, entry), what="expression"
-        )  # one entry shows no convention
-    steps = [_verdict(review_case, number, seed, conventions == "strict") for number in range(len(review_case.claims))]
+    if entry is not None:  # one entry shows no convention
+        review_case = replace(review_case, wanted=_one_entry(review_case, entry), what="expression")
+    steps = [_verdict(review_case, claim, seed, conventions == "strict") for claim in review_case.claims]
     if len(steps) == 1:
         return steps[0]
     main = next((step for step in steps if not step.agrees), steps[-1])
@@ -77,73 +79,101 @@ def _one_entry(review_case: Case, entry: tuple[int, int]) -> Wanted:
     return review_case.wanted.chosen((entry[0],), (entry[1],))
 
 
-def _verdict(review_case: Case, number: int, seed: int, strict: bool) -> Verdict:
-    comparison = compared(review_case, review_case.claims[number], seed)
-    return _Judge(review_case, comparison, strict).verdict()
-
-
-@dataclass(frozen=True)
-class _Judge:
+def _verdict(case: Case, claim: Grid, seed: int, strict: bool) -> Verdict:
     """From a comparison to a verdict: equal, equal in part, equal otherwise, or wrong."""
+    comparison = compared(case, claim, seed)
 
-    case: Case
-    comparison: Comparison
-    strict: bool
+    def notes() -> tuple[str, ...]:
+        return (*(note for note in comparison.notes if note), *case.table.notes)
 
-    def verdict(self) -> Verdict:
-        """The verdict."""
-        if not self.comparison.differing:
-            return self._agreeing()
-        for reason in self._excuses():
-            if (text := reason()) is not None:
-                return text
-        return self._differing()
+    def agreeing(*more: str, convention: str = "") -> Verdict:
+        return Verdict(case.what, True, convention, notes=(*notes(), *more), method=comparison.method)
 
-    def _excuses(self) -> list[Callable[[], Verdict | None]]:
-        return [self._rounded, self._same_forces, self._multiple, self._constant, self._convention]
-
-    def _agreeing(self, *notes: str, convention: str = "") -> Verdict:
-        return Verdict(
-            self.case.what, True, convention, notes=self._notes(*notes), method=self.comparison.method
-        )  # fmt: skip
-
-    def _notes(self, *notes: str) -> tuple[str, ...]:
-        return (*(note for note in self.comparison.notes if note), *self.case.table.notes, *notes)
-
-    def _rounded(self) -> Verdict | None:
-        return self._agreeing("agrees to the digits printed") if self.comparison.agrees_to_the_digits() else None
-
-    def _same_forces(self) -> Verdict | None:
-        if self.case.what != "C" or not self.comparison.same_forces():
-            return None
-        return self._agreeing("C itself is another factorisation: C is not unique, C q̇ is, and C q̇ agrees")
-
-    def _multiple(self) -> Verdict | None:
-        factors = self.comparison.multiples() if self.case.what == "equation" else None
-        if factors is None:
-            return None
-        describer = Describer(self.case, self.comparison)
-        multiplier = ", ".join(dict.fromkeys(describer.printer.node(factor) for factor in factors))
-        return self._agreeing(f"the same equation, multiplied by {multiplier}")
-
-    def _constant(self) -> Verdict | None:
-        if self.case.what != "V" or not self.comparison.differs_by_a_constant():
-            return None
-        return self._excused("another zero of the potential energy (a constant difference)")
-
-    def _convention(self) -> Verdict | None:
-        name = self.comparison.convention()
-        return self._excused(name) if name else None
-
-    def _excused(self, convention: str) -> Verdict | None:
-        """Right in another convention, unless conventions do not count or a slip is likelier."""
-        if self.strict or self.comparison.alone:
-            self.comparison.notes.append(f"it is right as it stands in another convention: {convention}")
-            return None
-        return self._agreeing(convention=convention)
-
-    def _differing(self) -> Verdict:
-        return Describer(self.case, self.comparison).verdict(self._notes())
+    if not comparison.differing:
+        return agreeing()
+    if comparison.agrees_to_the_digits():
+        return agreeing("agrees to the digits printed")
+    if case.what == "C" and comparison.same_forces():
+        return agreeing("C itself is another factorisation: C is not unique, C q̇ is, and C q̇ agrees")
+    if case.what == "equation" and (factors := comparison.multiples()) is not None:
+        multiplier = ", ".join(dict.fromkeys(map(Printer(case.table, case.latex).node, factors)))
+        return agreeing(f"the same equation, multiplied by {multiplier}")
+    for convention in _conventions(comparison):
+        if not strict and not comparison.alone:
+            return agreeing(convention=convention)
+        comparison.notes.append(f"it is right as it stands in another convention: {convention}")
+    return Describer(case, comparison).verdict(notes())
 
 
-__all__ = ["Symbols", "check_derivation"]
+def _conventions(comparison: Comparison) -> Iterator[str]:
+    """Other conventions in which it is right."""
+    if comparison.case.what == "V" and comparison.differs_by_a_constant():
+        yield "another zero of the potential energy (a constant difference)"
+    if name := comparison.convention():
+        yield name
+
+
+def cli_check(robot_or_derivation: Any, path: str | Path, **options: Any) -> int:
+    """Check every formula of a file against a robot or a derivation, and print what was found.
+
+    Args:
+        robot_or_derivation: what is right.
+        options: `equal` and `conventions` of `check_derivation`.
+        path: a text file with lines such as `M = \\begin{bmatrix} … \\end{bmatrix}` or `g = …` (see `statements`).
+
+    Returns:
+        0 if everything agrees, 1 if something differs, 2 if the file cannot be read.
+    """
+    import sys
+
+    try:
+        verdicts = check_file(robot_or_derivation, path, **options)
+    except PalpateError as error:
+        print(f"{path}: {error}", file=sys.stderr)
+        return 2
+    for formula, verdict in verdicts:
+        print(_told(formula, verdict))
+    wrong = sum(not verdict.agrees for _, verdict in verdicts)
+    print(f"{len(verdicts)} checked: {'all agree' if not wrong else f'{wrong} differ' + ('s' if wrong == 1 else '')}")
+    return 1 if wrong else 0
+
+
+def check_file(robot_or_derivation: Any, path: str | Path, **options: Any) -> list[tuple[Formula, Verdict]]:
+    """The verdicts on the formulas of a file, in order; `options` are those of `check_derivation`.
+
+    Raises:
+        FileError: no such file, or not a text file.
+        UnreadableExpression: a formula that cannot be read.
+    """
+    if not is_robot(robot_or_derivation) and not is_derivation(robot_or_derivation):
+        raise InvalidInput(f"{robot_or_derivation!r:.60} is neither a robot nor a derivation")
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileError(f"cannot read {path}: {error}") from error
+    all_formulas = formulas(text)
+    names = {one.label: _right_side(one.text) for one in all_formulas if one.what is None}
+    checked = [one for one in all_formulas if one.what is not None]
+    if not checked:
+        raise UnreadableExpression(
+            "no quantity to check, only definitions", text, 0, hint=f"quantities are {', '.join(QUANTITIES)}"
+        )
+    options |= {"symbols": names or None}
+    return [
+        (one, check_derivation(one.text, robot_or_derivation, str(one.what), entry=one.entry, **options))
+        for one in checked
+    ]
+
+
+def _right_side(text: str) -> str:
+    """What follows the first equals sign, with everything before it blanked, so that positions stay."""
+    at = text.index("=") + 1
+    return "".join(letter if letter == "\n" else " " for letter in text[:at]) + text[at:]
+
+
+def _told(formula: Formula, verdict: Verdict) -> str:
+    """The verdict, and the mended formula if it is a matrix."""
+    lines = [str(verdict).replace(f"{verdict.what}:", f"{formula.label} (line {formula.line}):", 1)]
+    if verdict.mended is not None and len(str(verdict.mended).splitlines()) > 1:
+        lines += [f"  {formula.label} =", *(f"    {line}" for line in str(verdict.mended).splitlines())]
+    return "\n".join(lines)

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import islice
 from random import Random
 from typing import Any
 
 from palpate.errors import DoesNotFit, UnluckyPoint
-from palpate.review.algebra.fields import Real
-from palpate.review.algebra.grid import Grid, grid
-from palpate.review.algebra.points import PI, Point, Space
+from palpate.review.algebra.points import PI, Point, Real, Space
 from palpate.review.algebra.printing import Printer
-from palpate.review.algebra.tree import Name, Node, Ref, Span, Sym, Trig, rename, substitute, symbols, walk
-from palpate.review.algebra.wanted import Symbolic
+from palpate.review.algebra.tree import Grid, Name, Node, Ref, Span, Sym, Trig, grid, rename, substitute, symbols, walk
 from palpate.review.compare.case import Case
-from palpate.review.compare.compare import Comparison, Place, names_of
-from palpate.review.compare.matrix_slips import MatrixSlip, matrix_slip
+from palpate.review.compare.compare import Comparison, EntryIndex
+from palpate.review.compare.slips import matrix_slip, matters, renamed
 from palpate.review.mend.edits import COSTS
-from palpate.review.mend.renaming import matters, renamed
 from palpate.review.mend.repair import Repair, Repairer
 from palpate.review.verdict import Difference, Verdict
 
@@ -39,13 +35,16 @@ class Describer:
         """The verdict, with every entry that can be mended mended."""
         rows = [list(row) for row in self.comparison.given.rows]
         differences = []
-        swapped = self._swapped()
-        if swapped is not None:
-            return self._with_swapped(swapped, notes)
+        if self._swapped():
+            (i, j), (k, m) = self.comparison.differing
+            rows[i][j], rows[k][m] = rows[k][m], rows[i][j]
+            message = f"({i + 1},{j + 1}) and ({k + 1},{m + 1}) stand in each other's place"
+            return self._together("swapped entries", message, rows, notes, self._written(grid(rows)))
         repairs = {index: self._repair(index) for index in self.comparison.differing}
-        if None in repairs.values() and (slip := self._matrix_slip()) is not None:
-            return self._with_matrix(slip, notes)
-        names = self._renamed() if None in repairs.values() or len(repairs) > 2 else None
+        if None in repairs.values() and (slip := matrix_slip(self.comparison)) is not None:
+            message = f"{slip.was} should be {slip.becomes}"
+            return self._together("wrong matrix", message, slip.value.rows, notes, slip.text)
+        names = renamed(self.comparison) if None in repairs.values() or len(repairs) > 2 else None
         for (i, j), repair in repairs.items():
             right = self.comparison.wanted.tree((i, j))
             if names is not None and right is not None:
@@ -56,67 +55,38 @@ class Describer:
             differences.append(difference)
         return self._wrong(differences, notes, self._written(grid(rows)))
 
-    def _swapped(self) -> tuple[Place, Place] | None:
-        """The two entries that differ, if each is what the other should be."""
+    def _swapped(self) -> bool:
+        """Whether two entries differ, and each is what the other should be."""
         one = self.comparison
         if len(one.differing) != 2:
-            return None
-        a, b = one.differing
-        nodes = [one.given.rows[i][j] for i, j in (b, a)]
-        field = one.space.field
+            return False
+        nodes = [one.given.rows[i][j] for i, j in reversed(one.differing)]
         try:
-            points = [one.space.point(number) for number in (30, 31)]
-            right = all(
-                field.equal(point.of(node), one.wanted.at(index, point))
-                for point in points
-                for node, index in zip(nodes, (a, b))
+            return all(
+                one.space.field.equal(point.of(node), one.wanted.at(index, point))
+                for point in (one.space.point(30), one.space.point(31))
+                for node, index in zip(nodes, one.differing)
             )
         except UnluckyPoint:
-            return None
-        return (a, b) if right else None
-
-    def _with_swapped(self, places: tuple[Place, Place], notes: tuple[str, ...]) -> Verdict:
-        """The verdict where two entries stand in each other's place."""
-        rows = [list(row) for row in self.comparison.given.rows]
-        (i, j), (k, m) = places
-        rows[i][j], rows[k][m] = rows[k][m], rows[i][j]
-        message = f"swapped entries: ({i + 1},{j + 1}) and ({k + 1},{m + 1}) stand in each other's place"
-        differences = [
-            self._corrected(place, [message], "swapped entries", 0.5, rows[place[0]][place[1]]) for place in places
-        ]
-        return self._wrong(differences, notes, self._written(grid(rows)))
+            return False
 
     def _wrong(self, differences: list[Difference], notes: tuple[str, ...], mended: Any) -> Verdict:
         return Verdict(self.case.what, False, "", tuple(differences), notes, self.comparison.method, mended)
 
-    def _corrected(self, index: Place, slips: list[str], kind: str, share: float, mended: Node) -> Difference:
+    def _corrected(self, index: EntryIndex, slips: list[str], kind: str, share: float, mended: Node) -> Difference:
         """A difference mended by slips of one kind that other entries share; `share` of their cost is this one's."""
         kinds, cost = (kind,) * len(slips), COSTS[kind] * len(slips) * share
         mended_text = self.printer.node(mended)
         return replace(self._difference(index, None), slips=tuple(slips), kinds=kinds, cost=cost, mended=mended_text)
 
-    def _matrix_slip(self) -> MatrixSlip | None:
-        one = self.comparison
-        claim = next((number for number, value in enumerate(self.case.claims) if value is one.given), 0)
-        return matrix_slip(self.case, claim, one.wanted, one.space)
+    def _together(self, kind: str, message: str, rows: Sequence[Sequence[Node]], notes: Any, mended: Any) -> Verdict:
+        """The verdict where one slip explains all entries that differ: two exchanged, or one matrix for another."""
+        places = self.comparison.differing
+        slips = [f"{kind}: {message}"]
+        differences = [self._corrected((i, j), slips, kind, 1 / len(places), rows[i][j]) for i, j in places]
+        return self._wrong(differences, notes, mended)
 
-    def _with_matrix(self, slip: MatrixSlip, notes: tuple[str, ...]) -> Verdict:
-        """The verdict where one matrix was written for another."""
-        message = f"wrong matrix: {slip.was} should be {slip.becomes}"
-        share, rows = 1 / len(self.comparison.differing), slip.value.rows
-        differences = [
-            self._corrected((i, j), [message], "wrong matrix", share, rows[i][j]) for i, j in self.comparison.differing
-        ]
-        return self._wrong(differences, notes, slip.text)
-
-    def _renamed(self) -> dict[Name, Name] | None:
-        """Symbols that stand in the place of others in all entries that differ, two at least being wrong."""
-        one = self.comparison
-        if not isinstance(one.wanted, Symbolic):
-            return None
-        return renamed(one.given, one.wanted, one.differing, one.space, self.case.table.coordinates)
-
-    def _with_names(self, index: Place, names: dict[Name, Name], right: Node) -> tuple[Node, Difference]:
+    def _with_names(self, index: EntryIndex, names: dict[Name, Name], right: Node) -> tuple[Node, Difference]:
         """An entry whose symbols are wrong throughout: renamed if one stands for one, else as the reference has it."""
         tree = self.comparison.given.rows[index[0]][index[1]]
         wanted, point = self.comparison.wanted, self.comparison.space.point(20)
@@ -138,7 +108,7 @@ class Describer:
             return made[0, 0] if mended.shape == (1, 1) else made
         return self.printer.value(mended if mended.shape != (1, 1) else mended.rows[0][0])
 
-    def _repair(self, index: Place) -> Repair | None:
+    def _repair(self, index: EntryIndex) -> Repair | None:
         tree, wanted = self.comparison.given.rows[index[0]][index[1]], self.comparison.wanted
         right = wanted.tree(index)
         others = [node for _, node in self.comparison.given.entries()] if right is None else [right]
@@ -162,7 +132,7 @@ class Describer:
 
         return substitute(node, body)
 
-    def _targets(self, index: Place) -> list[Callable[[Point], Any]]:
+    def _targets(self, index: EntryIndex) -> list[Callable[[Point], Any]]:
         """What the entry should be worth; an equation may be written with the opposite sign."""
         wanted, field = self.comparison.wanted, self.comparison.space.field
         targets = [lambda point: wanted.at(index, point)]
@@ -170,7 +140,7 @@ class Describer:
             targets.append(lambda point: field.sub(0, wanted.at(index, point)))
         return targets
 
-    def _difference(self, index: Place, repair: Repair | None) -> Difference:
+    def _difference(self, index: EntryIndex, repair: Repair | None) -> Difference:
         tree, right = self.comparison.given.rows[index[0]][index[1]], self.comparison.wanted.tree(index)
         point, mine, other = self._shown(index)
         entry = None if self.comparison.given.shape == (1, 1) else (index[0] + 1, index[1] + 1)
@@ -201,14 +171,15 @@ class Describer:
 
     # ------------------------------------------------------------------ a point that shows it
 
-    def _shown(self, index: Place) -> tuple[dict[str, float], float, float]:
+    def _shown(self, index: EntryIndex) -> tuple[dict[str, float], float, float]:
         """A point with round numbers at which the two values are plainly different."""
         tree = self.comparison.given.rows[index[0]][index[1]]
-        names = [name for name in names_of(self.comparison, index) if name != PI]
-        if self.comparison.wanted.tree(index) is None:
+        right_tree = self.comparison.wanted.tree(index)
+        names = sorted((symbols(tree) | (symbols(right_tree) if right_tree is not None else set())) - {PI})
+        if right_tree is None:
             highest = 2 if self.case.what in ("C", "c", "h", "T") else 3 if self.case.what == "tau" else 1
             names = sorted({*names, *(n._replace(dots=d) for n in self.case.table.coordinates for d in range(highest))})
-        space = Space(Real(None), [])
+        space, plain = Space(Real(None), []), Printer(self.case.table, False)
         best: tuple[float, dict[str, float], float, float] = (-1.0, {}, float("nan"), float("nan"))
         for seed in range(40):
             values = {name: self._round_value(name, seed) for name in names}
@@ -219,7 +190,7 @@ class Describer:
                 continue
             size = abs(mine - right) / max(abs(mine), abs(right), 1e-300)
             if size > best[0]:
-                best = (size, {self._named(name): value for name, value in values.items()}, mine, right)
+                best = (size, {plain.name(name): value for name, value in values.items()}, mine, right)
             if size > 0.05:
                 break
         return best[1:]
@@ -229,9 +200,6 @@ class Describer:
         magnitude = round(random.uniform(0.5, 2.0), 1)
         moving = name._replace(dots=0) in self.case.table.coordinates
         return -magnitude if moving and random.random() < 0.5 else magnitude
-
-    def _named(self, name: Name) -> str:
-        return Printer(self.case.table, False).name(name)
 
     # ------------------------------------------------------------------ where in the text
 

@@ -44,10 +44,9 @@ class Difference:
         lines += [f"{_INDENT}{line}" for line in self.caret.splitlines()]
         if self.slips:
             lines.append(f"{_INDENT}mended: {self.mended}")
-        elif self.right:
-            lines += [f"{_INDENT}no correction of one or two slips makes it right", f"{_INDENT}right: {self.right}"]
         else:
             lines.append(f"{_INDENT}no correction of one or two slips makes it right")
+            lines += [f"{_INDENT}right: {self.right}"] if self.right else []
         return "\n".join(lines)
 
 

@@ -17,7 +17,7 @@ from palpate.engine.lanes import LIMIT
 from palpate.engine.physics import Physics
 from palpate.equations.code.tree_code import Sizes
 from palpate.equations.code.tree_program import LANES, TreeMotion, TreePlace, TreeProgram
-from palpate.equations.model.mechanism import Place, obstacle
+from palpate.equations.model.mechanism import LinkFrame, obstacle
 from palpate.errors import BadRotation, InvalidInput, NotFinite, PalpateError
 from palpate.robot.joints.coupling import Coordinates
 from palpate.robot.mechanics import kernels, tree_kernels
@@ -96,7 +96,7 @@ class Workspace(threading.local):
 
 MOST_LINKS = 16  # beyond, code takes seconds to compile, and one state is better left to the engine
 FEWEST_A_THREAD = 500  # states; fewer are computed sooner than a thread starts
-_GROUND = Place(-1, np.zeros(3), np.eye(3))
+_GROUND = LinkFrame(-1, np.zeros(3), np.eye(3))
 
 
 def reason_for_engine(model: mujoco.MjModel) -> str | None:

@@ -14,13 +14,13 @@ import numpy as np
 from palpate.contact.integrator import OK, Step, accept, evaluate, make_step, next_length, stride
 from palpate.contact.modes.linear_algebra import eliminate, least_norm
 from palpate.contact.touch.contacts import FREE, LOCKED, SLIDING, STICKING
-from palpate.engine.kernels import kernel
+from palpate.engine.kernels import clear, kernel
 from palpate.engine.maths import hypot
 from palpate.engine.records import Integers, Matrix, Record, Vector, sized
 from palpate.errors import NoSolution
 
 if TYPE_CHECKING:
-    from palpate.contact.collision.impulse_path import Goal, ImpulsePath, Piece
+    from palpate.contact.collision.impacts import Goal, ImpulsePath, Piece
     from palpate.contact.modes.complementarity import Candidate, Option
 
 REACHED, STUCK = -1, -2  # how a piece ended, where no margin fell
@@ -73,8 +73,7 @@ class TurningSlip(Record):
 def _stack(flow: TurningSlip, u: Vector) -> int:
     """Held rows and their multipliers' columns with the slips' directions as u has them; prescribed z."""
     m, size = 0, flow.z.size
-    for r in range(size):
-        flow.z[r] = 0.0
+    clear(flow.z)
     for i in range(len(flow.legs)):
         leg = flow.legs[i]
         if leg.mode == FREE:
@@ -86,15 +85,13 @@ def _stack(flow: TurningSlip, u: Vector) -> int:
             if speed > 0.0:
                 d0, d1 = a / speed, c / speed
         if leg.normal >= 0:
-            driven = math.isfinite(leg.drive)
-            for r in range(size):
-                flow.forcing[m, r] = 0.0
+            clear(flow.forcing[m])
             flow.forcing[m, leg.normal] = 1.0
             if leg.mode == SLIDING and leg.count > 0:
                 flow.forcing[m, leg.tangents[0]] = -leg.friction * leg.side * d0
                 if leg.count > 1:
                     flow.forcing[m, leg.tangents[1]] = -leg.friction * leg.side * d1
-            if driven:
+            if math.isfinite(leg.drive):
                 for r in range(size):
                     flow.z[r] += leg.drive * flow.forcing[m, r]
             else:
@@ -102,8 +99,7 @@ def _stack(flow: TurningSlip, u: Vector) -> int:
                 m += 1
         if leg.mode == STICKING or leg.mode == LOCKED:
             for k in range(leg.count):
-                for r in range(size):
-                    flow.forcing[m, r] = 0.0
+                clear(flow.forcing[m])
                 flow.forcing[m, leg.tangents[k]] = 1.0
                 flow.held[m] = leg.tangents[k]
                 m += 1

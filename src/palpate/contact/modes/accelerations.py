@@ -17,10 +17,11 @@ from numba.extending import intrinsic
 
 from palpate.contact.modes.linear_algebra import back, eliminate, factor, least_norm
 from palpate.contact.touch.contacts import FREE, LOCKED, SLIDING, STICKING
-from palpate.contact.touch.geometry import hold, is_pin, is_stop, locate, stop, touch
-from palpate.contact.touch.records import MARGINS, Found, Machine, Touching, Triple, Work
-from palpate.engine.kernels import kernel
+from palpate.contact.touch.geometry import hold, locate, stop, touch
+from palpate.contact.touch.records import MARGINS, PIN, STOP, Found, Machine, Touching, Triple, Work
+from palpate.engine.kernels import clear, kernel, put
 from palpate.engine.records import Matrix, Vector
+from palpate.engine.views import flat, part
 from palpate.robot.mechanics.kernels import (
     OK,
     inverse_dynamics,
@@ -58,10 +59,8 @@ def _place_point(machine: Machine, c: Touching, work: Work) -> None:
 def _read_state(machine: Machine, work: Work, y: Vector) -> None:
     """q (quaternions made unit) and v out of y = [q; v]."""
     nq = machine.nq
-    for i in range(nq):
-        work.q[i] = y[i]
-    for i in range(work.v.size):
-        work.v[i] = y[nq + i]
+    put(work.q, 0, part(y, 0, nq))
+    put(work.v, 0, part(y, nq, work.v.size))
     unit_quaternions(machine, work.q)
     if machine.coupled:
         for i in range(work.q_full.size):
@@ -70,10 +69,8 @@ def _read_state(machine: Machine, work: Work, y: Vector) -> None:
                 work.q_full[i] += machine.map[i, k] * work.q[k]
                 work.v_full[i] += machine.map[i, k] * work.v[k]
     else:
-        for i in range(nq):
-            work.q_full[i] = work.q[i]
-        for i in range(work.v.size):
-            work.v_full[i] = work.v[i]
+        put(work.q_full, 0, work.q)
+        put(work.v_full, 0, work.v)
 
 
 @kernel
@@ -113,10 +110,8 @@ def _reduce(machine: Machine, work: Work) -> None:
     """M and rest in the robot's own coordinates."""
     nv = work.v.size
     if not machine.coupled:
-        for i in range(nv):
-            work.rest[i] = work.rest_full[i]
-            for j in range(nv):
-                work.M[i, j] = work.M_full[i, j]
+        put(work.rest, 0, work.rest_full)
+        put(flat(work.M), 0, flat(work.M_full))
         return
     G, full = machine.map, work.v_full.size
     for i in range(nv):
@@ -162,16 +157,16 @@ def look(machine: Machine, t: float, y: Vector, thorough: bool) -> int:
     _reduce(machine, work)
     for i in range(len(contacts)):
         c, f = contacts[i], contact_states[i]
-        if is_stop(c):
+        if c.kind == STOP:
             stop(c, f, work, i)
             continue
         _place_point(machine, c, work)
-        if not is_pin(c):
+        if c.kind != PIN:
             locate(c, f, work, t)
             if c.mode == FREE and not thorough:
                 continue
         _point_jacobian(machine, c, work)
-        if is_pin(c):
+        if c.kind == PIN:
             hold(c, f, work, t, i)
         else:
             touch(c, f, work, t, i)
@@ -207,7 +202,7 @@ def _hold_rows(contacts: list[Touching], contact_states: list[Found], work: Work
     m = 0
     for i in range(len(contacts)):
         c, f = contacts[i], contact_states[i]
-        if is_pin(c):
+        if c.kind == PIN:
             for k in range(c.freedoms):
                 m = _add_row(work, m, i, c.directions[k], _triple(c.directions[k]), _dot(c.directions[k], f.drift))
             continue
@@ -234,8 +229,7 @@ def _multiply(contacts: list[Touching], work: Work, m: int) -> None:
     for i in range(len(contacts)):
         scale = max(scale, contacts[i].mobility)
     for a in range(m):
-        for k in range(nv):
-            work.inverse[a, k] = work.forcing[a, k]
+        put(work.inverse[a], 0, work.forcing[a])
         back(work.L, work.inverse[a])
     for a in range(m):
         wanted = -work.drift[a]
@@ -250,11 +244,8 @@ def _multiply(contacts: list[Touching], work: Work, m: int) -> None:
     determinant, regular = eliminate(work.LU, work.multipliers, m, scale)
     rank = m
     if not regular:
-        U = work.LU
-        for a in range(m):
-            for b in range(m):
-                U[a, b] = work.S[a, b]
-        rank = least_norm(U, work.V, work.drift, work.multipliers, m, scale)
+        put(flat(work.LU), 0, flat(work.S))
+        rank = least_norm(work.LU, work.V, work.drift, work.multipliers, m, scale)
         determinant = 0.0
     verdict = work.verdict
     verdict.determinant, verdict.rank, verdict.rows = determinant, rank, m
@@ -329,8 +320,7 @@ def accelerate(machine: Machine, t: float) -> int:
     _residual(work, m)
     for i in range(len(contacts)):
         contact_states[i].pressure = contact_states[i].grip = 0.0
-        for k in range(3):
-            contact_states[i].force[k] = 0.0
+        clear(contact_states[i].force)
     for a in range(m):
         value = work.multipliers[a]
         for k in range(nv):
@@ -341,8 +331,7 @@ def accelerate(machine: Machine, t: float) -> int:
         if contacts[i].coast:
             _coasting_force(contacts[i], contact_states[i], work, t, i)
         if contacts[i].wedged:
-            for k in range(3):
-                contact_states[i].force[k] = contacts[i].carried[k]
+            put(contact_states[i].force, 0, contacts[i].carried)
     _margins(contacts, contact_states, work)
     return OK
 
@@ -354,7 +343,7 @@ def _margins(contacts: list[Touching], contact_states: list[Found], work: Work) 
     for i in range(len(contacts)):
         c, f = contacts[i], contact_states[i]
         f.margin[0] = f.margin[1] = f.margin[3] = math.inf
-        if is_pin(c):
+        if c.kind == PIN:
             f.margin[2] = math.inf
             continue
         if c.mode == FREE:
@@ -409,8 +398,7 @@ def follow_creep(machine: Machine) -> bool:
         if c.creep == 0:
             if _has_settled(machine, i, friction):
                 c.creep, changed = 1, True
-                for k in range(3):
-                    c.slip[k] = f.heading[k]
+                put(c.slip, 0, f.heading)
             continue
         sine = -_dot(f.force, f.across) / friction if friction > 0.0 else math.inf
         if _dot(f.slide, f.heading) > 2.0 * CREEP or not abs(sine) < CREEP_LOST:
@@ -463,7 +451,7 @@ def _powers(machine: Machine, dy: Vector) -> None:
     """−Σ f·u of the slips and Σ f·v of the surfaces, in the last two places."""
     taken = brought = 0.0
     for i in range(len(machine.found)):
-        if machine.contacts[i].mode != FREE and not is_stop(machine.contacts[i]):
+        if machine.contacts[i].mode != FREE and machine.contacts[i].kind != STOP:
             taken -= _dot(machine.found[i].force, machine.found[i].slide)
             brought += _dot(machine.found[i].force, machine.found[i].carry)
     dy[dy.size - 2], dy[dy.size - 1] = taken, brought

@@ -18,6 +18,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -108,16 +109,16 @@ class Solution:
     wedged: bool = False
 
 
-def solve(problem: Problem, wishes: Mapping[int, int] | None = None) -> list[Solution]:
+def solve(problem: Problem, wishes: Mapping[int, int] = MappingProxyType({})) -> list[Solution]:
     """The answer, or every answer where there may be several or none.
 
     An answer is sought by mending what is violated, from sticking contacts or the modes of `wishes` on. Only where
     some contact's own coefficient n·M⁻¹(n − μ d) may be negative, or mending fails, is every combination tried.
     """
     if not any(is_risky(problem, c) for c in problem.candidates):
-        solution = _mended(problem, wishes or {})
+        solution = _mended(problem, wishes)
         if solution is not None:
-            return [_at_rest(problem, solution, wishes or {}) or solution]
+            return [_at_rest(problem, solution, wishes) or solution]
     return solutions(problem)
 
 
@@ -204,11 +205,6 @@ def attempt(problem: Problem, options: Sequence[Option]) -> Solution | None:
     return Solution(tuple(options), z, problem.b + problem.G @ z, deficiency)
 
 
-def is_consistent(problem: Problem, solution: Solution) -> bool:
-    """Whether no contact pulls, penetrates, or breaks Coulomb's law."""
-    return all(_violation(problem, c, o, solution) is None for c, o in zip(problem.candidates, solution.options))
-
-
 def coefficient(problem: Problem, candidate: Candidate, slip: tuple[float, ...] | None = None) -> float:
     """∂(normal rate)/∂(normal force) of a contact that slides: n·M⁻¹(n − μ d), 1/kg; Painlevé where not positive."""
     assert candidate.normal is not None
@@ -281,7 +277,10 @@ def _settled(problem: Problem, options: Sequence[Option]) -> Iterator[Solution]:
     seeking = [number for number, option in enumerate(options) if option.seek]
     for choice in _headings(problem, list(options), seeking) if seeking else [options]:
         solution = attempt(problem, choice)
-        if solution is not None and is_consistent(problem, solution):
+        if solution is None:
+            continue
+        pairs = zip(problem.candidates, choice)
+        if all(_violation(problem, c, o, solution) is None for c, o in pairs):  # none pulls, penetrates, breaks Coulomb
             yield solution
 
 

@@ -3,22 +3,164 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from palpate.checks import Array
+from palpate.contact.modes.complementarity import Candidate, Option, Problem, Solution, coefficient, distinct, solve
 from palpate.contact.modes.model import ContactModel, Snapshot
-from palpate.contact.modes.settling import Settled, least_coefficient, mode_of, settle
-from palpate.contact.touch.contacts import FREE, MODES, Mode, Touch
-from palpate.contact.touch.records import PIN
-from palpate.errors import InvalidInput
+from palpate.contact.touch.contacts import FREE, LOCKED, MODES, SLIDING, STICKING, Mode, Touch
+from palpate.contact.touch.records import PIN, STOP
+from palpate.errors import InvalidInput, Painleve
 from palpate.robot.robot import Robot
 
+Wishes = Mapping[int, int]  # contact → the mode to prefer where others would be as good
+_NONE: Wishes = MappingProxyType({})
 Wrench = ArrayLike | Mapping[str, ArrayLike]
-
 GAP, SPEED = 1e-9, 1e-9  # m, m/s: closer and slower than this counts as touching and at rest
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The closed contacts' rows R over v, their drifts, M⁻¹ Rᵀ as columns, and each contact as a candidate."""
+
+    R: Array
+    drift: Array
+    inverse: Array
+    G: Array
+    candidates: list[Candidate]
+    scale: float
+
+    def problem(self, free_rates: Array) -> Problem:
+        """rates = R·free_rates + drift + G z."""
+        return Problem(self.G, self.R @ free_rates + self.drift, self.candidates, self.scale)
+
+
+def rows_of(model: ContactModel, snap: Snapshot, closed: Sequence[int], slow: float) -> Rows:
+    """Rows of the closed contacts at a snapshot; a slip slower than `slow` counts as none."""
+    blocks, drifts, candidates = [np.zeros((0, model.robot.nv))], [np.zeros(0)], []
+    for index in closed:
+        start = sum(map(len, blocks))
+        R, drift, candidate = _rows(model.records[index], snap.found[index], snap.Jc[index], start, slow)
+        blocks.append(R)
+        drifts.append(drift)
+        candidates.append(replace(candidate, index=index))
+    R = np.vstack(blocks)
+    inverse = np.linalg.solve(snap.M, R.T)
+    scale = float(max((model.records[i]["mobility"] for i in closed), default=1.0))
+    return Rows(R, np.concatenate(drifts), inverse, R @ inverse, candidates, scale)
+
+
+def _rows(record: np.void, kinematics: np.void, Jc: Array, start: int, slow: float) -> tuple[Array, Array, Candidate]:
+    count = int(record["freedoms"])
+    if record["kind"] == PIN:
+        D = record["directions"][:count]
+        return D @ Jc, D @ kinematics["drift"], Candidate(0, None, list(range(start, start + count)))
+    T = kinematics["tangents"][:count]
+    normal = kinematics["normal"][None, :]
+    R = np.vstack([normal, T]) @ Jc
+    drift = np.concatenate([[kinematics["bend"]], T @ kinematics["drift"]])
+    slip, speed = T @ kinematics["slide"], float(np.linalg.norm(kinematics["slide"]))
+    direction = tuple(slip / speed) if speed > slow and count else None
+    tangents = list(range(start + 1, start + 1 + count))
+    candidate = Candidate(
+        0, start, tangents, not record["two_sided"], float(record["friction"]), float(record["hold"]), direction
+    )
+    return R, drift, candidate
+
+
+@dataclass(frozen=True)
+class Settled:
+    """The answer taken, the problem it solves, how many different answers there are, and the accelerations."""
+
+    solution: Solution
+    problem: Problem
+    rows: Rows
+    answers: int
+    acceleration: Array
+
+
+def settle(
+    model: ContactModel, snap: Snapshot, force: Array, closed: Sequence[int], slow: float, prefer: Wishes = _NONE
+) -> Settled:
+    """Modes and accelerations of the closed contacts under a generalised force.
+
+    Where answers with different accelerations exist, the one with the least contact force is taken; where labels
+    alone differ, the one whose modes `prefer` names.
+
+    Raises:
+        Painleve: there is no answer.
+    """
+    rows = rows_of(model, snap, closed, slow)
+    free = np.linalg.solve(snap.M, force - snap.rest)
+    problem = rows.problem(free)
+    solutions = solve(problem, prefer)
+    if not solutions:
+        raise painleve(model, snap, problem, "inconsistent")
+    solutions = _by_hysteresis(rows.candidates, solutions, prefer)
+    answers = distinct(solutions, problem)
+    best = min(answers, key=lambda s: float(np.abs(s.z).sum()))
+    alike = [s for s in solutions if np.abs(s.rates - best.rates).max(initial=0.0) < 1e-7 * problem.rate_size]
+    chosen = min(alike, key=lambda s: _rank(rows.candidates, s, prefer))
+    return Settled(chosen, problem, rows, len(answers), free + rows.inverse @ chosen.z)
+
+
+def _by_hysteresis(candidates: Sequence[Candidate], solutions: list[Solution], prefer: Wishes) -> list[Solution]:
+    """Where static friction exceeds sliding friction both may hold: a contact sticks until it is made to slip."""
+    for index, c in enumerate(candidates):
+        if c.hold <= c.friction or c.slip is not None:
+            continue
+        wanted = SLIDING if prefer.get(c.index) == SLIDING else STICKING
+        solutions = [s for s in solutions if s.options[index].mode == wanted] or solutions
+    return solutions
+
+
+def _rank(candidates: Sequence[Candidate], solution: Solution, prefer: Wishes) -> tuple[int, int, int]:
+    """Which of an answer's labels: wishes first, then what rests is said to stick, then few dependent rows."""
+    pairs = list(zip(candidates, solution.options))
+    unmet = sum(c.index in prefer and prefer[c.index] != o.mode for c, o in pairs)
+    loose = sum(o.mode != STICKING for c, o in pairs if c.index not in prefer and c.slip is None)
+    return unmet, loose, solution.deficiency
+
+
+def painleve(model: ContactModel, snap: Snapshot, problem: Problem, kind: str) -> Painleve:
+    """The error that names the sliding contact with the smallest coefficient."""
+    sliding = [c for c in problem.candidates if c.normal is not None and c.tangents]
+    worst = min(sliding, key=lambda c: least_coefficient(problem, c), default=None)
+    name = model.names[worst.index] if worst else ", ".join(model.names)
+    value = least_coefficient(problem, worst) if worst else float("nan")
+    return Painleve(name, kind, value, snap.t, snap.q.tolist(), snap.v.tolist())
+
+
+def least_coefficient(problem: Problem, candidate: Candidate) -> float:
+    """The coefficient along the present slip, or the least one over the directions a slip could take."""
+    if candidate.slip is not None:
+        return coefficient(problem, candidate)
+    if len(candidate.tangents) == 1:
+        return min(coefficient(problem, candidate, (s,)) for s in (1.0, -1.0))
+    pull = problem.G[candidate.normal, candidate.tangents]
+    return coefficient(problem, candidate, tuple(pull / max(float(np.linalg.norm(pull)), 1e-300)))
+
+
+def apply_option(model: ContactModel, snap: Snapshot, index: int, option: Option) -> None:
+    """Put a contact into the mode of an option."""
+    record, kinematics = model.records[index], snap.found[index]
+    record["mode"] = mode_of(option, record)
+    if record["kind"] == PIN:
+        return
+    record["feature"] = -1 if option.mode == FREE else kinematics["feature"]
+    record["side"], record["creep"] = option.side, 0
+    if option.mode == SLIDING and option.slip is not None:
+        record["slip"] = np.array(option.slip) @ kinematics["tangents"][: len(option.slip)]
+        record["sign"] = np.sign(option.slip[0]) if len(option.slip) == 1 else 1.0
+
+
+def mode_of(option: Option, record: np.void) -> int:
+    """The mode a contact has under an option."""
+    return LOCKED if record["kind"] == STOP and option.mode != FREE else option.mode
 
 
 @dataclass(frozen=True)
@@ -77,13 +219,9 @@ def constrained_dynamics(
         Painleve: friction leaves no consistent answer.
     """
     model = ContactModel(robot, contacts, losses=losses)
-    y = model.stack(q, v)
-    q, v = y[: robot.nq], y[robot.nq :]
-    force = robot._plain(tau, "tau", robot.nv, finite=True) + robot.generalised_force(q, wrench)
-    model.pin_here(q, time)
-    snap = model.survey(time, q, v)
-    closed = closed_contacts(model, snap)
-    return _result(model, settle(model, snap, force, closed, SPEED), snap)
+    snap = model.begin_at(q, v, time)
+    force = robot._plain(tau, "tau", robot.nv, finite=True) + robot.generalised_force(snap.q, wrench)
+    return _result(model, settle(model, snap, force, closed_contacts(model, snap), SPEED), snap)
 
 
 def closed_contacts(model: ContactModel, snap: Snapshot) -> list[int]:

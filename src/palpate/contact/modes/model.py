@@ -13,21 +13,9 @@ from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array
 from palpate.contact.modes import accelerations as kernels
-from palpate.contact.touch.contacts import FREE, LOCKED, SLIDING, Contact, JointStop, Pin, Touch, names_of
-from palpate.contact.touch.records import (
-    CONTACT,
-    FOUND,
-    MARGINS,
-    PIN,
-    STOP,
-    SURFACE,
-    Found,
-    Machine,
-    Touching,
-    make_work,
-    rows_over,
-)
-from palpate.contact.touch.shapes import Ride
+from palpate.contact.touch import records as tables
+from palpate.contact.touch.contacts import FREE, LOCKED, SLIDING, Contact, JointStop, Pin, Ride, Touch, names_of
+from palpate.contact.touch.records import Found, Machine, Touching, Work, rows_over
 from palpate.engine.physics import Physics
 from palpate.errors import InvalidInput, ModelError, NotFinite, UnknownName
 from palpate.robot.robot import Robot
@@ -59,10 +47,6 @@ class Snapshot:
         """One row per contact: ġ = row·v − n·v_surface."""
         return np.einsum("ki,kij->kj", self.found["normal"], self.Jc)
 
-    def tangents(self, number: int) -> Array:
-        """Two rows of a contact, some of them zero: slip = rows v − …"""
-        return self.found[number]["tangents"] @ self.Jc[number]
-
     def energy(self, v: Array) -> float:
         """½ vᵀ M v."""
         return float(0.5 * v @ self.M @ v)
@@ -85,9 +69,12 @@ class ContactModel:
         self.names = names_of(self.contacts)
         _refuse_what_is_not_exact(robot, losses)
         self._data = mujoco.MjData(robot.model)
-        self.work = make_work(robot.nq, robot.nv, robot.model.nq, robot.model.nv, len(self.contacts))
-        self.found = np.zeros(len(self.contacts), FOUND)
-        self.records = np.zeros(len(self.contacts), CONTACT)
+        self.work = Work(
+            {"nq": robot.nq, "nv": robot.nv, "NQ": robot.model.nq, "NV": robot.model.nv}
+            | {"contacts": max(len(self.contacts), 1), "rows": max(3 * len(self.contacts), 1)}
+        )
+        self.found = np.zeros(len(self.contacts), tables.FOUND)
+        self.records = np.zeros(len(self.contacts), tables.CONTACT)
         self.machine = self._machine(losses)
         for number in range(len(self.contacts)):
             self._describe(number)
@@ -97,10 +84,6 @@ class ContactModel:
     def count(self) -> int:
         """How many contacts."""
         return len(self.contacts)
-
-    def stack(self, q: ArrayLike, v: ArrayLike) -> Array:
-        """y = [q; v], checked."""
-        return np.concatenate([self.robot._checked_q(q), self.robot._plain(v, "v", self.robot.nv, finite=True)])
 
     def survey(self, t: float, q: Array, v: Array) -> Snapshot:
         """Everything about every contact at a state."""
@@ -113,7 +96,7 @@ class ContactModel:
     def rate(self, t: float, y: Array, tau: Array) -> Array:
         """dy/dt in the present modes."""
         self.machine.tau[:] = tau
-        slope, margins = np.empty(len(y) + 2), np.empty(MARGINS * self.count + 1)
+        slope, margins = np.empty(len(y) + 2), np.empty(tables.MARGINS * self.count + 1)
         status = kernels.slope(self.machine.address, t, y, slope, margins)
         if status != kernels.OK:
             self.refuse(status, t)
@@ -133,6 +116,12 @@ class ContactModel:
             if isinstance(touch, Pin):
                 # `normal` of a pin is how far its point is from where it is held
                 self.records[number]["home"] += kinematics[number]["normal"]
+
+    def begin_at(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> Snapshot:
+        """A state, checked, with every pin's point held where it is."""
+        q, v = self.robot._checked_q(q).copy(), self.robot._plain(v, "v", self.robot.nv, finite=True).copy()
+        self.pin_here(q, t)
+        return self.survey(t, q, v)
 
     # ------------------------------------------------------------------ building
 
@@ -162,9 +151,12 @@ class ContactModel:
         frame = self.robot.frame(touch.frame)
         offset = frame.offset + frame.rotation @ finite_array(touch.offset, "offset", (3,))
         record["body"], record["offset"] = frame.body, offset
-        _describe_ride(touch.ride or _STILL, record)
+        ride = touch.ride or _STILL
+        record["velocity"], record["amplitude"], record["frequency"] = ride.velocity, ride.amplitude, ride.frequency
+        record["start"], record["stop"] = ride.start, ride.stop
+        record["moving"] = float(ride.start <= 0.0 < ride.stop)
         if isinstance(touch, Pin):
-            record["kind"], record["mode"] = PIN, LOCKED
+            record["kind"], record["mode"] = tables.PIN, LOCKED
         else:
             _describe_surface(touch, record)
         self._describe_motion(number, touch, record)
@@ -175,7 +167,7 @@ class ContactModel:
             raise UnknownName("joint", touch.joint, robot.joint_names)
         if touch.joint not in robot.dof_names:
             raise InvalidInput(f"joint {touch.joint!r} has no single coordinate to stop")
-        record["kind"], record["mode"] = STOP, FREE
+        record["kind"], record["mode"] = tables.STOP, FREE
         record["joint"] = robot.coordinate_names.index(touch.joint)
         record["dof"] = robot.dof_names.index(touch.joint)
         record["at"], record["way"] = touch.at, 1.0 if touch.side == "lower" else -1.0
@@ -225,7 +217,7 @@ class ContactModel:
             )
 
     def _refuse_too_many(self) -> None:
-        held = sum(int(r["freedoms"]) if r["kind"] == PIN else int(r["two_sided"]) for r in self.records)
+        held = sum(int(r["freedoms"]) if r["kind"] == tables.PIN else int(r["two_sided"]) for r in self.records)
         if held > self.robot.nv:
             raise InvalidInput(
                 f"{held} directions are held by pins and two-sided surfaces, but {self.robot.name} has"
@@ -244,15 +236,9 @@ def _tidy(U: Array) -> Array:
     return np.array(rows)
 
 
-def _describe_ride(ride: Ride, record: np.void) -> None:
-    record["velocity"], record["amplitude"], record["frequency"] = ride.velocity, ride.amplitude, ride.frequency
-    record["start"], record["stop"] = ride.start, ride.stop
-    record["moving"] = float(ride.start <= 0.0 < ride.stop)
-
-
 def _describe_surface(touch: Contact, record: np.void) -> None:
     form = touch.surface.form
-    record["kind"], record["mode"] = SURFACE, SLIDING if touch.two_sided else FREE
+    record["kind"], record["mode"] = tables.SURFACE, SLIDING if touch.two_sided else FREE
     record["form"], record["lengths"], record["turn"] = form.code, form.size, form.turn
     record["home"], record["outward"], record["radius"] = form.place, form.outward, touch.radius
     record["friction"], record["two_sided"] = touch.friction, int(touch.two_sided)

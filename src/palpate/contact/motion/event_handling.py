@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from palpate.checks import Array
 from palpate.contact.collision.impacts import Impact, row_velocities, strike
-from palpate.contact.modes.dynamics import GAP, contact_force
+from palpate.contact.modes.dynamics import GAP, Rows, Settled, apply_option, contact_force, painleve, rows_of, settle
 from palpate.contact.modes.model import ContactModel, Snapshot
-from palpate.contact.modes.settling import Rows, Settled, apply_option, painleve, rows_of, settle
-from palpate.contact.motion.bounces import UNRESOLVED, Bounces
-from palpate.contact.motion.events import Event
-from palpate.contact.motion.stepper import Stepper
+from palpate.contact.motion.events import UNRESOLVED, Bounces, Event
+from palpate.contact.motion.steps import Stepper
 from palpate.contact.touch.contacts import FREE, LOCKED, MODES, SLIDING, STICKING
 from palpate.contact.touch.records import EDGE_MARGIN, NORMAL_MARGIN, PIN, SLIP_MARGIN
 from palpate.errors import NoSolution, Painleve
@@ -28,13 +26,11 @@ _ORDER = ("touchdown", "impact", "edge", "stick", "slip", "reversal", "side", "g
 
 
 @dataclass(frozen=True)
-class _Moment:
-    """An instant at which something happens: when, where, the velocities before and after."""
+class Rules:
+    """What to do at Painlevé's paradox; the flight, s, below which a series of bounces ends by its tail."""
 
-    t: float
-    q: Array
-    v_before: Array
-    v_after: Array
+    painleve: Literal["impact", "stop"]
+    shortest_flight: float
 
 
 @dataclass(frozen=True)
@@ -50,31 +46,21 @@ class _Happening:
 class EventHandler:
     """Turns a state at which something happens into one with new modes and velocities, and writes the events."""
 
-    def __init__(
-        self, model: ContactModel, stepper: Stepper, events: list[Event], rule: Literal["impact", "stop"]
-    ) -> None:
-        self.model, self.stepper, self.events, self.rule = model, stepper, events, rule
+    def __init__(self, model: ContactModel, stepper: Stepper, rules: Rules, bounces: dict[int, Bounces]) -> None:
+        self.model, self.stepper, self.rules, self.bounces = model, stepper, rules, bounces
+        self.events: list[Event] = []
         self.stopped, self.sinking = False, set[int]()  # sinking: free contacts whose gap has closed
         self.limit: tuple[float, tuple[int, ...]] | None = None
         self.tail: Mapping[str, object] = {}
 
     def resolve(
-        self,
-        t: float,
-        y: Array,
-        triggers: Mapping[int, int],
-        bounces: dict[int, Bounces],
-        shortest_flight: float,
-        paradox: bool = False,
+        self, t: float, y: Array, triggers: Mapping[int, int], paradox: bool = False
     ) -> tuple[float, Array, float]:
         """The state after everything that happens at t; and how long the shortest flight that begins here lasts."""
         t, y = self._stop_slow_slips(t, y, triggers)
-        self.sinking = {
-            i
-            for i, margin in triggers.items()
-            if i >= 0 and margin == NORMAL_MARGIN and self.model.records[i]["mode"] == 0
-        }
         before, sides = self.model.records["mode"].copy(), self.model.records["side"].copy()
+        closing = [i for i, margin in triggers.items() if i >= 0 and margin == NORMAL_MARGIN]
+        self.sinking = {i for i in closing if before[i] == FREE}
         gone = self._edges(t, y, triggers)
         snap = self._survey(t, y)
         v_before, blow = snap.v, None
@@ -96,9 +82,9 @@ class EventHandler:
         self._change_sides(triggers, before, sides)
         flight = np.inf
         if blow is not None:
-            flight, snap, settled = self._bounce(snap, settled, bounces, shortest_flight, gone)
+            flight, snap, settled = self._bounce(snap, settled, gone)
         q, v = self._projected(snap, settled)
-        self._describe(_Moment(t, q, v_before, v), _Happening(before, triggers, blow, gone), snap)
+        self._describe(t, (q, v_before, v), _Happening(before, triggers, blow, gone), snap)
         return t, np.concatenate([q, v]), flight
 
     # ------------------------------------------------------------------ the steps of it
@@ -196,7 +182,7 @@ class EventHandler:
     def _paradox(self, snap: Snapshot, error: Painleve, gone: set[int]) -> tuple[Snapshot, Impact | None]:
         """No answer: name it, then go on by an impact without collision, or stop."""
         self._say_paradox(snap, error)
-        if self.rule == "stop":
+        if self.rules.painleve == "stop":
             self.stopped = True
             return snap, None
         _, resting = self._closed(snap, gone)
@@ -222,25 +208,18 @@ class EventHandler:
     def _change_sides(self, triggers: Mapping[int, int], before: Array, sides: Array) -> None:
         """A slot's force that falls through 0 comes out on the other side; at 0 itself rounding would decide."""
         for i, margin in triggers.items():
-            record = self.model.records[i] if i >= 0 else None
-            if (
-                record is not None
-                and margin == NORMAL_MARGIN
-                and record["two_sided"]
-                and record["mode"] == before[i] == SLIDING
-            ):
-                record["side"] = -sides[i]
+            slot = i >= 0 and margin == NORMAL_MARGIN and self.model.records[i]["two_sided"]
+            if slot and self.model.records[i]["mode"] == before[i] == SLIDING:
+                self.model.records[i]["side"] = -sides[i]
 
-    def _bounce(
-        self, snap: Snapshot, settled: Settled, bounces: dict[int, Bounces], shortest: float, gone: set[int]
-    ) -> tuple[float, Snapshot, Settled]:
+    def _bounce(self, snap: Snapshot, settled: Settled, gone: set[int]) -> tuple[float, Snapshot, Settled]:
         """After an impact: the flights that begin, and the end of their series where they are short enough."""
         flights = self._flights(snap, settled)
         limits = {}
         for i, flight in flights.items():
-            history = bounces.setdefault(i, Bounces())
+            history = self.bounces.setdefault(i, Bounces())
             history.add(snap.t, flight)
-            limit = history.limit() if flight < shortest else None
+            limit = history.limit() if flight < self.rules.shortest_flight else None
             if limit is None and flight < UNRESOLVED:
                 limit = (snap.t + flight, flight)
             if limit is not None:
@@ -249,7 +228,7 @@ class EventHandler:
         if landed is None:
             return min(flights.values(), default=np.inf), snap, settled
         for i in limits:
-            del bounces[i]
+            del self.bounces[i]
         last = max(limits.values())
         self.limit, self.tail = (last[0], tuple(limits)), {"uncertainty": last[1]}
         left = self._flights(*landed)
@@ -259,12 +238,8 @@ class EventHandler:
         """How long each contact that has just left stays off: 2 u/|g̈|."""
         flights = {}
         for i, (record, kinematics) in enumerate(zip(self.model.records, snap.found)):
-            if (
-                record["mode"] == FREE
-                and record["kind"] != PIN
-                and abs(kinematics["gap"]) <= GAP
-                and kinematics["rate"] > SLOW
-            ):
+            free = record["mode"] == FREE and record["kind"] != PIN
+            if free and abs(kinematics["gap"]) <= GAP and kinematics["rate"] > SLOW:
                 fall = -(snap.normals[i] @ settled.acceleration + kinematics["bend"])
                 if fall > 0.0:
                     flights[i] = 2.0 * float(kinematics["rate"]) / fall
@@ -350,7 +325,7 @@ class EventHandler:
 
     # ------------------------------------------------------------------ words
 
-    def _describe(self, moment: _Moment, why: _Happening, snap: Snapshot) -> None:
+    def _describe(self, t: float, states: tuple[Array, Array, Array], why: _Happening, snap: Snapshot) -> None:
         words, blow = [], why.blow
         for i, record in enumerate(self.model.records):
             old, new = int(why.before[i]), int(record["mode"])
@@ -362,7 +337,7 @@ class EventHandler:
                 detail = {"impulse": blow.impulses[i], "dissipated": blow.dissipated, "phases": blow.phases}
             words.append((_ORDER.index(what), i, what, old, new, detail))
         for _, i, what, old, new, detail in sorted(words, key=lambda w: w[:2]):
-            self._add(moment, what, i, (old, new), snap.found[i]["point"], detail)
+            self._add(t, states, what, i, (old, new), snap.found[i]["point"], detail)
 
     def _word(self, i: int, modes: tuple[int, int], why: _Happening) -> str | None:
         record, (old, new), triggers = self.model.records[i], modes, why.triggers
@@ -390,15 +365,15 @@ class EventHandler:
         i = self.model.names.index(error.contact)
         detail = {"kind": error.kind, "coefficient": error.coefficient}
         mode = int(self.model.records[i]["mode"])
-        moment = _Moment(snap.t, snap.q, snap.v, snap.v)
-        self._add(moment, "painleve", i, (mode, mode), snap.found[i]["point"], detail)
+        states = (snap.q, snap.v, snap.v)
+        self._add(snap.t, states, "painleve", i, (mode, mode), snap.found[i]["point"], detail)
 
     def say(self, t: float, y: Array, what: str, i: int, detail: Mapping[str, object], before: int = -1) -> None:
         """An event that changes no mode, or whose old mode is given."""
         nq, mode = self.model.robot.nq, int(self.model.records[i]["mode"])
         old = before if before >= 0 else mode
         q, v = y[:nq].copy(), y[nq:].copy()
-        self._add(_Moment(t, q, v, v), what, i, (old, mode), self.model.found[i]["point"], detail)
+        self._add(t, (q, v, v), what, i, (old, mode), self.model.found[i]["point"], detail)
 
     def say_joint(self, t: float, y: Array, joint: str, value: float) -> None:
         """A joint that has left its range."""
@@ -407,11 +382,12 @@ class EventHandler:
         self.events.append(Event(t, "limit", joint, np.zeros(3), "free", "free", q, v, v, {"position": value}))
 
     def _add(
-        self, at: _Moment, what: str, i: int, modes: tuple[int, int], where: Array, detail: Mapping[str, object]
+        self, t: float, states: Sequence[Array], what: str, i: int, modes: tuple[int, int], where: Array, detail: Any
     ) -> None:
+        """An event; states are the coordinates, and the velocities before and after."""
         before, after = MODES[modes[0]], MODES[modes[1]]
-        states = (at.q.copy(), at.v_before.copy(), at.v_after.copy())
-        self.events.append(Event(at.t, what, self.model.names[i], where.copy(), before, after, *states, detail))
+        q, v, v_after = (state.copy() for state in states)
+        self.events.append(Event(t, what, self.model.names[i], where.copy(), before, after, q, v, v_after, detail))
 
 
 def close_gaps(model: ContactModel, t: float, q: Array, v: Array, closed: Sequence[int], rounds: int = 3) -> Array:

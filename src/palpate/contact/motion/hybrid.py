@@ -13,10 +13,10 @@ from palpate.checks import Array, finite_array, finite_number
 from palpate.contact.modes.accelerations import COAST_BEGIN
 from palpate.contact.modes.dynamics import GAP, Wrench, refuse_start
 from palpate.contact.modes.model import ContactModel, Snapshot
-from palpate.contact.motion.event_handling import SLOW
+from palpate.contact.motion.event_handling import SLOW, Rules
 from palpate.contact.motion.events import Event
-from palpate.contact.motion.simulation import NOWHERE, HybridState, Memory, Rules, Samples, Simulation, modes_of
-from palpate.contact.motion.stepper import Force, Stepper
+from palpate.contact.motion.simulation import NOWHERE, HybridState, Memory, Samples, Simulation, modes_of
+from palpate.contact.motion.steps import Force, Stepper
 from palpate.contact.touch.contacts import Pin, Touch
 from palpate.errors import InvalidInput
 from palpate.robot.robot import Robot
@@ -87,27 +87,21 @@ class HybridSystem:
         Raises:
             InvalidInput: a surface through the posture, a two-sided one off it, a pinned point that moves.
         """
-        model, robot = self.model, self.robot
-        y = model.stack(q, np.zeros(robot.nv) if v is None else v)
-        q, v = y[: robot.nq], y[robot.nq :]
+        model = self.model
         time = finite_number(time, "time")
         for record, touch in zip(model.records, model.contacts):
             record["mode"] = 3 if isinstance(touch, Pin) else 1 if record["two_sided"] else 0
             record["feature"], record["moving"] = -1, float(record["start"] <= time < record["stop"])
             record["coast"] = record["creep"] = record["wedged"] = 0
-        model.pin_here(q, time)
-        snap = model.survey(time, q, v)
+        snap = model.begin_at(q, np.zeros(self.robot.nv) if v is None else v, time)
         for i in range(model.count):
             refuse_start(model, i, snap.found[i])
-            if (
-                model.records[i]["mode"] == 0
-                and abs(snap.found[i]["gap"]) <= GAP
-                and abs(snap.found[i]["rate"]) <= SLOW
-            ):
+            resting = abs(snap.found[i]["gap"]) <= GAP and abs(snap.found[i]["rate"]) <= SLOW
+            if model.records[i]["mode"] == 0 and resting:
                 model.records[i]["mode"] = 1  # until the first force is known
         self._refuse_ends_of_reach(snap)
         memory = Memory(model.records.copy(), True, {})
-        return HybridState(time, q, v, modes_of(model), np.zeros((model.count, 3)), memory)
+        return HybridState(time, snap.q, snap.v, modes_of(model), np.zeros((model.count, 3)), memory)
 
     def _refuse_ends_of_reach(self, snap: Snapshot) -> None:
         """Refuse a two-sided surface at an end of the point's reach: no motion stays on it, and no force is defined.

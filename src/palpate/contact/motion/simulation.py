@@ -12,35 +12,20 @@ from palpate.checks import Array
 from palpate.contact.integrator import next_length
 from palpate.contact.modes.accelerations import LONGEST_CREEP, follow_creep
 from palpate.contact.modes.model import ContactModel
-from palpate.contact.motion.bounces import Bounces
-from palpate.contact.motion.event_handling import EventHandler
-from palpate.contact.motion.events import GRAZE, Event, dips, first_fall, locate
-from palpate.contact.motion.singular import SingularConstraints
-from palpate.contact.motion.stepper import Force, Stepper
-from palpate.contact.motion.steps import (
-    LOOK_CLOSER,
-    MEND,
-    SHORTEST,
-    TURNED,
-    creeps,
-    has_drifted,
-    is_suspicious,
-    is_wedged,
-)
+from palpate.contact.motion import steps
+from palpate.contact.motion.event_handling import EventHandler, Rules
+from palpate.contact.motion.events import GRAZE, Bounces, dips, first_fall, locate
+from palpate.contact.motion.steps import Force, Stepper
 from palpate.contact.touch.contacts import FREE, MODES, Mode
-from palpate.contact.touch.records import LEVERAGE_MARGIN, MARGINS, NORMAL_MARGIN, Touching
+from palpate.contact.touch.records import COAST_TERMS, LEVERAGE_MARGIN, MARGINS, NORMAL_MARGIN, Touching
 from palpate.errors import NoSolution, NotFinite
+
+_BACK = 2e-3  # s: how far back the fit looks
+_POINTS = 6
+
 
 NOWHERE = np.zeros(0)
 _STATE_FIELDS = ["home", *list(Touching.fields)[list(Touching.fields).index("mode") :]]
-
-
-@dataclass(frozen=True)
-class Rules:
-    """What to do at Painlevé's paradox; the flight, s, below which a series of bounces ends by its tail."""
-
-    painleve: Literal["impact", "stop"]
-    shortest_flight: float
 
 
 def modes_of(model: ContactModel) -> tuple[Mode, ...]:
@@ -104,7 +89,7 @@ class Simulation:
 
     def __init__(self, model: ContactModel, stepper: Stepper, state: HybridState, rules: Rules, notes: Array) -> None:
         memory = state.memory
-        self.model, self.stepper, self.rules, self.watch = model, stepper, rules, stepper.control
+        self.model, self.stepper, self.watch = model, stepper, stepper.control
         model.records[_STATE_FIELDS] = memory.records[_STATE_FIELDS]
         self.fresh, self.pending = memory.fresh, memory.pending
         self.bounces = {i: history.copy() for i, history in memory.bounces.items()}
@@ -112,13 +97,12 @@ class Simulation:
         self.beyond = set(memory.beyond)
         if memory.pull is not None:
             model.work.pull[:] = memory.pull
-        self.singular = SingularConstraints(model, stepper)
         self.held_before, self.begun = memory.force, False
         self.t, self.y = state.time, np.concatenate([state.q, state.v])
         self.notes, self.next_note = notes, 0
         self.noted: list[tuple[float, Array, Array, Array]] = []
-        self.events: list[Event] = []
-        self.handler = EventHandler(model, stepper, self.events, rules.painleve)
+        self.handler = EventHandler(model, stepper, rules, self.bounces)
+        self.events = self.handler.events
         self.flight = np.inf
         self.riding = [record for record in model.records if np.any(record["velocity"])]
         self.turns = [float(record[end]) for record in self.riding for end in ("start", "stop")]
@@ -142,7 +126,7 @@ class Simulation:
             before, end = self.t, min(until, self._next_appointment())
             if not self._compiled_steps(end):
                 self._segment(end)
-            same = same + 1 if self.t - before < SHORTEST else 0
+            same = same + 1 if self.t - before < steps.SHORTEST else 0
             if same > 100:
                 raise NoSolution(f"modes keep changing at t = {self.t:.12g} s", hint=str(self.events[-1]))
         return "painleve" if self.handler.stopped else "done"
@@ -153,13 +137,15 @@ class Simulation:
 
     def take_over(self, status: int, until: float) -> Literal["done", "painleve"]:
         """Go on after `catch_up` from where compiled steps have stopped with a status of `step_until_event`."""
-        if status == MEND:
-            self._look_after()
-        elif status == TURNED:
-            self._stand_again()
-        else:
-            self.stepper.checked(status)
+        self._answer(self.stepper.checked(status))
         return self.go(until)
+
+    def _answer(self, status: int) -> None:
+        """What compiled steps have asked for."""
+        if status == steps.MEND:
+            self._look_after()
+        elif status == steps.TURNED:
+            self._stand_again()
 
     @property
     def steady_until(self) -> float:
@@ -172,8 +158,8 @@ class Simulation:
             self.events[:] = [e for e in self.events if e.detail or e.what == "painleve"]
             self.fresh = False
             return
-        self.singular.jump(self.t, self.y, self.held_before)
-        if is_wedged(self.model.machine.address):
+        self._answer_jump()
+        if steps.is_wedged(self.model.machine.address):
             self._resolve({})
             return
         if not self.stepper.stand(self.t, self.y):  # the force has jumped: a tick is an event
@@ -188,13 +174,10 @@ class Simulation:
             return False
         status = self.stepper.step_to(self.t, self.y, end)
         self.t, self.y = self.stepper.step.t, self.stepper.y
-        if status == MEND:
-            self._look_after()
-        elif status == TURNED:
-            self._stand_again()
+        self._answer(status)
         if self.t >= end:
             self._appointment()
-        return status != LOOK_CLOSER
+        return status != steps.LOOK_CLOSER
 
     def _next_appointment(self) -> float:
         """The next time at which a ride turns or a series of bounces ends."""
@@ -205,11 +188,11 @@ class Simulation:
         """One step, up to an event or the end."""
         self.stepper.count()
         h = min(self.watch.stride, self.watch.longest, end - self.t, 1.5 * self.flight)
-        h = min(h, LONGEST_CREEP) if creeps(self.model.machine.address) else h
+        h = min(h, LONGEST_CREEP) if steps.creeps(self.model.machine.address) else h
         h = end - self.t if end - self.t - h < 1e-3 * h else h
         while not self.stepper.stride(h, self.watch.margins) <= 1.0:
             h = next_length(self.stepper.step.address)
-            if h < SHORTEST:
+            if h < steps.SHORTEST:
                 self._underflow()
                 return
         self.watch.stride = next_length(self.stepper.step.address)
@@ -224,20 +207,18 @@ class Simulation:
         if self.stepper.margins()[-1] < 1e-3:  # the friction problem is turning singular: Painlevé
             self._resolve({}, paradox=True)
             return
-        raise NoSolution(f"the step shrank below {SHORTEST:g} s at t = {self.t:.12g} s")
+        raise NoSolution(f"the step shrank below {steps.SHORTEST:g} s at t = {self.t:.12g} s")
 
     def _event_in_step(self) -> bool:
         step = self.stepper.step
-        if not is_suspicious(step.address, self.watch.address):
+        if not steps.is_suspicious(step.address, self.watch.address):
             self.watch.armed[self.stepper.margins() > self.watch.noise] = 1
             return False
         end = self.stepper.margins()
         self.stepper.extend()
         x, margins = self.stepper.sampled_margins()
         margins[-1] = end
-        bracket = first_fall(self.watch, x, margins)
-        if bracket is None:
-            bracket = self._look_at_dips(x, margins)
+        bracket = first_fall(self.watch, x, margins) or self._look_at_dips(x, margins)
         if bracket is None:
             self.stepper.slope(step.t + step.h, step.y)
             return False
@@ -269,12 +250,13 @@ class Simulation:
 
     def _look_after(self, settle: bool = True) -> None:
         """What the state just reached needs: a word where its health has changed, a way back to its constraints."""
-        self.flight = np.inf if self.t > 0 and self.flight < np.inf and self._off() else self.flight
+        if self.t > 0 and not (self.model.records["mode"] == FREE).any():
+            self.flight = np.inf
         self._watch_health()
-        if settle and has_drifted(self.model.machine.address):
+        if settle and steps.has_drifted(self.model.machine.address):
             self.y = self.handler.project(self.t, self.y)
             self.watch.margins[:] = self.stepper.begin(self.t, self.y)
-        if settle and self.stepper.force is not None and is_wedged(self.model.machine.address):
+        if settle and self.stepper.force is not None and steps.is_wedged(self.model.machine.address):
             self._resolve({})
         if settle and follow_creep(self.model.machine.address):
             self._stand_again()
@@ -282,12 +264,9 @@ class Simulation:
     def _stand_again(self) -> None:
         """Stand at the state with other rows or directions, and bring it back onto what they hold."""
         self.watch.margins[:] = self.stepper.begin(self.t, self.y)
-        if has_drifted(self.model.machine.address):
+        if steps.has_drifted(self.model.machine.address):
             self.y = self.handler.project(self.t, self.y)
             self.watch.margins[:] = self.stepper.begin(self.t, self.y)
-
-    def _off(self) -> bool:
-        return not bool((self.model.records["mode"] == 0).any())
 
     def _watch_health(self) -> None:
         """Say when constraints become dependent, and when a joint leaves its range."""
@@ -326,9 +305,7 @@ class Simulation:
             if not triggers:
                 self.stepper.stand(self.t, self.y)
                 return
-        self.t, self.y, self.flight = self.handler.resolve(
-            self.t, self.y, triggers, self.bounces, self.rules.shortest_flight, paradox
-        )
+        self.t, self.y, self.flight = self.handler.resolve(self.t, self.y, triggers, paradox)
         if self.handler.limit is not None:
             self.pending, self.handler.limit = self.handler.limit, None
         self.stepper.stand(self.t, self.y)
@@ -342,7 +319,47 @@ class Simulation:
                 self.y = self.handler.project(self.t, self.y)
             else:
                 self.handler.say(self.t, self.y, "dependent", i, {"dependent": 1})
-                self.singular.begin(self.t, self.y, i)
+                self._begin_coasting(i)
+
+    def _begin_coasting(self, i: int) -> None:
+        """Let contact i coast from here, through a singular constraint: its normal has lost its grip on the joints.
+
+        At a branch point (two unit links folded on each other with the tip on a line through the base) the normal row
+        n·J is zero: the multiplier is not determined, and nearby it is a quotient of two small numbers. The
+        constraint's generalised force Q = (n·J)ᵀ λ stays smooth along the branch, so it is fitted by a cubic before the
+        point and carried on until the row has grown again; then the constraint holds as before. The row is small
+        meanwhile, and so is the error.
+        """
+        margins = self.stepper.begin(self.t, self.y)
+        times = -_BACK * np.linspace(0.0, 1.0, _POINTS)
+        forces = [self._generalised_force(self.t, self.y, i)]
+        for s in times[1:]:
+            self.stepper.begin(self.t, self.y)
+            self.stepper.stride(float(s), margins)
+            forces.append(self._generalised_force(self.t + float(s), self.stepper.step.y.copy(), i))
+        powers = np.vander(times / _BACK, COAST_TERMS, increasing=True)
+        fit = np.linalg.lstsq(powers, np.array(forces), rcond=None)[0]
+        self.model.work.pull[i] = fit / _BACK ** np.arange(COAST_TERMS)[:, None]
+        self.model.records[i]["coast"], self.model.records[i]["since"] = 1, self.t
+
+    def _generalised_force(self, t: float, y: Array, i: int) -> Array:
+        """Jᵀ f of a contact at a state, in the present modes."""
+        self.stepper.slope(t, y)
+        return self.model.work.Jc[i].T @ self.model.found[i]["force"]
+
+    def _answer_jump(self) -> None:
+        """A new force from a tick on: what the singular constraints answer to the change."""
+        coasting = np.flatnonzero(self.model.records["coast"])
+        if self.held_before is None or self.stepper.force is not None or not len(coasting):
+            return
+        nq, change = self.model.robot.nq, self.stepper.tau - self.held_before
+        snap = self.model.survey(self.t, self.y[:nq], self.y[nq:])
+        for i in coasting:
+            size = float(np.linalg.norm(snap.normals[i]))
+            if size > 1e-9:
+                way = snap.normals[i] / size
+                inverse = np.linalg.solve(snap.M, np.column_stack([way, change]))
+                self.model.work.pull[i, 0] -= way * (way @ inverse[:, 1]) / (way @ inverse[:, 0])
 
     def _appointment(self) -> None:
         """What was due at this time: the end of a series of bounces, a ride that turns."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 
-from palpate.contact.touch.records import PIN, STOP, Found, Touching, Triple, Work
-from palpate.contact.touch.shapes import BOX, CYLINDER, SPHERE
-from palpate.engine.kernels import kernel
+from palpate.contact.touch.contacts import BOX, CYLINDER, SPHERE
+from palpate.contact.touch.records import Found, Touching, Triple, Work
+from palpate.engine.kernels import clear, kernel, put
 from palpate.engine.maths import hypot, sin_cos
 from palpate.engine.records import Matrix, Vector
+from palpate.engine.views import flat
 
 _DIRECTED = 1e-12  # m/s: below this a slip has the direction it began with
 
@@ -59,14 +60,6 @@ def feature_margin(c: Touching, y: Vector, feature: int) -> float:
         else:
             margin = min(radial, axial)
     return margin
-
-
-@kernel(inline=True)
-def _clear(n: Vector, H: Matrix) -> None:
-    for i in range(3):
-        n[i] = 0.0
-        for j in range(3):
-            H[i, j] = 0.0
 
 
 @kernel(inline=True)
@@ -126,7 +119,8 @@ def _rim(c: Touching, y: Vector, n: Vector, H: Matrix) -> float:
 @kernel
 def distance(c: Touching, y: Vector, feature: int, n: Vector, H: Matrix) -> float:
     """φ(y) of a feature in surface axes; n becomes its gradient, H its second derivative."""
-    _clear(n, H)
+    clear(n)
+    clear(flat(H))
     if c.form == SPHERE:
         phi = _from_core(c, (y[0], y[1], y[2]), n, H, (1.0, 1.0, 1.0), c.lengths[0])
     elif c.form == CYLINDER:
@@ -170,9 +164,7 @@ def _ride(c: Touching, t: float, x: Vector, carry: Vector, push: Vector) -> None
 @kernel
 def _tangents(c: Touching, n: Vector, T: Matrix) -> None:
     """Unit tangents the point can move along: none, the one in its plane of motion, or two."""
-    for i in range(2):
-        for j in range(3):
-            T[i, j] = 0.0
+    clear(flat(T))
     if c.freedoms == 0:
         return
     if c.freedoms == 1:
@@ -222,8 +214,7 @@ def locate(c: Touching, f: Found, work: Work, t: float) -> None:
     """Gap, normal and (in work.bend, world) curvature of a surface contact whose point is at work.place."""
     x, push = work.local, work.six  # borrowed
     _ride(c, t, x, f.carry, push)
-    for i in range(3):
-        f.point[i] = work.place[i]
+    put(f.point, 0, work.place)
     y0, y1, y2 = work.place[0] - x[0], work.place[1] - x[1], work.place[2] - x[2]
     for i in range(3):
         work.local[i] = c.turn[0, i] * y0 + c.turn[1, i] * y1 + c.turn[2, i] * y2
@@ -239,8 +230,7 @@ def locate(c: Touching, f: Found, work: Work, t: float) -> None:
 @kernel
 def _curved(c: Touching, H: Matrix, w: Vector, out: Vector) -> None:
     """out = R H Rᵀ w."""
-    for i in range(3):
-        out[i] = 0.0
+    clear(out)
     for k in range(3):
         wk = 0.0
         for i in range(3):
@@ -319,15 +309,3 @@ def stop(c: Touching, f: Found, work: Work, number: int) -> None:
     f.normal[0] = 1.0
     work.Jc[number, 0, c.dof] = c.way
     f.margin[2] = math.inf
-
-
-@kernel(inline=True)
-def is_pin(c: Touching) -> bool:
-    """Whether a contact is a pin."""
-    return c.kind == PIN
-
-
-@kernel(inline=True)
-def is_stop(c: Touching) -> bool:
-    """Whether a contact is a joint's end."""
-    return c.kind == STOP

@@ -196,9 +196,3 @@ class StepControl(Record):
     margins: Vector = sized("margins")  # at the present state
     noise: Vector = sized("margins")  # how far from 0 each counts as 0
     armed: Integers = sized("margins")  # which have been clear of 0 since the modes last changed
-
-
-def make_work(nq: int, nv: int, full_q: int, full_v: int, contacts: int) -> Work:
-    """Scratch for a robot of nq coordinates and nv velocities (mimicking joints: full_q, full_v)."""
-    sizes = {"nq": nq, "nv": nv, "NQ": full_q, "NV": full_v}
-    return Work(sizes | {"contacts": max(contacts, 1), "rows": max(3 * contacts, 1)})

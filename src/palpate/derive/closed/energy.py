@@ -9,13 +9,11 @@ from typing import Any
 import sympy as sp
 
 from palpate.derive.closed.harmonics import Run
-from palpate.derive.closed.present import Presenter, natural
-from palpate.derive.closed.tidy import Tidy
+from palpate.derive.closed.present import Presenter, Tidy, natural
 from palpate.derive.closed.trig import NotTrigonometric, Ring
 from palpate.equations.algebra.graph import PARAMETER, STATE, Graph, Output
 from palpate.equations.algebra.sympy_bridge import output_from_expression
-from palpate.equations.model.coordinates import Coordinates
-from palpate.equations.model.naming import Parameter
+from palpate.equations.model.naming import Coordinates, Parameter
 from palpate.errors import InvalidInput, UnknownName
 
 AVAILABLE = ("T", "V", "M", "C", "g", "bias", "tau")
@@ -47,9 +45,10 @@ class EnergyForms:
         self.groups = {name: p.group for name, p in self.parameters.items()} | dict.fromkeys(q, "coordinate")
         self.groups |= dict.fromkeys(self.names.v, "rate") | dict.fromkeys(self.names.a, "acceleration")
         self.groups |= dict.fromkeys(self.where, "coordinate")
-        self.inputs = tuple(sorted({s.name for f in self.forces for s in f.free_symbols} - self._known(), key=natural))
+        known = {*self.names.q, *self.names.v, *self.names.a, *self.parameters, *self.where}
+        self.inputs = tuple(sorted({s.name for f in self.forces for s in f.free_symbols} - known, key=natural))
         self.ring = Ring()
-        angles = _inside_waves(T, V)
+        angles = {s.name for e in (T, V) for wave in e.atoms(sp.sin, sp.cos) for s in wave.free_symbols}
         run = tuple(name for name in q if name in angles)
         self.presenter = Presenter(self.ring, self.groups, [Run(run, (1,) * len(run))] if run else [])
         self._tidy = Tidy(self.ring, self.presenter, self._squares())
@@ -59,23 +58,14 @@ class EnergyForms:
 
     # ------------------------------------------------------------------ what is given
 
-    def _known(self) -> set[str]:
-        return {*self.names.q, *self.names.v, *self.names.a, *self.parameters, *self.where}
-
     def _found_parameters(self, values: Mapping[str, float] | None) -> dict[str, Parameter]:
         state = {*self.names.q, *self.names.v, *self.names.a, *self.where}
         inside = [self.T, self.V, *self.where.values()]
         used = sorted({s.name for e in inside for s in e.free_symbols} - state, key=natural)
-        if values is not None:
-            for name in used:
-                if name not in values:
-                    raise UnknownName("symbol", name, [*self.names.q, *self.names.v, *self.where, *values])
-        parameters = {}
-        for name in used:
-            group = _group(name)
-            value = float(values[name]) if values else float("nan")
-            parameters[name] = Parameter(name, value, group, "", "")
-        return parameters
+        if values is not None and (unknown := [name for name in used if name not in values]):
+            raise UnknownName("symbol", unknown[0], [*self.names.q, *self.names.v, *self.where, *values])
+        numbers = {name: float(values[name]) if values else float("nan") for name in used}
+        return {name: Parameter(name, value, _group(name), "", "") for name, value in numbers.items()}
 
     def _squares(self) -> dict[str, Any]:
         roots = {name: e for name, e in self.where.items() if isinstance(e, sp.Pow) and e.exp == sp.Rational(1, 2)}
@@ -147,11 +137,9 @@ class EnergyForms:
         n, q = len(self.names.q), self.names.q
         D = [[[self.by(self.M[i, j], name) for name in q] for j in range(n)] for i in range(n)]
         rates = [sp.Symbol(v) for v in self.names.v]
-        rows = []
-        for i in range(n):
-            row = [sum((D[i][j][k] + D[i][k][j] - D[j][k][i]) * rates[k] / 2 for k in range(n)) for j in range(n)]
-            rows.append(row)
-        return self.tidy(sp.Matrix(rows))
+        return self.tidy(
+            sp.Matrix(n, n, lambda i, j: sum((D[i][j][k] + D[i][k][j] - D[j][k][i]) * rates[k] / 2 for k in range(n)))
+        )
 
     @cached_property
     def g(self) -> Any:
@@ -164,20 +152,10 @@ class EnergyForms:
         """A quantity as SymPy."""
         if name not in AVAILABLE:
             raise UnknownName("quantity of a system given by its energies", name, AVAILABLE)
+        if name not in ("bias", "tau"):
+            return getattr(self, name)
         v, a = (sp.Matrix([sp.Symbol(x) for x in names]) for names in (self.names.v, self.names.a))
-        makers = {
-            "T": lambda: self.T,
-            "V": lambda: self.V,
-            "M": lambda: self.M,
-            "C": lambda: self.C,
-            "g": lambda: self.g,
-            "bias": lambda: self._by_rates(self.C * v + self.g),
-            "tau": lambda: self._by_rates(self.M * a + self.C * v + self.g),
-        }
-        return makers[name]()
-
-    def _by_rates(self, rows: Any) -> Any:
-        """Coefficients of accelerations and products of rates, each written on its own."""
+        rows = self.C * v + self.g if name == "bias" else self.M * a + self.C * v + self.g
         return sp.ImmutableMatrix([[self.gathered(row)] for row in rows])
 
     def gathered(self, row: Any) -> Any:
@@ -212,11 +190,6 @@ def _group(name: str) -> Any:
     if first == "g" and len(name) <= 2:
         return "gravity"
     return "mass" if first in "mMIJ" else "length"
-
-
-def _inside_waves(*expressions: Any) -> set[str]:
-    waves = [w for e in expressions for w in e.atoms(sp.sin, sp.cos)]
-    return {s.name for wave in waves for s in wave.free_symbols}
 
 
 def vanishes(e: Any) -> bool:

@@ -7,17 +7,14 @@ from typing import Any, Literal
 
 import sympy as sp
 
+from palpate.derive.closed.harmonics import runs_of
 from palpate.derive.closed.model import ClosedModel, Matrix, Vector, apply, multiply, transposed
-from palpate.derive.closed.present import Presenter
-from palpate.derive.closed.runs import runs_of
-from palpate.derive.closed.tidy import Tidy
+from palpate.derive.closed.present import Presenter, Tidy
 from palpate.derive.closed.trig import Trig
-from palpate.equations.algebra.graph import PARAMETER, STATE, Graph, Node, Output
-from palpate.equations.algebra.solving import TaskSpace
+from palpate.equations.algebra.graph import PARAMETER, STATE, Graph, Node, Output, TaskSpace
 from palpate.equations.algebra.sympy_bridge import output_from_expression
-from palpate.equations.model.coordinates import Coordinates
-from palpate.equations.model.naming import NamedModel
-from palpate.equations.quantities import link_parts, task_rows
+from palpate.equations.model.naming import Coordinates, NamedModel
+from palpate.equations.quantities import euler_rates, link_parts, task_rows
 from palpate.errors import InvalidInput, UnknownName
 
 Method = Literal["lagrange", "newton-euler", "projected"]
@@ -67,16 +64,13 @@ class ClosedForms:
             "Ja": self._analytical,
             "T": lambda: halved(self.by_rates([closed.kinetic * 2])[0]),
             "V": lambda: self.presenter.write(closed.potential),
-            "M": lambda: self.mass_matrix(),
+            "M": lambda: matrix([[row.coefficient(a) for a in self.names.a] for row in self.torques]),
             "C": lambda: matrix(closed.coriolis_matrix),
             "g": lambda: vector(closed.gravity_force),
             "bias": lambda: self.by_rates(self.bias),
             "tau": lambda: self.by_rates(self.torques),
-            "Lambda": lambda: self._task("Lambda"),
-            "mu": lambda: self._task("mu"),
-            "p": lambda: self._task("p"),
         }
-        return makers[name]()
+        return makers[name]() if name in makers else self._task(name)
 
     def _link(self, kind: str, number: int) -> Any:
         index, closed = self.model.numbers.index(number), self.closed
@@ -93,7 +87,7 @@ class ClosedForms:
         frames = self.model.mechanism.frames
         if name not in frames:
             raise UnknownName("frame", name, frames)
-        R, p = self.closed.pose(self.model.place(frames[name]))
+        R, p = self.closed.pose(self.model.named_frame(frames[name]))
         return self.presenter.vector(p), self.presenter.matrix(R)
 
     # ------------------------------------------------------------------ dynamics
@@ -108,10 +102,6 @@ class ClosedForms:
     def bias(self) -> Vector:
         """What is left of the torques without accelerations."""
         return [row.coefficients(self.names.a).get(0, self.closed.ring.zero) for row in self.torques]
-
-    def mass_matrix(self) -> Any:
-        """M, from what multiplies the accelerations."""
-        return self.presenter.matrix([[row.coefficient(a) for a in self.names.a] for row in self.torques])
 
     def by_rates(self, entries: Iterable[Trig]) -> Any:
         """Each entry by accelerations and products of rates, every coefficient written on its own."""
@@ -143,17 +133,7 @@ class ClosedForms:
 
     def _angle_rates(self, R: Matrix, turning: Matrix) -> list[list[Any]]:
         write = self.presenter.write
-        x, y, z = turning
-        if self.euler == "XYZ":
-            a, b, s, along = R[1][2], R[2][2], R[0][2], x
-            middle = [b * v - a * w for v, w in zip(y, z)]
-            last = [a * v + b * w for v, w in zip(y, z)]
-        elif self.euler == "ZYX":
-            a, b, s, along = R[0][0], R[1][0], R[2][0], z
-            middle = [a * v - b * w for v, w in zip(y, x)]
-            last = [a * w + b * v for v, w in zip(y, x)]
-        else:
-            raise InvalidInput(f"Euler angles are 'XYZ' or 'ZYX' here, got {self.euler!r}")
+        a, b, s, along, middle, last = euler_rates(R, turning, self.euler)
         square = write(a * a + b * b)
         root = sp.Abs(square.base) if isinstance(square, sp.Pow) and square.exp == 2 else sp.sqrt(square)
         outer = [write(a) - write(s) * write(w) / square for a, w in zip(along, last)]
@@ -247,14 +227,8 @@ def _determinant(A: Matrix) -> Trig:
 
 
 def _adjugate(A: Matrix) -> Matrix:
-    n = len(A)
-    if n == 1:
+    indices = range(len(A))
+    if len(A) == 1:
         return [[A[0][0].ring.one]]
-    rows = []
-    for i in range(n):
-        row = []
-        for j in range(n):
-            minor = [r[:i] + r[i + 1 :] for k, r in enumerate(A) if k != j]
-            row.append(_determinant(minor) * (-1) ** (i + j))
-        rows.append(row)
-    return rows
+    minors = [[[r[:i] + r[i + 1 :] for k, r in enumerate(A) if k != j] for j in indices] for i in indices]
+    return [[_determinant(minors[i][j]) * (-1) ** (i + j) for j in indices] for i in indices]

@@ -11,7 +11,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+import numpy as np
+
+from palpate.checks import Array
 from palpate.derive.closed.trig import COS, SIN, Coefficient, Trig
+from palpate.equations.model.mechanism import Mechanism
+from palpate.equations.model.naming import Coordinates
 
 Angle = tuple[tuple[str, int], ...]  # (name, multiple), in the order of the run
 Wave = tuple[int, Angle]  # COS or SIN of an angle
@@ -80,15 +85,9 @@ def _unfolded(angles: list[tuple[int, ...]], kind: int) -> list[tuple[tuple[Part
     here = angles[0]
     if not any(here):
         return [(((COS, here), *parts), sign) for parts, sign in _unfolded(angles[1:], kind)]
-    if kind == COS:
-        first, second, sign2 = rest_cos, rest_sin, -1
-        heads = (COS, SIN)
-    else:
-        first, second, sign2 = rest_cos, rest_sin, 1
-        heads = (SIN, COS)
-    return [(((heads[0], here), *parts), s) for parts, s in first] + [
-        (((heads[1], here), *parts), s * sign2) for parts, s in second
-    ]
+    head, other, sign = (COS, SIN, -1) if kind == COS else (SIN, COS, 1)
+    first = [(((head, here), *parts), s) for parts, s in rest_cos]
+    return first + [(((other, here), *parts), s * sign) for parts, s in rest_sin]
 
 
 def _positive(parts: tuple[Part, ...]) -> tuple[tuple[Part, ...], int]:
@@ -186,10 +185,8 @@ def _put_joined(
     put: Put, run: Run, kind: int, angles: tuple[Multiples, Multiples], value: Coefficient, equal: bool
 ) -> None:
     """value (wave(A + B) ± wave(A − B)): cos A cos B, sin A sin B, sin A cos B or cos A sin B, twice."""
-    (A, B), sign = angles, 1
+    (A, B), sign = angles, -1 if kind == COS and not equal else 1
     first, second = ((COS, COS) if equal else (SIN, SIN)) if kind == COS else ((SIN, COS) if equal else (COS, SIN))
-    if kind == COS and not equal:
-        sign = -1
     waves, turned = _pair(run, (first, A), (second, B))
     put(waves, 2 * value * sign * turned)
 
@@ -218,3 +215,35 @@ def _wave(run: Run, kind: int, multiples: tuple[int, ...]) -> tuple[Wave, ...]:
         if total:
             angle.append((name, total * sense))
     return ((kind, tuple(reversed(angle))),)
+
+
+def runs_of(mechanism: Mechanism, names: Coordinates) -> list[Run]:
+    """Runs of parallel hinges from the base outwards; each hinge is in one run."""
+    if mechanism.coupling is not None:
+        return [Run((name,), (1,)) for name in names.angles]
+    axes = mechanism.axes
+    last: dict[int, int] = {}  # link at the end of a run → the run's number
+    runs: list[tuple[list[str], list[int], Array]] = []
+    offset = len(names.q) - len(mechanism.links)
+    for index, link in enumerate(mechanism.links):
+        if link.kind != "revolute":
+            continue
+        before = _hinge_before(mechanism, index)
+        name = names.q[index + offset]
+        run = last.pop(before, None) if before is not None else None
+        if run is not None and abs(abs(axes[index] @ runs[run][2]) - 1) < 1e-9:
+            runs[run][0].append(name)
+            runs[run][1].append(int(np.sign(axes[index] @ runs[run][2])))
+            last[index] = run
+        else:
+            runs.append(([name], [1], axes[index]))
+            last[index] = len(runs) - 1
+    return [Run(tuple(names_), tuple(senses)) for names_, senses, _ in runs]
+
+
+def _hinge_before(mechanism: Mechanism, index: int) -> int | None:
+    """The nearest hinge that carries a link."""
+    at = mechanism.links[index].parent
+    while at >= 0 and mechanism.links[at].kind != "revolute":
+        at = mechanism.links[at].parent
+    return at if at >= 0 else None

@@ -14,9 +14,7 @@ from functools import cached_property
 from itertools import product as pairs
 
 from palpate.derive.closed.trig import Ring, Trig
-from palpate.equations.model.coordinates import Coordinates, coordinates_of
-from palpate.equations.model.naming import NamedModel, NamedPlace, Term, Turn
-from palpate.errors import InvalidInput
+from palpate.equations.model.naming import Coordinates, FixedRotation, NamedFrame, NamedModel, Term, coordinates_of
 
 Vector = list[Trig]
 Matrix = list[list[Trig]]
@@ -63,22 +61,9 @@ class ClosedModel:
     def __init__(self, model: NamedModel) -> None:
         self.model, self.ring = model, Ring()
         self.names: Coordinates = coordinates_of(model.mechanism, model.renamed)
-        self._check()
         self.n = len(self.names.v)
         self.v = [self.ring.variable(name) for name in self.names.v]
         self.a = [self.ring.variable(name) for name in self.names.a]
-
-    def _check(self) -> None:
-        mechanism = self.model.mechanism
-        if mechanism.floating:
-            raise InvalidInput(f"{mechanism.name} has a free base, whose equations are derived recursively only")
-        if mechanism.coupling is None:
-            return
-        for row, link in zip(mechanism.coupling.map, mechanism.links):
-            if link.kind == "revolute" and any(x != round(x) for x in row):
-                raise InvalidInput(
-                    f"joint {link.joint!r} mimics by a fraction, so cosines of fractions of angles arise"
-                )
 
     # ------------------------------------------------------------------ elements
 
@@ -93,7 +78,7 @@ class ClosedModel:
         """A vector of named constants."""
         return [self.term(t) for t in terms]
 
-    def turn(self, rotation: Turn) -> Matrix:
+    def fixed_rotation(self, rotation: FixedRotation) -> Matrix:
         """A fixed rotation."""
         R = [self.vector(row) for row in rotation.matrix]
         for axis, name in rotation.angles:
@@ -137,7 +122,7 @@ class ClosedModel:
     def joint_pose(self, index: int) -> tuple[Matrix, Vector]:
         """Rotation and position of a link's frame in its parent's, the joint's motion included."""
         named = self.model.links[index]
-        R, p = self.turn(named.turn), self.vector(named.position)
+        R, p = self.fixed_rotation(named.rotation), self.vector(named.position)
         if named.link.kind == "revolute":
             return multiply(R, self._joint_rotation(index)), p
         along = [row[named.link.axis] * (self._slide(index) * named.link.sign) for row in R]
@@ -155,9 +140,9 @@ class ClosedModel:
             poses.append((R, p))
         return poses
 
-    def pose(self, frame: NamedPlace) -> tuple[Matrix, Vector]:
+    def pose(self, frame: NamedFrame) -> tuple[Matrix, Vector]:
         """Rotation and position of a frame fixed on a link."""
-        rotation, offset = self.turn(frame.turn), self.vector(frame.position)
+        rotation, offset = self.fixed_rotation(frame.rotation), self.vector(frame.position)
         if frame.link < 0:
             return rotation, offset
         R, origin = self.link_poses[frame.link]
@@ -286,7 +271,7 @@ class ClosedModel:
     @cached_property
     def coriolis_matrix(self) -> Matrix:
         """C_ij = Σ_k c_ijk q̇_k."""
-        return [[_sum_over(symbols, self.v) for symbols in row] for row in self.christoffel]
+        return [[dot(symbols, self.v) for symbols in row] for row in self.christoffel]
 
     # ------------------------------------------------------------------ three ways to the torques
 
@@ -399,10 +384,6 @@ class ClosedModel:
         m = self.term(named.mass)
         force = [m * x for x in plus(acc, plus(cross(dw, c), cross(w, cross(w, c))))]
         return force, plus(plus(apply(tensor, dw), cross(w, apply(tensor, w))), cross(c, force))
-
-
-def _sum_over(symbols: list[Trig], rates: Vector) -> Trig:
-    return sum((c * v for c, v in zip(symbols, rates) if c), rates[0].ring.zero)
 
 
 def _fraction(value: float) -> int | Fraction:

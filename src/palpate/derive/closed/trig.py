@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from math import cos as math_cos, sin as math_sin
+from math import prod
 from typing import Any
 
 import sympy as sp
@@ -31,10 +31,8 @@ class Ring:
     """The variables and angles of one derivation; both are added when first asked for."""
 
     def __init__(self) -> None:
-        self.variables: list[str] = []
-        self.angles: list[str] = []
-        self._variable: dict[str, int] = {}
-        self._angle: dict[str, int] = {}
+        self.variables: dict[str, int] = {}  # each with its number
+        self.angles: dict[str, int] = {}
         self.zero = Trig(self, {})
         self.one = self.number(1)
 
@@ -55,22 +53,13 @@ class Ring:
         return self._wave(combination, SIN)
 
     def _wave(self, combination: Mapping[str, int], kind: int) -> Trig:
-        K = sum(k << (_BITS * self._place(name)) for name, k in combination.items())
+        K = sum(k << (_BITS * self.angles.setdefault(name, len(self.angles))) for name, k in combination.items())
         terms: dict[Key, Coefficient] = {}
         _put(terms, 0, K, kind, 1)
         return Trig(self, terms)
 
     def _unit(self, name: str) -> int:
-        if name not in self._variable:
-            self._variable[name] = len(self.variables)
-            self.variables.append(name)
-        return 1 << (_BITS * self._variable[name])
-
-    def _place(self, name: str) -> int:
-        if name not in self._angle:
-            self._angle[name] = len(self.angles)
-            self.angles.append(name)
-        return self._angle[name]
+        return 1 << (_BITS * self.variables.setdefault(name, len(self.variables)))
 
     def powers(self, monomial: int) -> dict[str, int]:
         """Exponents by name."""
@@ -99,7 +88,38 @@ class Ring:
         Raises:
             NotTrigonometric: it is no trigonometric polynomial.
         """
-        return _Reader(self).read(sp.sympify(expression))
+        return self._read(sp.sympify(expression))
+
+    def _read(self, e: sp.Basic) -> Trig:
+        if isinstance(e, sp.Symbol):
+            return self.variable(e.name)
+        if isinstance(e, sp.Rational):
+            return self.number(Fraction(int(e.p), int(e.q)))
+        if isinstance(e, sp.Float):
+            return self.number(Fraction(repr(float(e))))
+        if isinstance(e, sp.Add):
+            return sum((self._read(x) for x in e.args), self.zero)
+        if isinstance(e, sp.Mul):
+            return prod((self._read(x) for x in e.args), start=self.one)
+        if isinstance(e, sp.Pow) and e.exp.is_Integer and int(e.exp) > 0:
+            return self._read(e.base) ** int(e.exp)
+        if isinstance(e, sp.sin | sp.cos):
+            return self._read_wave(e)
+        raise NotTrigonometric(f"{e} is no trigonometric polynomial")
+
+    def _read_wave(self, e: sp.Basic) -> Trig:
+        combination, quarters = {}, 0
+        for term in sp.Add.make_args(sp.expand(e.args[0])):
+            factor, angle = term.as_coeff_Mul()
+            if angle == sp.pi and (2 * factor).is_Integer:
+                quarters += int(2 * factor)
+            elif isinstance(angle, sp.Symbol) and factor.is_Integer:
+                combination[angle.name] = int(factor)
+            else:
+                raise NotTrigonometric(f"{e}: the angle is no whole combination of symbols")
+        quarters += 0 if isinstance(e, sp.cos) else -1  # sin x = cos(x − π/2)
+        wave, sign = ((self.cos, 1), (self.sin, -1), (self.cos, -1), (self.sin, 1))[quarters % 4]
+        return wave(combination) * sign
 
 
 class Trig:
@@ -157,16 +177,13 @@ class Trig:
     __rmul__ = __mul__
 
     def __pow__(self, exponent: int) -> Trig:
-        result = self.ring.one
-        for _ in range(exponent):
-            result = result * self
-        return result
+        return prod([self] * exponent, start=self.ring.one)
 
     # ------------------------------------------------------------------ calculus
 
     def by_variable(self, name: str) -> Trig:
         """∂/∂variable."""
-        unit, shift = self.ring._unit(name), _BITS * self.ring._variable[name]
+        unit, shift = self.ring._unit(name), _BITS * self.ring.variables[name]
         terms = {}
         for (m, K, o), value in self.terms.items():
             exponent = (m >> shift) & _MASK
@@ -176,17 +193,17 @@ class Trig:
 
     def by_angle(self, name: str) -> Trig:
         """∂/∂angle: cos → −k sin, sin → k cos."""
-        index = self.ring._place(name)
         terms: dict[Key, Coefficient] = {}
         for (m, K, o), value in self.terms.items():
-            k = self.ring.combination(K).get(self.ring.angles[index], 0)
+            k = self.ring.combination(K).get(name, 0)
             if k:
                 _put(terms, m, K, 1 - o, value * (k if o == SIN else -k))
         return Trig(self.ring, terms)
 
     def coefficients(self, names: Iterable[str]) -> dict[int, Trig]:
         """The polynomial by monomials in the named variables: {monomial: cofactor}."""
-        mask = sum(_MASK << (_BITS * self.ring._variable[n]) for n in names if n in self.ring._variable)
+        known = self.ring.variables
+        mask = sum(_MASK << (_BITS * known[n]) for n in names if n in known)
         parts: dict[int, dict[Key, Coefficient]] = {}
         for (m, K, o), value in self.terms.items():
             parts.setdefault(m & mask, {})[m & ~mask, K, o] = value
@@ -196,25 +213,6 @@ class Trig:
         """What multiplies the first power of a variable."""
         unit = self.ring._unit(name)
         return self.coefficients([name]).get(unit, self.ring.zero)
-
-    def degree(self, names: Iterable[str]) -> set[int]:
-        """Total degrees in the named variables that occur."""
-        chosen = set(names)
-        degrees = set()
-        for m, _, _ in self.terms:
-            degrees.add(sum(e for name, e in self.ring.powers(m).items() if name in chosen))
-        return degrees
-
-    def evaluate(self, values: Mapping[str, float]) -> float:
-        """Its value for numbers in place of variables and angles."""
-        total = 0.0
-        for (m, K, o), coefficient in self.terms.items():
-            term = float(coefficient)
-            for name, exponent in self.ring.powers(m).items():
-                term *= values[name] ** exponent
-            angle = sum(k * values[name] for name, k in self.ring.combination(K).items())
-            total += term * (math_sin(angle) if o else math_cos(angle))
-        return total
 
     def __repr__(self) -> str:
         return f"Trig({len(self.terms)} terms)"
@@ -250,47 +248,3 @@ def _product(terms: dict[Key, Coefficient], m: int, a: tuple[int, int], b: tuple
     else:
         _put(terms, m, K1 + K2, SIN, half)
         _put(terms, m, K1 - K2, SIN, half if o1 else -half)
-
-
-class _Reader:
-    """Turns SymPy trees into Trig."""
-
-    def __init__(self, ring: Ring) -> None:
-        self.ring = ring
-
-    def read(self, e: sp.Basic) -> Trig:
-        if isinstance(e, sp.Symbol):
-            return self.ring.variable(e.name)
-        if isinstance(e, sp.Rational):
-            return self.ring.number(Fraction(int(e.p), int(e.q)))
-        if isinstance(e, sp.Float):
-            return self.ring.number(Fraction(repr(float(e))))
-        if isinstance(e, sp.Add):
-            return sum((self.read(x) for x in e.args), self.ring.zero)
-        if isinstance(e, sp.Mul):
-            return self._multiplied(e)
-        if isinstance(e, sp.Pow) and e.exp.is_Integer and int(e.exp) > 0:
-            return self.read(e.base) ** int(e.exp)
-        if isinstance(e, sp.sin | sp.cos):
-            return self._wave(e)
-        raise NotTrigonometric(f"{e} is no trigonometric polynomial")
-
-    def _multiplied(self, e: sp.Mul) -> Trig:
-        result = self.ring.one
-        for factor in e.args:
-            result = result * self.read(factor)
-        return result
-
-    def _wave(self, e: sp.Basic) -> Trig:
-        combination, quarters = {}, 0
-        for term in sp.Add.make_args(sp.expand(e.args[0])):
-            factor, angle = term.as_coeff_Mul()
-            if angle == sp.pi and (2 * factor).is_Integer:
-                quarters += int(2 * factor)
-            elif isinstance(angle, sp.Symbol) and factor.is_Integer:
-                combination[angle.name] = int(factor)
-            else:
-                raise NotTrigonometric(f"{e}: the angle is no whole combination of symbols")
-        quarters += 0 if isinstance(e, sp.cos) else -1  # sin x = cos(x − π/2)
-        wave, sign = ((self.ring.cos, 1), (self.ring.sin, -1), (self.ring.cos, -1), (self.ring.sin, 1))[quarters % 4]
-        return wave(combination) * sign

@@ -11,7 +11,7 @@ from typing import Any
 import sympy as sp
 
 from palpate.derive.writing.notation import Notation
-from palpate.equations.spelling.styles import width
+from palpate.equations.spelling import width
 
 WIDTH, PAGE_WIDTH = 110, 150  # columns of text; of a matrix on a page
 
@@ -128,11 +128,8 @@ def common_factor(matrix: Any) -> tuple[Any, Any]:
     for entry in matrix:
         if entry == 0:
             continue
-        powers = {
-            f.as_base_exp()[0]: int(f.as_base_exp()[1])
-            for f in sp.Mul.make_args(entry)
-            if isinstance(f.as_base_exp()[0], sp.Symbol) and f.as_base_exp()[1].is_Integer and f.as_base_exp()[1] > 0
-        }
+        pairs = (factor.as_base_exp() for factor in sp.Mul.make_args(entry))
+        powers = {b: int(e) for b, e in pairs if isinstance(b, sp.Symbol) and e.is_Integer and e > 0}
         shared = powers if shared is None else {s: min(e, powers[s]) for s, e in shared.items() if s in powers}
     entries = sum(entry != 0 for entry in matrix)
     if not shared or entries < 2 or matrix.shape[1] == 1:

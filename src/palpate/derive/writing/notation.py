@@ -14,9 +14,8 @@ from typing import Any
 import sympy as sp
 
 from palpate.derive.closed.present import GROUPS, natural
-from palpate.equations.model.coordinates import Coordinates
-from palpate.equations.spelling.names import Name, split_name
-from palpate.equations.spelling.styles import Style
+from palpate.equations.model.naming import Coordinates
+from palpate.equations.spelling import Name, Style, split_name
 
 SUM, PRODUCT, POWER, ATOM = 1, 2, 3, 4
 
@@ -120,7 +119,8 @@ class Notation:
         spelt = []
         for term in sorted(e.args, key=self._term_key):
             negative = _is_negative(term)
-            text, strength = self._write(_positive(term) if negative and isinstance(term, sp.Mul) else abs_number(term))
+            bare = term if not negative else _positive(term) if isinstance(term, sp.Mul) else -term
+            text, strength = self._write(bare)
             spelt.append((negative, self.style.brackets(text) if strength == SUM else text))
         return self.style.sum(spelt)
 
@@ -142,11 +142,11 @@ class Notation:
         above = [self._factor(x) for x in top]
         if not bottom and q == 1:
             return style.product([*leading, *above])
-        if not bottom and not style_is_inline(style):
+        if not bottom and not style.inline:
             return style.product([style.quotient(style.number(p), style.number(q), True), *above])
         below = [self._factor(x) for x in bottom]
         low = [style.number(q), *below] if q != 1 else below
-        if style_is_inline(style):
+        if style.inline:
             high = style.product([*leading, *above]) if leading or above else style.number(1)
             return style.quotient(
                 high, style.product(low) if len(low) == 1 else style.brackets(style.product(low)), False
@@ -168,7 +168,7 @@ class Notation:
             return self.style.root(self.write(base)), ATOM
         if exponent.is_negative:
             below = sp.Pow(base, -exponent)
-            text = self._factor(below) if style_is_inline(self.style) else self.write(below)
+            text = self._factor(below) if self.style.inline else self.write(below)
             return self.style.quotient(self.style.number(1), text, False), PRODUCT
         text, strength = self._write(base)
         if strength < ATOM:
@@ -252,11 +252,6 @@ def _dotted(name: Name, dots: int) -> Name:
     return Name(name.base, name.sub, name.dots + dots)
 
 
-def style_is_inline(style: Style) -> bool:
-    """Whether fractions are written on one line."""
-    return getattr(style, "inline", False)
-
-
 def _is_negative(e: Any) -> bool:
     if e.is_Number:
         return bool(e.is_negative)
@@ -275,11 +270,6 @@ def _brackets_positive(e: Any) -> Any:
     number = factors.pop(0) if factors[0].is_Number else sp.Integer(1)
     head = [] if sign * number == 1 else [sign * number]
     return sp.Mul(*head, *factors, evaluate=False)
-
-
-def abs_number(e: Any) -> Any:
-    """A negative number without its sign; anything else as it is."""
-    return -e if e.is_Number and e.is_negative else e
 
 
 def _positive(e: Any) -> Any:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import textwrap
 from html import escape
 from importlib import resources
 from typing import TYPE_CHECKING
 
-from palpate.derive.writing.document import as_html
-from palpate.derive.writing.legend import parameter_rows, shorthand_lines, where_lines
+from palpate.derive.closed.present import natural
+from palpate.derive.writing.document import WIDTH, as_html
 from palpate.derive.writing.notation import Notation
-from palpate.equations.spelling.styles import Text
+from palpate.equations.spelling import Text
 
 if TYPE_CHECKING:
     from palpate.derive.derivation import Derivation
@@ -21,6 +22,46 @@ _RECURSIVE = ("tau",)
 _ENERGY = ("T", "V", "M", "C", "g", "tau")
 
 
+def legend_text(derivation: Derivation, notation: Notation) -> str:
+    """Shorthand used so far, and the parameters with their values, as text."""
+    lines = []
+    short = [*shorthand_lines(notation), *where_lines(derivation, notation)]
+    if short:
+        lines.append(textwrap.fill("Shorthand: " + "; ".join(short), WIDTH, subsequent_indent="  "))
+    rows = parameter_rows(derivation, notation)
+    if rows:
+        width = max(len(row[0]) for row in rows)
+        lines.append("Symbols:")
+        lines += [f"  {name:<{width}}  {value:>14}  {meaning}".rstrip() for name, value, meaning in rows]
+    lines += [f"note: {note}" for note in derivation.notes]
+    return "\n".join(lines)
+
+
+def shorthand_lines(notation: Notation) -> list[str]:
+    """c12 = cos(q1 + q2) and so on, in order."""
+    lines = []
+    for short, (kind, angle) in sorted(notation.shorthand.items(), key=lambda item: natural(item[0])):
+        single = not angle.args
+        inside = notation.write(angle)
+        lines.append(f"{short} = {kind} {inside}" if single else f"{short} = {kind}({inside})")
+    return lines
+
+
+def where_lines(derivation: Derivation, notation: Notation) -> list[str]:
+    """Shorthand the user (or a root) brought along: z = √(l² − x²)."""
+    table = getattr(derivation.forms, "where", {})
+    return [f"{notation.symbol(name)} = {notation.write(e)}" for name, e in table.items() if name in notation.used]
+
+
+def parameter_rows(derivation: Derivation, notation: Notation) -> list[tuple[str, str, str]]:
+    """(symbol, value with unit, meaning) of every parameter that was written and has a value."""
+    rows = []
+    for name, p in sorted(derivation.parameters.items(), key=lambda item: natural(item[0])):
+        if p.value == p.value and name in notation.used:
+            rows.append((notation.symbol(name), f"{p.value:.10g} {p.unit}".strip(), p.meaning))
+    return rows
+
+
 def derivation_page(
     derivation: Derivation, notation: Notation, steps: bool, verification: Verification | None = None
 ) -> str:
@@ -30,19 +71,16 @@ def derivation_page(
     title = f"Equations of motion of {derivation.name}"
     parts = [f"<h1>{escape(title)}</h1>", f'<p class="lead">{escape(_lead(derivation))}</p>']
     parts += [f"<p>{escape(note)}</p>" for note in derivation.notes]
+    style = (resources.files("palpate.derive") / "assets" / "page.css").read_text(encoding="utf-8")
     against = "what every derivation obeys" if derivation.model is None else "the numeric robot"
     parts += [_verdict(verification, against)] if verification is not None else []
     parts += [_shorthand(derivation, notation), body, _symbols(derivation, notation)]
     head = (
         f'<meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
-        f"<title>{escape(title)}</title><style>{_style()}</style>"
+        f"<title>{escape(title)}</title><style>{style}</style>"
     )
     return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n' + "\n".join(parts) + "\n</body></html>\n"
-
-
-def _style() -> str:
-    return (resources.files("palpate.derive") / "assets" / "page.css").read_text(encoding="utf-8")
 
 
 def _shown(derivation: Derivation) -> tuple[str, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import sympy as sp
@@ -84,10 +83,10 @@ def _jacobians(w: _Writer) -> Section:
     )
 
 
-def _tensors(w: _Writer) -> Section | None:
+def _tensors(w: _Writer) -> list[Section]:
     formulas = [f for n in w.numbers for f in w.of(f"I_{n}") if any(x != 0 for x in f.expression)]
     words = ("I(q) = R I Rᵀ, about the centre of mass.",)
-    return Section("Tensors in the base frame", words, tuple(formulas)) if formulas else None
+    return [Section("Tensors in the base frame", words, tuple(formulas))] if formulas else []
 
 
 # ---------------------------------------------------------------------- Lagrange
@@ -99,10 +98,9 @@ def _lagrange(w: _Writer) -> list[Section]:
     for index, n in enumerate(w.numbers):
         T = dot(closed.v, apply(closed.link_masses(index), closed.v))
         energies.append(Formula(f"T_{n}", halved(w.forms.by_rates([T])[0])))
-    tensors = _tensors(w)
     return [
         _jacobians(w),
-        *([tensors] if tensors else []),
+        *_tensors(w),
         Section(
             "Kinetic energy",
             ("T_i = ½ m |v_c|² + ½ ωᵀ I ω for each link; T is their sum.",),
@@ -200,13 +198,12 @@ def _projected(w: _Writer) -> list[Section]:
         drifts += [w.vector(f"dJ_P{n} dq", moved), w.vector(f"dJ_O{n} dq", turned)]
         masses.append(Formula(f"M_{n}", w.forms.presenter.matrix(closed.link_masses(index))))
         biases.append(w.vector(f"b_{n}", closed.link_bias(index)))
-    tensors = _tensors(w)
     total: Vector = [closed.ring.zero] * closed.n
     for index in range(len(w.numbers)):
         total = plus(total, closed.link_bias(index))
     return [
         _jacobians(w),
-        *([tensors] if tensors else []),
+        *_tensors(w),
         Section(
             "Rates of the Jacobians", ("J̇_P q̇ and J̇_O q̇: what is left of the accelerations for q̈ = 0.",), tuple(drifts)
         ),
@@ -252,8 +249,7 @@ def _energy_steps(derivation: Derivation, forms: EnergyForms) -> list[Section]:
 
 
 def _recursive_steps(derivation: Derivation) -> list[Section]:
-    definitions = derivation.definitions("tau")
-    lines: Iterable[Formula] = (Formula(str(symbol), e) for symbol, e in definitions)
+    lines = [Formula(str(symbol), e) for symbol, e in derivation.definitions("tau")]
     torques = [Formula(name, e) for name, e in zip(derivation.names.tau, derivation["tau"])]
     words = (
         "Outwards, each link's angular velocity and acceleration and the acceleration of its origin; back, the forces "

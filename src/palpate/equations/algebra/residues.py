@@ -90,8 +90,7 @@ def _square_root(a: int) -> int:
 
 def residue(value: Number) -> int:
     """A number modulo the prime; a float is the fraction it is."""
-    fraction = Fraction(value)
-    return fraction.numerator * pow(fraction.denominator, -1, P) % P
+    return Residues().number(Fraction(value))
 
 
 def values_at_random(outputs: Sequence[Node], seed: int, quaternion: Sequence[str] = ()) -> list[int]:

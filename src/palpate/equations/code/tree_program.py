@@ -17,7 +17,7 @@ from palpate.engine.records import Integers, Matrix, ReadVector, Record, Vector,
 from palpate.engine.views import address_of
 from palpate.equations.code.tree_code import PLACE, TreeGraph, sizes_of
 from palpate.equations.model.chain import axes_of
-from palpate.equations.model.mechanism import Mechanism, Place
+from palpate.equations.model.mechanism import LinkFrame, Mechanism
 from palpate.equations.model.symbols import TreeSymbols
 
 LANES = 4  # states at once: the doubles of an AVX register
@@ -180,7 +180,7 @@ class TreeProgram:
         """Sizes that records of terms and frames ask for."""
         return {"nv": self.sizes.nv, "links": self.sizes.links}
 
-    def place(self, frame: Place) -> TreePlace:
+    def place(self, frame: LinkFrame) -> TreePlace:
         """A place on a link of the mechanism as kernels take it."""
         position, rotation = frame.position, frame.rotation
         if frame.link >= 0:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from palpate.equations.algebra.graph import Node
 from palpate.equations.model.chain import Chain, Mass, Matrix, Vector
-from palpate.equations.model.naming import NamedPlace
+from palpate.equations.model.naming import NamedFrame
 
 # ---------------------------------------------------------------------- small vectors
 
@@ -55,16 +55,12 @@ def motions(chain: Chain, v: Sequence[Node], a: Sequence[Node]) -> list[Motion]:
     base = Motion(list(zeros), list(zeros), [-g for g in chain.gravity], [list(zeros) for _ in range(3)])
     link_motions: list[Motion] = []
     speeds, accelerations = chain.full(v), chain.full(a)
-    dof = 0
-    for index, link in enumerate(chain.links):
+    for index, (link, dof) in enumerate(zip(chain.links, chain.first_freedoms)):
         before = link_motions[link.parent] if link.parent >= 0 else base
         if link.kind == "free":
             link_motions.append(_free_motion(chain, speeds, accelerations, base.acc))
-            dof += 6
-            continue
-        rate, acceleration = speeds[dof], accelerations[dof]
-        dof += 1
-        link_motions.append(_motion(chain, index, before, rate, acceleration))
+        else:
+            link_motions.append(_motion(chain, index, before, speeds[dof], accelerations[dof]))
     return link_motions
 
 
@@ -129,13 +125,7 @@ def inertia_force(mass: Mass, motion: Motion) -> tuple[Vector, Vector]:
     return force, plus(moment, cross(h, acc))
 
 
-def joint_forces(chain: Chain, moving: list[Motion]) -> list[Node]:
-    """Torques and forces at the joints, from the tips to the base; rotors included by the caller."""
-    forces = [inertia_force(link.mass, motion) for link, motion in zip(chain.links, moving)]
-    return joint_forces_of(chain, forces)
-
-
-def joint_forces_of(chain: Chain, forces: list[tuple[Vector, Vector]]) -> list[Node]:
+def joint_forces(chain: Chain, forces: list[tuple[Vector, Vector]]) -> list[Node]:
     """The joints' share of a force and a moment on every link: those of all the links they carry."""
     held: list[list[Node]] = [[] for _ in chain.links]
     for index in reversed(range(len(chain.links))):
@@ -167,10 +157,14 @@ def position_in_parent(chain: Chain, index: int) -> Vector:
 
 def inverse_dynamics(chain: Chain, v: Sequence[Node], a: Sequence[Node]) -> list[Node]:
     """τ = M a + C v + g by Newton and Euler, outwards and back."""
-    full = joint_forces(chain, motions(chain, v, a))
-    rotors = _rotors(chain)
-    full = [f + r * x for f, r, x in zip(full, rotors, chain.full(a))]
+    forces = [inertia_force(link.mass, motion) for link, motion in zip(chain.links, motions(chain, v, a))]
+    full = [f + r * x for f, r, x in zip(joint_forces(chain, forces), _rotors(chain), chain.full(a))]
     return chain.reduced(full)
+
+
+def rotor_torques(chain: Chain, a: Sequence[Node]) -> list[Node]:
+    """What accelerates the rotors, on the independent coordinates."""
+    return chain.reduced([r * x for r, x in zip(_rotors(chain), chain.full(a))])
 
 
 def _rotors(chain: Chain) -> list[Node]:
@@ -198,16 +192,12 @@ def _zeros(chain: Chain) -> list[Node]:
 
 def composite_masses(chain: Chain) -> list[Mass]:
     """Each link with everything it carries, about its origin."""
-    masses = [Mass(k.mass.m, list(k.mass.h), list(k.mass.S)) for k in chain.links]
+    masses = [k.mass for k in chain.links]
     for index in reversed(range(len(chain.links))):
         parent = chain.links[index].parent
         if parent >= 0:
-            masses[parent] = _joined(masses[parent], _in_parent(chain, index, masses[index]))
+            masses[parent] = masses[parent] + _in_parent(chain, index, masses[index])
     return masses
-
-
-def _joined(a: Mass, b: Mass) -> Mass:
-    return Mass(a.m + b.m, plus(a.h, b.h), plus(a.S, b.S))
 
 
 def _in_parent(chain: Chain, index: int, mass: Mass) -> Mass:
@@ -219,40 +209,24 @@ def _in_parent(chain: Chain, index: int, mass: Mass) -> Mass:
         bend = s * (xx - yy) + c * (2 * xy)
         xx, yy, xy = xx - s * bend, yy + s * bend, c * bend - xy
         xz, yz = c * xz - s * yz, s * xz + c * yz
-    S = _fixed_tensor(chain, index, [xx, yy, zz, xy, xz, yz])
+    S = chain.fixed_tensor(index, [xx, yy, zz, xy, xz, yz])
     h, p = chain.to_parent(index, mass.h), position_in_parent(chain, index)
     both = [h[i] * p[j] + (h[j] + m * p[j]) * p[i] for i, j in zip((0, 1, 2, 0, 0, 1), (0, 1, 2, 1, 2, 2))]
     return Mass(m, plus(h, [m * x for x in p]), plus(S, both))
-
-
-def _fixed_tensor(chain: Chain, index: int, S: Vector) -> Vector:
-    xx, yy, zz, xy, xz, yz = S
-    rows = [chain.fixed_to_parent(index, list(row)) for row in ([xx, xy, xz], [xy, yy, yz], [xz, yz, zz])]
-    columns = [chain.fixed_to_parent(index, [rows[0][k], rows[1][k], rows[2][k]]) for k in range(3)]
-    return [columns[0][0], columns[1][1], columns[2][2], columns[0][1], columns[0][2], columns[1][2]]
 
 
 def mass_matrix(chain: Chain) -> Matrix:
     """M(q) by composite bodies: the force each joint's unit acceleration asks of the joints below it."""
     n = len(chain.full(chain.v))
     M = [[chain.graph.zero] * n for _ in range(n)]
-    places, count = [], 0
-    for link in chain.links:
-        places.append(count)
-        count += 6 if link.kind == "free" else 1
+    places = chain.first_freedoms
     composites = composite_masses(chain)
     for index in range(len(chain.links)):
         for k, (f, m) in enumerate(_unit_forces(chain, index, composites[index])):
             _fill_column(chain, M, places, index, places[index] + k, f, m)
         if chain.links[index].kind != "free":
             M[places[index]][places[index]] += chain.links[index].armature
-    return _reduced_matrix(chain, M)
-
-
-def _reduced_matrix(chain: Chain, M: Matrix) -> Matrix:
-    if chain.model.mechanism.coupling is None:
-        return M
-    return transposed([chain.reduced(row) for row in transposed([chain.reduced(row) for row in M])])
+    return chain.reduced_matrix(M)
 
 
 def _unit_forces(chain: Chain, index: int, mass: Mass) -> list[tuple[Vector, Vector]]:
@@ -325,7 +299,7 @@ def placed_links(chain: Chain) -> list[Placed]:
     return frames
 
 
-def frame_pose(chain: Chain, frames: list[Placed], frame: NamedPlace) -> tuple[Vector, Matrix]:
+def frame_pose(chain: Chain, frames: list[Placed], frame: NamedFrame) -> tuple[Vector, Matrix]:
     """Position and rotation matrix of a frame fixed on a link."""
     link = frames[frame.link]
     origin = plus(link.origin, link.out(chain.placed(frame)))
@@ -333,7 +307,7 @@ def frame_pose(chain: Chain, frames: list[Placed], frame: NamedPlace) -> tuple[V
     axes = []
     for k in range(3):
         unit = [graph.one if i == k else graph.zero for i in range(3)]
-        inner = chain.turned(frame.turn, unit)
+        inner = chain.turned(frame.rotation, unit)
         axes.append(
             link.out([graph.sum(r * x for r, x in zip(row, inner) if r) for row in chain.links[frame.link].axes])
         )
@@ -366,8 +340,172 @@ def _ancestors(chain: Chain, link: int) -> set[int]:
     return ancestors
 
 
-def drift(chain: Chain, frames: list[Placed], moving: list[Motion], frame: NamedPlace) -> list[Node]:
+def drift(chain: Chain, frames: list[Placed], moving: list[Motion], frame: NamedFrame) -> list[Node]:
     """J̇ v from motions at v̇ = 0: what is left of the frame's acceleration when gravity is taken out again."""
     motion, link = moving[frame.link], frames[frame.link]
     linear = plus(link.out(plus(motion.acc, times(motion.U, chain.placed(frame)))), chain.gravity)
     return [*linear, *link.out(motion.dw)]
+
+
+@dataclass
+class Screw:
+    """ω and u of a joint's unit motion in the base frame, u at the base's origin, and their rates."""
+
+    w: Vector
+    u: Vector
+    dw: Vector
+    du: Vector
+
+
+@dataclass
+class Carried:
+    """Moments about the base's origin of a link and all it carries, and K = ∫ ṙ rᵀ dm, P = ∫ ṙ dm."""
+
+    mass: Mass
+    K: Matrix
+    P: Vector
+
+
+def coriolis_matrix(chain: Chain) -> Matrix:
+    """C(q, v) with C v the Coriolis and centrifugal force, Christoffel's for a fixed base; Ṁ − 2C is skew."""
+    frames = placed_links(chain)
+    screws, velocities = _screws(chain, frames)
+    carried = _carried(chain, frames, velocities)
+    n = sum(len(part) for part in screws)
+    C = [[chain.graph.zero] * n for _ in range(n)]
+    for index in range(len(chain.links)):
+        _fill(chain, C, chain.first_freedoms, screws, carried[index], index)
+    return chain.reduced_matrix(C)
+
+
+def _screws(chain: Chain, frames: list[Placed]) -> tuple[list[list[Screw]], list[tuple[Vector, Vector]]]:
+    """Every freedom's screw, and every link's (ω, u)."""
+    zero = chain.graph.zero
+    speeds = chain.full(chain.v)
+    screws: list[list[Screw]] = []
+    velocities: list[tuple[Vector, Vector]] = []
+    for index, (link, dof) in enumerate(zip(chain.links, chain.first_freedoms)):
+        w, u = velocities[link.parent] if link.parent >= 0 else ([zero] * 3, [zero] * 3)
+        here = _directions(chain, index, frames[index])
+        rates = speeds[dof : dof + len(here)]
+        w = plus(w, _combined(rates, [d[0] for d in here]))
+        u = plus(u, _combined(rates, [d[1] for d in here]))
+        velocities.append((w, u))
+        screws.append([_screw(link.kind, k, d, w, u) for k, d in enumerate(here)])
+    return screws, velocities
+
+
+def _directions(chain: Chain, index: int, frame: Placed) -> list[tuple[Vector, Vector]]:
+    graph, kind = chain.graph, chain.links[index].kind
+    still = [graph.zero] * 3
+    if kind == "prismatic":
+        return [(list(still), frame.columns[2])]
+    if kind == "revolute":
+        return [(frame.columns[2], cross(frame.origin, frame.columns[2]))]
+    unit = [[graph.one if i == k else graph.zero for i in range(3)] for k in range(3)]
+    return [(list(still), e) for e in unit] + [(c, cross(frame.origin, c)) for c in frame.columns]
+
+
+def _screw(kind: str, number: int, direction: tuple[Vector, Vector], w: Vector, u: Vector) -> Screw:
+    """The rates: directions fixed on the link turn with it; a free base's translations are fixed in the base frame."""
+    angular, shift = direction
+    if kind == "free" and number < 3:
+        zero = [angular[0].graph.zero] * 3
+        return Screw(angular, shift, zero, list(zero))
+    return Screw(angular, shift, cross(w, angular), plus(cross(w, shift), cross(u, angular)))
+
+
+def _combined(rates: list[Node], vectors: list[Vector]) -> Vector:
+    graph = rates[0].graph
+    return [graph.sum(r * v[k] for r, v in zip(rates, vectors)) for k in range(3)]
+
+
+def _carried(chain: Chain, frames: list[Placed], velocities: list[tuple[Vector, Vector]]) -> list[Carried]:
+    carried = []
+    for link, frame, (w, u) in zip(chain.links, frames, velocities):
+        mass = _in_base(link.mass, frame)
+        S = _square(mass.S)
+        turning = transposed([cross(w, [S[0][k], S[1][k], S[2][k]]) for k in range(3)])
+        K = [[u[i] * mass.h[j] + turning[i][j] for j in range(3)] for i in range(3)]
+        carried.append(Carried(mass, K, plus([mass.m * x for x in u], cross(w, mass.h))))
+    for index in reversed(range(len(chain.links))):
+        parent = chain.links[index].parent
+        if parent >= 0:
+            a, b = carried[parent], carried[index]
+            carried[parent] = Carried(a.mass + b.mass, [plus(x, y) for x, y in zip(a.K, b.K)], plus(a.P, b.P))
+    return carried
+
+
+def _in_base(mass: Mass, frame: Placed) -> Mass:
+    """Moments about the base's origin: h' = m p + R h, S' = R S Rᵀ + p (R h)ᵀ + (R h) pᵀ + m p pᵀ."""
+    p, h = frame.origin, frame.out(mass.h)
+    rows = [frame.out(row) for row in _square(mass.S)]
+    S = [frame.out([rows[0][k], rows[1][k], rows[2][k]]) for k in range(3)]
+    total = [
+        S[i][j] + h[i] * p[j] + (h[j] + mass.m * p[j]) * p[i] for i, j in zip((0, 1, 2, 0, 0, 1), (0, 1, 2, 1, 2, 2))
+    ]
+    return Mass(mass.m, plus(h, [mass.m * x for x in p]), total)
+
+
+def _square(S: Vector) -> Matrix:
+    xx, yy, zz, xy, xz, yz = S
+    return [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
+
+
+def _inertia_times(mass: Mass, w: Vector, u: Vector) -> tuple[Vector, Vector]:
+    """Moment and force of the spatial inertia: J ω + h × u, m u + ω × h, with J = tr(S) 1 − S."""
+    trace = mass.S[0] + mass.S[1] + mass.S[2]
+    Sw = times(_square(mass.S), w)
+    moment = plus([trace * x - y for x, y in zip(w, Sw)], cross(mass.h, u))
+    return moment, plus([mass.m * x for x in u], cross(w, mass.h))
+
+
+def _fill(chain: Chain, C: Matrix, places: list[int], screws: list[list[Screw]], carried: Carried, index: int) -> None:
+    """Row and column entries of one link's freedoms with those of the links below it."""
+    for k, screw in enumerate(screws[index]):
+        moment, force = _rate_force(carried, screw)
+        back_moment, back_force, extra = _row_force(carried, screw)
+        here, at = places[index] + k, index
+        while at >= 0:
+            for j, other in enumerate(screws[at]):
+                there = places[at] + j
+                C[there][here] = _dot(other.w, moment) + _dot(other.u, force)
+                if at != index:
+                    C[here][there] = _dot(other.dw, back_moment) + _dot(other.du, back_force) + _dot(other.w, extra)
+            at = chain.links[at].parent
+
+
+def _rate_force(carried: Carried, screw: Screw) -> tuple[Vector, Vector]:
+    """∫ r × J̇_j dm and ∫ J̇_j dm."""
+    moment, force = _inertia_times(carried.mass, screw.dw, screw.du)
+    K = carried.K
+    trace = K[0][0] + K[1][1] + K[2][2]
+    turned = [trace * x - y for x, y in zip(screw.w, times(K, screw.w))]
+    return plus(moment, turned), plus(force, cross(screw.w, carried.P))
+
+
+def _row_force(carried: Carried, screw: Screw) -> tuple[Vector, Vector, Vector]:
+    """What multiplies ω̇_j, u̇_j and ω_j of a freedom below in C_ij."""
+    moment, force = _inertia_times(carried.mass, screw.w, screw.u)
+    K = carried.K
+    trace = K[0][0] + K[1][1] + K[2][2]
+    extra = [trace * x - y for x, y in zip(screw.w, times(transposed(K), screw.w))]
+    return moment, force, plus(cross(carried.P, screw.u), extra)
+
+
+def _dot(a: Vector, b: Vector) -> Node:
+    return a[0].graph.sum(x * y for x, y in zip(a, b))
+
+
+def potential_energy(chain: Chain) -> Node:
+    """V = −Σ m gᵀ p_c, zero at the base's origin."""
+    total = chain.graph.zero
+    for frame, mass in zip(placed_links(chain), chain.real_masses):
+        first = plus([mass.m * x for x in frame.origin], frame.out(mass.h))
+        total = total - _dot(chain.gravity, first)
+    return total
+
+
+def kinetic_energy(chain: Chain, M: Matrix) -> Node:
+    """T = ½ vᵀ M v."""
+    return chain.graph.node(1) / 2 * _dot(chain.v, times(M, chain.v))

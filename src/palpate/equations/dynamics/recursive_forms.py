@@ -6,30 +6,13 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
-from palpate.equations.algebra.graph import Node, Output, tangent
-from palpate.equations.algebra.solving import TaskSpace
-from palpate.equations.dynamics.coriolis import coriolis_matrix, kinetic_energy, potential_energy
-from palpate.equations.dynamics.recursive import (
-    Motion,
-    Placed,
-    bias,
-    drift,
-    frame_pose,
-    gravity,
-    inverse_dynamics,
-    jacobian,
-    mass_matrix,
-    motions,
-    placed_links,
-    plus,
-    times,
-    transposed,
-)
+from palpate.equations.algebra.graph import Node, Output, TaskSpace, gradient, tangent
+from palpate.equations.dynamics import recursive
+from palpate.equations.dynamics.recursive import cross, minus, plus, times, transposed
 from palpate.equations.model.chain import Chain, Matrix, Vector
-from palpate.equations.model.coordinates import Coordinates
-from palpate.equations.model.naming import NamedModel
-from palpate.equations.quantities import link_parts, task_rows
-from palpate.errors import InvalidInput, UnknownName
+from palpate.equations.model.naming import Coordinates, NamedModel
+from palpate.equations.quantities import euler_rates, link_parts, task_rows
+from palpate.errors import InvalidInput
 
 
 class RecursiveForms:
@@ -50,44 +33,44 @@ class RecursiveForms:
     # ------------------------------------------------------------------ shared parts
 
     @cached_property
-    def frames(self) -> list[Placed]:
+    def frames(self) -> list[recursive.Placed]:
         """Links in the base frame."""
-        return placed_links(self.chain)
+        return recursive.placed_links(self.chain)
 
     @cached_property
     def tool(self) -> tuple[Vector, Matrix]:
         """Position and rotation of the tool."""
-        return frame_pose(self.chain, self.frames, self.model.tool)
+        return recursive.frame_pose(self.chain, self.frames, self.model.tool)
 
     @cached_property
     def jacobian(self) -> Matrix:
         """Of the tool, 6×n."""
-        return jacobian(self.chain, self.frames, self.model.tool.link, self.tool[0])
+        return recursive.jacobian(self.chain, self.frames, self.model.tool.link, self.tool[0])
 
     @cached_property
-    def at_rest(self) -> list[Motion]:
+    def at_rest(self) -> list[recursive.Motion]:
         """Motions for v̇ = 0."""
-        return motions(self.chain, self.chain.v, [self.graph.zero] * len(self.chain.v))
+        return recursive.motions(self.chain, self.chain.v, [self.graph.zero] * len(self.chain.v))
 
     @cached_property
     def M(self) -> Matrix:
         """Mass matrix."""
-        return mass_matrix(self.chain)
+        return recursive.mass_matrix(self.chain)
 
     @cached_property
     def bias(self) -> list[Node]:
         """C v + g."""
-        return bias(self.chain)
+        return recursive.bias(self.chain)
 
     @cached_property
     def gravity(self) -> list[Node]:
         """g."""
-        return gravity(self.chain)
+        return recursive.gravity(self.chain)
 
     @cached_property
     def drift(self) -> list[Node]:
         """J̇ v."""
-        return drift(self.chain, self.frames, self.at_rest, self.model.tool)
+        return recursive.drift(self.chain, self.frames, self.at_rest, self.model.tool)
 
     # ------------------------------------------------------------------ by name
 
@@ -109,13 +92,13 @@ class RecursiveForms:
             "Ja": self._analytical,
             "Jdot": lambda: self._rate(self.jacobian),
             "drift": lambda: self.drift,
-            "T": lambda: kinetic_energy(chain, self.M),
-            "V": lambda: potential_energy(chain),
+            "T": lambda: recursive.kinetic_energy(chain, self.M),
+            "V": lambda: recursive.potential_energy(chain),
             "M": lambda: self.M,
-            "C": lambda: coriolis_matrix(chain),
+            "C": lambda: recursive.coriolis_matrix(chain),
             "g": lambda: self.gravity,
             "bias": lambda: self.bias,
-            "tau": lambda: inverse_dynamics(chain, chain.v, chain.a),
+            "tau": lambda: recursive.inverse_dynamics(chain, chain.v, chain.a),
         }
         if name in ("Lambda", "mu", "p"):
             return self.task.output(name)
@@ -173,15 +156,8 @@ class RecursiveForms:
             return transposed([times(R, [half[0][k], half[1][k], half[2][k]]) for k in range(3)])
         if kind == "p_c":
             return point
-        J = jacobian(chain, self.frames, index, point)
+        J = recursive.jacobian(chain, self.frames, index, point)
         return J[:3] if kind == "J_P" else J[3:]
-
-    def frame(self, name: str) -> tuple[list[Node], Matrix]:
-        """Position and rotation of any named frame."""
-        frames = self.model.mechanism.frames
-        if name not in frames:
-            raise UnknownName("frame", name, frames)
-        return frame_pose(self.chain, self.frames, self.model.place(frames[name]))
 
     # ------------------------------------------------------------------ task space
 
@@ -195,17 +171,7 @@ class RecursiveForms:
         R, J, graph = self.tool[1], self.jacobian, self.graph
         if self.model.planar:
             return [row for row in J if any(row)]
-        x, y, z = J[3:]
-        if self.euler == "XYZ":
-            a, b, s = R[1][2], R[2][2], R[0][2]
-            along, middle = x, [b * v - a * w for v, w in zip(y, z)]
-            last = [a * v + b * w for v, w in zip(y, z)]
-        elif self.euler == "ZYX":
-            a, b, s = R[0][0], R[1][0], R[2][0]
-            along, middle = z, [a * v - b * w for v, w in zip(y, x)]
-            last = [a * w + b * v for v, w in zip(y, x)]
-        else:
-            raise InvalidInput(f"Euler angles are 'XYZ' or 'ZYX' here, got {self.euler!r}")
+        a, b, s, along, middle, last = euler_rates(R, J[3:], self.euler)
         square = a * a + b * b
         root = graph.sqrt(square)
         last = [value / square for value in last]
@@ -218,3 +184,39 @@ def _output(name: str, value: Any) -> Output:
     if isinstance(value[0], Node):
         return Output(name, (len(value),), tuple(value))
     return Output(name, (len(value), len(value[0])), tuple(x for row in value for x in row))
+
+
+def lagrange_torques(forms: RecursiveForms) -> list[Node]:
+    """τ = d/dt ∂T/∂q̇ − ∂T/∂q + ∂V/∂q, the derivatives taken on the graph.
+
+    Raises:
+        InvalidInput: the base is free; its velocities are not rates of coordinates.
+    """
+    if forms.model.mechanism.floating:
+        raise InvalidInput("Lagrange's equations need rates of coordinates; a free base's velocities are not")
+    chain = forms.chain
+    T, V = recursive.kinetic_energy(chain, forms.M), recursive.potential_energy(chain)
+    momenta = gradient(T, chain.v)
+    moving = dict(zip(chain.q, chain.v)) | dict(zip(chain.v, chain.a))
+    pushed = tangent(momenta, moving)
+    return [p - t + u for p, t, u in zip(pushed, gradient(T, chain.q), gradient(V, chain.q))]
+
+
+def projected_torques(forms: RecursiveForms) -> list[Node]:
+    """τ = Σ J_Pᵀ m (a_c − g) + J_Oᵀ (I ω̇ + ω × I ω), with the links' Jacobians and their rates."""
+    chain, rates = forms.chain, forms.rates()
+    total = [chain.graph.zero] * len(chain.v)
+    for index, named in enumerate(forms.model.links):
+        number = named.number
+        com, nodes = list(forms.output(f"p_c{number}").nodes), forms.output(f"I_{number}").nodes
+        tensor = [list(nodes[i : i + 3]) for i in (0, 3, 6)]
+        J = recursive.jacobian(chain, forms.frames, index, com)
+        drift = tangent([x for row in J for x in row], rates)
+        width = len(chain.v)
+        J_rate = [drift[i : i + width] for i in range(0, len(drift), width)]
+        acc, w = plus(times(J, chain.a), times(J_rate, chain.v)), times(J, chain.v)[3:]
+        force = [chain.term(named.mass) * x for x in minus(acc[:3], chain.gravity)]
+        moment = plus(times(tensor, acc[3:]), cross(w, times(tensor, w)))
+        columns = [list(column) for column in zip(*J)]
+        total = [t + chain.graph.sum(x * y for x, y in zip(c, [*force, *moment])) for t, c in zip(total, columns)]
+    return plus(total, recursive.rotor_torques(chain, chain.a))

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Protocol
 
 from palpate.equations.algebra.graph import PARAMETER, Graph, Node
-from palpate.equations.model.coordinates import Coordinates, coordinates_of
 from palpate.equations.model.mechanism import Kind, Link, Mechanism
-from palpate.equations.model.naming import NamedLink, NamedPlace, Term, Turn
+from palpate.equations.model.naming import Coordinates, FixedRotation, NamedFrame, NamedLink, Term, coordinates_of
 
 Vector = list[Node]
 Matrix = list[list[Node]]
@@ -38,6 +38,10 @@ class Mass:
     h: Vector
     S: Vector
 
+    def __add__(self, other: Mass) -> Mass:
+        m = self.m + other.m
+        return Mass(m, [a + b for a, b in zip(self.h, other.h)], [a + b for a, b in zip(self.S, other.S)])
+
 
 @dataclass
 class ChainLink:
@@ -54,7 +58,7 @@ class ChainLink:
     kind: Kind
     parent: int
     axes: tuple[tuple[int, ...], ...]
-    turn: Turn
+    rotation: FixedRotation
     position: Vector
     mass: Mass
     armature: Node
@@ -87,7 +91,7 @@ class Chain:
         self.gravity = [self.term(x) for x in model.gravity]
         self.links = [self._link(i) for i in range(len(model.links))]
         self._slide_origins()
-        self.real_masses = [Mass(k.mass.m, list(k.mass.h), list(k.mass.S)) for k in self.links]
+        self.real_masses = [k.mass for k in self.links]
         self._regroup()
 
     # ------------------------------------------------------------------ terms and coordinates
@@ -113,6 +117,19 @@ class Chain:
             return list(full)
         return [self.graph.sum(_coefficient(x) * f for x, f in zip(row, full) if x) for row in coupling.map.T]
 
+    def reduced_matrix(self, M: Matrix) -> Matrix:
+        """Gᵀ M G."""
+        if self.model.mechanism.coupling is None:
+            return M
+        columns = [list(column) for column in zip(*(self.reduced(row) for row in M))]
+        return [list(row) for row in zip(*(self.reduced(column) for column in columns))]
+
+    @property
+    def first_freedoms(self) -> list[int]:
+        """LinkFrame of each link's first velocity among all: a free base has six."""
+        counts = [6 if link.kind == "free" else 1 for link in self.links]
+        return [0, *accumulate(counts)][:-1]
+
     def _joint_positions(self) -> list[Node]:
         """The position of every hinge and slide (none for a free base)."""
         coupling = self.model.mechanism.coupling
@@ -132,7 +149,7 @@ class Chain:
         cos, sin, slide = self._joint(index)
         position = _into(parent_axes, [self.term(x) for x in named.position])
         return ChainLink(
-            named.number, link.kind, link.parent, axes, named.turn, position, self._mass(index, axes),
+            named.number, link.kind, link.parent, axes, named.rotation, position, self._mass(index, axes),
             self.term(named.armature), cos, sin, slide, self.graph.zero, parent_axes,
         )  # fmt: skip
 
@@ -174,20 +191,27 @@ class Chain:
     def fixed_to_parent(self, index: int, v: Vector) -> Vector:
         """The same without the joint's own turn."""
         link = self.links[index]
-        return _into(link.parent_axes, self.turned(link.turn, _out_of(link.axes, v)))
+        return _into(link.parent_axes, self.turned(link.rotation, _out_of(link.axes, v)))
+
+    def fixed_tensor(self, index: int, S: Vector) -> Vector:
+        """R S Rᵀ of a link's second moments, without the joint's own turn."""
+        xx, yy, zz, xy, xz, yz = S
+        rows = [self.fixed_to_parent(index, list(row)) for row in ([xx, xy, xz], [xy, yy, yz], [xz, yz, zz])]
+        columns = [self.fixed_to_parent(index, [rows[0][k], rows[1][k], rows[2][k]]) for k in range(3)]
+        return [columns[0][0], columns[1][1], columns[2][2], columns[0][1], columns[0][2], columns[1][2]]
 
     def fixed_to_child(self, index: int, v: Vector) -> Vector:
         """The same without the joint's own turn."""
         link = self.links[index]
-        return _into(link.axes, self.turned_back(link.turn, _out_of(link.parent_axes, v)))
+        return _into(link.axes, self.turned_back(link.rotation, _out_of(link.parent_axes, v)))
 
-    def turned(self, rotation: Turn, v: Vector) -> Vector:
+    def turned(self, rotation: FixedRotation, v: Vector) -> Vector:
         """R v for a fixed turn R = Q Rz Ry Rx."""
         for axis, name in reversed(rotation.angles):
             v = self._elementary(axis, name, 1, v)
         return [self.graph.sum(self.term(t) * x for t, x in zip(row, v)) for row in rotation.matrix]
 
-    def turned_back(self, rotation: Turn, v: Vector) -> Vector:
+    def turned_back(self, rotation: FixedRotation, v: Vector) -> Vector:
         """Rᵀ v."""
         v = [self.graph.sum(self.term(rotation.matrix[j][i]) * v[j] for j in range(3)) for i in range(3)]
         for axis, name in rotation.angles:
@@ -202,7 +226,7 @@ class Chain:
         out[i], out[j] = c * v[i] - s * v[j], s * v[i] + c * v[j]
         return out
 
-    def placed(self, frame: NamedPlace) -> Vector:
+    def placed(self, frame: NamedFrame) -> Vector:
         """A frame's origin in its link's rewritten frame."""
         point = _into(self._axes(frame.link), [self.term(x) for x in frame.position])
         return [point[0], point[1], point[2] - self.links[frame.link].shift]
@@ -245,7 +269,7 @@ class Chain:
         if link.parent >= 0:
             p, u = link.position, self.fixed_to_parent(index, [graph.zero, graph.zero, graph.one])
             S = [m * a + hz * b + zz * c for a, b, c in zip(_outer(p, p), _twice(p, u), _outer(u, u))]
-            self._receive(link.parent, m, [m * x + hz * y for x, y in zip(p, u)], S)
+            self.links[link.parent].mass += Mass(m, [m * x + hz * y for x, y in zip(p, u)], S)
         xx, yy, _, xy, xz, yz = link.mass.S
         link.mass = Mass(graph.zero, [*link.mass.h[:2], graph.zero], [xx, yy, graph.zero, xy, xz, yz])
 
@@ -253,18 +277,9 @@ class Chain:
         """A sliding link's second moments, to the parent: sliding does not change what they do."""
         graph, link = self.graph, self.links[index]
         if link.parent >= 0:
-            xx, yy, zz, xy, xz, yz = link.mass.S
-            rows = [self.fixed_to_parent(index, list(row)) for row in ([xx, xy, xz], [xy, yy, yz], [xz, yz, zz])]
-            columns = [self.fixed_to_parent(index, [rows[0][k], rows[1][k], rows[2][k]]) for k in range(3)]
-            S = [columns[0][0], columns[1][1], columns[2][2], columns[0][1], columns[0][2], columns[1][2]]
-            self._receive(link.parent, graph.zero, [graph.zero] * 3, S)
+            moved = self.fixed_tensor(index, link.mass.S)
+            self.links[link.parent].mass += Mass(graph.zero, [graph.zero] * 3, moved)
         link.mass = Mass(link.mass.m, link.mass.h, [graph.zero] * 6)
-
-    def _receive(self, index: int, m: Node, h: Vector, S: Vector) -> None:
-        mass = self.links[index].mass
-        self.links[index].mass = Mass(
-            mass.m + m, [a + b for a, b in zip(mass.h, h)], [a + b for a, b in zip(mass.S, S)]
-        )
 
 
 def _coefficient(value: float) -> float | int:

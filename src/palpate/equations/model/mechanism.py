@@ -52,7 +52,7 @@ class Link:
 
 
 @dataclass(frozen=True)
-class Place:
+class LinkFrame:
     """A frame fixed on a link: index of the link (−1 for the base) and its pose there."""
 
     link: int
@@ -113,15 +113,15 @@ class Mechanism:
 
     name: str
     links: tuple[Link, ...]
-    frames: dict[str, Place]
+    frames: dict[str, LinkFrame]
     tool_name: str
     gravity: Array
     coupling: Coupling | None
     left_out: tuple[str, ...]
-    bodies: tuple[Place, ...] = ()
+    bodies: tuple[LinkFrame, ...] = ()
 
     @property
-    def tool(self) -> Place:
+    def tool(self) -> LinkFrame:
         """Where the tool frame stands."""
         return self.frames[self.tool_name]
 
@@ -136,9 +136,13 @@ class Mechanism:
         lengths = [float(np.abs(link.position).max()) for link in self.links]
         return max([*lengths, *(float(np.abs(link.com).max()) for link in self.links), 1e-3])
 
-    def children(self, index: int) -> list[int]:
-        """Links carried directly by a link (−1: by the base)."""
-        return [i for i, link in enumerate(self.links) if link.parent == index]
+    @property
+    def axes(self) -> list[Array]:
+        """Joint axes in the base frame at q = 0."""
+        rotations: list[Array] = []
+        for link in self.links:
+            rotations.append((rotations[link.parent] if link.parent >= 0 else np.eye(3)) @ link.rotation)
+        return [link.sign * rotation[:, link.axis] for link, rotation in zip(self.links, rotations)]
 
 
 def mechanism_from_model(
@@ -198,14 +202,14 @@ class _Reader:
         self.model = model
         self.links: list[Link] = []
         self.masses: list[list[tuple[float, Array, Array]]] = []
-        self.places: dict[int, Place] = {0: Place(-1, np.zeros(3), np.eye(3))}
+        self.places: dict[int, LinkFrame] = {0: LinkFrame(-1, np.zeros(3), np.eye(3))}
         for body in range(1, model.nbody):
             self._read_body(body)
 
-    def placed(self, body: int, offset: Array, rotation: Array) -> Place:
+    def placed(self, body: int, offset: Array, rotation: Array) -> LinkFrame:
         """A frame on a body as a place on its link."""
         here = self.places[body]
-        return Place(
+        return LinkFrame(
             here.link, _clean(here.position + here.rotation @ offset), _clean_rotation(here.rotation @ rotation)
         )
 
@@ -217,7 +221,7 @@ class _Reader:
         model = self.model
         parent = self.places[int(model.body_parentid[body])]
         pose = parent.rotation @ model.body_pos[body] + parent.position, parent.rotation @ _turn(model.body_quat[body])
-        frame = Place(parent.link, *pose)
+        frame = LinkFrame(parent.link, *pose)
         for number in range(int(model.body_jntnum[body])):
             joint = int(model.body_jntadr[body]) + number
             frame = self._add_joint(joint, frame, model.body(body).name)
@@ -228,13 +232,13 @@ class _Reader:
             com = frame.position + frame.rotation @ model.body_ipos[body]
             self.masses[frame.link].append((float(model.body_mass[body]), com, tensor))
 
-    def _add_joint(self, joint: int, frame: Place, body: str) -> Place:
+    def _add_joint(self, joint: int, frame: LinkFrame, body: str) -> LinkFrame:
         """A link for the joint; returns where the body stands on it."""
         model, name = self.model, self.model.joint(joint).name
         kind = int(model.jnt_type[joint])
         if kind == 0:
             self._append(Link(body, name, "free", -1, np.zeros(3), np.eye(3), 2, 1, *_NOTHING, 0.0))
-            return Place(len(self.links) - 1, np.zeros(3), np.eye(3))
+            return LinkFrame(len(self.links) - 1, np.zeros(3), np.eye(3))
         axis, alignment = _aligned(model.jnt_axis[joint])
         anchor = model.jnt_pos[joint]
         position, rotation = frame.position + frame.rotation @ anchor, frame.rotation @ alignment
@@ -246,7 +250,7 @@ class _Reader:
         link = Link(body, name, _KINDS[kind], frame.link, _clean(position), _clean_rotation(rotation), index, sign,
                     *_NOTHING, armature)  # fmt: skip
         self._append(link)
-        return Place(len(self.links) - 1, -alignment.T @ anchor, alignment.T)
+        return LinkFrame(len(self.links) - 1, -alignment.T @ anchor, alignment.T)
 
     def _append(self, link: Link) -> None:
         self.links.append(link)

@@ -16,15 +16,67 @@ from typing import Literal
 import numpy as np
 
 from palpate.checks import Array
-from palpate.equations.model.mechanism import Link, Mechanism, Place
+from palpate.equations.model.mechanism import Link, LinkFrame, Mechanism
 from palpate.errors import InvalidInput, UnknownName
 from palpate.spatial import quat_from_matrix
 
+_BASE = (("x", "y", "z", "qw", "qx", "qy", "qz"), ("vx", "vy", "vz", "wx", "wy", "wz"))
 Mode = Literal["symbols", "numbers", "all"]
 MODES: tuple[Mode, ...] = ("symbols", "numbers", "all")
 Group = Literal["mass", "length", "gravity", "angle"]
 AXES = "xyz"
 _RECOGNISED = 1e-9  # relative: rods and points of a file are exact up to its digits, and to the engine's floor
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """Names, in order.
+
+    Attributes:
+        q: coordinates. A free base comes first: position x, y, z and quaternion qw, qx, qy, qz.
+        v: velocities, "dq1" for q̇1; a free base's are vx, vy, vz (world axes) and wx, wy, wz (body axes).
+        a: accelerations, "ddq1" for q̈1.
+        tau: generalised forces.
+        angles: which of q are angles of joints.
+    """
+
+    q: tuple[str, ...]
+    v: tuple[str, ...]
+    a: tuple[str, ...]
+    tau: tuple[str, ...]
+    angles: tuple[str, ...]
+
+    @property
+    def inputs(self) -> dict[str, tuple[str, ...]]:
+        """What a program may take: q, v and a."""
+        return {"q": self.q, "v": self.v, "a": self.a}
+
+    @property
+    def quaternion(self) -> tuple[str, ...]:
+        """The names of a free base's quaternion, wxyz; none for a fixed base."""
+        return _BASE[0][3:] if _BASE[0][3] in self.q else ()
+
+
+def coordinates_of(mechanism: Mechanism, renamed: Mapping[str, str]) -> Coordinates:
+    """q1 … qn for the joints (mimicking ones left out), renamed as asked."""
+    kept = set(range(len(mechanism.links) + 5))
+    if mechanism.coupling is not None:
+        kept = {int(index) for index in mechanism.coupling.kept}
+    base = mechanism.floating
+    first = 5 if base else 0  # a free base is one link and six velocities
+    joints = [
+        (i if base else i + 1, link)
+        for i, link in enumerate(mechanism.links)
+        if i + first in kept and link.kind != "free"
+    ]
+    names = [renamed.get(f"q{n}", f"q{n}") for n, _ in joints]
+    angles = tuple(name for name, (_, link) in zip(names, joints) if link.kind == "revolute")
+    q, v = (list(part) if base else [] for part in _BASE)
+    a = [f"d{name}" for name in v]
+    tau = [f"f{name[1]}" if name[0] == "v" else f"n{name[1]}" for name in v] + [f"tau{n}" for n, _ in joints]
+    return Coordinates(
+        (*q, *names), (*v, *(f"d{n}" for n in names)), (*a, *(f"dd{n}" for n in names)), tuple(tau), angles
+    )
 
 
 @dataclass(frozen=True)
@@ -59,7 +111,7 @@ def number(value: float) -> Term:
 
 
 @dataclass(frozen=True)
-class Turn:
+class FixedRotation:
     """A fixed rotation: `matrix` (its entries terms), then elementary turns by named angles about x, y or z."""
 
     matrix: tuple[tuple[Term, ...], ...]
@@ -78,12 +130,12 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class NamedPlace:
+class NamedFrame:
     """A frame on a link, with named lengths."""
 
     link: int
     position: tuple[Term, ...]
-    turn: Turn
+    rotation: FixedRotation
 
 
 @dataclass(frozen=True)
@@ -93,7 +145,7 @@ class NamedLink:
     link: Link
     number: int
     position: tuple[Term, ...]
-    turn: Turn
+    rotation: FixedRotation
     mass: Term
     com: tuple[Term, ...]
     inertia: tuple[tuple[Term, ...], ...]
@@ -114,11 +166,12 @@ class NamedModel:
     _asked: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self.numbers = _link_numbers(self.mechanism)
+        first = 0 if self.mechanism.floating else 1  # joints count from 1; a free base is link 0
+        self.numbers = list(range(first, first + len(self.mechanism.links)))
         self.planar = _axes_parallel(self.mechanism)
         # Geometry first: rods and points are written with its names.
         positions = [self.vector(link.parent, link.position, i) for i, link in enumerate(self.mechanism.links)]
-        self.tool = self.place(self.mechanism.tool)
+        self.tool = self.named_frame(self.mechanism.tool)
         for i, link in enumerate(self.mechanism.links):
             self.links.append(self._named(i, link, positions[i]))
         self.gravity = self._gravity()
@@ -126,9 +179,9 @@ class NamedModel:
 
     # ------------------------------------------------------------------ what stands where
 
-    def place(self, frame: Place) -> NamedPlace:
+    def named_frame(self, frame: LinkFrame) -> NamedFrame:
         """A frame on a link, its lengths named like the link's own."""
-        return NamedPlace(frame.link, self.vector(frame.link, frame.position, None), self._turn(frame.rotation, "t"))
+        return NamedFrame(frame.link, self.vector(frame.link, frame.position, None), self._turn(frame.rotation, "t"))
 
     def vector(self, owner: int, value: Array, child: int | None) -> tuple[Term, ...]:
         """A position in the frame of link `owner` (−1: the base) with a name for each component that is not zero."""
@@ -155,7 +208,10 @@ class NamedModel:
         """A name for one component of an offset, and the sign with which it counts."""
         here = self._number(owner)
         own = self.mechanism.links[owner].axis if owner >= 0 else None
-        next_axis = self._axis_in_parent(child) if child is not None and not self.planar else np.zeros(3)
+        next_axis = np.zeros(3)
+        if child is not None and not self.planar:
+            after = self.mechanism.links[child]
+            next_axis = after.sign * after.rotation[:, after.axis]
         used = [k for k in range(3) if abs(value[k]) > 1e-12 * self.mechanism.size]
         across = [k for k in used if k != own and abs(next_axis[k]) != 1.0]
         if axis == own:
@@ -163,23 +219,14 @@ class NamedModel:
         if abs(next_axis[axis]) == 1.0:
             return self._free(f"d{self.numbers[child or 0]}", f"{AXES[axis]}{here}"), int(next_axis[axis])
         if len(across) == 1:
-            length = self.planar
-            return self._free(f"{'l' if length else 'a'}{here}", f"{AXES[axis]}{here}"), int(
-                np.sign(value[axis]) if length else 1
-            )
+            sign = int(np.sign(value[axis])) if self.planar else 1
+            return self._free(f"{'l' if self.planar else 'a'}{here}", f"{AXES[axis]}{here}"), sign
         return self._free(f"{AXES[axis]}{here}"), 1
-
-    def _axis_in_parent(self, child: int) -> Array:
-        link = self.mechanism.links[child]
-        return link.sign * link.rotation[:, link.axis]
 
     def _free(self, *names: str) -> str:
         """The first name not in use yet, or the last with a letter after it."""
-        taken = set(self._asked)
-        for name in names:
-            if name not in taken:
-                return name
-        return next(f"{names[-1]}{letter}" for letter in _letters() if f"{names[-1]}{letter}" not in taken)
+        further = (f"{names[-1]}{letter}" for letter in _letters())
+        return next(name for name in (*names, *further) if name not in self._asked)
 
     def _number(self, owner: int) -> int:
         return self.numbers[owner] if owner >= 0 else 0
@@ -281,20 +328,20 @@ class NamedModel:
             for k in range(3)
         )
 
-    def _turn(self, rotation: Array, suffix: str) -> Turn:
+    def _turn(self, rotation: Array, suffix: str) -> FixedRotation:
         """A fixed rotation: quarter turns exactly, other angles by name, or as numbers."""
         if np.array_equal(rotation, np.round(rotation)):
-            return Turn(exact_turn(rotation))
+            return FixedRotation(exact_turn(rotation))
         if self.mode == "numbers":
-            return Turn(tuple(tuple(Term(x) for x in row) for row in exact_rotation(rotation)))
+            return FixedRotation(tuple(tuple(Term(x) for x in row) for row in exact_rotation(rotation)))
         quarter, angles = fewest_angles(rotation)
         named = []
         for axis, angle in angles:
-            name = f"{('alpha', 'beta', 'gamma')[axis]}{suffix}"
+            name = self._reuse(f"{('alpha', 'beta', 'gamma')[axis]}{suffix}", angle)
             meaning = f"fixed angle about {AXES[axis]} before joint {suffix}".replace("before joint t", "of the frame")
-            self.symbol(self._reuse(name, angle), angle, "angle", "rad", meaning)
-            named.append((axis, self.renamed.get(self._reuse(name, angle), self._reuse(name, angle))))
-        return Turn(exact_turn(quarter), tuple(named))
+            self.symbol(name, angle, "angle", "rad", meaning)
+            named.append((axis, self.renamed.get(name, name)))
+        return FixedRotation(exact_turn(quarter), tuple(named))
 
     def _reuse(self, name: str, angle: float) -> str:
         """The name itself, or a further one where it already stands for another angle."""
@@ -313,21 +360,9 @@ def _letters() -> list[str]:
     return [a + b for a in ("", *"bcdefghij") for b in "bcdefghijklmnopqrstuvwxyz"]
 
 
-def _link_numbers(mechanism: Mechanism) -> list[int]:
-    """Joints count from 1; a free base is link 0."""
-    first = 0 if mechanism.floating else 1
-    return list(range(first, first + len(mechanism.links)))
-
-
 def _axes_parallel(mechanism: Mechanism) -> bool:
     """Whether every joint that turns does so about one direction."""
-    turns: list[Array] = []
-    directions = []
-    for link in mechanism.links:
-        base = turns[link.parent] if link.parent >= 0 else np.eye(3)
-        turns.append(base @ link.rotation)
-        if link.kind == "revolute":
-            directions.append(turns[-1][:, link.axis])
+    directions = [axis for link, axis in zip(mechanism.links, mechanism.axes) if link.kind == "revolute"]
     parallel = all(abs(abs(d @ directions[0]) - 1) < 1e-9 for d in directions)
     return parallel and not mechanism.floating
 
@@ -382,9 +417,7 @@ def _quarter_turns() -> list[Array]:
     rotations = [np.eye(3)]
     for order in itertools.permutations(range(3)):
         for signs in itertools.product((1.0, -1.0), repeat=3):
-            matrix = np.zeros((3, 3))
-            for row, (column, sign) in enumerate(zip(order, signs)):
-                matrix[row, column] = sign
+            matrix = np.diag(signs) @ np.eye(3)[list(order)]
             if np.linalg.det(matrix) > 0 and not np.array_equal(matrix, np.eye(3)):
                 rotations.append(matrix)
     return rotations

@@ -13,7 +13,7 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.equations.model.mechanism import Link, Mechanism
-from palpate.equations.model.naming import AXES, ZERO, NamedLink, Term, Turn, exact_turn, fewest_angles
+from palpate.equations.model.naming import AXES, ZERO, FixedRotation, NamedLink, Term, exact_turn, fewest_angles
 
 INERTIAL = 11  # parameters of a link: mass, centre of mass, tensor (xx yy zz xy xz yz), rotor
 _TENSOR = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
@@ -50,7 +50,7 @@ class TreeSymbols:
         """What shapes the program: everything but the values of parameters."""
         coupling = self.mechanism.coupling
         lines = [f"{one.link.kind} {one.link.parent} {one.link.axis} {one.link.sign}" for one in self.links]
-        lines += [f"{one.position} {one.turn}" for one in self.links]
+        lines += [f"{one.position} {one.rotation}" for one in self.links]
         if coupling is not None:
             lines.append(f"{coupling.map.tolist()} {coupling.position_offset.tolist()}")
         return "\n".join(lines)
@@ -70,10 +70,10 @@ class TreeSymbols:
     def _vector(self, i: int, value: Array) -> tuple[Term, ...]:
         return tuple(self._symbol(f"p{i}{AXES[k]}", value[k]) if value[k] != 0.0 else ZERO for k in range(3))
 
-    def _turn(self, i: int, rotation: Array) -> Turn:
+    def _turn(self, i: int, rotation: Array) -> FixedRotation:
         if np.array_equal(rotation, np.round(rotation)):
-            return Turn(exact_turn(rotation))
+            return FixedRotation(exact_turn(rotation))
         quarter, angles = fewest_angles(rotation)
         for axis, angle in angles:
             self._symbol(f"a{i}{AXES[axis]}", angle)
-        return Turn(exact_turn(quarter), tuple((axis, f"a{i}{AXES[axis]}") for axis, _ in angles))
+        return FixedRotation(exact_turn(quarter), tuple((axis, f"a{i}{AXES[axis]}") for axis, _ in angles))

@@ -8,7 +8,7 @@ from palpate.engine.kernels import kernel
 from palpate.engine.records import Record, Vector
 from palpate.equations.code.tree_code import TreeGraph
 from palpate.equations.code.tree_program import FrameTerms, TreeCode, TreePlace, TreeTerms, compute_frame, compute_terms
-from palpate.equations.model.mechanism import Place
+from palpate.equations.model.mechanism import LinkFrame
 from palpate.equations.model.symbols import TreeSymbols
 from palpate.errors import InvalidInput, NotApplicable
 from palpate.robot.robot import Robot
@@ -58,12 +58,12 @@ def own_model(robot: Robot, tick: Tick) -> OwnModel:
     return OwnModel(code=code, tree=tree, place=tool, frame=frame, q=x.q, v=x.v)
 
 
-def _tool(robot: Robot) -> Place:
+def _tool(robot: Robot) -> LinkFrame:
     """The tool frame on its link."""
     frame = robot.frame().record
     body = robot.program.mechanism.bodies[frame.body]
     offset: Array = body.position + body.rotation @ frame.offset
-    return Place(body.link, offset, body.rotation @ frame.rotation)
+    return LinkFrame(body.link, offset, body.rotation @ frame.rotation)
 
 
 def program_text(robot: Robot) -> str:

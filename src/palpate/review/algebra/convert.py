@@ -10,25 +10,10 @@ import sympy as _sympy
 from sympy.core.function import AppliedUndef
 
 from palpate.errors import InvalidInput
-from palpate.review.algebra.grid import Grid, Value, grid
+from palpate.review.algebra import tree as algebra
 from palpate.review.algebra.names import SymbolTable, spelled
 from palpate.review.algebra.points import PI
-from palpate.review.algebra.tree import (
-    Call,
-    Name,
-    Neg,
-    Node,
-    Num,
-    Power,
-    Prod,
-    Quot,
-    Ref,
-    Sum,
-    Sym,
-    Trig,
-    add,
-    multiply,
-)  # fmt: skip
+from palpate.review.algebra.tree import Call, Grid, Name, Neg, Node, Num, Power, Prod, Quot, Ref, Sum, Sym, Trig, Value
 
 sympy: Any = _sympy  # its own types know too little of what it computes
 _MPMATH = {"Abs": "fabs"}
@@ -54,7 +39,7 @@ def rates(expressions: Iterable[Any], table: SymbolTable) -> list[Name]:
 def from_sympy(value: Any, table: SymbolTable) -> Value:
     """A SymPy expression, matrix or equation (left − right) as a light tree; equal sums are one node."""
     if isinstance(value, sympy.MatrixBase):
-        return grid([[_node(value[i, j], table) for j in range(value.cols)] for i in range(value.rows)])
+        return algebra.grid([[_node(value[i, j], table) for j in range(value.cols)] for i in range(value.rows)])
     if isinstance(value, sympy.Equality):
         return _node(value.lhs - value.rhs, table)
     return _node(sympy.sympify(value), table)
@@ -66,7 +51,7 @@ def _node(value: Any, table: SymbolTable) -> Node:
     if value.is_Number:
         return _number(value)
     if value.is_Add:  # one node for a sum, however often it occurs
-        return table.remembered(value, lambda: add([_node(part, table) for part in value.args]))
+        return table.remembered(value, lambda: algebra.add([_node(part, table) for part in value.args]))
     if value.is_Mul or value.is_Pow:
         return _product(value, table)
     if value == sympy.pi:
@@ -109,9 +94,9 @@ def _product(value: Any, table: SymbolTable) -> Node:
             top.append(_number(factor))
         else:
             top.append(_power(base, exponent, table))
-    made = multiply(top)
+    made = algebra.multiply(top)
     if bottom:
-        made = Quot(made, multiply(bottom))
+        made = Quot(made, algebra.multiply(bottom))
     return Neg(made) if minus else made
 
 

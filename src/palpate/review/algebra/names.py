@@ -11,11 +11,10 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from palpate.equations.spelling.names import DOTS, GREEK_LETTERS, VARIANTS, Name
+from palpate.equations.spelling import DOTS, GREEK_LETTERS, VARIANTS, Name
 from palpate.errors import UnknownSymbol, nearest
-from palpate.review.algebra.grid import Grid, Value
 from palpate.review.algebra.points import PI
-from palpate.review.algebra.tree import Neg, Node, Num, Ref, Sym, Trig, add, multiply, number
+from palpate.review.algebra.tree import Grid, Neg, Node, Num, Ref, Sym, Trig, Value, add, multiply, number
 
 _SAME = {**{a: b for a, b in VARIANTS.items()}, **{b: a for a, b in VARIANTS.items()}}
 _JOINT_LETTERS = ("q", "theta", "vartheta", "phi", "varphi")
@@ -100,7 +99,7 @@ class SymbolTable:
         numbers = [int(name.sub) for name in moving if name.sub.isdigit()]
         if len(bases) == 1 and numbers and len(numbers) == len(moving):
             moving |= {Name(next(iter(bases)), str(number)) for number in range(1, max(count, *numbers) + 1)}
-        self.coordinates = sorted(moving, key=lambda name: (name.base, _index(name.sub)))
+        self.coordinates = sorted(moving, key=_in_order)
 
     def named(self, text: str) -> Name:
         """The name a word of plain text has: dq1 is q̇1 where q1 is a coordinate."""
@@ -261,7 +260,9 @@ class SymbolTable:
         if sub.isdigit():
             return self._indices([(1, digit) for digit in sub], by_index)
         if re.fullmatch(r"[\d.*+,\- ]+", sub):
-            return self._indices(_combination(sub), by_index)
+            # '2.0*2+3' is 2·q2 + q3; '1-2' is q1 − q2; '1,2' is q1 + q2
+            parts = re.findall(r"([+-]?)(?:(\d+(?:\.\d*)?)\*)?(\d+)", sub.replace(" ", "").replace(",", "+"))
+            return self._indices([(Fraction(f"{sign}{times or 1}"), index) for sign, times, index in parts], by_index)
         signed = re.findall(r"([+-]?)([^+-]+)", sub.replace(",", ""))
         signed_angles = [(sign, self.find(spelled(part))) for sign, part in signed]
         if not signed_angles or not all(isinstance(angle, Sym | Ref) for _, angle in signed_angles):
@@ -336,14 +337,8 @@ def _undotted(name: Name, bases: set[tuple[str, str]]) -> Name:
     return name
 
 
-def _index(sub: str) -> tuple[int, str]:
-    return (int(sub), "") if sub.isdigit() else (10**6, sub)
-
-
-def _combination(text: str) -> list[tuple[Fraction | int, str]]:
-    """'2.0*2+3' is 2·q2 + q3; '1-2' is q1 − q2; '1,2' is q1 + q2."""
-    parts = re.findall(r"([+-]?)(?:(\d+(?:\.\d*)?)\*)?(\d+)", text.replace(" ", "").replace(",", "+"))
-    return [(Fraction(times or 1) * (-1 if sign == "-" else 1), index) for sign, times, index in parts]
+def _in_order(name: Name) -> tuple[str, int, str]:
+    return (name.base, int(name.sub), "") if name.sub.isdigit() else (name.base, 10**6, name.sub)
 
 
 def _scaled(times: Fraction, node: Node) -> Node:

@@ -1,4 +1,4 @@
-"""Random points, and what an expression is worth there.
+"""Random points, and what an expression is worth there, modulo a large prime or in floats.
 
 An angle is a random point of the unit circle: sines and cosines of integer (or fractional) combinations of angles
 follow from the addition formulas, exactly. A symbol that stands both inside and outside a sine is two independent
@@ -7,15 +7,142 @@ values, because q and (cos q, sin q) satisfy no algebraic relation. π outside a
 
 from __future__ import annotations
 
+import math
+import operator
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from math import lcm
 from random import Random
-from typing import Any, TypeAlias
+from typing import Any, Generic, TypeAlias, TypeVar
 
+from palpate.equations.algebra.residues import LARGEST, P, Residues
 from palpate.errors import DoesNotFit, UnluckyPoint
-from palpate.review.algebra.fields import Field, Modular, P, Real
 from palpate.review.algebra.tree import Call, Name, Neg, Node, Num, Power, Prod, Quot, Ref, Sum, Sym, Trig, walk
+
+Item = TypeVar("Item")
+
+
+class ResidueTable(Generic[Item]):
+    """A table of exact values."""
+
+    def __init__(self) -> None:
+        self._items: dict[int, list[Item]] = {}
+
+    def put(self, value: int, item: Item) -> None:
+        """Keep an item under a value."""
+        self._items.setdefault(value, []).append(item)
+
+    def get(self, value: int) -> list[Item]:
+        """The items kept under this value."""
+        return self._items.get(value, [])
+
+
+class Modular(Residues):
+    """Residues modulo P, with what a search looks up in."""
+
+    exact = True
+
+    def sample(self, random: Random, positive: bool) -> int:
+        """A random residue; a square counts as positive."""
+        residue = random.randrange(2, P)
+        return residue * residue % P if positive else residue
+
+    def table(self) -> ResidueTable[Any]:
+        """A table of exact values."""
+        return ResidueTable()
+
+
+class SortedTable(Generic[Item]):
+    """A table of floats: a value finds what lies within the tolerance."""
+
+    def __init__(self, tolerance: float) -> None:
+        self.tolerance = tolerance
+        self._pairs: list[tuple[Any, int, Item]] = []
+        self._sorted = True
+
+    def put(self, value: Any, item: Item) -> None:
+        """Keep an item under a value."""
+        self._pairs.append((value, len(self._pairs), item))
+        self._sorted = False
+
+    def get(self, value: Any) -> list[Item]:
+        """The items kept under this value."""
+        if not self._sorted:
+            self._pairs.sort(key=lambda pair: pair[:2])
+            self._sorted = True
+        slack = abs(value) * self.tolerance
+        at = bisect_left(self._pairs, value - slack, key=lambda pair: pair[0])
+        items = []
+        while at < len(self._pairs) and self._pairs[at][0] <= value + slack:
+            items.append(self._pairs[at][2])
+            at += 1
+        return items
+
+
+class Real:
+    """Floats: of `digits` digits, or the machine's where digits is None."""
+
+    functions: Any
+    type: Any
+    exact = False
+    mul, add, sub = staticmethod(operator.mul), staticmethod(operator.add), staticmethod(operator.sub)
+
+    def __init__(self, digits: int | None = 50) -> None:
+        if digits is None:
+            self.functions, self.tolerance, self.type = math, 1e-9, float
+        else:
+            from mpmath import MPContext
+
+            self.functions, self.tolerance = MPContext(), 10.0 ** -(digits * 3 // 5)
+            self.functions.dps, self.type = digits, self.functions.mpf
+
+    def inverse(self, a: Any) -> Any:
+        """1/a."""
+        if abs(a) < self.tolerance**2:
+            raise UnluckyPoint("division by zero at a random point")
+        return 1 / a
+
+    def number(self, value: Fraction) -> Any:
+        """A rational number."""
+        return self.type(value.numerator) / value.denominator
+
+    def power(self, a: Any, exponent: Fraction) -> Any:
+        """a^e; UnluckyPoint where a is negative and e no whole number."""
+        if exponent.denominator == 1:
+            return a**exponent.numerator if exponent > 0 else self.inverse(a) ** -exponent.numerator
+        if a < 0:
+            raise UnluckyPoint("a root of a negative number at a random point")
+        return a ** self.number(exponent)
+
+    def is_zero(self, a: Any) -> bool:
+        """Whether a is zero beside quantities of order one."""
+        return bool(abs(a) < self.tolerance)
+
+    def equal(self, a: Any, b: Any) -> bool:
+        """Whether a is b to the tolerance."""
+        return bool(abs(a - b) <= self.tolerance * max(1.0, abs(a), abs(b)))
+
+    def rational(self, a: Any) -> Fraction | None:
+        """The fraction with a small denominator that a is to the tolerance."""
+        if abs(a) > LARGEST or (a != 0 and abs(a) * LARGEST < 1):
+            return None
+        fraction = Fraction(float(a)).limit_denominator(200)
+        return fraction if abs(self.number(fraction) - a) <= self.tolerance * max(1.0, abs(a)) else None
+
+    def sample(self, random: Random, positive: bool) -> Any:
+        """A random number between 0.4 and 1.9, of either sign unless positive."""
+        magnitude = self.type(random.randrange(4 * 10**17, 19 * 10**17)) / 10**18
+        return magnitude if positive or random.random() < 0.5 else -magnitude
+
+    def table(self) -> SortedTable[Any]:
+        """A table within the tolerance."""
+        return SortedTable(self.tolerance)
+
+
+Field = Modular | Real
+Table = ResidueTable[Item] | SortedTable[Item]
+
 
 PI = Name("pi")
 Monomial: TypeAlias = tuple[tuple[Name, int], ...]
@@ -88,11 +215,7 @@ class Space:
     def _coefficients(self, tree: Node) -> Iterable[Fraction]:
         for node in walk(tree):
             if isinstance(node, Trig):
-                yield from (value for key, value in self.angle(node).items() if key != _PI)
-
-    def angle(self, node: Trig) -> Polynomial:
-        """The angle of a sine or cosine, multiplied out; remembered."""
-        return self.known_angle(node)[1]
+                yield from (value for key, value in self.known_angle(node)[1].items() if key != _PI)
 
     def known_angle(self, node: Trig) -> tuple[Node, Polynomial, Any]:
         """The angle's node, what it is multiplied out, and a key for that."""
@@ -169,28 +292,19 @@ class Point:
 
     def value(self, name: Name) -> Any:
         """The value of a symbol."""
-        found = self.values.get(name)
-        if found is None:
+        value = self.values.get(name)
+        if value is None:
             if name == PI and isinstance(self.field, Real):
-                found = self.field.type(self.field.functions.pi)
+                value = self.field.type(self.field.functions.pi)
             else:
                 random = Random(f"{self.label}:{name}")
-                found = self.field.sample(random, positive=name not in self.space.signed)
-            self.values[name] = found
-        return found
+                value = self.field.sample(random, positive=name not in self.space.signed)
+            self.values[name] = value
+        return value
 
     def of(self, node: Node) -> Any:
         """The value of an expression."""
         return _RULES[type(node)](self, node)
-
-    def _number(self, node: Num) -> Any:
-        return self.field.number(node.value)
-
-    def _symbol(self, node: Sym) -> Any:
-        return self.value(node.name)
-
-    def _negative(self, node: Neg) -> Any:
-        return self.field.sub(0, self.of(node.operand))
 
     def _total(self, node: Sum) -> Any:
         known = self._bodies.get(id(node))
@@ -203,19 +317,9 @@ class Point:
 
     def _product(self, node: Prod) -> Any:
         total = self.of(node.factors[0])
-        if self.exact:
-            for factor in node.factors[1:]:
-                total = total * self.of(factor) % P
-        else:
-            for factor in node.factors[1:]:
-                total *= self.of(factor)
+        for factor in node.factors[1:]:
+            total = total * self.of(factor) % P if self.exact else total * self.of(factor)
         return total
-
-    def _quotient(self, node: Quot) -> Any:
-        return self.field.mul(self.of(node.top), self.field.inverse(self.of(node.bottom)))
-
-    def _raised(self, node: Power) -> Any:
-        return self.field.power(self.of(node.base), node.exponent)
 
     def _body(self, node: Ref) -> Any:
         known = self._bodies.get(id(node.body))
@@ -298,13 +402,13 @@ def _multiple(rotation: Circle, times: int) -> Circle:
 
 
 _RULES: dict[type, Any] = {
-    Num: Point._number,
-    Sym: Point._symbol,
-    Neg: Point._negative,
+    Num: lambda point, node: point.field.number(node.value),
+    Sym: lambda point, node: point.value(node.name),
+    Neg: lambda point, node: point.field.sub(0, point.of(node.operand)),
     Sum: Point._total,
     Prod: Point._product,
-    Quot: Point._quotient,
-    Power: Point._raised,
+    Quot: lambda point, node: point.field.mul(point.of(node.top), point.field.inverse(point.of(node.bottom))),
+    Power: lambda point, node: point.field.power(point.of(node.base), node.exponent),
     Ref: Point._body,
     Call: Point._call,
     Trig: Point._trig,

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from palpate.equations.spelling.names import GREEK_WORDS, Name
-from palpate.review.algebra.grid import Grid, Value
+from palpate.equations.spelling import GREEK_WORDS, Name
 from palpate.review.algebra.names import SymbolTable
-from palpate.review.algebra.tree import Call, Neg, Node, Num, Power, Prod, Quot, Ref, Sum, Sym, Trig
+from palpate.review.algebra.tree import Call, Grid, Neg, Node, Num, Power, Prod, Quot, Ref, Sum, Sym, Trig, Value
 
 _SUM, _PRODUCT, _POWER, _ATOM = range(4)
 _DOTS = {1: r"\dot", 2: r"\ddot", 3: r"\dddot"}

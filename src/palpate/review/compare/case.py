@@ -11,20 +11,135 @@ from typing import Any
 
 import numpy as np
 
-from palpate.errors import InvalidInput, UnknownName, UnknownSymbol, UnluckyPoint
+from palpate.errors import InvalidInput, PalpateError, UnknownName, UnknownSymbol, UnluckyPoint
 from palpate.lazy import offered
-from palpate.review.algebra.fields import Field, Modular, Real
-from palpate.review.algebra.grid import Grid, Value, as_grid
+from palpate.review.algebra import tree as algebra
+from palpate.review.algebra.convert import from_sympy, spellings
 from palpate.review.algebra.names import SymbolTable, spelled
-from palpate.review.algebra.points import Point, Space
-from palpate.review.algebra.quantities import quantity, torque_names
-from palpate.review.algebra.tree import Name, Node, Num, Ref, Sym, fresh, rename, walk
-from palpate.review.algebra.wanted import Numeric, Symbolic, Wanted
-from palpate.review.compare.derivations import DerivationReader, is_derivation, spelling
+from palpate.review.algebra.points import Field, Modular, Point, Real, Space
+from palpate.review.algebra.tree import Grid, Name, Node, Num, Ref, Sym, Value, as_grid, fresh, rename, walk
+from palpate.review.algebra.wanted import Numeric, Symbolic, Wanted, quantity, torque_names
 from palpate.review.read.lexer import is_latex
 from palpate.review.read.reading import Text
 
+_STORED = {"h": "drift", "tau": "tau", "Jdot": "Jdot"}  # where a derivation's name is not ours
+_ATTRIBUTES = {"FK": "fk"}
+
+
+def is_derivation(value: Any) -> bool:
+    """Whether this is a derivation: it has coordinates, and a mass matrix."""
+    return (hasattr(value, "coordinates") or hasattr(value, "q")) and hasattr(value, "M")
+
+
+class DerivationReader:
+    """Reads the quantities of a derivation as trees, and its symbols into a table."""
+
+    def __init__(self, derivation: Any) -> None:
+        self.derivation = derivation
+        coordinates = _first(derivation, "coordinates", "q")
+        self.table = SymbolTable(coordinates=[spelling(one) for one in coordinates])
+        self.originals: dict[Name, Any] = dict(zip(self.table.coordinates, coordinates))
+        for dots, names in ((1, ("rates", "v")), (2, ("accelerations", "a"))):
+            for name, one in zip(self.table.coordinates, _first(derivation, *names)):
+                dotted, text = name._replace(dots=dots), spelling(one)
+                self.table.originals[text], self.originals[dotted], self.table.known[dotted] = dotted, one, text
+        parameters = getattr(derivation, "symbols", None) or getattr(derivation, "parameters", None) or {}
+        self.table.learn(str(name) for name in parameters)
+
+    def wanted(self, what: str) -> Grid:
+        """A quantity as trees; what the derivation does not hold is made of M, C and g.
+
+        Raises:
+            InvalidInput: it does not have this quantity.
+        """
+        stored = self._stored(_STORED.get(what, what))
+        if stored is not None:
+            return as_grid(stored)
+        makers: dict[str, Callable[[], Value]] = {"FK": self._pose, "c": self._coriolis, "tau": self._torque}
+        makers["equation"] = lambda: algebra.plus(self.wanted("tau"), self._forces(), minus=True)
+        if what not in makers:
+            raise InvalidInput(f"the derivation holds no {what!r} ({quantity(what).title})")
+        return as_grid(makers[what]())
+
+    def _stored(self, name: str) -> Value | None:
+        """A quantity the derivation has itself."""
+        value = getattr(self.derivation, _ATTRIBUTES.get(name, name), None)
+        if value is not None and not callable(value):
+            return self._read(value, name)
+        if not hasattr(self.derivation, "__getitem__"):
+            return None
+        try:
+            return self._read(self.derivation[name], name)
+        except PalpateError:
+            return None
+
+    def _read(self, value: Any, name: str) -> Value:
+        lines = self._lines(name)
+        expressions = [value, *(expression for _, expression in lines)]
+        self.table.learn(spellings(one for one in expressions if hasattr(one, "free_symbols")))
+        read = from_sympy(value, self.table)
+        bodies: dict[Name, Node] = {}
+        for symbol, expression in lines:
+            line = from_sympy(expression, self.table)
+            assert not isinstance(line, Grid)
+            called = self.table.originals[str(symbol)]
+            bodies[called] = Ref(called, rename(line, bodies))
+            self.table.known.pop(called, None)  # an intermediate symbol is nobody's notation
+        if not bodies:
+            return read
+        return as_grid(read).each(lambda node: rename(node, bodies))
+
+    def _lines(self, name: str) -> list[tuple[Any, Any]]:
+        definitions = getattr(self.derivation, "definitions", None)
+        if not callable(definitions):
+            return []
+        try:
+            lines: Any = definitions(name)
+        except PalpateError:
+            return []
+        return list(lines)
+
+    # ------------------------------------------------------------------ made of others
+
+    def _pose(self) -> Value:
+        position, rotation = self._stored("position"), self._stored("rotation")
+        if not isinstance(position, Grid):
+            raise InvalidInput("the derivation holds no position of the tool")
+        if not isinstance(rotation, Grid):
+            return position
+        rows = [[*rotation.rows[i], position.rows[i][0]] for i in range(3)]
+        return algebra.grid([*rows, [algebra.ZERO, algebra.ZERO, algebra.ZERO, algebra.ONE]])
+
+    def _coriolis(self) -> Value:
+        return algebra.times(self.wanted("C"), self._column(1))
+
+    def _torque(self) -> Value:
+        inertial = algebra.times(self.wanted("M"), self._column(2))
+        return algebra.plus(algebra.plus(inertial, self._coriolis()), self.wanted("g"))
+
+    def _forces(self) -> Value:
+        forces = getattr(self.derivation, "forces", None)
+        if forces is not None:
+            return self._read(forces, "forces")
+        self.table.learn(str(name) for name in torque_names(self.table.coordinates))
+        return algebra.grid([[Sym(name)] for name in torque_names(self.table.coordinates)])
+
+    def _column(self, dots: int) -> Grid:
+        return algebra.grid([[Sym(name._replace(dots=dots))] for name in self.table.coordinates])
+
+
+def _first(derivation: Any, *names: str) -> list[Any]:
+    values = next((getattr(derivation, name) for name in names if hasattr(derivation, name)), ())
+    return list(values)
+
+
+def spelling(one: Any) -> str:
+    """The spelling of a coordinate: text, a SymPy symbol, or a function of time."""
+    return one if isinstance(one, str) else str(getattr(one, "func", one) if getattr(one, "args", ()) else one)
+
+
 Symbols = Mapping[str, Any] | Iterable[str] | None
+Equal = Mapping[str, Sequence[str]]  # one name of the writer for several symbols of the reference
 
 
 @dataclass
@@ -56,19 +171,21 @@ class Case:
 
 
 def case(
-    given: Any,
-    reference: Any,
-    what: str,
-    symbols: Symbols,
-    coordinates: Sequence[Any] | None,
-    equal: Mapping[str, Sequence[str]],
+    given: Any, reference: Any, what: str, symbols: Symbols, coordinates: Sequence[Any] | None, equal: Equal
 ) -> Case:
     """Read both sides of a check; `equal` gives several symbols of the reference one name."""
-    quantity(what)
-    if is_robot(reference):
-        return _robot_case(given, reference, what, symbols, coordinates, equal)
-    if is_derivation(reference):
-        return _derivation_case(given, reference, what, symbols, equal)
+    kind, derivation = quantity(what), None
+    if is_robot(reference):  # its numbers if nothing but its state occurs, else its derivation
+        try:
+            return numeric_case(given, reference, what, symbols, coordinates)
+        except UnknownSymbol:
+            derivation = offered("derivation of a robot")(reference)
+    elif is_derivation(reference):
+        derivation = reference
+    if derivation is not None:
+        reader = DerivationReader(derivation)
+        wanted = _merged(Symbolic(reader.wanted(what)), reader.table, equal)
+        return _finished(given, wanted, what, symbols, reader.table, reader.originals)
     if callable(reference) and not hasattr(reference, "free_symbols"):
         return _function_case(given, reference, what, symbols, coordinates)
     table = SymbolTable(coordinates=[spelling(one) for one in coordinates or ()])
@@ -76,14 +193,12 @@ def case(
     _learn(table, [reference], originals)
     table.learn(_extra_names(symbols))
     wanted = Symbolic(as_grid(_read(reference, table, what, opened=True)[0]))
-    kind = quantity(what)
-    table.infer_coordinates(
-        wanted.grid.angular(), wanted.shape[1 if kind.right else 0] if kind.left or kind.right else 1
-    )
+    count = wanted.shape[1 if kind.right else 0] if kind.left or kind.right else 1
+    table.infer_coordinates(wanted.grid.angular(), count)
     return _finished(given, _merged(wanted, table, equal), what, symbols, table, originals)
 
 
-def _merged(wanted: Symbolic, table: SymbolTable, equal: Mapping[str, Sequence[str]]) -> Symbolic:
+def _merged(wanted: Symbolic, table: SymbolTable, equal: Equal) -> Symbolic:
     """The reference with one name for symbols that the writer does not tell apart."""
     names: dict[Name, Node] = {}
     for text, several in equal.items():
@@ -109,7 +224,8 @@ def _finished(
     trees = [node for claim in claims for _, node in claim.entries()]
     if isinstance(wanted, Symbolic):
         trees += [node for _, node in wanted.grid.entries()]
-    field_ = Real(None) if isinstance(wanted, Numeric) or _inexact(trees) else Modular()
+    many = any(isinstance(one, Num) and (one.decimals or 0) > 12 for tree in trees for one in walk(tree))
+    field_ = Real(None) if isinstance(wanted, Numeric) or many else Modular()  # so many decimals must be rounded
     return Case(what, table, claims, wanted, given if isinstance(given, str) else None, field_, originals)
 
 
@@ -119,21 +235,6 @@ def _finished(
 def is_robot(value: Any) -> bool:
     """Whether this is a numeric robot."""
     return hasattr(value, "mass_matrix") and hasattr(value, "nv")
-
-
-def _robot_case(
-    given: Any,
-    robot: Any,
-    what: str,
-    symbols: Symbols,
-    coordinates: Sequence[Any] | None,
-    equal: Mapping[str, Sequence[str]],
-) -> Case:
-    """Against the numbers of a robot if nothing but its state occurs, else against its derivation."""
-    try:
-        return numeric_case(given, robot, what, symbols, coordinates)
-    except UnknownSymbol:
-        return _derivation_case(given, offered("derivation of a robot")(robot), what, symbols, equal)
 
 
 def numeric_case(given: Any, robot: Any, what: str, symbols: Symbols, coordinates: Sequence[Any] | None) -> Case:
@@ -160,11 +261,7 @@ def numeric_case(given: Any, robot: Any, what: str, symbols: Symbols, coordinate
 
 
 def _function_case(
-    given: Any,
-    function: Callable[[dict[str, float]], Any],
-    what: str,
-    symbols: Symbols,
-    coordinates: Sequence[Any] | None,
+    given: Any, function: Callable[..., Any], what: str, symbols: Symbols, coordinates: Sequence[Any] | None
 ) -> Case:
     """A check against the numbers that a function of {name: value} gives."""
     table = SymbolTable(coordinates=[spelling(one) for one in coordinates or ()])
@@ -184,14 +281,6 @@ def _function_case(
     return _finished(given, Numeric(numbers, (shape[0], shape[1])), what, symbols, table, {})
 
 
-def _derivation_case(
-    given: Any, derivation: Any, what: str, symbols: Symbols, equal: Mapping[str, Sequence[str]]
-) -> Case:
-    reader = DerivationReader(derivation)
-    wanted = _merged(Symbolic(reader.wanted(what)), reader.table, equal)
-    return _finished(given, wanted, what, symbols, reader.table, reader.originals)
-
-
 # ------------------------------------------------------------------ reading
 
 
@@ -208,9 +297,9 @@ def _read(value: Any, table: SymbolTable, what: str, opened: bool = False) -> li
     from palpate.review.algebra.convert import from_sympy
 
     read = from_sympy(_sympy_value(value), table)
-    definitions = {name: body for name, body in table.definitions.items() if not isinstance(body, Grid)}
-    named = {spoken: Sym(symbol) for symbol, spoken in table.spoken.items()}
-    return [as_grid(read).each(lambda node: fresh(_defined(node, definitions, named)))]
+    names: dict[Name, Node] = {n: Ref(n, body) for n, body in table.definitions.items() if not isinstance(body, Grid)}
+    names |= {spoken: Sym(symbol) for symbol, spoken in table.spoken.items()}
+    return [as_grid(read).each(lambda node: fresh(rename(node, names)))]
 
 
 def _sympy_value(value: Any) -> Any:
@@ -235,11 +324,6 @@ def _sympy_or_none(value: Any) -> Any:
 
     made = _sympy_value(value) if isinstance(value, list | tuple | np.ndarray) else value
     return made if isinstance(made, sympy.Basic | sympy.MatrixBase) else None
-
-
-def _defined(node: Node, definitions: Mapping[Name, Node], named: Mapping[Name, Node]) -> Node:
-    bodies = {name: Ref(name, body) for name, body in definitions.items()}
-    return rename(node, {**bodies, **named}) if bodies or named else node
 
 
 def number_node(value: Any) -> Num:
@@ -315,8 +399,3 @@ def _stand_for(table: SymbolTable, name: str, value: Value) -> None:
         table.call(name, value.name)
     else:
         table.define(name, value)
-
-
-def _inexact(trees: Iterable[Node]) -> bool:
-    """Whether a number has so many decimals that it must be rounded."""
-    return any(isinstance(one, Num) and (one.decimals or 0) > 12 for tree in trees for one in walk(tree))

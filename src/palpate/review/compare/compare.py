@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import product
 from typing import Any, TypeAlias
 
 from palpate.errors import DoesNotFit, UnluckyPoint
-from palpate.review.algebra.fields import Field, Modular, Real
-from palpate.review.algebra.grid import Grid, as_grid, grid, times
-from palpate.review.algebra.points import Point, Space
-from palpate.review.algebra.quantities import quantity
-from palpate.review.algebra.tree import Name, Node, Num, Sym, is_number, rewrite, symbols, walk
-from palpate.review.algebra.wanted import Symbolic, Wanted, fitting
+from palpate.review.algebra import tree as algebra
+from palpate.review.algebra.points import Field, Modular, Point, Real, Space
+from palpate.review.algebra.tree import Grid, Name, Node, Num, Sym
+from palpate.review.algebra.wanted import Quantity, Symbolic, Wanted, fitting, quantity
 from palpate.review.compare.case import Case
-from palpate.review.compare.conventions import Convention, Rewritten, conventions
-from palpate.review.mend.atoms import Atoms
-from palpate.review.mend.missing import MissingTerm
+from palpate.review.mend.terms import Atoms, MissingTerm
 
-Place: TypeAlias = tuple[int, int]
+EntryIndex: TypeAlias = tuple[int, int]
 
 _POINTS, _MOST = 2, 400  # points at which entries must agree, and how many may be tried to find them
 _DIGITS = 50
@@ -44,8 +41,8 @@ class Comparison:
     space: Space
     method: str
     notes: list[str] = field(default_factory=list)
-    differing: list[Place] = field(default_factory=list)
-    _known: dict[tuple[Place, str], Any] = field(default_factory=dict)
+    differing: list[EntryIndex] = field(default_factory=list)
+    _known: dict[tuple[EntryIndex, str], Any] = field(default_factory=dict)
 
     # ------------------------------------------------------------------ differences that are none
 
@@ -83,7 +80,7 @@ class Comparison:
         moving = {name._replace(dots=dots) for name in self.case.table.coordinates for dots in range(3)}
         return all(self._is_constant(index, moving) for index in self.differing)
 
-    def _is_constant(self, index: Place, moving: set[Name]) -> bool:
+    def _is_constant(self, index: EntryIndex, moving: set[Name]) -> bool:
         try:
             start = self.space.point(0)
             first = self._error(index, start)
@@ -95,7 +92,7 @@ class Comparison:
         except UnluckyPoint:
             return False
 
-    def _error(self, index: Place, point: Point) -> Any:
+    def _error(self, index: EntryIndex, point: Point) -> Any:
         return self.space.field.sub(point.of(self.given.rows[index[0]][index[1]]), self.wanted.at(index, point))
 
     def convention(self) -> str:
@@ -114,12 +111,12 @@ class Comparison:
     @property
     def alone(self) -> bool:
         """Whether one of many entries differs: rather a slip than a convention, which would show in more."""
-        return len(self.differing) == 1 and sum(not is_number(node, 0) for _, node in self.given.entries()) > 2
+        return len(self.differing) == 1 and sum(not algebra.is_number(node, 0) for _, node in self.given.entries()) > 2
 
-    def _size(self, index: Place) -> int:
-        return sum(1 for _ in walk(self.given.rows[index[0]][index[1]]))
+    def _size(self, index: EntryIndex) -> int:
+        return sum(1 for _ in algebra.walk(self.given.rows[index[0]][index[1]]))
 
-    def _agrees_in(self, change: Convention, point: Point, places: list[Place]) -> bool:
+    def _agrees_in(self, change: Convention, point: Point, places: list[EntryIndex]) -> bool:
         kind, field_ = quantity(self.case.what), self.space.field
         other = Rewritten(self.wanted, kind, self.case.table.coordinates, change, point)
         for index in places:
@@ -129,15 +126,22 @@ class Comparison:
                 return False
         return True
 
-    def _values(self, index: Place, point: Point) -> Any:
+    def _values(self, index: EntryIndex, point: Point) -> Any:
         key = (index, point.label)
         if key not in self._known:
             self._known[key] = point.of(self.given.rows[index[0]][index[1]])
         return self._known[key]
 
     def multiples(self) -> list[Node] | None:
-        """The factors by which equations differ from the wanted ones, if that is all that differs."""
-        return _multiples(self, self.wanted)
+        """For every equation the number or product that it is a multiple by; None if one is no multiple."""
+        factors: list[Node] = []
+        for index, node in self.given.entries():
+            tree = self.wanted.tree(index)
+            factor = None if tree is None else _multiple(self, node, tree)
+            if factor is None:
+                return None
+            factors.append(factor)
+        return factors
 
 
 def compared(case: Case, given: Grid, seed: int) -> Comparison:
@@ -155,16 +159,16 @@ def compared(case: Case, given: Grid, seed: int) -> Comparison:
 
 def _unlikeness(one: Comparison) -> int:
     """How many symbols only one side has: of several equations that could be meant, the likest is."""
-    given = set().union(*(symbols(node) for _, node in one.given.entries()))
+    given = set().union(*(algebra.symbols(node) for _, node in one.given.entries()))
     trees = [one.wanted.tree(index) for index, _ in one.given.entries()]
-    wanted = set().union(*(symbols(tree) for tree in trees if tree is not None))
+    wanted = set().union(*(algebra.symbols(tree) for tree in trees if tree is not None))
     return len(given ^ wanted)
 
 
 def _all_zeros(given: Grid, wanted: Wanted) -> Grid:
     """A lone 0 stands for a vector or matrix of zeros."""
     rows, columns = wanted.shape
-    lone = given.shape == (1, 1) != wanted.shape and is_number(given.rows[0][0], 0)
+    lone = given.shape == (1, 1) != wanted.shape and algebra.is_number(given.rows[0][0], 0)
     return Grid((given.rows[0] * columns,) * rows) if lone else given
 
 
@@ -174,11 +178,11 @@ def _coriolis(case: Case, given: Grid) -> tuple[Grid, Wanted, list[str]]:
     n = len(case.table.coordinates)
     if case.what not in ("C", "c") or n < 2 or not isinstance(wanted, Symbolic):
         return given, wanted, []
-    rates = grid([[Sym(name._replace(dots=1))] for name in case.table.coordinates])
+    rates = algebra.grid([[Sym(name._replace(dots=1))] for name in case.table.coordinates])
     if given.shape == (n, 1) and wanted.shape == (n, n):
-        return given, Symbolic(as_grid(times(wanted.grid, rates))), ["a vector: compared with C q̇"]
+        return given, Symbolic(algebra.as_grid(algebra.times(wanted.grid, rates))), ["a vector: compared with C q̇"]
     if given.shape == (n, n) and wanted.shape == (n, 1):
-        return as_grid(times(given, rates)), wanted, ["C q̇ is compared: the reference is a vector"]
+        return algebra.as_grid(algebra.times(given, rates)), wanted, ["C q̇ is compared: the reference is a vector"]
     return given, wanted, []
 
 
@@ -207,13 +211,13 @@ def _method(field_: Field) -> str:
     return f"in floats of {_DIGITS} digits" if hasattr(digits, "dps") else "in floats, to 1e-9"
 
 
-def differing(given: Grid, wanted: Wanted, space: Space) -> list[Place]:
+def differing(given: Grid, wanted: Wanted, space: Space) -> list[EntryIndex]:
     """The entries that differ at one of several random points."""
     points: list[Point] = []
     return [index for index, node in given.entries() if not _agrees(node, wanted, index, space, points)]
 
 
-def _agrees(node: Node, wanted: Wanted, index: Place, space: Space, points: list[Point]) -> bool:
+def _agrees(node: Node, wanted: Wanted, index: EntryIndex, space: Space, points: list[Point]) -> bool:
     passed = 0
     for number in range(_MOST):
         if number == len(points):
@@ -238,18 +242,6 @@ def _asymmetry(one: Comparison) -> list[str]:
 
 
 # ------------------------------------------------------------------ equations, decimals
-
-
-def _multiples(one: Comparison, wanted: Wanted) -> list[Node] | None:
-    """For every equation the number or product that it is a multiple by; None if one is no multiple."""
-    factors: list[Node] = []
-    for index, node in one.given.entries():
-        tree = wanted.tree(index)
-        factor = None if tree is None else _multiple(one, node, tree)
-        if factor is None:
-            return None
-        factors.append(factor)
-    return factors
 
 
 def _multiple(one: Comparison, given: Node, wanted: Node) -> Node | None:
@@ -283,10 +275,10 @@ def _holds(space: Space, term: Node, ratio: Any) -> bool:
 
 def _decimals(tree: Node) -> list[Num]:
     """Numbers that may be rounded: printed with at least three decimals."""
-    return [node for node in walk(tree) if isinstance(node, Num) and node.decimals is not None and node.decimals > 2]
+    return [node for node in algebra.walk(tree) if isinstance(node, Num) and (node.decimals or 0) > 2]
 
 
-def _within_rounding(space: Space, tree: Node, wanted: Wanted, index: Place) -> bool:
+def _within_rounding(space: Space, tree: Node, wanted: Wanted, index: EntryIndex) -> bool:
     """Whether moving each decimal by half a unit of its last digit can make up for the difference."""
     for number in range(_POINTS):
         try:
@@ -295,7 +287,7 @@ def _within_rounding(space: Space, tree: Node, wanted: Wanted, index: Place) -> 
             slack = 0
             for one in _decimals(tree):
                 half = Fraction(1, 2 * 10 ** (one.decimals or 0))
-                slack += abs(point.of(rewrite(tree, {id(one): Num(one.value + half)})) - value)
+                slack += abs(point.of(algebra.rewrite(tree, {id(one): Num(one.value + half)})) - value)
             if abs(value - wanted.at(index, point)) > slack * 1.001:
                 return False
         except (UnluckyPoint, DoesNotFit):
@@ -303,8 +295,112 @@ def _within_rounding(space: Space, tree: Node, wanted: Wanted, index: Place) -> 
     return True
 
 
-def names_of(one: Comparison, index: Place) -> list[Name]:
-    """The symbols of an entry, given and wanted."""
-    tree = one.wanted.tree(index)
-    names = symbols(one.given.rows[index[0]][index[1]]) | (symbols(tree) if tree is not None else set())
-    return sorted(names)
+# ------------------------------------------------------------------ other conventions
+
+Matrix: TypeAlias = tuple[tuple[int, ...], ...]
+
+_SIDES = {1: "the y axis", 2: "the opposite direction", 3: "the negative y axis"}
+
+
+@dataclass(frozen=True)
+class Convention:
+    """Another way to write the same, and so no error: q = S θ + quarters · π/2 on the first joint, signs turned.
+
+    If q = S θ + const, then M(θ) = Sᵀ M S, C = Sᵀ C S, g = Sᵀ g, τ = Sᵀ τ, J = J S, and energies stay as they are.
+
+    Attributes:
+        name: in words.
+        S: how the coordinates q follow from the writer's θ.
+        quarters: by how many right angles the first joint's zero is turned.
+        minus: whether everything has the opposite sign.
+        turned: a symbol that is counted in the opposite direction.
+    """
+
+    name: str
+    S: Matrix
+    quarters: int = 0
+    minus: bool = False
+    turned: Name | None = None
+
+
+def conventions(reference: Grid, what: str, coordinates: Sequence[Name]) -> Iterator[Convention]:
+    """Other conventions, the commonest first."""
+    if what == "expression":
+        return
+    same = _diagonal([1] * len(coordinates))
+    if what in ("g", "tau", "c"):
+        yield Convention("it stands on the other side of the equation (opposite sign throughout)", same, minus=True)
+    for name in sorted({name for _, entry in reference.entries() for name in algebra.symbols(entry)}):
+        if name.base in ("g", "G") and not name.dots:
+            yield Convention(f"{name} is counted in the opposite direction", same, turned=name)
+    for change in _changes(reference, coordinates):
+        yield change
+        if what == "g":
+            yield replace(change, name=f"{change.name}, and on the other side of the equation", minus=True)
+
+
+def _changes(reference: Grid, coordinates: Sequence[Name]) -> Iterator[Convention]:
+    n = len(coordinates)
+    if not n:
+        return
+    turning = reference.angular()
+    same, backwards = _diagonal([1] * n), _diagonal([-1] * n)
+    quarters = (1, 3, 2) if coordinates[0] in turning else ()
+    for count in quarters:
+        yield Convention(f"{coordinates[0]} is measured from {_SIDES[count]}", same, count)
+    yield Convention("the opposite sense of rotation" if turning else "the opposite directions", backwards)
+    for count in quarters:
+        name = f"{coordinates[0]} is measured from {_SIDES[count]}, in the opposite sense of rotation"
+        yield Convention(name, backwards, count)
+    if 1 < n <= 3:
+        yield from _single_joints(coordinates)
+    if n > 1:
+        yield from _absolute(n, bool(quarters))
+
+
+def _single_joints(coordinates: Sequence[Name]) -> Iterator[Convention]:
+    for signs in product((1, -1), repeat=len(coordinates)):
+        turned = [str(name) for name, sign in zip(coordinates, signs) if sign < 0]
+        if 0 < len(turned) < len(coordinates):
+            yield Convention(f"{' and '.join(turned)} in the opposite sense", _diagonal(signs))
+
+
+def _absolute(n: int, quarters: bool) -> Iterator[Convention]:
+    """θ_i = q_1 + … + q_i, so q_i = θ_i − θ_{i−1}."""
+    S = tuple(tuple(1 if j == i else -1 if j == i - 1 else 0 for j in range(n)) for i in range(n))
+    yield Convention("angles are measured from the base, not from the link before", S)
+    for count in (1, 3) if quarters else ():
+        yield Convention(f"all angles are measured from {_SIDES[count]}, not from the link before", S, count)
+
+
+def _diagonal(signs: Sequence[int]) -> Matrix:
+    return tuple(tuple(sign if i == j else 0 for j in range(len(signs))) for i, sign in enumerate(signs))
+
+
+class Rewritten:
+    """The wanted quantity in another convention, at one point; entries are worked out when asked for."""
+
+    def __init__(
+        self, wanted: Wanted, kind: Quantity, coordinates: Sequence[Name], change: Convention, point: Point
+    ) -> None:
+        self.wanted, self.change, self.field = wanted, change, point.field
+        n = len(coordinates)
+        self.left = kind.left and wanted.shape[0] == n
+        self.right = kind.right and wanted.shape[1] == n
+        self.point = point.moved(coordinates, change.S, change.quarters, change.turned)
+        self._known: dict[tuple[int, int], Any] = {}
+
+    def at(self, index: tuple[int, int]) -> Any:
+        """(Sᵀ X S)_ij, with X at q = S θ + const."""
+        S, total = self.change.S, self.field.number(Fraction(0))
+        rows = [(k, S[k][index[0]]) for k in range(len(S))] if self.left else [(index[0], 1)]
+        columns = [(k, S[k][index[1]]) for k in range(len(S))] if self.right else [(index[1], 1)]
+        for (i, a), (j, b) in product(rows, columns):
+            if a * b:
+                total = self.field.add(total, self.field.mul(a * b, self._entry((i, j))))
+        return self.field.sub(0, total) if self.change.minus else total
+
+    def _entry(self, index: tuple[int, int]) -> Any:
+        if index not in self._known:
+            self._known[index] = self.wanted.at(index, self.point)
+        return self._known[index]

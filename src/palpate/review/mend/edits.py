@@ -10,30 +10,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import combinations
+from typing import Any
 
 from palpate.errors import DoesNotFit
-from palpate.review.algebra.points import polynomial
+from palpate.review.algebra import tree as algebra
+from palpate.review.algebra.points import Point, polynomial
 from palpate.review.algebra.printing import Printer
-from palpate.review.algebra.tree import (
-    ONE,
-    Neg,
-    Node,
-    Num,
-    Power,
-    Prod,
-    Quot,
-    Ref,
-    Span,
-    Sum,
-    Sym,
-    Trig,
-    number,
-    rewrite,
-    tidied,
-)  # fmt: skip
+from palpate.review.algebra.tree import Neg, Node, Num, Power, Prod, Quot, Ref, Span, Sum, Sym, Trig
 
 COSTS = {  # among equals, what is named first is believed first
     "sign": 1.0, "factor of two": 1.0, "exponent": 1.0, "sine for cosine": 1.0, "wrong index": 1.0, "dot": 1.0,
@@ -41,6 +28,7 @@ COSTS = {  # among equals, what is named first is believed first
     "wrong exponent": 1.5, "wrong matrix": 1.5, "swapped entries": 1.5, "extra term": 2.0, "missing term": 2.0,
     "wrong symbol throughout": 2.0, "wrong angle and function": 2.0,
 }  # fmt: skip
+_ONE = Fraction(1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,11 +52,6 @@ class Edit:
     term: Node | None = None
     place: str = ""
 
-    @property
-    def cost(self) -> float:
-        """What the slip costs."""
-        return COSTS[self.kind]
-
     def told(self, printer: Printer) -> str:
         """The correction in words."""
         where = f" {self.place}" if self.place else ""
@@ -87,27 +70,17 @@ def edited(tree: Node, edits: Iterable[Edit]) -> Node:
         changes.update(edit.changes)
         for key, change in edit.after.items():
             after[key] = _both(after[key], change) if key in after else change
-    return tidied(rewrite(tree, changes, after))
+    return algebra.tidied(algebra.rewrite(tree, changes, after))
 
 
 def _both(first: Callable[[Node], Node], second: Callable[[Node], Node]) -> Callable[[Node], Node]:
     return lambda node: second(first(node))
 
 
-def likelihood(edit: Edit) -> tuple[float, int]:
-    """Sorts corrections: the cheaper first, and among equals the one that COSTS names first."""
-    return edit.cost, list(COSTS).index(edit.kind)
-
-
 def likelihood_of_all(edits: Iterable[Edit]) -> tuple[float, int]:
-    """Sorts groups of corrections."""
-    ranks = [likelihood(edit) for edit in edits]
-    return sum(price for price, _ in ranks), sum(rank for _, rank in ranks)
-
-
-def cost(edits: Iterable[Edit]) -> float:
-    """What several slips cost together."""
-    return sum(edit.cost for edit in edits)
+    """Sorts groups of corrections: the cheaper first, and among equals those that COSTS names first."""
+    kinds = [edit.kind for edit in edits]
+    return sum(COSTS[kind] for kind in kinds), sum(list(COSTS).index(kind) for kind in kinds)
 
 
 # ------------------------------------------------------------------ ways to change a product
@@ -127,14 +100,14 @@ def with_factor(node: Node, factor: Node) -> Node:
         case Num(value=value) if value == 1:
             return factor
         case Num(value=value) if isinstance(factor, Num):
-            return number(value * factor.value)
+            return algebra.number(value * factor.value)
     return Prod((factor, node) if isinstance(factor, Num) else (node, factor))
 
 
 def _numbered(factors: list[Node], factor: Num, span: Span) -> Node:
     first = factors[0]
     if isinstance(first, Num):
-        return Prod((number(first.value * factor.value), *factors[1:]), span)
+        return Prod((algebra.number(first.value * factor.value), *factors[1:]), span)
     return Prod((factor, *factors), span)
 
 
@@ -162,7 +135,7 @@ def without_sign(node: Node) -> Node:
 
 def powered(node: Node, exponent: Fraction) -> Node:
     """node^e, without a needless exponent."""
-    return ONE if exponent == 0 else node if exponent == 1 else Power(node, exponent)
+    return algebra.ONE if exponent == 0 else node if exponent == 1 else Power(node, exponent)
 
 
 # ------------------------------------------------------------------ what a change of a factor is called
@@ -190,8 +163,165 @@ def _same_angle(a: Node, b: Node) -> bool:
         return False
 
 
-def coefficient_slip(ratio: Fraction) -> str:
-    """The kind of slip that makes a term wrong by 1/ratio."""
-    if ratio == -1:
-        return "sign"
-    return "factor of two" if ratio in (2, Fraction(1, 2)) else "wrong number"
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """base^exponent, all of it to the power `outer` (−1 below a fraction line).
+
+    Attributes:
+        base: a symbol, function, sum or definition.
+        holder: the node that an exponent belongs to; the base itself where there is none.
+    """
+
+    base: Node
+    holder: Node
+    exponent: Fraction
+    outer: Fraction
+
+    @property
+    def total(self) -> Fraction:
+        """The exponent in the whole term."""
+        return self.exponent * self.outer
+
+
+@dataclass(frozen=True, eq=False)
+class Product:
+    """A term seen as a product: its sign, numbers and factors, wherever brackets, fractions and powers hide them.
+
+    If a term must become ρ times itself, a slip in it shows in ρ alone: ρ = −1 is a sign, ρ = y/x the symbol x in the
+    place of y, ρ = x an exponent one too low.
+    """
+
+    node: Node
+    factors: list[Factor] = field(default_factory=list)
+    numbers: list[tuple[Num, Fraction]] = field(default_factory=list)
+    signs: list[Neg] = field(default_factory=list)
+    powers: list[tuple[Node, Fraction]] = field(default_factory=list)  # products under a common exponent: (a b)^2
+
+    # ------------------------------------------------------------------ corrections
+
+    def scaled(self, ratio: Fraction) -> Edit:
+        """The term times a number."""
+        kind = "sign" if ratio == -1 else "factor of two" if ratio in (2, Fraction(1, 2)) else "wrong number"
+        number, power = next((pair for pair in self.numbers if abs(pair[1]) == 1), (None, _ONE))
+        size = abs(ratio)
+        if number is None or size == 1:
+            return Edit(kind, self.node, {}, self._signed(ratio < 0, size), self.node.span)
+        changes: dict[int, Node] = {id(number): algebra.number(number.value * size ** int(power))}
+        return Edit(kind, self.node, changes, self._signed(ratio < 0, _ONE), number.span)
+
+    def _signed(self, minus: bool, size: Fraction) -> dict[int, Callable[[Node], Node]]:
+        """What changes the sign of the whole term, and multiplies it by a number put in front."""
+        if minus and self.signs and size == 1:
+            return {id(self.signs[0]): without_sign}
+        if not minus and size == 1:
+            return {}
+        return {id(self.node): lambda node: _times_number(without_sign(node) if minus else node, size)}
+
+    def without(self, factor: Factor) -> Edit:
+        """The term without a factor."""
+        return Edit("extra factor", self.node, {id(factor.holder): algebra.ONE}, {}, factor.holder.span)
+
+    def exponent(self, factor: Factor, exponent: Fraction) -> Edit:
+        """The term with another exponent of a factor."""
+        if exponent == 0:
+            return self.without(factor)
+        kind = "exponent" if abs(exponent - factor.exponent) == 1 else "wrong exponent"
+        return Edit(kind, self.node, {id(factor.holder): powered(factor.base, exponent)}, {}, factor.holder.span)
+
+    def replaced(self, factor: Factor, atom: Node) -> Edit:
+        """The term with another base of a factor."""
+        kind = substitution(factor.base, atom)
+        return Edit(kind, self.node, {id(factor.base): atom}, {}, factor.base.span)
+
+    def swapped(self, one: Factor, other: Factor, atoms: tuple[Node, Node]) -> Edit:
+        """The term with the indices of two factors exchanged."""
+        changes = {id(one.base): atoms[0], id(other.base): atoms[1]}
+        return Edit("swapped indices", self.node, changes, {}, one.base.span)
+
+    def times(self, atom: Node, exponent: Fraction = _ONE) -> Edit:
+        """The term with one more factor, or divided by one."""
+        size = powered(atom, abs(exponent))
+        put = with_factor if exponent > 0 else with_divisor
+        return Edit("missing factor", self.node, {}, {id(self.node): lambda node: put(node, size)}, self.node.span)
+
+    def removed(self) -> Edit:
+        """No such term."""
+        return Edit("extra term", self.node, {id(self.node): algebra.ZERO}, {}, self.node.span, self.node)
+
+    def widened(self, factor: Factor, term: Node) -> Edit:
+        """A factor that is the first term of a sum whose other term was lost."""
+        after = {id(factor.base): lambda node: with_term(node, term)}
+        return Edit("missing term", self.node, {}, after, factor.base.span, term)
+
+
+def _times_number(node: Node, size: Fraction) -> Node:
+    return node if size == 1 else with_factor(node, algebra.number(size))
+
+
+def product(node: Node) -> Product:
+    """The parts of a term."""
+    parts = Product(node)
+    _collect(node, _ONE, parts)
+    return parts
+
+
+def _collect(node: Node, outer: Fraction, parts: Product) -> None:
+    match node:
+        case Neg(operand=operand):
+            if outer.numerator % 2:
+                parts.signs.append(node)
+            _collect(operand, outer, parts)
+        case Prod(factors=factors):
+            for factor in factors:
+                _collect(factor, outer, parts)
+        case Quot(top=top, bottom=bottom):
+            _collect(top, outer, parts)
+            _collect(bottom, -outer, parts)
+        case Num():
+            parts.numbers.append((node, outer))
+        case Power(base=Prod() | Neg() | Quot() as base, exponent=exponent):
+            parts.powers.append((base, outer * exponent))
+            _collect(base, outer * exponent, parts)
+        case Power(base=base, exponent=exponent):
+            parts.factors.append(Factor(base, node, exponent, outer))
+        case _:
+            parts.factors.append(Factor(node, node, _ONE, outer))
+
+
+def index(node: Node) -> str:
+    """The subscript of a symbol, or of the single coordinate in a sine."""
+    match node:
+        case Sym(name=name):
+            return name.sub
+        case Trig(angle=Sym(name=name)):
+            return name.sub
+    return ""
+
+
+def with_index(node: Node, sub: str) -> Node:
+    """A symbol, or a sine of one coordinate, with another subscript."""
+    match node:
+        case Sym(name=name):
+            return Sym(name._replace(sub=sub))
+        case Trig(angle=Sym(name=name)):
+            return Trig(node.function, Sym(name._replace(sub=sub)), node.short)
+    return node
+
+
+def swaps(parts: Product, point: Point) -> Iterator[tuple[Factor, Factor, tuple[Node, Node], Any]]:
+    """Pairs of factors whose subscripts may have been exchanged, and by what exchanging them multiplies the term."""
+    field, marked = point.field, [factor for factor in parts.factors if index(factor.base)]
+    for one, other in combinations(marked, 2):
+        if index(one.base) == index(other.base):
+            continue
+        new = with_index(one.base, index(other.base)), with_index(other.base, index(one.base))
+        ratio = 1
+        for factor, node in zip((one, other), new):
+            quotient = field.mul(point.of(node), field.inverse(point.of(factor.base)))
+            ratio = field.mul(ratio, field.power(quotient, factor.total))
+        yield one, other, new, ratio
+
+
+def is_sum(factor: Factor) -> bool:
+    """Whether a factor is a bracket."""
+    return isinstance(factor.base, Sum)

@@ -12,12 +12,9 @@ from palpate.errors import DoesNotFit, UnluckyPoint
 from palpate.review.algebra.names import SymbolTable
 from palpate.review.algebra.points import Point, Space
 from palpate.review.algebra.tree import Node, Ref, Sym, Trig, symbols, walk
-from palpate.review.mend.atoms import Atoms
-from palpate.review.mend.double import DoubleSlip
-from palpate.review.mend.edits import Edit, cost, edited, likelihood, likelihood_of_all
-from palpate.review.mend.missing import MissingTerm, expanded, terms_of
-from palpate.review.mend.products import product
-from palpate.review.mend.single import SingleSlip
+from palpate.review.mend.edits import COSTS, Edit, edited, likelihood_of_all, product
+from palpate.review.mend.slips import DoubleSlip, SingleSlip
+from palpate.review.mend.terms import Atoms, MissingTerm, expanded, terms_of
 
 _SEARCH, _FRESH = 10, (11, 12)  # numbers of the point of the search, and of those that confirm what it found
 _MOST_TRIED = 80
@@ -42,7 +39,7 @@ class Repair:
     @property
     def cost(self) -> float:
         """What the slips cost together."""
-        return cost(self.edits)
+        return sum(COSTS[edit.kind] for edit in self.edits)
 
 
 class Repairer:
@@ -98,7 +95,7 @@ class Repairer:
     def _one(self) -> Iterator[list[Edit]]:
         search = SingleSlip(self.point, self.atoms, self.missing)
         edits = [*search.edits(self.tree, self.error), *self._in_definitions(search)]
-        yield from ([edit] for edit in sorted(edits, key=likelihood))
+        yield from sorted(([edit] for edit in edits), key=likelihood_of_all)
 
     def _lost(self) -> Iterator[list[Edit]]:
         """A lost term that is none of the reference's, because that is written otherwise."""

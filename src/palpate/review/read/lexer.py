@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import takewhile
+from typing import NamedTuple
 
-from palpate.equations.spelling.names import GREEK_LETTERS
+from palpate.equations.spelling import GREEK_LETTERS
 from palpate.errors import UnreadableExpression
-from palpate.review.read.macros import Token, expanded, macros
 
+MACRO = re.compile(
+    r"\\(?:(?:re)?newcommand\*?|providecommand\*?|DeclareMathOperator\*?)\s*\{?\s*\\([A-Za-z]+)\s*\}?|\\def\s*\\([A-Za-z]+)"
+)
+_DEEPEST = 10  # abbreviations that stand for abbreviations
+Macros = Mapping[str, str]  # {name: what it stands for}
 _SPACES = re.compile(
     r"(?:\s|%[^\n]*|~|\\[,;:!> ]|\\[\[()]|\$(?!\$)|\\(?:displaystyle|textstyle|scriptstyle|limits|nonumber|notag"
     r"|hline|rm|bf|it|mathstrut|strut)(?![A-Za-z])|\\(?:label|tag\*?|color|hspace\*?|vspace\*?|phantom|mbox)\{[^{}]*\}"
@@ -28,6 +34,58 @@ _MARKS = "\u0307\u0308\u20db"
 _NO_LETTER = "".join((*_SUPERSCRIPTS, *_FRACTIONS))
 _PLAIN = re.compile(rf"[^\W\d_{_NO_LETTER}](?:[^\W{_NO_LETTER}]|[{_MARKS}])*'*")
 _ELEMENTWISE = {".*": "*", "./": "/", ".^": "^"}
+
+
+class Token(NamedTuple):
+    """A piece of the text: "number", "word", "name" (plain text), "command", "op", "gap" (a wide space), "end"."""
+
+    kind: str
+    text: str
+    start: int
+    end: int
+
+
+def macros(text: str) -> tuple[str, Macros]:
+    """The text with its definitions blanked, and what they define.
+
+    Raises:
+        UnreadableExpression: a definition with arguments, or without its closing brace.
+    """
+    defined: dict[str, str] = {}
+    cleared = text
+    for match in MACRO.finditer(text):
+        at = match.end() + len(text[match.end() :]) - len(text[match.end() :].lstrip())
+        if text[at : at + 1] in ("[", "#"):
+            raise UnreadableExpression("a definition with arguments", text, at, hint="write the formula out instead")
+        end = _closing(text, at)
+        defined[match[1] or match[2]] = text[at + 1 : end]
+        blank = re.sub(r"[^\n]", " ", text[match.start() : end + 1])
+        cleared = cleared[: match.start()] + blank + cleared[end + 1 :]
+    return cleared, defined
+
+
+def _closing(text: str, at: int) -> int:
+    depth = 0
+    for index in range(at, len(text)):
+        depth += (text[index] == "{") - (text[index] == "}")
+        if depth == 0:
+            return index
+    raise UnreadableExpression("a definition needs its meaning in braces", text, min(at, len(text)))
+
+
+def expanded(
+    tokens: Iterable[Token], defined: Macros, text: str, cut: Callable[[str], Iterable[Token]], depth: int = 0
+) -> Iterator[Token]:
+    """The tokens with every abbreviation replaced by what it stands for, at the position where it is used."""
+    for token in tokens:
+        name = token.text[1:] if token.kind == "command" else ""
+        if name not in defined:
+            yield token
+            continue
+        if depth > _DEEPEST:
+            raise UnreadableExpression(f"{token.text} is defined by itself", text, token.start)
+        body = (one._replace(start=token.start, end=token.end) for one in cut(defined[name]))
+        yield from expanded(body, defined, text, cut, depth + 1)
 
 
 def is_latex(text: str) -> bool:
@@ -93,11 +151,9 @@ def _next(text: str, at: int, latex: bool) -> Iterator[Token]:
 
 
 def _superscript(text: str, at: int) -> Iterator[Token]:
-    end = at
-    while end < len(text) and text[end] in _SUPERSCRIPTS:
-        end += 1
+    digits = list(takewhile(_SUPERSCRIPTS.__contains__, text[at:]))
     yield Token("op", "^", at, at)
-    yield Token("exponent", "".join(_SUPERSCRIPTS[letter] for letter in text[at:end]), at, end)
+    yield Token("exponent", "".join(map(_SUPERSCRIPTS.__getitem__, digits)), at, at + len(digits))
 
 
 def _plain(text: str, at: int) -> Iterator[Token]:

@@ -11,26 +11,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from palpate.equations.spelling.names import GREEK_WORDS
-from palpate.review.algebra import grid as matrices
-from palpate.review.algebra.grid import Grid, Value
-from palpate.review.algebra.tree import Node, Num, Power, Prod, Quot, Sum, Sym, add, multiply
-from palpate.review.read.assembly import function, joined, number
-from palpate.review.read.cursor import CLOSING
-from palpate.review.read.macros import Token
-from palpate.review.read.symbols import SymbolReader
-from palpate.review.read.words import (
-    ACCENTS,
-    DEEPEST,
-    DOTS,
-    FRACTIONS,
-    FUNCTIONS,
-    STYLES,
-    TIMES,
-    TRANSPOSED,
-    TRIGONOMETRIC,
-    WRAPPERS,
-)
+from palpate.equations.spelling import GREEK_WORDS
+from palpate.review.algebra import tree as matrices
+from palpate.review.algebra.tree import Grid, Node, Num, Power, Prod, Quot, Sum, Sym, Value, add, multiply
+from palpate.review.read.lexer import Token
+from palpate.review.read.matrices import CLOSING, function, joined, number
+from palpate.review.read.symbols import CALLED, DEEPEST, FRACTIONS, NAMES, TIMES, TRANSPOSED, WRAPPERS, SymbolReader
 
 
 def _total(terms: list[Node]) -> Node:
@@ -130,8 +116,7 @@ class Parser(SymbolReader):
             return True
         if token.kind == "command":
             word = token.text[1:]
-            known = GREEK_WORDS | STYLES | ACCENTS | set(DOTS) | TRIGONOMETRIC | FUNCTIONS | FRACTIONS
-            return word in known | WRAPPERS or word in ("sqrt", "begin", "{")
+            return word in NAMES | CALLED | FRACTIONS | WRAPPERS or word in ("sqrt", "begin", "{")
         return token.text in ("(", "[", "{")
 
     def _factor(self) -> Value:
@@ -219,7 +204,7 @@ class Parser(SymbolReader):
 
     def _command(self) -> Value:
         word = self.token.text[1:]
-        if word in TRIGONOMETRIC | FUNCTIONS:
+        if word in CALLED:
             return self._function(self._take(), word)
         if word in FRACTIONS:
             return self._fraction()
@@ -229,7 +214,7 @@ class Parser(SymbolReader):
             return self._environment()
         if word in WRAPPERS:
             return self._wrapped()
-        if word in GREEK_WORDS | STYLES | ACCENTS | set(DOTS):
+        if word in NAMES:
             if word in ("text", "operatorname", "mathrm") and (function := self._operator_name()):
                 return function
             return self._named()
@@ -241,7 +226,7 @@ class Parser(SymbolReader):
     def _operator_name(self) -> Value | None:
         """sin written as \\operatorname{sin} or \\mathrm{sin}."""
         words = [token.text for token in self.tokens[self.at + 1 : self.at + 4]]
-        if len(words) == 3 and words[0] == "{" and words[2] == "}" and words[1] in TRIGONOMETRIC | FUNCTIONS:
+        if len(words) == 3 and words[0] == "{" and words[2] == "}" and words[1] in CALLED:
             token = self._take()
             self.at += 3
             return self._function(token, words[1])

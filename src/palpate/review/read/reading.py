@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 
 from palpate.errors import UnreadableExpression
-from palpate.review.algebra.grid import Value, plus
 from palpate.review.algebra.names import SymbolTable
+from palpate.review.algebra.tree import Value, plus
 from palpate.review.read.lexer import Token, is_latex, tokens
 from palpate.review.read.parser import Parser
 
@@ -16,13 +16,7 @@ _EQUALS = {"=", "\\equiv", "\\triangleq", "\\doteq"}
 _OPENING, _CLOSING = ("(", "[", "{", "\\{"), (")", "]", "}", "\\}")
 
 
-@dataclass(frozen=True)
-class Statement:
-    """label = claim = claim …; a bare expression is one claim without a label."""
-
-    label: str
-    parts: tuple[tuple[Token, ...], ...]  # the claims, as tokens
-    sides: tuple[tuple[Token, ...], ...]  # the same with the label, for equations
+Sides = tuple[tuple[Token, ...], ...]  # label = claim = claim …; a bare expression is one claim without a label
 
 
 @dataclass(frozen=True)
@@ -32,18 +26,16 @@ class Text:
     text: str
     table: SymbolTable
 
-    def statements(self) -> list[Statement]:
-        """The statements of the text."""
-        found = []
+    def statements(self) -> list[Sides]:
+        """The statements of the text, each as the tokens between its equal signs."""
+        statements = []
         for line in _lines(_without_frames(tokens(self.text))):
             parts = [tuple(_trimmed(part)) for part in _split(line, _EQUALS)]
             if any(parts):
-                label = self._slice(parts[0]) if len(parts) > 1 else ""
-                claims = parts[1:] if len(parts) > 1 else parts
-                found.append(Statement(label, tuple(claims), tuple(parts)))
-        if not found:
+                statements.append(tuple(parts))
+        if not statements:
             raise UnreadableExpression("nothing to read", self.text, 0)
-        return found
+        return statements
 
     def read(self, part: tuple[Token, ...]) -> Value:
         """The expression that tokens of this text make up."""
@@ -52,18 +44,15 @@ class Text:
 
     def claims(self) -> list[Value]:
         """What the text says something is: every right side, in order."""
-        return [self.read(part) for one in self.statements() for part in one.parts]
+        return [self.read(part) for sides in self.statements() for part in (sides[1:] or sides)]
 
     def equations(self) -> list[Value]:
         """left − right of every equation of the text."""
         made = []
-        for one in self.statements():
-            sides = [self.read(side) for side in (one.sides[0], *one.sides[-1:])]
-            made.append(sides[0] if len(one.sides) == 1 else plus(sides[0], sides[1], minus=True))  # alone: … = 0
+        for sides in self.statements():
+            left, right = self.read(sides[0]), self.read(sides[-1])
+            made.append(left if len(sides) == 1 else plus(left, right, minus=True))  # alone: … = 0
         return made
-
-    def _slice(self, part: tuple[Token, ...]) -> str:
-        return self.text[part[0].start : part[-1].end] if part else ""
 
 
 def _without_frames(token_list: list[Token]) -> list[Token]:

@@ -9,17 +9,32 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
-from palpate.equations.spelling.names import GREEK_WORDS, Name
+from palpate.equations.spelling import GREEK_WORDS, Name
 from palpate.errors import DoesNotFit, UnknownSymbol
-from palpate.review.algebra import grid as matrices
-from palpate.review.algebra.grid import Grid, Value
+from palpate.review.algebra import tree as matrices
 from palpate.review.algebra.names import placed, spelled
 from palpate.review.algebra.points import polynomial
-from palpate.review.algebra.tree import Power, Sum, Sym, Trig
-from palpate.review.read.assembly import cuts
-from palpate.review.read.macros import Token
-from palpate.review.read.matrices import MatrixReader
-from palpate.review.read.words import ACCENTS, DOTS, FUNCTIONS, STYLES, TRIGONOMETRIC
+from palpate.review.algebra.tree import Grid, Power, Sum, Sym, Trig, Value
+from palpate.review.read.lexer import Token
+from palpate.review.read.matrices import MatrixReader, cuts
+
+STYLES = {
+    "mathbf", "mathrm", "mathit", "mathsf", "mathcal", "mathbb", "boldsymbol", "bm", "operatorname",
+    "text", "textrm", "textit", "textbf", "vec", "underline",
+}  # fmt: skip
+ACCENTS = {"bar", "hat", "tilde", "overline"}
+DOTS = {"dot": 1, "ddot": 2, "dddot": 3}
+TRIGONOMETRIC = {"sin", "cos", "tan", "cot", "sec", "csc"}
+FUNCTIONS = {
+    "exp", "log", "ln", "asin", "acos", "atan", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh", "abs", "Abs",
+}  # fmt: skip
+CALLED = TRIGONOMETRIC | FUNCTIONS
+NAMES = GREEK_WORDS | STYLES | ACCENTS | set(DOTS)  # commands that begin a name
+FRACTIONS = {"frac", "tfrac", "dfrac", "cfrac"}
+TIMES = {"cdot", "times", "ast", "star"}
+WRAPPERS = {"underbrace", "overbrace", "boxed", "fbox", "mathop", "cancel", "mathord", "underset", "overset"}
+DEEPEST = 40  # brackets within brackets
+TRANSPOSED = {"T", "\\top", "\\intercal", "\\mathsf{T}", "\\mathrm{T}", "\\mathsfT", "\\mathrmT"}
 
 
 def _spaced(part: Sequence[Token]) -> str:
@@ -66,7 +81,7 @@ class SymbolReader(MatrixReader):
         """The one expression that all tokens make up."""
 
     def _is_name_command(self) -> bool:
-        return self.token.kind == "command" and self.token.text[1:] in GREEK_WORDS | STYLES | ACCENTS | set(DOTS)
+        return self.token.kind == "command" and self.token.text[1:] in NAMES
 
     def _named(self) -> Value:
         if self.token.kind == "name":
@@ -116,7 +131,7 @@ class SymbolReader(MatrixReader):
 
     def _called(self, word: str, follows: str) -> Callable[[Token], Value] | None:
         """What reads a function of a program: sin(…), sqrt(…), pow(…), diff(…), array(…); None for other names."""
-        if word in TRIGONOMETRIC | FUNCTIONS and (follows in ("(", "^", "[") or self._is_spoken(word)):
+        if word in CALLED and (follows in ("(", "^", "[") or self._is_spoken(word)):
             return lambda token: self._function(token, token.text)
         table = {"sqrt": self._square_root, "pow": self._two_arguments, "power": self._two_arguments}
         table |= dict.fromkeys(("diff", "Derivative"), self._derivative)
@@ -161,14 +176,18 @@ class SymbolReader(MatrixReader):
         end = self._matching(self.at)
         opened = self._take()
         value = self.expression()
-        arguments = "".join(one.text for one in self.tokens[self.at : end])
-        order = re.fullmatch(r",t(?:,t)*|,\(?t,(\d)\)?", arguments)
-        self.at = end
+        first, self.at = self.at, end
         self._expect(")", opened)
+        return self._rate_of(value, first, end, token.start)
+
+    def _rate_of(self, value: Value, first: int, end: int, start: int, fault: int | None = None) -> Value:
+        """The derivative by t that the tokens from `first` to `end` ask for: ,t or ,t,t or ,t,2 or ,(t,2)."""
+        arguments = "".join(one.text for one in self.tokens[first:end])
+        order = re.fullmatch(r",?(?:t(?:,t)*|\(?t,(\d)\)?)", arguments)
         dots = 0 if order is None else int(order[1]) if order[1] else arguments.count("t")
-        dotted = self._dotted(value, dots, (token.start, self.tokens[end].end)) if dots else None
+        dotted = self._dotted(value, dots, (start, self.tokens[end].end)) if dots else None
         if dotted is None:
-            raise self._fault("only derivatives of coordinates with respect to t are read", token.start)
+            raise self._fault("only derivatives of coordinates with respect to t are read", fault or start)
         return dotted
 
     def _indexed(self) -> Value | None:
@@ -309,12 +328,8 @@ class SymbolReader(MatrixReader):
         if not (isinstance(value, Sym) and self._is(".") and self._ahead().text == "diff"):
             return value
         end = self._matching(self.at + 2)
-        inside = "".join(one.text for one in self.tokens[self.at + 3 : end])
-        order = re.fullmatch(r"t(?:,(\d))?|t,t", inside)
-        dots = 0 if order is None else int(order[1]) if order[1] else inside.count("t")
-        dotted = self._dotted(value, dots, (value.span[0] if value.span else 0, self.tokens[end].end)) if dots else None
-        if dotted is None:
-            raise self._fault("only derivatives of coordinates with respect to t are read")
+        start = value.span[0] if value.span else 0
+        dotted = self._rate_of(value, self.at + 3, end, start, fault=self.token.start)
         self.at = end + 1
         return dotted
 

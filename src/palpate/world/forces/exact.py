@@ -8,8 +8,7 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.contact.motion.hybrid import HybridSystem
-from palpate.contact.touch.contacts import Contact, JointStop, Pin, Touch
-from palpate.contact.touch.shapes import Box, Cylinder, Plane, Ride, Shape, Sphere
+from palpate.contact.touch.contacts import Box, Contact, Cylinder, JointStop, Pin, Plane, Ride, Shape, Sphere, Touch
 from palpate.robot.robot import Robot
 from palpate.spatial import quat_from_matrix
 from palpate.world.config import Motion, Surface, World

@@ -28,7 +28,7 @@ from palpate.equations.code.tree_program import (
 )
 from palpate.equations.code.tree_solver import solve_tree, solver_of
 from palpate.equations.model.chain import axes_of
-from palpate.equations.model.mechanism import Place, mechanism_from_model
+from palpate.equations.model.mechanism import LinkFrame, mechanism_from_model
 from palpate.equations.model.symbols import INERTIAL
 from palpate.robot.frames import Frame
 from palpate.robot.mechanics.kernels import ModelTerms
@@ -127,7 +127,7 @@ def tree_model(
     """
     program = tree_of(model)
     here = program.mechanism.bodies[frame.body]
-    tool = Place(here.link, here.position + here.rotation @ frame.offset, here.rotation @ frame.rotation)
+    tool = LinkFrame(here.link, here.position + here.rotation @ frame.offset, here.rotation @ frame.rotation)
     sizes = program.record_sizes
     written = {name: getattr(terms, name) for name in ("position", "rotation", "J", "drift")}
     own = {name: getattr(terms, name) for name in ("M", "bias", "gravity")}

@@ -1,1 +1,0 @@
-"""How names and formulas are spelt: plain text, LaTeX, MathML."""

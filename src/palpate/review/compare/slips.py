@@ -1,0 +1,112 @@
+"""Slips of a whole quantity: a matrix for another (J for Jᵀ, J̇ or J⁻¹), a symbol for another throughout."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from itertools import islice, product
+
+from palpate.errors import PalpateError, UnluckyPoint
+from palpate.review.algebra.points import PI, Point
+from palpate.review.algebra.tree import Grid, Name, as_grid, symbols, walk
+from palpate.review.algebra.wanted import Symbolic, Wanted
+from palpate.review.compare.compare import Comparison, differing
+from palpate.review.read.reading import Text
+
+_POWER = r"\s*\^\s*(?:\{\s*(?:T|\\top|-1|-T)\s*\}|T|\\top|-1)|\s*'"
+_MOST_SYMBOLS, _MOST_TRIED, _CHOICES = 12, 400, 3
+_MOST_WORK = 2_000_000  # nodes that may be evaluated
+Places = Sequence[tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class MatrixSlip:
+    """A matrix that was written for another: both as text, the corrected text, and what it says."""
+
+    was: str
+    becomes: str
+    text: str
+    value: Grid
+
+
+def matrix_slip(one: Comparison) -> MatrixSlip | None:
+    """The one exchange of a named matrix (or its transpose, or inverse) that makes a text right."""
+    case, table = one.case, one.case.table
+    names = [table.written[name] for name, value in table.definitions.items() if isinstance(value, Grid)]
+    if case.text is None or not names:
+        return None
+    claim = next((number for number, value in enumerate(case.claims) if value is one.given), 0)
+    for was, becomes, text in _variants(case.text, names):
+        try:
+            reading = Text(text, table)
+            value = as_grid((reading.equations() if case.what == "equation" else reading.claims())[claim])
+            if value.shape == one.wanted.shape and not differing(value, one.wanted, one.space):
+                return MatrixSlip(was, becomes, text, value)
+        except PalpateError:  # such an exchange makes no sense
+            continue
+    return None
+
+
+def _variants(text: str, names: list[str]) -> Iterator[tuple[str, str, str]]:
+    forms = [form for name in names for form in (name, f"{name}^T", f"{name}^{{-1}}", f"({name}^T)^{{-1}}")]
+    for name in names:
+        bare = re.escape(name)
+        for match in re.finditer(rf"\(\s*{bare}(?:{_POWER})\s*\)(?:{_POWER})|{bare}(?:{_POWER})?", text):
+            for form in forms:
+                if form.replace(" ", "") != match[0].replace(" ", ""):
+                    yield match[0], form, f"{text[: match.start()]}{form}{text[match.end() :]}"
+
+
+def renamed(one: Comparison) -> dict[Name, Name] | None:
+    """{symbol of the reference: symbol that stands in its place}, if that explains every entry that differs.
+
+    If the reference becomes what is given once some of its symbols are called like others, only names are wrong. Names
+    are tried by likeness: I2_11 is rather meant by I1_11 than by m1.
+    """
+    given, wanted, places = one.given, one.wanted, one.differing
+    if not isinstance(wanted, Symbolic):
+        return None
+    used = _names(given, places)
+    meant = sorted(_names(wanted.grid, places) - used - {PI, *one.case.table.coordinates})
+    if not meant or len(meant) > _MOST_SYMBOLS:
+        return None
+    size = sum(1 for i, j in places for _ in walk(wanted.grid.rows[i][j]))
+    points = [one.space.point(number) for number in (20, 21)]
+    for names in islice(_assignments(meant, sorted(used)), min(_MOST_TRIED, _MOST_WORK // size)):
+        if all(_agrees(given, wanted, places, names, point) for point in points):
+            return {name: stands for name, stands in names.items() if matters(wanted, places, name, points[0])}
+    return None
+
+
+def matters(wanted: Wanted, places: Places, name: Name, point: Point) -> bool:
+    """Whether the reference depends on a symbol: one may stand there and cancel."""
+    other = point.with_values({name: point.field.add(point.value(name), 1)})
+    return any(not point.field.equal(wanted.at(index, point), wanted.at(index, other)) for index in places)
+
+
+def _names(grid: Grid, places: Places) -> set[Name]:
+    return set().union(*(symbols(grid.rows[i][j]) for i, j in places))
+
+
+def _assignments(meant: list[Name], present: list[Name]) -> Iterator[dict[Name, Name]]:
+    """Assignments of present symbols to meant ones, the likeliest first."""
+    choices = [sorted(present, key=lambda one, of=name: -_likeness(one, of))[:_CHOICES] for name in meant]
+    ranked = product(*(range(len(names)) for names in choices))
+    few = sorted(islice(ranked, 3**8), key=sum)
+    for ranks in few:
+        yield {name: names[rank] for name, names, rank in zip(meant, choices, ranks)}
+
+
+def _likeness(a: Name, b: Name) -> float:
+    same = (a.base == b.base) + (a.dots == b.dots)
+    return same + SequenceMatcher(None, a.sub, b.sub).ratio() + (a.sub[-2:] == b.sub[-2:]) + (a.sub[-1:] == b.sub[-1:])
+
+
+def _agrees(given: Grid, wanted: Symbolic, places: Places, names: dict[Name, Name], point: Point) -> bool:
+    called = point.with_values({meant: point.value(stands) for meant, stands in names.items()})
+    try:
+        return all(point.field.equal(point.of(given.rows[i][j]), wanted.at((i, j), called)) for i, j in places)
+    except UnluckyPoint:
+        return False
