@@ -7,7 +7,6 @@ the record, has changed.
 
 from __future__ import annotations
 
-import importlib
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -50,7 +49,8 @@ class Comparison:
     told: str = ""
 
 
-Check = Callable[["Claim"], Iterator[Comparison]]
+Evidence = Iterator[Comparison]
+Check = Callable[["Claim"], Evidence]
 
 
 @dataclass(frozen=True)
@@ -144,12 +144,6 @@ class Document:
         rows = tuple(f"{self.number}-{row}" for row in words.pop("rows", "").split())
         words["note"] = " ".join(words.get("note", "").split())
         return Claim(id=f"{self.number}.{name}", rows=rows, check=check, plot=plot, **words)  # type: ignore[arg-type]
-
-
-def in_order(package: str, *parts: str) -> None:
-    """Load the parts of a document in the order of its text: loading registers their claims."""
-    for part in parts:
-        importlib.import_module(f"{package}.{part}")
 
 
 def judged(record: Verdict, comparisons: Sequence[Comparison]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import pkgutil
 from typing import Any
 
 from palpate.errors import UnknownName
@@ -31,7 +32,10 @@ def document(number: str) -> Document:
     """A document by its number, "001"."""
     if number not in DOCUMENTS:
         raise UnknownName("document", number, DOCUMENTS)
-    return importlib.import_module(f"palpate_documents.d{number}").DOCUMENT
+    package = importlib.import_module(f"palpate_documents.d{number}")
+    for part in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+        importlib.import_module(part.name)  # registers the checks of its claims
+    return package.DOCUMENT
 
 
 def scenarios_of(number: str) -> dict[str, dict[str, Any]]:
