@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from palpate.control.references.field_path import FieldPath
 from palpate.control.references.reference import ReferenceSettings
-from palpate.control.references.surface_path import CURVED, SurfacePath
+from palpate.control.references.surface_path import CURVED, FieldPath, SurfacePath
 from palpate.errors import InvalidInput, UnknownName
 from palpate.spatial import quat_from_matrix
 from palpate.world.config import World

@@ -10,11 +10,18 @@ from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array, finite_number
 from palpate.control.design.case import ContactCase, Search, stable_up_to
-from palpate.control.design.linear.arm_terms import gravity_slope, inverse_of, joint_damping_of
 from palpate.control.design.linear.closed_loop import DENSE_MOST, ClosedLoop
-from palpate.control.design.linear.law_models import IMPEDANCE, LinearModel, TaskGains, TaskModel
+from palpate.control.design.linear.law_models import (
+    IMPEDANCE,
+    LinearModel,
+    TaskGains,
+    TaskModel,
+    gravity_slope,
+    inverse_of,
+    joint_damping_of,
+    slope_law,
+)
 from palpate.control.design.linear.loop_model import LinearLaw, Plant, Timing, close
-from palpate.control.design.linear.measured import slope_law
 from palpate.control.design.prediction import (
     RIGID,
     ContactPrediction,

@@ -11,9 +11,16 @@ from numpy.typing import ArrayLike
 from palpate.checks import Array, finite_array, finite_number
 from palpate.config import PerJoint
 from palpate.control.design.case import Search, stable_up_to
-from palpate.control.design.damping import LEVER, damping_by_ratio
-from palpate.control.design.linear.arm_terms import inverse_of, joint_damping_of
-from palpate.control.design.linear.law_models import DIRECT_FORCE, PARALLEL_FORCE, TaskGains, TaskModel, task_model
+from palpate.control.design.gains import LEVER, damping_by_ratio
+from palpate.control.design.linear.law_models import (
+    DIRECT_FORCE,
+    PARALLEL_FORCE,
+    TaskGains,
+    TaskModel,
+    inverse_of,
+    joint_damping_of,
+    task_model,
+)
 from palpate.control.design.linear.loop_model import Plant, Timing, close
 from palpate.control.steps.reach import DIRECTIONS, POSTURE, joint_posture, lost_mass
 from palpate.errors import InvalidInput, UnknownName

@@ -10,8 +10,15 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.config import setting
-from palpate.control.design.pole import PoleDynamics, PoleModel, pole_accelerations, pole_differences
-from palpate.control.design.pole_view import PoleEstimate, estimate_pole, pole_estimate
+from palpate.control.design.pole import (
+    PoleDynamics,
+    PoleEstimate,
+    PoleModel,
+    estimate_pole,
+    pole_accelerations,
+    pole_differences,
+    pole_estimate,
+)
 from palpate.control.law import Beginning, BoundLaw, Shown, Tick, law_kernel, refuse_free_base, sizes_of
 from palpate.control.promise import Promise
 from palpate.control.steps.clearance import (

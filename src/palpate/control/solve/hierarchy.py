@@ -31,13 +31,15 @@ from palpate.control.solve.active_set import (
     Search,
     all_free,
     ask,
+    longest_row,
+    lq_factor,
     make_search,
     narrow,
     solve_level,
     start_search,
     step_freely,
+    trapezoid_solve,
 )
-from palpate.control.solve.factors import longest_row, lq_factor, trapezoid_solve
 from palpate.engine.kernels import clear, kernel
 from palpate.engine.records import Integers, Record, Vector, sized
 from palpate.errors import NoSolution

@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from palpate.control.law import Tick
-from palpate.control.solve.factors import longest_row, lq_factor, trapezoid_solve
+from palpate.control.solve.active_set import longest_row, lq_factor, trapezoid_solve
 from palpate.control.solve.hierarchy import Stack, make_stack, solve_stack
 from palpate.control.steps.frames import (
     Motion,

@@ -22,8 +22,19 @@ import math
 
 import numpy as np
 
-from palpate.control.solve.active_set import ENDLESS, RANK, SOLVED, Search, ask, narrow, solve_level, start_search
-from palpate.control.solve.factors import longest_row, lq_factor, trapezoid_solve
+from palpate.control.solve.active_set import (
+    ENDLESS,
+    RANK,
+    SOLVED,
+    Search,
+    ask,
+    longest_row,
+    lq_factor,
+    narrow,
+    solve_level,
+    start_search,
+    trapezoid_solve,
+)
 from palpate.control.solve.hierarchy import Stack, first_point, make_stack, seek_start, take_start
 from palpate.engine.kernels import kernel
 from palpate.engine.records import Integers, Matrix, Record, Vector, sized
