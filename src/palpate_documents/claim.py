@@ -7,8 +7,9 @@ the record, has changed.
 
 from __future__ import annotations
 
+import re
 import tomllib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import resources
@@ -107,7 +108,7 @@ class Claim:
 class Document:
     """A document and its claims, in the order of its text.
 
-    The claims' words are data, in `claims.toml` beside the modules whose functions check them.
+    The claims' words are data, in `claims.toml` beside the modules whose functions check them, `_claim_<name>` each.
     """
 
     def __init__(self, number: str) -> None:
@@ -133,6 +134,14 @@ class Document:
             return check
 
         return register
+
+    def check_by_name(self, functions: Mapping[str, Any]) -> None:
+        """Register the functions of a module: `_claim_4_optimal` checks "4-optimal", `_plot_4_optimal` is its plot."""
+        names = {re.sub(r"\W", "_", name): name for name in self._words}
+        for function, check in functions.items():
+            if function.startswith("_claim_"):
+                key = function.removeprefix("_claim_")
+                self.check(names.get(key, key), plot=functions.get(f"_plot_{key}"))(check)
 
     @cached_property
     def claims(self) -> list[Claim]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from functools import cache
 from typing import Any
 
 from palpate.errors import UnknownName
@@ -28,13 +29,14 @@ _ELSEWHERE = {
 }  # fmt: skip
 
 
+@cache
 def document(number: str) -> Document:
     """A document by its number, "001"."""
     if number not in DOCUMENTS:
         raise UnknownName("document", number, DOCUMENTS)
     package = importlib.import_module(f"palpate_documents.d{number}")
     for part in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
-        importlib.import_module(part.name)  # registers the checks of its claims
+        package.DOCUMENT.check_by_name(vars(importlib.import_module(part.name)))
     return package.DOCUMENT
 
 

@@ -82,14 +82,12 @@ HOW: dict[str, Any] = {"symbols": {**HEIGHT, **{name: None for name in PARAMETER
 RIGHT = [0.861482595125, -1.815310126833, 1.790134695040, 0.523691453624, -0.031588604832]
 
 
-@DOCUMENT.check("1")
-def _position(c: Claim) -> Evidence:
+def _claim_1(c: Claim) -> Evidence:
     r, _ = raised(XY, RATES)
     yield printed("|AB| [m]", 1.0, np.linalg.norm(r))
 
 
-@DOCUMENT.check("2")
-def _velocity(c: Claim) -> Evidence:
+def _claim_2(c: Claim) -> Evidence:
     h = 1e-6
     step = (raised(XY + h * RATES, RATES)[0] - raised(XY - h * RATES, RATES)[0]) / (2 * h)
     yield printed("ṙ_AB [m/s]", raised(XY, RATES)[1], step, 1e-8)
@@ -107,8 +105,7 @@ formulas(
 )
 
 
-@DOCUMENT.check("7")
-def _vertical(c: Claim) -> Evidence:
+def _claim_7(c: Claim) -> Evidence:
     yield from both(c, motion()[2], "equation", **HOW)
     names = ["x_AB", "y_AB", "dx_AB", "dy_AB", "ddz_A", "ddx_AB", "ddy_AB"]
     values = [-0.4834723645, 0.3132702392, 0.1744999659, 1.7402896952, 2.1444256595, -2.7984865482, 1.3779326786]
@@ -120,8 +117,7 @@ def _vertical(c: Claim) -> Evidence:
     yield corrected("f_z at a random point [N]", 17.3031541404, force, 2e-9)
 
 
-@DOCUMENT.check("10")
-def _matrix_form(c: Claim) -> Evidence:
+def _claim_10(c: Claim) -> Evidence:
     M, C = model().mass_and_bias(XY, RATES)
     solved = np.linalg.solve(M, [*FORCE, 0, 0] - C)
     a_A, a_B, _ = model().accelerations(*raised(XY, RATES), FORCE)
@@ -133,14 +129,13 @@ def _mass() -> sp.Matrix:
     return sp.Matrix(written_out(equations().M))
 
 
-@DOCUMENT.check("11")
-def _mass_matrix(c: Claim) -> Evidence:
+def _claim_11(c: Claim) -> Evidence:
     yield from both(c, _mass(), "M", **HOW)
     numbers = equations().function("M")([0, 0, 0, *XY])
     yield corrected("M of the library's pole", numbers, model().mass_and_bias(XY, RATES)[0])
 
 
-def _plot() -> Trajectories:
+def _plot_11_12() -> Trajectories:
     """Free flight of the pole over an end-effector pushed as in the test state, by the printed and the right model."""
     from scipy.integrate import solve_ivp
 
@@ -160,8 +155,7 @@ def _plot() -> Trajectories:
     )
 
 
-@DOCUMENT.check("11-12", plot=_plot)
-def _both_slips(c: Claim) -> Evidence:
+def _claim_11_12(c: Claim) -> Evidence:
     M, C = as_printed(XY, RATES)
     text = np.linalg.solve(M, [*FORCE, 0, 0] - C)
     a_A, a_B, _ = model().accelerations(*raised(XY, RATES), FORCE)
@@ -177,8 +171,7 @@ def _bias(row: int) -> Any:
     return sp.Matrix(written_out(sp.Matrix(equations()["bias"])))[row]
 
 
-@DOCUMENT.check("12-12")
-def _first_rows(c: Claim) -> Evidence:
+def _claim_12_12(c: Claim) -> Evidence:
     for row in (0, 1):
         yield formula("printed", "0", _bias(row), label=f"row {row + 1}", **HOW)
 
@@ -222,8 +215,7 @@ def achieved(torque: Array) -> Array:
     return arm().jacobian(q) @ a + arm().jacobian_drift(q, v)
 
 
-@DOCUMENT.check("13")
-def _force_on_pole(c: Claim) -> Evidence:
+def _claim_13(c: Claim) -> Evidence:
     (a_A, a_B, f_B), (r, rate) = terms(), raised(XY, RATES)
     yield printed("f_B [N]", 0.1 * (a_B + UP), f_B)
     yield reference("f_B [N]", [0.138517404875, -0.184689873167, 0.399865304960], f_B)
@@ -231,19 +223,16 @@ def _force_on_pole(c: Claim) -> Evidence:
     yield printed("z̈_AB [m/s²]", -(rate @ rate + XY @ a_AB[:2]) / r[2], a_AB[2])
 
 
-@DOCUMENT.check("no-moment")
-def _no_moment(c: Claim) -> Evidence:
+def _claim_no_moment(c: Claim) -> Evidence:
     yield printed("f_B × r_AB [N·m]", np.zeros(3), np.cross(terms()[2], raised(XY, RATES)[0]))
 
 
-@DOCUMENT.check("third-law")
-def _third_law(c: Claim) -> Evidence:
+def _claim_third_law(c: Claim) -> Evidence:
     a_A, _, f_B = terms()
     yield printed("f − f_B [N]", 1.0 * (a_A + UP), FORCE - f_B)
 
 
-@DOCUMENT.check("14")
-def _manipulator(c: Claim) -> Evidence:
+def _claim_14(c: Claim) -> Evidence:
     J, M, moving, g = commanded()
     a, push = wanted(), J[:3].T @ terms()[2]
     target = np.concatenate([terms()[0], ALPHA])
@@ -252,15 +241,13 @@ def _manipulator(c: Claim) -> Evidence:
     yield corrected("∂V/∂q on the left: tool's acceleration", target, achieved(M @ a + moving + g + push), 1e-8)
 
 
-@DOCUMENT.check("14-sign")
-def _reaction(c: Claim) -> Evidence:
+def _claim_14_sign(c: Claim) -> Evidence:
     q, _ = state()
     f_B = terms()[2]
     yield printed("torque [N·m]", -arm().jacobian(q)[:3].T @ f_B, arm().generalised_force(q, [*-f_B, 0, 0, 0]))
 
 
-@DOCUMENT.check("15")
-def _tool_acceleration(c: Claim) -> Evidence:
+def _claim_15(c: Claim) -> Evidence:
     (q, v), h, a = state(), 1e-6, wanted()
 
     def speed(t: float) -> Array:
@@ -269,8 +256,7 @@ def _tool_acceleration(c: Claim) -> Evidence:
     yield printed("acceleration of the tool", [*terms()[0], *ALPHA], (speed(h) - speed(-h)) / (2 * h), 1e-6)
 
 
-@DOCUMENT.check("zero-acceleration")
-def _angular_only(c: Claim) -> Evidence:
+def _claim_zero_acceleration(c: Claim) -> Evidence:
     J, M, moving, g = commanded()
     q, v = state()
     push, drift = J[:3].T @ terms()[2], arm().jacobian_drift(q, v)
@@ -280,8 +266,7 @@ def _angular_only(c: Claim) -> Evidence:
         yield compare("linear acceleration wanted by the pole [m/s²]", terms()[0], acceleration[:3], 1e-8)
 
 
-@DOCUMENT.check("level")
-def _level(c: Claim) -> Evidence:
+def _claim_level(c: Claim) -> Evidence:
     q, v = np.array(state()[0]), np.zeros(7)
     level, dt, k = arm().pose(q).rotation, 1e-3, 5.0
     q[5] += 0.2  # tilted by 0.2 rad
@@ -296,8 +281,7 @@ def _level(c: Claim) -> Evidence:
                   tilts, 2e-3)  # fmt: skip
 
 
-@DOCUMENT.check("drift")
-def _drift(c: Claim) -> Evidence:
+def _claim_drift(c: Claim) -> Evidence:
     q, v = state()
     J = arm().jacobian(q)
     a = np.linalg.pinv(J) @ (np.concatenate([terms()[0], np.zeros(3)]) - arm().jacobian_drift(q, v))
@@ -307,15 +291,13 @@ def _drift(c: Claim) -> Evidence:
     yield says("printed", "it is not zero", True, bool(np.abs(later[3:]).max() > 1e-3))
 
 
-@DOCUMENT.check("unknowns")
-def _unknowns(c: Claim) -> Evidence:
+def _claim_unknowns(c: Claim) -> Evidence:
     J, M, *_ = commanded()
     system = np.block([[M, -np.eye(7)], [J, np.zeros((6, 7))]])
     yield printed("unknowns − rank", 1, system.shape[1] - np.linalg.matrix_rank(system))
 
 
-@DOCUMENT.check("least-torque")
-def _least_torque(c: Claim) -> Evidence:
+def _claim_least_torque(c: Claim) -> Evidence:
     J, M, moving, g = commanded()
     q, v = state()
     target = np.concatenate([terms()[0], ALPHA]) - arm().jacobian_drift(q, v)
@@ -328,8 +310,7 @@ def _least_torque(c: Claim) -> Evidence:
     yield printed("tool's acceleration", [*terms()[0], *ALPHA], achieved(tau), 1e-7)
 
 
-@DOCUMENT.check("state")
-def _seven_states(c: Claim) -> Evidence:
+def _claim_state(c: Claim) -> Evidence:
     A, B = model().linear_axis(False)
     rank = np.linalg.matrix_rank(np.column_stack([np.linalg.matrix_power(A, k) @ B for k in range(3)]))
     yield reading("states of one axis that can be controlled, of 3", 3, rank)
@@ -346,8 +327,7 @@ def _seven_states(c: Claim) -> Evidence:
     )
 
 
-@DOCUMENT.check("upright")
-def _upright(c: Claim) -> Evidence:
+def _claim_upright(c: Claim) -> Evidence:
     eigenvalues = np.sort(np.real(equations().linearise([0] * 5).eigenvalues()))
     yield reference("largest two [1/s]", [3.284965753246] * 2, eigenvalues[-2:], 1e-9)
     yield printed("√((m_e + m_s) g / (m_e l)) [1/s]", np.sqrt(1.1 * 9.81), eigenvalues[-1], 1e-9)

@@ -78,8 +78,7 @@ def scalar_rate(a: float, b: float, bound: float) -> float:
 SLOW = 0.5  # times the document's speed: there the pseudo-inverse law has an answer on the true robot
 
 
-@DOCUMENT.check("1")
-def _second_order_kinematics(c: Claim) -> Evidence:
+def _claim_1(c: Claim) -> Evidence:
     q, v, u, h = np.array([0.3, -0.7, 1.1]), np.array([0.5, -1.2, 0.8]), np.array([1.0, 2.0, -3.0]), 1e-3
 
     def tip(t: float) -> np.ndarray:
@@ -91,13 +90,11 @@ def _second_order_kinematics(c: Claim) -> Evidence:
     yield printed("p̈ [m/s²]", jacobian(q) @ u + drift(v, q), acceleration, 1e-7)
 
 
-@DOCUMENT.check("h-quadratic")
-def _quadratic(c: Claim) -> Evidence:
+def _claim_h_quadratic(c: Claim) -> Evidence:
     yield printed("h at 1.5 q̇ [m/s²]", 2.25 * drift(V0), drift(1.5 * V0))
 
 
-@DOCUMENT.check("2")
-def _pseudoinverse_command(c: Claim) -> Evidence:
+def _claim_2(c: Claim) -> Evidence:
     stop = true_stop(SLOW, "pseudoinverse")
     v, J = SLOW * V0, jacobian()
     shortest = pp.control.solve.priorities.pseudo_inverse(J, -stop.rate * (J @ v) - drift(v))
@@ -105,16 +102,14 @@ def _pseudoinverse_command(c: Claim) -> Evidence:
     yield printed("J u + h = −λ ṗ [m/s²]", -stop.rate * (J @ v), J @ stop.acceleration + drift(v))
 
 
-@DOCUMENT.check("3")
-def _a_and_b(c: Claim) -> Evidence:
+def _claim_3(c: Claim) -> Evidence:
     stop, inverse = true_stop(SLOW, "pseudoinverse"), pp.control.solve.priorities.pseudo_inverse
     yield printed("a [rad/s]", -inverse(jacobian(), SLOW * jacobian() @ V0), stop.a)
     yield printed("b [rad/s²]", -inverse(jacobian(), drift(SLOW * V0)), stop.b)
     yield printed("u = a λ + b [rad/s²]", stop.a * stop.rate + stop.b, stop.acceleration)
 
 
-@DOCUMENT.check("a-not-zero")
-def _a_is_not_zero(c: Claim) -> Evidence:
+def _claim_a_not_zero(c: Claim) -> Evidence:
     rng, gap = np.random.default_rng(0), 0.0
     for _ in range(20):
         q, v = rng.uniform(-3, 3, 3), rng.normal(size=3)
@@ -123,16 +118,14 @@ def _a_is_not_zero(c: Claim) -> Evidence:
     yield printed("largest |J a + ṗ| of 20 states [m/s]", 0.0, gap)
 
 
-@DOCUMENT.check("footnote-1")
-def _either_sign(c: Claim) -> Evidence:
+def _claim_footnote_1(c: Claim) -> Evidence:
     one = true_stop(SLOW, "pseudoinverse").interval
     v = SLOW * V0
     other = pp.control.fastest_stop(jacobian(), -drift(v), -v, BOUNDS, method="pseudoinverse").interval
     yield printed("λ between [1/s]", one, other)
 
 
-@DOCUMENT.check("4")
-def _linear_program(c: Claim) -> Evidence:
+def _claim_4(c: Claim) -> Evidence:
     from scipy.optimize import linprog
 
     stop = true_stop(SLOW, "pseudoinverse")
@@ -141,8 +134,7 @@ def _linear_program(c: Claim) -> Evidence:
     yield printed("λ* [1/s]", solution.x[0], stop.rate, 1e-7)
 
 
-@DOCUMENT.check("4-optimal")
-def _not_the_optimum(c: Claim) -> Evidence:
+def _claim_4_optimal(c: Claim) -> Evidence:
     from scipy.optimize import linprog
 
     best, limited = true_stop(1.0), true_stop(1.0, "pseudoinverse")
@@ -154,8 +146,7 @@ def _not_the_optimum(c: Claim) -> Evidence:
     yield corrected("u [rad/s²]", [14.317868804289, -31.415926535898, -31.415926535898], best.acceleration)
 
 
-@DOCUMENT.check("4-lambda-zero")
-def _no_deceleration(c: Claim) -> Evidence:
+def _claim_4_lambda_zero(c: Claim) -> Evidence:
     v = SLOW * V0
     b = true_stop(SLOW, "pseudoinverse").b
     bounds = np.array([1e3, abs(b[1]), abs(b[2])])  # a_2 < 0 and b_2 < 0: any λ > 0 takes u_2 beyond −|b_2|
@@ -179,16 +170,14 @@ for _case in _CASES:
     DOCUMENT.check(_case)(_case_of_five)
 
 
-@DOCUMENT.check("5-bound")
-def _lost_sign(c: Claim) -> Evidence:
+def _claim_5_bound(c: Claim) -> Evidence:
     U, b, a = 1.0, 0.0, -2.0
     counted = bool(np.isfinite(scalar_rate(a, b, U)))
     yield says("printed", "a case of (5) covers b = 0, U = 1", U <= b <= U, counted)
     yield says("corrected", "a case of (5) covers b = 0, U = 1", -U <= b <= U, counted)
 
 
-@DOCUMENT.check("6")
-def _lower_bounds_forgotten(c: Claim) -> Evidence:
+def _claim_6(c: Claim) -> Evidence:
     J, a, b, U = np.eye(2), np.array([-1.0, -1]), np.array([3.0, 0]), [1.0, 1]
     law, right = printed_stop(J, -b, -a, U), pp.control.fastest_stop(J, -b, -a, U, method="pseudoinverse")
     yield arithmetic("λ* by (5)–(6) [1/s]", 1.0, law.rate)
@@ -199,21 +188,18 @@ def _lower_bounds_forgotten(c: Claim) -> Evidence:
         right.a[0] * -2.0, scalar_rate(-1, 0, 1.0)])  # fmt: skip
 
 
-@DOCUMENT.check("bullets")
-def _conditions_lost(c: Claim) -> Evidence:
+def _claim_bullets(c: Claim) -> Evidence:
     stop = own_law(1.0)
     yield says("printed", "u_0 = b holds without a condition", True, bool(np.allclose(stop.acceleration, stop.b)))
     yield corrected("u_0* = a λ* + b for λ* > 0 [rad/s²]", stop.a * stop.rate + stop.b, stop.acceleration)
 
 
-@DOCUMENT.check("bullet-none")
-def _empty(c: Claim) -> Evidence:
+def _claim_bullet_none(c: Claim) -> Evidence:
     yield says("printed", "no λ keeps a λ + b in bounds at 1.5 times the speed", True,
                own_stop(1.5, "pseudoinverse").interval is None)  # fmt: skip
 
 
-@DOCUMENT.check("saturates")
-def _one_saturates(c: Claim) -> Evidence:
+def _claim_saturates(c: Claim) -> Evidence:
     for label, stop in (
         ("printed data, law", own_law(1.0)),
         ("printed data 1.3×, law", own_law(1.3)),
@@ -222,8 +208,7 @@ def _one_saturates(c: Claim) -> Evidence:
         yield says("printed", f"{label}: a joint is at its bound", True, bool(stop.active.any()))
 
 
-@DOCUMENT.check("no-direction")
-def _direction_is_not_lost(c: Claim) -> Evidence:
+def _claim_no_direction(c: Claim) -> Evidence:
     law, best = own_law(1.5), own_stop(1.5)
     yield printed("λ* [1/s]", law.rate, best.rate)
     yield corrected("λ* of the whole problem [1/s]", 11.954277686282, best.rate, 1e-9)
@@ -233,8 +218,7 @@ def _direction_is_not_lost(c: Claim) -> Evidence:
 formulas(DOCUMENT, {"7": ("J", rods), "Jdot": ("Jdot", rods), "h": ("h", rods)})
 
 
-@DOCUMENT.check("h-product")
-def _drift_is_the_product(c: Claim) -> Evidence:
+def _claim_h_product(c: Claim) -> Evidence:
     t = 1e-5
     rate = (XY @ (arm().jacobian(Q0 + t * V0) - arm().jacobian(Q0 - t * V0))) / (2 * t)
     yield printed("J̇ q̇ [m/s²]", rate @ V0, drift(V0), 1e-6)
@@ -254,13 +238,11 @@ def across(u: np.ndarray, v: np.ndarray) -> tuple[float, float]:
     return off, float(np.degrees(np.arctan2(off, abs(along))))
 
 
-@DOCUMENT.check("Umax")
-def _bounds(c: Claim) -> Evidence:
+def _claim_Umax(c: Claim) -> Evidence:
     yield printed("U_max [rad/s²]", [47.1239, 31.4159, 31.4159], BOUNDS, FOUR)
 
 
-@DOCUMENT.check("J0")
-def _jacobian_at_start(c: Claim) -> Evidence:
+def _claim_J0(c: Claim) -> Evidence:
     yield printed("J_0 [m]", PRINTED_J0, jacobian())
     yield corrected("J_0 [m]", [[-1, -1, 0], [0, -1, -1]], jacobian())
     h = 1e-5
@@ -268,26 +250,22 @@ def _jacobian_at_start(c: Claim) -> Evidence:
     yield corrected("differences of the tip's position [m]", [[-1, -1, 0], [0, -1, -1]], np.transpose(columns), 1e-8)
 
 
-@DOCUMENT.check("p0")
-def _tip_velocity(c: Claim) -> Evidence:
+def _claim_p0(c: Claim) -> Evidence:
     yield arithmetic("ṗ_0 with the printed J_0 [m/s]", [-2 * pi, pi], PRINTED_J0 @ V0)
     yield printed("ṗ_0 [m/s]", [-2 * pi, pi], jacobian() @ V0)
     yield corrected("ṗ_0 [m/s]", [-2 * pi, -pi], jacobian() @ V0)
 
 
-@DOCUMENT.check("Jdot0")
-def _jacobian_rate_at_start(c: Claim) -> Evidence:
+def _claim_Jdot0(c: Claim) -> Evidence:
     yield printed("J̇_0 [m/s]", pi * np.array([[1.0, 2, 2], [-2, -2, 0]]), rods().function("Jdot")(Q0, V0)[:2])
 
 
-@DOCUMENT.check("h0")
-def _drift_at_start(c: Claim) -> Evidence:
+def _claim_h0(c: Claim) -> Evidence:
     yield printed("h_0 [m/s²]", [3 * pi**2, -4 * pi**2], drift(V0))
     yield printed("h_0, printed decimals [m/s²]", [29.6088, -39.4784], drift(V0), FOUR)
 
 
-@DOCUMENT.check("J0pinv")
-def _pseudoinverse(c: Claim) -> Evidence:
+def _claim_J0pinv(c: Claim) -> Evidence:
     inverse = pp.control.solve.priorities.pseudo_inverse
     text = np.array([[-2.0, -1], [-1, 1], [1, 2]]) / 3
     pseudoinverse = np.column_stack([inverse(jacobian(), e) for e in np.eye(2)])
@@ -298,13 +276,11 @@ def _pseudoinverse(c: Claim) -> Evidence:
     yield corrected("J_0^# [1/m]", np.array([[-2.0, 1], [-1, -1], [1, -2]]) / 3, pseudoinverse)
 
 
-@DOCUMENT.check("a")
-def _a(c: Claim) -> Evidence:
+def _claim_a(c: Claim) -> Evidence:
     yield printed("a [rad/s]", [-pi, -pi, 0], true_stop(1.0, "pseudoinverse").a)
 
 
-@DOCUMENT.check("b")
-def _b(c: Claim) -> Evidence:
+def _claim_b(c: Claim) -> Evidence:
     text, b = pi**2 / 3 * np.array([2.0, 7, 5]), true_stop(1.0, "pseudoinverse").b
     yield arithmetic("b with the printed J_0 [rad/s²]", text, own_law(1.0).b)
     yield arithmetic("its decimals [rad/s²]", [6.5797, 23.0291, 16.4493], own_law(1.0).b, FOUR)
@@ -312,8 +288,7 @@ def _b(c: Claim) -> Evidence:
     yield corrected("b [rad/s²]", pi**2 / 3 * np.array([10.0, -1, -11]), b)
 
 
-@DOCUMENT.check("b-inside")
-def _b_is_outside(c: Claim) -> Evidence:
+def _claim_b_inside(c: Claim) -> Evidence:
     stop = true_stop(1.0, "pseudoinverse")
     yield says("printed", "no component of b is outside the bounds", True, bool((np.abs(stop.b) <= BOUNDS).all()))
     yield corrected("λ* of the law on the robot [1/s]", -np.inf, stop.rate)
@@ -429,8 +404,7 @@ _result(1.0)
 _data("ex2", 1.3)
 
 
-@DOCUMENT.check("ex2-exists")
-def _nothing_exists(c: Claim) -> Evidence:
+def _claim_ex2_exists(c: Claim) -> Evidence:
     best = true_stop(1.3)
     yield says("arithmetic", "a solution exists with the printed J_0", True, bool(own_law(1.3).rate > 0))
     yield says("printed", "a solution exists on the robot", True, best.feasible)
@@ -441,14 +415,13 @@ def _nothing_exists(c: Claim) -> Evidence:
 _result(1.3)
 
 
-@DOCUMENT.check("ex2-slower")
-def _slower(c: Claim) -> Evidence:
+def _claim_ex2_slower(c: Claim) -> Evidence:
     one, two = (own_stop(scale, "pseudoinverse") for scale in (1.0, 1.3))
     yield says("printed", "the second acceleration is larger", True, two.braking > one.braking)
     yield says("printed", "the second rate is smaller", True, two.rate < one.rate)
 
 
-def _plot_decay() -> Trajectories:
+def _plot_exponential() -> Trajectories:
     """The tool's speed under the law, beside the exponential of a frozen λ."""
     trace = stopped()
     t, speed = trace
@@ -466,8 +439,7 @@ def stopped() -> tuple[np.ndarray, np.ndarray]:
     return np.asarray(trace.time), speed
 
 
-@DOCUMENT.check("exponential", plot=_plot_decay)
-def _exponential(c: Claim) -> Evidence:
+def _claim_exponential(c: Claim) -> Evidence:
     rate, dt = true_stop(1.0).rate, 1e-6
     yield printed("first-order change of ṗ over 1 µs, relative", (np.exp(-rate * dt) - 1) / dt, -rate, 1e-4)
     t, speed = stopped()
@@ -477,24 +449,21 @@ def _exponential(c: Claim) -> Evidence:
 _data("ex3", 1.5)
 
 
-@DOCUMENT.check("ex3-lambdas")
-def _rates(c: Claim) -> Evidence:
+def _claim_ex3_lambdas(c: Claim) -> Evidence:
     text, rates = (13.1416, 17.6622, -np.inf), true_law(1.5).rates
     yield arithmetic("λ_i with the printed J_0 [1/s]", text, own_law(1.5).rates, FOUR)
     yield printed("λ_i of the robot [1/s]", text, rates, FOUR)
     yield corrected("λ_i of the robot [1/s]", (25.7080, 5.0959, -np.inf), rates, 5.1e-5)
 
 
-@DOCUMENT.check("ex3-none")
-def _no_solution(c: Claim) -> Evidence:
+def _claim_ex3_none(c: Claim) -> Evidence:
     yield says("printed", "no command keeps the direction (printed J_0)", True,
                not own_stop(1.5).feasible)  # fmt: skip
     yield corrected("λ* with the printed J_0 [1/s]", 11.9542776863, own_stop(1.5).rate, 1e-9)
     yield corrected("λ* of the robot [1/s]", -np.inf, true_stop(1.5).rate)
 
 
-@DOCUMENT.check("full-lp")
-def _full_lp(c: Claim) -> Evidence:
+def _claim_full_lp(c: Claim) -> Evidence:
     rates = [own_stop(scale).rate for scale in (1.0, 1.3)]
     yield printed("λ* [1/s]", [17.0944, 14.2612], rates, FOUR)
     yield corrected("λ* [1/s]", [17.212388980385, 15.146698781102], rates, 1e-9)

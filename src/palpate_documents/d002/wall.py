@@ -86,28 +86,24 @@ def moving(order: int = 0) -> tuple[np.ndarray, np.ndarray]:
     return np.array([THETA, -2 * THETA]), np.array([RATE, -2 * RATE])
 
 
-@DOCUMENT.check("caption")
-def _caption(c: Claim) -> Evidence:
+def _claim_caption(c: Claim) -> Evidence:
     tip = arm().pose(moving()[0]).position
     yield reading("y_2 with θ2 = −2 θ1 (text) [m]", 0.0, tip[1])
     yield reading("x_2 with θ2 = −2 θ1 (caption) [m]", -1.0, tip[0])
 
 
-@DOCUMENT.check("constraint")
-def _constraint(c: Claim) -> Evidence:
+def _claim_constraint(c: Claim) -> Evidence:
     heights = [arm().pose([t, -2 * t]).position[1] for t in np.linspace(-1, 1, 5)]
     yield printed("y_2 at five θ1 [m]", np.zeros(5), heights)
 
 
-@DOCUMENT.check("positions")
-def _positions(c: Claim) -> Evidence:
+def _claim_positions(c: Claim) -> Evidence:
     q, _ = moving()
     yield printed("elbow [m]", [C, S], arm().pose(q, "link2").position[:2])
     yield printed("tip [m]", [2 * C, 0], arm().pose(q).position[:2])
 
 
-@DOCUMENT.check("velocities")
-def _velocities(c: Claim) -> Evidence:
+def _claim_velocities(c: Claim) -> Evidence:
     q, v = moving()
     yield printed("elbow [m/s]", [-S * RATE, C * RATE], arm().jacobian(q, "link2")[:2] @ v)
     yield printed("tip [m/s]", [-2 * S * RATE, 0], arm().jacobian(q)[:2] @ v)
@@ -143,12 +139,11 @@ formulas(
 formulas(DOCUMENT, {"T2-free": ("tau", lambda: torques(True)[1])}, **FREE)
 
 
-@DOCUMENT.check("L")
-def _whole_lagrangian(c: Claim) -> Evidence:
+def _claim_L(c: Claim) -> Evidence:
     yield formula("printed", c.printed.replace("KE - PE = ", ""), _lagrangian(), **ON_WALL)
 
 
-def _slides() -> Trajectories:
+def _plot_T1() -> Trajectories:
     """The free slide from θ1 = π/3 at rest by the printed equation and by the right one."""
     from scipy.integrate import solve_ivp
 
@@ -173,8 +168,7 @@ def slide(duration: float, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return solution.y[0], solution.y[1]
 
 
-@DOCUMENT.check("T1", plot=_slides)
-def _first_torque_result(c: Claim) -> Evidence:
+def _claim_T1(c: Claim) -> Evidence:
     yield from both(c, reduced()[0], **ON_WALL)
     q, v = moving()
     r = pp.contact.reduced_dynamics(arm(), q, v, [0, 0], [wall()], independent=["joint1"])
@@ -186,8 +180,7 @@ def _first_torque_result(c: Claim) -> Evidence:
                     [theta[0], theta[1], rate[1]])  # fmt: skip
 
 
-@DOCUMENT.check("T1-force")
-def _generalised_force(c: Claim) -> Evidence:
+def _claim_T1_force(c: Claim) -> Evidence:
     q, v = moving()
     r = pp.contact.reduced_dynamics(arm(), q, v, [0.5, -0.3], [wall()], independent=["joint1"])
     yield printed("force of θ1 for T = (0.5, −0.3) [N·m]", 0.5, r.generalised_force[0])
@@ -197,8 +190,7 @@ def _generalised_force(c: Claim) -> Evidence:
                     [solution.acceleration[0], solution.multipliers[0, 0]])  # fmt: skip
 
 
-@DOCUMENT.check("rates")
-def _constraint_rates(c: Claim) -> Evidence:
+def _claim_rates(c: Claim) -> Evidence:
     q, v = moving()
     r = pp.contact.reduced_dynamics(arm(), q, v, [0, 0], [wall()], independent=["joint1"])
     yield printed("velocities per θ̇1", [1, -2], r.basis.ravel())
@@ -206,14 +198,12 @@ def _constraint_rates(c: Claim) -> Evidence:
     yield printed("θ̈2 [rad/s²]", -2 * a[0], a[1])
 
 
-@DOCUMENT.check("row1")
-def _row_one(c: Claim) -> Evidence:
+def _claim_row1(c: Claim) -> Evidence:
     yield formula("printed", r"2 (\frac{1}{2} + 2s_1^2)\ddot{\theta}_1 + gc_1", along_wall(torques()[0]), **ON_WALL)
     yield formula("corrected", c.corrected, along_wall(torques()[0]), **ON_WALL)
 
 
-@DOCUMENT.check("tip-force")
-def _with_tip_force(c: Claim) -> Evidence:
+def _claim_tip_force(c: Claim) -> Evidence:
     text = [(1 + 4 * S * S) * ACCELERATION + G * C,
             (-1 - cos(2 * THETA)) * ACCELERATION - sin(2 * THETA) * RATE**2 + G * C]  # fmt: skip
     right = [ACCELERATION + 3 * G * C, -2 * S * S * ACCELERATION - 2 * S * C * RATE**2 + G * C]
@@ -248,8 +238,7 @@ for _mode in _MODES:
     _order(*_mode)
 
 
-@DOCUMENT.check("resolved")
-def _resolved_acceleration(c: Claim) -> Evidence:
+def _claim_resolved(c: Claim) -> Evidence:
     q, v = [0.5, 0.6], np.array([0.7, -1.1])
     J, drift = jacobian(q), arm().jacobian_drift(q, v)[:2]
     text, right = np.linalg.solve(J, [1.0, 0]), np.linalg.solve(J, [1.0, 0] - drift)
@@ -259,14 +248,12 @@ def _resolved_acceleration(c: Claim) -> Evidence:
     yield corrected("θ̈ [rad/s²]", [1.8029295, -4.4588336], right, 1e-6)
 
 
-@DOCUMENT.check("inverse-dynamics")
-def _inverse_dynamics(c: Claim) -> Evidence:
+def _claim_inverse_dynamics(c: Claim) -> Evidence:
     (q, v), a = moving(), np.array([1.0, -2.0])
     yield printed("θ̈ [rad/s²]", a, arm().forward_dynamics(q, v, arm().inverse_dynamics(q, v, a)))
 
 
-@DOCUMENT.check("singular")
-def _singular(c: Claim) -> Evidence:
+def _claim_singular(c: Claim) -> Evidence:
     yield says(
         "reading", "θ2 = −2 θ1 is the only branch at θ1 = 0.4", True, bool(np.any(jacobian(moving()[0])[1] != 0))
     )

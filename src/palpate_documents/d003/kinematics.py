@@ -73,35 +73,30 @@ def slope(function: Callable[[Array], object], q: Array, v: Array, h: float = 1e
 YAW, PITCH, ROLL = 0.5, -0.3, 0.8  # ψ, θ, φ
 
 
-@DOCUMENT.check("cylindrical")
-def _cylindrical(c: Claim) -> Evidence:
+def _claim_cylindrical(c: Claim) -> Evidence:
     position = pp.spatial.cartesian_from_cylindrical([1.5, 0.7, 0.4])
     yield printed("r [m]", 1.5 * np.array([cos(0.7), sin(0.7), 0]) + [0, 0, 0.4], position)
 
 
-@DOCUMENT.check("spherical")
-def _spherical(c: Claim) -> Evidence:
+def _claim_spherical(c: Claim) -> Evidence:
     position = pp.spatial.cartesian_from_spherical([1.5, 0.7, 0.4])
     yield printed("r [m]", 1.5 * np.array([sin(0.4) * cos(0.7), sin(0.4) * sin(0.7), cos(0.4)]), position)
 
 
-@DOCUMENT.check("velocity")
-def _velocity(c: Claim) -> Evidence:
+def _claim_velocity(c: Claim) -> Evidence:
     x, rate = np.array([1.5, 0.7, 0.4]), np.array([0.3, -0.2, 0.5])
     velocity = slope(pp.spatial.cartesian_from_spherical, x, rate)
     yield printed("v [m/s]", pp.spatial.velocity_from_spherical_rate(x, rate), velocity, 1e-8)
 
 
-@DOCUMENT.check("euler-names")
-def _names(c: Claim) -> Evidence:
+def _claim_euler_names(c: Claim) -> Evidence:
     theta, phi, psi = PITCH, ROLL, YAW
     R = pp.spatial.matrix_from_euler([psi, theta, phi], "ZYX")
     yield printed("R_z(yaw) R_y(pitch) R_x(roll)", pp.spatial.matrix_from_euler([theta, phi, psi], "ZYX"), R)
     yield corrected("R_z(yaw) R_y(pitch) R_x(roll)", pp.spatial.matrix_from_euler([YAW, PITCH, ROLL], "ZYX"), R)
 
 
-@DOCUMENT.check("R")
-def _matrix(c: Claim) -> Evidence:
+def _claim_R(c: Claim) -> Evidence:
     (cp, sp), (ct, st), (cf, sf) = ((cos(x), sin(x)) for x in (YAW, PITCH, ROLL))
     text = [
         [cp * ct, cp * st * sf - sp * cf, cp * st * cf + sp * sf],
@@ -111,21 +106,18 @@ def _matrix(c: Claim) -> Evidence:
     yield printed("R", text, pp.spatial.matrix_from_euler([YAW, PITCH, ROLL], "ZYX"))
 
 
-@DOCUMENT.check("angle-axis")
-def _angle_axis(c: Claim) -> Evidence:
+def _claim_angle_axis(c: Claim) -> Evidence:
     axis = np.array([2.0, -1, 2]) / 3
     R = pp.spatial.matrix_from_angle_axis(0.8, axis)
     angle, computed_axis = pp.spatial.angle_axis_from_matrix(R)
     yield printed("angle and axis", [0.8, *axis], [angle, *computed_axis])
 
 
-@DOCUMENT.check("q-example")
-def _quaternion(c: Claim) -> Evidence:
+def _claim_q_example(c: Claim) -> Evidence:
     yield printed("q", [0.7071, 0, 0, 0.7071], pp.spatial.quat_from_angle_axis(np.pi / 2, [0, 0, 1]), to(4))
 
 
-@DOCUMENT.check("qvq")
-def _sandwich(c: Claim) -> Evidence:
+def _claim_qvq(c: Claim) -> Evidence:
     q, v = pp.spatial.quat_from_angle_axis(np.pi / 2, [0, 0, 1]), np.array([0.0, 0, 1, 0])
     multiply, conjugate = pp.spatial.quat_multiply, pp.spatial.quat_conjugate
     product = multiply(multiply(q, v), conjugate(q))
@@ -135,8 +127,7 @@ def _sandwich(c: Claim) -> Evidence:
     yield corrected("q* v q (passive)", [0, 1, 0, 0], multiply(multiply(conjugate(q), v), q))
 
 
-@DOCUMENT.check("omega")
-def _angular_velocity(c: Claim) -> Evidence:
+def _claim_omega(c: Claim) -> Evidence:
     r, omega = np.array([0.4, -0.2, 0.7]), np.array([0.3, -0.8, 1.1])
     R = pp.spatial.matrix_from_rotation_vector(r)
     ahead, behind = (pp.spatial.matrix_from_rotation_vector(h * omega) @ R for h in (1e-6, -1e-6))
@@ -147,14 +138,12 @@ def _angular_velocity(c: Claim) -> Evidence:
     yield corrected("ω [rad/s]", omega, pp.spatial.angular_velocity_from_matrix_rate(R, library))
 
 
-@DOCUMENT.check("vB")
-def _point_velocity(c: Claim) -> Evidence:
+def _claim_vB(c: Claim) -> Evidence:
     v, omega, r = np.array([1.0, 2, 3]), np.array([0.3, -0.8, 1.1]), np.array([0.5, 0.2, -0.4])
     yield printed("v_B [m/s]", v + np.cross(omega, r), pp.spatial.shift_twist([*v, *omega], r)[:3])
 
 
-@DOCUMENT.check("qdot")
-def _quaternion_rate(c: Claim) -> Evidence:
+def _claim_qdot(c: Claim) -> Evidence:
     q = pp.spatial.quat_from_rotation_vector([0.4, -0.2, 0.7])
     x, y, z = omega = np.array([0.3, -0.8, 1.1])
     matrix = np.array([[0, -x, -y, -z], [x, 0, z, -y], [y, -z, 0, x], [z, y, -x, 0]])
@@ -167,15 +156,13 @@ def _quaternion_rate(c: Claim) -> Evidence:
                     pp.spatial.quat_rate_from_angular_velocity(q, omega))  # fmt: skip
 
 
-@DOCUMENT.check("frames")
-def _frames(c: Claim) -> Evidence:
+def _claim_frames(c: Claim) -> Evidence:
     X = pp.spatial.Pose([0.3, -0.2, 0.5], pp.spatial.matrix_from_rotation_vector([0.4, -0.2, 0.7]))
     p = np.array([1.0, 2, 3])
     yield printed("r_AP [m]", X.position + X.rotation @ p, X.apply(p))
 
 
-@DOCUMENT.check("TAB")
-def _homogeneous(c: Claim) -> Evidence:
+def _claim_TAB(c: Claim) -> Evidence:
     X = pp.spatial.Pose([0.3, -0.2, 0.5], pp.spatial.matrix_from_rotation_vector([0.4, -0.2, 0.7]))
     Y = pp.spatial.Pose([0.1, 0.2, -0.3], pp.spatial.matrix_from_rotation_vector([-0.3, 0.6, 0.1]))
 
@@ -185,8 +172,7 @@ def _homogeneous(c: Claim) -> Evidence:
     yield printed("T_AB T_BC", matrix(X) @ matrix(Y), matrix(X @ Y))
 
 
-@DOCUMENT.check("scara")
-def _scara(c: Claim) -> Evidence:
+def _claim_scara(c: Claim) -> Evidence:
     robot = pp.load_robot("scara")
     J = robot.jacobian(robot.home)
     yield printed("degrees of freedom", 4, robot.nv)
@@ -195,8 +181,7 @@ def _scara(c: Claim) -> Evidence:
     )
 
 
-@DOCUMENT.check("JeA")
-def _analytical(c: Claim) -> Evidence:
+def _claim_JeA(c: Claim) -> Evidence:
     q, v, _ = state(whole())
 
     def coordinates(at: np.ndarray) -> np.ndarray:
@@ -206,8 +191,7 @@ def _analytical(c: Claim) -> Evidence:
     yield printed("ẋ_e", whole().analytical_jacobian(q, euler="ZYX") @ v, slope(coordinates, q, v), 1e-7)
 
 
-@DOCUMENT.check("Je0")
-def _geometric(c: Claim) -> Evidence:
+def _claim_Je0(c: Claim) -> Evidence:
     q, v, _ = state(whole())
     w, R = whole().jacobian(q) @ v, whole().pose(q).rotation
     yield printed("v_e [m/s]", w[:3], slope(lambda at: whole().pose(at).position, q, v), 1e-7)
@@ -215,8 +199,7 @@ def _geometric(c: Claim) -> Evidence:
     yield printed("Ṙ Rᵀ [1/s]", pp.spatial.skew(w[3:]), turning, 1e-7)
 
 
-@DOCUMENT.check("Ee")
-def _rate_map(c: Claim) -> Evidence:
+def _claim_Ee(c: Claim) -> Evidence:
     q, _, _ = state(whole())
     angles = pp.spatial.euler_from_matrix(whole().pose(q).rotation, "ZYX")
     E = np.eye(6)
@@ -241,8 +224,7 @@ formulas(
 )
 
 
-@DOCUMENT.check("planar-angle")
-def _orientation(c: Claim) -> Evidence:
+def _claim_planar_angle(c: Claim) -> Evidence:
     q = np.array([0.3, 0.5, -0.2])
     R = pp.load_robot("planar3-vertical").pose(q).rotation
     yield printed("R", pp.spatial.matrix_from_angle_axis(float(q.sum()), [0, 1, 0]), R)
@@ -262,8 +244,7 @@ def stack(rows: int, joints: int, seed: int = 0) -> tuple[list[Array], list[Arra
     return [rng.normal(size=(1, joints)) for _ in range(rows)], [rng.normal(size=1) for _ in range(rows)]
 
 
-@DOCUMENT.check("w-dot")
-def _velocity_level(c: Claim) -> Evidence:
+def _claim_w_dot(c: Claim) -> Evidence:
     q, v, _ = state(whole())
     rate = slope(lambda at: whole().jacobian(at) @ v, q, v)
     yield printed("ẇ_e at constant q̇", rate, whole().jacobian(q) @ v, 1e-6)
@@ -271,8 +252,7 @@ def _velocity_level(c: Claim) -> Evidence:
                     (whole().jacobian(q) @ v)[:3], 1e-7)  # fmt: skip
 
 
-@DOCUMENT.check("inverse")
-def _inverse(c: Claim) -> Evidence:
+def _claim_inverse(c: Claim) -> Evidence:
     q, v, _ = state(seven())
     J = seven().jacobian(q)
     velocity = solver().pseudo_inverse(J, J @ v)
@@ -280,8 +260,7 @@ def _inverse(c: Claim) -> Evidence:
     yield says("printed", "no longer than another that does", True, bool(np.linalg.norm(velocity) <= np.linalg.norm(v)))
 
 
-@DOCUMENT.check("singular")
-def _singularity(c: Claim) -> Evidence:
+def _claim_singular(c: Claim) -> Evidence:
     robot = pp.load_robot("planar2")
     yield printed(
         "smallest singular value, stretched", 0.0, robot.smallest_singular_value([0.3, 0], directions=np.eye(6)[:2])
@@ -289,8 +268,7 @@ def _singularity(c: Claim) -> Evidence:
     yield printed("rank", 1, np.linalg.matrix_rank(robot.jacobian([0.3, 0])[:2], tol=1e-9))
 
 
-@DOCUMENT.check("damped")
-def _damped(c: Claim) -> Evidence:
+def _claim_damped(c: Claim) -> Evidence:
     q, v, _ = state(seven())
     J = seven().jacobian(q)
     w = J @ v
@@ -299,8 +277,7 @@ def _damped(c: Claim) -> Evidence:
     yield printed("limit λ → 0", solver().pseudo_inverse(J, w), solver().damped_least_squares(J, w, 1e-6), 1e-6)
 
 
-@DOCUMENT.check("damped-name")
-def _damped_name(c: Claim) -> Evidence:
+def _claim_damped_name(c: Claim) -> Evidence:
     q, _, _ = state(seven())
     J = seven().jacobian(q)
     damped = np.column_stack([solver().damped_least_squares(J, e, 0.1) for e in np.eye(6)])
@@ -309,16 +286,14 @@ def _damped_name(c: Claim) -> Evidence:
     yield corrected("J J^+ J − J with the pseudo-inverse", np.zeros((6, 7)), J @ exact @ J - J)
 
 
-@DOCUMENT.check("redundancy")
-def _redundancy(c: Claim) -> Evidence:
+def _claim_redundancy(c: Claim) -> Evidence:
     q, v, v0 = state(seven())
     J = seven().jacobian(q)
     P = np.linalg.pinv(J)
     yield printed("q̇", P @ J @ v + (np.eye(7) - P @ J) @ v0, solver().with_null_space(J, J @ v, v0))
 
 
-@DOCUMENT.check("N")
-def _projector(c: Claim) -> Evidence:
+def _claim_N(c: Claim) -> Evidence:
     q, _, _ = state(seven())
     J = seven().jacobian(q)
     N = np.column_stack([solver().with_null_space(J, np.zeros(6), e) for e in np.eye(7)])
@@ -326,8 +301,7 @@ def _projector(c: Claim) -> Evidence:
     yield printed("J N, N² − N", 0.0, max(np.abs(J @ N).max(), np.abs(N @ N - N).max()))
 
 
-@DOCUMENT.check("equal")
-def _equal(c: Claim) -> Evidence:
+def _claim_equal(c: Claim) -> Evidence:
     J, w = stack(5, 7)
     A, b = np.vstack(J), np.concatenate(w)
     velocity = solver().weighted(list(zip(J, w)), np.ones(5))
@@ -336,8 +310,7 @@ def _equal(c: Claim) -> Evidence:
     yield corrected("J̄ q̇", b, A @ velocity)
 
 
-@DOCUMENT.check("weighted")
-def _weighted(c: Claim) -> Evidence:
+def _claim_weighted(c: Claim) -> Evidence:
     weights = np.array([1.0, 4, 2, 0.5, 3])
     for joints, words in ((3, "5 rows, 3 joints"), (7, "5 rows, 7 joints")):
         J, w = stack(5, joints, joints)
@@ -364,16 +337,14 @@ def _stacked(printed_projector: bool) -> Array:
     return v
 
 
-@DOCUMENT.check("projector")
-def _prioritised(c: Claim) -> Evidence:
+def _claim_projector(c: Claim) -> Evidence:
     velocity = solver().prioritised(_THREE)
     yield printed("q̇ with the printed projector", _stacked(True), velocity)
     yield corrected("q̇ with that of the tasks above", _stacked(False), velocity)
     yield corrected("q̇", [1, 2, -3], velocity)
 
 
-@DOCUMENT.check("priority-sum")
-def _sum(c: Claim) -> Evidence:
+def _claim_priority_sum(c: Claim) -> Evidence:
     J, w = stack(3, 7, 5)
     velocity = solver().prioritised(list(zip(J, w)))
     parts, v = [], np.zeros(7)
@@ -387,8 +358,7 @@ def _sum(c: Claim) -> Evidence:
     yield corrected("tasks met", np.concatenate(w), np.vstack(J) @ velocity)
 
 
-@DOCUMENT.check("ik")
-def _inverse_kinematics(c: Claim) -> Evidence:
+def _claim_ik(c: Claim) -> Evidence:
     q, _, _ = state(whole())
     target = whole().pose(q)
     pose = whole().pose(whole().inverse_kinematics(target, seed=whole().home))
@@ -396,15 +366,13 @@ def _inverse_kinematics(c: Claim) -> Evidence:
     yield printed("rotation", target.rotation, pose.rotation, 1e-8)
 
 
-@DOCUMENT.check("floating-u")
-def _floating(c: Claim) -> Evidence:
+def _claim_floating_u(c: Claim) -> Evidence:
     robot = pp.load_robot("quadruped")
     joints = len(robot.joint_names) - 1
     yield printed("velocities, coordinates", [6 + joints, 7 + joints], [robot.nv, robot.nq])
 
 
-@DOCUMENT.check("Efb")
-def _velocity_map(c: Claim) -> Evidence:
+def _claim_Efb(c: Claim) -> Evidence:
     robot = pp.load_robot("quadruped")
     q, u, h = robot.home, np.random.default_rng(4).normal(size=robot.nv), 1e-6
     rate = (robot.integrate(q, u, h) - robot.integrate(q, u, -h)) / (2 * h)

@@ -42,8 +42,7 @@ def response(
     return pp.control.admittance_response(law, wrench, 1e-3, pose)
 
 
-@DOCUMENT.check("31")
-def _translation(c: Claim) -> Evidence:
+def _claim_31(c: Claim) -> Evidence:
     motion = response()
     yield reference("Δp(10 s), sampled at 1 ms [m]", 0.0993109519, motion.displacement[-1, 0], 1e-9)
     exact = [0.099314599454, 0.198629198907, 0.297943798361]
@@ -52,23 +51,20 @@ def _translation(c: Claim) -> Evidence:
     yield printed("Δp at rest, f/K [m]", [0.1, 0.2, 0.3], long, 1e-9)
 
 
-@DOCUMENT.check("32")
-def _quaternion(c: Claim) -> Evidence:
+def _claim_32(c: Claim) -> Evidence:
     angles = response("quaternion", False, 60.0, 0.0).angles
     yield printed("turn at rest [rad]", asin(0.15) * np.array([2.0, 1, 2]) / 3, angles[-1], 1e-8)
     yield reference("turn after 5 s [rad]", 0.149441314198, np.linalg.norm(angles[5000]), 1e-4)
 
 
-@DOCUMENT.check("33")
-def _euler(c: Claim) -> Evidence:
+def _claim_33(c: Claim) -> Evidence:
     angles = response("euler", False, 60.0, 0.0).angles[-1]
     yield reference("Δφ at rest [rad]", [0.1, 0.059733549929, 0.100309991013], angles, 1e-9)
     T = pp.spatial.euler_rate_matrix(angles, "XYZ")
     yield printed("K Δφ [N·m]", T.T @ TORQUE, 10.0 * angles, 1e-7)
 
 
-@DOCUMENT.check("delta-omega")
-def _relative_rate(c: Claim) -> Evidence:
+def _claim_delta_omega(c: Claim) -> Evidence:
     (c_, d), w_c, h = pair(), np.array([0.3, -0.8, 1.1]), 1e-6
     R_c, R_d = pp.spatial.matrix_from_quat(c_), pp.spatial.matrix_from_quat(d)
     for words, w_d in (("at rest", np.zeros(3)), ("turning", np.array([-0.5, 0.2, 0.4]))):
@@ -81,15 +77,13 @@ def _relative_rate(c: Claim) -> Evidence:
         yield printed(f"S(Δω), desired frame {words} [1/s]", pp.spatial.skew(R_d.T @ (w_c - w_d)), rate, 1e-8)
 
 
-@DOCUMENT.check("delta-phi")
-def _difference_of_angles(c: Claim) -> Evidence:
+def _claim_delta_phi(c: Claim) -> Evidence:
     phi_c, phi_d = (pp.spatial.euler_from_quat(q, "XYZ") for q in pair())
     back = pp.spatial.matrix_from_euler(phi_d + (phi_c - phi_d), "XYZ")
     yield printed("R_c from Δφ + φ_d", back, pp.spatial.matrix_from_quat(pair()[0]))
 
 
-@DOCUMENT.check("epsilon")
-def _error_frame(c: Claim) -> Evidence:
+def _claim_epsilon(c: Claim) -> Evidence:
     multiply, conjugate = pp.spatial.quat_multiply, pp.spatial.quat_conjugate
     c_, d = pair()
     common = d[0] * c_[1:] - c_[0] * d[1:]
@@ -102,30 +96,26 @@ def _error_frame(c: Claim) -> Evidence:
     yield corrected("q_d ⊗ q_cd of (48)", c_, back)
 
 
-@DOCUMENT.check("E")
-def _rate_matrix(c: Claim) -> Evidence:
+def _claim_E(c: Claim) -> Evidence:
     q, omega = pair()[0], np.array([0.3, -0.8, 1.1])
     rate = pp.spatial.quat_rate_from_angular_velocity(q, omega)
     yield printed("ε̇ [1/s]", 0.5 * (q[0] * np.eye(3) - pp.spatial.skew(q[1:])) @ omega, rate[1:])
 
 
-@DOCUMENT.check("Ko")
-def _stiffness(c: Claim) -> Evidence:
+def _claim_Ko(c: Claim) -> Evidence:
     q, omega, K = pair()[0], np.array([0.3, -0.8, 1.1]), np.diag([10.0, 20, 30])
     E = q[0] * np.eye(3) - pp.spatial.skew(q[1:])
     rate = pp.spatial.quat_rate_from_angular_velocity(q, omega)[1:]
     yield printed("power [W]", omega @ (2 * E.T @ K @ q[1:]), 4 * q[1:] @ K @ rate)
 
 
-@DOCUMENT.check("34")
-def _angles(c: Claim) -> Evidence:
+def _claim_34(c: Claim) -> Evidence:
     phi, rotation = np.array([0.4, -0.6, 0.9]), pp.spatial.matrix_from_angle_axis
     steps = rotation(phi[0], [1, 0, 0]) @ rotation(phi[1], [0, 1, 0]) @ rotation(phi[2], [0, 0, 1])
     yield printed("R", steps, pp.spatial.matrix_from_euler(phi, "XYZ"))
 
 
-@DOCUMENT.check("35")
-def _euler_rates(c: Claim) -> Evidence:
+def _claim_35(c: Claim) -> Evidence:
     phi, rates = np.array([0.4, -0.6, 0.9]), np.array([0.3, -0.5, 0.8])
     a, b = phi[:2]
     T = np.array([[1, 0, sin(b)], [0, cos(a), -cos(a) * sin(a)], [0, sin(a), cos(a) * cos(b)]])
@@ -138,8 +128,7 @@ def _euler_rates(c: Claim) -> Evidence:
     yield corrected("ω_y [rad/s]", -0.7176511585, pp.spatial.angular_velocity_from_euler_rate(phi, rates, "XYZ")[1])
 
 
-@DOCUMENT.check("36")
-def _second_order(c: Claim) -> Evidence:
+def _claim_36(c: Claim) -> Evidence:
     law = pp.control.Admittance(**GAINS)
     wrench = np.zeros((3000, 6))
     wrench[:1000, 0] = 1.0
@@ -148,8 +137,7 @@ def _second_order(c: Claim) -> Evidence:
     yield printed("m ẍ + b ẋ + k x [N]", 0.0, 5 * (v[1] - v[0]) / 1e-3 + 14.142 * v[0] + 10 * x[0], 1e-2)
 
 
-@DOCUMENT.check("37")
-def _ratio(c: Claim) -> Evidence:
+def _claim_37(c: Claim) -> Evidence:
     gains = pp.control.design.stiffness_from_force(1.0, 0.1, 5.0, ratio=0.3)
     k, b, m = float(gains.stiffness), float(gains.damping), 5.0
     yield printed("ζ", b / (2 * np.sqrt(k * m)), 0.3)
@@ -158,26 +146,22 @@ def _ratio(c: Claim) -> Evidence:
     yield printed("real part = −ζ ω_n [1/s]", -0.3 * w, poles[0].real)
 
 
-@DOCUMENT.check("38")
-def _critical(c: Claim) -> Evidence:
+def _claim_38(c: Claim) -> Evidence:
     gains = pp.control.design.stiffness_from_force(1.0, 0.1, 5.0)
     yield printed("b² − 4 m k", 0.0, float(gains.damping) ** 2 - 4 * 5.0 * float(gains.stiffness))
 
 
-@DOCUMENT.check("39")
-def _from_force(c: Claim) -> Evidence:
+def _claim_39(c: Claim) -> Evidence:
     yield printed("k [N/m]", 10.0, float(pp.control.design.stiffness_from_force(1.0, 0.1, 5.0).stiffness))
 
 
-@DOCUMENT.check("40")
-def _damping(c: Claim) -> Evidence:
+def _claim_40(c: Claim) -> Evidence:
     yield printed(
         "b [N·s/m]", np.sqrt(4 * 5.0 * 10.0), float(pp.control.design.stiffness_from_force(1, 0.1, 5).damping)
     )
 
 
-@DOCUMENT.check("41-value")
-def _damping_value(c: Claim) -> Evidence:
+def _claim_41_value(c: Claim) -> Evidence:
     yield printed("D [N·s/m]", 14.142, float(pp.control.design.stiffness_from_force(1, 0.1, 5).damping), to(3))
     yield reference("ζ", 0.999990409954, 14.142 / (2 * np.sqrt(50.0)), 1e-11)
     yield reference("imaginary part of the poles [1/s]", 0.0061935, abs(np.roots([5, 14.142, 10])[0].imag), 1e-6)
@@ -189,8 +173,7 @@ def _damping_value(c: Claim) -> Evidence:
 POSE = pp.spatial.Pose([0.3, 0.2, 0.4], np.eye(3))
 
 
-@DOCUMENT.check("42")
-def _adjoint(c: Claim) -> Evidence:
+def _claim_42(c: Claim) -> Evidence:
     X = pp.spatial.Pose([0.3, -0.2, 0.5], pp.spatial.matrix_from_quat(pair()[0]))
     R, S = X.rotation, pp.spatial.skew(X.position)
     adjoint = pp.spatial.adjoint_wrench(X)
@@ -199,21 +182,19 @@ def _adjoint(c: Claim) -> Evidence:
     yield printed("power in both frames [W]", h @ twist, (adjoint @ h) @ (pp.spatial.adjoint_twist(X) @ twist))
 
 
-@DOCUMENT.check("43")
-def _transform(c: Claim) -> Evidence:
+def _claim_43(c: Claim) -> Evidence:
     X, p = pp.spatial.Pose([0.3, -0.2, 0.5], pp.spatial.matrix_from_quat(pair()[0])), np.array([1.0, 2.0, 3.0])
     T = np.vstack([np.column_stack([X.rotation, X.position]), [0, 0, 0, 1]])
     yield printed("a point in the other frame [m]", (T @ [*p, 1.0])[:3], X.apply(p))
 
 
-@DOCUMENT.check("44-size")
-def _dimension(c: Claim) -> Evidence:
+def _claim_44_size(c: Claim) -> Evidence:
     h = pp.spatial.adjoint_wrench(POSE.inverse()) @ np.concatenate([FORCE, np.zeros(3)])
     yield printed("entries of both sides", 3, len(h))
     yield corrected("entries of the lower half", 3, len(h[3:]))
 
 
-def _spurious() -> Trajectories:
+def _plot_44() -> Trajectories:
     """The turn during the phase of pure force, with (44) taken literally and with the torque at the tool."""
     t = response().time
     curves = [
@@ -223,8 +204,7 @@ def _spurious() -> Trajectories:
     return Trajectories("Turn of the compliant frame while f = (1, 2, 3) N acts", "t [s]", "turn [rad]", tuple(curves))
 
 
-@DOCUMENT.check("44", plot=_spurious)
-def _moment_point(c: Claim) -> Evidence:
+def _claim_44(c: Claim) -> Evidence:
     h = np.concatenate([FORCE, np.zeros(3)])
     at_base = np.concatenate([FORCE, np.cross(POSE.position, FORCE)])  # the same force, moment about the base
     ad = pp.spatial.adjoint_wrench(POSE.inverse())
@@ -237,15 +217,13 @@ def _moment_point(c: Claim) -> Evidence:
     yield corrected("turn at 10 s with the torque at the tool [rad]", 0.0, np.linalg.norm(response().angles[-1]))
 
 
-@DOCUMENT.check("45")
-def _unit_quaternion(c: Claim) -> Evidence:
+def _claim_45(c: Claim) -> Evidence:
     q, r = pp.spatial.quat_from_angle_axis(0.9, [0.6, 0, 0.8]), np.array([0.6, 0, 0.8])
     yield printed("(η, ε)", [np.cos(0.45), *np.sin(0.45) * r], q)
     yield printed("norm", 1.0, q @ q)
 
 
-@DOCUMENT.check("46")
-def _exponential_step(c: Claim) -> Evidence:
+def _claim_46(c: Claim) -> Evidence:
     q, omega, dt = pair()[0], np.array([0.3, -0.8, 1.1]), 0.05
     step = pp.spatial.quat_from_rotation_vector(dt * omega)
     R = pp.spatial.matrix_from_rotation_vector(dt * omega) @ pp.spatial.matrix_from_quat(q)
@@ -254,16 +232,14 @@ def _exponential_step(c: Claim) -> Evidence:
     yield says("printed", "from the right it would differ", True, bool(np.abs(right - R).max() > 1e-3))
 
 
-@DOCUMENT.check("47")
-def _exponential(c: Claim) -> Evidence:
+def _claim_47(c: Claim) -> Evidence:
     r = np.array([0.2, -0.3, 0.6])
     n = np.linalg.norm(r)
     yield printed("exp{r}", [np.cos(n), *(np.sin(n) / n * r)], pp.spatial.quat_from_rotation_vector(2 * r))
     yield printed("at r = 0", [1, 0, 0, 0], pp.spatial.quat_from_rotation_vector(np.zeros(3)))
 
 
-@DOCUMENT.check("48")
-def _composition(c: Claim) -> Evidence:
+def _claim_48(c: Claim) -> Evidence:
     c_, d = pair()
     q = pp.spatial.quat_multiply(pp.spatial.quat_conjugate(d), c_)
     yield printed("q_c", c_, pp.spatial.quat_multiply(d, q))
@@ -271,8 +247,7 @@ def _composition(c: Claim) -> Evidence:
     yield printed("R_c", R, pp.spatial.matrix_from_quat(c_))
 
 
-@DOCUMENT.check("49")
-def _semi_implicit(c: Claim) -> Evidence:
+def _claim_49(c: Claim) -> Evidence:
     motion = response()
     steps = motion.displacement[5001:5100] - motion.displacement[5000:5099]
     yield printed(
@@ -281,8 +256,7 @@ def _semi_implicit(c: Claim) -> Evidence:
     yield reference("Δp_x(10 s) [m]", 0.0993109519, motion.displacement[-1, 0], 1e-9)
 
 
-@DOCUMENT.check("50")
-def _compliant_angles(c: Claim) -> Evidence:
+def _claim_50(c: Claim) -> Evidence:
     law = pp.control.Admittance(mass=(5,) * 6, damping=(14.142,) * 6, stiffness=(10,) * 6, rotation="euler")
     desired = np.array([0.2, -0.3, 0.4])
     wrench = np.zeros((2000, 6))
@@ -293,8 +267,7 @@ def _compliant_angles(c: Claim) -> Evidence:
     yield printed("R_c", wanted, pp.spatial.matrix_from_quat(motion.quat_wxyz[-1]))
 
 
-@DOCUMENT.check("3-wrench")
-def _wrench(c: Claim) -> Evidence:
+def _claim_3_wrench(c: Claim) -> Evidence:
     scenario = pp.load_scenario("ur5e-admittance")
     force, torque = scenario.world.pushes
     yield printed("force [N], start, duration [s]", [1, 2, 3, 5, 5], [*force.force, force.start, force.duration])

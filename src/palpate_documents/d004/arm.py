@@ -131,16 +131,14 @@ CORIOLIS = {
 }
 
 
-@DOCUMENT.check("table-1")
-def _table(c: Claim) -> Evidence:
+def _claim_table_1(c: Claim) -> Evidence:
     import palpate as pp
 
     other = pp.load_robot("ur5e-3link")
     yield printed("tool [m]", arm().pose(STATE[0]).position, other.pose(STATE[0]).position)
 
 
-@DOCUMENT.check("1-values")
-def _centres(c: Claim) -> Evidence:
+def _claim_1_values(c: Claim) -> Evidence:
     import palpate as pp
 
     other = pp.derive(pp.load_robot("ur5e-3link"))
@@ -149,8 +147,7 @@ def _centres(c: Claim) -> Evidence:
         yield printed(f"centre of mass of link {i}, base frame [m]", np.ravel(mine), np.ravel(theirs), 1e-9)
 
 
-@DOCUMENT.check("2")
-def _tensors(c: Claim) -> Evidence:
+def _claim_2(c: Claim) -> Evidence:
     import palpate as pp
 
     yield printed("B [kg·m²]", arm().mass_matrix(STATE[0]), pp.load_robot("ur5e-3link").mass_matrix(STATE[0]))
@@ -158,15 +155,13 @@ def _tensors(c: Claim) -> Evidence:
     yield printed("least I_a + I_b − I_c, not below 0 [kg·m²]", max(least, 0.0), least, 1e-12)
 
 
-@DOCUMENT.check("masses")
-def _masses(c: Claim) -> Evidence:
+def _claim_masses(c: Claim) -> Evidence:
     import palpate as pp
 
     yield printed("total [kg]", sum(LINK_MASSES), pp.load_robot("ur5e-3link").mass, 1e-9)
 
 
-@DOCUMENT.check("signs")
-def _signs(c: Claim) -> Evidence:
+def _claim_signs(c: Claim) -> Evidence:
     for a2, words in ((A2, "a_2 < 0"), (-A2, "a_2 > 0")):
         distance = abs(a2 + CENTRES[1][0])
         yield reading(
@@ -211,8 +206,7 @@ for _number in ("13", "16"):
         DOCUMENT.check(f"{_number}-{_entry}")(_tensor)
 
 
-@DOCUMENT.check("17-sigmas")
-def _abbreviations(c: Claim) -> Evidence:
+def _claim_17_sigmas(c: Claim) -> Evidence:
     R = in_print(equations()["rotation"])
     signs = ((-1, 1, 0), (-1, 1, 1), (1, 0, 0), (-1, 0, 1), (1, 2, 1), (1, 2, 0))
     for (name, text), (sign, i, j) in zip(ROTATION.items(), signs):
@@ -228,8 +222,7 @@ _CORIOLIS = {"C11": (0, 0), "C12": (0, 1), "C13": (0, 2), "C21": (1, 0), "C31": 
 _PLAIN = {"C22": (1, 1), "C23": (1, 2), "C32": (2, 1), "C33": (2, 2)}
 
 
-@DOCUMENT.check("19")
-def _kinetic(c: Claim) -> Evidence:
+def _claim_19(c: Claim) -> Evidence:
     yield printed("E_kin [J]", 0.5 * V @ arm().mass_matrix(Q) @ V, arm().kinetic_energy(Q, V))
 
 
@@ -252,8 +245,7 @@ formulas(
 )
 
 
-@DOCUMENT.check("20")
-def _mass_numbers(c: Claim) -> Evidence:
+def _claim_20(c: Claim) -> Evidence:
     one, right = robot_of((TENSORS[0],) * 3).mass_matrix(Q), arm().mass_matrix(Q)
     yield printed("B with one tensor [kg·m²]", one, right)
     yield arithmetic("difference of b11, b22, b23, b33 [kg·m²]", [-0.1515869116, -0.2394, -0.0378, -0.0378],
@@ -264,23 +256,20 @@ def _mass_numbers(c: Claim) -> Evidence:
         yield corrected(f"B, row {i + 1} from the diagonal on [kg·m²]", wanted[i], rows[i])
 
 
-@DOCUMENT.check("21")
-def _lagrange(c: Claim) -> Evidence:
+def _claim_21(c: Claim) -> Evidence:
     a = np.array([1.0, -2.0, 0.5])
     torque = np.ravel(equations().function("tau")(Q, V, a))
     yield printed("τ [N·m]", torque, arm().inverse_dynamics(Q, V, a))
 
 
-@DOCUMENT.check("22")
-def _motion(c: Claim) -> Evidence:
+def _claim_22(c: Claim) -> Evidence:
     u, h = np.array([1.0, 2.0, -3.0]), np.array([4.0, -5.0, 6.0, 0.7, -0.8, 0.9])
     a = arm().forward_dynamics(Q, V, u, wrench=h)
     left = arm().mass_matrix(Q) @ a + arm().coriolis_matrix(Q, V) @ V + arm().gravity(Q)
     yield printed("left side [N·m]", u + arm().jacobian(Q).T @ h, left)
 
 
-@DOCUMENT.check("24-C31-print")
-def _stray_terms(c: Claim) -> Evidence:
+def _claim_24_C31_print(c: Claim) -> Evidence:
     good = next(one.printed for one in DOCUMENT.claims if one.id == "004.24-C31").split("= ", 1)[1]
     literal = good.replace(r"s_3 + a_2 a_3", r"s_3 + a_3 a_3 m_3 s_3 + a_3 a_3 m_3 s_3 + a_2 a_3")
     wanted = with_one_tensor(in_print(equations().C)[2, 0])
@@ -288,8 +277,7 @@ def _stray_terms(c: Claim) -> Evidence:
     yield formula("corrected", good, wanted, **how(CORIOLIS))
 
 
-@DOCUMENT.check("24-skew")
-def _skew(c: Claim) -> Evidence:
+def _claim_24_skew(c: Claim) -> Evidence:
     h = 1e-6
     rate = (arm().mass_matrix(Q + h * V) - arm().mass_matrix(Q - h * V)) / (2 * h)
     N = rate - 2 * equations().function("C")(Q, V)
@@ -297,27 +285,23 @@ def _skew(c: Claim) -> Evidence:
     yield reference("C q̇ [N·m]", [-0.5302065666, 0.1984594366, 0.4167409215], arm().coriolis_matrix(Q, V) @ V)
 
 
-@DOCUMENT.check("25")
-def _gravity(c: Claim) -> Evidence:
+def _claim_25(c: Claim) -> Evidence:
     where = {r"\sigma_1": r"\mathrm{pl}_{31}(c_2c_3 - s_2s_3)"}
     yield formula("printed", c.printed, in_print(equations().g), "g", **how(where))
     yield reference("g at the test point [N·m]", [0, -28.1513814184, -6.2282556792], arm().gravity(Q))
 
 
-@DOCUMENT.check("28")
-def _jacobian(c: Claim) -> Evidence:
+def _claim_28(c: Claim) -> Evidence:
     where = {r"\sigma_1": "a_3 s_{23} + a_2 s_2", r"\sigma_2": "-c_1", r"\sigma_3": r"\sigma_4 + a_2 c_2",
              r"\sigma_4": "a_3 c_{23}"}  # fmt: skip
     yield formula("printed", c.printed, in_print(equations().J), "J", **how(where))
 
 
-@DOCUMENT.check("23")
-def _coordinates(c: Claim) -> Evidence:
+def _claim_23(c: Claim) -> Evidence:
     yield printed("coordinates", 3, arm().nq)
 
 
-@DOCUMENT.check("rank")
-def _rank(c: Claim) -> Evidence:
+def _claim_rank(c: Claim) -> Evidence:
     yield printed("rank of J, needed for (31) with (32) or (33)", 6, np.linalg.matrix_rank(arm().jacobian(Q)))
     whole = pp.load_robot("ur5e", joints="ideal")
     yield corrected("rank of J of the 3-link arm", 3, np.linalg.matrix_rank(arm().jacobian(Q)))
@@ -341,7 +325,7 @@ def fall(one_tensor: bool = False, duration: float = 1.0) -> tuple[np.ndarray, n
     return times, y[:3].T, np.array(energy)
 
 
-def _falls() -> Trajectories:
+def _plot_1_8() -> Trajectories:
     """The damped arm with one tensor for all links, as printed, and with each link's own."""
     t, right, _ = fall(False, 3.0)
     _, wrong, _ = fall(True, 3.0)
@@ -352,8 +336,7 @@ def _falls() -> Trajectories:
     return Trajectories("The arm falls under joint damping D = 5", "t [s]", "q [rad]", tuple(curves))
 
 
-@DOCUMENT.check("1.8", plot=_falls)
-def _damped_arm(c: Claim) -> Evidence:
+def _claim_1_8(c: Claim) -> Evidence:
     _, q, energy = fall()
     yield reference("q(0.5) [rad]", [0.966421256235, 1.454064419961, 0.676632056386], q[50])
     yield reference("q(1) [rad]", [1.008893475388, 1.536287980301, 0.421019489755], q[100])
