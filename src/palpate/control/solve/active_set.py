@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from palpate.engine.kernels import kernel
+from palpate.engine.kernels import dot, kernel
 from palpate.engine.records import Integers, Matrix, Record, Vector, sized
 
 # ---------------------------------------- Orthogonal factors of small matrices in compiled code: no allocation,
@@ -58,10 +58,7 @@ def longest_row(A: Matrix, first: int, last: int) -> float:
     """The length of the longest of A's rows first … last − 1."""
     top = 0.0
     for i in range(first, last):
-        size = 0.0
-        for j in range(A.shape[1]):
-            size += A[i, j] * A[i, j]
-        top = max(top, size)
+        top = max(top, dot(A[i], A[i], A.shape[1]))
     return math.sqrt(top)
 
 
@@ -204,9 +201,7 @@ def make_search(n: int, rows: int, limits: int) -> Search:
 def start_search(s: Search) -> None:
     """Begin at x: C x of it, how long the limits' rows are, no limit active, every direction free."""
     for i in range(s.lower.size):
-        s.at[i], s.active[i], s.lengths[i] = 0.0, 0, longest_row(s.C, i, i + 1)
-        for j in range(s.x.size):
-            s.at[i] += s.C[i, j] * s.x[j]
+        s.at[i], s.active[i], s.lengths[i] = dot(s.C[i], s.x, s.x.size), 0, longest_row(s.C, i, i + 1)
     all_free(s)
 
 
@@ -268,14 +263,6 @@ def _hold_active(s: Search, floor: float) -> None:
 
 
 @kernel
-def _largest(lengths: Vector) -> float:
-    top = 0.0
-    for i in range(lengths.size):
-        top = max(top, lengths[i])
-    return top
-
-
-@kernel
 def _set_residual(level: Level, s: Search) -> float:
     """residual = b − A x, or the way itself if endless; returns how far rounding may have moved it."""
     travel, n = 0.0, s.x.size
@@ -312,9 +299,7 @@ def _shortest_inside(s: Search, rows: int, columns: int, floor: float) -> int:
         s.right[i] = s.residual[s.inner_order[i]]
     trapezoid_solve(s.inner_factor, rows, depth, s.right)
     for j in range(columns):
-        s.row[j] = 0.0
-        for k in range(depth):
-            s.row[j] += s.inner_basis[j, k] * s.right[k]
+        s.row[j] = dot(s.inner_basis[j], s.right, depth)
     return depth
 
 
@@ -344,10 +329,7 @@ def _first_wall(s: Search, endless: bool) -> tuple[float, int]:
         size = max(size, abs(s.step[k]))
     share, wall = (math.inf if endless and size > 0.0 else 1.0), 0
     for i in range(s.lower.size):
-        slope = 0.0
-        for k in range(s.free):
-            slope += s.E[i, k] * s.step[k]
-        s.slopes[i] = slope
+        slope = s.slopes[i] = dot(s.E[i], s.step, s.free)
         if s.active[i] != 0 or abs(slope) <= 1e-12 * s.lengths[i] * size:
             continue
         room = (s.upper[i] - s.at[i]) if slope > 0.0 else (s.lower[i] - s.at[i])
@@ -409,7 +391,7 @@ def solve_level(level: Level, s: Search) -> int:
     if s.free == 0 or level.last == level.first:
         return SOLVED
     _prepare(level, s)
-    floor, patience = RANK * _largest(s.lengths), 3 * (s.lower.size + s.x.size) + 20
+    floor, patience = RANK * longest_row(s.C, 0, s.lower.size), 3 * (s.lower.size + s.x.size) + 20
     for count in range(7 * patience):
         _hold_active(s, floor)
         _set_residual(level, s)

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array
 from palpate.control.solve import stop_kernels as kernels
-from palpate.control.solve.hierarchy import Rooms, solve_hierarchy
+from palpate.control.solve.hierarchy import Workspaces, solve_hierarchy
 from palpate.errors import BadShape, InvalidInput, NoSolution, NotFinite
 
 Method = Literal["optimal", "pseudoinverse"]
@@ -76,13 +76,13 @@ class Motion:
         return s
 
 
-def _room(n: int, directions: int, limits: int) -> tuple[kernels.StopProblem, tuple[Array, ...]]:
+def _problem(n: int, directions: int, limits: int) -> tuple[kernels.StopProblem, tuple[Array, ...]]:
     """A problem, and where what is given of it goes."""
     s = kernels.make_stop(n, directions, limits)
     return s, (s.J, s.drift, s.C, s.lower, s.upper, s.line, s.velocity)
 
 
-_problems = Rooms(_room)
+_problems = Workspaces(_problem)
 
 
 @dataclass(frozen=True)
@@ -143,8 +143,8 @@ class Stop:
         Of u = a λ + b for the pseudo-inverse versions, of every u for "optimal".
         """
         if self.method == "optimal":
-            least, most = (_largest_rate(self.motion, way) for way in (-1.0, 1.0))
-            low, high = -least, most
+            backwards, high = (self.motion.solve(way, np.inf).rate for way in (-1.0, 1.0))
+            low = -backwards
         else:
             ends = _ends(self.a, self.b, self.motion)
             low, high = float(ends[0].max()), float(ends[1].min())
@@ -304,11 +304,6 @@ def _ends(a: Array, b: Array, motion: Motion) -> tuple[Array, Array]:
     ends = np.array([(motion.lower - start)[moving], (motion.upper - start)[moving]]) / slope[moving]
     low[moving], high[moving] = ends.min(axis=0), ends.max(axis=0)
     return low, high
-
-
-def _largest_rate(motion: Motion, way: float) -> float:
-    """The largest λ that keeps the direction of way · ṗ; −∞ if none does."""
-    return motion.solve(way, np.inf).rate
 
 
 def _needed(motion: Motion) -> float:

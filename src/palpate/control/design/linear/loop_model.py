@@ -198,15 +198,18 @@ def _sampled(plant: Plant, law: LinearLaw, timing: Timing, standing: float) -> C
     low_v = plant.freedoms if timing.velocity_cutoff else 0
     low_F = len(plant.felt_q) if timing.wrench_cutoff else 0
     low_u = plant.freedoms if timing.command_cutoff else 0
-    pick = _picker([_states(plant, law), len(law.update), low_v, low_F, low_u])
+    states = (3 if law.command == "velocity" else 2) * plant.freedoms
+    pick = _picker([states, len(law.update), low_v, low_F, low_u])
     q, v, F = _fresh(plant, timing, pick)
     q_seen, v_seen, F_seen = q.later(timing.joint_delay), v.later(timing.joint_delay), F.later(timing.wrench_delay)
     xi = Late({0: law.update @ pick[1]})
     xi += (law.update_q @ q_seen) + (law.update_v @ v_seen) + (law.update_wrench @ F_seen)
     u = (law.state @ xi) + (law.q @ q_seen) + (law.v @ v_seen) + (law.wrench @ F_seen)
-    added = Late({0: plant.gravity @ pick[0][: plant.freedoms]}) if _gravity_apart(law, timing) else Late()
+    # Gravity that the driver adds reaches the joints beside the command, not through it.
+    apart = timing.adds_gravity and law.command == "torque"
+    added = Late({0: plant.gravity @ pick[0][: plant.freedoms]}) if apart else Late()
     u = u + (-plant.gravity @ q_seen if added else Late())
-    u = _filtered(u.later(timing.command_delay), timing, pick[4])
+    u = _low_passed(u.later(timing.command_delay), timing.command_share, pick[4])
     total = pick[0].T @ _moved(plant, law, timing, u + added, pick[0]) + pick[1].T @ xi
     if low_v:
         total += pick[2].T @ v
@@ -230,38 +233,24 @@ def _fresh(plant: Plant, timing: Timing, pick: list[Array]) -> tuple[Late, Late,
     F = Late({0: plant.felt_q @ pick[0][:n] + plant.felt_v @ pick[0][n : 2 * n]})
     if timing.velocity == "differentiated":
         v = (q + q.later(1).scaled(-1.0)).scaled(1 / T)
-    return q, _low_passed(v, timing.velocity_cutoff, T, pick[2]), _low_passed(F, timing.wrench_cutoff, T, pick[3])
+    v_low = _low_passed(v, sensor_share(timing.velocity_cutoff, T), pick[2])
+    return q, v_low, _low_passed(F, sensor_share(timing.wrench_cutoff, T), pick[3])
 
 
-def _low_passed(fresh: Late, cutoff: float | None, period: float, last: Array) -> Late:
-    """y_k = y_{k−1} + (1 − e^(−2π f T)) (x_k − y_{k−1}), as the loop's sensors do."""
-    if cutoff is None:
-        return fresh
-    share = -np.expm1(-2 * np.pi * cutoff * period)
-    return fresh.scaled(share) + Late({0: (1 - share) * last})
+def sensor_share(cutoff: float | None, period: float) -> float:
+    """1 − e^(−2π f T) of the loop's sensors; 1 without a low-pass."""
+    return 1.0 if cutoff is None else -float(np.expm1(-2 * np.pi * cutoff * period))
+
+
+def _low_passed(fresh: Late, share: float, last: Array) -> Late:
+    """y_k = y_{k−1} + share (x_k − y_{k−1})."""
+    return fresh if share == 1.0 else fresh.scaled(share) + Late({0: (1 - share) * last})
 
 
 def command_filter(timing: Timing, z: Array) -> Array:
     """The driver's low-pass at points z: g / (1 − (1 − g)/z)."""
     share = timing.command_share
     return share / (1 - (1 - share) / z)
-
-
-def _gravity_apart(law: LinearLaw, timing: Timing) -> bool:
-    """Whether gravity reaches the joints beside the command, not through it."""
-    return timing.adds_gravity and law.command == "torque"
-
-
-def _filtered(u: Late, timing: Timing, last: Array) -> Late:
-    """y_k = y_{k−1} + g (u_k − y_{k−1}), g = T / (T + 1/(2π f)), as the driver's low-pass on commands does."""
-    if timing.command_cutoff is None:
-        return u
-    share = timing.command_share
-    return u.scaled(share) + Late({0: (1 - share) * last})
-
-
-def _states(plant: Plant, law: LinearLaw) -> int:
-    return (3 if law.command == "velocity" else 2) * plant.freedoms
 
 
 def _moved(plant: Plant, law: LinearLaw, timing: Timing, u: Late, pick: Array) -> Late:
