@@ -13,13 +13,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import resources
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from palpate.errors import UnknownName
 
 Verdict = Literal["agrees", "typo", "wrong", "ambiguous", "cannot be judged"]
-VERDICTS: tuple[Verdict, ...] = ("agrees", "typo", "wrong", "ambiguous", "cannot be judged")
-Role = Literal["printed", "corrected", "reading", "arithmetic", "reference"]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+Role = Literal["printed", "corrected", "reference", "reading", "arithmetic"]
+ROLES: tuple[Role, ...] = get_args(Role)
 UNEXPLAINED, FAILED = "unexplained", "failed"  # what was put in its place does not hold either; it cannot be computed
 
 
@@ -164,7 +165,7 @@ def judged(record: Verdict, comparisons: Sequence[Comparison]) -> str:
     """
     if not comparisons:
         return record
-    held = {role: [one.holds for one in comparisons if one.role == role] for role in _ROLES}
+    held = {role: [one.holds for one in comparisons if one.role == role] for role in ROLES}
     if not all(held["corrected"] + held["arithmetic"] + held["reference"]):
         return UNEXPLAINED
     if record == "cannot be judged" and all(held["printed"]):
@@ -177,6 +178,3 @@ def judged(record: Verdict, comparisons: Sequence[Comparison]) -> str:
     if all(held["printed"]):
         return "agrees"
     return record if record in ("typo", "wrong") else "wrong"
-
-
-_ROLES: tuple[Role, ...] = ("printed", "corrected", "reading", "arithmetic", "reference")

@@ -6,6 +6,7 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from palpate.errors import InvalidInput
@@ -150,32 +151,9 @@ def _output(shown: Sequence[Result], args: argparse.Namespace) -> None:
 
 def as_data(result: Result) -> dict[str, Any]:
     """A result as plain data; infinities become text."""
-    claim = result.claim
-    return {
-        "id": claim.id,
-        "where": claim.where,
-        "printed": claim.printed,
-        "verdict": claim.verdict,
-        "found": result.found,
-        "corrected": claim.corrected,
-        "how": claim.how,
-        "note": claim.note,
-        "cause": claim.cause,
-        "implied": claim.implied,
-        "evidence": [
-            {
-                "role": one.role,
-                "label": one.label,
-                "given": _plain(one.given),
-                "found": _plain(one.found),
-                "holds": one.holds,
-                "error": _plain(one.error),
-                "tolerance": one.tolerance,
-                "told": one.told,
-            }
-            for one in result.comparisons
-        ],
-    }
+    names = ("id", "where", "printed", "verdict", "found", "corrected", "how", "note", "cause", "implied")
+    data = {name: getattr(result if name == "found" else result.claim, name) for name in names}
+    return data | {"evidence": [{k: _plain(v) for k, v in asdict(one).items()} for one in result.comparisons]}
 
 
 def _plain(value: Any) -> Any:

@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     """Load, listen, and serve one client after the other."""
     from palpate.cli.compiling import CompileProgress
     from palpate.cli.signals import had_its_effect
-    from palpate.serving.address import check_address
+    from palpate.serving.link import check_address
     from palpate.serving.server import Server
 
     pace = _checked(args)

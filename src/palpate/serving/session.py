@@ -15,12 +15,10 @@ from palpate.control.law import BoundLaw, PythonLaw, Shown
 from palpate.engine.records import Record
 from palpate.robot.robot import Robot
 from palpate.serving import fci
-from palpate.serving.arm import FASTEST, Arm
-from palpate.serving.checks import Limits, Thresholds
+from palpate.serving.arm import FASTEST, Arm, FrankaModel
 from palpate.serving.fci import Command, Controller, Generator, Mode, MoveStatus
 from palpate.serving.link import Link
-from palpate.serving.model import FrankaModel
-from palpate.serving.motion import Motion, Reference
+from palpate.serving.motion import Limits, Motion, Reference, Thresholds
 
 TERMS = ("client", "robot", "gravity")
 GRACE = 1.0  # s of a motion before its first command is missed

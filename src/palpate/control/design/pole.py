@@ -119,14 +119,8 @@ class PoleModel:
 
     def dynamics(self) -> PoleDynamics:
         """The same for compiled code."""
-        return PoleDynamics(
-            length=self.length,
-            mass=self.mass,
-            centre=self.centre,
-            moment=self.moment,
-            end_effector_mass=self.end_effector_mass,
-            gravity=self.gravity,
-        )
+        names = ("length", "mass", "centre", "moment", "end_effector_mass", "gravity")
+        return PoleDynamics(**{name: getattr(self, name) for name in names})
 
     def mass_and_bias(self, xy: ArrayLike, xy_rate: ArrayLike) -> tuple[Array, Array]:
         """M and C of M [a_A; ẍ_AB; ÿ_AB] + C = [f; 0; 0] for a massless pole; upper hemisphere only."""
