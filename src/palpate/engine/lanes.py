@@ -142,13 +142,14 @@ def polynomials(r: Lanes, low: Lanes) -> tuple[Lanes, Lanes]:
     """Sine and cosine of r + low, |r| ≤ π/4."""
     z = r * r
     half = z * 0.5
-    sine = r + (r * z * _horner(z, SERIES.sine) + (low - low * half))
+    sine = r + (r * z * horner(z, SERIES.sine) + (low - low * half))
     w = -half + 1.0
-    cosine = w + (((-w + 1.0) - half) + (z * z * _horner(z, SERIES.cosine) - r * low))
+    cosine = w + (((-w + 1.0) - half) + (z * z * horner(z, SERIES.cosine) - r * low))
     return sine, cosine
 
 
-def _horner(z: Lanes, coefficients: Sequence[float]) -> Lanes:
+def horner(z: Lanes, coefficients: Sequence[float]) -> Lanes:
+    """A polynomial of rising powers of z."""
     total = z * coefficients[-1] + coefficients[-2]
     for coefficient in coefficients[-3::-1]:
         total = total * z + coefficient

@@ -437,15 +437,12 @@ def numba_type(record: type[Record]) -> RecordType:
 
 
 @register_model(RecordType)
-class _RecordModel(models.PrimitiveModel):
+@register_model(RecordsType)
+class _AddressModel(models.PrimitiveModel):
+    """The address of a record's table; of a list of records, that of the pair (list, count)."""
+
     def __init__(self, manager: Any, kind: types.Type) -> None:
         super().__init__(manager, kind, _WORD)
-
-
-@register_model(RecordsType)
-class _RecordsModel(models.PrimitiveModel):
-    def __init__(self, manager: Any, kind: types.Type) -> None:
-        super().__init__(manager, kind, _WORD)  # the address of the pair (list, count)
 
 
 @typeof_impl.register(Record)
