@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from palpate.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from palpate_documents.claim import Claim, Comparison
+    from palpate_documents.claim import Comparison
     from palpate_documents.review import Result
 
 CHANGED = 1
@@ -145,7 +145,10 @@ def _output(shown: Sequence[Result], args: argparse.Namespace) -> None:
         for one in shown:
             _print_claim(one)
     else:
-        _print_table(shown)
+        from palpate.cli.tables import print_table
+
+        rows = [[one.claim.id, _mark(one), one.claim.where, _remark(one)] for one in shown]
+        print_table(["claim", "verdict", "where", "remark"], rows, "llll")
         _print_causes(shown)
 
 
@@ -162,13 +165,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and not (abs(value) < float("inf")):
         return str(value)
     return value
-
-
-def _print_table(results: Sequence[Result]) -> None:
-    from palpate.cli.tables import print_table
-
-    rows = [[one.claim.id, _mark(one), one.claim.where, _remark(one)] for one in results]
-    print_table(["claim", "verdict", "where", "remark"], rows, "llll")
 
 
 def _print_causes(results: Sequence[Result]) -> None:
@@ -202,7 +198,8 @@ def _print_claim(result: Result) -> None:
 
     claim = result.claim
     print(f"{claim.id}, {claim.where}: {_mark(result)}\n")
-    print(f"  {'implied' if claim.implied else 'printed':11}{claim.printed}")
+    printed = "implied" if claim.implied else "printed"
+    print(f"  {printed:11}{claim.printed}")
     if claim.corrected:
         print(f"  corrected  {claim.corrected}")
     print(f"  computed   {claim.how}\n")
@@ -212,17 +209,19 @@ def _print_claim(result: Result) -> None:
 
         print(f"  root cause: {document(claim.document).causes[claim.cause]}\n")
     rows = [
-        [_role(claim, one), one.label, shown(one.given), shown(one.found), "✓" if one.holds else "✗"]
+        [
+            printed if one.role == "printed" else one.role,
+            one.label,
+            shown(one.given),
+            shown(one.found),
+            "✓" if one.holds else "✗",
+        ]
         for one in result.comparisons
     ]
     print_table(["", "what", "given", "computed", ""], rows, "llrrl")
     for note in dict.fromkeys(one.told for one in result.comparisons if one.told and not one.holds):
         print(f"\n  {note}")
     print()
-
-
-def _role(claim: Claim, one: Comparison) -> str:
-    return "implied" if claim.implied and one.role == "printed" else one.role
 
 
 def shown(value: Any) -> str:

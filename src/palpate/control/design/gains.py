@@ -326,13 +326,10 @@ def lqr(A: ArrayLike, B: ArrayLike, Q: ArrayLike, R: ArrayLike, *, period: float
         ) from error
     K = np.linalg.solve(R, B.T @ P) if period is None else np.linalg.solve(R + B.T @ P @ B, B.T @ P @ A)
     poles = np.linalg.eigvals(A - B @ K)
-    return LinearRegulator(K, P, poles, _lqr_account(K, poles, period))
-
-
-def _lqr_account(K: Array, poles: Array, period: float | None) -> str:
     slowest = poles[np.argmax(np.real(poles) if period is None else np.abs(poles))]
     kind = "1/s" if period is None else f"in the z plane (period {period:g} s)"
-    return f"u = −K x, K =\n{np.array2string(K, precision=6)}\nslowest closed-loop pole {slowest:.6g} {kind}."
+    account = f"u = −K x, K =\n{np.array2string(K, precision=6)}\nslowest closed-loop pole {slowest:.6g} {kind}."
+    return LinearRegulator(K, P, poles, account)
 
 
 def _positive(value: ArrayLike, name: str) -> Array:

@@ -148,8 +148,9 @@ class Stop:
         else:
             ends = _ends(self.a, self.b, self.motion)
             low, high = float(ends[0].max()), float(ends[1].min())
-            if not self._reaches_drift:
-                return None
+            drift = self.motion.drift
+            if np.linalg.norm(self.motion.J @ self.b + drift) > 1e-9 * (1.0 + np.linalg.norm(drift)):
+                return None  # a singular J may not reach the drift at all
         return (low, high) if low <= high else None
 
     @cached_property
@@ -192,12 +193,6 @@ class Stop:
     @cached_property
     def _inverse(self) -> Array:
         return np.linalg.pinv(self.motion.J, rcond=1e-11)
-
-    @cached_property
-    def _reaches_drift(self) -> bool:
-        """A singular J may not reach the drift at all."""
-        drift = self.motion.drift
-        return bool(np.linalg.norm(self.motion.J @ self.b + drift) <= 1e-9 * (1.0 + np.linalg.norm(drift)))
 
 
 def fastest_stop(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import os
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -99,6 +101,17 @@ def _content(file: str) -> bytes:
         raise FileError(f"cannot read {_shown(file)}: {error.strerror}") from error
 
 
+@contextmanager
+def _translated(file: str) -> Iterator[None]:
+    """What a broken file leads its reader to, as an error that names the file."""
+    try:
+        yield
+    except PalpateError:
+        raise
+    except (ValueError, TypeError, IndexError, OSError, EOFError, SyntaxError, MemoryError, struct.error) as error:
+        raise FileError(f"cannot read {_shown(file)}: {shortened(' '.join(str(error).split()))}") from error
+
+
 # ------------------------------------------------------------------------------------------------ heights
 
 
@@ -110,12 +123,8 @@ def _heights(file: str, changed: int, length: int) -> Array:
     if reader is None:
         raise FileError(f"cannot read {_shown(file)}: heights are in one of {', '.join(readers)}")
     content = _content(file)
-    try:
+    with _translated(file):
         return np.asarray(reader(content), dtype=float)
-    except PalpateError:
-        raise
-    except (ValueError, TypeError, OSError, EOFError, SyntaxError, MemoryError) as error:
-        raise FileError(f"cannot read {_shown(file)}: {shortened(' '.join(str(error).split()))}") from error
 
 
 def _from_npy(content: bytes) -> Array:
@@ -176,18 +185,12 @@ def _block(field: Array) -> Triangles:
 @lru_cache(maxsize=8)
 def _triangles(file: str, changed: int, length: int) -> Triangles:
     """Vertices and faces in units of the file."""
-    suffix, content = Path(file).suffix.lower(), b""
+    suffix = Path(file).suffix.lower()
     if suffix not in (".stl", ".obj"):
         raise FileError(f"cannot read {_shown(file)}: a mesh is an .stl or .obj")
     content = _content(file)
-    try:
-        if suffix == ".obj":
-            return _from_obj(content.decode("utf-8", errors="replace"))
-        return _from_stl(content)
-    except PalpateError:
-        raise
-    except (ValueError, IndexError, struct.error) as error:
-        raise FileError(f"cannot read {_shown(file)}: {shortened(' '.join(str(error).split()))}") from error
+    with _translated(file):
+        return _from_stl(content) if suffix == ".stl" else _from_obj(content.decode("utf-8", errors="replace"))
 
 
 def _from_stl(content: bytes) -> Triangles:

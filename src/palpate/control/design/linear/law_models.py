@@ -188,9 +188,10 @@ class LinearModel:
 
     def with_gain(self, name: str, factor: float) -> LinearModel:
         """The same with one gain multiplied (see `ContactCase.with_gain`)."""
-        g = self.gains
-        if self.slopes is not None:
-            return replace(self, slopes=self._steeper(self.slopes, name, factor))
+        g, slopes, weight = self.gains, self.slopes, self.task.gravity
+        if slopes is not None:
+            steeper = {"v": factor * slopes.v} if name == "damping" else {"q": factor * (slopes.q - weight) + weight}
+            return replace(self, slopes=replace(slopes, **steeper))
         if name == "compliance":
             new = replace(g, mass=g.mass / factor, damping=g.damping / factor, stiffness=g.stiffness / factor)
         elif name == "damping":
@@ -198,11 +199,6 @@ class LinearModel:
         else:
             new = replace(g, **{name: getattr(g, name) * factor})
         return replace(self, gains=new)
-
-    def _steeper(self, slopes: LinearLaw, name: str, factor: float) -> LinearLaw:
-        if name == "damping":
-            return replace(slopes, v=factor * slopes.v)
-        return replace(slopes, q=factor * (slopes.q - self.task.gravity) + self.task.gravity)
 
 
 def task_model(
