@@ -208,14 +208,9 @@ def _print_claim(result: Result) -> None:
         from palpate_documents.library import document
 
         print(f"  root cause: {document(claim.document).causes[claim.cause]}\n")
+    roles = {"printed": printed}
     rows = [
-        [
-            printed if one.role == "printed" else one.role,
-            one.label,
-            shown(one.given),
-            shown(one.found),
-            "✓" if one.holds else "✗",
-        ]
+        [roles.get(one.role, one.role), one.label, shown(one.given), shown(one.found), "✓" if one.holds else "✗"]
         for one in result.comparisons
     ]
     print_table(["", "what", "given", "computed", ""], rows, "llrrl")
