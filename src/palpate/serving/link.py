@@ -165,7 +165,9 @@ class Link:
                 data, source = self._udp.recvfrom(2048)
             except BlockingIOError:
                 left = until - time.monotonic()
-                if left <= 0.0 or not self._wait(left):
+                ready = select.select([self._udp, self._tcp], [], [], left)[0] if left > 0.0 else []
+                self.interrupted = self._tcp in ready and self._udp not in ready
+                if self._udp not in ready:
                     return None
                 continue
             except OSError:  # a state before met a closed port
@@ -176,12 +178,6 @@ class Link:
             if command["message_id"] == number:
                 return command
             self.late += 1
-
-    def _wait(self, seconds: float) -> bool:
-        """Wait for a command; False where none came, or a request did."""
-        ready, _, _ = select.select([self._udp, self._tcp], [], [], seconds)
-        self.interrupted = self._tcp in ready and self._udp not in ready
-        return self._udp in ready
 
     def close(self) -> None:
         """Close both sockets."""

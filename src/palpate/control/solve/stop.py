@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 from palpate.checks import Array, finite_array
 from palpate.control.solve import stop_kernels as kernels
 from palpate.control.solve.hierarchy import Workspaces, solve_hierarchy
+from palpate.control.solve.tasks import unit_matrix
 from palpate.errors import BadShape, InvalidInput, NoSolution, NotFinite
 
 Method = Literal["optimal", "pseudoinverse"]
@@ -345,7 +346,7 @@ def _motion_of(
     p = v if v.shape == (m,) else _tool_velocity(J, v)
     if isinstance(limits, TorqueBounds):
         return _dynamic(J, h, p, limits, most, weight)
-    return Motion(J, h, p, _unit(n), *bounds_of(limits, n, "limits"), most, weight)
+    return Motion(J, h, p, unit_matrix(n), *bounds_of(limits, n, "limits"), most, weight)
 
 
 def _tool_velocity(J: Array, v: Array) -> Array:
@@ -361,24 +362,16 @@ def _tool_velocity(J: Array, v: Array) -> Array:
 def _dynamic(J: Array, h: Array, p: Array, limits: TorqueBounds, most: float, weight: float) -> Motion:
     """Bounds on torques, lower ≤ M u + bias ≤ upper, and on accelerations if there are any."""
     n = J.shape[1]
-    M, bias, torque = (
-        _numbers(limits.mass_matrix, "mass_matrix"),
-        _numbers(limits.bias, "bias"),
-        bounds_of(limits.torque, n, "torque"),
-    )
+    M, bias = _numbers(limits.mass_matrix, "mass_matrix"), _numbers(limits.bias, "bias")
+    torque = bounds_of(limits.torque, n, "torque")
     for value, name, shape in ((M, "mass_matrix", (n, n)), (bias, "bias", (n,))):
         if value.shape != shape:
             raise BadShape(f"{name} must have shape {shape}, got {value.shape}")
     C, lower, upper = M, torque[0] - bias, torque[1] - bias
     if limits.acceleration is not None:
         low, high = bounds_of(limits.acceleration, n, "acceleration")
-        C, lower, upper = np.vstack([M, _unit(n)]), np.concatenate([lower, low]), np.concatenate([upper, high])
+        C, lower, upper = np.vstack([M, unit_matrix(n)]), np.concatenate([lower, low]), np.concatenate([upper, high])
     return Motion(J, h, p, C, lower, upper, most, weight, bias, torque)
-
-
-@lru_cache(maxsize=32)
-def _unit(n: int) -> Array:
-    return np.eye(n)
 
 
 def _numbers(value: object, name: str) -> Array:
