@@ -172,15 +172,14 @@ def _true() -> Any:
 
 
 def _force_figure(title: str, cases: Sequence[tuple[str, Callable[[Array], Array], Callable[[Array], Array]]]) -> Any:
+    from palpate_documents.d002.forces import loop
+
     figure, axes = _figure(1)
     t = np.arange(0, 2, 1e-3)
     wanted = np.where(t[:, None] < 1, [1.0, 2.0], [1.0, 3.0])
     axes[0, 0].plot(t, wanted, "k--", linewidth=0.8)
     for (label, plant, correction), style in zip(cases, ("-", ":", "-.")):
-        torque, forces = np.zeros(2), np.empty((len(t), 2))
-        for k in range(len(t)):
-            forces[k] = plant(torque)
-            torque = torque + 10.0 * correction(wanted[k] - forces[k]) * 1e-3
+        forces, _ = loop(plant, correction, len(t), wanted=wanted)
         for i, axis in enumerate("xy"):
             axes[0, 0].plot(t, np.clip(forces[:, i], -8, 8), style, color=f"C{i}", label=f"F_{axis}{label}")
     _dress(axes[0, 0], title, "Time (seconds)", "Tip Force (N)")

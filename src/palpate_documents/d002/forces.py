@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import sympy as sp
+from numpy.typing import ArrayLike
 
 import palpate as pp
 from palpate.checks import Array
@@ -105,38 +106,39 @@ def _claim_example_T(c: Claim) -> Evidence:
 # -------------------------------- integral control of the tip force, and the code at the end
 
 
+Map = Callable[[Array], Array]
 GAIN, STEP, REFERENCE = 10.0, 1e-3, np.array([1.0, 2.0])
 DOWN, UP = np.array([np.pi / 3, -2 * np.pi / 3]), np.array([-np.pi / 3, 2 * np.pi / 3])  # tip at (1, 0), both elbows
 
 
-def force_of(q: Array) -> Callable[[Array], Array]:
+def force_of(q: Array) -> Map:
     """The tip force of torques, as physics has it."""
     return lambda T: pp.contact.tip_force_from_torque(arm(), q, T, directions=XY).force
 
 
-def torque_of(q: Array) -> Callable[[Array], Array]:
+def torque_of(q: Array) -> Map:
     """The torques of a tip force, as physics has it."""
     return lambda F: pp.contact.torque_from_tip_force(arm(), q, F, directions=XY)
 
 
-def coded_force(q: Array) -> Callable[[Array], Array]:
+def coded_force(q: Array) -> Map:
     """F2 = J' * T of the document's code."""
     return lambda T: jacobian(q).T @ T
 
 
-def coded_torque(q: Array) -> Callable[[Array], Array]:
+def coded_torque(q: Array) -> Map:
     """dT = inv(J')*dF of the document's code."""
     return lambda F: np.linalg.solve(jacobian(q).T, F)
 
 
 def loop(
-    plant: Callable[[Array], Array], correction: Callable[[Array], Array], steps: int = 2000
+    plant: Map, correction: Map, steps: int = 2000, *, wanted: ArrayLike = REFERENCE, gain: float = GAIN
 ) -> tuple[Array, Array]:
-    """The document's while loop: forces over time, and the last torques."""
-    torque, forces = np.zeros(2), np.empty((steps, 2))
+    """The document's while loop: forces over time, and the last torques; `wanted` is one force, or one per step."""
+    torque, forces, references = np.zeros(2), np.empty((steps, 2)), np.broadcast_to(wanted, (steps, 2))
     for k in range(steps):
         forces[k] = plant(torque)
-        torque = torque + GAIN * correction(REFERENCE - forces[k]) * STEP
+        torque = torque + gain * correction(references[k] - forces[k]) * STEP
     return forces, torque
 
 
@@ -178,10 +180,7 @@ def _claim_settling(c: Claim) -> Evidence:
 
 def _claim_fast(c: Claim) -> Evidence:
     for gain in (100.0, 1500.0, 2500.0):
-        forces, torque, q = [], np.zeros(2), DOWN
-        for _ in range(200):
-            forces.append(force_of(q)(torque))
-            torque = torque + gain * torque_of(q)(REFERENCE - forces[-1]) * STEP
+        forces, _ = loop(force_of(DOWN), torque_of(DOWN), 200, gain=gain)
         calm = bool(np.abs(forces[-1] - REFERENCE).max() < 0.02)
         yield says("reading", f"k = {gain:g} settles within 0.2 s", True, calm)
         yield says("corrected", f"k = {gain:g}: k dt < 2", calm, gain * STEP < 2)
