@@ -1,8 +1,7 @@
-"""What document 000 is, and its systems."""
+"""Document 000: pole and end-effector, and the whole system with its arm."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -77,7 +76,6 @@ def arm() -> pp.Robot:
 # -------------------------------- section 1: pole and end-effector
 
 
-Terms = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 HOW: dict[str, Any] = {"symbols": {**HEIGHT, **{name: None for name in PARAMETERS}}, "coordinates": POLE}
 RIGHT = [0.861482595125, -1.815310126833, 1.790134695040, 0.523691453624, -0.031588604832]
 

@@ -1,4 +1,4 @@
-"""Document 001, exercise 2: the Cartesian inertia."""
+"""Document 001, exercises 2 and 3: the Cartesian inertia, and impedance control without a force sensor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What document 001 is, and its robots."""
+"""Document 001, exercise 1: the fastest stop; its robots, the method and the three numerical examples."""
 
 from __future__ import annotations
 

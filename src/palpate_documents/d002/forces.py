@@ -1,4 +1,4 @@
-"""Document 002: tip forces and joint torques."""
+"""Document 002: tip forces and joint torques, integral control of the tip force, and the code at the end."""
 
 from __future__ import annotations
 

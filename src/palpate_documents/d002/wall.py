@@ -1,4 +1,4 @@
-"""What document 002 is, and its robot."""
+"""Document 002: its robot, and the dynamics of the arm whose tip slides along a wall."""
 
 from __future__ import annotations
 

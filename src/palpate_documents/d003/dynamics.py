@@ -1,4 +1,4 @@
-"""Document 003: dynamics by virtual work, Newton–Euler, Lagrange and projection."""
+"""Document 003: dynamics by virtual work, Newton–Euler, Lagrange and projection; control in joint and task space."""
 
 from __future__ import annotations
 

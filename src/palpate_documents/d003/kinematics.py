@@ -1,4 +1,4 @@
-"""What document 003 is, and robots to try it on."""
+"""Document 003: robots to try it on; positions, rotations, velocities, systems of bodies, inverse kinematics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Document 004, sections 2.1 and 2.2: the admittance equations and their gains."""
+"""Document 004, sections 2 and 3: the admittance equations, their gains, implementation and simulations."""
 
 from __future__ import annotations
 
@@ -17,17 +17,11 @@ FORCE, TORQUE = np.array([1.0, 2.0, 3.0]), np.array([1.0, 0.5, 1.0])
 GAINS: dict[str, Any] = {"mass": (5.0,) * 6, "damping": (14.142,) * 6, "stiffness": (10.0,) * 6}
 
 
-def _turn(angle: float, axis: tuple[float, float, float]) -> Array:
-    unit = np.array(axis) / np.linalg.norm(axis)
-    return pp.spatial.quat_from_angle_axis(angle, unit)
-
-
-Q_C, Q_D = ("c", 0.9, (1.0, 2.0, -0.5)), ("d", -0.7, (0.3, -1.0, 2.0))
-
-
 def pair() -> tuple[Array, Array]:
     """Two orientations whose axes are not parallel."""
-    return _turn(*Q_C[1:]), _turn(*Q_D[1:])
+    axes = np.array([1.0, 2.0, -0.5]), np.array([0.3, -1.0, 2.0])
+    c, d = (axis / np.linalg.norm(axis) for axis in axes)
+    return pp.spatial.quat_from_angle_axis(0.9, c), pp.spatial.quat_from_angle_axis(-0.7, d)
 
 
 @remembered

@@ -1,4 +1,4 @@
-"""What document 004 is, and its robot in its own symbols."""
+"""Document 004, section 1: its robot in its own symbols, kinematics, energies, equation of motion, the damped arm."""
 
 from __future__ import annotations
 
@@ -97,9 +97,6 @@ def one_tensor(claim: Claim, reference: Any, where: Mapping[str, str]) -> Iterat
     yield from both(claim, reference, **how(where))
 
 
-# -------------------------------- kinematics, centres of mass, Jacobians, tensors, potential energy
-
-
 # -------------------------------- the abbreviations that document 004 prints beside its matrices
 
 
@@ -129,6 +126,9 @@ CORIOLIS = {
     r"\sigma_{11}": r"2.0 a_3 m_3 \mathrm{pl}_{31} \sigma_{12}",
     r"\sigma_{12}": r"s_{2*2+2*3}",
 }
+
+
+# -------------------------------- kinematics, centres of mass, Jacobians, tensors, potential energy
 
 
 def _claim_table_1(c: Claim) -> Evidence:

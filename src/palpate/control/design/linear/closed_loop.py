@@ -117,7 +117,7 @@ class ClosedLoop:
         return X
 
     def count_beyond(self, growth: float = 0.0) -> int:
-        """How many poles grow faster than `growth`, 1/s, by the argument principle (see `encirclement`)."""
+        """How many poles grow faster than `growth`, 1/s, by the argument principle (see `resolved`)."""
         n, (_, signs, _) = self.size, self._along_boundary(growth)
         if self.period > 0:
             return round(n - turn(signs) / np.pi)
