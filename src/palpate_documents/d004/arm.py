@@ -202,8 +202,8 @@ def _tensor(c: Claim) -> Evidence:
 
 
 for _number in ("13", "16"):
-    for _entry in _ENTRIES:
-        DOCUMENT.check(f"{_number}-{_entry}")(_tensor)
+    for _symbol in _ENTRIES:
+        DOCUMENT.check(f"{_number}-{_symbol}")(_tensor)
 
 
 def _claim_17_sigmas(c: Claim) -> Evidence:
