@@ -81,7 +81,7 @@ def _force_loops() -> Runs:
 
 def _falls() -> Runs:
     """Section 1.8 with link 1's tensor in all links, and with each link's own."""
-    from palpate_documents.d004.about import TENSORS, robot_of
+    from palpate_documents.d004.arm import TENSORS, robot_of
 
     clock = pp.world.Clock(duration=3.0, timestep=1e-3, integrator="rk4")
     start = [1.0, np.pi / 3, np.pi / 3]
@@ -111,7 +111,7 @@ _START = np.array([0.0, -0.8, 0.0, -1.9, 0.0, -1.1, 0.0])  # the tool above the 
 
 def balanced_by_arm(printed: bool, duration: float = 4.0) -> Trace:
     """The whole system of document 000: an iiwa 14 carries the pole, its torques by (14) and (15)."""
-    from palpate_documents.d000.about import arm
+    from palpate_documents.d000.claims import arm
 
     scenario = pp.load_scenario("iiwa14-pole", ["world.pole.tilt=[0.1, 0.12]"])
     law = pp.control.PythonLaw(_carry(printed), ("balance",), memory={}, name="document-000")
@@ -202,7 +202,7 @@ def _wanted(state: Array, printed: bool) -> Array:
 
 def _printed_accelerations(state: Array, force: Array) -> Array:
     """(10): of A, and of x_AB and y_AB, with both slips."""
-    from palpate_documents.d000.about import as_printed
+    from palpate_documents.d000.claims import as_printed
 
     M, C = as_printed(state[6:8], state[8:10])
     return np.linalg.solve(M, np.array([*force, 0, 0]) - C)

@@ -7,19 +7,20 @@ the record, has changed.
 
 from __future__ import annotations
 
-import importlib
+import re
 import tomllib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import resources
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from palpate.errors import UnknownName
 
 Verdict = Literal["agrees", "typo", "wrong", "ambiguous", "cannot be judged"]
-VERDICTS: tuple[Verdict, ...] = ("agrees", "typo", "wrong", "ambiguous", "cannot be judged")
-Role = Literal["printed", "corrected", "reading", "arithmetic", "reference"]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+Role = Literal["printed", "corrected", "reference", "reading", "arithmetic"]
+ROLES: tuple[Role, ...] = get_args(Role)
 UNEXPLAINED, FAILED = "unexplained", "failed"  # what was put in its place does not hold either; it cannot be computed
 
 
@@ -50,7 +51,8 @@ class Comparison:
     told: str = ""
 
 
-Check = Callable[["Claim"], Iterator[Comparison]]
+Evidence = Iterator[Comparison]
+Check = Callable[["Claim"], Evidence]
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,7 @@ class Claim:
 class Document:
     """A document and its claims, in the order of its text.
 
-    The claims' words are data, in `claims.toml` beside the modules whose functions check them.
+    The claims' words are data, in `claims.toml` beside the modules whose functions check them, `_claim_<name>` each.
     """
 
     def __init__(self, number: str) -> None:
@@ -134,6 +136,14 @@ class Document:
 
         return register
 
+    def check_by_name(self, functions: Mapping[str, Any]) -> None:
+        """Register the functions of a module: `_claim_4_optimal` checks "4-optimal", `_plot_4_optimal` is its plot."""
+        names = {re.sub(r"\W", "_", name): name for name in self._words}
+        for function, check in functions.items():
+            if function.startswith("_claim_"):
+                key = function.removeprefix("_claim_")
+                self.check(names.get(key, key), plot=functions.get(f"_plot_{key}"))(check)
+
     @cached_property
     def claims(self) -> list[Claim]:
         """Every claim; those without a check were read, not computed."""
@@ -146,12 +156,6 @@ class Document:
         return Claim(id=f"{self.number}.{name}", rows=rows, check=check, plot=plot, **words)  # type: ignore[arg-type]
 
 
-def in_order(package: str, *parts: str) -> None:
-    """Load the parts of a document in the order of its text: loading registers their claims."""
-    for part in parts:
-        importlib.import_module(f"{package}.{part}")
-
-
 def judged(record: Verdict, comparisons: Sequence[Comparison]) -> str:
     """The verdict that comparisons lead to.
 
@@ -161,7 +165,7 @@ def judged(record: Verdict, comparisons: Sequence[Comparison]) -> str:
     """
     if not comparisons:
         return record
-    held = {role: [one.holds for one in comparisons if one.role == role] for role in _ROLES}
+    held = {role: [one.holds for one in comparisons if one.role == role] for role in ROLES}
     if not all(held["corrected"] + held["arithmetic"] + held["reference"]):
         return UNEXPLAINED
     if record == "cannot be judged" and all(held["printed"]):
@@ -174,6 +178,3 @@ def judged(record: Verdict, comparisons: Sequence[Comparison]) -> str:
     if all(held["printed"]):
         return "agrees"
     return record if record in ("typo", "wrong") else "wrong"
-
-
-_ROLES: tuple[Role, ...] = ("printed", "corrected", "reading", "arithmetic", "reference")

@@ -6,12 +6,13 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from palpate.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from palpate_documents.claim import Claim, Comparison
+    from palpate_documents.claim import Comparison
     from palpate_documents.review import Result
 
 CHANGED = 1
@@ -144,38 +145,18 @@ def _output(shown: Sequence[Result], args: argparse.Namespace) -> None:
         for one in shown:
             _print_claim(one)
     else:
-        _print_table(shown)
+        from palpate.cli.tables import print_table
+
+        rows = [[one.claim.id, _mark(one), one.claim.where, _remark(one)] for one in shown]
+        print_table(["claim", "verdict", "where", "remark"], rows, "llll")
         _print_causes(shown)
 
 
 def as_data(result: Result) -> dict[str, Any]:
     """A result as plain data; infinities become text."""
-    claim = result.claim
-    return {
-        "id": claim.id,
-        "where": claim.where,
-        "printed": claim.printed,
-        "verdict": claim.verdict,
-        "found": result.found,
-        "corrected": claim.corrected,
-        "how": claim.how,
-        "note": claim.note,
-        "cause": claim.cause,
-        "implied": claim.implied,
-        "evidence": [
-            {
-                "role": one.role,
-                "label": one.label,
-                "given": _plain(one.given),
-                "found": _plain(one.found),
-                "holds": one.holds,
-                "error": _plain(one.error),
-                "tolerance": one.tolerance,
-                "told": one.told,
-            }
-            for one in result.comparisons
-        ],
-    }
+    names = ("id", "where", "printed", "verdict", "found", "corrected", "how", "note", "cause", "implied")
+    data = {name: getattr(result if name == "found" else result.claim, name) for name in names}
+    return data | {"evidence": [{k: _plain(v) for k, v in asdict(one).items()} for one in result.comparisons]}
 
 
 def _plain(value: Any) -> Any:
@@ -184,13 +165,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and not (abs(value) < float("inf")):
         return str(value)
     return value
-
-
-def _print_table(results: Sequence[Result]) -> None:
-    from palpate.cli.tables import print_table
-
-    rows = [[one.claim.id, _mark(one), one.claim.where, _remark(one)] for one in results]
-    print_table(["claim", "verdict", "where", "remark"], rows, "llll")
 
 
 def _print_causes(results: Sequence[Result]) -> None:
@@ -224,7 +198,8 @@ def _print_claim(result: Result) -> None:
 
     claim = result.claim
     print(f"{claim.id}, {claim.where}: {_mark(result)}\n")
-    print(f"  {'implied' if claim.implied else 'printed':11}{claim.printed}")
+    printed = "implied" if claim.implied else "printed"
+    print(f"  {printed:11}{claim.printed}")
     if claim.corrected:
         print(f"  corrected  {claim.corrected}")
     print(f"  computed   {claim.how}\n")
@@ -233,18 +208,15 @@ def _print_claim(result: Result) -> None:
         from palpate_documents.library import document
 
         print(f"  root cause: {document(claim.document).causes[claim.cause]}\n")
+    roles = {"printed": printed}
     rows = [
-        [_role(claim, one), one.label, shown(one.given), shown(one.found), "✓" if one.holds else "✗"]
+        [roles.get(one.role, one.role), one.label, shown(one.given), shown(one.found), "✓" if one.holds else "✗"]
         for one in result.comparisons
     ]
     print_table(["", "what", "given", "computed", ""], rows, "llrrl")
     for note in dict.fromkeys(one.told for one in result.comparisons if one.told and not one.holds):
         print(f"\n  {note}")
     print()
-
-
-def _role(claim: Claim, one: Comparison) -> str:
-    return "implied" if claim.implied and one.role == "printed" else one.role
 
 
 def shown(value: Any) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
 from palpate.errors import BadShape, UnreadableExpression
-from palpate_documents.claim import Claim, Comparison, Document, Role
+from palpate_documents.claim import ROLES, Claim, Comparison, Document, Role
 from palpate_documents.mathml import as_text
 
 EXACT = 1e-9  # for what is exact but for rounding, in numbers of size one
@@ -47,29 +47,9 @@ def numbers(role: Role, label: str, given: Any, computed: Any, tolerance: float 
     return Comparison(role, label, a.tolist(), b.tolist(), error <= tolerance, error, tolerance)
 
 
-def printed(label: str, given: Any, computed: Any, tolerance: float = EXACT) -> Comparison:
-    """What the document prints against what is computed."""
-    return numbers("printed", label, given, computed, tolerance)
-
-
-def corrected(label: str, given: Any, computed: Any, tolerance: float = EXACT) -> Comparison:
-    """What should stand there against what is computed."""
-    return numbers("corrected", label, given, computed, tolerance)
-
-
-def reference(label: str, given: Any, computed: Any, tolerance: float = EXACT) -> Comparison:
-    """A number of an independent computation, which no document prints, against what is computed."""
-    return numbers("reference", label, given, computed, tolerance)
-
-
-def reading(label: str, given: Any, computed: Any, tolerance: float = EXACT) -> Comparison:
-    """What is printed, understood in one way, against what is computed."""
-    return numbers("reading", label, given, computed, tolerance)
-
-
-def arithmetic(label: str, given: Any, computed: Any, tolerance: float = EXACT) -> Comparison:
-    """What is printed against what follows from the document's own, possibly wrong, numbers."""
-    return numbers("arithmetic", label, given, computed, tolerance)
+# Numbers of one role: the document's own; what should stand there; a number of an independent computation, which no
+# document prints; what is printed, understood in one way; what follows from the document's own numbers, right or wrong.
+printed, corrected, reference, reading, arithmetic = (partial(numbers, role) for role in ROLES)
 
 
 def says(role: Role, label: str, given: bool, computed: bool) -> Comparison:

@@ -87,7 +87,7 @@ _CASES = ((-2.0, -3.0), (2.0, -3.0), (-2.0, 0.5), (2.0, 0.5), (-2.0, 3.0), (2.0,
 
 def _rates() -> Any:
     """Figure 2: u_i = a_i λ + b_i against its bounds, and the λ_i that follows."""
-    from palpate_documents.d001.about import scalar_rate
+    from palpate_documents.d001.stop import scalar_rate
 
     figure, axes = _figure(2, 3, (10, 5.4))
     rate = np.linspace(0, 3, 50)
@@ -128,7 +128,7 @@ def _geometry() -> Any:
 def _stop() -> Any:
     """λ(t) and the path of the tip against its line, by the fastest stop; the law as printed ends at once."""
     from palpate_documents.as_printed import runs_as_printed
-    from palpate_documents.d001.about import XY, arm
+    from palpate_documents.d001.stop import XY, arm
 
     figure, axes = _figure(1, 2, (10, 4))
     (name, ended), (right_name, right) = runs_as_printed("001")
@@ -154,14 +154,14 @@ def _stop() -> Any:
 
 def _coded() -> Any:
     """The document's figure: its own code, reference (1, 2) N, from 1 s on (1, 3) N."""
-    from palpate_documents.d002.force import DOWN, coded_force, coded_torque
+    from palpate_documents.d002.forces import DOWN, coded_force, coded_torque
 
     return _force_figure("Tip force, the document's code", [("", coded_force(DOWN), coded_torque(DOWN))])
 
 
 def _true() -> Any:
     """The same with a true arm: the printed correction in both elbows, and the right one."""
-    from palpate_documents.d002.force import DOWN, UP, coded_torque, force_of, torque_of
+    from palpate_documents.d002.forces import DOWN, UP, coded_torque, force_of, torque_of
 
     cases = [
         (", (J^T)⁻¹, θ2 = −120°", force_of(DOWN), coded_torque(DOWN)),
@@ -172,15 +172,14 @@ def _true() -> Any:
 
 
 def _force_figure(title: str, cases: Sequence[tuple[str, Callable[[Array], Array], Callable[[Array], Array]]]) -> Any:
+    from palpate_documents.d002.forces import loop
+
     figure, axes = _figure(1)
     t = np.arange(0, 2, 1e-3)
     wanted = np.where(t[:, None] < 1, [1.0, 2.0], [1.0, 3.0])
     axes[0, 0].plot(t, wanted, "k--", linewidth=0.8)
     for (label, plant, correction), style in zip(cases, ("-", ":", "-.")):
-        torque, forces = np.zeros(2), np.empty((len(t), 2))
-        for k in range(len(t)):
-            forces[k] = plant(torque)
-            torque = torque + 10.0 * correction(wanted[k] - forces[k]) * 1e-3
+        forces, _ = loop(plant, correction, len(t), wanted=wanted)
         for i, axis in enumerate("xy"):
             axes[0, 0].plot(t, np.clip(forces[:, i], -8, 8), style, color=f"C{i}", label=f"F_{axis}{label}")
     _dress(axes[0, 0], title, "Time (seconds)", "Tip Force (N)")
@@ -219,7 +218,7 @@ def _planar_arm() -> Any:
 
 def _fall() -> Any:
     """Figure 2: the damped arm; with one tensor for all links, and with each link's own."""
-    from palpate_documents.d004.dynamics import fall
+    from palpate_documents.d004.arm import fall
 
     figure, axes = _figure(1)
     for style, name, one in ((":", "one tensor, as printed", True), ("-", "right", False)):
@@ -252,7 +251,7 @@ def _admittance(number: str) -> Callable[[], Any]:
     kind, channel, labels, unit = _CHANNELS[number]
 
     def draw() -> Any:
-        from palpate_documents.d004.implementation import SCENARIOS, motion_run
+        from palpate_documents.d004.admittance import SCENARIOS, motion_run
 
         figure, axes = _figure(2, 1, (8, 6))
         trace = motion_run(SCENARIOS[number])

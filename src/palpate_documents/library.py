@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import pkgutil
+from functools import cache
 from typing import Any
 
 from palpate.errors import UnknownName
@@ -27,11 +29,15 @@ _ELSEWHERE = {
 }  # fmt: skip
 
 
+@cache
 def document(number: str) -> Document:
     """A document by its number, "001"."""
     if number not in DOCUMENTS:
         raise UnknownName("document", number, DOCUMENTS)
-    return importlib.import_module(f"palpate_documents.d{number}").DOCUMENT
+    package = importlib.import_module(f"palpate_documents.d{number}")
+    for part in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+        package.DOCUMENT.check_by_name(vars(importlib.import_module(part.name)))
+    return package.DOCUMENT
 
 
 def scenarios_of(number: str) -> dict[str, dict[str, Any]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from difflib import SequenceMatcher
 from html import escape
 
@@ -137,30 +136,27 @@ class _Reader:
     """A recursive reader of one formula."""
 
     def __init__(self, latex: str) -> None:
-        self.tokens = [token for token in _TOKEN.findall(latex) if not token.isspace()]
-        self.raw = _TOKEN.findall(latex)
-        self.at = 0
+        self.tokens, self.at = _TOKEN.findall(latex), 0
 
     def everything(self) -> str:
         """The whole formula; a bracket too many is shown, not refused."""
         parts = []
-        while self.at < len(self.tokens):
+        while self._peek():
             parts.append(self._run())
-            if self.at < len(self.tokens):
+            if self._peek():
                 parts.append(f"<mo>{escape(self._next())}</mo>")
         return "".join(parts)
 
     def _run(self) -> str:
-        return "".join(self._scripted_atoms())
-
-    def _scripted_atoms(self) -> Iterator[str]:
-        while self.at < len(self.tokens) and self.tokens[self.at] not in ("}", "&", r"\\", r"\end"):
-            yield self._scripted()
+        parts = []
+        while self._peek() not in ("", "}", "&", r"\\", r"\end"):
+            parts.append(self._scripted())
+        return "".join(parts)
 
     def _scripted(self) -> str:
-        base = "<mrow></mrow>" if self.tokens[self.at] in "_^" else self._atom()
+        base = "<mrow></mrow>" if self._peek() in "_^" else self._atom()
         below = above = ""
-        while self.at < len(self.tokens) and self.tokens[self.at] in ("_", "^", "'"):
+        while self._peek() in ("_", "^", "'"):
             mark = self._next()
             if mark == "'":
                 above = "<mo>′</mo>"
@@ -221,7 +217,7 @@ class _Reader:
     def _matrix(self) -> str:
         kind = self._text()
         rows, row = [], [self._run()]
-        while self.at < len(self.tokens) and self.tokens[self.at] in ("&", r"\\"):
+        while self._peek() in ("&", r"\\"):
             if self._next() == "&":
                 row.append(self._run())
             else:
@@ -237,35 +233,25 @@ class _Reader:
         """The words of \\text{…}, with their spaces."""
         self._expect("{")
         words, depth = "", 1
-        index = self._raw_place()
-        while index < len(self.raw):
-            token = self.raw[index]
+        for token in self.tokens[self.at :]:
+            self.at += 1
             depth += {"{": 1, "}": -1}.get(token, 0)
             if depth == 0:
                 break
             words += "…" if token == r"\ldots" else token
-            index += 1
-        self._skip_to(index)
         return words.replace("{", "").replace("}", "")
 
-    def _raw_place(self) -> int:
-        """Where the present token stands among the raw ones."""
-        seen = -1
-        for index, token in enumerate(self.raw):
-            seen += not token.isspace()
-            if seen == self.at - 1:
-                return index + 1
-        return len(self.raw)
-
-    def _skip_to(self, index: int) -> None:
-        """Go on behind a raw token."""
-        self.at = sum(not token.isspace() for token in self.raw[: index + 1])
+    def _peek(self) -> str:
+        """The next token that is no space; nothing at the end."""
+        while self.at < len(self.tokens) and self.tokens[self.at].isspace():
+            self.at += 1
+        return self.tokens[self.at] if self.at < len(self.tokens) else ""
 
     def _next(self) -> str:
-        token = self.tokens[self.at] if self.at < len(self.tokens) else ""
+        token = self._peek()
         self.at += 1
         return token or " "
 
     def _expect(self, token: str) -> None:
-        if self.at < len(self.tokens) and self.tokens[self.at] == token:
+        if self._peek() == token:
             self.at += 1

@@ -39,7 +39,11 @@ def review_html(results: Sequence[Result]) -> str:
     title = "Review of " + ("document " if len(numbers) == 1 else "documents ") + ", ".join(numbers)
     parts = [f"<h1>{title}</h1>", _lead(results), _contents(numbers, results) if len(numbers) > 1 else ""]
     for number in numbers:
-        parts.append(_document(number, [one for one in results if one.claim.document == number]))
+        about = document(number)
+        parts.append(
+            f'<h2 id="d{number}">{number}: {escape(about.title)}</h2><p class="soft">{escape(about.about)}</p>'
+            + "\n".join(_claim(one) for one in results if one.claim.document == number)
+        )
     head = (
         '<meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
@@ -98,12 +102,6 @@ def _contents(numbers: Sequence[str], results: Sequence[Result]) -> str:
         rows.append(f'<tr><td><a href="#d{number}">{number} {escape(document(number).title)}</a></td>{cells}</tr>')
     heads = "<tr><th>document</th>" + "".join(f"<th>{verdict}</th>" for verdict in VERDICTS) + "</tr>"
     return f'<div class="wide"><table>{heads}{"".join(rows)}</table></div>'
-
-
-def _document(number: str, results: Sequence[Result]) -> str:
-    about = document(number)
-    head = f'<h2 id="d{number}">{number}: {escape(about.title)}</h2><p class="soft">{escape(about.about)}</p>'
-    return head + "\n".join(_claim(one) for one in results)
 
 
 def _claim(result: Result) -> str:

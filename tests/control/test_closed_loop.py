@@ -9,7 +9,7 @@ import pytest
 
 from palpate.control.design.linear import closed_loop
 from palpate.control.design.linear.closed_loop import ClosedLoop
-from palpate.control.design.linear.hold import held, substepped
+from palpate.control.design.linear.loop_model import held, substepped
 from palpate.errors import NotApplicable
 
 

@@ -10,9 +10,8 @@ import pytest
 
 import palpate as pp
 from palpate.control.design.arm import Wall, arm_contact, predict_for_arm
-from palpate.control.design.friction import friction_sentences, held_off
 from palpate.control.design.linear.loop_model import Timing
-from palpate.control.design.statics import farthest
+from palpate.control.design.statics import farthest, friction_sentences, held_off
 from palpate.control.laws.admittance import Admittance
 from palpate.control.laws.computed_torque import ComputedTorque
 from palpate.control.laws.gravity_compensation import GravityCompensation

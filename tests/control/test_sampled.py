@@ -9,7 +9,7 @@ from palpate.control import CartesianImpedance, ComputedTorque, GravityCompensat
 from palpate.control.design import Timing, Wall, predict_for_arm
 from palpate.control.design.arm import arm_contact, period_warnings
 from palpate.control.design.linear.closed_loop import ClosedLoop
-from palpate.control.design.linear.hold import held
+from palpate.control.design.linear.loop_model import held
 from palpate.errors import InvalidInput
 from palpate.robot import load_robot
 from palpate.world.clock import Clock

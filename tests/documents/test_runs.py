@@ -12,7 +12,7 @@ import palpate as pp
 from palpate.cli.main import main
 from palpate.metrics import METRICS
 from palpate_documents.as_printed import balanced, balanced_by_arm, runs_as_printed
-from palpate_documents.d004.implementation import SCENARIOS, motion_run, off_motion
+from palpate_documents.d004.admittance import SCENARIOS, motion_run, off_motion
 from palpate_documents.figures import FIGURES, draw_figures
 
 

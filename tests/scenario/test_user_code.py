@@ -64,8 +64,8 @@ def wrong(trace):
 REFERENCE = """
 from palpate.config import setting
 from palpate.control.references.reference import ReferenceSettings
-from palpate.control.references.timing import TimedPath
-from palpate.control.references.kinematics import follow_joints
+from palpate.control.references.motions import TimedPath
+from palpate.control.references.motions import follow_joints
 
 class Motion(TimedPath):
     "All joints by an offset."

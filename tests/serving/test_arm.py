@@ -7,8 +7,7 @@ import pytest
 
 from palpate.errors import InvalidInput
 from palpate.robot import load_robot
-from palpate.serving.arm import Arm, spring_damper
-from palpate.serving.model import franka_model
+from palpate.serving.arm import Arm, franka_model, spring_damper
 from palpate.spatial import Pose
 
 

@@ -13,7 +13,7 @@ from palpate.cli.main import main
 from palpate.errors import InvalidInput
 from palpate.scenario.file.load import load_scenario
 from palpate.serving import fci
-from palpate.serving.address import check_address
+from palpate.serving.link import check_address
 from palpate.serving.server import Server
 from palpate.trace import Trace
 

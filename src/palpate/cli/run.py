@@ -124,7 +124,7 @@ def written(
 def _address(args: argparse.Namespace) -> str:
     """The robot's address in fci://ADDRESS."""
     from palpate.errors import InvalidInput
-    from palpate.serving.address import check_address
+    from palpate.serving.link import check_address
 
     kind, _, host = args.connect.partition("://")
     if kind != "fci" or not host:

@@ -57,7 +57,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Load, listen, and serve one client after the other."""
-    from palpate.serving.address import check_address
+    from palpate.serving.link import check_address
     from palpate.serving.server import Server
 
     pace = _checked(args)

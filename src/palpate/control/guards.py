@@ -14,7 +14,7 @@ from palpate.config import Config, setting
 from palpate.control.law import Tick
 from palpate.control.steps.linear_algebra import cholesky, cholesky_inverse, cholesky_solve, symmetric_eigen
 from palpate.control.steps.reach import LEVER
-from palpate.engine.kernels import clear, kernel, put
+from palpate.engine.kernels import clear, dot, kernel, put
 from palpate.engine.records import Matrix, Record, Vector, sized
 from palpate.robot.robot import Robot
 
@@ -109,27 +109,11 @@ class Guards(Config):
 
     def settings(self, robot: Robot) -> GuardSettings:
         """The settings as the loop reads them, with the robot's joint ranges and speeds."""
-        limits = robot.limits
-        return GuardSettings(
-            on=True,
-            joints=self.joint_limits and robot.nq == robot.nv,
-            joint_margin=self.joint_margin,
-            joint_frequency=self.joint_frequency,
-            joint_speeds=self.joint_speeds and robot.nq == robot.nv,
-            tool_speed=self.tool_speed or 0.0,
-            speed_time=self.speed_time,
-            contact_force=self.contact_force or 0.0,
-            retreat=self.on_contact_force == "retreat",
-            retreat_speed=self.retreat_speed,
-            retreat_distance=self.retreat_distance,
-            stale_ticks=self.stale_ticks,
-            moved=self.moved,
-            singular_value=self.singular_value,
-            stop_frequency=self.stop_frequency,
-            lower=limits.lower.copy(),
-            upper=limits.upper.copy(),
-            velocity=limits.velocity.copy(),
-        )
+        same = {name: getattr(self, name) or 0 for name in GuardSettings.fields if name in type(self).model_fields}
+        limits, scalar = robot.limits, robot.nq == robot.nv  # one coordinate per joint
+        same |= {"joint_speeds": self.joint_speeds and scalar, "joints": self.joint_limits and scalar}
+        ends = {"lower": limits.lower.copy(), "upper": limits.upper.copy(), "velocity": limits.velocity.copy()}
+        return GuardSettings(on=True, retreat=self.on_contact_force == "retreat", **same, **ends)
 
 
 def guard_settings(guards: Guards | None, robot: Robot) -> GuardSettings:
@@ -225,25 +209,19 @@ def _end(g: GuardSettings, j: int, q: float) -> tuple[float, float]:
 
 
 @kernel
-def _outwards(g: GuardSettings, x: Tick, j: int, a: float) -> float:
-    """How far a joint's acceleration, counted outwards, is beyond ω² (end − q) − 2 ω q̇ at its nearer end."""
-    w = g.joint_frequency
-    end, out = _end(g, j, x.q[j])
-    return out * (a - w * w * (end - x.q[j]) + 2.0 * w * x.v[j])
+def _beyond(g: GuardSettings, x: Tick, speeds: bool, j: int, a: float) -> float:
+    """How far a joint's acceleration is beyond what its rated speed, or its range, allows; outwards.
 
-
-@kernel
-def _faster(g: GuardSettings, x: Tick, j: int, a: float) -> float:
-    """How far a joint's acceleration, counted along its velocity, is beyond (rated − |q̇|) / T; a slow one never is."""
+    Along its velocity, beyond (rated − |q̇|) / T, which a slow one never is; at its nearer end, beyond
+    ω² (end − q) − 2 ω q̇.
+    """
+    if not speeds:
+        w = g.joint_frequency
+        end, out = _end(g, j, x.q[j])
+        return out * (a - w * w * (end - x.q[j]) + 2.0 * w * x.v[j])
     if abs(x.v[j]) < 0.5 * g.velocity[j]:
         return -math.inf
     return math.copysign(a, a * x.v[j]) - (g.velocity[j] - abs(x.v[j])) / g.speed_time
-
-
-@kernel
-def _beyond(g: GuardSettings, x: Tick, speeds: bool, j: int, a: float) -> float:
-    """How far a joint's acceleration is beyond what its rated speed, or its range, allows; outwards."""
-    return _faster(g, x, j, a) if speeds else _outwards(g, x, j, a)
 
 
 @kernel
@@ -273,11 +251,8 @@ def _hold_back(g: GuardSettings, m: GuardMemory, x: Tick, speeds: bool) -> bool:
 @kernel
 def _slow_down(g: GuardSettings, m: GuardMemory, x: Tick) -> bool:
     """Bound the acceleration along the tool's velocity; the correction is the force of least effect on the rest."""
-    J, n, ux, uy, uz = x.J, x.v.size, 0.0, 0.0, 0.0
-    for j in range(n):
-        ux += J[0, j] * x.v[j]
-        uy += J[1, j] * x.v[j]
-        uz += J[2, j] * x.v[j]
+    J, n = x.J, x.v.size
+    ux, uy, uz = dot(J[0], x.v, n), dot(J[1], x.v, n), dot(J[2], x.v, n)
     speed = math.sqrt(ux * ux + uy * uy + uz * uz)
     if speed < 0.1 * g.tool_speed:
         return False
@@ -290,9 +265,7 @@ def _slow_down(g: GuardSettings, m: GuardMemory, x: Tick) -> bool:
     if rate <= most:
         return False
     cholesky_solve(m.L, n, m.lift)  # M⁻¹ Jᵀ u
-    mobility = 0.0
-    for j in range(n):
-        mobility += m.along[j] * m.lift[j]
+    mobility = dot(m.along, m.lift, n)
     for j in range(n):
         m.a[j] += m.lift[j] * (most - rate) / max(mobility, 1e-12)
     return True
@@ -305,9 +278,7 @@ def _lost_direction(m: GuardMemory, J: Matrix) -> float:
     rows = 6 if n >= 6 else min(3, n)
     for i in range(rows):
         for k in range(rows):
-            A[i, k] = 0.0
-            for j in range(n):
-                A[i, k] += J[i, j] * J[k, j]
+            A[i, k] = dot(J[i], J[k], n)
             A[i, k] *= (LEVER if i > 2 else 1.0) * (LEVER if k > 2 else 1.0)
     symmetric_eigen(A, V, rows)
     least = 0
@@ -332,10 +303,7 @@ def _damp_lost_direction(g: GuardSettings, m: GuardMemory, x: Tick) -> bool:
     sigma = _lost_direction(m, x.J)
     if sigma >= g.singular_value:
         return False
-    push = speed = 0.0
-    for j in range(x.v.size):
-        push += m.along[j] * m.a[j]
-        speed += m.along[j] * x.v[j]
+    push, speed = dot(m.along, m.a, x.v.size), dot(m.along, x.v, x.v.size)
     share = 1.0 - sigma / g.singular_value
     for j in range(x.v.size):
         m.a[j] -= m.along[j] * share * (push + g.stop_frequency * speed)
@@ -386,11 +354,8 @@ def guard_torque(g: GuardSettings, m: GuardMemory, x: Tick, torque: Vector) -> i
 @kernel
 def _slow_set_point(g: GuardSettings, m: GuardMemory, x: Tick, set_q: Vector, set_v: Vector, position: bool) -> bool:
     """Scale a step of the set points down to the tool's speed limit."""
-    J, ux, uy, uz = x.J, 0.0, 0.0, 0.0
-    for j in range(set_q.size):
-        ux += J[0, j] * set_v[j]
-        uy += J[1, j] * set_v[j]
-        uz += J[2, j] * set_v[j]
+    J, n = x.J, set_q.size
+    ux, uy, uz = dot(J[0], set_v, n), dot(J[1], set_v, n), dot(J[2], set_v, n)
     speed = math.sqrt(ux * ux + uy * uy + uz * uz)
     if speed <= g.tool_speed:
         return False

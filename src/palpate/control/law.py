@@ -39,7 +39,7 @@ from palpate.engine.kernels import Kernel, kernel
 from palpate.engine.records import ReadOnly, Record, Vector, sized
 from palpate.errors import BadShape, InvalidInput
 from palpate.robot.mechanics.kernels import ModelTerms
-from palpate.robot.robot import Robot, Terms
+from palpate.robot.robot import Robot
 from palpate.spatial.kernels import quat_from_matrix
 
 if TYPE_CHECKING:
@@ -327,7 +327,10 @@ class BoundLaw:
         known.q[:], known.v[:] = q, v
         known.wrench[:] = 0.0 if wrench is None else finite_array(wrench, "wrench", (6,))
         known.tau[:] = 0.0 if tau is None else finite_array(tau, "tau", (robot.nv,))
-        known.replace("target", _rest_at(resting, q, x) if target is None else target)
+        if target is None:
+            resting.q[:], resting.position[:] = q, x.position
+            quat_from_matrix(x.rotation, resting.quat_wxyz)
+        known.replace("target", resting if target is None else target)
         known.replace("seen", nothing if seen is None else seen)
         self.decide(known)
         return Decision(dict(zip(self.terms, self.rows.copy())), self.rows.sum(axis=0), self.command)
@@ -339,12 +342,6 @@ class BoundLaw:
             fresh = Tick(sizes_of(robot))
             self._ticks[size] = fresh, fresh.target, fresh.seen
         return self._ticks[size]
-
-
-def _rest_at(target: Target, q: ArrayLike, x: Terms) -> Target:
-    target.q[:], target.position[:] = q, x.position
-    quat_from_matrix(x.rotation, target.quat_wxyz)
-    return target
 
 
 class Law(Config):

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from palpate.control.law import Law
-from palpate.control.references.reference import Hold, ReferenceSettings
-
-_DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
+from palpate.control.references.reference import ZERO6, Hold, ReferenceSettings
+from palpate.control.steps.reach import DIRECTIONS
 
 
 def unread_of_reference(law: Any, reference: Any) -> list[str]:
@@ -18,7 +17,8 @@ def unread_of_reference(law: Any, reference: Any) -> list[str]:
     """
     if not isinstance(law, Law) or not isinstance(reference, ReferenceSettings):
         return []
-    wanted = _wanted_directions(reference)
+    wrenches = reference.wanted_wrench.value, reference.wanted_wrench.then or ZERO6
+    wanted = [d for d, *values in zip(DIRECTIONS, *wrenches) if any(values)]  # along these at some time
     moved = f"the motion of the reference ({reference.kind})"
     wrench = "the wanted wrench (reference.wrench)"
     if law.follows == "nothing":
@@ -42,12 +42,6 @@ def _sentence(law: Law, reads: str, ignored: list[str], instead: str) -> list[st
         return []
     verb = "is" if len(ignored) == 1 else "are"
     return [f"{law.name} {reads}: {' and '.join(ignored)} {verb} ignored{instead}"]
-
-
-def _wanted_directions(reference: ReferenceSettings) -> list[str]:
-    """The directions along which a wrench is wanted at some time."""
-    wrench = reference.wanted_wrench
-    return [d for d, one, two in zip(_DIRECTIONS, wrench.value, wrench.then or wrench.value) if one or two]
 
 
 def _uncontrolled(law: Law, reference: ReferenceSettings, wanted: list[str]) -> list[str]:

@@ -4,8 +4,7 @@ Every package that imports MuJoCo imports this one first, so that the processor 
 the library loads.
 """
 
-from palpate.engine.bounds import check_versions
-from palpate.engine.processor import check_processor
+from palpate.engine.bounds import check_processor, check_versions
 
 check_processor()
 check_versions()  # before inner parts of numba and MuJoCo are touched

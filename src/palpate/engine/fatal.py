@@ -72,7 +72,8 @@ def _jump_key(typingctx: Any) -> Any:
     """The key under which each thread keeps its rescue's ground."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
-        return builder.load(_external(builder.module, "palpate_jump_key", ir.IntType(32)))
+        known, name = builder.module.globals, "palpate_jump_key"
+        return builder.load(known.get(name) or ir.GlobalVariable(builder.module, ir.IntType(32), name))
 
     return types.uint32(), generate
 
@@ -118,12 +119,6 @@ def _way_back(context: Any, module: Any) -> Any:
     builder.position_at_end(back)
     builder.ret(ir.Constant(_WORD, FATAL))
     return function
-
-
-def _external(module: Any, name: str, kind: Any) -> Any:
-    if name in module.globals:
-        return module.globals[name]
-    return ir.GlobalVariable(module, kind, name)
 
 
 @kernel(from_c=True)

@@ -82,7 +82,16 @@ def clear(target: Vector) -> None:
         target[k] = 0.0
 
 
+@kernel(inline=True)
+def dot(a: Vector, b: Vector, count: int) -> float:
+    """a · b of their first `count` elements."""
+    total = 0.0
+    for k in range(count):
+        total += a[k] * b[k]
+    return total
+
+
 __all__ = [
-    "Kernel", "Record", "address_of_record", "call_at", "call_law", "clear", "follows_types", "kernel", "put",
+    "Kernel", "Record", "address_of_record", "call_at", "call_law", "clear", "dot", "follows_types", "kernel", "put",
     "signature_of",
 ]  # fmt: skip

@@ -12,23 +12,13 @@ from numba import types
 from palpate.engine.compiling.numba_parts import ExternalFunction
 from palpate.errors import UnsupportedVersion
 
-
-def quiet_log() -> None:
-    """Stop MuJoCo from leaving a log file in the user's folder; palpate reads its warning counters instead."""
-    config = mujoco.MjLogConfig.get()
-    config.logto_file = False
-    config.logto_console = False
-    config.set()
-
-
-def _load_symbols() -> None:
-    folder = Path(mujoco.__file__).parent
-    library = next(iter(sorted(folder.glob("libmujoco*")) or sorted(folder.glob("mujoco*.dll"))))
-    llvmlite.binding.load_library_permanently(str(library))
-
-
-_load_symbols()
-quiet_log()
+_folder = Path(mujoco.__file__).parent
+_files = sorted(_folder.glob("libmujoco*")) or sorted(_folder.glob("mujoco*.dll"))
+llvmlite.binding.load_library_permanently(str(_files[0]))
+# MuJoCo would leave a log file in the user's folder; palpate reads its warning counters instead.
+_config = mujoco.MjLogConfig.get()
+_config.logto_file = _config.logto_console = False
+_config.set()
 WARNINGS = tuple(name.removeprefix("mjWARN_").lower() for name in mujoco.mjtWarning.__members__ if "WARN_" in name)
 
 _P = types.int64  # every pointer is passed as an address

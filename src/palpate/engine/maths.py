@@ -28,7 +28,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from palpate.engine.kernels import kernel
-from palpate.engine.lanes import LIMIT, Lanes, by_quarter, near_sin_cos, polynomials
+from palpate.engine.lanes import LIMIT, Lanes, by_quarter, horner, near_sin_cos, polynomials
 from palpate.engine.records import Kind
 
 Word = Annotated[Any, Kind(types.uint64)]
@@ -81,6 +81,42 @@ def from_bits(typingctx: Any, word: Any) -> Any:
         return builder.bitcast(args[0], ir.DoubleType())
 
     return types.float64(types.uint64), generate
+
+
+def _polynomial(*coefficients: float) -> Any:
+    """A polynomial of rising powers, by Horner's rule."""
+
+    @_instructions
+    def value(typingctx: Any, x: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
+            return horner(Lanes(builder, args[0]), coefficients).value
+
+        return types.float64(types.float64), generate
+
+    return value
+
+
+_EXP = _polynomial(
+    0.16666666666666666, 0.04166666666666667, 0.008333333333333333, 0.0013888888888883752, 0.00019841269841266418,
+    2.4801587325533502e-05, 2.7557319239947606e-06, 2.7557273661174726e-07, 2.505207801436995e-08,
+    2.091467944897855e-09, 1.6084322872246576e-10,
+)  # fmt: skip
+_LOG = _polynomial(
+    0.666666666666667, 0.39999999999899505, 0.28571428625976014, 0.22222211134708592, 0.18182889131563204,
+    0.1533172139109577, 0.14616452274062186,
+)  # fmt: skip
+_LOG_PARTS = _polynomial(
+    0.14285714285714285, 0.11111111111111474, 0.0909090909065049, 0.07692307762439045, 0.06666657340042023,
+    0.05883024938227697, 0.05236453176510692, 0.05308514975168979,
+)  # fmt: skip
+_SINH = _polynomial(
+    0.16666666666666666, 0.008333333333333333, 0.00019841269841269773, 2.755731922404034e-06, 2.505210836405804e-08,
+    1.6059048396350562e-10, 7.646625361656657e-13, 2.8445264169895285e-15,
+)  # fmt: skip
+_ATAN = _polynomial(
+    -0.3333333333333333, 0.19999999999999796, -0.142857142855555, 0.1111111106432092, -0.09090902311305767,
+    0.07691773147347437, -0.06643224152596998, 0.05341717645033087,
+)  # fmt: skip
 
 
 # ------------------------------------------------------------------------------------- sums and products of two parts
@@ -246,17 +282,7 @@ def _exp(x: float, x_low: float) -> tuple[float, float, int]:
     n = (x * 1.4426950408889634 + 6755399441055744.0) - 6755399441055744.0
     r, r_low = _sum(x - n * _LN2, -(n * _LN2_LOW))
     r, r_low = _quick_sum(r, r_low + x_low)
-    e = 1.6084322872246576e-10
-    e = e * r + 2.091467944897855e-09
-    e = e * r + 2.505207801436995e-08
-    e = e * r + 2.7557273661174726e-07
-    e = e * r + 2.7557319239947606e-06
-    e = e * r + 2.4801587325533502e-05
-    e = e * r + 0.00019841269841266418
-    e = e * r + 0.0013888888888883752
-    e = e * r + 0.008333333333333333
-    e = e * r + 0.04166666666666667
-    e = e * r + 0.16666666666666666
+    e = _EXP(r)
     p, p_low = _quick_sum(r, r * r * (0.5 + r * e) + (r_low + r_low * r))
     high, low = _quick_sum(1.0, p)
     high, low = _quick_sum(high, low + p_low)
@@ -297,13 +323,7 @@ def log(x: float) -> float:
     f = m - 1.0
     s = f / (2.0 + f)
     z, half = s * s, 0.5 * f * f
-    p = 0.14616452274062186
-    p = p * z + 0.1533172139109577
-    p = p * z + 0.18182889131563204
-    p = p * z + 0.22222211134708592
-    p = p * z + 0.28571428625976014
-    p = p * z + 0.39999999999899505
-    p = p * z + 0.666666666666667
+    p = _LOG(z)
     n = np.float64(k)
     if k == 0:
         return f - (half - s * (half + z * p))
@@ -317,14 +337,7 @@ def _log(x: float) -> tuple[float, float]:
     down, down_low = _sum(m, 1.0)
     s, s_low = _ratio(m - 1.0, 0.0, down, down_low)
     z, z_low = _times(s, s_low, s, s_low)
-    p = 0.05308514975168979
-    p = p * z + 0.05236453176510692
-    p = p * z + 0.05883024938227697
-    p = p * z + 0.06666657340042023
-    p = p * z + 0.07692307762439045
-    p = p * z + 0.0909090909065049
-    p = p * z + 0.11111111111111474
-    p = p * z + 0.14285714285714285
+    p = _LOG_PARTS(z)
     p, p_low = _plus(0.2, -1.1102230246251566e-17, z * p, 0.0)
     p, p_low = _times(z, z_low, p, p_low)
     p, p_low = _plus(0.3333333333333333, 1.850371707708594e-17, p, p_low)
@@ -376,14 +389,7 @@ def sinh(x: float) -> float:
     size = abs(x)
     if size < 1.0:
         z = x * x
-        p = 2.8445264169895285e-15
-        p = p * z + 7.646625361656657e-13
-        p = p * z + 1.6059048396350562e-10
-        p = p * z + 2.505210836405804e-08
-        p = p * z + 2.755731922404034e-06
-        p = p * z + 0.00019841269841269773
-        p = p * z + 0.008333333333333333
-        p = p * z + 0.16666666666666666
+        p = _SINH(z)
         return x + x * z * p
     return math.copysign(_half_exponentials(size, -1.0), x)
 
@@ -475,14 +481,7 @@ def _octant(y: float, x: float) -> tuple[float, float]:
     along, along_low = _sum(x, slope * y)
     t, t_low = _ratio(up, up_low, along, along_low)
     z = t * t
-    p = 0.05341717645033087
-    p = p * z + -0.06643224152596998
-    p = p * z + 0.07691773147347437
-    p = p * z + -0.09090902311305767
-    p = p * z + 0.1111111106432092
-    p = p * z + -0.142857142855555
-    p = p * z + 0.19999999999999796
-    p = p * z + -0.3333333333333333
+    p = _ATAN(z)
     t, t_low = _quick_sum(t, t * z * p + t_low)
     if slope == 0.0:
         return t, t_low

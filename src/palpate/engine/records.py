@@ -28,20 +28,7 @@ from typing import Annotated, Any, ClassVar, Self, get_args, get_origin, get_typ
 
 import numpy as np
 from llvmlite import ir
-from numba import types
-from numba.extending import (
-    NativeValue,
-    infer_getattr,
-    lower_builtin,
-    lower_cast,
-    lower_getattr_generic,
-    lower_setattr_generic,
-    models,
-    register_model,
-    type_callable,
-    typeof_impl,
-    unbox,
-)
+from numba import extending, types
 from numpy.typing import NDArray
 
 from palpate.engine.compiling.numba_parts import AttributeTemplate, Conversion, default_type_manager
@@ -436,37 +423,34 @@ def numba_type(record: type[Record]) -> RecordType:
     return kind
 
 
-@register_model(RecordType)
-class _RecordModel(models.PrimitiveModel):
+@extending.register_model(RecordType)
+@extending.register_model(RecordsType)
+class _AddressModel(extending.models.PrimitiveModel):
+    """The address of a record's table; of a list of records, that of the pair (list, count)."""
+
     def __init__(self, manager: Any, kind: types.Type) -> None:
         super().__init__(manager, kind, _WORD)
 
 
-@register_model(RecordsType)
-class _RecordsModel(models.PrimitiveModel):
-    def __init__(self, manager: Any, kind: types.Type) -> None:
-        super().__init__(manager, kind, _WORD)  # the address of the pair (list, count)
-
-
-@typeof_impl.register(Record)
+@extending.typeof_impl.register(Record)
 def _typeof_record(record: Record, context: Any) -> RecordType:
     return numba_type(type(record))
 
 
-@unbox(RecordType)
-def _unbox_record(kind: RecordType, value: Any, context: Any) -> NativeValue:
+@extending.unbox(RecordType)
+def _unbox_record(kind: RecordType, value: Any, context: Any) -> extending.NativeValue:
     number = context.pyapi.number_long(value)  # a record, or its address, which numba tells apart much faster
     address = context.pyapi.long_as_longlong(number)
     context.pyapi.decref(number)
-    return NativeValue(address)
+    return extending.NativeValue(address)
 
 
-@lower_cast(RecordType, RecordType)
+@extending.lower_cast(RecordType, RecordType)
 def _cast_to_parent(context: Any, builder: Any, source: Any, target: Any, value: Any) -> Any:
     return value
 
 
-@infer_getattr
+@extending.infer_getattr
 class _Fields(AttributeTemplate):
     key = RecordType
 
@@ -490,7 +474,7 @@ def _number_pointer(builder: Any, table: Any, field: Field, element: Any) -> Any
     return builder.bitcast(builder.gep(table, [ir.Constant(_WORD, field.place)]), element.as_pointer())
 
 
-@lower_getattr_generic(RecordType)
+@extending.lower_getattr_generic(RecordType)
 def _read_field(context: Any, builder: Any, kind: RecordType, record: Any, name: str) -> Any:
     field = kind.record.fields[name]
     table = builder.inttoptr(record, _WORD.as_pointer())
@@ -512,7 +496,7 @@ def _read_field(context: Any, builder: Any, kind: RecordType, record: Any, name:
     return make_view(context, builder, field.kind.numba, pointer, shape)  # pyright: ignore[reportArgumentType]
 
 
-@lower_setattr_generic(RecordType)
+@extending.lower_setattr_generic(RecordType)
 def _write_field(context: Any, builder: Any, signature: Any, args: Sequence[Any], name: str) -> None:
     field = signature.args[0].record.fields[name]
     if not isinstance(field.kind, Kind) or field.kind.dimensions:
@@ -524,12 +508,12 @@ def _write_field(context: Any, builder: Any, signature: Any, args: Sequence[Any]
         builder.store(args[1], _number_pointer(builder, table, field, context.get_data_type(field.kind.element)))
 
 
-@type_callable(operator.getitem)
+@extending.type_callable(operator.getitem)
 def _type_item(context: Any) -> Any:
     return lambda records, k: numba_type(records.record) if isinstance(records, RecordsType) else None
 
 
-@lower_builtin(operator.getitem, RecordsType, types.Integer)
+@extending.lower_builtin(operator.getitem, RecordsType, types.Integer)
 def _lower_item(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
     pair = builder.inttoptr(args[0], _WORD.as_pointer())
     tables = builder.inttoptr(_word(builder, pair, 0, fixed=True), _WORD.as_pointer())
@@ -539,11 +523,11 @@ def _lower_item(context: Any, builder: Any, signature: Any, args: Sequence[Any])
     return word
 
 
-@type_callable(len)
+@extending.type_callable(len)
 def _type_length(context: Any) -> Any:
     return lambda records: types.int64 if isinstance(records, RecordsType) else None
 
 
-@lower_builtin(len, RecordsType)
+@extending.lower_builtin(len, RecordsType)
 def _lower_length(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
     return _word(builder, builder.inttoptr(args[0], _WORD.as_pointer()), 1, fixed=True)

@@ -6,9 +6,8 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.control.law import Rig
-from palpate.control.references.field_path import FieldPath
 from palpate.control.references.reference import ReferenceSettings
-from palpate.control.references.surface_path import CURVED, SurfacePath
+from palpate.control.references.surface_path import CURVED, FieldPath, SurfacePath
 from palpate.errors import InvalidInput, check_names
 from palpate.spatial import quat_from_matrix
 from palpate.world.clock import Clock

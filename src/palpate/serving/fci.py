@@ -39,20 +39,8 @@ class Command(IntEnum):
 
 
 # Bytes after the header of each request.
-REQUESTS: dict[Command, struct.Struct] = {
-    Command.CONNECT: struct.Struct("<HH"),
-    Command.MOVE: struct.Struct("<II3d3d?7d"),
-    Command.STOP_MOVE: struct.Struct("<"),
-    Command.SET_COLLISION_BEHAVIOR: struct.Struct("<28d24d"),
-    Command.SET_JOINT_IMPEDANCE: struct.Struct("<7d"),
-    Command.SET_CARTESIAN_IMPEDANCE: struct.Struct("<6d"),
-    Command.SET_GUIDING_MODE: struct.Struct("<7?"),
-    Command.SET_EE_TO_K: struct.Struct("<16d"),
-    Command.SET_NE_TO_EE: struct.Struct("<16d"),
-    Command.SET_LOAD: struct.Struct("<d3d9d"),
-    Command.AUTOMATIC_ERROR_RECOVERY: struct.Struct("<"),
-    Command.GET_ROBOT_MODEL: struct.Struct("<"),
-}
+_LAYOUTS = ("HH", "II3d3d?7d", "", "28d24d", "7d", "6d", "7?", "16d", "16d", "d3d9d", "", "")
+REQUESTS = {command: struct.Struct(f"<{layout}") for command, layout in zip(Command, _LAYOUTS)}
 
 # First byte of an answer. 0 is success for every command.
 SUCCESS = 0

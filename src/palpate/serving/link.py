@@ -1,8 +1,9 @@
-"""Sockets of one client: requests over TCP, states and commands over UDP."""
+"""Sockets of one client: requests over TCP, states and commands over UDP; and which addresses may be used."""
 
 from __future__ import annotations
 
 import contextlib
+import ipaddress
 import select
 import socket
 import struct
@@ -11,8 +12,38 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from palpate.errors import NotAClient
+from palpate.errors import InvalidInput, NotAClient
 from palpate.serving import fci
+
+# ---------------------------------------- Which addresses are meant: IPv4, and this machine alone unless more is
+# asked for
+
+
+_REACHED = "can be reached from other machines, and the protocol has no password"
+
+
+def check_address(host: str, network: bool, why: str = _REACHED) -> None:
+    """Refuse what is no IPv4 address, and what is not loopback unless that is meant.
+
+    Args:
+        host: the address.
+        network: whether one that is not loopback is meant.
+        why: what is wrong with such a one.
+
+    Raises:
+        InvalidInput: why, and what to do.
+    """
+    try:
+        address = ipaddress.ip_address("127.0.0.1" if host == "localhost" else host.strip("[]"))
+    except ValueError:
+        raise InvalidInput(f"{host!r} is no address", hint="give an IPv4 address such as 127.0.0.1") from None
+    if address.version != 4:
+        raise InvalidInput(
+            f"{host} is an IPv6 address, and the FCI protocol is spoken over IPv4 alone", hint="127.0.0.1"
+        )
+    if not address.is_loopback and not network:
+        raise InvalidInput(f"{host} {why}", hint="use 127.0.0.1, or add --allow-network to allow it")
+
 
 HANDSHAKE = 2.0  # s that a connection may take to say what it wants
 _MOST = 65536  # bytes of requests that wait
@@ -134,7 +165,9 @@ class Link:
                 data, source = self._udp.recvfrom(2048)
             except BlockingIOError:
                 left = until - time.monotonic()
-                if left <= 0.0 or not self._wait(left):
+                ready = select.select([self._udp, self._tcp], [], [], left)[0] if left > 0.0 else []
+                self.interrupted = self._tcp in ready and self._udp not in ready
+                if self._udp not in ready:
                     return None
                 continue
             except OSError:  # a state before met a closed port
@@ -145,12 +178,6 @@ class Link:
             if command["message_id"] == number:
                 return command
             self.late += 1
-
-    def _wait(self, seconds: float) -> bool:
-        """Wait for a command; False where none came, or a request did."""
-        ready, _, _ = select.select([self._udp, self._tcp], [], [], seconds)
-        self.interrupted = self._tcp in ready and self._udp not in ready
-        return self._udp in ready
 
     def close(self) -> None:
         """Close both sockets."""

@@ -18,10 +18,9 @@ from palpate.run.build import build
 from palpate.run.run import Run
 from palpate.run.simulate import execute, simulate
 from palpate.scenario.model import Scenario
-from palpate.serving.address import check_address
+from palpate.serving.arm import franka_model
 from palpate.serving.fci import PORT
-from palpate.serving.link import Link, close_at_once
-from palpate.serving.model import franka_model
+from palpate.serving.link import Link, check_address, close_at_once
 from palpate.serving.session import TERMS, Pace, Session, client_law
 from palpate.trace import Trace
 from palpate.world.clock import Clock

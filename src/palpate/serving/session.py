@@ -15,12 +15,10 @@ from palpate.control.law import BoundLaw, PythonLaw, Shown
 from palpate.engine.records import Record
 from palpate.robot.robot import Robot
 from palpate.serving import fci
-from palpate.serving.arm import FASTEST, Arm
-from palpate.serving.checks import Limits, Thresholds
+from palpate.serving.arm import FASTEST, Arm, FrankaModel
 from palpate.serving.fci import Command, Controller, Generator, Mode, MoveStatus
 from palpate.serving.link import Link
-from palpate.serving.model import FrankaModel
-from palpate.serving.motion import Motion, Reference
+from palpate.serving.motion import Limits, Motion, Reference, Thresholds
 
 TERMS = ("client", "robot", "gravity")
 GRACE = 1.0  # s of a motion before its first command is missed
@@ -188,28 +186,26 @@ class Session:
             self._end(MoveStatus.PREEMPTED)
         return fci.SUCCESS
 
+    def _set(self, name: str, value: Any, good: bool) -> int:
+        """Change something of the arm, if it is good."""
+        if good:
+            setattr(self.arm, name, value)
+        return _taken(good)
+
     def _set_stiffness(self, name: str, request: fci.Request) -> int:
         values = np.array(request.fields)
-        good = bool(np.isfinite(values).all() and (values >= 0.0).all())
-        if good:
-            setattr(self.arm, name, values)
-        return _taken(good)
+        return self._set(name, values, bool(np.isfinite(values).all() and (values >= 0.0).all()))
 
     def _set_frame(self, name: str, request: fci.Request) -> int:
         X = np.array(request.fields).reshape(4, 4).T
         R = X[:3, :3]
         good = bool(np.isfinite(X).all() and np.abs(R @ R.T - np.eye(3)).max() < 1e-4 and np.linalg.det(R) > 0)
-        good = good and bool(np.abs(X[3] - [0, 0, 0, 1]).max() < 1e-9)
-        if good:
-            setattr(self.arm, name, X)
-        return _taken(good)
+        return self._set(name, X, good and bool(np.abs(X[3] - [0, 0, 0, 1]).max() < 1e-9))
 
     def _set_load(self, request: fci.Request) -> int:
         mass, com, tensor = request.fields[0], np.array(request.fields[1:4]), np.array(request.fields[4:])
         good = bool(np.isfinite(request.fields).all() and mass >= 0.0)
-        if good:
-            self.arm.load = mass, com, tensor.reshape(3, 3).T
-        return _taken(good)
+        return self._set("load", (mass, com, tensor.reshape(3, 3).T), good)
 
     def _recover(self, request: fci.Request) -> int:
         self.errors[:] = False

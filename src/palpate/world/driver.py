@@ -142,12 +142,6 @@ class Driver(Late):
         given = {field.name: getattr(self, field.name, None) for field in fields(DriverFacts)}
         return replace(PRESETS[self.preset], **{name: value for name, value in given.items() if value is not None})
 
-    @property
-    def shapes_commands(self) -> bool:
-        """Whether commands reach the joints otherwise than at once and as they are, limits apart."""
-        facts = self.facts
-        return bool(self.delay or self.delay_time or facts.cutoff or facts.jitter or facts.loss)
-
     def refuse_misfit(self, robot: Robot, period: float, timestep: float) -> None:
         """Refuse a robot or a clock that this driver cannot serve.
 

@@ -1,8 +1,5 @@
 """Document 000: a pole balanced on the end-effector of an arm."""
 
-from palpate_documents.claim import in_order
-from palpate_documents.d000.about import DOCUMENT
+from palpate_documents.claim import Document
 
-in_order(__name__, "pole", "system")
-
-__all__ = ["DOCUMENT"]
+DOCUMENT = Document("000")

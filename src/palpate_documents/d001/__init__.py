@@ -1,8 +1,5 @@
 """Document 001: an exam in robotics. Fastest stop, Cartesian inertia, impedance without a force sensor."""
 
-from palpate_documents.claim import in_order
-from palpate_documents.d001.about import DOCUMENT
+from palpate_documents.claim import Document
 
-in_order(__name__, "stop", "examples", "inertia", "impedance")
-
-__all__ = ["DOCUMENT"]
+DOCUMENT = Document("001")

@@ -1,8 +1,7 @@
-"""Document 001, exercise 2: the Cartesian inertia."""
+"""Document 001, exercises 2 and 3: the Cartesian inertia, and impedance control without a force sensor."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from math import pi
 from typing import Any
 
@@ -11,11 +10,10 @@ import sympy as sp
 
 import palpate as pp
 from palpate.derive import Derivation
-from palpate_documents.claim import Claim, Comparison
+from palpate_documents.claim import Claim, Evidence
 from palpate_documents.compare import corrected, formula, formulas, printed, remembered, says, to
-from palpate_documents.d001.about import DOCUMENT, RATES, XY, rods
+from palpate_documents.d001.stop import DOCUMENT, RATES, XY, rods
 
-Evidence = Iterator[Comparison]
 POSTURE = np.array([pi / 2, pi / 2, 0.0])
 STATE = np.array([0.3, -0.7, 1.1]), np.array([0.5, -1.2, 0.8])
 
@@ -53,23 +51,20 @@ def parts() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
     return XY @ robot.jacobian(q), robot.mass_matrix(q), robot.bias(q, v) - g, g, XY @ robot.jacobian_drift(q, v)
 
 
-@DOCUMENT.check("8")
-def _task_inertia(c: Claim) -> Evidence:
+def _claim_8(c: Claim) -> Evidence:
     J, M, *_ = parts()
     task_inertia = heavy().task_inertia(STATE[0], directions=XY)
     yield printed("M_p [kg]", np.linalg.inv(J @ np.linalg.inv(M) @ J.T), task_inertia)
 
 
-@DOCUMENT.check("9")
-def _equation_of_motion(c: Claim) -> Evidence:
+def _claim_9(c: Claim) -> Evidence:
     (q, v), a = STATE, np.array([1.0, -2.0, 0.5])
     _, M, bias, g, _ = parts()
     yield printed("τ [N·m]", M @ a + bias + g, heavy().inverse_dynamics(q, v, a))
     yield printed("q̈ [rad/s²]", a, heavy().forward_dynamics(q, v, M @ a + bias + g))
 
 
-@DOCUMENT.check("10")
-def _accelerations(c: Claim) -> Evidence:
+def _claim_10(c: Claim) -> Evidence:
     (q, v), a, h = STATE, np.array([1.0, -2.0, 0.5]), 1e-5
     J, *_, drift = parts()
 
@@ -79,8 +74,7 @@ def _accelerations(c: Claim) -> Evidence:
     yield printed("p̈ [m/s²]", J @ a + drift, (speed(h) - speed(-h)) / (2 * h), 1e-7)
 
 
-@DOCUMENT.check("virtual-work")
-def _transpose(c: Claim) -> Evidence:
+def _claim_virtual_work(c: Claim) -> Evidence:
     q, v = STATE
     F = np.array([3.0, -4.0])
     torque = pp.contact.torque_from_tip_force(heavy(), q, F, directions=XY)
@@ -88,8 +82,7 @@ def _transpose(c: Claim) -> Evidence:
     yield printed("power [W]", F @ parts()[0] @ v, torque @ v)
 
 
-@DOCUMENT.check("expansion")
-def _expanded(c: Claim) -> Evidence:
+def _claim_expansion(c: Claim) -> Evidence:
     (q, v), F = STATE, np.array([3.0, -4.0])
     J, M, bias, g, drift = parts()
     W = np.linalg.inv(M)
@@ -98,8 +91,7 @@ def _expanded(c: Claim) -> Evidence:
     yield corrected("p̈ [m/s²]", J @ W @ J.T @ F - J @ W @ (bias + g) + drift, tip_acceleration)
 
 
-@DOCUMENT.check("11")
-def _task_dynamics(c: Claim) -> Evidence:
+def _claim_11(c: Claim) -> Evidence:
     (q, v), F = STATE, np.array([3.0, -4.0])
     J, *_, drift = parts()
     a = J @ heavy().forward_dynamics(q, v, J.T @ F) + drift
@@ -108,16 +100,14 @@ def _task_dynamics(c: Claim) -> Evidence:
     yield printed("M_p p̈ + c_p + g_p [N]", F, left, 1e-9)
 
 
-@DOCUMENT.check("11-incomplete")
-def _incomplete(c: Claim) -> Evidence:
+def _claim_11_incomplete(c: Claim) -> Evidence:
     J, *_ = parts()
     hidden = np.linalg.svd(J)[2][-1]  # a joint acceleration that the tip does not show
     yield printed("equations that are missing, n − rank J", 1, J.shape[1] - np.linalg.matrix_rank(J))
     yield printed("p̈ of that joint acceleration [m/s²]", [0, 0], J @ hidden)
 
 
-@DOCUMENT.check("c_p")
-def _task_coriolis(c: Claim) -> Evidence:
+def _claim_c_p(c: Claim) -> Evidence:
     J, M, bias, _, drift = parts()
     Mp = heavy().task_inertia(STATE[0], directions=XY)
     coriolis = np.ravel(heavy_equations().function("mu")(*STATE))
@@ -126,8 +116,7 @@ def _task_coriolis(c: Claim) -> Evidence:
     yield corrected("c_p [N]", Mp @ inner, coriolis)
 
 
-@DOCUMENT.check("g_p")
-def _task_gravity(c: Claim) -> Evidence:
+def _claim_g_p(c: Claim) -> Evidence:
     J, M, _, g, _ = parts()
     gravity = np.ravel(heavy_equations().function("p")(STATE[0]))
     yield says("printed", "J J can be formed", True, J.shape[0] == J.shape[1])
@@ -146,34 +135,29 @@ def _square() -> dict[str, np.ndarray]:
     }  # fmt: skip
 
 
-@DOCUMENT.check("square-M")
-def _square_mass(c: Claim) -> Evidence:
+def _claim_square_M(c: Claim) -> Evidence:
     s, inverse = _square(), np.linalg.inv(_square()["J"])
     yield printed("M_p [kg]", inverse.T @ s["M"] @ inverse, s["Mp"])
 
 
-@DOCUMENT.check("square-c")
-def _square_coriolis(c: Claim) -> Evidence:
+def _claim_square_c(c: Claim) -> Evidence:
     s = _square()
     yield printed("c_p [N]", np.linalg.inv(s["J"]).T @ s["c"] - s["Mp"] @ s["drift"], s["mu"])
 
 
-@DOCUMENT.check("square-g")
-def _square_gravity(c: Claim) -> Evidence:
+def _claim_square_g(c: Claim) -> Evidence:
     s = _square()
     yield printed("g_p [N]", np.linalg.inv(s["J"]).T @ s["g"], s["p"])
 
 
-@DOCUMENT.check("rods")
-def _thin_rods(c: Claim) -> Evidence:
+def _claim_rods(c: Claim) -> Evidence:
     L, m = sp.symbols("L m")
     yield formula("printed", r"\frac{1}{12} m L^2", rods()["I_1"][2, 2], label="I_1", coordinates=["q1"])
     centre = rods()["p_c1"].subs({sp.Symbol("q1"): 0, L: 2, m: 1})
     yield printed("d_c1 for L = 2 m [m]", 1.0, float(centre[0]))
 
 
-@DOCUMENT.check("T1")
-def _first_energy(c: Claim) -> Evidence:
+def _claim_T1(c: Claim) -> Evidence:
     names = {"d_{c1}": r"\frac{L}{2}", "I_1": r"\frac{1}{12} m L^2"}
     yield formula("printed", c.printed, link_energy(1), "T", symbols=names, **RATES)
 
@@ -197,8 +181,7 @@ formulas(
 formulas(DOCUMENT, {"12": ("M", rods)})
 
 
-@DOCUMENT.check("T")
-def _total_energy(c: Claim) -> Evidence:
+def _claim_T(c: Claim) -> Evidence:
     q, v = STATE
     put = (
         dict(zip(sp.symbols("q1:4"), q)) | dict(zip(sp.symbols("dq1:4"), v)) | {sp.Symbol("L"): 0.5, sp.Symbol("m"): 5}
@@ -207,41 +190,114 @@ def _total_energy(c: Claim) -> Evidence:
     yield printed("T [J]", total, arm().kinetic_energy(q, v))
 
 
-@DOCUMENT.check("mL2")
-def _unit_of_inertia(c: Claim) -> Evidence:
+def _claim_mL2(c: Claim) -> Evidence:
     yield printed("3 M_33 [kg·m²]", 1.25, 3 * arm().mass_matrix(POSTURE)[2, 2])
 
 
-@DOCUMENT.check("Jstar")
-def _jacobian_at_posture(c: Claim) -> Evidence:
+def _claim_Jstar(c: Claim) -> Evidence:
     yield printed("J [m]", [[-0.5, 0, 0], [-1, -1, -0.5]], XY @ arm().jacobian(POSTURE))
 
 
-@DOCUMENT.check("Mstar")
-def _mass_at_posture(c: Claim) -> Evidence:
+def _claim_Mstar(c: Claim) -> Evidence:
     M = arm().mass_matrix(POSTURE)
     yield printed("M [kg·m²]", [[25 / 4, 10 / 3, 25 / 24], [10 / 3, 10 / 3, 25 / 24], [25 / 24, 25 / 24, 5 / 12]], M)
     decimals = [[6.25, 3.3333, 1.0417], [3.3333, 3.3333, 1.0417], [1.0417, 1.0417, 0.4167]]
     yield printed("M, printed decimals [kg·m²]", decimals, M, to(4))
 
 
-@DOCUMENT.check("Mp")
-def _inertia_at_posture(c: Claim) -> Evidence:
+def _claim_Mp(c: Claim) -> Evidence:
     task_inertia = arm().task_inertia(POSTURE, directions=XY)
     yield printed("M_p [kg]", [[35 / 3, 0], [0, 35 / 24]], task_inertia)
     yield printed("M_p, printed decimals [kg]", [[11.6667, 0], [0, 1.4583]], task_inertia, to(4))
 
 
-@DOCUMENT.check("eigenvalues")
-def _eigenvalues(c: Claim) -> Evidence:
+def _claim_eigenvalues(c: Claim) -> Evidence:
     eigenvalues = np.linalg.eigvalsh(arm().task_inertia(POSTURE, directions=XY))
     yield printed("eigenvalues [kg]", [1.4583, 11.6667], eigenvalues, to(4))
 
 
-@DOCUMENT.check("Mp-generic")
-def _generic(c: Claim) -> Evidence:
+def _claim_Mp_generic(c: Claim) -> Evidence:
     rng = np.random.default_rng(1)
     inertias = [arm().task_inertia(rng.uniform(-3, 3, 3), directions=XY) for _ in range(20)]
     yield printed("largest asymmetry [kg]", 0.0, max(abs(m[0, 1] - m[1, 0]) for m in inertias))
     yield says("printed", "all eigenvalues are positive", True, all(np.linalg.eigvalsh(m)[0] > 0 for m in inertias))
     yield says("printed", "none of 20 random ones is diagonal", True, all(abs(m[0, 1]) > 1e-6 for m in inertias))
+
+
+# -------------------------------- impedance control without a force sensor
+
+
+M1, M2, RATE = 3.0, 2.0, 7.0
+
+
+@remembered
+def robot() -> pp.Robot:
+    """The Cartesian robot with m1 = 3 kg, m2 = 2 kg."""
+    return pp.load_robot("cartesian2", mass=[M1, M2])
+
+
+def gains() -> pp.control.design.SpringDamper:
+    """D_d and K_d for both eigenvalues at −7."""
+    return pp.control.design.coincident_poles([M1 + M2, M2], RATE)
+
+
+def commanded(q: np.ndarray, v: np.ndarray, target: tuple[np.ndarray, np.ndarray, np.ndarray]) -> np.ndarray:
+    """τ of (16), as printed."""
+    p_d, v_d, a_d = target
+    D, K = gains().damping, gains().stiffness
+    return np.array([M1 + M2, M2]) * a_d + np.array([0, M2 * 9.81]) + D * (v_d - v) + K * (p_d - q)
+
+
+formulas(
+    DOCUMENT,
+    {name: (what, lambda: pp.derive(pp.load_robot("cartesian2"))) for name, what in (("13-M", "M"), ("13-g", "g"))},
+    symbols={"g_0": "g"},
+)
+
+
+def _claim_13(c: Claim) -> Evidence:
+    q, v, tau, F = np.array([0.1, -0.2]), np.array([1.0, 2.0]), np.array([3.0, -4.0]), np.array([5.0, 6.0])
+    a = robot().forward_dynamics(q, v, tau, wrench=[*F, 0, 0, 0, 0])
+    yield printed("τ + F [N]", robot().mass_matrix(q) @ a + robot().gravity(q), tau + F)
+    yield printed("c(q, q̇) [N]", [0, 0], robot().bias(q, v) - robot().gravity(q))
+
+
+def _claim_14(c: Claim) -> Evidence:
+    rng = np.random.default_rng(2)
+    for _ in range(3):
+        q, v, p_d, v_d, a_d, F = rng.normal(size=(6, 2))
+        tau = commanded(q, v, (p_d, v_d, a_d))
+        a = robot().forward_dynamics(q, v, tau, wrench=[*F, 0, 0, 0, 0])
+        left = np.array([M1 + M2, M2]) * (a - a_d) + gains().damping * (v - v_d) + gains().stiffness * (q - p_d)
+        yield printed("M ë + D ė + K e [N]", F, left)
+
+
+def _claim_15(c: Claim) -> Evidence:
+    task_inertia = robot().task_inertia([0, 0], directions=np.eye(6)[:2])
+    yield printed("M_d [kg]", np.diag([M1 + M2, M2]), task_inertia)
+
+
+def _claim_16(c: Claim) -> Evidence:
+    q, v, p_d, v_d, a_d = np.random.default_rng(3).normal(size=(5, 2))
+    wanted = a_d - (gains().damping * (v - v_d) + gains().stiffness * (q - p_d)) / np.array([M1 + M2, M2])
+    yield printed("τ [N]", commanded(q, v, (p_d, v_d, a_d)), robot().inverse_dynamics(q, v, wanted))
+
+
+def _claim_polynomial(c: Claim) -> Evidence:
+    for axis, mass in (("x", M1 + M2), ("y", M2)):
+        k = "xy".index(axis)
+        coefficients = [1.0, gains().damping[k] / mass, gains().stiffness[k] / mass]
+        yield printed(f"coefficients along {axis}", [1, 2 * RATE, RATE**2], coefficients)
+
+
+_GAINS = {"Ddx": 70.0, "Kdx": 245.0, "Ddy": 28.0, "Kdy": 98.0}
+
+
+def _gain(c: Claim) -> Evidence:
+    name = c.id.partition(".")[2]
+    table, unit = (gains().damping, "N·s/m") if name.startswith("D") else (gains().stiffness, "N/m")
+    yield printed(f"{name} [{unit}]", _GAINS[name], table["xy".index(name[2])])
+
+
+for _name in _GAINS:
+    DOCUMENT.check(_name)(_gain)

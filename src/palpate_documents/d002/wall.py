@@ -1,32 +1,82 @@
-"""Document 002: dynamics of the arm whose tip slides along a wall."""
+"""Document 002: its robot, and the dynamics of the arm whose tip slides along a wall."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from math import cos, pi, sin
+from typing import Any
 
 import numpy as np
 import sympy as sp
 
 import palpate as pp
-from palpate_documents.claim import Claim, Comparison, Trajectories
-from palpate_documents.compare import arithmetic, both, corrected, formula, formulas, printed, reading, says
-from palpate_documents.d002.about import (
-    DOCUMENT,
-    FREE,
-    ON_WALL,
-    along_wall,
-    arm,
-    equations,
-    jacobian,
-    on_wall,
-    reduced,
-    torques,
-    unit,
-    wall,
-)
+from palpate.checks import Array
+from palpate.contact import Plane
+from palpate.derive import Derivation
+from palpate_documents.claim import Claim, Evidence, Trajectories
+from palpate_documents.compare import arithmetic, both, corrected, formula, formulas, printed, reading, remembered, says
+from palpate_documents.d002 import DOCUMENT
 
-Evidence = Iterator[Comparison]
+XY = np.eye(6)[:2]
+ON_WALL: dict[str, Any] = {"symbols": ["g"], "coordinates": ["theta_1"]}
+FREE: dict[str, Any] = {"symbols": ["g"], "coordinates": ["theta_1", "theta_2"]}
+_THETA = {f"{d}q{i}": f"{d}theta_{i}" for d in ("", "d", "dd") for i in (1, 2)}
+
+
+@remembered
+def arm() -> pp.Robot:
+    """The arm; angles from x, gravity along −y."""
+    return pp.load_robot("planar2")
+
+
+@remembered
+def equations() -> Derivation:
+    """Its equations in l, m and g."""
+    return pp.derive(arm(), names={"l1": "l", "l2": "l", "m1": "m", "m2": "m"})
+
+
+def unit(expression: Any) -> Any:
+    """With unit links and masses, and θ for q."""
+    put = {sp.Symbol("l"): 1, sp.Symbol("m"): 1} | {sp.Symbol(a): sp.Symbol(b) for a, b in _THETA.items()}
+    return expression.subs(put, simultaneous=True)
+
+
+def along_wall(expression: Any) -> Any:
+    """With θ2 = −2 θ1 and its rates."""
+    return expression.subs({sp.Symbol(f"{d}theta_2"): -2 * sp.Symbol(f"{d}theta_1") for d in ("dd", "d", "")})
+
+
+@remembered
+def torques(from_y: bool = False) -> Any:
+    """Torques of the free arm; with θ1 from the y axis if asked for."""
+    torque = unit(equations()["tau"])
+    return torque.subs(sp.Symbol("theta_1"), sp.Symbol("theta_1") + sp.pi / 2) if from_y else torque
+
+
+@remembered
+def reduced() -> Any:
+    """The equation of motion left on the wall y = 0, from `Derivation.constrain`."""
+    wall = equations().constrain("l*sin(q1) + l*sin(q1 + q2)", solve={"q2": "-2*q1"})
+    return unit(wall.reduced)
+
+
+def jacobian(q: Any, from_y: bool = False) -> Array:
+    """J, x and y rows; with θ1 counted from the y axis if asked for."""
+    return XY @ arm().jacobian(np.add(q, (pi / 2 if from_y else 0.0, 0.0)))
+
+
+def wall() -> pp.contact.Contact:
+    """The wall y = 0, two-sided: the tip slides along it without friction."""
+    return pp.contact.Contact(Plane(normal=(0, 1, 0)), two_sided=True, name="wall")
+
+
+def on_wall(theta: float, rate: float, torque: Any) -> pp.contact.Constrained:
+    """The arm on the wall y = 0."""
+    return pp.contact.constrained_dynamics(arm(), [theta, -2 * theta], [rate, -2 * rate], torque, [wall()])
+
+
+# -------------------------------- dynamics of the arm whose tip slides along a wall
+
+
 THETA, RATE, ACCELERATION, G = 0.4, 1.3, 0.7, 9.81
 S, C = sin(THETA), cos(THETA)
 
@@ -36,28 +86,24 @@ def moving(order: int = 0) -> tuple[np.ndarray, np.ndarray]:
     return np.array([THETA, -2 * THETA]), np.array([RATE, -2 * RATE])
 
 
-@DOCUMENT.check("caption")
-def _caption(c: Claim) -> Evidence:
+def _claim_caption(c: Claim) -> Evidence:
     tip = arm().pose(moving()[0]).position
     yield reading("y_2 with θ2 = −2 θ1 (text) [m]", 0.0, tip[1])
     yield reading("x_2 with θ2 = −2 θ1 (caption) [m]", -1.0, tip[0])
 
 
-@DOCUMENT.check("constraint")
-def _constraint(c: Claim) -> Evidence:
+def _claim_constraint(c: Claim) -> Evidence:
     heights = [arm().pose([t, -2 * t]).position[1] for t in np.linspace(-1, 1, 5)]
     yield printed("y_2 at five θ1 [m]", np.zeros(5), heights)
 
 
-@DOCUMENT.check("positions")
-def _positions(c: Claim) -> Evidence:
+def _claim_positions(c: Claim) -> Evidence:
     q, _ = moving()
     yield printed("elbow [m]", [C, S], arm().pose(q, "link2").position[:2])
     yield printed("tip [m]", [2 * C, 0], arm().pose(q).position[:2])
 
 
-@DOCUMENT.check("velocities")
-def _velocities(c: Claim) -> Evidence:
+def _claim_velocities(c: Claim) -> Evidence:
     q, v = moving()
     yield printed("elbow [m/s]", [-S * RATE, C * RATE], arm().jacobian(q, "link2")[:2] @ v)
     yield printed("tip [m/s]", [-2 * S * RATE, 0], arm().jacobian(q)[:2] @ v)
@@ -93,12 +139,11 @@ formulas(
 formulas(DOCUMENT, {"T2-free": ("tau", lambda: torques(True)[1])}, **FREE)
 
 
-@DOCUMENT.check("L")
-def _whole_lagrangian(c: Claim) -> Evidence:
+def _claim_L(c: Claim) -> Evidence:
     yield formula("printed", c.printed.replace("KE - PE = ", ""), _lagrangian(), **ON_WALL)
 
 
-def _slides() -> Trajectories:
+def _plot_T1() -> Trajectories:
     """The free slide from θ1 = π/3 at rest by the printed equation and by the right one."""
     from scipy.integrate import solve_ivp
 
@@ -123,8 +168,7 @@ def slide(duration: float, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return solution.y[0], solution.y[1]
 
 
-@DOCUMENT.check("T1", plot=_slides)
-def _first_torque_result(c: Claim) -> Evidence:
+def _claim_T1(c: Claim) -> Evidence:
     yield from both(c, reduced()[0], **ON_WALL)
     q, v = moving()
     r = pp.contact.reduced_dynamics(arm(), q, v, [0, 0], [wall()], independent=["joint1"])
@@ -136,8 +180,7 @@ def _first_torque_result(c: Claim) -> Evidence:
                     [theta[0], theta[1], rate[1]])  # fmt: skip
 
 
-@DOCUMENT.check("T1-force")
-def _generalised_force(c: Claim) -> Evidence:
+def _claim_T1_force(c: Claim) -> Evidence:
     q, v = moving()
     r = pp.contact.reduced_dynamics(arm(), q, v, [0.5, -0.3], [wall()], independent=["joint1"])
     yield printed("force of θ1 for T = (0.5, −0.3) [N·m]", 0.5, r.generalised_force[0])
@@ -147,8 +190,7 @@ def _generalised_force(c: Claim) -> Evidence:
                     [solution.acceleration[0], solution.multipliers[0, 0]])  # fmt: skip
 
 
-@DOCUMENT.check("rates")
-def _constraint_rates(c: Claim) -> Evidence:
+def _claim_rates(c: Claim) -> Evidence:
     q, v = moving()
     r = pp.contact.reduced_dynamics(arm(), q, v, [0, 0], [wall()], independent=["joint1"])
     yield printed("velocities per θ̇1", [1, -2], r.basis.ravel())
@@ -156,14 +198,12 @@ def _constraint_rates(c: Claim) -> Evidence:
     yield printed("θ̈2 [rad/s²]", -2 * a[0], a[1])
 
 
-@DOCUMENT.check("row1")
-def _row_one(c: Claim) -> Evidence:
+def _claim_row1(c: Claim) -> Evidence:
     yield formula("printed", r"2 (\frac{1}{2} + 2s_1^2)\ddot{\theta}_1 + gc_1", along_wall(torques()[0]), **ON_WALL)
     yield formula("corrected", c.corrected, along_wall(torques()[0]), **ON_WALL)
 
 
-@DOCUMENT.check("tip-force")
-def _with_tip_force(c: Claim) -> Evidence:
+def _claim_tip_force(c: Claim) -> Evidence:
     text = [(1 + 4 * S * S) * ACCELERATION + G * C,
             (-1 - cos(2 * THETA)) * ACCELERATION - sin(2 * THETA) * RATE**2 + G * C]  # fmt: skip
     right = [ACCELERATION + 3 * G * C, -2 * S * S * ACCELERATION - 2 * S * C * RATE**2 + G * C]
@@ -198,8 +238,7 @@ for _mode in _MODES:
     _order(*_mode)
 
 
-@DOCUMENT.check("resolved")
-def _resolved_acceleration(c: Claim) -> Evidence:
+def _claim_resolved(c: Claim) -> Evidence:
     q, v = [0.5, 0.6], np.array([0.7, -1.1])
     J, drift = jacobian(q), arm().jacobian_drift(q, v)[:2]
     text, right = np.linalg.solve(J, [1.0, 0]), np.linalg.solve(J, [1.0, 0] - drift)
@@ -209,14 +248,12 @@ def _resolved_acceleration(c: Claim) -> Evidence:
     yield corrected("θ̈ [rad/s²]", [1.8029295, -4.4588336], right, 1e-6)
 
 
-@DOCUMENT.check("inverse-dynamics")
-def _inverse_dynamics(c: Claim) -> Evidence:
+def _claim_inverse_dynamics(c: Claim) -> Evidence:
     (q, v), a = moving(), np.array([1.0, -2.0])
     yield printed("θ̈ [rad/s²]", a, arm().forward_dynamics(q, v, arm().inverse_dynamics(q, v, a)))
 
 
-@DOCUMENT.check("singular")
-def _singular(c: Claim) -> Evidence:
+def _claim_singular(c: Claim) -> Evidence:
     yield says(
         "reading", "θ2 = −2 θ1 is the only branch at θ1 = 0.4", True, bool(np.any(jacobian(moving()[0])[1] != 0))
     )

@@ -1,8 +1,5 @@
 """Document 003: a summary of robot dynamics."""
 
-from palpate_documents.claim import in_order
-from palpate_documents.d003.about import DOCUMENT
+from palpate_documents.claim import Document
 
-in_order(__name__, "kinematics", "inverse", "dynamics", "control")
-
-__all__ = ["DOCUMENT"]
+DOCUMENT = Document("003")

@@ -1,8 +1,7 @@
-"""Document 003: dynamics by virtual work, Newton–Euler, Lagrange and projection."""
+"""Document 003: dynamics by virtual work, Newton–Euler, Lagrange and projection; control in joint and task space."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,15 +10,12 @@ import sympy as sp
 import palpate as pp
 from palpate.checks import Array
 from palpate.derive import Derivation
-from palpate_documents.claim import Claim, Comparison
-from palpate_documents.compare import corrected, formula, printed, reading, remembered, says
-from palpate_documents.d003.about import DOCUMENT, body, slope, spatial_arm, spatial_equations, state, whole
-
-Evidence = Iterator[Comparison]
+from palpate_documents.claim import Claim, Evidence
+from palpate_documents.compare import arithmetic, corrected, formula, printed, reading, remembered, says
+from palpate_documents.d003.kinematics import DOCUMENT, body, slope, spatial_arm, spatial_equations, state, whole
 
 
-@DOCUMENT.check("1")
-def _motion(c: Claim) -> Evidence:
+def _claim_1(c: Claim) -> Evidence:
     q, v, tau = state(whole())
     F = np.array([3.0, -4, 5, 0.1, 0.2, -0.3])
     a = whole().forward_dynamics(q, v, tau, wrench=F, losses=False)
@@ -27,8 +23,7 @@ def _motion(c: Claim) -> Evidence:
     yield printed("M q̈ + b + g [N·m]", tau + whole().jacobian(q).T @ F, left)
 
 
-@DOCUMENT.check("1-floating")
-def _floating(c: Claim) -> Evidence:
+def _claim_1_floating(c: Claim) -> Evidence:
     fixed, free = whole(), pp.load_robot("quadruped")
     yield reading("fixed base: rows without a motor", 0, fixed.nv - len(fixed.joint_names))
     holding_force = free.inverse_dynamics(free.home, np.zeros(free.nv), np.zeros(free.nv))
@@ -36,8 +31,7 @@ def _floating(c: Claim) -> Evidence:
     yield corrected("it is the weight [N]", free.mass * 9.81, holding_force[2], 1e-6)
 
 
-@DOCUMENT.check("virtual-work")
-def _virtual_work(c: Claim) -> Evidence:
+def _claim_virtual_work(c: Claim) -> Evidence:
     robot = pp.load_robot("pendulum", length=0.7, mass=2.0)
     q, v = np.array([0.6]), np.array([1.1])
     J = robot.jacobian(q)[:3]
@@ -46,15 +40,13 @@ def _virtual_work(c: Claim) -> Evidence:
     yield printed("δr · (m r̈ − F) per δθ [N·m]", 0.0, float((J.T @ (2.0 * acceleration - weight))[0]))
 
 
-@DOCUMENT.check("newton")
-def _newton(c: Claim) -> Evidence:
+def _claim_newton(c: Claim) -> Evidence:
     a = np.array([1.0, 2, 3, 0.4, 0.5, 0.6])
     force = np.add(body().inverse_dynamics(body().home, np.zeros(6), a)[:3], (0, 0, -2 * 9.81))
     yield printed("ΣF [N]", 2.0 * a[:3], force)
 
 
-@DOCUMENT.check("euler")
-def _euler(c: Claim) -> Evidence:
+def _claim_euler(c: Claim) -> Evidence:
     I, w, wd = np.diag([0.1, 0.2, 0.25]), np.array([1.0, -2, 3]), np.array([0.4, 0.5, 0.6])
     q = np.concatenate([np.zeros(3), pp.spatial.quat_from_rotation_vector([0.3, 0.4, -0.2])])
     moment = body().inverse_dynamics(q, [0, 0, 0, *w], [0, 0, 0, *wd])[3:]
@@ -81,8 +73,7 @@ def action(size: float) -> float:
     return float(np.trapezoid(values, t))
 
 
-@DOCUMENT.check("least-action")
-def _least_action(c: Claim) -> Evidence:
+def _claim_least_action(c: Claim) -> Evidence:
     e = 0.05
     less = action(e) - action(0.0)
     yield says("printed", "every path beside the swing has more action", True, less > 0)
@@ -90,8 +81,7 @@ def _least_action(c: Claim) -> Evidence:
     yield says("corrected", "a path beside it has less", True, less < 0)
 
 
-@DOCUMENT.check("euler-lagrange")
-def _euler_lagrange(c: Claim) -> Evidence:
+def _claim_euler_lagrange(c: Claim) -> Evidence:
     q, v, a = state(spatial_arm())
     torque = np.ravel(spatial_equations().function("tau")(q, v, a))
     yield printed("τ [N·m]", torque, spatial_arm().inverse_dynamics(q, v, a, losses=False))
@@ -125,15 +115,13 @@ for _name, (_text, _quantity, _what) in _PENDULUM.items():
     _pendulum(_name, _text, _quantity, _what)
 
 
-@DOCUMENT.check("pendulum-momentum")
-def _momentum(c: Claim) -> Evidence:
+def _claim_pendulum_momentum(c: Claim) -> Evidence:
     momentum = sp.diff(pendulum().T, sp.Symbol("dtheta"))
     wanted = sp.diff(momentum, sp.Symbol("dtheta")) * sp.Symbol("ddtheta")
     yield formula("printed", r"m \ell^2 \ddot{\theta}", wanted, **_NAMES)
 
 
-@DOCUMENT.check("pendulum-slope")
-def _slope(c: Claim) -> Evidence:
+def _claim_pendulum_slope(c: Claim) -> Evidence:
     wanted = sp.diff(pendulum().T - pendulum().V, sp.Symbol("theta"))
     yield formula("printed", r"m \ell g \sin \theta", wanted, **_NAMES)
     yield formula("corrected", r"-m \ell g \sin \theta", wanted, **_NAMES)
@@ -157,8 +145,7 @@ def projected(q: Array, v: Array, dots: bool) -> Array:
     return b
 
 
-@DOCUMENT.check("pne-M")
-def _projected_mass(c: Claim) -> Evidence:
+def _claim_pne_M(c: Claim) -> Evidence:
     q, _, _ = state(spatial_arm())
     M, d = np.zeros((3, 3)), spatial_equations()
     for mass, names in links():
@@ -167,16 +154,153 @@ def _projected_mass(c: Claim) -> Evidence:
     yield printed("M [kg·m²]", M, spatial_arm().mass_matrix(q))
 
 
-@DOCUMENT.check("pne-g")
-def _projected_gravity(c: Claim) -> Evidence:
+def _claim_pne_g(c: Claim) -> Evidence:
     q, _, _ = state(spatial_arm())
     gravity = sum(-spatial_equations().function(names[0])(q).T @ [0, 0, -9.81 * mass] for mass, names in links())
     yield printed("g [N·m]", gravity, spatial_arm().gravity(q))
 
 
-@DOCUMENT.check("pne-b")
-def _projected_coriolis(c: Claim) -> Evidence:
+def _claim_pne_b(c: Claim) -> Evidence:
     q, v, _ = state(spatial_arm())
     coriolis = spatial_arm().bias(q, v) - spatial_arm().gravity(q)
     yield printed("b [N·m]", projected(q, v, False), coriolis)
     yield corrected("b [N·m]", projected(q, v, True), coriolis, 1e-7)
+
+
+# -------------------------------- control in joint and task space
+
+
+XYZ = np.eye(6)[:3]
+
+
+def _claim_joint_impedance(c: Claim) -> Evidence:
+    q, v, q_d = state(whole())
+    tau = 50 * (q_d - q) - 5 * v + whole().gravity(q)
+    a = whole().forward_dynamics(q, v, tau, losses=False)
+    left = whole().mass_matrix(q) @ a + whole().bias(q, v) - whole().gravity(q)
+    yield printed("M q̈ + b [N·m]", 50 * (q_d - q) - 5 * v, left)
+
+
+def _claim_inverse_dynamics(c: Claim) -> Evidence:
+    q, v, a = state(whole())
+    tau = whole().mass_matrix(q) @ a + whole().bias(q, v)
+    yield printed("q̈ [rad/s²]", a, whole().forward_dynamics(q, v, tau, losses=False))
+
+
+def _claim_commanded(c: Claim) -> Evidence:
+    q, v, e = state(whole())
+    rate, k_p, k_d = np.zeros(6), 100.0, 20.0
+    for words, a_d in (("target at rest", np.zeros(6)), ("target accelerating with 1 rad/s²", np.ones(6))):
+        for form, feed in (("as printed", 0.0), ("with q̈_d", 1.0)):
+            command = feed * a_d + k_p * e + k_d * (rate - v)
+            a = whole().forward_dynamics(q, v, whole().inverse_dynamics(q, v, command, losses=False), losses=False)
+            left = (a_d - a) + k_d * (rate - v) + k_p * e
+            compare = corrected if feed else reading
+            yield compare(f"{words}, {form}: ë + k_d ė + k_p e", np.zeros(6), left, 1e-7)
+
+
+def _claim_task_acceleration(c: Claim) -> Evidence:
+    q, v, a = state(whole())
+    acceleration = slope(lambda at: whole().jacobian(at) @ v, q, v) + whole().jacobian(q) @ a
+    yield printed("ẇ_e", whole().jacobian(q) @ a + whole().jacobian_drift(q, v), acceleration, 1e-6)
+
+
+def _claim_task_motion(c: Claim) -> Evidence:
+    q, v, tau = state(whole())
+    J, drift = whole().jacobian(q), whole().jacobian_drift(q, v)
+    text = J @ np.linalg.solve(whole().mass_matrix(q), tau - whole().bias(q, v)) + drift
+    yield printed("ẇ_e", text, J @ whole().forward_dynamics(q, v, tau, losses=False) + drift)
+
+
+def _claim_JtF(c: Claim) -> Evidence:
+    q, _, _ = state(whole())
+    F = np.array([3.0, -4, 5, 0.1, 0.2, -0.3])
+    yield printed("τ [N·m]", whole().jacobian(q).T @ F, whole().generalised_force(q, F))
+
+
+_TERMS = {
+    "Lambda": lambda s: s["L"],
+    "mu": lambda s: s["L"] @ s["J"] @ np.linalg.solve(s["M"], s["b"]) - s["L"] @ s["drift"],
+    "p": lambda s: s["L"] @ s["J"] @ np.linalg.solve(s["M"], s["g"]),
+}
+
+
+def _at() -> dict[str, np.ndarray]:
+    q, v, _ = state(spatial_arm())
+    robot = spatial_arm()
+    J, M, g = XYZ @ robot.jacobian(q), robot.mass_matrix(q), robot.gravity(q)
+    L = np.linalg.inv(J @ np.linalg.inv(M) @ J.T)
+    return {"q": q, "v": v, "J": J, "M": M, "g": g, "b": robot.bias(q, v) - g, "L": L,
+            "drift": XYZ @ robot.jacobian_drift(q, v)}  # fmt: skip
+
+
+def _task_term(name: str) -> None:
+    value = _TERMS[name]
+
+    @DOCUMENT.check(name)
+    def _term(c: Claim) -> Evidence:
+        s = _at()
+        d = pp.derive(spatial_arm(), parameters="numbers", task=("x", "y", "z"))
+        term = d.function(name)(s["q"], s["v"]) if name == "mu" else d.function(name)(s["q"])
+        wanted = value(s)
+        yield printed(name, wanted, np.reshape(term, wanted.shape), 1e-8)
+        if name == "Lambda":
+            yield printed("robot.task_inertia [kg]", wanted, spatial_arm().task_inertia(s["q"], directions=XYZ), 1e-8)
+
+
+for _name in _TERMS:
+    _task_term(_name)
+
+
+def _claim_task_equation(c: Claim) -> Evidence:
+    s, F = _at(), np.array([3.0, -4, 5])
+    a = s["J"] @ spatial_arm().forward_dynamics(s["q"], s["v"], s["J"].T @ F, losses=False) + s["drift"]
+    left = s["L"] @ a + _TERMS["mu"](s) + _TERMS["p"](s)
+    yield printed("F_e [N]", F, left, 1e-8)
+
+
+def _claim_JdotF(c: Claim) -> Evidence:
+    s, wanted = _at(), np.array([0.5, -1.0, 2.0])
+    F = s["L"] @ wanted + _TERMS["mu"](s) + _TERMS["p"](s)
+    rate = slope(lambda at: XYZ @ spatial_arm().jacobian(at), s["q"], s["v"])
+
+    def gives(J: np.ndarray) -> np.ndarray:
+        return s["J"] @ spatial_arm().forward_dynamics(s["q"], s["v"], J.T @ F, losses=False) + s["drift"]
+
+    yield printed("ẇ_e under J̇^T F, wanted (0.5, −1, 2) [m/s²]", wanted, gives(rate), 1e-6)
+    yield corrected("ẇ_e under J^T F, wanted (0.5, −1, 2) [m/s²]", wanted, gives(s["J"]), 1e-8)
+    d = spatial_equations()
+    yield arithmetic(
+        "J̇ by a difference and derived", slope(lambda at: d.function("J")(at)[:3], s["q"], s["v"]), rate, 1e-6
+    )
+
+
+def _claim_desired_acceleration(c: Claim) -> Evidence:
+    k_p, k_d = 100.0, 20.0
+    yield printed("real part of the slowest pole [1/s]", -k_d / 2, max(np.roots([1 + k_d, 0, k_p]).real))
+    yield corrected("real part of the slowest pole [1/s]", -k_d / 2, max(np.roots([1, k_d, k_p]).real), 1e-6)
+    arm = pp.load_robot("panda", joints="ideal")
+    law = pp.control.OperationalSpace(frequency=10.0, damping_ratio=1.0)
+    start = np.array([0.3, 0.2, -0.2, 0.1, 0.3, -0.2, 0.1])
+    trace = pp.simulate(pp.Run(arm, law, clock=pp.world.Clock(duration=0.6, rate=1000), v_start=start))
+    speed = np.linalg.norm(trace["v"], axis=1)
+    yield says(
+        "corrected", "the law with velocities brings a moving arm to rest", True, bool(speed[-1] < 0.1 * speed[0])
+    )
+
+
+def _claim_delta_phi(c: Claim) -> Evidence:
+    R = pp.spatial.matrix_from_euler([0.5, -0.6, 0.8], "ZYX")
+    R_d = pp.spatial.matrix_from_rotation_vector([0.1, 0.05, -0.08]) @ R
+    axis = pp.spatial.rotation_vector_from_matrix(R_d @ R.T)
+    step = pp.spatial.matrix_from_rotation_vector(1e-6 * axis) @ R  # turned along the error
+
+    def euler(A: np.ndarray) -> np.ndarray:
+        return pp.spatial.euler_from_matrix(A, "ZYX")[::-1]
+
+    vectors = [pp.spatial.rotation_vector_from_matrix(R_d @ A.T) for A in (R, step)]
+    yield reading(
+        "rotation vector: its change along ω, per rad of error", -axis, (vectors[1] - vectors[0]) / 1e-6, 1e-6
+    )
+    angles = [euler(R_d) - euler(A) for A in (R, step)]
+    yield reading("Euler angles: their change along ω", -axis, (angles[1] - angles[0]) / 1e-6, 1e-6)

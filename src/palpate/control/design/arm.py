@@ -9,22 +9,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array, finite_number
+from palpate.control.design import prediction
 from palpate.control.design.case import ContactCase, Search, stable_up_to
-from palpate.control.design.linear.arm_terms import gravity_slope, inverse_of, joint_damping_of
 from palpate.control.design.linear.closed_loop import DENSE_MOST, ClosedLoop
-from palpate.control.design.linear.law_models import IMPEDANCE, LinearModel, TaskGains, TaskModel
-from palpate.control.design.linear.loop_model import LinearLaw, Plant, Timing, close
-from palpate.control.design.linear.measured import slope_law
-from palpate.control.design.prediction import (
-    RIGID,
-    ContactPrediction,
-    HoldError,
-    held_apart,
-    largest_wall,
-    predict_contact,
-    predicted,
-    unknown,
+from palpate.control.design.linear.law_models import (
+    IMPEDANCE,
+    LinearModel,
+    TaskGains,
+    TaskModel,
+    gravity_slope,
+    inverse_of,
+    joint_damping_of,
+    slope_law,
 )
+from palpate.control.design.linear.loop_model import LinearLaw, Plant, Timing, close
+from palpate.control.design.prediction import ContactPrediction, HoldError
 from palpate.control.law import BoundLaw, Law, Rig
 from palpate.errors import InvalidInput, NoSolution
 from palpate.robot.robot import Robot
@@ -143,7 +142,7 @@ def predict_for_arm(
         return _predicted(arm_contact(robot, q, law, wall=wall, timing=timing, **arm), limits)
     except (NoSolution, np.linalg.LinAlgError) as error:
         case = ContactCase(IMPEDANCE, 1.0, timing, label=law.name)
-        return unknown(case, f"{law.name} on {robot.name} at this posture: {error}")
+        return prediction.unknown(case, f"{law.name} on {robot.name} at this posture: {error}")
 
 
 def largest_wall_for_arm(robot: Robot, q: ArrayLike, law: Any, **contact: Any) -> float:
@@ -151,11 +150,11 @@ def largest_wall_for_arm(robot: Robot, q: ArrayLike, law: Any, **contact: Any) -
     contact_model = arm_contact(robot, q, law, **contact)
     axis = axis_of(contact_model)
     if contact_model.loop().states > FULL_MOST:
-        return largest_wall(axis)
+        return prediction.largest_wall(axis)
     start = axis.wall_stiffness
     return stable_up_to(
         lambda k: _loop_of(contact_model, replace(axis, wall_stiffness=k), "", 1.0).stable,
-        start, most=max(RIGID, 2 * start), first=1.0, search=COARSE,
+        start, most=max(prediction.RIGID, 2 * start), first=1.0, search=COARSE,
     )  # fmt: skip
 
 
@@ -171,7 +170,7 @@ def hold_error_for_arm(robot: Robot, q: ArrayLike, law: Any, *, physics_step: fl
     timing = contact_model.timing
     exact = replace(contact_model, timing=replace(timing, physics_step=None)).loop().growth
     shown = replace(contact_model, timing=replace(timing, physics_step=physics_step)).loop().growth
-    return held_apart(law.name, exact, shown, physics_step, timing.period)
+    return prediction.held_apart(law.name, exact, shown, physics_step, timing.period)
 
 
 def _predicted(contact: ArmContact, limits: bool) -> ContactPrediction:
@@ -179,7 +178,7 @@ def _predicted(contact: ArmContact, limits: bool) -> ContactPrediction:
     joint = _moving_most(contact.robot, loop)
     if limits and loop.states > FULL_MOST:
         return _with_axis_limits(contact, axis, joint)
-    return predicted(
+    return prediction.predicted(
         axis,
         lambda case, gain, factor: _loop_of(contact, case, gain, factor),
         limits=limits,
@@ -193,14 +192,14 @@ def _largest_delay(contact: ArmContact, axis: ContactCase, loop: ClosedLoop) -> 
     """Of the whole arm as long as its states are few enough; beyond, that of the axis along the normal, if longer."""
     T = contact.timing.period
     if T == 0:
-        return predict_contact(axis).largest_delay
+        return prediction.predict_contact(axis).largest_delay
     samples = max(1, int((DENSE_MOST - loop.states) // max(contact.robot.nv, 1)))
 
     def later(lag: float) -> bool:
         return replace(contact, timing=contact.timing.later(lag)).loop().stable
 
     delay = stable_up_to(later, 0.0, most=samples * T, first=T / 4, search=COARSE)
-    return delay if np.isfinite(delay) else max(samples * T, predict_contact(axis).largest_delay)
+    return delay if np.isfinite(delay) else max(samples * T, prediction.predict_contact(axis).largest_delay)
 
 
 def _loop_of(contact: ArmContact, case: ContactCase, gain: str, factor: float) -> ClosedLoop:
@@ -212,16 +211,16 @@ def _loop_of(contact: ArmContact, case: ContactCase, gain: str, factor: float) -
 
 
 def _with_axis_limits(contact: ArmContact, axis: ContactCase, joint: str) -> ContactPrediction:
-    whole = predicted(axis, lambda *_: contact.loop(), limits=False, joint=joint)
-    along = predict_contact(axis)
-    prediction = replace(
+    whole = prediction.predicted(axis, lambda *_: contact.loop(), limits=False, joint=joint)
+    along = prediction.predict_contact(axis)
+    limited = replace(
         whole,
         largest_wall_stiffness=along.largest_wall_stiffness,
         largest_delay=along.largest_delay,
         largest_gains=along.largest_gains,
     )
     note = "These limits are those of the one axis along the normal: " + along.sentences[1]
-    return replace(prediction, sentences=(whole.sentences[0], note, *whole.sentences[1:]))
+    return replace(limited, sentences=(whole.sentences[0], note, *whole.sentences[1:]))
 
 
 def _moving_most(robot: Robot, loop: ClosedLoop) -> str:

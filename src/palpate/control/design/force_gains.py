@@ -11,11 +11,18 @@ from numpy.typing import ArrayLike
 from palpate.checks import Array, finite_array, finite_number
 from palpate.config import PerJoint
 from palpate.control.design.case import Search, stable_up_to
-from palpate.control.design.damping import LEVER, damping_by_ratio
-from palpate.control.design.linear.arm_terms import inverse_of, joint_damping_of
-from palpate.control.design.linear.law_models import DIRECT_FORCE, PARALLEL_FORCE, TaskGains, TaskModel, task_model
+from palpate.control.design.gains import damping_by_ratio, listed
+from palpate.control.design.linear.law_models import (
+    DIRECT_FORCE,
+    PARALLEL_FORCE,
+    TaskGains,
+    TaskModel,
+    inverse_of,
+    joint_damping_of,
+    task_model,
+)
 from palpate.control.design.linear.loop_model import Plant, Timing, close
-from palpate.control.steps.reach import DIRECTIONS, POSTURE, joint_posture, lost_mass
+from palpate.control.steps.reach import DIRECTIONS, LEVER, POSTURE, joint_posture, lost_mass
 from palpate.errors import InvalidInput, UnknownName
 from palpate.robot.robot import Robot
 
@@ -232,7 +239,7 @@ def _told(robot: Robot, arm: _Arm, gains: TaskGains, timing: Timing, margin: flo
     stiffest = min(_stiffest(arm, int(direction), timing) for direction in np.flatnonzero(gains.force))
     text = (
         f"for {robot.name} at a period of {1e3 * timing.period:g} ms and {timing.command_delay} samples of delay:"
-        f" K = {_list(K)}, D with the diagonal {_list(np.diag(D))} along x, y, z, rx, ry, rz,"
+        f" K = {listed(K)}, D with the diagonal {listed(np.diag(D))} along x, y, z, rx, ry, rz,"
         f" k_i = {gains.integral:.3g} 1/s. "
     )
     if margin:
@@ -248,7 +255,3 @@ def _told(robot: Robot, arm: _Arm, gains: TaskGains, timing: Timing, margin: flo
 def _plain(value: ArrayLike) -> PerJoint:
     numbers = np.asarray(value).tolist()
     return tuple(numbers) if isinstance(numbers, list) else numbers
-
-
-def _list(values: Array) -> str:
-    return ", ".join(f"{value:.3g}" for value in values)

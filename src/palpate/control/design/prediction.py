@@ -124,7 +124,9 @@ def predicted(
         case, loop.poles, loop.radius, loop.rate, loop.frequency, loop.stable, wall, delay, gains,
         passive_below(case) if loop.stable else 0.0, passivity_margin(case), joint,
     )  # fmt: skip
-    return replace(prediction, sentences=tuple(_sentences(prediction)))
+    limits_told = [_limits_in_words(prediction)] if prediction.largest_gains else []
+    sentences = (_verdict(prediction), *limits_told, _passivity_in_words(prediction))
+    return replace(prediction, sentences=sentences)
 
 
 def unknown(case: ContactCase, why: str) -> ContactPrediction:
@@ -191,14 +193,6 @@ def passive_below(case: ContactCase) -> float:
 
 
 # ------------------------------------------------------------------ in words
-
-
-def _sentences(prediction: ContactPrediction) -> list[str]:
-    return [
-        _verdict(prediction),
-        *([_limits_in_words(prediction)] if prediction.largest_gains else []),
-        _passivity_in_words(prediction),
-    ]
 
 
 def _verdict(prediction: ContactPrediction) -> str:
@@ -353,17 +347,14 @@ def hold_error(case: ContactCase, physics_step: float | None = None) -> HoldErro
 
 def held_apart(what: str, exact: float, shown: float, step: float, period: float) -> HoldError:
     """What a loop does and what a simulation shows of it, with the sentence."""
-    return HoldError(exact, shown, step, period, _hold_sentence(what, exact, shown, step, period))
-
-
-def _hold_sentence(what: str, exact: float, shown: float, step: float, period: float) -> str:
     if abs(shown - exact) <= 0.1 * abs(exact):
-        return ""
+        return HoldError(exact, shown, step, period, "")
     ratio = round(period / step)
     count = "one physics step" if ratio == 1 else f"{ratio} physics steps"
     verb = {True: "grows", False: "dies out"}
-    return (
+    sentence = (
         f"{what}: with {count} per control period the simulation shows a loop that"
         f" {verb[shown > 0]} at {abs(shown):.3g} 1/s where the sampled loop {verb[exact > 0]} at {abs(exact):.3g} 1/s;"
         f" shorten the physics step to {period / max(STEPS_PER_PERIOD, 2 * ratio):.3g} s or less"
     )
+    return HoldError(exact, shown, step, period, sentence)

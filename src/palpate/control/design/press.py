@@ -23,7 +23,7 @@ import numpy as np
 from palpate.checks import Array
 from palpate.control.design.arm import ArmContact, axis_of
 from palpate.control.design.case import ContactCase
-from palpate.control.design.linear.loop_model import LinearLaw, Plant, Timing, state_space
+from palpate.control.design.linear.loop_model import LinearLaw, Plant, Timing, sensor_share, state_space
 from palpate.engine.kernels import kernel
 from palpate.engine.records import Matrix, Record, Vector, sized
 
@@ -387,7 +387,8 @@ def _system(pressed: PressedPlant, ticks: int, behind: Array | None, **press: An
         period=timing.period, substeps=steps,
         joint_delay=timing.joint_delay, wrench_delay=timing.wrench_delay,
         command_delay=timing.command_delay + round(timing.lag / timing.period),
-        share_v=_share(timing.velocity_cutoff, timing.period), share_f=_share(timing.wrench_cutoff, timing.period),
+        share_v=sensor_share(timing.velocity_cutoff, timing.period),
+        share_f=sensor_share(timing.wrench_cutoff, timing.period),
         share_u=timing.command_share, differentiated=timing.velocity == "differentiated", **press,
     )  # fmt: skip
 
@@ -430,10 +431,6 @@ def cost_of_press(pressed: PressedPlant, duration: float) -> float:
     n = pressed.plant.freedoms
     entries = n * n * (2 + (1 + _SWEEPS if pressed.friction.any() else 0)) + 3
     return COST * entries * substeps(pressed) * duration / pressed.timing.period
-
-
-def _share(cutoff: float | None, period: float) -> float:
-    return 1.0 if cutoff is None else -math.expm1(-2 * math.pi * cutoff * period)
 
 
 def _free(pressed: PressedPlant) -> tuple[Array, Array]:

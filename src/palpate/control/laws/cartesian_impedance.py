@@ -10,7 +10,7 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.config import Config, required, setting
-from palpate.control.design.damping import damping_by_ratio
+from palpate.control.design.gains import damping_by_ratio
 from palpate.control.design.linear.law_models import IMPEDANCE, LinearModel
 from palpate.control.design.linear.loop_model import Timing
 from palpate.control.law import BoundLaw, Need, Tick, law_kernel

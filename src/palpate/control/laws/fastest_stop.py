@@ -23,7 +23,7 @@ from palpate.control.law import (
     sizes_of,
 )
 from palpate.control.promise import Promise
-from palpate.control.solve.factors import lq_factor, trapezoid_solve
+from palpate.control.solve.active_set import lq_factor, trapezoid_solve
 from palpate.control.solve.hierarchy import Stack, make_stack, solve_stack
 from palpate.control.solve.stop_kernels import FOUND, WEIGHT, StopProblem, find_stop, judge, make_stop, size_of
 from palpate.engine.kernels import clear, kernel

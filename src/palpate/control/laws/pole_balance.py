@@ -10,8 +10,15 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.config import setting
-from palpate.control.design.pole import PoleDynamics, PoleModel, pole_accelerations, pole_differences
-from palpate.control.design.pole_view import PoleEstimate, estimate_pole, pole_estimate
+from palpate.control.design.pole import (
+    PoleDynamics,
+    PoleEstimate,
+    PoleModel,
+    estimate_pole,
+    pole_accelerations,
+    pole_differences,
+    pole_estimate,
+)
 from palpate.control.law import Beginning, BoundLaw, Shown, Tick, law_kernel, refuse_free_base, sizes_of
 from palpate.control.promise import Promise
 from palpate.control.steps.clearance import (
@@ -423,7 +430,7 @@ class PoleBalance(ClearingLaw):
     α = k_p log(R_d Rᵀ) − k_d ω with `orientation = "pd"` keeps the end-effector level: R_d is the target's attitude
     with its z turned into the vertical; `"hold"` keeps the target's attitude as it is; `"zero"` asks for α = 0, which
     lets a turn go on. `hold_position = false` leaves out the position: the tool rests, but anywhere.
-    Pictures of a camera that is late, noisy or slow become r and ṙ by an estimator (`design.pole_view`). Past
+    Pictures of a camera that is late, noisy or slow become r and ṙ by an estimator (`design.pole`). Past
     `fall_angle` the pole counts as fallen, past `fall_speed` the arm as lost: it brakes, and once it stands the run
     ends.
     A robot of three slides is pole and end-effector alone: τ = f, no orientation.

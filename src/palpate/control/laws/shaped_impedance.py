@@ -8,7 +8,7 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.config import setting
-from palpate.control.design.damping import damping_by_ratio
+from palpate.control.design.gains import damping_by_ratio
 from palpate.control.design.linear.law_models import SHAPED_IMPEDANCE, LinearModel
 from palpate.control.design.linear.loop_model import Timing
 from palpate.control.law import Tick, law_kernel

@@ -14,7 +14,7 @@ import numpy as np
 from palpate.checks import Array, finite_array
 from palpate.config import required, setting
 from palpate.control.law import Follows
-from palpate.control.references.kinematics import check_joint_motion, follow_joints
+from palpate.control.references.motions import check_joint_motion, follow_joints
 from palpate.control.references.reference import ReferenceSettings, Targets
 from palpate.errors import FileError, InvalidInput, UnknownName
 from palpate.files import open_regular
@@ -120,7 +120,7 @@ def _read(file: str, changed: int, size: int) -> dict[str, Array]:
     suffix = Path(file).suffix.lower()
     if suffix not in _SUFFIXES:
         raise FileError(f"cannot read {file}: its suffix must be one of {', '.join(_SUFFIXES)}")
-    reader = {".parquet": _read_parquet, ".csv": _read_csv, ".npz": _read_npz}[suffix]
+    reader = {".parquet": read_numbers, ".csv": _read_csv, ".npz": _read_npz}[suffix]
     try:
         table = reader(file)
     except (OSError, ValueError, KeyError) as error:
@@ -131,10 +131,6 @@ def _read(file: str, changed: int, size: int) -> dict[str, Array]:
     if table["time"].ndim != 1 or len(table["time"]) < 3 or np.any(np.diff(table["time"]) <= 0):
         raise InvalidInput(f"{file}: a recorded reference needs at least 3 rows whose time rises")
     return table
-
-
-def _read_parquet(file: str) -> dict[str, Array]:
-    return read_numbers(file)
 
 
 def _read_csv(file: str) -> dict[str, Array]:

@@ -12,9 +12,132 @@ import math
 
 import numpy as np
 
-from palpate.control.solve.factors import longest_row, lq_factor, trapezoid_solve
-from palpate.engine.kernels import kernel
+from palpate.engine.kernels import dot, kernel
 from palpate.engine.records import Integers, Matrix, Record, Vector, sized
+
+# ---------------------------------------- Orthogonal factors of small matrices in compiled code: no allocation,
+# everything in the caller's arrays
+
+
+@kernel
+def lq_factor(A: Matrix, rows: int, columns: int, Q: Matrix, order: Integers, floor: float) -> int:
+    """A[order] = [L 0] Qᵀ by Householder reflections with row pivoting, in place; returns the rank.
+
+    Q (columns × columns) is orthogonal; its columns beyond the rank span the null space of A. A row whose remainder
+    is not longer than `floor` counts as dependent.
+    """
+    for i in range(columns):
+        for j in range(columns):
+            Q[i, j] = 1.0 if i == j else 0.0
+    for i in range(rows):
+        order[i] = i
+    for k in range(min(rows, columns)):
+        best, norm = _longest_rest(A, k, rows, columns)
+        if norm <= floor or norm < 1e-150:
+            return k
+        _swap_rows(A, order, k, best, columns)
+        _reflect(A, Q, k, rows, columns, norm)
+    return min(rows, columns)
+
+
+@kernel
+def _longest_rest(A: Matrix, k: int, rows: int, columns: int) -> tuple[int, float]:
+    """Which of the rows from k on is longest, its first k entries left out, and how long."""
+    best, top = k, -1.0
+    for i in range(k, rows):
+        size = 0.0
+        for j in range(k, columns):
+            size += A[i, j] * A[i, j]
+        if size > top:
+            best, top = i, size
+    return best, math.sqrt(top)
+
+
+@kernel
+def longest_row(A: Matrix, first: int, last: int) -> float:
+    """The length of the longest of A's rows first … last − 1."""
+    top = 0.0
+    for i in range(first, last):
+        top = max(top, dot(A[i], A[i], A.shape[1]))
+    return math.sqrt(top)
+
+
+@kernel
+def _swap_rows(A: Matrix, order: Integers, a: int, b: int, columns: int) -> None:
+    if a == b:
+        return
+    order[a], order[b] = order[b], order[a]
+    for j in range(columns):
+        A[a, j], A[b, j] = A[b, j], A[a, j]
+
+
+@kernel
+def _reflect(A: Matrix, Q: Matrix, k: int, rows: int, columns: int, norm: float) -> None:
+    """Turn row k of A onto its diagonal, the rows below and Q alike."""
+    pivot = A[k, k]
+    alpha = -math.copysign(norm, pivot)
+    A[k, k] = pivot - alpha
+    beta = 1.0 / (norm * (norm + abs(pivot)))
+    for i in range(k + 1, rows):
+        total = 0.0
+        for j in range(k, columns):
+            total += A[i, j] * A[k, j]
+        total *= beta
+        for j in range(k, columns):
+            A[i, j] -= total * A[k, j]
+    for i in range(columns):
+        total = 0.0
+        for j in range(k, columns):
+            total += Q[i, j] * A[k, j]
+        total *= beta
+        for j in range(k, columns):
+            Q[i, j] -= total * A[k, j]
+    A[k, k] = alpha
+    for j in range(k + 1, columns):
+        A[k, j] = 0.0
+
+
+@kernel
+def trapezoid_solve(L: Matrix, rows: int, rank: int, b: Vector) -> None:
+    """w = argmin |L w − b| for the lower trapezoid of `lq_factor`; w replaces b[:rank]. L and b are used up."""
+    if rows > rank:
+        for k in range(rank):
+            _reflect_column(L, b, k, rows, rank)
+        for i in range(rank - 1, -1, -1):
+            for j in range(i + 1, rank):
+                b[i] -= L[i, j] * b[j]
+            b[i] /= L[i, i]
+        return
+    for i in range(rank):
+        for j in range(i):
+            b[i] -= L[i, j] * b[j]
+        b[i] /= L[i, i]
+
+
+@kernel
+def _reflect_column(L: Matrix, b: Vector, k: int, rows: int, rank: int) -> None:
+    norm = 0.0
+    for i in range(k, rows):
+        norm += L[i, k] * L[i, k]
+    norm = math.sqrt(norm)
+    pivot = L[k, k]
+    L[k, k] = pivot + math.copysign(norm, pivot)
+    beta = 1.0 / (norm * (norm + abs(pivot)))
+    for j in range(k + 1, rank):
+        total = 0.0
+        for i in range(k, rows):
+            total += L[i, k] * L[i, j]
+        total *= beta
+        for i in range(k, rows):
+            L[i, j] -= total * L[i, k]
+    total = 0.0
+    for i in range(k, rows):
+        total += L[i, k] * b[i]
+    total *= beta
+    for i in range(k, rows):
+        b[i] -= total * L[i, k]
+    L[k, k] = -math.copysign(norm, pivot)
+
 
 RANK = 1e-11  # a direction weaker than this fraction of a task's strongest one counts as none
 SOLVED, STUCK, ENDLESS = 0, 1, 2
@@ -78,9 +201,7 @@ def make_search(n: int, rows: int, limits: int) -> Search:
 def start_search(s: Search) -> None:
     """Begin at x: C x of it, how long the limits' rows are, no limit active, every direction free."""
     for i in range(s.lower.size):
-        s.at[i], s.active[i], s.lengths[i] = 0.0, 0, longest_row(s.C, i, i + 1)
-        for j in range(s.x.size):
-            s.at[i] += s.C[i, j] * s.x[j]
+        s.at[i], s.active[i], s.lengths[i] = dot(s.C[i], s.x, s.x.size), 0, longest_row(s.C, i, i + 1)
     all_free(s)
 
 
@@ -142,14 +263,6 @@ def _hold_active(s: Search, floor: float) -> None:
 
 
 @kernel
-def _largest(lengths: Vector) -> float:
-    top = 0.0
-    for i in range(lengths.size):
-        top = max(top, lengths[i])
-    return top
-
-
-@kernel
 def _set_residual(level: Level, s: Search) -> float:
     """residual = b − A x, or the way itself if endless; returns how far rounding may have moved it."""
     travel, n = 0.0, s.x.size
@@ -186,9 +299,7 @@ def _shortest_inside(s: Search, rows: int, columns: int, floor: float) -> int:
         s.right[i] = s.residual[s.inner_order[i]]
     trapezoid_solve(s.inner_factor, rows, depth, s.right)
     for j in range(columns):
-        s.row[j] = 0.0
-        for k in range(depth):
-            s.row[j] += s.inner_basis[j, k] * s.right[k]
+        s.row[j] = dot(s.inner_basis[j], s.right, depth)
     return depth
 
 
@@ -218,10 +329,7 @@ def _first_wall(s: Search, endless: bool) -> tuple[float, int]:
         size = max(size, abs(s.step[k]))
     share, wall = (math.inf if endless and size > 0.0 else 1.0), 0
     for i in range(s.lower.size):
-        slope = 0.0
-        for k in range(s.free):
-            slope += s.E[i, k] * s.step[k]
-        s.slopes[i] = slope
+        slope = s.slopes[i] = dot(s.E[i], s.step, s.free)
         if s.active[i] != 0 or abs(slope) <= 1e-12 * s.lengths[i] * size:
             continue
         room = (s.upper[i] - s.at[i]) if slope > 0.0 else (s.lower[i] - s.at[i])
@@ -283,7 +391,7 @@ def solve_level(level: Level, s: Search) -> int:
     if s.free == 0 or level.last == level.first:
         return SOLVED
     _prepare(level, s)
-    floor, patience = RANK * _largest(s.lengths), 3 * (s.lower.size + s.x.size) + 20
+    floor, patience = RANK * longest_row(s.C, 0, s.lower.size), 3 * (s.lower.size + s.x.size) + 20
     for count in range(7 * patience):
         _hold_active(s, floor)
         _set_residual(level, s)

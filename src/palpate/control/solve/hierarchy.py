@@ -31,14 +31,16 @@ from palpate.control.solve.active_set import (
     Search,
     all_free,
     ask,
+    longest_row,
+    lq_factor,
     make_search,
     narrow,
     solve_level,
     start_search,
     step_freely,
+    trapezoid_solve,
 )
-from palpate.control.solve.factors import longest_row, lq_factor, trapezoid_solve
-from palpate.engine.kernels import clear, kernel
+from palpate.engine.kernels import clear, dot, kernel, put
 from palpate.engine.records import Integers, Record, Vector, sized
 from palpate.errors import NoSolution
 
@@ -84,9 +86,7 @@ def worst_excess(s: Search, width: Vector) -> float:
     """The largest violation of a limit by x, in widths."""
     worst = 0.0
     for i in range(s.lower.size):
-        at = 0.0
-        for j in range(s.x.size):
-            at += s.C[i, j] * s.x[j]
+        at = dot(s.C[i], s.x, s.x.size)
         worst = max(worst, (at - s.upper[i]) / width[i], (s.lower[i] - at) / width[i])
     return worst
 
@@ -116,17 +116,14 @@ def _middle_point(s: Search) -> None:
     """x whose C x comes closest to the middle of the limits: inside whenever C is regular."""
     c, n = s.lower.size, s.x.size
     for i in range(c):
-        for j in range(n):
-            s.held_factor[i, j] = s.C[i, j]
+        put(s.held_factor[i], 0, s.C[i])
     rank = lq_factor(s.held_factor, c, n, s.held_basis, s.held_order, 1e-13 * longest_row(s.C, 0, c))
     for i in range(c):
         k = s.held_order[i]
         s.slopes[i] = _middle(s.lower[k], s.upper[k])
     trapezoid_solve(s.held_factor, c, rank, s.slopes)
     for i in range(n):
-        s.x[i] = 0.0
-        for k in range(rank):
-            s.x[i] += s.held_basis[i, k] * s.slopes[k]
+        s.x[i] = dot(s.held_basis[i], s.slopes, rank)
 
 
 @kernel
@@ -148,8 +145,7 @@ def seek_start(stack: Stack) -> bool:
     if excess <= 0.0:
         return False
     _widen(s, stack.units, wide)
-    for j in range(n):
-        wide.x[j] = s.x[j]
+    put(wide.x, 0, s.x)
     wide.x[n] = excess
     start_search(wide)
     return True
@@ -171,9 +167,7 @@ def take_start(stack: Stack) -> float:
 def admit(s: Search) -> None:
     """Widen the limits that x violates as far as it does."""
     for i in range(s.lower.size):
-        at = 0.0
-        for j in range(s.x.size):
-            at += s.C[i, j] * s.x[j]
+        at = dot(s.C[i], s.x, s.x.size)
         s.lower[i], s.upper[i] = min(s.lower[i], at), max(s.upper[i], at)
 
 
@@ -250,7 +244,7 @@ class Hierarchy:
 R = TypeVar("R")
 
 
-class Rooms(threading.local, Generic[R]):
+class Workspaces(threading.local, Generic[R]):
     """Records that are used again for problems of the same size, each thread its own."""
 
     def __init__(self, make: Callable[..., R]) -> None:
@@ -276,7 +270,7 @@ class _Stacked:
         self.x, self.active = s.x, s.active
 
 
-_stacks = Rooms(_Stacked)
+_stacks = Workspaces(_Stacked)
 
 
 def solve_hierarchy(A: Array, b: Array, starts: Array, C: Array, lower: Array, upper: Array, width: Array) -> Hierarchy:
@@ -288,24 +282,21 @@ def solve_hierarchy(A: Array, b: Array, starts: Array, C: Array, lower: Array, u
         C, lower, upper: limits, which may be infinite, lower ≤ upper.
         width: in which units a limit is relaxed when limits conflict, one positive number per row of C.
     """
-    room = _stacks.of(A.shape[1], len(A), len(starts) - 1, len(C))
-    for array, value in zip(room.given, (A, b, starts, C, lower, upper, width)):
+    work = _stacks.of(A.shape[1], len(A), len(starts) - 1, len(C))
+    for array, value in zip(work.given, (A, b, starts, C, lower, upper, width)):
         array[...] = value
-    relaxed, failed = solve_stack(room.address)
-    x = room.x.copy()
+    relaxed, failed = solve_stack(work.address)
+    x = work.x.copy()
     if failed == 0 and math.isfinite(np.vdot(x, x)):
-        active = room.active.copy() if relaxed == 0.0 else _conflict(room.stack)
+        active = work.active.copy()
+        if relaxed > 0.0:  # those that exclude each other
+            upper, lower = work.stack.wide.active.reshape(2, -1) != 0
+            active = np.where(upper, 1, np.where(lower, -1, 0))
         return Hierarchy(x, relaxed, active, "active-set")
     if failed < 0:
         raise NoSolution("the search for a point within the limits did not end", hint="are the limits finite numbers?")
-    s = room.stack.search
+    s = work.stack.search
     return Hierarchy(daqp_hierarchy(A, b, starts, C, s.lower, s.upper), relaxed, s.active.copy(), "daqp")
-
-
-def _conflict(stack: Stack) -> Array:
-    """−1, 0, +1 per limit that another one excludes."""
-    upper, lower = stack.wide.active.reshape(2, -1) != 0
-    return np.where(upper, 1, np.where(lower, -1, 0))
 
 
 def daqp_hierarchy(A: Array, b: Array, starts: Array, C: Array, lower: Array, upper: Array) -> Array:

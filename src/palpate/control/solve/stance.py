@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from palpate.control.law import Tick
-from palpate.control.solve.factors import longest_row, lq_factor, trapezoid_solve
+from palpate.control.solve.active_set import longest_row, lq_factor, trapezoid_solve
 from palpate.control.solve.hierarchy import Stack, make_stack, solve_stack
 from palpate.control.steps.frames import (
     Motion,
@@ -23,7 +23,7 @@ from palpate.control.steps.frames import (
     tree_of,
 )
 from palpate.control.steps.linear_algebra import times
-from palpate.engine.kernels import kernel, put
+from palpate.engine.kernels import dot, kernel, put
 from palpate.engine.records import Integers, Matrix, ReadVector, Record, Vector, sized
 from palpate.engine.views import part
 from palpate.robot.mechanics.kernels import FrameOnBody
@@ -134,9 +134,7 @@ def _solve_factored(f: Factors, b: ReadVector, out: Vector) -> None:
             put(f.used[i], 0, f.L[i])
     trapezoid_solve(f.used if rows > f.rank else f.L, rows, f.rank, f.right)
     for i in range(columns):
-        out[i] = 0.0
-        for k in range(f.rank):
-            out[i] += f.Q[i, k] * f.right[k]
+        out[i] = dot(f.Q[i], f.right, f.rank)
 
 
 @kernel

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -20,7 +20,8 @@ from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array
 from palpate.control.solve import stop_kernels as kernels
-from palpate.control.solve.hierarchy import Rooms, solve_hierarchy
+from palpate.control.solve.hierarchy import Workspaces, solve_hierarchy
+from palpate.control.solve.tasks import unit_matrix
 from palpate.errors import BadShape, InvalidInput, NoSolution, NotFinite
 
 Method = Literal["optimal", "pseudoinverse"]
@@ -76,13 +77,13 @@ class Motion:
         return s
 
 
-def _room(n: int, directions: int, limits: int) -> tuple[kernels.StopProblem, tuple[Array, ...]]:
+def _problem(n: int, directions: int, limits: int) -> tuple[kernels.StopProblem, tuple[Array, ...]]:
     """A problem, and where what is given of it goes."""
     s = kernels.make_stop(n, directions, limits)
     return s, (s.J, s.drift, s.C, s.lower, s.upper, s.line, s.velocity)
 
 
-_problems = Rooms(_room)
+_problems = Workspaces(_problem)
 
 
 @dataclass(frozen=True)
@@ -143,13 +144,14 @@ class Stop:
         Of u = a λ + b for the pseudo-inverse versions, of every u for "optimal".
         """
         if self.method == "optimal":
-            least, most = (_largest_rate(self.motion, way) for way in (-1.0, 1.0))
-            low, high = -least, most
+            backwards, high = (self.motion.solve(way, np.inf).rate for way in (-1.0, 1.0))
+            low = -backwards
         else:
             ends = _ends(self.a, self.b, self.motion)
             low, high = float(ends[0].max()), float(ends[1].min())
-            if not self._reaches_drift:
-                return None
+            drift = self.motion.drift
+            if np.linalg.norm(self.motion.J @ self.b + drift) > 1e-9 * (1.0 + np.linalg.norm(drift)):
+                return None  # a singular J may not reach the drift at all
         return (low, high) if low <= high else None
 
     @cached_property
@@ -192,12 +194,6 @@ class Stop:
     @cached_property
     def _inverse(self) -> Array:
         return np.linalg.pinv(self.motion.J, rcond=1e-11)
-
-    @cached_property
-    def _reaches_drift(self) -> bool:
-        """A singular J may not reach the drift at all."""
-        drift = self.motion.drift
-        return bool(np.linalg.norm(self.motion.J @ self.b + drift) <= 1e-9 * (1.0 + np.linalg.norm(drift)))
 
 
 def fastest_stop(
@@ -306,11 +302,6 @@ def _ends(a: Array, b: Array, motion: Motion) -> tuple[Array, Array]:
     return low, high
 
 
-def _largest_rate(motion: Motion, way: float) -> float:
-    """The largest λ that keeps the direction of way · ṗ; −∞ if none does."""
-    return motion.solve(way, np.inf).rate
-
-
 def _needed(motion: Motion) -> float:
     """By how many half widths the bounds must grow for some u to keep the direction: least t over (u, t)."""
     n, k = motion.J.shape[1], len(motion.lower)
@@ -355,7 +346,7 @@ def _motion_of(
     p = v if v.shape == (m,) else _tool_velocity(J, v)
     if isinstance(limits, TorqueBounds):
         return _dynamic(J, h, p, limits, most, weight)
-    return Motion(J, h, p, _unit(n), *bounds_of(limits, n, "limits"), most, weight)
+    return Motion(J, h, p, unit_matrix(n), *bounds_of(limits, n, "limits"), most, weight)
 
 
 def _tool_velocity(J: Array, v: Array) -> Array:
@@ -371,24 +362,16 @@ def _tool_velocity(J: Array, v: Array) -> Array:
 def _dynamic(J: Array, h: Array, p: Array, limits: TorqueBounds, most: float, weight: float) -> Motion:
     """Bounds on torques, lower ≤ M u + bias ≤ upper, and on accelerations if there are any."""
     n = J.shape[1]
-    M, bias, torque = (
-        _numbers(limits.mass_matrix, "mass_matrix"),
-        _numbers(limits.bias, "bias"),
-        bounds_of(limits.torque, n, "torque"),
-    )
+    M, bias = _numbers(limits.mass_matrix, "mass_matrix"), _numbers(limits.bias, "bias")
+    torque = bounds_of(limits.torque, n, "torque")
     for value, name, shape in ((M, "mass_matrix", (n, n)), (bias, "bias", (n,))):
         if value.shape != shape:
             raise BadShape(f"{name} must have shape {shape}, got {value.shape}")
     C, lower, upper = M, torque[0] - bias, torque[1] - bias
     if limits.acceleration is not None:
         low, high = bounds_of(limits.acceleration, n, "acceleration")
-        C, lower, upper = np.vstack([M, _unit(n)]), np.concatenate([lower, low]), np.concatenate([upper, high])
+        C, lower, upper = np.vstack([M, unit_matrix(n)]), np.concatenate([lower, low]), np.concatenate([upper, high])
     return Motion(J, h, p, C, lower, upper, most, weight, bias, torque)
-
-
-@lru_cache(maxsize=32)
-def _unit(n: int) -> Array:
-    return np.eye(n)
 
 
 def _numbers(value: object, name: str) -> Array:

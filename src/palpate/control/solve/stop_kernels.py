@@ -22,10 +22,21 @@ import math
 
 import numpy as np
 
-from palpate.control.solve.active_set import ENDLESS, RANK, SOLVED, Search, ask, narrow, solve_level, start_search
-from palpate.control.solve.factors import longest_row, lq_factor, trapezoid_solve
+from palpate.control.solve.active_set import (
+    ENDLESS,
+    RANK,
+    SOLVED,
+    Search,
+    ask,
+    longest_row,
+    lq_factor,
+    narrow,
+    solve_level,
+    start_search,
+    trapezoid_solve,
+)
 from palpate.control.solve.hierarchy import Stack, first_point, make_stack, seek_start, take_start
-from palpate.engine.kernels import kernel
+from palpate.engine.kernels import clear, dot, kernel, put
 from palpate.engine.records import Integers, Matrix, Record, Vector, sized
 
 FOUND, LOST, UNBOUNDED, GAVE_UP, BAD_DATA = range(5)
@@ -74,10 +85,7 @@ def make_stop(n: int, directions: int, limits: int) -> StopProblem:
 @kernel
 def size_of(p: Vector) -> float:
     """|p|."""
-    total = 0.0
-    for i in range(p.size):
-        total += p[i] * p[i]
-    return math.sqrt(total)
+    return math.sqrt(dot(p, p, p.size))
 
 
 @kernel
@@ -110,22 +118,19 @@ def _take_limits(s: StopProblem) -> None:
         finite = math.isfinite(s.lower[i]) and math.isfinite(s.upper[i])
         width[i] = 0.5 * (s.upper[i] - s.lower[i]) if finite else 1.0
         widest = max(widest, width[i])
-        for j in range(s.u.size):
-            search.C[i, j] = s.C[i, j]
+        put(search.C[i], 0, s.C[i])
     for i in range(k):  # limits without width can hardly be widened
         width[i] = max(width[i], 1e-9 * widest, 1e-150)
     search.lower[k], search.upper[k], width[k] = -math.inf, math.inf, 1.0
-    for j in range(s.u.size):
-        search.C[k, j] = 0.0
+    clear(search.C[k])
 
 
 @kernel
 def _forbid_speeding_up(s: StopProblem) -> None:
     """e·p̈ ≤ 0 as the last limit; where braking hardest speeds up in spite of it, no more than that."""
-    search, last, at = s.stack.search, s.lower.size, 0.0
-    for j in range(s.u.size):
-        search.C[last, j] = s.stack.level.A[0, j]
-        at += s.stack.level.A[0, j] * search.x[j]
+    search, last = s.stack.search, s.lower.size
+    put(search.C[last], 0, s.stack.level.A[0])
+    at = dot(search.C[last], search.x, s.u.size)
     search.at[last], search.upper[last] = at, max(s.stack.level.b[0], at)
     search.lengths[last] = longest_row(search.C, last, last + 1)
 
@@ -133,13 +138,11 @@ def _forbid_speeding_up(s: StopProblem) -> None:
 @kernel
 def _braking_along(s: StopProblem, p: Vector) -> float:
     """−d·p̈ of the point reached, with d = p/|p|; also the goal of the level along d, which is put back."""
-    level, total, along = s.stack.level, 0.0, 0.0
+    level, along = s.stack.level, 0.0
     for i in range(p.size):
         along -= p[i] / size_of(p) * s.drift[i]
     level.b[0] = along
-    for j in range(s.u.size):
-        total += level.A[0, j] * s.stack.search.x[j]
-    return along - total
+    return along - dot(level.A[0], s.stack.search.x, s.u.size)
 
 
 # ------------------------------------------------------------------ the last tick's bounds again
@@ -174,9 +177,7 @@ def _shortest_with(search: Search, rows: int) -> bool:
         search.pull[k] = search.slopes[search.held_order[k]]
     trapezoid_solve(search.held_factor, rows, rows, search.pull)
     for i in range(search.x.size):
-        search.x[i] = 0.0
-        for k in range(rows):
-            search.x[i] += search.held_basis[i, k] * search.pull[k]
+        search.x[i] = dot(search.held_basis[i], search.pull, rows)
     return True
 
 
@@ -184,9 +185,7 @@ def _shortest_with(search: Search, rows: int) -> bool:
 def _is_within(search: Search, near: Integers) -> bool:
     """Whether x keeps the limits, those left out that hold it."""
     for i in range(near.size):
-        at = 0.0
-        for j in range(search.x.size):
-            at += search.C[i, j] * search.x[j]
+        at = dot(search.C[i], search.x, search.x.size)
         if near[i] == 0 and not search.lower[i] <= at <= search.upper[i]:
             return False
     return True
@@ -390,8 +389,7 @@ def find_stop(s: StopProblem) -> int:
 @kernel
 def _settle(s: StopProblem) -> None:
     """u, joints that their own limits hold put exactly there, where rounding left them beside."""
-    for j in range(s.u.size):
-        s.u[j] = s.stack.search.x[j]
+    put(s.u, 0, s.stack.search.x)
     for i in range(s.lower.size):
         s.active[i] = s.stack.search.active[i]
         entries, joint = 0, 0

@@ -12,7 +12,7 @@ import math
 from palpate.control.law import Tick
 from palpate.control.solve.hierarchy import Stack, solve_stack
 from palpate.control.steps.frames import Motion, Tree, frame_pose, move_tree, point_drift, point_jacobian
-from palpate.engine.kernels import kernel, put
+from palpate.engine.kernels import clear, dot, kernel, put
 from palpate.engine.records import Integers, Matrix, Record, Vector, sized
 from palpate.engine.views import part
 from palpate.robot.mechanics.kernels import FrameOnBody
@@ -102,14 +102,10 @@ def _find_errors(x: Tick, f: FrameNow) -> None:
     for i in range(3):
         f.error[i] = f.goal_position[i] - f.position[i]
         for j in range(3):
-            f.turn[i, j] = 0.0
-            for k in range(3):
-                f.turn[i, j] += f.goal_rotation[i, k] * f.rotation[j, k]
+            f.turn[i, j] = dot(f.goal_rotation[i], f.rotation[j], 3)
     rotation_vector_from_matrix(f.turn, part(f.error, 3, 3))
     for i in range(6):
-        f.twist[i] = 0.0
-        for j in range(x.v.size):
-            f.twist[i] += f.J[i, j] * x.v[j]
+        f.twist[i] = dot(f.J[i], x.v, x.v.size)
 
 
 @kernel
@@ -132,8 +128,7 @@ def _frame_rows(e: Entry, f: FrameNow, J: Matrix, a: Vector) -> None:
     for i in range(e.S.shape[0]):
         row = e.first + i
         a[row] = 0.0
-        for j in range(J.shape[1]):
-            J[row, j] = 0.0
+        clear(J[row])
         for k in range(6):
             s = e.S[i, k]
             if s != 0.0:
@@ -184,8 +179,7 @@ def _limit(x: Tick, t: TaskStack) -> None:
     for i in range(t.most.size):
         s.lower[i], s.upper[i] = -t.most[i] - x.bias[i], t.most[i] - x.bias[i]
         s.x[i] = 0.0
-        for j in range(t.most.size):
-            s.C[i, j] = x.M[i, j]
+        put(s.C[i], 0, x.M[i])
 
 
 @kernel

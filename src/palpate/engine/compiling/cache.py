@@ -24,9 +24,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from palpate.engine.bounds import note
 from palpate.engine.compiling.kernel_files import SUFFIX, Folder, KeptKernel, pack, unpack
 from palpate.engine.compiling.sources import digest_of_files, function_digest, sources_of
-from palpate.engine.notes import note
 from palpate.errors import FileError
 
 SHAPING = ("BOUNDSCHECK", "OPT", "DEBUGINFO", "CPU_NAME", "CPU_FEATURES", "LOOP_VECTORIZE", "SLP_VECTORIZE")

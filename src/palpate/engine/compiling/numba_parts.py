@@ -18,8 +18,7 @@ from functools import cache
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from palpate.engine.bounds import VERIFIED_NUMBA, is_verified
-from palpate.engine.notes import note
+from palpate.engine.bounds import VERIFIED_NUMBA, is_verified, note
 from palpate.errors import UnsupportedVersion
 
 

@@ -10,8 +10,7 @@ import math
 
 from palpate.engine.compiling.programs import call_program
 from palpate.engine.kernels import kernel
-from palpate.engine.lane_rows import rows_from_lanes
-from palpate.engine.lanes import LIMIT
+from palpate.engine.lanes import LIMIT, rows_from_lanes
 from palpate.engine.records import Matrix, ReadMatrix, ReadVector, Record, Vector, sized
 from palpate.engine.views import address_of, part
 from palpate.equations.code.tree_program import LANES, TreeCode, TreeMotion, TreePlace

@@ -23,12 +23,11 @@ from palpate.control.design.arm import (
     tool_mobility,
 )
 from palpate.control.design.case import ContactCase
-from palpate.control.design.friction import friction_sentences
-from palpate.control.design.linear.arm_terms import joint_damping_of
 from palpate.control.design.linear.closed_loop import eigenvalue_work, encirclement_work
-from palpate.control.design.linear.law_models import IMPEDANCE
+from palpate.control.design.linear.law_models import IMPEDANCE, joint_damping_of
 from palpate.control.design.linear.loop_model import Timing
 from palpate.control.design.prediction import ContactPrediction, HoldError, predict_contact, unknown
+from palpate.control.design.statics import friction_sentences
 from palpate.errors import PalpateError
 from palpate.run.assemble.drives import with_servo_rotors
 from palpate.run.run import Run

@@ -16,9 +16,9 @@ from palpate.engine.maths import power, sin_cos
 from palpate.engine.physics import Physics
 from palpate.engine.records import Matrix, Record, Vector, sized
 from palpate.spatial.shapes import SHAPES, call_distance
-from palpate.world.config import Surface
+from palpate.world.config import Motion, Surface
 from palpate.world.plants.bodies import point_on_body, velocity_at
-from palpate.world.plants.plant import ContactPoint, Plant, surface_rotation
+from palpate.world.plants.plant import Plant, surface_rotation
 from palpate.world.surfaces.forms import form_of
 
 
@@ -80,16 +80,12 @@ class Contact(Record):
 
 def surface_state(surface: Surface, mocap: int, position: Vector) -> SurfaceState:
     """A surface for the loop; `place` is where its position is written."""
-    motion, shape = surface.motion, SHAPES[surface.shape]
+    motion = surface.motion or Motion(stop=0.0)
     return SurfaceState(
         **surface_numbers(surface),
-        distance=shape.distance.pointer,
+        **{name: getattr(motion, name) for name in Motion.model_fields},
+        distance=SHAPES[surface.shape].distance.pointer,
         form=form_of(surface),
-        start=0.0 if motion is None else motion.start,
-        stop=0.0 if motion is None else motion.stop,
-        velocity=(0.0,) * 3 if motion is None else motion.velocity,
-        amplitude=(0.0,) * 3 if motion is None else motion.amplitude,
-        frequency=0.0 if motion is None else motion.frequency,
         mocap=mocap,
         place=position,
     )
@@ -98,14 +94,10 @@ def surface_state(surface: Surface, mocap: int, position: Vector) -> SurfaceStat
 def surface_numbers(surface: Surface) -> dict[str, Any]:
     """What of a surface's state follows from where it stands, how it pushes and how it rubs."""
     k_t, d_t = surface.tangential_stiffness, surface.tangential_damping
-    return {
+    same = ("stiffness", "damping", "dissipation", "exponent", "friction")
+    return {name: getattr(surface, name) for name in same} | {
         "compliant": surface.contact == "compliant",
-        "stiffness": surface.stiffness,
-        "damping": surface.damping,
         "hunt_crossley": surface.model == "hunt-crossley",
-        "dissipation": surface.dissipation,
-        "exponent": surface.exponent,
-        "friction": surface.friction,
         "tangential_stiffness": surface.stiffness if k_t is None else k_t,
         "tangential_damping": surface.damping if d_t is None else d_t,
         "home": surface.position,
@@ -113,21 +105,10 @@ def surface_numbers(surface: Surface) -> dict[str, Any]:
     }
 
 
-def point_state(point: ContactPoint, felt: Collection[int]) -> PointState:
-    """A contact point for the loop; `felt` are the bodies whose contacts the wrist sensor feels."""
-    return PointState(
-        body=point.body,
-        offset=point.offset,
-        radius=point.radius,
-        on_robot=point.on_robot,
-        felt=point.body in felt,
-        share=point.share,
-    )
-
-
 def contact_pairs(plant: Plant, surfaces: list[SurfaceState], felt: Collection[int]) -> list[Contact]:
-    """Every contact point with every surface, point by point."""
-    points = [point_state(point, felt) for point in plant.points]
+    """Every contact point with every surface, point by point; `felt` are the bodies that the wrist sensor feels."""
+    same = ("body", "offset", "radius", "on_robot", "share")
+    points = [PointState(felt=p.body in felt, **{name: getattr(p, name) for name in same}) for p in plant.points]
     return [Contact(point=point, surface=surface) for point in points for surface in surfaces]
 
 

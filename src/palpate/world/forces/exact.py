@@ -11,24 +11,15 @@ from palpate.contact.motion.hybrid import HybridSystem
 from palpate.contact.touch.contacts import Box, Contact, Cylinder, JointStop, Pin, Plane, Ride, Shape, Sphere, Touch
 from palpate.robot.robot import Robot
 from palpate.spatial import quat_from_matrix
-from palpate.world.config import Motion, Surface, World
+from palpate.world.config import Surface, World
 from palpate.world.plants.plant import ContactPoint, Plant, surface_rotation, true_robot
 
 
 def touches_of(plant: Plant, world: World) -> list[Contact | Pin]:
     """Every contact point of the robot with every surface, point by point, then the pins."""
     points, surfaces = [p for p in plant.points if p.on_robot], plant.surfaces
-    made: list[Contact | Pin] = [
-        _contact(plant, point, surface, touch_name(point, surface, len(points)))
-        for point in points
-        for surface in surfaces
-    ]
+    made: list[Contact | Pin] = [_contact(plant, p, surface, len(points)) for p in points for surface in surfaces]
     return made + [Pin(frame=pin.frame, name=pin.name) for pin in world.pins]
-
-
-def touch_name(point: ContactPoint, surface: Surface, points: int) -> str:
-    """How a contact is called: by its surface, and by its point too where there are several."""
-    return surface.name if points == 1 else f"{point.name.replace(' ', '_')}-{surface.name}"
 
 
 def joint_stops(robot: Robot) -> list[JointStop]:
@@ -48,19 +39,13 @@ def exact_system(plant: Plant, robot: Robot, world: World) -> HybridSystem:
     """The plant as a hybrid system: surfaces and pins first, then the joints' stops."""
     true, rules = true_robot(robot, world), world.exact
     contacts: list[Touch] = [*touches_of(plant, world), *joint_stops(true)]
-    return HybridSystem(
-        true,
-        contacts,
-        painleve=rules.painleve,
-        relative=rules.relative,
-        absolute=rules.absolute,
-        shortest_flight=rules.shortest_flight,
-    )
+    return HybridSystem(true, contacts, **rules.model_dump())
 
 
-def _contact(plant: Plant, point: ContactPoint, surface: Surface, name: str) -> Contact:
+def _contact(plant: Plant, point: ContactPoint, surface: Surface, points: int) -> Contact:
+    """A contact, called by its surface, and by its point too where there are several."""
     return Contact(
-        exact_shape(surface),
+        _SHAPES[surface.shape](surface.position, surface_rotation(surface), surface.size),
         frame=plant.model.body(point.body).name,
         offset=point.offset,
         radius=point.radius,
@@ -69,18 +54,9 @@ def _contact(plant: Plant, point: ContactPoint, surface: Surface, name: str) -> 
         restitution=surface.restitution,
         law=surface.impact_law,
         two_sided=surface.two_sided,
-        ride=None if surface.motion is None else _ride(surface.motion),
-        name=name,
+        ride=None if surface.motion is None else Ride(**surface.motion.model_dump()),
+        name=surface.name if points == 1 else f"{point.name.replace(' ', '_')}-{surface.name}",
     )
-
-
-def exact_shape(surface: Surface) -> Shape:
-    """A surface's shape for exact contact."""
-    return _SHAPES[surface.shape](surface.position, surface_rotation(surface), surface.size)
-
-
-def _ride(motion: Motion) -> Ride:
-    return Ride(motion.velocity, motion.start, motion.stop, motion.amplitude, motion.frequency)
 
 
 _SHAPES: dict[str, Callable[[Sequence[float], Array, Sequence[float]], Shape]] = {

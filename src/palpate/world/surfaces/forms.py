@@ -1,22 +1,31 @@
-"""What a surface's distance reads and what is drawn of it: its sizes, or the heights or triangles of a file."""
+"""Surfaces: their sizes, heights or triangles, for distances and drawing, and what of a robot touches them."""
 
 from __future__ import annotations
 
+import math
 import os
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+import mujoco
 import numpy as np
 
 from palpate.checks import Array
-from palpate.errors import FileError, InvalidInput, PalpateError, TooLarge, shortened
+from palpate.errors import FileError, InvalidInput, PalpateError, TooLarge, UnknownName, shortened
 from palpate.files import open_regular
 from palpate.lazy import check_extra
+from palpate.robot.frames import Frame
+from palpate.robot.mechanics.compiled import unused
+from palpate.robot.robot import Robot
+from palpate.spatial import matrix_from_quat, quat_from_matrix
 from palpate.spatial.height_field import HALF_X, HALF_Y, heights_on
 from palpate.spatial.mesh import MOST_TRIANGLES, joined
 from palpate.spatial.shapes import SHAPES
-from palpate.world.config import Surface
+from palpate.world.config import ContactShape, Surface, World
 
 MOST_BYTES = 50_000_000
 _CELLS = 21  # along each side of a drawn height field
@@ -92,6 +101,17 @@ def _content(file: str) -> bytes:
         raise FileError(f"cannot read {_shown(file)}: {error.strerror}") from error
 
 
+@contextmanager
+def _translated(file: str) -> Iterator[None]:
+    """What a broken file leads its reader to, as an error that names the file."""
+    try:
+        yield
+    except PalpateError:
+        raise
+    except (ValueError, TypeError, IndexError, OSError, EOFError, SyntaxError, MemoryError, struct.error) as error:
+        raise FileError(f"cannot read {_shown(file)}: {shortened(' '.join(str(error).split()))}") from error
+
+
 # ------------------------------------------------------------------------------------------------ heights
 
 
@@ -103,12 +123,8 @@ def _heights(file: str, changed: int, length: int) -> Array:
     if reader is None:
         raise FileError(f"cannot read {_shown(file)}: heights are in one of {', '.join(readers)}")
     content = _content(file)
-    try:
+    with _translated(file):
         return np.asarray(reader(content), dtype=float)
-    except PalpateError:
-        raise
-    except (ValueError, TypeError, OSError, EOFError, SyntaxError, MemoryError) as error:
-        raise FileError(f"cannot read {_shown(file)}: {shortened(' '.join(str(error).split()))}") from error
 
 
 def _from_npy(content: bytes) -> Array:
@@ -169,18 +185,12 @@ def _block(field: Array) -> Triangles:
 @lru_cache(maxsize=8)
 def _triangles(file: str, changed: int, length: int) -> Triangles:
     """Vertices and faces in units of the file."""
-    suffix, content = Path(file).suffix.lower(), b""
+    suffix = Path(file).suffix.lower()
     if suffix not in (".stl", ".obj"):
         raise FileError(f"cannot read {_shown(file)}: a mesh is an .stl or .obj")
     content = _content(file)
-    try:
-        if suffix == ".obj":
-            return _from_obj(content.decode("utf-8", errors="replace"))
-        return _from_stl(content)
-    except PalpateError:
-        raise
-    except (ValueError, IndexError, struct.error) as error:
-        raise FileError(f"cannot read {_shown(file)}: {shortened(' '.join(str(error).split()))}") from error
+    with _translated(file):
+        return _from_stl(content) if suffix == ".stl" else _from_obj(content.decode("utf-8", errors="replace"))
 
 
 def _from_stl(content: bytes) -> Triangles:
@@ -224,3 +234,180 @@ def _refuse_many(count: int) -> None:
         raise InvalidInput(
             f"the mesh has {count} triangles, at most {MOST_TRIANGLES} are taken", hint="simplify it first"
         )
+
+
+# ---------------------------------------- What of the robot touches compliant surfaces: spheres, shapes at the tool,
+# whole links, each as a set of points
+
+
+_GOLDEN = math.pi * (3.0 - math.sqrt(5.0))
+SHAPE = "contact shape"  # begins the names of drawn shapes
+_ROUND = 24  # points round a circle
+MOST_HULL = 60  # points of a link
+
+
+@dataclass(frozen=True)
+class ContactPoint:
+    """A sphere on a moving body that compliant surfaces push; radius 0 is a point.
+
+    Attributes:
+        name: how to call it.
+        body, offset: on which body of the scene, and where there, m.
+        radius: m.
+        on_robot: whether the robot is pushed, not an object.
+        share: of a surface's stiffness and damping: a pad of n points has an n-th each, and all of it pressed flat.
+        group: what it is a part of.
+    """
+
+    name: str
+    body: int
+    offset: Array
+    radius: float
+    on_robot: bool
+    share: float = 1.0
+    group: str = ""
+
+
+def shape_points(shape: ContactShape) -> Array:
+    """The points of a shape, (n, 3), in its own axes: it lies in the plane z = 0."""
+    n, size = shape.count, shape.size
+    if shape.shape == "points":
+        return np.array(shape.points, dtype=float)
+    if shape.shape == "sphere":
+        return np.zeros((1, 3))
+    if shape.shape == "disc":
+        return _disc(size[0], n)
+    if shape.shape == "edge":
+        return np.column_stack([_cells(size[0], n), np.zeros((n, 2))])
+    columns = max(1, round(math.sqrt(n * size[0] / size[1])))
+    rows = max(1, round(n / columns))
+    x, y = np.meshgrid(_cells(size[0], columns), _cells(size[1], rows))
+    return np.column_stack([x.ravel(), y.ravel(), np.zeros(x.size)])
+
+
+def _disc(radius: float, count: int) -> Array:
+    """Points even over a disc: half a sunflower and its mirror image, so that their middle is the disc's."""
+    if count == 1:
+        return np.zeros((1, 3))
+    k = np.arange(count // 2) + 0.5
+    r, angle = radius * np.sqrt(k / len(k)), _GOLDEN * k
+    half = np.column_stack([r * np.cos(angle), r * np.sin(angle), np.zeros(len(k))])
+    return np.vstack([half, -half])
+
+
+def _cells(length: float, count: int) -> Array:
+    """The middles of equal parts of a length around 0."""
+    return ((np.arange(count) + 0.5) / count - 0.5) * length
+
+
+def points_of_shapes(robot: Robot, world: World, frames: dict[str, Frame]) -> list[ContactPoint]:
+    """The points of the world's contact shapes."""
+    points: list[ContactPoint] = []
+    for shape in world.contact_shapes:
+        frame = frames.get(robot.tool_frame if shape.frame is None else shape.frame)
+        if frame is None:
+            raise UnknownName("frame", str(shape.frame), robot.frame_names)
+        own = shape_points(shape) @ matrix_from_quat(shape.quat_wxyz).T + np.array(shape.position)
+        places = frame.offset + own @ frame.rotation.T
+        share, radius = 1.0 / len(places), shape.size[0] if shape.shape == "sphere" else 0.0
+        points += [
+            ContactPoint(f"{shape.name} point {k + 1}", frame.body, position, radius, True, share, shape.name)
+            for k, position in enumerate(places)
+        ]
+    return points
+
+
+_THIN = 1e-3  # m, half the height a flat shape is drawn with
+_DRAWN = {  # the engine's shape, and its half sizes from those given
+    "disc": (mujoco.mjtGeom.mjGEOM_CYLINDER, lambda size: (size[0], _THIN, 0.0)),
+    "pad": (mujoco.mjtGeom.mjGEOM_BOX, lambda size: (size[0] / 2, size[1] / 2, _THIN)),
+    "edge": (mujoco.mjtGeom.mjGEOM_BOX, lambda size: (size[0] / 2, _THIN, _THIN)),
+    "sphere": (mujoco.mjtGeom.mjGEOM_SPHERE, lambda size: (size[0], 0.0, 0.0)),
+}
+
+
+def draw_shapes(spec: mujoco.MjSpec, robot: Robot, world: World) -> None:
+    """Let a replay show the contact shapes; they weigh nothing and the engine lets them touch nothing."""
+    for shape in world.contact_shapes:
+        frame = robot.frame(shape.frame)
+        body = spec.body(robot.model.body(frame.body).name)
+        position = frame.offset + frame.rotation @ np.array(shape.position)
+        rotation = frame.rotation @ matrix_from_quat(shape.quat_wxyz)
+        small = ("sphere", [(position + rotation @ np.array(p), (2 * _THIN,)) for p in shape.points])
+        for kind, parts in [small] if shape.shape == "points" else [(shape.shape, [(position, shape.size)])]:
+            for at, size in parts:
+                geom, halves = _DRAWN[kind]
+                body.add_geom(
+                    name=unused(f"{SHAPE} {shape.name}", {g.name for g in spec.geoms}), type=geom, size=halves(size),
+                    pos=at, quat=quat_from_matrix(rotation), rgba=(0.85, 0.45, 0.2, 1.0),
+                    contype=0, conaffinity=0, mass=0, group=2,
+                )  # fmt: skip
+
+
+def points_of_links(model: mujoco.MjModel, robot: Robot, world: World) -> list[ContactPoint]:
+    """Whole links: the corners of the convex hull around everything drawn of them."""
+    points: list[ContactPoint] = []
+    for link in world.contact_links:
+        if link not in robot.frame_names or mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, link) < 0:
+            raise UnknownName("link", link, [robot.model.body(b).name for b in range(1, robot.model.nbody)])
+        body = model.body(link).id
+        clouds = [
+            geom_points(model, g)
+            for g in range(model.ngeom)
+            if model.geom_bodyid[g] == body and not model.geom(g).name.startswith(SHAPE)
+        ]
+        if not clouds:
+            raise InvalidInput(f"contact_links: link {link!r} of {robot.name} has no shape that could touch")
+        corners = thinned(hull(np.vstack(clouds)), MOST_HULL)
+        points += [ContactPoint(f"{link} point {k + 1}", body, p, 0.0, True, group=link) for k, p in enumerate(corners)]
+    return points
+
+
+def geom_points(model: mujoco.MjModel, g: int) -> Array:
+    """Points whose convex hull is a geom's: corners, rims, vertices; round ones by points on them. Body axes."""
+    kind, size = mujoco.mjtGeom(int(model.geom_type[g])), model.geom_size[g]
+    rotation = matrix_from_quat(model.geom_quat[g])
+    return model.geom_pos[g] + _own_points(model, g, kind, size) @ rotation.T
+
+
+def _own_points(model: mujoco.MjModel, g: int, kind: mujoco.mjtGeom, size: Array) -> Array:
+    signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=float)
+    geoms = mujoco.mjtGeom
+    if kind == geoms.mjGEOM_BOX:
+        return signs * size
+    if kind == geoms.mjGEOM_MESH:
+        m = int(model.geom_dataid[g])
+        return np.asarray(model.mesh_vert[model.mesh_vertadr[m] :][: model.mesh_vertnum[m]], dtype=float)
+    if kind == geoms.mjGEOM_CYLINDER:
+        angle = np.arange(_ROUND) * 2 * math.pi / _ROUND
+        rim = np.column_stack([size[0] * np.cos(angle), size[0] * np.sin(angle), np.zeros(_ROUND)])
+        up = np.array([0.0, 0.0, size[1]])
+        return np.vstack([rim + up, rim - up])
+    k = np.arange(4 * _ROUND) + 0.5  # evenly over a ball
+    z, angle = 1 - 2 * k / k.size, _GOLDEN * k
+    ball = np.column_stack([np.sqrt(1 - z**2) * np.cos(angle), np.sqrt(1 - z**2) * np.sin(angle), z])
+    if kind == geoms.mjGEOM_CAPSULE:
+        return size[0] * ball + np.sign(ball[:, 2:]) * np.array([0, 0, size[1]])
+    return ball * (size if kind == geoms.mjGEOM_ELLIPSOID else size[0])
+
+
+def hull(points: Array) -> Array:
+    """The corners of the convex hull; all points where they are flat."""
+    from scipy.spatial import ConvexHull, QhullError
+
+    try:
+        return points[ConvexHull(points).vertices]
+    except (QhullError, ValueError):
+        return np.unique(points, axis=0)
+
+
+def thinned(points: Array, most: int) -> Array:
+    """At most so many points, each time the one farthest from those taken."""
+    if len(points) <= most:
+        return points
+    taken = [int(np.argmax(np.linalg.norm(points - points.mean(axis=0), axis=1)))]
+    away = np.linalg.norm(points - points[taken[0]], axis=1)
+    while len(taken) < most:
+        taken.append(int(np.argmax(away)))
+        away = np.minimum(away, np.linalg.norm(points - points[taken[-1]], axis=1))
+    return points[taken]

@@ -6,6 +6,7 @@ A law says in its own file which of these equations it is (`Law.about_rest`) and
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -13,12 +14,48 @@ from typing import Any, Literal
 import numpy as np
 
 from palpate.checks import Array
-from palpate.control.design.linear.arm_terms import damped_inertia, gravity_slope, inverse_of
 from palpate.control.design.linear.loop_model import Command, LinearLaw, Timing
-from palpate.control.steps.reach import DIRECTIONS, AxesAt, lost_mass, reachable
+from palpate.control.law import BoundLaw
+from palpate.control.references.reference import joint_target
+from palpate.control.steps.reach import DIRECTIONS, LEVER, AxesAt, lost_mass, reachable
 from palpate.control.steps.task_space import TaskLaw
-from palpate.errors import InvalidInput
+from palpate.errors import InvalidInput, NoSolution
 from palpate.robot.robot import Robot
+
+# ---------------------------------------- What the design functions read off an arm at a posture
+
+
+STEP = 1e-6  # rad or m, of central differences
+
+
+def damped_inertia(J: Array, back: Array, rows: list[int], heaviest: float) -> Array:
+    """Λ, in which directions heavier than `heaviest` kg fade as they do in the laws."""
+    scale = np.array([1.0 if row < 3 else LEVER for row in rows])
+    mu, U = np.linalg.eigh(scale[:, None] * (J @ back @ J.T) * scale)
+    least = 1.0 / heaviest
+    with np.errstate(divide="ignore"):
+        weight = np.where(mu >= least, 1.0 / mu, np.maximum(mu, 0.0) / least**2)
+    return scale[:, None] * ((U * weight) @ U.T) * scale
+
+
+def joint_damping_of(robot: Robot) -> Array:
+    """Viscous damping of the joints, N·m·s/rad or N·s/m, that of joints which follow them included."""
+    own = np.array(robot.model.dof_damping, dtype=float)
+    return np.diag(robot.coordinates.reduce_matrix(np.diag(own))).copy()  # one leader each: diagonal
+
+
+def gravity_slope(robot: Robot, q: Array) -> Array:
+    """∂g/∂q, n×n, by central differences."""
+    steps = STEP * np.eye(robot.nv)
+    return np.column_stack([(robot.gravity(q + s) - robot.gravity(q - s)) / (2 * STEP) for s in steps])
+
+
+def inverse_of(M: Array, what: str) -> Array:
+    """M⁻¹ of a symmetric positive definite matrix; refused with its numbers if it is not."""
+    values, vectors = np.linalg.eigh(M)
+    if not values[0] > 1e-14 * max(float(values[-1]), 1e-300):
+        raise NoSolution(f"the {what} is singular: eigenvalues from {values[0]:.3g} to {values[-1]:.3g}")
+    return (vectors / values) @ vectors.T
 
 
 @dataclass(frozen=True)
@@ -151,9 +188,10 @@ class LinearModel:
 
     def with_gain(self, name: str, factor: float) -> LinearModel:
         """The same with one gain multiplied (see `ContactCase.with_gain`)."""
-        g = self.gains
-        if self.slopes is not None:
-            return replace(self, slopes=self._steeper(self.slopes, name, factor))
+        g, slopes, weight = self.gains, self.slopes, self.task.gravity
+        if slopes is not None:
+            steeper = {"v": factor * slopes.v} if name == "damping" else {"q": factor * (slopes.q - weight) + weight}
+            return replace(self, slopes=replace(slopes, **steeper))
         if name == "compliance":
             new = replace(g, mass=g.mass / factor, damping=g.damping / factor, stiffness=g.stiffness / factor)
         elif name == "damping":
@@ -161,11 +199,6 @@ class LinearModel:
         else:
             new = replace(g, **{name: getattr(g, name) * factor})
         return replace(self, gains=new)
-
-    def _steeper(self, slopes: LinearLaw, name: str, factor: float) -> LinearLaw:
-        if name == "damping":
-            return replace(slopes, v=factor * slopes.v)
-        return replace(slopes, q=factor * (slopes.q - self.task.gravity) + self.task.gravity)
 
 
 def task_model(
@@ -386,3 +419,32 @@ HYBRID_FORCE = LawModel(
     "force loop over inverse dynamics", _hybrid_force, ("integral", "proportional", "damping"), presses=True,
     damping="per mass", across=IMPEDANCE,
 )  # fmt: skip
+
+
+# ---------------------------------------- A law without memory about rest, by differences of its ticks: for laws that
+# give no linear model of themselves
+
+
+def slope_law(law: BoundLaw, robot: Robot, q: Array, period: float) -> LinearLaw:
+    """A memoryless law as matrices, by central differences of its ticks; its own memory is left alone.
+
+    Args:
+        law: bound to the robot.
+        robot: the arm.
+        q: posture at rest, which is also the target.
+        period: s.
+    """
+    n, target, own = robot.nv, joint_target(robot, q), replace(law, memory=copy.deepcopy(law.memory))
+    inputs = np.concatenate([q, np.zeros(n + 6)])
+
+    def torque(x: Array) -> Array:
+        tick = own.tick(robot, x[:n], x[n : 2 * n], target=target, wrench=x[2 * n :], dt=period)
+        return tick.command
+
+    steps = STEP * np.eye(2 * n + 6)
+    slopes = np.column_stack([(torque(inputs + s) - torque(inputs - s)) / (2 * STEP) for s in steps])
+    none = np.zeros((0, n))
+    return LinearLaw(
+        "torque", np.zeros((0, 0)), none, none, np.zeros((0, 6)), np.zeros((n, 0)),
+        slopes[:, :n], slopes[:, n : 2 * n], slopes[:, 2 * n :],
+    )  # fmt: skip

@@ -10,13 +10,13 @@ all as deviations from rest. The order of a tick is that of a run: measure, deci
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
 
 from palpate.checks import Array, finite_number
 from palpate.control.design.linear.closed_loop import ClosedLoop
-from palpate.control.design.linear.hold import Integrator, held, substepped
 from palpate.errors import InvalidInput, NoSolution
 
 Command = Literal["torque", "position", "velocity", "velocity-loop"]
@@ -198,15 +198,18 @@ def _sampled(plant: Plant, law: LinearLaw, timing: Timing, standing: float) -> C
     low_v = plant.freedoms if timing.velocity_cutoff else 0
     low_F = len(plant.felt_q) if timing.wrench_cutoff else 0
     low_u = plant.freedoms if timing.command_cutoff else 0
-    pick = _picker([_states(plant, law), len(law.update), low_v, low_F, low_u])
+    states = (3 if law.command == "velocity" else 2) * plant.freedoms
+    pick = _picker([states, len(law.update), low_v, low_F, low_u])
     q, v, F = _fresh(plant, timing, pick)
     q_seen, v_seen, F_seen = q.later(timing.joint_delay), v.later(timing.joint_delay), F.later(timing.wrench_delay)
     xi = Late({0: law.update @ pick[1]})
     xi += (law.update_q @ q_seen) + (law.update_v @ v_seen) + (law.update_wrench @ F_seen)
     u = (law.state @ xi) + (law.q @ q_seen) + (law.v @ v_seen) + (law.wrench @ F_seen)
-    added = Late({0: plant.gravity @ pick[0][: plant.freedoms]}) if _gravity_apart(law, timing) else Late()
+    # Gravity that the driver adds reaches the joints beside the command, not through it.
+    apart = timing.adds_gravity and law.command == "torque"
+    added = Late({0: plant.gravity @ pick[0][: plant.freedoms]}) if apart else Late()
     u = u + (-plant.gravity @ q_seen if added else Late())
-    u = _filtered(u.later(timing.command_delay), timing, pick[4])
+    u = _low_passed(u.later(timing.command_delay), timing.command_share, pick[4])
     total = pick[0].T @ _moved(plant, law, timing, u + added, pick[0]) + pick[1].T @ xi
     if low_v:
         total += pick[2].T @ v
@@ -230,38 +233,24 @@ def _fresh(plant: Plant, timing: Timing, pick: list[Array]) -> tuple[Late, Late,
     F = Late({0: plant.felt_q @ pick[0][:n] + plant.felt_v @ pick[0][n : 2 * n]})
     if timing.velocity == "differentiated":
         v = (q + q.later(1).scaled(-1.0)).scaled(1 / T)
-    return q, _low_passed(v, timing.velocity_cutoff, T, pick[2]), _low_passed(F, timing.wrench_cutoff, T, pick[3])
+    v_low = _low_passed(v, sensor_share(timing.velocity_cutoff, T), pick[2])
+    return q, v_low, _low_passed(F, sensor_share(timing.wrench_cutoff, T), pick[3])
 
 
-def _low_passed(fresh: Late, cutoff: float | None, period: float, last: Array) -> Late:
-    """y_k = y_{k−1} + (1 − e^(−2π f T)) (x_k − y_{k−1}), as the loop's sensors do."""
-    if cutoff is None:
-        return fresh
-    share = -np.expm1(-2 * np.pi * cutoff * period)
-    return fresh.scaled(share) + Late({0: (1 - share) * last})
+def sensor_share(cutoff: float | None, period: float) -> float:
+    """1 − e^(−2π f T) of the loop's sensors; 1 without a low-pass."""
+    return 1.0 if cutoff is None else -float(np.expm1(-2 * np.pi * cutoff * period))
+
+
+def _low_passed(fresh: Late, share: float, last: Array) -> Late:
+    """y_k = y_{k−1} + share (x_k − y_{k−1})."""
+    return fresh if share == 1.0 else fresh.scaled(share) + Late({0: (1 - share) * last})
 
 
 def command_filter(timing: Timing, z: Array) -> Array:
     """The driver's low-pass at points z: g / (1 − (1 − g)/z)."""
     share = timing.command_share
     return share / (1 - (1 - share) / z)
-
-
-def _gravity_apart(law: LinearLaw, timing: Timing) -> bool:
-    """Whether gravity reaches the joints beside the command, not through it."""
-    return timing.adds_gravity and law.command == "torque"
-
-
-def _filtered(u: Late, timing: Timing, last: Array) -> Late:
-    """y_k = y_{k−1} + g (u_k − y_{k−1}), g = T / (T + 1/(2π f)), as the driver's low-pass on commands does."""
-    if timing.command_cutoff is None:
-        return u
-    share = timing.command_share
-    return u.scaled(share) + Late({0: (1 - share) * last})
-
-
-def _states(plant: Plant, law: LinearLaw) -> int:
-    return (3 if law.command == "velocity" else 2) * plant.freedoms
 
 
 def _moved(plant: Plant, law: LinearLaw, timing: Timing, u: Late, pick: Array) -> Late:
@@ -366,3 +355,82 @@ def _continuous_ideal(plant: Plant, law: LinearLaw, timing: Timing, standing: fl
     u = law.state @ xi + (law.q + law.wrench @ plant.felt_q) @ q
     X, late = xi.T @ rate, q.T @ u
     return ClosedLoop({0: X + late} if timing.lag == 0 else {0: X, timing.lag: late}, 0.0, standing)
+
+
+# ---------------------------------------- From one control tick to the next: a linear plant under a held command,
+# exactly or as a simulation steps it
+
+
+Integrator = Literal["euler", "implicit", "rk4"]
+
+
+def held(A: Array, B: Array, time: float) -> tuple[Array, Array]:
+    """Φ = exp(A t) and Γ = ∫₀ᵗ exp(A s) ds B: ẋ = A x + B u with u held for a time t (zero-order hold).
+
+    A is balanced first, so that a wall of 10⁹ N/m costs no digits.
+    """
+    n, m = B.shape
+    if time <= 0.0:
+        return np.eye(n), np.zeros((n, m))
+    return _held(A.tobytes(), np.ascontiguousarray(B).tobytes(), n, m, float(time))
+
+
+@lru_cache(maxsize=256)  # a search over gains asks for the same plant again and again
+def _held(A_bytes: bytes, B_bytes: bytes, n: int, m: int, time: float) -> tuple[Array, Array]:
+    from scipy.linalg import expm, matrix_balance
+
+    A, B = np.frombuffer(A_bytes).reshape(n, n), np.frombuffer(B_bytes).reshape(n, m)
+    balanced, (scale, _) = matrix_balance(A, permute=False, separate=True)
+    block = np.zeros((n + m, n + m))
+    block[:n, :n], block[:n, n:] = balanced, B / scale[:, None]
+    whole = expm(block * time)
+    Phi, Gamma = scale[:, None] * whole[:n, :n] / scale, scale[:, None] * whole[:n, n:]
+    Phi.setflags(write=False)
+    Gamma.setflags(write=False)
+    return Phi, Gamma
+
+
+def substepped(
+    A: Array, B: Array, count: int, step: float, *, integrator: Integrator = "euler", damper: Array | None = None
+) -> tuple[Array, Array]:
+    """Φ and Γ of `count` physics steps of a simulation, with u held; x = [q; v; further states], q and v first.
+
+    "euler" and "implicit" are the engine's semi-implicit step: v⁺ = v + h (1 + h M⁻¹B)⁻¹ a(q, v, u), q⁺ = q + h v⁺,
+    joint damping B implicit and every other force explicit. "rk4" is the classical Runge–Kutta step.
+
+    Args:
+        A, B: ẋ = A x + B u.
+        count: physics steps.
+        step: h, s.
+        integrator: as a run has it.
+        damper: M⁻¹B, n×n over the velocities.
+    """
+    one = _runge_kutta_step(A, B, step) if integrator == "rk4" else _euler_step(A, B, step, damper)
+    n, m = B.shape
+    block = np.eye(n + m)
+    block[:n] = one
+    whole = np.linalg.matrix_power(block, count)
+    return whole[:n, :n], whole[:n, n:]
+
+
+def _runge_kutta_step(A: Array, B: Array, h: float) -> Array:
+    """[Φ, Γ] of one step: of a linear system, the exponential's series up to h⁴."""
+    n, m = B.shape
+    block = np.zeros((n + m, n + m))
+    block[:n, :n], block[:n, n:] = A * h, B * h
+    term = total = np.eye(n + m)
+    for k in range(1, 5):
+        term = term @ block / k
+        total = total + term
+    return total[:n]
+
+
+def _euler_step(A: Array, B: Array, h: float, damper: Array | None) -> Array:
+    size, m = B.shape
+    n = size // 2 if damper is None else len(damper)
+    rate = np.hstack([A, B])
+    if damper is not None and damper.any():
+        rate[n : 2 * n] = np.linalg.solve(np.eye(n) + h * damper, rate[n : 2 * n])
+    new = np.eye(size, size + m) + h * rate
+    new[:n] = np.eye(n, size + m) + h * new[n : 2 * n]  # positions with the new velocities
+    return new

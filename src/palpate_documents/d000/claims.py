@@ -1,0 +1,333 @@
+"""Document 000: pole and end-effector, and the whole system with its arm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+import palpate as pp
+from palpate.checks import Array
+from palpate.derive import derive_pole
+from palpate_documents.claim import Claim, Evidence, Trajectories
+from palpate_documents.compare import (
+    arithmetic,
+    both,
+    corrected,
+    formula,
+    formulas,
+    printed,
+    reading,
+    reference,
+    remembered,
+    says,
+)
+from palpate_documents.d000 import DOCUMENT
+
+POLE = ["x_A", "y_A", "z_A", "x_AB", "y_AB"]
+HEIGHT = {"z_{AB}": r"\sqrt{l^2 - x_{AB}^2 - y_{AB}^2}"}
+PARAMETERS = ["m_e", "m_s", "l", "g", "f_x", "f_y", "f_z"]
+XY, RATES, FORCE = np.array([0.3, -0.4]), np.array([1.5, 2.0]), np.array([1.0, -2.0, 12.0])  # the test state
+
+
+equations = remembered(derive_pole)  # pole and end-effector from their energies
+
+
+def written_out(expression: Any) -> Any:
+    """With z_AB as its root."""
+    root = sp.sqrt(sp.Symbol("l") ** 2 - sp.Symbol("x_AB") ** 2 - sp.Symbol("y_AB") ** 2)
+    return expression.subs(sp.Symbol("z_AB"), root)
+
+
+@remembered
+def motion() -> Any:
+    """Left minus right sides of the five equations of motion."""
+    forces = sp.Matrix([*sp.symbols("f_x f_y f_z"), 0, 0])
+    return written_out(sp.Matrix(equations()["tau"])) - forces
+
+
+def model(**changes: float) -> pp.control.PoleModel:
+    """The library's pole: l = 1 m, m_s = 0.1 kg, m_e = 1 kg."""
+    return pp.control.PoleModel(**changes)
+
+
+def raised(xy: Array, rates: Array, length: float = 1.0) -> tuple[Array, Array]:
+    """r_AB and its rate from their horizontal parts, upper hemisphere."""
+    z = np.sqrt(length**2 - xy @ xy)
+    return np.array([*xy, z]), np.array([*rates, -(xy @ rates) / z])
+
+
+def as_printed(xy: Array, rates: Array) -> tuple[Array, Array]:
+    """M of (11) and C of (12) with the document's two slips put back in."""
+    M, C = model().mass_and_bias(xy, rates)
+    z = np.sqrt(1 - xy @ xy)
+    M[2, 3] = -0.1 * xy[0] / z**2
+    C[2] += 4 * 0.1 * xy[0] * xy[1] * rates[0] * rates[1] / z**3
+    return M, C
+
+
+@remembered
+def arm() -> pp.Robot:
+    """An iiwa 14 with the end-effector's 1 kg."""
+    return pp.load_robot("iiwa14").with_payload(1.0)
+
+
+# -------------------------------- section 1: pole and end-effector
+
+
+HOW: dict[str, Any] = {"symbols": {**HEIGHT, **{name: None for name in PARAMETERS}}, "coordinates": POLE}
+RIGHT = [0.861482595125, -1.815310126833, 1.790134695040, 0.523691453624, -0.031588604832]
+
+
+def _claim_1(c: Claim) -> Evidence:
+    r, _ = raised(XY, RATES)
+    yield printed("|AB| [m]", 1.0, np.linalg.norm(r))
+
+
+def _claim_2(c: Claim) -> Evidence:
+    h = 1e-6
+    step = (raised(XY + h * RATES, RATES)[0] - raised(XY - h * RATES, RATES)[0]) / (2 * h)
+    yield printed("ṙ_AB [m/s]", raised(XY, RATES)[1], step, 1e-8)
+
+
+formulas(
+    DOCUMENT,
+    {
+        "3": ("T", lambda: written_out(equations().T)),
+        "4": ("V", lambda: written_out(equations().V)),
+        **{name: ("equation", lambda row=row: motion()[row]) for name, row in (("5", 0), ("6", 1), ("8", 3), ("9", 4))},
+        **{f"12-{row}": ("expression", lambda row=row: _bias(row - 1)) for row in (3, 4, 5)},
+    },
+    **HOW,
+)
+
+
+def _claim_7(c: Claim) -> Evidence:
+    yield from both(c, motion()[2], "equation", **HOW)
+    names = ["x_AB", "y_AB", "dx_AB", "dy_AB", "ddz_A", "ddx_AB", "ddy_AB"]
+    values = [-0.4834723645, 0.3132702392, 0.1744999659, 1.7402896952, 2.1444256595, -2.7984865482, 1.3779326786]
+    at = dict(zip(sp.symbols(names), values)) | dict(zip(sp.symbols("m_e m_s l g f_z"), (1.3, 0.27, 1.1, 9.81, 0)))
+    force = float(motion()[2].subs(at))
+    x, y, u, v = values[:4]
+    slip = 4 * 0.27 * x * y * u * v / (1.1**2 - x * x - y * y) ** 1.5
+    yield printed("f_z by the printed form at a random point [N]", force + slip, force, 2e-9)
+    yield corrected("f_z at a random point [N]", 17.3031541404, force, 2e-9)
+
+
+def _claim_10(c: Claim) -> Evidence:
+    M, C = model().mass_and_bias(XY, RATES)
+    solved = np.linalg.solve(M, [*FORCE, 0, 0] - C)
+    a_A, a_B, _ = model().accelerations(*raised(XY, RATES), FORCE)
+    yield printed("accelerations by the closed form [m/s²]", [*a_A, *(a_B - a_A)[:2]], solved)
+    yield reference("accelerations [m/s²]", RIGHT, solved)
+
+
+def _mass() -> sp.Matrix:
+    return sp.Matrix(written_out(equations().M))
+
+
+def _claim_11(c: Claim) -> Evidence:
+    yield from both(c, _mass(), "M", **HOW)
+    numbers = equations().function("M")([0, 0, 0, *XY])
+    yield corrected("M of the library's pole", numbers, model().mass_and_bias(XY, RATES)[0])
+
+
+def _plot_11_12() -> Trajectories:
+    """Free flight of the pole over an end-effector pushed as in the test state, by the printed and the right model."""
+    from scipy.integrate import solve_ivp
+
+    curves = []
+    for label, terms in (("as printed (two slips)", as_printed), ("right", model().mass_and_bias)):
+
+        def rate(t: float, y: np.ndarray, terms=terms) -> np.ndarray:
+            M, C = terms(y[:2], y[2:4])
+            a = np.linalg.solve(M, np.array([*FORCE, 0, 0]) - C)
+            return np.array([*y[2:4], *a[3:], a[2]])
+
+        t = np.linspace(0, 0.25, 60)
+        y = solve_ivp(rate, (0, 0.25), [*XY, *RATES, 0], t_eval=t, rtol=1e-8).y
+        curves.append((label, t.tolist(), y[4].tolist()))
+    return Trajectories(
+        "Vertical speed of the end-effector under f = (1, −2, 12) N", "t [s]", "ż_A [m/s]", tuple(curves)
+    )
+
+
+def _claim_11_12(c: Claim) -> Evidence:
+    M, C = as_printed(XY, RATES)
+    text = np.linalg.solve(M, [*FORCE, 0, 0] - C)
+    a_A, a_B, _ = model().accelerations(*raised(XY, RATES), FORCE)
+    accelerations = [*a_A, *(a_B - a_A)[:2]]
+    yield arithmetic(
+        "as printed [m/s²]", [0.856172553005, -1.808230070674, 1.999627901943, 0.582101916943, -0.109469222591], text
+    )
+    yield printed("accelerations [m/s²]", text, accelerations)
+    yield corrected("accelerations [m/s²]", RIGHT, accelerations)
+
+
+def _bias(row: int) -> Any:
+    return sp.Matrix(written_out(sp.Matrix(equations()["bias"])))[row]
+
+
+def _claim_12_12(c: Claim) -> Evidence:
+    for row in (0, 1):
+        yield formula("printed", "0", _bias(row), label=f"row {row + 1}", **HOW)
+
+
+# -------------------------------- section 2: the whole system, and the state of section 1
+
+
+UP = np.array([0.0, 0.0, 9.81])
+ALPHA = np.array([0.3, -0.2, 0.1])
+
+
+def state() -> tuple[Array, Array]:
+    """A posture of the arm away from singular ones, and a velocity."""
+    return np.array([0.0, -0.8, 0.0, -1.9, 0.0, -1.1, 0.0]), np.array([0.2, -0.1, 0.3, 0.1, -0.2, 0.15, 0.1])
+
+
+def terms() -> tuple[Array, Array, Array]:
+    """a_A, a_B and f_B of the pole at the test state."""
+    return model().accelerations(*raised(XY, RATES), FORCE)
+
+
+def commanded() -> tuple[Array, Array, Array, Array]:
+    """J, M, C q̇ and ∂V/∂q of the arm."""
+    q, v = state()
+    g = arm().gravity(q)
+    return arm().jacobian(q), arm().mass_matrix(q), arm().bias(q, v) - g, g
+
+
+def wanted() -> Array:
+    """Joint accelerations that give the tool (a_A, α): the shortest."""
+    q, v = state()
+    target = np.concatenate([terms()[0], ALPHA])
+    return np.linalg.pinv(arm().jacobian(q)) @ (target - arm().jacobian_drift(q, v))
+
+
+def achieved(torque: Array) -> Array:
+    """The tool's acceleration under torques, with the pole pushing back with −f_B."""
+    q, v = state()
+    push = np.concatenate([-terms()[2], np.zeros(3)])
+    a = arm().forward_dynamics(q, v, torque, wrench=push, losses=False)
+    return arm().jacobian(q) @ a + arm().jacobian_drift(q, v)
+
+
+def _claim_13(c: Claim) -> Evidence:
+    (a_A, a_B, f_B), (r, rate) = terms(), raised(XY, RATES)
+    yield printed("f_B [N]", 0.1 * (a_B + UP), f_B)
+    yield reference("f_B [N]", [0.138517404875, -0.184689873167, 0.399865304960], f_B)
+    a_AB = a_B - a_A
+    yield printed("z̈_AB [m/s²]", -(rate @ rate + XY @ a_AB[:2]) / r[2], a_AB[2])
+
+
+def _claim_no_moment(c: Claim) -> Evidence:
+    yield printed("f_B × r_AB [N·m]", np.zeros(3), np.cross(terms()[2], raised(XY, RATES)[0]))
+
+
+def _claim_third_law(c: Claim) -> Evidence:
+    a_A, _, f_B = terms()
+    yield printed("f − f_B [N]", 1.0 * (a_A + UP), FORCE - f_B)
+
+
+def _claim_14(c: Claim) -> Evidence:
+    J, M, moving, g = commanded()
+    a, push = wanted(), J[:3].T @ terms()[2]
+    target = np.concatenate([terms()[0], ALPHA])
+    yield reading("g = −∂V/∂q: tool's acceleration", target, achieved(M @ a + moving - (-g) + push), 1e-8)
+    yield reading("g = +∂V/∂q: tool's acceleration", target, achieved(M @ a + moving - g + push), 1e-8)
+    yield corrected("∂V/∂q on the left: tool's acceleration", target, achieved(M @ a + moving + g + push), 1e-8)
+
+
+def _claim_14_sign(c: Claim) -> Evidence:
+    q, _ = state()
+    f_B = terms()[2]
+    yield printed("torque [N·m]", -arm().jacobian(q)[:3].T @ f_B, arm().generalised_force(q, [*-f_B, 0, 0, 0]))
+
+
+def _claim_15(c: Claim) -> Evidence:
+    (q, v), h, a = state(), 1e-6, wanted()
+
+    def speed(t: float) -> Array:
+        return arm().jacobian(q + v * t + a * t * t / 2) @ (v + a * t)
+
+    yield printed("acceleration of the tool", [*terms()[0], *ALPHA], (speed(h) - speed(-h)) / (2 * h), 1e-6)
+
+
+def _claim_zero_acceleration(c: Claim) -> Evidence:
+    J, M, moving, g = commanded()
+    q, v = state()
+    push, drift = J[:3].T @ terms()[2], arm().jacobian_drift(q, v)
+    for compare, target in ((printed, np.zeros(6)), (corrected, np.concatenate([terms()[0], np.zeros(3)]))):
+        a = np.linalg.pinv(J) @ (target - drift)
+        acceleration = achieved(M @ a + moving + g + push)
+        yield compare("linear acceleration wanted by the pole [m/s²]", terms()[0], acceleration[:3], 1e-8)
+
+
+def _claim_level(c: Claim) -> Evidence:
+    q, v = np.array(state()[0]), np.zeros(7)
+    level, dt, k = arm().pose(q).rotation, 1e-3, 5.0
+    q[5] += 0.2  # tilted by 0.2 rad
+    tilts = []
+    for _ in range(1000):
+        J, error = arm().jacobian(q), pp.spatial.rotation_vector_from_matrix(level @ arm().pose(q).rotation.T)
+        wanted = np.concatenate([np.zeros(3), k * k * error - 2 * k * (J @ v)[3:]])
+        v = v + dt * np.linalg.pinv(J) @ (wanted - arm().jacobian_drift(q, v))
+        q, tilts = q + dt * v, [*tilts, float(np.linalg.norm(error))]
+    times = dt * np.arange(1000)
+    yield printed("tilt over 1 s, (1 + k t) e^(−k t) of the first [rad]", 0.2 * (1 + k * times) * np.exp(-k * times),
+                  tilts, 2e-3)  # fmt: skip
+
+
+def _claim_drift(c: Claim) -> Evidence:
+    q, v = state()
+    J = arm().jacobian(q)
+    a = np.linalg.pinv(J) @ (np.concatenate([terms()[0], np.zeros(3)]) - arm().jacobian_drift(q, v))
+    h = 1e-4
+    later = arm().jacobian(q + v * h + a * h * h / 2) @ (v + a * h)
+    yield printed("ω 0.1 ms later [rad/s]", (J @ v)[3:], later[3:], 1e-6)
+    yield says("printed", "it is not zero", True, bool(np.abs(later[3:]).max() > 1e-3))
+
+
+def _claim_unknowns(c: Claim) -> Evidence:
+    J, M, *_ = commanded()
+    system = np.block([[M, -np.eye(7)], [J, np.zeros((6, 7))]])
+    yield printed("unknowns − rank", 1, system.shape[1] - np.linalg.matrix_rank(system))
+
+
+def _claim_least_torque(c: Claim) -> Evidence:
+    J, M, moving, g = commanded()
+    q, v = state()
+    target = np.concatenate([terms()[0], ALPHA]) - arm().jacobian_drift(q, v)
+    bias = moving + g + J[:3].T @ terms()[2]
+    W = J @ np.linalg.inv(M)  # J M⁻¹ (τ − rest) = target
+    tau = np.linalg.pinv(W) @ (target + W @ bias)
+    KKT = np.block([[np.eye(7), W.T], [W, np.zeros((6, 6))]])
+    by_kkt = np.linalg.solve(KKT, np.concatenate([np.zeros(7), target + W @ bias]))[:7]
+    yield printed("τ [N·m]", tau, by_kkt, 1e-7)
+    yield printed("tool's acceleration", [*terms()[0], *ALPHA], achieved(tau), 1e-7)
+
+
+def _claim_state(c: Claim) -> Evidence:
+    A, B = model().linear_axis(False)
+    rank = np.linalg.matrix_rank(np.column_stack([np.linalg.matrix_power(A, k) @ B for k in range(3)]))
+    yield reading("states of one axis that can be controlled, of 3", 3, rank)
+    A4, B4 = model().linear_axis(True)
+    K = model().gains(hold_position=False)
+    closed = np.linalg.eigvals(A4 - B4 @ np.concatenate([[0], K])[None])
+    yield reading(
+        "slowest eigenvalue that holds a place [1/s], must be below 0", 1.0, float(max(closed.real) < -1e-6), 0.5
+    )
+    yield corrected("K of (v, x_AB, ẋ_AB), unit weights", [-1, -27.693529808075, -8.575424715232], K, 1e-8)
+    held = np.linalg.eigvals(A4 - B4 @ model().gains()[None])
+    yield says(
+        "corrected", "with positions among the states every eigenvalue is left of zero", True, bool(max(held.real) < 0)
+    )
+
+
+def _claim_upright(c: Claim) -> Evidence:
+    eigenvalues = np.sort(np.real(equations().linearise([0] * 5).eigenvalues()))
+    yield reference("largest two [1/s]", [3.284965753246] * 2, eigenvalues[-2:], 1e-9)
+    yield printed("√((m_e + m_s) g / (m_e l)) [1/s]", np.sqrt(1.1 * 9.81), eigenvalues[-1], 1e-9)
+    A, _ = model().linear_axis(False)
+    yield arithmetic("the library's pole [1/s]", eigenvalues[-1], max(np.linalg.eigvals(A).real), 1e-9)
