@@ -244,7 +244,7 @@ def _same(forms: RecursiveForms, ways: dict[str, list[Node]]) -> tuple[bool, str
     try:
         points = [values_at_random(nodes, seed, forms.names.quaternion) for seed in range(3)]
         agree = all(values[i : i + n] == values[:n] for values in points for i in range(0, len(nodes), n))
-        return agree, "in exact arithmetic at three random points modulo 2⁶¹ − 1"
+        return agree, "in exact arithmetic at three random points modulo 2¹²⁷ − 3489"
     except InvalidInput:  # a mimicking joint's offset, for one
         return _same_in_floats(forms, ways), "to 1e-9 at ten random states"
 
