@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from palpate.checks import Array
 from palpate.spatial.rows import product, rotate
 from palpate.trace import Trace
 from palpate.views.kinematics import Path, body_paths, scene_of
@@ -78,11 +77,3 @@ def _inverse(path: Path) -> Path:
 def _compose(first: Path, second: Path) -> Path:
     """X_AC = X_AB X_BC, frame by frame."""
     return first[0] + rotate(first[1], second[0]), product(first[1], second[1])
-
-
-def carried(points: Array, times: np.ndarray, paths: list[Path], bodies: list[int]) -> Path:
-    """The path of a point that was seen at `points` in frames `times`, on the body on which it moved least."""
-    local = {b: rotate(_inverse(paths[b])[1][times], points - paths[b][0][times]) for b in bodies}
-    body = min(reversed(bodies), key=lambda b: round(float(np.ptp(local[b], axis=0).max()), 6))
-    position, quat = paths[body]
-    return position + rotate(quat, local[body].mean(axis=0)), quat
