@@ -13,7 +13,7 @@ from palpate.contact.touch.shapes import Box, Cylinder, Plane, Ride, Shape, Sphe
 from palpate.robot.robot import Robot
 from palpate.spatial import quat_from_matrix
 from palpate.world.config import Motion, Surface, World
-from palpate.world.plants.plant import ContactPoint, Plant, surface_rotation, true_robot
+from palpate.world.plants.plant import ContactPoint, Plant, surface_rotation, touch_name, true_robot
 
 
 def touches_of(plant: Plant, world: World) -> list[Contact | Pin]:
@@ -25,11 +25,6 @@ def touches_of(plant: Plant, world: World) -> list[Contact | Pin]:
         for surface in surfaces
     ]
     return made + [Pin(frame=pin.frame, name=pin.name) for pin in world.pins]
-
-
-def touch_name(point: ContactPoint, surface: Surface, points: int) -> str:
-    """How a contact is called: by its surface, and by its point too where there are several."""
-    return surface.name if points == 1 else f"{point.name.replace(' ', '_')}-{surface.name}"
 
 
 def joint_stops(robot: Robot) -> list[JointStop]:

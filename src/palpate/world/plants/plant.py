@@ -58,6 +58,7 @@ class Plant:
         surfaces: all surfaces, in order.
         mocap: for each surface its MuJoCo mocap index, −1 where it is still.
         rigid_sensors: what the engine reports of contact between the robot and rigid surfaces and objects.
+        rigid_points: single contacts that it reports, by name: where in sensordata; none unless they are asked for.
         q0, v0: coordinates and velocities of everything beyond the robot at the start.
         attachment_bodies: body of each attachment.
         rotor: reflected rotor inertia per degree of freedom.
@@ -73,6 +74,7 @@ class Plant:
     surfaces: tuple[Surface, ...]
     mocap: np.ndarray
     rigid_sensors: tuple[RigidSensor, ...]
+    rigid_points: dict[str, int]
     q0: Array
     v0: Array
     attachment_bodies: tuple[int, ...]
@@ -101,7 +103,12 @@ class Plant:
 
 
 def build_plant(
-    robot: Robot, world: World, timestep: float, integrator: str = "euler", q_start: Array | None = None
+    robot: Robot,
+    world: World,
+    timestep: float,
+    integrator: str = "euler",
+    q_start: Array | None = None,
+    points: bool = False,
 ) -> Plant:
     """Compile the scene: the (possibly changed) robot, then surfaces, objects, pole and attachments.
 
@@ -111,6 +118,7 @@ def build_plant(
         timestep: physics step, s.
         integrator: "euler", "implicit" or "rk4".
         q_start: the robot's start posture, for which a pole stands upright; home by default.
+        points: let the engine report each of its contacts with the robot, besides their sums.
     """
     _refuse_repeated_names(robot, world)
     spec = robot.spec(kinematics=bool(robot.unresisted))
@@ -122,6 +130,7 @@ def build_plant(
     for thing in world.objects:
         _add_object(spec, thing)
     whose = _add_contact_sensors(spec, robot, world)
+    slots = _add_point_sensors(spec, robot, world) if points else {}
     draw_shapes(spec, robot, world)
     hold_ties(spec, robot)
     model = _compile(spec)
@@ -136,6 +145,7 @@ def build_plant(
         world.surfaces,
         np.array([_mocap_index(model, s.name) for s in world.surfaces], dtype=np.int64),
         tuple(RigidSensor(int(model.sensor(name).adr[0]), kind) for name, kind in whose.items()),
+        {name: int(model.sensor(sensor).adr[0]) + offset for name, (sensor, offset) in slots.items()},
         q0,
         v0,
         tuple(model.body(f"attachment {a.name}").id for a in world.attachments),
@@ -145,6 +155,11 @@ def build_plant(
         plant_ties(model, robot),
         -1 if world.pole is None else model.body("pole").id,
     )
+
+
+def touch_name(point: ContactPoint, surface: Surface, points: int) -> str:
+    """How a contact is called: by its surface, and by its point too where there are several."""
+    return surface.name if points == 1 else f"{point.name.replace(' ', '_')}-{surface.name}"
 
 
 def true_robot(robot: Robot, world: World) -> Robot:
@@ -445,6 +460,34 @@ def _add_contact_sensors(spec: mujoco.MjSpec, robot: Robot, world: World) -> dic
             sensor.intprm[:3] = [sum(1 << int(field) for field in (fields.mjCONDATA_FOUND, *wanted)), reduce, 1]
             whose[name] = kind
     return whose
+
+
+POINT_NUMBERS = 13  # of one contact: found, force, place, normal, tangent
+_MOST_POINTS = 8  # contacts of one geom with another that are told apart, the strongest; a sphere has one
+
+
+def _add_point_sensors(spec: mujoco.MjSpec, robot: Robot, world: World) -> dict[str, tuple[str, int]]:
+    """Let the engine report single contacts: names, the sensor of each, and how far behind its start they are."""
+    touching, fields = _contact_geoms(robot, world), mujoco.mjtConDataField
+    wanted = ("FOUND", "FORCE", "POS", "NORMAL", "TANGENT")
+    bits = sum(1 << int(getattr(fields, f"mjCONDATA_{name}")) for name in wanted)
+    made = {}
+    for kind, other in [*(("surface", s.name) for s in _rigid(world)), *(("object", o.name) for o in world.objects)]:
+        for geom in touching:
+            name = other if len(touching) == 1 else f"{geom.replace(' ', '_')}-{other}"
+            count = 1 if robot.model.geom(geom).type[0] == mujoco.mjtGeom.mjGEOM_SPHERE else _MOST_POINTS
+            sensor = spec.add_sensor(
+                name=f"points {name}",
+                type=mujoco.mjtSensor.mjSENS_CONTACT,
+                objtype=mujoco.mjtObj.mjOBJ_GEOM,
+                objname=f"{kind} {other}",
+                reftype=mujoco.mjtObj.mjOBJ_GEOM,
+                refname=geom,
+            )
+            sensor.intprm[:3] = [bits, 2, count]  # 2: the strongest first
+            for k in range(count):
+                made[name if count == 1 else f"{name}-{k + 1}"] = f"points {name}", k * POINT_NUMBERS
+    return made
 
 
 def _contact_geoms(robot: Robot, world: World) -> tuple[str, ...]:
