@@ -158,7 +158,7 @@ def _run_row(path: Any) -> list[str]:
 
     from palpate.cli.folder import METRICS
     from palpate.errors import PalpateError
-    from palpate.trace.peek import peek
+    from palpate.trace.header import peek
 
     made = datetime.fromtimestamp(path.stat().st_mtime).strftime("%Y-%m-%d %H:%M")
     try:
