@@ -31,8 +31,9 @@ from palpate.scenario.rig import rig_of
 from palpate.trace import Channel
 from palpate.world.forces.contact import compliant_names, contact_pairs, surface_state
 from palpate.world.forces.pushes import Pushed, push_state
+from palpate.world.plants.contact_sensors import POINT_NUMBERS
 from palpate.world.plants.joint_friction import joint_friction
-from palpate.world.plants.plant import POINT_NUMBERS, Plant, build_plant
+from palpate.world.plants.plant import Plant, build_plant
 from palpate.world.plants.tree_plant import TreeModel, TreePlant, no_model, no_tree, tree_model, tree_plant
 from palpate.world.sensing.custom import BoundSensor, Truth, bound_sensors
 from palpate.world.sensing.faults import fault_state

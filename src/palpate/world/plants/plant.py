@@ -18,6 +18,7 @@ from palpate.spatial import matrix_from_quat, quat_from_matrix, rows
 from palpate.spatial.shapes import SHAPES
 from palpate.world.config import FreeObject, PlantChange, Surface, World
 from palpate.world.driver import per_joint, uncompensated
+from palpate.world.plants.contact_sensors import RigidSensor, add_contact_sensors, add_point_sensors
 from palpate.world.plants.joint_friction import take_over_friction
 from palpate.world.plants.pole import add_pole
 from palpate.world.plants.ties import Ties, hold_ties, plant_ties
@@ -33,18 +34,6 @@ RIGID_FRICTION_TIME, RIGID_IMPRATIO = 1.0, 3000.0  # s; stiffness of friction ov
 RIGID_IMPEDANCE = (0.9, 0.95)  # the engine's own: at a depth of 0, and at most
 # Collision bits: (type, affinity). The robot's contact geoms and objects touch surfaces, objects touch each other too.
 _TOUCHES, _TOUCHED, _BOTH, _NEITHER = (1, 0), (0, 1), (1, 1), (0, 0)
-
-
-@dataclass(frozen=True)
-class RigidSensor:
-    """One of the engine's contact sensors: where it writes in sensordata, and what.
-
-    `whose` is "robot" or "wrist" for the net wrench on all of the robot or on what lies beyond its wrist sensor, and
-    "distance" for the robot's deepest penetration.
-    """
-
-    address: int
-    whose: str
 
 
 @dataclass(frozen=True)
@@ -129,8 +118,9 @@ def build_plant(
     add_pole(spec, robot, world, robot.home if q_start is None else q_start)
     for thing in world.objects:
         _add_object(spec, thing)
-    whose = _add_contact_sensors(spec, robot, world)
-    slots = _add_point_sensors(spec, robot, world) if points else {}
+    touching, rigid = _contact_geoms(robot, world), [s.name for s in _rigid(world)]
+    whose = add_contact_sensors(spec, robot, world, touching, rigid)
+    slots = add_point_sensors(spec, robot, world, touching, rigid) if points else {}
     draw_shapes(spec, robot, world)
     hold_ties(spec, robot)
     model = _compile(spec)
@@ -425,69 +415,6 @@ def rigid_sliding_speed(force: float, friction: float, mass: float) -> float:
 
 def _geom_type(shape: str) -> mujoco.mjtGeom:
     return getattr(mujoco.mjtGeom, f"mjGEOM_{SHAPES[shape].geom.upper()}")
-
-
-def _add_contact_sensors(spec: mujoco.MjSpec, robot: Robot, world: World) -> dict[str, str]:
-    """Let the engine report contact between the robot and rigid surfaces and objects: sensor names, and whose.
-
-    The engine gives the wrench that its first partner does to the second, so the robot comes second. An object on a
-    surface is no contact of the robot.
-    """
-    model, touching = robot.model, _contact_geoms(robot, world)
-    bodies = {int(model.geom(name).bodyid[0]) for name in touching}
-    roots = {int(model.body_rootid[body]) for body in bodies}
-    wrist = robot.frame(world.sensors.wrench.frame).body
-    others = [f"surface {s.name}" for s in _rigid(world)] + [f"object {o.name}" for o in world.objects]
-    fields = mujoco.mjtConDataField
-    wrench_fields = (fields.mjCONDATA_FORCE, fields.mjCONDATA_TORQUE, fields.mjCONDATA_POS)
-    whose = {}
-    for other in others if touching else ():
-        for body, kind, wanted, reduce in [
-            *((root, "robot", wrench_fields, 3) for root in sorted(roots)),
-            *((root, "distance", (fields.mjCONDATA_DIST,), 1) for root in sorted(roots)),
-            (wrist, "wrist", wrench_fields, 3),
-        ]:
-            name = f"{kind} {body} {other}"
-            sensor = spec.add_sensor(
-                name=name,
-                type=mujoco.mjtSensor.mjSENS_CONTACT,
-                objtype=mujoco.mjtObj.mjOBJ_GEOM,
-                objname=other,
-                reftype=mujoco.mjtObj.mjOBJ_XBODY,
-                refname=model.body(body).name,
-            )
-            # Which numbers, how several contacts become one (1 the nearest, 3 their sum), how many ones.
-            sensor.intprm[:3] = [sum(1 << int(field) for field in (fields.mjCONDATA_FOUND, *wanted)), reduce, 1]
-            whose[name] = kind
-    return whose
-
-
-POINT_NUMBERS = 13  # of one contact: found, force, place, normal, tangent
-_MOST_POINTS = 8  # contacts of one geom with another that are told apart, the strongest; a sphere has one
-
-
-def _add_point_sensors(spec: mujoco.MjSpec, robot: Robot, world: World) -> dict[str, tuple[str, int]]:
-    """Let the engine report single contacts: names, the sensor of each, and how far behind its start they are."""
-    touching, fields = _contact_geoms(robot, world), mujoco.mjtConDataField
-    wanted = ("FOUND", "FORCE", "POS", "NORMAL", "TANGENT")
-    bits = sum(1 << int(getattr(fields, f"mjCONDATA_{name}")) for name in wanted)
-    made = {}
-    for kind, other in [*(("surface", s.name) for s in _rigid(world)), *(("object", o.name) for o in world.objects)]:
-        for geom in touching:
-            name = other if len(touching) == 1 else f"{geom.replace(' ', '_')}-{other}"
-            count = 1 if robot.model.geom(geom).type[0] == mujoco.mjtGeom.mjGEOM_SPHERE else _MOST_POINTS
-            sensor = spec.add_sensor(
-                name=f"points {name}",
-                type=mujoco.mjtSensor.mjSENS_CONTACT,
-                objtype=mujoco.mjtObj.mjOBJ_GEOM,
-                objname=f"{kind} {other}",
-                reftype=mujoco.mjtObj.mjOBJ_GEOM,
-                refname=geom,
-            )
-            sensor.intprm[:3] = [bits, 2, count]  # 2: the strongest first
-            for k in range(count):
-                made[name if count == 1 else f"{name}-{k + 1}"] = f"points {name}", k * POINT_NUMBERS
-    return made
 
 
 def _contact_geoms(robot: Robot, world: World) -> tuple[str, ...]:
