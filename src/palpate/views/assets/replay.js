@@ -297,6 +297,8 @@ class Replay {
     this.geoms.sort((a, b) => (a.rgba[3] < 1) - (b.rgba[3] < 1)); // what can be seen through comes last
     this.shaft = this.buffer(Shapes.of({ shape: "cylinder", size: [0.009 * reach, 0.5] }));
     this.head = this.buffer(Shapes.cone(0.026 * reach, 0.06 * reach));
+    this.needle = this.buffer(Shapes.of({ shape: "cylinder", size: [0.0025 * reach, 0.5] }));
+    this.point = this.buffer(Shapes.cone(0.009 * reach, 0.025 * reach)); // thin arrows where many stand side by side
     this.axis = this.buffer(Shapes.of({ shape: "cylinder", size: [0.004 * reach, 0.5] }));
     this.floor = this.lines(this.grid());
     this.renewTrail();
@@ -438,10 +440,11 @@ class Replay {
     label.hidden = !(size * arrow.scale >= 0.005 * reach);
     if (label.hidden) return;
     const start = this.between(arrow.start, 3, frame), along = force.map(x => x * arrow.scale), length = size * arrow.scale;
-    const shaft = Math.max(length - 0.06 * reach, 0.002 * reach), colour = [...arrow.colour.map(x => x / 255), 1];
+    const [rod, head, tall] = arrow.label ? [this.shaft, this.head, 0.06] : [this.needle, this.point, 0.025];
+    const shaft = Math.max(length - tall * reach, 0.002 * reach), colour = [...arrow.colour.map(x => x / 255), 1];
     const direction = along.map(x => x / length), end = start.map((x, k) => x + direction[k] * shaft);
-    this.drawRod(this.shaft, start, direction.map(x => x * shaft), colour);
-    this.drawOne(this.head, Shapes.placed(end, Shapes.turnOfZ(direction)), colour, 1);
+    this.drawRod(rod, start, direction.map(x => x * shaft), colour);
+    this.drawOne(head, Shapes.placed(end, Shapes.turnOfZ(direction)), colour, 1);
     const tip = this.onScreen(end.map((x, k) => x + 0.08 * reach * direction[k]));
     label.at = tip;
     label.hidden = !arrow.label;
