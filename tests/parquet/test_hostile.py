@@ -41,7 +41,7 @@ from pathlib import Path
 from palpate.errors import PalpateError
 from palpate.parquet import read_columns
 from palpate.trace import load_trace
-from palpate.trace.peek import peek
+from palpate.trace.header import peek
 def tried(read, path):
     before = time.process_time()
     try:

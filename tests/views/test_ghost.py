@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import base64
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from palpate.robot import load_robot
-from palpate.spatial.rows import rotate
 from palpate.trace import Channel, Trace
 from palpate.views.forces import arrows
-from palpate.views.ghost import carried, ghost_paths
+from palpate.views.ghost import ghost_paths
 from palpate.views.kinematics import body_paths
 from palpate.views.pages.player import replay_data
 
@@ -64,35 +62,22 @@ def test_a_run_without_a_target_has_no_ghost(trace: Trace) -> None:
 def test_a_total_force_stands_on_its_line_of_action(trace: Trace) -> None:
     lever, force = np.array([0.0, 0.03, -0.05]), np.array([-12.0, 0.0, 0.0])
     wrench = np.tile(np.r_[force, np.cross(lever, force)], (401, 1))
-    made = arrows(with_channels(trace, contact_wrench=wrench), ROWS, body_paths(trace, ROWS), 1.0)
+    made = arrows(with_channels(trace, contact_wrench=wrench), ROWS, 1.0)
     start = numbers(made[0]["start"])
     np.testing.assert_allclose(start, trace["tool_position"][ROWS] + lever, atol=1e-6)  # the lever is across the force
 
 
-def test_each_exact_contact_has_its_arrow_on_the_body_that_carries_it(trace: Trace) -> None:
-    paths = body_paths(trace, np.arange(401))
-    elbow = next(b for b, body in enumerate(trace.facts.scene) if body["name"] == "link4")
-    on_elbow = paths[elbow][0] + rotate(paths[elbow][1], np.array([0.05, 0.0, 0.1]))
-    events = [
-        {"time": float(trace.time[k]), "contact": "elbow", "what": "touchdown", "where": on_elbow[k].tolist()}
-        for k in (40, 200, 320)
-    ]
-    force = np.tile([0.0, 0.0, 7.0], (401, 1))
-    touched = with_channels(trace, **{"contact.elbow": force})
-    touched = Trace(
-        touched.time,
-        {c: touched[n] for n, c in touched.channels.items() if n != "time"},
-        touched.outcome,
-        facts=replace(trace.facts, contact_events=events),
-    )
-    (contact, push) = arrows(touched, ROWS, body_paths(touched, ROWS), 1.0)
+def test_a_contact_that_is_recorded_alone_has_its_arrow_where_it_acts(trace: Trace) -> None:
+    force, where = np.tile([0.0, 0.0, 7.0], (401, 1)), trace["tool_position"] + [0.05, 0.0, 0.1]
+    touched = with_channels(trace, **{"contact.elbow": force, "contact_position.elbow": where})
+    contact, push = arrows(touched, ROWS, 1.0)
     assert (contact["label"], push["label"]) == ("elbow", "push")
-    np.testing.assert_allclose(numbers(contact["start"]), on_elbow[ROWS], atol=1e-6)
+    np.testing.assert_allclose(numbers(contact["start"]), where[ROWS], atol=1e-6)
     assert contact["scale"] * 7.0 == pytest.approx(1 / 3)
 
 
-def test_a_point_seen_once_stays_on_the_last_body() -> None:
-    still = np.zeros((3, 3)), np.tile([1.0, 0.0, 0.0, 0.0], (3, 1))
-    moved = np.array([[0.0, 0, 0], [1.0, 0, 0], [2.0, 0, 0]]), still[1]
-    path, _ = carried(np.array([[1.5, 0.0, 0.0]]), np.array([1]), [still, moved], [0, 1])
-    np.testing.assert_allclose(path[:, 0], [0.5, 1.5, 2.5])
+def test_of_many_points_their_sum_is_labelled(trace: Trace) -> None:
+    force = np.tile([-2.0, 0.0, 0.0], (401, 1))
+    points = {f"{kind}.pad_{k}": force for k in range(6) for kind in ("contact", "contact_position")}
+    made = arrows(with_channels(trace, **points), ROWS, 1.0)
+    assert [one["label"] for one in made] == ["contact", *[""] * 6, "push"]

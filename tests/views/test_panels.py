@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from palpate.trace import Channel, Outcome, RunFacts, Trace
-from palpate.views.pages.thin import thin
+from palpate.views.pages.interactive import thin
 from palpate.views.panels import COLOURS, Figure, Line, Panel, figures_of, leading, marks_of, styled, telling
 
 NAMES = [

@@ -32,15 +32,20 @@ def starting() -> str:
 
 def open_page(page: Path) -> None:
     """Show a page in the user's browser; one line says so where there is none."""
+    if page.suffix != ".html":
+        print("palpate: --open: there is no page to show", file=sys.stderr)
+    elif not open_address(page.resolve().as_uri()):
+        print(f"palpate: --open: no display and no browser here; open {page} elsewhere", file=sys.stderr)
+
+
+def open_address(address: str) -> bool:
+    """Show an address in the user's browser; False where there is none."""
     import webbrowser
 
     seen = sys.platform in ("win32", "darwin") or any(
         os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
     )
-    if page.suffix != ".html":
-        print("palpate: --open: there is no page to show", file=sys.stderr)
-    elif not seen or not webbrowser.open(page.resolve().as_uri()):
-        print(f"palpate: --open: no display and no browser here; open {page} elsewhere", file=sys.stderr)
+    return seen and webbrowser.open(address)
 
 
 @contextmanager

@@ -141,7 +141,7 @@ def _runs() -> Section:
 
 
 def _run_row(path: Any) -> list[str]:
-    from palpate.trace.peek import peek
+    from palpate.trace.header import peek
 
     made = datetime.fromtimestamp(path.stat().st_mtime).strftime("%Y-%m-%d %H:%M")
     try:

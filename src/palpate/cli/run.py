@@ -14,6 +14,7 @@ from palpate.errors import harmless
 
 if TYPE_CHECKING:
     from palpate.cli.folder import RunFolder
+    from palpate.cli.live import Live
     from palpate.cli.signals import Saving
     from palpate.metrics import MetricResult
     from palpate.scenario.model import Scenario
@@ -58,6 +59,9 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
                         help="with --connect: allow an address that is not loopback")  # fmt: skip
     parser.add_argument("--no-report", action="store_true", help="write no figures and no report.html")
     parser.add_argument("--open", action="store_true", help="show report.html in the browser when the run has ended")
+    parser.add_argument("--live", action="store_true",
+                        help="slow the run down to real time and show it in the browser meanwhile")  # fmt: skip
+    parser.add_argument("--port", type=int, metavar="N", help="with --live: port of 127.0.0.1 (any free one)")
     parser.add_argument("--quiet", action="store_true", help="print the last line only")
     parser.add_argument("--strict", action="store_true", help="end with exit code 3 if there was a warning")
     parser.add_argument("--json", action="store_true", help="print how it ended and its metrics as JSON, nothing else")
@@ -72,6 +76,7 @@ def run(args: argparse.Namespace) -> int:
     args.quiet |= args.json
     if args.connect is not None:
         _address(args)
+    _refuse_unfit(args)
     with patience("loading …", args.quiet):
         from palpate.scenario.checking.checks import remarks
         from palpate.scenario.file.load import load_scenario
@@ -81,9 +86,14 @@ def run(args: argparse.Namespace) -> int:
     for note in notes:
         print(f"note: {note}", file=sys.stderr)
     with ExitStack() as stack:
+        live = stack.enter_context(_live(args)) if args.live else None
         with undivided():
             folder = stack.enter_context(claim_folder(args.out, scenario.name, args.scenario))
-        trace, results, look = written(scenario, folder, args, lambda saving: _ran(scenario, folder, args, saving))
+        trace, results, look = written(
+            scenario, folder, args, lambda saving: _ran(scenario, folder, args, saving, live)
+        )
+        if live is not None:
+            live.finish(trace, look)
     if not args.quiet:
         print_story(scenario, trace, results, notes)
     if args.json:
@@ -133,17 +143,35 @@ def _address(args: argparse.Namespace) -> str:
     return host
 
 
-def _ran(scenario: Scenario, folder: RunFolder, args: argparse.Namespace, saving: Saving) -> Trace:
+def _refuse_unfit(args: argparse.Namespace) -> None:
+    """Options that do not go together."""
+    from palpate.errors import InvalidInput
+
+    if args.live and args.connect is not None:
+        raise InvalidInput("--live shows a simulation; it does not go with --connect")
+    if args.port is not None and not args.live:
+        raise InvalidInput("--port is that of the live view", hint="add --live")
+
+
+def _live(args: argparse.Namespace) -> Live:
+    from palpate.cli.live import Live
+
+    return Live(args.port or 0)
+
+
+def _ran(
+    scenario: Scenario, folder: RunFolder, args: argparse.Namespace, saving: Saving, live: Live | None = None
+) -> Trace:
     """Simulated, or driven over the network."""
     if args.connect is None:
-        return _simulated(scenario, folder, args.quiet, saving)
+        return _simulated(scenario, folder, args.quiet, saving, live)
     from palpate.run.build import build
     from palpate.serving.client import drive
 
     return drive(build(scenario), _address(args), collision=args.collision)
 
 
-def _simulated(scenario: Scenario, folder: RunFolder, quiet: bool, saving: Saving) -> Trace:
+def _simulated(scenario: Scenario, folder: RunFolder, quiet: bool, saving: Saving, live: Live | None) -> Trace:
     from palpate.cli.console import CompileProgress, RunProgress
     from palpate.cli.folder import PARTIAL
     from palpate.run.simulate import as_run, assemble, execute
@@ -152,7 +180,8 @@ def _simulated(scenario: Scenario, folder: RunFolder, quiet: bool, saving: Savin
         assembly = assemble(as_run(scenario))
         _say_if_large(scenario, 1 + sum(channel.size for channel in assembly.chosen), quiet)
         with RunProgress(scenario.name, quiet, lambda: compiling.spent) as progress:
-            return execute(assembly, progress, folder.path / PARTIAL, saving.begin)
+            watch = None if live is None else live.of(scenario, assembly)
+            return execute(assembly, progress, folder.path / PARTIAL, saving.begin, watch)
 
 
 def _with_pages(folder: RunFolder, trace: Trace, results: list[MetricResult], args: argparse.Namespace) -> Path | None:

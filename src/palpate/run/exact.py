@@ -202,7 +202,7 @@ def show(L: Loop, machine: Machine) -> None:
         across = total = 0.0
         for i in range(3):
             reading.force[i] = row.touch_forces[k, i] = f.force[i]
-            reading.place[i] = f.point[i] - (0.0 if pinned else c.radius * f.normal[i])
+            reading.place[i] = row.touch_positions[k, i] = f.point[i] - (0.0 if pinned else c.radius * f.normal[i])
             across += f.force[i] * f.normal[i]
             total += f.force[i] ** 2
         row.contact_mode[k] = c.mode

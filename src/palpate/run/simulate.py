@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Protocol
 
 import numpy as np
 
@@ -29,6 +30,16 @@ _PYTHON_SLICE = 64  # physics steps between two looks: what is kept of them is m
 
 Progress = Callable[[float, float], None]
 Source = Run | Scenario | str | os.PathLike[str]
+
+
+class Watch(Protocol):
+    """Who follows a run while it computes; it only reads, and how a run is sliced for it changes nothing in the run."""
+
+    steps: int  # physics steps between two calls, at most
+
+    def __call__(self, keeper: Keeper) -> None:
+        """Look at what has been recorded so far."""
+        ...
 
 
 def simulate(run: Source, *, progress: Progress | None = None, partial: str | os.PathLike[str] | None = None) -> Trace:
@@ -75,15 +86,16 @@ def execute(
     progress: Progress | None = None,
     partial: str | os.PathLike[str] | None = None,
     ended: Callable[[], None] = lambda: None,
+    watch: Watch | None = None,
 ) -> Trace:
     """Check the start of an assembled run, step it to its end, and hand out its trace. An assembly runs once.
 
-    `ended` is called after the last step, before the trace is made.
+    `ended` is called after the last step, before the trace is made; `watch` follows the run.
     """
     foretold = check_start(assembly)
     keeper = Keeper(assembly)
     file = Partial(keeper, partial, lambda: unfinished(assembly, foretold))
-    ending = _ended(assembly, keeper, file, progress, ended)
+    ending = _ended(assembly, keeper, file, progress, ended, watch)
     if file.trouble is not None:
         foretold.warnings.append(file.trouble)
     try:
@@ -112,10 +124,11 @@ def _ended(
     file: Partial | None = None,
     progress: Progress | None = None,
     ended: Callable[[], None] = lambda: None,
+    watch: Watch | None = None,
 ) -> Ending:
     ending = Ending(S.RUNNING)
     try:
-        _run(assembly, ending, keeper, file, progress)
+        _run(assembly, ending, keeper, file, progress, watch)
     except KeyboardInterrupt:
         ending.interrupted()
     finally:
@@ -126,7 +139,12 @@ def _ended(
 
 
 def _run(
-    assembly: Assembly, ending: Ending, keeper: Keeper | Reader, file: Partial | None, progress: Progress | None
+    assembly: Assembly,
+    ending: Ending,
+    keeper: Keeper | Reader,
+    file: Partial | None,
+    progress: Progress | None,
+    watch: Watch | None,
 ) -> None:
     L, duration = assembly.loop, assembly.run.clock.duration
     step = _stepper(assembly, ending)
@@ -136,13 +154,15 @@ def _run(
             ending.status = S.BAD_REFERENCE if ending.raised is None else RAISED
         while left > 0 and ending.status == S.RUNNING:
             began = L.step
-            ending.status = step(left)
+            ending.status = step(left if watch is None else min(left, watch.steps))
             left -= max(L.step - began, 1)
             keeper.take()
             if file is not None:
                 file.update()
             if progress is not None:
                 progress(L.step * L.dt, duration)
+            if watch is not None and isinstance(keeper, Keeper):
+                watch(keeper)
 
 
 def _stepper(assembly: Assembly, ending: Ending) -> Callable[[int], int]:

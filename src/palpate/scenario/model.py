@@ -121,6 +121,7 @@ class RecordSettings(Config):
     channels: tuple[str, ...] = setting((), "1", "names of channels, such as q or contact_force; all if none is given")
     stride: int = setting(1, "physics steps", "record every so many", ge=1)
     period: float | None = setting(None, "s", "or how often, a whole number of physics steps", gt=0)
+    points: bool = setting(False, "1", "record force and position at each contact point, which the replay draws")
 
     @model_validator(mode="after")
     def _one_way(self) -> RecordSettings:
@@ -136,7 +137,7 @@ class RecordSettings(Config):
                 f"the recording period {self.period:g} s must be a whole multiple of the physics step {timestep:g} s",
                 hint=f"the nearest is {max(stride, 1) * timestep:g} s",
             )
-        return Recording(self.channels or "all", stride)
+        return Recording(self.channels or "all", stride, self.points)
 
 
 class StopEvent(Config):

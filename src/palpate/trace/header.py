@@ -7,9 +7,11 @@ import json
 import math
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from palpate.errors import TraceError
+from palpate.errors import PalpateError, TraceError
+from palpate.parquet import read_footer
 from palpate.parquet.layout import MOST_COLUMNS
 from palpate.trace.channel import TIME, Channel
 from palpate.trace.facts import RunFacts
@@ -110,3 +112,19 @@ def _object(text: str) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise TraceError("its description is damaged (no JSON object)")
     return content
+
+
+def peek(path: Path) -> Header:
+    """The description in a .parquet trace; its numbers and its seal are not looked at.
+
+    Raises:
+        TraceError: it is no trace, or damaged.
+    """
+    try:
+        metadata = read_footer(path).metadata
+    except (OSError, ValueError, PalpateError) as error:
+        reason = error.args[0] if isinstance(error, PalpateError) else error
+        raise TraceError(f"cannot read {path}: {reason}") from error
+    if HEADER_KEY not in metadata:
+        raise TraceError(f"{path} was not written by palpate")
+    return header_from_text(metadata[HEADER_KEY])

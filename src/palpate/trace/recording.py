@@ -21,10 +21,12 @@ class Recording:
     Attributes:
         channels: names, or "all". Time is always recorded and may be named.
         stride: record ticks 0, stride, 2·stride, …
+        points: offer force and position of each compliant and rigid contact of the robot as channels, too.
     """
 
     channels: tuple[str, ...] | Literal["all"] = "all"
     stride: int = 1
+    points: bool = False
 
     def __post_init__(self) -> None:
         several = isinstance(self.channels, list | tuple)

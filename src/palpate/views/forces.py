@@ -2,51 +2,71 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from palpate.checks import Array
 from palpate.trace import Trace
-from palpate.views.ghost import carried
-from palpate.views.kinematics import Path, scene_of
 from palpate.views.pages.interactive import packed
 
-_CONTACT, _PUSH = [213, 60, 0], [190, 60, 140]  # colours
+_CONTACT, _POINT, _PUSH = [213, 60, 0], [230, 140, 40], [190, 60, 140]  # colours
 _SMALLEST_FORCE = 1e-6  # N; below, no arrow
-_EXACT = "contact."  # channels of exact contacts, one each
+_FORCE, _POSITION = "contact.", "contact_position."  # channels of single contacts, two each
+_MOST_LABELS = 4  # contacts that are labelled each; more of them are drawn beside their sum, which is labelled
 
 
-def arrows(trace: Trace, rows: np.ndarray, paths: list[Path], reach: float) -> list[dict[str, Any]]:
-    """Forces on one scale: the largest is as long as a third of the arm's reach.
+@dataclass(frozen=True)
+class Force:
+    """A force in the frames that are shown: N, and the points where it acts, m, both in world axes.
 
-    Exact contacts have an arrow each; the sum of all others stands on its line of action.
+    Attributes:
+        look: its name, label and colour.
+        force, start: (frames, 3).
+        largest: its largest size in the whole run, N.
     """
+
+    look: dict[str, Any]
+    force: Array
+    start: Array
+    largest: float
+
+
+def arrows(trace: Trace, rows: np.ndarray, reach: float) -> list[dict[str, Any]]:
+    """Forces on one scale: the largest is as long as a third of the arm's reach."""
+    seen = [one for one in forces_on(trace, rows, reach) if one.largest > _SMALLEST_FORCE]
+    scale = reach / 3 / max([one.largest for one in seen], default=1.0)
+    return [{**one.look, "scale": scale, "force": packed(one.force), "start": packed(one.start)} for one in seen]
+
+
+def forces_on(trace: Trace, rows: np.ndarray, reach: float) -> list[Force]:
+    """Every force on the robot: single contacts where they are recorded, else their sum, and the sum of pushes."""
     if "tool_position" not in trace:
         return []
-    tool = trace["tool_position"][rows]
-    made = _exact(trace, rows, paths) or _total(trace, rows, "contact", _CONTACT, reach)
-    made += _total(trace, rows, "push", _PUSH, reach)
-    largest = [float(np.linalg.norm(one["every"], axis=1).max(initial=0.0)) for one in made]
-    scale = reach / 3 / max([size for size in largest if size > _SMALLEST_FORCE], default=1.0)
-    return [
-        {
-            **{key: one[key] for key in ("name", "label", "colour")},
-            "scale": scale,
-            "force": packed(one["every"][rows]),
-            "start": packed(tool if one["start"] is None else one["start"]),
-        }
-        for one, size in zip(made, largest)
-        if size > _SMALLEST_FORCE
-    ]
+    names = [name.removeprefix(_FORCE) for name in trace if name.startswith(_FORCE)]
+    many = len(names) > _MOST_LABELS
+    single = [_single(trace, rows, name, _POINT if many else _CONTACT, "" if many else name) for name in names]
+    total = _total(trace, rows, "contact", _CONTACT, reach) if many or not names else []
+    return [*total, *single, *_total(trace, rows, "push", _PUSH, reach)]
 
 
-def _total(trace: Trace, rows: np.ndarray, name: str, colour: list[int], reach: float) -> list[dict[str, Any]]:
+def _single(trace: Trace, rows: np.ndarray, name: str, colour: list[int], label: str) -> Force:
+    start = trace[_POSITION + name] if _POSITION + name in trace else trace["tool_position"]
+    return _force({"name": "contact", "label": label, "colour": colour}, trace[_FORCE + name], rows, start[rows])
+
+
+def _total(trace: Trace, rows: np.ndarray, name: str, colour: list[int], reach: float) -> list[Force]:
+    """The sum of all forces of a kind, on its line of action."""
     if f"{name}_wrench" not in trace:
         return []
     wrench = trace[f"{name}_wrench"]
     start = trace["tool_position"][rows] + _line_of_action(wrench[rows], reach)
-    return [{"name": name, "label": name, "colour": colour, "every": wrench[:, :3], "start": start}]
+    return [_force({"name": name, "label": name, "colour": colour}, wrench[:, :3], rows, start)]
+
+
+def _force(look: dict[str, Any], every: Array, rows: np.ndarray, start: Array) -> Force:
+    return Force(look, every[rows], start, float(np.linalg.norm(every, axis=1).max(initial=0.0)))
 
 
 def _line_of_action(wrench: Array, reach: float) -> Array:
@@ -58,21 +78,3 @@ def _line_of_action(wrench: Array, reach: float) -> Array:
     square = np.sum(force**2, axis=1, keepdims=True)
     offset = np.cross(force, moment) / np.maximum(square, _SMALLEST_FORCE**2)
     return np.where(np.linalg.norm(offset, axis=1, keepdims=True) < reach / 2, offset, 0.0)
-
-
-def _exact(trace: Trace, rows: np.ndarray, paths: list[Path]) -> list[dict[str, Any]]:
-    """An arrow for each exact contact, at the point that its events tell, carried along by the body it belongs to."""
-    names = [name.removeprefix(_EXACT) for name in trace if name.startswith(_EXACT)]
-    bodies = [b for b, body in enumerate(scene_of(trace)) if b and not body["surface"]]
-    made = []
-    for name in names:
-        events = [event for event in trace.facts.contact_events if event["contact"] == name]
-        start = None
-        if events and bodies:
-            points = np.array([event["where"] for event in events])
-            frames = np.searchsorted(trace.time[rows], [event["time"] for event in events]).clip(0, len(rows) - 1)
-            start = carried(points, frames, paths, bodies)[0]
-        made.append(
-            {"name": "contact", "label": name, "colour": _CONTACT, "every": trace[_EXACT + name], "start": start}
-        )
-    return made

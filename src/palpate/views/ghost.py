@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from palpate.checks import Array
-from palpate.spatial.rows import product, rotate
+from palpate.spatial.rows import rotate
 from palpate.trace import Trace
-from palpate.views.kinematics import Path, body_paths, scene_of
+from palpate.views.kinematics import Path, body_paths, compose, scene_of
 
 _RIGID = 1e-5  # m and 1: what moves less against the tool hangs on it
 _SAME = 2e-3  # m: wanted joints that lead the tool this close to the target mean the same as it
@@ -27,7 +26,7 @@ def ghost_paths(trace: Trace, rows: np.ndarray, paths: list[Path]) -> dict[int, 
     if not hanging or not all(np.isfinite(values).all() for values in target):
         return {}
     return _arm(trace, rows, target, hanging) or {
-        b: _compose(target, _compose(_inverse(tool), paths[b])) for b in hanging
+        b: compose(target, compose(_inverse(tool), paths[b])) for b in hanging
     }
 
 
@@ -38,7 +37,7 @@ def _hanging(trace: Trace, tool: Path, paths: list[Path]) -> list[int]:
     still = [
         b
         for b, body in enumerate(scene)
-        if groups[b] and not body["surface"] and _constant(_compose(_inverse(tool), paths[b]))
+        if groups[b] and not body["surface"] and _constant(compose(_inverse(tool), paths[b]))
     ]
     group = max((groups[b] for b in still), default=0)
     return [b for b in still if groups[b] == group]
@@ -62,7 +61,7 @@ def _arm(trace: Trace, rows: np.ndarray, target: Path, hanging: list[int]) -> di
         return {}
     wanted = body_paths(trace, rows, trace["target_q"][rows])
     tool = trace["tool_position"][rows[:1]], trace["tool_quat_wxyz"][rows[:1]]
-    offset = _compose(_inverse(body_paths(trace, rows[:1])[hanging[0]]), tool)
+    offset = compose(_inverse(body_paths(trace, rows[:1])[hanging[0]]), tool)
     reached = wanted[hanging[0]][0] + rotate(wanted[hanging[0]][1], offset[0][0])
     if np.linalg.norm(reached - target[0], axis=1).max() > _SAME:
         return {}
@@ -73,16 +72,3 @@ def _arm(trace: Trace, rows: np.ndarray, target: Path, hanging: list[int]) -> di
 def _inverse(path: Path) -> Path:
     back = path[1] * np.array([1.0, -1.0, -1.0, -1.0])
     return -rotate(back, path[0]), back
-
-
-def _compose(first: Path, second: Path) -> Path:
-    """X_AC = X_AB X_BC, frame by frame."""
-    return first[0] + rotate(first[1], second[0]), product(first[1], second[1])
-
-
-def carried(points: Array, times: np.ndarray, paths: list[Path], bodies: list[int]) -> Path:
-    """The path of a point that was seen at `points` in frames `times`, on the body on which it moved least."""
-    local = {b: rotate(_inverse(paths[b])[1][times], points - paths[b][0][times]) for b in bodies}
-    body = min(reversed(bodies), key=lambda b: round(float(np.ptp(local[b], axis=0).max()), 6))
-    position, quat = paths[body]
-    return position + rotate(quat, local[body].mean(axis=0)), quat

@@ -45,7 +45,7 @@ def body_paths(trace: Trace, rows: np.ndarray, q: Array | None = None) -> list[P
         if index == 0:
             paths.append(_still(len(rows)))
             continue
-        path = _compose(paths[body["parent"]], np.array(body["position"]), np.array(body["quat_wxyz"]))
+        path = compose(paths[body["parent"]], (np.array(body["position"]), np.array(body["quat_wxyz"])))
         for joint in body["joints"]:
             path = _moved(path, joint, coordinates)
         channel = f"surface.{body['surface']}"
@@ -57,9 +57,9 @@ def _still(count: int) -> Path:
     return np.zeros((count, 3)), np.tile([1.0, 0.0, 0.0, 0.0], (count, 1))
 
 
-def _compose(path: Path, position: Array, quat_wxyz: Array) -> Path:
-    """X_WB = X_WP X_PB."""
-    return path[0] + rotate(path[1], position), product(path[1], np.broadcast_to(quat_wxyz, path[1].shape))
+def compose(first: Path, second: Path) -> Path:
+    """X_AC = X_AB X_BC, frame by frame; the second may be one pose for all frames."""
+    return first[0] + rotate(first[1], second[0]), product(first[1], np.broadcast_to(second[1], first[1].shape))
 
 
 def _moved(path: Path, joint: dict[str, Any], coordinates: Array) -> Path:

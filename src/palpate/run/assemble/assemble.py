@@ -24,13 +24,14 @@ from palpate.run.assemble.drives import drives_of, with_servo_rotors
 from palpate.run.assemble.memory import refuse_too_large
 from palpate.run.loop.kinematic import refuse_what_needs_masses
 from palpate.run.loop.row import Layout, layout
-from palpate.run.loop.state import JointWatch, Load, Loop, Needs, RigidReading, Shows, StopRule, WantedAxes
+from palpate.run.loop.state import JointWatch, Load, Loop, Needs, RigidPoint, RigidReading, Shows, StopRule, WantedAxes
 from palpate.run.rescue import Rescues
 from palpate.run.run import Run
 from palpate.scenario.reference import rig_of
 from palpate.trace import Channel
-from palpate.world.forces.contact import contact_pairs, surface_state
+from palpate.world.forces.contact import compliant_names, contact_pairs, surface_state
 from palpate.world.forces.pushes import Pushed, push_state
+from palpate.world.plants.contact_sensors import POINT_NUMBERS
 from palpate.world.plants.joint_friction import joint_friction
 from palpate.world.plants.plant import Plant, build_plant
 from palpate.world.plants.tree_plant import TreeModel, TreePlant, no_model, no_tree, tree_model, tree_plant
@@ -91,12 +92,13 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
     robot, (q, v) = run.robot, run.start()
     law = begun(run)
     _refuse_what_a_run_cannot_do(run, law)
-    plant = build_plant(robot, run.world, run.clock.timestep, run.clock.integrator, q)
+    plant = build_plant(robot, run.world, run.clock.timestep, run.clock.integrator, q, run.record.points)
     data, nominal = mujoco.MjData(plant.model), mujoco.MjData(robot.model)
     set_state(plant, data, q, v)
     loads, felt, custom = _loads(run, plant), felt_bodies(run, plant), run.world.sensors.custom
     exact = _exact_plant(run, plant, felt) if run.world.is_exact else None
-    rows = layout(robot, plant, law, custom, () if exact is None else exact.touches)
+    points = (*compliant_names(plant), *plant.rigid_points) if run.record.points and exact is None else ()
+    rows = layout(robot, plant, law, custom, () if exact is None else exact.touches, points)
     sensors = bound_sensors(custom, robot)
     law = writing_to(law, rows)
     chosen = run.record.choose(rows.channels)
@@ -356,9 +358,15 @@ def outside_places(run: Run, plant: Plant, physics: Physics, rows: Layout, felt:
         surface_state(s, int(m), surface_row)
         for s, m, surface_row in zip(plant.surfaces, plant.mocap, rows.row.surfaces)
     ]
+    shown = list(zip(rows.row.touch_forces, rows.row.touch_positions)) if run.record.points else []
+    rigid = shown[len(shown) - len(plant.rigid_points) :]
     return {
         "surfaces": surfaces,
-        "contacts": contact_pairs(plant, surfaces, felt),
+        "contacts": contact_pairs(plant, surfaces, felt, shown),
+        "rigid_points": [
+            RigidPoint(reading=physics.sensordata[address : address + POINT_NUMBERS], force=force, place=place)
+            for address, (force, place) in zip(plant.rigid_points.values(), rigid)
+        ],
         "rigid": [_reading(physics, sensor.address, sensor.whose) for sensor in plant.rigid_sensors],
         "pushes": [push_state(plant, push, dt, bodies, felt) for push in world.pushes],
         "pushed": Pushed({"N": plant.model.nv}),

@@ -21,7 +21,7 @@ from palpate.engine.physics import Physics
 from palpate.engine.views import address_of, part
 from palpate.robot.mechanics.kernels import add_generalized_force, read_pose
 from palpate.run.loop.kinematic import move_as_told
-from palpate.run.loop.state import BAD_POSITION, BAD_SPEED, CLOCK, RUNNING, TOO_FAST, WARNED, Load, Loop
+from palpate.run.loop.state import BAD_POSITION, BAD_SPEED, CLOCK, RUNNING, TOO_FAST, WARNED, Load, Loop, RigidPoint
 from palpate.world.forces.contact import Contact, find_contact, move_surface
 from palpate.world.forces.pushes import apply_push, push_share
 from palpate.world.plants.bodies import add_force, add_wrench, velocity_at
@@ -144,6 +144,19 @@ def add_rigid_contacts(L: Loop) -> None:
             continue
         total = L.felt if sensor.felt else L.row.contact_wrench
         add_wrench(total, part(reading, 1, 3), part(reading, 4, 3), part(reading, 7, 3), L.row.tool_position)
+    for k in range(len(L.rigid_points)):
+        _show_point(L.rigid_points[k])
+
+
+@kernel
+def _show_point(point: RigidPoint) -> None:
+    """f = f₀ n + f₁ t + f₂ n × t of one of the engine's contacts, and where it is; 0 where there is none."""
+    r = point.reading
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        across = r[7 + j] * r[10 + k] - r[7 + k] * r[10 + j]
+        point.force[i] = r[1] * r[7 + i] + r[2] * r[10 + i] + r[3] * across
+        point.place[i] = r[4 + i]
 
 
 @kernel

@@ -129,7 +129,16 @@ class Row(Record):
         "touches", unit="N", labels="touches", help="normal force of each exact contact (of a pin, the size of it all)"
     )
     touch_forces: Matrix = recorded(
-        "touches", 3, name="contact.{}", unit="N", labels=_XYZ, frame="world", help="force of exact contact '{}'"
+        "contacts",
+        3,
+        name="contact.{}",
+        unit="N",
+        labels=_XYZ,
+        frame="world",
+        help="force of contact '{}' on the robot",
+    )
+    touch_positions: Matrix = recorded(
+        "contacts", 3, name="contact_position.{}", unit="m", labels=_XYZ, frame="world", help="where contact '{}' acts"
     )
 
 
@@ -155,16 +164,26 @@ class Layout:
 
 
 def layout(
-    robot: Robot, plant: Plant, law: BoundLaw, sensors: Mapping[str, Sensor], touches: tuple[str, ...] = ()
+    robot: Robot,
+    plant: Plant,
+    law: BoundLaw,
+    sensors: Mapping[str, Sensor],
+    touches: tuple[str, ...] = (),
+    points: tuple[str, ...] = (),
 ) -> Layout:
-    """Lay the row of a run out; `sensors` are those of one's own, `touches` the names of its exact contacts."""
+    """Lay the row of a run out.
+
+    `sensors` are those of one's own, `touches` the names of its exact contacts, `points` those of other contacts whose
+    forces are recorded one by one.
+    """
     other_sizes = {"rest_q": plant.model.nq - robot.model.nq, "rest_v": plant.model.nv - robot.model.nv}
     shown = sum(item.source(law.memory).size for item in law.shown)
     sizes = {"nq": robot.nq, "nv": robot.nv, "terms": len(law.terms), "surfaces": len(plant.surfaces), "law": shown}
     poles = int(plant.pole >= 0)
     sizes["sensors"] = sum(sensor.width for sensor in sensors.values())
     sizes |= other_sizes | {"pole": poles, "pole axes": 3 * poles, "touches": len(touches)}
-    words = _Words(robot, plant, law, touches)
+    sizes["contacts"] = len(touches) + len(points)
+    words = _Words(robot, plant, law, touches, points)
     channels, starts, offset = [], {}, 0
     for field, shape in Row.shapes(sizes).items():
         meaning = Row.fields[field].default
@@ -202,7 +221,9 @@ def _sensor_channel(item: tuple[str, Sensor]) -> Channel:
 class _Words:
     """A robot's own labels and units."""
 
-    def __init__(self, robot: Robot, plant: Plant, law: BoundLaw, touches: tuple[str, ...]) -> None:
+    def __init__(
+        self, robot: Robot, plant: Plant, law: BoundLaw, touches: tuple[str, ...], points: tuple[str, ...]
+    ) -> None:
         model, own = plant.model, [robot.model.joint(name).id for name in robot.joint_names]
         others = range(robot.model.njnt, model.njnt)
         coordinates, positions = coordinate_labels(robot.model, own)
@@ -218,7 +239,7 @@ class _Words:
         self.units |= {"rest speed": rate_units, "command": command[law.command]}
         self.labels["touches"] = touches
         self._rows = {"terms": law.terms, "surfaces": tuple(surface.name for surface in plant.surfaces)}
-        self._rows["touch_forces"] = touches
+        self._rows |= dict.fromkeys(("touch_forces", "touch_positions"), (*touches, *points))
 
     def rows(self, field: str) -> tuple[str, ...] | None:
         """The channels' own names where a field stands for several."""

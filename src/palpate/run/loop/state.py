@@ -60,6 +60,14 @@ class RigidReading(Record):
     looks: int = 0  # that found a contact
 
 
+class RigidPoint(Record):
+    """One contact of the engine's: found, force in its own axes, place, normal and tangent; and the same in the row."""
+
+    reading: Vector
+    force: Vector = sized(3)
+    place: Vector = sized(3)
+
+
 class TouchReading(Record):
     """What an exact contact does to the robot: its force, world axes, and where."""
 
@@ -210,6 +218,7 @@ class Loop(Record):
     surfaces: list[SurfaceState]
     contacts: list[Contact]
     rigid: list[RigidReading]
+    rigid_points: list[RigidPoint]
     touches: list[TouchReading]  # exact contacts
     pushes: list[PushState]
     pushed: Pushed

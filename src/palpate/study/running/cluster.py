@@ -3,6 +3,9 @@
 Dask itself makes the chunk of a lost worker again on another one. Only a few chunks per worker are under way at a time,
 so that neither scheduler nor sweep ever holds them all. The scenario's files go once to the scheduler, which hands them
 to every worker, those that come later included.
+
+Memory stays flat because what Dask keeps for its developers is cut short (`FLAT`): the last 1000 messages of each
+connection, which hold the chunks that were sent, and on a worker a profile of every second of the last hour.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
+import dask
 from distributed import Client, LocalCluster, WorkerPlugin, as_completed
 from distributed.scheduler import KilledWorker
 
@@ -30,6 +34,7 @@ from palpate.study.running.worker import Job, Result, empty_row, run_chunk
 AHEAD = 3  # chunks under way per thread of the cluster
 PATIENCE = 30.0  # s until a scheduler answers
 REMINDER = 600.0  # s between two notes that no worker has come
+FLAT = {"distributed.admin.low-level-log-length": 10, "distributed.worker.profile.enabled": False}
 PART_OF_LIFE = 0.1  # share of a worker's life that a piece of work may take
 _received: dict[str, Mapping[str, bytes]] = {}  # on a worker: the files of sweeps, by their mark
 
@@ -82,6 +87,7 @@ class DaskCluster:
         """Connect, or start the workers."""
         self.address, self.most, self.started = address, sys.maxsize, None
         logging.getLogger("distributed").setLevel(logging.ERROR)
+        self._config = dask.config.set(FLAT)  # until `close`; workers that are started here take it over
         if address.kind == "local":
             local: dict[str, Any] = {"threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": None}
             workers = min(int(address.target), runs)
@@ -193,6 +199,7 @@ class DaskCluster:
         self.client.close()
         if self.started is not None:
             self.started.close()
+        self._config.__exit__(None, None, None)
 
 
 def _pieces(chunks: Iterable[Chunk], most: int) -> Iterator[tuple[Chunk, Chunk]]:

@@ -11,6 +11,7 @@ from palpate.errors import FileError, InvalidInput
 from palpate.files import read_text
 from palpate.toml import toml_data
 
+_NO_PROFILE = "export DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED=False"  # it would grow with every second of a worker
 _START = 30.0  # s: a worker's start on a node, first compilation not counted
 LEAST_MEMORY = 0.5e9  # bytes of a worker process
 _SIZE = re.compile(r"(\d+(?:\.\d+)?) *(k|M|G|T)i?B")
@@ -65,7 +66,7 @@ class JobFile(Config):
         }  # fmt: skip
         return {
             "cores": self.cores, "processes": self.cores, "memory": self.memory, "walltime": self.walltime,
-            "job_name": "palpate", "job_script_prologue": list(self.prologue),
+            "job_name": "palpate", "job_script_prologue": [_NO_PROFILE, *self.prologue],
             "job_extra_directives": list(self.directives),
             "worker_extra_args": ["--lifetime", f"{self.lifetime:.0f}s", "--lifetime-stagger", f"{stagger:.0f}s"],
             **{key: value for key, value in given.items() if value is not None},

@@ -11,7 +11,7 @@ class Replay {
     for (const one of data.ghost) [one.p, one.q] = [numbers(one.p), numbers(one.q)];
     this.tool = numbers(data.tool);
     this.ghost = true;
-    this.time = this.times[0];
+    this.time = this.times[0] || 0;
     this.stage = make("div", { class: "stage" }, place);
     this.canvas = make("canvas", { tabindex: "0", role: "img", "aria-label": "3D replay; drag to turn, Ctrl and wheel to zoom" }, this.stage);
     this.labels = data.arrows.map(arrow => make("span", { class: `force ${arrow.name}` }, this.stage));
@@ -39,9 +39,9 @@ class Replay {
   // ---------------------------------------------------------------- controls
 
   buildControls(bar) {
-    const { make } = Palpate, end = this.times[this.times.length - 1];
+    const { make } = Palpate, first = this.times[0] || 0, end = this.times[this.times.length - 1] || 0;
     this.button = make("button", { type: "button", class: "play", "aria-label": "play or pause" }, bar, "▶");
-    this.slider = make("input", { type: "range", min: this.times[0], max: end, step: "any", value: this.times[0], "aria-label": "time" }, bar);
+    this.slider = make("input", { type: "range", min: first, max: end, step: "any", value: first, "aria-label": "time" }, bar);
     this.clock = make("output", {}, bar);
     this.speed = make("select", { "aria-label": "speed" }, bar);
     for (const speed of [0.1, 0.25, 0.5, 1, 2]) make("option", speed === 1 ? { value: speed, selected: "" } : { value: speed }, this.speed, `${speed} ×`);
@@ -297,24 +297,34 @@ class Replay {
     this.geoms.sort((a, b) => (a.rgba[3] < 1) - (b.rgba[3] < 1)); // what can be seen through comes last
     this.shaft = this.buffer(Shapes.of({ shape: "cylinder", size: [0.009 * reach, 0.5] }));
     this.head = this.buffer(Shapes.cone(0.026 * reach, 0.06 * reach));
+    this.needle = this.buffer(Shapes.of({ shape: "cylinder", size: [0.0025 * reach, 0.5] }));
+    this.point = this.buffer(Shapes.cone(0.009 * reach, 0.025 * reach)); // thin arrows where many stand side by side
     this.axis = this.buffer(Shapes.of({ shape: "cylinder", size: [0.004 * reach, 0.5] }));
     this.floor = this.lines(this.grid());
+    this.renewTrail();
+  }
+
+  renewTrail() {
+    if (this.trail) {
+      this.gl.deleteVertexArray(this.trail.array);
+      for (const one of this.trail.buffers) this.gl.deleteBuffer(one);
+    }
     if (this.tool && this.tool.length > 3) this.trail = this.lines(this.pairs(this.tool));
   }
 
   buffer({ positions, normals, faces }) {
-    const gl = this.gl, array = gl.createVertexArray();
+    const gl = this.gl, array = gl.createVertexArray(), buffers = [0, 1, 2].map(() => gl.createBuffer());
     gl.bindVertexArray(array);
-    [["position", positions], ["normal", normals]].forEach(([name, values]) => {
+    [["position", positions], ["normal", normals]].forEach(([name, values], k) => {
       const place = gl.getAttribLocation(this.program, name);
-      gl.bindBuffer(gl.ARRAY_BUFFER, gl.createBuffer());
+      gl.bindBuffer(gl.ARRAY_BUFFER, buffers[k]);
       gl.bufferData(gl.ARRAY_BUFFER, new Float32Array(values), gl.STATIC_DRAW);
       gl.enableVertexAttribArray(place);
       gl.vertexAttribPointer(place, 3, gl.FLOAT, false, 0, 0);
     });
-    gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, gl.createBuffer());
+    gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, buffers[2]);
     gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, new Uint32Array(faces), gl.STATIC_DRAW);
-    return { array, count: faces.length, mode: gl.TRIANGLES };
+    return { array, buffers, count: faces.length, mode: gl.TRIANGLES };
   }
 
   lines(points) {
@@ -356,7 +366,7 @@ class Replay {
   }
 
   draw() {
-    if (!this.gl) return;
+    if (!this.gl || !this.times.length) return;
     const gl = this.gl, canvas = this.canvas, sharp = Math.min(devicePixelRatio || 1, 2);
     const [width, height] = [canvas.clientWidth, canvas.clientHeight].map(x => Math.max(1, Math.round(x * sharp)));
     if (canvas.width !== width || canvas.height !== height) [canvas.width, canvas.height] = [width, height];
@@ -430,12 +440,14 @@ class Replay {
     label.hidden = !(size * arrow.scale >= 0.005 * reach);
     if (label.hidden) return;
     const start = this.between(arrow.start, 3, frame), along = force.map(x => x * arrow.scale), length = size * arrow.scale;
-    const shaft = Math.max(length - 0.06 * reach, 0.002 * reach), colour = [...arrow.colour.map(x => x / 255), 1];
+    const [rod, head, tall] = arrow.label ? [this.shaft, this.head, 0.06] : [this.needle, this.point, 0.025];
+    const shaft = Math.max(length - tall * reach, 0.002 * reach), colour = [...arrow.colour.map(x => x / 255), 1];
     const direction = along.map(x => x / length), end = start.map((x, k) => x + direction[k] * shaft);
-    this.drawRod(this.shaft, start, direction.map(x => x * shaft), colour);
-    this.drawOne(this.head, Shapes.placed(end, Shapes.turnOfZ(direction)), colour, 1);
+    this.drawRod(rod, start, direction.map(x => x * shaft), colour);
+    this.drawOne(head, Shapes.placed(end, Shapes.turnOfZ(direction)), colour, 1);
     const tip = this.onScreen(end.map((x, k) => x + 0.08 * reach * direction[k]));
     label.at = tip;
+    label.hidden = !arrow.label;
     label.textContent = `${arrow.label} ${Palpate.shown(size)} N`;
     label.style.transform = `translate(${tip[0].toFixed(1)}px, ${tip[1].toFixed(1)}px) translate(-50%, -170%)`;
   }
@@ -449,13 +461,50 @@ class Replay {
   /** A bar as long as a round number of newtons, at the distance of the tool. */
   drawScale(frame) {
     const arrow = this.data.arrows[0];
-    this.scale.hidden = !arrow;
-    if (!arrow) return;
+    this.scale.hidden = !(arrow && arrow.scale);
+    if (this.scale.hidden) return;
     const depth = this.onScreen(this.between(arrow.start, 3, frame))[2];
     const perMetre = this.canvas.clientHeight / (2 * this.half * depth), perNewton = perMetre * arrow.scale;
     const most = 90 / perNewton, power = 10 ** Math.floor(Math.log10(most)), newtons = [5, 2, 1].find(m => m * power <= most) * power;
     this.scale.firstChild.style.width = `${(newtons * perNewton).toFixed(1)}px`;
     this.scale.lastChild.textContent = `${Palpate.shown(newtons)} N`;
+  }
+
+  // ---------------------------------------------------------------- a run under way
+
+  /** Add the frames of a run as they come, and offer its report at the end. */
+  follow(address) {
+    const said = document.querySelector("[role=status]"), source = new EventSource(address);
+    this.live = true;
+    source.addEventListener("open", () => { said.textContent = "running at real time"; });
+    source.addEventListener("message", event => this.add(JSON.parse(event.data)));
+    source.addEventListener("error", () => { if (this.live) said.textContent = "palpate does not answer any more"; });
+    source.addEventListener("end", event => {
+      source.close();
+      this.live = false;
+      const end = JSON.parse(event.data);
+      said.textContent = end.said;
+      if (end.report) fetch(end.report).then(answer => answer.blob()).then(page => {
+        said.append(" · ");
+        Palpate.make("a", { href: URL.createObjectURL(page) }, said, "open the report");
+      });
+    });
+  }
+
+  add({ time, bodies, target, tool, arrows }) {
+    const data = this.data, last = this.times[this.times.length - 1], latest = this.times.length === 0 || this.time === last;
+    if (time <= last) return; // the connection was made anew
+    const grown = [[this.times, [time]], [this.tool, tool]];
+    bodies.forEach(([p, q], k) => grown.push([data.bodies[k].p, p], [data.bodies[k].q, q]));
+    if (target) grown.push([data.target.p, target[0]], [data.target.q, target[1]]);
+    arrows.forEach(([force, start], k) => grown.push([data.arrows[k].force, force], [data.arrows[k].start, start]));
+    for (const [values, more] of grown) if (more) values.push(...more);
+    if (this.times.length > 6000) for (const [values, more] of grown) if (more) values.splice(0, 3000 * more.length); // what is long past
+    for (const [force] of arrows) this.strongest = Math.max(this.strongest || 0, Math.hypot(...force));
+    if (this.strongest > 1e-6) for (const arrow of data.arrows) arrow.scale = data.camera.reach / 3 / this.strongest;
+    [this.slider.min, this.slider.max] = [this.times[0], time];
+    if (this.gl) this.renewTrail();
+    if (latest) this.showTime(time);
   }
 
   /** Pictures of a few instants, for paper. */
@@ -477,6 +526,7 @@ class Replay {
 
 function startReplay(place) {
   const replay = (place.replay = new Replay(place, JSON.parse(place.querySelector("script").textContent)));
+  if (place.dataset.live) replay.follow(place.dataset.live);
   const paper = document.querySelector(".stills");
   if (paper) {
     addEventListener("beforeprint", () => replay.stills(paper, 4));

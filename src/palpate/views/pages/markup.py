@@ -9,26 +9,17 @@ from html import escape
 from typing import Any
 
 from palpate.metrics import MetricResult
-from palpate.views.pages.asset import script, style
+from palpate.views.pages.asset import script
 from palpate.views.pages.interactive import as_script, charts
-from palpate.views.pages.player import POLICY
+from palpate.views.pages.player import html
 from palpate.views.panels import Figure, Marks
 
 
 def page(title: str, body: Iterable[str], plots: Sequence[dict[str, Any]], scripts: Sequence[str] = ()) -> str:
     """A whole page; `body` is markup, `title` is text, `scripts` run once the charts are drawn."""
     sweep = ["sweeps.js"] if any("data" in plot for plot in plots) else []
-    return "\n".join(
-        [
-            '<!doctype html><html lang="en"><head><meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
-            '<meta name="viewport" content="width=device-width,initial-scale=1">',
-            f'<title>{escape(title)}</title><link rel="icon" href="data:,">{style("page.css")}</head><body>',
-            *body,
-            f'<script id="charts" type="application/json">{as_script(list(plots))}</script>',
-            f"{script('charts.js', *sweep, 'page.js', *scripts)}</body></html>",
-        ]
-    )
+    data = f'<script id="charts" type="application/json">{as_script(list(plots))}</script>'
+    return html(title, ["<body>", *body, data, script("charts.js", *sweep, "page.js", *scripts)], styles=("page.css",))
 
 
 def contents(sections: Iterable[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,12 +14,11 @@ from palpate.checks import Array
 from palpate.files import write_file
 from palpate.spatial.rows import rotate
 from palpate.trace import Trace
-from palpate.views.forces import arrows
+from palpate.views.forces import arrows, forces_on
 from palpate.views.ghost import ghost_paths
 from palpate.views.kinematics import Path as BodyPath, body_paths, scene_of
 from palpate.views.pages.asset import script, style
 from palpate.views.pages.interactive import as_script, packed
-from palpate.views.shapes import drawn_as, rods
 
 if TYPE_CHECKING:
     from palpate.views.pages.serve import ReplayServer
@@ -56,16 +56,35 @@ def serve_replay(trace: Trace, port: int = 0) -> ReplayServer:
 
 def replay_html(trace: Trace) -> str:
     """The replay as a page of its own."""
-    title = escape(f"{(trace.facts.scenario or {}).get('name', trace.facts.robot or 'run')}: replay")
+    title = f"{_name(trace)}: replay"
+    return html(title, [f'<body class="alone"><h1>{escape(title)}</h1>{replay_element(trace)}{script(*SCRIPTS)}'])
+
+
+def live_html(first: Trace, events: str) -> str:
+    """The page of a run under way: the replay of its first sample, to which frames from `events` are added."""
+    scene = f'<div class="replay" data-live="{events}">{_data_script(_live_data(first))}</div>'
+    head = f'<body class="alone"><h1>{escape(_name(first))}: live <span class="soft" role="status"></span></h1>'
+    return html(f"{_name(first)}: live", [head, scene, script(*SCRIPTS)], f"{POLICY}; connect-src 'self'")
+
+
+def html(
+    title: str, body: Iterable[str], policy: str = POLICY, styles: Sequence[str] = ("page.css", "replay.css")
+) -> str:
+    """A whole page; `title` is text, `body` markup that begins with its body element."""
     return "\n".join(
         [
             '<!doctype html><html lang="en"><head><meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
+            f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
             '<meta name="viewport" content="width=device-width,initial-scale=1">',
-            f'<title>{title}</title><link rel="icon" href="data:,">{style("page.css", "replay.css")}</head>',
-            f'<body class="alone"><h1>{title}</h1>{replay_element(trace)}{script(*SCRIPTS)}</body></html>',
+            f'<title>{escape(title)}</title><link rel="icon" href="data:,">{style(*styles)}</head>',
+            *body,
+            "</body></html>",
         ]
     )
+
+
+def _name(trace: Trace) -> str:
+    return (trace.facts.scenario or {}).get("name", trace.facts.robot or "run")
 
 
 SCRIPTS = ("charts.js", "shapes3d.js", "replay.js")
@@ -73,7 +92,46 @@ SCRIPTS = ("charts.js", "shapes3d.js", "replay.js")
 
 def replay_element(trace: Trace) -> str:
     """The replay as a part of a page that brings the scripts."""
-    return f'<div class="replay"><script type="application/json">{as_script(replay_data(trace))}</script></div>'
+    return f'<div class="replay">{_data_script(replay_data(trace))}</div>'
+
+
+def _data_script(data: dict[str, Any]) -> str:
+    return f'<script type="application/json">{as_script(data)}</script>'
+
+
+def live_frame(trace: Trace) -> dict[str, Any]:
+    """The last sample of a run under way, as numbers to add to those that the page has; floats of 1 µm and 1e-6."""
+    row = np.array([len(trace) - 1])
+    paths = body_paths(trace, row)
+    reach = _extent(scene_of(trace), paths)[1]
+    target = [f"target_{name}" for name in ("position", "quat_wxyz")]
+    return {
+        "time": round(float(trace.time[-1]), 6),
+        "bodies": [[_short(positions[0]), _short(quats[0])] for positions, quats in paths],
+        "target": [_short(trace[name][-1]) for name in target] if set(target) <= set(trace) else None,
+        "tool": _short(trace["tool_position"][-1]) if "tool_position" in trace else None,
+        "arrows": [[_short(arrow.force[0]), _short(arrow.start[0])] for arrow in forces_on(trace, row, reach)],
+    }
+
+
+def _live_data(first: Trace) -> dict[str, Any]:
+    """A page's data before its first frame: shapes, views, and lists that frames are added to."""
+    data = replay_data(first)
+    forces = forces_on(first, np.array([len(first) - 1]), data["camera"]["reach"])
+    empty: dict[str, Any] = {"p": [], "q": []}
+    return {
+        **data,
+        "times": [],
+        "bodies": [empty for _ in data["bodies"]],
+        "target": None if data["target"] is None else empty,
+        "tool": None if data["tool"] is None else [],
+        "ghost": [],
+        "arrows": [{**one.look, "scale": 0.0, "force": [], "start": []} for one in forces],
+    }
+
+
+def _short(values: Array) -> list[float]:
+    return [round(float(value), 6) for value in values]
 
 
 def replay_data(trace: Trace) -> dict[str, Any]:
@@ -93,7 +151,7 @@ def replay_data(trace: Trace) -> dict[str, Any]:
         "target": _target(trace, rows),
         "ghost": _ghost(trace, rows, paths),
         "tool": packed(trace["tool_position"][rows]) if "tool_position" in trace else None,
-        "arrows": arrows(trace, rows, paths, reach),
+        "arrows": arrows(trace, rows, reach),
         "camera": camera,
         "floor": _floor(centre, reach, bodies, paths),
     }
@@ -185,3 +243,50 @@ def _view(bodies: list[dict[str, Any]], paths: list[BodyPath]) -> Array:
     points = np.vstack([path[0][[0, -1]] for _, path in _solid(bodies, paths)])
     flat = np.ptp(points[:, 2]) < 0.15 * max(np.ptp(points[:, 0]), np.ptp(points[:, 1]), 1e-9)
     return np.array([0.0, -0.35, 1.0]) if flat else np.array([0.4, -0.95, 0.28])
+
+
+# ---------------------------------------------------------------------------------------------- shapes
+
+
+def rods(ends: list[Array], radius: float) -> list[dict[str, Any]]:
+    """A ball at the origin and a capsule from there to each end: a link of which only the joints are known."""
+    look = {"position": [0.0, 0.0, 0.0], "quat_wxyz": [1.0, 0.0, 0.0, 0.0], "rgba": [0.45, 0.5, 0.55, 1.0]}
+    drawn: list[dict[str, Any]] = [{**look, "shape": "sphere", "size": [1.5 * radius, 0.0, 0.0]}]
+    for end in ends:
+        length = float(np.linalg.norm(end))
+        if length > 1e-9:
+            middle = {"position": (end / 2).tolist(), "quat_wxyz": quat_from_z(end / length).tolist()}
+            drawn.append({**look, **middle, "shape": "capsule", "size": [radius, length / 2, 0.0]})
+    return drawn
+
+
+def quat_from_z(direction: Array) -> Array:
+    """Quaternion wxyz of the shortest turn of z onto a unit vector."""
+    if direction[2] < -1 + 1e-12:
+        return np.array([0.0, 1.0, 0.0, 0.0])
+    quat = np.array([1.0 + direction[2], -direction[1], direction[0], 0.0])
+    return quat / np.linalg.norm(quat)
+
+
+def drawn_as(geom: dict[str, Any], anchor: tuple[Array, Array], focus: Array, reach: float) -> dict[str, Any]:
+    """A geom as it is drawn: of an endless plane, the patch around the tool, as a thin plate below its face.
+
+    Args:
+        geom: as the scene holds it.
+        anchor: position and quaternion wxyz of its body.
+        focus: where the tool is, world, m.
+        reach: size of the arm, m.
+    """
+    if geom["shape"] != "plane":
+        return geom
+    position, quat = anchor
+    inverse = quat * np.array([1.0, -1.0, -1.0, -1.0])
+    across = rotate(inverse, focus - position)
+    thickness = 0.01 * reach
+    return {
+        **geom,
+        "shape": "box",
+        "size": [0.25 * reach, 0.25 * reach, thickness],
+        "position": [across[0], across[1], -thickness],
+        "quat_wxyz": [1.0, 0.0, 0.0, 0.0],
+    }

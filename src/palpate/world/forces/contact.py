@@ -8,7 +8,8 @@ slides along, so a contact holds below μ f and slides above it.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from itertools import product
 from typing import Any
 
 from palpate.engine.kernels import clear, kernel
@@ -18,7 +19,7 @@ from palpate.engine.records import Matrix, Record, Vector, sized
 from palpate.spatial.shapes import SHAPES, call_distance
 from palpate.world.config import Motion, Surface
 from palpate.world.plants.bodies import point_on_body, velocity_at
-from palpate.world.plants.plant import Plant, surface_rotation
+from palpate.world.plants.plant import Plant, surface_rotation, touch_name
 from palpate.world.surfaces.forms import form_of
 
 
@@ -105,11 +106,27 @@ def surface_numbers(surface: Surface) -> dict[str, Any]:
     }
 
 
-def contact_pairs(plant: Plant, surfaces: list[SurfaceState], felt: Collection[int]) -> list[Contact]:
-    """Every contact point with every surface, point by point; `felt` are the bodies that the wrist sensor feels."""
+def contact_pairs(
+    plant: Plant, surfaces: list[SurfaceState], felt: Collection[int], shown: Iterable[tuple[Vector, Vector]] = ()
+) -> list[Contact]:
+    """Every contact point with every surface, point by point; `felt` are the bodies that the wrist sensor feels.
+
+    `shown` is where those of `compliant_names` write force and place, if they are recorded.
+    """
     same = ("body", "offset", "radius", "on_robot", "share")
     points = [PointState(felt=p.body in felt, **{name: getattr(p, name) for name in same}) for p in plant.points]
-    return [Contact(point=point, surface=surface) for point in points for surface in surfaces]
+    pairs, rows = [], iter(shown)
+    for point, surface in product(points, surfaces):
+        row = next(rows, None) if point.on_robot and surface.compliant else None
+        recorded = {} if row is None else {"force": row[0], "place": row[1]}
+        pairs.append(Contact(point=point, surface=surface, **recorded))
+    return pairs
+
+
+def compliant_names(plant: Plant) -> list[str]:
+    """What each compliant contact of the robot is called, point by point."""
+    points, surfaces = [p for p in plant.points if p.on_robot], [s for s in plant.surfaces if s.contact == "compliant"]
+    return [touch_name(point, surface, len(points)) for point, surface in product(points, surfaces)]
 
 
 @kernel

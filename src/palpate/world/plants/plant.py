@@ -18,6 +18,7 @@ from palpate.spatial import matrix_from_quat, quat_from_matrix, rows
 from palpate.spatial.shapes import SHAPES
 from palpate.world.config import FreeObject, PlantChange, Surface, World
 from palpate.world.driver import per_joint, uncompensated
+from palpate.world.plants.contact_sensors import RigidSensor, add_contact_sensors, add_point_sensors
 from palpate.world.plants.joint_friction import take_over_friction
 from palpate.world.plants.pole import add_pole
 from palpate.world.plants.ties import Ties, hold_ties, plant_ties
@@ -35,18 +36,6 @@ _TOUCHES, _TOUCHED, _BOTH, _NEITHER = (1, 0), (0, 1), (1, 1), (0, 0)
 
 
 @dataclass(frozen=True)
-class RigidSensor:
-    """One of the engine's contact sensors: where it writes in sensordata, and what.
-
-    `whose` is "robot" or "wrist" for the net wrench on all of the robot or on what lies beyond its wrist sensor, and
-    "distance" for the robot's deepest penetration.
-    """
-
-    address: int
-    whose: str
-
-
-@dataclass(frozen=True)
 class Plant:
     """The true world: a compiled scene and where its parts are.
 
@@ -57,6 +46,7 @@ class Plant:
         surfaces: all surfaces, in order.
         mocap: for each surface its MuJoCo mocap index, −1 where it is still.
         rigid_sensors: what the engine reports of contact between the robot and rigid surfaces and objects.
+        rigid_points: single contacts that it reports, by name: where in sensordata; none unless they are asked for.
         q0, v0: coordinates and velocities of everything beyond the robot at the start.
         attachment_bodies: body of each attachment.
         rotor: reflected rotor inertia per degree of freedom.
@@ -72,6 +62,7 @@ class Plant:
     surfaces: tuple[Surface, ...]
     mocap: np.ndarray
     rigid_sensors: tuple[RigidSensor, ...]
+    rigid_points: dict[str, int]
     q0: Array
     v0: Array
     attachment_bodies: tuple[int, ...]
@@ -100,7 +91,12 @@ class Plant:
 
 
 def build_plant(
-    robot: Robot, world: World, timestep: float, integrator: str = "euler", q_start: Array | None = None
+    robot: Robot,
+    world: World,
+    timestep: float,
+    integrator: str = "euler",
+    q_start: Array | None = None,
+    points: bool = False,
 ) -> Plant:
     """Compile the scene: the (possibly changed) robot, then surfaces, objects, pole and attachments.
 
@@ -110,6 +106,7 @@ def build_plant(
         timestep: physics step, s.
         integrator: "euler", "implicit" or "rk4".
         q_start: the robot's start posture, for which a pole stands upright; home by default.
+        points: let the engine report each of its contacts with the robot, besides their sums.
     """
     _refuse_repeated_names(robot, world)
     spec = robot.spec(kinematics=bool(robot.unresisted))
@@ -120,7 +117,9 @@ def build_plant(
     add_pole(spec, robot, world, robot.home if q_start is None else q_start)
     for thing in world.objects:
         _add_object(spec, thing)
-    whose = _add_contact_sensors(spec, robot, world)
+    touching, rigid = _contact_geoms(robot, world), [s.name for s in _rigid(world)]
+    whose = add_contact_sensors(spec, robot, world, touching, rigid)
+    slots = add_point_sensors(spec, robot, world, touching, rigid) if points else {}
     draw_shapes(spec, robot, world)
     hold_ties(spec, robot)
     model = _compile(spec)
@@ -135,6 +134,7 @@ def build_plant(
         world.surfaces,
         np.array([_mocap_index(model, s.name) for s in world.surfaces], dtype=np.int64),
         tuple(RigidSensor(int(model.sensor(name).adr[0]), kind) for name, kind in whose.items()),
+        {name: int(model.sensor(sensor).adr[0]) + offset for name, (sensor, offset) in slots.items()},
         q0,
         v0,
         tuple(model.body(f"attachment {a.name}").id for a in world.attachments),
@@ -144,6 +144,11 @@ def build_plant(
         plant_ties(model, robot),
         -1 if world.pole is None else model.body("pole").id,
     )
+
+
+def touch_name(point: ContactPoint, surface: Surface, points: int) -> str:
+    """How a contact is called: by its surface, and by its point too where there are several."""
+    return surface.name if points == 1 else f"{point.name.replace(' ', '_')}-{surface.name}"
 
 
 def true_robot(robot: Robot, world: World) -> Robot:
@@ -409,41 +414,6 @@ def rigid_sliding_speed(force: float, friction: float, mass: float) -> float:
 
 def _geom_type(shape: str) -> mujoco.mjtGeom:
     return getattr(mujoco.mjtGeom, f"mjGEOM_{SHAPES[shape].geom.upper()}")
-
-
-def _add_contact_sensors(spec: mujoco.MjSpec, robot: Robot, world: World) -> dict[str, str]:
-    """Let the engine report contact between the robot and rigid surfaces and objects: sensor names, and whose.
-
-    The engine gives the wrench that its first partner does to the second, so the robot comes second. An object on a
-    surface is no contact of the robot.
-    """
-    model, touching = robot.model, _contact_geoms(robot, world)
-    bodies = {int(model.geom(name).bodyid[0]) for name in touching}
-    roots = {int(model.body_rootid[body]) for body in bodies}
-    wrist = robot.frame(world.sensors.wrench.frame).body
-    others = [f"surface {s.name}" for s in _rigid(world)] + [f"object {o.name}" for o in world.objects]
-    fields = mujoco.mjtConDataField
-    wrench_fields = (fields.mjCONDATA_FORCE, fields.mjCONDATA_TORQUE, fields.mjCONDATA_POS)
-    whose = {}
-    for other in others if touching else ():
-        for body, kind, wanted, reduce in [
-            *((root, "robot", wrench_fields, 3) for root in sorted(roots)),
-            *((root, "distance", (fields.mjCONDATA_DIST,), 1) for root in sorted(roots)),
-            (wrist, "wrist", wrench_fields, 3),
-        ]:
-            name = f"{kind} {body} {other}"
-            sensor = spec.add_sensor(
-                name=name,
-                type=mujoco.mjtSensor.mjSENS_CONTACT,
-                objtype=mujoco.mjtObj.mjOBJ_GEOM,
-                objname=other,
-                reftype=mujoco.mjtObj.mjOBJ_XBODY,
-                refname=model.body(body).name,
-            )
-            # Which numbers, how several contacts become one (1 the nearest, 3 their sum), how many ones.
-            sensor.intprm[:3] = [sum(1 << int(field) for field in (fields.mjCONDATA_FOUND, *wanted)), reduce, 1]
-            whose[name] = kind
-    return whose
 
 
 def _contact_geoms(robot: Robot, world: World) -> tuple[str, ...]:

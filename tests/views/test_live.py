@@ -1,0 +1,130 @@
+"""`palpate run --live`: the page follows the run in Chromium, and the run is the same as without it."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from palpate.cli import live as live_module
+from palpate.cli.main import main
+from palpate.trace import Trace, load_trace
+from palpate.views.kinematics import body_paths
+from palpate.views.pages.serve import LiveServer
+from views.test_browser import CANVAS, SMALL, pixels
+
+LAST = """() => { const r = document.querySelector('.replay').replay;
+    return [r.times.length, r.times.at(-1), r.data.bodies.map(b => [...b.p.slice(-3), ...b.q.slice(-4)]),
+        r.data.bodies.map(b => [...b.p.slice(0, 3), ...b.q.slice(0, 4)])] }"""
+CLOCK = "Number(document.querySelector('.transport output').textContent.split(' ')[0])"
+
+
+@contextmanager
+def running(*options: str) -> Iterator[tuple[Any, str]]:
+    """A live run in a process of its own, and the address of its page."""
+    command = [sys.executable, "-m", "palpate", "run", "panda-wall", "--live", *options]
+    bare = {key: value for key, value in os.environ.items() if key not in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=bare)
+    try:
+        assert process.stderr is not None
+        line = next(line for line in process.stderr if line.startswith("live at "))
+        yield process, line.removeprefix("live at ").strip()
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.browser
+def test_the_page_follows_the_run_to_its_end_and_opens_the_report(browser, tmp_path: Path) -> None:
+    with running("--set", "run.duration=2", "--out", str(tmp_path / "run")) as (process, address):
+        page = browser.new_page(viewport={"width": SMALL[0], "height": SMALL[1]})
+        complaints: list[str] = []
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto(address)
+        page.wait_for_function(f"() => {CLOCK} > 0.1")
+        early = page.evaluate(CLOCK)
+        page.wait_for_function(f"() => {CLOCK} > {early + 0.5}")
+        assert "running at real time" in page.locator("h1").inner_text()
+        page.get_by_role("link", name="open the report").wait_for(timeout=120_000)
+        assert process.wait(30) == 0
+        assert page.locator("[role=status]").inner_text() == "completed at 2 s · open the report"
+        count, time, poses, first = page.evaluate(LAST)
+        seen = pixels(page.locator(CANVAS))
+        assert np.mean(np.abs(seen - seen[2, 2]).max(axis=2) > 40) > 0.02, "the 3D canvas is blank"
+        assert np.abs(np.array(poses) - first).max() > 0.01, "the arm did not move"
+        page.get_by_role("link", name="open the report").click()
+        page.locator(".outcome").wait_for()  # the server is gone by now
+        page.close()
+    trace = load_trace(tmp_path / "run" / "trace.parquet")
+    assert not complaints
+    assert time == trace.time[-1] == 2.0
+    assert 55 <= count <= 62
+    paths = body_paths(trace, np.array([len(trace) - 1]))
+    np.testing.assert_allclose(poses, [[*position[0], *quat[0]] for position, quat in paths], atol=1e-6)
+
+
+def test_a_trace_is_the_same_with_and_without_a_viewer(tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.setattr(live_module, "PATIENCE", 0.0)
+    monkeypatch.delenv("DISPLAY", raising=False)
+    arguments = ["run", "panda-wall", "--set", "run.duration=0.3", "--no-report", "--out"]
+    assert main([*arguments, str(tmp_path / "plain")]) in (0, 1)
+    assert main([*arguments, str(tmp_path / "live"), "--live"]) in (0, 1)
+    assert "live at http://127.0.0.1:" in capsys.readouterr().err
+    plain, live = (load_trace(tmp_path / name / "trace.parquet") for name in ("plain", "live"))
+    assert list(plain) == list(live)
+    assert all(plain[name].tobytes() == live[name].tobytes() for name in plain)
+
+
+def test_ctrl_c_ends_a_live_run_and_keeps_its_trace(tmp_path: Path) -> None:
+    with running("--set", "run.duration=30", "--out", str(tmp_path / "run")) as (process, address):
+        with urllib.request.urlopen(f"{address}events", timeout=60) as events:
+            seen = [events.readline() for _ in range(60)]
+            process.send_signal(signal.SIGINT)
+            rest = events.read().decode()
+        assert process.wait(60) == 130
+    trace: Trace = load_trace(tmp_path / "run" / "trace.parquet")
+    assert (trace.outcome.kind, trace.facts.duration) == ("interrupted", 30.0)
+    assert 0.9 < trace.time[-1] < 20
+    assert len([line for line in seen if line.startswith(b"data: ")]) == 30
+    assert re.search(r'event: end\ndata: {"said": "interrupted at [\d.]+ s", "report": null}', rest)
+
+
+def test_a_taken_port_ends_before_the_run(tmp_path: Path, capsys) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        assert main(["run", "panda-wall", "--live", "--port", port, "--out", str(tmp_path / "run")]) == 2
+    assert f"cannot serve on port {port}" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--live", "--connect", "fci://127.0.0.1"], "does not go with --connect"),
+        (["--port", "8000"], "--port is that of the live view"),
+        (["--live", "--set", 'record.channels=["contact_force"]'], "'q' is not"),
+    ],
+)
+def test_what_does_not_go_with_it_is_refused(options: list[str], said: str, tmp_path: Path, capsys) -> None:
+    assert main(["run", "panda-wall", "--out", str(tmp_path / "run"), *options]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_the_live_server_answers_this_machine_alone() -> None:
+    with LiveServer() as server:
+        asked = urllib.request.Request(f"{server.url}events", headers={"Host": "example.com"})
+        with pytest.raises(urllib.error.HTTPError, match="403"):
+            urllib.request.urlopen(asked)
+        assert server.url.startswith("http://127.0.0.1:")
