@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -15,8 +16,11 @@ import pytest
 
 import palpate as pp
 from exporting.conftest import NAME, SCENARIO
-from palpate.errors import FileError, InvalidInput, NotApplicable, UnknownName
+from exporting.matrix import compiled_laws, scenario_of
+from palpate.errors import FileError, InvalidInput, NotApplicable, PalpateError, UnknownName
 from palpate.exporting.code.archive import static_library, symbols
+from palpate.exporting.draft import draft
+from palpate.exporting.texts import header
 from palpate.run.simulate import as_run
 
 
@@ -56,6 +60,23 @@ def test_the_folder_builds_with_cmake(copied: Path) -> None:
     run("cmake", "-B", "build", cwd=copied)
     run("cmake", "--build", "build", cwd=copied)
     run("ctest", "--test-dir", "build", cwd=copied)
+
+
+@needs("cc", "c++")
+def test_headers_of_all_laws_are_c_and_c_plus_plus(tmp_path: Path) -> None:
+    """A field of a record may have a name that is a word of C; the admittance remembers `short`."""
+    includes = []
+    for law in compiled_laws():
+        with contextlib.suppress(PalpateError):
+            made = draft(scenario_of(law, "panda"), "given")
+            (tmp_path / f"{made.name}.h").write_text(header(made))
+            includes.append(f'#include "{made.name}.h"')
+    assert len(includes) >= 13
+    assert "short_" in (tmp_path / "admittance_panda.h").read_text()
+    (tmp_path / "all.c").write_text("\n".join(includes) + "\nint main(void) { return 0; }\n")
+    strict = ("-Wall", "-Wextra", "-pedantic", "-Werror", "-fsyntax-only", "all.c")
+    run("cc", "-std=c99", *strict, cwd=tmp_path)
+    run("c++", "-std=c++17", "-x", "c++", *strict, cwd=tmp_path)
 
 
 def hash_of(said: str) -> str:

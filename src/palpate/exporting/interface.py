@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -120,12 +119,8 @@ def tick_over(robot: Robot, items: list[Item]) -> tuple[Tick, Array]:
     return Tick(sizes, target=Target(sizes, **of(Target, "target_")), seen=seen, **of(Tick)), numbers
 
 
-def numbers_of(tick: Any, items: list[Item]) -> Array:
-    """The numbers of a tick of the loop, in the order of the fields."""
-    parts = []
-    for each in items:
-        prefix, _, name = each.name.partition("_")
-        holder = {"target": lambda: tick.target, "pole": lambda: tick.seen.pole}.get(prefix)
-        value = getattr(holder(), name) if holder is not None else getattr(tick, each.name)
-        parts.append(np.ravel(np.asarray(value, dtype=float)))
-    return np.concatenate(parts)
+def field_of(tick: Tick, each: Item) -> tuple[Record, str]:
+    """The record of a tick that holds a field of an input, and the name that it has there."""
+    prefix, _, name = each.name.partition("_")
+    holders = {"target": tick.target, "pole": tick.seen.pole}
+    return (holders[prefix], name) if prefix in holders else (tick, each.name)

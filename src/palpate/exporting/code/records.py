@@ -68,6 +68,10 @@ class Plan(Record):
     kept_last: int
     input_bytes: int
     output_bytes: int
+    law: int  # in the state: the address of the law's code
+    model: int  # of the code that fills the tick's terms
+    model_terms: int  # of the derived program's functions
+    model_frame: int
 
 
 class PartPlan(Record):
