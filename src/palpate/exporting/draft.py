@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -42,11 +42,11 @@ class Draft:
         run: with the law's open settings chosen.
         bound: the law as it begins.
         inputs, outputs: numbers of a tick and of its answer.
+        model: "own" or "given".
         gains, memory: fields of the law's records.
         bounds: of the gains that may be changed in C, by name.
         plan: head of the constant data beside the code.
         data: all of it, in words.
-        model: "own" or "given".
         link: the tool's in the model inside, −1 where it is fixed to the world; None with a given model.
     """
 
@@ -56,12 +56,12 @@ class Draft:
     bound: BoundLaw
     inputs: list[Item]
     outputs: list[Item]
-    gains: list[Part]
-    memory: list[Part]
-    bounds: dict[str, Bounds]
-    plan: Plan
-    data: list[int]
     model: str
+    gains: list[Part] = field(default_factory=list)
+    memory: list[Part] = field(default_factory=list)
+    bounds: dict[str, Bounds] = field(default_factory=dict)
+    plan: Plan = field(default_factory=Plan)
+    data: list[int] = field(default_factory=list)
     link: int | None = None
 
     @property
@@ -96,20 +96,7 @@ def draft(scenario: Scenario, model: str) -> Draft:
     station, pointers = _station(run, bound, inputs, gravity)
     if not given:
         pointers["own"] = own_model(run.robot, station.tick)
-    made = Draft(
-        _prefix(scenario.name),
-        scenario,
-        run,
-        bound,
-        inputs,
-        outputs,
-        [],
-        [],
-        {},
-        Plan(**dict.fromkeys(Plan.fields, 0)),
-        [],
-        model,
-    )
+    made = Draft(_prefix(scenario.name), scenario, run, bound, inputs, outputs, model)
     return _laid_out(made, station, pointers)
 
 
@@ -170,7 +157,7 @@ def _laid_out(made: Draft, station: Station, pointers: dict[str, Record]) -> Dra
     memory = list(parts_of(pointers["memory"], image))
     at = image.add(station, pointers)
     bounds = adjustable(made.law, made.run.robot, gains)
-    plan = Plan(**dict.fromkeys(Plan.fields, 0))
+    plan = Plan()
     plan.version, plan.state_bytes, plan.station = _version(made, gains, memory), 8 * len(image.words), at
     plan.kept_first, plan.kept_last = STATE_HEAD, kept
     plan.input_bytes = 8 * (INPUT_HEAD + sum(each.size for each in made.inputs))
