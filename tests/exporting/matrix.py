@@ -34,6 +34,7 @@ from palpate.scenario.file.press import pressing_scenarios
 from palpate.scenario.model import Scenario
 
 TICKS = 20_000
+DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
 POLE = {"length": 1.0, "mass": 0.1, "tilt": [0.0, 0.02]}
 ITS_OWN = {"standing": "floating-stand"}  # laws of a machine that cannot press on a wall
 
@@ -67,6 +68,20 @@ def pressing(arm: str) -> dict[str, Any]:
     return next(pressing_scenarios({"model": arm}))
 
 
+def _open_settings(kind: type[Law], data: dict[str, Any]) -> dict[str, Any]:
+    """Settings without a default that fits every arm: the directions that it can press and move along, and a rate."""
+    served, settings = data["control"].get("directions"), {}
+    if served is not None and "directions" in kind.model_fields:
+        settings["directions"] = served
+    if "force" in kind.model_fields:
+        pressed = DIRECTIONS[int(np.argmax(np.abs(data["reference"]["wrench"])))]
+        settings["force"] = [pressed]
+        settings["motion"] = [direction for direction in served or DIRECTIONS if direction != pressed]
+    if "acceleration" in kind.model_fields:
+        settings["acceleration"] = 10.0
+    return settings
+
+
 def scenario_of(law: str, arm: str) -> Scenario:
     """20 s of a law with its default settings on an arm that presses on a wall, balances, stands or stops."""
     if law in ITS_OWN:
@@ -74,13 +89,7 @@ def scenario_of(law: str, arm: str) -> Scenario:
         data["robot"]["model"] = arm
     else:
         data = dict(pressing(arm))
-        directions = data["control"].get("directions")
-        control: dict[str, Any] = {"law": law}
-        data["control"] = control
-        if directions is not None and "directions" in kind_of(law).model_fields:
-            control["directions"] = directions
-        if "acceleration" in kind_of(law).model_fields:
-            control["acceleration"] = 10.0
+        data["control"] = {"law": law, **_open_settings(kind_of(law), data)}
         if law == "pole-balance":
             data["world"], data["reference"] = {"pole": POLE}, {"kind": "hold"}
     data["run"] = {**data["run"], "duration": 20.0}

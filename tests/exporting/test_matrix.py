@@ -130,6 +130,11 @@ class Script:
                 row[INPUT_HEAD + first : INPUT_HEAD + last] = value(k) if callable(value) else value
             self.rows.append(row)
 
+    def given(self, name: str) -> np.ndarray:
+        """A field of the run's first tick."""
+        first, last = self.at[name]
+        return self.first[INPUT_HEAD + first : INPUT_HEAD + last]
+
 
 def guarded(name: str, tool_speed: float, *more: str) -> Scenario:
     """All guards on, a joint at the edge of what they leave of its range."""
@@ -153,10 +158,11 @@ def guard_script(made: Draft) -> np.ndarray:
     limits, n, script = robot.limits, robot.nv, Script(made)
     script.tick(20)
     if "target_position" in script.at:
-        first, last = script.at["target_position"]
-        near = script.first[INPUT_HEAD + first : INPUT_HEAD + last]
-        for way in (0.5, -0.5):
-            script.tick(60, target_position=near + way)
+        near, (w, x, y, z) = script.given("target_position"), script.given("target_quat_wxyz")
+        turned = np.array([w - z, x + y, y - x, z + w]) / np.sqrt(2.0)  # by 90° about the tool's z: its point stays
+        script.tick(30, target_quat_wxyz=turned, q=q - 0.3 * np.eye(n)[-1])
+        script.tick(60, target_position=near + 0.5)
+        script.tick(120, target_position=near - 0.5)
         script.tick(3, target_quat_wxyz=[2.0, 0.0, 0.0, 0.0])
     upper = np.where(np.isfinite(limits.upper), limits.upper, np.pi)
     script.tick(10, q=upper - 1e-4, v=0.3)
@@ -176,8 +182,8 @@ def guard_script(made: Draft) -> np.ndarray:
 
 GUARDED = {
     "torques": lambda: guarded("panda-wall", 0.1),
-    "positions": lambda: guarded("ur5e-admittance", 3.0),
-    "velocities": lambda: guarded("ur5e-admittance", 3.0, 'control.servo="velocity"'),
+    "positions": lambda: guarded("ur5e-admittance", 0.5),
+    "velocities": lambda: guarded("ur5e-admittance", 0.5, 'control.servo="velocity"'),
 }
 
 

@@ -95,6 +95,11 @@ def draft(scenario: Scenario, model: str) -> Draft:
     outputs = output_items(run.robot, bound, gravity)
     station, pointers = _station(run, bound, inputs, gravity)
     if not given:
+        if "J_rate" in bound.needs:
+            raise NotApplicable(
+                f"law {bound.name!r} reads J_rate, which the model inside does not compute",
+                hint="--model given; or read drift, which is J_rate v",
+            )
         pointers["own"] = own_model(run.robot, station.tick)
     made = Draft(_prefix(scenario.name), scenario, run, bound, inputs, outputs, model)
     return _laid_out(made, station, pointers)

@@ -38,6 +38,7 @@ _ABOUT = {
     "gravity": "g(q), N·m or N",
     "J": "Jacobian of the tool's origin, rows [linear; angular], world axes, row by row",
     "drift": "J' v, m/s² and rad/s²",
+    "J_rate": "J', as J",
     "position": "position of the tool's origin, world axes, m",
     "rotation": "rotation matrix of the tool in the world, row by row",
     "command": "sum of the law's terms",
@@ -69,7 +70,7 @@ def item(name: str, *shape: int) -> Item:
 
 def needed(run: Run, law: BoundLaw) -> tuple[str, ...]:
     """What a tick needs of the model."""
-    needs = set(NEEDS) if run.guards is not None else set(law.needs)
+    needs = set(law.needs) | (set(NEEDS) - {"J_rate"} if run.guards is not None else set())
     needs |= {"M", "bias"} if law.command == "acceleration" else set()
     return tuple(name for name in NEEDS if name in needs)
 
