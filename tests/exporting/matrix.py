@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import json
+import re
 import sys
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -121,53 +122,72 @@ def sources() -> str:
     return digest.hexdigest()[:16]
 
 
-def table(laws: list[str], notes: Path) -> list[Cell]:
+def noted(notes: Path) -> dict[tuple[str, str], Cell]:
+    """The cells that were made with the sources as they are."""
+    now, lines = sources(), notes.read_text().splitlines() if notes.is_file() else []
+    cells = [Cell(**written) for written in map(json.loads, lines) if written.pop("sources") == now]
+    return {(c.law, c.arm): c for c in cells}
+
+
+def table(laws: list[str], notes: Path) -> dict[tuple[str, str], Cell]:
     """All cells, arm by arm; those in the notes are not made again. A law's code is compiled once in the process."""
-    now, done = sources(), {}
-    for line in notes.read_text().splitlines() if notes.is_file() else []:
-        written = json.loads(line)
-        if written.pop("sources") == now:
-            done[written["law"], written["arm"]] = Cell(**written)
-    for arm in names():
-        for law in laws:
-            if (law, arm) not in done:
-                made = done[law, arm] = cell(law, arm)
-                print(made, flush=True)
-                with notes.open("a") as file:
-                    file.write(json.dumps({**asdict(made), "sources": now}) + "\n")
-    return [done[law, arm] for arm in names() for law in laws]
+    now, done = sources(), noted(notes)
+    for law, arm in ((law, arm) for arm in names() for law in laws):
+        if (law, arm) not in done:
+            made = done[law, arm] = cell(law, arm)
+            print(made, flush=True)
+            with notes.open("a") as file:
+                file.write(json.dumps({**asdict(made), "sources": now}) + "\n")
+    return done
 
 
-def page(cells: list[Cell]) -> str:
+_PAGE = """# Every law on every arm, exported
+
+{runs} closed-loop runs, {ticks:,} ticks: 0 bits of difference between [exported library](export.md) and loop. In each
+the law with its default settings presses the arm on a wall (balances a pole, stands); the library is given each tick of
+the run, the model's terms included, and each term of its answer is compared. `make export-matrix` writes this page.
+
+- ✓: {each:,} ticks, each with the bits of the loop's
+- ◐: the same over fewer ticks, because the run ended
+- a letter: the law does not fit the arm, see below{missing}
+
+{table}
+
+`frame` is the largest stack frame in bytes, of the code for x86-64; it is the law's on every arm.
+
+{reasons}
+"""
+
+
+def page(cells: dict[tuple[str, str], Cell], laws: list[str]) -> str:
     """One row for each law, one column for each arm, and what the marks mean."""
-    reasons: dict[str, str] = {}
-    laws, arms = (list(dict.fromkeys(getattr(c, name) for c in cells)) for name in ("law", "arm"))
-    marks = {(c.law, c.arm): _mark(c, reasons) for c in cells}
-    frames = {law: max(c.frame for c in cells if c.law == law) for law in laws}
-    fitting = [c for c in cells if c.ticks]
-    text = ["# Every law on every arm, exported", ""]
-    text += [f"{len(fitting)} closed-loop runs, {sum(c.ticks for c in fitting):,} ticks: 0 bits of difference between"]
-    text += [
-        "[exported library](export.md) and loop. In each the law with its default settings presses the arm on a wall"
-    ]
-    text += [
-        "(balances a pole, stands); the library is given each tick of the run, the model's terms included, and each"
-    ]
-    text += ["term of its answer is compared. `make export-matrix` writes this page.", ""]
-    text += [f"- ✓: {TICKS:,} ticks, every term of every tick has the bits of the loop's"]
-    text += ["- ◐: the same over fewer ticks, because the run ended", "- a letter: the law does not fit the arm", ""]
-    text += ["| law | frame | " + " | ".join(arms) + " |", "|---" * (len(arms) + 2) + "|"]
-    text += ["| " + " | ".join([law, str(frames[law]), *(marks[law, arm] for arm in arms)]) + " |" for law in laws]
-    text += ["", "`frame` is the largest stack frame in bytes, of the code for x86-64.", ""]
-    return "\n".join([*text, *(f"- {mark}: {reason}" for reason, mark in reasons.items())]) + "\n"
+    reasons: dict[str, tuple[str, str]] = {}
+    rows = [["law", "frame", *names()], ["---"] * (len(names()) + 2)]
+    for law in laws:
+        mine = [cells.get((law, arm)) for arm in names()]
+        frame = max((c.frame for c in mine if c), default=0)
+        rows.append([law, str(frame), *(_mark(c, reasons) if c else "·" for c in mine)])
+    fitting = [c for c in cells.values() if c.ticks]
+    return _PAGE.format(
+        runs=len(fitting),
+        ticks=sum(c.ticks for c in fitting),
+        each=TICKS,
+        missing="\n- ·: not run" if any("·" in row for row in rows) else "",
+        table="\n".join(f"| {' | '.join(row)} |" for row in rows),
+        reasons="\n".join(f"- {mark}: {text}" for mark, text in reasons.values()),
+    )
 
 
-def _mark(c: Cell, reasons: dict[str, str]) -> str:
+def _mark(c: Cell, reasons: dict[str, tuple[str, str]]) -> str:
+    """✓, ◐, or the letter of a reason; reasons that differ in numbers and directions alone are one."""
     if c.ticks:
         return "✓" if c.ticks == TICKS else "◐"
-    reason = c.reason.replace(c.arm, "the arm")
-    return reasons.setdefault(reason, chr(ord("a") + len(reasons)))
+    text = re.sub(r"^scenario has \d+ problems?: (control: )?", "", c.reason).removeprefix(f"{c.law}: ")
+    kind = re.sub(r"\d\S*|\b(r?[xyz](, )?)+\b|'.*?'", "", text.replace(c.arm, "").replace(c.law, ""))
+    letter = chr(ord("a") + len(reasons))
+    return reasons.setdefault(kind, (letter, f"{text} ({c.law} on {c.arm})"))[0]
 
 
 if __name__ == "__main__":
-    write_file(Path(sys.argv[1]), page(table(sys.argv[3:] or compiled_laws(), Path(sys.argv[2]))))
+    chosen = sys.argv[3:] or compiled_laws()
+    write_file(Path(sys.argv[1]), page(table(chosen, Path(sys.argv[2])), chosen))
