@@ -62,3 +62,27 @@ class EveryFunction(Law):
     def gains(self, robot: Robot) -> NoMemory:
         """None."""
         return NoMemory()
+
+
+class Drift(Record):
+    """J̇ v of the first direction."""
+
+    drift: Vector = sized("nv")
+
+
+@law_kernel
+def _rate_kernel(x: Tick, k: NoMemory, m: NoMemory, out: Drift) -> None:
+    for i in range(x.q.size):
+        out.drift[i] = x.J_rate[0, i] * x.v[i]
+
+
+class ReadsJacobianRate(Law):
+    """τ = J̇₁ v, joint by joint: for what an exported model does not compute."""
+
+    name: ClassVar[str] = "reads-jacobian-rate"
+    memoryless: ClassVar[bool] = True
+    kernel = _rate_kernel
+
+    def gains(self, robot: Robot) -> NoMemory:
+        """None."""
+        return NoMemory()

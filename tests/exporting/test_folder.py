@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import shutil
+import struct
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -15,9 +17,16 @@ import pytest
 
 import palpate as pp
 from exporting.conftest import NAME, SCENARIO
-from palpate.errors import FileError, InvalidInput, NotApplicable, UnknownName
+from exporting.matrix import compiled_laws, scenario_of
+from palpate.errors import FileError, InvalidInput, NotApplicable, PalpateError, UnknownName
 from palpate.exporting.code.archive import static_library, symbols
+from palpate.exporting.code.native import host
+from palpate.exporting.draft import draft
+from palpate.exporting.library import Library
+from palpate.exporting.texts import header
+from palpate.robot.catalogue import names
 from palpate.run.simulate import as_run
+from palpate.scenario.file.load import load_scenario, scenario_from_data
 
 
 def needs(*tools: str) -> pytest.MarkDecorator:
@@ -56,6 +65,23 @@ def test_the_folder_builds_with_cmake(copied: Path) -> None:
     run("cmake", "-B", "build", cwd=copied)
     run("cmake", "--build", "build", cwd=copied)
     run("ctest", "--test-dir", "build", cwd=copied)
+
+
+@needs("cc", "c++")
+def test_headers_of_all_laws_are_c_and_c_plus_plus(tmp_path: Path) -> None:
+    """A field of a record may have a name that is a word of C; the admittance remembers `short`."""
+    includes = []
+    for law in compiled_laws():
+        with contextlib.suppress(PalpateError):
+            made = draft(scenario_of(law, "panda"), "given")
+            (tmp_path / f"{made.name}.h").write_text(header(made))
+            includes.append(f'#include "{made.name}.h"')
+    assert len(includes) >= 13
+    assert "short_" in (tmp_path / "admittance_panda.h").read_text()
+    (tmp_path / "all.c").write_text("\n".join(includes) + "\nint main(void) { return 0; }\n")
+    strict = ("-Wall", "-Wextra", "-pedantic", "-Werror", "-fsyntax-only", "all.c")
+    run("cc", "-std=c99", *strict, cwd=tmp_path)
+    run("c++", "-std=c++17", "-x", "c++", *strict, cwd=tmp_path)
 
 
 def hash_of(said: str) -> str:
@@ -110,6 +136,53 @@ def test_objects_define_the_header_s_functions_and_miss_nothing(folder: Path) ->
         names = symbols((folder / target / f"{NAME}.o").read_bytes())
         assert names.undefined == set()
         assert declared <= names.defined
+
+
+def section(data: bytes, wanted: str) -> bytes:
+    """The bytes of a section of an ELF object."""
+    (start,) = struct.unpack_from("<Q", data, 0x28)
+    size, count, names = struct.unpack_from("<HHH", data, 0x3A)
+    headers = [struct.unpack_from("<IIQQQQ", data, start + k * size) for k in range(count)]
+    table = headers[names][4]
+    for name, _, _, _, at, length in headers:
+        if data[table + name : data.index(b"\0", table + name)].decode() == wanted:
+            return data[at : at + length]
+    raise KeyError(wanted)
+
+
+def test_the_code_of_a_law_is_the_same_for_every_arm(folder: Path) -> None:
+    """What differs is data: so one arm's proof of the code is every arm's."""
+    objects = [(folder / host().name / f"{NAME}.o").read_bytes()]
+    for scenario in (load_scenario(SCENARIO), scenario_of("gravity-compensation", "planar2")):
+        objects.append(Library(draft(scenario, "given")).object_for(host()))
+    texts = {section(data, ".text") for data in objects}
+    assert len(texts) == 1
+    assert len(texts.pop()) > 1000
+    assert objects[1] != objects[2]
+
+
+def test_the_table_of_the_pages_has_every_law_and_every_arm() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "export-matrix.md").read_text(encoding="utf-8")
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("|")]
+    head, _, *laws = rows
+    assert head[2:] == names()
+    assert [row[0] for row in laws] == compiled_laws()
+    assert all(all(row) for row in laws)
+
+
+def test_guards_with_a_given_model_take_the_terms_they_need() -> None:
+    made = draft(load_scenario("panda-wall", ["guards.contact_force=40"]), "given")
+    given = {each.name for each in made.inputs}
+    assert {"M", "bias", "gravity", "J", "drift", "position", "rotation"} <= given
+    assert "J_rate" not in given
+
+
+def test_a_law_that_reads_what_the_model_inside_lacks_is_refused() -> None:
+    data = load_scenario(SCENARIO).as_data()
+    scenario = scenario_from_data({**data, "control": {"law": "exporting.every_function:ReadsJacobianRate"}})
+    assert "J_rate" in {each.name for each in draft(scenario, "given").inputs}
+    with pytest.raises(NotApplicable, match="J_rate, which the model inside does not compute"):
+        draft(scenario, "own")
 
 
 def test_a_missing_symbol_is_seen() -> None:

@@ -4,28 +4,33 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from palpate.control.guards import GuardMemory, guard_settings
-from palpate.control.law import COMMANDS, BoundLaw, Law, sizes_of
+from palpate.control.law import COMMANDS, BoundLaw, Law, Rig, sizes_of
 from palpate.control.plain_law import PlainLaw
 from palpate.engine.kernels import Kernel
 from palpate.engine.records import Record
 from palpate.equations.code.tree_program import TreeCode
-from palpate.errors import NotApplicable
+from palpate.errors import NotApplicable, PalpateError
 from palpate.exporting.code.image import Image, Part, parts_of
 from palpate.exporting.code.own_model import OwnModel, own_model
 from palpate.exporting.code.records import INPUT_HEAD, OUTPUT_HEAD, STATE_HEAD, PartPlan, Plan, Station
-from palpate.exporting.gains import Bounds, adjustable
 from palpate.exporting.interface import Item, input_items, output_items, places, tick_over
+from palpate.robot.robot import Robot
 from palpate.run.assemble.assemble import beginning, suited
 from palpate.run.build import build
 from palpate.run.run import Run
 from palpate.scenario.model import Scenario
 
 LATEST = 10.0  # periods after which a tick comes too late
+Bounds = tuple[float, float]
+_CHANGE = 1.25
 
 
 @dataclass(frozen=True)
@@ -37,12 +42,12 @@ class Draft:
         run: with the law's open settings chosen.
         bound: the law as it begins.
         inputs, outputs: numbers of a tick and of its answer.
+        model: "own" or "given".
         gains, memory: fields of the law's records.
-        bounds: of the gains that may be changed in C, by their path.
+        bounds: of the gains that may be changed in C, by name.
         plan: head of the constant data beside the code.
         data: all of it, in words.
-        model: "own" or "given".
-        program: where the addresses of the model's terms and of its frame stand in the state, and the tool's link.
+        link: the tool's in the model inside, −1 where it is fixed to the world; None with a given model.
     """
 
     name: str
@@ -51,13 +56,13 @@ class Draft:
     bound: BoundLaw
     inputs: list[Item]
     outputs: list[Item]
-    gains: list[Part]
-    memory: list[Part]
-    bounds: dict[tuple[str, ...], Bounds]
-    plan: Plan
-    data: list[int]
     model: str
-    program: tuple[int, int, int] | None = None
+    gains: list[Part] = field(default_factory=list)
+    memory: list[Part] = field(default_factory=list)
+    bounds: dict[str, Bounds] = field(default_factory=dict)
+    plan: Plan = field(default_factory=Plan)
+    data: list[int] = field(default_factory=list)
+    link: int | None = None
 
     @property
     def law(self) -> Law:
@@ -69,10 +74,6 @@ class Draft:
     def kernel(self) -> Kernel:
         """The law's code."""
         return self.bound.function
-
-    def word(self, field: str) -> int:
-        """Where a field of the station stands in the state."""
-        return self.plan.station + Station.fields[field].place
 
 
 def draft(scenario: Scenario, model: str) -> Draft:
@@ -94,21 +95,13 @@ def draft(scenario: Scenario, model: str) -> Draft:
     outputs = output_items(run.robot, bound, gravity)
     station, pointers = _station(run, bound, inputs, gravity)
     if not given:
+        if "J_rate" in bound.needs:
+            raise NotApplicable(
+                f"law {bound.name!r} reads J_rate, which the model inside does not compute",
+                hint="--model given; or read drift, which is J_rate v",
+            )
         pointers["own"] = own_model(run.robot, station.tick)
-    made = Draft(
-        _prefix(scenario.name),
-        scenario,
-        run,
-        bound,
-        inputs,
-        outputs,
-        [],
-        [],
-        {},
-        Plan(**dict.fromkeys(Plan.fields, 0)),
-        [],
-        model,
-    )
+    made = Draft(_prefix(scenario.name), scenario, run, bound, inputs, outputs, model)
     return _laid_out(made, station, pointers)
 
 
@@ -169,7 +162,7 @@ def _laid_out(made: Draft, station: Station, pointers: dict[str, Record]) -> Dra
     memory = list(parts_of(pointers["memory"], image))
     at = image.add(station, pointers)
     bounds = adjustable(made.law, made.run.robot, gains)
-    plan = Plan(**dict.fromkeys(Plan.fields, 0))
+    plan = Plan()
     plan.version, plan.state_bytes, plan.station = _version(made, gains, memory), 8 * len(image.words), at
     plan.kept_first, plan.kept_last = STATE_HEAD, kept
     plan.input_bytes = 8 * (INPUT_HEAD + sum(each.size for each in made.inputs))
@@ -184,26 +177,23 @@ def _laid_out(made: Draft, station: Station, pointers: dict[str, Record]) -> Dra
     data += [word for part in gains for word in _part_words(part, bounds)]
     plan.memory, plan.memory_count = len(data), len(memory)
     data += [word for part in memory for word in _part_words(part, {})]
+    plan.law, plan.model = (at + Station.fields[name].place for name in ("law", "model"))
+    link, own = None, pointers.get("own")
+    if isinstance(own, OwnModel):
+        link = own.place.link
+        plan.model_terms = image.add(own.code) + TreeCode.fields["terms"].place
+        plan.model_frame = image.word_of(own.code.frames) + max(link, 0)
     data[: Plan.words] = plan._table.tolist()
-    program = _program(pointers.get("own"), image)
-    return replace(made, gains=gains, memory=memory, bounds=bounds, plan=plan, data=data, program=program)
-
-
-def _program(own: Record | None, image: Image) -> tuple[int, int, int] | None:
-    if not isinstance(own, OwnModel):
-        return None
-    link = own.place.link
-    terms = image.add(own.code) + TreeCode.fields["terms"].place
-    return terms, image.word_of(own.code.frames) + max(link, 0), link
+    return replace(made, gains=gains, memory=memory, bounds=bounds, plan=plan, data=data, link=link)
 
 
 def _bytes(parts: list[Part]) -> int:
     return 8 * max(sum(part.count for part in parts), 1)  # C knows no struct without fields
 
 
-def _part_words(part: Part, bounds: dict[tuple[str, ...], Bounds]) -> list[int]:
-    low, high = bounds.get(part.path, (0.0, 0.0))
-    free = int(part.path in bounds)
+def _part_words(part: Part, bounds: dict[str, Bounds]) -> list[int]:
+    low, high = bounds.get(part.name, (0.0, 0.0))
+    free = int(part.name in bounds)
     return PartPlan(word=part.word, count=part.count, free=free, low=low, high=high)._table.tolist()
 
 
@@ -213,3 +203,69 @@ def _version(made: Draft, gains: list[Part], memory: list[Part]) -> int:
     shapes += [[(part.path, part.shape) for part in parts] for parts in (gains, memory)]
     digest = hashlib.sha256(json.dumps([made.name, *shapes]).encode()).digest()
     return int.from_bytes(digest[:4], "big") >> 1
+
+
+# ----------------------------------------------------------------------------------- gains that may be changed in C
+
+
+def adjustable(law: Law, robot: Robot, parts: list[Part]) -> dict[str, Bounds]:
+    """Bounds of the gains that may be changed in C, by name: each was changed as a setting, and no other followed."""
+    bounds = {}
+    by_setting = {part.path[-1]: part for part in parts if part.real}
+    before = _values(law, robot)
+    for name in type(law).model_fields:
+        if name in by_setting and (value := getattr(law, name)) is not None and _is_number(value):
+            part, after = by_setting[name], _scaled(law, robot, name, _CHANGE)
+            if after is not None and before is not None and _only(before, after, part.path):
+                bounds[part.name] = _bounds(law, robot, name)
+    return bounds
+
+
+def _is_number(value: Any) -> bool:
+    numbers = value if isinstance(value, tuple) else (value,)
+    return all(isinstance(x, float) and x != 0.0 for x in numbers)
+
+
+def _scaled(law: Law, robot: Robot, name: str, factor: float) -> dict[tuple[str, ...], Any] | None:
+    """The gains where a setting is multiplied; None where that is refused."""
+    value = getattr(law, name)
+    new = tuple(factor * x for x in value) if isinstance(value, tuple) else factor * value
+    try:
+        return _values(law.model_copy(update={name: new}), robot)
+    except PalpateError:
+        return None
+
+
+def _values(law: Law, robot: Robot) -> dict[tuple[str, ...], Any] | None:
+    image = Image()
+    try:
+        record = law.suited(robot, Rig()).gains(robot)
+    except PalpateError:
+        return None
+    parts = list(parts_of(record, image))
+    return {part.path: np.array(image.words[part.word : part.word + part.count]) for part in parts}
+
+
+def _only(before: dict[tuple[str, ...], Any], after: dict[tuple[str, ...], Any], path: tuple[str, ...]) -> bool:
+    if before.keys() != after.keys():
+        return False
+    same = all(np.array_equal(before[other], after[other]) for other in before if other != path)
+    old, new = before[path].view(np.float64), after[path].view(np.float64)
+    return same and bool(np.all(new == _CHANGE * old))
+
+
+def _bounds(law: Law, robot: Robot, name: str) -> Bounds:
+    """The setting's own bounds, 0 where the law refuses other signs; one that is not reached is its neighbour."""
+    low, high = -math.inf, math.inf
+    for bound in type(law).model_fields[name].metadata:
+        if hasattr(bound, "ge"):
+            low = max(low, bound.ge)
+        if hasattr(bound, "gt"):
+            low = max(low, math.nextafter(bound.gt, math.inf))
+        if hasattr(bound, "le"):
+            high = min(high, bound.le)
+        if hasattr(bound, "lt"):
+            high = min(high, math.nextafter(bound.lt, -math.inf))
+    if low < 0.0 and _scaled(law, robot, name, -1.0) is None:
+        low = math.nextafter(0.0, math.inf) if _scaled(law, robot, name, 0.0) is None else 0.0
+    return max(low, -1.7976931348623157e308), min(high, 1.7976931348623157e308)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -19,9 +19,8 @@ from palpate.exporting.code.records import OUTPUT_HEAD
 from palpate.exporting.draft import Draft, draft
 from palpate.exporting.library import Library, chosen_targets
 from palpate.exporting.manifest import NAME, is_export, manifest, sealed
-from palpate.exporting.texts import header, safe_command, template
+from palpate.exporting.texts import texts
 from palpate.exporting.vectors import Played, answered, packed, play, vector_file
-from palpate.exporting.wrappers import wrappers, wrappers_line
 from palpate.files import a_path, is_there, make_folder, write_file
 from palpate.scenario.file.load import load_scenario
 from palpate.scenario.model import Scenario
@@ -90,7 +89,7 @@ def export(
     files = _files(made, library, chosen, {host().name: native})
     files["vectors.bin"] = vector_file(rows, answers)
     facts = {"ticks": len(rows), "difference": apart, "largest_stack_frame": library.largest_frame()}
-    files |= {name: text.encode() for name, text in _texts(made, chosen, len(rows)).items()}
+    files |= {name: text.encode() for name, text in texts(made, chosen, len(rows)).items()}
     content = manifest(made, [target.name for target in chosen], files, facts)
     _write(folder, files, sealed(content))
     names = tuple(target.name for target in chosen)
@@ -139,64 +138,6 @@ def _files(made: Draft, library: Library, targets: list[Target], ready: dict[str
         else:
             files[f"{target.name}/{made.name}.wasm"] = library.wasm(data)
     return files
-
-
-def _texts(made: Draft, targets: list[Target], ticks: int) -> dict[str, str]:
-    wasm = any(not target.wide for target in targets)
-    values = _values(made, targets, ticks)
-    around = wrappers(made, values["TARGETS"])
-    values["WRAPPERS_LINE"] = wrappers_line(around)
-    texts = {f"{made.name}.h": header(made)}
-    names = ["main.c", "CMakeLists.txt", "Makefile", "README.md", *(["replay.mjs"] if wasm else [])]
-    return texts | {name: template(name, values) for name in names} | around
-
-
-def _values(made: Draft, targets: list[Target], ticks: int) -> dict[str, Any]:
-    run, bound = made.run, made.bound
-    wasm = any(not target.wide for target in targets)
-    free = ", ".join("_".join(path) for path in made.bounds)
-    return {
-        "NAME_UPPER": made.name.upper(),
-        "NAME": made.name,
-        "ABOUT": made.scenario.description or made.scenario.name,
-        "LAW": bound.name,
-        "ROBOT": run.robot.name,
-        "RATE": f"{1.0 / run.clock.control_period:g}",
-        "PERIOD": f"{run.clock.control_period:g}",
-        "PALPATE": _version(),
-        "TICKS": ticks,
-        "TARGETS": ", ".join(target.name for target in targets),
-        "WASM": "    node replay.mjs                            # the same in WebAssembly\n" if wasm else "",
-        "STATE_BYTES": made.plan.state_bytes,
-        "VERSION": made.plan.version,
-        "LATEST": "10",
-        "SAFE": safe_command(bound.command),
-        "SCENARIO": made.scenario.name,
-        "MODEL_LINE": _MODEL_LINES[made.model],
-        "COMMAND_LINE": _COMMAND_LINES[bound.command],
-        "GAINS_LINE": f"May be changed, within bounds: {free}." if free else "None may be changed alone.",
-    }
-
-
-_MODEL_LINES = {
-    "given": "The model's terms (M, bias, J, …) are part of the input: your driver's or your own model's.",
-    "own": "The model's terms are computed inside, from q and v.",
-}
-_TORQUE = (
-    "`torque` is what the joints shall do, gravity included: send `torque − gravity` to a driver that adds gravity."
-)
-_COMMAND_LINES = {
-    "torque": _TORQUE,
-    "acceleration": _TORQUE,
-    "velocity": "`set_v` is the velocity that the joint servos shall follow.",
-    "position": "`set_q` is the position that the joint servos shall follow.",
-}
-
-
-def _version() -> str:
-    from importlib.metadata import version
-
-    return version("palpate")
 
 
 def _write(folder: Path, files: dict[str, bytes], text: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -39,6 +38,7 @@ _ABOUT = {
     "gravity": "g(q), N·m or N",
     "J": "Jacobian of the tool's origin, rows [linear; angular], world axes, row by row",
     "drift": "J' v, m/s² and rad/s²",
+    "J_rate": "J', as J",
     "position": "position of the tool's origin, world axes, m",
     "rotation": "rotation matrix of the tool in the world, row by row",
     "command": "sum of the law's terms",
@@ -70,7 +70,7 @@ def item(name: str, *shape: int) -> Item:
 
 def needed(run: Run, law: BoundLaw) -> tuple[str, ...]:
     """What a tick needs of the model."""
-    needs = set(NEEDS) if run.guards is not None else set(law.needs)
+    needs = set(law.needs) | (set(NEEDS) - {"J_rate"} if run.guards is not None else set())
     needs |= {"M", "bias"} if law.command == "acceleration" else set()
     return tuple(name for name in NEEDS if name in needs)
 
@@ -120,12 +120,8 @@ def tick_over(robot: Robot, items: list[Item]) -> tuple[Tick, Array]:
     return Tick(sizes, target=Target(sizes, **of(Target, "target_")), seen=seen, **of(Tick)), numbers
 
 
-def numbers_of(tick: Any, items: list[Item]) -> Array:
-    """The numbers of a tick of the loop, in the order of the fields."""
-    parts = []
-    for each in items:
-        prefix, _, name = each.name.partition("_")
-        holder = {"target": lambda: tick.target, "pole": lambda: tick.seen.pole}.get(prefix)
-        value = getattr(holder(), name) if holder is not None else getattr(tick, each.name)
-        parts.append(np.ravel(np.asarray(value, dtype=float)))
-    return np.concatenate(parts)
+def field_of(tick: Tick, each: Item) -> tuple[Record, str]:
+    """The record of a tick that holds a field of an input, and the name that it has there."""
+    prefix, _, name = each.name.partition("_")
+    holders = {"target": tick.target, "pole": tick.seen.pole}
+    return (holders[prefix], name) if prefix in holders else (tick, each.name)

@@ -7,14 +7,17 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from palpate.engine.kernels import Kernel
 from palpate.errors import NotApplicable, UnknownName
 from palpate.exporting.code import station
-from palpate.exporting.code.archive import Symbols, symbols, wasm_symbols
-from palpate.exporting.code.objects import TARGETS, Entry, Glue, Target, assembly, emit, llvm_texts, optimised
+from palpate.exporting.code.archive import symbols
+from palpate.exporting.code.objects import TARGETS, Entry, Glue, Target, completed, llvm_texts, machine, optimised
 from palpate.exporting.code.own_model import FRAME, PREFIX, TERMS, fill_terms, program_text
+from palpate.exporting.code.records import Plan
 from palpate.exporting.draft import Draft
 from palpate.files import write_file
 
@@ -42,69 +45,79 @@ def wasm_linker() -> str:
     return linker
 
 
+_ENTRIES = (
+    Entry("init", station.initialise, ("size", "version"), stores=True),
+    Entry("step", station.step, ("pointer", "pointer")),
+    Entry("reset", station.reset, stores=True),
+    Entry("blend", station.blend, ("seconds",)),
+    Entry("get_gains", station.get_gains, ("pointer", "size")),
+    Entry("set_gains", station.set_gains, ("pointer", "size")),
+    Entry("get_memory", station.get_memory, ("pointer", "size")),
+)
+_PUBLIC = frozenset({"law", "law_code", *(entry.name for entry in _ENTRIES)})
+
+
+@lru_cache(maxsize=64)
+def _code(law: Kernel, program: tuple[str, int] | None, wide: bool) -> bytes:
+    """The optimised module of a law, with a model's functions and its tool's link or without; no arm is in it.
+
+    So the code of a law with a given model is the same for every arm: the arm is the plan, data beside it.
+    """
+    target = next(target for target in TARGETS.values() if target.wide == wide)
+    kernels: list[Any] = [law, *(entry.kernel for entry in _ENTRIES)]
+    glue, place = Glue(wide), {name: field.place for name, field in Plan.fields.items()}
+    glue.law("law", law, place["law"])
+    if program is not None:
+        kernels.append(fill_terms)
+        glue.law("model", fill_terms, place["model"])
+        glue.passing(f"{PREFIX}_terms", TERMS, place["model_terms"])
+        if program[1] >= 0:
+            glue.passing(f"{PREFIX}_frame_{program[1]}", FRAME, place["model_frame"])
+    for entry in _ENTRIES:
+        glue.entry(entry)
+    texts = llvm_texts(kernels) + ([] if program is None else [program[0]])
+    return optimised(texts, glue, _PUBLIC, target)
+
+
+@lru_cache(maxsize=64)
+def _largest_frame(code: bytes) -> int:
+    target = TARGETS["x86-64"]
+    assembled = machine(target).emit_assembly(completed(code, {}, [0], target))
+    return max(map(_frame, re.split(r"\.type\s+\S+,@function", assembled)))
+
+
+def _frame(assembled: str) -> int:
+    """Bytes that a function takes off the stack; code for 128 bytes adds -128."""
+    taken = re.findall(r"(?:subq\s+\$|addq\s+\$-)(\d+), %rsp", assembled)
+    return 8 * len(re.findall(r"\bpushq\b", assembled)) + max(map(int, taken), default=0)
+
+
 class Library:
-    """Machine code of a draft: compiled once, then written for any target."""
+    """Machine code of a draft for any target."""
 
     def __init__(self, made: Draft) -> None:
-        self.made, name = made, made.name
-        self.entries = [
-            Entry(f"{name}_init", station.initialise, ("size", "version"), self._functions()),
-            Entry(f"{name}_step", station.step, ("pointer", "pointer")),
-            Entry(f"{name}_reset", station.reset, (), self._functions()),
-            Entry(f"{name}_blend", station.blend, ("seconds",)),
-            Entry(f"{name}_get_gains", station.get_gains, ("pointer", "size")),
-            Entry(f"{name}_set_gains", station.set_gains, ("pointer", "size")),
-            Entry(f"{name}_get_memory", station.get_memory, ("pointer", "size")),
-        ]
-        self.public = frozenset({f"{name}_law", f"{name}_law_code", *(entry.name for entry in self.entries)})
-        self.kernels: list[Any] = [made.kernel, *(entry.kernel for entry in self.entries)]
-        self.kernels += [] if made.program is None else [fill_terms]
-        self._texts: list[str] | None = None
-        self._bitcode: dict[bool, bytes] = {}
+        self.made = made
+        self.names = {name: f"{made.name}_{name}" for name in _PUBLIC}
+        self.public = frozenset(self.names.values())
+        self._program = None if made.link is None else (program_text(made.run.robot), made.link)
 
-    def _functions(self) -> tuple[tuple[int, str], ...]:
-        """Which functions' addresses a state holds, and where."""
-        made, stored = self.made, [(self.made.word("law"), f"{self.made.name}_law")]
-        if made.program is not None:
-            terms, frame, link = made.program
-            stored += [(made.word("model"), "model"), (terms, "model_terms")]
-            stored += [(frame, "model_frame")] if link >= 0 else []
-        return tuple(stored)
-
-    def _add_model(self, glue: Glue) -> None:
-        if self.made.program is None:
-            return
-        glue.law("model", fill_terms)
-        glue.passing("model_terms", f"{PREFIX}_terms", TERMS)
-        if self.made.program[2] >= 0:
-            glue.passing("model_frame", f"{PREFIX}_frame_{self.made.program[2]}", FRAME)
-
-    def bitcode(self, target: Target) -> bytes:
-        """The optimised module, one for each width of pointers."""
-        if target.wide not in self._bitcode:
-            if self._texts is None:
-                self._texts = llvm_texts(self.kernels) + self._model_texts()
-            glue = Glue(target.wide)
-            glue.words("plan", self.made.data)
-            glue.law(f"{self.made.name}_law", self.made.kernel)
-            self._add_model(glue)
-            for entry in self.entries:
-                glue.entry(entry)
-            self._bitcode[target.wide] = optimised(self._texts, glue, self.public, target)
-        return self._bitcode[target.wide]
-
-    def _model_texts(self) -> list[str]:
-        return [] if self.made.program is None else [program_text(self.made.run.robot)]
+    def _bitcode(self, target: Target) -> bytes:
+        return _code(self.made.kernel, self._program, target.wide)
 
     def object_for(self, target: Target) -> bytes:
         """An object file that defines every function of the header and misses nothing."""
-        data = emit(self.bitcode(target), target)
+        module = completed(self._bitcode(target), self.names, self.made.data, target)
+        data = machine(target).emit_object(module)
         if target.wide:
-            self._check(symbols(data), target)
+            self._check(data, target)
         return data
 
+    def largest_frame(self) -> int:
+        """Bytes of the largest stack frame of a function, of the code for x86-64: kept registers and local numbers."""
+        return _largest_frame(self._bitcode(TARGETS["x86-64"]))
+
     def wasm(self, data: bytes) -> bytes:
-        """A WebAssembly module without imports, out of an object."""
+        """A WebAssembly module out of an object; the linker refuses missing names, imported and exported."""
         exports = [f"--export={name}" for name in sorted(self.public)]
         with tempfile.TemporaryDirectory() as folder:
             source, out = Path(folder) / "law.o", Path(folder) / "law.wasm"
@@ -113,11 +126,10 @@ class Library:
             done = subprocess.run(words, capture_output=True, text=True, timeout=120)
             if done.returncode:
                 raise NotApplicable(f"wasm-ld refused the law's object: {done.stderr.strip()[:300]}")
-            linked = out.read_bytes()
-        self._check(wasm_symbols(linked), TARGETS["wasm32"])
-        return linked
+            return out.read_bytes()
 
-    def _check(self, names: Symbols, target: Target) -> None:
+    def _check(self, data: bytes, target: Target) -> None:
+        names = symbols(data)
         if names.undefined:
             raise NotApplicable(
                 f"law {self.made.bound.name!r} calls {', '.join(sorted(names.undefined))}, which code for {target.name}"
@@ -126,14 +138,3 @@ class Library:
             )
         if not self.public <= names.defined:
             raise NotApplicable(f"the object for {target.name} lacks {', '.join(sorted(self.public - names.defined))}")
-
-    def largest_frame(self) -> int:
-        """Bytes of the largest stack frame of a function, of the code for x86-64: kept registers and local numbers."""
-        target = TARGETS["x86-64"]
-        return max(map(_frame, re.split(r"\.type\s+\S+,@function", assembly(self.bitcode(target), target))))
-
-
-def _frame(assembled: str) -> int:
-    """Bytes that a function takes off the stack; code for 128 bytes adds -128."""
-    taken = re.findall(r"(?:subq\s+\$|addq\s+\$-)(\d+), %rsp", assembled)
-    return 8 * len(re.findall(r"\bpushq\b", assembled)) + max(map(int, taken), default=0)

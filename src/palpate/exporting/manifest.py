@@ -39,7 +39,12 @@ def manifest(made: Draft, targets: list[str], files: dict[str, bytes], facts: di
                 "torque_rate": _numbers(limits.torque_rate),
             },
         },
-        "law": {"name": law.name, "command": law.command, "terms": list(law.terms), "settings": _settings(made)},
+        "law": {
+            "name": law.name,
+            "command": law.command,
+            "terms": list(law.terms),
+            "settings": made.law.model_dump(mode="json"),
+        },
         "clock": {"rate": 1.0 / run.clock.control_period, "period": run.clock.control_period},
         "model": made.model,
         "conventions": {
@@ -67,16 +72,12 @@ def manifest(made: Draft, targets: list[str], files: dict[str, bytes], facts: di
         "state_bytes": made.plan.state_bytes,
         "input": _fields(made.inputs),
         "output": _fields(made.outputs),
-        "gains": {"_".join(path): list(bounds) for path, bounds in made.bounds.items()},
+        "gains": {name: list(bounds) for name, bounds in made.bounds.items()},
         "targets": targets,
         "replay": facts,
         "versions": {name: importlib.metadata.version(name) for name in ("palpate", "numba", "llvmlite", "numpy")},
         "files": {name: hashlib.sha256(data).hexdigest() for name, data in files.items()},
     }
-
-
-def _settings(made: Draft) -> dict[str, Any]:
-    return made.law.model_dump(mode="json")
 
 
 def _numbers(values: Any) -> list[float | None]:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from palpate.checks import Array
-from palpate.control.law import PythonLaw
+from palpate.control.law import NoMemory, Tick
+from palpate.engine.kernels import address_of_record, call_law, kernel
+from palpate.engine.records import IntegerMatrix, Matrix, Record, Vector
+from palpate.exporting.code.memory import numbers_at, words_at
 from palpate.exporting.draft import Draft
-from palpate.exporting.interface import numbers_of
-from palpate.run.assemble.assemble import beginning
-from palpate.run.simulate import simulate
+from palpate.exporting.interface import Item, field_of
+from palpate.run.assemble.assemble import assemble
+from palpate.run.simulate import execute_bare
 from palpate.trace import Recording, Trace
+
+_ARRAY, _REAL = 0, 1  # what a word of a record's table is: an address, a number; else it is a whole number
 
 
 @dataclass(frozen=True)
@@ -30,26 +34,74 @@ class Played:
     trace: Trace
 
 
+class Notes(Record):
+    """What the loop hands to `_noted_law` as gains: the law and its gains, and room for what it is told and answers."""
+
+    law: int  # addresses
+    gains: int
+    count: int = 0
+    times: Vector
+    inputs: Matrix
+    terms: Matrix
+    answer: Vector  # where the law writes its terms
+    sources: IntegerMatrix  # by number of a tick: a record, the word in its table, how many numbers, what that word is
+
+
+@kernel
+def _noted_law(x: Tick, notes: Notes, memory: NoMemory, terms: NoMemory) -> None:
+    """The law in the loop, with a look at what it reads and what it writes."""
+    row, at = notes.count, 0
+    here = row < notes.times.size
+    for k in range(notes.sources.shape[0] if here else 0):
+        record, place, size, kind = notes.sources[k, 0], notes.sources[k, 1], notes.sources[k, 2], notes.sources[k, 3]
+        word = words_at(record, place, 1)[0]
+        for i in range(size):
+            if kind == _ARRAY:
+                notes.inputs[row, at + i] = numbers_at(word, 0, size)[i]
+            else:
+                notes.inputs[row, at + i] = numbers_at(record, place, 1)[0] if kind == _REAL else float(word)
+        at += size
+    tick, own, out = address_of_record(x), address_of_record(memory), address_of_record(terms)  # pyright: ignore[reportCallIssue]
+    call_law(notes.law, tick, notes.gains, own, out)  # pyright: ignore[reportCallIssue]
+    if here:
+        notes.times[row] = x.t
+        for i in range(notes.answer.size):
+            notes.terms[row, i] = notes.answer[i]
+        notes.count += 1
+
+
 def play(made: Draft, most: int) -> Played:
-    """Run the scenario up to `most` ticks, the law's machine code in the loop, and note each tick."""
-    run, ticks = made.run, []
-    q, v = run.start()
-    bound = made.law.begin(run.robot, beginning(run, q, v))
+    """Run the scenario up to `most` ticks, and note each tick beside the law in the compiled loop."""
+    period = made.run.clock.control_period
+    clock = made.run.clock.model_copy(update={"duration": min(made.run.clock.duration, most * period)})
+    every = Recording(channels=("command",), stride=clock.ratio)
+    assembly = assemble(replace(made.run, clock=clock, record=every, stop=()))
+    loop, law = assembly.loop, assembly.law
+    rows = min(most, clock.steps // clock.ratio + 1)
+    notes = Notes(
+        law=loop.law,
+        gains=loop.gains,
+        times=np.zeros(rows),
+        inputs=np.zeros((rows, sum(each.size for each in made.inputs))),
+        terms=np.zeros((rows, law.rows.size)),
+        answer=law.rows.reshape(-1),
+        sources=np.array(list(_sources(loop.tick, made.inputs)), dtype=np.int64),
+    )
+    assembly.law = replace(law, function=_noted_law, gains=notes)
+    loop.law, loop.gains = _noted_law.pointer, notes.address
+    for rule in loop.stop:
+        rule.bound = np.inf  # a law that has done its work goes on
+    trace = execute_bare(assembly)
+    times, inputs, terms = (array[: notes.count] for array in (notes.times, notes.inputs, notes.terms))
+    return Played(times, inputs, terms.reshape(-1, *law.rows.shape), trace)
 
-    def noted(tick: Any, gains: Any, memory: Any) -> dict[str, Array]:
-        record = tick._record
-        ticks.append((record.t, numbers_of(record, made.inputs)))
-        bound.decide(record)
-        ticks[-1] = (*ticks[-1], bound.rows.copy())
-        return dict(zip(bound.terms, bound.rows))
 
-    duration = min(run.clock.duration, most * run.clock.control_period)
-    watched = PythonLaw(noted, bound.terms, bound.command, name=bound.name)
-    every = Recording(channels=("command",), stride=run.clock.ratio)
-    clock = run.clock.model_copy(update={"duration": duration})
-    trace = simulate(replace(run, law=watched, clock=clock, record=every, stop=()))
-    times, inputs, terms = (np.array(column) for column in zip(*ticks[:most]))
-    return Played(times, inputs, terms, trace)
+def _sources(tick: Tick, items: list[Item]) -> Iterator[tuple[int, int, int, int]]:
+    for each in items:
+        record, name = field_of(tick, each)
+        field = record.fields[name]
+        kind = _ARRAY if field.kind.dimensions else _REAL if field.real else _REAL + 1
+        yield record.address, field.place, each.size, kind
 
 
 def packed(made: Draft, played: Played) -> Array:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from importlib.metadata import version
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from palpate.exporting.code.image import Part
+from palpate.exporting.code.objects import template
 from palpate.exporting.draft import Draft
 from palpate.exporting.interface import Item
-from palpate.exporting.texts import template
 
 _FRANKAS = ("fr3", "panda", "franka", "fer")
 _NO_FILTER = 1000.0  # Hz, from which on libfranka's loop filters nothing
@@ -20,12 +19,12 @@ _FRANKA_CUTOFF, _FRANKA_RATE = 100.0, 999.999  # Hz, N·m/s: libfranka's own def
 _FIELDS = ("q", "v", "tau", "wrench")  # of a tick, which a driver measures; targets beside them
 
 
-def wrappers(made: Draft, targets: str) -> dict[str, str]:
+def wrappers(made: Draft, values: Mapping[str, Any]) -> dict[str, str]:
     """Files by name. A wrapper knows measurements and targets: terms of a given model, or a pole, it does not."""
     known = all(each.name in _FIELDS or each.name.startswith("target_") for each in made.inputs)
     if made.model != "own" or not known or made.run.robot.nq != made.run.robot.nv:
         return {}
-    return _franka(made) | _ros(made, targets)
+    return _franka(made, values) | _ros(made, values)
 
 
 def wrappers_line(files: Iterable[str]) -> str:
@@ -38,10 +37,6 @@ def wrappers_line(files: Iterable[str]) -> str:
     return "".join(line for folder, line in lines.items() if folder in folders)
 
 
-def _names(made: Draft) -> dict[str, Any]:
-    return {"NAME_UPPER": made.name.upper(), "NAME": made.name}
-
-
 def _targets(made: Draft) -> list[Item]:
     return [each for each in made.inputs if each.name.startswith("target_")]
 
@@ -49,7 +44,7 @@ def _targets(made: Draft) -> list[Item]:
 # ---------------------------------------------------------------------------------------------------------- libfranka
 
 
-def _franka(made: Draft) -> dict[str, str]:
+def _franka(made: Draft, names: Mapping[str, Any]) -> dict[str, str]:
     robot = made.run.robot
     if robot.nv != 7 or made.bound.command not in ("torque", "acceleration") or not _is_franka(robot.name):
         return {}
@@ -57,7 +52,7 @@ def _franka(made: Draft) -> dict[str, str]:
     theirs = made.run.world.driver.preset == "libfranka"  # else libfranka's own defaults
     base = robot.model.body(int(robot.model.body_parentid[robot.model.jnt_bodyid[0]])).name
     X_WO = robot.pose(robot.home, base)
-    values = _names(made) | {
+    values = {**names} | {
         "TOOL": robot.tool_frame,
         "CUTOFF": (facts.cutoff or _NO_FILTER) if theirs else _FRANKA_CUTOFF,
         "TORQUE_RATE": facts.torque_rate_limit
@@ -107,29 +102,22 @@ _COMMANDED = {
 }
 
 
-def _ros(made: Draft, targets: str) -> dict[str, str]:
+def _ros(made: Draft, names: Mapping[str, Any]) -> dict[str, str]:
     fields, kind, guards = _targets(made), _INTERFACES[made.bound.command], made.run.guards
     if not fields:
         return {}  # a chainable controller is one with references
-    names = [f'"{each.name}.{k}"' for each in fields for k in range(each.size)]
+    references = [f'"{each.name}.{k}"' for each in fields for k in range(each.size)]
     feels = made.law.feels or (guards is not None and bool(guards.contact_force or guards.stale_ticks))
-    gains = [(path, "_".join(path)) for path in made.bounds]
-    values = _names(made) | {
-        "REFERENCES": len(names),
-        "REFERENCE_NAMES": ", ".join(names),
+    values = {**names} | {
+        "REFERENCES": len(references),
+        "REFERENCE_NAMES": ", ".join(references),
         "FEELS": str(feels).lower(),
         "COMMANDED": _COMMANDED[kind],
         "COMMAND": kind,
         "TARGETS_FROM_PARAMETERS": "\n".join(f"        put(params_.target.{_short(each)});" for each in fields),
         "TARGET_FIELDS": ", ".join(f"next.{each.name}" for each in fields),
         "TARGET_SIZES": ", ".join(str(each.size) for each in fields),
-        "GAINS_FROM_PARAMETERS": "\n".join(_gain_line(made, path, name) for path, name in gains),
-        "LAW": made.bound.name,
-        "ROBOT": made.run.robot.name,
-        "RATE": f"{1.0 / made.run.clock.control_period:g}",
-        "SCENARIO": made.scenario.name,
-        "PALPATE": version("palpate"),
-        "TARGETS": targets,
+        "GAINS_FROM_PARAMETERS": "\n".join(_gain_line(_part(made, name)) for name in made.bounds),
     }
     files = {
         f"{made.name}_controller.cpp": "controller.cpp",
@@ -145,14 +133,15 @@ def _short(each: Item) -> str:
     return each.name.removeprefix("target_")
 
 
-def _part(made: Draft, path: tuple[str, ...]) -> Part:
-    return next(part for part in made.gains if part.path == path)
+def _part(made: Draft, name: str) -> Part:
+    return next(part for part in made.gains if part.name == name)
 
 
-def _gain_line(made: Draft, path: tuple[str, ...], name: str) -> str:
-    if not _part(made, path).shape:
-        return f"        gains.{name} = params_.gains.{name};"
-    return f"        std::copy(params_.gains.{name}.begin(), params_.gains.{name}.end(), &gains.{name}[0]);"
+def _gain_line(part: Part) -> str:
+    taken = f"params_.gains.{part.name}"
+    if not part.shape:
+        return f"        gains.{part.name} = {taken};"
+    return f"        std::copy({taken}.begin(), {taken}.end(), &gains.{part.name}[0]);"
 
 
 def parameters(made: Draft) -> str:
@@ -171,7 +160,7 @@ def parameters(made: Draft) -> str:
         lines += _parameter("hardware_adds_gravity", "bool", adds, "the law's gravity is not sent", frozen=True)
     lines += ["  target:", *(f"  {line}" for each in _targets(made) for line in _target(made, each))]
     if made.bounds:
-        lines += ["  gains:", *(f"  {line}" for path in made.bounds for line in _gain(made, path))]
+        lines += ["  gains:", *(f"  {line}" for name in made.bounds for line in _gain(made, name))]
     return "\n".join(lines) + "\n"
 
 
@@ -200,9 +189,9 @@ def _target(made: Draft, each: Item) -> list[str]:
     return _parameter(_short(each), "double_array", _list(numbers), each.about, {"fixed_size<>": str(each.size)})
 
 
-def _gain(made: Draft, path: tuple[str, ...]) -> list[str]:
-    part, (low, high) = _part(made, path), made.bounds[path]
-    field = type(made.law).model_fields[path[-1]]
+def _gain(made: Draft, name: str) -> list[str]:
+    part, (low, high) = _part(made, name), made.bounds[name]
+    field = type(made.law).model_fields[part.path[-1]]
     extra = field.json_schema_extra
     unit = extra.get("unit", "1") if isinstance(extra, dict) else "1"
     words = made.data[made.plan.image + part.word : made.plan.image + part.word + part.count]
@@ -219,4 +208,4 @@ def _gain(made: Draft, path: tuple[str, ...]) -> list[str]:
         checks["fixed_size<>"] = str(part.count)
     default = _list(numbers) if part.shape else repr(float(numbers[0]))
     kind = "double_array" if part.shape else "double"
-    return _parameter("_".join(path), kind, default, f"[{unit}] {field.description}", checks)
+    return _parameter(name, kind, default, f"[{unit}] {field.description}", checks)

@@ -6,7 +6,6 @@ import struct
 from dataclasses import dataclass
 
 _SYMBOLS = 2  # ELF: the type of a section that lists symbols
-_WASM = b"\0asm"
 
 
 @dataclass(frozen=True)
@@ -38,41 +37,6 @@ def symbols(data: bytes) -> Symbols:
 
 def _text(data: bytes, at: int) -> str:
     return data[at : data.index(b"\0", at)].decode()
-
-
-def wasm_symbols(data: bytes) -> Symbols:
-    """Imports and exports of a linked WebAssembly module."""
-    defined, undefined, at = set(), set(), 8
-    while at < len(data):
-        kind = data[at]
-        length, start = _number(data, at + 1)
-        if kind in (2, 7):
-            count, offset = _number(data, start)
-            for _ in range(count):
-                name, offset = _name(data, offset)
-                if kind == 2:
-                    inner, offset = _name(data, offset)
-                    undefined.add(f"{name}.{inner}")
-                    break  # one is too many already
-                defined.add(name)
-                _, offset = _number(data, offset + 1)
-        at = start + length
-    return Symbols(frozenset(defined), frozenset(undefined))
-
-
-def _number(data: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = data[at]
-        value |= (byte & 127) << shift
-        at, shift = at + 1, shift + 7
-        if byte < 128:
-            return value, at
-
-
-def _name(data: bytes, at: int) -> tuple[str, int]:
-    length, at = _number(data, at)
-    return data[at : at + length].decode(), at + length
 
 
 def static_library(data: bytes, names: frozenset[str]) -> bytes:

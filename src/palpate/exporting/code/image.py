@@ -10,6 +10,9 @@ import numpy as np
 
 from palpate.engine.records import Field, Kind, Record
 from palpate.errors import NotApplicable
+from palpate.exporting.code.objects import template
+
+_RESERVED = frozenset(template("reserved.txt", {}).split())  # words of C23 and C++20
 
 
 @dataclass
@@ -84,6 +87,12 @@ class Part:
     shape: tuple[int, ...]
     real: bool
     field: Field
+
+    @property
+    def name(self) -> str:
+        """Its name in C and C++, whose own words it may not be."""
+        joined = "_".join(self.path)
+        return f"{joined}_" if joined in _RESERVED else joined
 
     @property
     def count(self) -> int:

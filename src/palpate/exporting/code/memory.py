@@ -9,7 +9,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from palpate.engine.records import Record, numba_type
+from palpate.engine.records import numba_type
 from palpate.engine.views import make_view
 from palpate.exporting.code.records import PartPlan, Plan, Station
 
@@ -32,11 +32,11 @@ def _array_at(element: types.Type) -> Any:
     return kind(types.int64, types.int64, types.int64), generate
 
 
-def _record_at(record: type[Record]) -> Any:
+def _at(kind: types.Type) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
         return _after(builder, args[0], args[1])
 
-    return numba_type(record)(types.int64, types.int64), generate
+    return kind(types.int64, types.int64), generate
 
 
 @_instructions
@@ -54,29 +54,25 @@ def words_at(typingctx: Any, address: Any, word: Any, size: Any) -> Any:
 @_instructions
 def station_at(typingctx: Any, address: Any, word: Any) -> Any:
     """The station whose table lies some words after an address."""
-    return _record_at(Station)
+    return _at(numba_type(Station))
 
 
 @_instructions
 def plan_at(typingctx: Any, address: Any, word: Any) -> Any:
     """The plan at an address."""
-    return _record_at(Plan)
+    return _at(numba_type(Plan))
 
 
 @_instructions
 def part_at(typingctx: Any, address: Any, word: Any) -> Any:
     """The part that is described some words after an address."""
-    return _record_at(PartPlan)
+    return _at(numba_type(PartPlan))
 
 
 @_instructions
 def address_after(typingctx: Any, address: Any, words: Any) -> Any:
     """An address some words later."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
-        return _after(builder, args[0], args[1])
-
-    return types.int64(types.int64, types.int64), generate
+    return _at(types.int64)
 
 
 @_instructions

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cache
+from importlib.resources import files
 from typing import Any
 
-import numpy as np
 from llvmlite import binding, ir
 
 from palpate.engine.kernels import Kernel
 
-_WORD, _CODE = ir.IntType(64), ir.IntType(32)
+PLAN = "plan"
+_WORD, _CODE, _POINTER = ir.IntType(64), ir.IntType(32), ir.PointerType()
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,14 @@ TARGETS = {
         Target("wasm32", "wasm32-unknown-unknown", "mvp", wide=False),
     )
 }
+
+
+def template(name: str, values: Mapping[str, object]) -> str:
+    """A file of the package with @NAMES@ filled in."""
+    text = (files("palpate.exporting") / "templates" / name).read_text(encoding="utf-8")
+    for key, value in values.items():
+        text = text.replace(f"@{key}@", str(value))
+    return text
 
 
 @cache
@@ -83,69 +92,61 @@ class Entry:
     """A function of C, and the kernel entry(state, plan, a, b) behind it.
 
     Attributes:
-        name: in C.
+        name: in C, after the law's name.
         kinds: of the arguments after the state: "pointer", "size", "version", "seconds".
-        stores: functions whose addresses go into words of the state once it is made.
+        stores: whether the addresses of the law's functions go into the state once it is done.
     """
 
     name: str
     kernel: Any  # a Kernel
     kinds: tuple[str, ...] = ()
-    stores: tuple[tuple[int, str], ...] = ()
+    stores: bool = False
 
 
 class Glue:
-    """The functions of C around the kernels, and the constant data."""
+    """The functions of C around the kernels. What differs from arm to arm is in the plan, data that is linked later."""
 
     def __init__(self, wide: bool) -> None:
         self.module = ir.Module("glue")
         self.size = _WORD if wide else ir.IntType(32)
+        self.plan = ir.GlobalVariable(self.module, ir.ArrayType(_WORD, 0), PLAN)
+        self.stored: list[tuple[int, Any]] = []  # the plan's word that says where in the state, and the function
 
-    def words(self, name: str, numbers: Sequence[int]) -> None:
-        """Constant words."""
-        data = np.array([n if n < 2**63 else n - 2**64 for n in map(int, numbers)], dtype=np.int64)
-        kind = ir.ArrayType(_WORD, len(data))
-        made: Any = ir.GlobalVariable(self.module, kind, name)
-        made.initializer, made.global_constant = ir.Constant(kind, data.tolist()), True
-        made.linkage, made.align = "internal", 8
-
-    def law(self, name: str, kernel: Kernel) -> None:
+    def law(self, name: str, kernel: Kernel, word: int) -> None:
         """int64_t name(tick, gains, memory, terms): the status of the law's own code; name_code, as kernels call it."""
-        function = self._c_function(name, _WORD, [_WORD] * 4)
-        builder = ir.IRBuilder(function.append_basic_block())
+        function, builder = self._function(name, _WORD, [_WORD] * 4)
         builder.ret(builder.zext(self._call(builder, kernel, function.args)[0], _WORD))
-        pointer = ir.PointerType()
-        same = self._c_function(f"{name}_code", _CODE, [pointer, pointer, *[_WORD] * 4])
-        builder = ir.IRBuilder(same.append_basic_block())
+        self.stored.append((word, function))
+        same, builder = self._function(f"{name}_code", _CODE, [_POINTER, _POINTER, *[_WORD] * 4])
         builder.ret(builder.call(self.module.get_global(kernel.symbol), same.args))
 
-    def passing(self, name: str, called: str, count: int) -> None:
-        """void name(int64_t address, …), which calls a function of as many pointers."""
-        pointer = ir.PointerType()
-        inner: Any = ir.Function(self.module, ir.FunctionType(ir.VoidType(), [pointer] * count), called)
-        function = self._c_function(name, ir.VoidType(), [_WORD] * count)
-        builder = ir.IRBuilder(function.append_basic_block())
-        builder.call(inner, [builder.inttoptr(a, pointer) for a in function.args])
+    def passing(self, called: str, count: int, word: int) -> None:
+        """void called_c(int64_t address, …), which calls a function of as many pointers."""
+        inner: Any = ir.Function(self.module, ir.FunctionType(ir.VoidType(), [_POINTER] * count), called)
+        function, builder = self._function(f"{called}_c", ir.VoidType(), [_WORD] * count)
+        builder.call(inner, [builder.inttoptr(a, _POINTER) for a in function.args])
         builder.ret_void()
+        self.stored.append((word, function))
 
     def entry(self, entry: Entry) -> None:
         """int32_t name(void *state, …)."""
-        pointer = ir.PointerType()
-        kinds = {"pointer": pointer, "size": self.size, "version": _CODE, "seconds": ir.DoubleType()}
-        function = self._c_function(entry.name, _CODE, [pointer, *(kinds[kind] for kind in entry.kinds)])
-        builder = ir.IRBuilder(function.append_basic_block())
+        kinds = {"pointer": _POINTER, "size": self.size, "version": _CODE, "seconds": ir.DoubleType()}
+        function, builder = self._function(entry.name, _CODE, [_POINTER, *(kinds[kind] for kind in entry.kinds)])
         words = [self._word(builder, a) for a in function.args]
         words += [ir.Constant(_WORD, 0)] * (3 - len(words))
-        plan = builder.ptrtoint(self.module.get_global("plan"), _WORD)
+        plan = builder.ptrtoint(self.plan, _WORD)
         status, code = self._call(builder, entry.kernel, [words[0], plan, *words[1:]])
         sound = builder.icmp_signed("==", status, ir.Constant(_CODE, 0))
         code = builder.select(sound, builder.trunc(code, _CODE), ir.Constant(_CODE, 12))
         if entry.stores:
             with builder.if_then(builder.icmp_signed("==", code, ir.Constant(_CODE, 0))):
-                for word, name in entry.stores:
-                    at = builder.inttoptr(builder.add(words[0], ir.Constant(_WORD, 8 * word)), _WORD.as_pointer())
-                    builder.store(builder.ptrtoint(self.module.get_global(name), _WORD), at)
+                for word, stored in self.stored:
+                    offset = builder.load(self._at(builder, plan, ir.Constant(_WORD, word)), typ=_WORD)
+                    builder.store(builder.ptrtoint(stored, _WORD), self._at(builder, words[0], offset))
         builder.ret(code)
+
+    def _at(self, builder: Any, address: Any, word: Any) -> Any:
+        return builder.inttoptr(builder.add(address, builder.mul(word, ir.Constant(_WORD, 8))), _POINTER)
 
     def _word(self, builder: Any, value: Any) -> Any:
         if isinstance(value.type, ir.PointerType):
@@ -154,98 +155,17 @@ class Glue:
             return builder.bitcast(value, _WORD)
         return value if value.type == _WORD else builder.zext(value, _WORD)
 
-    def _c_function(self, name: str, result: Any, arguments: Sequence[Any]) -> Any:
-        return ir.Function(self.module, ir.FunctionType(result, arguments), name)
+    def _function(self, name: str, result: Any, arguments: Sequence[Any]) -> tuple[Any, Any]:
+        function = ir.Function(self.module, ir.FunctionType(result, arguments), name)
+        return function, ir.IRBuilder(function.append_basic_block())
 
     def _call(self, builder: Any, kernel: Kernel, words: Sequence[Any]) -> tuple[Any, Any]:
         """Call a kernel as numba's code is called: status returned, result behind a pointer."""
-        pointer, known = ir.PointerType(), self.module.globals.get(kernel.symbol)
-        kind = ir.FunctionType(_CODE, [pointer, pointer, *[_WORD] * len(words)])
-        function: Any = known or ir.Function(self.module, kind, kernel.symbol)
+        kind = ir.FunctionType(_CODE, [_POINTER, _POINTER, *[_WORD] * len(words)])
+        function: Any = self.module.globals.get(kernel.symbol) or ir.Function(self.module, kind, kernel.symbol)
         result, error = builder.alloca(_WORD), builder.alloca(_WORD)
         status = builder.call(function, [result, error, *words])
         return status, builder.load(result)
-
-
-_MEMORY = """
-define internal ptr @memset(ptr returned %to, i32 %byte, SIZE %n) #0 {
-entry:
-  %b = trunc i32 %byte to i8
-  br label %test
-test:
-  %i = phi SIZE [ 0, %entry ], [ %next, %body ]
-  %more = icmp ult SIZE %i, %n
-  br i1 %more, label %body, label %done
-body:
-  %at = getelementptr i8, ptr %to, SIZE %i
-  store volatile i8 %b, ptr %at
-  %next = add SIZE %i, 1
-  br label %test
-done:
-  ret ptr %to
-}
-define internal ptr @memcpy(ptr returned %to, ptr %from, SIZE %n) #0 {
-  %same = call ptr @memmove(ptr %to, ptr %from, SIZE %n)
-  ret ptr %same
-}
-define internal ptr @memmove(ptr returned %to, ptr %from, SIZE %n) #0 {
-entry:
-  %up = icmp ult ptr %to, %from
-  br label %test
-test:
-  %i = phi SIZE [ 0, %entry ], [ %next, %body ]
-  %more = icmp ult SIZE %i, %n
-  br i1 %more, label %body, label %done
-body:
-  %last = sub SIZE %n, 1
-  %back = sub SIZE %last, %i
-  %k = select i1 %up, SIZE %i, SIZE %back
-  %source = getelementptr i8, ptr %from, SIZE %k
-  %at = getelementptr i8, ptr %to, SIZE %k
-  %b = load i8, ptr %source
-  store volatile i8 %b, ptr %at
-  %next = add SIZE %i, 1
-  br label %test
-done:
-  ret ptr %to
-}
-@llvm.used = appending global [3 x ptr] [ptr @memset, ptr @memcpy, ptr @memmove], section "llvm.metadata"
-attributes #0 = { noinline nounwind "no-builtins" }
-"""  # what compilers call without being asked; volatile, so that no loop here becomes a call of itself
-_PRODUCT = """
-define internal void @__multi3(ptr %out, i64 %a, i64 %ah, i64 %b, i64 %bh) #0 {
-  %a0 = and i64 %a, 4294967295
-  %a1 = lshr i64 %a, 32
-  %b0 = and i64 %b, 4294967295
-  %b1 = lshr i64 %b, 32
-  %low = mul i64 %a0, %b0
-  %one = mul i64 %a1, %b0
-  %other = mul i64 %a0, %b1
-  %top = mul i64 %a1, %b1
-  %carry = lshr i64 %low, 32
-  %one0 = and i64 %one, 4294967295
-  %other0 = and i64 %other, 4294967295
-  %m = add i64 %carry, %one0
-  %middle = add i64 %m, %other0
-  %one1 = lshr i64 %one, 32
-  %other1 = lshr i64 %other, 32
-  %over = lshr i64 %middle, 32
-  %h1 = add i64 %top, %one1
-  %h2 = add i64 %h1, %other1
-  %h3 = add i64 %h2, %over
-  %cross = mul i64 %a, %bh
-  %cross2 = mul i64 %ah, %b
-  %h4 = add i64 %h3, %cross
-  %high = add i64 %h4, %cross2
-  %whole = mul i64 %a, %b
-  store i64 %whole, ptr %out
-  %at = getelementptr i64, ptr %out, i32 1
-  store i64 %high, ptr %at
-  ret void
-}
-@llvm.used = appending global [1 x ptr] [ptr @__multi3], section "llvm.metadata"
-attributes #0 = { noinline optnone nounwind "no-builtins" }
-"""  # 128 bits of a product, which machines of 32 bits call; not optimised, so that it is not taken for one itself
 
 
 def optimised(texts: Sequence[str], glue: Glue, public: Set[str], target: Target) -> bytes:
@@ -255,7 +175,8 @@ def optimised(texts: Sequence[str], glue: Glue, public: Set[str], target: Target
     """
     maker = machine(target)
     module = binding.parse_assembly(str(glue.module).replace('target triple = "unknown-unknown-unknown"', ""))
-    helpers = [_MEMORY.replace("SIZE", "i64")] if target.wide else [_MEMORY.replace("SIZE", "i32"), _PRODUCT]
+    helpers = [template("memory.ll", {"SIZE": "i64" if target.wide else "i32"})]
+    helpers += [] if target.wide else [template("product.ll", {})]
     for text in [*texts, *helpers]:
         module.link_in(binding.parse_assembly(text))
     module.triple, module.data_layout = target.triple, str(maker.target_data)
@@ -268,19 +189,13 @@ def optimised(texts: Sequence[str], glue: Glue, public: Set[str], target: Target
     return module.as_bitcode()
 
 
-def emit(bitcode: bytes, target: Target) -> bytes:
-    """An object file for a target."""
-    maker = machine(target)
-    return maker.emit_object(_for(bitcode, target, maker))
-
-
-def assembly(bitcode: bytes, target: Target) -> str:
-    """The same as text."""
-    maker = machine(target)
-    return maker.emit_assembly(_for(bitcode, target, maker))
-
-
-def _for(bitcode: bytes, target: Target, maker: binding.TargetMachine) -> Any:
+def completed(bitcode: bytes, names: dict[str, str], plan: Sequence[int], target: Target) -> Any:
+    """An optimised module for a target, its public functions renamed, with the plan's words beside the code."""
     module = binding.parse_bitcode(bitcode)
-    module.triple, module.data_layout = target.triple, str(maker.target_data)
+    words = ", ".join(f"i64 {word}" for word in plan)
+    module.link_in(binding.parse_assembly(f"@{PLAN} = constant [{len(plan)} x i64] [{words}], align 8"))
+    module.get_global_variable(PLAN).linkage = "internal"
+    for old, new in names.items():
+        module.get_function(old).name = new
+    module.triple, module.data_layout = target.triple, str(machine(target).target_data)
     return module

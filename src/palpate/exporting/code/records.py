@@ -51,23 +51,27 @@ MEANINGS = {
 class Plan(Record):
     """The head of the plan, constant data beside the code; where something stands is counted in words of 8 bytes."""
 
-    version: int
-    state_bytes: int
-    station: int  # in the state
-    image: int  # in the plan
-    image_words: int
-    addresses: int  # in the plan: the image's words that hold offsets of its own
-    address_count: int
-    gains: int  # in the plan: parts
-    gains_count: int
-    gains_bytes: int
-    memory: int
-    memory_count: int
-    memory_bytes: int
-    kept_first: int  # words of the state that reset leaves: the gains
-    kept_last: int
-    input_bytes: int
-    output_bytes: int
+    version: int = 0
+    state_bytes: int = 0
+    station: int = 0  # in the state
+    image: int = 0  # in the plan
+    image_words: int = 0
+    addresses: int = 0  # in the plan: the image's words that hold offsets of its own
+    address_count: int = 0
+    gains: int = 0  # in the plan: parts
+    gains_count: int = 0
+    gains_bytes: int = 0
+    memory: int = 0
+    memory_count: int = 0
+    memory_bytes: int = 0
+    kept_first: int = 0  # words of the state that reset leaves: the gains
+    kept_last: int = 0
+    input_bytes: int = 0
+    output_bytes: int = 0
+    law: int = 0  # in the state: the address of the law's code
+    model: int = 0  # of the code that fills the tick's terms
+    model_terms: int = 0  # of the derived program's functions
+    model_frame: int = 0
 
 
 class PartPlan(Record):

@@ -88,18 +88,6 @@ def blend(state: int, plan: int, bits: int, b: int) -> int:
 
 
 @kernel
-def _copy_parts(state: int, plan: int, first: int, count: int, target: int) -> None:
-    """Write the parts of a record one after another."""
-    out = 0
-    for k in range(count):
-        part = part_at(plan, first + PART * k)
-        words, copied = words_at(state, part.word, part.count), words_at(target, out, part.count)
-        for i in range(part.count):
-            copied[i] = words[i]
-        out += part.count
-
-
-@kernel
 def _check_record(state: int, plan: int, expected: int, address: int, size: int) -> int:
     if state == 0 or address == 0:
         return NULL
@@ -109,12 +97,27 @@ def _check_record(state: int, plan: int, expected: int, address: int, size: int)
 
 
 @kernel
+def _copy_parts(state: int, plan: int, first: int, count: int, address: int, out: bool) -> None:
+    """The parts of a record, one after another at an address: written there, or taken from there."""
+    at = 0
+    for k in range(count):
+        part = part_at(plan, first + PART * k)
+        words, outside = words_at(state, part.word, part.count), words_at(address, at, part.count)
+        for i in range(part.count):
+            if out:
+                outside[i] = words[i]
+            else:
+                words[i] = outside[i]
+        at += part.count
+
+
+@kernel
 def get_gains(state: int, plan: int, target: int, size: int) -> int:
     """Hand out the gains."""
     P = plan_at(plan, 0)
     code = _check_record(state, plan, P.gains_bytes, target, size)
     if code == OK:
-        _copy_parts(state, plan, P.gains, P.gains_count, target)
+        _copy_parts(state, plan, P.gains, P.gains_count, target, True)
     return code
 
 
@@ -124,7 +127,7 @@ def get_memory(state: int, plan: int, target: int, size: int) -> int:
     P = plan_at(plan, 0)
     code = _check_record(state, plan, P.memory_bytes, target, size)
     if code == OK:
-        _copy_parts(state, plan, P.memory, P.memory_count, target)
+        _copy_parts(state, plan, P.memory, P.memory_count, target, True)
     return code
 
 
@@ -146,13 +149,7 @@ def set_gains(state: int, plan: int, source: int, size: int) -> int:
                 if not part.low <= numbers[i] <= part.high:
                     return BOUND
         at += part.count
-    at = 0
-    for k in range(P.gains_count):
-        part = part_at(plan, P.gains + PART * k)
-        words, given = words_at(state, part.word, part.count), words_at(source, at, part.count)
-        for i in range(part.count):
-            words[i] = given[i]
-        at += part.count
+    _copy_parts(state, plan, P.gains, P.gains_count, source, False)
     return OK
 
 

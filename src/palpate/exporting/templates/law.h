@@ -1,0 +1,71 @@
+/* @SCENARIO@: law @LAW@ for @ROBOT@, written by palpate.
+ *
+ * SI units. Twists are [v; w], wrenches [f; n], world-aligned axes at the tool's origin; a wrench is what
+ * the environment does to the robot. Quaternions are w x y z. Matrices are row by row.
+ * Functions return a code: 0, or what was wrong. With any other code the answer is the safe command:
+ * @SAFE@.
+ * No function allocates, locks or calls a library. One state, one thread.
+ */
+#ifndef @NAME_UPPER@_H
+#define @NAME_UPPER@_H
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define @NAME_UPPER@_VERSION @VERSION@u /* of this layout: init and every input carry it */
+#define @NAME_UPPER@_JOINTS @JOINTS@
+#define @NAME_UPPER@_PERIOD @PERIOD_EXACT@ /* s */
+#define @NAME_UPPER@_LATEST @LATEST@ /* periods after which a tick is refused */
+
+enum {
+@CODES@
+};
+
+/* Everything the law keeps; yours to place, init fills it. */
+typedef struct { uint64_t words[@STATE_WORDS@]; } @NAME@_state;
+
+/* One tick. */
+typedef struct {
+    uint32_t bytes; /* sizeof(@NAME@_input) */
+    uint32_t version; /* @NAME_UPPER@_VERSION */
+    double t; /* s, later than the last tick's */
+@INPUTS@
+} @NAME@_input;
+
+/* Its answer. */
+typedef struct {
+    int64_t code; /* as step returns it */
+    int64_t guards; /* bits of the guards at work: 4 joint range, 8 tool speed, 16 contact force,
+                       32 stale reading, 64 not finite, 128 singular posture, 256 joint speed */
+    int64_t missed; /* ticks left out since init or reset */
+@OUTPUTS@
+} @NAME@_output;
+
+/* The law's gains; set_gains takes changes of those with bounds. */
+typedef struct {
+@GAINS@
+} @NAME@_gains;
+
+/* What the law remembers. */
+typedef struct {
+@MEMORY@
+} @NAME@_memory;
+
+/* Make a state; before anything else. */
+int32_t @NAME@_init(@NAME@_state *state, size_t bytes, uint32_t version);
+/* One control tick. */
+int32_t @NAME@_step(@NAME@_state *state, const @NAME@_input *input, @NAME@_output *output);
+/* Memory, guards and clock as at the start; gains stay. */
+int32_t @NAME@_reset(@NAME@_state *state);
+/* From the next tick on, go over from the measured torques to the law's within some seconds; 0 ends it. */
+int32_t @NAME@_blend(@NAME@_state *state, double seconds);
+int32_t @NAME@_get_gains(const @NAME@_state *state, @NAME@_gains *gains, size_t bytes);
+int32_t @NAME@_set_gains(@NAME@_state *state, const @NAME@_gains *gains, size_t bytes);
+int32_t @NAME@_get_memory(const @NAME@_state *state, @NAME@_memory *memory, size_t bytes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* @NAME_UPPER@_H */
