@@ -10,7 +10,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-LINE = 64  # bytes that a processor's cache moves at once
+DOUBLES_IN_LINE = 8  # of what a processor's cache moves at once
 
 
 def _transposed(builder: Any, rows: Sequence[Any]) -> list[Any]:

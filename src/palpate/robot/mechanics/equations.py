@@ -12,7 +12,7 @@ import numpy as np
 from numpy import empty
 
 from palpate.checks import Array
-from palpate.engine.lane_rows import LINE
+from palpate.engine.lane_rows import DOUBLES_IN_LINE
 from palpate.engine.records import Record
 from palpate.equations.code.tree_code import Sizes
 from palpate.equations.code.tree_program import LANES, TreeMotion, TreePlace, TreeProgram
@@ -142,8 +142,8 @@ def _nearest_carriers(mechanism: Mechanism) -> list[int]:
 
 def _aligned_arrays(kind: type[Record], sizes: Mapping[str, int]) -> dict[str, Array]:
     """Arrays for a record of lanes, each at the beginning of a line of the cache: a vector across two takes longer."""
-    doubles = np.zeros(kind.width(sizes) + LINE // 8)
-    aligned = doubles[-doubles.ctypes.data % LINE // 8 :]
+    doubles = np.zeros(kind.width(sizes) + DOUBLES_IN_LINE)
+    aligned = doubles[-doubles.ctypes.data // doubles.itemsize % DOUBLES_IN_LINE :]
     return {name: array.reshape(kind.shapes(sizes)[name]) for name, array in kind.columns(aligned, sizes).items()}
 
 

@@ -10,10 +10,10 @@ import math
 
 from palpate.engine.compiling.programs import call_program
 from palpate.engine.kernels import kernel
-from palpate.engine.lane_rows import LINE, fetch_for_writing, rows_from_lanes
+from palpate.engine.lane_rows import DOUBLES_IN_LINE, fetch_for_writing, rows_from_lanes
 from palpate.engine.lanes import LIMIT
 from palpate.engine.records import Matrix, ReadMatrix, ReadVector, Record, Vector, sized
-from palpate.engine.views import address_of, part
+from palpate.engine.views import address_of, flat, part
 from palpate.equations.code.tree_program import LANES, TreeCode, TreeMotion, TreePlace
 from palpate.robot.mechanics.kernels import BAD_INPUT, BAD_POSITION, BAD_QUATERNION, BAD_VELOCITY, OK, QUAT_TOLERANCE
 
@@ -122,14 +122,17 @@ def _scatter(source: Vector, first: int, last: int, out: Matrix, start: int) -> 
             for i in range(width):
                 out[start + lane, i] = source[(first + i) * LANES + lane]
         return
-    rows, begin = address_of(out) + 8 * start * width, 0
+    rows, begin = flat(out), 0
     while begin < width:
         begin = min(begin, width - LANES)  # the last block overlaps the one before
-        numbers = address_of(part(source, (first + begin) * LANES, 1))
-        rows_from_lanes(LANES, numbers, rows + 8 * begin, width)  # pyright: ignore[reportCallIssue]
+        numbers = address_of(part(source, (first + begin) * LANES, LANES))
+        block = address_of(part(rows, start * width + begin, LANES))
+        rows_from_lanes(LANES, numbers, block, width)  # pyright: ignore[reportCallIssue]
         begin += LANES
-    for i in range(width):
-        fetch_for_writing(rows + (width + i) * LINE)  # pyright: ignore[reportCallIssue]
+    for i in range(LANES):
+        following = part(rows, (start + LANES + i) * width, width)
+        for k in range(0, width, DOUBLES_IN_LINE):
+            fetch_for_writing(address_of(part(following, k, 1)))  # pyright: ignore[reportCallIssue]
 
 
 @kernel
