@@ -5,30 +5,8 @@ from __future__ import annotations
 import math
 
 from palpate.engine.kernels import kernel
-from palpate.engine.records import Integers, Matrix, ReadMatrix, ReadVector, Record, Vector, sized
+from palpate.engine.records import Integers, Matrix, ReadMatrix, ReadVector, Vector
 from palpate.spatial.kernels import quat_error_world
-
-
-class StepNumbers(Record):
-    """A response y(t) from its sample `first` to the mean over the samples from `late` on; times count from `first`.
-
-    Attributes:
-        size: |d|, the step.
-        way: largest |y − y₀|.
-        peak: largest progress.
-        reached: when progress first passes 10 % and 90 %, s.
-        far: the last sample more than the band away, −1 if there is none.
-        settled: when it enters the band for good, s.
-    """
-
-    size: float = 0.0
-    way: float = 0.0
-    peak: float = 0.0
-    reached: Vector = sized(2)
-    far: int = -1
-    settled: float = 0.0
-    final: Vector = sized(3)
-    d: Vector = sized(3)
 
 
 @kernel
@@ -38,46 +16,57 @@ def _between(level: float, before: float, after: float, start: float, end: float
 
 
 @kernel
-def _apart(a: ReadVector, b: ReadVector) -> float:
-    """|a − b|."""
-    x, y, z = a[0] - b[0], a[1] - b[1], a[2] - b[2]
+def _apart(a: ReadVector, x: float, y: float, z: float) -> float:
+    """|a − (x, y, z)|."""
+    x, y, z = a[0] - x, a[1] - y, a[2] - z
     return math.sqrt(x * x + y * y + z * z)
 
 
 @kernel
-def _progress(y: ReadVector, start: ReadVector, d: ReadVector, square: float) -> float:
+def _progress(y: ReadVector, start: ReadVector, dx: float, dy: float, dz: float) -> float:
     """(y − y₀)·d / |d|²."""
-    return ((y[0] - start[0]) * d[0] + (y[1] - start[1]) * d[1] + (y[2] - start[2]) * d[2]) / square
+    along = (y[0] - start[0]) * dx + (y[1] - start[1]) * dy + (y[2] - start[2]) * dz
+    return along / (dx * dx + dy * dy + dz * dz)
 
 
 @kernel
-def measure_step(y: ReadMatrix, time: ReadVector, first: int, late: int, band: float, out: StepNumbers) -> None:
-    """The numbers of a step response, (samples, 3)."""
-    count, start = y.shape[0], y[first]
-    for i in range(3):
-        total = 0.0
-        for k in range(late, count):
-            total += y[k, i]
-        out.final[i] = total / (count - late)
-        out.d[i] = out.final[i] - start[i]
-    out.size = _apart(out.final, start)
-    square = out.d[0] * out.d[0] + out.d[1] * out.d[1] + out.d[2] * out.d[2]
-    low, high = -1, -1
+def _mean(y: ReadMatrix, column: int, first: int) -> float:
+    total = 0.0
+    for k in range(first, y.shape[0]):
+        total += y[k, column]
+    return total / (y.shape[0] - first)
+
+
+@kernel
+def measure_step(
+    y: ReadMatrix, time: ReadVector, first: int, late: int, band: float
+) -> tuple[float, float, float, float, float, int, float]:
+    """A response y(t), (samples, 3), from its sample `first` to its mean over the samples from `late` on.
+
+    Returns:
+        |d|; the largest |y − y₀|; the largest progress; when progress first passes 10 % and 90 %, s; the last sample
+        more than the band away, −1 if there is none; when the band is entered for good, s. Times count from `first`.
+    """
+    count, start, begin = y.shape[0], y[first], time[first]
+    fx, fy, fz = _mean(y, 0, late), _mean(y, 1, late), _mean(y, 2, late)
+    dx, dy, dz = fx - start[0], fy - start[1], fz - start[2]
+    size = math.sqrt(dx * dx + dy * dy + dz * dz)
+    way, peak, low, high, far, before = 0.0, 0.0, -1.0, -1.0, -1, 0.0
     for k in range(first, count):
-        out.way = max(out.way, _apart(y[k], start))
-        s = _progress(y[k], start, out.d, square)
-        out.peak = max(out.peak, s)
-        low = k if low < 0 and s >= 0.1 else low
-        high = k if high < 0 and s >= 0.9 else high
-        out.far = k if _apart(y[k], out.final) / out.size > band else out.far
-    for side in range(2):
-        level, k = (0.1, low) if side == 0 else (0.9, high)
-        if k > first:
-            before, after = _progress(y[k - 1], start, out.d, square), _progress(y[k], start, out.d, square)
-            out.reached[side] = _between(level, before, after, time[k - 1] - time[first], time[k] - time[first])
-    if 0 <= out.far < count - 1:
-        before, after = _apart(y[out.far], out.final) / out.size, _apart(y[out.far + 1], out.final) / out.size
-        out.settled = _between(band, before, after, time[out.far] - time[first], time[out.far + 1] - time[first])
+        way = max(way, _apart(y[k], start[0], start[1], start[2]))
+        s = _progress(y[k], start, dx, dy, dz)
+        peak = max(peak, s)
+        if low < 0.0 and s >= 0.1:
+            low = 0.0 if k == first else _between(0.1, before, s, time[k - 1] - begin, time[k] - begin)
+        if high < 0.0 and s >= 0.9:
+            high = 0.0 if k == first else _between(0.9, before, s, time[k - 1] - begin, time[k] - begin)
+        far = k if _apart(y[k], fx, fy, fz) / size > band else far
+        before = s
+    settled = 0.0
+    if 0 <= far < count - 1:
+        off, within = _apart(y[far], fx, fy, fz) / size, _apart(y[far + 1], fx, fy, fz) / size
+        settled = _between(band, off, within, time[far] - begin, time[far + 1] - begin)
+    return size, way, peak, max(low, 0.0), max(high, 0.0), far, settled
 
 
 @kernel
@@ -91,7 +80,7 @@ def rotation_errors(wanted: ReadMatrix, actual: ReadMatrix, out: Matrix) -> None
 def distances(a: ReadMatrix, b: ReadMatrix, out: Vector) -> None:
     """|a − b| of each sample, of three columns."""
     for k in range(a.shape[0]):
-        out[k] = _apart(a[k], b[k])
+        out[k] = _apart(a[k], b[k, 0], b[k, 1], b[k, 2])
 
 
 @kernel

@@ -7,15 +7,17 @@ s = (y − y₀)·d / |d|².
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from palpate.checks import Array
 from palpate.errors import NotApplicable
-from palpate.metrics.kernels import StepNumbers, force_along, measure_step, rotation_errors
+from palpate.metrics.kernels import force_along, measure_step, rotation_errors
 from palpate.metrics.signals import (
+    LAST,
     channel,
     once,
     orientation_error,
@@ -30,23 +32,38 @@ BAND = 0.02  # settled: within this share of the step
 FARTHEST = 5.0  # times the step: a motion that goes farther on its way is none
 
 
-@dataclass(frozen=True)
-class Response:
-    """A step response: its numbers, and how long the run goes on after its start, s, up to each sample."""
+class Response(NamedTuple):
+    """A step response, from its start on.
 
-    numbers: StepNumbers
-    time: Array
+    Attributes:
+        size: |d|.
+        way: largest |y − y₀|.
+        peak: largest progress.
+        low, high: when progress first passes 10 % and 90 %, s, interpolated between samples.
+        far: the last sample that is more than 2 % of the step away from y∞, −1 if there is none.
+        settled: when it comes within that for good, s; infinite if that is in the last tenth.
+    """
+
+    size: float
+    way: float
+    peak: float
+    low: float
+    high: float
+    far: int
+    settled: float
 
 
 def _response(trace: Trace, y: Array, least: float, what: str, first: int = 0) -> Response:
-    late, numbers = steady(trace).start, StepNumbers()
-    measure_step(np.ascontiguousarray(y), trace.time, first, late, BAND, numbers.address)
-    step, way = numbers.size, numbers.way
-    if step < least:
+    late = steady(trace).start
+    response = Response(*measure_step(np.ascontiguousarray(y), trace.time, first, late, BAND))
+    if response.size < least:
         raise NotApplicable(f"the {what} does not change from its start to its end")
-    if way > FARTHEST * step:
-        raise NotApplicable(f"the {what} goes {way / step:.3g} times as far as it ends from its start: no step")
-    return Response(numbers, trace.time - trace.time[first])
+    if response.way > FARTHEST * response.size:
+        farther = response.way / response.size
+        raise NotApplicable(f"the {what} goes {farther:.3g} times as far as it ends from its start: no step")
+    if response.far >= 0 and trace.time[response.far] > trace.time[-1] - LAST * (trace.time[-1] - trace.time[first]):
+        return response._replace(settled=math.inf)
+    return response
 
 
 @once
@@ -93,8 +110,7 @@ def force_step_settling(trace: Trace) -> float:
 
 def rise_time(response: Response) -> float:
     """s from 10 % to 90 % of the step, first crossings, interpolated between samples."""
-    start, end = response.numbers.reached  # s reaches 1 in the mean of the last tenth, so it passes both
-    return float(end - start)
+    return response.high - response.low  # progress reaches 1 in the mean of the last tenth, so it passes both
 
 
 def _when(level: float, values: Array, time: Array, k: int) -> float:
@@ -105,15 +121,14 @@ def _when(level: float, values: Array, time: Array, k: int) -> float:
 
 def overshoot(response: Response) -> float:
     """Largest excess beyond the final value along the step, as a share of the step."""
-    return max(response.numbers.peak - 1.0, 0.0)
+    return max(response.peak - 1.0, 0.0)
 
 
 def settling_time(response: Response) -> float:
     """s until |y − y∞| stays within 2 % of the step, interpolated between samples."""
-    k, end = response.numbers.far, response.time[-1]
-    if k >= 0 and response.time[k] > 0.9 * end:
+    if response.settled == math.inf:
         raise NotApplicable("it has not settled by the end")
-    return response.numbers.settled
+    return response.settled
 
 
 def position_steady_error(trace: Trace) -> float:

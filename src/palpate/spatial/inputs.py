@@ -26,6 +26,8 @@ TOLERANCE = 1e-6
 SMALLEST_GAIN = 1e-6
 """A map with a singular value below this is not inverted: rates would grow a million times."""
 
+_ROUNDING = 4e-16  # from 1, of a norm that is 1
+
 LARGEST_ANGLE = 1e6
 """Longest rotation vector accepted, rad: beyond it too few digits of the angle are left."""
 
@@ -33,7 +35,7 @@ LARGEST_ANGLE = 1e6
 def filled(kernel: Callable[..., object], shape: tuple[int, ...], *inputs: Array | float) -> Array:
     """What a kernel of `kernels.BATCHED` writes into its last argument, an array of a shape; for each of a batch."""
     axes = kernels.BATCHED[kernel]
-    if all(np.ndim(value) == count for value, count in zip(inputs, axes)):
+    if tuple([getattr(value, "ndim", 0) for value in inputs]) == axes:
         out = np.empty(shape)
         kernel(*inputs, out)
         return out
@@ -64,10 +66,12 @@ def in_rows(array: Array, axes: int) -> Array:
 def checked(value: ArrayLike, name: str, shape: tuple[int, ...]) -> Array:
     """`value` as finite numbers of a shape, or as a batch of them."""
     array = as_numbers(value, name)
-    if array.ndim > len(shape) and array.shape[array.ndim - len(shape) :] != shape:
+    if array.ndim <= len(shape):
+        return finite_array(array, name, shape)
+    if array.shape[array.ndim - len(shape) :] != shape:
         inner = ", ".join(map(str, shape))
         raise BadShape(f"{name} must have shape {shape}, or (…, {inner}) for a batch, got {array.shape}")
-    return finite_array(array, name, (None,) * (array.ndim - len(shape)) + shape)
+    return finite_array(array, name)
 
 
 def checked_number(value: ArrayLike, name: str) -> Any:
@@ -98,7 +102,7 @@ def checked_rotation(value: ArrayLike, name: str) -> Array:
             f"{name}{_at(k)} must have determinant +1, got {np.linalg.det(R[k[0]]):.6g}: a reflection, not a rotation",
             hint="its axes are left-handed; swap two of them or reverse one",
         )
-    while np.any(defect > 1e-14):  # a Newton step towards the nearest rotation squares the defect
+    while (defect > 1e-14).any():  # a Newton step towards the nearest rotation squares the defect
         step = R @ (1.5 * np.eye(3) - 0.5 * transposed(R) @ R)
         R = np.where(defect[..., None, None] > 1e-14, step, R)
         defect = _defect(R)
@@ -166,6 +170,8 @@ def inverse(E: Array, where: str, smallest_gain: float = SMALLEST_GAIN) -> Array
 
 def _checked_unit(value: Array, name: str, kind: str) -> Array:
     norm = np.linalg.norm(value) if value.ndim == 1 else np.linalg.norm(value, axis=-1)
+    if value.ndim == 1 and abs(norm - 1.0) < _ROUNDING:
+        return value
     if k := _first(norm == 0.0):
         raise BadRotation(f"{name}{_at(k)} must be a unit {kind}, got norm 0: it has no direction")
     if k := _first(~(np.abs(norm - 1.0) <= TOLERANCE)):
@@ -174,13 +180,13 @@ def _checked_unit(value: Array, name: str, kind: str) -> Array:
             hint="divide it by its norm first, if its direction is what you mean",
         )
     # An already unit value keeps its bits; dividing by a norm one ulp off would change them.
-    exact = np.abs(norm - 1.0) < 4e-16
+    exact = np.abs(norm - 1.0) < _ROUNDING
     return value if exact.all() else np.where(exact[..., None], value, value / norm[..., None])
 
 
 def _first(wrong: Any) -> tuple[tuple[int, ...]] | None:
     """Where a flag is first on, in a tuple of its own; None where it is nowhere."""
-    if not np.any(wrong):
+    if not (wrong if wrong.ndim == 0 else wrong.any()):
         return None
     return (tuple(int(i) for i in np.argwhere(wrong)[0]),)
 

@@ -58,9 +58,11 @@ class Pose:
 
     def __init__(self, position: ArrayLike, rotation: ArrayLike) -> None:
         p, R = checked_vector(position, "position"), checked_rotation(rotation, "rotation")
-        batch = common_batch(p.shape[:-1], R.shape[:-2])
-        object.__setattr__(self, "position", _frozen(np.broadcast_to(p, (*batch, 3))))
-        object.__setattr__(self, "rotation", _frozen(np.broadcast_to(R, (*batch, 3, 3))))
+        if p.ndim > 1 or R.ndim > 2:
+            batch = common_batch(p.shape[:-1], R.shape[:-2])
+            p, R = np.broadcast_to(p, (*batch, 3)), np.broadcast_to(R, (*batch, 3, 3))
+        object.__setattr__(self, "position", _frozen(p))
+        object.__setattr__(self, "rotation", _frozen(R))
 
     @classmethod
     def identity(cls) -> Pose:
