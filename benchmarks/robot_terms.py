@@ -17,10 +17,12 @@ from typing import Any
 
 import mujoco
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 import palpate as pp
 from benchmarks import Measurement, interleaved_medians
 from benchmarks.peers.elsewhere import Elsewhere, started, taking_turns
+from palpate import spatial
 from palpate.control.laws.passive import Passive
 from palpate.engine.compiling.programs import machine_code
 from palpate.equations.code.tree_code import TreeGraph
@@ -44,7 +46,7 @@ print(imported - start, time.perf_counter() - imported)
 
 def measure() -> list[Measurement]:
     """Ratios to Pinocchio, mujoco.rollout and Robotics Toolbox, and load times."""
-    return [*_terms(), *_many(), *_compiling(), *_toolbox(), *_loading()]
+    return [*_terms(), *_many(), *_rotations(), *_compiling(), *_toolbox(), *_loading()]
 
 
 def _terms() -> list[Measurement]:
@@ -76,6 +78,28 @@ def _many() -> list[Measurement]:
     rows[0] = replace(rows[0], goal=0.15)
     others = {name: taken for name, taken in seconds.items() if name != "palpate"}
     return rows + [Measurement(f"{n} / palpate", s / seconds["palpate"], "×") for n, s in others.items()]
+
+
+def _rotations() -> list[Measurement]:
+    """Many rotations at once beside SciPy, which checks nothing but norms of zero; processor time of one."""
+    rotations = Rotation.random(STATES, rng=np.random.default_rng(0))
+    quats, matrices = rotations.as_quat(scalar_first=True), rotations.as_matrix()
+    pairs: dict[str, tuple[Callable[[], object], Callable[[], object]]] = {
+        "matrix of a quaternion": (
+            lambda: spatial.matrix_from_quat(quats),
+            lambda: Rotation.from_quat(quats, scalar_first=True).as_matrix(),
+        ),
+        "rotation vector of a matrix": (
+            lambda: spatial.rotation_vector_from_matrix(matrices),
+            lambda: Rotation.from_matrix(matrices).as_rotvec(),
+        ),
+    }
+    rows = []
+    for name, (ours, theirs) in pairs.items():
+        own, other = (min(_cpu(call) for _ in range(10)) / STATES for call in (ours, theirs))
+        rows.append(Measurement(f"{name}, {STATES} at once", own * 1e6, "µs"))
+        rows.append(Measurement("… SciPy's Rotation / palpate", other / own, "×"))
+    return rows
 
 
 def _rollout(robot: Robot, Q: np.ndarray, V: np.ndarray) -> Callable[[], object]:

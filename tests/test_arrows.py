@@ -37,7 +37,7 @@ ARROWS: dict[str, set[str]] = {
     "contact": {"robot", "spatial", "engine"},
     "world": {"contact", "robot", "equations", "spatial", "engine"},
     "trace": set(),
-    "metrics": {"trace", "spatial"},
+    "metrics": {"trace", "spatial", "engine"},
     "scenario": {"metrics", "trace", "world", "control", "robot", "spatial"},
     "run": {"scenario", "trace", "world", "contact", "control", "robot", "equations", "spatial", "engine"},
     "views": {"metrics", "trace", "robot", "spatial"},

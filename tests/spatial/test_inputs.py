@@ -116,5 +116,5 @@ def test_a_number_that_is_not_finite_is_refused_by_name():
         sp.matrix_from_angle_axis(np.inf, [1, 0, 0])
     with pytest.raises(NotFinite, match="vectors must be finite"):
         sp.rotate([1, 0, 0, 0], [[0, 0, 0], [0, np.nan, 0]])
-    with pytest.raises(BadShape, match=r"\(3,\) or \(N, 3\)"):
+    with pytest.raises(BadShape, match=r"\(3,\), or \(…, 3\) for a batch"):
         sp.rotate([1, 0, 0, 0], np.zeros((3, 2)))

@@ -21,8 +21,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 
 
 class Series(NamedTuple):
@@ -165,39 +163,3 @@ def by_quarter(builder: Any, quarter: Any, sine: Lanes, cosine: Lanes) -> tuple[
     exchanged, after = is_set(quarter, 1), builder.add(quarter, _constant(quarter.type, 1))
     s, c = cosine.where(exchanged, sine), sine.where(exchanged, cosine)
     return (-s).where(is_set(quarter, 2), s), (-c).where(is_set(after, 2), c)
-
-
-# ---------------------------------------- Numbers in lanes, written out as rows: four by four through vector registers
-
-
-FOUR = 4  # lanes
-_PAIRS = ((0, 4, 2, 6), (1, 5, 3, 7))  # of two vectors: their even, and their odd lanes
-_HALVES = ((0, 1, 4, 5), (2, 3, 6, 7))  # of two vectors: their lower, and their upper halves
-
-
-def _four_by_four(builder: Any, rows: Sequence[Any]) -> list[Any]:
-    """The columns of a matrix of four vectors."""
-
-    def mixed(a: Any, b: Any, order: tuple[int, ...]) -> Any:
-        return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(ir.IntType(32), FOUR), list(order)))
-
-    a, b, c, d = rows
-    even, odd = ((mixed(a, b, order), mixed(c, d, order)) for order in _PAIRS)
-    (first, third), (second, fourth) = ([mixed(*pair, half) for half in _HALVES] for pair in (even, odd))
-    return [first, second, third, fourth]
-
-
-@intrinsic
-def rows_from_lanes(typingctx: Any, source: Any, rows: Any) -> Any:
-    """Four numbers of four lanes each, at an address, to the addresses of four rows: a lane to each."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> None:
-        vector = ir.VectorType(ir.DoubleType(), FOUR)
-        pointer = builder.inttoptr(args[0], vector.as_pointer())
-        numbers = [builder.load(builder.gep(pointer, [ir.IntType(64)(i)]), align=8) for i in range(FOUR)]
-        for lane, value in enumerate(_four_by_four(builder, numbers)):
-            target = builder.inttoptr(builder.extract_value(args[1], lane), vector.as_pointer())
-            builder.store(value, target, align=8)
-        return context.get_dummy_value()
-
-    return types.void(types.int64, types.UniTuple(types.int64, FOUR)), generate

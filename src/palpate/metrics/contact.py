@@ -6,9 +6,9 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.errors import NotApplicable
+from palpate.metrics.kernels import energy_given
 from palpate.metrics.signals import channel, contact_changes, held_time, once, rms, touching
 from palpate.metrics.step import force_error
-from palpate.spatial import rows
 from palpate.trace import Trace
 
 
@@ -62,9 +62,8 @@ def energy_out(trace: Trace) -> Array:
     F is the wrench of the environment on the robot and V the tool's twist, both at the tool's origin, so that
     Fᵀ V flows into the robot and −Fᵀ V out of it. Trapezoidal. Exact for contacts of the tool's own link.
     """
-    power = -rows.dot(channel(trace, "contact_wrench"), channel(trace, "tool_twist"))
-    energy = np.zeros(len(power))
-    np.cumsum(np.diff(trace.time) * (power[1:] + power[:-1]) / 2, out=energy[1:])
+    energy = np.empty(len(trace))
+    energy_given(channel(trace, "contact_wrench"), channel(trace, "tool_twist"), trace.time, energy)
     return energy
 
 

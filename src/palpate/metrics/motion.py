@@ -8,6 +8,7 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.errors import NotApplicable
+from palpate.metrics.kernels import integral_of_squares, largest_of_columns
 from palpate.metrics.signals import (
     channel,
     columns_with_unit,
@@ -53,7 +54,7 @@ def effort(trace: Trace) -> float:
     columns = columns_with_unit(trace, "tau", "N·m")
     if not columns:
         raise NotApplicable("the robot has no revolute joints")
-    return float(np.trapezoid(sum(trace["tau"][:, i] ** 2 for i in columns), trace.time))
+    return integral_of_squares(trace["tau"], np.array(columns), trace.time, 0)
 
 
 def peak_torque_ratio(trace: Trace) -> float:
@@ -62,7 +63,8 @@ def peak_torque_ratio(trace: Trace) -> float:
     known = [i for i, limit in enumerate(limits) if limit is not None and limit > 0]
     if not known:
         raise NotApplicable("no torque limit is known")
-    largest = np.abs(tau).max(axis=0)
+    largest = np.zeros(tau.shape[1])
+    largest_of_columns(tau, largest)
     return float(max(largest[i] / limits[i] for i in known))
 
 

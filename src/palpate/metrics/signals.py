@@ -10,9 +10,11 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.errors import NotApplicable
+from palpate.metrics.kernels import distances, integral_of_squares, rotation_errors
 from palpate.spatial import rows
 from palpate.trace import Trace
 
+_FIRST = np.zeros(1, dtype=int)
 LAST = 0.1  # share of the run over which it counts as steady
 S = TypeVar("S")
 
@@ -69,7 +71,8 @@ def _samples(trace: Trace, signal: str | Callable[[Trace], Array]) -> Array:
 
 def rms(time: Array, error: Array) -> float:
     """√(∫ e² dt / T), trapezoidal."""
-    return float(np.sqrt(np.trapezoid(error**2, time) / (time[-1] - time[0])))
+    square = integral_of_squares(error.reshape(-1, 1), _FIRST, time, 0)
+    return float(np.sqrt(square / (time[-1] - time[0])))
 
 
 def held_time(time: Array, on: np.ndarray) -> float:
@@ -121,7 +124,9 @@ def orientation_error(trace: Trace) -> Array:
     """log(R_d R⁻¹) per sample, rad, world axes: how the tool must turn to reach its target."""
     refuse_without_target(trace)
     wanted, actual = channel(trace, "target_quat_wxyz"), channel(trace, "tool_quat_wxyz")
-    return rows.rotation_vectors(rows.product(wanted, rows.conjugate(actual)))
+    error = np.empty((len(actual), 3))
+    rotation_errors(wanted, actual, error)
+    return error
 
 
 @once
@@ -134,7 +139,10 @@ def position_error(trace: Trace) -> Array:
 @once
 def position_distance(trace: Trace) -> Array:
     """|p_d − p| per sample, m."""
-    return rows.length(position_error(trace))
+    refuse_without_target(trace)
+    distance = np.empty(len(trace))
+    distances(channel(trace, "target_position"), channel(trace, "tool_position"), distance)
+    return distance
 
 
 @once

@@ -7,15 +7,17 @@ s = (y − y₀)·d / |d|².
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from palpate.checks import Array
 from palpate.errors import NotApplicable
+from palpate.metrics.kernels import force_along, measure_step, rotation_errors
 from palpate.metrics.signals import (
+    LAST,
     channel,
     once,
     orientation_error,
@@ -30,36 +32,38 @@ BAND = 0.02  # settled: within this share of the step
 FARTHEST = 5.0  # times the step: a motion that goes farther on its way is none
 
 
-@dataclass(frozen=True)
-class Response:
-    """A response y(t), (samples, 3), with its time from the step, s, and its final value."""
+class Response(NamedTuple):
+    """A step response, from its start on.
 
-    time: Array
-    y: Array
-    final: Array
+    Attributes:
+        size: |d|.
+        way: largest |y − y₀|.
+        peak: largest progress.
+        low, high: when progress first passes 10 % and 90 %, s, interpolated between samples.
+        far: the last sample that is more than 2 % of the step away from y∞, −1 if there is none.
+        settled: when it comes within that for good, s; infinite if that is in the last tenth.
+    """
 
-    @cached_property
-    def progress(self) -> Array:
-        """s(t): 0 at the start, 1 at the final value."""
-        step = self.final - self.y[0]
-        return (self.y - self.y[0]) @ step / (step @ step)
-
-    @cached_property
-    def distance(self) -> Array:
-        """|y − y∞| as a share of the step."""
-        return rows.length(self.y - self.final) / rows.length(self.final - self.y[0])
+    size: float
+    way: float
+    peak: float
+    low: float
+    high: float
+    far: int
+    settled: float
 
 
 def _response(trace: Trace, y: Array, least: float, what: str, first: int = 0) -> Response:
-    late = steady(trace)
-    final = y[late].mean(axis=0)
-    step = rows.length(final - y[first])
-    if step < least:
+    late = steady(trace).start
+    response = Response(*measure_step(np.ascontiguousarray(y), trace.time, first, late, BAND))
+    if response.size < least:
         raise NotApplicable(f"the {what} does not change from its start to its end")
-    way = rows.length(y[first:] - y[first]).max()
-    if way > FARTHEST * step:
-        raise NotApplicable(f"the {what} goes {way / step:.3g} times as far as it ends from its start: no step")
-    return Response(trace.time[first:] - trace.time[first], y[first:], final)
+    if response.way > FARTHEST * response.size:
+        farther = response.way / response.size
+        raise NotApplicable(f"the {what} goes {farther:.3g} times as far as it ends from its start: no step")
+    if response.far >= 0 and trace.time[response.far] > trace.time[-1] - LAST * (trace.time[-1] - trace.time[first]):
+        return response._replace(settled=math.inf)
+    return response
 
 
 @once
@@ -72,7 +76,8 @@ def position_response(trace: Trace) -> Response:
 def orientation_response(trace: Trace) -> Response:
     """The tool's rotation vector from its first orientation, rad."""
     quat = channel(trace, "tool_quat_wxyz")
-    turned = rows.rotation_vectors(rows.product_with(quat, rows.conjugate(quat[0])))
+    turned = np.empty((len(quat), 3))
+    rotation_errors(quat, quat[:1], turned)
     return _response(trace, turned, 1e-4, "tool's orientation")
 
 
@@ -105,13 +110,7 @@ def force_step_settling(trace: Trace) -> float:
 
 def rise_time(response: Response) -> float:
     """s from 10 % to 90 % of the step, first crossings, interpolated between samples."""
-    return _first_reach(response, 0.9) - _first_reach(response, 0.1)
-
-
-def _first_reach(response: Response, level: float) -> float:
-    s, time = response.progress, response.time
-    k = int(np.argmax(s >= level))  # s reaches 1 in the mean of the last tenth, so it passes the level
-    return float(time[0]) if k == 0 else _when(level, s, time, k - 1)
+    return response.high - response.low  # progress reaches 1 in the mean of the last tenth, so it passes both
 
 
 def _when(level: float, values: Array, time: Array, k: int) -> float:
@@ -122,18 +121,14 @@ def _when(level: float, values: Array, time: Array, k: int) -> float:
 
 def overshoot(response: Response) -> float:
     """Largest excess beyond the final value along the step, as a share of the step."""
-    return max(float(response.progress.max()) - 1.0, 0.0)
+    return max(response.peak - 1.0, 0.0)
 
 
 def settling_time(response: Response) -> float:
     """s until |y − y∞| stays within 2 % of the step, interpolated between samples."""
-    far = np.flatnonzero(response.distance > BAND)
-    if not len(far):
-        return 0.0
-    k, time, distance = int(far[-1]), response.time, response.distance
-    if time[k] > time[-1] - 0.1 * (time[-1] - time[0]):
+    if response.settled == math.inf:
         raise NotApplicable("it has not settled by the end")
-    return _when(BAND, distance, time, k)
+    return response.settled
 
 
 def position_steady_error(trace: Trace) -> float:
@@ -161,12 +156,10 @@ def _steady_mean(trace: Trace, error: Array, target: str) -> Array:
 @once
 def force_error(trace: Trace) -> Array:
     """(f_d − f)·f_d/|f_d| per sample, N: along the wanted force; what friction adds across it is no error."""
-    wanted, measured = channel(trace, "target_wrench")[:, :3], channel(trace, "contact_wrench")[:, :3]
-    size = rows.length(wanted)
-    if not size.any():
+    error = np.empty(len(trace))
+    if not force_along(channel(trace, "target_wrench"), channel(trace, "contact_wrench"), error):
         raise NotApplicable("no force is asked for")
-    along = rows.dot(wanted - measured, wanted)
-    return np.divide(along, size, out=np.zeros_like(size), where=size > 0)
+    return error
 
 
 def of(response: Callable[[Trace], Response], measure: Callable[[Response], float]) -> Callable[[Trace], float]:

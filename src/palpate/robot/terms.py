@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import mujoco
@@ -13,16 +14,19 @@ import numpy as np
 from numpy import empty
 
 from palpate.checks import Array
+from palpate.engine.lane_rows import DOUBLES_IN_LINE
 from palpate.engine.lanes import LIMIT
 from palpate.engine.physics import Physics
+from palpate.engine.records import Record
 from palpate.equations.code.tree_code import Sizes
 from palpate.equations.code.tree_program import LANES, TreeMotion, TreePlace, TreeProgram
-from palpate.equations.model.mechanism import LinkFrame, obstacle
+from palpate.equations.code.tree_solver import lane_solver_of
+from palpate.equations.model.mechanism import LinkFrame, Mechanism, obstacle
 from palpate.errors import BadRotation, InvalidInput, NotFinite, PalpateError
 from palpate.robot.joints.coupling import Coordinates
 from palpate.robot.mechanics import kernels, tree_kernels
 from palpate.robot.mechanics.kernels import OK
-from palpate.robot.mechanics.tree_kernels import STATUSES, LaneWork, StateWork, tree_terms
+from palpate.robot.mechanics.tree_kernels import STATUSES, LaneWork, StateWork, rows_of_accelerations, tree_terms
 
 if TYPE_CHECKING:
     from palpate.robot.robot import Robot
@@ -129,6 +133,7 @@ class Equations:
         self._code, self._nv = program.code.address, program.sizes.nv
         self._square, self._wide = (self._nv, self._nv), (6, self._nv)
         self._places: dict[str | None, TreePlace] = {None: program.place(_GROUND)}
+        self._spare: list[LaneWork] = []  # scratch for lanes that no thread uses now
 
     def place(self, frame: str | None) -> TreePlace:
         """A named frame as the program takes it; None for the ground."""
@@ -164,11 +169,14 @@ class Equations:
         edges = _shares(count)
         results = [OK] * (len(edges) - 1)
         lanes, frame_address = self.program.lanes.address, self.place(frame).address
+        solver = self._solver if kernel is rows_of_accelerations else 0
 
         def work(share: int) -> None:
             part = slice(edges[share], edges[share + 1])
-            scratch = self._lane_work(wanted)
+            scratch = self._lane_work()
+            scratch.first, scratch.last, scratch.solver = wanted.start, wanted.stop, solver
             results[share] = kernel(lanes, *(x[part] for x in inputs), frame_address, scratch.address, out[part])
+            self._spare.append(scratch)
 
         threads = [threading.Thread(target=work, args=(share,)) for share in range(1, len(results))]
         for thread in threads:
@@ -179,11 +187,40 @@ class Equations:
         share = next((i for i, result in enumerate(results) if result != OK), 0)
         return out, results[share] % STATUSES, edges[share] + results[share] // STATUSES
 
-    def _lane_work(self, wanted: slice) -> LaneWork:
-        sizes = self.program.sizes
+    def _lane_work(self) -> LaneWork:
+        """Scratch for lanes: some that is spare, or new."""
+        try:
+            return self._spare.pop()
+        except IndexError:
+            sizes = self.program.sizes
         lengths = {"q": LANES * sizes.nq, "v": LANES * sizes.nv, "row": LANES * (self.layout.size + 6)}
-        motion = TreeMotion({"links": LANES * sizes.links})
-        return LaneWork(lengths, motion=motion, first=wanted.start, last=wanted.stop)
+        motion = TreeMotion(**_aligned_arrays(TreeMotion, {"links": LANES * sizes.links}))
+        return LaneWork(**_aligned_arrays(LaneWork, lengths), motion=motion, first=0, last=0, solver=0)
+
+    @cached_property
+    def _solver(self) -> int:
+        """Address of the program that solves with the mass matrices of LANES states."""
+        return lane_solver_of(_nearest_carriers(self.program.mechanism), LANES)
+
+
+def _nearest_carriers(mechanism: Mechanism) -> list[int]:
+    """Of each velocity that of the joint which carries it, −1 for the ground; one chain where joints are coupled."""
+    if mechanism.coupling is not None:
+        return list(range(-1, mechanism.coupling.map.shape[1] - 1))
+    carriers: list[int] = []
+    last: list[int] = []  # velocity of every link
+    for link in mechanism.links:
+        carriers.append(last[link.parent] if link.parent >= 0 else -1)
+        carriers += range(len(carriers) - 1, len(carriers) + 4) if link.kind == "free" else ()
+        last.append(len(carriers) - 1)
+    return carriers
+
+
+def _aligned_arrays(kind: type[Record], sizes: Mapping[str, int]) -> dict[str, Array]:
+    """Arrays for a record of lanes, each at the beginning of a line of the cache: a vector across two takes longer."""
+    doubles = np.zeros(kind.width(sizes) + DOUBLES_IN_LINE)
+    aligned = doubles[-doubles.ctypes.data // doubles.itemsize % DOUBLES_IN_LINE :]
+    return {name: array.reshape(kind.shapes(sizes)[name]) for name, array in kind.columns(aligned, sizes).items()}
 
 
 def _shares(count: int) -> list[int]:

@@ -1,6 +1,7 @@
 """Positions, rotations, poses, twists and wrenches: checked functions over compiled kernels.
 
-Conventions are in docs/notation.md. Laws and loops call `palpate.spatial.kernels` directly.
+Conventions are in docs/notation.md. Every function takes one rotation, vector or pose, or a batch of them: arrays with
+further axes in front. Laws and loops call `palpate.spatial.kernels` directly.
 """
 
 from typing import TYPE_CHECKING
@@ -8,13 +9,6 @@ from typing import TYPE_CHECKING
 from palpate.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from palpate.spatial.adjoint import (
-        adjoint_twist as adjoint_twist,
-        adjoint_wrench as adjoint_wrench,
-        rotate_axes as rotate_axes,
-        shift_twist as shift_twist,
-        shift_wrench as shift_wrench,
-    )
     from palpate.spatial.euler import (
         SEQUENCES as SEQUENCES,
         euler_from_matrix as euler_from_matrix,
@@ -22,7 +16,14 @@ if TYPE_CHECKING:
         matrix_from_euler as matrix_from_euler,
         quat_from_euler as quat_from_euler,
     )
-    from palpate.spatial.pose import Pose as Pose
+    from palpate.spatial.pose import (
+        Pose as Pose,
+        adjoint_twist as adjoint_twist,
+        adjoint_wrench as adjoint_wrench,
+        rotate_axes as rotate_axes,
+        shift_twist as shift_twist,
+        shift_wrench as shift_wrench,
+    )
     from palpate.spatial.position import (
         cartesian_from_cylindrical as cartesian_from_cylindrical,
         cartesian_from_spherical as cartesian_from_spherical,

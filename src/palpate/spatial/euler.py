@@ -12,14 +12,15 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from palpate.checks import Array, finite_array
+from palpate.checks import Array
 from palpate.errors import UnknownName
 from palpate.spatial import kernels
-from palpate.spatial.inputs import checked_rotation, checked_vector, filled
+from palpate.spatial.inputs import checked_rotation, checked_vector, filled, in_rows
 from palpate.spatial.rotation import matrix_from_quat
 
 _INTRINSIC = tuple("".join(s) for s in itertools.product("XYZ", repeat=3) if s[0] != s[1] != s[2])
@@ -37,8 +38,10 @@ def matrix_from_euler(angles: ArrayLike, sequence: str) -> Array:
 def euler_from_matrix(R: ArrayLike, sequence: str) -> Array:
     """Euler angles of R, rad, in the order of `sequence`; at gimbal lock the last angle is 0."""
     (i, j, k), extrinsic = _axes(sequence)
-    out = filled(kernels.euler_from_matrix, 3, checked_rotation(R, "R"), i, j, k, extrinsic)
-    return out[::-1].copy() if extrinsic else out
+    R = checked_rotation(R, "R")
+    out = np.empty((*R.shape[:-2], 3))
+    kernels.euler_from_each(in_rows(R, 2), np.array([i, j, k, extrinsic]), out.reshape(-1, 3))
+    return out[..., ::-1].copy() if extrinsic else out
 
 
 def quat_from_euler(angles: ArrayLike, sequence: str) -> Array:
@@ -46,37 +49,37 @@ def quat_from_euler(angles: ArrayLike, sequence: str) -> Array:
     indices, turns = intrinsic_order(angles, sequence)
     product = np.array([1.0, 0.0, 0.0, 0.0])
     for index, angle in zip(indices, turns):
-        factor = np.zeros(4)
-        factor[0], factor[1 + index] = math.cos(0.5 * angle), math.sin(0.5 * angle)
-        kernels.quat_multiply(product, factor, product)
+        factor = np.zeros((*np.shape(angle), 4))
+        factor[..., 0], factor[..., 1 + index] = _cos_sin(0.5 * angle)
+        product = filled(kernels.quat_multiply, (4,), product, factor)
     return product
 
 
 def euler_from_quat(quat_wxyz: ArrayLike, sequence: str) -> Array:
-    """Euler angles of a unit quaternion, rad, in the order of `sequence`; at gimbal lock the last is 0.
-
-    A whole channel of quaternions, (N, 4), gives (N, 3).
-    """
-    if np.ndim(quat_wxyz) < 2:
-        return euler_from_matrix(matrix_from_quat(quat_wxyz), sequence)
-    quats = finite_array(quat_wxyz, "quat_wxyz", (None, 4))
-    return np.array([euler_from_matrix(matrix_from_quat(quat), sequence) for quat in quats]).reshape(-1, 3)
+    """Euler angles of a unit quaternion, rad, in the order of `sequence`; at gimbal lock the last is 0."""
+    return euler_from_matrix(matrix_from_quat(quat_wxyz), sequence)
 
 
-def intrinsic_order(angles: ArrayLike, sequence: str) -> tuple[tuple[int, int, int], list[float]]:
+def intrinsic_order(angles: ArrayLike, sequence: str) -> tuple[tuple[int, int, int], list[Any]]:
     """Axis indices and checked angles of the intrinsic sequence that makes the same rotation."""
     indices, extrinsic = _axes(sequence)
-    turns = checked_vector(angles, "angles").tolist()
+    checked = checked_vector(angles, "angles")
+    turns = checked.tolist() if checked.ndim == 1 else [checked[..., i] for i in range(3)]
     return indices, turns[::-1] if extrinsic else turns
 
 
-def axis_rotation(index: int, angle: float) -> Array:
-    """R_x, R_y or R_z (index 0, 1, 2) of `angle` rad."""
+def axis_rotation(index: int, angle: Any) -> Array:
+    """R_x, R_y or R_z (index 0, 1, 2) of `angle` rad, or of many angles."""
     j, k = (index + 1) % 3, (index + 2) % 3
-    c, s = math.cos(angle), math.sin(angle)
-    R = np.eye(3)
-    R[j, j], R[j, k], R[k, j], R[k, k] = c, -s, s, c
+    c, s = _cos_sin(angle)
+    R = np.zeros((*np.shape(angle), 3, 3))
+    R[..., index, index], R[..., j, j], R[..., j, k], R[..., k, j], R[..., k, k] = 1.0, c, -s, s, c
     return R
+
+
+def _cos_sin(angle: Any) -> tuple[Any, Any]:
+    many = isinstance(angle, np.ndarray)
+    return (np.cos(angle), np.sin(angle)) if many else (math.cos(angle), math.sin(angle))
 
 
 def _axes(sequence: str) -> tuple[tuple[int, int, int], bool]:

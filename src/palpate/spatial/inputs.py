@@ -1,15 +1,21 @@
-"""Refusals this room shares: what is no rotation, no direction, no set of axes or no invertible map."""
+"""Input of this package: checked for what is no rotation, no direction, no set of axes or no invertible map.
+
+Everything takes batches: arrays whose last axes are one rotation, vector or pose, with any number of axes before them,
+which are broadcast against each other. What is refused is named with its place in the batch.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from palpate.checks import Array, finite_array
-from palpate.errors import BadRotation, InvalidInput, Singular, UnknownName
+from palpate.checks import Array, as_numbers, finite_array, finite_number
+from palpate.errors import BadRotation, BadShape, InvalidInput, Singular, UnknownName
+from palpate.spatial import kernels
 
 Axes = Literal["world", "body"]
 """Which axes the components of an angular velocity refer to: the world's, or those of the turning body."""
@@ -20,20 +26,62 @@ TOLERANCE = 1e-6
 SMALLEST_GAIN = 1e-6
 """A map with a singular value below this is not inverted: rates would grow a million times."""
 
+_ROUNDING = 4e-16  # from 1, of a norm that is 1
+
 LARGEST_ANGLE = 1e6
 """Longest rotation vector accepted, rad: beyond it too few digits of the angle are left."""
 
 
-def filled(kernel: Callable[..., object], shape: int | tuple[int, ...], *inputs: Array | float) -> Array:
-    """What a kernel writes into its last argument, an array of a shape."""
-    out = np.empty(shape)
-    kernel(*inputs, out)
-    return out
+def filled(kernel: Callable[..., object], shape: tuple[int, ...], *inputs: Array | float) -> Array:
+    """What a kernel of `kernels.BATCHED` writes into its last argument, an array of a shape; for each of a batch."""
+    axes = kernels.BATCHED[kernel]
+    if tuple([getattr(value, "ndim", 0) for value in inputs]) == axes:
+        out = np.empty(shape)
+        kernel(*inputs, out)
+        return out
+    arrays = [np.asarray(value) for value in inputs]
+    own = [array.shape[array.ndim - count :] for array, count in zip(arrays, axes)]
+    batch = common_batch(*(array.shape[: array.ndim - count] for array, count in zip(arrays, axes)))
+    rows = [in_rows(np.broadcast_to(array, batch + part), len(part)) for array, part in zip(arrays, own)]
+    first, second, number = [*rows, rows[0], np.empty((0, 1))][:3] if len(rows) < 3 else rows
+    out = np.empty((math.prod(batch), math.prod(shape)))
+    kernels.fill_each(list(kernels.BATCHED).index(kernel), first, second, number.reshape(-1), out)
+    return out.reshape(batch + shape)
+
+
+def common_batch(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of several batches broadcast against each other."""
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise BadShape(f"batches of shapes {' and '.join(map(str, shapes))} do not fit together") from None
+
+
+def in_rows(array: Array, axes: int) -> Array:
+    """A batch with the numbers of each member, its last axes, in one row."""
+    members = array.shape[: array.ndim - axes]
+    return np.ascontiguousarray(array.reshape(math.prod(members), -1 if math.prod(members) else 1))
+
+
+def checked(value: ArrayLike, name: str, shape: tuple[int, ...]) -> Array:
+    """`value` as finite numbers of a shape, or as a batch of them."""
+    array = as_numbers(value, name)
+    if array.ndim <= len(shape):
+        return finite_array(array, name, shape)
+    if array.shape[array.ndim - len(shape) :] != shape:
+        inner = ", ".join(map(str, shape))
+        raise BadShape(f"{name} must have shape {shape}, or (…, {inner}) for a batch, got {array.shape}")
+    return finite_array(array, name)
+
+
+def checked_number(value: ArrayLike, name: str) -> Any:
+    """`value` as a finite number, or as an array of them."""
+    return finite_number(value, name) if np.ndim(value) == 0 else finite_array(value, name)  # pyright: ignore[reportArgumentType]
 
 
 def checked_vector(value: ArrayLike, name: str) -> Array:
     """`value` as three finite numbers."""
-    return finite_array(value, name, (3,))
+    return checked(value, name, (3,))
 
 
 def checked_rotation(value: ArrayLike, name: str) -> Array:
@@ -42,27 +90,28 @@ def checked_rotation(value: ArrayLike, name: str) -> Array:
     Raises:
         BadRotation: if an entry of RᵀR − I exceeds 1e-6, or det R is not +1.
     """
-    R = finite_array(value, name, (3, 3))
+    R = checked(value, name, (3, 3))
     defect = _defect(R)
-    if not defect <= TOLERANCE:  # also true for the NaN of an overflow
+    if k := _first(~(defect <= TOLERANCE)):  # also true for the NaN of an overflow
         raise BadRotation(
-            f"{name} must be orthonormal to {TOLERANCE:g}, but RᵀR − I reaches {defect:.3g}",
+            f"{name}{_at(k)} must be orthonormal to {TOLERANCE:g}, but RᵀR − I reaches {defect[k[0]]:.3g}",
             hint="check for scaling, rounded digits or a row that is not a unit vector",
         )
-    if np.linalg.det(R) < 0.0:
+    if k := _first(np.linalg.det(R) < 0.0):
         raise BadRotation(
-            f"{name} must have determinant +1, got {np.linalg.det(R):.6g}: a reflection, not a rotation",
+            f"{name}{_at(k)} must have determinant +1, got {np.linalg.det(R[k[0]]):.6g}: a reflection, not a rotation",
             hint="its axes are left-handed; swap two of them or reverse one",
         )
-    while defect > 1e-14:
-        R = R @ (1.5 * np.eye(3) - 0.5 * R.T @ R)  # a Newton step towards the nearest rotation squares the defect
+    while (defect > 1e-14).any():  # a Newton step towards the nearest rotation squares the defect
+        step = R @ (1.5 * np.eye(3) - 0.5 * transposed(R) @ R)
+        R = np.where(defect[..., None, None] > 1e-14, step, R)
         defect = _defect(R)
     return R
 
 
 def checked_quat(value: ArrayLike, name: str) -> Array:
     """`value` as a unit quaternion wxyz; refused unless its norm is within 1e-6 of one."""
-    return _checked_unit(finite_array(value, name, (4,)), name, "quaternion (wxyz)")
+    return _checked_unit(checked(value, name, (4,)), name, "quaternion (wxyz)")
 
 
 def checked_axis(value: ArrayLike, name: str) -> Array:
@@ -73,12 +122,31 @@ def checked_axis(value: ArrayLike, name: str) -> Array:
 def checked_rotation_vector(value: ArrayLike, name: str) -> Array:
     """`value` as a rotation vector no longer than `LARGEST_ANGLE`."""
     r = checked_vector(value, name)
-    if np.abs(r).max() > LARGEST_ANGLE:
+    if k := _first(np.abs(r).max(axis=-1, initial=0.0) > LARGEST_ANGLE):
         raise InvalidInput(
-            f"{name} must be at most {LARGEST_ANGLE:g} rad long, got {r}",
+            f"{name}{_at(k)} must be at most {LARGEST_ANGLE:g} rad long, got {r[k[0]]}",
             hint="is it in radians?",
         )
     return r
+
+
+def transposed(matrices: Array) -> Array:
+    """Aᵀ, of each matrix of a batch."""
+    return matrices.swapaxes(-1, -2)
+
+
+def product(A: Array, B: Array) -> Array:
+    """A B, of each pair of a batch."""
+    common_batch(A.shape[:-2], B.shape[:-2])
+    return A @ B
+
+
+def times(matrices: Array, vectors: Array) -> Array:
+    """A v, of each of a batch."""
+    if vectors.ndim == 1:
+        return matrices @ vectors
+    common_batch(matrices.shape[:-2], vectors.shape[:-1])
+    return (matrices @ vectors[..., None])[..., 0]
 
 
 def is_world(axes: Axes) -> bool:
@@ -95,24 +163,39 @@ def inverse(E: Array, where: str, smallest_gain: float = SMALLEST_GAIN) -> Array
         Singular: if the smallest singular value of E is below `smallest_gain`.
     """
     U, gains, Vt = np.linalg.svd(E, full_matrices=False)
-    if gains[-1] < smallest_gain:
-        raise Singular(f"{where}: no rates give every velocity there", float(gains[-1]), smallest_gain)
-    return (Vt.T / gains) @ U.T
+    if k := _first(gains[..., -1] < smallest_gain):
+        raise Singular(f"{where}{_at(k)}: no rates give every velocity there", float(gains[k[0]][-1]), smallest_gain)
+    return (transposed(Vt) / gains[..., None, :]) @ transposed(U)
 
 
 def _checked_unit(value: Array, name: str, kind: str) -> Array:
-    norm = float(np.linalg.norm(value))
-    if norm == 0.0:
-        raise BadRotation(f"{name} must be a unit {kind}, got norm 0: it has no direction")
-    if not abs(norm - 1.0) <= TOLERANCE:
+    norm = np.linalg.norm(value) if value.ndim == 1 else np.linalg.norm(value, axis=-1)
+    if value.ndim == 1 and abs(norm - 1.0) < _ROUNDING:
+        return value
+    if k := _first(norm == 0.0):
+        raise BadRotation(f"{name}{_at(k)} must be a unit {kind}, got norm 0: it has no direction")
+    if k := _first(~(np.abs(norm - 1.0) <= TOLERANCE)):
         raise BadRotation(
-            f"{name} must be a unit {kind} to {TOLERANCE:g}, got norm {norm:.9g} from {value}",
+            f"{name}{_at(k)} must be a unit {kind} to {TOLERANCE:g}, got norm {norm[k[0]]:.9g} from {value[k[0]]}",
             hint="divide it by its norm first, if its direction is what you mean",
         )
     # An already unit value keeps its bits; dividing by a norm one ulp off would change them.
-    return value if abs(norm - 1.0) < 4e-16 else value / norm
+    exact = np.abs(norm - 1.0) < _ROUNDING
+    return value if exact.all() else np.where(exact[..., None], value, value / norm[..., None])
 
 
-def _defect(R: Array) -> float:
+def _first(wrong: Any) -> tuple[tuple[int, ...]] | None:
+    """Where a flag is first on, in a tuple of its own; None where it is nowhere."""
+    if not (wrong if wrong.ndim == 0 else wrong.any()):
+        return None
+    return (tuple(int(i) for i in np.argwhere(wrong)[0]),)
+
+
+def _at(found: tuple[tuple[int, ...]]) -> str:
+    """The place in a batch; nothing for a single one."""
+    return f"[{', '.join(map(str, found[0]))}]" if found[0] else ""
+
+
+def _defect(R: Array) -> Array:
     with np.errstate(over="ignore", invalid="ignore"):
-        return float(np.abs(R.T @ R - np.eye(3)).max())
+        return np.abs(transposed(R) @ R - np.eye(3)).max(axis=(-1, -2))

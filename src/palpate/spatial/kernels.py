@@ -3,7 +3,7 @@
 Rules of this file: results are written into the last argument, nothing is allocated, nothing is checked,
 nothing raises. Input is read before output is written, so an output may be one of the inputs. A NaN that is
 read comes out as NaN, and so does a quaternion of norm zero. Callers that take values from people use the
-checked functions of this room instead.
+checked functions of this package instead.
 
 Quaternions are wxyz. Inputs are declared read-only, which writable arrays satisfy too.
 """
@@ -14,7 +14,8 @@ import math
 
 from palpate.engine.kernels import kernel
 from palpate.engine.maths import atan2, hypot, sin, sin_cos
-from palpate.engine.records import Matrix, ReadMatrix, ReadVector, Vector
+from palpate.engine.records import Integers, Matrix, ReadMatrix, ReadVector, Vector
+from palpate.engine.views import fold
 
 # Below this cosine of the middle angle (or sine, for sequences like zyz) Euler angles count as locked. It is
 # also the largest error, in rad, that fixing the free angle can leave.
@@ -114,13 +115,6 @@ def quat_conjugate(a: ReadVector, out: Vector) -> None:
 
 
 @kernel
-def quat_relative(a: ReadVector, b: ReadVector, out: Vector) -> None:
-    """out = a* ⊗ b, the rotation from a to b in the axes of a."""
-    w, x, y, z = _product(a[0], -a[1], -a[2], -a[3], b[0], b[1], b[2], b[3])
-    out[0], out[1], out[2], out[3] = w, x, y, z
-
-
-@kernel
 def quat_normalize(q: Vector) -> float:
     """q ← q/|q| in place; returns the |q| it had (at 0 the quaternion becomes NaN, never the identity)."""
     norm = math.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
@@ -187,15 +181,6 @@ def quat_rate_body(q: ReadVector, omega: ReadVector, out: Vector) -> None:
     """out = q̇ = ½ q ⊗ (0, ω), with ω in body axes."""
     w, x, y, z = _product(q[0], q[1], q[2], q[3], 0.0, omega[0], omega[1], omega[2])
     out[0], out[1], out[2], out[3] = 0.5 * w, 0.5 * x, 0.5 * y, 0.5 * z
-
-
-@kernel
-def quat_vector_rate_matrix(q: ReadVector, out: Matrix) -> None:
-    """out = E(η, ε) = η I − S(ε): the vector part of q = (η, ε) moves as ε̇ = ½ E ω, ω in world axes."""
-    w, x, y, z = q[0], q[1], q[2], q[3]
-    out[0, 0], out[0, 1], out[0, 2] = w, z, -y
-    out[1, 0], out[1, 1], out[1, 2] = -z, w, x
-    out[2, 0], out[2, 1], out[2, 2] = y, -x, w
 
 
 # --- matrices -----------------------------------------------------------------------------------------------
@@ -352,3 +337,60 @@ def euler_xyz_rate_matrix(phi: ReadVector, out: Matrix) -> None:
     out[0, 0], out[0, 1], out[0, 2] = 1.0, 0.0, sb
     out[1, 0], out[1, 1], out[1, 2] = 0.0, ca, -cb * sa
     out[2, 0], out[2, 1], out[2, 2] = 0.0, sa, ca * cb
+
+
+# --- batches ------------------------------------------------------------------------------------------------
+
+# Kernels that `fill_each` knows, in the order of its numbers, and how many axes each of their inputs has.
+BATCHED = {
+    skew: (1,), matrix_from_quat: (1,), matrix_from_rotation_vector: (1,), left_jacobian: (1,),
+    left_jacobian_inverse: (1,), quat_conjugate: (1,), quat_from_rotation_vector: (1,), rotation_vector_from_quat: (1,),
+    quat_from_matrix: (2,), rotation_vector_from_matrix: (2,), quat_multiply: (1, 1), shift_twist: (1, 1),
+    shift_wrench: (1, 1), quat_rate_world: (1, 1), quat_rate_body: (1, 1), quat_interpolate: (1, 1, 0),
+}  # fmt: skip
+
+
+@kernel
+def fill_each(function: int, a: ReadMatrix, b: ReadMatrix, s: ReadVector, out: Matrix) -> None:
+    """A kernel of `BATCHED` for every row of its inputs: `a`, `b` where it takes two, and a number `s`."""
+    for k in range(out.shape[0]):
+        A, square = a[k], fold(out[k], 0, 3, 3) if out.shape[1] == 9 else fold(out[k], 0, 1, 1)
+        if function == 0:
+            skew(A, square)
+        elif function == 1:
+            matrix_from_quat(A, square)
+        elif function == 2:
+            matrix_from_rotation_vector(A, square)
+        elif function == 3:
+            left_jacobian(A, square)
+        elif function == 4:
+            left_jacobian_inverse(A, square)
+        elif function == 5:
+            quat_conjugate(A, out[k])
+        elif function == 6:
+            quat_from_rotation_vector(A, out[k])
+        elif function == 7:
+            rotation_vector_from_quat(A, out[k])
+        elif function == 8:
+            quat_from_matrix(fold(A, 0, 3, 3), out[k])
+        elif function == 9:
+            rotation_vector_from_matrix(fold(A, 0, 3, 3), out[k])
+        elif function == 10:
+            quat_multiply(A, b[k], out[k])
+        elif function == 11:
+            shift_twist(A, b[k], out[k])
+        elif function == 12:
+            shift_wrench(A, b[k], out[k])
+        elif function == 13:
+            quat_rate_world(A, b[k], out[k])
+        elif function == 14:
+            quat_rate_body(A, b[k], out[k])
+        elif function == 15:
+            quat_interpolate(A, b[k], s[k], out[k])
+
+
+@kernel
+def euler_from_each(R: ReadMatrix, order: Integers, out: Matrix) -> None:
+    """`euler_from_matrix` for every row of R, of nine numbers; order = (i, j, last, first_is_zero)."""
+    for k in range(out.shape[0]):
+        euler_from_matrix(fold(R[k], 0, 3, 3), order[0], order[1], order[2], order[3] != 0, out[k])

@@ -1,4 +1,9 @@
-"""Poses: a position and a rotation, with the exponential, logarithm and interpolation of SE(3)."""
+"""Poses, with the exponential, logarithm and interpolation of SE(3); twists [v; ω] and wrenches [f; n] seen from them.
+
+A twist's v is the velocity of the body's point at the origin of the frame (or the named point); a wrench's n is the
+moment about that point. Changes of both keep the power f · v + n · ω. Everything takes batches: positions (…, 3),
+rotations (…, 3, 3), twists and wrenches (…, 6).
+"""
 
 from __future__ import annotations
 
@@ -7,17 +12,30 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from palpate.checks import Array, finite_array, finite_number
+from palpate.checks import Array
 from palpate.errors import InvalidInput
 from palpate.spatial import kernels
-from palpate.spatial.inputs import TOLERANCE, checked_rotation, checked_rotation_vector, checked_vector, filled
+from palpate.spatial.inputs import (
+    TOLERANCE,
+    checked,
+    checked_number,
+    checked_rotation,
+    checked_rotation_vector,
+    checked_vector,
+    common_batch,
+    filled,
+    product,
+    times,
+    transposed,
+)
 from palpate.spatial.rotation import (
-    checked_points,
     matrix_from_quat,
     matrix_from_rotation_vector,
     quat_from_matrix,
     rotation_error,
     rotation_vector_from_matrix,
+    skew,
+    turned,
 )
 
 
@@ -25,11 +43,12 @@ from palpate.spatial.rotation import (
 class Pose:
     """Where a frame is: X_AB is the pose of B in A, and p_A = rotation · p_B + position.
 
-    Neighbouring letters meet and vanish: X_AB @ X_BC is X_AC. The arrays are read-only copies.
+    Neighbouring letters meet and vanish: X_AB @ X_BC is X_AC. The arrays are read-only copies. Many poses at once are
+    one `Pose` whose arrays have further axes in front; a single one beside them is taken for each.
 
     Attributes:
-        position: origin of B in A, m, (3,).
-        rotation: R_AB, (3, 3); its columns are the axes of B in A.
+        position: origin of B in A, m, (…, 3).
+        rotation: R_AB, (…, 3, 3); its columns are the axes of B in A.
     """
 
     position: Array
@@ -38,8 +57,12 @@ class Pose:
     __array_ufunc__ = None  # numpy shall not take X @ array for a product of its own
 
     def __init__(self, position: ArrayLike, rotation: ArrayLike) -> None:
-        object.__setattr__(self, "position", _frozen(checked_vector(position, "position")))
-        object.__setattr__(self, "rotation", _frozen(checked_rotation(rotation, "rotation")))
+        p, R = checked_vector(position, "position"), checked_rotation(rotation, "rotation")
+        if p.ndim > 1 or R.ndim > 2:
+            batch = common_batch(p.shape[:-1], R.shape[:-2])
+            p, R = np.broadcast_to(p, (*batch, 3)), np.broadcast_to(R, (*batch, 3, 3))
+        object.__setattr__(self, "position", _frozen(p))
+        object.__setattr__(self, "rotation", _frozen(R))
 
     @classmethod
     def identity(cls) -> Pose:
@@ -54,13 +77,13 @@ class Pose:
     @classmethod
     def from_matrix(cls, matrix: ArrayLike) -> Pose:
         """From a homogeneous matrix [R p; 0 1]."""
-        matrix = finite_array(matrix, "matrix", (4, 4))
-        if np.abs(matrix[3] - [0.0, 0.0, 0.0, 1.0]).max() > TOLERANCE:
+        matrix = checked(matrix, "matrix", (4, 4))
+        if np.abs(matrix[..., 3, :] - [0.0, 0.0, 0.0, 1.0]).max(initial=0.0) > TOLERANCE:
             raise InvalidInput(
-                f"the last row of a homogeneous matrix must be 0 0 0 1, got {matrix[3]}",
+                f"the last row of a homogeneous matrix must be 0 0 0 1, got {matrix[..., 3, :]}",
                 hint="is it transposed?",
             )
-        return cls(matrix[:3, 3], matrix[:3, :3])
+        return cls(matrix[..., :3, 3], matrix[..., :3, :3])
 
     @classmethod
     def exp(cls, twist: ArrayLike) -> Pose:
@@ -68,9 +91,10 @@ class Pose:
 
         exp [S(ω) v; 0 0] = [exp S(ω), J(ω) v; 0 1], with J the left Jacobian of SO(3).
         """
-        twist = finite_array(twist, "twist", (6,))
-        omega = checked_rotation_vector(twist[3:], "angular part of twist")
-        return cls(filled(kernels.left_jacobian, (3, 3), omega) @ twist[:3], matrix_from_rotation_vector(omega))
+        twist = checked(twist, "twist", (6,))
+        omega = checked_rotation_vector(twist[..., 3:], "angular part of twist")
+        position = times(filled(kernels.left_jacobian, (3, 3), omega), twist[..., :3])
+        return cls(position, matrix_from_rotation_vector(omega))
 
     @property
     def quat_wxyz(self) -> Array:
@@ -80,39 +104,39 @@ class Pose:
     @property
     def matrix(self) -> Array:
         """The homogeneous matrix [R p; 0 1]."""
-        matrix = np.eye(4)
-        matrix[:3, :3], matrix[:3, 3] = self.rotation, self.position
+        matrix = np.zeros((*self.position.shape[:-1], 4, 4))
+        matrix[..., :3, :3], matrix[..., :3, 3], matrix[..., 3, 3] = self.rotation, self.position, 1.0
         return matrix
 
     def __matmul__(self, other: Pose) -> Pose:
         """X_AB @ X_BC = X_AC."""
         other = checked_pose(other, "the right side of X @ Y")
-        return Pose(self.rotation @ other.position + self.position, self.rotation @ other.rotation)
+        return Pose(times(self.rotation, other.position) + self.position, product(self.rotation, other.rotation))
 
     def inverse(self) -> Pose:
         """X_BA of X_AB."""
-        return Pose(-self.rotation.T @ self.position, self.rotation.T)
+        return Pose(times(-transposed(self.rotation), self.position), transposed(self.rotation))
 
     def apply(self, points: ArrayLike) -> Array:
-        """p_A = R_AB p_B + position, for one point (3,) or many (N, 3), m."""
-        return checked_points(points, "points") @ self.rotation.T + self.position
+        """p_A = R_AB p_B + position, m, for points (…, 3); of many poses each takes its own point."""
+        return turned(self.rotation, checked_vector(points, "points")) + self.position
 
     def log(self) -> Array:
         """The twist [v; ω] with `Pose.exp(twist)` equal to this pose and |ω| ≤ π."""
         omega = rotation_vector_from_matrix(self.rotation)
         J_inverse = filled(kernels.left_jacobian_inverse, (3, 3), omega)
-        return np.concatenate([J_inverse @ self.position, omega])
+        return np.concatenate([times(J_inverse, self.position), omega], axis=-1)
 
-    def interpolate(self, other: Pose, s: float) -> Pose:
+    def interpolate(self, other: Pose, s: ArrayLike) -> Pose:
         """X exp(s log(X⁻¹ Y)): one screw motion, this pose at s = 0 and `other` at s = 1."""
         other = checked_pose(other, "other")
-        return self @ Pose.exp(finite_number(s, "s") * (self.inverse() @ other).log())
+        return self @ Pose.exp(np.asarray(checked_number(s, "s"))[..., None] * (self.inverse() @ other).log())
 
     def error_to(self, desired: Pose) -> Array:
         """Desired − measured, in the axes both poses are given in: [p_d − p; log(R_d Rᵀ)], m and rad."""
         desired = checked_pose(desired, "desired")
         orientation_error = rotation_error(desired.rotation, self.rotation)
-        return np.concatenate([desired.position - self.position, orientation_error])
+        return np.concatenate([desired.position - self.position, orientation_error], axis=-1)
 
     def __reduce__(self) -> tuple[type[Pose], tuple[Array, Array]]:
         # Going through the constructor keeps the copies of a pickled pose read-only.
@@ -133,3 +157,41 @@ def _frozen(array: Array) -> Array:
     copy = np.array(array)
     copy.flags.writeable = False
     return copy
+
+
+# --- twists and wrenches ------------------------------------------------------------------------------------
+
+
+def adjoint_twist(X_AB: Pose) -> Array:
+    """Ad (6×6) with V_A = Ad V_B: [R, S(p) R; 0, R]; axes and reference point go from B's to A's."""
+    X_AB = checked_pose(X_AB, "X_AB")
+    return _blocks(X_AB, upper=skew(X_AB.position) @ X_AB.rotation)
+
+
+def adjoint_wrench(X_AB: Pose) -> Array:
+    """Ad (6×6) with F_A = Ad F_B: [R, 0; S(p) R, R], the inverse transpose of `adjoint_twist`."""
+    X_AB = checked_pose(X_AB, "X_AB")
+    return _blocks(X_AB, lower=skew(X_AB.position) @ X_AB.rotation)
+
+
+def rotate_axes(R_AB: ArrayLike, twist_or_wrench: ArrayLike) -> Array:
+    """Components in A of a twist or wrench given in B, at the same point: both halves times R_AB."""
+    six, R = checked(twist_or_wrench, "twist_or_wrench", (6,)), checked_rotation(R_AB, "R_AB")
+    return np.concatenate([turned(R, six[..., :3]), turned(R, six[..., 3:])], axis=-1)
+
+
+def shift_twist(twist: ArrayLike, r_PQ: ArrayLike) -> Array:
+    """The twist of the same body at Q instead of P, same axes: v_Q = v_P + ω × r_PQ."""
+    return filled(kernels.shift_twist, (6,), checked(twist, "twist", (6,)), checked_vector(r_PQ, "r_PQ"))
+
+
+def shift_wrench(wrench: ArrayLike, r_PQ: ArrayLike) -> Array:
+    """The same wrench with its moment about Q instead of P, same axes: n_Q = n_P − r_PQ × f."""
+    return filled(kernels.shift_wrench, (6,), checked(wrench, "wrench", (6,)), checked_vector(r_PQ, "r_PQ"))
+
+
+def _blocks(X_AB: Pose, upper: Array | float = 0.0, lower: Array | float = 0.0) -> Array:
+    out = np.zeros((*X_AB.position.shape[:-1], 6, 6))
+    out[..., :3, :3] = out[..., 3:, 3:] = X_AB.rotation
+    out[..., :3, 3:], out[..., 3:, :3] = upper, lower
+    return out

@@ -8,19 +8,19 @@ Where E loses rank its inverse is refused (Singular) with the smallest singular 
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import ArrayLike
 
-from palpate.checks import Array, finite_array, finite_number
+from palpate.checks import Array
 from palpate.errors import InvalidInput
-from palpate.spatial import kernels
+from palpate.spatial import kernels, rows
 from palpate.spatial.euler import axis_rotation, intrinsic_order
 from palpate.spatial.inputs import (
     TOLERANCE,
     Axes,
+    checked,
     checked_axis,
+    checked_number,
     checked_quat,
     checked_rotation,
     checked_rotation_vector,
@@ -28,19 +28,21 @@ from palpate.spatial.inputs import (
     filled,
     inverse,
     is_world,
+    times,
+    transposed,
 )
-from palpate.spatial.rotation import skew
+from palpate.spatial.rotation import Angle, skew
 
 # --- matrix -------------------------------------------------------------------------------------------------
 
 
 def angular_velocity_from_matrix_rate(R: ArrayLike, R_rate: ArrayLike, axes: Axes = "world") -> Array:
     """ω with S(ω) = Ṙ Rᵀ (world) or Rᵀ Ṙ (body); refused if that product is not skew to 1e-6."""
-    R, R_rate = checked_rotation(R, "R"), finite_array(R_rate, "R_rate", (3, 3))
-    S = R_rate @ R.T if is_world(axes) else R.T @ R_rate
-    stretch = float(np.abs(S + S.T).max())
-    _refuse_leaving(stretch, float(np.abs(S).max()), "R_rate", "Ṙ Rᵀ must be skew, but its symmetric part")
-    return 0.5 * np.array([S[2, 1] - S[1, 2], S[0, 2] - S[2, 0], S[1, 0] - S[0, 1]])
+    R, R_rate = checked_rotation(R, "R"), checked(R_rate, "R_rate", (3, 3))
+    S = R_rate @ transposed(R) if is_world(axes) else transposed(R) @ R_rate
+    twice = S - transposed(S)
+    _refuse_leaving(S + transposed(S), S, (-1, -2), "R_rate", "Ṙ Rᵀ must be skew, but its symmetric part")
+    return 0.5 * np.stack([twice[..., 2, 1], twice[..., 0, 2], twice[..., 1, 0]], axis=-1)
 
 
 def matrix_rate_from_angular_velocity(R: ArrayLike, omega: ArrayLike, axes: Axes = "world") -> Array:
@@ -55,22 +57,22 @@ def matrix_rate_from_angular_velocity(R: ArrayLike, omega: ArrayLike, axes: Axes
 def quat_rate_matrix(quat_wxyz: ArrayLike, axes: Axes = "world") -> Array:
     """E (3×4) with ω = E q̇: 2 [−ε, ηI + S(ε)] (world) or 2 [−ε, ηI − S(ε)] (body), q = (η, ε)."""
     q = checked_quat(quat_wxyz, "quat_wxyz")
-    S = skew(q[1:])
-    square = q[0] * np.eye(3) + (S if is_world(axes) else -S)
-    return 2.0 * np.column_stack([-q[1:], square])
+    S = skew(q[..., 1:])
+    square = q[..., :1, None] * np.eye(3) + (S if is_world(axes) else -S)
+    return 2.0 * np.concatenate([-q[..., 1:, None], square], axis=-1)
 
 
 def angular_velocity_from_quat_rate(quat_wxyz: ArrayLike, rate: ArrayLike, axes: Axes = "world") -> Array:
     """ω = 2 vec(q̇ ⊗ q*) (world) or 2 vec(q* ⊗ q̇) (body); refused if q̇ changes |q| by more than 1e-6."""
-    q, rate = checked_quat(quat_wxyz, "quat_wxyz"), finite_array(rate, "rate", (4,))
-    _refuse_leaving(abs(float(q @ rate)), float(np.abs(rate).max()), "rate", "q · q̇ must be 0, but it")
-    return quat_rate_matrix(q, axes) @ rate
+    q, rate = checked_quat(quat_wxyz, "quat_wxyz"), checked(rate, "rate", (4,))
+    _refuse_leaving(rows.dot(q, rate)[..., None], rate, -1, "rate", "q · q̇ must be 0, but it")
+    return times(quat_rate_matrix(q, axes), rate)
 
 
 def quat_rate_from_angular_velocity(quat_wxyz: ArrayLike, omega: ArrayLike, axes: Axes = "world") -> Array:
     """q̇ = ½ (0, ω) ⊗ q (world) or ½ q ⊗ (0, ω) (body)."""
     q, omega = checked_quat(quat_wxyz, "quat_wxyz"), checked_vector(omega, "omega")
-    return filled(kernels.quat_rate_world if is_world(axes) else kernels.quat_rate_body, 4, q, omega)
+    return filled(kernels.quat_rate_world if is_world(axes) else kernels.quat_rate_body, (4,), q, omega)
 
 
 # --- rotation vector ----------------------------------------------------------------------------------------
@@ -82,51 +84,53 @@ def rotation_vector_rate_matrix(r: ArrayLike, axes: Axes = "world") -> Array:
     It is the identity at r = 0 and singular at θ = 2π, 4π….
     """
     out = filled(kernels.left_jacobian, (3, 3), checked_rotation_vector(r, "r"))
-    return out if is_world(axes) else out.T.copy()
+    return out if is_world(axes) else transposed(out).copy()
 
 
 def angular_velocity_from_rotation_vector_rate(r: ArrayLike, rate: ArrayLike, axes: Axes = "world") -> Array:
     """ω = E(r) ṙ."""
-    return rotation_vector_rate_matrix(r, axes) @ checked_vector(rate, "rate")
+    return times(rotation_vector_rate_matrix(r, axes), checked_vector(rate, "rate"))
 
 
 def rotation_vector_rate_from_angular_velocity(r: ArrayLike, omega: ArrayLike, axes: Axes = "world") -> Array:
     """ṙ = E(r)⁻¹ ω; refused at |r| = 2π, 4π…, where r may point anywhere."""
     E = inverse(rotation_vector_rate_matrix(r, axes), f"rotation-vector rates at {r}")
-    return E @ checked_vector(omega, "omega")
+    return times(E, checked_vector(omega, "omega"))
 
 
 # --- angle-axis ---------------------------------------------------------------------------------------------
 
 
-def angle_axis_rate_matrix(angle: float, axis: ArrayLike, axes: Axes = "world") -> Array:
+def angle_axis_rate_matrix(angle: ArrayLike, axis: ArrayLike, axes: Axes = "world") -> Array:
     """E (3×4) with ω = E (θ̇, ṅ): n θ̇ + sin θ ṅ ± (1 − cos θ) n × ṅ, + world, − body; singular at θ = 0, 2π…
 
     Only the part of ṅ across n counts, since |n| = 1.
     """
-    theta, n = finite_number(angle, "angle"), checked_axis(axis, "axis")
+    theta, n = np.asarray(checked_number(angle, "angle"))[..., None, None], checked_axis(axis, "axis")
     sign = 1.0 if is_world(axes) else -1.0
-    across = np.eye(3) - np.outer(n, n)
-    axis_rate_matrix = math.sin(theta) * across + sign * 2.0 * math.sin(0.5 * theta) ** 2 * skew(n)
-    return np.column_stack([n, axis_rate_matrix])
+    across = np.eye(3) - n[..., :, None] * n[..., None, :]
+    axis_rate_matrix = np.sin(theta) * across + sign * 2.0 * np.sin(0.5 * theta) ** 2 * skew(n)
+    first = np.broadcast_to(n[..., None], (*axis_rate_matrix.shape[:-1], 1))
+    return np.concatenate([first, axis_rate_matrix], axis=-1)
 
 
 def angular_velocity_from_angle_axis_rate(
-    angle: float, axis: ArrayLike, angle_rate: float, axis_rate: ArrayLike, axes: Axes = "world"
+    angle: ArrayLike, axis: ArrayLike, angle_rate: ArrayLike, axis_rate: ArrayLike, axes: Axes = "world"
 ) -> Array:
     """ω = E(θ, n) (θ̇, ṅ); refused if ṅ changes |n| by more than 1e-6."""
     n, n_rate = checked_axis(axis, "axis"), checked_vector(axis_rate, "axis_rate")
-    _refuse_leaving(abs(float(n @ n_rate)), float(np.abs(n_rate).max()), "axis_rate", "n · ṅ must be 0, but it")
-    return angle_axis_rate_matrix(angle, n, axes) @ np.array([finite_number(angle_rate, "angle_rate"), *n_rate])
+    _refuse_leaving(rows.dot(n, n_rate)[..., None], n_rate, -1, "axis_rate", "n · ṅ must be 0, but it")
+    E, turning = angle_axis_rate_matrix(angle, n, axes), np.asarray(checked_number(angle_rate, "angle_rate"))
+    return E[..., 0] * turning[..., None] + times(E[..., 1:], n_rate)
 
 
 def angle_axis_rate_from_angular_velocity(
-    angle: float, axis: ArrayLike, omega: ArrayLike, axes: Axes = "world"
-) -> tuple[float, Array]:
+    angle: ArrayLike, axis: ArrayLike, omega: ArrayLike, axes: Axes = "world"
+) -> tuple[Angle, Array]:
     """(θ̇, ṅ) of ω, with ṅ across n; refused near θ = 0, 2π…, where the axis is free."""
-    E = inverse(angle_axis_rate_matrix(angle, axis, axes), f"angle-axis rates at angle {angle:.9g}")
-    rates = E @ checked_vector(omega, "omega")
-    return float(rates[0]), rates[1:]
+    E = inverse(angle_axis_rate_matrix(angle, axis, axes), f"angle-axis rates at angle {angle}")
+    rates = times(E, checked_vector(omega, "omega"))
+    return rates[..., 0] if rates.ndim > 1 else float(rates[0]), rates[..., 1:]
 
 
 # --- Euler angles -------------------------------------------------------------------------------------------
@@ -136,23 +140,25 @@ def euler_rate_matrix(angles: ArrayLike, sequence: str, axes: Axes = "world") ->
     """E with ω = E (α̇, β̇, γ̇): each column is the axis its angle turns about; singular at gimbal lock."""
     (i, j, k), (alpha, beta, gamma) = intrinsic_order(angles, sequence)
     R_i, R_j, one = axis_rotation(i, alpha), axis_rotation(j, beta), np.eye(3)
-    E = np.column_stack([one[i], R_i @ one[j], R_i @ R_j @ one[k]])
+    first = np.broadcast_to(one[i], R_i.shape[:-1])
+    E = np.stack([first, R_i @ one[j], R_i @ R_j @ one[k]], axis=-1)
     if not is_world(axes):
-        E = (R_i @ R_j @ axis_rotation(k, gamma)).T @ E
-    return E[:, ::-1].copy() if sequence.islower() else E
+        E = transposed(R_i @ R_j @ axis_rotation(k, gamma)) @ E
+    return E[..., ::-1].copy() if sequence.islower() else E
 
 
 def angular_velocity_from_euler_rate(angles: ArrayLike, rate: ArrayLike, sequence: str, axes: Axes = "world") -> Array:
     """ω = E(α, β, γ) (α̇, β̇, γ̇)."""
-    return euler_rate_matrix(angles, sequence, axes) @ checked_vector(rate, "rate")
+    return times(euler_rate_matrix(angles, sequence, axes), checked_vector(rate, "rate"))
 
 
 def euler_rate_from_angular_velocity(angles: ArrayLike, omega: ArrayLike, sequence: str, axes: Axes = "world") -> Array:
     """(α̇, β̇, γ̇) = E⁻¹ ω; refused at gimbal lock."""
     E = inverse(euler_rate_matrix(angles, sequence, axes), f"Euler {sequence} rates at {angles} (gimbal lock)")
-    return E @ checked_vector(omega, "omega")
+    return times(E, checked_vector(omega, "omega"))
 
 
-def _refuse_leaving(amount: float, size: float, name: str, rule: str) -> None:
-    if amount > TOLERANCE * (1.0 + size):
-        raise InvalidInput(f"{name} leaves the rotations: {rule} reaches {amount:.3g}")
+def _refuse_leaving(amount: Array, rate: Array, axes: int | tuple[int, int], name: str, rule: str) -> None:
+    worst, size = (np.abs(values).max(axis=axes, initial=0.0) for values in (amount, rate))
+    if np.any(worst > TOLERANCE * (1.0 + size)):
+        raise InvalidInput(f"{name} leaves the rotations: {rule} reaches {worst.max():.3g}")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
@@ -136,7 +137,7 @@ class Driver(Late):
                 raise InvalidInput(f"{name} is a share between 0 and 1, got {getattr(self, name)}")
         return self
 
-    @property
+    @cached_property
     def facts(self) -> DriverFacts:
         """The preset with everything that is given in its place."""
         given = {field.name: getattr(self, field.name, None) for field in fields(DriverFacts)}

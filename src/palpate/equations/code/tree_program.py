@@ -20,7 +20,7 @@ from palpate.equations.model.chain import axes_of
 from palpate.equations.model.mechanism import LinkFrame, Mechanism
 from palpate.equations.model.symbols import TreeSymbols
 
-LANES = 4  # states at once: the doubles of an AVX register
+LANES = 8  # states at once: the doubles of an AVX-512 register, or of two AVX registers
 
 
 class TreeCode(Record):
@@ -192,5 +192,5 @@ class TreeProgram:
 
 def _ready(symbols: TreeSymbols, lanes: int) -> str:
     digest = hashlib.sha256(symbols.build.encode()).hexdigest()
-    origin = Origin(Path(__file__), lanes, f"tree{lanes}", digest)
-    return programs.load(origin, lambda prefix: TreeGraph(symbols).emit(prefix, lanes))
+    origin = Origin(Path(__file__), lanes, "tree", digest)
+    return programs.load(origin, lambda prefix: TreeGraph(symbols).emit(prefix, lanes), lanes)

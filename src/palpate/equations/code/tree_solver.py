@@ -3,6 +3,8 @@
 solve(M, d, f, x, D)                          x = (M + diag d)⁻¹ f, and the pivots D
 slide(M, d, v, p, s, c, b, x, load, D)        b = M v + p; x with (M + diag d) x = b − s where c = 1 and x = 0 where
                                               c = 0; load = b − (M + diag d) x
+
+For W lanes there is `solve` alone, and each number is W doubles side by side.
 """
 
 from __future__ import annotations
@@ -25,9 +27,19 @@ from palpate.equations.code.llvm_code import Emitter, Input
 
 def solver_of(parents: Sequence[int]) -> tuple[int, int]:
     """Addresses of `solve` and `slide` of a tree; `parents`: each velocity's nearest carrier, −1 for the ground."""
-    digest = hashlib.sha256(" ".join(map(str, parents)).encode()).hexdigest()
-    prefix = programs.load(Origin(Path(__file__), 1, "solver", digest), lambda prefix: _emit(prefix, parents))
+    prefix = _ready(parents, 1)
     return programs.address(f"{prefix}_solve"), programs.address(f"{prefix}_slide")
+
+
+def lane_solver_of(parents: Sequence[int], lanes: int) -> int:
+    """Address of `solve` for so many states at once."""
+    return programs.address(f"{_ready(parents, lanes)}_solve")
+
+
+def _ready(parents: Sequence[int], lanes: int) -> str:
+    digest = hashlib.sha256(" ".join(map(str, parents)).encode()).hexdigest()
+    origin = Origin(Path(__file__), lanes, "solver", digest)
+    return programs.load(origin, lambda prefix: _emit(prefix, parents, lanes), lanes)
 
 
 @kernel
@@ -63,16 +75,18 @@ def slide_tree(slide: int, M: Matrix, v: Vector, s: Sliding) -> None:
     call_program(slide, arrays)  # pyright: ignore[reportCallIssue]
 
 
-def _emit(prefix: str, parents: Sequence[int]) -> str:
+def _emit(prefix: str, parents: Sequence[int], lanes: int) -> str:
     module, graph, n = ir.Module(prefix), Graph(), len(parents)
     M = [[graph.symbol(f"M{i}_{j}") for j in range(n)] for i in range(n)]
     names = "added", "f", "v", "impulse", "braking", "free"
     added, f, v, impulse, braking, free = ([graph.symbol(f"{name}{i}") for i in range(n)] for name in names)
-    carriers, emitter = [_carriers(parents, i) for i in range(n)], Emitter(module)
+    carriers, emitter = [_carriers(parents, i) for i in range(n)], Emitter(module, lanes)
     diagonal = [M[i][i] + added[i] for i in range(n)]
     x, pivots = _solved(M, diagonal, f, carriers)
     matrix = Input([entry for row in M for entry in row])
     emitter.function(f"{prefix}_solve", [matrix, Input(added), Input(f)], [x, pivots])
+    if lanes > 1:
+        return str(module)
     momentum = [_row_times(M, M[i][i], i, v, carriers) + impulse[i] for i in range(n)]
     held = [graph.one - c for c in free]
     A = [[M[i][j] * (free[i] * free[j]) for j in range(n)] for i in range(n)]

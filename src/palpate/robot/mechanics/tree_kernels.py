@@ -10,9 +10,10 @@ import math
 
 from palpate.engine.compiling.programs import call_program
 from palpate.engine.kernels import kernel
-from palpate.engine.lanes import LIMIT, rows_from_lanes
+from palpate.engine.lane_rows import DOUBLES_IN_LINE, fetch_for_writing, rows_from_lanes
+from palpate.engine.lanes import LIMIT
 from palpate.engine.records import Matrix, ReadMatrix, ReadVector, Record, Vector, sized
-from palpate.engine.views import address_of, part
+from palpate.engine.views import address_of, flat, part
 from palpate.equations.code.tree_program import LANES, TreeCode, TreeMotion, TreePlace
 from palpate.robot.mechanics.kernels import BAD_INPUT, BAD_POSITION, BAD_QUATERNION, BAD_VELOCITY, OK, QUAT_TOLERANCE
 
@@ -36,7 +37,8 @@ class StateWork(Record):
 class LaneWork(Record):
     """Scratch of one thread: LANES states side by side; `first` and `last` tell which numbers of a row are wanted.
 
-    A row holds the terms (`TermsLayout`), then the frame's twist.
+    A row holds the terms (`TermsLayout`), then the frame's twist. `solver` is `solve` of `tree_solver`, which takes
+    `none` for what is added to the diagonal.
     """
 
     q: Vector = sized("q")
@@ -46,6 +48,10 @@ class LaneWork(Record):
     motion: TreeMotion
     first: int
     last: int
+    solver: int
+    none: Vector = sized("v")
+    result: Vector = sized("v")
+    pivots: Vector = sized("v")
 
 
 @kernel
@@ -106,21 +112,27 @@ def _gather(rows: ReadMatrix, start: int, into: Vector) -> None:
 
 @kernel
 def _scatter(source: Vector, first: int, last: int, out: Matrix, start: int) -> None:
-    """Numbers first … last of the lanes' rows, one row after the other."""
-    if start + LANES <= out.shape[0]:
-        a, b, c, d = out[start], out[start + 1], out[start + 2], out[start + 3]
-        whole = (last - first) // LANES * LANES
-        for i in range(0, whole, LANES):
-            rows = address_of(part(a, i, 1)), address_of(part(b, i, 1)), address_of(part(c, i, 1))
-            at = address_of(part(source, (first + i) * LANES, 1))
-            rows_from_lanes(at, (*rows, address_of(part(d, i, 1))))  # pyright: ignore[reportCallIssue]
-        for i in range(whole, last - first):
-            at = (first + i) * LANES
-            a[i], b[i], c[i], d[i] = source[at], source[at + 1], source[at + 2], source[at + 3]
+    """Numbers first … last of the lanes' rows, one row after the other; whole blocks through vector registers.
+
+    The part of memory that comes next is fetched while its terms are computed.
+    """
+    width = last - first
+    if width < LANES or start + LANES > out.shape[0]:
+        for lane in range(min(LANES, out.shape[0] - start)):
+            for i in range(width):
+                out[start + lane, i] = source[(first + i) * LANES + lane]
         return
-    for lane in range(out.shape[0] - start):
-        for i in range(first, last):
-            out[start + lane, i - first] = source[i * LANES + lane]
+    rows, begin = flat(out), 0
+    while begin < width:
+        begin = min(begin, width - LANES)  # the last block overlaps the one before
+        numbers = address_of(part(source, (first + begin) * LANES, LANES))
+        block = address_of(part(rows, start * width + begin, LANES))
+        rows_from_lanes(LANES, numbers, block, width)  # pyright: ignore[reportCallIssue]
+        begin += LANES
+    for i in range(LANES):
+        following = part(rows, (start + LANES + i) * width, width)
+        for k in range(0, width, DOUBLES_IN_LINE):
+            fetch_for_writing(address_of(part(following, k, 1)))  # pyright: ignore[reportCallIssue]
 
 
 @kernel
@@ -194,35 +206,12 @@ def rows_of_accelerations(code: TreeCode, Q: ReadMatrix, V: ReadMatrix, T: ReadM
         status = _gather_input(T, start, a) if status == OK else status
         if status != OK:
             return status
-        for lane in range(LANES):
-            if not _solve_lane(row, a, nv, lane):
-                return min(start + lane, Q.shape[0] - 1) * STATUSES + NOT_POSITIVE
-        _scatter(a, 0, nv, out, start)
+        for i in range(nv * LANES):
+            a[i] -= row[nv * nv * LANES + i]
+        matrix, result, pivots = address_of(row), address_of(work.result), address_of(work.pivots)
+        call_program(work.solver, (matrix, address_of(work.none), address_of(a), result, pivots))  # pyright: ignore[reportCallIssue]
+        for i in range(nv * LANES):
+            if not work.pivots[i] > 0.0:
+                return min(start + i % LANES, Q.shape[0] - 1) * STATUSES + NOT_POSITIVE
+        _scatter(work.result, 0, nv, out, start)
     return OK
-
-
-@kernel
-def _solve_lane(row: Vector, a: Vector, nv: int, lane: int) -> bool:
-    """a := M⁻¹ (a − bias) for one lane, M = L Lᵀ in place; False if M is not positive definite."""
-    for i in range(nv):
-        a[i * LANES + lane] -= row[(nv * nv + i) * LANES + lane]
-    for j in range(nv):
-        for i in range(j, nv):
-            total = row[(i * nv + j) * LANES + lane]
-            for k in range(j):
-                total -= row[(i * nv + k) * LANES + lane] * row[(j * nv + k) * LANES + lane]
-            if i > j:
-                row[(i * nv + j) * LANES + lane] = total / row[(j * nv + j) * LANES + lane]
-            elif total > 0.0:
-                row[(j * nv + j) * LANES + lane] = math.sqrt(total)
-            else:
-                return False
-    for i in range(nv):
-        for k in range(i):
-            a[i * LANES + lane] -= row[(i * nv + k) * LANES + lane] * a[k * LANES + lane]
-        a[i * LANES + lane] /= row[(i * nv + i) * LANES + lane]
-    for i in range(nv - 1, -1, -1):
-        for k in range(i + 1, nv):
-            a[i * LANES + lane] -= row[(k * nv + i) * LANES + lane] * a[k * LANES + lane]
-        a[i * LANES + lane] /= row[(i * nv + i) * LANES + lane]
-    return True

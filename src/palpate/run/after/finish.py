@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import os
 import platform
 from collections.abc import Iterable, Mapping
@@ -127,7 +128,7 @@ def _warnings(assembly: Assembly, named: Mapping[str, Array], foretold: Foretold
 
 
 def _torque_limit(assembly: Assembly) -> tuple[float | None, ...]:
-    return tuple(float(t) if np.isfinite(t) else None for t in assembly.run.robot.limits.torque)
+    return tuple(t if math.isfinite(t) else None for t in assembly.run.robot.limits.torque.tolist())
 
 
 # ---------------------------------------------------------------------------------------------- how it ended

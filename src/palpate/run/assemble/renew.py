@@ -7,15 +7,21 @@ numbers that go into the loop are made by the functions that assemble it, so tha
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import Any
 
 import mujoco
 import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
 
 from palpate.control.law import BoundLaw
+from palpate.engine.kernels import kernel
 from palpate.engine.physics import Physics
-from palpate.engine.records import Record
+from palpate.engine.records import Integers, Record
 from palpate.run.assemble.assemble import (
     assemble,
     begun,
@@ -118,7 +124,11 @@ class Renewable:
     def _change_loop(self, run: Run, law: BoundLaw) -> None:
         loop, plant, rows = self.assembly.loop, self.assembly.plant, self.assembly.layout
         loop.seed = run.clock.seed
-        places: dict[str, Any] = {"friction": joint_friction(plant.model, plant.friction, False)}
+        places: dict[str, Any] = {}
+        if loop.friction.on and plant.friction.any():
+            loop.friction.coulomb[:], loop.friction.damping[:] = plant.friction, plant.model.dof_damping
+        else:
+            places["friction"] = joint_friction(plant.model, plant.friction, False)
         if law is not self._law:
             law_fields = law_places(run, law)
             places |= {name: law_fields[name] for name in _LAW_PLACES}
@@ -171,22 +181,45 @@ def _shape(surface: Surface) -> Any:
     return surface.name, surface.shape, surface.size, surface.heights, surface.file, surface.scale
 
 
+@intrinsic
+def _copy(typingctx: Any, target: Any, source: Any, size: Any) -> Any:
+    """Bytes from one address to another."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
+        byte = ir.IntType(8).as_pointer()
+        cgutils.raw_memcpy(builder, builder.inttoptr(args[0], byte), builder.inttoptr(args[1], byte), args[2], 1)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.int64), generate
+
+
+@kernel
+def _restore(addresses: Integers, sizes: Integers, copies: int) -> None:
+    """Bytes that lie one after the other, back to where each part of them came from."""
+    for k in range(sizes.size):
+        _copy(addresses[k], copies, sizes[k])  # pyright: ignore[reportCallIssue]
+        copies += sizes[k]
+
+
 class _Numbers:
     """Every number of some records, down to the last array, as they are now."""
 
     def __init__(self, *records: Record) -> None:
-        self._tables: list[tuple[np.ndarray, np.ndarray]] = []
+        self._arrays: list[np.ndarray] = []
         self._held: list[tuple[Record, dict[str, Any]]] = []
         self._seen: set[int] = set()
         for record in records:
             self._note(record)
+        self._addresses = np.array([array.ctypes.data for array in self._arrays])
+        self._sizes = np.array([array.nbytes for array in self._arrays])
+        self._copies = np.frombuffer(b"".join(array.tobytes() for array in self._arrays), dtype=np.uint8)
 
     def _note(self, record: Record) -> None:
         if id(record) in self._seen or isinstance(record, Physics):
             return
         self._seen.add(id(record))
         self._held.append((record, dict(record._held)))
-        self._tables.append((record._table, record._table.copy()))
+        self._arrays.append(record._table)
         for name, value in record._held.items():
             if isinstance(value, Record):
                 self._note(value)
@@ -194,11 +227,10 @@ class _Numbers:
                 for item in value[0]:
                     self._note(item)
             elif name not in _BUFFERS:
-                self._tables.append((value, value.copy()))
+                self._arrays.append(value)
 
     def restore(self) -> None:
         """Write them back."""
         for record, held in self._held:
             record._held.update(held)
-        for numbers, start in self._tables:
-            numbers[...] = start
+        _restore(self._addresses, self._sizes, self._copies.ctypes.data)

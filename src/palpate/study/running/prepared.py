@@ -6,9 +6,10 @@ import json
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import cache
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from palpate.errors import PalpateError
 from palpate.metrics.metric import Bound
@@ -21,12 +22,10 @@ from palpate.scenario.file.load import STAND_IN, scenario_from_data
 from palpate.scenario.file.overrides import apply_overrides
 from palpate.scenario.model import Scenario
 from palpate.trace import Trace
-from palpate.world.clock import Clock
-from palpate.world.config import World
 
 # Sections whose numbers an assembled run can take over, and what stands for the others while they are typed.
 _SECTIONS = {"control": "law", "reference": "reference", "world": "world", "run": "clock"}
-_ALONE: dict[str, type[BaseModel]] = {"world": World, "run": Clock}  # typed without the others
+_ALONE = {"world", "run"}  # typed without the others
 
 
 class Prepared:
@@ -39,8 +38,8 @@ class Prepared:
         """Take a scenario's data, before what varies."""
         self._data = dict(scenario)
         self._kept: Renewable | None = None
-        self._built: dict[str, Any] = {}  # the data that the kept assembly was built from, and their bounds
-        self._bounds: Mapping[str, Bound] = {}
+        self._built: dict[str, Any] = {}  # the data that the kept assembly was built from, and what they say
+        self._scenario: Scenario | None = None
 
     def run(
         self, overrides: Sequence[str], *, singular: bool = True, lasting: bool = True
@@ -65,35 +64,58 @@ class Prepared:
     def _anew(self, data: dict[str, Any]) -> tuple[Renewable, Mapping[str, Bound]]:
         self._kept = None  # also where building fails half-way
         scenario = scenario_from_data(data)
-        self._kept, self._built, self._bounds = Renewable(build(scenario)), data, scenario.metrics
-        return self._kept, self._bounds
+        self._kept, self._built, self._scenario = Renewable(build(scenario)), data, scenario
+        return self._kept, scenario.metrics
 
     def _renewed(self, data: Mapping[str, Any]) -> tuple[Renewable, Mapping[str, Bound]] | None:
         """The kept assembly made ready for a run, and its bounds; what is refused is left to the long way."""
         changed = {name for name in {**data, **self._built} if data.get(name) != self._built.get(name)}
-        if self._kept is None or not changed <= {*_SECTIONS, "metrics"}:
+        if self._kept is None or self._scenario is None or not changed <= {*_SECTIONS, "metrics"}:
             return None
         try:
-            typed = self._typed(data, changed)
+            typed = self._typed(data, changed, self._scenario)
             fits = self._kept.renew(_changed(self._kept.first, typed))
-            return (self._kept, typed.get("metrics", self._bounds)) if fits else None
+            return (self._kept, typed.get("metrics", self._scenario.metrics)) if fits else None
         except (PalpateError, ValidationError):
             return None
 
-    def _typed(self, data: Mapping[str, Any], changed: set[str]) -> dict[str, Any]:
+    def _typed(self, data: Mapping[str, Any], changed: set[str], built: Scenario) -> dict[str, Any]:
         alone = {name for name in changed if name in _ALONE and name in data}
-        typed: dict[str, Any] = {name: _from_json(_ALONE[name], data[name]) for name in alone}
+        typed: dict[str, Any] = {
+            name: _typed_again(getattr(built, name), self._built.get(name, {}), data[name]) for name in alone
+        }
         if others := changed - alone:
             given = {name: data[name] for name in (*others, "modules") if name in data}
-            scenario = _from_json(Scenario, {**STAND_IN, **given})
+            scenario = _from_json(Scenario.__pydantic_validator__, {**STAND_IN, **given})
             typed |= {name: getattr(scenario, name) for name in others}
         if contradictions(typed):
             raise PalpateError("sections contradict each other")
         return typed
 
 
-def _from_json(kind: type[BaseModel], data: Any) -> Any:
-    return kind.__pydantic_validator__.validate_json(json.dumps(data, default=str), strict=True)
+def _typed_again(known: BaseModel, before: Mapping[str, Any], after: Mapping[str, Any]) -> Any:
+    """A section from its data; of the one that is known, everything whose data are the same is taken over."""
+    kind = type(known)
+    if not after.keys() <= kind.model_fields.keys():
+        raise PalpateError("unknown keys")
+    parts = {
+        name: getattr(known, name)
+        if name in before and before[name] == value
+        else _from_json(_validator(kind, name), value)
+        for name, value in after.items()
+    }
+    return kind.__pydantic_validator__.validate_python(parts, strict=True)
+
+
+@cache
+def _validator(kind: type[BaseModel], name: str) -> Any:
+    """The validator of one field of a section."""
+    field = kind.model_fields[name]
+    return TypeAdapter(Annotated[field.annotation, field]).validator
+
+
+def _from_json(validator: Any, data: Any) -> Any:
+    return validator.validate_json(json.dumps(data, default=str), strict=True)
 
 
 def _changed(first: Run, typed: Mapping[str, Any]) -> Run:

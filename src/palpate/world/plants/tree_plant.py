@@ -219,7 +219,7 @@ def _read_masses(tree: TreePlant, model: mujoco.MjModel) -> None:
     """Mass, centre and tensor of every link with all that is fixed on it, and where named bodies stand on theirs."""
     links, masses, on = len(tree.kind), model.body_mass, np.eye(len(tree.kind) + 1)[tree.link_of]
     centres = tree.at + np.einsum("bij,bj->bi", tree.rotated, model.body_ipos)
-    principal = tree.rotated @ np.array([matrix_from_quat(quat) for quat in model.body_iquat])
+    principal = tree.rotated @ matrix_from_quat(model.body_iquat)
     mass = masses @ on
     com = on.T @ (masses[:, None] * centres) / np.where(mass > 0.0, mass, 1.0)[:, None]
     d = centres - com[tree.link_of]
