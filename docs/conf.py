@@ -39,7 +39,7 @@ toc_object_entries_show_parents = "hide"
 _LINK = re.compile(r"\[([^\[\]]*)\]\(([^)\s]+)\)")
 _PARAMETERS = re.compile(r'<dl>\n(<dd><em class="sig-param">.*?)</dl>', re.DOTALL)
 _CELL = re.compile(r"<td>.*?</td>", re.DOTALL)
-_BREAK = re.compile(r"(?<=[_./,=(:-])(?=[^\s<&]*</span>)")
+_BREAK = re.compile(r"(?<=\w[_./,=(:-])(?=[^\s<>&]+</span>)")
 _SYMBOLS = re.compile(r"(?<=\n\| symbol \| is \| unit \|\n\|---\|---\|---\|\n)(?:\|.*\n)+")
 _EQUATIONS = re.compile(r"(?<=\n\n)(?:    \S.*\n)+(?=\n)")
 _CONTENTS = """
