@@ -145,7 +145,7 @@ def test_a_law_page_names_every_gain(law: str) -> None:
 
 
 QUESTIONS = {
-    "How do I give a CSV as reference?": ("scenario.html", ".csv"),
+    "How do I give a CSV as reference?": ("scenario.html", "motion.csv"),
     "How do I cite palpate?": ("cite.html", "@software"),
     "How do I run it on SLURM?": ("cluster.html", "slurm:job.toml"),
     "How do I get a video of the replay?": ("report.html", "video"),
