@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test slow driver-table false-alarms cluster-memory lint bench bench-sweep export-matrix boundscheck fuzz kills docs gallery wheel next impacts corpus clean clean-cache
+.PHONY: demo test slow driver-table false-alarms cluster-memory lint bench bench-sweep export-matrix boundscheck fuzz kills docs site-check gallery wheel next impacts corpus clean clean-cache
 
 $(VENV)/.created:
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' || \
@@ -102,6 +102,10 @@ docs: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet -e . --group docs
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/docs
 	@echo "see build/docs/index.html"
+
+# Every page of the site in Chromium, on a laptop and a phone, light and dark, with axe-core (npm); ten minutes or more.
+site-check: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -m slow tests/views/test_site.py
 
 # The gallery's page and pictures, from runs of every shipped scenario; docs/gallery.py new adds what is missing.
 gallery: $(VENV)/.installed

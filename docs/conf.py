@@ -19,10 +19,12 @@ extensions = ["myst_parser", "sphinx.ext.autodoc"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 root_doc = "index"
 exclude_patterns = ["__pycache__"]
+templates_path = ["templates"]
 html_theme = "furo"
 html_static_path = ["site.css"]
 html_css_files = ["site.css"]
 html_show_copyright = False
+html_copy_source = False
 html_theme_options = {"source_directory": "docs/"}
 myst_heading_anchors = 3
 myst_enable_extensions = ["dollarmath", "colon_fence"]
@@ -36,6 +38,9 @@ toc_object_entries_show_parents = "hide"
 
 _LINK = re.compile(r"\[([^\[\]]*)\]\(([^)\s]+)\)")
 _PARAMETERS = re.compile(r'<dl>\n(<dd><em class="sig-param">.*?)</dl>', re.DOTALL)
+_CELL = re.compile(r"<td>.*?</td>", re.DOTALL)
+_BREAK = re.compile(r"(?<=\w[_./,=(:-])(?=[^\s<>&]+</span>)")
+_SYMBOLS = re.compile(r"(?<=\n\| symbol \| is \| unit \|\n\|---\|---\|---\|\n)(?:\|.*\n)+")
 _EQUATIONS = re.compile(r"(?<=\n\n)(?:    \S.*\n)+(?=\n)")
 _CONTENTS = """
 
@@ -89,8 +94,20 @@ def _linked(page: str, text: str) -> str:
 
 def _typeset(text: str) -> str:
     """The equations of a page, which stand indented, as MathML: a row a line, parts apart as on the page."""
+    text = _SYMBOLS.sub(_symbols, text)
     outside = re.split(r"(^```.*?^```$)", text, flags=re.MULTILINE | re.DOTALL)
     return "".join(part if part.startswith("```") else _EQUATIONS.sub(_rows, part) for part in outside)
+
+
+def _symbols(table: re.Match[str]) -> str:
+    """The first column of a table of symbols as MathML, words in it left alone."""
+    rows = [row.split(" | ", 1) for row in table[0].splitlines()]
+    return "".join(f"{re.sub(r'[^,; ]+', _symbol, first)} | {others}\n" for first, others in rows)
+
+
+def _symbol(text: re.Match[str]) -> str:
+    word = text[0] == "|" or re.fullmatch(r"[a-z]{3,}", text[0]) or "`" in text[0]
+    return text[0] if word else mathml(text[0]).replace(' display="block"', "")
 
 
 def _rows(block: re.Match[str]) -> str:
@@ -118,17 +135,26 @@ def _read(app: Any, name: str, source: list[str]) -> None:
 
 
 def _reachable(app: Any, page: str, template: str, context: dict[str, Any], tree: Any) -> None:
-    """What the theme leaves out for those without a mouse: blocks that scroll can be focused, captions have a level."""
+    """What the theme leaves out for those without a mouse: blocks that scroll can be focused, captions have a level,
+    a corner of a table without words is no heading."""
     for key, old, new in (
         ("body", "<pre>", '<pre tabindex="0">'),
+        ("body", '<th class="head"><p></p></th>', "<td></td>"),
         ("body", '<div class="equations">', '<div class="equations" tabindex="0">'),
         ("body", '<div class="table-wrapper ', '<div tabindex="0" class="table-wrapper '),
         ("furo_navigation_tree", 'role="heading"', 'role="heading" aria-level="2"'),
     ):
         if isinstance(context.get(key), str):
             context[key] = context[key].replace(old, new)
+    if isinstance(context.get("body"), str):
+        context["body"] = _CELL.sub(_breakable, context["body"])
     if page.startswith("api/"):
         context["body"] = _PARAMETERS.sub(_as_lines, context["body"])
+
+
+def _breakable(cell: re.Match[str]) -> str:
+    """Names in a narrow column may break behind their punctuation: friction_|compensation."""
+    return _BREAK.sub("<wbr>", cell[0])
 
 
 def _as_lines(parameters: re.Match[str]) -> str:

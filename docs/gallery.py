@@ -31,8 +31,8 @@ HERE = Path(__file__).parent
 PLOTS, ROBOTS = HERE / "images" / "gallery", HERE / "images" / "robots"
 HEAD = """# Gallery
 
-Every scenario that ships, photographed in its own run, by what it is for. A picture leads to its entry below: the plot
-to look at first, and the command for its report. `palpate show NAME` tells law, gains and world; `palpate new mine
+Every shipped scenario with a picture of its run, grouped by purpose. A picture links to its entry below: the main plot
+of the run, and the command for its report. `palpate show NAME` prints law, gains and world; `palpate new mine
 --from NAME` makes it yours.
 """
 PURPOSES = {

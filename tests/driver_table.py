@@ -107,7 +107,7 @@ def _cell(row: tuple[str, str, str, str, str], told: dict[str, str]) -> str:
     why = re.sub(rf"(?<!of )(?<!, )\b{arm}\b", "the arm", why)
     key = _FIGURES.sub("#", why)
     told.setdefault(key, shortened(why, 160))
-    return f"{_MARKS[kind]} {list(told).index(key) + 1}"
+    return f"{_MARKS[kind]}\N{NO-BREAK SPACE}{list(told).index(key) + 1}"
 
 
 if __name__ == "__main__":

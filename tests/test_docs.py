@@ -76,6 +76,17 @@ PYTHON_PAGES = [page for page in PAGES if any(b.language == "python" for b in bl
 COMMANDS = [(page, command) for page in PAGES for command in commands(page.read_text("utf-8"))]
 
 
+COLUMNS = 92  # of code on a page of the site; README is read elsewhere
+SITE_PAGES = [page for page in PAGES[1:] if page.stem not in ("export", "8-export")]
+
+
+@pytest.mark.parametrize("page", SITE_PAGES, ids=_name)
+def test_the_code_of_a_page_is_not_cut_off_at_its_right_edge(page: Path) -> None:
+    text = page.read_text("utf-8").replace(NOT_RUN, "")
+    lines = [(block.line + k, line) for block in blocks(text) for k, line in enumerate(block.text.splitlines())]
+    assert [f"line {number}: {line}" for number, line in lines if len(line) > COLUMNS] == []
+
+
 @pytest.mark.parametrize("page", PYTHON_PAGES, ids=_name)
 def test_the_python_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

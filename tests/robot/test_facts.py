@@ -118,15 +118,18 @@ def test_an_unknown_kind_of_joints_is_refused() -> None:
         pp.load_robot("panda", joints="rusty")  # pyright: ignore[reportArgumentType]
 
 
-def _row(name: str, fact: catalogue.Fact) -> str:
-    """A line of the table in docs/catalogue.md."""
+def _row(name: str, fact: catalogue.Fact, source: int) -> str:
+    """A line of the table in docs/catalogue.md, with the number of its source in the list below it."""
     joints = pp.load_robot(name).joint_names
     values = ", ".join(f"{fact.values[joint]:.4g}" if joint in fact.values else "–" for joint in joints)
     grade = fact.grade if fact.used else f"{fact.grade}, not used"
-    return f"| `{name}` | {fact.quantity.replace('_', ' ')}, {fact.unit} | {values} | {grade} | {fact.source} |"
+    return f"| `{name}` | {fact.quantity.replace('_', ' ')}, {fact.unit} | {values} | {grade} | {source} |"
 
 
 def test_the_page_of_the_catalogue_shows_every_fact() -> None:
     page = (Path(__file__).parents[2] / "docs" / "catalogue.md").read_text(encoding="utf-8")
-    rows = [_row(name, fact) for name in GRADED if name != "two-arm" for fact in GRADED[name]]
-    assert [row for row in rows if row not in page.splitlines()] == []
+    facts = [(name, fact) for name in GRADED if name != "two-arm" for fact in GRADED[name]]
+    sources = list(dict.fromkeys(fact.source for _, fact in facts))
+    lines = [_row(name, fact, sources.index(fact.source) + 1) for name, fact in facts]
+    lines += [f"{number}. {source}" for number, source in enumerate(sources, 1)]
+    assert [line for line in lines if line not in page.splitlines()] == []

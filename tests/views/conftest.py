@@ -14,7 +14,7 @@ from palpate.trace import Channel, Event, Outcome, RunFacts, Trace
 from palpate.world.config import Surface, World
 from palpate.world.plants.plant import build_plant
 
-Axe = Callable[[Any], list[list[str]]]
+Axe = Callable[..., list[list[str]]]
 SCRIPT = "<script>window.hacked=1</script><img src=x onerror=window.hacked=2>"
 _WRENCH, _TWIST = ("N",) * 3 + ("N·m",) * 3, ("m/s",) * 3 + ("rad/s",) * 3
 
@@ -80,7 +80,7 @@ def hostile() -> Trace:
 
 @pytest.fixture(scope="session")
 def axe(tmp_path_factory: pytest.TempPathFactory) -> Axe:
-    """What axe-core, from its npm package, finds serious or critical in an open page."""
+    """What axe-core, from its npm package, finds serious or critical in an open page; with `strict` everything."""
     npm = shutil.which("npm")
     if npm is None:
         pytest.skip("no npm here to get axe-core with")
@@ -92,9 +92,11 @@ def axe(tmp_path_factory: pytest.TempPathFactory) -> Axe:
         pytest.skip("axe-core cannot be had here")
     text = script.read_text("utf-8")
 
-    def findings(page: Any) -> list[list[str]]:
+    def findings(page: Any, strict: bool = False) -> list[list[str]]:
         page.evaluate(text)
-        found = page.evaluate("async () => (await axe.run(document)).violations.map(v => [v.id, v.impact])")
-        return [one for one in found if one[1] in ("serious", "critical")]
+        found = page.evaluate(
+            "async () => (await axe.run(document)).violations.map(v => [v.id, v.impact, v.nodes[0].html])"
+        )
+        return found if strict else [one for one in found if one[1] in ("serious", "critical")]
 
     return findings
