@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from palpate.control.steps.task_space import TaskMemory, find_inertia
+from palpate.control.steps.task_space import TaskMemory, find_factor, find_inertia
 from palpate.robot import load_robot
 
 
@@ -23,6 +23,7 @@ def test_six_directions_weigh_what_numpy_says(name):
         Lambda = np.linalg.inv(x.J @ Y.T)
         np.testing.assert_allclose(m.Y, Y, atol=1e-10 * np.abs(Y).max())
         np.testing.assert_allclose(m.Lambda, Lambda, atol=1e-8 * np.abs(Lambda).max())
+        find_factor(x.M, m.address)
         np.testing.assert_allclose(np.tril(m.factor), np.linalg.cholesky(x.M), atol=1e-12)
         assert trace == pytest.approx(np.trace(Lambda), rel=1e-8)
 
