@@ -334,3 +334,10 @@ def test_a_laws_own_gains_are_told_before_those_it_shares():
     assert names[:2] == ["stiffness", "damping_ratio"]  # damping follows from the ratio, and was not given
     assert names.index("posture_stiffness") < names.index("avoid_rate")
     assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("channel", ["tool_quat_wxyz", "target_position", "target_wrench", "energy.kinetic", "v"])
+def test_a_channel_recorded_alone_is_what_it_is_among_all(channel):
+    clock = Clock(duration=0.02)
+    alone = simulate(pressing(clock, record=Recording(channels=(channel,))))
+    np.testing.assert_array_equal(alone[channel], simulate(pressing(clock))[channel])

@@ -75,6 +75,10 @@ class _Writer:
         known = self.b.module.globals.get("llvm.sqrt.f64") or ir.Function(self.b.module, kind, "llvm.sqrt.f64")
         return self.b.call(known, [x])
 
+    def lower(self, array: Any, n: int) -> Entries:
+        """The lower triangle of an n×n matrix."""
+        return {(i, j): self.load(array, n * i + j) for i in range(n) for j in range(i + 1)}
+
     def factor(self, A: Entries, n: int) -> Factor:
         """L and D with A = L D Lᵀ, and whether every pivot is positive."""
         b, one = self.b, ir.Constant(_REAL, 1.0)
@@ -130,9 +134,9 @@ class _Writer:
 
 
 def _write_inverse(w: _Writer, k: int, n: int, arrays: Sequence[Any]) -> Any:
-    """Y, Λ and the Cholesky factor of M, from M and J_t; the trace of Λ, 0 where there is none."""
-    M, J, Y, Lambda, factor = (w.array(address) for address in arrays)
-    b, f = w.b, w.factor({(i, j): w.load(M, n * i + j) for i in range(n) for j in range(i + 1)}, n)
+    """Y and Λ from M and J_t; the trace of Λ, 0 where there is none."""
+    M, J, Y, Lambda = (w.array(address) for address in arrays)
+    b, f = w.b, w.factor(w.lower(M, n), n)
     W = w.forward(f, [w.gather([w.load(J, n * i + l) for i in range(k)]) for l in range(n)])
     scaled = [b.fmul(w.spread(inverse), x) for inverse, x in zip(f.inverse, W)]
     mobility: Entries = {}
@@ -143,10 +147,6 @@ def _write_inverse(w: _Writer, k: int, n: int, arrays: Sequence[Any]) -> Any:
         mobility |= {(i, j): w.take(total, j) for j in range(i + 1)}
     g = w.factor(mobility, k)
     inertia, weighed = w.inverse(g), w.backward(f, scaled)
-    for j in range(n):
-        root = w.root(f.pivots[j])
-        for i in range(j, n):
-            w.store(root if i == j else b.fmul(f.L[i, j], root), factor, n * i + j)
     trace = inertia[0, 0]
     for i in range(k):
         trace = b.fadd(trace, inertia[i, i]) if i else trace
@@ -159,19 +159,39 @@ def _write_inverse(w: _Writer, k: int, n: int, arrays: Sequence[Any]) -> Any:
 
 def _inverse_of(k: int, n: int) -> Any:
     @intrinsic
-    def invert(typingctx: Any, M: Any, J: Any, Y: Any, Lambda: Any, factor: Any) -> Any:
-        """Y = J_t M⁻¹, Λ and L of M, from and to arrays at addresses; the trace of Λ, 0 where there is none."""
+    def invert(typingctx: Any, M: Any, J: Any, Y: Any, Lambda: Any) -> Any:
+        """Y = J_t M⁻¹ and Λ, from and to arrays at addresses; the trace of Λ, 0 where there is none."""
 
         def generate(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
             return _write_inverse(_Writer(builder, k), k, n, args)
 
-        return types.float64(*[types.int64] * 5), generate
+        return types.float64(*[types.int64] * 4), generate
 
     return invert
 
 
+def _factor_of(n: int) -> Any:
+    @intrinsic
+    def factor(typingctx: Any, M: Any, out: Any) -> Any:
+        """L of M = L Lᵀ, below the diagonal of the array at `out`."""
+
+        def generate(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
+            w = _Writer(builder, 1)
+            f, result = w.factor(w.lower(w.array(args[0]), n), n), w.array(args[1])
+            for j in range(n):
+                root = w.root(f.pivots[j])
+                for i in range(j, n):
+                    w.store(root if i == j else builder.fmul(f.L[i, j], root), result, n * i + j)
+            return context.get_dummy_value()
+
+        return types.void(types.int64, types.int64), generate
+
+    return factor
+
+
 invert_6_7 = _inverse_of(6, 7)  # most arms: six directions of seven joints,
 invert_6_6 = _inverse_of(6, 6)  # or of six
+factor_7, factor_6 = _factor_of(7), _factor_of(6)
 
 
 def _product_of(rows: int, n: int) -> Any:

@@ -58,10 +58,10 @@ from palpate.control.steps.reach import (
     reachable,
     world_axes,
 )
-from palpate.control.steps.straight import invert_6_6, invert_6_7
-from palpate.engine.kernels import kernel
+from palpate.control.steps.straight import factor_6, factor_7, invert_6_6, invert_6_7
+from palpate.engine.kernels import kernel, put
 from palpate.engine.records import Integers, Matrix, Record, Vector, sized
-from palpate.engine.views import address_of, flat, part
+from palpate.engine.views import address_of, copy_long, flat, part
 from palpate.errors import BadRotation, InvalidInput
 from palpate.robot.robot import Robot
 from palpate.spatial.kernels import matrix_from_quat, quat_from_matrix
@@ -85,6 +85,7 @@ class TaskGains(Record):
     heaviest: float  # kg
     freedoms: int  # how many of the directions can be moved along, each apart from those before it
     clear: Clearance  # of joint stops and rated speeds, within the null space
+    aligned: bool = False  # whether frame A always has the world's axes, and six directions stand in their order
 
 
 class Posture(Record):
@@ -112,7 +113,7 @@ class TaskMemory(Record):
     Lambda: Matrix = sized("k", "k")  # Λ, and
     mobility: Matrix = sized("k", "k")  # its inverse
     eigenvectors: Matrix = sized("k", "k")
-    factor: Matrix = sized("nv", "nv")  # of M
+    factor: Matrix = sized("nv", "nv")  # of M, where a joint is to be kept clear
     a: Vector = sized("k")  # accelerations of the chosen directions
     pull: Vector = sized("k")
     force: Vector = sized("k")  # Λ a, or Λ J_t M⁻¹ τ
@@ -157,6 +158,24 @@ def out_of_axes(axes: Matrix, inside: Vector, out: Vector) -> None:
 
 
 @kernel(inline=True)
+def into_task_axes(k: TaskGains, m: TaskMemory, world: Vector, out: Vector) -> None:
+    """out = a vector pair of the world in the task's axes."""
+    if k.aligned:
+        put(out, 0, world)
+    else:
+        into_axes(m.axes, world, out)
+
+
+@kernel(inline=True)
+def out_of_task_axes(k: TaskGains, m: TaskMemory, inside: Vector, out: Vector) -> None:
+    """out = a vector pair in the task's axes in world axes."""
+    if k.aligned:
+        put(out, 0, inside)
+    else:
+        out_of_axes(m.axes, inside, out)
+
+
+@kernel(inline=True)
 def lever_of(direction: int) -> float:
     """What a row of the task is multiplied by: 1 along an axis, the lever (m) about one."""
     return 1.0 if direction < 3 else LEVER
@@ -178,11 +197,11 @@ def find_errors(x: Tick, k: TaskGains, m: TaskMemory) -> None:
     quat_from_matrix(x.rotation, m.quat_wxyz)
     angle = write_orientation_error(k.orientation, d.quat_wxyz, m.quat_wxyz, part(apart, 3, 3), m.orientation)
     m.angle = max(m.angle, angle)
-    into_axes(m.axes, apart, m.e)
+    into_task_axes(k, m, apart, m.e)
     times(x.J, x.v, apart)
     for i in range(6):
         apart[i] = d.twist[i] - apart[i]
-    into_axes(m.axes, apart, m.e_rate)
+    into_task_axes(k, m, apart, m.e_rate)
 
 
 @kernel
@@ -196,10 +215,17 @@ def find_acceleration(x: Tick, exact: bool, m: TaskMemory) -> None:
 @kernel
 def set_rows(x: Tick, k: TaskGains, m: TaskMemory) -> None:
     """J_t = S J."""
+    n = x.v.size
+    if k.aligned and k.choice.size == 6:
+        copy_long(flat(m.J_t), flat(x.J))
+        angular = part(flat(m.J_t), 3 * n, 3 * n)
+        for j in range(3 * n):
+            angular[j] = LEVER * angular[j]
+        return
     for i in range(k.choice.size):
         direction = k.choice[i]
         half = 0 if direction < 3 else 3
-        scale, n, column = lever_of(direction), x.v.size, direction - half
+        scale, column = lever_of(direction), direction - half
         a, b, c = m.axes[0, column], m.axes[1, column], m.axes[2, column]
         out, J = part(flat(m.J_t), i * n, n), part(flat(x.J), half * n, 3 * n)
         for j in range(n):
@@ -252,7 +278,7 @@ def _weigh(M: Matrix, k: int, n: int, m: TaskMemory) -> None:
     _find_mobility(k, n, m)
 
 
-@kernel
+@kernel(inline=True)
 def _invert(M: Matrix, k: int, n: int, m: TaskMemory) -> float:
     """Y = J_t M⁻¹ and Λ, whose trace is returned; 0 where there is no Λ."""
     if k == 6 and n == 7:
@@ -265,17 +291,27 @@ def _invert(M: Matrix, k: int, n: int, m: TaskMemory) -> float:
 
 @kernel
 def _invert_6_7(M: Matrix, m: TaskMemory) -> float:
-    to = address_of(m.Y), address_of(m.Lambda), address_of(m.factor)
-    return invert_6_7(address_of(M), address_of(m.J_t), to[0], to[1], to[2])  # pyright: ignore[reportCallIssue]
+    to = address_of(m.Y), address_of(m.Lambda)
+    return invert_6_7(address_of(M), address_of(m.J_t), to[0], to[1])  # pyright: ignore[reportCallIssue]
 
 
 @kernel
 def _invert_6_6(M: Matrix, m: TaskMemory) -> float:
-    to = address_of(m.Y), address_of(m.Lambda), address_of(m.factor)
-    return invert_6_6(address_of(M), address_of(m.J_t), to[0], to[1], to[2])  # pyright: ignore[reportCallIssue]
+    to = address_of(m.Y), address_of(m.Lambda)
+    return invert_6_6(address_of(M), address_of(m.J_t), to[0], to[1])  # pyright: ignore[reportCallIssue]
 
 
 @kernel
+def find_factor(M: Matrix, m: TaskMemory) -> None:
+    """L of M = L Lᵀ, where the task's inertia was found without keeping it."""
+    k, n = m.J_t.shape
+    if k == 6 and n == 7:
+        factor_7(address_of(M), address_of(m.factor))  # pyright: ignore[reportCallIssue]
+    elif k == 6 and n == 6:
+        factor_6(address_of(M), address_of(m.factor))  # pyright: ignore[reportCallIssue]
+
+
+@kernel(inline=True)
 def find_inertia(M: Matrix, heaviest: float, m: TaskMemory) -> float:
     """Y = J_t M⁻¹ and Λ, damped along directions that feel more than `heaviest` kg; returns the heaviest one's mass.
 
@@ -397,7 +433,7 @@ def into_null_space(m: TaskMemory, tau: Vector) -> None:
     add_transpose_times(m.J_t, m.force, -1.0, tau)
 
 
-@kernel
+@kernel(inline=True)
 def pull_to_posture(x: Tick, k: Posture, out: Vector) -> None:
     """out = k (q_d − q) − d v."""
     stiffness, damping = k.stiffness, k.damping
@@ -409,6 +445,7 @@ def pull_to_posture(x: Tick, k: Posture, out: Vector) -> None:
 def keep_clear(x: Tick, k: TaskGains, m: TaskMemory, acting: Vector, out: Vector) -> None:
     """out += N τ_e: the null space, in which `acting` acts, keeps clear of joint stops and rated speeds."""
     if x.v.size > k.freedoms and is_close(x, k.clear):
+        find_factor(x.M, m)
         set_mobility(m.factor, m.Y, m.Lambda, m.clear)
         steer_clear(x, k.clear, m.clear, acting, out)
 
@@ -462,9 +499,15 @@ class TaskLaw(ClearingLaw):
             "choice": [DIRECTIONS.index(d) for d in self.chosen()],
             "axes": AXES.index(self.axes),
             "turn": rotation_of(self.axes_quat_wxyz),
+            "aligned": self._is_aligned(),
             "orientation": KINDS.index(self.orientation_error),
             "heaviest": lost_mass(robot, self.chosen(), self.axes_at) if self.heaviest is None else self.heaviest,
         }
+
+    def _is_aligned(self) -> bool:
+        """Whether the task is in the world's axes, and six directions are in their order."""
+        ordered = len(self.chosen()) < 6 or self.chosen() == DIRECTIONS
+        return self.axes == "world" and ordered and np.array_equal(rotation_of(self.axes_quat_wxyz), np.eye(3))
 
     def axes_at(self, rotation: Array) -> Array:
         """The law's axes where the tool is turned so, and the target with it; columns in the world."""

@@ -32,6 +32,18 @@ class Input:
     shared: bool = False
 
 
+Destinations = dict[int, list[tuple[Any, int]]]  # of nodes by their numbers: arrays and indices
+
+
+def _destinations(outputs: Sequence[Sequence[Node]], pointers: Sequence[Any]) -> Destinations:
+    """Where each output node is to be stored."""
+    destinations: Destinations = {}
+    for output, pointer in zip(outputs, pointers):
+        for index, node in enumerate(output):
+            destinations.setdefault(node.number, []).append((pointer, index))
+    return destinations
+
+
 class Emitter:
     """Writes functions of W lanes into one LLVM module.
 
@@ -60,9 +72,7 @@ class Emitter:
         for array, pointer in zip(inputs, function.args):
             body.read(array, pointer, used)
         body.normalise(unit)
-        body.compute(wanted)
-        for output, pointer in zip(outputs, function.args[len(inputs) :]):
-            body.write(output, pointer)
+        body.compute(wanted, _destinations(outputs, function.args[len(inputs) :]))
         body.builder.ret_void()
 
     def root(self) -> Any:
@@ -98,11 +108,6 @@ class _Body:
                 value = self.builder.load(self._at(pointer, i), align=8)
                 self.values[node.number] = self._spread(value) if array.shared else value
 
-    def write(self, nodes: Sequence[Node], pointer: Any) -> None:
-        """Store an array."""
-        for i, node in enumerate(nodes):
-            self.builder.store(self.values[node.number], self._at(pointer, i), align=8)
-
     def normalise(self, nodes: Sequence[Node]) -> None:
         """Divide inputs by their length."""
         if not nodes:
@@ -115,14 +120,18 @@ class _Body:
         for node, part in zip(nodes, parts):
             self.values[node.number] = b.fdiv(part, length)
 
-    def compute(self, outputs: Sequence[Node]) -> None:
-        """Everything the outputs need that is not known yet, arguments first."""
+    def compute(self, outputs: Sequence[Node], destinations: Destinations) -> None:
+        """Everything the outputs need that is not known yet, arguments first.
+
+        A result is stored as soon as it is known: kept to the end it would take a register from the others.
+        """
         if self.emitter.lanes == 1:
             self._turn_together(outputs)
-        for node in needed(outputs, self.values):
-            if node.number in self.values:
-                continue
-            self.values[node.number] = self._value(node, [self.values[a.number] for a in node.args])
+        for node in [*needed(outputs, self.values), *outputs]:
+            if node.number not in self.values:
+                self.values[node.number] = self._value(node, [self.values[a.number] for a in node.args])
+            for pointer, index in destinations.pop(node.number, ()):
+                self.builder.store(self.values[node.number], self._at(pointer, index), align=8)
 
     def _turn_together(self, outputs: Sequence[Node]) -> None:
         """Sines and cosines of inputs, four at once: the same bits in a third of the instructions."""

@@ -50,7 +50,7 @@ def take_command(L: Loop) -> int:
     return _receive(L)
 
 
-@kernel
+@kernel(inline=True)
 def _add_terms(terms: Matrix, command: Vector) -> bool:
     """command = the sum of the terms; whether all of it is finite."""
     finite = True
@@ -87,7 +87,7 @@ def _compensate(L: Loop) -> None:
         mju_cholSolve(address_of(term), address_of(M), address_of(term), term.size)
 
 
-@kernel
+@kernel(inline=True)
 def _receive(L: Loop) -> int:
     """Hold the last command where this one is lost; too many in a row end the run."""
     d = L.drives

@@ -16,7 +16,7 @@ from __future__ import annotations
 from palpate.control.guards import watch_measurement
 from palpate.engine.kernels import address_of_record, call_law, kernel
 from palpate.run.loop.command import act_on_command, actuate, servo, take_command
-from palpate.run.loop.measure import evaluate_model, measure, turn_wanted_wrench
+from palpate.run.loop.measure import evaluate_model, measure, true_state, turn_wanted_wrench
 from palpate.run.loop.physics import (
     account,
     add_exact_contacts,
@@ -48,7 +48,8 @@ def before_law(L: Loop) -> bool:
     add_rigid_contacts(L)
     add_exact_contacts(L)
     account(L)
-    if L.step % L.ratio != 0:
+    true_state(L)
+    if L.ratio > 1 and L.step % L.ratio != 0:
         return False
     measure(L)
     seen = watch_measurement(L.guard, L.guard_memory, L.tick, L.tick_count)

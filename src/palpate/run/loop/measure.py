@@ -6,7 +6,7 @@ import math
 
 from palpate.engine.kernels import kernel, put
 from palpate.engine.library import mj_fullM
-from palpate.engine.views import address_of, flat, part
+from palpate.engine.views import address_of, copy_long, flat, part
 from palpate.equations.code.tree_program import compute_frame, compute_terms
 from palpate.robot.joints.coupled import expand_state, reduce_columns, reduce_force, reduce_matrix
 from palpate.robot.mechanics.kernels import (
@@ -40,6 +40,10 @@ from palpate.world.sensing.sensors import (
 @kernel
 def true_state(L: Loop) -> None:
     """The robot's coordinates and velocities, out of the plant's."""
+    if L.robot_is_first:
+        put(L.row.q, 0, part(L.plant.qpos, 0, L.row.q.size))
+        put(L.row.v, 0, part(L.plant.qvel, 0, L.row.v.size))
+        return
     for k in range(L.coordinate.size):
         L.row.q[k] = L.plant.qpos[L.coordinate[k]]
     for k in range(L.dof.size):
@@ -52,7 +56,6 @@ def measure(L: Loop) -> None:
     x, joints, count = L.tick, L.joints, L.tick_count
     nq, n = x.q.size, x.v.size
     x.t, x.dt = L.step * L.dt, L.period
-    true_state(L)
     if count > 0 and fault_now(L.faults, STUCK, STUCK, L.seed, count) > 0:
         pass  # the joint sensors say again what they said
     elif nq == n:
@@ -69,7 +72,7 @@ def measure(L: Loop) -> None:
     read_wrench(L.wrist, L.seed, count)
     arrive(L.wrist.signal, count)
     put(x.wrench, 0, L.wrist.signal.seen)
-    put(L.target, 0, L.targets[count - L.first_target])
+    copy_long(L.target, L.targets[count - L.first_target])
     _see_pole(L)
     if len(L.custom) > 0:
         _sense(L)

@@ -97,23 +97,35 @@ def _change_mass(p: Physics, load: Load) -> None:
 @kernel
 def outside_forces(L: Loop, t: float, elapsed: float) -> None:
     """Generalised forces of pushes and compliant contacts at the staged state; wrenches about the tool's origin."""
-    e, pushed = L.energy, L.pushed
+    e = L.energy
     clear(L.row.contact_wrench)
+    L.row.penetration[0] = 0.0
+    e.stored = e.contact_loss = e.power_drive = 0.0
+    if len(L.pushes) > 0:
+        _push(L, t)
+    else:
+        clear(L.outside)
+        clear(L.felt)
+    for k in range(len(L.contacts)):
+        contact = L.contacts[k]
+        if contact.surface.compliant and find_contact(L.plant, contact, elapsed):
+            _add_contact(L, contact)
+
+
+@kernel
+def _push(L: Loop, t: float) -> None:
+    """What all pushes do at t."""
+    pushed = L.pushed
     clear(pushed.force)
     clear(pushed.wrench)
     clear(pushed.felt)
-    pushed.power = L.row.penetration[0] = 0.0
-    e.stored = e.contact_loss = e.power_drive = 0.0
+    pushed.power = 0.0
     for k in range(len(L.pushes)):
         share = push_share(L.pushes[k], L.step * L.dt, L.dt, t)
         if share != 0.0:
             apply_push(L.plant, L.pushes[k], share, L.row.tool_position, pushed)
     put(L.outside, 0, pushed.force)
     put(L.felt, 0, pushed.felt)
-    for k in range(len(L.contacts)):
-        contact = L.contacts[k]
-        if contact.surface.compliant and find_contact(L.plant, contact, elapsed):
-            _add_contact(L, contact)
 
 
 @kernel
@@ -177,13 +189,14 @@ def read_tool(L: Loop) -> None:
     put(L.row.tool_twist, 3, part(L.plant.cvel[L.tool.body], 0, 3))
 
 
-@kernel
+@kernel(inline=True)
 def _apply(L: Loop) -> None:
-    applied, tau = L.plant.qfrc_applied, L.row.tau
+    applied, tau, in_order = L.plant.qfrc_applied, L.row.tau, L.robot_is_first
     put(applied, 0, L.outside)
     for k in range(tau.size):
-        applied[L.dof[k]] += tau[k]
-    add_tie_forces(L.ties, applied)
+        applied[k if in_order else L.dof[k]] += tau[k]
+    if len(L.ties.each) > 0:
+        add_tie_forces(L.ties, applied)
     for k in range(L.friction.force.size):
         applied[k] += L.friction.force[k]
 
@@ -288,20 +301,27 @@ def _add_work(L: Loop, dt: float) -> None:
     e.pushed += dt * (L.pushed.power + e.power_drive)
 
 
-@kernel
+@kernel(inline=True)
 def _add_work_of_held_forces(L: Loop) -> None:
     """Work in a semi-implicit step: its forces are those of its start, along the mean of both velocities."""
-    e, p, dt, tau, pushed = L.energy, L.plant, L.dt, L.row.tau, L.pushed.force
-    for k in range(p.nv):
-        way = 0.5 * dt * (p.qvel[k] + L.v_old[k])
-        e.dissipated -= p.qfrc_constraint[k] * way
-        e.pushed += pushed[k] * way
+    e, p, half, tau, pushes = L.energy, L.plant, 0.5 * L.dt, L.row.tau, L.pushed.force
+    # Sums in local numbers: one in a record is written and read again at every turn of a loop.
+    dissipated, pushed, injected = e.dissipated, e.pushed, e.injected
+    if not L.tree.now:
+        for k in range(p.nv):
+            dissipated -= p.qfrc_constraint[k] * (half * (p.qvel[k] + L.v_old[k]))
+    if len(L.pushes) > 0:
+        for k in range(p.nv):
+            pushed += pushes[k] * (half * (p.qvel[k] + L.v_old[k]))
     for k in range(L.friction.force.size):
-        e.dissipated -= 0.5 * dt * L.friction.force[k] * (p.qvel[k] + L.v_old[k])
+        dissipated -= half * L.friction.force[k] * (p.qvel[k] + L.v_old[k])
+    in_order = L.robot_is_first
     for k in range(tau.size):
-        e.injected += 0.5 * dt * tau[k] * (p.qvel[L.dof[k]] + L.v_old[L.dof[k]])
-    e.pushed += dt * e.power_drive
-    e.dissipated += dt * e.contact_loss
+        dof = k if in_order else L.dof[k]
+        injected += half * tau[k] * (p.qvel[dof] + L.v_old[dof])
+    e.pushed = pushed + L.dt * e.power_drive
+    e.dissipated = dissipated + L.dt * e.contact_loss
+    e.injected = injected
 
 
 @kernel
@@ -328,7 +348,8 @@ def _semi_implicit_with_friction(L: Loop) -> None:
     if not L.tree.now:
         mj_sensorAcc(p.model, p.data)
     put(p.qvel, 0, f.v)
-    follow(L.ties, p)
+    if len(L.ties.each) > 0:
+        follow(L.ties, p)
     _move_along(L)
     p.time = L.step * L.dt + L.dt
 
@@ -404,8 +425,9 @@ def _semi_implicit(L: Loop) -> None:
 @kernel
 def advance(L: Loop) -> None:
     """One physics step and the work done in it."""
-    put(L.q_old, 0, L.plant.qpos)
     put(L.v_old, 0, L.plant.qvel)
+    if L.rk4:
+        put(L.q_old, 0, L.plant.qpos)
     if L.kinematic:
         move_as_told(L)
     elif L.rk4 and L.friction.on:
@@ -421,7 +443,8 @@ def advance(L: Loop) -> None:
         mj_step2(L.plant.model, L.plant.data)
     if L.tree.on and not L.tree.now:
         L.tree.handed += 1
-    follow(L.ties, L.plant)
+    if len(L.ties.each) > 0:
+        follow(L.ties, L.plant)
     if not (L.rk4 or L.kinematic):
         _add_work_of_held_forces(L)
     for k in range(len(L.contacts)):
@@ -439,7 +462,7 @@ def _stretch(L: Loop, c: Contact) -> None:
     put(c.slip, 0, c.slip_next)
 
 
-@kernel
+@kernel(inline=True)
 def lost_power(L: Loop) -> float:
     """Power lost in joint dampers now."""
     lost = 0.0
@@ -448,7 +471,7 @@ def lost_power(L: Loop) -> float:
     return lost
 
 
-@kernel
+@kernel(inline=True)
 def account(L: Loop) -> None:
     """What joint dampers took in the step that has just ended (Runge–Kutta steps add it stage by stage)."""
     e, lost = L.energy, lost_power(L)
@@ -460,29 +483,32 @@ def account(L: Loop) -> None:
 @kernel
 def watch_joints(L: Loop) -> None:
     """Note joints that are past their stops or faster than they are rated."""
-    w, p = L.watch, L.plant
+    w, p, in_order = L.watch, L.plant, L.robot_is_first
     for k in range(w.rated.size):
-        q, v = p.qpos[L.coordinate[k]], p.qvel[L.dof[k]]
-        beyond, share = max(q - w.upper[k], w.lower[k] - q), abs(v) / w.rated[k]
+        q, v = p.qpos[k if in_order else L.coordinate[k]], p.qvel[k if in_order else L.dof[k]]
+        beyond, speed = max(q - w.upper[k], w.lower[k] - q), abs(v)
         if beyond > 1e-6:
             w.beyond_since[k] = L.step * L.dt if w.beyond_steps[k] == 0 else w.beyond_since[k]
             w.beyond_steps[k] += 1
             w.beyond[k] = max(w.beyond[k], beyond)
-        if share > 1.0:
+        if speed > w.rated[k]:
             w.fast_since[k] = L.step * L.dt if w.fast_steps[k] == 0 else w.fast_since[k]
             w.fast_steps[k] += 1
-        w.share[k] = max(w.share[k], share)
+        if speed > w.fastest[k]:
+            w.fastest[k], w.share[k] = speed, max(w.share[k], speed / w.rated[k])
 
 
 @kernel
 def trouble(L: Loop) -> int:
     """What is wrong with the state after a step, if anything; the speed limit is for the robot's joints."""
     p = L.plant
-    began, ordinary = L.step * L.dt, L.tree.now and L.dof.size == p.nv
+    began, most, ordinary = L.step * L.dt, L.max_speed, L.tree.now and L.dof.size == p.nv
     for k in range(p.nv):
-        ordinary = ordinary and abs(p.qvel[k]) <= L.max_speed
+        if not abs(p.qvel[k]) <= most:
+            ordinary = False
     for k in range(p.nq):
-        ordinary = ordinary and abs(p.qpos[k]) < math.inf
+        if not abs(p.qpos[k]) < math.inf:
+            ordinary = False
     if not ordinary:
         status = _strange(L)
         if status != RUNNING:

@@ -21,21 +21,18 @@ _HALF_TURN = 1e-9  # |w| of a half turn
 @kernel
 def fill_row(L: Loop) -> None:
     """Everything that can be recorded and is not in the row already (see `Row`)."""
-    r, target, q, v = L.row, L.tick.target, L.plant.qpos, L.plant.qvel
-    true_state(L)
-    put(L.quat_wxyz, 0, r.tool_quat_wxyz)
-    quat_from_matrix(L.tool_rotation, r.tool_quat_wxyz)
-    _first_sign(L.quat_wxyz, r.tool_quat_wxyz)
-    _keep_sign(L.quat_wxyz, r.tool_quat_wxyz)
-    put(r.target_q, 0, target.q)
-    put(r.target_v, 0, target.v)
-    put(r.target_position, 0, target.position)
-    put(L.quat_wxyz, 0, r.target_quat_wxyz)
-    put(r.target_quat_wxyz, 0, target.quat_wxyz)
-    _keep_sign(L.quat_wxyz, r.target_quat_wxyz)
-    put(r.target_twist, 0, target.twist)
-    put(r.target_wrench, 0, target.wrench)
-    put(r.push_wrench, 0, L.pushed.wrench)
+    r, q, v = L.row, L.plant.qpos, L.plant.qvel
+    if len(L.touches) > 0:  # an exact contact may have changed velocities since they were measured
+        true_state(L)
+    if L.orientation_is_kept:
+        put(L.quat_wxyz, 0, r.tool_quat_wxyz)
+        quat_from_matrix(L.tool_rotation, r.tool_quat_wxyz)
+        _first_sign(L.quat_wxyz, r.tool_quat_wxyz)
+        _keep_sign(L.quat_wxyz, r.tool_quat_wxyz)
+    if L.target_is_kept:
+        _fill_target(L)
+    if len(L.pushes) > 0:
+        put(r.push_wrench, 0, L.pushed.wrench)
     f = r.contact_wrench
     r.contact_force[0] = math.sqrt(f[0] * f[0] + f[1] * f[1] + f[2] * f[2])
     if L.energies:
@@ -51,6 +48,20 @@ def fill_row(L: Loop) -> None:
         r.pole_tilt[0] = atan2(hypot(r.pole_AB[0], r.pole_AB[1]), r.pole_AB[2])
     put(r.rest_q, 0, part(q, q.size - r.rest_q.size, r.rest_q.size))
     put(r.rest_v, 0, part(v, v.size - r.rest_v.size, r.rest_v.size))
+
+
+@kernel
+def _fill_target(L: Loop) -> None:
+    """What was wanted."""
+    r, target = L.row, L.tick.target
+    put(r.target_q, 0, target.q)
+    put(r.target_v, 0, target.v)
+    put(r.target_position, 0, target.position)
+    put(L.quat_wxyz, 0, r.target_quat_wxyz)
+    put(r.target_quat_wxyz, 0, target.quat_wxyz)
+    _keep_sign(L.quat_wxyz, r.target_quat_wxyz)
+    put(r.target_twist, 0, target.twist)
+    put(r.target_wrench, 0, target.wrench)
 
 
 @kernel

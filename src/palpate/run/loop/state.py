@@ -106,7 +106,8 @@ class JointWatch(Record):
     beyond: Vector = sized("nv")  # rad or m past a stop
     beyond_since: Vector = sized("nv")
     beyond_steps: Integers = sized("nv")
-    share: Vector = sized("nv")  # of the rated speed
+    fastest: Vector = sized("nv")  # rad/s or m/s
+    share: Vector = sized("nv")  # the same, of the rated speed
     fast_since: Vector = sized("nv")
     fast_steps: Integers = sized("nv")
 
@@ -172,7 +173,8 @@ class Loop(Record):
     model: TreeModel  # the law's model likewise
     kinematic: bool  # joints go where they are told; masses are unknown
     coordinate: Integers = sized("nq")  # where the robot's coordinates stand among the plant's
-    dof: Integers = sized("nv")  # and its velocities
+    dof: Integers = sized("nv")  # and its velocities,
+    robot_is_first: bool  # both in their order, before everything else
     ties: Ties  # joints that follow others in the plant
     friction: JointFriction  # and their Coulomb friction
     coupled: CoupledModel  # and in the law's model
@@ -239,7 +241,9 @@ class Loop(Record):
     row_numbers: Vector
     shows: list[Shows]
     watch: JointWatch
-    energies: bool  # whether anybody asks for them
+    energies: bool  # whether anybody asks for them,
+    orientation_is_kept: bool  # for the tool's orientation,
+    target_is_kept: bool  # or for what was wanted
     stride: int
     kept: Integers  # which columns of the row are kept: first, how many, first, …
     record: Matrix  # samples of this batch; whoever runs the loop takes them away

@@ -36,7 +36,7 @@ def end_velocities_of_tree(f: JointFriction, t: TreePlant, p: Physics, dt: float
     return True
 
 
-@kernel
+@kernel(inline=True)
 def _push(f: JointFriction, t: TreePlant, p: Physics, dt: float) -> None:
     """What acts in the step, and which joints slide, with the signs of the velocities at its start."""
     for i in range(p.nv):

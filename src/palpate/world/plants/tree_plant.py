@@ -14,9 +14,11 @@ from collections.abc import Iterable
 import mujoco
 import numpy as np
 
+from palpate.checks import Array
 from palpate.engine.kernels import clear, kernel
 from palpate.engine.physics import Physics
 from palpate.engine.records import Cube, Integers, Matrix, Record, Vector, sized
+from palpate.engine.views import part
 from palpate.equations.code.tree_program import (
     FrameTerms,
     TreeCode,
@@ -76,10 +78,8 @@ class TreePlant(Record):
     gravity: Vector = sized(3)
     extra: int = 0  # coordinates more than velocities: 1 for a free base
     first: int = 0  # first velocity of a hinge or slide
-    limited: bool = False
-    lower: Vector = sized("N")
-    upper: Vector = sized("N")
-    margin: Vector = sized("N")
+    least: Vector = sized("N")  # of each hinge and slide: the range in which no stop acts, and numbers are ordinary
+    most: Vector = sized("N")
     damped: bool = False
     damping: Vector = sized("N")
     sprung: bool = False
@@ -203,16 +203,22 @@ def read_numbers(tree: TreePlant, model: mujoco.MjModel) -> None:
     weightless = model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY
     tree.gravity[:] = 0.0 if weightless else model.opt.gravity
     joints = model.jnt_type >= _SLIDING
-    k, limited = model.jnt_dofadr[joints], model.jnt_limited[joints].astype(bool)
-    tree.lower[k] = np.where(limited, model.jnt_range[joints, 0], -np.inf)
-    tree.upper[k] = np.where(limited, model.jnt_range[joints, 1], np.inf)
-    tree.margin[k], tree.stiffness[k] = model.jnt_margin[joints], model.jnt_stiffness[joints]
+    k, tree.stiffness[model.jnt_dofadr[joints]] = model.jnt_dofadr[joints], model.jnt_stiffness[joints]
+    tree.least[k], tree.most[k] = _free_range(model, joints)
     tree.rest[k] = model.qpos_spring[model.jnt_qposadr[joints]]
     tree.damping[:] = model.dof_damping
-    tree.limited = bool(limited.any())
     tree.damped, tree.sprung = bool(tree.damping.any()), bool(tree.stiffness.any())
     _read_masses(tree, model)
     update_constants(tree.code.address)
+
+
+def _free_range(model: mujoco.MjModel, joints: Array) -> tuple[Array, Array]:
+    """Ends of the ranges of chosen joints within which no stop acts; with a margin, a rounding error inside of them."""
+    limited, margin = model.jnt_limited[joints].astype(bool), model.jnt_margin[joints]
+    lower, upper = model.jnt_range[joints].T
+    inner = np.where(margin == 0.0, lower, np.nextafter(lower + margin, np.inf))
+    outer = np.where(margin == 0.0, upper, np.nextafter(upper - margin, -np.inf))
+    return np.where(limited, inner, -np.inf).clip(-FARTHEST), np.where(limited, outer, np.inf).clip(max=FARTHEST)
 
 
 def _read_masses(tree: TreePlant, model: mujoco.MjModel) -> None:
@@ -252,14 +258,15 @@ def _read_masses(tree: TreePlant, model: mujoco.MjModel) -> None:
 @kernel
 def can_carry(t: TreePlant, p: Physics) -> bool:
     """Whether equations carry the plant at its state: no joint at its stop, every number an ordinary one."""
-    if not is_ordinary(p.qpos, p.qvel):
-        return False
-    if t.limited:
-        for k in range(t.first, p.nv):
-            q = p.qpos[k + t.extra]
-            if q - t.lower[k] < t.margin[k] or t.upper[k] - q < t.margin[k]:
-                return False
-    return True
+    first, count = t.first, p.nv - t.first
+    q, least, most = part(p.qpos, t.extra + first, count), part(t.least, first, count), part(t.most, first, count)
+    for k in range(count):
+        if not least[k] <= q[k] <= most[k]:
+            return False
+    for k in range(p.nv):
+        if not abs(p.qvel[k]) < FASTEST:
+            return False
+    return t.first == 0 or is_ordinary(p.qpos, p.qvel)
 
 
 @kernel
@@ -401,10 +408,10 @@ def kinetic_energy(t: TreePlant, v: Vector) -> float:
     """½ vᵀ M v."""
     energy = 0.0
     for i in range(v.size):
-        along = 0.0
-        for j in range(v.size):
-            along += t.terms.M[i, j] * v[j]
-        energy += 0.5 * v[i] * along
+        row, along = t.terms.M[i], 0.0
+        for j in range(i):
+            along += row[j] * v[j]
+        energy += v[i] * (along + 0.5 * row[i] * v[i])
     return energy
 
 
@@ -415,8 +422,9 @@ def potential_energy(t: TreePlant, p: Physics) -> float:
     for i in range(t.mass.size):
         o, R, h = t.terms.origin[i], t.terms.rotation[i], t.moment[i]
         for k in range(3):
-            moment = R[3 * k] * h[0] + R[3 * k + 1] * h[1] + R[3 * k + 2] * h[2]
-            energy -= g[k] * (t.mass[i] * o[k] + moment)
+            if g[k] != 0.0:
+                moment = R[3 * k] * h[0] + R[3 * k + 1] * h[1] + R[3 * k + 2] * h[2]
+                energy -= g[k] * (t.mass[i] * o[k] + moment)
     if t.sprung:
         for k in range(t.first, p.nv):
             stretch = p.qpos[k + t.extra] - t.rest[k]

@@ -43,6 +43,7 @@ class JointSensors(Record):
     torque_noise: float
     reading: Vector = sized("nv")  # the last one
     speed: Vector = sized("nv")  # filtered
+    exact: bool  # whether encoders and velocities say what is, but for its delay
     signal: Delayed  # [q; v]
 
 
@@ -112,8 +113,10 @@ def pole_camera(plant: Plant, world: World, period: float) -> PoleCamera:
 
 
 def delayed(delay: int, width: int) -> Delayed:
-    """A signal of so many numbers that arrives so many samples late."""
-    return Delayed({"kept": delay + 1, "width": width}, delay=delay)
+    """A signal of so many numbers that arrives so many samples late; at once, it is seen where it is measured."""
+    fresh = np.zeros(width)
+    seen = fresh if delay == 0 else fresh.copy()
+    return Delayed({"kept": delay + 1, "width": width}, delay=delay, fresh=fresh, seen=seen)
 
 
 def joint_sensors(sensors: Sensors, robot: Robot, period: float) -> JointSensors:
@@ -126,6 +129,7 @@ def joint_sensors(sensors: Sensors, robot: Robot, period: float) -> JointSensors
         velocity_noise=sensors.velocity_noise,
         velocity_share=low_pass_share(sensors.velocity_cutoff, period),
         torque_noise=sensors.torque_noise,
+        exact=sensors.model_copy(update={"delay": 0}).ideal,
         signal=delayed(sensors.delay, robot.nq + robot.nv),
     )
 
@@ -174,11 +178,10 @@ def bodies_beyond(plant: Plant, robot: Robot, sensors: Sensors) -> tuple[np.ndar
     return np.array(beyond, dtype=np.int64), np.array(nominal, dtype=np.int64)
 
 
-@kernel
+@kernel(inline=True)
 def arrive(s: Delayed, count: int) -> None:
     """Keep the fresh sample and see the one `delay` samples old (the first one, before that)."""
-    if s.delay == 0:
-        put(s.seen, 0, s.fresh)
+    if s.delay == 0:  # see `delayed`
         return
     rows = s.ring.shape[0]
     old = max(count - s.delay, 0) % rows
@@ -191,6 +194,10 @@ def arrive(s: Delayed, count: int) -> None:
 def read_joints(s: JointSensors, q: Vector, v: Vector, seed: int, count: int, period: float) -> None:
     """Encoder and velocity readings of single-axis joints."""
     n = s.speed.size
+    if s.exact:
+        put(s.signal.fresh, 0, q)
+        put(s.signal.fresh, n, v)
+        return
     for i in range(n):
         reading = q[i]
         if s.encoder_noise > 0.0:
@@ -209,12 +216,12 @@ def read_joints(s: JointSensors, q: Vector, v: Vector, seed: int, count: int, pe
         s.signal.fresh[i], s.signal.fresh[n + i] = reading, speed
 
 
-@kernel
+@kernel(inline=True)
 def read_torques(s: JointSensors, tau: Vector, seed: int, count: int, out: Vector) -> None:
     """Joint torques as their sensors have them."""
-    for i in range(out.size):
-        out[i] = tau[i]
-        if s.torque_noise > 0.0:
+    put(out, 0, tau)
+    if s.torque_noise > 0.0:
+        for i in range(out.size):
             out[i] += s.torque_noise * normal(seed, _TORQUES + i, count)
 
 
