@@ -182,9 +182,8 @@ def _mark(c: Cell, reasons: dict[str, tuple[str, str]]) -> str:
     """✓, ◐, or the letter of a reason; reasons that differ in numbers and directions alone are one."""
     if c.ticks:
         return "✓" if c.ticks == TICKS else "◐"
-    text = re.sub(r"^scenario has \d+ problems?: (control: )?", "", c.reason.split(" hint: ")[0]).removeprefix(
-        f"{c.law}: "
-    )
+    reason = c.reason.split(" hint: ")[0]
+    text = re.sub(r"^scenario has \d+ problems?: (control: )?", "", reason).removeprefix(f"{c.law}: ")
     kind = re.sub(r"\d\S*|\b(r?[xyz](, )?)+\b|'.*?'", "", text.replace(c.arm, "").replace(c.law, ""))
     letter = chr(ord("a") + len(reasons))
     return reasons.setdefault(kind, (letter, f"{text} ({c.law} on {c.arm})"))[0]
