@@ -66,8 +66,8 @@ bench-sweep: $(VENV)/.installed
 	PALPATE_BENCH_RUNS=10000 $(BIN)/python -m benchmarks sweep --repeats 1 --timeout 10000 --out benchmarks/long_sweep.json
 
 # Laws exported and replayed whole on every machine that qemu-user, cross compilers, wasm-ld and node give here (what is
-# missing is named), then every law on every arm of the catalogue on this one: docs/export-matrix.md. Half an hour alone on
-# two cores; the table goes on where it was cut short.
+# missing is named), then every law on every arm of the catalogue on this one: docs/export-matrix.md. Long;
+# the table goes on where it was cut short.
 export-matrix: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -m slow -s tests/exporting
 	mkdir -p build

@@ -141,7 +141,7 @@ def table(laws: list[str], notes: Path) -> dict[tuple[str, str], Cell]:
     return done
 
 
-_PAGE = """# Every law on every arm, exported
+_PAGE = """# Exported laws on the arms of the catalogue
 
 {runs} closed-loop runs, {ticks:,} ticks: 0 bits of difference between [exported library](export.md) and loop. In each
 the law with its default settings presses the arm on a wall (balances a pole, stands); the library is given each tick of
@@ -182,7 +182,8 @@ def _mark(c: Cell, reasons: dict[str, tuple[str, str]]) -> str:
     """✓, ◐, or the letter of a reason; reasons that differ in numbers and directions alone are one."""
     if c.ticks:
         return "✓" if c.ticks == TICKS else "◐"
-    text = re.sub(r"^scenario has \d+ problems?: (control: )?", "", c.reason).removeprefix(f"{c.law}: ")
+    reason = c.reason.split(" hint: ")[0]
+    text = re.sub(r"^scenario has \d+ problems?: (control: )?", "", reason).removeprefix(f"{c.law}: ")
     kind = re.sub(r"\d\S*|\b(r?[xyz](, )?)+\b|'.*?'", "", text.replace(c.arm, "").replace(c.law, ""))
     letter = chr(ord("a") + len(reasons))
     return reasons.setdefault(kind, (letter, f"{text} ({c.law} on {c.arm})"))[0]
