@@ -5,7 +5,8 @@ so that neither scheduler nor sweep ever holds them all. The scenario's files go
 to every worker, those that come later included.
 
 Memory stays flat because what Dask keeps for its developers is cut short (`FLAT`): the last 1000 messages of each
-connection, which hold the chunks that were sent, and on a worker a profile of every second of the last hour.
+connection, which hold the chunks that were sent, the load of every half second and, on a worker, a profile of every
+second of the last hour.
 """
 
 from __future__ import annotations
@@ -34,7 +35,11 @@ from palpate.study.running.worker import Job, Result, empty_row, run_chunk
 AHEAD = 3  # chunks under way per thread of the cluster
 PATIENCE = 30.0  # s until a scheduler answers
 REMINDER = 600.0  # s between two notes that no worker has come
-FLAT = {"distributed.admin.low-level-log-length": 10, "distributed.worker.profile.enabled": False}
+FLAT = {
+    "distributed.admin.low-level-log-length": 10,
+    "distributed.admin.system-monitor.log-length": 60,
+    "distributed.worker.profile.enabled": False,
+}
 PART_OF_LIFE = 0.1  # share of a worker's life that a piece of work may take
 _received: dict[str, Mapping[str, bytes]] = {}  # on a worker: the files of sweeps, by their mark
 
@@ -88,6 +93,15 @@ class DaskCluster:
         self.address, self.most, self.started = address, sys.maxsize, None
         logging.getLogger("distributed").setLevel(logging.ERROR)
         self._config = dask.config.set(FLAT)  # until `close`; workers that are started here take it over
+        self._plugins: list[str] = []
+        try:
+            self.client: Any = self._start(runs, seconds)
+        except BaseException:
+            self._config.__exit__(None, None, None)
+            raise
+
+    def _start(self, runs: int, seconds: float) -> Any:
+        address = self.address
         if address.kind == "local":
             local: dict[str, Any] = {"threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": None}
             workers = min(int(address.target), runs)
@@ -95,8 +109,7 @@ class DaskCluster:
         elif address.job_file is not None:
             self.most = _largest_piece(address, seconds)
             self.started = _handed_in(address, jobs_for(address.job_file, runs))
-        self.client: Any = self._connected()
-        self._plugins: list[str] = []
+        return self._connected()
 
     def _connected(self) -> Any:
         kind, target = self.address.kind, self.address.target
