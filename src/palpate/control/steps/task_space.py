@@ -125,7 +125,7 @@ class TaskMemory(Record):
     clear: ClearanceMemory
 
 
-@kernel
+@kernel(inline=True)
 def set_axes(x: Tick, k: TaskGains, m: TaskMemory) -> None:
     """The axes of frame A: the world's, the tool's or the target's, times the fixed turn."""
     kind, base = k.axes, m.base
@@ -212,7 +212,7 @@ def find_acceleration(x: Tick, exact: bool, m: TaskMemory) -> None:
     into_axes(m.axes, m.world, m.A_d)
 
 
-@kernel
+@kernel(inline=True)
 def set_rows(x: Tick, k: TaskGains, m: TaskMemory) -> None:
     """J_t = S J."""
     n = x.v.size

@@ -255,7 +255,7 @@ def _read_masses(tree: TreePlant, model: mujoco.MjModel) -> None:
 # ---------------------------------------------------------------------------------------------- the state
 
 
-@kernel
+@kernel(inline=True)
 def can_carry(t: TreePlant, p: Physics) -> bool:
     """Whether equations carry the plant at its state: no joint at its stop, every number an ordinary one."""
     first, count = t.first, p.nv - t.first
@@ -281,7 +281,7 @@ def stage_tree(t: TreePlant, p: Physics) -> None:
             p.qfrc_damper[k] = -t.damping[k] * p.qvel[k]
 
 
-@kernel
+@kernel(inline=True)
 def _place_axes(t: TreePlant, p: Physics) -> None:
     """Motion axes [ω; v] of the joints, at the world's origin."""
     for i in range(t.kind.size):
