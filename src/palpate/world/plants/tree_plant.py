@@ -203,7 +203,8 @@ def read_numbers(tree: TreePlant, model: mujoco.MjModel) -> None:
     weightless = model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY
     tree.gravity[:] = 0.0 if weightless else model.opt.gravity
     joints = model.jnt_type >= _SLIDING
-    k, tree.stiffness[model.jnt_dofadr[joints]] = model.jnt_dofadr[joints], model.jnt_stiffness[joints]
+    k = model.jnt_dofadr[joints]
+    tree.stiffness[k] = model.jnt_stiffness[joints]
     tree.least[k], tree.most[k] = _free_range(model, joints)
     tree.rest[k] = model.qpos_spring[model.jnt_qposadr[joints]]
     tree.damping[:] = model.dof_damping
