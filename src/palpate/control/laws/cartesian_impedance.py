@@ -141,7 +141,7 @@ def _hold_force(x: Tick, k: Gains, m: Memory) -> None:
         m.held[i] -= m.world[i]
 
 
-@kernel
+@kernel(inline=True)
 def _note_pinned(m: Memory, torque: Vector) -> None:
     """Count a spring that pulls along a direction in which the arm cannot move: |Jᵀ F| far below |F|."""
     force = torques = 0.0

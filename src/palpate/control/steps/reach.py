@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeVar, get_args
 import numpy as np
 
 from palpate.checks import Array
+from palpate.errors import InvalidInput
 from palpate.robot.robot import Robot
 
 LEVER = 0.1  # m: an angular direction counts as the motion of a point this far out
@@ -166,3 +167,32 @@ def _independent(rows: Array, directions: Sequence[str]) -> tuple[str, ...]:
         if size > least:
             basis, independent = np.vstack([basis, residual / size]), [*independent, direction]
     return tuple(independent)
+
+
+def checked_directions(
+    robot: Robot, directions: tuple[Direction, ...], law: str, axes: AxesAt = world_axes, *, more: bool = False
+) -> None:
+    """Refuse directions named twice, none, or ones that the robot cannot follow apart from those before them.
+
+    With `more` these may be among them, but not alone.
+    """
+    if not directions or len(set(directions)) != len(directions):
+        raise InvalidInput(f"{law}: directions must be different ones of {', '.join(DIRECTIONS)}, got {directions}")
+    can = reachable(robot, directions, axes)
+    if len(can) == len(directions) or (more and can):
+        return
+    some = list(can or reachable(robot, DIRECTIONS, axes))
+    raise InvalidInput(
+        f"{law}: {robot.name} has {robot.nv} degrees of freedom and cannot follow {len(directions)} directions:"
+        f" {_why_not(robot, directions, can, axes)}",
+        hint=f"it can follow {', '.join(some)}",
+    )
+
+
+def _why_not(robot: Robot, directions: tuple[Direction, ...], can: tuple[str, ...], axes: AxesAt) -> str:
+    """Of the directions that cannot be followed, which are never moved along, and which only with the others."""
+    still = immovable(robot, directions, axes)
+    bound = [d for d in directions if d not in can and d not in still]
+    said = [f"it never moves along {', '.join(still)}"] if still else []
+    said += [f"{', '.join(bound)} only together with {', '.join(can)}"] if bound else []
+    return "; ".join(said)

@@ -51,12 +51,10 @@ from palpate.control.steps.orientation import KINDS, OrientationError, Orientati
 from palpate.control.steps.reach import (
     DIRECTIONS,
     LEVER,
-    AxesAt,
     Direction,
-    immovable,
+    checked_directions,
     lost_mass,
     reachable,
-    world_axes,
 )
 from palpate.control.steps.straight import factor_6, factor_7, invert_6_6, invert_6_7
 from palpate.engine.kernels import kernel, put
@@ -125,7 +123,7 @@ class TaskMemory(Record):
     clear: ClearanceMemory
 
 
-@kernel
+@kernel(inline=True)
 def set_axes(x: Tick, k: TaskGains, m: TaskMemory) -> None:
     """The axes of frame A: the world's, the tool's or the target's, times the fixed turn."""
     kind, base = k.axes, m.base
@@ -212,7 +210,7 @@ def find_acceleration(x: Tick, exact: bool, m: TaskMemory) -> None:
     into_axes(m.axes, m.world, m.A_d)
 
 
-@kernel
+@kernel(inline=True)
 def set_rows(x: Tick, k: TaskGains, m: TaskMemory) -> None:
     """J_t = S J."""
     n = x.v.size
@@ -224,8 +222,7 @@ def set_rows(x: Tick, k: TaskGains, m: TaskMemory) -> None:
         return
     for i in range(k.choice.size):
         direction = k.choice[i]
-        half = 0 if direction < 3 else 3
-        scale, column = lever_of(direction), direction - half
+        half, column, scale = 3 * (direction // 3), direction % 3, lever_of(direction)
         a, b, c = m.axes[0, column], m.axes[1, column], m.axes[2, column]
         out, J = part(flat(m.J_t), i * n, n), part(flat(x.J), half * n, 3 * n)
         for j in range(n):
@@ -506,8 +503,8 @@ class TaskLaw(ClearingLaw):
 
     def _is_aligned(self) -> bool:
         """Whether the task is in the world's axes, and six directions are in their order."""
-        ordered = len(self.chosen()) < 6 or self.chosen() == DIRECTIONS
-        return self.axes == "world" and ordered and np.array_equal(rotation_of(self.axes_quat_wxyz), np.eye(3))
+        straight = self.axes == "world" and np.array_equal(rotation_of(self.axes_quat_wxyz), np.eye(3))
+        return straight and (len(self.chosen()) < 6 or self.chosen() == DIRECTIONS)
 
     def axes_at(self, rotation: Array) -> Array:
         """The law's axes where the tool is turned so, and the target with it; columns in the world."""
@@ -571,35 +568,6 @@ class TaskLaw(ClearingLaw):
                 f" {self.orientation_error} error {fades}"
             )
         return [*found, *self.clearance_remarks(memory.clear)]
-
-
-def checked_directions(
-    robot: Robot, directions: tuple[Direction, ...], law: str, axes: AxesAt = world_axes, *, more: bool = False
-) -> None:
-    """Refuse directions named twice, none, or ones that the robot cannot follow apart from those before them.
-
-    With `more` these may be among them, but not alone.
-    """
-    if not directions or len(set(directions)) != len(directions):
-        raise InvalidInput(f"{law}: directions must be different ones of {', '.join(DIRECTIONS)}, got {directions}")
-    can = reachable(robot, directions, axes)
-    if len(can) == len(directions) or (more and can):
-        return
-    some = list(can or reachable(robot, DIRECTIONS, axes))
-    raise InvalidInput(
-        f"{law}: {robot.name} has {robot.nv} degrees of freedom and cannot follow {len(directions)} directions:"
-        f" {_why_not(robot, directions, can, axes)}",
-        hint=f"it can follow {', '.join(some)}",
-    )
-
-
-def _why_not(robot: Robot, directions: tuple[Direction, ...], can: tuple[str, ...], axes: AxesAt) -> str:
-    """Of the directions that cannot be followed, which are never moved along, and which only with the others."""
-    still = immovable(robot, directions, axes)
-    bound = [d for d in directions if d not in can and d not in still]
-    said = [f"it never moves along {', '.join(still)}"] if still else []
-    said += [f"{', '.join(bound)} only together with {', '.join(can)}"] if bound else []
-    return "; ".join(said)
 
 
 def rotation_of(quat_wxyz: Quaternion) -> Array:

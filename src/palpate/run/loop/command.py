@@ -119,7 +119,7 @@ def act_on_command(L: Loop) -> None:
         _shape_torque(L)
 
 
-@kernel
+@kernel(inline=True)
 def _shape_torque(L: Loop) -> None:
     """y ← y + g (u − y), then no farther from the last y than the rate limit lets it; gravity, if added, apart."""
     d = L.drives
@@ -202,7 +202,7 @@ def servo(L: Loop) -> None:
         d.torque[j] += d.rotor[j] * d.a[j]
 
 
-@kernel
+@kernel(inline=True)
 def actuate(L: Loop) -> None:
     """The torque limit; what was cut is flagged."""
     d, tau, bits = L.drives, L.row.tau, L.guard_memory.bits | L.drives.bits

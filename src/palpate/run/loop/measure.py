@@ -37,7 +37,7 @@ from palpate.world.sensing.sensors import (
 )
 
 
-@kernel
+@kernel(inline=True)
 def true_state(L: Loop) -> None:
     """The robot's coordinates and velocities, out of the plant's."""
     if L.robot_is_first:
@@ -188,7 +188,7 @@ def evaluate_model(L: Loop) -> bool:
     return True
 
 
-@kernel
+@kernel(inline=True)
 def _evaluate_tree(L: Loop) -> bool:
     """The nominal model's terms by its equations; False where they are not made for the state."""
     x, m = L.tick, L.model

@@ -43,7 +43,7 @@ def move_surfaces(L: Loop, t: float) -> None:
             put(L.plant.mocap_pos[surface.mocap], 0, surface.place)
 
 
-@kernel
+@kernel(inline=True)
 def stage_plant(L: Loop) -> None:
     """Bring the plant up to its state: by its equations where they can carry this step, else by the engine."""
     tree, p = L.tree, L.plant
@@ -354,7 +354,7 @@ def _semi_implicit_with_friction(L: Loop) -> None:
     p.time = L.step * L.dt + L.dt
 
 
-@kernel
+@kernel(inline=True)
 def _move_along(L: Loop) -> None:
     """Positions along the new velocities."""
     p = L.plant
@@ -480,7 +480,7 @@ def account(L: Loop) -> None:
     e.joint_loss = lost
 
 
-@kernel
+@kernel(inline=True)
 def watch_joints(L: Loop) -> None:
     """Note joints that are past their stops or faster than they are rated."""
     w, p, in_order = L.watch, L.plant, L.robot_is_first
@@ -498,7 +498,7 @@ def watch_joints(L: Loop) -> None:
             w.fastest[k], w.share[k] = speed, max(w.share[k], speed / w.rated[k])
 
 
-@kernel
+@kernel(inline=True)
 def trouble(L: Loop) -> int:
     """What is wrong with the state after a step, if anything; the speed limit is for the robot's joints."""
     p = L.plant

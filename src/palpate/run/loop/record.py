@@ -50,7 +50,7 @@ def fill_row(L: Loop) -> None:
     put(r.rest_v, 0, part(v, v.size - r.rest_v.size, r.rest_v.size))
 
 
-@kernel
+@kernel(inline=True)
 def _fill_target(L: Loop) -> None:
     """What was wanted."""
     r, target = L.row, L.tick.target
@@ -110,7 +110,7 @@ def _read_energies(L: Loop) -> None:
     L.row.potential[0] = L.plant.energy[0]
 
 
-@kernel
+@kernel(inline=True)
 def record(L: Loop) -> None:
     """Copy what was chosen of the row: runs of columns, each a start and a length."""
     if L.recorded >= L.times.size:  # nobody took the samples away

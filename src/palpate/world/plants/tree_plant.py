@@ -203,7 +203,8 @@ def read_numbers(tree: TreePlant, model: mujoco.MjModel) -> None:
     weightless = model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY
     tree.gravity[:] = 0.0 if weightless else model.opt.gravity
     joints = model.jnt_type >= _SLIDING
-    k, tree.stiffness[model.jnt_dofadr[joints]] = model.jnt_dofadr[joints], model.jnt_stiffness[joints]
+    k = model.jnt_dofadr[joints]
+    tree.stiffness[k] = model.jnt_stiffness[joints]
     tree.least[k], tree.most[k] = _free_range(model, joints)
     tree.rest[k] = model.qpos_spring[model.jnt_qposadr[joints]]
     tree.damping[:] = model.dof_damping
@@ -255,7 +256,7 @@ def _read_masses(tree: TreePlant, model: mujoco.MjModel) -> None:
 # ---------------------------------------------------------------------------------------------- the state
 
 
-@kernel
+@kernel(inline=True)
 def can_carry(t: TreePlant, p: Physics) -> bool:
     """Whether equations carry the plant at its state: no joint at its stop, every number an ordinary one."""
     first, count = t.first, p.nv - t.first
@@ -281,7 +282,7 @@ def stage_tree(t: TreePlant, p: Physics) -> None:
             p.qfrc_damper[k] = -t.damping[k] * p.qvel[k]
 
 
-@kernel
+@kernel(inline=True)
 def _place_axes(t: TreePlant, p: Physics) -> None:
     """Motion axes [ω; v] of the joints, at the world's origin."""
     for i in range(t.kind.size):

@@ -190,7 +190,7 @@ def arrive(s: Delayed, count: int) -> None:
         s.seen[i] = s.ring[old, i]
 
 
-@kernel
+@kernel(inline=True)
 def read_joints(s: JointSensors, q: Vector, v: Vector, seed: int, count: int, period: float) -> None:
     """Encoder and velocity readings of single-axis joints."""
     n = s.speed.size
@@ -291,7 +291,7 @@ def _subtract_weight(w: Wrist, plant: Physics, nominal: Physics, body: int, know
     add_force(w.load, w.force, w.centre, w.place)
 
 
-@kernel
+@kernel(inline=True)
 def read_wrench(w: Wrist, seed: int, count: int) -> None:
     """Bias, noise and low-pass of the wrist sensor, and its faults."""
     fault, fresh, filtered = w.fault, w.signal.fresh, w.filtered
@@ -307,7 +307,7 @@ def read_wrench(w: Wrist, seed: int, count: int) -> None:
         fresh[i] = filtered[i]
 
 
-@kernel
+@kernel(inline=True)
 def sense_wrench(w: Wrist, plant: Physics, nominal: Physics, tree: TreePlant, felt: Vector, tool_place: Vector) -> None:
     """True wrench at the tool's origin: what acts from outside, and the load of the tool moved there."""
     clear(w.true)
