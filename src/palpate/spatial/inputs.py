@@ -7,13 +7,13 @@ which are broadcast against each other. What is refused is named with its place 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from palpate.checks import Array, as_numbers, finite_array, finite_number
+from palpate.engine.kernels import Kernel
 from palpate.errors import BadRotation, BadShape, InvalidInput, Singular, UnknownName
 from palpate.spatial import kernels
 
@@ -32,7 +32,7 @@ LARGEST_ANGLE = 1e6
 """Longest rotation vector accepted, rad: beyond it too few digits of the angle are left."""
 
 
-def filled(kernel: Callable[..., object], shape: tuple[int, ...], *inputs: Array | float) -> Array:
+def filled(kernel: Kernel, shape: tuple[int, ...], *inputs: Array | float) -> Array:
     """What a kernel of `kernels.BATCHED` writes into its last argument, an array of a shape; for each of a batch."""
     axes = kernels.BATCHED[kernel]
     if tuple([getattr(value, "ndim", 0) for value in inputs]) == axes:
@@ -169,7 +169,7 @@ def inverse(E: Array, where: str, smallest_gain: float = SMALLEST_GAIN) -> Array
 
 
 def _checked_unit(value: Array, name: str, kind: str) -> Array:
-    norm = np.linalg.norm(value) if value.ndim == 1 else np.linalg.norm(value, axis=-1)
+    norm: Any = np.linalg.norm(value) if value.ndim == 1 else np.linalg.norm(value, axis=-1)
     if value.ndim == 1 and abs(norm - 1.0) < _ROUNDING:
         return value
     if k := _first(norm == 0.0):

@@ -111,7 +111,7 @@ def _typed_again(known: BaseModel, before: Mapping[str, Any], after: Mapping[str
 def _validator(kind: type[BaseModel], name: str) -> Any:
     """The validator of one field of a section."""
     field = kind.model_fields[name]
-    return TypeAdapter(Annotated[field.annotation, field]).validator
+    return TypeAdapter(Annotated[field.annotation, field]).validator  # pyright: ignore
 
 
 def _from_json(validator: Any, data: Any) -> Any:
