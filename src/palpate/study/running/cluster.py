@@ -20,7 +20,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-import dask
+import dask.config
 from distributed import Client, LocalCluster, WorkerPlugin, as_completed
 from distributed.scheduler import KilledWorker
 
