@@ -99,7 +99,7 @@ def check_names(kind: str, given: Iterable[str], known: Collection[str]) -> None
     """
     for name in given:
         if name not in known:
-            raise UnknownName(kind, name, known)
+            raise UnknownName(kind, str(name), known)
 
 
 class ModelError(InvalidInput):

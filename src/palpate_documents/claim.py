@@ -15,7 +15,7 @@ from functools import cached_property
 from importlib import resources
 from typing import Any, Literal, get_args
 
-from palpate.errors import UnknownName
+from palpate.errors import check_names
 
 Verdict = Literal["agrees", "typo", "wrong", "ambiguous", "cannot be judged"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
@@ -127,8 +127,7 @@ class Document:
             name: of the claim; its id is "number.name".
             plot: trajectories that differ.
         """
-        if name not in self._words:
-            raise UnknownName(f"claim of document {self.number}", name, self._words)
+        check_names(f"claim of document {self.number}", [name], self._words)
 
         def register(check: Check) -> Check:
             self._checks[name] = check, plot

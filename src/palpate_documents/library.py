@@ -7,7 +7,7 @@ import pkgutil
 from functools import cache
 from typing import Any
 
-from palpate.errors import UnknownName
+from palpate.errors import check_names
 from palpate.scenario import read_data, shipped
 from palpate_documents.claim import Document
 
@@ -32,8 +32,7 @@ _ELSEWHERE = {
 @cache
 def document(number: str) -> Document:
     """A document by its number, "001"."""
-    if number not in DOCUMENTS:
-        raise UnknownName("document", number, DOCUMENTS)
+    check_names("document", [number], DOCUMENTS)
     package = importlib.import_module(f"palpate_documents.d{number}")
     for part in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
         package.DOCUMENT.check_by_name(vars(importlib.import_module(part.name)))

@@ -17,7 +17,7 @@ from palpate.derive.closed.energy import vanishes
 from palpate.derive.start import expression
 from palpate.derive.writing.document import Formula, Section, as_latex, as_text
 from palpate.equations.spelling import Latex, Text
-from palpate.errors import InvalidInput, UnknownName
+from palpate.errors import InvalidInput, UnknownName, check_names
 
 if TYPE_CHECKING:
     from palpate.derive.derivation import Derivation
@@ -205,8 +205,7 @@ def _read(derivation: Derivation, value: Any, index: int) -> Any:
         )
     known = {s.name for s in derivation.q} | set(derivation.parameters)
     for symbol in sorted(phi.free_symbols, key=str):
-        if symbol.name not in known:
-            raise UnknownName(f"symbol in {what}", symbol.name, known)
+        check_names(f"symbol in {what}", [symbol.name], known)
     if not phi.free_symbols & set(derivation.q):
         raise InvalidInput(f"{what} holds no coordinate: {phi}")
     return phi

@@ -17,7 +17,7 @@ from palpate.derive.closed.forms import METHODS, ClosedForms, Method
 from palpate.derive.derivation import Derivation
 from palpate.equations.dynamics.recursive_forms import RecursiveForms
 from palpate.equations.model.naming import MODES, Mode, NamedModel
-from palpate.errors import InvalidInput, UnknownName
+from palpate.errors import InvalidInput, check_names
 from palpate.robot.load import load_robot
 from palpate.robot.robot import Robot
 
@@ -140,8 +140,7 @@ def derive(
 
 
 def _check(value: str, known: Sequence[str], what: str) -> None:
-    if value not in known:
-        raise UnknownName(what, str(value), known)
+    check_names(what, [value], known)
 
 
 def _engine(model: NamedModel, engine: Engine, method: str) -> tuple[str, list[str]]:

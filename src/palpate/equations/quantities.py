@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from palpate.errors import InvalidInput, UnknownName
+from palpate.errors import InvalidInput, UnknownName, check_names
 
 
 @dataclass(frozen=True)
@@ -93,11 +93,8 @@ def task_rows(names: Sequence[str] | None, moving: Sequence[bool], freedoms: int
             return list(range(6))
         rows = [row for row in range(3) if moving[row]] or [row for row in range(6) if moving[row]]
         return rows[:freedoms]
-    rows = []
-    for name in names:
-        if name not in TASK_ROWS:
-            raise UnknownName("task direction", name, TASK_ROWS)
-        rows.append(TASK_ROWS.index(name))
+    check_names("task direction", names, TASK_ROWS)
+    rows = [TASK_ROWS.index(name) for name in names]
     still = [TASK_ROWS[row] for row in rows if not moving[row]]
     if still:
         raise InvalidInput(f"the tool never moves along {', '.join(still)}", hint="leave it out of the task")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from palpate.engine.kernels import Kernel
-from palpate.errors import NotApplicable, UnknownName
+from palpate.errors import NotApplicable, check_names
 from palpate.exporting.code import station
 from palpate.exporting.code.archive import symbols
 from palpate.exporting.code.objects import TARGETS, Entry, Glue, Target, completed, llvm_texts, machine, optimised
@@ -26,9 +26,7 @@ _LINKERS = ("wasm-ld", *(f"wasm-ld-{n}" for n in range(22, 11, -1)))
 
 def chosen_targets(names: Sequence[str]) -> list[Target]:
     """Targets by name; refused where one is unknown or lacks its tool."""
-    for name in names:
-        if name not in TARGETS:
-            raise UnknownName("target", name, TARGETS)
+    check_names("target", names, TARGETS)
     if "wasm32" in names:
         wasm_linker()
     return [TARGETS[name] for name in dict.fromkeys(names)]

@@ -11,7 +11,7 @@ import gymnasium
 import numpy as np
 
 from palpate.checks import Array
-from palpate.errors import InvalidInput, UnknownName
+from palpate.errors import InvalidInput, check_names
 from palpate.metrics import evaluate
 from palpate.run.build import build
 from palpate.run.steps import Steps
@@ -114,9 +114,7 @@ class ContactEnv(gymnasium.Env):
         clock = self.scenario.run.model_copy(update={"seed": seed})
         steps = Steps(build(self.scenario.model_copy(update={"run": clock})))
         names = [channel.name for channel in steps.assembly.layout.channels]
-        for name in self.observed:
-            if name not in names:
-                raise UnknownName("channel", name, names)
+        check_names("channel", self.observed, names)
         self._wanted = float(np.linalg.norm(steps.target.wrench[:3]))
         if self.stiffness:
             K, D = self._spring_damper(steps)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from palpate.errors import BadShape, FileError, InvalidInput, PalpateError, UnknownName, UnreadableExpression
+from palpate.errors import BadShape, FileError, InvalidInput, PalpateError, UnreadableExpression, check_names
 from palpate.review.algebra.printing import Printer
 from palpate.review.algebra.tree import Grid
 from palpate.review.algebra.wanted import QUANTITIES, Wanted
@@ -60,8 +60,7 @@ def check_derivation(
         UnknownSymbol: a symbol that stands for nothing known, with the nearest ones.
         BadShape: a matrix of the wrong shape.
     """
-    if conventions not in ("any", "strict"):
-        raise UnknownName("choice of conventions", conventions, ("any", "strict"))
+    check_names("choice of conventions", [conventions], ("any", "strict"))
     review_case = case(given, reference, what, symbols, coordinates, equal or {})
     if entry is not None:  # one entry shows no convention
         review_case = replace(review_case, wanted=_one_entry(review_case, entry), what="expression")

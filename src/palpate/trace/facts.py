@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Self
 
-from palpate.errors import InvalidInput, UnknownName
+from palpate.errors import InvalidInput, check_names
 from palpate.trace.plain import plain
 
 
@@ -92,9 +92,7 @@ class RunFacts:
         Raises:
             UnknownName: a fact nobody knows.
         """
-        for name in data:
-            if name not in _KINDS:
-                raise UnknownName("fact", str(name), _KINDS)
+        check_names("fact", data, _KINDS)
         return cls(**data)
 
     def as_data(self) -> dict[str, Any]:

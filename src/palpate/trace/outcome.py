@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from palpate.checks import finite_number
-from palpate.errors import InvalidInput, UnknownName
+from palpate.errors import InvalidInput, check_names
 from palpate.trace.plain import whole_number
 
 OutcomeKind = Literal["completed", "stopped", "diverged", "interrupted"]
@@ -33,8 +33,7 @@ class Outcome:
     where: str | None = None
 
     def __post_init__(self) -> None:
-        if self.kind not in OUTCOME_KINDS:
-            raise UnknownName("outcome", str(self.kind), OUTCOME_KINDS)
+        check_names("outcome", [self.kind], OUTCOME_KINDS)
         _check_text(self.reason, "reason of the outcome")
         if self.where is not None:
             _check_text(self.where, "cause (`where`) of the outcome")

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from palpate.checks import Array, as_numbers, finite_array, finite_number
-from palpate.errors import InvalidInput, NotFinite, TraceError, UnknownName, shortened
+from palpate.errors import InvalidInput, NotFinite, TraceError, UnknownName, check_names, shortened
 from palpate.lazy import offered
 from palpate.trace.channel import TIME, Channel
 from palpate.trace.facts import RunFacts
@@ -43,8 +43,7 @@ class Gathered(dict[str, Array]):
         self._views = views
 
     def __missing__(self, name: str) -> Array:
-        if name not in self._views:
-            raise UnknownName("channel", str(name), self._views)
+        check_names("channel", [name], self._views)
         array = self[name] = np.ascontiguousarray(self._views[name])
         return array
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from palpate.errors import UnknownName
+from palpate.errors import check_names
 from palpate.files import make_folder, write_file
 from palpate.lazy import check_extra
 from palpate.trace import Trace
@@ -44,9 +44,7 @@ def save_figures(trace: Trace, folder: str | os.PathLike[str], formats: Sequence
         MissingExtra: matplotlib is not installed.
         FileError: a file cannot be written.
     """
-    for kind in formats:
-        if kind not in FORMATS:
-            raise UnknownName("figure format", kind, FORMATS)
+    check_names("figure format", formats, FORMATS)
     check_extra("matplotlib", "figures", "a figure as a file")
     target = make_folder(folder)
     marks = marks_of(trace)

@@ -12,7 +12,7 @@ from palpate.checks import Array
 from palpate.contact.modes.dynamics import SPEED, Rows, Wrench, apply_option, closed_contacts, mode_of, rows_of, settle
 from palpate.contact.modes.model import ContactModel, Snapshot
 from palpate.contact.touch.contacts import FREE, MODES, SLIDING, STICKING, Mode, Touch
-from palpate.errors import InvalidInput, Singular, UnknownName
+from palpate.errors import InvalidInput, Singular, check_names
 from palpate.robot.robot import Robot
 
 _SINGULAR = 1e-9
@@ -125,9 +125,7 @@ def _chosen(robot: Robot, A: Array, names: Sequence[str] | None) -> list[int]:
     rank = int(np.linalg.matrix_rank(A)) if len(A) else 0
     if names is None:
         return _first_that_work(A, rank)
-    for name in names:
-        if name not in robot.dof_names:
-            raise UnknownName("velocity", name, robot.dof_names)
+    check_names("velocity", names, robot.dof_names)
     if len(names) != robot.nv - rank:
         raise InvalidInput(
             f"the constraints leave {robot.nv - rank} of {robot.nv} freedoms, but {len(names)} velocities are named"

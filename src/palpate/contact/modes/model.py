@@ -17,7 +17,7 @@ from palpate.contact.touch import records as tables
 from palpate.contact.touch.contacts import FREE, LOCKED, SLIDING, Contact, JointStop, Pin, Ride, Touch, names_of
 from palpate.contact.touch.records import Found, Machine, Touching, Work, rows_over
 from palpate.engine.physics import Physics
-from palpate.errors import InvalidInput, ModelError, NotFinite, UnknownName
+from palpate.errors import InvalidInput, ModelError, NotFinite, check_names
 from palpate.robot.robot import Robot
 
 _STILL = Ride()
@@ -163,8 +163,7 @@ class ContactModel:
 
     def _describe_stop(self, touch: JointStop, record: np.void) -> None:
         robot = self.robot
-        if touch.joint not in robot.joint_names:
-            raise UnknownName("joint", touch.joint, robot.joint_names)
+        check_names("joint", [touch.joint], robot.joint_names)
         if touch.joint not in robot.dof_names:
             raise InvalidInput(f"joint {touch.joint!r} has no single coordinate to stop")
         record["kind"], record["mode"] = tables.STOP, FREE

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array, finite_number
-from palpate.errors import InvalidInput, UnknownName
+from palpate.errors import InvalidInput, check_names
 from palpate.spatial import matrix_from_quat
 
 PLANE, SPHERE, CYLINDER, BOX = 0, 1, 2, 3
@@ -219,8 +219,7 @@ class Contact:
         finite_number(self.radius, where + "radius", least=0.0)
         checked_friction(self.friction, where)
         checked_restitution(self.restitution, where)
-        if self.law not in LAWS:
-            raise UnknownName("impact law", str(self.law), LAWS)
+        check_names("impact law", [self.law], LAWS)
         if self.static_friction is not None and not self.static_friction >= self.friction:
             raise InvalidInput(
                 f"{where}static friction must be at least the sliding friction {self.friction:g},"
@@ -274,8 +273,7 @@ class JointStop:
         checked_restitution(self.restitution, where)
         if self.side not in ("lower", "upper"):
             raise InvalidInput(f"{where}side must be 'lower' or 'upper', got {self.side!r}")
-        if self.law not in LAWS:
-            raise UnknownName("impact law", str(self.law), LAWS)
+        check_names("impact law", [self.law], LAWS)
 
 
 Touch = Contact | Pin | JointStop

@@ -13,7 +13,7 @@ from palpate.control.design.linear.closed_loop import ClosedLoop
 from palpate.control.design.linear.law_models import ADMITTANCE, LawModel, TaskGains, TaskModel
 from palpate.control.design.linear.loop_model import COMMANDS, Command, LinearLaw, Plant, Timing, close, command_filter
 from palpate.control.law import Law
-from palpate.errors import InvalidInput, UnknownName
+from palpate.errors import InvalidInput, check_names
 
 _STANDING = 1e-9  # in z: a velocity servo without trim remembers no place, and holds any
 
@@ -75,8 +75,7 @@ class ContactCase:
             )
         object.__setattr__(self, "label", self.label or getattr(self.kind, "name", model.title))
         object.__setattr__(self, "kind", model)
-        if self.servo not in COMMANDS[1:]:
-            raise UnknownName("servo", self.servo, COMMANDS[1:])
+        check_names("servo", [self.servo], COMMANDS[1:])
         if not (self.mass == math.inf and self.model.servo):
             finite_number(self.mass, "mass", above=0.0)
         finite_number(self.shaped_mass, "shaped_mass", above=0.0)
@@ -130,8 +129,7 @@ class ContactCase:
 
     def with_gain(self, name: str, factor: float) -> ContactCase:
         """The same with one of its `gains` multiplied."""
-        if name not in self.gains:
-            raise UnknownName(f"gain of {self.label}", name, self.gains)
+        check_names(f"gain of {self.label}", [name], self.gains)
         if name == "compliance":
             stiff = {n: getattr(self, n) / factor for n in ("shaped_mass", "damping", "stiffness")}
             return replace(self, **stiff)

@@ -23,7 +23,7 @@ from palpate.control.design.linear.law_models import (
 )
 from palpate.control.design.linear.loop_model import Plant, Timing, close
 from palpate.control.steps.reach import DIRECTIONS, LEVER, POSTURE, joint_posture, lost_mass
-from palpate.errors import InvalidInput, UnknownName
+from palpate.errors import InvalidInput, check_names
 from palpate.robot.robot import Robot
 
 STIFFNESS = (400.0, 400.0, 400.0, 20.0, 20.0, 20.0)  # N/m and N·m/rad, where the clock allows
@@ -94,9 +94,7 @@ def force_defaults(
     T = finite_number(period, "period", above=0.0)
     if isinstance(delay, bool) or not isinstance(delay, int) or delay < 0:
         raise InvalidInput(f"delay must be a whole number of samples, at least 0, got {delay!r}")
-    for name in (*force, *motion):
-        if name not in DIRECTIONS:
-            raise UnknownName("direction", name, DIRECTIONS)
+    check_names("direction", (*force, *motion), DIRECTIONS)
     R, q = np.eye(3) if axes is None else finite_array(axes, "axes", (3, 3)), finite_array(q, "q", (robot.nq,))
     if not force:
         raise InvalidInput(f"force must name at least one of {', '.join(DIRECTIONS)}")

@@ -20,7 +20,7 @@ from palpate.control.steps.task_space import DIRECTIONS, Direction
 from palpate.engine.kernels import clear, kernel, put
 from palpate.engine.records import Integers, Matrix, Record, Vector, sized
 from palpate.engine.views import flat
-from palpate.errors import InvalidInput, UnknownName
+from palpate.errors import InvalidInput, check_names
 from palpate.robot.robot import Robot
 
 _INSIDE = 1.0 - 1e-12  # torques stop this far inside their limits, so that rounding never leaves them
@@ -167,8 +167,7 @@ def _shares_kernel(x: Tick, k: Gains, m: Memory, out: Shares) -> None:
 
 
 def _place(what: str, name: str, known: tuple[str, ...]) -> int:
-    if name not in known:
-        raise UnknownName(what, name, known)
+    check_names(what, [name], known)
     return known.index(name)
 
 

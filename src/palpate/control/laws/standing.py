@@ -18,7 +18,7 @@ from palpate.control.solve.stance import BASE, PER_FOOT, Footing, make_footing, 
 from palpate.engine.kernels import kernel, put
 from palpate.engine.records import Matrix, Record, Vector, sized
 from palpate.engine.views import flat, part
-from palpate.errors import InvalidInput, UnknownName
+from palpate.errors import InvalidInput, check_names
 from palpate.robot.robot import Robot, Terms as RobotTerms
 from palpate.spatial import kernels as spatial, matrix_from_quat, rotation_error
 
@@ -87,9 +87,7 @@ def feet_of(robot: Robot, feet: tuple[str, ...] = ()) -> tuple[str, ...]:
         raise InvalidInput(
             f"{robot.name} has no free base, or more than one", hint="standing is for machines such as quadruped"
         )
-    for name in feet:
-        if name not in robot.frame_names:
-            raise UnknownName("frame", name, robot.frame_names)
+    check_names("frame", feet, robot.frame_names)
     foot_names = feet or tuple(name for name in robot.frame_names if name.startswith("foot_"))
     if len(foot_names) < 3:
         raise InvalidInput(

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array, finite_number
-from palpate.errors import BadShape, InvalidInput, UnknownName
+from palpate.errors import BadShape, InvalidInput, check_names
 from palpate.robot.robot import Robot, Terms
 from palpate.spatial import Pose, kernels, skew
 
@@ -285,9 +285,7 @@ def unit_matrix(n: int) -> Array:
 def _pick(robot: Robot, joints: tuple[str, ...], J: Array, error: Array) -> Rows:
     if not joints:
         return Rows(J, np.zeros(len(J)), error)
-    for name in joints:
-        if name not in robot.dof_names:
-            raise UnknownName("joint", name, robot.dof_names)
+    check_names("joint", joints, robot.dof_names)
     chosen = [robot.dof_names.index(name) for name in joints]
     return Rows(np.ascontiguousarray(J[chosen]), np.zeros(len(chosen)), error[chosen])
 

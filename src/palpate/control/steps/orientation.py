@@ -24,7 +24,7 @@ from palpate.checks import Array, finite_array
 from palpate.engine.kernels import kernel
 from palpate.engine.maths import sin
 from palpate.engine.records import Matrix, ReadVector, Record, Vector, sized
-from palpate.errors import BadRotation, UnknownName
+from palpate.errors import BadRotation, check_names
 from palpate.spatial.kernels import (
     euler_xyz_from_matrix,
     euler_xyz_rate_matrix,
@@ -80,8 +80,7 @@ def orientation_error(kind: OrientationError, desired_quat_wxyz: ArrayLike, quat
         kind: one of "rotation-vector", "quaternion", "matrix", "euler".
         desired_quat_wxyz, quat_wxyz: orientations R_d and R; normalised here, either sign.
     """
-    if kind not in KINDS:
-        raise UnknownName("orientation error", kind, KINDS)
+    check_names("orientation error", [kind], KINDS)
     out = np.empty(3)
     write_orientation_error(
         KINDS.index(kind), _unit(desired_quat_wxyz), _unit(quat_wxyz), out, OrientationWork().address

@@ -14,7 +14,7 @@ from palpate.derive.closed.trig import NotTrigonometric, Ring
 from palpate.equations.algebra.graph import PARAMETER, STATE, Graph, Output
 from palpate.equations.algebra.sympy_bridge import output_from_expression
 from palpate.equations.model.naming import Coordinates, Parameter
-from palpate.errors import InvalidInput, UnknownName
+from palpate.errors import InvalidInput, UnknownName, check_names
 
 AVAILABLE = ("T", "V", "M", "C", "g", "bias", "tau")
 
@@ -150,8 +150,7 @@ class EnergyForms:
 
     def expression(self, name: str) -> Any:
         """A quantity as SymPy."""
-        if name not in AVAILABLE:
-            raise UnknownName("quantity of a system given by its energies", name, AVAILABLE)
+        check_names("quantity of a system given by its energies", [name], AVAILABLE)
         if name not in ("bias", "tau"):
             return getattr(self, name)
         v, a = (sp.Matrix([sp.Symbol(x) for x in names]) for names in (self.names.v, self.names.a))

@@ -15,7 +15,7 @@ from palpate.equations.algebra.graph import PARAMETER, STATE, Graph, Node, Outpu
 from palpate.equations.algebra.sympy_bridge import output_from_expression
 from palpate.equations.model.naming import Coordinates, NamedModel
 from palpate.equations.quantities import euler_rates, link_parts, task_rows
-from palpate.errors import InvalidInput, UnknownName
+from palpate.errors import InvalidInput, check_names
 
 Method = Literal["lagrange", "newton-euler", "projected"]
 METHODS: tuple[Method, ...] = ("lagrange", "newton-euler", "projected")
@@ -85,8 +85,7 @@ class ClosedForms:
     def frame(self, name: str) -> tuple[Any, Any]:
         """Position and rotation of any named frame."""
         frames = self.model.mechanism.frames
-        if name not in frames:
-            raise UnknownName("frame", name, frames)
+        check_names("frame", [name], frames)
         R, p = self.closed.pose(self.model.named_frame(frames[name]))
         return self.presenter.vector(p), self.presenter.matrix(R)
 

@@ -9,7 +9,7 @@ from typing import Any
 import sympy as sp
 
 from palpate.equations.algebra.graph import Graph, Node, Output, needed
-from palpate.errors import InvalidInput, UnknownName
+from palpate.errors import InvalidInput, check_names
 
 MATRICES = ("M", "C", "J", "Ja", "Jdot", "rotation", "Lambda")  # two-dimensional even with one column
 
@@ -37,8 +37,7 @@ class _Reader:
     def _read(self, e: Any) -> Node:
         graph = self.graph
         if isinstance(e, sp.Symbol):
-            if e.name not in self.levels:
-                raise UnknownName("symbol", e.name, self.levels)
+            check_names("symbol", [e.name], self.levels)
             return graph.symbol(e.name, self.levels[e.name])
         if e.is_Rational:
             return graph.node(Fraction(int(e.p), int(e.q)))

@@ -17,7 +17,7 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.equations.model.mechanism import Link, LinkFrame, Mechanism
-from palpate.errors import InvalidInput, UnknownName
+from palpate.errors import InvalidInput, check_names
 from palpate.spatial import quat_from_matrix
 
 _BASE = (("x", "y", "z", "qw", "qx", "qy", "qz"), ("vx", "vy", "vz", "wx", "wy", "wz"))
@@ -351,9 +351,7 @@ class NamedModel:
 
     def _check_renamed(self) -> None:
         coordinates = {f"q{n}" for n in self.numbers if n}
-        for old in self.renamed:
-            if old not in self._asked | coordinates:
-                raise UnknownName(f"symbol of {self.mechanism.name}", old, self._asked | coordinates)
+        check_names(f"symbol of {self.mechanism.name}", self.renamed, self._asked | coordinates)
 
 
 def _letters() -> list[str]:

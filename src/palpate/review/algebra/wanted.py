@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from palpate.errors import BadShape, UnknownName
+from palpate.errors import BadShape, check_names
 from palpate.review.algebra.points import Point
 from palpate.review.algebra.tree import Grid, Name, Node, grid, shown
 
@@ -76,8 +76,7 @@ def quantity(what: str) -> Quantity:
     Raises:
         UnknownName: with the names there are.
     """
-    if what not in QUANTITIES:
-        raise UnknownName("quantity", what, QUANTITIES)
+    check_names("quantity", [what], QUANTITIES)
     return QUANTITIES[what]
 
 

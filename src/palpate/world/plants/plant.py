@@ -9,7 +9,7 @@ import mujoco
 import numpy as np
 
 from palpate.checks import Array
-from palpate.errors import InvalidInput, ModelError, UnknownName, shortened
+from palpate.errors import InvalidInput, ModelError, UnknownName, check_names, shortened
 from palpate.robot.build import set_inertia
 from palpate.robot.frames import Frame, frames_of
 from palpate.robot.gate import refuse_impossible
@@ -85,8 +85,7 @@ class Plant:
     def frame(self, name: str) -> Frame:
         """A frame of the scene by name."""
         frames = frames_of(self.model)
-        if name not in frames:
-            raise UnknownName("frame", name, frames)
+        check_names("frame", [name], frames)
         return frames[name]
 
 
@@ -199,8 +198,7 @@ def surface_rotation(surface: Surface) -> Array:
 
 
 def _set_options(spec: mujoco.MjSpec, world: World, timestep: float, integrator: str) -> None:
-    if integrator not in INTEGRATORS:
-        raise UnknownName("integrator", integrator, INTEGRATORS)
+    check_names("integrator", [integrator], INTEGRATORS)
     spec.option.timestep = timestep
     spec.option.integrator = INTEGRATORS[integrator]
     off, on = mujoco.mjtDisableBit.mjDSBL_AUTORESET | mujoco.mjtDisableBit.mjDSBL_ACTUATION, 0
@@ -215,9 +213,7 @@ def _set_options(spec: mujoco.MjSpec, world: World, timestep: float, integrator:
 
 
 def _check_links(change: PlantChange, names: Collection[str]) -> None:
-    for name in change.link_mass_scale:
-        if name not in names:
-            raise UnknownName("link", name, names)
+    check_names("link", change.link_mass_scale, names)
 
 
 def _change_robot(spec: mujoco.MjSpec, robot: Robot, world: World) -> None:
