@@ -241,7 +241,7 @@ def test_explain_loses_no_text_at_80_columns(key: str, monkeypatch: pytest.Monke
         shown.append((screen.getvalue(), [*heads, *(cell for row in rows for cell in row)]))
 
     print_whole = tables.print_table
-    monkeypatch.setattr(tables, "print_table", at_80)
+    monkeypatch.setattr("palpate.cli.explain.print_table", at_80)
     assert main(["explain", key]) == 0
     for text, cells in shown:
         assert max(map(cell_len, text.splitlines())) <= 80
