@@ -127,7 +127,7 @@ def extended(tmp_path_factory):
 
 def test_a_law_is_one_file(extended):
     touched, found = extended
-    named = scratch.files_named("A law for everybody")
+    named = scratch.files_named("Contributing a law")
     assert touched["add_law"] == {name.replace("<law>", "spring") for name in named}
     assert found["spring"] < 1e-12
     assert found["follows"] == "joints"

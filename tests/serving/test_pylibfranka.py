@@ -230,7 +230,7 @@ def test_the_server_ends_with_an_interruption_and_keeps_what_a_client_did(served
 def test_the_tutorials_program_is_stopped_and_then_presses(served, tmp_path):
     page = Path(__file__).parents[2] / "docs" / "tutorials" / "6-my-program-meets-a-wall.md"
     program, line = re.findall(r"not run -->\n```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
-    assert len([text for text in program.splitlines() if text]) == 15
+    assert len([text for text in program.splitlines() if text]) < 20
     head, body = program.split("model, start", 1)
     for text, error in ((program, '"cartesian_reflex"'), (head + line + "model, start" + body, "")):
         with serving(WALL) as server:

@@ -7,7 +7,6 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 from numba.extending import intrinsic
 
 DOUBLES_IN_LINE = 8  # of what a processor's cache moves at once
@@ -55,7 +54,8 @@ def fetch_for_writing(typingctx: Any, address: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
         number, pointer = ir.IntType(32), ir.IntType(8).as_pointer()
         kind = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])
-        fetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        name = "llvm.prefetch.p0"
+        fetch = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
         builder.call(fetch, [builder.inttoptr(args[0], pointer), number(1), number(3), number(1)])
         return context.get_dummy_value()
 

@@ -101,9 +101,8 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
     rows = layout(robot, plant, law, custom, () if exact is None else exact.touches, points)
     sensors = bound_sensors(custom, robot)
     law = writing_to(law, rows)
-    chosen = run.record.choose(rows.channels)
+    chosen, carrier = run.record.choose(rows.channels), carrier_of(run, plant)
     refuse_too_large(run, chosen)
-    carrier = carrier_of(run, plant)
     # Equations give J̇ v; a law that reads J̇ itself has its model evaluated by the engine.
     derived = carrier.name == EQUATIONS and "J_rate" not in law.needs
     shared = share and can_share(run, plant) and (derived or carrier.name != EQUATIONS)
