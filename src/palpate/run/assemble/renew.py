@@ -7,21 +7,15 @@ numbers that go into the loop are made by the functions that assemble it, so tha
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import Any
 
 import mujoco
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
 
 from palpate.control.law import BoundLaw
-from palpate.engine.kernels import kernel
 from palpate.engine.physics import Physics
-from palpate.engine.records import Integers, Record
+from palpate.engine.records import Record
 from palpate.run.assemble.assemble import (
     assemble,
     begun,
@@ -181,26 +175,6 @@ def _shape(surface: Surface) -> Any:
     return surface.name, surface.shape, surface.size, surface.heights, surface.file, surface.scale
 
 
-@intrinsic
-def _copy(typingctx: Any, target: Any, source: Any, size: Any) -> Any:
-    """Bytes from one address to another."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
-        byte = ir.IntType(8).as_pointer()
-        cgutils.raw_memcpy(builder, builder.inttoptr(args[0], byte), builder.inttoptr(args[1], byte), args[2], 1)
-        return context.get_dummy_value()
-
-    return types.void(types.int64, types.int64, types.int64), generate
-
-
-@kernel
-def _restore(addresses: Integers, sizes: Integers, copies: int) -> None:
-    """Bytes that lie one after the other, back to where each part of them came from."""
-    for k in range(sizes.size):
-        _copy(addresses[k], copies, sizes[k])  # pyright: ignore[reportCallIssue]
-        copies += sizes[k]
-
-
 class _Numbers:
     """Every number of some records, down to the last array, as they are now."""
 
@@ -210,9 +184,7 @@ class _Numbers:
         self._seen: set[int] = set()
         for record in records:
             self._note(record)
-        self._addresses = np.array([array.ctypes.data for array in self._arrays])
-        self._sizes = np.array([array.nbytes for array in self._arrays])
-        self._copies = np.frombuffer(b"".join(array.tobytes() for array in self._arrays), dtype=np.uint8)
+        self._copies = [array.copy() for array in self._arrays]
 
     def _note(self, record: Record) -> None:
         if id(record) in self._seen or isinstance(record, Physics):
@@ -233,4 +205,5 @@ class _Numbers:
         """Write them back."""
         for record, held in self._held:
             record._held.update(held)
-        _restore(self._addresses, self._sizes, self._copies.ctypes.data)
+        for numbers, start in zip(self._arrays, self._copies):
+            numbers[...] = start
