@@ -193,7 +193,7 @@ def _generated_c() -> list[Measurement]:
     compiler = shutil.which("cc")
     if compiler is None:
         return []
-    robot = pp.load_robot("panda")
+    robot = pp.load_robot("panda", joints="ideal")
     with tempfile.TemporaryDirectory() as folder:
         pp.derive(robot).c(folder, robot=robot, states=1)
         (Path(folder) / "loop.c").write_text(LOOP)
