@@ -5,6 +5,7 @@ import pytest
 
 from palpate.errors import NotApplicable
 from palpate.metrics import METRICS
+from palpate.metrics.kernels import largest_of_columns, measure_step
 
 TIME = np.linspace(0.0, 2.0, 2001)
 WAVE = np.sin(2 * np.pi * TIME)  # two periods: RMS 1/√2 and largest 1, both met by the samples
@@ -45,6 +46,17 @@ def test_effort_and_the_share_of_the_limit(make) -> None:
     trace = make(TIME, tau=tau, info={"torque_limit": [None, 80.0]})
     np.testing.assert_allclose(value(trace, "effort"), 9.0 * 2.0 + 1600.0, rtol=1e-9)
     np.testing.assert_allclose(value(trace, "peak_torque_ratio"), 0.5, rtol=1e-9)
+
+
+def test_a_number_that_is_none_is_not_passed_over() -> None:
+    tau, largest = np.ones((5, 2)), np.zeros(2)
+    tau[2, 0] = np.nan
+    largest_of_columns(tau, largest)
+    np.testing.assert_array_equal(largest, np.abs(tau).max(axis=0))
+    y = np.cumsum(np.ones((20, 3)), axis=0)
+    y[5] = np.nan
+    _, way, peak, *_ = measure_step(y, np.arange(20.0), 0, 15, 0.02)
+    assert np.isnan([way, peak]).all()
 
 
 @pytest.mark.parametrize("info", [{}, {"torque_limit": [None, None]}])

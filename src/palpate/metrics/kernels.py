@@ -10,9 +10,15 @@ from palpate.spatial.kernels import quat_error_world
 
 
 @kernel
-def _between(level: float, before: float, after: float, start: float, end: float) -> float:
+def between(level: float, before: float, after: float, start: float, end: float) -> float:
     """When a value that goes from before to after in a straight line passes a level."""
     return start + (end - start) / (after - before) * (level - before)
+
+
+@kernel
+def _larger(most: float, x: float) -> float:
+    """The larger of two; a NaN in either comes out, as NumPy's maximum has it."""
+    return x if x > most or x != x else most
 
 
 @kernel
@@ -53,19 +59,19 @@ def measure_step(
     size = math.sqrt(dx * dx + dy * dy + dz * dz)
     way, peak, low, high, far, before = 0.0, 0.0, -1.0, -1.0, -1, 0.0
     for k in range(first, count):
-        way = max(way, _apart(y[k], start[0], start[1], start[2]))
+        way = _larger(way, _apart(y[k], start[0], start[1], start[2]))
         s = _progress(y[k], start, dx, dy, dz)
-        peak = max(peak, s)
+        peak = _larger(peak, s)
         if low < 0.0 and s >= 0.1:
-            low = 0.0 if k == first else _between(0.1, before, s, time[k - 1] - begin, time[k] - begin)
+            low = 0.0 if k == first else between(0.1, before, s, time[k - 1] - begin, time[k] - begin)
         if high < 0.0 and s >= 0.9:
-            high = 0.0 if k == first else _between(0.9, before, s, time[k - 1] - begin, time[k] - begin)
+            high = 0.0 if k == first else between(0.9, before, s, time[k - 1] - begin, time[k] - begin)
         far = k if _apart(y[k], fx, fy, fz) / size > band else far
         before = s
     settled = 0.0
     if 0 <= far < count - 1:
         off, within = _apart(y[far], fx, fy, fz) / size, _apart(y[far + 1], fx, fy, fz) / size
-        settled = _between(band, off, within, time[far] - begin, time[far + 1] - begin)
+        settled = between(band, off, within, time[far] - begin, time[far + 1] - begin)
     return size, way, peak, max(low, 0.0), max(high, 0.0), far, settled
 
 
@@ -114,7 +120,7 @@ def largest_of_columns(values: ReadMatrix, out: Vector) -> None:
     """max |x| of each column."""
     for k in range(values.shape[0]):
         for j in range(values.shape[1]):
-            out[j] = max(out[j], abs(values[k, j]))
+            out[j] = _larger(out[j], abs(values[k, j]))
 
 
 @kernel

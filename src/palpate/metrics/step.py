@@ -15,7 +15,7 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.errors import NotApplicable
-from palpate.metrics.kernels import force_along, measure_step, rotation_errors
+from palpate.metrics.kernels import between, force_along, measure_step, rotation_errors
 from palpate.metrics.signals import (
     LAST,
     channel,
@@ -105,18 +105,12 @@ def force_step_settling(trace: Trace) -> float:
     k = int(far[-1])
     if k + 1 >= len(off):
         raise NotApplicable("it has not settled by the end")
-    return _when(BAND, off, time, k)
+    return between(BAND, off[k], off[k + 1], time[k], time[k + 1])
 
 
 def rise_time(response: Response) -> float:
     """s from 10 % to 90 % of the step, first crossings, interpolated between samples."""
     return response.high - response.low  # progress reaches 1 in the mean of the last tenth, so it passes both
-
-
-def _when(level: float, values: Array, time: Array, k: int) -> float:
-    """When values pass a level between sample k and the next, in a straight line."""
-    slope = (time[k + 1] - time[k]) / (values[k + 1] - values[k])
-    return float(time[k] + slope * (level - values[k]))
 
 
 def overshoot(response: Response) -> float:
