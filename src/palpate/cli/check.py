@@ -13,8 +13,6 @@ from palpate.errors import FileError, InvalidInput, UnknownName, printable
 from palpate.files import is_there, write_file
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from palpate.robot.readers.check import ModelReport
     from palpate.scenario.model import Scenario
 

@@ -8,15 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from palpate.cli.folder import METRICS, TRACE
 from palpate.cli.tables import print_table
 from palpate.errors import PalpateError, check_names
 from palpate.files import read_text
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _EXAMPLES = """\
 examples:

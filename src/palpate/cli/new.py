@@ -7,15 +7,12 @@ import re
 import sys
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from palpate.cli.check import add_model_options, model_overrides
 from palpate.cli.console import CompileProgress
 from palpate.errors import FileError, InvalidInput
 from palpate.files import write_file
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _EXAMPLES = """\
 examples:

@@ -14,7 +14,7 @@ import numpy as np
 from palpate.errors import InvalidInput, PalpateError, UnknownName, UnknownSymbol, UnluckyPoint
 from palpate.lazy import offered
 from palpate.review.algebra import tree as algebra
-from palpate.review.algebra.convert import from_sympy, spellings
+from palpate.review.algebra.convert import from_sympy, rates, spellings
 from palpate.review.algebra.names import SymbolTable, spelled
 from palpate.review.algebra.points import Field, Modular, Point, Real, Space
 from palpate.review.algebra.tree import Grid, Name, Node, Num, Ref, Sym, Value, as_grid, fresh, rename, walk
@@ -294,8 +294,6 @@ def _read(value: Any, table: SymbolTable, what: str, opened: bool = False) -> li
         return [value]
     if isinstance(value, RealNumber):
         return [number_node(value)]
-    from palpate.review.algebra.convert import from_sympy
-
     read = from_sympy(_sympy_value(value), table)
     names: dict[Name, Node] = {n: Ref(n, body) for n, body in table.definitions.items() if not isinstance(body, Grid)}
     names |= {spoken: Sym(symbol) for symbol, spoken in table.spoken.items()}
@@ -338,8 +336,6 @@ def number_node(value: Any) -> Num:
 
 def _learn(table: SymbolTable, values: Iterable[Any], originals: dict[Name, Any]) -> None:
     """Take in the symbols of SymPy expressions."""
-    from palpate.review.algebra.convert import rates, spellings
-
     expressions = [made for value in values if (made := _sympy_or_none(value)) is not None]
     table.learn(spellings(expressions))
     for name in rates(expressions, table):
@@ -351,8 +347,6 @@ def _learn(table: SymbolTable, values: Iterable[Any], originals: dict[Name, Any]
 
 def _refuse_unknown(given: Any, table: SymbolTable) -> None:
     """A SymPy expression may use known symbols only."""
-    from palpate.review.algebra.convert import spellings
-
     expression = _sympy_or_none(given)
     trial = SymbolTable(coordinates=[str(name) for name in table.coordinates])
     for text in spellings([] if expression is None else [expression]):
