@@ -1,7 +1,8 @@
-"""The loop and the laws beside an older checkout of palpate, in turns: is anything slower than it was?
+"""The loop, the laws, a sweep's run and compiling beside an older checkout of palpate, in turns: what is slower now?
 
 PALPATE_BENCH_BEFORE names the older checkout's folder; without it nothing is measured. Each round is a process of its
-own in each checkout, with that checkout's own benchmark code; every number is over bare physics in the same process.
+own in each checkout, with that checkout's own benchmark code. The loop's numbers are over bare physics in the same
+process; what a law adds is in bare steps, a run of a sweep and compiling are in CPU time.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from benchmarks import Measurement
 
 ROUNDS = 3
 _CODE = """
-import json, sys
+import json, tempfile
 import numpy as np
-import benchmarks.loop as loop, benchmarks.laws as laws
+import benchmarks.compile as compiling, benchmarks.loop as loop, benchmarks.laws as laws, benchmarks.sweep as sweep
 parts = loop.pressing()
 runs = {"loop": loop._timed(parts), "loop, separate nominal model": loop._timed(loop.another_nominal_model(parts))}
 runs["bare"] = loop._bare(parts)
@@ -31,6 +32,12 @@ for _ in range(16):
 found = {name: float(np.percentile(values[1:], 10)) for name, values in taken.items()}
 found = {name: value / found["bare"] for name, value in found.items() if name != "bare"}
 found |= {row.name: row.value for row in laws._in_the_loop() if "adds to the loop" in row.name}
+found |= {row.name: row.value for row in sweep._one_run() if row.unit == "ms"}
+with tempfile.TemporaryDirectory() as folder:
+    found["compiling the loop and a first law"] = compiling.seconds(compiling.FIRST, "loop", folder)
+    for law in ("cartesian-impedance", "hybrid-force", "admittance"):
+        found["compiling a further law, " + law] = compiling.seconds(law, "law", folder)
+    found["the same from the cache"] = compiling.seconds(compiling.FIRST, "loop", folder)
 print(json.dumps(found))
 """
 
