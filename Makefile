@@ -4,6 +4,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
+# Hundreds of tests start a command: each would compile every module anew if Python kept no bytecode.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test slow driver-table false-alarms cluster-memory lint bench bench-sweep export-matrix boundscheck fuzz kills docs site-check gallery wheel next impacts corpus clean clean-cache
 
 $(VENV)/.created:

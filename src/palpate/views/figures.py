@@ -23,7 +23,7 @@ _DASHES = {"solid": "-", "dash": (0, (5, 2)), "dot": (0, (1, 1.2)), "dashdot": (
 _LOOK: Any = {  # matplotlib's stubs want its own literal keys
 
     "font.size": 9, "axes.grid": True, "grid.alpha": 0.25, "axes.spines.top": False, "axes.spines.right": False,
-    "axes.titlesize": 10, "legend.fontsize": 8, "legend.frameon": False, "figure.dpi": 100, "savefig.dpi": 150,
+    "axes.titlesize": 10, "legend.fontsize": 8, "legend.frameon": False, "figure.dpi": 150,
     "svg.hashsalt": "palpate", "svg.fonttype": "none",
 }  # fmt: skip
 
@@ -59,8 +59,10 @@ def _save(figure: Figure, marks: Marks, folder: Path, formats: Sequence[str]) ->
         drawing = draw(figure, marks)
         for kind in formats:
             buffer = io.BytesIO()
-            # Without a date the same trace gives the same bytes.
-            drawing.savefig(buffer, format=kind, metadata={_DATES[kind]: None} if kind in _DATES else None)
+            if kind == "png":  # savefig would lay it out and draw it twice
+                drawing.canvas.print_png(buffer, pil_kwargs={"compress_level": 1})
+            else:  # without a date the same trace gives the same bytes
+                drawing.savefig(buffer, format=kind, metadata={_DATES[kind]: None})
             paths.append(write_file(folder / f"{figure.name}.{kind}", buffer.getvalue()))
     return paths
 
