@@ -53,6 +53,7 @@ def save_figures(trace: Trace, folder: str | os.PathLike[str], formats: Sequence
 
 def _save(figure: Figure, marks: Marks, folder: Path, formats: Sequence[str]) -> list[Path]:
     from matplotlib import rc_context
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     paths = []
     with rc_context(_LOOK):
@@ -60,7 +61,7 @@ def _save(figure: Figure, marks: Marks, folder: Path, formats: Sequence[str]) ->
         for kind in formats:
             buffer = io.BytesIO()
             if kind == "png":  # savefig would lay it out and draw it twice
-                drawing.canvas.print_png(buffer, pil_kwargs={"compress_level": 1})
+                FigureCanvasAgg(drawing).print_png(buffer, pil_kwargs={"compress_level": 1})
             else:  # without a date the same trace gives the same bytes
                 drawing.savefig(buffer, format=kind, metadata={_DATES[kind]: None})
             paths.append(write_file(folder / f"{figure.name}.{kind}", buffer.getvalue()))
