@@ -1,4 +1,10 @@
-"""`palpate compare A B …`: runs side by side."""
+"""Print which settings of two or more runs differ, and their metrics side by side, and write a page with their replays
+side by side and their plots laid over each other.
+
+examples:
+  palpate run panda-wall && palpate run panda-wall --set world.surfaces.wall.stiffness=2e4
+  palpate compare runs/panda-wall-1 runs/panda-wall-2
+"""
 
 from __future__ import annotations
 
@@ -12,22 +18,11 @@ if TYPE_CHECKING:
     from palpate.metrics import MetricResult
     from palpate.trace import Trace
 
-_EXAMPLES = """\
-examples:
-  palpate run panda-wall && palpate run panda-wall --set world.surfaces.wall.stiffness=2e4
-  palpate compare runs/panda-wall-1 runs/panda-wall-2
-"""
-
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Declare the command."""
     parser = subparsers.add_parser(
-        "compare",
-        help="metrics and plots of several runs side by side",
-        description="Print which settings of two or more runs differ, and their metrics side by side, and write a page "
-        "with their replays side by side and their plots laid over each other.",
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        "compare", help="metrics and plots of several runs side by side", description=__doc__
     )
     parser.add_argument("traces", nargs="+", metavar="TRACE", help="trace files, or folders of runs; two or more")
     parser.add_argument("--out", default="compare.html", metavar="FILE", help="page to write (compare.html)")

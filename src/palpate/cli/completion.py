@@ -1,4 +1,10 @@
-"""`palpate completion SHELL`: lets the shell complete commands, options, keys and names, by argcomplete."""
+"""Print a script that completes commands, options, scenarios, robots, keys and folders of runs.
+
+to use it:
+  bash   palpate completion bash >> ~/.bashrc
+  zsh    palpate completion zsh >> ~/.zshrc
+  fish   palpate completion fish > ~/.config/fish/completions/palpate.fish
+"""
 
 from __future__ import annotations
 
@@ -12,21 +18,12 @@ from palpate.cli.list import SECTIONS
 from palpate.user_code import allow
 
 SHELLS = ("bash", "zsh", "fish")
-_HELP = """\
-to use it:
-  bash   palpate completion bash >> ~/.bashrc
-  zsh    palpate completion zsh >> ~/.zshrc
-  fish   palpate completion fish > ~/.config/fish/completions/palpate.fish
-"""
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Declare the command."""
     parser = subparsers.add_parser(
-        "completion",
-        help="print a completion script for bash, zsh or fish",
-        description="Print a script that completes commands, options, scenarios, robots, keys and folders of runs.",
-        epilog=_HELP,
+        "completion", help="print a completion script for bash, zsh or fish", description=__doc__
     )
     parser.add_argument("shell", metavar="SHELL", choices=SHELLS, help=f"one of {', '.join(SHELLS)}")
 

@@ -1,4 +1,21 @@
-"""`palpate derive ROBOT`: equations of motion to read, check and use."""
+"""Derive a robot's equations of motion M(q) q'' + C(q, q') q' + g(q) = tau, and compare them with the numeric robot. Up
+to three joints in closed form; longer arms by the recursive algorithms on symbols.
+
+examples:
+  palpate derive planar2                        M, C and g as a person writes them
+  palpate derive planar3 --set length=0.5 mass=5 --steps
+  palpate derive ur5e-3link --quantity M,J,Lambda --latex
+  palpate derive ur5e --numbers --c build       C99 source, header and a test program
+  palpate derive planar3 --html arm.html        one page, no network needed
+  palpate derive planar3 --check mine.tex --equal L=l1,l2,l3    is my derivation right?
+  palpate derive panda --quantity Lambda,mu,p --at=0,0.3,0,-1.8,0,2,0 --rates=0.1,0,0,0.2,0,0,0
+  palpate derive pendulum --linearise=0         M, D, K, B and eigenvalues about a posture
+  palpate derive pole --quantity M,bias --latex   a pole balanced on an end-effector, from its energies
+  palpate derive planar2 --method all           Lagrange, Newton-Euler and projected, side by side
+
+quantities: position, rotation, J, Ja, Jdot, drift, T, V, M, C, g, bias, tau, Lambda, mu, p;
+for each link: p_c1, J_P1, J_O1, I_1, p_1, R_1
+"""
 
 from __future__ import annotations
 
@@ -17,32 +34,12 @@ if TYPE_CHECKING:
     from palpate.robot.robot import Robot
 
 DIFFERS = 1
-_EXAMPLES = """\
-examples:
-  palpate derive planar2                        M, C and g as a person writes them
-  palpate derive planar3 --set length=0.5 mass=5 --steps
-  palpate derive ur5e-3link --quantity M,J,Lambda --latex
-  palpate derive ur5e --numbers --c build       C99 source, header and a test program
-  palpate derive planar3 --html arm.html        one page, no network needed
-  palpate derive planar3 --check mine.tex --equal L=l1,l2,l3    is my derivation right?
-  palpate derive panda --quantity Lambda,mu,p --at=0,0.3,0,-1.8,0,2,0 --rates=0.1,0,0,0.2,0,0,0
-  palpate derive pendulum --linearise=0         M, D, K, B and eigenvalues about a posture
-  palpate derive pole --quantity M,bias --latex   a pole balanced on an end-effector, from its energies
-  palpate derive planar2 --method all           Lagrange, Newton-Euler and projected, side by side
-
-quantities: position, rotation, J, Ja, Jdot, drift, T, V, M, C, g, bias, tau, Lambda, mu, p;
-for each link: p_c1, J_P1, J_O1, I_1, p_1, R_1
-"""
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Add the command's own parser."""
     parser = subparsers.add_parser(
-        "derive",
-        help="derive equations of motion; print, check and export them",
-        description="Derive a robot's equations of motion M(q) q'' + C(q, q') q' + g(q) = tau, and compare them with "
-        "the numeric robot. Up to three joints in closed form; longer arms by the recursive algorithms on symbols.",
-        epilog=_EXAMPLES,
+        "derive", help="derive equations of motion; print, check and export them", description=__doc__
     )
     parser.add_argument("robot", metavar="ROBOT", help="a catalogue name, a .urdf or MJCF .xml file; or the word pole")
     parser.add_argument("--method", default="lagrange", choices=["lagrange", "newton-euler", "projected", "all"],

@@ -1,4 +1,11 @@
-"""`palpate export SCENARIO --out DIR`: the scenario's law as a C library."""
+"""Write the compiled law and guards of a scenario as object and static library without dependencies, with header,
+manifest, replay of the verified run, build files and README.
+
+examples:
+  palpate export panda-wall --out panda && make -C panda check
+  palpate export panda-wall --out panda --target x86-64 --target aarch64
+  palpate export panda-joint-impedance --out arm --model given --set control.stiffness=300
+"""
 
 from __future__ import annotations
 
@@ -7,22 +14,13 @@ import argparse
 from palpate.cli.check import add_scenario, scenario_asked
 from palpate.cli.console import patience
 
-_EXAMPLES = """\
-examples:
-  palpate export panda-wall --out panda && make -C panda check
-  palpate export panda-wall --out panda --target x86-64 --target aarch64
-  palpate export panda-joint-impedance --out arm --model given --set control.stiffness=300
-"""
-
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Declare the command."""
     parser = subparsers.add_parser(
         "export",
         help="write a scenario's law as a C library that gives the run's bits on every machine",
-        description="Write the compiled law and guards of a scenario as object and static library without dependencies,"
-        " with header, manifest, replay of the verified run, build files and README.",
-        epilog=_EXAMPLES,
+        description=__doc__,
     )
     add_scenario(parser)
     parser.add_argument("--out", metavar="DIR", required=True, help="folder to write; an older export is replaced")

@@ -1,4 +1,11 @@
-"""`palpate list`: list robots, scenarios, laws, metrics and past runs."""
+"""List what palpate ships and what was run here, by section.
+
+examples:
+  palpate list
+  palpate list robots
+  palpate list runs                    the runs in runs/, newest first
+  palpate list channels --json
+"""
 
 from __future__ import annotations
 
@@ -14,14 +21,6 @@ from palpate.cli.folder import METRICS, TRACE
 from palpate.cli.tables import print_table
 from palpate.errors import PalpateError, check_names
 from palpate.files import read_text
-
-_EXAMPLES = """\
-examples:
-  palpate list
-  palpate list robots
-  palpate list runs                    the runs in runs/, newest first
-  palpate list channels --json
-"""
 
 
 @dataclass(frozen=True)
@@ -41,10 +40,7 @@ class Section:
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Declare the command."""
     parser = subparsers.add_parser(
-        "list",
-        help="list robots, scenarios, laws, metrics and past runs",
-        description="List what palpate ships and what was run here, by section.",
-        epilog=_EXAMPLES,
+        "list", help="list robots, scenarios, laws, metrics and past runs", description=__doc__
     )
     parser.add_argument("section", nargs="*", metavar="SECTION", help=f"one or more of: {', '.join(SECTIONS)} (all)")
     parser.add_argument("--json", action="store_true", help="print the same as JSON")

@@ -1,4 +1,7 @@
-"""`palpate replay TRACE`: the 3D replay alone, as a page or served on the loopback address."""
+"""Write the 3D replay of a trace as one self-contained page, or serve it on the loopback address.
+
+example: palpate replay runs/panda-wall-1
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,7 @@ from palpate.cli.folder import find_trace
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Declare the command."""
-    parser = subparsers.add_parser(
-        "replay",
-        help="the 3D replay of a trace, as a page or served",
-        description="Write the 3D replay of a trace as one self-contained page, or serve it on the loopback address.",
-        epilog="example: palpate replay runs/panda-wall-1",
-    )
+    parser = subparsers.add_parser("replay", help="the 3D replay of a trace, as a page or served", description=__doc__)
     parser.add_argument("trace", metavar="TRACE", help="a trace file (.parquet, .npz), or the folder of a run")
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--out", metavar="FILE", help="page to write (replay.html beside the trace)")

@@ -1,4 +1,7 @@
-"""`palpate report TRACE`: the page of a run, made again from its trace."""
+"""Write one self-contained page: what was run, metrics, plots, 3D replay.
+
+example: palpate report runs/panda-wall-1
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,7 @@ from palpate.cli.folder import REPORT, find_trace, use_modules_beside
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Declare the command."""
-    parser = subparsers.add_parser(
-        "report",
-        help="write the report of a trace",
-        description="Write one self-contained page: what was run, metrics, plots, 3D replay.",
-        epilog="example: palpate report runs/panda-wall-1",
-    )
+    parser = subparsers.add_parser("report", help="write the report of a trace", description=__doc__)
     parser.add_argument("trace", metavar="TRACE", help="a trace file (.parquet, .npz), or the folder of a run")
     parser.add_argument("--out", metavar="FILE", help="page to write (report.html beside the trace)")
     parser.add_argument("--open", action="store_true", help="show it in the browser")

@@ -1,4 +1,18 @@
-"""`palpate run SCENARIO`: simulate it and write one folder."""
+"""Simulate a scenario and write one folder.
+
+examples:
+  palpate run panda-wall
+  palpate run panda-wall --set world.surfaces.wall.stiffness=4e4 --set run.duration=2
+  palpate run panda-wall --set control.damping= --set control.damping_ratio=0.3
+  palpate run iiwa14-push --out pushed --open
+  palpate new mine && palpate run mine.toml --json
+
+The folder holds scenario.toml (as run), trace.parquet, metrics.json, figures/ and report.html. It is runs/<name>-<n>
+unless --out names one; what palpate wrote there is replaced, anything else is left alone. The folder is made and locked
+before the simulation; a run of more than two seconds keeps trace.partial.parts there until it has ended.
+Ends with 0 when the run completed or was stopped, 1 when it diverged or broke a bound on its metrics, 2 on a mistake in
+the scenario, and with --strict with 3 where there was a warning: a law that gave up (a pole that fell) is one.
+"""
 
 from __future__ import annotations
 
@@ -22,30 +36,12 @@ if TYPE_CHECKING:
 
 DONE, FAILED, WARNED, INTERRUPTED = 0, 1, 3, 130
 LARGE = 100.0  # MB of record, from which on it is said before the run
-_EXAMPLES = """\
-examples:
-  palpate run panda-wall
-  palpate run panda-wall --set world.surfaces.wall.stiffness=4e4 --set run.duration=2
-  palpate run panda-wall --set control.damping= --set control.damping_ratio=0.3
-  palpate run iiwa14-push --out pushed --open
-  palpate new mine && palpate run mine.toml --json
-
-The folder holds scenario.toml (as run), trace.parquet, metrics.json, figures/ and report.html. It is runs/<name>-<n>
-unless --out names one; what palpate wrote there is replaced, anything else is left alone. The folder is made and locked
-before the simulation; a run of more than two seconds keeps trace.partial.parts there until it has ended.
-Ends with 0 when the run completed or was stopped, 1 when it diverged or broke a bound on its metrics, 2 on a mistake in
-the scenario, and with --strict with 3 where there was a warning: a law that gave up (a pole that fell) is one.
-"""
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Declare the command."""
     parser = subparsers.add_parser(
-        "run",
-        help="simulate a scenario; writes trace, metrics, figures and report.html",
-        description="Simulate a scenario and write one folder.",
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        "run", help="simulate a scenario; writes trace, metrics, figures and report.html", description=__doc__
     )
     parser.add_argument("scenario", metavar="SCENARIO", help="a shipped name (palpate list scenarios), or a .toml file")
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="overrides",

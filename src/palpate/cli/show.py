@@ -1,4 +1,27 @@
-"""`palpate show ROBOT`: its joints and frames, and its terms at a posture. `palpate show SCENARIO`: what it is."""
+"""Print a robot's joints, limits and frames, and its terms at a posture; or a scenario's law, gains and world.
+SI units, world axes.
+
+examples:
+  palpate show iiwa14
+  palpate show planar2 --q 0.3 -0.5 --v 1 0
+  palpate show panda --frame hand --json
+  palpate show panda-wall              a scenario: robot, law, gains, world
+  palpate show planar3 --set length=0.5 mass=5 --q pi/2 pi/2 0 --terms M,J,Mp,eig
+  palpate show planar3 --q 0 pi/2 pi/2 --v pi pi 0 --limits 15pi 10pi 10pi --terms a,b,lambda_i,lambda,u,pdd
+  palpate show planar2 --q 0.6 -1.2 --v 0.5 -1 --plane 0 0 0 0 1 0 --friction 0.3 --terms vdot,modes,forces
+  palpate show planar2 --q 0.6 -1.2 --v 0 -1 --plane 0 0 0 0 1 0 --restitution 0.5 --terms vafter,impulses,loss
+  palpate show planar2 --q -pi/2 0 --terms Alin,rates
+  palpate show planar3 --q 0 pi/2 pi/2 --rate 10 --terms K,D
+  palpate show planar2 --q 0.6 -1.2 --force 0 -10 --terms tauF
+  palpate show iiwa14 --force 1 -2 12 --pole 0 0.6 0.8 --terms tauf
+  palpate show pole --set length=1 sphere_mass=0.1 --terms K7,K10
+  palpate show pole --q 0.3 -0.4 --v 1.5 2 --force 1 -2 12 --terms M,C,a
+
+terms: M (or B), C, c, g, T, V, position, rotation, J, J6, h, pdot, Mp, eig; of a stop: a, b, lambda_i, lambda, u, pdd;
+gains from λ: K, D; statics: tauF, Ftau; with a pole on the tool: tauf; in contact with planes: vdot, modes, forces,
+painleve; of an impact: vafter, impulses, loss; about an equilibrium: Alin, Blin, rates;
+of a pole on an end-effector (ROBOT is the word pole): M, C, a, eig, K7, K7z, poles7, K10, K10z, poles10
+"""
 
 from __future__ import annotations
 
@@ -29,38 +52,12 @@ _LIMITS = ("lower", "upper", "velocity", "acceleration", "torque", "torque_rate"
 _TWIST_ROWS = ("vx", "vy", "vz", "ωx", "ωy", "ωz")
 _SHARE_OF_PI = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)?)\*?pi(?:/(\d+\.?\d*))?")
 _say = partial(say, pipe=WIDTH)
-_EXAMPLES = """\
-examples:
-  palpate show iiwa14
-  palpate show planar2 --q 0.3 -0.5 --v 1 0
-  palpate show panda --frame hand --json
-  palpate show panda-wall              a scenario: robot, law, gains, world
-  palpate show planar3 --set length=0.5 mass=5 --q pi/2 pi/2 0 --terms M,J,Mp,eig
-  palpate show planar3 --q 0 pi/2 pi/2 --v pi pi 0 --limits 15pi 10pi 10pi --terms a,b,lambda_i,lambda,u,pdd
-  palpate show planar2 --q 0.6 -1.2 --v 0.5 -1 --plane 0 0 0 0 1 0 --friction 0.3 --terms vdot,modes,forces
-  palpate show planar2 --q 0.6 -1.2 --v 0 -1 --plane 0 0 0 0 1 0 --restitution 0.5 --terms vafter,impulses,loss
-  palpate show planar2 --q -pi/2 0 --terms Alin,rates
-  palpate show planar3 --q 0 pi/2 pi/2 --rate 10 --terms K,D
-  palpate show planar2 --q 0.6 -1.2 --force 0 -10 --terms tauF
-  palpate show iiwa14 --force 1 -2 12 --pole 0 0.6 0.8 --terms tauf
-  palpate show pole --set length=1 sphere_mass=0.1 --terms K7,K10
-  palpate show pole --q 0.3 -0.4 --v 1.5 2 --force 1 -2 12 --terms M,C,a
-
-terms: M (or B), C, c, g, T, V, position, rotation, J, J6, h, pdot, Mp, eig; of a stop: a, b, lambda_i, lambda, u, pdd;
-gains from λ: K, D; statics: tauF, Ftau; with a pole on the tool: tauf; in contact with planes: vdot, modes, forces,
-painleve; of an impact: vafter, impulses, loss; about an equilibrium: Alin, Blin, rates;
-of a pole on an end-effector (ROBOT is the word pole): M, C, a, eig, K7, K7z, poles7, K10, K10z, poles10
-"""
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Declare the command."""
     parser = subparsers.add_parser(
-        "show",
-        help="joints, frames and terms of a robot; or what a scenario is",
-        description="Print a robot's joints, limits and frames, and its terms at a posture; or a scenario's law, gains "
-        "and world. SI units, world axes.",
-        epilog=_EXAMPLES,
+        "show", help="joints, frames and terms of a robot; or what a scenario is", description=__doc__
     )
     parser.add_argument("robot", metavar="ROBOT|SCENARIO",
                         help="a robot's name or .urdf or MJCF .xml file; a scenario's name or .toml file")  # fmt: skip

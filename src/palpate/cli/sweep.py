@@ -1,4 +1,23 @@
-"""`palpate sweep SCENARIO`: many runs, one table, and what they prove."""
+"""Run a scenario many times over varying keys, and say what that proves.
+
+what a key may be:
+  control.damping_ratio=0.2:1.2:6              six values from 0.2 to 1.2
+  world.surfaces.wall.stiffness=1e3:1e5:9:log  evenly spaced in the logarithm
+  control.law=joint-impedance,computed-torque  a list
+  world.plant.mass_scale='normal(1, 0.05)'     also uniform(a, b), loguniform(a, b), integers(a, b)
+  'control.stiffness*=loguniform(0.5, 2)'      * multiplies the scenario's own value
+
+examples:
+  palpate sweep panda-wall --vary world.surfaces.wall.stiffness=200:20000:9:log
+  palpate sweep panda-wall --vary 'world.plant.mass_scale=normal(1, 0.05)' --runs 1000 --traces worst
+  palpate sweep panda-wall --method map --vary 'control.damping*=0.1:10:33:log' \\
+      --vary 'world.surfaces.wall.stiffness*=0.1:10:33:log'
+  palpate sweep panda-wall --vary 'world.plant.mass_scale=normal(1, 0.05)' --cluster slurm:job.toml --dry-run
+  palpate sweep --resume runs/panda-wall-sweep-1
+
+The folder holds table.parquet (one row per run), summary.json, scenario.toml, report.html and the traces kept.
+Ends with 0 when all runs are made, however they ended, 1 when --until failure<LEVEL is refuted, 2 on a mistake.
+"""
 
 from __future__ import annotations
 
@@ -23,34 +42,12 @@ if TYPE_CHECKING:
     from palpate.study.running.address import ClusterAddress
 
 DONE, REFUTED = 0, 1
-_EXAMPLES = """\
-what a key may be:
-  control.damping_ratio=0.2:1.2:6              six values from 0.2 to 1.2
-  world.surfaces.wall.stiffness=1e3:1e5:9:log  evenly spaced in the logarithm
-  control.law=joint-impedance,computed-torque  a list
-  world.plant.mass_scale='normal(1, 0.05)'     also uniform(a, b), loguniform(a, b), integers(a, b)
-  'control.stiffness*=loguniform(0.5, 2)'      * multiplies the scenario's own value
-
-examples:
-  palpate sweep panda-wall --vary world.surfaces.wall.stiffness=200:20000:9:log
-  palpate sweep panda-wall --vary 'world.plant.mass_scale=normal(1, 0.05)' --runs 1000 --traces worst
-  palpate sweep panda-wall --method map --vary 'control.damping*=0.1:10:33:log' \\
-      --vary 'world.surfaces.wall.stiffness*=0.1:10:33:log'
-  palpate sweep panda-wall --vary 'world.plant.mass_scale=normal(1, 0.05)' --cluster slurm:job.toml --dry-run
-  palpate sweep --resume runs/panda-wall-sweep-1
-
-The folder holds table.parquet (one row per run), summary.json, scenario.toml, report.html and the traces kept.
-Ends with 0 when all runs are made, however they ended, 1 when --until failure<LEVEL is refuted, 2 on a mistake.
-"""
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Declare the command."""
     parser = subparsers.add_parser(
-        "sweep",
-        help="many runs of a scenario: a table, a sentence with a guarantee, a map",
-        description="Run a scenario many times over varying keys, and say what that proves.",
-        epilog=_EXAMPLES,
+        "sweep", help="many runs of a scenario: a table, a sentence with a guarantee, a map", description=__doc__
     )
     parser.add_argument("scenario", metavar="SCENARIO", nargs="?", help="a shipped name, or a .toml file")
     parser.add_argument("--vary", metavar="KEY=WHAT", action="append", default=[],
