@@ -9,6 +9,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import palpate as pp
 from palpate.errors import FileError, InvalidInput, UnknownName, printable
 from palpate.files import is_there, write_file
 
@@ -40,9 +41,7 @@ def add_scenario(parser: argparse.ArgumentParser) -> None:
 
 def scenario_asked(args: argparse.Namespace) -> Scenario:
     """The scenario of `add_scenario`."""
-    from palpate.scenario.file.load import load_scenario
-
-    return load_scenario(args.scenario, [*model_overrides(args), *args.overrides])
+    return pp.load_scenario(args.scenario, [*model_overrides(args), *args.overrides])
 
 
 def add_model_options(parser: argparse.ArgumentParser) -> None:

@@ -14,6 +14,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import palpate as pp
+from palpate.cli.console import open_page
+from palpate.cli.folder import find_trace, use_modules_beside
+from palpate.cli.tables import number, print_json, print_table
+from palpate.errors import InvalidInput
+
 if TYPE_CHECKING:
     from palpate.metrics import MetricResult
     from palpate.trace import Trace
@@ -32,24 +38,17 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Load, evaluate, print, write."""
-    from palpate.cli.console import open_page
-    from palpate.cli.folder import find_trace, use_modules_beside
-    from palpate.cli.tables import number, print_table
-    from palpate.errors import InvalidInput
-    from palpate.metrics import evaluate
-    from palpate.trace import load_trace
-    from palpate.views import compare
     from palpate.views.pages.comparison import differences
 
     if len(args.traces) < 2:
         raise InvalidInput("compare takes two or more runs, got one", hint="palpate compare A B")
     paths = [find_trace(location) for location in args.traces]
     names = short_names(paths)
-    traces = [load_trace(path) for path in paths]
+    traces = [pp.load_trace(path) for path in paths]
     for path in paths:
         use_modules_beside(path)
-    table = aligned([evaluate(trace) for trace in traces])
-    settings, page = differences(traces), compare(traces, names, args.out)
+    table = aligned([pp.metrics.evaluate(trace) for trace in traces])
+    settings, page = differences(traces), pp.views.compare(traces, names, args.out)
     if args.json:
         _print_json(names, traces, settings, table, page)
         return 0
@@ -74,12 +73,10 @@ def run(args: argparse.Namespace) -> int:
 def _print_json(
     names: Sequence[str], traces: Sequence[Trace], settings: dict[str, list[str]], table: Sequence[Any], page: Path
 ) -> None:
-    import json
-
     metrics = {row[0].name: {"unit": row[0].unit, "values": [result.value for result in row]} for row in zip(*table)}
     outcomes = [trace.outcome.kind for trace in traces]
     answer = {"runs": list(names), "outcomes": outcomes, "settings": settings, "metrics": metrics, "page": str(page)}
-    print(json.dumps(answer, indent=2, ensure_ascii=False, allow_nan=False))
+    print_json(answer)
 
 
 def aligned(table: Sequence[Sequence[MetricResult]]) -> list[list[MetricResult]]:

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import palpate as pp
 from palpate.cli.folder import TRACE
 from palpate.cli.list import SECTIONS
 from palpate.user_code import allow
@@ -83,9 +84,7 @@ def _explained(prefix: str, **_: Any) -> list[str]:
 
 def _keys(prefix: str, parsed_args: argparse.Namespace, **_: Any) -> list[str]:
     """Keys of the scenario on the command line, one level below what is written already; a value follows behind `=`."""
-    from palpate.scenario.file.load import load_scenario
-
-    data: Any = load_scenario(parsed_args.scenario).as_data()
+    data: Any = pp.load_scenario(parsed_args.scenario).as_data()
     above = prefix.rpartition(".")[0]
     for part in above.split(".") if above else []:
         data = _below(data)[part]

@@ -26,6 +26,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import palpate as pp
 from palpate.errors import FileError, InvalidInput, check_names
 
 if TYPE_CHECKING:
@@ -73,10 +74,8 @@ def run(args: argparse.Namespace) -> int:
     """Derive, compare with the robot, print or write."""
     robot = None if args.robot == "pole" else _robot(args)
     if args.check is not None:
-        from palpate.review import cli_check
-
         groups = equal_names(args.equal or [])
-        return cli_check(robot or _pole(args), args.check, equal=groups, conventions=args.conventions)
+        return pp.review.cli_check(robot or _pole(args), args.check, equal=groups, conventions=args.conventions)
     derivation = _pole(args) if robot is None else _derivation(robot, args)
     if args.method == "all":
         comparison = derivation.compare()
@@ -90,13 +89,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _derivation(robot: Robot, args: argparse.Namespace) -> Derivation:
-    from palpate.derive.start import derive
-
     method = "lagrange" if args.method == "all" else args.method
     mode = "numbers" if args.numbers else "symbols"
     task = None if args.task is None else _words(args.task)
     names = _names(args.names) if args.names else None
-    return derive(robot, method, mode, engine=args.engine, frame=args.frame, names=names, task=task)
+    return pp.derive(robot, method, mode, engine=args.engine, frame=args.frame, names=names, task=task)
 
 
 def _pole(args: argparse.Namespace) -> Derivation:
@@ -113,10 +110,8 @@ def _pole(args: argparse.Namespace) -> Derivation:
 
 
 def _robot(args: argparse.Namespace) -> Robot:
-    from palpate.robot.load import load_robot
-
     settings: Any = parameters_from(args.set or [])
-    return load_robot(args.robot, **settings)
+    return pp.load_robot(args.robot, **settings)
 
 
 def parameters_from(pairs: Sequence[str]) -> dict[str, float | list[float]]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 
+import palpate as pp
 from palpate.cli.check import add_scenario, scenario_asked
 from palpate.cli.console import patience
 
@@ -35,10 +36,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 def run(args: argparse.Namespace) -> int:
     """Load, compile, verify, write, tell."""
     with patience("exporting …", False):
-        from palpate.exporting.folder import export
-
-        scenario = scenario_asked(args)
-        done = export(scenario, args.out, targets=args.targets, model=args.model, ticks=args.ticks)
+        done = pp.export(scenario_asked(args), args.out, targets=args.targets, model=args.model, ticks=args.ticks)
     print(f"wrote {done.folder}: {done.name} for {', '.join(done.targets)}")
     same = "every bit as in the loop" if done.difference == 0.0 else f"within {done.difference:.1g} of the loop's terms"
     print(f"{done.ticks} ticks of the run replayed here: {same}; largest stack frame {done.frame} bytes")

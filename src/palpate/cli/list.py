@@ -17,8 +17,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import palpate as pp
 from palpate.cli.folder import METRICS, TRACE
-from palpate.cli.tables import print_table
+from palpate.cli.tables import print_json, print_table
 from palpate.errors import PalpateError, check_names
 from palpate.files import read_text
 
@@ -52,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     chosen = {name: SECTIONS[name]() for name in args.section or [name for name in SECTIONS if name not in _ASKED_FOR]}
     if args.json:
         answer = {name: section.as_data() for name, section in chosen.items()}
-        print(json.dumps(answer, indent=2, ensure_ascii=False))
+        print_json(answer)
         return 0
     for index, (name, section) in enumerate(chosen.items()):
         print(f"{name}:" if index == 0 else f"\n{name}:")
@@ -65,11 +66,10 @@ def run(args: argparse.Namespace) -> int:
 
 def _robots() -> Section:
     from palpate.robot import catalogue
-    from palpate.robot.load import load_robot
 
     rows = []
     for name in catalogue.names():
-        robot, entry = load_robot(name), catalogue.describe(name)
+        robot, entry = pp.load_robot(name), catalogue.describe(name)
         rows.append([name, str(robot.nv), f"{robot.mass:.3f}", entry.summary])
     return Section(("name", "dof", "mass [kg]", "what it is"), "lrrl", rows)
 
@@ -83,10 +83,9 @@ def _scenarios() -> Section:
 
 
 def _laws() -> Section:
-    from palpate.control import LAWS
     from palpate.scenario.fields import summary_of_law
 
-    return Section(("name", "what it does"), "ll", [[name, summary_of_law(name)] for name in LAWS])
+    return Section(("name", "what it does"), "ll", [[name, summary_of_law(name)] for name in pp.control.LAWS])
 
 
 def _references() -> Section:
@@ -97,9 +96,7 @@ def _references() -> Section:
 
 
 def _metrics() -> Section:
-    from palpate.metrics import METRICS
-
-    rows = [[metric.name, metric.unit, metric.help] for metric in METRICS.values()]
+    rows = [[metric.name, metric.unit, metric.help] for metric in pp.metrics.METRICS.values()]
     return Section(("name", "unit", "what it is"), "lll", rows)
 
 

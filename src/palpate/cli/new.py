@@ -19,6 +19,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import palpate as pp
 from palpate.cli.check import add_model_options, model_overrides
 from palpate.cli.console import CompileProgress
 from palpate.errors import FileError, InvalidInput
@@ -77,13 +78,11 @@ def _pressing(args: argparse.Namespace, path: Path) -> dict[str, Any]:
 
 def _failure(data: dict[str, Any]) -> str:
     """Run a scenario; why it does not do what it should, or nothing."""
-    from palpate.metrics import evaluate
-    from palpate.run.simulate import simulate
     from palpate.scenario.file.load import scenario_from_data
 
     scenario = scenario_from_data(data)
-    trace = simulate(scenario)
+    trace = pp.simulate(scenario)
     if trace.outcome.kind != "completed":
         return str(trace.outcome)
-    broken = [result for result in evaluate(trace, scenario.metrics) if result.passed is False]
+    broken = [result for result in pp.metrics.evaluate(trace, scenario.metrics) if result.passed is False]
     return ", ".join(f"{result.name} {result.value:.3g} {result.unit}" for result in broken)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+import palpate as pp
 from palpate.cli.console import open_page
 from palpate.cli.folder import find_trace
 
@@ -25,18 +26,15 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Load and write, or serve."""
-    from palpate.trace import load_trace
-    from palpate.views import replay, serve_replay
-
     path = find_trace(args.trace)
-    trace = load_trace(path)
+    trace = pp.load_trace(path)
     if not args.serve:
-        page = replay(trace, Path(args.out) if args.out else path.parent / "replay.html")
+        page = pp.views.replay(trace, Path(args.out) if args.out else path.parent / "replay.html")
         print(f"wrote {page}")
         if args.open:
             open_page(page)
         return 0
-    server = serve_replay(trace, args.port)
+    server = pp.views.serve_replay(trace, args.port)
     print(f"serving {server.url} until Ctrl-C", flush=True)
     try:
         server.wait()

@@ -27,7 +27,6 @@ from __future__ import annotations
 
 import argparse
 import inspect
-import json
 import math
 import re
 import textwrap
@@ -36,9 +35,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import palpate as pp
 from palpate.cli.check import add_model_options, model_options
 from palpate.cli.derive import parameters_from
-from palpate.cli.tables import WIDTH, matrix_lines, number, print_table, say, short
+from palpate.cli.tables import WIDTH, matrix_lines, number, print_json, print_table, say, short
 from palpate.errors import InvalidInput, PalpateError, printable
 from palpate.toml import toml_text, toml_value
 
@@ -85,8 +85,6 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Load the robot, gather the facts, print them."""
-    from palpate.robot.load import load_robot
-
     names = (args.terms or "").replace(",", " ").split()
     settings: Any = parameters_from(args.set)
     if args.robot == "pole":
@@ -97,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if is_scenario(args.robot):
         return show_scenario(args.robot, args.json)
-    robot = load_robot(args.robot, **model_options(args), **settings)
+    robot = pp.load_robot(args.robot, **model_options(args), **settings)
     q = robot.home if args.q is None else _numbers(args.q, "--q")
     v = [0.0] * robot.nv if args.v is None else _numbers(args.v, "--v")
     if names:
@@ -108,7 +106,7 @@ def run(args: argparse.Namespace) -> int:
     facts = gather(robot, q, v, args.frame)
     facts["joint_facts"] = joint_facts(robot, args.robot)
     if args.json:
-        print(json.dumps(facts, indent=2, ensure_ascii=False, allow_nan=False))
+        print_json(facts)
     else:
         _print_description(facts)
         _print_terms(facts)
@@ -345,11 +343,9 @@ def is_scenario(name: str) -> bool:
 
 def show_scenario(name: str, as_json: bool) -> int:
     """Print a scenario."""
-    from palpate.scenario.file.load import load_scenario
-
-    scenario = load_scenario(name)
+    scenario = pp.load_scenario(name)
     if as_json:
-        print(json.dumps(scenario.as_data(), indent=2, ensure_ascii=False, allow_nan=False))
+        print_json(scenario.as_data())
         return 0
     _print_scenario(scenario)
     print(f"\nrun it with: palpate run {name}\nchange it:   palpate new mine --from {name}")

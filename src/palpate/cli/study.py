@@ -16,6 +16,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import palpate as pp
 from palpate.cli.console import patience, starting
 from palpate.cli.folder import next_folder
 from palpate.cli.sweep import (
@@ -95,10 +96,9 @@ def _asked(args: argparse.Namespace, runs: int) -> tuple[Path | None, dict[str, 
 
 
 def _show(asked: dict[str, Any]) -> None:
-    from palpate.scenario.file.load import load_scenario
     from palpate.study.robust import map_axes, spreads
 
-    scenario = load_scenario(asked["scenario"], asked["overrides"])
+    scenario = pp.load_scenario(asked["scenario"], asked["overrides"])
     kept, left_out = spreads(scenario, asked["vary"], asked["without"])
     rows = [[one.key, one.spec, one.why] for one in kept]
     rows += [[key, str(spec), "as asked for"] for key, spec in asked["vary"].items()]

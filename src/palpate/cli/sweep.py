@@ -29,6 +29,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import palpate as pp
 from palpate.cli.console import SOON, Progress, patience, starting
 from palpate.cli.folder import next_folder
 from palpate.cli.tables import number, print_table
@@ -122,7 +123,6 @@ _WANTED = ("method", "runs", "repeat", "seed", "metric", "traces", "until", "rar
 
 
 def _summary(sweep: Sweep, args: argparse.Namespace) -> dict[str, Any]:
-    from palpate.study.analysis.maps import predicted_boundary
     from palpate.study.result import summarise
 
     pair = None
@@ -134,16 +134,15 @@ def _summary(sweep: Sweep, args: argparse.Namespace) -> dict[str, Any]:
         pair = (names[0], names[1])
     summary = summarise(sweep, pair)
     if args.predict and "map" in summary:
-        summary["map"]["predicted"] = [line.tolist() for line in predicted_boundary(sweep.plan)]
+        summary["map"]["predicted"] = [line.tolist() for line in pp.study.predicted_boundary(sweep.plan)]
     return summary
 
 
 def _exit_code(sweep: Sweep) -> int:
     from palpate.study.analysis.drivers import check_until
-    from palpate.study.analysis.statistics import Interval
 
     rule = sweep.plan.options.get("until")
-    if rule is None or not isinstance(sweep.finding, Interval):
+    if rule is None or not isinstance(sweep.finding, pp.study.Interval):
         return DONE
     name, level = check_until(rule)
     return REFUTED if name == "failure" and sweep.finding.low > level else DONE
@@ -319,8 +318,6 @@ def _tell_front(summary: Mapping[str, Any]) -> None:
 
 def write_pages(sweep: Sweep, summary: dict[str, Any], folder: Path, pages: bool) -> Path:
     """Write the summary, and the report with replays of best, worst and one failing run; return where to look."""
-    from palpate.views import replay, sweep_report
-
     sweep.save_summary(summary)
     if not pages:
         return sweep.path
@@ -330,10 +327,10 @@ def write_pages(sweep: Sweep, summary: dict[str, Any], folder: Path, pages: bool
             make_folder(folder / REPLAYS)
             target = f"{REPLAYS}/run-{one['run']}.html"
             if target not in links.values():
-                try_replay(lambda run=one["run"], to=target: replay(sweep.trace(run), folder / to))
+                try_replay(lambda run=one["run"], to=target: pp.views.replay(sweep.trace(run), folder / to))
             if (folder / target).is_file():
                 links[name] = target
-    sweep_report(sweep.path, summary, folder / REPORT, links)
+    pp.views.sweep_report(sweep.path, summary, folder / REPORT, links)
     return folder / REPORT
 
 

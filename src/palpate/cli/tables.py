@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
@@ -45,6 +46,11 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[str]], align: str
     with console.capture() as capture:
         console.print(table)
     print("\n".join(line.rstrip() for line in capture.get().splitlines()))
+
+
+def print_json(data: object) -> None:
+    """Print data as JSON, in UTF-8; NaN is no word of JSON and refused."""
+    print(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False))
 
 
 def _console() -> Console:
