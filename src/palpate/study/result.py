@@ -34,7 +34,7 @@ from palpate.study.analysis.statistics import (
     scenario_level,
 )
 from palpate.study.plans.axis import Axis, Value
-from palpate.study.plans.plan import CRASHED, ENDED, IMPOSSIBLE, INDEPENDENT, MOST_KEPT, REFUSED, Plan, Point
+from palpate.study.plans.plan import CRASHED, ENDED, IMPOSSIBLE, INDEPENDENT, MOST_KEPT, REFUSED, Point
 from palpate.study.running.store import SCENARIO, Store
 
 if TYPE_CHECKING:
@@ -52,28 +52,15 @@ class Sweep:
     Attributes:
         plan: what was asked for.
         folder: where its table and traces are.
+        path: the table, a Parquet file.
         finding: what the method found: a BoundaryMap, a RareEstimate, the interval of a sweep that stopped by itself,
             or None.
     """
 
     def __init__(self, store: Store, finding: Any = None, keeper: object = None) -> None:
         self.store, self.finding = store, finding
+        self.plan, self.folder, self.path = store.plan, store.folder, store.path
         self._keeper = keeper  # a temporary folder lives as long as the result
-
-    @property
-    def plan(self) -> Plan:
-        """What was asked for."""
-        return self.store.plan
-
-    @property
-    def folder(self) -> Path:
-        """Where table and traces are."""
-        return self.store.folder
-
-    @property
-    def path(self) -> Path:
-        """The table, a Parquet file."""
-        return self.store.path
 
     @property
     def map(self) -> BoundaryMap:
@@ -248,22 +235,6 @@ class Sweep:
                 make_folder(self.store.trace_path(run).parent)
                 self.trace(run).save(self.store.trace_path(run))
         return sorted(self.store.trace_path(0).parent.glob("*.parquet"))
-
-
-def open_sweep(folder: str | Path) -> Sweep:
-    """The result of a finished sweep, from its folder."""
-    from palpate.study.analysis.drivers import drive
-
-    store = Store.open(folder)
-    if not store.complete:
-        raise InvalidInput(f"the sweep in {folder} is not finished", hint=f"palpate sweep --resume {folder}")
-    steps, answer = drive(store), None
-    try:
-        while True:
-            next(steps)
-    except StopIteration as end:
-        answer = end.value
-    return Sweep(store, answer)
 
 
 def _read(axis: Axis, stored: Value) -> Value:

@@ -20,20 +20,18 @@ from palpate.scenario.file.overrides import apply_overrides
 from palpate.scenario.file.places import read_from
 from palpate.scenario.model import Scenario
 from palpate.study.analysis import drivers
-from palpate.study.analysis.maps import CELLS
 from palpate.study.plans.axis import Axis, Spec, axes_of, override
 from palpate.study.plans.plan import (
-    DEFAULT_RUNS,
     KEPT_TRACES,
     METHODS,
-    MOST_RUNS,
     REFUSED,
     Plan,
     Stage,
     chances,
     chunk_size,
-    design,
     file_digests,
+    map_cells,
+    planned_runs,
     versions,
 )
 from palpate.study.result import Sweep
@@ -153,20 +151,27 @@ def _driven(
     progress: Progress | None,
     own: Mapping[str, Callable[[Trace], float]] | None,
 ) -> Any:
-    answer: list[Any] = []
-
-    def steps() -> Any:
-        answer.append((yield from driver))
-
+    """Make what the driver asks for; what it found."""
     made = failed = total = 0
-    for stage in steps():
-        for done, bad in _made(store, stage, executor, own or {}):
-            made, failed = made + done, failed + bad
-            if progress is not None:
-                progress(made, max(store.plan.runs, made), failed)
-        total = stage.first + stage.count
-    store.merge(total)
-    return answer[0]
+    try:
+        while True:
+            stage = next(driver)
+            for done, bad in _made(store, stage, executor, own or {}):
+                made, failed = made + done, failed + bad
+                if progress is not None:
+                    progress(made, max(store.plan.runs, made), failed)
+            total = stage.first + stage.count
+    except StopIteration as end:
+        store.merge(total)
+        return end.value
+
+
+def open_sweep(folder: str | os.PathLike[str]) -> Sweep:
+    """The result of a finished sweep, from its folder."""
+    store = Store.open(folder)
+    if not store.complete:
+        raise InvalidInput(f"the sweep in {folder} is not finished", hint=f"palpate sweep --resume {folder}")
+    return Sweep(store, _driven(store, drivers.drive(store), Here(), None, None))
 
 
 def _made(store: Store, stage: Stage, executor: Executor, own: Mapping[str, Callable[[Trace], float]]) -> Any:
@@ -278,44 +283,29 @@ def make_plan(
     data = with_modules(data, folder, said.get("metrics", ()))
     use_files(data.get("modules", {}))
     axes = axes_of(varied)
-    method, runs, repeat, options = _method(axes, said, int(data["run"]["seed"]))
+    method, runs, options = _method(axes, said)
     traces = said.get("traces", "none")
     check_names("choice of traces", [traces], KEPT_TRACES)
     plan = Plan(
         scenario=data, source=words, vary={axis.key: axis.spec for axis in axes}, method=method, runs=runs,
-        repeat=repeat, seed=_seed(said.get("seed", 0)), metrics=_metrics(said.get("metrics"), data), traces=traces,
-        chunk=chunk_size(runs, traces), options=options, files=file_digests(data), versions=versions(),
+        repeat=said.get("repeat", 1), seed=_seed(said.get("seed", 0)), metrics=_metrics(said.get("metrics"), data),
+        traces=traces, chunk=chunk_size(runs, traces), options=options, files=file_digests(data), versions=versions(),
     )  # fmt: skip
     return _checked(plan)
 
 
-def _method(axes: tuple[Axis, ...], said: Mapping[str, Any], own_seed: int) -> tuple[str, int, int, dict[str, Any]]:
-    """Method, runs, repeats and options of a plan."""
+def _method(axes: tuple[Axis, ...], said: Mapping[str, Any]) -> tuple[str, int, dict[str, Any]]:
+    """Method, runs and options of a plan."""
     names = ("confidence", "until", "rare", "by", "metric")
     options = {name: said[name] for name in names if said.get(name) is not None}
-    method = "rare" if said.get("rare") else said.get("method")
-    check_names("method", [] if method is None else [method], METHODS)
+    asked = "rare" if said.get("rare") else said.get("method")
+    check_names("method", [] if asked is None else [asked], METHODS)
     if not 0 < float(options.setdefault("confidence", 0.95)) < 1:
         raise InvalidInput(f"a confidence lies between 0 and 1, got {options['confidence']:g}")
-    repeat = int(said.get("repeat", 1))
-    if method in ("rare", "map"):
-        if repeat != 1:
-            raise InvalidInput(f"method {method} makes each run once; --repeat must be 1")
-        return method, *_adaptive_runs(method, axes, said, options)
-    made = design(method, axes, said.get("runs"), repeat, _seed(said.get("seed", 0)), own_seed)
-    return made.method, made.runs, made.repeat, options
-
-
-def _adaptive_runs(
-    method: str, axes: tuple[Axis, ...], said: Mapping[str, Any], options: dict[str, Any]
-) -> tuple[int, int, dict[str, Any]]:
-    if method == "rare":
-        return int(said.get("runs") or DEFAULT_RUNS), 1, options
-    if said.get("runs") is not None:
-        raise InvalidInput("a map chooses its own runs; its fineness is the n of start:stop:n", hint="leave --runs out")
-    sides = [len(axis.values) - 1 for axis in axes if axis.values]
-    options["cells"] = max(sides, default=CELLS)
-    return 4 * options["cells"] ** 2 // 10 + 100, 1, options
+    method, runs = planned_runs(asked, axes, said.get("runs"), said.get("repeat", 1))
+    if method == "map":
+        options["cells"] = map_cells(axes)
+    return method, runs, options
 
 
 def _seed(seed: Any) -> int:
@@ -351,8 +341,6 @@ def _checked(plan: Plan) -> Plan:
         if plan.method != "random":
             raise InvalidInput("--until needs independent draws: --method random")
     check_names("metric", [plan.options["metric"]] if plan.options.get("metric") else [], plan.metrics)
-    if not 1 <= plan.runs <= MOST_RUNS:
-        raise InvalidInput(f"--runs must lie between 1 and {MOST_RUNS}, got {plan.runs}")
     return plan
 
 
