@@ -235,6 +235,13 @@ def styled(index: int, label: str, time: Array, values: Array, width: float = 1.
     return Line(label, time, values, colour, dash, width)
 
 
+def _per_axis(
+    trace: Trace, vectors: Array, axes: str, label: str = "{}", dash: str = "solid", width: float = 1.6
+) -> list[Line]:
+    """A line for each component of vectors over time, in the colour of its axis."""
+    return [Line(label.format(a), trace.time, vectors[:, i], COLOURS[i], dash, width) for i, a in enumerate(axes)]
+
+
 def _columns(trace: Trace, name: str) -> list[tuple[str, str, Array]]:
     """Label, unit and values of each column of a channel."""
     channel = trace.channels[name]
@@ -308,16 +315,18 @@ def _tool_position(trace: Trace) -> Figure | None:
     return Figure("tool_position", "Tool position, world axes", tuple(panels))
 
 
+TOOL_ERRORS = (("position error", "m", position_error), ("orientation error", "rad", orientation_error))
+
+
 def _tool_errors(trace: Trace) -> Figure | None:
     panels = []
-    for what, unit, error in (("position", "m", position_error), ("orientation", "rad", orientation_error)):
+    for title, unit, error in TOOL_ERRORS:
         try:
             vector = error(trace)
         except NotApplicable:
             continue
         size = Line("size", trace.time, np.linalg.norm(vector, axis=1), "#888888", "dash", 1.3)
-        axes = [Line(axis, trace.time, vector[:, i], COLOURS[i]) for i, axis in enumerate("xyz")]
-        panels.append(Panel(f"{what} error", unit, (*axes, size)))
+        panels.append(Panel(title, unit, (*_per_axis(trace, vector, "xyz"), size)))
     return Figure("tool_errors", "Tool error: target − tool, world axes", tuple(panels))
 
 
@@ -330,12 +339,11 @@ def _forces(trace: Trace) -> Figure | None:
         del kinds["measured_wrench"]
     panels = []
     for what, unit, first in (("force", "N", 0), ("torque", "N·m", 3)):
-        lines = tuple(
-            Line(f"{kind} {'fn'[first // 3]}{axis}", trace.time, trace[name][:, first + i], COLOURS[i], dash, width)
-            for name, (kind, dash, width) in kinds.items()
-            for i, axis in enumerate("xyz")
-        )
-        panels.append(Panel(what, unit, lines))
+        lines: list[Line] = []
+        for name, (kind, dash, width) in kinds.items():
+            vector, label = trace[name][:, first : first + 3], f"{kind} {'fn'[first // 3]}{{}}"
+            lines += _per_axis(trace, vector, "xyz", label, dash, width)
+        panels.append(Panel(what, unit, tuple(lines)))
     return Figure("forces", "Wrench of the environment on the robot, at the tool", tuple(panels)) if kinds else None
 
 
@@ -345,19 +353,13 @@ def _pole(trace: Trace) -> Figure | None:
         return None
     AB = trace["pole.AB"]
     tilt = Line("tilt", trace.time, trace["pole.tilt"], COLOURS[0])
-    lines = [Line(f"{axis} of AB", trace.time, AB[:, i], COLOURS[i]) for i, axis in enumerate("xy")]
+    lines = _per_axis(trace, AB, "xy", "{} of AB")
     if "law.AB" in trace:
-        lines += [
-            Line(f"{axis}, as the law has it", trace.time, trace["law.AB"][:, i], COLOURS[i], "dot", 1.2)
-            for i, axis in enumerate("xy")
-        ]
+        lines += _per_axis(trace, trace["law.AB"], "xy", "{}, as the law has it", "dot", 1.2)
     panels = [Panel("angle from the vertical", "rad", (tilt,)), Panel("foot to sphere, level", "m", tuple(lines))]
     if "tool_position" in trace:
-        way = trace["tool_position"] - trace["tool_position"][0]
-        path = [Line(f"foot {axis}", trace.time, way[:, i], COLOURS[i]) for i, axis in enumerate("xy")]
-        path += [
-            Line(f"sphere {axis}", trace.time, (way + AB)[:, i], COLOURS[i], "dash", 1.3) for i, axis in enumerate("xy")
-        ]
+        foot = trace["tool_position"] - trace["tool_position"][0]
+        path = [*_per_axis(trace, foot, "xy", "foot {}"), *_per_axis(trace, foot + AB, "xy", "sphere {}", "dash", 1.3)]
         panels.append(Panel("path from the foot's start, level", "m", tuple(path)))
     return Figure("pole", "Pole: tilt and path", tuple(panels))
 
