@@ -136,9 +136,7 @@ class Sweep:
 
     def overrides(self, run: int) -> list[str]:
         """The `key=value` texts that make a run."""
-        row = self.row(run)
-        values = tuple(_read(axis, row[axis.key]) for axis in self.plan.axes)
-        return self.plan.overrides(Point(values, row["seed"], run))
+        return self.plan.overrides(Point(tuple(self.values(run).values()), self.row(run)["seed"], run))
 
     def command(self, run: int) -> str:
         """The command that makes this very run again."""
@@ -261,6 +259,7 @@ def summarise(sweep: Sweep, pareto: tuple[str, str] | None = None) -> dict[str, 
         pareto: two metrics whose front is wanted.
     """
     plan, counts = sweep.plan, _counts(sweep)
+    said = [*_proved(sweep), *_found(sweep), *_bound(sweep)]
     facts: dict[str, Any] = {
         "scenario": plan.scenario.get("name"),
         "description": plan.scenario.get("description", ""),
@@ -274,18 +273,15 @@ def summarise(sweep: Sweep, pareto: tuple[str, str] | None = None) -> dict[str, 
         "confidence": plan.options.get("confidence", 0.95),
         "counts": counts,
         "counted": _counted(len(sweep), counts),
-        "sentence": "",
-        "said": [],
+        "sentence": "".join(said[:1]),
+        "said": said[1:],
         "worst": [told_run(sweep, run) for run in sweep.worst()],
         "best": [told_run(sweep, run) for run in sweep.best()],
         "failing": [told_run(sweep, run) for run in _failing(sweep)],
         "named": _named(sweep),
         "warnings": _warnings(sweep),
     }
-    said = [*_proved(sweep), *_found(sweep), *_bound(sweep)]
-    facts["sentence"], facts["said"] = (said[0], said[1:]) if said else ("", [])
-    facts |= _sensitivity(sweep) | _map(sweep)
-    return facts | (_pareto(sweep, *pareto) if pareto else {})
+    return facts | _sensitivity(sweep) | _map(sweep) | (_pareto(sweep, *pareto) if pareto else {})
 
 
 def _failing(sweep: Sweep) -> list[int]:
@@ -444,8 +440,7 @@ def _sensitivity(sweep: Sweep) -> dict[str, Any]:
 
 
 def _pareto(sweep: Sweep, first: str, second: str) -> dict[str, Any]:
-    runs = sweep.pareto(first, second)
-    runs = runs[:MOST_LINES]
+    runs = sweep.pareto(first, second)[:MOST_LINES]
     points = np.column_stack([sweep.numbers(name)[runs] for name in (first, second)]).tolist()
     return {"pareto": {"metrics": [first, second], "runs": runs, "points": points}}
 

@@ -24,7 +24,6 @@ from palpate.study.plans.axis import Axis, Spec, axes_of, override
 from palpate.study.plans.plan import (
     KEPT_TRACES,
     METHODS,
-    REFUSED,
     Plan,
     Stage,
     chances,
@@ -38,7 +37,7 @@ from palpate.study.result import Sweep
 from palpate.study.running.address import cluster_address
 from palpate.study.running.pool import Executor, Here, LocalPool, cores
 from palpate.study.running.store import Store
-from palpate.study.running.worker import Job, Result, Task, check_files, empty_row, run_row
+from palpate.study.running.worker import Job, Task, check_files, run_row
 from palpate.user_code import is_address, texts_of, use_files
 from palpate.world.sensing.sensor import SENSORS
 
@@ -131,12 +130,8 @@ def _check_unchanged(store: Store) -> None:
     plan, now = store.plan, versions()
     if store.complete:
         return
-    changed = [
-        f"{name} {plan.versions.get(name)} then, {now[name]} now"
-        for name in now
-        if plan.versions.get(name) != now[name]
-    ]
-    if changed:
+    then = {name: plan.versions.get(name) for name in now}
+    if changed := [f"{name} {then[name]} then, {now[name]} now" for name in now if then[name] != now[name]]:
         raise FileError(
             f"the sweep in {store.folder} began with other versions: {'; '.join(changed)}",
             hint="install those again, or begin a new sweep in another folder",
@@ -183,16 +178,12 @@ def _made(store: Store, stage: Stage, executor: Executor, own: Mapping[str, Call
         yield there, 0
     kept = plan.traces if plan.traces in ("all", "failing") else "none"
     job = Job(plan.scenario, plan.metrics, kept, plan.files, own, texts_of(plan.scenario.get("modules", {})))
-    refused = [chunk for chunk in missing if plan.chunk == 1 and stage.points(*chunk)[0].refusal]
-    for first, stop in refused:
-        point = stage.points(first, stop)[0]
-        store.write([point], [Result(first, empty_row(REFUSED, str(point.refusal), plan.metrics))])
-        yield 1, 1
 
-    def task(run: int) -> Task:
-        return Task(run, tuple(plan.overrides(stage.points(run, run + 1)[0])))
+    def tasks(first: int, stop: int) -> list[Task]:
+        points = enumerate(stage.points(first, stop), first)
+        return [Task(run, tuple(plan.overrides(point)), point.refusal) for run, point in points]
 
-    chunks = ([task(run) for run in range(*chunk)] for chunk in missing if chunk not in refused)
+    chunks = (tasks(*chunk) for chunk in missing)
     for chunk, results in executor.results(job, chunks):
         store.write(stage.points(chunk[0].run, chunk[-1].run + 1), results)
         yield len(results), sum(not result.row["passed"] for result in results)
@@ -222,14 +213,14 @@ def executor_for(plan: Plan, workers: int | None, cluster: str | None) -> Execut
 
 def _known_here(plan: Plan) -> str | None:
     """A law, reference, sensor or metric of a plan that only this process knows."""
-    law, kind = plan.scenario["control"].get("law"), plan.scenario.get("reference", {}).get("kind")
-    if law in LAWS.registered or kind in REFERENCES.registered:
-        return law if law in LAWS.registered else kind
     custom = plan.scenario.get("world", {}).get("sensors", {}).get("custom", {})
-    for sensor in custom.values():
-        if sensor.get("kind") in SENSORS.registered:
-            return sensor["kind"]
-    return next((name for name in plan.metrics if name in METRICS.registered), None)
+    named = [
+        (LAWS, plan.scenario["control"].get("law")),
+        (REFERENCES, plan.scenario.get("reference", {}).get("kind")),
+        *((SENSORS, sensor.get("kind")) for sensor in custom.values()),
+        *((METRICS, name) for name in plan.metrics),
+    ]
+    return next((name for table, name in named if name in table.registered), None)
 
 
 def time_per_run(plan: Plan, enough: float = 2.0, samples: Iterable[Sequence[str]] = ((), ())) -> float:
@@ -319,10 +310,7 @@ def _metrics(wanted: Sequence[str] | None, data: Mapping[str, Any]) -> tuple[str
     check_names("metric", wanted or (), METRICS)
     bounded = data.get("metrics", {})
     own = dict.fromkeys(filter(is_address, (*bounded, *(wanted or ()))))
-    asked = {
-        *bounded,
-        *(wanted if wanted is not None else (name for name in METRICS if name not in METRICS.registered)),
-    }
+    asked = {*bounded, *(METRICS.keys() - METRICS.registered.keys() if wanted is None else wanted)}
     return (*(name for name in METRICS if name in asked), *own)
 
 
