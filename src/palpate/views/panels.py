@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -47,8 +47,8 @@ class Figure:
     name: str
     title: str
     panels: tuple[Panel, ...]
-    columns: int = 1
     group: str = "motion"
+    columns: int = 1
 
 
 @dataclass(frozen=True)
@@ -60,38 +60,35 @@ class Span:
     kind: str
 
 
-@dataclass(frozen=True)
-class Marks:
-    """Stretches of contact, of pushes and of guards at work, joined where they lie too close to be told apart."""
-
-    spans: tuple[Span, ...] = field(default=())
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """What is marked."""
-        return tuple(kind for kind in MARKS if any(span.kind == kind for span in self.spans))
-
-
+Marks = tuple[Span, ...]
 MODES = ("free", "sliding", "sticking", "locked")  # of exact contact, by their numbers in the trace
-MARKS = {  # kind: colour
-    "contact": "#56B4E9", "sliding": "#56B4E9", "sticking": "#009E73", "locked": "#CC79A7", "push": "#E69F00",
-    "guard": "#D55E00",
-}  # fmt: skip
-# Kind: what the legend calls it, and how strong its shade is.
-SHADES = {
-    "contact": ("contact", 0.13), "sliding": ("sliding", 0.13), "sticking": ("sticking", 0.16),
-    "locked": ("locked", 0.18), "push": ("push", 0.25), "guard": ("guard at work", 1.0),
-}  # fmt: skip
+# Kind of a mark: what the legend calls it, its colour, and how strong its shade is.
+MARKS = {
+    "contact": ("contact", "#56B4E9", 0.13),
+    "sliding": ("sliding", "#56B4E9", 0.13),
+    "sticking": ("sticking", "#009E73", 0.16),
+    "locked": ("locked", "#CC79A7", 0.18),
+    "push": ("push", "#E69F00", 0.25),
+    "guard": ("guard at work", "#D55E00", 1.0),
+}
+
+
+def kinds_of(marks: Marks) -> tuple[str, ...]:
+    """What is marked."""
+    return tuple(kind for kind in MARKS if any(span.kind == kind for span in marks))
 
 
 def marks_of(trace: Trace) -> Marks:
-    """What happened when: contact (exact contact by its modes), pushes, guards at work."""
+    """Stretches of contact (exact contact by its modes), of pushes, and of guards at work.
+
+    They are joined where they lie too close to be told apart.
+    """
     flags = {
         **_contact_flags(trace),
         "push": np.any(trace["push_wrench"] != 0, axis=1) if "push_wrench" in trace else None,
         "guard": trace["guard"] != 0 if "guard" in trace else None,
     }
-    return Marks(tuple(s for kind, on in flags.items() if on is not None for s in _spans(trace.time, on, kind)))
+    return tuple(s for kind, on in flags.items() if on is not None for s in _spans(trace.time, on, kind))
 
 
 def _contact_flags(trace: Trace) -> dict[str, np.ndarray]:
@@ -136,13 +133,7 @@ def figures_of(trace: Trace) -> list[Figure]:
         _pole(trace),
         _law(trace),
     )
-    return [replace(f, group=_GROUPS.get(f.name, "motion")) for f in made if f is not None and f.panels]
-
-
-_GROUPS = {
-    "joints": "joints", "velocities": "joints", "torques": "joints", "torque_terms": "joints", "forces": "forces",
-    "contact": "forces", "exact_contact": "forces", "energy": "forces", "law": "law",
-}  # fmt: skip
+    return [figure for figure in made if figure is not None and figure.panels]
 
 
 def leading(trace: Trace) -> Figure | None:
@@ -268,7 +259,7 @@ def _joints(trace: Trace) -> Figure | None:
             colour = COLOURS[index % len(COLOURS)]
             lines.append(Line(f"{label} target", trace.time, targets[index], colour, "dash", 0.9, listed=False))
         panels.append(Panel("position", unit, tuple(lines)))
-    return Figure("joints", "Joint positions" + (", targets dashed" if targets else ""), tuple(panels))
+    return Figure("joints", "Joint positions" + (", targets dashed" if targets else ""), tuple(panels), "joints")
 
 
 def _per_joint(trace: Trace, channel: str, name: str, title: str, axis: str) -> Figure | None:
@@ -278,7 +269,7 @@ def _per_joint(trace: Trace, channel: str, name: str, title: str, axis: str) -> 
         Panel(axis if unit != "N" else "force", unit, _lines(trace, columns))
         for unit, columns in _by_unit(trace, channel).items()
     )
-    return Figure(name, title, panels)
+    return Figure(name, title, panels, "joints")
 
 
 def _lines(trace: Trace, columns: Iterable[tuple[int, str, Array]]) -> tuple[Line, ...]:
@@ -300,7 +291,8 @@ def _terms(trace: Trace) -> Figure | None:
         if total in trace:
             lines.append(Line("sum", trace.time, _columns(trace, total)[i][2], "#888888", "dash", 2.0))
         panels.append(Panel(label, unit, tuple(lines)))
-    return Figure("torque_terms", "Terms of the law, joint by joint", tuple(panels), 2 if len(panels) > 2 else 1)
+    columns = 2 if len(panels) > 2 else 1
+    return Figure("torque_terms", "Terms of the law, joint by joint", tuple(panels), "joints", columns)
 
 
 def _tool_position(trace: Trace) -> Figure | None:
@@ -344,7 +336,8 @@ def _forces(trace: Trace) -> Figure | None:
             vector, label = trace[name][:, first : first + 3], f"{kind} {'fn'[first // 3]}{{}}"
             lines += _per_axis(trace, vector, "xyz", label, dash, width)
         panels.append(Panel(what, unit, tuple(lines)))
-    return Figure("forces", "Wrench of the environment on the robot, at the tool", tuple(panels)) if kinds else None
+    title = "Wrench of the environment on the robot, at the tool"
+    return Figure("forces", title, tuple(panels) if kinds else (), "forces")
 
 
 def _pole(trace: Trace) -> Figure | None:
@@ -379,7 +372,7 @@ def _contact(trace: Trace) -> Figure | None:
         for name, (label, unit, colour) in wanted.items()
         if name in trace
     )
-    return Figure("contact", "Contact: size of the force, and deepest penetration", panels)
+    return Figure("contact", "Contact: size of the force, and deepest penetration", panels, "forces")
 
 
 def _exact(trace: Trace) -> Figure | None:
@@ -391,7 +384,7 @@ def _exact(trace: Trace) -> Figure | None:
             unit = "0 free … 3 locked" if name == "contact_mode" else str(trace.channels[name].unit)
             lines = [styled(k, label, trace.time, x) for k, (label, _, x) in enumerate(_columns(trace, name))]
             panels.append(Panel(title, unit, tuple(lines)))
-    return Figure("exact_contact", "Exact contact: multipliers, gaps and modes", tuple(panels))
+    return Figure("exact_contact", "Exact contact: multipliers, gaps and modes", tuple(panels), "forces")
 
 
 def _energy(trace: Trace) -> Figure | None:
@@ -402,7 +395,8 @@ def _energy(trace: Trace) -> Figure | None:
     ]
     if "contact_wrench" in trace and "tool_twist" in trace and len(trace) > 1:
         lines.append(Line("given out at contact", trace.time, energy_out(trace), "#888888", "dash", 2.0))
-    return Figure("energy", "Energy since the start", (Panel("energy", "J", tuple(lines)),)) if lines else None
+    panels = (Panel("energy", "J", tuple(lines)),) if lines else ()
+    return Figure("energy", "Energy since the start", panels, "forces")
 
 
 def _law(trace: Trace) -> Figure | None:
@@ -417,4 +411,4 @@ def _law(trace: Trace) -> Figure | None:
                 styled(k, title if single else label, trace.time, v) for k, (_, label, v) in enumerate(columns)
             )
             panels.append(Panel(title, unit, lines))
-    return Figure("law", "What the law remembers", tuple(panels)) if panels else None
+    return Figure("law", "What the law remembers", tuple(panels), "law")

@@ -17,7 +17,7 @@ from palpate.toml import toml_value
 from palpate.trace import Trace
 from palpate.views.pages.markup import Plots, contents, folded_section, number, page, section, table
 from palpate.views.pages.player import replay_element
-from palpate.views.panels import TOOL_ERRORS, Figure, Marks, Panel, styled, telling
+from palpate.views.panels import TOOL_ERRORS, Figure, Panel, styled, telling
 
 
 def compare(traces: Sequence[Trace], names: Sequence[str], path: str | os.PathLike[str]) -> Path:
@@ -43,15 +43,14 @@ def compare(traces: Sequence[Trace], names: Sequence[str], path: str | os.PathLi
     sections = [
         section("What differs", _settings(runs)),
         section("Replay", moving),
-        section("Plots", *(plots.figure(figure, Marks()) for figure in first)),
+        section("Plots", *(plots.figure(figure) for figure in first)),
         section("Metrics", _metrics(runs)),
-        folded_section("Joints", *(plots.figure(f, Marks(), note) for f, note in figures if f.name in _DETAIL)),
+        folded_section("Joints", *(plots.figure(f, note) for f, note in figures if f.name in _DETAIL)),
     ]
     title = " · ".join(names)
     scripts = ("shapes3d.js", "replay.js") if moving else ()
     body = [contents(sections), f"<main><h1>{escape(title)}</h1>", *sections, "</main>"]
-    text = page(title, body, plots.data, scripts).encode()
-    return write_file(path, text)
+    return write_file(path, page(title, body, plots.data, scripts))
 
 
 _DETAIL = ("joints", "torques")

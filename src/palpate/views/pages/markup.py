@@ -153,16 +153,18 @@ def number(value: float, unit: str) -> str:
 class Plots:
     """The charts of a page: places for them in its markup, and their data for its script."""
 
-    def __init__(self) -> None:
+    def __init__(self, marks: Marks = ()) -> None:
+        """Begin with no chart; `marks` are shaded in every figure."""
+        self.marks = marks
         self.data: list[dict[str, Any]] = []
 
-    def figure(self, figure: Figure, marks: Marks, note: str = "", titled: bool = True) -> str:
+    def figure(self, figure: Figure, note: str = "", titled: bool = True) -> str:
         """Places for the panels of a figure; nothing for one without panels."""
         if not figure.panels:
             return ""
         head = f"<h3>{escape(figure.title)}</h3>" if titled else ""
         said = f"<p class=soft>{escape(note)}</p>" if note else ""
-        both = zip(charts(figure, marks), figure.panels)
+        both = zip(charts(figure, self.marks), figure.panels)
         if figure.columns > 1:
             return head + self.grid(self.place(chart, panel.title) for chart, panel in both) + said
         return head + "".join(self.place(chart) for chart, _ in both) + said

@@ -39,8 +39,7 @@ def sweep_report(
     Raises:
         FileError: the file cannot be written.
     """
-    text = sweep_html(_Runs(table, summary), summary, replays or {}).encode()
-    return write_file(path, text)
+    return write_file(path, sweep_html(_Runs(table, summary), summary, replays or {}))
 
 
 class _Runs:
