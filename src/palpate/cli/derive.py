@@ -27,7 +27,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import palpate as pp
+from palpate.cli.tables import key_values
 from palpate.errors import FileError, InvalidInput, check_names
+from palpate.files import read_text
+from palpate.toml import toml_data
 
 if TYPE_CHECKING:
     from palpate.derive.derivation import Derivation
@@ -116,45 +119,33 @@ def _robot(args: argparse.Namespace) -> Robot:
 
 def parameters_from(pairs: Sequence[str]) -> dict[str, float | list[float]]:
     """length=0.5 or mass=5,4,3 as keyword arguments."""
-    parameters: dict[str, float | list[float]] = {}
-    for pair in pairs:
-        key, sign, value = pair.strip().partition("=")
-        try:
-            numbers = [float(x) for x in value.split(",")]
-        except ValueError:
-            numbers = []
-        if not sign or not key or not numbers:
-            raise InvalidInput(
-                f"--set takes KEY=VALUE with a number, got {pair!r}", hint="write --set length=0.5 mass=5"
-            )
-        parameters[key] = numbers[0] if len(numbers) == 1 else numbers
-    return parameters
+    form, hint = "--set takes KEY=VALUE with a number", "write --set length=0.5 mass=5"
+    lists = key_values(pairs, form, lambda text: [float(x) for x in text.split(",")], hint=hint)
+    return {key: numbers[0] if len(numbers) == 1 else numbers for key, numbers in lists.items()}
 
 
 def _words(text: str) -> list[str]:
-    return [word for word in text.replace(",", " ").split() if word]
+    return text.replace(",", " ").split()
 
 
 def equal_names(pairs: Sequence[str]) -> dict[str, list[str]]:
     """L=l1,l2,l3 as {"L": ["l1", "l2", "l3"]}."""
-    groups = {}
-    for pair in pairs:
-        name, _, several = pair.partition("=")
-        if not name or not _words(several):
-            raise InvalidInput(f"--equal takes NAME=A,B, got {pair!r}", hint="write --equal L=l1,l2,l3")
-        groups[name] = _words(several)
-    return groups
+
+    def several(text: str) -> list[str]:
+        if not _words(text):
+            raise ValueError("no name")
+        return _words(text)
+
+    return key_values(pairs, "--equal takes NAME=A,B", several, hint="write --equal L=l1,l2,l3")
 
 
 def _names(path: str) -> dict[str, str]:
     """The reader's own symbols, {"l1": "L"}, from a TOML file."""
-    import tomllib
-
     try:
-        names = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        names = toml_data(read_text(path))
     except OSError as error:
         raise FileError(f"cannot read {path}: {error.strerror or error}") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except ValueError as error:
         raise InvalidInput(f"{path} is no table of names: {error}", hint='write lines such as  l1 = "L"') from error
     wrong = [key for key, value in names.items() if not isinstance(value, str)]
     if wrong:

@@ -12,7 +12,7 @@ import numpy as np
 
 from palpate.errors import InvalidInput, NotApplicable, TraceError
 from palpate.files import write_file
-from palpate.metrics import evaluate
+from palpate.metrics import MetricResult, evaluate
 from palpate.toml import toml_value
 from palpate.trace import Trace
 from palpate.views.pages.markup import Plots, contents, folded_section, number, page, section, table
@@ -98,11 +98,16 @@ def _settings(runs: dict[str, Trace]) -> str:
     return table(["Setting", *map(escape, runs)], rows, ["", *["differs"] * len(runs)])
 
 
+def metrics_of(traces: Sequence[Trace]) -> dict[str, tuple[MetricResult, list[float | None]]]:
+    """By name every metric that some run has, with its value in each; None where it does not apply."""
+    results = [{result.name: result for result in evaluate(trace)} for trace in traces]
+    every = {name: result for one in results for name, result in one.items()}
+    return {name: (every[name], [one[name].value if name in one else None for one in results]) for name in every}
+
+
 def _metrics(runs: dict[str, Trace]) -> str:
-    results = [{result.name: result for result in evaluate(trace)} for trace in runs.values()]
     rows = [["outcome", *(escape(trace.outcome.kind) for trace in runs.values())]]
-    for name, metric in {name: result for one in results for name, result in one.items()}.items():
-        values = [result[name].value if name in result else None for result in results]
+    for name, (metric, values) in metrics_of(list(runs.values())).items():
         if any(value is not None for value in values):
             cells = ["—" if value is None else number(value, metric.unit) for value in values]
             rows.append([f"{escape(name)}<small>{escape(metric.help)}</small>", *cells])
