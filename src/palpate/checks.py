@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from palpate.errors import BadShape, InvalidInput, NotFinite, shortened
+from palpate.errors import BadShape, InvalidInput, NotFinite, value_text
 
 # float64 throughout; numpy's own stubs widen most results, so the element type is left open here.
 Array = NDArray[Any]
@@ -43,20 +43,12 @@ def as_numbers(value: ArrayLike, name: str) -> Array:
     except (TypeError, ValueError, OverflowError, RecursionError):
         given, array = np.zeros(()), None
     if array is None or isinstance(given, np.ma.MaskedArray):
-        raise InvalidInput(f"{name} must be numbers, got {_told(value)}")
+        masked = isinstance(value, np.ma.MaskedArray)
+        raise InvalidInput(f"{name} must be numbers, got {'a masked array' if masked else value_text(value)}")
     if given.ndim == 0:
         array = array.reshape(())  # ascontiguousarray promotes a scalar to one dimension
     # Compiled code takes no others.
     return array if array.flags.writeable and array.flags.aligned else array.copy()
-
-
-def _told(value: object) -> str:
-    if isinstance(value, np.ma.MaskedArray):
-        return "a masked array"
-    try:
-        return shortened(repr(value))
-    except Exception:  # a number of more digits than Python prints, a foreign object
-        return f"a {type(value).__name__} that cannot be printed"
 
 
 def _real_objects(array: Array) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self, dataclass_transform
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo
 
-from palpate.errors import InvalidInput, UnknownName, nearest, shortened
+from palpate.errors import InvalidInput, UnknownName, nearest, shortened, value_text
 
 if TYPE_CHECKING:  # what may be given, lists as well as tuples, and what a checker knows of pydantic's classes
     from pydantic._internal._model_construction import ModelMetaclass as _ModelMeta
@@ -73,18 +73,11 @@ def _complaint(cls: Any, error: ValidationError) -> str:
         if problem["type"] == "extra_forbidden" and path in MOVED:
             guess = f" ({MOVED[path]})"
         self_explanatory = problem["type"] in ("missing", "extra_forbidden", "value_error")
-        received = "" if self_explanatory else f", got {_shown(problem['input'])}"
+        received = "" if self_explanatory else f", got {value_text(problem['input'])}"
         text = problem["msg"].removeprefix("Value error, ")
         lines.append((f"{path}: " if path else "") + text + received + guess)
     more = f"; and {len(problems) - _MOST} more" if len(problems) > _MOST else ""
     return f"{cls.__name__}: " + "; ".join(lines) + more
-
-
-def _shown(value: Any) -> str:
-    try:
-        return shortened(repr(value))
-    except ValueError:  # a number of more digits than Python prints
-        return f"a {type(value).__name__} too long to print"
 
 
 class Config(BaseModel, metaclass=_Refusing):
@@ -128,7 +121,7 @@ class Config(BaseModel, metaclass=_Refusing):
 def tagged(value: Any, key: str, known: Any) -> tuple[str, dict[str, Any]]:
     """The tag of a table whose fields depend on it, and the rest of the table."""
     if not isinstance(value, dict):
-        raise InvalidInput(f"a table with the key {key!r} is needed, got {shortened(repr(value))}")
+        raise InvalidInput(f"a table with the key {key!r} is needed, got {value_text(value)}")
     if key not in value:
         listed = ", ".join(known)
         raise InvalidInput(f"the key {key!r} is missing" + (f"; one of {listed}" if listed else "; module:Class"))

@@ -61,6 +61,14 @@ def shortened(text: str, longest: int = _LONGEST_NAME) -> str:
     return text if len(text) <= longest else f"{text[:longest]}… ({len(text)} characters)"
 
 
+def value_text(value: object) -> str:
+    """A value for a message, cut where it is very long."""
+    try:
+        return shortened(repr(value))
+    except Exception:  # a number of more digits than Python prints, a foreign object
+        return f"a {type(value).__name__} that cannot be printed"
+
+
 class InvalidInput(PalpateError, ValueError):
     """A value that breaks a rule: out of range, contradictory, or not physical."""
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+from contextlib import suppress
 from pathlib import Path
 
 _CONTROL_GROUP = Path("/sys/fs/cgroup")
@@ -10,8 +12,11 @@ _CONTROL_GROUP = Path("/sys/fs/cgroup")
 
 def free_bytes() -> int | None:
     """Memory that can still be had, the least of: the machine's, the control group's, the process's own limit."""
-    known = [size for size in (_free_in_machine(), _free_in_group(), _free_in_process()) if size is not None]
-    return min(known) if known else None
+    known: list[int] = []
+    for measure in (_free_in_machine, _free_in_group, _free_in_process):
+        with suppress(ImportError, AttributeError, OSError, StopIteration, ValueError):  # this system has no such thing
+            known.append(measure())
+    return min(known, default=None)
 
 
 def shown_bytes(size: float) -> str:
@@ -22,36 +27,25 @@ def shown_bytes(size: float) -> str:
     return f"{size:.0f} bytes"
 
 
-def _free_in_machine() -> int | None:
-    try:
+def _free_in_machine() -> int:
+    with suppress(OSError, StopIteration, ValueError):
         text = Path("/proc/meminfo").read_text(encoding="ascii")
         return next(1024 * int(line.split()[1]) for line in text.splitlines() if line.startswith("MemAvailable:"))
-    except (OSError, StopIteration, ValueError):
-        pass
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, OSError, ValueError):
-        return None
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
-def _free_in_group() -> int | None:
-    try:
-        most = (_CONTROL_GROUP / "memory.max").read_text(encoding="ascii").strip()
-        used = (_CONTROL_GROUP / "memory.current").read_text(encoding="ascii").strip()
-        return max(int(most) - int(used), 0) if most != "max" else None
-    except (OSError, ValueError):
-        return None
+def _free_in_group() -> int:
+    """What the control group leaves; its limit is the word "max", no number, where it sets none."""
+    most, used = ((_CONTROL_GROUP / f"memory.{name}").read_text(encoding="ascii") for name in ("max", "current"))
+    return max(int(most) - int(used), 0)
 
 
-def _free_in_process() -> int | None:
+def _free_in_process() -> int:
     """What `ulimit -v` leaves."""
-    try:
-        import resource
+    import resource
 
-        most, _ = resource.getrlimit(resource.RLIMIT_AS)
-        if most == resource.RLIM_INFINITY:
-            return None
-        used = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
-        return max(most - used, 0)
-    except (ImportError, OSError, ValueError):
-        return None
+    most, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if most == resource.RLIM_INFINITY:
+        return sys.maxsize
+    used = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
+    return max(most - used, 0)

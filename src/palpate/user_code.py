@@ -185,10 +185,7 @@ def use_copies(files: Iterable[Path]) -> None:
             return
         for file in _copies | new:
             sys.modules.pop(file.stem, None)  # that of a job before
-        sys.path[:] = [*{str(file.parent) for file in new}, *(p for p in sys.path if Path(p) not in _folders(_copies))]
+        before = {file.parent for file in _copies}
+        sys.path[:] = [*{str(file.parent) for file in new}, *(p for p in sys.path if Path(p) not in before)]
         _copies.clear()
         _copies.update(new)
-
-
-def _folders(files: Iterable[Path]) -> set[Path]:
-    return {file.parent for file in files}

@@ -50,7 +50,7 @@ def examples(text: str) -> list[list[str]]:
 def all_examples() -> list[tuple[str, list[str]]]:
     """Those of `serve` wait for a client until Ctrl-C: tests/serving plays them."""
     texts = {name: parser.epilog or "" for name, parser in _parsers(_modules(COMMANDS), {})[1].items()}
-    texts["main"] = sys.modules["palpate.cli.main"]._EXAMPLES
+    texts["main"] = str(sys.modules["palpate.cli.main"].__doc__)
     return [(name, words) for name, text in texts.items() for words in examples(text) if words[0] != "serve"]
 
 

@@ -15,7 +15,7 @@ from palpate.metrics import evaluate
 from palpate.scenario.file.load import load_scenario, shipped
 
 README = Path(__file__).parents[2] / "README.md"
-TEXTS = main_module._EXAMPLES + run_module._EXAMPLES + README.read_text(encoding="utf-8")
+TEXTS = f"{main_module.__doc__}{run_module.__doc__}" + README.read_text(encoding="utf-8")
 
 
 def examples() -> list[tuple[str, list[str]]]:

@@ -8,8 +8,7 @@ from scipy.stats import sobol_indices
 
 from palpate.errors import InvalidInput
 from palpate.study.analysis.statistics import indices
-from palpate.study.plans.axis import axes_of
-from palpate.study.plans.plan import Design
+from palpate.study.plans.plan import Plan
 
 
 def ishigami(x: np.ndarray) -> np.ndarray:
@@ -27,8 +26,8 @@ def closed_form() -> tuple[list[float], list[float]]:
 def rows() -> np.ndarray:
     """Ishigami's function over the design that a sweep would make."""
     spread = f"uniform(-{np.pi}, {np.pi})"
-    axes = axes_of({"a.x": spread, "a.y": spread, "a.z": spread})
-    points = Design("saltelli", axes, 5 * 4000, 1, 1, 0).between(0, 5 * 4000)
+    vary = {"a.x": spread, "a.y": spread, "a.z": spread}
+    points = Plan({}, (), vary, "saltelli", 5 * 4000, seed=1).points(0, 5 * 4000)
     return ishigami(np.array([point.values for point in points])).reshape(-1, 5)
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from palpate.trace import Channel, Outcome, RunFacts, Trace
 from palpate.views.pages.interactive import thin
-from palpate.views.panels import COLOURS, Figure, Line, Panel, figures_of, leading, marks_of, styled, telling
+from palpate.views.panels import COLOURS, Figure, Line, Panel, figures_of, kinds_of, leading, marks_of, styled, telling
 
 NAMES = [
     "joints", "velocities", "torques", "torque_terms", "tool_position", "tool_errors", "forces", "contact", "energy",
@@ -56,8 +56,8 @@ def test_many_lines_differ_in_colour_or_dash() -> None:
 
 def test_contact_pushes_and_guards_are_marked(trace: Trace) -> None:
     marks = marks_of(trace)
-    assert marks.kinds == ("contact", "push", "guard")
-    found = {span.kind: (span.start, span.stop) for span in marks.spans}
+    assert kinds_of(marks) == ("contact", "push", "guard")
+    found = {span.kind: (span.start, span.stop) for span in marks}
     np.testing.assert_allclose(found["contact"], (0.505, 2.0), atol=1e-9)
     np.testing.assert_allclose(found["push"], (1.005, 1.2), atol=1e-9)
     np.testing.assert_allclose(found["guard"], (1.705, 2.0), atol=1e-9)
@@ -67,7 +67,7 @@ def test_chatter_is_joined_and_a_blow_stays_visible() -> None:
     time = np.linspace(0.0, 10.0, 10001)
     force = np.where((time > 4) & (time < 6) & (np.arange(10001) % 2 == 0), 1.0, 0.0)
     force[9000] = 1.0
-    spans = marks_of(bare(time, contact_force=force)).spans
+    spans = marks_of(bare(time, contact_force=force))
     assert len(spans) == 2
     np.testing.assert_allclose((spans[0].start, spans[0].stop), (4.002, 6.0), atol=0.03)
     assert spans[1].stop - spans[1].start >= 0.0199

@@ -89,7 +89,7 @@ def test_a_page_of_nothing_good_is_not_green(
 
 def test_a_histogram_counts_every_finite_value_once() -> None:
     values = np.array([1.0, 2.0, 2.0, np.nan, 5.0])
-    chart = histogram("force_peak", "N", values, np.array([True, True, False, True, False]))
+    chart = histogram("force_peak (N)", values, np.array([True, True, False, True, False]))
     counts = [sum(bar["y"]) for bar in chart["data"]]
     assert counts == [2, 2]
     assert chart["layout"]["xaxis"]["title"]["text"] == "force_peak (N)"

@@ -1,4 +1,9 @@
-"""`palpate cache`: where compiled kernels are kept, how much they take, and how to be rid of them."""
+"""Show where compiled kernels are kept between runs, or delete them all; they are compiled again.
+
+PALPATE_CACHE_DIR names another folder. A kernel is never used after any
+source or version it was made from has changed: clearing frees space, it mends
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +13,7 @@ import argparse
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Declare the command."""
     parser = subparsers.add_parser(
-        "cache",
-        help="show or clear the compiled kernels kept between runs",
-        description="Show where compiled kernels are kept between runs, or delete them all; they are compiled again.",
-        epilog="PALPATE_CACHE_DIR names another folder. A kernel is never used after any source or version it was"
-        " made from has changed: clearing frees space, it mends nothing.",
+        "cache", help="show or clear the compiled kernels kept between runs", description=__doc__
     )
     parser.add_argument("action", nargs="?", choices=("show", "clear"), default="show", help="show (default) or clear")
 

@@ -9,7 +9,9 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from palpate.errors import FileError, InvalidInput, UnknownName, printable
+import palpate as pp
+from palpate.cli.tables import key_values
+from palpate.errors import FileError, UnknownName, printable
 from palpate.files import is_there, write_file
 
 if TYPE_CHECKING:
@@ -40,9 +42,7 @@ def add_scenario(parser: argparse.ArgumentParser) -> None:
 
 def scenario_asked(args: argparse.Namespace) -> Scenario:
     """The scenario of `add_scenario`."""
-    from palpate.scenario.file.load import load_scenario
-
-    return load_scenario(args.scenario, [*model_overrides(args), *args.overrides])
+    return pp.load_scenario(args.scenario, [*model_overrides(args), *args.overrides])
 
 
 def add_model_options(parser: argparse.ArgumentParser) -> None:
@@ -61,11 +61,12 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
 
 def model_options(args: argparse.Namespace) -> dict[str, Any]:
     """What those options say, as arguments of `load_robot`."""
+    given = key_values(args.xacro_arg, "--xacro-arg takes NAME:=VALUE", str, ":=")
     return {
         "package_roots": args.package,
         "estimate_inertia": args.estimate_inertia,
-        "lock": _locked(args.lock) or None,
-        "xacro": _xacro_arguments(args.xacro_arg) if args.xacro or args.xacro_arg else False,
+        "lock": key_values(args.lock, "--lock takes JOINT=VALUE", float, hint="--lock finger_joint1=0.02") or None,
+        "xacro": given if args.xacro or given else False,
         "tool_frame": args.tool,
     }
 
@@ -84,24 +85,6 @@ def model_overrides(args: argparse.Namespace) -> list[str]:
     if said["tool_frame"] is not None:
         changes["tool_frame"] = json.dumps(said["tool_frame"])
     return [f"robot.{key}={value}" for key, value in changes.items()]
-
-
-def _locked(words: list[str]) -> dict[str, float]:
-    lock: dict[str, float] = {}
-    for word in words:
-        joint, _, value = word.rpartition("=")
-        try:
-            lock[joint] = float(value)
-        except ValueError:
-            raise InvalidInput(f"--lock takes JOINT=VALUE, got {word!r}", hint="--lock finger_joint1=0.02") from None
-    return lock
-
-
-def _xacro_arguments(words: list[str]) -> dict[str, str]:
-    for word in words:
-        if ":=" not in word:
-            raise InvalidInput(f"--xacro-arg takes NAME:=VALUE, got {word!r}")
-    return {name: value for name, _, value in (word.partition(":=") for word in words)}
 
 
 def run(args: argparse.Namespace) -> int:

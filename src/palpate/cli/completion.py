@@ -1,4 +1,10 @@
-"""`palpate completion SHELL`: lets the shell complete commands, options, keys and names, by argcomplete."""
+"""Print a script that completes commands, options, scenarios, robots, keys and folders of runs.
+
+to use it:
+  bash   palpate completion bash >> ~/.bashrc
+  zsh    palpate completion zsh >> ~/.zshrc
+  fish   palpate completion fish > ~/.config/fish/completions/palpate.fish
+"""
 
 from __future__ import annotations
 
@@ -7,26 +13,18 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import palpate as pp
 from palpate.cli.folder import TRACE
 from palpate.cli.list import SECTIONS
 from palpate.user_code import allow
 
 SHELLS = ("bash", "zsh", "fish")
-_HELP = """\
-to use it:
-  bash   palpate completion bash >> ~/.bashrc
-  zsh    palpate completion zsh >> ~/.zshrc
-  fish   palpate completion fish > ~/.config/fish/completions/palpate.fish
-"""
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Declare the command."""
     parser = subparsers.add_parser(
-        "completion",
-        help="print a completion script for bash, zsh or fish",
-        description="Print a script that completes commands, options, scenarios, robots, keys and folders of runs.",
-        epilog=_HELP,
+        "completion", help="print a completion script for bash, zsh or fish", description=__doc__
     )
     parser.add_argument("shell", metavar="SHELL", choices=SHELLS, help=f"one of {', '.join(SHELLS)}")
 
@@ -86,9 +84,7 @@ def _explained(prefix: str, **_: Any) -> list[str]:
 
 def _keys(prefix: str, parsed_args: argparse.Namespace, **_: Any) -> list[str]:
     """Keys of the scenario on the command line, one level below what is written already; a value follows behind `=`."""
-    from palpate.scenario.file.load import load_scenario
-
-    data: Any = load_scenario(parsed_args.scenario).as_data()
+    data: Any = pp.load_scenario(parsed_args.scenario).as_data()
     above = prefix.rpartition(".")[0]
     for part in above.split(".") if above else []:
         data = _below(data)[part]

@@ -1,23 +1,6 @@
-"""`palpate derive ROBOT`: equations of motion to read, check and use."""
+"""Derive a robot's equations of motion M(q) q'' + C(q, q') q' + g(q) = tau, and compare them with the numeric robot. Up
+to three joints in closed form; longer arms by the recursive algorithms on symbols.
 
-from __future__ import annotations
-
-import argparse
-import inspect
-import sys
-from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from palpate.errors import FileError, InvalidInput, check_names
-
-if TYPE_CHECKING:
-    from palpate.derive.derivation import Derivation
-    from palpate.derive.verify import Verification
-    from palpate.robot.robot import Robot
-
-DIFFERS = 1
-_EXAMPLES = """\
 examples:
   palpate derive planar2                        M, C and g as a person writes them
   palpate derive planar3 --set length=0.5 mass=5 --steps
@@ -34,15 +17,33 @@ quantities: position, rotation, J, Ja, Jdot, drift, T, V, M, C, g, bias, tau, La
 for each link: p_c1, J_P1, J_O1, I_1, p_1, R_1
 """
 
+from __future__ import annotations
+
+import argparse
+import inspect
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import palpate as pp
+from palpate.cli.tables import key_values
+from palpate.errors import FileError, InvalidInput, check_names
+from palpate.files import read_text
+from palpate.toml import toml_data
+
+if TYPE_CHECKING:
+    from palpate.derive.derivation import Derivation
+    from palpate.derive.verify import Verification
+    from palpate.robot.robot import Robot
+
+DIFFERS = 1
+
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Add the command's own parser."""
     parser = subparsers.add_parser(
-        "derive",
-        help="derive equations of motion; print, check and export them",
-        description="Derive a robot's equations of motion M(q) q'' + C(q, q') q' + g(q) = tau, and compare them with "
-        "the numeric robot. Up to three joints in closed form; longer arms by the recursive algorithms on symbols.",
-        epilog=_EXAMPLES,
+        "derive", help="derive equations of motion; print, check and export them", description=__doc__
     )
     parser.add_argument("robot", metavar="ROBOT", help="a catalogue name, a .urdf or MJCF .xml file; or the word pole")
     parser.add_argument("--method", default="lagrange", choices=["lagrange", "newton-euler", "projected", "all"],
@@ -76,10 +77,8 @@ def run(args: argparse.Namespace) -> int:
     """Derive, compare with the robot, print or write."""
     robot = None if args.robot == "pole" else _robot(args)
     if args.check is not None:
-        from palpate.review import cli_check
-
         groups = equal_names(args.equal or [])
-        return cli_check(robot or _pole(args), args.check, equal=groups, conventions=args.conventions)
+        return pp.review.cli_check(robot or _pole(args), args.check, equal=groups, conventions=args.conventions)
     derivation = _pole(args) if robot is None else _derivation(robot, args)
     if args.method == "all":
         comparison = derivation.compare()
@@ -93,13 +92,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _derivation(robot: Robot, args: argparse.Namespace) -> Derivation:
-    from palpate.derive.start import derive
-
     method = "lagrange" if args.method == "all" else args.method
     mode = "numbers" if args.numbers else "symbols"
     task = None if args.task is None else _words(args.task)
     names = _names(args.names) if args.names else None
-    return derive(robot, method, mode, engine=args.engine, frame=args.frame, names=names, task=task)
+    return pp.derive(robot, method, mode, engine=args.engine, frame=args.frame, names=names, task=task)
 
 
 def _pole(args: argparse.Namespace) -> Derivation:
@@ -116,53 +113,39 @@ def _pole(args: argparse.Namespace) -> Derivation:
 
 
 def _robot(args: argparse.Namespace) -> Robot:
-    from palpate.robot.load import load_robot
-
     settings: Any = parameters_from(args.set or [])
-    return load_robot(args.robot, **settings)
+    return pp.load_robot(args.robot, **settings)
 
 
 def parameters_from(pairs: Sequence[str]) -> dict[str, float | list[float]]:
     """length=0.5 or mass=5,4,3 as keyword arguments."""
-    parameters: dict[str, float | list[float]] = {}
-    for pair in pairs:
-        key, sign, value = pair.strip().partition("=")
-        try:
-            numbers = [float(x) for x in value.split(",")]
-        except ValueError:
-            numbers = []
-        if not sign or not key or not numbers:
-            raise InvalidInput(
-                f"--set takes KEY=VALUE with a number, got {pair!r}", hint="write --set length=0.5 mass=5"
-            )
-        parameters[key] = numbers[0] if len(numbers) == 1 else numbers
-    return parameters
+    form, hint = "--set takes KEY=VALUE with a number", "write --set length=0.5 mass=5"
+    lists = key_values(pairs, form, lambda text: [float(x) for x in text.split(",")], hint=hint)
+    return {key: numbers[0] if len(numbers) == 1 else numbers for key, numbers in lists.items()}
 
 
 def _words(text: str) -> list[str]:
-    return [word for word in text.replace(",", " ").split() if word]
+    return text.replace(",", " ").split()
 
 
 def equal_names(pairs: Sequence[str]) -> dict[str, list[str]]:
     """L=l1,l2,l3 as {"L": ["l1", "l2", "l3"]}."""
-    groups = {}
-    for pair in pairs:
-        name, _, several = pair.partition("=")
-        if not name or not _words(several):
-            raise InvalidInput(f"--equal takes NAME=A,B, got {pair!r}", hint="write --equal L=l1,l2,l3")
-        groups[name] = _words(several)
-    return groups
+
+    def several(text: str) -> list[str]:
+        if not _words(text):
+            raise ValueError("no name")
+        return _words(text)
+
+    return key_values(pairs, "--equal takes NAME=A,B", several, hint="write --equal L=l1,l2,l3")
 
 
 def _names(path: str) -> dict[str, str]:
     """The reader's own symbols, {"l1": "L"}, from a TOML file."""
-    import tomllib
-
     try:
-        names = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        names = toml_data(read_text(path))
     except OSError as error:
         raise FileError(f"cannot read {path}: {error.strerror or error}") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except ValueError as error:
         raise InvalidInput(f"{path} is no table of names: {error}", hint='write lines such as  l1 = "L"') from error
     wrong = [key for key, value in names.items() if not isinstance(value, str)]
     if wrong:

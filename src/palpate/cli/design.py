@@ -1,4 +1,17 @@
-"""`palpate design SCENARIO`: what to expect before the run."""
+"""Predict the sampled, delayed loop of a scenario's law on the surfaces it can meet.
+
+examples:
+  palpate design panda-wall
+  palpate design panda-wall --set world.surfaces.wall.stiffness=1e5 --set world.sensors.delay=5
+  palpate design ur5e-admittance --set control.damping=[50,50,50,5,5,5]
+
+For the law at the start posture, on every compliant surface (or in free motion): the poles of the sampled and delayed
+loop, whether it is stable, and the stiffest wall, the longest delay and the largest gains that still are; with a driver
+that filters, the stiffest wall without it too. Then what the target asks of the drives: torque, rate,
+speed, lag; what the world declares to be other than the law's model has it, with its static effect; and whether a press
+stays in contact.
+Ends with 0, and with 3 where there is a warning.
+"""
 
 from __future__ import annotations
 
@@ -13,28 +26,12 @@ if TYPE_CHECKING:
     from palpate.run.before.foresee import Expectation
 
 WARNED = 3
-_EXAMPLES = """\
-examples:
-  palpate design panda-wall
-  palpate design panda-wall --set world.surfaces.wall.stiffness=1e5 --set world.sensors.delay=5
-  palpate design ur5e-admittance --set control.damping=[50,50,50,5,5,5]
-
-For the law at the start posture, on every compliant surface (or in free motion): the poles of the sampled and delayed
-loop, whether it is stable, and the stiffest wall, the longest delay and the largest gains that still are; with a driver
-that filters, the stiffest wall without it too. Then what the target asks of the drives: torque, rate,
-speed, lag; what the world declares to be other than the law's model has it, with its static effect; and whether a press
-stays in contact.
-Ends with 0, and with 3 where there is a warning.
-"""
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Declare the command."""
     parser = subparsers.add_parser(
-        "design",
-        help="what to expect before the run: stability in contact, margins, limits",
-        description="Predict the sampled, delayed loop of a scenario's law on the surfaces it can meet.",
-        epilog=_EXAMPLES,
+        "design", help="what to expect before the run: stability in contact, margins, limits", description=__doc__
     )
     add_scenario(parser)
 

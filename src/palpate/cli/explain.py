@@ -1,4 +1,13 @@
-"""`palpate explain KEY`: what a setting means, its unit, default and bounds."""
+"""Explain a key of a scenario: its meaning, unit, default and bounds.
+
+examples:
+  palpate explain                                 the sections of a scenario
+  palpate explain control                         the laws
+  palpate explain control.cartesian-impedance     a law: its equation and its gains
+  palpate explain world.surfaces.stiffness        one setting
+  palpate explain metrics                         what can be bounded
+  palpate explain contact_force                   a channel, a metric, a scenario, or settings by their last name
+"""
 
 from __future__ import annotations
 
@@ -12,25 +21,10 @@ from palpate.errors import UnknownName
 if TYPE_CHECKING:
     from palpate.scenario.fields import Explanation, Setting
 
-_EXAMPLES = """\
-examples:
-  palpate explain                                 the sections of a scenario
-  palpate explain control                         the laws
-  palpate explain control.cartesian-impedance     a law: its equation and its gains
-  palpate explain world.surfaces.stiffness        one setting
-  palpate explain metrics                         what can be bounded
-  palpate explain contact_force                   a channel, a metric, a scenario, or settings by their last name
-"""
-
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Declare the command."""
-    parser = subparsers.add_parser(
-        "explain",
-        help="what a setting means: unit, default, bounds",
-        description="Explain a key of a scenario: its meaning, unit, default and bounds.",
-        epilog=_EXAMPLES,
-    )
+    parser = subparsers.add_parser("explain", help="what a setting means: unit, default, bounds", description=__doc__)
     parser.add_argument("key", nargs="?", default="", metavar="KEY", help="world.surfaces, force_peak … (the sections)")
 
 

@@ -1,18 +1,19 @@
-"""`palpate export SCENARIO --out DIR`: the scenario's law as a C library."""
+"""Write the compiled law and guards of a scenario as object and static library without dependencies, with header,
+manifest, replay of the verified run, build files and README.
 
-from __future__ import annotations
-
-import argparse
-
-from palpate.cli.check import add_scenario, scenario_asked
-from palpate.cli.console import patience
-
-_EXAMPLES = """\
 examples:
   palpate export panda-wall --out panda && make -C panda check
   palpate export panda-wall --out panda --target x86-64 --target aarch64
   palpate export panda-joint-impedance --out arm --model given --set control.stiffness=300
 """
+
+from __future__ import annotations
+
+import argparse
+
+import palpate as pp
+from palpate.cli.check import add_scenario, scenario_asked
+from palpate.cli.console import patience
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
@@ -20,9 +21,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser = subparsers.add_parser(
         "export",
         help="write a scenario's law as a C library that gives the run's bits on every machine",
-        description="Write the compiled law and guards of a scenario as object and static library without dependencies,"
-        " with header, manifest, replay of the verified run, build files and README.",
-        epilog=_EXAMPLES,
+        description=__doc__,
     )
     add_scenario(parser)
     parser.add_argument("--out", metavar="DIR", required=True, help="folder to write; an older export is replaced")
@@ -37,10 +36,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 def run(args: argparse.Namespace) -> int:
     """Load, compile, verify, write, tell."""
     with patience("exporting …", False):
-        from palpate.exporting.folder import export
-
-        scenario = scenario_asked(args)
-        done = export(scenario, args.out, targets=args.targets, model=args.model, ticks=args.ticks)
+        done = pp.export(scenario_asked(args), args.out, targets=args.targets, model=args.model, ticks=args.ticks)
     print(f"wrote {done.folder}: {done.name} for {', '.join(done.targets)}")
     same = "every bit as in the loop" if done.difference == 0.0 else f"within {done.difference:.1g} of the loop's terms"
     print(f"{done.ticks} ticks of the run replayed here: {same}; largest stack frame {done.frame} bytes")

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import palpate as pp
 from palpate.cli.signals import undivided
 from palpate.errors import FileError, MissingExtra, shortened
 from palpate.files import is_there, make_folder, open_lock, open_regular, read_text, remove_litter, watching, write_file
@@ -85,16 +86,14 @@ class RunFolder:
 
     def write_run(self, scenario: Scenario, trace: Trace, results: Sequence[MetricResult]) -> Path:
         """Write what must not be lost: the scenario as run, the trace, the metrics; return the trace's file."""
-        from palpate import __version__
-        from palpate.metrics import as_json
         from palpate.scenario.file.places import seen_from
 
-        said = f"# As run by palpate {__version__}: every setting, defaults included.\n\n"
+        said = f"# As run by palpate {pp.__version__}: every setting, defaults included.\n\n"
         text = said + toml_text(seen_from(scenario.as_data(), self.path))
         with watching(self._note):
             trace.save(self.path / TRACE)
             write_file(self.path / SCENARIO, text)
-            write_file(self.path / METRICS, as_json(results))
+            write_file(self.path / METRICS, pp.metrics.as_json(results))
         (self.path / PARTIAL).unlink(missing_ok=True)
         return self.path / TRACE
 
@@ -103,12 +102,10 @@ class RunFolder:
 
         That there are none is said at the first run of those that lie side by side.
         """
-        from palpate.views import report, save_figures
-
         with watching(self._note):
-            report(trace, self.path / REPORT, results)
+            pp.views.report(trace, self.path / REPORT, results)
             try:
-                save_figures(trace, self.path / FIGURES)
+                pp.views.save_figures(trace, self.path / FIGURES)
             except MissingExtra as error:
                 if any(other.parent != self.path for other in self.path.parent.glob(f"*/{TRACE}")):
                     return self.path / REPORT

@@ -1,4 +1,11 @@
-"""`palpate list`: list robots, scenarios, laws, metrics and past runs."""
+"""List what palpate ships and what was run here, by section.
+
+examples:
+  palpate list
+  palpate list robots
+  palpate list runs                    the runs in runs/, newest first
+  palpate list channels --json
+"""
 
 from __future__ import annotations
 
@@ -10,18 +17,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import palpate as pp
 from palpate.cli.folder import METRICS, TRACE
-from palpate.cli.tables import print_table
+from palpate.cli.tables import print_json, print_table
 from palpate.errors import PalpateError, check_names
 from palpate.files import read_text
-
-_EXAMPLES = """\
-examples:
-  palpate list
-  palpate list robots
-  palpate list runs                    the runs in runs/, newest first
-  palpate list channels --json
-"""
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,7 @@ class Section:
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Declare the command."""
     parser = subparsers.add_parser(
-        "list",
-        help="list robots, scenarios, laws, metrics and past runs",
-        description="List what palpate ships and what was run here, by section.",
-        epilog=_EXAMPLES,
+        "list", help="list robots, scenarios, laws, metrics and past runs", description=__doc__
     )
     parser.add_argument("section", nargs="*", metavar="SECTION", help=f"one or more of: {', '.join(SECTIONS)} (all)")
     parser.add_argument("--json", action="store_true", help="print the same as JSON")
@@ -56,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     chosen = {name: SECTIONS[name]() for name in args.section or [name for name in SECTIONS if name not in _ASKED_FOR]}
     if args.json:
         answer = {name: section.as_data() for name, section in chosen.items()}
-        print(json.dumps(answer, indent=2, ensure_ascii=False))
+        print_json(answer)
         return 0
     for index, (name, section) in enumerate(chosen.items()):
         print(f"{name}:" if index == 0 else f"\n{name}:")
@@ -69,11 +66,10 @@ def run(args: argparse.Namespace) -> int:
 
 def _robots() -> Section:
     from palpate.robot import catalogue
-    from palpate.robot.load import load_robot
 
     rows = []
     for name in catalogue.names():
-        robot, entry = load_robot(name), catalogue.describe(name)
+        robot, entry = pp.load_robot(name), catalogue.describe(name)
         rows.append([name, str(robot.nv), f"{robot.mass:.3f}", entry.summary])
     return Section(("name", "dof", "mass [kg]", "what it is"), "lrrl", rows)
 
@@ -87,10 +83,9 @@ def _scenarios() -> Section:
 
 
 def _laws() -> Section:
-    from palpate.control import LAWS
     from palpate.scenario.fields import summary_of_law
 
-    return Section(("name", "what it does"), "ll", [[name, summary_of_law(name)] for name in LAWS])
+    return Section(("name", "what it does"), "ll", [[name, summary_of_law(name)] for name in pp.control.LAWS])
 
 
 def _references() -> Section:
@@ -101,9 +96,7 @@ def _references() -> Section:
 
 
 def _metrics() -> Section:
-    from palpate.metrics import METRICS
-
-    rows = [[metric.name, metric.unit, metric.help] for metric in METRICS.values()]
+    rows = [[metric.name, metric.unit, metric.help] for metric in pp.metrics.METRICS.values()]
     return Section(("name", "unit", "what it is"), "lll", rows)
 
 

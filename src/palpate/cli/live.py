@@ -6,7 +6,9 @@ import sys
 import time
 from typing import TYPE_CHECKING, Self
 
+import palpate as pp
 from palpate.cli.console import open_address
+from palpate.errors import InvalidInput
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,14 +48,12 @@ class Live:
         Raises:
             InvalidInput: it records no joint positions.
         """
-        from palpate.errors import InvalidInput
         from palpate.run.after.scene import scene_of
-        from palpate.trace import RunFacts
 
         if "q" not in [channel.name for channel in assembly.chosen]:
             raise InvalidInput("--live shows what is recorded, and 'q' is not", hint="add q to record.channels")
         self.steps = max(1, round(1 / FRAMES_PER_SECOND / assembly.run.clock.timestep))
-        self._facts = RunFacts(
+        self._facts = pp.trace.RunFacts(
             scenario={"name": scenario.name}, robot=assembly.run.robot.name, scene=scene_of(assembly.plant)
         )
         return self
@@ -72,10 +72,9 @@ class Live:
         time.sleep(max(0.0, sample.time[-1] - (time.monotonic() - self._began)))
 
     def _last(self, keeper: Keeper) -> Trace:
-        from palpate.trace import Outcome, Trace
-
         data = {channel: array[-1:] for channel, array in keeper.data.items()}
-        return Trace(keeper.times[-1:], data, Outcome("interrupted", "under way", 0.0, 0), (), self._facts)
+        outcome = pp.trace.Outcome("interrupted", "under way", 0.0, 0)
+        return pp.Trace(keeper.times[-1:], data, outcome, (), self._facts)
 
     def _begin(self, first: Trace) -> None:
         """Offer the page, and wait for whoever looks at it."""

@@ -1,10 +1,26 @@
-"""The `palpate` command: finds the subcommand, runs it, and turns every error into a readable line and an exit code.
+"""Design, simulate and prove controllers for robots that touch things.
 
-Exit codes: 0 done, 1 ran but diverged or broke a bound on its metrics, 2 misuse or bad input (such as a model with
-errors), 70 an error palpate did not expect (its own defect; --debug shows the traceback), 130 interrupted, 141 the
-reader of the output went away.
-Nothing heavy is imported here or at the top of a command's module.
+examples:
+  palpate run panda-wall               simulate a shipped scenario; writes a folder with report.html
+  palpate run panda-wall --set world.surfaces.wall.stiffness=4e4
+  palpate design panda-wall            what to expect before the run
+  palpate sweep panda-wall --vary 'world.plant.mass_scale=normal(1, 0.05)' --runs 200
+  palpate export panda-wall --out dir  the law as a C library, to the bit, for the robot
+  palpate new mine                     a commented scenario file to start from
+  palpate explain control              laws, and what each of their gains means
+  palpate list                         what there is to work with
+  palpate show iiwa14                  joints, frames and terms of a robot of the catalogue
+  palpate show panda-wall              a scenario: robot, law, gains, world
+  palpate derive planar2 --steps       equations of motion as a worked solution
+  palpate check panda                  every problem of a model, with line and rule; also of your .urdf
+
+'palpate COMMAND --help' describes a command.
 """
+
+# Exit codes: 0 done, 1 ran but diverged or broke a bound on its metrics, 2 misuse or bad input (such as a model with
+# errors), 70 an error palpate did not expect (its own defect; --debug shows the traceback), 130 interrupted, 141 the
+# reader of the output went away.
+# Nothing heavy is imported here or at the top of a command's module.
 
 from __future__ import annotations
 
@@ -44,23 +60,6 @@ COMMANDS = Table(
 
 INTERRUPTED, BROKEN_PIPE, MISUSE, UNEXPECTED = 130, 141, 2, 70
 
-_EXAMPLES = """\
-examples:
-  palpate run panda-wall               simulate a shipped scenario; writes a folder with report.html
-  palpate run panda-wall --set world.surfaces.wall.stiffness=4e4
-  palpate design panda-wall            what to expect before the run
-  palpate sweep panda-wall --vary 'world.plant.mass_scale=normal(1, 0.05)' --runs 200
-  palpate export panda-wall --out dir  the law as a C library, to the bit, for the robot
-  palpate new mine                     a commented scenario file to start from
-  palpate explain control              laws, and what each of their gains means
-  palpate list                         what there is to work with
-  palpate show iiwa14                  joints, frames and terms of a robot of the catalogue
-  palpate show panda-wall              a scenario: robot, law, gains, world
-  palpate derive planar2 --steps       equations of motion as a worked solution
-  palpate check panda                  every problem of a model, with line and rule; also of your .urdf
-
-'palpate COMMAND --help' describes a command.
-"""
 # A negative number, or a list that starts with one: a value, never an option.
 _NEGATIVE = re.compile(r"-(\.?\d|inf|nan|pi)", re.IGNORECASE)
 
@@ -162,13 +161,7 @@ def _parsers(
     modules: dict[str, ModuleType], named: Mapping[str, EntryPoint]
 ) -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
     """The whole parser, and each command's own; commands that are only `named` are not loaded."""
-    parser = argparse.ArgumentParser(
-        prog="palpate",
-        description="Design, simulate and prove controllers for robots that touch things.",
-        epilog=_EXAMPLES,
-        formatter_class=_formatter,
-        allow_abbrev=False,
-    )
+    parser = _Command(prog="palpate", description=__doc__, formatter_class=_formatter)
     parser.add_argument("--version", action="version", version=f"palpate {__version__}")
     _add_shared(parser)
     subparsers = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND", parser_class=_Command)
@@ -182,12 +175,17 @@ def _parsers(
 
 
 class _Command(argparse.ArgumentParser):
-    """A command's own parser: lines of examples stand as they are written, and options are never abbreviated."""
+    """A command's own parser; options are never abbreviated.
+
+    The text of a command is the docstring of its module: the first paragraph stands above the options, the others
+    below them as they are written.
+    """
 
     def __init__(self, **options: Any) -> None:
-        lines = "\n" in (options.get("epilog") or "")
-        formatter = argparse.RawDescriptionHelpFormatter if lines else argparse.HelpFormatter
-        super().__init__(**{"formatter_class": formatter, "allow_abbrev": False, **options})
+        description, _, epilog = (options.get("description") or "").partition("\n\n")
+        text = {"description": " ".join(description.split()), "epilog": epilog.rstrip() or options.get("epilog")}
+        formatter = argparse.RawDescriptionHelpFormatter if "\n" in (text["epilog"] or "") else argparse.HelpFormatter
+        super().__init__(**{"formatter_class": formatter, "allow_abbrev": False, **options, **text})
 
 
 def _formatter(prog: str) -> argparse.RawDescriptionHelpFormatter:

@@ -1,4 +1,14 @@
-"""`palpate new NAME`: a commented scenario to start from."""
+"""Write NAME.toml, a scenario that runs as it is, with a comment at every key.
+
+examples:
+  palpate new mine && palpate run mine.toml
+  palpate new circle --from iiwa14-pole-circle
+  palpate new press --robot ur5e && palpate run press.toml
+  palpate new arm --robot arm.urdf --tool tool0
+
+With --robot the model is asked for a posture away from singular ones and from its stops, a wall is put 3 cm before the
+tool, and the tool presses on it, with 20 N where the motors bear that. It is tried before the file is written.
+"""
 
 from __future__ import annotations
 
@@ -9,32 +19,18 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import palpate as pp
 from palpate.cli.check import add_model_options, model_overrides
 from palpate.cli.console import CompileProgress
 from palpate.errors import FileError, InvalidInput
 from palpate.files import write_file
 
-_EXAMPLES = """\
-examples:
-  palpate new mine && palpate run mine.toml
-  palpate new circle --from iiwa14-pole-circle
-  palpate new press --robot ur5e && palpate run press.toml
-  palpate new arm --robot arm.urdf --tool tool0
-
-With --robot the model is asked for a posture away from singular ones and from its stops, a wall is put 3 cm before the
-tool, and the tool presses on it, with 20 N where the motors bear that. It is tried before the file is written.
-"""
 _TRIES = 8
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Declare the command."""
-    parser = subparsers.add_parser(
-        "new",
-        help="write a commented scenario file to start from",
-        description="Write NAME.toml, a scenario that runs as it is, with a comment at every key.",
-        epilog=_EXAMPLES,
-    )
+    parser = subparsers.add_parser("new", help="write a commented scenario file to start from", description=__doc__)
     parser.add_argument("name", metavar="NAME", help="name of the scenario; the file is NAME.toml")
     source = parser.add_mutually_exclusive_group()
     source.add_argument("--from", metavar="SCENARIO", dest="source",
@@ -82,13 +78,11 @@ def _pressing(args: argparse.Namespace, path: Path) -> dict[str, Any]:
 
 def _failure(data: dict[str, Any]) -> str:
     """Run a scenario; why it does not do what it should, or nothing."""
-    from palpate.metrics import evaluate
-    from palpate.run.simulate import simulate
     from palpate.scenario.file.load import scenario_from_data
 
     scenario = scenario_from_data(data)
-    trace = simulate(scenario)
+    trace = pp.simulate(scenario)
     if trace.outcome.kind != "completed":
         return str(trace.outcome)
-    broken = [result for result in evaluate(trace, scenario.metrics) if result.passed is False]
+    broken = [result for result in pp.metrics.evaluate(trace, scenario.metrics) if result.passed is False]
     return ", ".join(f"{result.name} {result.value:.3g} {result.unit}" for result in broken)

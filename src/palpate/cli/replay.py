@@ -1,22 +1,21 @@
-"""`palpate replay TRACE`: the 3D replay alone, as a page or served on the loopback address."""
+"""Write the 3D replay of a trace as one self-contained page, or serve it on the loopback address.
+
+example: palpate replay runs/panda-wall-1
+"""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
+import palpate as pp
 from palpate.cli.console import open_page
 from palpate.cli.folder import find_trace
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Declare the command."""
-    parser = subparsers.add_parser(
-        "replay",
-        help="the 3D replay of a trace, as a page or served",
-        description="Write the 3D replay of a trace as one self-contained page, or serve it on the loopback address.",
-        epilog="example: palpate replay runs/panda-wall-1",
-    )
+    parser = subparsers.add_parser("replay", help="the 3D replay of a trace, as a page or served", description=__doc__)
     parser.add_argument("trace", metavar="TRACE", help="a trace file (.parquet, .npz), or the folder of a run")
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--out", metavar="FILE", help="page to write (replay.html beside the trace)")
@@ -27,18 +26,15 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Load and write, or serve."""
-    from palpate.trace import load_trace
-    from palpate.views import replay, serve_replay
-
     path = find_trace(args.trace)
-    trace = load_trace(path)
+    trace = pp.load_trace(path)
     if not args.serve:
-        page = replay(trace, Path(args.out) if args.out else path.parent / "replay.html")
+        page = pp.views.replay(trace, Path(args.out) if args.out else path.parent / "replay.html")
         print(f"wrote {page}")
         if args.open:
             open_page(page)
         return 0
-    server = serve_replay(trace, args.port)
+    server = pp.views.serve_replay(trace, args.port)
     print(f"serving {server.url} until Ctrl-C", flush=True)
     try:
         server.wait()

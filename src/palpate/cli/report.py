@@ -1,22 +1,21 @@
-"""`palpate report TRACE`: the page of a run, made again from its trace."""
+"""Write one self-contained page: what was run, metrics, plots, 3D replay.
+
+example: palpate report runs/panda-wall-1
+"""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
+import palpate as pp
 from palpate.cli.console import open_page
 from palpate.cli.folder import REPORT, find_trace, use_modules_beside
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Declare the command."""
-    parser = subparsers.add_parser(
-        "report",
-        help="write the report of a trace",
-        description="Write one self-contained page: what was run, metrics, plots, 3D replay.",
-        epilog="example: palpate report runs/panda-wall-1",
-    )
+    parser = subparsers.add_parser("report", help="write the report of a trace", description=__doc__)
     parser.add_argument("trace", metavar="TRACE", help="a trace file (.parquet, .npz), or the folder of a run")
     parser.add_argument("--out", metavar="FILE", help="page to write (report.html beside the trace)")
     parser.add_argument("--open", action="store_true", help="show it in the browser")
@@ -24,16 +23,13 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Load, judge by the bounds the trace carries, write."""
-    from palpate.metrics import Bound, evaluate
-    from palpate.trace import load_trace
-    from palpate.views import report
-
     path = find_trace(args.trace)
     use_modules_beside(path)
-    trace = load_trace(path)
+    trace = pp.load_trace(path)
     scenario = trace.facts.scenario or {}
-    bounds = {name: Bound.model_validate(bound) for name, bound in scenario.get("metrics", {}).items()}
-    written = report(trace, Path(args.out) if args.out else path.parent / REPORT, evaluate(trace, bounds))
+    bounds = {name: pp.metrics.Bound.model_validate(bound) for name, bound in scenario.get("metrics", {}).items()}
+    out = Path(args.out) if args.out else path.parent / REPORT
+    written = pp.report(trace, out, pp.metrics.evaluate(trace, bounds))
     print(f"wrote {written}")
     if args.open:
         open_page(written)

@@ -1,28 +1,5 @@
-"""`palpate run SCENARIO`: simulate it and write one folder."""
+"""Simulate a scenario and write one folder.
 
-from __future__ import annotations
-
-import argparse
-import sys
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
-from pathlib import Path
-from typing import TYPE_CHECKING
-
-from palpate.cli.check import add_model_options, model_overrides
-from palpate.errors import harmless
-
-if TYPE_CHECKING:
-    from palpate.cli.folder import RunFolder
-    from palpate.cli.live import Live
-    from palpate.cli.signals import Saving
-    from palpate.metrics import MetricResult
-    from palpate.scenario.model import Scenario
-    from palpate.trace import Trace
-
-DONE, FAILED, WARNED, INTERRUPTED = 0, 1, 3, 130
-LARGE = 100.0  # MB of record, from which on it is said before the run
-_EXAMPLES = """\
 examples:
   palpate run panda-wall
   palpate run panda-wall --set world.surfaces.wall.stiffness=4e4 --set run.duration=2
@@ -37,20 +14,39 @@ Ends with 0 when the run completed or was stopped, 1 when it diverged or broke a
 the scenario, and with --strict with 3 where there was a warning: a law that gave up (a pole that fell) is one.
 """
 
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import palpate as pp
+from palpate.cli.check import add_scenario, scenario_asked
+from palpate.cli.console import CompileProgress, RunProgress, open_page, patience
+from palpate.cli.folder import PARTIAL, RunFolder, claim_folder
+from palpate.cli.live import Live
+from palpate.cli.signals import Saving, had_its_effect, undivided
+from palpate.cli.tables import number, print_json, print_table
+from palpate.errors import InvalidInput, harmless
+
+if TYPE_CHECKING:
+    from palpate.metrics import MetricResult
+    from palpate.scenario.model import Scenario
+    from palpate.trace import Trace
+
+DONE, FAILED, WARNED, INTERRUPTED = 0, 1, 3, 130
+LARGE = 100.0  # MB of record, from which on it is said before the run
+
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Declare the command."""
-    parser = subparsers.add_parser(
-        "run",
-        help="simulate a scenario; writes trace, metrics, figures and report.html",
-        description="Simulate a scenario and write one folder.",
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("scenario", metavar="SCENARIO", help="a shipped name (palpate list scenarios), or a .toml file")
-    parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="overrides",
-                        help="change a setting, such as run.duration=2; KEY= takes it away (repeatable)")  # fmt: skip
-    add_model_options(parser)
+    about = "simulate a scenario; writes trace, metrics, figures and report.html"
+    parser = subparsers.add_parser("run", help=about, description=__doc__)
+    add_scenario(parser)
     parser.add_argument("--out", metavar="DIR", help="folder to write (runs/<name>-<n>)")
     parser.add_argument("--connect", metavar="fci://ADDRESS",
                         help="let the law drive the robot that is served there, instead of simulating")  # fmt: skip
@@ -69,29 +65,26 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Load, claim the folder, simulate, judge, write, tell."""
-    from palpate.cli.console import open_page, patience
-    from palpate.cli.folder import claim_folder
-    from palpate.cli.signals import undivided
-
     args.quiet |= args.json
-    if args.connect is not None:
-        _address(args)
-    _refuse_unfit(args)
+    address = _address(args)
     with patience("loading …", args.quiet):
         from palpate.scenario.checking.checks import remarks
-        from palpate.scenario.file.load import load_scenario
 
-        scenario = load_scenario(args.scenario, [*model_overrides(args), *args.overrides])
+        scenario = scenario_asked(args)
     notes = [] if args.quiet else remarks(scenario)
     for note in notes:
         print(f"note: {note}", file=sys.stderr)
     with ExitStack() as stack:
-        live = stack.enter_context(_live(args)) if args.live else None
+        live = stack.enter_context(Live(args.port or 0)) if args.live else None
         with undivided():
             folder = stack.enter_context(claim_folder(args.out, scenario.name, args.scenario))
-        trace, results, look = written(
-            scenario, folder, args, lambda saving: _ran(scenario, folder, args, saving, live)
-        )
+
+        def simulated(saving: Saving) -> Trace:
+            if address is None:
+                return _simulated(scenario, folder, args.quiet, saving, live)
+            return _driven(scenario, address, args.collision)
+
+        trace, results, look = written(scenario, folder, args, simulated)
         if live is not None:
             live.finish(trace, look)
     if not args.quiet:
@@ -109,14 +102,10 @@ def written(
     scenario: Scenario, folder: RunFolder, args: argparse.Namespace, simulated: Callable[[Saving], Trace]
 ) -> tuple[Trace, list[MetricResult], Path]:
     """Simulate and write; the trace first, so that whatever goes wrong with the pages costs the pages only."""
-    from palpate.cli.console import patience
-    from palpate.cli.signals import Saving
-    from palpate.metrics import evaluate
-
     try:
         with Saving() as saving:
             trace = simulated(saving)
-            results = evaluate(trace, scenario.metrics)
+            results = pp.metrics.evaluate(trace, scenario.metrics)
             with patience("writing the trace …", args.quiet):
                 look = folder.write_run(scenario, trace, results)
     except KeyboardInterrupt:
@@ -131,49 +120,31 @@ def written(
     return trace, results, _with_pages(folder, trace, results, args) or look
 
 
-def _address(args: argparse.Namespace) -> str:
-    """The robot's address in fci://ADDRESS."""
-    from palpate.errors import InvalidInput
+def _address(args: argparse.Namespace) -> str | None:
+    """The robot's address in fci://ADDRESS; None for a simulation. Refuses options that do not go together."""
+    if args.port is not None and not args.live:
+        raise InvalidInput("--port is that of the live view", hint="add --live")
+    if args.connect is None:
+        return None
     from palpate.serving.link import check_address
 
     kind, _, host = args.connect.partition("://")
     if kind != "fci" or not host:
         raise InvalidInput(f"--connect takes fci://ADDRESS, got {args.connect}", hint="fci://127.0.0.1")
     check_address(host, args.allow_network, "is not this machine: palpate has never moved a real arm")
+    if args.live:
+        raise InvalidInput("--live shows a simulation; it does not go with --connect")
     return host
 
 
-def _refuse_unfit(args: argparse.Namespace) -> None:
-    """Options that do not go together."""
-    from palpate.errors import InvalidInput
-
-    if args.live and args.connect is not None:
-        raise InvalidInput("--live shows a simulation; it does not go with --connect")
-    if args.port is not None and not args.live:
-        raise InvalidInput("--port is that of the live view", hint="add --live")
-
-
-def _live(args: argparse.Namespace) -> Live:
-    from palpate.cli.live import Live
-
-    return Live(args.port or 0)
-
-
-def _ran(
-    scenario: Scenario, folder: RunFolder, args: argparse.Namespace, saving: Saving, live: Live | None = None
-) -> Trace:
-    """Simulated, or driven over the network."""
-    if args.connect is None:
-        return _simulated(scenario, folder, args.quiet, saving, live)
+def _driven(scenario: Scenario, address: str, collision: float | None) -> Trace:
     from palpate.run.build import build
     from palpate.serving.client import drive
 
-    return drive(build(scenario), _address(args), collision=args.collision)
+    return drive(build(scenario), address, collision=collision)
 
 
 def _simulated(scenario: Scenario, folder: RunFolder, quiet: bool, saving: Saving, live: Live | None) -> Trace:
-    from palpate.cli.console import CompileProgress, RunProgress
-    from palpate.cli.folder import PARTIAL
     from palpate.run.simulate import as_run, assemble, execute
 
     with CompileProgress(quiet) as compiling:
@@ -186,9 +157,6 @@ def _simulated(scenario: Scenario, folder: RunFolder, quiet: bool, saving: Savin
 
 def _with_pages(folder: RunFolder, trace: Trace, results: list[MetricResult], args: argparse.Namespace) -> Path | None:
     """Write figures and report; None, and a line that says why, where that does not succeed."""
-    from palpate.cli.console import patience
-    from palpate.cli.signals import had_its_effect
-
     with patience("writing figures and report …", args.quiet):
         try:
             return folder.write_pages(trace, results)
@@ -217,9 +185,6 @@ def _say_if_large(scenario: Scenario, columns: int, quiet: bool) -> None:
 
 
 def _print_json(scenario: Scenario, trace: Trace, results: Sequence[MetricResult], look: Path) -> None:
-    import json
-    from dataclasses import asdict
-
     answer = {
         "scenario": scenario.name,
         "outcome": asdict(trace.outcome),
@@ -230,17 +195,18 @@ def _print_json(scenario: Scenario, trace: Trace, results: Sequence[MetricResult
         "folder": str(look.parent),
         "see": str(look),
     }
-    print(json.dumps(answer, indent=2, ensure_ascii=False, allow_nan=False))
+    print_json(answer)
 
 
 def print_story(scenario: Scenario, trace: Trace, results: Sequence[MetricResult], noted: Sequence[str]) -> None:
     """The run in lines; what was noted before it is not said twice."""
-    from palpate.cli.tables import number, print_table
-
     print(harmless(f"{scenario.name}: {scenario.description}" if scenario.description else scenario.name))
     if trace.outcome.kind == "diverged":
         print(harmless(f"diverged at {trace.outcome.time:.6g} s: {trace.outcome.reason}"))
-    _print_contact(results)
+    values = {result.name: result.value for result in results}
+    first, peak = values.get("first_contact"), values.get("force_peak")
+    if first is not None and peak is not None:  # that nothing was touched is among the remarks
+        print(f"contact: first at {first:.4g} s, at most {peak:.4g} N")
     for warning in trace.facts.warnings:
         print(harmless(f"warning: {warning}"))
     for remark in (text for text in trace.facts.remarks if text not in noted):
@@ -250,16 +216,11 @@ def print_story(scenario: Scenario, trace: Trace, results: Sequence[MetricResult
     for name, ticks in cut.items():
         print(f"warning: the {name} cut the command at {ticks} control ticks")
     _print_events(trace)
-    judged = [result for result in results if result.passed is not None and trace.outcome.kind != "interrupted"]
-    rows = [
-        [r.name, number(r.value), "" if r.unit == "1" else r.unit, _bound_text(r), "ok" if r.passed else "FAILED"]
-        for r in judged
-    ]
-    if rows:
-        print_table(["metric", "value", "unit", "bound", ""], rows, "lrlll")
-    elif trace.outcome.kind != "interrupted":
-        _print_main_metrics(results)
-    _print_absent(results)
+    if trace.outcome.kind != "interrupted":
+        _print_metrics(results)
+    absent = sum(result.passed is None and result.reason is not None for result in results)
+    if absent:
+        print(f"{absent} metrics do not apply; metrics.json and the report say why")
 
 
 # Of a run without bounds those six are printed that apply and come first here.
@@ -269,34 +230,22 @@ _MAIN_METRICS = (
 )  # fmt: skip
 
 
-def _print_main_metrics(results: Sequence[MetricResult]) -> None:
-    from palpate.cli.tables import number, print_table
-
+def _print_metrics(results: Sequence[MetricResult]) -> None:
+    """The metrics with a bound; where there are none, the main ones."""
+    judged = [result for result in results if result.passed is not None]
     known = {result.name: result for result in results if result.value is not None}
-    chosen = [known[name] for name in _MAIN_METRICS if name in known][:6]
-    rows = [[r.name, number(r.value), "" if r.unit == "1" else r.unit] for r in chosen]
-    if rows:
+    shown = judged or [known[name] for name in _MAIN_METRICS if name in known][:6]
+    rows = [[r.name, number(r.value), "" if r.unit == "1" else r.unit] for r in shown]
+    if judged:
+        verdicts = [[_bound_text(r), "ok" if r.passed else "FAILED"] for r in judged]
+        rows = [[*row, *verdict] for row, verdict in zip(rows, verdicts)]
+        print_table(["metric", "value", "unit", "bound", ""], rows, "lrlll")
+    elif rows:
         print_table(["metric", "value", "unit"], rows, "lrl")
-
-
-def _print_contact(results: Sequence[MetricResult]) -> None:
-    """When the robot first touched something, and how hard; that it never did is among the remarks."""
-    values = {result.name: result.value for result in results}
-    first, peak = values.get("first_contact"), values.get("force_peak")
-    if first is not None and peak is not None:
-        print(f"contact: first at {first:.4g} s, at most {peak:.4g} N")
-
-
-def _print_absent(results: Sequence[MetricResult]) -> None:
-    """How many metrics do not apply to this run; those that were bounded say why in the table."""
-    absent = sum(result.passed is None and result.reason is not None for result in results)
-    if absent:
-        print(f"{absent} metrics do not apply; metrics.json and the report say why")
 
 
 def _print_events(trace: Trace, most: int = 14) -> None:
     """The events of exact contact; of a long list the first and the last."""
-    from palpate.cli.tables import print_table
     from palpate.views.pages.markup import mode_change, place_text
 
     events = trace.facts.contact_events
@@ -309,8 +258,6 @@ def _print_events(trace: Trace, most: int = 14) -> None:
 
 
 def _bound_text(result: MetricResult) -> str:
-    from palpate.cli.tables import number
-
     if result.reason is not None:
         return result.reason
     if result.least is not None and result.most is not None:

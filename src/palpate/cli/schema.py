@@ -1,4 +1,7 @@
-"""`palpate schema`: the JSON Schema of a scenario, for editors."""
+"""Print the JSON Schema of a scenario file. Editors that know TOML check and complete with it.
+
+example: palpate schema > palpate.schema.json
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,7 @@ from palpate.cli.console import patience, starting
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Declare the command."""
-    subparsers.add_parser(
-        "schema",
-        help="print the JSON Schema of a scenario file, for editors",
-        description="Print the JSON Schema of a scenario file. Editors that know TOML check and complete with it.",
-        epilog="example: palpate schema > palpate.schema.json",
-    )
+    subparsers.add_parser("schema", help="print the JSON Schema of a scenario file, for editors", description=__doc__)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,4 +1,15 @@
-"""`palpate serve SCENARIO`: the scenario's robot behind its maker's network protocol, for programs written for it."""
+"""Serve the robot and the world of a scenario over Franka's FCI protocol (version 10, that of libfranka 0.18 to 0.21).
+
+examples:
+  palpate serve fr3-wall                        then run your libfranka, pylibfranka or franky program on 127.0.0.1
+  palpate serve fr3-wall --pace client          the world waits for each command: nothing is lost on a busy machine
+  palpate serve fr3-wall --faults commands-lost@2.5+0.02 --clients 1
+  palpate serve fr3-wall --set world.surfaces.wall.stiffness=1e5 --host 127.0.0.2
+
+Each connection starts the scenario anew and leaves a folder as `palpate run` does; the law of the scenario and the
+duration of its run are not used. Ends with Ctrl-C, or after --clients connections.
+The robot is simulated: palpate has never moved a real arm, and is not a safety device.
+"""
 
 from __future__ import annotations
 
@@ -18,27 +29,13 @@ if TYPE_CHECKING:
     from palpate.serving.link import Link
     from palpate.serving.server import Server
 
-_EXAMPLES = """\
-examples:
-  palpate serve fr3-wall                        then run your libfranka, pylibfranka or franky program on 127.0.0.1
-  palpate serve fr3-wall --pace client          the world waits for each command: nothing is lost on a busy machine
-  palpate serve fr3-wall --faults commands-lost@2.5+0.02 --clients 1
-  palpate serve fr3-wall --set world.surfaces.wall.stiffness=1e5 --host 127.0.0.2
-
-Each connection starts the scenario anew and leaves a folder as `palpate run` does; the law of the scenario and the
-duration of its run are not used. Ends with Ctrl-C, or after --clients connections.
-The robot is simulated: palpate has never moved a real arm, and is not a safety device.
-"""
-
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Declare the command."""
     parser = subparsers.add_parser(
         "serve",
         help="a scenario's Franka behind the FCI protocol, for programs written for the robot",
-        description="Serve the robot and the world of a scenario over Franka's FCI protocol (version 10, that of"
-        " libfranka 0.18 to 0.21).",
-        epilog=_EXAMPLES,
+        description=__doc__,
     )
     add_scenario(parser)
     parser.add_argument("--faults", metavar="WHAT@T[+S]", action="append", default=[],

@@ -1,35 +1,6 @@
-"""`palpate show ROBOT`: its joints and frames, and its terms at a posture. `palpate show SCENARIO`: what it is."""
+"""Print a robot's joints, limits and frames, and its terms at a posture; or a scenario's law, gains and world.
+SI units, world axes.
 
-from __future__ import annotations
-
-import argparse
-import inspect
-import json
-import math
-import re
-import textwrap
-from collections.abc import Mapping, Sequence
-from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from palpate.cli.check import add_model_options, model_options
-from palpate.cli.derive import parameters_from
-from palpate.cli.tables import WIDTH, matrix_lines, number, print_table, say, short
-from palpate.errors import InvalidInput, PalpateError, printable
-from palpate.toml import toml_text, toml_value
-
-if TYPE_CHECKING:
-    from palpate.checks import Array
-    from palpate.cli.terms import Question
-    from palpate.robot.robot import Robot
-    from palpate.scenario.model import Scenario
-
-_LIMITS = ("lower", "upper", "velocity", "acceleration", "torque", "torque_rate")
-_TWIST_ROWS = ("vx", "vy", "vz", "ωx", "ωy", "ωz")
-_SHARE_OF_PI = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)?)\*?pi(?:/(\d+\.?\d*))?")
-_say = partial(say, pipe=WIDTH)
-_EXAMPLES = """\
 examples:
   palpate show iiwa14
   palpate show planar2 --q 0.3 -0.5 --v 1 0
@@ -52,15 +23,41 @@ painleve; of an impact: vafter, impulses, loss; about an equilibrium: Alin, Blin
 of a pole on an end-effector (ROBOT is the word pole): M, C, a, eig, K7, K7z, poles7, K10, K10z, poles10
 """
 
+from __future__ import annotations
+
+import argparse
+import inspect
+import math
+import re
+import textwrap
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import palpate as pp
+from palpate.cli.check import add_model_options, model_options
+from palpate.cli.derive import parameters_from
+from palpate.cli.tables import WIDTH, matrix_lines, number, print_json, print_table, say, short
+from palpate.errors import InvalidInput, PalpateError, printable
+from palpate.toml import toml_text, toml_value
+
+if TYPE_CHECKING:
+    from palpate.checks import Array
+    from palpate.cli.terms import Question
+    from palpate.robot.robot import Robot
+    from palpate.scenario.model import Scenario
+
+_LIMITS = ("lower", "upper", "velocity", "acceleration", "torque", "torque_rate")
+_TWIST_ROWS = ("vx", "vy", "vz", "ωx", "ωy", "ωz")
+_SHARE_OF_PI = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)?)\*?pi(?:/(\d+\.?\d*))?")
+_say = partial(say, pipe=WIDTH)
+
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Declare the command."""
     parser = subparsers.add_parser(
-        "show",
-        help="joints, frames and terms of a robot; or what a scenario is",
-        description="Print a robot's joints, limits and frames, and its terms at a posture; or a scenario's law, gains "
-        "and world. SI units, world axes.",
-        epilog=_EXAMPLES,
+        "show", help="joints, frames and terms of a robot; or what a scenario is", description=__doc__
     )
     parser.add_argument("robot", metavar="ROBOT|SCENARIO",
                         help="a robot's name or .urdf or MJCF .xml file; a scenario's name or .toml file")  # fmt: skip
@@ -88,8 +85,6 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Load the robot, gather the facts, print them."""
-    from palpate.robot.load import load_robot
-
     names = (args.terms or "").replace(",", " ").split()
     settings: Any = parameters_from(args.set)
     if args.robot == "pole":
@@ -100,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if is_scenario(args.robot):
         return show_scenario(args.robot, args.json)
-    robot = load_robot(args.robot, **model_options(args), **settings)
+    robot = pp.load_robot(args.robot, **model_options(args), **settings)
     q = robot.home if args.q is None else _numbers(args.q, "--q")
     v = [0.0] * robot.nv if args.v is None else _numbers(args.v, "--v")
     if names:
@@ -111,7 +106,7 @@ def run(args: argparse.Namespace) -> int:
     facts = gather(robot, q, v, args.frame)
     facts["joint_facts"] = joint_facts(robot, args.robot)
     if args.json:
-        print(json.dumps(facts, indent=2, ensure_ascii=False, allow_nan=False))
+        print_json(facts)
     else:
         _print_description(facts)
         _print_terms(facts)
@@ -348,11 +343,9 @@ def is_scenario(name: str) -> bool:
 
 def show_scenario(name: str, as_json: bool) -> int:
     """Print a scenario."""
-    from palpate.scenario.file.load import load_scenario
-
-    scenario = load_scenario(name)
+    scenario = pp.load_scenario(name)
     if as_json:
-        print(json.dumps(scenario.as_data(), indent=2, ensure_ascii=False, allow_nan=False))
+        print_json(scenario.as_data())
         return 0
     _print_scenario(scenario)
     print(f"\nrun it with: palpate run {name}\nchange it:   palpate new mine --from {name}")

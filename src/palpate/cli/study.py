@@ -1,4 +1,14 @@
-"""`palpate study SCENARIO`: will it hold for every plant, wall and delay that may come?"""
+"""Draw everything that is not known exactly from stated spreads, and say what that proves.
+
+examples:
+  palpate study panda-wall
+  palpate study panda-wall --runs 2000 --without world.driver.delay
+  palpate study panda-wall --vary 'world.plant.mass_scale=normal(1, 0.1)'
+  palpate study panda-wall --map 'control.damping*=0.1:10:log' --map 'world.plant.mass_scale=0.5:2'
+
+Masses, centres of mass, friction, walls, sensors and delay are drawn from stated spreads, those that the scenario has.
+The folder holds two sweeps, draws/ and map/, and report.html. The same command with --out goes on where it stopped.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +16,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import palpate as pp
 from palpate.cli.console import patience, starting
 from palpate.cli.folder import next_folder
 from palpate.cli.sweep import (
@@ -25,25 +36,12 @@ if TYPE_CHECKING:
     from palpate.study import Robustness
 
 DONE = 0
-_EXAMPLES = """\
-examples:
-  palpate study panda-wall
-  palpate study panda-wall --runs 2000 --without world.driver.delay
-  palpate study panda-wall --vary 'world.plant.mass_scale=normal(1, 0.1)'
-  palpate study panda-wall --map 'control.damping*=0.1:10:log' --map 'world.plant.mass_scale=0.5:2'
-
-Masses, centres of mass, friction, walls, sensors and delay are drawn from stated spreads, those that the scenario has.
-The folder holds two sweeps, draws/ and map/, and report.html. The same command with --out goes on where it stopped.
-"""
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Declare the command."""
     parser = subparsers.add_parser(
-        "study",
-        help="robustness: draw everything uncertain, say how often it fails, map where",
-        description="Draw everything that is not known exactly from stated spreads, and say what that proves.",
-        epilog=_EXAMPLES,
+        "study", help="robustness: draw everything uncertain, say how often it fails, map where", description=__doc__
     )
     parser.add_argument("scenario", metavar="SCENARIO", nargs="?", help="a shipped name, or a .toml file")
     parser.add_argument("--vary", metavar="KEY=WHAT", action="append", default=[],
@@ -98,10 +96,9 @@ def _asked(args: argparse.Namespace, runs: int) -> tuple[Path | None, dict[str, 
 
 
 def _show(asked: dict[str, Any]) -> None:
-    from palpate.scenario.file.load import load_scenario
     from palpate.study.robust import map_axes, spreads
 
-    scenario = load_scenario(asked["scenario"], asked["overrides"])
+    scenario = pp.load_scenario(asked["scenario"], asked["overrides"])
     kept, left_out = spreads(scenario, asked["vary"], asked["without"])
     rows = [[one.key, one.spec, one.why] for one in kept]
     rows += [[key, str(spec), "as asked for"] for key, spec in asked["vary"].items()]

@@ -1,29 +1,5 @@
-"""`palpate sweep SCENARIO`: many runs, one table, and what they prove."""
+"""Run a scenario many times over varying keys, and say what that proves.
 
-from __future__ import annotations
-
-import argparse
-import sys
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from palpate.cli.console import SOON, Progress, patience, starting
-from palpate.cli.folder import next_folder
-from palpate.cli.tables import number, print_table
-from palpate.errors import InvalidInput, TraceError, check_names
-from palpate.files import make_folder
-from palpate.memory import shown_bytes
-
-if TYPE_CHECKING:
-    from palpate.study import Sweep
-    from palpate.study.plans.plan import Plan
-    from palpate.study.running.address import ClusterAddress
-
-DONE, REFUTED = 0, 1
-_EXAMPLES = """\
 what a key may be:
   control.damping_ratio=0.2:1.2:6              six values from 0.2 to 1.2
   world.surfaces.wall.stiffness=1e3:1e5:9:log  evenly spaced in the logarithm
@@ -43,14 +19,36 @@ The folder holds table.parquet (one row per run), summary.json, scenario.toml, r
 Ends with 0 when all runs are made, however they ended, 1 when --until failure<LEVEL is refuted, 2 on a mistake.
 """
 
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import palpate as pp
+from palpate.cli.console import SOON, Progress, patience, starting
+from palpate.cli.folder import next_folder
+from palpate.cli.tables import number, print_table
+from palpate.errors import InvalidInput, TraceError, check_names
+from palpate.files import make_folder
+from palpate.memory import shown_bytes
+
+if TYPE_CHECKING:
+    from palpate.study import Sweep
+    from palpate.study.plans.plan import Plan
+    from palpate.study.running.address import ClusterAddress
+
+DONE, REFUTED = 0, 1
+
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Declare the command."""
     parser = subparsers.add_parser(
-        "sweep",
-        help="many runs of a scenario: a table, a sentence with a guarantee, a map",
-        description="Run a scenario many times over varying keys, and say what that proves.",
-        epilog=_EXAMPLES,
+        "sweep", help="many runs of a scenario: a table, a sentence with a guarantee, a map", description=__doc__
     )
     parser.add_argument("scenario", metavar="SCENARIO", nargs="?", help="a shipped name, or a .toml file")
     parser.add_argument("--vary", metavar="KEY=WHAT", action="append", default=[],
@@ -125,7 +123,6 @@ _WANTED = ("method", "runs", "repeat", "seed", "metric", "traces", "until", "rar
 
 
 def _summary(sweep: Sweep, args: argparse.Namespace) -> dict[str, Any]:
-    from palpate.study.analysis.maps import predicted_boundary
     from palpate.study.result import summarise
 
     pair = None
@@ -137,16 +134,15 @@ def _summary(sweep: Sweep, args: argparse.Namespace) -> dict[str, Any]:
         pair = (names[0], names[1])
     summary = summarise(sweep, pair)
     if args.predict and "map" in summary:
-        summary["map"]["predicted"] = [line.tolist() for line in predicted_boundary(sweep.plan)]
+        summary["map"]["predicted"] = [line.tolist() for line in pp.study.predicted_boundary(sweep.plan)]
     return summary
 
 
 def _exit_code(sweep: Sweep) -> int:
     from palpate.study.analysis.drivers import check_until
-    from palpate.study.analysis.statistics import Interval
 
     rule = sweep.plan.options.get("until")
-    if rule is None or not isinstance(sweep.finding, Interval):
+    if rule is None or not isinstance(sweep.finding, pp.study.Interval):
         return DONE
     name, level = check_until(rule)
     return REFUTED if name == "failure" and sweep.finding.low > level else DONE
@@ -322,8 +318,6 @@ def _tell_front(summary: Mapping[str, Any]) -> None:
 
 def write_pages(sweep: Sweep, summary: dict[str, Any], folder: Path, pages: bool) -> Path:
     """Write the summary, and the report with replays of best, worst and one failing run; return where to look."""
-    from palpate.views import replay, sweep_report
-
     sweep.save_summary(summary)
     if not pages:
         return sweep.path
@@ -333,10 +327,10 @@ def write_pages(sweep: Sweep, summary: dict[str, Any], folder: Path, pages: bool
             make_folder(folder / REPLAYS)
             target = f"{REPLAYS}/run-{one['run']}.html"
             if target not in links.values():
-                try_replay(lambda run=one["run"], to=target: replay(sweep.trace(run), folder / to))
+                try_replay(lambda run=one["run"], to=target: pp.views.replay(sweep.trace(run), folder / to))
             if (folder / target).is_file():
                 links[name] = target
-    sweep_report(sweep.path, summary, folder / REPORT, links)
+    pp.views.sweep_report(sweep.path, summary, folder / REPORT, links)
     return folder / REPORT
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import textwrap
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
-from palpate.errors import harmless, printable
+from palpate.errors import InvalidInput, harmless, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+T = TypeVar("T")
 WIDTH = 100
 _LONGEST_NAME = 24
 _WIDEST_WORD = 28
@@ -45,6 +47,31 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[str]], align: str
     with console.capture() as capture:
         console.print(table)
     print("\n".join(line.rstrip() for line in capture.get().splitlines()))
+
+
+def key_values(
+    words: Iterable[str], form: str, read: Callable[[str], T], sign: str = "=", hint: str | None = None
+) -> dict[str, T]:
+    """The words KEY=VALUE of an option, such as "--lock takes JOINT=VALUE", by key.
+
+    Raises:
+        InvalidInput: a word without key or sign, or with a value that `read` refuses by a ValueError.
+    """
+    values: dict[str, T] = {}
+    for word in words:
+        key, separated, value = word.strip().partition(sign)
+        try:
+            if not key or not separated:
+                raise ValueError
+            values[key] = read(value)
+        except ValueError:
+            raise InvalidInput(f"{form}, got {word!r}", hint=hint) from None
+    return values
+
+
+def print_json(data: object) -> None:
+    """Print data as JSON, in UTF-8; NaN is no word of JSON and refused."""
+    print(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False))
 
 
 def _console() -> Console:

@@ -1,4 +1,13 @@
-"""`palpate tune SCENARIO`: the gains that make a metric smallest while bounds are kept."""
+"""Search the values of keys that make a metric smallest, within the scenario's bounds and your own.
+
+examples:
+  palpate tune panda-wall --over control.damping.0=20:300 --minimise force_settling_time --keep 'force_peak<22'
+  palpate tune panda-wall --over 'control.stiffness*=0.2:5:log' --over 'control.damping*=0.2:5:log' --minimise effort
+  palpate tune --resume runs/panda-wall-tune-1
+
+The scenario's own bounds are kept too. Points that gain design calls unstable are never simulated.
+Ends with 0, with 1 when no point keeps every bound, 2 on a mistake. Needs Optuna: pip install 'palpate[tune]'.
+"""
 
 from __future__ import annotations
 
@@ -15,24 +24,12 @@ if TYPE_CHECKING:
     from palpate.study import Tuned
 
 DONE, NOTHING_KEEPS = 0, 1
-_EXAMPLES = """\
-examples:
-  palpate tune panda-wall --over control.damping.0=20:300 --minimise force_settling_time --keep 'force_peak<22'
-  palpate tune panda-wall --over 'control.stiffness*=0.2:5:log' --over 'control.damping*=0.2:5:log' --minimise effort
-  palpate tune --resume runs/panda-wall-tune-1
-
-The scenario's own bounds are kept too. Points that gain design calls unstable are never simulated.
-Ends with 0, with 1 when no point keeps every bound, 2 on a mistake. Needs Optuna: pip install 'palpate[tune]'.
-"""
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Declare the command."""
     parser = subparsers.add_parser(
-        "tune",
-        help="search the gains that make a metric smallest while bounds are kept",
-        description="Search the values of keys that make a metric smallest, within the scenario's bounds and your own.",
-        epilog=_EXAMPLES,
+        "tune", help="search the gains that make a metric smallest while bounds are kept", description=__doc__
     )
     parser.add_argument("scenario", metavar="SCENARIO", nargs="?", help="a shipped name, or a .toml file")
     parser.add_argument("--over", metavar="KEY=WHERE", action="append", default=[],

@@ -21,7 +21,7 @@ from palpate.scenario.model import Scenario
 from palpate.serving.arm import franka_model
 from palpate.serving.fci import PORT
 from palpate.serving.link import Link, check_address, close_at_once
-from palpate.serving.session import TERMS, Pace, Session, client_law
+from palpate.serving.session import TERMS, ClientLaw, Pace, Session
 from palpate.trace import Trace
 from palpate.world.clock import Clock
 from palpate.world.config import World
@@ -100,8 +100,9 @@ class Server:
         session = Session(link, run.robot, self.model, self._rotor, pace)
         session.between, session.lost = self._send_others_away, self._lost
         try:
+            law = ClientLaw(session.decide, TERMS, name="fci-client", follows="nothing", session=session)
             with _no_collector():
-                return execute(assemble(replace(run, law=client_law(session))), None, partial, ended)
+                return execute(assemble(replace(run, law=law)), None, partial, ended)
         finally:
             link.close()
 
@@ -130,7 +131,9 @@ def _served_run(run: Run, duration: float) -> Run:
             f"the control period is {run.clock.control_period:g} s, and the FCI protocol has one of {PERIOD:g} s",
             hint="set run.rate = 1000",
         )
-    return replace(run, clock=_lasting(run.clock, duration), world=_without_client(run.world), guards=None)
+    return replace(
+        run, clock=run.clock.model_copy(update={"duration": duration}), world=_without_client(run.world), guards=None
+    )
 
 
 def _without_client(world: World) -> World:
@@ -149,16 +152,13 @@ def _lost(run: Run, clock: Clock) -> np.ndarray:
     return lost_commands(run.world.faults, clock.seed, clock.control_period, ticks, loss=loss)
 
 
-def _lasting(clock: Clock, duration: float) -> Clock:
-    return Clock(**{**clock.model_dump(), "duration": duration})
-
-
 def _warm_up(run: Run) -> None:
     """Compile what a run needs before the first client waits for it; contacts that are exact, by touching them."""
     if run.world.is_exact:
         simulate(run)
     law = PythonLaw(lambda tick, gains, memory: {name: np.zeros(tick.v.size) for name in TERMS}, TERMS)
-    simulate(replace(run, law=law, clock=_lasting(run.clock, 2 * run.clock.control_period), stop=()))
+    short = run.clock.model_copy(update={"duration": 2 * run.clock.control_period})
+    simulate(replace(run, law=law, clock=short, stop=()))
 
 
 def _listening(host: str, port: int) -> socket.socket:

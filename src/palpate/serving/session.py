@@ -86,20 +86,12 @@ class Pace:
         return self._due + _SHARE * self.step
 
 
-@dataclass
-class Counts:
-    """What came of the client's commands."""
-
-    received: int = 0
-    lost: int = 0
-    motions: int = 0
-
-
 class Session:
     """The robot towards one client."""
 
     def __init__(self, link: Link, robot: Robot, model: FrankaModel, rotor: Array, pace: Pace) -> None:
-        self.link, self.pace, self.recorded, self.counts = link, pace, Recorded(), Counts()
+        self.link, self.pace, self.recorded = link, pace, Recorded()
+        self.motions = self.received = 0  # what the client began, and how many of its commands came in time
         self.arm, self.limits = Arm(robot, model, rotor, pace.period), Limits(robot, pace.period)
         self.thresholds, self.mode = Thresholds(), Mode.IDLE
         self.errors, self.reason = np.zeros(len(fci.ERRORS), bool), np.zeros(len(fci.ERRORS), bool)
@@ -177,7 +169,7 @@ class Session:
         reference = Reference(still.q.copy())
         pose, _ = self.arm.pose_at(reference.q)
         self.motion = Motion(request.number, Generator(generator), Controller(controller), reference, pose)
-        self.mode, self.counts.motions, self._hold = Mode.MOVE, self.counts.motions + 1, None
+        self.mode, self.motions, self._hold = Mode.MOVE, self.motions + 1, None
         self._arrived.clear()
         self.link.send(fci.answer(Command.MOVE, request.number, MoveStatus.STARTED))
 
@@ -242,13 +234,13 @@ class Session:
     def _missed(self, motion: Motion) -> str | None:
         if motion.commands == 0 and motion.ticks * self.pace.period < GRACE:
             return None
-        self.counts.lost += 1
+        self.recorded.lost += 1
         self._arrived.append(False)
         return motion.miss(self.arm, self.limits)
 
     def _heard(self, motion: Motion, command: np.ndarray) -> str | None:
         self._arrived.append(True)
-        self.counts.received += 1
+        self.received += 1
         if not all(np.isfinite(command[name]).all() for name in ("q_c", "dq_c", "O_T_EE_c", "O_dP_EE_c", "tau_J_d")):
             return "communication_constraints_violation"
         if command["torque_finished"] or command["motion_finished"]:
@@ -355,17 +347,16 @@ class Session:
 
     def _tell(self) -> None:
         status = self.recorded
-        status.mode, status.lost, status.late = float(self.mode), float(self.counts.lost), float(self.pace.late)
+        status.mode, status.late = float(self.mode), float(self.pace.late)
         status.success, status.gone = self._success(), 0.0 if self.link.alive else 1.0
 
     def remarks(self, memory: Any) -> list[str]:
         """What happened, for the report."""
-        c, said = self.counts, []
         host, port = self.link.peer
-        said.append(
-            f"served to a client at {host}:{port}: {c.motions} motions, {c.received} commands received,"
-            f" {c.lost} lost, {self.link.late} of them late"
-        )
+        said = [
+            f"served to a client at {host}:{port}: {self.motions} motions, {self.received} commands received,"
+            f" {self.recorded.lost:.0f} lost, {self.link.late} of them late"
+        ]
         if self.pace.late:
             said.append(
                 f"real time was not kept: {self.pace.late} ticks began late, {self.pace.slipped:.3g} s were lost in all"
@@ -402,8 +393,3 @@ class ClientLaw(PythonLaw):
             ending="gone",
             ended=lambda memory: session.link.gone,
         )
-
-
-def client_law(session: Session) -> ClientLaw:
-    """The law that is a client."""
-    return ClientLaw(session.decide, TERMS, name="fci-client", follows="nothing", session=session)

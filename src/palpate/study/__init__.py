@@ -21,9 +21,9 @@ if TYPE_CHECKING:
         scenario_level as scenario_level,
     )
     from palpate.study.plans.axis import Span as Span
-    from palpate.study.result import Sweep as Sweep, open_sweep as open_sweep
+    from palpate.study.result import Sweep as Sweep
     from palpate.study.robust import Robustness as Robustness, robustness as robustness
-    from palpate.study.sweeps import sweep as sweep
+    from palpate.study.sweeps import open_sweep as open_sweep, sweep as sweep
     from palpate.study.tuning import Tuned as Tuned, tune as tune
 
 __getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -34,7 +34,7 @@ from palpate.study.analysis.statistics import (
     scenario_level,
 )
 from palpate.study.plans.axis import Axis, Value
-from palpate.study.plans.plan import CRASHED, ENDED, IMPOSSIBLE, INDEPENDENT, MOST_KEPT, REFUSED, Plan, Point
+from palpate.study.plans.plan import CRASHED, ENDED, IMPOSSIBLE, INDEPENDENT, MOST_KEPT, REFUSED, Point
 from palpate.study.running.store import SCENARIO, Store
 
 if TYPE_CHECKING:
@@ -52,28 +52,15 @@ class Sweep:
     Attributes:
         plan: what was asked for.
         folder: where its table and traces are.
+        path: the table, a Parquet file.
         finding: what the method found: a BoundaryMap, a RareEstimate, the interval of a sweep that stopped by itself,
             or None.
     """
 
     def __init__(self, store: Store, finding: Any = None, keeper: object = None) -> None:
         self.store, self.finding = store, finding
+        self.plan, self.folder, self.path = store.plan, store.folder, store.path
         self._keeper = keeper  # a temporary folder lives as long as the result
-
-    @property
-    def plan(self) -> Plan:
-        """What was asked for."""
-        return self.store.plan
-
-    @property
-    def folder(self) -> Path:
-        """Where table and traces are."""
-        return self.store.folder
-
-    @property
-    def path(self) -> Path:
-        """The table, a Parquet file."""
-        return self.store.path
 
     @property
     def map(self) -> BoundaryMap:
@@ -149,9 +136,7 @@ class Sweep:
 
     def overrides(self, run: int) -> list[str]:
         """The `key=value` texts that make a run."""
-        row = self.row(run)
-        values = tuple(_read(axis, row[axis.key]) for axis in self.plan.axes)
-        return self.plan.overrides(Point(values, row["seed"], run))
+        return self.plan.overrides(Point(tuple(self.values(run).values()), self.row(run)["seed"], run))
 
     def command(self, run: int) -> str:
         """The command that makes this very run again."""
@@ -250,22 +235,6 @@ class Sweep:
         return sorted(self.store.trace_path(0).parent.glob("*.parquet"))
 
 
-def open_sweep(folder: str | Path) -> Sweep:
-    """The result of a finished sweep, from its folder."""
-    from palpate.study.analysis.drivers import drive
-
-    store = Store.open(folder)
-    if not store.complete:
-        raise InvalidInput(f"the sweep in {folder} is not finished", hint=f"palpate sweep --resume {folder}")
-    steps, answer = drive(store), None
-    try:
-        while True:
-            next(steps)
-    except StopIteration as end:
-        answer = end.value
-    return Sweep(store, answer)
-
-
 def _read(axis: Axis, stored: Value) -> Value:
     """A value as it was before it became text."""
     texts = all(isinstance(value, str) for value in axis.values or ())
@@ -290,6 +259,7 @@ def summarise(sweep: Sweep, pareto: tuple[str, str] | None = None) -> dict[str, 
         pareto: two metrics whose front is wanted.
     """
     plan, counts = sweep.plan, _counts(sweep)
+    said = [*_proved(sweep), *_found(sweep), *_bound(sweep)]
     facts: dict[str, Any] = {
         "scenario": plan.scenario.get("name"),
         "description": plan.scenario.get("description", ""),
@@ -303,18 +273,15 @@ def summarise(sweep: Sweep, pareto: tuple[str, str] | None = None) -> dict[str, 
         "confidence": plan.options.get("confidence", 0.95),
         "counts": counts,
         "counted": _counted(len(sweep), counts),
-        "sentence": "",
-        "said": [],
+        "sentence": "".join(said[:1]),
+        "said": said[1:],
         "worst": [told_run(sweep, run) for run in sweep.worst()],
         "best": [told_run(sweep, run) for run in sweep.best()],
         "failing": [told_run(sweep, run) for run in _failing(sweep)],
         "named": _named(sweep),
         "warnings": _warnings(sweep),
     }
-    said = [*_proved(sweep), *_found(sweep), *_bound(sweep)]
-    facts["sentence"], facts["said"] = (said[0], said[1:]) if said else ("", [])
-    facts |= _sensitivity(sweep) | _map(sweep)
-    return facts | (_pareto(sweep, *pareto) if pareto else {})
+    return facts | _sensitivity(sweep) | _map(sweep) | (_pareto(sweep, *pareto) if pareto else {})
 
 
 def _failing(sweep: Sweep) -> list[int]:
@@ -473,8 +440,7 @@ def _sensitivity(sweep: Sweep) -> dict[str, Any]:
 
 
 def _pareto(sweep: Sweep, first: str, second: str) -> dict[str, Any]:
-    runs = sweep.pareto(first, second)
-    runs = runs[:MOST_LINES]
+    runs = sweep.pareto(first, second)[:MOST_LINES]
     points = np.column_stack([sweep.numbers(name)[runs] for name in (first, second)]).tolist()
     return {"pareto": {"metrics": [first, second], "runs": runs, "points": points}}
 

@@ -109,11 +109,10 @@ def robustness(
     if not isinstance(scenario, Scenario):
         asked = {"vary": vary or {}, "without": without, "runs": runs, "seed": seed, "over": over}
         _remember(folder, asked | {"confidence": confidence, "overrides": overrides}, os.fspath(scenario))
-    common: dict[str, Any] = {"seed": seed, "confidence": confidence}
-    source = scenario if not isinstance(scenario, Scenario) else typed
-    plan = make_plan(source, varied, overrides, method="random", runs=runs, **common)
+    common: dict[str, Any] = {"overrides": overrides, "seed": seed, "confidence": confidence}
+    plan = make_plan(scenario, varied, method="random", runs=runs, **common)
     stretch = map_axes(typed) if over is None else dict(over)
-    mapped = make_plan(source, stretch, overrides, method="map", **common) if stretch else None
+    mapped = make_plan(scenario, stretch, method="map", **common) if stretch else None
 
     def made(name: str, one: Plan) -> Sweep:
         check_points(one)
@@ -129,8 +128,7 @@ def _remember(folder: Path, asked: Mapping[str, Any], scenario: str) -> None:
     check_study_place(folder)
     make_folder(folder)
     name = scenario if scenario in shipped() else relative_path(os.path.realpath(scenario), folder)
-    text = json.dumps({**asked, "scenario": name}, indent=1, default=list)
-    write_file(folder / STUDY, text)
+    write_file(folder / STUDY, json.dumps({**asked, "scenario": name}, indent=1, default=list))
 
 
 def check_study_place(folder: Path) -> None:
@@ -161,17 +159,10 @@ def spreads(
     """The spreads of a scenario, and the keys that it cannot have with the reason."""
     data = {key: value for key, value in scenario.as_data().items() if key != "sweep"}
     offered = [*_of_plant(scenario), *_of_walls(scenario), *_of_sensors(scenario, data), *_of_delay(scenario)]
-    known = [one.key for one in offered]
-    check_names("spread to leave out", without, known)
-    kept, left_out = [], {}
-    for one in offered:
-        if one.key in without or one.key in (vary or {}):
-            continue
-        reason = _refusal(one, data)
-        if reason is None:
-            kept.append(one)
-        else:
-            left_out[one.key] = reason
+    check_names("spread to leave out", without, [one.key for one in offered])
+    tried = {one: _refusal(one, data) for one in offered if one.key not in {*without, *(vary or ())}}
+    kept = [one for one, reason in tried.items() if reason is None]
+    left_out = {one.key: reason for one, reason in tried.items() if reason is not None}
     if not kept and not vary:
         raise InvalidInput("nothing is left to draw", hint="name a spread with --vary")
     return kept, left_out

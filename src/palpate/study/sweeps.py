@@ -20,27 +20,24 @@ from palpate.scenario.file.overrides import apply_overrides
 from palpate.scenario.file.places import read_from
 from palpate.scenario.model import Scenario
 from palpate.study.analysis import drivers
-from palpate.study.analysis.maps import CELLS
 from palpate.study.plans.axis import Axis, Spec, axes_of, override
 from palpate.study.plans.plan import (
-    DEFAULT_RUNS,
     KEPT_TRACES,
     METHODS,
-    MOST_RUNS,
-    REFUSED,
     Plan,
     Stage,
     chances,
     chunk_size,
-    design,
     file_digests,
+    map_cells,
+    planned_runs,
     versions,
 )
 from palpate.study.result import Sweep
 from palpate.study.running.address import cluster_address
 from palpate.study.running.pool import Executor, Here, LocalPool, cores
 from palpate.study.running.store import Store
-from palpate.study.running.worker import Job, Result, Task, check_files, empty_row, run_row
+from palpate.study.running.worker import Job, Task, check_files, run_row
 from palpate.user_code import is_address, texts_of, use_files
 from palpate.world.sensing.sensor import SENSORS
 
@@ -133,12 +130,8 @@ def _check_unchanged(store: Store) -> None:
     plan, now = store.plan, versions()
     if store.complete:
         return
-    changed = [
-        f"{name} {plan.versions.get(name)} then, {now[name]} now"
-        for name in now
-        if plan.versions.get(name) != now[name]
-    ]
-    if changed:
+    then = {name: plan.versions.get(name) for name in now}
+    if changed := [f"{name} {then[name]} then, {now[name]} now" for name in now if then[name] != now[name]]:
         raise FileError(
             f"the sweep in {store.folder} began with other versions: {'; '.join(changed)}",
             hint="install those again, or begin a new sweep in another folder",
@@ -153,20 +146,27 @@ def _driven(
     progress: Progress | None,
     own: Mapping[str, Callable[[Trace], float]] | None,
 ) -> Any:
-    answer: list[Any] = []
-
-    def steps() -> Any:
-        answer.append((yield from driver))
-
+    """Make what the driver asks for; what it found."""
     made = failed = total = 0
-    for stage in steps():
-        for done, bad in _made(store, stage, executor, own or {}):
-            made, failed = made + done, failed + bad
-            if progress is not None:
-                progress(made, max(store.plan.runs, made), failed)
-        total = stage.first + stage.count
-    store.merge(total)
-    return answer[0]
+    try:
+        while True:
+            stage = next(driver)
+            for done, bad in _made(store, stage, executor, own or {}):
+                made, failed = made + done, failed + bad
+                if progress is not None:
+                    progress(made, max(store.plan.runs, made), failed)
+            total = stage.first + stage.count
+    except StopIteration as end:
+        store.merge(total)
+        return end.value
+
+
+def open_sweep(folder: str | os.PathLike[str]) -> Sweep:
+    """The result of a finished sweep, from its folder."""
+    store = Store.open(folder)
+    if not store.complete:
+        raise InvalidInput(f"the sweep in {folder} is not finished", hint=f"palpate sweep --resume {folder}")
+    return Sweep(store, _driven(store, drivers.drive(store), Here(), None, None))
 
 
 def _made(store: Store, stage: Stage, executor: Executor, own: Mapping[str, Callable[[Trace], float]]) -> Any:
@@ -178,16 +178,12 @@ def _made(store: Store, stage: Stage, executor: Executor, own: Mapping[str, Call
         yield there, 0
     kept = plan.traces if plan.traces in ("all", "failing") else "none"
     job = Job(plan.scenario, plan.metrics, kept, plan.files, own, texts_of(plan.scenario.get("modules", {})))
-    refused = [chunk for chunk in missing if plan.chunk == 1 and stage.points(*chunk)[0].refusal]
-    for first, stop in refused:
-        point = stage.points(first, stop)[0]
-        store.write([point], [Result(first, empty_row(REFUSED, str(point.refusal), plan.metrics))])
-        yield 1, 1
 
-    def task(run: int) -> Task:
-        return Task(run, tuple(plan.overrides(stage.points(run, run + 1)[0])))
+    def tasks(first: int, stop: int) -> list[Task]:
+        points = enumerate(stage.points(first, stop), first)
+        return [Task(run, tuple(plan.overrides(point)), point.refusal) for run, point in points]
 
-    chunks = ([task(run) for run in range(*chunk)] for chunk in missing if chunk not in refused)
+    chunks = (tasks(*chunk) for chunk in missing)
     for chunk, results in executor.results(job, chunks):
         store.write(stage.points(chunk[0].run, chunk[-1].run + 1), results)
         yield len(results), sum(not result.row["passed"] for result in results)
@@ -217,14 +213,14 @@ def executor_for(plan: Plan, workers: int | None, cluster: str | None) -> Execut
 
 def _known_here(plan: Plan) -> str | None:
     """A law, reference, sensor or metric of a plan that only this process knows."""
-    law, kind = plan.scenario["control"].get("law"), plan.scenario.get("reference", {}).get("kind")
-    if law in LAWS.registered or kind in REFERENCES.registered:
-        return law if law in LAWS.registered else kind
     custom = plan.scenario.get("world", {}).get("sensors", {}).get("custom", {})
-    for sensor in custom.values():
-        if sensor.get("kind") in SENSORS.registered:
-            return sensor["kind"]
-    return next((name for name in plan.metrics if name in METRICS.registered), None)
+    named = [
+        (LAWS, plan.scenario["control"].get("law")),
+        (REFERENCES, plan.scenario.get("reference", {}).get("kind")),
+        *((SENSORS, sensor.get("kind")) for sensor in custom.values()),
+        *((METRICS, name) for name in plan.metrics),
+    ]
+    return next((name for table, name in named if name in table.registered), None)
 
 
 def time_per_run(plan: Plan, enough: float = 2.0, samples: Iterable[Sequence[str]] = ((), ())) -> float:
@@ -278,44 +274,29 @@ def make_plan(
     data = with_modules(data, folder, said.get("metrics", ()))
     use_files(data.get("modules", {}))
     axes = axes_of(varied)
-    method, runs, repeat, options = _method(axes, said, int(data["run"]["seed"]))
+    method, runs, options = _method(axes, said)
     traces = said.get("traces", "none")
     check_names("choice of traces", [traces], KEPT_TRACES)
     plan = Plan(
         scenario=data, source=words, vary={axis.key: axis.spec for axis in axes}, method=method, runs=runs,
-        repeat=repeat, seed=_seed(said.get("seed", 0)), metrics=_metrics(said.get("metrics"), data), traces=traces,
-        chunk=chunk_size(runs, traces), options=options, files=file_digests(data), versions=versions(),
+        repeat=said.get("repeat", 1), seed=_seed(said.get("seed", 0)), metrics=_metrics(said.get("metrics"), data),
+        traces=traces, chunk=chunk_size(runs, traces), options=options, files=file_digests(data), versions=versions(),
     )  # fmt: skip
     return _checked(plan)
 
 
-def _method(axes: tuple[Axis, ...], said: Mapping[str, Any], own_seed: int) -> tuple[str, int, int, dict[str, Any]]:
-    """Method, runs, repeats and options of a plan."""
+def _method(axes: tuple[Axis, ...], said: Mapping[str, Any]) -> tuple[str, int, dict[str, Any]]:
+    """Method, runs and options of a plan."""
     names = ("confidence", "until", "rare", "by", "metric")
     options = {name: said[name] for name in names if said.get(name) is not None}
-    method = "rare" if said.get("rare") else said.get("method")
-    check_names("method", [] if method is None else [method], METHODS)
+    asked = "rare" if said.get("rare") else said.get("method")
+    check_names("method", [] if asked is None else [asked], METHODS)
     if not 0 < float(options.setdefault("confidence", 0.95)) < 1:
         raise InvalidInput(f"a confidence lies between 0 and 1, got {options['confidence']:g}")
-    repeat = int(said.get("repeat", 1))
-    if method in ("rare", "map"):
-        if repeat != 1:
-            raise InvalidInput(f"method {method} makes each run once; --repeat must be 1")
-        return method, *_adaptive_runs(method, axes, said, options)
-    made = design(method, axes, said.get("runs"), repeat, _seed(said.get("seed", 0)), own_seed)
-    return made.method, made.runs, made.repeat, options
-
-
-def _adaptive_runs(
-    method: str, axes: tuple[Axis, ...], said: Mapping[str, Any], options: dict[str, Any]
-) -> tuple[int, int, dict[str, Any]]:
-    if method == "rare":
-        return int(said.get("runs") or DEFAULT_RUNS), 1, options
-    if said.get("runs") is not None:
-        raise InvalidInput("a map chooses its own runs; its fineness is the n of start:stop:n", hint="leave --runs out")
-    sides = [len(axis.values) - 1 for axis in axes if axis.values]
-    options["cells"] = max(sides, default=CELLS)
-    return 4 * options["cells"] ** 2 // 10 + 100, 1, options
+    method, runs = planned_runs(asked, axes, said.get("runs"), said.get("repeat", 1))
+    if method == "map":
+        options["cells"] = map_cells(axes)
+    return method, runs, options
 
 
 def _seed(seed: Any) -> int:
@@ -329,10 +310,7 @@ def _metrics(wanted: Sequence[str] | None, data: Mapping[str, Any]) -> tuple[str
     check_names("metric", wanted or (), METRICS)
     bounded = data.get("metrics", {})
     own = dict.fromkeys(filter(is_address, (*bounded, *(wanted or ()))))
-    asked = {
-        *bounded,
-        *(wanted if wanted is not None else (name for name in METRICS if name not in METRICS.registered)),
-    }
+    asked = {*bounded, *(METRICS.keys() - METRICS.registered.keys() if wanted is None else wanted)}
     return (*(name for name in METRICS if name in asked), *own)
 
 
@@ -351,8 +329,6 @@ def _checked(plan: Plan) -> Plan:
         if plan.method != "random":
             raise InvalidInput("--until needs independent draws: --method random")
     check_names("metric", [plan.options["metric"]] if plan.options.get("metric") else [], plan.metrics)
-    if not 1 <= plan.runs <= MOST_RUNS:
-        raise InvalidInput(f"--runs must lie between 1 and {MOST_RUNS}, got {plan.runs}")
     return plan
 
 

@@ -21,9 +21,9 @@ from palpate.errors import InvalidInput, StudyError, UnknownName
 from palpate.metrics import METRICS
 from palpate.scenario.model import Scenario
 from palpate.study.analysis import maps
-from palpate.study.analysis.drivers import listed, parse_rule
+from palpate.study.analysis.drivers import Driver, drive_search, parse_rule
 from palpate.study.plans.axis import Axis, Spec, Value, axes_of
-from palpate.study.plans.plan import REFUSED, Point, Stage
+from palpate.study.plans.plan import REFUSED, Point
 from palpate.study.result import Sweep
 from palpate.study.running.store import Store
 from palpate.study.sweeps import Progress, check_points, finish, make_plan
@@ -181,26 +181,18 @@ def best_of(sweep: Sweep) -> Tuned:
 # ---------------------------------------------------------------------------------------------- the driver
 
 
-def _driver(store: Store, refuse: maps.Refuse | None) -> Generator[Stage, None, None]:
+def _driver(store: Store, refuse: maps.Refuse | None) -> Driver:
     plan = store.plan
+
+    def points(asked: list[tuple[Value, ...]], first: int, _: int) -> list[Point]:
+        made = []
+        for run, values in enumerate(asked[: plan.runs - first], first):
+            refusal = None if refuse is None else maps.refusal(plan, values, refuse)
+            made.append(Point(values, plan.own_seed, run, refusal=refusal))
+        return made
+
     search = search_for(plan.axes, plan.runs, plan.seed)
-    asked, first = next(search), 0
-    while True:
-        asked = asked[: plan.runs - first]
-        points = [_point(store, values, first + k, refuse) for k, values in enumerate(asked)]
-        yield listed(first, points)
-        start, first = first, first + len(points)
-        if first >= plan.runs:
-            return
-        try:
-            asked = search.send(_told(store, start, len(points)))
-        except StopIteration:
-            return
-
-
-def _point(store: Store, values: tuple[Value, ...], run: int, refuse: maps.Refuse | None) -> Point:
-    reason = None if refuse is None else maps.refusal(store.plan, values, refuse)
-    return Point(values, store.plan.own_seed, run, refusal=reason)
+    return drive_search(search, points, lambda first, count: _told(store, first, count), most=plan.runs)
 
 
 def _told(store: Store, first: int, count: int) -> list[Told]:

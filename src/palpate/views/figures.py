@@ -12,7 +12,7 @@ from palpate.errors import check_names
 from palpate.files import make_folder, write_file
 from palpate.lazy import check_extra
 from palpate.trace import Trace
-from palpate.views.panels import MARKS, SHADES, Figure, Marks, Panel, figures_of, marks_of
+from palpate.views.panels import MARKS, Figure, Marks, Panel, figures_of, kinds_of, marks_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -97,11 +97,12 @@ def draw_panel(ax: Axes, panel: Panel, marks: Marks, titled: bool) -> None:
     for line in panel.lines:
         label = _plain(line.label) if line.listed else "_"
         ax.plot(line.time, line.values, color=line.colour, ls=_DASHES[line.dash], lw=line.width, label=label)
-    for span in marks.spans:
+    for span in marks:
+        _, colour, strength = MARKS[span.kind]
         if span.kind == "guard":  # a bar along the foot, so that it hides nothing
-            ax.axvspan(span.start, span.stop, ymax=0.03, color=MARKS["guard"], lw=0)
+            ax.axvspan(span.start, span.stop, ymax=0.03, color=colour, lw=0)
         else:
-            ax.axvspan(span.start, span.stop, color=MARKS[span.kind], alpha=SHADES[span.kind][1], lw=0, zorder=0)
+            ax.axvspan(span.start, span.stop, color=colour, alpha=strength, lw=0, zorder=0)
     if titled:
         ax.set_title(_plain(panel.title), loc="left")
         ax.set_ylabel(_plain(panel.unit))
@@ -120,7 +121,8 @@ def _label_time(axes: list[Axes], count: int, columns: int) -> None:
 def _legends(drawing: Drawing, axes: list[Axes], figure: Figure, marks: Marks) -> None:
     from matplotlib.patches import Patch
 
-    patches = [Patch(color=MARKS[kind], alpha=SHADES[kind][1], label=SHADES[kind][0]) for kind in marks.kinds]
+    known = [MARKS[kind] for kind in kinds_of(marks)]
+    patches = [Patch(color=colour, alpha=strength, label=label) for label, colour, strength in known]
     labels = [tuple(line.label for line in panel.lines) for panel in figure.panels]
     if len(set(labels)) == 1:  # one legend for all
         lines = axes[0].get_legend_handles_labels()[0]

@@ -14,7 +14,7 @@ from palpate.lazy import check_extra
 from palpate.metrics import MetricResult
 from palpate.toml import toml_text
 from palpate.trace import Trace
-from palpate.views.panels import Line, Marks, Panel, leading, marks_of, styled
+from palpate.views.panels import Line, Panel, leading, marks_of, styled
 
 if TYPE_CHECKING:
     from palpate.robot.robot import Robot
@@ -39,7 +39,7 @@ def plot(trace: Trace, names: Sequence[str], axes: Any = None) -> Any:
         )
         targets = list(grid.flat)
     for panel, ax in zip(panels, targets):
-        draw_panel(ax, panel, marks_of(trace) if trace else Marks(), titled=False)
+        draw_panel(ax, panel, marks_of(trace) if trace else (), titled=False)
         ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
     targets[-1].set_xlabel("time (s)")
     return targets[0] if len(targets) == 1 else targets
@@ -113,17 +113,10 @@ def robot_html(robot: Robot) -> str:
 def metrics_html(results: Sequence[MetricResult]) -> str:
     """Metrics that have a value, with verdicts."""
     verdict = {True: "✓ pass", False: "✗ fail", None: ""}
-    rows = [
-        [
-            r.name,
-            "–" if r.value is None else f"{r.value:.4g}",
-            "" if r.unit == "1" else r.unit,
-            verdict[r.passed],
-            r.help,
-        ]
-        for r in results
-        if r.value is not None or r.passed is not None
-    ]
+    rows = []
+    for r in (r for r in results if r.value is not None or r.passed is not None):
+        value, unit = "–" if r.value is None else f"{r.value:.4g}", "" if r.unit == "1" else r.unit
+        rows.append([r.name, value, unit, verdict[r.passed], r.help])
     return _table(["metric", "value", "unit", "", "what it is"], rows, "lrlll")
 
 

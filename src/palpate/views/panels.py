@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -47,8 +47,8 @@ class Figure:
     name: str
     title: str
     panels: tuple[Panel, ...]
-    columns: int = 1
     group: str = "motion"
+    columns: int = 1
 
 
 @dataclass(frozen=True)
@@ -60,38 +60,35 @@ class Span:
     kind: str
 
 
-@dataclass(frozen=True)
-class Marks:
-    """Stretches of contact, of pushes and of guards at work, joined where they lie too close to be told apart."""
-
-    spans: tuple[Span, ...] = field(default=())
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """What is marked."""
-        return tuple(kind for kind in MARKS if any(span.kind == kind for span in self.spans))
-
-
+Marks = tuple[Span, ...]
 MODES = ("free", "sliding", "sticking", "locked")  # of exact contact, by their numbers in the trace
-MARKS = {  # kind: colour
-    "contact": "#56B4E9", "sliding": "#56B4E9", "sticking": "#009E73", "locked": "#CC79A7", "push": "#E69F00",
-    "guard": "#D55E00",
-}  # fmt: skip
-# Kind: what the legend calls it, and how strong its shade is.
-SHADES = {
-    "contact": ("contact", 0.13), "sliding": ("sliding", 0.13), "sticking": ("sticking", 0.16),
-    "locked": ("locked", 0.18), "push": ("push", 0.25), "guard": ("guard at work", 1.0),
-}  # fmt: skip
+# Kind of a mark: what the legend calls it, its colour, and how strong its shade is.
+MARKS = {
+    "contact": ("contact", "#56B4E9", 0.13),
+    "sliding": ("sliding", "#56B4E9", 0.13),
+    "sticking": ("sticking", "#009E73", 0.16),
+    "locked": ("locked", "#CC79A7", 0.18),
+    "push": ("push", "#E69F00", 0.25),
+    "guard": ("guard at work", "#D55E00", 1.0),
+}
+
+
+def kinds_of(marks: Marks) -> tuple[str, ...]:
+    """What is marked."""
+    return tuple(kind for kind in MARKS if any(span.kind == kind for span in marks))
 
 
 def marks_of(trace: Trace) -> Marks:
-    """What happened when: contact (exact contact by its modes), pushes, guards at work."""
+    """Stretches of contact (exact contact by its modes), of pushes, and of guards at work.
+
+    They are joined where they lie too close to be told apart.
+    """
     flags = {
         **_contact_flags(trace),
         "push": np.any(trace["push_wrench"] != 0, axis=1) if "push_wrench" in trace else None,
         "guard": trace["guard"] != 0 if "guard" in trace else None,
     }
-    return Marks(tuple(s for kind, on in flags.items() if on is not None for s in _spans(trace.time, on, kind)))
+    return tuple(s for kind, on in flags.items() if on is not None for s in _spans(trace.time, on, kind))
 
 
 def _contact_flags(trace: Trace) -> dict[str, np.ndarray]:
@@ -136,13 +133,7 @@ def figures_of(trace: Trace) -> list[Figure]:
         _pole(trace),
         _law(trace),
     )
-    return [replace(f, group=_GROUPS.get(f.name, "motion")) for f in made if f is not None and f.panels]
-
-
-_GROUPS = {
-    "joints": "joints", "velocities": "joints", "torques": "joints", "torque_terms": "joints", "forces": "forces",
-    "contact": "forces", "exact_contact": "forces", "energy": "forces", "law": "law",
-}  # fmt: skip
+    return [figure for figure in made if figure is not None and figure.panels]
 
 
 def leading(trace: Trace) -> Figure | None:
@@ -235,6 +226,13 @@ def styled(index: int, label: str, time: Array, values: Array, width: float = 1.
     return Line(label, time, values, colour, dash, width)
 
 
+def _per_axis(
+    trace: Trace, vectors: Array, axes: str, label: str = "{}", dash: str = "solid", width: float = 1.6
+) -> list[Line]:
+    """A line for each component of vectors over time, in the colour of its axis."""
+    return [Line(label.format(a), trace.time, vectors[:, i], COLOURS[i], dash, width) for i, a in enumerate(axes)]
+
+
 def _columns(trace: Trace, name: str) -> list[tuple[str, str, Array]]:
     """Label, unit and values of each column of a channel."""
     channel = trace.channels[name]
@@ -261,7 +259,7 @@ def _joints(trace: Trace) -> Figure | None:
             colour = COLOURS[index % len(COLOURS)]
             lines.append(Line(f"{label} target", trace.time, targets[index], colour, "dash", 0.9, listed=False))
         panels.append(Panel("position", unit, tuple(lines)))
-    return Figure("joints", "Joint positions" + (", targets dashed" if targets else ""), tuple(panels))
+    return Figure("joints", "Joint positions" + (", targets dashed" if targets else ""), tuple(panels), "joints")
 
 
 def _per_joint(trace: Trace, channel: str, name: str, title: str, axis: str) -> Figure | None:
@@ -271,7 +269,7 @@ def _per_joint(trace: Trace, channel: str, name: str, title: str, axis: str) -> 
         Panel(axis if unit != "N" else "force", unit, _lines(trace, columns))
         for unit, columns in _by_unit(trace, channel).items()
     )
-    return Figure(name, title, panels)
+    return Figure(name, title, panels, "joints")
 
 
 def _lines(trace: Trace, columns: Iterable[tuple[int, str, Array]]) -> tuple[Line, ...]:
@@ -293,7 +291,8 @@ def _terms(trace: Trace) -> Figure | None:
         if total in trace:
             lines.append(Line("sum", trace.time, _columns(trace, total)[i][2], "#888888", "dash", 2.0))
         panels.append(Panel(label, unit, tuple(lines)))
-    return Figure("torque_terms", "Terms of the law, joint by joint", tuple(panels), 2 if len(panels) > 2 else 1)
+    columns = 2 if len(panels) > 2 else 1
+    return Figure("torque_terms", "Terms of the law, joint by joint", tuple(panels), "joints", columns)
 
 
 def _tool_position(trace: Trace) -> Figure | None:
@@ -308,16 +307,18 @@ def _tool_position(trace: Trace) -> Figure | None:
     return Figure("tool_position", "Tool position, world axes", tuple(panels))
 
 
+TOOL_ERRORS = (("position error", "m", position_error), ("orientation error", "rad", orientation_error))
+
+
 def _tool_errors(trace: Trace) -> Figure | None:
     panels = []
-    for what, unit, error in (("position", "m", position_error), ("orientation", "rad", orientation_error)):
+    for title, unit, error in TOOL_ERRORS:
         try:
             vector = error(trace)
         except NotApplicable:
             continue
         size = Line("size", trace.time, np.linalg.norm(vector, axis=1), "#888888", "dash", 1.3)
-        axes = [Line(axis, trace.time, vector[:, i], COLOURS[i]) for i, axis in enumerate("xyz")]
-        panels.append(Panel(f"{what} error", unit, (*axes, size)))
+        panels.append(Panel(title, unit, (*_per_axis(trace, vector, "xyz"), size)))
     return Figure("tool_errors", "Tool error: target − tool, world axes", tuple(panels))
 
 
@@ -330,13 +331,13 @@ def _forces(trace: Trace) -> Figure | None:
         del kinds["measured_wrench"]
     panels = []
     for what, unit, first in (("force", "N", 0), ("torque", "N·m", 3)):
-        lines = tuple(
-            Line(f"{kind} {'fn'[first // 3]}{axis}", trace.time, trace[name][:, first + i], COLOURS[i], dash, width)
-            for name, (kind, dash, width) in kinds.items()
-            for i, axis in enumerate("xyz")
-        )
-        panels.append(Panel(what, unit, lines))
-    return Figure("forces", "Wrench of the environment on the robot, at the tool", tuple(panels)) if kinds else None
+        lines: list[Line] = []
+        for name, (kind, dash, width) in kinds.items():
+            vector, label = trace[name][:, first : first + 3], f"{kind} {'fn'[first // 3]}{{}}"
+            lines += _per_axis(trace, vector, "xyz", label, dash, width)
+        panels.append(Panel(what, unit, tuple(lines)))
+    title = "Wrench of the environment on the robot, at the tool"
+    return Figure("forces", title, tuple(panels) if kinds else (), "forces")
 
 
 def _pole(trace: Trace) -> Figure | None:
@@ -345,19 +346,13 @@ def _pole(trace: Trace) -> Figure | None:
         return None
     AB = trace["pole.AB"]
     tilt = Line("tilt", trace.time, trace["pole.tilt"], COLOURS[0])
-    lines = [Line(f"{axis} of AB", trace.time, AB[:, i], COLOURS[i]) for i, axis in enumerate("xy")]
+    lines = _per_axis(trace, AB, "xy", "{} of AB")
     if "law.AB" in trace:
-        lines += [
-            Line(f"{axis}, as the law has it", trace.time, trace["law.AB"][:, i], COLOURS[i], "dot", 1.2)
-            for i, axis in enumerate("xy")
-        ]
+        lines += _per_axis(trace, trace["law.AB"], "xy", "{}, as the law has it", "dot", 1.2)
     panels = [Panel("angle from the vertical", "rad", (tilt,)), Panel("foot to sphere, level", "m", tuple(lines))]
     if "tool_position" in trace:
-        way = trace["tool_position"] - trace["tool_position"][0]
-        path = [Line(f"foot {axis}", trace.time, way[:, i], COLOURS[i]) for i, axis in enumerate("xy")]
-        path += [
-            Line(f"sphere {axis}", trace.time, (way + AB)[:, i], COLOURS[i], "dash", 1.3) for i, axis in enumerate("xy")
-        ]
+        foot = trace["tool_position"] - trace["tool_position"][0]
+        path = [*_per_axis(trace, foot, "xy", "foot {}"), *_per_axis(trace, foot + AB, "xy", "sphere {}", "dash", 1.3)]
         panels.append(Panel("path from the foot's start, level", "m", tuple(path)))
     return Figure("pole", "Pole: tilt and path", tuple(panels))
 
@@ -377,7 +372,7 @@ def _contact(trace: Trace) -> Figure | None:
         for name, (label, unit, colour) in wanted.items()
         if name in trace
     )
-    return Figure("contact", "Contact: size of the force, and deepest penetration", panels)
+    return Figure("contact", "Contact: size of the force, and deepest penetration", panels, "forces")
 
 
 def _exact(trace: Trace) -> Figure | None:
@@ -389,7 +384,7 @@ def _exact(trace: Trace) -> Figure | None:
             unit = "0 free … 3 locked" if name == "contact_mode" else str(trace.channels[name].unit)
             lines = [styled(k, label, trace.time, x) for k, (label, _, x) in enumerate(_columns(trace, name))]
             panels.append(Panel(title, unit, tuple(lines)))
-    return Figure("exact_contact", "Exact contact: multipliers, gaps and modes", tuple(panels))
+    return Figure("exact_contact", "Exact contact: multipliers, gaps and modes", tuple(panels), "forces")
 
 
 def _energy(trace: Trace) -> Figure | None:
@@ -400,7 +395,8 @@ def _energy(trace: Trace) -> Figure | None:
     ]
     if "contact_wrench" in trace and "tool_twist" in trace and len(trace) > 1:
         lines.append(Line("given out at contact", trace.time, energy_out(trace), "#888888", "dash", 2.0))
-    return Figure("energy", "Energy since the start", (Panel("energy", "J", tuple(lines)),)) if lines else None
+    panels = (Panel("energy", "J", tuple(lines)),) if lines else ()
+    return Figure("energy", "Energy since the start", panels, "forces")
 
 
 def _law(trace: Trace) -> Figure | None:
@@ -415,4 +411,4 @@ def _law(trace: Trace) -> Figure | None:
                 styled(k, title if single else label, trace.time, v) for k, (_, label, v) in enumerate(columns)
             )
             panels.append(Panel(title, unit, lines))
-    return Figure("law", "What the law remembers", tuple(panels)) if panels else None
+    return Figure("law", "What the law remembers", tuple(panels), "law")

@@ -18,7 +18,7 @@ from palpate.metrics import METRICS
 from palpate.study.analysis.maps import COARSE, TOLERANCE, BoundaryMap, refine
 from palpate.study.analysis.rare import Batch, RareEstimate, rare_failure
 from palpate.study.analysis.statistics import Interval, confidence_sequence
-from palpate.study.plans.plan import Design, Plan, Point, Stage, run_seed
+from palpate.study.plans.plan import Plan, Point, Stage, run_seed
 from palpate.study.running.store import Store
 from palpate.user_code import is_address
 
@@ -35,13 +35,8 @@ def drive(store: Store) -> Driver:
     return _until(store) if plan.options.get("until") else _all(store)
 
 
-def design_of(plan: Plan) -> Design:
-    """The runs of a plan that are known beforehand."""
-    return Design(plan.method, plan.axes, plan.runs // plan.repeat, plan.repeat, plan.seed, plan.own_seed)
-
-
 def _all(store: Store) -> Driver:
-    yield design_of(store.plan).stage()
+    yield Stage(0, store.plan.runs, store.plan.points)
     return None
 
 
@@ -73,13 +68,13 @@ def decided(rule: tuple[str, float], interval: Interval) -> bool:
 
 def _until(store: Store) -> Driver:
     """Batches until the confidence sequence decides, or the runs are spent; returns the interval of failure."""
-    plan, design = store.plan, design_of(store.plan)
+    plan = store.plan
     rule, confidence = check_until(plan.options["until"]), float(plan.options["confidence"])
     first = failures = 0
     interval = confidence_sequence(0, 0, confidence)
-    while first < design.runs and not decided(rule, interval):
-        count = min(LOOK_EVERY * plan.chunk, design.runs - first)
-        yield Stage(first, count, design.between)
+    while first < plan.runs and not decided(rule, interval):
+        count = min(LOOK_EVERY * plan.chunk, plan.runs - first)
+        yield Stage(first, count, plan.points)
         failures += store.columns(["passed"], first, count)["passed"].count(False)
         first += count
         interval = confidence_sequence(failures, first, confidence)
@@ -123,22 +118,28 @@ def _rare(store: Store) -> Generator[Stage, None, RareEstimate]:
     def scores(first: int, count: int) -> Array:
         return np.array([score(value) for value in store.columns([name], first, count)[name]])
 
-    return (yield from _asked(climb, points, scores))
+    return (yield from drive_search(climb, points, scores))
 
 
-def _asked(
-    search: Generator[Any, Array, Any],
+def drive_search(
+    search: Generator[Any, Any, Any],
     points: Callable[[Any, int, int], list[Point]],
-    answers: Callable[[int, int], Array],
+    answers: Callable[[int, int], Any],
+    most: int | None = None,
 ) -> Driver:
-    """Drive a search: the points that it asks for, from run `first` on, as a stage; then it is sent their answers."""
+    """Drive a search: the points that it asks for, from run `first` on, as a stage; then it is sent their answers.
+
+    It ends with the search, whose answer is returned, or once `most` runs are made.
+    """
     asked, first, level = next(search), 0, 0
     try:
         while True:
-            stage = listed(first, points(asked, first, level))
-            yield stage
-            asked = search.send(answers(first, stage.count))
-            first, level = first + stage.count, level + 1
+            made = points(asked, first, level)
+            yield Stage(first, len(made), lambda a, b, made=made, first=first: made[a - first : b - first])
+            if first + len(made) == most:
+                return None
+            asked = search.send(answers(first, len(made)))
+            first, level = first + len(made), level + 1
     except StopIteration as end:
         return end.value
 
@@ -167,7 +168,7 @@ def _map(store: Store) -> Generator[Stage, None, BoundaryMap]:
     def points(places: Array, first: int, level: int) -> list[Point]:
         return [Point((x.at(u), y.at(v)), plan.own_seed, first + k, 0, level) for k, (u, v) in enumerate(places)]
 
-    return (yield from _asked(steps, points, lambda first, count: verdicts(store, first, count)))
+    return (yield from drive_search(steps, points, lambda first, count: verdicts(store, first, count)))
 
 
 def map_spans(plan: Plan) -> tuple[Any, Any]:
@@ -179,11 +180,6 @@ def map_spans(plan: Plan) -> tuple[Any, Any]:
             hint="--vary control.stiffness.0=100:2000 --vary world.surfaces.wall.stiffness=1e3:1e5:33:log --method map",
         )
     return spans[0], spans[1]
-
-
-def listed(first: int, points: list[Point]) -> Stage:
-    """Points that are known already as a stage."""
-    return Stage(first, len(points), lambda a, b: points[a - first : b - first])
 
 
 _ADAPTIVE: dict[str, Callable[[Store], Driver]] = {"rare": _rare, "map": _map}

@@ -22,12 +22,12 @@ from palpate.scenario.file.load import scenario_from_data
 from palpate.scenario.file.overrides import apply_overrides
 from palpate.scenario.model import Scenario
 from palpate.study.plans.axis import Span, override
-from palpate.study.plans.plan import Plan
+from palpate.study.plans.plan import CELLS, Plan
 
 Vertex = tuple[int, int]
 Cell = tuple[int, int, int]  # left, bottom and size, on the finest lattice
 Edge = tuple[Vertex, Vertex]
-COARSE, CELLS, TOLERANCE = 8, 32, 0.004
+COARSE, TOLERANCE = 8, 0.004
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ from palpate.toml import toml_value
 
 Value = Any  # what TOML can hold
 Spec = str | Sequence[Value]
+Quantile = Callable[[float], Value]  # from (0, 1) to a value
 MOST_VALUES = 1_000_000
 _NUMBER = r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*"
 _RANGE = re.compile(rf"{_NUMBER}:{_NUMBER}(?::\s*(\d+)\s*)?(?::\s*(log)\s*)?")
@@ -73,7 +74,7 @@ class Axis:
     spec: str | list[Value]
     values: tuple[Value, ...] | None
     span: Span | None
-    quantile: Callable[[float], Value]
+    quantile: Quantile
 
     def at(self, chance: float) -> Value:
         """The value that a number from 0 to 1 chooses: the quantile."""
@@ -190,21 +191,18 @@ def _listed(key: str, spec: str) -> list[Value]:
 # ---------------------------------------------------------------------------------------------- distributions
 
 
-def _uniform(low: float, high: float, log: bool = False) -> tuple[Callable[[float], Value], Span | None]:
+def _uniform(low: float, high: float, log: bool = False) -> Span:
     name, least = ("loguniform", "0 < ") if log else ("uniform", "")
     _rising(low < high and (low > 0 or not log), f"{name}(low, high) needs {least}low < high")
-    span = Span(low, high, log)
-    return span.at, span
+    return Span(low, high, log)
 
 
-def _integers(low: float, high: float) -> tuple[Callable[[float], Value], Span | None]:
+def _integers(low: float, high: float) -> Quantile:
     _rising(low <= high and low == round(low) and high == round(high), "integers(low, high) needs whole low ≤ high")
-    return lambda u: round(low) + int(u * (round(high) - round(low) + 1)), None
+    return lambda u: round(low) + int(u * (round(high) - round(low) + 1))
 
 
-def _normal(
-    mean: float, deviation: float, low: float = -np.inf, high: float = np.inf
-) -> tuple[Callable[[float], Value], Span | None]:
+def _normal(mean: float, deviation: float, low: float = -np.inf, high: float = np.inf) -> Quantile:
     from scipy.special import ndtr, ndtri
 
     _rising(deviation > 0 and low < high, "normal(mean, deviation[, low, high]) needs deviation > 0 and low < high")
@@ -215,7 +213,7 @@ def _normal(
     def quantile(u: float) -> float:
         return float(min(max(mean + side * deviation * float(ndtri(bottom + u * (top - bottom))), low), high))
 
-    return quantile, None
+    return quantile
 
 
 def _rising(holds: bool, text: str) -> None:
@@ -223,7 +221,8 @@ def _rising(holds: bool, text: str) -> None:
         raise InvalidInput(text)
 
 
-_DISTRIBUTIONS: dict[str, tuple[Callable[..., tuple[Callable[[float], Value], Span | None]], tuple[int, ...]]] = {
+# By name: from its numbers to the stretch that it fills evenly, or to its quantile; and how many numbers it takes.
+_DISTRIBUTIONS: dict[str, tuple[Callable[..., Span | Quantile], tuple[int, ...]]] = {
     "normal": (_normal, (2, 4)),
     "uniform": (_uniform, (2,)),
     "loguniform": (partial(_uniform, log=True), (2,)),
@@ -238,10 +237,10 @@ def _distribution(key: str, spec: str, name: str, inside: str) -> Axis:
         numbers = [float(part) for part in inside.split(",")]
         if len(numbers) not in counts or not np.isfinite(numbers).all():
             raise InvalidInput(f"{name} takes {' or '.join(map(str, counts))} numbers")
-        quantile, span = make(*numbers)
+        made = make(*numbers)
     except ValueError as error:  # of float, or of the distribution itself
         raise InvalidInput(f"{key}: {spec!r} is not understood: {error}") from error
-    return Axis(key, spec, None, span, quantile)
+    return Axis(key, spec, None, made, made.at) if isinstance(made, Span) else Axis(key, spec, None, None, made)
 
 
 # ---------------------------------------------------------------------------------------------- into the scenario

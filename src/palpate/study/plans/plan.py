@@ -41,7 +41,8 @@ class Plan:
         scenario: its data, everything but what varies.
         source: words after `palpate run` that give the same scenario; none where they name an absolute path.
         vary: what each key may be.
-        method: of the design, or "map", "rare", "tune".
+        method: grid (every combination), random (independent), latin (hypercube), sobol (scrambled sequence),
+            saltelli (independent rows A, B and their mixtures, for sensitivity), map, rare or tune.
         runs: how many at most.
         repeat: of each point, with different seeds.
         seed: of the draws.
@@ -102,6 +103,45 @@ class Plan:
         scenario = read_from(self.scenario, folder)
         use_files({name: file for name, file in scenario.get("modules", {}).items() if os.path.isfile(file)})
         return replace(self, scenario=scenario, files=files)
+
+    def points(self, first: int, stop: int) -> list[Point]:
+        """Runs number first … stop − 1 of a method whose runs are known beforehand.
+
+        Every run is a function of its number alone, so that chunks may be run anywhere, in any order, and again.
+        """
+        return [self._point(number) for number in range(first, stop)]
+
+    def _point(self, number: int) -> Point:
+        point, repeat = divmod(number, self.repeat)
+        if self.method == "grid":
+            return Point(self._combination(point), self.own_seed + repeat, point, repeat)
+        values = tuple(axis.at(u) for axis, u in zip(self.axes, self._chances(point)))
+        return Point(values, run_seed(self.seed, self._seeded(point), repeat), point, repeat)
+
+    def _combination(self, point: int) -> tuple[Value, ...]:
+        """A point of a grid; the last parameter changes fastest."""
+        places = np.unravel_index(point, [len(axis.values or ()) for axis in self.axes])
+        return tuple((axis.values or ())[int(index)] for axis, index in zip(self.axes, places))
+
+    def _chances(self, point: int) -> Sequence[float]:
+        d = len(self.axes)
+        if self.method == "latin":
+            count = self.runs // self.repeat
+            orders = _orders(self.seed, count, d)
+            return [(order[point] + u) / count for order, u in zip(orders, chances(self.seed, point, d))]
+        if self.method == "sobol":
+            return _sobol_block(self.seed, d, point // _BLOCK)[point % _BLOCK].tolist()
+        if self.method == "saltelli":
+            row, part = divmod(point, d + 2)
+            return mixed(chances(self.seed, row, 2 * d), part)
+        return chances(self.seed, point, d)
+
+    def _seeded(self, point: int) -> int:
+        """Runs A and A with a column of B share their noise; B has its own, so that A and B are independent draws."""
+        if self.method != "saltelli":
+            return point
+        row, part = divmod(point, len(self.axes) + 2)
+        return 2 * row + (part == len(self.axes) + 1)
 
     def text(self) -> str:
         """As JSON, the same for the same plan; keys keep their order, by which parameters get their draws."""
@@ -167,10 +207,10 @@ def file_digests(scenario: Mapping[str, Any]) -> dict[str, str]:
 
 # ----------------------------------------------------------------------------------------------
 # Which runs a sweep makes: from the number of a run to the values of its parameters and its seed.
-#
-# Every run is a function of its number alone, so that chunks may be run anywhere, in any order, and again.
 
 
+CELLS = 32  # along a side of a map, where nothing else is said
+ONCE = ("saltelli", "map", "rare")  # methods that make each run once
 METHODS = ("grid", "random", "latin", "sobol", "saltelli", "map", "rare")
 INDEPENDENT = ("random", "saltelli")  # whose draws a probability can be read from
 MOST_RUNS = 100_000_000
@@ -208,108 +248,43 @@ class Stage:
     points: Callable[[int, int], list[Point]] = field(repr=False)
 
 
-@dataclass(frozen=True)
-class Design:
-    """A sweep whose runs are known beforehand.
+def planned_runs(method: str | None, axes: Sequence[Axis], runs: int | None, repeat: int) -> tuple[str, int]:
+    """The method and its number of runs, from what was asked for.
 
-    Attributes:
-        method: grid (every combination), random (independent), latin (hypercube), sobol (scrambled sequence) or
-            saltelli (independent rows A, B and their mixtures, for sensitivity).
-        axes: the parameters.
-        points: how many different ones; a grid knows itself.
-        repeat: runs of each, with different seeds.
-        seed: of the draws.
-        own_seed: the scenario's.
+    Without a method a grid where every parameter has a list, random draws otherwise.
     """
-
-    method: str
-    axes: tuple[Axis, ...]
-    points: int
-    repeat: int
-    seed: int
-    own_seed: int
-
-    @property
-    def runs(self) -> int:
-        """How many runs there are."""
-        return self.points * self.repeat
-
-    def stage(self) -> Stage:
-        """All of it at once."""
-        return Stage(0, self.runs, self.between)
-
-    def between(self, first: int, stop: int) -> list[Point]:
-        """Runs number first … stop − 1."""
-        return [self._run(number) for number in range(first, stop)]
-
-    def _run(self, number: int) -> Point:
-        point, repeat = divmod(number, self.repeat)
-        if self.method == "grid":
-            return Point(self._grid(point), self.own_seed + repeat, point, repeat)
-        values = tuple(axis.at(u) for axis, u in zip(self.axes, self._chances(point)))
-        return Point(values, run_seed(self.seed, self._seeded(point), repeat), point, repeat)
-
-    def _grid(self, point: int) -> tuple[Value, ...]:
-        """The last parameter changes fastest."""
-        places = np.unravel_index(point, [len(axis.values or ()) for axis in self.axes])
-        return tuple((axis.values or ())[int(index)] for axis, index in zip(self.axes, places))
-
-    def _chances(self, point: int) -> Sequence[float]:
-        d = len(self.axes)
-        if self.method == "latin":
-            orders = _orders(self.seed, self.points, d)
-            return [(order[point] + u) / self.points for order, u in zip(orders, chances(self.seed, point, d))]
-        if self.method == "sobol":
-            return _sobol_block(self.seed, d, point // _BLOCK)[point % _BLOCK].tolist()
-        if self.method == "saltelli":
-            row, part = divmod(point, d + 2)
-            return mixed(chances(self.seed, row, 2 * d), part)
-        return chances(self.seed, point, d)
-
-    def _seeded(self, point: int) -> int:
-        """Runs A and A with a column of B share their noise; B has its own, so that A and B are independent draws."""
-        if self.method != "saltelli":
-            return point
-        row, part = divmod(point, len(self.axes) + 2)
-        return 2 * row + (part == len(self.axes) + 1)
-
-
-def design(
-    method: str | None, axes: tuple[Axis, ...], runs: int | None, repeat: int, seed: int, own_seed: int
-) -> Design:
-    """A design from what was asked for; a grid where every parameter has a list, random otherwise."""
-    gridded = all(axis.values is not None for axis in axes)
-    chosen = method or ("grid" if gridded and runs is None else "random")
+    endless = [axis.key for axis in axes if axis.values is None]
+    method = method or ("grid" if not endless and runs is None else "random")
     if repeat < 1:
         raise InvalidInput(f"--repeat must be at least 1, got {repeat}")
-    if chosen == "grid":
-        return _grid_design(axes, runs, repeat, seed, own_seed)
-    wanted = DEFAULT_RUNS if runs is None else runs
-    if not 1 <= wanted <= MOST_RUNS:
-        raise InvalidInput(f"--runs must lie between 1 and {MOST_RUNS}, got {wanted}")
-    points = -(-wanted // repeat)
-    if chosen == "saltelli":
-        if repeat > 1:
-            raise InvalidInput("saltelli makes each run once; --repeat must be 1")
-        points = max(2, -(-wanted // (len(axes) + 2))) * (len(axes) + 2)
-    return Design(chosen, axes, points, repeat, seed, own_seed)
-
-
-def _grid_design(axes: tuple[Axis, ...], runs: int | None, repeat: int, seed: int, own_seed: int) -> Design:
-    endless = [axis.key for axis in axes if axis.values is None]
-    if endless:
+    if repeat > 1 and method in ONCE:
+        raise InvalidInput(f"method {method} makes each run once; --repeat must be 1")
+    if method == "map" and runs is not None:
+        raise InvalidInput("a map chooses its own runs; its fineness is the n of start:stop:n", hint="leave --runs out")
+    if method == "grid" and endless:
         raise InvalidInput(
             f"a grid needs a range with a number of values, or a list, for {', '.join(endless)}",
             hint="write start:stop:n, or choose --method random",
         )
-    points = prod(len(axis.values or ()) for axis in axes)
-    if runs is not None and runs != points * repeat:
-        raise InvalidInput(
-            f"this grid has {points * repeat} runs, not {runs}", hint="leave --runs out, or choose --method random"
-        )
-    if points * repeat > MOST_RUNS:
-        raise InvalidInput(f"this grid has {points * repeat} runs, at most {MOST_RUNS} are made")
-    return Design("grid", axes, points, repeat, seed, own_seed)
+    asked = DEFAULT_RUNS if runs is None else runs
+    count = -(-asked // repeat) * repeat
+    if method == "map":
+        count = 4 * map_cells(axes) ** 2 // 10 + 100
+    elif method == "grid":
+        count = prod(len(axis.values or ()) for axis in axes) * repeat
+        if runs is not None and runs != count:
+            raise InvalidInput(f"this grid has {count} runs, not {runs}", hint="leave --runs out, or --method random")
+    elif method == "saltelli" and asked > 0:
+        row = len(axes) + 2
+        count = max(2, -(-asked // row)) * row
+    if not 1 <= count <= MOST_RUNS:
+        raise InvalidInput(f"a sweep makes 1 to {MOST_RUNS} runs, got {count}", hint="change --runs")
+    return method, count
+
+
+def map_cells(axes: Sequence[Axis]) -> int:
+    """Finest cells along a side of a map."""
+    return max((len(axis.values) - 1 for axis in axes if axis.values), default=CELLS)
 
 
 def chances(seed: int, point: int, count: int) -> list[float]:

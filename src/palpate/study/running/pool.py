@@ -33,10 +33,8 @@ _SPAWN = multiprocessing.get_context("spawn")
 _ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
 _STARTING = threading.Lock()
 ATTEMPTS = 2  # how often a chunk may end its process before its runs are made one by one
-HUNG, TIMES = (
-    600.0,
-    100.0,
-)  # a process hangs if it takes longer than that many s and that often the slowest chunk so far
+# A process hangs if it takes longer than HUNG s, and than TIMES the slowest chunk so far.
+HUNG, TIMES = 600.0, 100.0
 
 
 class Executor(Protocol):
@@ -206,23 +204,18 @@ class LocalPool:
         self.busy.add(process)
         if self._stopped:  # while it started
             process.process.kill()
+        again = self.free.append
         try:
             limit = max(HUNG, TIMES * self._longest) if self._longest else None
             results = process.ask(job, chunk, limit)
+            self._longest = max(self._longest, time.monotonic() - start)
+            return results
         except _Dead:
+            again = _Process.end
+            raise
+        finally:
             self.busy.discard(process)
-            process.end()
-            raise
-        except PalpateError:
-            self._release(process)
-            raise
-        self._longest = max(self._longest, time.monotonic() - start)
-        self._release(process)
-        return results
-
-    def _release(self, process: _Process) -> None:
-        self.busy.discard(process)
-        self.free.append(process)
+            again(process)
 
 
 def ours(error: BaseException) -> PalpateError:

@@ -13,7 +13,6 @@ import shutil
 import tempfile
 import threading
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,22 +21,8 @@ from palpate.files import make_folder, write_file
 from palpate.scenario.file.places import below, placed_below
 from palpate.user_code import use_copies
 
-
-@dataclass(frozen=True)
-class Copies:
-    """The copies that a process works with.
-
-    Attributes:
-        mark: of their contents.
-        folder: over them.
-    """
-
-    mark: str
-    folder: str
-
-
 _lock = threading.Lock()
-_current: list[Copies] = []
+_folders: dict[str, str] = {}  # the folder over the copies that this process works with, by the mark of their contents
 _scratch: list[str] = []
 
 
@@ -80,31 +65,29 @@ def moved(scenario: Mapping[str, Any], contents: Mapping[str, bytes]) -> dict[st
 def _unpacked(contents: Mapping[str, bytes]) -> str:
     mark = mark_of(contents)
     with _lock:
-        if not _current or _current[0].mark != mark:
+        if mark not in _folders:
             folder = tempfile.mkdtemp(prefix="palpate-files-", dir=_scratch[0] if _scratch else None)
             for path, content in contents.items():
                 copy = Path(below(path, folder))
                 make_folder(copy.parent)
                 write_file(copy, content)
             forget_copies()
-            _current.append(Copies(mark, os.path.realpath(folder)))
-        folder = _current[0].folder
-        use_copies([Path(below(path, folder)) for path in contents])
-        return folder
+            _folders[mark] = os.path.realpath(folder)
+        use_copies([Path(below(path, _folders[mark])) for path in contents])
+        return _folders[mark]
 
 
 @atexit.register
 def forget_copies() -> None:
     """Delete the copies of the sweep before."""
-    while _current:
-        shutil.rmtree(_current.pop().folder, ignore_errors=True)
+    while _folders:
+        shutil.rmtree(_folders.popitem()[1], ignore_errors=True)
 
 
 def bare_names(text: str, files: Iterable[str]) -> str:
     """A message without the folders of files: it reads alike on every machine, and tells nothing of this one."""
-    folder = _current[0].folder if _current else None
     for path in files:
-        for whole in filter(None, (folder and below(path, folder), path)):
+        for whole in (*(below(path, folder) for folder in _folders.values()), path):
             for shown in (whole, os.path.relpath(whole)):
                 text = text.replace(shown, os.path.basename(path))
     return text

@@ -34,7 +34,6 @@ class Store:
 
     def __init__(self, folder: Path, plan: Plan) -> None:
         self.folder, self.plan = folder, plan
-        self._lock: Any = None
 
     @property
     def path(self) -> Path:
@@ -103,12 +102,9 @@ class Store:
         """The chunks of a stage that are not done: first run and the one after the last."""
         if self.complete:
             return []
-        return [chunk for chunk in self._chunks(stage) if not self._done(*chunk)]
-
-    def _chunks(self, stage: Stage) -> Iterator[tuple[int, int]]:
-        end = stage.first + stage.count
-        for first in range(stage.first, end, self.plan.chunk):
-            yield first, min(first + self.plan.chunk, end)
+        size, end = self.plan.chunk, stage.first + stage.count
+        chunks = [(first, min(first + size, end)) for first in range(stage.first, end, size)]
+        return [chunk for chunk in chunks if not self._done(*chunk)]
 
     def _file(self, first: int) -> Path:
         return self.folder / CHUNKS / f"{first:010d}.parquet"
@@ -125,7 +121,8 @@ class Store:
         """Keep a chunk: its traces first, so that rows never promise what is not there."""
         for result in results:
             if result.trace is not None:
-                self.write_trace(result.run, result.trace)
+                make_folder(self.folder / TRACES)
+                write_file(self.trace_path(result.run), result.trace)
         content = R.columns(self.plan, [R.record(self.plan, p, r) for p, r in zip(points, results)])
         make_folder(self.folder / CHUNKS)
         atomic_write(self._file(results[0].run), lambda file: self._write(file, [content], {}))
@@ -133,11 +130,6 @@ class Store:
     def trace_path(self, run: int) -> Path:
         """Where the trace of a run is kept."""
         return self.folder / TRACES / f"{run:010d}.parquet"
-
-    def write_trace(self, run: int, content: bytes) -> None:
-        """Keep a trace."""
-        make_folder(self.folder / TRACES)
-        write_file(self.trace_path(run), content)
 
     # ------------------------------------------------------------------ reading
 

@@ -19,7 +19,7 @@ from palpate.metrics.metric import MetricResult, judge
 from palpate.run.simulate import simulate
 from palpate.scenario.file.load import scenario_from_data
 from palpate.scenario.file.overrides import apply_overrides
-from palpate.study.plans.plan import CRASHED, IMPOSSIBLE, file_digest
+from palpate.study.plans.plan import CRASHED, IMPOSSIBLE, REFUSED, file_digest
 from palpate.study.running.prepared import forget, prepared_for
 from palpate.study.running.shipping import bare_names, moved
 from palpate.trace import Trace
@@ -52,10 +52,11 @@ class Job:
 
 @dataclass(frozen=True)
 class Task:
-    """One run: its number and the `key=value` texts that make it."""
+    """One run: its number, the `key=value` texts that make it, and why it is not to be made, if it is not."""
 
     run: int
     overrides: tuple[str, ...]
+    refusal: str | None = None
 
 
 @dataclass(frozen=True)
@@ -146,6 +147,8 @@ def run_chunk(job: Job, tasks: Sequence[Task]) -> list[Result]:
 
 def run_task(job: Job, task: Task) -> Result:
     """Make one run of a sweep."""
+    if task.refusal is not None:
+        return Result(task.run, empty_row(REFUSED, task.refusal, job.metrics))
     row = run_row(job.scenario, task.overrides, job.metrics, job.own)
     row["reason"] = bare_names(row["reason"], job.files)
     kept = job.traces == "all" or (job.traces == "failing" and not row["passed"])

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from palpate.checks import Array
 from palpate.errors import InvalidInput, NotApplicable, TraceError
 from palpate.files import write_file
-from palpate.metrics import evaluate
-from palpate.metrics.signals import orientation_error, position_error
+from palpate.metrics import MetricResult, evaluate
 from palpate.toml import toml_value
 from palpate.trace import Trace
-from palpate.views.pages.markup import Plots, contents, folded_section, number, page, section
+from palpate.views.pages.markup import Plots, contents, folded_section, number, page, section, table
 from palpate.views.pages.player import replay_element
-from palpate.views.panels import Figure, Marks, Panel, styled, telling
+from palpate.views.panels import TOOL_ERRORS, Figure, Panel, styled, telling
 
 
 def compare(traces: Sequence[Trace], names: Sequence[str], path: str | os.PathLike[str]) -> Path:
@@ -45,15 +43,14 @@ def compare(traces: Sequence[Trace], names: Sequence[str], path: str | os.PathLi
     sections = [
         section("What differs", _settings(runs)),
         section("Replay", moving),
-        section("Plots", *(plots.figure(figure, Marks()) for figure in first)),
-        section("Metrics", _table(runs)),
-        folded_section("Joints", *(plots.figure(f, Marks(), note) for f, note in figures if f.name in _DETAIL)),
+        section("Plots", *(plots.figure(figure) for figure in first)),
+        section("Metrics", _metrics(runs)),
+        folded_section("Joints", *(plots.figure(f, note) for f, note in figures if f.name in _DETAIL)),
     ]
     title = " · ".join(names)
     scripts = ("shapes3d.js", "replay.js") if moving else ()
     body = [contents(sections), f"<main><h1>{escape(title)}</h1>", *sections, "</main>"]
-    text = page(title, body, plots.data, scripts).encode()
-    return write_file(path, text)
+    return write_file(path, page(title, body, plots.data, scripts))
 
 
 _DETAIL = ("joints", "torques")
@@ -97,25 +94,24 @@ def _settings(runs: dict[str, Trace]) -> str:
     if not changes:
         said = "the same settings" if all(trace.facts.scenario for trace in runs.values()) else "no scenario to compare"
         return f"<p class=soft>These runs have {said}.</p>"
-    heads = "".join(f"<th>{escape(name)}" for name in runs)
-    rows = "".join(
-        f"<tr><td>{escape(key)}{''.join(f'<td class=differs>{escape(value)}' for value in values)}</tr>"
-        for key, values in changes.items()
-    )
-    return f"<div class=wide><table><thead><tr><th>Setting{heads}</thead><tbody>{rows}</tbody></table></div>"
+    rows = [[escape(text) for text in (key, *values)] for key, values in changes.items()]
+    return table(["Setting", *map(escape, runs)], rows, ["", *["differs"] * len(runs)])
 
 
-def _table(runs: dict[str, Trace]) -> str:
-    results = [{result.name: result for result in evaluate(trace)} for trace in runs.values()]
-    heads = "".join(f"<th class=number>{escape(name)}" for name in runs)
-    outcomes = "".join(f"<td class=number>{escape(trace.outcome.kind)}" for trace in runs.values())
-    rows = [f"<tr><td>outcome{outcomes}</tr>"]
-    for name, metric in {name: result for one in results for name, result in one.items()}.items():
-        values = [result[name].value if name in result else None for result in results]
+def metrics_of(traces: Sequence[Trace]) -> dict[str, tuple[MetricResult, list[float | None]]]:
+    """By name every metric that some run has, with its value in each; None where it does not apply."""
+    results = [{result.name: result for result in evaluate(trace)} for trace in traces]
+    every = {name: result for one in results for name, result in one.items()}
+    return {name: (every[name], [one[name].value if name in one else None for one in results]) for name in every}
+
+
+def _metrics(runs: dict[str, Trace]) -> str:
+    rows = [["outcome", *(escape(trace.outcome.kind) for trace in runs.values())]]
+    for name, (metric, values) in metrics_of(list(runs.values())).items():
         if any(value is not None for value in values):
-            cells = ["<td class=number>" + ("—" if v is None else number(v, metric.unit)) for v in values]
-            rows.append(f"<tr><td>{escape(name)}<small>{escape(metric.help)}</small>{''.join(cells)}</tr>")
-    return f"<div class=wide><table><thead><tr><th>Metric{heads}</thead><tbody>{''.join(rows)}</tbody></table></div>"
+            cells = ["—" if value is None else number(value, metric.unit) for value in values]
+            rows.append([f"{escape(name)}<small>{escape(metric.help)}</small>", *cells])
+    return table(["Metric", *map(escape, runs)], rows, ["", *["number"] * len(runs)])
 
 
 def _figures(runs: dict[str, Trace]) -> list[Figure]:
@@ -146,12 +142,8 @@ def _panels(runs: dict[str, Trace], channel: str, labels: str = "") -> tuple[Pan
 
 
 def _errors(runs: dict[str, Trace]) -> tuple[Panel, ...]:
-    wanted: list[tuple[str, str, Callable[[Trace], Array]]] = [
-        ("position error", "m", position_error),
-        ("orientation error", "rad", orientation_error),
-    ]
     panels = []
-    for title, unit, error in wanted:
+    for title, unit, error in TOOL_ERRORS:
         try:
             sizes = [np.linalg.norm(error(trace), axis=1) for trace in runs.values()]
         except NotApplicable:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from palpate.checks import Array
-from palpate.views.panels import SHADES, Figure, Line, Marks, Panel
+from palpate.views.panels import MARKS, Figure, Line, Marks, Panel, kinds_of
 
 MOST_POINTS = 1500
 _TALL, _STACKED, _SMALL = 240, 150, 120  # px, of the axes alone
@@ -35,8 +35,8 @@ def _chart(figure: Figure, panel: Panel, marks: Marks, height: int, first: bool,
         "last": last,
         "x": {"title": "time (s)"},
         "series": [_series(line) for line in panel.lines],
-        "marks": [[span.start, span.stop, span.kind] for span in marks.spans],
-        "meanings": {kind: SHADES[kind][0] for kind in marks.kinds} if first else {},
+        "marks": [[span.start, span.stop, span.kind] for span in marks],
+        "meanings": {kind: MARKS[kind][0] for kind in kinds_of(marks)} if first else {},
     }
 
 

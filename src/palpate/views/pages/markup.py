@@ -72,14 +72,19 @@ def listing(value: object) -> str:
     return f"<pre>{escape(text)}</pre>"
 
 
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]], classes: Sequence[str]) -> str:
+    """A table of heads and cells that are markup; `classes` are those of its columns, "" for none."""
+    head = "".join(f"<th class=number>{text}" if c == "number" else f"<th>{text}" for text, c in zip(heads, classes))
+    cells = [f"<td class={c}>" if c else "<td>" for c in classes]
+    body = "".join(f"<tr>{''.join(cell + text for cell, text in zip(cells, row))}</tr>" for row in rows)
+    return f"<div class=wide><table><thead><tr>{head}</thead><tbody>{body}</tbody></table></div>"
+
+
 def verdicts(results: Sequence[MetricResult]) -> str:
     """The metrics that were judged, in a table."""
-    judged = [result for result in results if result.passed is not None]
-    if not judged:
-        return ""
-    heads = "<th>Metric<th class=number>Value<th>Bound<th><span class=verdict><span class=word>Verdict</span></span>"
-    rows = "".join(_judged_row(result) for result in judged)
-    return f"<div class=wide><table><thead><tr>{heads}</thead><tbody>{rows}</tbody></table></div>"
+    heads = ("Metric", "Value", "Bound", "<span class=verdict><span class=word>Verdict</span></span>")
+    rows = [_judged_row(result) for result in results if result.passed is not None]
+    return table(heads, rows, ("", "number", "bound", "bound")) if rows else ""
 
 
 def metrics_table(results: Sequence[MetricResult]) -> str:
@@ -95,15 +100,12 @@ def events_table(events: Sequence[Mapping[str, Any]], most: int = 200) -> str:
     """Events of exact contact: what, when, where, the mode before and after; a long list behind a click."""
     if not events:
         return ""
-    heads = "<th class=number>Time<th>Event<th>Contact<th>Mode<th>Where"
-    rows = "".join(
-        f"<tr><td class=number>{e['time']:.10f} s<td>{escape(e['what'])}<td>{escape(e['contact'])}"
-        f"<td>{escape(mode_change(e))}<td>{escape(place_text(e))}</tr>"
-        for e in events[:most]
-    )
-    table = f"<div class=wide><table><thead><tr>{heads}</thead><tbody>{rows}</tbody></table></div>"
-    more = f"<p class=soft>and {len(events) - most} more in the trace</p>" if len(events) > most else ""
-    return table + more if len(events) <= 20 else folded(count(len(events), "event"), table + more)
+    texts = [[e["what"], e["contact"], mode_change(e), place_text(e)] for e in events[:most]]
+    rows = [[f"{e['time']:.10f} s", *map(escape, row)] for e, row in zip(events, texts)]
+    listed = table(("Time", "Event", "Contact", "Mode", "Where"), rows, ("number", "", "", "", ""))
+    if len(events) > most:
+        listed += f"<p class=soft>and {len(events) - most} more in the trace</p>"
+    return listed if len(events) <= 20 else folded(count(len(events), "event"), listed)
 
 
 def mode_change(event: Mapping[str, Any]) -> str:
@@ -117,14 +119,12 @@ def place_text(event: Mapping[str, Any]) -> str:
     return "(" + ", ".join(f"{x:.4g}" if abs(x) > 1e-12 else "0" for x in event["where"]) + ")"
 
 
-def _judged_row(result: MetricResult) -> str:
+def _judged_row(result: MetricResult) -> list[str]:
     good, mark, word = ("good", "✓", "pass") if result.passed else ("bad", "✗", "fail")
     badge = f'<b class="verdict {good}">{mark}<span class="word"> {word}</span></b>'
     ends = {"≥": result.least, "≤": result.most}
     bound = ", ".join(f"{sign} {_signed(end)}" for sign, end in ends.items() if end is not None)
-    return (
-        f"<tr><td>{_named(result)}<td class=number>{_value(result)}<td class=bound>{bound}<td class=bound>{badge}</tr>"
-    )
+    return [_named(result), _value(result), bound, badge]
 
 
 def _signed(value: float) -> str:
@@ -153,21 +153,26 @@ def number(value: float, unit: str) -> str:
 class Plots:
     """The charts of a page: places for them in its markup, and their data for its script."""
 
-    def __init__(self) -> None:
+    def __init__(self, marks: Marks = ()) -> None:
+        """Begin with no chart; `marks` are shaded in every figure."""
+        self.marks = marks
         self.data: list[dict[str, Any]] = []
 
-    def figure(self, figure: Figure, marks: Marks, note: str = "", titled: bool = True) -> str:
+    def figure(self, figure: Figure, note: str = "", titled: bool = True) -> str:
         """Places for the panels of a figure; nothing for one without panels."""
         if not figure.panels:
             return ""
         head = f"<h3>{escape(figure.title)}</h3>" if titled else ""
         said = f"<p class=soft>{escape(note)}</p>" if note else ""
-        places = [
-            self.place(chart, panel.title if figure.columns > 1 else "")
-            for chart, panel in zip(charts(figure, marks), figure.panels)
-        ]
+        both = zip(charts(figure, self.marks), figure.panels)
+        if figure.columns > 1:
+            return head + self.grid(self.place(chart, panel.title) for chart, panel in both) + said
+        return head + "".join(self.place(chart) for chart, _ in both) + said
+
+    def grid(self, places: Iterable[str]) -> str:
+        """Places side by side; nothing without any."""
         inside = "".join(places)
-        return head + (f'<div class="grid">{inside}</div>' if figure.columns > 1 else inside) + said
+        return f'<div class="grid">{inside}</div>' if inside else ""
 
     def place(self, chart: dict[str, Any], title: str = "", look: str = "") -> str:
         """A place for one chart."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,7 @@ from palpate.views.pages.markup import (
     verdicts,
 )
 from palpate.views.pages.player import replay_element
-from palpate.views.panels import Figure, Marks, figures_of, leading, marks_of, telling
+from palpate.views.panels import Figure, figures_of, leading, marks_of, telling
 
 
 def report(trace: Trace, path: str | os.PathLike[str], results: Sequence[MetricResult] | None = None) -> Path:
@@ -49,15 +50,14 @@ def report(trace: Trace, path: str | os.PathLike[str], results: Sequence[MetricR
     Raises:
         FileError: the file cannot be written.
     """
-    text = report_html(trace, evaluate(trace) if results is None else results).encode()
-    return write_file(path, text)
+    return write_file(path, report_html(trace, evaluate(trace) if results is None else results))
 
 
 def report_html(trace: Trace, results: Sequence[MetricResult]) -> str:
     """The report as a page."""
-    plots, marks, lead, figures = Plots(), marks_of(trace), leading(trace), figures_of(trace)
+    plots, lead, figures = Plots(marks_of(trace)), leading(trace), figures_of(trace)
     replay, moving = _replay(trace)
-    drawn = {group: _group(plots, figures, lead, marks, group) for group in ("law", "motion", "forces", "joints")}
+    drawn = {group: _group(plots, figures, lead, group) for group in ("law", "motion", "forces", "joints")}
     sections = [
         section("Replay", replay),
         section("Contact events", events_table(trace.facts.contact_events)),
@@ -73,7 +73,7 @@ def report_html(trace: Trace, results: Sequence[MetricResult]) -> str:
     ]
     title = _title(trace)
     first = [contents(sections), f"<main><h1>{escape(title)}</h1>", _description(trace)]
-    body = [*first, f'<div class="first">{_result(trace, results)}{_lead(plots, lead, marks)}</div>', _law(trace)]
+    body = [*first, f'<div class="first">{_result(trace, results)}{_lead(plots, lead)}</div>', _law(trace)]
     scripts = ("shapes3d.js", "replay.js") if moving else ()
     return page(title, [*body, *sections, "</main>"], plots.data, scripts)
 
@@ -111,11 +111,11 @@ def _ending(trace: Trace, results: Sequence[MetricResult]) -> str:
     return f'<p class="outcome {"good" if good else "bad"}"><b>{escape(text)}</b></p>'
 
 
-def _lead(plots: Plots, lead: Figure | None, marks: Marks) -> str:
+def _lead(plots: Plots, lead: Figure | None) -> str:
     if lead is None:
         return "<div></div>"
     zoom = '<button type="button" id="whole-time" hidden>whole run</button>'
-    return f"<div><h2>{escape(lead.title)}</h2>{plots.figure(lead, marks, titled=False)}{zoom}</div>"
+    return f"<div><h2>{escape(lead.title)}</h2>{plots.figure(lead, titled=False)}{zoom}</div>"
 
 
 def _law(trace: Trace) -> str:
@@ -179,26 +179,19 @@ _KEYS = (
 )
 
 
-def _group(plots: Plots, figures: Sequence[Figure], lead: Figure | None, marks: Marks, group: str) -> str:
+def _group(plots: Plots, figures: Sequence[Figure], lead: Figure | None, group: str) -> str:
     """The figures of a part of the page, without what stands on the first screen already and what does not move."""
-    chosen = [figure for figure in figures if figure.group == group]
-    return "".join(plots.figure(*_placed(_without(figure, lead), marks)) for figure in chosen)
-
-
-def _placed(figure: Figure, marks: Marks) -> tuple[Figure, Marks, str]:
-    shown, note = telling(figure)
-    return shown, marks, note
+    chosen = [telling(_without(figure, lead)) for figure in figures if figure.group == group]
+    return "".join(plots.figure(figure, note) for figure, note in chosen)
 
 
 def _without(figure: Figure, lead: Figure | None) -> Figure:
-    if lead is None:
-        return figure
-    if lead.name == "contact_force" and figure.name == "contact":
+    """A figure without the panels that stand on the first screen."""
+    if lead is not None and lead.name == "contact_force" and figure.name == "contact":
         panels = tuple(panel for panel in figure.panels if panel.unit != "N")
-        return Figure(figure.name, "Deepest penetration", panels, figure.columns, figure.group)
-    seen = {panel.title for panel in lead.panels} if figure.name == lead.name else set()
-    panels = tuple(panel for panel in figure.panels if panel.title not in seen)
-    return Figure(figure.name, figure.title, panels, figure.columns, figure.group)
+        return replace(figure, title="Deepest penetration", panels=panels)
+    seen = [panel.title for panel in lead.panels] if lead is not None and figure.name == lead.name else []
+    return replace(figure, panels=tuple(panel for panel in figure.panels if panel.title not in seen))
 
 
 def _guards(trace: Trace) -> list[str]:

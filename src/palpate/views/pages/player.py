@@ -38,8 +38,7 @@ def replay(trace: Trace, path: str | os.PathLike[str]) -> Path:
         TraceError: the trace holds no scene or no joint positions.
         FileError: the file cannot be written.
     """
-    page = replay_html(trace).encode()
-    return write_file(path, page)
+    return write_file(path, replay_html(trace))
 
 
 def serve_replay(trace: Trace, port: int = 0) -> ReplayServer:

@@ -15,7 +15,7 @@ GOOD, BAD, FOUND, PREDICTED = COLOURS[0], COLOURS[3], COLOURS[6], COLOURS[2]
 BINS = 30
 
 
-def histogram(name: str, unit: str, values: Array, passed: Array) -> Chart:
+def histogram(title: str, values: Array, passed: Array) -> Chart:
     """How often which value was met, runs that passed and runs that did not stacked."""
     finite = np.isfinite(values)
     edges = np.histogram_bin_edges(values[finite], bins=BINS)
@@ -25,7 +25,6 @@ def histogram(name: str, unit: str, values: Array, passed: Array) -> Chart:
         counts, _ = np.histogram(values[finite & chosen], bins=edges)
         bars.append({"type": "bar", "name": label, "x": centres.tolist(), "y": counts.tolist(), "width": width,
                      "marker": {"color": colour}})  # fmt: skip
-    title = name if unit == "1" else f"{name} ({unit})"
     layout = {
         "barmode": "stack", "height": 260, "showlegend": False, "bargap": 0, "yaxis": {"title": {"text": "runs"}},
         "xaxis": {"title": {"text": title}, "exponentformat": "power"},
@@ -77,15 +76,12 @@ def short_names(keys: Sequence[str]) -> list[str]:
 
 def boundary(boundary_map: Mapping[str, Any]) -> Chart:
     """Verdicts over two parameters, the boundary that was found and the one that was predicted."""
-    points, good = (
-        np.array(boundary_map["points"], dtype=float).reshape(-1, 2),
-        np.array(boundary_map["good"], dtype=bool),
-    )
+    points = np.array(boundary_map["points"], dtype=float).reshape(-1, 2)
+    good = np.array(boundary_map["good"], dtype=bool)
     data = [
-        {"type": "scatter", "mode": "markers", "name": label, "x": points[chosen, 0].tolist(),
-         "y": points[chosen, 1].tolist(), "marker": {"color": colour, "size": 6, "symbol": symbol, "opacity": 0.55}}
-        for label, colour, symbol, chosen in (("good", GOOD, "circle", good), ("bad", BAD, "x", ~good))
-    ]  # fmt: skip
+        _scatter("good", points[good], {"color": GOOD, "size": 6, "symbol": "circle", "opacity": 0.55}),
+        _scatter("bad", points[~good], {"color": BAD, "size": 6, "symbol": "x", "opacity": 0.55}),
+    ]
     for name, colour, dash in (("boundary", FOUND, "solid"), ("predicted", PREDICTED, "dash")):
         data += [
             _line(name, np.array(line, dtype=float), colour, dash, first=k == 0)
@@ -98,25 +94,24 @@ def boundary(boundary_map: Mapping[str, Any]) -> Chart:
     return {"data": data, "layout": {"height": 520, "hovermode": "closest", "xaxis": axes[0], "yaxis": axes[1]}}
 
 
+def _scatter(name: str, points: Array, marker: dict[str, Any], mode: str = "markers") -> dict[str, Any]:
+    x, y = points.T.tolist()
+    return {"type": "scatter", "mode": mode, "name": name, "x": x, "y": y, "marker": marker}
+
+
 def _line(name: str, line: Array, colour: str, dash: str, first: bool) -> dict[str, Any]:
-    return {
-        "type": "scatter", "mode": "lines", "name": name, "legendgroup": name, "showlegend": first,
-        "x": line[:, 0].tolist(), "y": line[:, 1].tolist(), "line": {"color": colour, "dash": dash, "width": 2.5},
-    }  # fmt: skip
+    look = {"legendgroup": name, "showlegend": first, "line": {"color": colour, "dash": dash, "width": 2.5}}
+    return {**_scatter(name, line, {}, "lines"), **look}
 
 
-def front(names: Sequence[str], units: Sequence[str], all_points: Array, passed: Array, best: Array) -> Chart:
+def front(titles: Sequence[str], all_points: Array, passed: Array, best: Array) -> Chart:
     """Two metrics of every run, and those that no other run beats in both."""
+    line = {"color": FOUND, "shape": "hv"}
     data = [
-        {"type": "scatter", "mode": "markers", "name": label, "x": all_points[chosen, 0].tolist(),
-         "y": all_points[chosen, 1].tolist(), "marker": {"color": colour, "size": 5, "opacity": 0.5}}
-        for label, colour, chosen in (("passed", GOOD, passed), ("did not pass", BAD, ~passed))
-    ]  # fmt: skip
-    data.append(
-        {"type": "scatter", "mode": "lines+markers", "name": "front", "x": best[:, 0].tolist(),
-         "y": best[:, 1].tolist(), "line": {"color": FOUND, "shape": "hv"}, "marker": {"size": 7}}
-    )  # fmt: skip
-    titles = [name if unit == "1" else f"{name} ({unit})" for name, unit in zip(names, units)]
+        _scatter("passed", all_points[passed], {"color": GOOD, "size": 5, "opacity": 0.5}),
+        _scatter("did not pass", all_points[~passed], {"color": BAD, "size": 5, "opacity": 0.5}),
+        {**_scatter("front", best, {"size": 7}, "lines+markers"), "line": line},
+    ]
     axes = [{"title": {"text": title}, "exponentformat": "power"} for title in titles]
     return {"data": data, "layout": {"height": 420, "hovermode": "closest", "xaxis": axes[0], "yaxis": axes[1]}}
 

@@ -16,7 +16,7 @@ from palpate.files import write_file
 from palpate.metrics import METRICS
 from palpate.parquet import read_columns, read_footer
 from palpate.views.pages import sweep_charts as charts
-from palpate.views.pages.markup import bullets, facts, folded, page, section
+from palpate.views.pages.markup import Plots, bullets, facts, folded, page, section, table
 
 MOST_ROWS, MOST_LINES, MOST_HISTOGRAMS, MOST_AXES = 100, 1500, 6, 9
 COUNTS = ("diverged", "impossible", "crashed")
@@ -39,8 +39,7 @@ def sweep_report(
     Raises:
         FileError: the file cannot be written.
     """
-    text = sweep_html(_Runs(table, summary), summary, replays or {}).encode()
-    return write_file(path, text)
+    return write_file(path, sweep_html(_Runs(table, summary), summary, replays or {}))
 
 
 class _Runs:
@@ -78,22 +77,22 @@ class _Runs:
 def sweep_html(runs: _Runs, summary: Mapping[str, Any], replays: Mapping[str, str]) -> str:
     """The page."""
     title = f"{summary['scenario']}: {summary['counted']}"
-    plots: list[dict[str, Any]] = []
+    plots, histograms = Plots(), [_histogram(runs, name) for name in runs.told]
     body = [
         f"<h1>{escape(title)}</h1>",
         _sentence(summary),
         facts(_facts(summary)),
         section("What varies", _varies(summary)),
         section("Notable runs", *_notable(summary, replays)),
-        section("Map", _placed(plots, [charts.boundary(summary["map"])] if summary.get("map") else [])),
+        section("Map", plots.place(charts.boundary(summary["map"])) if summary.get("map") else ""),
         section("Sensitivity", *_sensitivity(plots, summary)),
-        section("Pareto front", _placed(plots, _front(runs, summary))),
-        section("Histograms", _placed(plots, _histograms(runs), grid=True)),
+        section("Pareto front", plots.place(_front(runs, summary["pareto"])) if summary.get("pareto") else ""),
+        section("Histograms", plots.grid(map(plots.place, histograms))),
         section("Parallel coordinates", *_parallel(plots, runs, summary)),
         section("What went wrong", *_wrong(summary)),
         section("Runs", _table(runs, [one["run"] for one in summary["worst"]])),
     ]
-    return page(title, body, plots)
+    return page(title, body, plots.data)
 
 
 def _sentence(summary: Mapping[str, Any]) -> str:
@@ -121,18 +120,10 @@ def _facts(summary: Mapping[str, Any]) -> dict[str, object]:
 
 def _varies(summary: Mapping[str, Any]) -> str:
     why = summary.get("spreads", {})
-    rows = "".join(
-        f"<tr><td>{escape(key)}<td>{escape(_spec(spec))}<td class=soft>{escape(why.get(key, ''))}</tr>"
-        for key, spec in summary["vary"].items()
-    )
-    heads = "<th>Key<th>What it may be<th>" + ("Why" if why else "")
+    specs = {key: s if isinstance(s, str) else ", ".join(map(str, s)) for key, s in summary["vary"].items()}
+    rows = [[escape(text) for text in (key, spec, why.get(key, ""))] for key, spec in specs.items()]
     left = [f"{key} was left out: {reason}" for key, reason in summary.get("left_out", {}).items()]
-    table = f"<div class=wide><table><thead><tr>{heads}</thead><tbody>{rows}</tbody></table></div>"
-    return table + bullets(left)
-
-
-def _spec(spec: Any) -> str:
-    return spec if isinstance(spec, str) else ", ".join(map(str, spec))
+    return table(["Key", "What it may be", "Why" if why else ""], rows, ["", "", "soft"]) + bullets(left)
 
 
 def _notable(summary: Mapping[str, Any], replays: Mapping[str, str]) -> list[str]:
@@ -153,43 +144,28 @@ def _command(text: str) -> str:
     return f'<pre style="white-space:pre-wrap;overflow-wrap:anywhere">{escape(text)}</pre>'
 
 
-def _placed(plots: list[dict[str, Any]], made: Sequence[charts.Chart], grid: bool = False, least: int = 0) -> str:
-    """Places for charts, which are added to the page's."""
-    divs = []
-    for chart in made:
-        name = f"plot-{len(plots)}"
-        plots.append({"id": name, **chart})
-        size = f' style="min-width:{least}px"' if least else ""
-        divs.append(f'<div class="plot"{size}><div id="{name}"></div></div>')
-    inside = "".join(divs)
-    return f'<div class="grid">{inside}</div>' if grid and inside else inside
-
-
-def _sensitivity(plots: list[dict[str, Any]], summary: Mapping[str, Any]) -> list[str]:
+def _sensitivity(plots: Plots, summary: Mapping[str, Any]) -> list[str]:
     if summary.get("sensitivity_note"):
         return [f"<p class=soft>{escape(summary['sensitivity_note'])}</p>"]
     if not summary.get("sensitivity"):
         return []
     said = f"How much of the variance of {summary['metric']} each parameter explains."
-    return [f"<p class=soft>{escape(said)}</p>", _placed(plots, [charts.sensitivities(summary["sensitivity"])])]
+    return [f"<p class=soft>{escape(said)}</p>", plots.place(charts.sensitivities(summary["sensitivity"]))]
 
 
-def _front(runs: _Runs, summary: Mapping[str, Any]) -> list[charts.Chart]:
-    front = summary.get("pareto")
-    if not front:
-        return []
+def _front(runs: _Runs, front: Mapping[str, Any]) -> charts.Chart:
     names = front["metrics"]
     points = np.column_stack([runs.numbers(name) for name in names])
     finite = np.isfinite(points).all(axis=1)
     best = np.array(front["points"], dtype=float).reshape(-1, 2)
-    return [charts.front(names, [METRICS[n].unit for n in names], points[finite], runs.passed[finite], best)]
+    return charts.front(list(map(_head, names)), points[finite], runs.passed[finite], best)
 
 
-def _histograms(runs: _Runs) -> list[charts.Chart]:
-    return [charts.histogram(name, _unit(name), runs.numbers(name), runs.passed) for name in runs.told]
+def _histogram(runs: _Runs, name: str) -> charts.Chart:
+    return charts.histogram(_head(name), runs.numbers(name), runs.passed)
 
 
-def _parallel(plots: list[dict[str, Any]], runs: _Runs, summary: Mapping[str, Any]) -> list[str]:
+def _parallel(plots: Plots, runs: _Runs, summary: Mapping[str, Any]) -> list[str]:
     if len(runs.passed) < 2:
         return []
     chosen = runs.order([one["run"] for one in summary["worst"]])[:MOST_LINES]
@@ -199,8 +175,8 @@ def _parallel(plots: list[dict[str, Any]], runs: _Runs, summary: Mapping[str, An
     chart = charts.parallel(columns, runs.passed[chosen], logs)
     some = "" if len(chosen) == len(runs.passed) else f" Of {len(runs.passed)} runs {len(chosen)} are drawn."
     said = f"A line per run; blue passed, orange did not. Drag along an axis to choose runs.{some}"
-    plot_html = _placed(plots, [chart], least=95 * len(names))
-    return [f"<p class=soft>{escape(said)}</p>", f"<div class=wide>{plot_html}</div>"]
+    wide = plots.place(chart, look=f' style="min-width:{95 * len(names)}px"')
+    return [f"<p class=soft>{escape(said)}</p>", f"<div class=wide>{wide}</div>"]
 
 
 def _wrong(summary: Mapping[str, Any]) -> list[str]:
@@ -217,35 +193,25 @@ def _wrong(summary: Mapping[str, Any]) -> list[str]:
 def _table(runs: _Runs, worst: Sequence[int]) -> str:
     chosen, metrics = runs.order(worst)[:MOST_ROWS], runs.told[:4]
     names = ["run", *runs.keys, "outcome", *metrics]
-    heads = "".join(f"<th{'' if n == 'outcome' else ' class=number'}>{escape(_head(n))}" for n in names)
-    cells = {name: runs.column(name, chosen) for name in names}
-    rows = "".join(_row({name: cells[name][k] for name in names}, runs.passed[run]) for k, run in enumerate(chosen))
+    columns = [_cells(name, runs.column(name, chosen), runs.passed[chosen]) for name in names]
+    classes = ["bound" if name == "outcome" else "number" for name in names]
     some = len(runs.passed) > len(chosen)
     note = f"<p class=soft>Of {len(runs.passed)} runs the {len(chosen)} most notable are listed.</p>" if some else ""
-    return f"{note}<div class=wide><table><thead><tr>{heads}</thead><tbody>{rows}</tbody></table></div>"
+    return note + table([escape(_head(name)) for name in names], zip(*columns), classes)
 
 
 def _head(name: str) -> str:
+    """The name of a column, with its unit."""
     return name if name not in METRICS or METRICS[name].unit == "1" else f"{name} ({METRICS[name].unit})"
 
 
-def _row(values: Mapping[str, Any], passed: bool) -> str:
-    cells = []
-    for name, value in values.items():
-        if name == "outcome":
-            mark = '<b class="good">✓</b>' if passed else '<b class="bad">✗</b>'
-            cells.append(f"<td class=bound>{mark} {escape(str(value))}")
-        else:
-            cells.append(f"<td class=number>{escape(_cell(value))}")
-    return f"<tr>{''.join(cells)}</tr>"
-
-
-def _cell(value: Any) -> str:
-    return "–" if value is None else f"{value:.5g}" if isinstance(value, float) else str(value)
-
-
-def _unit(name: str) -> str:
-    return METRICS[name].unit if name in METRICS else "1"
+def _cells(name: str, values: Sequence[Any], passed: Array) -> list[str]:
+    """A column of the table as markup."""
+    if name == "outcome":
+        marks = ['<b class="good">✓</b>' if good else '<b class="bad">✗</b>' for good in passed]
+        return [f"{mark} {escape(str(value))}" for mark, value in zip(marks, values)]
+    texts = ["–" if x is None else f"{x:.5g}" if isinstance(x, float) else str(x) for x in values]
+    return list(map(escape, texts))
 
 
 def _number(value: float, unit: str) -> str:
