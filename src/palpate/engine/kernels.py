@@ -15,10 +15,10 @@ from palpate.engine.signatures import Function, signature_of
 from palpate.engine.views import part
 
 if TYPE_CHECKING:
-    from palpate.engine.compiling.accelerated import Kernel, call_at, follows_types
+    from palpate.engine.compiling.accelerated import Kernel, call_at
 else:
     _compiler = numba_parts.compiler()
-    Kernel, call_at, follows_types = _compiler.Kernel, _compiler.call_at, _compiler.follows_types
+    Kernel, call_at = _compiler.Kernel, _compiler.call_at
 
 
 @overload
@@ -92,6 +92,5 @@ def dot(a: Vector, b: Vector, count: int) -> float:
 
 
 __all__ = [
-    "Kernel", "Record", "address_of_record", "call_at", "call_law", "clear", "dot", "follows_types", "kernel", "put",
-    "signature_of",
+    "Kernel", "Record", "address_of_record", "call_at", "call_law", "clear", "dot", "kernel", "put", "signature_of",
 ]  # fmt: skip

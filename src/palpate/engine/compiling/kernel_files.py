@@ -26,7 +26,7 @@ from typing import NamedTuple, Self
 from palpate.errors import FileError
 
 SUFFIX = ".kernel"
-_MAGIC, _VERSION = b"\x93palpate kernel\n", 1
+_MAGIC, _VERSION = b"\x93palpate kernel\n", 2
 _HEADER = struct.Struct("<16sIIQQ")
 _CHECKSUM_BYTES = 32
 _LARGEST = 256 << 20  # bytes
@@ -51,7 +51,6 @@ class KeptKernel(NamedTuple):
         library: name of the module of machine code.
         unique_name, symbol, environment: names that the compiler gave to function, code and environment variable.
         inline: whether it is to be copied into its callers.
-        result: type of the result: a name, or a list of results in a tuple.
         environments: (variable, module) of every function whose code was copied into this one.
         callees: kernels that the code refers to by symbol.
         object_code: an object file of this system.
@@ -64,7 +63,6 @@ class KeptKernel(NamedTuple):
     symbol: str
     environment: str
     inline: bool
-    result: str | list
     environments: list[tuple[str, str]]
     callees: tuple[Callee, ...]
     object_code: bytes
@@ -101,11 +99,6 @@ def unpack(data: bytes) -> KeptKernel | None:
         return KeptKernel(**meta, object_code=bytes(view[ends[0] : ends[1]]), bitcode=bytes(view[ends[1] : ends[2]]))
     except (ValueError, TypeError, KeyError):
         return None
-
-
-def is_intact(data: bytes) -> bool:
-    """Whether the bytes of a kernel's file are those that were written."""
-    return unpack(data) is not None
 
 
 class Folder:
