@@ -8,6 +8,7 @@ Thin rods and point masses are recognised: their centre of mass and tensor are w
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -87,9 +88,7 @@ class Term:
     powers: tuple[tuple[str, int], ...] = ()
 
     def __mul__(self, other: Term) -> Term:
-        powers = dict(self.powers)
-        for name, power in other.powers:
-            powers[name] = powers.get(name, 0) + power
+        powers = Counter(dict(self.powers)) + Counter(dict(other.powers))
         return Term(self.coefficient * other.coefficient, tuple(sorted(powers.items())))
 
     def scaled(self, factor: Fraction | int) -> Term:
