@@ -11,7 +11,7 @@ from numba.extending import intrinsic
 
 from palpate.engine.records import numba_type
 from palpate.engine.views import make_view
-from palpate.exporting.code.records import PartPlan, Plan, Station
+from palpate.exporting.code.records import PartPlan, Station
 
 _instructions: Any = intrinsic
 _WORD = ir.IntType(64)
@@ -55,12 +55,6 @@ def words_at(typingctx: Any, address: Any, word: Any, size: Any) -> Any:
 def station_at(typingctx: Any, address: Any, word: Any) -> Any:
     """The station whose table lies some words after an address."""
     return _at(numba_type(Station))
-
-
-@_instructions
-def plan_at(typingctx: Any, address: Any, word: Any) -> Any:
-    """The plan at an address."""
-    return _at(numba_type(Plan))
 
 
 @_instructions
