@@ -14,7 +14,7 @@ from palpate.robot.build import set_inertia
 from palpate.robot.frames import Frame, frames_of
 from palpate.robot.gate import refuse_impossible
 from palpate.robot.robot import Robot
-from palpate.spatial import matrix_from_quat, quat_from_matrix, rows
+from palpate.spatial import matrix_from_quat, quat_from_euler, quat_from_matrix, rows
 from palpate.spatial.shapes import SHAPES
 from palpate.world.config import FreeObject, PlantChange, Surface, World
 from palpate.world.driver import per_joint, uncompensated
@@ -131,7 +131,7 @@ def build_plant(
         frames[robot.tool_frame],
         _contact_points(model, robot, world, frames),
         world.surfaces,
-        np.array([_mocap_index(model, s.name) for s in world.surfaces], dtype=np.int64),
+        np.array([int(model.body(s.name).mocapid[0]) for s in world.surfaces], dtype=np.int64),
         tuple(RigidSensor(int(model.sensor(name).adr[0]), kind) for name, kind in whose.items()),
         {name: int(model.sensor(sensor).adr[0]) + offset for name, (sensor, offset) in slots.items()},
         q0,
@@ -323,9 +323,6 @@ def _rigid(world: World) -> list[Surface]:
 
 
 def _add_surfaces(spec: mujoco.MjSpec, robot: Robot, world: World) -> None:
-    names = [surface.name for surface in world.surfaces]
-    if len(set(names)) != len(names):
-        raise InvalidInput(f"surfaces must have different names, got {', '.join(names)}")
     touching = _contact_geoms(robot, world)
     if _rigid(world) and not touching and not world.objects:
         raise InvalidInput(
@@ -495,14 +492,7 @@ def _start_of_the_rest(model: mujoco.MjModel, robot: Robot, world: World) -> tup
             q0[int(model.joint(f"pole_{axis}").qposadr[0])] = angle
     elif pole is not None:
         start = int(model.joint("pole").qposadr[0])
-        half = np.array(pole.tilt) / 2
-        quat = np.zeros(4)
-        mujoco.mju_mulQuat(
-            quat,
-            np.array([np.cos(half[0]), np.sin(half[0]), 0, 0]),
-            np.array([np.cos(half[1]), 0, np.sin(half[1]), 0]),
-        )
-        q0[start : start + 4] = quat
+        q0[start : start + 4] = quat_from_euler((*pole.tilt, 0.0), "XYZ")
     return q0, v0
 
 
@@ -513,10 +503,10 @@ def _contact_points(
         return ()
     points = [*points_of_shapes(robot, world, frames), *points_of_links(model, robot, world)]
     if world.contact_points or not points:  # the tip touches unless something else was named
-        points += [_point_of_geom(model, name) for name in _contact_geoms(robot, world)]
-        points += [
-            _point_of_frame(frames[name]) for name in world.contact_points if name not in _contact_geoms(robot, world)
-        ]
+        geoms = _contact_geoms(robot, world)
+        points += [_point_of_geom(model, name) for name in geoms]
+        named = [frames[name] for name in world.contact_points if name not in geoms]
+        points += [ContactPoint(frame.name, frame.body, frame.offset, 0.0, True) for frame in named]
     if not points:
         tool = frames[robot.tool_frame]
         points = [ContactPoint("tool point", tool.body, tool.offset, 0.0, True)]
@@ -535,10 +525,6 @@ def _point_of_geom(model: mujoco.MjModel, name: str) -> ContactPoint:
     return ContactPoint(name, int(geom.bodyid[0]), geom.pos.copy(), float(geom.size[0]), True)
 
 
-def _point_of_frame(frame: Frame) -> ContactPoint:
-    return ContactPoint(frame.name, frame.body, frame.offset, 0.0, True)
-
-
 def _object_points(model: mujoco.MjModel, thing: FreeObject) -> list[ContactPoint]:
     body = model.body(thing.name).id
     if thing.shape == "sphere":
@@ -546,7 +532,3 @@ def _object_points(model: mujoco.MjModel, thing: FreeObject) -> list[ContactPoin
     half = np.array(thing.size) / 2
     corners = [np.array([x, y, z]) * half for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]
     return [ContactPoint(f"{thing.name} corner {i}", body, c, 0.0, False) for i, c in enumerate(corners)]
-
-
-def _mocap_index(model: mujoco.MjModel, name: str) -> int:
-    return int(model.body(name).mocapid[0])
