@@ -11,7 +11,7 @@ import numpy as np
 
 from palpate.exporting.code.image import Part
 from palpate.exporting.code.objects import Target, template
-from palpate.exporting.code.records import MEANINGS
+from palpate.exporting.code.records import Code
 from palpate.exporting.draft import LATEST, Bounds, Draft
 from palpate.exporting.interface import Item
 
@@ -83,7 +83,7 @@ def safe_command(kind: str) -> str:
 def header(made: Draft) -> str:
     """The C header."""
     upper = made.name.upper()
-    codes = (f"    {upper}_CODE_{code.name} = {code.value}, /* {text} */" for code, text in MEANINGS.items())
+    codes = (f"    {upper}_CODE_{code.name} = {code.value}, /* {code.meaning} */" for code in Code)
     values = _names(made) | {
         "JOINTS": made.run.robot.nv,
         "PERIOD_EXACT": repr(made.run.clock.control_period),

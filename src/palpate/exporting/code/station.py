@@ -32,11 +32,11 @@ def _look_at(state: int, plan: Plan) -> int:
 @kernel
 def _lay_out(state: int, plan: Plan, first: int, last: int) -> None:
     """Copy the image into a state, but for the words from `first` to before `last`; offsets become addresses."""
-    words, image = words_at(state, 0, plan.image_words), words_at(address_of_record(plan), plan.image, plan.image_words)
+    words, data = words_at(state, 0, plan.image_words), address_of_record(plan)  # pyright: ignore[reportCallIssue]
+    image, addresses = words_at(data, plan.image, plan.image_words), words_at(data, plan.addresses, plan.address_count)
     for k in range(STATE_HEAD, plan.image_words):
         if k < first or k >= last:
             words[k] = image[k]
-    addresses = words_at(address_of_record(plan), plan.addresses, plan.address_count)
     for k in range(addresses.size):
         at = addresses[k]
         if at < first or at >= last:
@@ -95,7 +95,7 @@ def _copy_parts(state: int, plan: Plan, first: int, count: int, address: int, ou
     """The parts of a record, one after another at an address: written there, or taken from there."""
     at = 0
     for k in range(count):
-        part = part_at(address_of_record(plan), first + PART * k)
+        part = part_at(address_of_record(plan), first + PART * k)  # pyright: ignore[reportCallIssue]
         words, outside = words_at(state, part.word, part.count), words_at(address, at, part.count)
         for i in range(part.count):
             if out:
@@ -130,7 +130,7 @@ def set_gains(state: int, plan: Plan, source: int, size: int) -> int:
     if code != OK:
         return code
     for k in range(plan.gains_count):
-        part = part_at(address_of_record(plan), plan.gains + PART * k)
+        part = part_at(address_of_record(plan), plan.gains + PART * k)  # pyright: ignore[reportCallIssue]
         words, given = words_at(state, part.word, part.count), words_at(source, at, part.count)
         numbers = numbers_at(source, at, part.count)
         for i in range(part.count):
