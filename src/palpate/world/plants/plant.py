@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -367,7 +368,6 @@ def _add_surface(spec: mujoco.MjSpec, surface: Surface) -> None:
         quat=quat_from_matrix(surface_rotation(surface)),
         mocap=surface.motion is not None,
     )
-    contype, conaffinity = _TOUCHED if surface.contact == "rigid" else _NEITHER
     drawn = {}
     if SHAPES[surface.shape].data:
         vertices, faces = drawn_mesh(surface)
@@ -378,19 +378,19 @@ def _add_surface(spec: mujoco.MjSpec, surface: Surface) -> None:
             inertia=mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL,
         )
         drawn = {"meshname": f"surface {surface.name}"}
+    collides = _TOUCHED if surface.contact == "rigid" else _NEITHER
+    _add_geom(body, f"surface {surface.name}", surface, collides, rgba=(0.45, 0.62, 0.78, 0.55), priority=1, **drawn)
+
+
+def _add_geom(body: Any, name: str, thing: Surface | FreeObject, collides: tuple[int, int], **more: Any) -> None:
+    """The shape of a surface or an object, which rubs by its friction alone."""
+    shape = SHAPES[thing.shape]
+    kind = getattr(mujoco.mjtGeom, f"mjGEOM_{shape.geom.upper()}")
+    friction = [max(thing.friction, 1e-5), 0.0, 0.0]
     body.add_geom(
-        **drawn,
-        name=f"surface {surface.name}",
-        type=_geom_type(surface.shape),
-        size=SHAPES[surface.shape].engine_size(surface.size),
-        rgba=(0.45, 0.62, 0.78, 0.55),
-        contype=contype,
-        conaffinity=conaffinity,
-        friction=[max(surface.friction, 1e-5), 0.0, 0.0],
-        condim=3,
-        priority=1,
-        group=2,
-    )
+        name=name, type=kind, size=shape.engine_size(thing.size), contype=collides[0], conaffinity=collides[1],
+        friction=friction, condim=3, group=2, **more,
+    )  # fmt: skip
 
 
 def rigid_sliding_speed(force: float, friction: float, mass: float) -> float:
@@ -403,10 +403,6 @@ def rigid_sliding_speed(force: float, friction: float, mass: float) -> float:
     """
     d, b = RIGID_IMPEDANCE[0], 2.0 / (RIGID_IMPEDANCE[1] * RIGID_FRICTION_TIME)
     return force * (1.0 + friction**2) * (1.0 - d) / (d * mass * friction * b)
-
-
-def _geom_type(shape: str) -> mujoco.mjtGeom:
-    return getattr(mujoco.mjtGeom, f"mjGEOM_{SHAPES[shape].geom.upper()}")
 
 
 def _contact_geoms(robot: Robot, world: World) -> tuple[str, ...]:
@@ -429,18 +425,7 @@ def touches_unasked(geom: str) -> bool:
 def _add_object(spec: mujoco.MjSpec, thing: FreeObject) -> None:
     body = spec.worldbody.add_body(name=thing.name, pos=thing.position, quat=thing.quat_wxyz)
     body.add_freejoint(name=thing.name)
-    body.add_geom(
-        name=f"object {thing.name}",
-        type=_geom_type(thing.shape),
-        size=SHAPES[thing.shape].engine_size(thing.size),
-        mass=thing.mass,
-        rgba=(0.85, 0.55, 0.25, 1.0),
-        contype=_BOTH[0],
-        conaffinity=_BOTH[1],
-        friction=[max(thing.friction, 1e-5), 0.0, 0.0],
-        condim=3,
-        group=2,
-    )
+    _add_geom(body, f"object {thing.name}", thing, _BOTH, rgba=(0.85, 0.55, 0.25, 1.0), mass=thing.mass)
 
 
 def _add_attachments(spec: mujoco.MjSpec, robot: Robot, world: World) -> None:
