@@ -45,7 +45,7 @@ class Lanes:
 
     def like(self, number: float) -> Any:
         """A constant for every lane."""
-        return _constant(self.value.type, number)
+        return constant(self.value.type, number)
 
     def _with(self, other: Lanes | float, make: Callable[..., Any]) -> Lanes:
         right = other.value if isinstance(other, Lanes) else self.like(other)
@@ -73,7 +73,7 @@ class Lanes:
 
     def size(self) -> Lanes:
         """|x|, by its bits."""
-        kept = self.builder.and_(self.bits, _constant(_whole(self.value.type), 2**63 - 1))
+        kept = self.builder.and_(self.bits, constant(_whole(self.value.type), 2**63 - 1))
         return Lanes(self.builder, self.builder.bitcast(kept, self.value.type))
 
     def where(self, condition: Any, other: Lanes) -> Lanes:
@@ -86,7 +86,8 @@ def _whole(kind: Any) -> Any:
     return ir.VectorType(word, kind.count) if isinstance(kind, ir.VectorType) else word
 
 
-def _constant(kind: Any, number: float) -> Any:
+def constant(kind: Any, number: float) -> Any:
+    """A number of an LLVM type, in every lane of a vector."""
     return ir.Constant(kind, [number] * kind.count if isinstance(kind, ir.VectorType) else number)
 
 
@@ -142,8 +143,8 @@ def by_quarter(builder: Any, quarter: Any, sine: Lanes, cosine: Lanes) -> tuple[
     """Sine and cosine of r + n π/2 from those of r and the last bits of n."""
 
     def is_set(whole: Any, bit: int) -> Any:
-        return builder.icmp_unsigned("!=", builder.and_(whole, _constant(whole.type, bit)), _constant(whole.type, 0))
+        return builder.icmp_unsigned("!=", builder.and_(whole, constant(whole.type, bit)), constant(whole.type, 0))
 
-    exchanged, after = is_set(quarter, 1), builder.add(quarter, _constant(quarter.type, 1))
+    exchanged, after = is_set(quarter, 1), builder.add(quarter, constant(quarter.type, 1))
     s, c = cosine.where(exchanged, sine), sine.where(exchanged, cosine)
     return (-s).where(is_set(quarter, 2), s), (-c).where(is_set(after, 2), c)

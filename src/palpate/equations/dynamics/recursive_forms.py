@@ -53,8 +53,8 @@ class RecursiveForms:
         """A quantity's entries as nodes."""
         if name not in ("Lambda", "mu", "p"):
             return _output(name, self.part(name))
-        parts = (self.part(part) for part in ("M", "J", "drift", "bias", "g"))
-        return TaskSpace(*parts, self.rows).output(name)
+        M, J, drift, bias, gravity = (self.part(part) for part in ("M", "J", "drift", "bias", "g"))
+        return TaskSpace(M, J, drift, bias, gravity, self.rows).output(name)
 
     def part(self, name: str) -> Any:
         """A quantity as a node, or as lists of nodes; made once."""

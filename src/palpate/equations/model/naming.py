@@ -312,20 +312,14 @@ class NamedModel:
     # ------------------------------------------------------------------ gravity and fixed turns
 
     def _gravity(self) -> tuple[Term, ...]:
-        field_ = self.mechanism.gravity
-        present = [k for k in range(3) if field_[k] != 0.0]
-        if self.mode == "numbers" or not present:
-            return tuple(number(x) for x in field_)
-        if len(present) == 1:
-            size, sign = abs(float(field_[present[0]])), int(np.sign(field_[present[0]]))
-            g = self.symbol("g", size, "gravity", "m/s²", "acceleration of free fall").scaled(sign)
-            return _times(g, present[0])
-        names = {k: f"g{AXES[k]}" for k in present}
-        meaning = "gravity along {} of the base"
-        return tuple(
-            self.symbol(names[k], float(field_[k]), "gravity", "m/s²", meaning.format(AXES[k])) if k in names else ZERO
-            for k in range(3)
-        )
+        entries, present = [ZERO] * 3, [k for k in range(3) if self.mechanism.gravity[k] != 0.0]
+        for k in present:
+            value, sign = float(self.mechanism.gravity[k]), 1
+            name, meaning = f"g{AXES[k]}", f"gravity along {AXES[k]} of the base"
+            if len(present) == 1:
+                name, meaning, sign = "g", "acceleration of free fall", int(np.sign(value))
+            entries[k] = self._value(name, sign * value, "gravity", "m/s²", meaning).scaled(sign)
+        return tuple(entries)
 
     def _turn(self, rotation: Array, suffix: str) -> FixedRotation:
         """A fixed rotation: quarter turns exactly, other angles by name, or as numbers."""
