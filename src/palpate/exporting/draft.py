@@ -232,13 +232,11 @@ def _scaled(law: Law, robot: Robot, name: str, factor: float) -> dict[tuple[str,
     """The gains where a setting is multiplied; None where that is refused."""
     value = getattr(law, name)
     new = tuple(factor * x for x in value) if isinstance(value, tuple) else factor * value
-    try:
-        return _values(law.model_copy(update={name: new}), robot)
-    except PalpateError:
-        return None
+    return _values(law.model_copy(update={name: new}), robot)
 
 
 def _values(law: Law, robot: Robot) -> dict[tuple[str, ...], Any] | None:
+    """The words of a law's gains by their paths; None where the law refuses its settings."""
     image = Image()
     try:
         record = law.suited(robot, Rig()).gains(robot)
