@@ -12,7 +12,6 @@ import operator
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, Literal
 
 Number = int | float | Fraction
@@ -339,46 +338,37 @@ def gradient(output: Node, symbols: Sequence[Node]) -> list[Node]:
 Matrix = list[list[Node]]
 
 
-class TaskSpace:
-    """Λ, μ and p of a task, from nodes of M, J, J̇ v, C v + g and g; `rows` are the task's rows of J."""
+def task_space(
+    name: str, M: Matrix, J: Matrix, drift: list[Node], bias: list[Node], gravity: list[Node], rows: Sequence[int]
+) -> Output:
+    """One of a task's Lambda, mu, p, from nodes of M, J, J̇ v, C v + g and g; `rows` are the task's rows of J.
 
-    def __init__(
-        self, M: Matrix, J: Matrix, drift: list[Node], bias: list[Node], gravity: list[Node], rows: Sequence[int]
-    ) -> None:
-        self.M, self.J = M, [J[row] for row in rows]
-        self.drift, self.gravity = [drift[row] for row in rows], gravity
-        self.coriolis = [b - g for b, g in zip(bias, gravity)]
-        self.graph = M[0][0].graph
+    Λ = (J M⁻¹ Jᵀ)⁻¹, μ = Λ (J M⁻¹ C v − J̇ v), p = Λ J M⁻¹ g.
+    """
+    graph, task = M[0][0].graph, [J[row] for row in rows]
 
-    @cached_property
-    def _dual(self) -> Matrix:
-        """J M⁻¹, one row per task direction."""
-        return [list(column) for column in zip(*solved(self.M, [list(c) for c in zip(*self.J)]))]
+    def times(A: Matrix, x: Sequence[Node]) -> list[Node]:
+        return [graph.sum(a * b for a, b in zip(row, x)) for row in A]
 
-    @cached_property
-    def inertia(self) -> Matrix:
-        """Λ = (J M⁻¹ Jᵀ)⁻¹."""
-        mobility = [[self.graph.sum(a * b for a, b in zip(row, dual)) for dual in self._dual] for row in self.J]
-        k = len(self.J)
-        return solved(mobility, [[self.graph.one if i == j else self.graph.zero for j in range(k)] for i in range(k)])
+    dual = _transposed(solved(M, _transposed(task)))  # J M⁻¹, one row per task direction
+    unit = [[graph.one if i == j else graph.zero for j in rows] for i in rows]
+    inertia = solved(_transposed([times(task, row) for row in dual]), unit)
+    if name == "Lambda":
+        return Output(name, (len(rows), len(rows)), tuple(x for row in inertia for x in row))
+    inner = times(dual, gravity if name == "p" else [b - g for b, g in zip(bias, gravity)])
+    if name == "mu":
+        inner = [x - drift[row] for x, row in zip(inner, rows)]
+    return Output(name, (len(rows),), tuple(times(inertia, inner)))
 
-    def output(self, name: str) -> Output:
-        """One of Lambda, mu, p."""
-        k = len(self.J)
-        if name == "Lambda":
-            return Output(name, (k, k), tuple(x for row in self.inertia for x in row))
-        force = self.gravity if name == "p" else self.coriolis
-        inner = [self.graph.sum(a * b for a, b in zip(dual, force)) for dual in self._dual]
-        if name == "mu":
-            inner = [x - d for x, d in zip(inner, self.drift)]
-        values = [self.graph.sum(a * b for a, b in zip(row, inner)) for row in self.inertia]
-        return Output(name, (k,), tuple(values))
+
+def _transposed(A: Iterable[Sequence[Node]]) -> Matrix:
+    return [list(column) for column in zip(*A)]
 
 
 def solved(A: Matrix, B: Matrix) -> Matrix:
     """X with A X = B, A symmetric positive definite."""
     before = [list(range(k - 1, -1, -1)) for k in range(len(A))]
-    return [list(row) for row in zip(*(solved_in_tree(A, list(column), before)[0] for column in zip(*B)))]
+    return _transposed(solved_in_tree(A, column, before)[0] for column in _transposed(B))
 
 
 def solved_in_tree(A: Matrix, f: list[Node], carriers: list[list[int]]) -> tuple[list[Node], list[Node]]:

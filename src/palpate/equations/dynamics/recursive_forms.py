@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
-from palpate.equations.algebra.graph import Node, Output, TaskSpace, gradient, tangent
+from palpate.equations.algebra.graph import Node, Output, gradient, tangent, task_space
 from palpate.equations.dynamics import recursive
 from palpate.equations.dynamics.recursive import cross, minus, plus, times, transposed
 from palpate.equations.model.chain import Chain, Matrix, Vector, along
@@ -54,7 +54,7 @@ class RecursiveForms:
         if name not in ("Lambda", "mu", "p"):
             return _output(name, self.part(name))
         M, J, drift, bias, gravity = (self.part(part) for part in ("M", "J", "drift", "bias", "g"))
-        return TaskSpace(M, J, drift, bias, gravity, self.rows).output(name)
+        return task_space(name, M, J, drift, bias, gravity, self.rows)
 
     def part(self, name: str) -> Any:
         """A quantity as a node, or as lists of nodes; made once."""

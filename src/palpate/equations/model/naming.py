@@ -60,10 +60,8 @@ class Coordinates:
 
 def coordinates_of(mechanism: Mechanism, renamed: Mapping[str, str]) -> Coordinates:
     """q1 … qn for the joints (mimicking ones left out), renamed as asked."""
-    kept = set(range(len(mechanism.links) + 5))
-    if mechanism.coupling is not None:
-        kept = {int(index) for index in mechanism.coupling.kept}
-    base = mechanism.floating
+    coupling, base = mechanism.coupling, mechanism.floating
+    kept = range(len(mechanism.links) + 5) if coupling is None else {int(index) for index in coupling.kept}
     first = 5 if base else 0  # a free base is one link and six velocities
     joints = [
         (i if base else i + 1, link)
