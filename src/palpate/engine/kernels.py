@@ -11,7 +11,7 @@ from numba.extending import intrinsic
 
 from palpate.engine.compiling import numba_parts
 from palpate.engine.records import Record, Vector
-from palpate.engine.signatures import Function, signature_of
+from palpate.engine.signatures import Function, instructions, signature_of
 from palpate.engine.views import part
 
 if TYPE_CHECKING:
@@ -45,16 +45,10 @@ def kernel(
     return compiled if function is None else compiled(function)
 
 
-@intrinsic
-def call_law(typingctx: Any, pointer: Any, tick: Any, gains: Any, memory: Any, terms: Any) -> Any:
+@instructions(types.void, *[types.int64] * 5)
+def call_law(context: Any, builder: Any, pointer: Any, tick: Any, gains: Any, memory: Any, terms: Any) -> None:
     """law(tick, gains, memory, terms) at an address: four records whose layouts the law knows."""
-    words = [types.int64] * 4
-
-    def generate(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
-        call_at(context, builder, args[0], types.void, words, args[1:])
-        return context.get_dummy_value()
-
-    return types.void(types.int64, *words), generate
+    call_at(context, builder, pointer, types.void, [types.int64] * 4, [tick, gains, memory, terms])
 
 
 @intrinsic

@@ -208,11 +208,7 @@ class Record:
         if isinstance(field.default, Sized):
             shape = field.default.resolve(sizes, field.name)
             start, kind = field.default.start, _DTYPES[field.kind.element]
-            if isinstance(start, int) and start == 0:
-                return np.zeros(shape, dtype=kind)
-            out = np.empty(shape, dtype=kind)
-            out[...] = start
-            return out
+            return np.zeros(shape, kind) if isinstance(start, int) and start == 0 else np.full(shape, start, kind)
         if field.default is not _REQUIRED:
             return field.default
         if field.listed:
