@@ -106,11 +106,6 @@ def _note(problem: str) -> None:
     )
 
 
-def kernel_folder() -> Path:
-    """Where kernels are kept."""
-    return folder_in_use().folder.path
-
-
 @cache
 def stamp(file: Path) -> str:
     """A digest of every file that a kernel in `file` is made of, and of the versions."""
@@ -198,16 +193,6 @@ class KernelStore:
                 self.folder.remove(name)
 
 
-def is_kept(file: Path, function: str) -> bool:
-    """Whether a kernel of these very sources is kept already."""
-    return is_among(folder_in_use().folder.names(), file, function, stamp(file))
-
-
-def is_among(names: list[str], file: Path, function: str, digest: str) -> bool:
-    """Whether a kernel made from sources with a given digest is among files of given names."""
-    return any(name.startswith(f"{file.stem}.{function}-") and f"-{digest[:12]}-" in name for name in names)
-
-
 class KeptKernels(NamedTuple):
     """What the kernel cache holds: where, files and bytes of these versions, and of all.
 
@@ -224,9 +209,9 @@ class KeptKernels(NamedTuple):
 
 def kept_kernels() -> KeptKernels:
     """What is kept now."""
-    here, problem = kernel_folder(), folder_in_use().problem
-    mine, all_of_them = _sizes(here), _sizes(_all_kernels())
-    return KeptKernels(here, len(mine), sum(mine), len(all_of_them), sum(all_of_them), problem)
+    folder, problem = folder_in_use()
+    mine, all_of_them = _sizes(folder.path), _sizes(_all_kernels())
+    return KeptKernels(folder.path, len(mine), sum(mine), len(all_of_them), sum(all_of_them), problem)
 
 
 def _all_kernels() -> Path | None:
@@ -297,9 +282,14 @@ def write_list(folder: Path) -> None:
     (folder / LIST).write_text("".join(lines))
 
 
-def is_shipped(file: Path, function: str) -> bool:
-    """Whether a kernel of these very sources came with the wheel."""
-    return is_among(list(listed()), file, function, shipped_stamp(file))
+def is_compiled(file: Path, function: str) -> bool:
+    """Whether a kernel of these very sources is kept, or came with the wheel."""
+    stores = (folder_in_use().folder.names(), stamp(file)), (listed(), shipped_stamp(file))
+    return any(
+        name.startswith(f"{file.stem}.{function}-") and f"-{digest[:12]}-" in name
+        for names, digest in stores
+        for name in names
+    )
 
 
 class _ShippedStore(KernelStore):
