@@ -19,7 +19,7 @@ def folder(tmp_path: Path, monkeypatch):
 
 
 def test_the_cache_is_shown_and_cleared(folder: Path, capsys):
-    kept = cache.kernel_folder()
+    kept = cache.folder_in_use().folder.path
     (kept / "loop.run_steps-x.kernel").write_bytes(bytes(2_000_000))
     other = folder / "kernels" / "older"
     other.mkdir()

@@ -15,7 +15,7 @@ import pytest
 from llvmlite import binding, ir
 
 from palpate.engine import maths
-from palpate.engine.lanes import LIMIT, SERIES, near_sin_cos
+from palpate.engine.lanes import LIMIT, QUARTER_TURN, TWO_OVER_PI, near_sin_cos
 
 LIBM = ctypes.CDLL(ctypes.util.find_library("m"))
 COUNT = 1500
@@ -166,8 +166,8 @@ def test_lanes_beyond_the_limit_are_nan() -> None:
 
 def test_parts_of_a_quarter_turn_leave_room_for_every_multiple() -> None:
     """n below 2^20 times a part of 33 bits is exact, and the parts sum to π/2 far beyond what cancels."""
-    for part in SERIES.quarter_turn[:3]:
+    for part in QUARTER_TURN[:3]:
         assert math.frexp(part)[0] * 2.0**33 % 1.0 == 0.0
     with mpmath.workprec(300):
-        assert abs(sum(map(mpmath.mpf, SERIES.quarter_turn)) - mpmath.pi / 2) < mpmath.mpf(2) ** -155
-    assert LIMIT * SERIES.inverse < 2.0**20
+        assert abs(sum(map(mpmath.mpf, QUARTER_TURN)) - mpmath.pi / 2) < mpmath.mpf(2) ** -155
+    assert LIMIT * TWO_OVER_PI < 2.0**20

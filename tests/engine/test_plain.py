@@ -45,7 +45,7 @@ KERNELS = """
 import math
 from ctypes import CFUNCTYPE, c_double
 import numpy as np
-from palpate.engine.kernels import address_of_record, call_law, follows_types, kernel
+from palpate.engine.kernels import address_of_record, call_law, kernel
 from palpate.engine.records import Record, Vector, sized
 from palpate.errors import InvalidInput
 class Gains(Record):
@@ -67,8 +67,8 @@ def _third(x: float) -> float:
 @kernel(allocates=True)
 def _total(x: Vector) -> float:
     return np.sum(x[1:] * 2.0)
-@follows_types
-def _pair(a, b):
+@kernel
+def _pair(a: float, b: int) -> tuple[float, float]:
     return a + b, _third(a)
 gains, out = More(stiffness=[2.0, 0.0]), Gains()
 print(_call(_law.pointer, gains, out), _call(_law.pointer, gains.address, out.address), _third(1), _pair(1.0, 2))

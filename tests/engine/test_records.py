@@ -12,7 +12,7 @@ from palpate.engine.kernels import address_of_record, call_law, kernel
 from palpate.engine.library import mj_step
 from palpate.engine.physics import Physics
 from palpate.engine.records import Cube, Integers, Matrix, ReadOnly, ReadVector, Record, Vector, sized
-from palpate.engine.views import flat, fold, part, top
+from palpate.engine.views import flat, fold, part
 from palpate.errors import InvalidInput
 
 
@@ -159,7 +159,7 @@ def _mean(x: ReadVector, out: Vector) -> None:
 @kernel
 def _fill(x: Matrix) -> None:
     flat(x)[5] = 1.0
-    top(x, 1)[0, 2] = 2.0
+    flat(x)[2] = 2.0
 
 
 def test_parts_of_arrays_share_their_memory():

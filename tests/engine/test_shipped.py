@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from palpate.engine.compiling.shipped import LIST, write_list
+from palpate.engine.compiling.cache import LIST, write_list
 
 CALL = """
 import numpy as np
-from palpate.engine.compiling import shipped
+from palpate.engine.compiling import cache as shipped
 {change}
 from palpate.engine.kernels import clear
 values = np.ones(3)
@@ -57,7 +57,7 @@ def test_a_shipped_kernel_is_loaded_and_nothing_is_compiled_or_kept(kernels: Pat
     "change",
     [
         "shipped.platform.machine = lambda: 'other'",
-        "shipped.own.packages = lambda: ('numba 0',)",
+        "shipped.packages = lambda: ('numba 0',)",
         "shipped.digest_of_files = lambda files, basis: 'of other sources'",
     ],
 )

@@ -11,7 +11,6 @@ from scipy.spatial.transform import Rotation, Slerp
 
 from palpate import spatial as sp
 from palpate.errors import BadRotation, BadShape, NotFinite, Singular
-from palpate.spatial import kernels
 
 SHAPE = (2, 3)
 RNG = np.random.default_rng(11)
@@ -182,19 +181,3 @@ def test_arrays_that_do_not_fit_together_are_refused() -> None:
     ):
         with pytest.raises(BadShape, match="do not fit together"):
             refused()
-
-
-def test_every_batched_kernel_has_its_own_number() -> None:
-    """Each branch of `fill_each` calls the kernel that stands at its number."""
-    for number, (kernel, axes) in enumerate(kernels.BATCHED.items()):
-        inputs = [{0: 0.3, 1: np.array([0.5, -0.5, 0.5, 0.5, 0.1, 0.2]), 2: R[0, 0]}[n] for n in axes]
-        wide = 6 if "shift" in kernel.py_func.__name__ else 4
-        inputs = [x[:wide] if isinstance(x, np.ndarray) and x.ndim == 1 else x for x in inputs]
-        squares = kernel.py_func.__annotations__["out"] == "Matrix"
-        alone = np.full((3, 3) if squares else wide, 7.0)
-        kernel(*inputs, alone)
-        out = np.full((1, alone.size), 7.0)
-        rows = [np.asarray(x).reshape(1, -1) for x in inputs]
-        second, share = rows[1] if len(rows) > 1 else rows[0], np.array([0.3])
-        kernels.fill_each(number, rows[0], second, share, out)
-        np.testing.assert_array_equal(out.reshape(alone.shape), alone, err_msg=kernel.py_func.__name__)

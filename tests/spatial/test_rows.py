@@ -23,11 +23,6 @@ def test_products_and_rotation_vectors_agree_with_scipy():
     np.testing.assert_allclose(found, (A * B.inv()).as_rotvec(), atol=1e-12)
 
 
-def test_a_product_with_one_quaternion_is_the_product_with_many_of_it():
-    one = rows.conjugate(quats(B)[0])
-    np.testing.assert_allclose(rows.product_with(quats(A), one), rows.product(quats(A), one[None]), atol=1e-15)
-
-
 @pytest.mark.parametrize("angle", [0.0, 1e-300, 1e-13, 1e-8, 1e-4, 1.0, 3.1])
 def test_small_turns_keep_their_digits(angle):
     quat = np.array([[np.cos(angle / 2), np.sin(angle / 2), 0.0, 0.0]])

@@ -16,18 +16,13 @@ SOON, EVERY = 2.0, 10.0  # s: before anything is shown; between two plain lines
 
 def starting() -> str:
     """What takes so long before a run: compiling, where the loop is not in the kernel cache yet."""
-    from palpate.engine.compiling.cache import is_kept
+    from palpate.engine.compiling.cache import is_compiled
     from palpate.engine.compiling.numba_parts import choice
-    from palpate.engine.compiling.shipped import is_shipped
 
     if choice().reason:
         return "compiling kernels, in each process, about 80 s …"
     loop = Path(__file__).parents[1] / "run" / "loop" / "loop.py"
-    return (
-        "loading …"
-        if is_kept(loop, "run_steps") or is_shipped(loop, "run_steps")
-        else "compiling kernels, once, about a minute …"
-    )
+    return "loading …" if is_compiled(loop, "run_steps") else "compiling kernels, once, about a minute …"
 
 
 def open_page(page: Path) -> None:

@@ -11,19 +11,18 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Sequence
 from typing import Any
 
 import llvmlite.binding
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
 
 from palpate.engine.compiling.numba_parts import ExternalFunction
 from palpate.engine.kernels import Kernel, call_at, kernel
 from palpate.engine.library import WARNINGS  # loads the engine's symbols
 from palpate.engine.records import Record, Vector, sized
+from palpate.engine.signatures import instructions
 from palpate.engine.views import address_of
 
 FATAL = -2  # beside whatever the guarded code returns
@@ -67,36 +66,23 @@ def said(rescue: Rescue) -> str:
     return " ".join(text.split()) or "it gave no reason"
 
 
-@intrinsic
-def _jump_key(typingctx: Any) -> Any:
+@instructions(types.uint32)
+def _jump_key(context: Any, builder: Any) -> Any:
     """The key under which each thread keeps its rescue's ground."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
-        known, name = builder.module.globals, "palpate_jump_key"
-        return builder.load(known.get(name) or ir.GlobalVariable(builder.module, ir.IntType(32), name))
-
-    return types.uint32(), generate
+    known, name = builder.module.globals, "palpate_jump_key"
+    return builder.load(known.get(name) or ir.GlobalVariable(builder.module, ir.IntType(32), name))
 
 
-@intrinsic
-def _int32_at(typingctx: Any, address: Any) -> Any:
+@instructions(types.int32, types.int64)
+def _int32_at(context: Any, builder: Any, address: Any) -> Any:
     """The 32-bit number at an address."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
-        return builder.load(builder.inttoptr(args[0], ir.IntType(32).as_pointer()))
-
-    return types.int32(types.int64), generate
+    return builder.load(builder.inttoptr(address, ir.IntType(32).as_pointer()))
 
 
-@intrinsic
-def _call_with_way_back(typingctx: Any, ground: Any, code: Any, record: Any, number: Any) -> Any:
+@instructions(types.int64, *[types.int64] * 4)
+def _call_with_way_back(context: Any, builder: Any, ground: Any, code: Any, record: Any, number: Any) -> Any:
     """code(record, number), or FATAL where a longjmp to the ground ended it."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
-        return builder.call(_way_back(context, builder.module), args)
-
-    words = [types.int64] * 4
-    return types.int64(*words), generate
+    return builder.call(_way_back(context, builder.module), [ground, code, record, number])
 
 
 def _way_back(context: Any, module: Any) -> Any:
@@ -124,9 +110,9 @@ def _way_back(context: Any, module: Any) -> Any:
 @kernel(from_c=True)
 def _handle(message: int) -> None:
     """Of what the engine reports: warnings are counted elsewhere; an error ends the guarded call."""
-    if _int32_at(message) < _ERROR_LEVEL:  # pyright: ignore[reportCallIssue]
+    if _int32_at(message) < _ERROR_LEVEL:
         return
-    ground = _getspecific(_jump_key())  # pyright: ignore[reportCallIssue]
+    ground = _getspecific(_jump_key())
     _memcpy(ground + _JUMP_BYTES, message + _TEXT_AT, _TEXT_BYTES)
     _longjmp(ground, 1)
 
@@ -136,10 +122,10 @@ def guarded(rescue: Rescue, record: int, number: int) -> int:
     """rescue.code(record, number); FATAL where the engine gave up."""
     ground = address_of(rescue.ground)
     if rescue.handler == 0:
-        return _call_with_way_back(ground, rescue.code, record, number)  # pyright: ignore[reportCallIssue]
-    _setspecific(_jump_key(), ground)  # pyright: ignore[reportCallIssue]
+        return _call_with_way_back(ground, rescue.code, record, number)
+    _setspecific(_jump_key(), ground)
     before = _set_handler(rescue.handler)
-    status = _call_with_way_back(ground, rescue.code, record, number)  # pyright: ignore[reportCallIssue]
+    status = _call_with_way_back(ground, rescue.code, record, number)
     _set_handler(before)
     return status
 

@@ -11,14 +11,14 @@ from numba.extending import intrinsic
 
 from palpate.engine.compiling import numba_parts
 from palpate.engine.records import Record, Vector
-from palpate.engine.signatures import Function, signature_of
+from palpate.engine.signatures import Function, instructions, signature_of
 from palpate.engine.views import part
 
 if TYPE_CHECKING:
-    from palpate.engine.compiling.accelerated import Kernel, call_at, follows_types
+    from palpate.engine.compiling.accelerated import Kernel, call_at
 else:
     _compiler = numba_parts.compiler()
-    Kernel, call_at, follows_types = _compiler.Kernel, _compiler.call_at, _compiler.follows_types
+    Kernel, call_at = _compiler.Kernel, _compiler.call_at
 
 
 @overload
@@ -45,16 +45,10 @@ def kernel(
     return compiled if function is None else compiled(function)
 
 
-@intrinsic
-def call_law(typingctx: Any, pointer: Any, tick: Any, gains: Any, memory: Any, terms: Any) -> Any:
+@instructions(types.void, *[types.int64] * 5)
+def call_law(context: Any, builder: Any, pointer: Any, tick: Any, gains: Any, memory: Any, terms: Any) -> None:
     """law(tick, gains, memory, terms) at an address: four records whose layouts the law knows."""
-    words = [types.int64] * 4
-
-    def generate(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
-        call_at(context, builder, args[0], types.void, words, args[1:])
-        return context.get_dummy_value()
-
-    return types.void(types.int64, *words), generate
+    call_at(context, builder, pointer, types.void, [types.int64] * 4, [tick, gains, memory, terms])
 
 
 @intrinsic
@@ -92,6 +86,5 @@ def dot(a: Vector, b: Vector, count: int) -> float:
 
 
 __all__ = [
-    "Kernel", "Record", "address_of_record", "call_at", "call_law", "clear", "dot", "follows_types", "kernel", "put",
-    "signature_of",
+    "Kernel", "Record", "address_of_record", "call_at", "call_law", "clear", "dot", "kernel", "put", "signature_of",
 ]  # fmt: skip

@@ -9,6 +9,8 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
+from palpate.engine.signatures import instructions
+
 DOUBLES_IN_LINE = 8  # of what a processor's cache moves at once
 
 
@@ -47,16 +49,11 @@ def rows_from_lanes(typingctx: Any, lanes: Any, source: Any, target: Any, stride
     return types.void(lanes, types.int64, types.int64, types.int64), generate
 
 
-@intrinsic
-def fetch_for_writing(typingctx: Any, address: Any) -> Any:
+@instructions(types.void, types.int64)
+def fetch_for_writing(context: Any, builder: Any, address: Any) -> None:
     """Have the processor fetch a line of memory that will be written soon; any address may be given."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
-        number, pointer = ir.IntType(32), ir.IntType(8).as_pointer()
-        kind = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])
-        name = "llvm.prefetch.p0"
-        fetch = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
-        builder.call(fetch, [builder.inttoptr(args[0], pointer), number(1), number(3), number(1)])
-        return context.get_dummy_value()
-
-    return types.void(types.int64), generate
+    number, pointer = ir.IntType(32), ir.IntType(8).as_pointer()
+    kind = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])
+    name = "llvm.prefetch.p0"
+    fetch = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
+    builder.call(fetch, [builder.inttoptr(address, pointer), number(1), number(3), number(1)])

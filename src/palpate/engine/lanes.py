@@ -2,7 +2,7 @@
 
 `near_sin_cos` writes sine and cosine as LLVM instructions, for one number or for a vector of them: selections, no
 branch, so that each lane has the bits of the scalar. It is the only text of them: the kernels `sin`, `cos` and
-`sin_cos` and the programs of `equations` call it. All its numbers stand in `SERIES`. For |x| < LIMIT:
+`sin_cos` and the programs of `equations` call it. For |x| < LIMIT:
 
 1. n = (x·2/π + 1.5·2^52) − 1.5·2^52, the nearest whole number; its last two bits are read from the sum's bits.
 2. r + l = x − n π/2 (Cody and Waite): π/2 in three parts of 33 bits, whose products with n are exact, and a fourth;
@@ -18,39 +18,23 @@ arguments exactly (Payne and Hanek) and go on with step 3.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from llvmlite import ir
 
-
-class Series(NamedTuple):
-    """Numbers of sine and cosine in a straight line; polynomials by rising powers of r²."""
-
-    limit: float
-    tiny: float
-    inverse: float
-    rounder: float
-    quarter_turn: tuple[float, float, float, float]
-    sine: tuple[float, ...]
-    cosine: tuple[float, ...]
-
-
-SERIES = Series(
-    limit=2.0**20,
-    tiny=2.0**-27,
-    inverse=0.6366197723675814,  # 2/π
-    rounder=1.5 * 2.0**52,  # a sum with it has no room for a fraction
-    quarter_turn=(1.5707963267341256, 6.077100506303966e-11, 2.0222662487111665e-21, 8.4784276603689e-32),
-    sine=(
-        -0.16666666666666666, 0.008333333333333331, -0.00019841269841265065, 2.755731921933913e-06,
-        -2.505210623243528e-08, 1.6058531617037152e-10, -7.586697002817504e-13,
-    ),
-    cosine=(
-        0.041666666666666664, -0.0013888888888887398, 2.4801587298765665e-05,
-        -2.7557317271718644e-07, 2.087614626607931e-09, -1.1382632258093615e-11,
-    ),
+LIMIT = 2.0**20
+_TINY = 2.0**-27
+TWO_OVER_PI = 0.6366197723675814
+_ROUNDER = 1.5 * 2.0**52  # a sum with it has no room for a fraction
+QUARTER_TURN = (1.5707963267341256, 6.077100506303966e-11, 2.0222662487111665e-21, 8.4784276603689e-32)
+_SINE = (  # polynomials by rising powers of r²
+    -0.16666666666666666, 0.008333333333333331, -0.00019841269841265065, 2.755731921933913e-06,
+    -2.505210623243528e-08, 1.6058531617037152e-10, -7.586697002817504e-13,
 )  # fmt: skip
-LIMIT = SERIES.limit
+_COSINE = (
+    0.041666666666666664, -0.0013888888888887398, 2.4801587298765665e-05,
+    -2.7557317271718644e-07, 2.087614626607931e-09, -1.1382632258093615e-11,
+)  # fmt: skip
 
 
 class Lanes:
@@ -61,7 +45,7 @@ class Lanes:
 
     def like(self, number: float) -> Any:
         """A constant for every lane."""
-        return _constant(self.value.type, number)
+        return constant(self.value.type, number)
 
     def _with(self, other: Lanes | float, make: Callable[..., Any]) -> Lanes:
         right = other.value if isinstance(other, Lanes) else self.like(other)
@@ -89,7 +73,7 @@ class Lanes:
 
     def size(self) -> Lanes:
         """|x|, by its bits."""
-        kept = self.builder.and_(self.bits, _constant(_whole(self.value.type), 2**63 - 1))
+        kept = self.builder.and_(self.bits, constant(_whole(self.value.type), 2**63 - 1))
         return Lanes(self.builder, self.builder.bitcast(kept, self.value.type))
 
     def where(self, condition: Any, other: Lanes) -> Lanes:
@@ -102,7 +86,8 @@ def _whole(kind: Any) -> Any:
     return ir.VectorType(word, kind.count) if isinstance(kind, ir.VectorType) else word
 
 
-def _constant(kind: Any, number: float) -> Any:
+def constant(kind: Any, number: float) -> Any:
+    """A number of an LLVM type, in every lane of a vector."""
     return ir.Constant(kind, [number] * kind.count if isinstance(kind, ir.VectorType) else number)
 
 
@@ -110,18 +95,18 @@ def near_sin_cos(builder: Any, x: Any) -> tuple[Any, Any]:
     """Sine and cosine of an LLVM value, a double or a vector of doubles; NaN from LIMIT on (see the module)."""
     angle = Lanes(builder, x)
     size = angle.size()
-    n = angle * SERIES.inverse + SERIES.rounder
+    n = angle * TWO_OVER_PI + _ROUNDER
     quarter = n.bits
-    r, low = _reduced(angle, n - SERIES.rounder)
+    r, low = _reduced(angle, n - _ROUNDER)
     sine, cosine = by_quarter(builder, quarter, *polynomials(r, low))
-    sine = angle.where(size < SERIES.tiny, sine)
-    inside, nan = size < SERIES.limit, Lanes(builder, angle.like(float("nan")))
+    sine = angle.where(size < _TINY, sine)
+    inside, nan = size < LIMIT, Lanes(builder, angle.like(float("nan")))
     return sine.where(inside, nan).value, cosine.where(inside, nan).value
 
 
 def _reduced(angle: Lanes, n: Lanes) -> tuple[Lanes, Lanes]:
     """x − n π/2 as a sum of two numbers."""
-    first, second, third, fourth = SERIES.quarter_turn
+    first, second, third, fourth = QUARTER_TURN
     a, a_low = _difference(angle - n * first, n * second)
     b, b_low = _difference(a, n * third)
     low = (a_low + b_low) - n * fourth
@@ -140,9 +125,9 @@ def polynomials(r: Lanes, low: Lanes) -> tuple[Lanes, Lanes]:
     """Sine and cosine of r + low, |r| ≤ π/4."""
     z = r * r
     half = z * 0.5
-    sine = r + (r * z * horner(z, SERIES.sine) + (low - low * half))
+    sine = r + (r * z * horner(z, _SINE) + (low - low * half))
     w = -half + 1.0
-    cosine = w + (((-w + 1.0) - half) + (z * z * horner(z, SERIES.cosine) - r * low))
+    cosine = w + (((-w + 1.0) - half) + (z * z * horner(z, _COSINE) - r * low))
     return sine, cosine
 
 
@@ -158,8 +143,8 @@ def by_quarter(builder: Any, quarter: Any, sine: Lanes, cosine: Lanes) -> tuple[
     """Sine and cosine of r + n π/2 from those of r and the last bits of n."""
 
     def is_set(whole: Any, bit: int) -> Any:
-        return builder.icmp_unsigned("!=", builder.and_(whole, _constant(whole.type, bit)), _constant(whole.type, 0))
+        return builder.icmp_unsigned("!=", builder.and_(whole, constant(whole.type, bit)), constant(whole.type, 0))
 
-    exchanged, after = is_set(quarter, 1), builder.add(quarter, _constant(quarter.type, 1))
+    exchanged, after = is_set(quarter, 1), builder.add(quarter, constant(quarter.type, 1))
     s, c = cosine.where(exchanged, sine), sine.where(exchanged, cosine)
     return (-s).where(is_set(quarter, 2), s), (-c).where(is_set(after, 2), c)

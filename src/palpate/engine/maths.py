@@ -19,79 +19,55 @@ atan2 knows its signed zeros, power(x, 0) is 1.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Annotated, Any
 
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
 
 from palpate.engine.kernels import kernel
 from palpate.engine.lanes import LIMIT, Lanes, by_quarter, horner, near_sin_cos, polynomials
 from palpate.engine.records import Kind
+from palpate.engine.signatures import instructions
 
 Word = Annotated[Any, Kind(types.uint64)]
-_instructions: Any = intrinsic  # functions in kernels whose code is written by hand
+_PAIR = types.UniTuple(types.float64, 2)
 
 
 # ------------------------------------------------------------------------------------------------- bits in kernels
 
 
-def _pair(context: Any, builder: Any, signature: Any, values: Sequence[Any]) -> Any:
-    return context.make_tuple(builder, signature.return_type, values)
-
-
-@_instructions
-def _near(typingctx: Any, x: Any) -> Any:
+@instructions(_PAIR, types.float64)
+def _near(context: Any, builder: Any, x: Any) -> Any:
     """Sine and cosine in a straight line; NaN from LIMIT on."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
-        return _pair(context, builder, signature, near_sin_cos(builder, args[0]))
-
-    return types.UniTuple(types.float64, 2)(types.float64), generate
+    return context.make_tuple(builder, _PAIR, near_sin_cos(builder, x))
 
 
-@_instructions
-def _turned(typingctx: Any, quarter: Any, r: Any, low: Any) -> Any:
+@instructions(_PAIR, types.uint64, types.float64, types.float64)
+def _turned(context: Any, builder: Any, quarter: Any, r: Any, low: Any) -> Any:
     """Sine and cosine of r + low + quarter π/2."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
-        parts = polynomials(Lanes(builder, args[1]), Lanes(builder, args[2]))
-        return _pair(context, builder, signature, [v.value for v in by_quarter(builder, args[0], *parts)])
-
-    return types.UniTuple(types.float64, 2)(types.uint64, types.float64, types.float64), generate
+    parts = by_quarter(builder, quarter, *polynomials(Lanes(builder, r), Lanes(builder, low)))
+    return context.make_tuple(builder, _PAIR, [part.value for part in parts])
 
 
-@_instructions
-def bits_of(typingctx: Any, x: Any) -> Any:
+@instructions(types.uint64, types.float64)
+def bits_of(context: Any, builder: Any, x: Any) -> Any:
     """The 64 bits of a number, as a whole number without sign."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
-        return builder.bitcast(args[0], ir.IntType(64))
-
-    return types.uint64(types.float64), generate
+    return builder.bitcast(x, ir.IntType(64))
 
 
-@_instructions
-def from_bits(typingctx: Any, word: Any) -> Any:
+@instructions(types.float64, types.uint64)
+def from_bits(context: Any, builder: Any, word: Any) -> Any:
     """The number that has given 64 bits."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
-        return builder.bitcast(args[0], ir.DoubleType())
-
-    return types.float64(types.uint64), generate
+    return builder.bitcast(word, ir.DoubleType())
 
 
 def _polynomial(*coefficients: float) -> Any:
     """A polynomial of rising powers, by Horner's rule."""
 
-    @_instructions
-    def value(typingctx: Any, x: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
-            return horner(Lanes(builder, args[0]), coefficients).value
-
-        return types.float64(types.float64), generate
+    @instructions(types.float64, types.float64)
+    def value(context: Any, builder: Any, x: Any) -> Any:
+        return horner(Lanes(builder, x), coefficients).value
 
     return value
 

@@ -77,14 +77,10 @@ class Physics(Record):
         for name, field in cls.fields.items():
             if name not in values:
                 value = getattr(data if hasattr(data, name) else model, name)
-                values[name] = value if _is_number(field.kind) else value.reshape(_shape(value, field.kind))
+                values[name] = value if field.kind.dimensions == 0 else value.reshape(_shape(value, field.kind))
         record = cls(**values)
         record._held["alive"] = (model, data)
         return record
-
-
-def _is_number(kind: Kind) -> bool:
-    return kind.dimensions == 0
 
 
 def _shape(value: NDArray[np.float64], kind: Kind) -> tuple[int, ...]:

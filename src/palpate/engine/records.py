@@ -23,7 +23,8 @@ import operator
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
+from itertools import accumulate
 from typing import Annotated, Any, ClassVar, Self, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -63,7 +64,6 @@ class Kind:
         return types.Array(self.element, self.dimensions, "C", readonly=self.readonly)
 
 
-Real = Annotated[float, Kind(types.float64)]
 Integer = Annotated[int, Kind(types.int64)]
 RealAt = Annotated[float, Kind(types.float64, behind=True)]
 IntegerAt = Annotated[int, Kind(types.int64, behind=True)]
@@ -72,6 +72,7 @@ Matrix = Annotated[NDArray[np.float64], Kind(types.float64, 2)]
 Cube = Annotated[NDArray[np.float64], Kind(types.float64, 3)]
 ReadVector = Annotated[NDArray[np.float64], Kind(types.float64, 1, readonly=True)]
 ReadMatrix = Annotated[NDArray[np.float64], Kind(types.float64, 2, readonly=True)]
+ReadCube = Annotated[NDArray[np.float64], Kind(types.float64, 3, readonly=True)]
 Integers = Annotated[NDArray[np.int64], Kind(types.int64, 1)]
 IntegerMatrix = Annotated[NDArray[np.int64], Kind(types.int64, 2)]
 Int32s = Annotated[NDArray[np.int32], Kind(types.int32, 1)]
@@ -207,11 +208,7 @@ class Record:
         if isinstance(field.default, Sized):
             shape = field.default.resolve(sizes, field.name)
             start, kind = field.default.start, _DTYPES[field.kind.element]
-            if isinstance(start, int) and start == 0:
-                return np.zeros(shape, dtype=kind)
-            out = np.empty(shape, dtype=kind)
-            out[...] = start
-            return out
+            return np.zeros(shape, kind) if isinstance(start, int) and start == 0 else np.full(shape, start, kind)
         if field.default is not _REQUIRED:
             return field.default
         if field.listed:
@@ -278,12 +275,9 @@ class Record:
     @classmethod
     def columns(cls, rows: NDArray[np.float64], sizes: Mapping[str, int]) -> dict[str, NDArray[np.float64]]:
         """Views of a field's numbers in the last axis of an array, where the fields stand one after another."""
-        views, offset = {}, 0
-        for name, shape in cls.shapes(sizes).items():
-            size = math.prod(shape)
-            views[name] = rows[..., offset : offset + size]
-            offset += size
-        return views
+        counts = {name: math.prod(shape) for name, shape in cls.shapes(sizes).items()}
+        ends = accumulate(counts.values())
+        return {name: rows[..., end - count : end] for (name, count), end in zip(counts.items(), ends)}
 
     @classmethod
     def over(cls, row: NDArray[np.float64], sizes: Mapping[str, int]) -> Self:
@@ -308,7 +302,7 @@ class Record:
         return self.address
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuilt, (type(self), {name: getattr(self, name) for name in self.fields})
+        return partial(type(self), **{name: getattr(self, name) for name in self.fields}), ()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in self.fields)})"
@@ -317,10 +311,6 @@ class Record:
 def _address(array: NDArray[Any]) -> int:
     """Where an array's numbers lie; much sooner told than by `array.ctypes`."""
     return array.__array_interface__["data"][0]
-
-
-def _rebuilt(cls: type[Record], values: dict[str, Any]) -> Record:
-    return cls(**values)
 
 
 def _copied(value: Any) -> Any:

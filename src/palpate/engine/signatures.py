@@ -1,11 +1,14 @@
-"""The compiled signature behind a kernel's annotations."""
+"""The compiled signature behind a kernel's annotations; functions of kernels whose machine code is written by hand."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Sequence
+from functools import update_wrapper
 from typing import Any, get_args, get_origin, get_type_hints
 
 from numba import types
+from numba.extending import intrinsic
 
 from palpate.engine.records import Kind, RecordsType, kind_of, numba_type
 from palpate.errors import InvalidInput
@@ -47,3 +50,26 @@ def call_through(kernel: Any, name: str) -> Function:
     )
     function.__qualname__ = f"{inner.__qualname__}.{name}"
     return function
+
+
+def instructions(result: types.Type, *arguments: types.Type) -> Callable[[Function], Any]:
+    """Make a function that kernels call of one that writes its machine code.
+
+    That one takes numba's context, LLVM's builder and the LLVM values of the arguments, and returns the LLVM value of
+    the result; nothing where the result is void.
+    """
+
+    def made(write: Function) -> Any:
+        def typed(typingctx: Any, *given: Any) -> Any:
+            def generate(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
+                value = write(context, builder, *args)
+                return context.get_dummy_value() if value is None else value
+
+            return result(*arguments), generate
+
+        names = "typingctx", *list(inspect.signature(write).parameters)[2:]
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        update_wrapper(typed, write).__signature__ = inspect.Signature([inspect.Parameter(n, kind) for n in names])  # pyright: ignore[reportAttributeAccessIssue]
+        return intrinsic(typed)
+
+    return made

@@ -95,28 +95,6 @@ def _lower_flat(context: Any, builder: Any, signature: Any, args: Sequence[Any])
     return make_view(context, builder, signature.return_type, array.data, [array.nitems])
 
 
-def top(matrix: Floats, rows: int) -> Floats:
-    """The first rows of a matrix."""
-    return matrix[:rows]
-
-
-@type_callable(top)
-def _type_top(context: Any) -> Callable[..., Any]:
-    def typed(array: Any, rows: Any) -> Any:
-        if isinstance(array, types.Array) and array.ndim == 2 and array.layout == "C":
-            return array(array, types.int64)
-        return None
-
-    return typed
-
-
-@lower_builtin(top, types.Array, types.int64)
-def _lower_top(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
-    array = context.make_array(signature.args[0])(context, builder, args[0])
-    columns = builder.extract_value(array.shape, 1)
-    return make_view(context, builder, signature.return_type, array.data, [args[1], columns])
-
-
 def copy_long(target: Floats, source: Floats) -> None:
     """Set a vector to another one, four numbers at once: for rows of a hundred and more that do not overlap."""
     target[:] = source

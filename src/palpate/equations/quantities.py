@@ -48,7 +48,7 @@ LINK_QUANTITIES: dict[str, str] = {
     "p_": "origin of link {}'s frame in the base frame",
     "R_": "rotation of link {}'s frame in the base frame",
 }
-_LINK = re.compile(r"(p_c|J_P|J_O|I_|p_|R_)(\d+)")
+_LINK = re.compile(rf"({'|'.join(LINK_QUANTITIES)})(\d+)")
 TASK_ROWS = ("x", "y", "z", "rx", "ry", "rz")
 DYNAMICS = ("M", "C", "g")
 

@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 import re
+import sys
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -85,10 +86,7 @@ def draft(scenario: Scenario, model: str) -> Draft:
     q, v = run.start()
     bound = run.law.begin(run.robot, beginning(run, q, v))
     if not bound.compiled:
-        raise NotApplicable(
-            f"law {bound.name!r} is written in Python, and only compiled laws can be exported",
-            hint="write it as a kernel (docs: laws of your own)",
-        )
+        raise _written_in_python(bound.name)
     given = model == "given"
     inputs = input_items(run, run.law, bound, given)
     gravity = not given or any(each.name == "gravity" for each in inputs)
@@ -107,10 +105,7 @@ def draft(scenario: Scenario, model: str) -> Draft:
 
 def _refuse(run: Run) -> None:
     if not isinstance(run.law, Law) or isinstance(run.law, PlainLaw):
-        raise NotApplicable(
-            f"law {run.law.name!r} is written in Python, and only compiled laws can be exported",
-            hint="write it as a kernel (docs: laws of your own)",
-        )
+        raise _written_in_python(run.law.name)
     if run.law.friction_compensation > 0.0:
         raise NotApplicable(
             "friction_compensation is a term that palpate's loop adds, and an exported law has none",
@@ -123,6 +118,13 @@ def _refuse(run: Run) -> None:
         )
     if run.robot.nq != run.robot.nv and run.guards is not None:
         raise NotApplicable("guards of a machine with a free base cannot be exported", hint="--set guards=")
+
+
+def _written_in_python(law: str) -> NotApplicable:
+    return NotApplicable(
+        f"law {law!r} is written in Python, and only compiled laws can be exported",
+        hint="write it as a kernel (docs: laws of your own)",
+    )
 
 
 def _prefix(name: str) -> str:
@@ -230,13 +232,11 @@ def _scaled(law: Law, robot: Robot, name: str, factor: float) -> dict[tuple[str,
     """The gains where a setting is multiplied; None where that is refused."""
     value = getattr(law, name)
     new = tuple(factor * x for x in value) if isinstance(value, tuple) else factor * value
-    try:
-        return _values(law.model_copy(update={name: new}), robot)
-    except PalpateError:
-        return None
+    return _values(law.model_copy(update={name: new}), robot)
 
 
 def _values(law: Law, robot: Robot) -> dict[tuple[str, ...], Any] | None:
+    """The words of a law's gains by their paths; None where the law refuses its settings."""
     image = Image()
     try:
         record = law.suited(robot, Rig()).gains(robot)
@@ -256,16 +256,11 @@ def _only(before: dict[tuple[str, ...], Any], after: dict[tuple[str, ...], Any],
 
 def _bounds(law: Law, robot: Robot, name: str) -> Bounds:
     """The setting's own bounds, 0 where the law refuses other signs; one that is not reached is its neighbour."""
-    low, high = -math.inf, math.inf
+    high = sys.float_info.max
+    low = -high
     for bound in type(law).model_fields[name].metadata:
-        if hasattr(bound, "ge"):
-            low = max(low, bound.ge)
-        if hasattr(bound, "gt"):
-            low = max(low, math.nextafter(bound.gt, math.inf))
-        if hasattr(bound, "le"):
-            high = min(high, bound.le)
-        if hasattr(bound, "lt"):
-            high = min(high, math.nextafter(bound.lt, -math.inf))
+        low = max(low, getattr(bound, "ge", low), math.nextafter(getattr(bound, "gt", -math.inf), math.inf))
+        high = min(high, getattr(bound, "le", high), math.nextafter(getattr(bound, "lt", math.inf), -math.inf))
     if low < 0.0 and _scaled(law, robot, name, -1.0) is None:
         low = math.nextafter(0.0, math.inf) if _scaled(law, robot, name, 0.0) is None else 0.0
-    return max(low, -1.7976931348623157e308), min(high, 1.7976931348623157e308)
+    return low, high

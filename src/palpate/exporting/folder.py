@@ -134,7 +134,7 @@ def _files(made: Draft, library: Library, targets: list[Target], ready: dict[str
         data = ready.get(target.name) or library.object_for(target)
         files[f"{target.name}/{made.name}.o"] = data
         if target.wide:
-            files[f"{target.name}/lib{made.name}.a"] = static_library(data, symbols(data).defined)
+            files[f"{target.name}/lib{made.name}.a"] = static_library(data, symbols(data)[0])
         else:
             files[f"{target.name}/{made.name}.wasm"] = library.wasm(data)
     return files

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 
@@ -54,8 +55,7 @@ class Item:
 
     name: str
     shape: tuple[int, ...]
-    about: str = ""
-    kind: str = "double"
+    about: str
 
     @property
     def size(self) -> int:
@@ -79,7 +79,7 @@ def input_items(run: Run, law: Law, bound: BoundLaw, given: bool) -> list[Item]:
     """The numbers of one tick, after its time."""
     robot = run.robot
     nq, nv = robot.nq, robot.nv
-    shapes = {**Target.shapes(sizes_of(robot)), **{n: s for n, s in Tick.shapes(sizes_of(robot)).items()}}
+    shapes = Tick.shapes(sizes_of(robot))
     items = [item("q", nq), item("v", nv), item("tau", nv), item("wrench", 6)]
     items += [item(f"target.{name}", *Target.shapes(sizes_of(robot))[name]) for name in law.takes]
     if run.world.pole is not None:
@@ -98,13 +98,10 @@ def output_items(robot: Robot, bound: BoundLaw, gravity: bool) -> list[Item]:
     return items + [Item(f"term_{name}", (n,), "term of the law; the terms sum to `command`") for name in bound.terms]
 
 
-def places(items: Iterable[Item]) -> dict[str, tuple[int, int]]:
+def places(items: Sequence[Item]) -> dict[str, tuple[int, int]]:
     """Where each field stands, first and after the last, counted in numbers."""
-    ranges, at = {}, 0
-    for each in items:
-        ranges[each.name] = at, at + each.size
-        at += each.size
-    return ranges
+    ends = accumulate(each.size for each in items)
+    return {each.name: (end - each.size, end) for each, end in zip(items, ends)}
 
 
 def tick_over(robot: Robot, items: list[Item]) -> tuple[Tick, Array]:

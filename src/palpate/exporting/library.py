@@ -127,12 +127,12 @@ class Library:
             return out.read_bytes()
 
     def _check(self, data: bytes, target: Target) -> None:
-        names = symbols(data)
-        if names.undefined:
+        defined, undefined = symbols(data)
+        if undefined:
             raise NotApplicable(
-                f"law {self.made.bound.name!r} calls {', '.join(sorted(names.undefined))}, which code for {target.name}"
+                f"law {self.made.bound.name!r} calls {', '.join(sorted(undefined))}, which code for {target.name}"
                 " would have to find in a library",
                 hint="use palpate.engine.maths in place of math, and no arrays of its own",
             )
-        if not self.public <= names.defined:
-            raise NotApplicable(f"the object for {target.name} lacks {', '.join(sorted(self.public - names.defined))}")
+        if not self.public <= defined:
+            raise NotApplicable(f"the object for {target.name} lacks {', '.join(sorted(self.public - defined))}")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from palpate.errors import FileError
-from palpate.exporting.code.records import MEANINGS
+from palpate.exporting.code.records import Code
 from palpate.exporting.draft import LATEST, Draft
 from palpate.exporting.interface import Item
 from palpate.exporting.texts import safe_command
@@ -34,9 +34,7 @@ def manifest(made: Draft, targets: list[str], files: dict[str, bytes], facts: di
             "joints": list(robot.dof_names),
             "limits": {
                 "position": [_numbers(limits.lower), _numbers(limits.upper)],
-                "velocity": _numbers(limits.velocity),
-                "torque": _numbers(limits.torque),
-                "torque_rate": _numbers(limits.torque_rate),
+                **{name: _numbers(getattr(limits, name)) for name in ("velocity", "torque", "torque_rate")},
             },
         },
         "law": {
@@ -67,7 +65,7 @@ def manifest(made: Draft, targets: list[str], files: dict[str, bytes], facts: di
             "not finite": "code NOT_FINITE and the safe command; nothing is remembered of the tick",
             "safe command": safe_command(law.command),
         },
-        "codes": {code.name: [code.value, text] for code, text in MEANINGS.items()},
+        "codes": {code.name: [code.value, code.meaning] for code in Code},
         "version": made.plan.version,
         "state_bytes": made.plan.state_bytes,
         "input": _fields(made.inputs),

@@ -62,7 +62,7 @@ def _noted_law(x: Tick, notes: Notes, memory: NoMemory, terms: NoMemory) -> None
                 notes.inputs[row, at + i] = numbers_at(record, place, 1)[0] if kind == _REAL else float(word)
         at += size
     tick, own, out = address_of_record(x), address_of_record(memory), address_of_record(terms)  # pyright: ignore[reportCallIssue]
-    call_law(notes.law, tick, notes.gains, own, out)  # pyright: ignore[reportCallIssue]
+    call_law(notes.law, tick, notes.gains, own, out)
     if here:
         notes.times[row] = x.t
         for i in range(notes.answer.size):

@@ -7,6 +7,7 @@ which are broadcast against each other. What is refused is named with its place 
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any, Literal
 
 import numpy as np
@@ -32,21 +33,26 @@ LARGEST_ANGLE = 1e6
 """Longest rotation vector accepted, rad: beyond it too few digits of the angle are left."""
 
 
+@cache
+def _axes(kernel: Kernel) -> tuple[int, ...]:
+    """How many axes each argument of a kernel has, 0 for a number."""
+    return tuple(getattr(kind, "ndim", 0) for kind in kernel.stated.args)
+
+
 def filled(kernel: Kernel, shape: tuple[int, ...], *inputs: Array | float) -> Array:
-    """What a kernel of `kernels.BATCHED` writes into its last argument, an array of a shape; for each of a batch."""
-    axes = kernels.BATCHED[kernel]
-    if tuple([getattr(value, "ndim", 0) for value in inputs]) == axes:
+    """What a kernel of `kernels` writes into its last argument, an array of a shape; for each of a batch."""
+    axes = _axes(kernel)
+    if tuple([getattr(value, "ndim", 0) for value in inputs]) == axes[:-1]:
         out = np.empty(shape)
         kernel(*inputs, out)
         return out
     arrays = [np.asarray(value) for value in inputs]
-    own = [array.shape[array.ndim - count :] for array, count in zip(arrays, axes)]
     batch = common_batch(*(array.shape[: array.ndim - count] for array, count in zip(arrays, axes)))
-    rows = [in_rows(np.broadcast_to(array, batch + part), len(part)) for array, part in zip(arrays, own)]
-    first, second, number = [*rows, rows[0], np.empty((0, 1))][:3] if len(rows) < 3 else rows
-    out = np.empty((math.prod(batch), math.prod(shape)))
-    kernels.fill_each(list(kernels.BATCHED).index(kernel), first, second, number.reshape(-1), out)
-    return out.reshape(batch + shape)
+    members = [array.shape[array.ndim - count :] for array, count in zip(arrays, axes)]
+    count, out = math.prod(batch), np.empty(batch + shape)
+    rows = [np.broadcast_to(a, batch + part).reshape(count, *part) for a, part in zip(arrays, members)]
+    kernels.BATCHES[axes](kernel.pointer, *map(np.ascontiguousarray, rows), out.reshape(count, *shape))
+    return out
 
 
 def common_batch(*shapes: tuple[int, ...]) -> tuple[int, ...]:
@@ -55,12 +61,6 @@ def common_batch(*shapes: tuple[int, ...]) -> tuple[int, ...]:
         return np.broadcast_shapes(*shapes)
     except ValueError:
         raise BadShape(f"batches of shapes {' and '.join(map(str, shapes))} do not fit together") from None
-
-
-def in_rows(array: Array, axes: int) -> Array:
-    """A batch with the numbers of each member, its last axes, in one row."""
-    members = array.shape[: array.ndim - axes]
-    return np.ascontiguousarray(array.reshape(math.prod(members), -1 if math.prod(members) else 1))
 
 
 def checked(value: ArrayLike, name: str, shape: tuple[int, ...]) -> Array:

@@ -11,11 +11,15 @@ Quaternions are wxyz. Inputs are declared read-only, which writable arrays satis
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
-from palpate.engine.kernels import kernel
+from numba import types
+from numba.extending import intrinsic
+
+from palpate.engine.kernels import Kernel, call_at, kernel
 from palpate.engine.maths import atan2, hypot, sin, sin_cos
-from palpate.engine.records import Integers, Matrix, ReadMatrix, ReadVector, Vector
-from palpate.engine.views import fold
+from palpate.engine.records import Cube, Integers, Matrix, ReadCube, ReadMatrix, ReadVector, Vector
 
 # Below this cosine of the middle angle (or sine, for sequences like zyz) Euler angles count as locked. It is
 # also the largest error, in rad, that fixing the free angle can leave.
@@ -341,56 +345,67 @@ def euler_xyz_rate_matrix(phi: ReadVector, out: Matrix) -> None:
 
 # --- batches ------------------------------------------------------------------------------------------------
 
-# Kernels that `fill_each` knows, in the order of its numbers, and how many axes each of their inputs has.
-BATCHED = {
-    skew: (1,), matrix_from_quat: (1,), matrix_from_rotation_vector: (1,), left_jacobian: (1,),
-    left_jacobian_inverse: (1,), quat_conjugate: (1,), quat_from_rotation_vector: (1,), rotation_vector_from_quat: (1,),
-    quat_from_matrix: (2,), rotation_vector_from_matrix: (2,), quat_multiply: (1, 1), shift_twist: (1, 1),
-    shift_wrench: (1, 1), quat_rate_world: (1, 1), quat_rate_body: (1, 1), quat_interpolate: (1, 1, 0),
-}  # fmt: skip
+
+@intrinsic
+def _call(typingctx: Any, pointer: Any, arguments: Any) -> Any:
+    """A kernel without a result at an address, with a tuple of arguments."""
+    kinds = list(arguments.types)
+
+    def generate(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
+        values = [builder.extract_value(args[1], i) for i in range(len(kinds))]
+        call_at(context, builder, args[0], types.void, kinds, values)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, arguments), generate
 
 
 @kernel
-def fill_each(function: int, a: ReadMatrix, b: ReadMatrix, s: ReadVector, out: Matrix) -> None:
-    """A kernel of `BATCHED` for every row of its inputs: `a`, `b` where it takes two, and a number `s`."""
+def _vectors_of_vectors(function: int, a: ReadMatrix, out: Matrix) -> None:
+    """function(a, out) for each row of both; `function` is a kernel's `pointer`, here and below."""
     for k in range(out.shape[0]):
-        A, square = a[k], fold(out[k], 0, 3, 3) if out.shape[1] == 9 else fold(out[k], 0, 1, 1)
-        if function == 0:
-            skew(A, square)
-        elif function == 1:
-            matrix_from_quat(A, square)
-        elif function == 2:
-            matrix_from_rotation_vector(A, square)
-        elif function == 3:
-            left_jacobian(A, square)
-        elif function == 4:
-            left_jacobian_inverse(A, square)
-        elif function == 5:
-            quat_conjugate(A, out[k])
-        elif function == 6:
-            quat_from_rotation_vector(A, out[k])
-        elif function == 7:
-            rotation_vector_from_quat(A, out[k])
-        elif function == 8:
-            quat_from_matrix(fold(A, 0, 3, 3), out[k])
-        elif function == 9:
-            rotation_vector_from_matrix(fold(A, 0, 3, 3), out[k])
-        elif function == 10:
-            quat_multiply(A, b[k], out[k])
-        elif function == 11:
-            shift_twist(A, b[k], out[k])
-        elif function == 12:
-            shift_wrench(A, b[k], out[k])
-        elif function == 13:
-            quat_rate_world(A, b[k], out[k])
-        elif function == 14:
-            quat_rate_body(A, b[k], out[k])
-        elif function == 15:
-            quat_interpolate(A, b[k], s[k], out[k])
+        _call(function, (a[k], out[k]))  # pyright: ignore[reportCallIssue]
 
 
 @kernel
-def euler_from_each(R: ReadMatrix, order: Integers, out: Matrix) -> None:
-    """`euler_from_matrix` for every row of R, of nine numbers; order = (i, j, last, first_is_zero)."""
+def _matrices_of_vectors(function: int, a: ReadMatrix, out: Cube) -> None:
+    """The same for kernels that write a matrix."""
     for k in range(out.shape[0]):
-        euler_from_matrix(fold(R[k], 0, 3, 3), order[0], order[1], order[2], order[3] != 0, out[k])
+        _call(function, (a[k], out[k]))  # pyright: ignore[reportCallIssue]
+
+
+@kernel
+def _vectors_of_matrices(function: int, a: ReadCube, out: Matrix) -> None:
+    """The same for kernels that read a matrix."""
+    for k in range(out.shape[0]):
+        _call(function, (a[k], out[k]))  # pyright: ignore[reportCallIssue]
+
+
+@kernel
+def _vectors_of_pairs(function: int, a: ReadMatrix, b: ReadMatrix, out: Matrix) -> None:
+    """function(a, b, out) for each row of the three."""
+    for k in range(out.shape[0]):
+        _call(function, (a[k], b[k], out[k]))  # pyright: ignore[reportCallIssue]
+
+
+@kernel
+def _vectors_between_pairs(function: int, a: ReadMatrix, b: ReadMatrix, s: ReadVector, out: Matrix) -> None:
+    """function(a, b, s, out) for each row of the matrices and each number s."""
+    for k in range(out.shape[0]):
+        _call(function, (a[k], b[k], s[k], out[k]))  # pyright: ignore[reportCallIssue]
+
+
+# The loop over a batch for kernels with so many axes in each of their arguments, the output last.
+BATCHES: dict[tuple[int, ...], Kernel] = {
+    (1, 1): _vectors_of_vectors,
+    (1, 2): _matrices_of_vectors,
+    (2, 1): _vectors_of_matrices,
+    (1, 1, 1): _vectors_of_pairs,
+    (1, 1, 0, 1): _vectors_between_pairs,
+}
+
+
+@kernel
+def euler_from_each(R: ReadCube, order: Integers, out: Matrix) -> None:
+    """`euler_from_matrix` for every matrix; order = (i, j, last, first_is_zero)."""
+    for k in range(out.shape[0]):
+        euler_from_matrix(R[k], order[0], order[1], order[2], order[3] != 0, out[k])

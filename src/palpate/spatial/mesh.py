@@ -7,7 +7,6 @@ corner weighted by their angles, which decides rightly for every closed mesh tha
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -137,36 +136,26 @@ def _normals(vertices: Array, faces: Array) -> Array:
     return np.concatenate([face, *edges, *(at_corner[faces[:, k]] for k in range(3))], axis=1)
 
 
-@dataclass
-class _Waiting:
-    """A set of triangles that still needs a box: which, and the box whose skip follows after all of them."""
-
-    triangles: np.ndarray
-    closes: list[int]
-
-
 def _tree(corners: Array) -> tuple[np.ndarray, list[list[float]]]:
     """The triangles' order, and boxes in depth-first order: halves along the longest side, down to a few triangles."""
     order: list[int] = []
     boxes: list[list[float]] = []
     low, high, middle = corners.min(axis=1), corners.max(axis=1), corners.mean(axis=1)
-    stack = [_Waiting(np.arange(len(corners)), [])]
-    while stack:
-        at = stack.pop()
-        here, own = len(boxes), at.triangles
-        box = [*low[own].min(axis=0), *high[own].max(axis=0), 0.0, float(len(order)), 0.0]
+
+    def divide(triangles: np.ndarray) -> None:
+        box = [*low[triangles].min(axis=0), *high[triangles].max(axis=0), 0.0, float(len(order)), 0.0]
         boxes.append(box)
-        if len(own) <= _LEAF:
-            order += own.tolist()
-            box[_COUNT] = float(len(own))
-            for closed in [*at.closes, here]:
-                boxes[closed][_SKIP] = float(len(boxes))
-            continue
-        axis = int(np.argmax(np.ptp(middle[own], axis=0)))
-        ranked = own[np.argsort(middle[own, axis], kind="stable")]
-        half = len(own) // 2
-        stack.append(_Waiting(ranked[half:], [*at.closes, here]))  # the last one below closes all above
-        stack.append(_Waiting(ranked[:half], []))
+        if len(triangles) <= _LEAF:
+            order.extend(triangles.tolist())
+            box[_COUNT] = float(len(triangles))
+        else:
+            axis = int(np.argmax(np.ptp(middle[triangles], axis=0)))
+            ranked = triangles[np.argsort(middle[triangles, axis], kind="stable")]
+            divide(ranked[: len(ranked) // 2])
+            divide(ranked[len(ranked) // 2 :])
+        box[_SKIP] = float(len(boxes))
+
+    divide(np.arange(len(corners)))
     return np.array(order), boxes
 
 

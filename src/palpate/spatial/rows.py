@@ -49,12 +49,6 @@ def product(a: Array, b: Array) -> Array:
     )
 
 
-def product_with(a: Array, b: Array) -> Array:
-    """a ⊗ b with one and the same b, (4,): a matrix does it."""
-    s, p, q, r = b
-    return a @ np.array([[s, p, q, r], [-p, s, -r, q], [-q, r, s, -p], [-r, -q, p, s]])
-
-
 def conjugate(quat_wxyz: Array) -> Array:
     """The inverse rotation of unit quaternions."""
     return quat_wxyz * np.array([1.0, -1.0, -1.0, -1.0])

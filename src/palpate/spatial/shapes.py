@@ -6,17 +6,17 @@ To add one, write its distance and its line in SHAPES.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numba import types
-from numba.extending import intrinsic
 
 from palpate.checks import Array
 from palpate.engine.kernels import call_at, kernel
 from palpate.engine.records import Vector
+from palpate.engine.signatures import instructions
 from palpate.spatial.height_field import height_field_distance, packed_heights
 from palpate.spatial.mesh import mesh_distance, packed_mesh
 
@@ -122,12 +122,10 @@ SHAPES = {
 }
 
 
-@intrinsic
-def call_distance(typingctx: Any, pointer: Any, size: Any, p: Any, normal: Any) -> tuple[Any, Callable[..., Any]]:
+_VECTORS = [types.float64[::1]] * 3
+
+
+@instructions(types.float64, types.int64, *_VECTORS)
+def call_distance(context: Any, builder: Any, pointer: Any, size: Any, p: Any, normal: Any) -> Any:
     """distance(size, p, normal) of the shape at an address: a new shape recompiles nothing."""
-    vectors = [types.float64[::1]] * 3
-
-    def generate(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
-        return call_at(context, builder, args[0], types.float64, vectors, args[1:])
-
-    return types.float64(types.int64, *vectors), generate
+    return call_at(context, builder, pointer, types.float64, _VECTORS, [size, p, normal])

@@ -11,7 +11,7 @@ from palpate.derive.closed.harmonics import runs_of
 from palpate.derive.closed.model import ClosedModel, Matrix, Vector, apply, multiply, transposed
 from palpate.derive.closed.present import Presenter, Tidy
 from palpate.derive.closed.trig import Trig
-from palpate.equations.algebra.graph import PARAMETER, STATE, Graph, Node, Output, TaskSpace
+from palpate.equations.algebra.graph import PARAMETER, STATE, Graph, Node, Output, task_space
 from palpate.equations.algebra.sympy_bridge import output_from_expression
 from palpate.equations.model.naming import Coordinates, NamedModel
 from palpate.equations.quantities import euler_rates, link_parts, task_rows
@@ -185,8 +185,7 @@ class ClosedForms:
     def _task_output(self, name: str) -> Output:
         parts = {part: _rows(self.output(part)) for part in ("M", "J", "drift", "bias", "g")}
         flat = {part: [x for row in rows for x in row] for part, rows in parts.items()}
-        task = TaskSpace(parts["M"], parts["J"], flat["drift"], flat["bias"], flat["g"], self.rows)
-        return task.output(name)
+        return task_space(name, parts["M"], parts["J"], flat["drift"], flat["bias"], flat["g"], self.rows)
 
     def tidy(self, expression: Any) -> Any:
         """Any expression in this derivation's symbols, written as a person would."""

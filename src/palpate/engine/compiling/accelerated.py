@@ -32,12 +32,10 @@ from numba.core.environment import Environment, _rebuild_env
 from numba.core.funcdesc import PythonFunctionDescriptor
 from numba.core.registry import CPUDispatcher
 from numba.core.types import BaseFunction
-from numba.core.typing.templates import Signature
 
-from palpate.engine.compiling.cache import origin_of
+from palpate.engine.compiling.cache import KernelCache, origin_of
 from palpate.engine.compiling.kernel_files import Callee, KeptKernel
 from palpate.engine.compiling.numba_parts import compiling
-from palpate.engine.compiling.shipped import KernelCache
 from palpate.engine.compiling.sources import remember_source
 from palpate.engine.signatures import Function, call_through, signature_of
 from palpate.errors import InvalidInput
@@ -363,14 +361,6 @@ def _keep(dispatcher: CPUDispatcher) -> None:
         dispatcher._cache = NumbaCache(dispatcher.py_func, bool(dispatcher.targetoptions.get("_nrt")))  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def follows_types(function: Function) -> CPUDispatcher:
-    """Compile a function anew for whatever types it is called with: for scratch in tuples and structured arrays."""
-    made = CPUDispatcher(py_func=function, targetoptions={"nopython": True, "nogil": True, "error_model": "numpy"})
-    remember_source(Path(function.__code__.co_filename))
-    made._cache = NumbaCache(function)  # pyright: ignore[reportAttributeAccessIssue]
-    return made
-
-
 def call_at(context: Any, builder: Any, address: Any, result: types.Type, arguments: Any, values: Any) -> Any:
     """Machine code that calls a kernel at its `pointer`; the value is what the kernel returns."""
     kind = context.call_conv.get_function_type(result, arguments)
@@ -380,15 +370,13 @@ def call_at(context: Any, builder: Any, address: Any, result: types.Type, argume
 
 # ------------------------------------------------------------------------------------------------ kept kernels
 
-_RESULTS = {str(kind): kind for kind in (types.none, types.boolean, types.int64, types.float64)}
-
 
 class NumbaCache:
     """What numba asks for kept code: results of compilations out of our files, and into them."""
 
     cache_path = "palpate cache"  # shown in numba's statistics
 
-    def __init__(self, function: Any, allocates: bool = True) -> None:
+    def __init__(self, function: Any, allocates: bool) -> None:
         self._function, self._allocates = function, allocates
         self._files = KernelCache(origin_of(function))
 
@@ -396,7 +384,7 @@ class NumbaCache:
         """A kept kernel that fits; half a second of imports by numba is spent only where code allocates."""
         if self._allocates:
             target_context.refresh()
-        for kept in self._files.read(_text(sig), _processor(target_context)):
+        for kept in self._files.read(str(sig), _processor(target_context)):
             try:
                 if bind(kept.callees):
                     return self._rebuilt(sig, target_context, kept)
@@ -407,56 +395,33 @@ class NumbaCache:
     def save_overload(self, sig: Any, data: CompileResult) -> None:
         """Keep a kernel, if plain data can say what it is."""
         environments = data._find_referenced_environments()
-        result = "stated" if isinstance(sig, Signature) else _described(types.unliteral(data.signature.return_type))
         constants = any(env.consts for env in (data.environment, *environments))
         fixed = not (data.library.has_dynamic_globals or data.lifted or data.reload_init or data.fndesc.global_dict)
-        if result is None or constants or not fixed:
+        if constants or not fixed:
             return
         name, _, (object_code, bitcode) = data.library.serialize_using_object_code()
         names = data.fndesc.unique_name, data.fndesc.mangled_name, data.fndesc.env_name
         envs = [(env.env_name, env.globals["__name__"]) for env in environments]
         callees = called_places(data.library)
-        kept = KeptKernel("", name, *names, data.fndesc.inline, result, envs, callees, object_code, bitcode)
-        self._files.write(_text(sig), _processor(data.target_context), kept)
+        kept = KeptKernel("", name, *names, data.fndesc.inline, envs, callees, object_code, bitcode)
+        self._files.write(str(sig), _processor(data.target_context), kept)
 
     def _rebuilt(self, sig: Any, context: Any, kept: KeptKernel) -> CompileResult:
         """A result of a compilation out of what was kept and of what is known from the function."""
-        stated = isinstance(sig, Signature)
-        arguments, kind = (sig.args, sig.return_type) if stated else (tuple(sig), _type_described(kept.result))
         code, module = self._function.__code__, self._function.__module__
         descriptor = PythonFunctionDescriptor(
             native=True, modname=module, qualname=self._function.__qualname__, unique_name=kept.unique_name, doc="",
-            typemap=None, restype=kind, calltypes=None, args=code.co_varnames[: code.co_argcount], kws=(),
-            mangler=lambda *name, **more: kept.symbol, argtypes=arguments, inline=kept.inline,
+            typemap=None, restype=sig.return_type, calltypes=None, args=code.co_varnames[: code.co_argcount], kws=(),
+            mangler=lambda *name, **more: kept.symbol, argtypes=sig.args, inline=kept.inline,
             env_name=kept.environment,
         )  # fmt: skip
         content = kept.library, "object", (kept.object_code, kept.bitcode)
         environments = [_rebuild_env(origin, (), name) for name, origin in kept.environments]
         mine = Environment.from_fndesc(descriptor)
-        signature = Signature(kind, arguments, None)
-        result = CompileResult._rebuild(
-            context, content, descriptor, mine, signature, False, (), "", (), tuple(environments)
-        )
+        result = CompileResult._rebuild(context, content, descriptor, mine, sig, False, (), "", (), tuple(environments))
         result.library.called, result.library.object_code = kept.callees, kept.object_code
         return result
 
 
-def _text(sig: Any) -> str:
-    """A signature, or a tuple of types, as text."""
-    return str(sig) if isinstance(sig, Signature) else str(tuple(map(str, sig)))
-
-
 def _processor(target_context: Any) -> str:
     return " ".join(map(str, target_context.codegen().magic_tuple()))
-
-
-def _described(kind: types.Type) -> Any:
-    """The type of a result as data; None for what a kept kernel cannot return."""
-    if isinstance(kind, types.Tuple | types.UniTuple):
-        parts = [_described(part) for part in kind.types]
-        return None if None in parts else parts
-    return str(kind) if str(kind) in _RESULTS else None
-
-
-def _type_described(result: Any) -> types.Type:
-    return types.Tuple([_type_described(part) for part in result]) if isinstance(result, list) else _RESULTS[result]

@@ -6,6 +6,12 @@ whatever the dates of files say. Kernels lie in one folder per set of versions b
 (`PALPATE_CACHE_DIR` names another). A folder that somebody else could write to is not used; there, and where nothing
 can be written, kernels lie in a folder that ends with the process. A digest of the sources is part of a kernel's file
 name, so that processes of two states of the sources never write into each other's files.
+
+The second half is for kernels that come with a wheel: compiled where the wheel was built, for any processor of its
+kind. `make wheel` puts them into the folder `engine/shipped/`, with a list of their checksums. A shipped kernel serves
+where the versions of Python (major and minor), numba, llvmlite and MuJoCo and the text of every source that it is made
+of are those of the build; anything else is compiled as if nothing had been shipped. What this machine has compiled
+itself is taken first. Files that more people can write to than to palpate's own modules are not used.
 """
 
 from __future__ import annotations
@@ -19,18 +25,21 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from palpate.engine.bounds import note
-from palpate.engine.compiling.kernel_files import SUFFIX, Folder, KeptKernel, pack, unpack
-from palpate.engine.compiling.sources import digest_of_files, function_digest, sources_of
+from palpate.engine.compiling.kernel_files import SUFFIX, WRITE_BY_OTHERS, Folder, KeptKernel, checksum, pack, unpack
+from palpate.engine.compiling.sources import digest_of_files, function_digest, is_ours, sources_of
 from palpate.errors import FileError
 
 SHAPING = ("BOUNDSCHECK", "OPT", "DEBUGINFO", "CPU_NAME", "CPU_FEATURES", "LOOP_VECTORIZE", "SLP_VECTORIZE")
 _DAY = 86400.0  # s
+_ABOVE = Path(__file__).parents[3]
+_HERE = Path(__file__).parents[1] / "shipped"  # kernels that come with the wheel
+LIST = "checksums.txt"
 
 Function = Callable[..., Any]
 
@@ -97,11 +106,6 @@ def _note(problem: str) -> None:
     )
 
 
-def kernel_folder() -> Path:
-    """Where kernels are kept."""
-    return folder_in_use().folder.path
-
-
 @cache
 def stamp(file: Path) -> str:
     """A digest of every file that a kernel in `file` is made of, and of the versions."""
@@ -132,41 +136,38 @@ def origin_of(function: Function) -> Origin:
     return Origin(Path(code.co_filename), code.co_firstlineno, file_name(function), function_digest(function))
 
 
-class KernelCache:
-    """The kept kernels of one origin: a help that may fail. What cannot be used is compiled anew."""
+class KernelStore:
+    """The kept kernels of one origin in one folder: a help that may fail. What cannot be used is compiled anew.
 
-    def __init__(self, origin: Origin) -> None:
-        self.file, self.line, self.name, self.digest = origin
-        self.of_all_stamps = f"{self.name}-{self.mark()}"
+    Args:
+        origin: what they are made from.
+        folder: where their files lie.
+        stamp: digest of their sources.
+        path: of the origin's file, which tells functions of the same name apart.
+    """
 
-    def folder(self) -> Folder:
-        """Where its files lie."""
-        return folder_in_use().folder
-
-    def stamp(self) -> str:
-        """Digest of its sources."""
-        return stamp(self.file)
-
-    def mark(self) -> str:
-        """What tells functions of the same name apart: checkouts and lines."""
-        return hashlib.sha256(f"{self.file}:{self.line}".encode()).hexdigest()[:12]
+    def __init__(self, origin: Origin, folder: Folder, stamp: str, path: str) -> None:
+        self.folder, self.stamp, self.digest = folder, stamp, origin.digest
+        mark = hashlib.sha256(f"{path}:{origin.line}".encode()).hexdigest()[:12]
+        self.of_all_stamps = f"{origin.name}-{mark}-"
+        self.of_stamp = f"{self.of_all_stamps}{stamp[:12]}-"
 
     def key(self, signature: str, processor: str) -> str | None:
         """Everything that the machine code depends on; None for a function that cannot be described."""
-        return None if self.digest is None else "\n".join([self.stamp(), self.digest, signature, processor])
+        return None if self.digest is None else "\n".join([self.stamp, self.digest, signature, processor])
 
-    def path(self, key: str) -> str:
+    def file(self, key: str) -> str:
         """Name of the file of a key."""
-        return f"{self.of_all_stamps}-{self.stamp()[:12]}-{hashlib.sha256(key.encode()).hexdigest()[:12]}{SUFFIX}"
+        return f"{self.of_stamp}{hashlib.sha256(key.encode()).hexdigest()[:12]}{SUFFIX}"
 
     def data(self, name: str) -> bytes | None:
         """Content of one of its files."""
-        return self.folder().read(name)
+        return self.folder.read(name)
 
     def read(self, signature: str, processor: str) -> KeptKernel | None:
         """The kept kernel; None if there is none, or its file is damaged."""
         key = self.key(signature, processor)
-        data = None if key is None else self.data(self.path(key))
+        data = None if key is None else self.data(self.file(key))
         kept = None if data is None else unpack(data)
         return kept if kept is not None and kept.key == key else None
 
@@ -176,7 +177,7 @@ class KernelCache:
         if key is None:
             return
         try:
-            self.folder().write(self.path(key), pack(kernel._replace(key=key)))
+            self.folder.write(self.file(key), pack(kernel._replace(key=key)))
             self._forget_older()
         except OSError:  # a full disk, a folder that went away
             return
@@ -185,20 +186,11 @@ class KernelCache:
 
     def _forget_older(self) -> None:
         """Drop what this kernel was before its sources changed, unless somebody may still be at work with it."""
-        mine, folder, now = f"{self.of_all_stamps}-{self.stamp()[:12]}", self.folder(), time.time()
-        for name in folder.names():
-            if name.startswith(f"{self.of_all_stamps}-") and not name.startswith(mine) and folder.age(name, now) > _DAY:
-                folder.remove(name)
-
-
-def is_kept(file: Path, function: str) -> bool:
-    """Whether a kernel of these very sources is kept already."""
-    return is_among(folder_in_use().folder.names(), file, function, stamp(file))
-
-
-def is_among(names: list[str], file: Path, function: str, digest: str) -> bool:
-    """Whether a kernel made from sources with a given digest is among files of given names."""
-    return any(name.startswith(f"{file.stem}.{function}-") and f"-{digest[:12]}-" in name for name in names)
+        now = time.time()
+        for name in self.folder.names():
+            older = name.startswith(self.of_all_stamps) and not name.startswith(self.of_stamp)
+            if older and self.folder.age(name, now) > _DAY:
+                self.folder.remove(name)
 
 
 class KeptKernels(NamedTuple):
@@ -217,9 +209,9 @@ class KeptKernels(NamedTuple):
 
 def kept_kernels() -> KeptKernels:
     """What is kept now."""
-    here, problem = kernel_folder(), folder_in_use().problem
-    mine, all_of_them = _sizes(here), _sizes(_all_kernels())
-    return KeptKernels(here, len(mine), sum(mine), len(all_of_them), sum(all_of_them), problem)
+    folder, problem = folder_in_use()
+    mine, all_of_them = _sizes(folder.path), _sizes(_all_kernels())
+    return KeptKernels(folder.path, len(mine), sum(mine), len(all_of_them), sum(all_of_them), problem)
 
 
 def _all_kernels() -> Path | None:
@@ -244,3 +236,101 @@ def clear_kernels() -> int:
         shutil.rmtree(folder, ignore_errors=True)
     folder_in_use.cache_clear()
     return count
+
+
+# ---------------------------------------------------------------------------------------- shipped kernels
+
+
+def shipping_folder() -> Path | None:
+    """Where kernels are put to be shipped, while a wheel is built: `PALPATE_SHIP_KERNELS`."""
+    named = os.environ.get("PALPATE_SHIP_KERNELS")
+    return Path(named) if named else None
+
+
+@cache
+def _shipped_folder() -> Folder | None:
+    """The folder of shipped kernels, or the one to fill; None if there is none, or it is less guarded than the code."""
+    try:
+        folder = Folder.opened(shipping_folder() or _HERE)
+    except OSError:
+        return None
+    mine, code = folder.status(), os.stat(Path(__file__).parent)
+    open_to_others = mine.st_mode & ~code.st_mode & WRITE_BY_OTHERS
+    return None if open_to_others or mine.st_uid not in (0, code.st_uid) else folder
+
+
+@cache
+def shipped_stamp(file: Path) -> str:
+    """A digest of everything that a shipped kernel in `file` is made of; no folder of this machine is in it."""
+    python = ".".join(platform.python_version_tuple()[:2])
+    return digest_of_files(sources_of(file), ", ".join([python, sys.platform, platform.machine(), *packages()]))
+
+
+@cache
+def listed() -> dict[str, str]:
+    """The checksum of every shipped kernel, by the name of its file."""
+    folder = _shipped_folder()
+    text = (folder.read(LIST) if folder is not None else None) or b""
+    lines = (line.split() for line in text.decode("ascii", "replace").splitlines())
+    return {words[1]: words[0] for words in lines if len(words) == 2}
+
+
+def write_list(folder: Path) -> None:
+    """Write the list of checksums of all kernels in a folder."""
+    names = sorted(path.name for path in folder.iterdir() if path.suffix == SUFFIX)
+    lines = [f"{checksum((folder / name).read_bytes())}  {name}\n" for name in names]
+    (folder / LIST).write_text("".join(lines))
+
+
+def is_compiled(file: Path, function: str) -> bool:
+    """Whether a kernel of these very sources is kept, or came with the wheel."""
+    stores = (folder_in_use().folder.names(), stamp(file)), (listed(), shipped_stamp(file))
+    return any(
+        name.startswith(f"{file.stem}.{function}-") and f"-{digest[:12]}-" in name
+        for names, digest in stores
+        for name in names
+    )
+
+
+class _ShippedStore(KernelStore):
+    """The shipped kernels of one origin."""
+
+    def data(self, name: str) -> bytes | None:
+        """Content of a file whose checksum is on the list."""
+        data = super().data(name) if name in listed() else None
+        return data if data is not None and checksum(data) == listed()[name] else None
+
+
+class KernelCache:
+    """The kept kernels of one origin, with what was shipped behind them, which is made for any processor."""
+
+    def __init__(self, origin: Origin) -> None:
+        file, folder = origin.file, _shipped_folder()
+        self.kept = KernelStore(origin, folder_in_use().folder, stamp(file), str(file))
+        self.shipped = None
+        if is_ours(file) and _plain() and folder is not None:
+            self.shipped = _ShippedStore(origin, folder, shipped_stamp(file), file.relative_to(_ABOVE).as_posix())
+
+    def read(self, signature: str, processor: str) -> Iterator[KeptKernel]:
+        """This machine's kernel, then the shipped one."""
+        for store, made_for in ((self.kept, processor), (self.shipped, _any_processor())):
+            kernel = store.read(signature, made_for) if store is not None else None
+            if kernel is not None:
+                yield kernel
+
+    def write(self, signature: str, processor: str, kernel: KeptKernel) -> None:
+        """Keep a kernel; to be shipped as well while a wheel is built."""
+        self.kept.write(signature, processor, kernel)
+        if self.shipped is not None and shipping_folder() is not None:
+            self.shipped.write(signature, _any_processor(), kernel)
+
+
+def _any_processor() -> str:
+    return f"{sys.platform} {platform.machine()}"
+
+
+@cache
+def _plain() -> bool:
+    """Whether nothing shapes machine code otherwise than when the wheel was built; there the processor is named."""
+    named = [name for name in SHAPING if os.environ.get(f"NUMBA_{name}")]
+    return not named or (shipping_folder() is not None and named == ["CPU_NAME"])

@@ -1,9 +1,8 @@
 """Files of compiled kernels: plain data with a checksum, in a folder that nobody else can write to.
 
-    16 bytes   magic
-    u32        version of this format
-    u32 u64 u64   lengths of the description (JSON), of the object code and of the bitcode
-    ...        these three
+    a line     magic and version of this format
+    a line     description (JSON), with the length of the object code
+    ...        object code, then bitcode
     32 bytes   SHA-256 of everything before it
 
 Whatever does not end with the checksum of its own bytes is no kernel. A checksum finds damage, not malice: machine code
@@ -19,15 +18,13 @@ import json
 import os
 import secrets
 import stat
-import struct
 from pathlib import Path
 from typing import NamedTuple, Self
 
 from palpate.errors import FileError
 
 SUFFIX = ".kernel"
-_MAGIC, _VERSION = b"\x93palpate kernel\n", 1
-_HEADER = struct.Struct("<16sIIQQ")
+_MAGIC = b"\x93palpate kernel 2\n"
 _CHECKSUM_BYTES = 32
 _LARGEST = 256 << 20  # bytes
 _READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
@@ -51,7 +48,6 @@ class KeptKernel(NamedTuple):
         library: name of the module of machine code.
         unique_name, symbol, environment: names that the compiler gave to function, code and environment variable.
         inline: whether it is to be copied into its callers.
-        result: type of the result: a name, or a list of results in a tuple.
         environments: (variable, module) of every function whose code was copied into this one.
         callees: kernels that the code refers to by symbol.
         object_code: an object file of this system.
@@ -64,7 +60,6 @@ class KeptKernel(NamedTuple):
     symbol: str
     environment: str
     inline: bool
-    result: str | list
     environments: list[tuple[str, str]]
     callees: tuple[Callee, ...]
     object_code: bytes
@@ -74,9 +69,8 @@ class KeptKernel(NamedTuple):
 def pack(kernel: KeptKernel) -> bytes:
     """A kernel as the bytes of its file."""
     description = {name: value for name, value in kernel._asdict().items() if name not in ("object_code", "bitcode")}
-    text = json.dumps(description).encode()
-    header = _HEADER.pack(_MAGIC, _VERSION, len(text), len(kernel.object_code), len(kernel.bitcode))
-    content = b"".join([header, text, kernel.object_code, kernel.bitcode])
+    text = json.dumps(description | {"code_bytes": len(kernel.object_code)}).encode()
+    content = b"".join([_MAGIC, text, b"\n", kernel.object_code, kernel.bitcode])
     return content + hashlib.sha256(content).digest()
 
 
@@ -87,25 +81,17 @@ def checksum(data: bytes) -> str:
 
 def unpack(data: bytes) -> KeptKernel | None:
     """The kernel in a file's bytes; None if any byte is not as it was written."""
-    view = memoryview(data)
-    content = view[:-_CHECKSUM_BYTES]
-    if len(data) < _HEADER.size + _CHECKSUM_BYTES or hashlib.sha256(content).digest() != data[-_CHECKSUM_BYTES:]:
+    content = data[:-_CHECKSUM_BYTES]
+    if not content.startswith(_MAGIC) or hashlib.sha256(content).digest() != data[-_CHECKSUM_BYTES:]:
         return None
-    magic, version, text, code, bitcode = _HEADER.unpack_from(data)
-    ends = _HEADER.size + text, _HEADER.size + text + code, _HEADER.size + text + code + bitcode
-    if (magic, version, ends[2]) != (_MAGIC, _VERSION, len(content)):
-        return None
+    text, _, code = content[len(_MAGIC) :].partition(b"\n")
     try:
-        meta = json.loads(bytes(view[_HEADER.size : ends[0]]))
+        meta = json.loads(text)
+        size = meta.pop("code_bytes")
         meta["callees"] = tuple(Callee(*callee) for callee in meta["callees"])
-        return KeptKernel(**meta, object_code=bytes(view[ends[0] : ends[1]]), bitcode=bytes(view[ends[1] : ends[2]]))
+        return KeptKernel(**meta, object_code=code[:size], bitcode=code[size:])
     except (ValueError, TypeError, KeyError):
         return None
-
-
-def is_intact(data: bytes) -> bool:
-    """Whether the bytes of a kernel's file are those that were written."""
-    return unpack(data) is not None
 
 
 class Folder:

@@ -86,11 +86,6 @@ def _typeof_kernel(kernel: Kernel, context: Any) -> types.Type:
     return numba.typeof(kernel.compiled)  # pyright: ignore[reportReturnType]
 
 
-def follows_types(function: Function) -> Any:
-    """Compile a function anew for whatever types it is called with: for scratch in tuples and structured arrays."""
-    return numba.njit(**_OPTIONS)(function)
-
-
 def call_at(context: Any, builder: Any, address: Any, result: types.Type, arguments: Any, values: Any) -> Any:
     """Machine code that calls a kernel at its `pointer`; the value is what the kernel returns."""
     kind = ir.FunctionType(context.get_value_type(result), [context.get_value_type(kind) for kind in arguments])

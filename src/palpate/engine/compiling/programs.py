@@ -20,9 +20,8 @@ from llvmlite import binding, ir
 from numba import types
 from numba.extending import intrinsic
 
-from palpate.engine.compiling.cache import Origin
+from palpate.engine.compiling.cache import KernelCache, Origin
 from palpate.engine.compiling.kernel_files import KeptKernel
-from palpate.engine.compiling.shipped import KernelCache
 
 _PROCESSORS = {"x86_64": ("x86-64", "+avx"), "AMD64": ("x86-64", "+avx")}
 _WIDE = ("avx512f", "avx512dq", "avx512vl")
@@ -49,7 +48,7 @@ def load(origin: Origin, write: Callable[[str], str], lanes: int = 1) -> str:
         code = next((kept.object_code for kept in files.read("", "")), None)
         if code is None:
             code = machine_code(write(prefix), features)
-            files.write("", "", KeptKernel("", prefix, "", prefix, "", False, "", [], (), code, b""))
+            files.write("", "", KeptKernel("", prefix, "", prefix, "", False, [], (), code, b""))
         _engine().add_object_file(binding.ObjectFileRef.from_data(code))
         _engine().finalize_object()
         _loaded.add(prefix)

@@ -1,13 +1,12 @@
 """What a kernel's machine code is made of: the digest of its sources, the user's own files included.
 
-A kernel of the package is made of its own file and of every file of the package that this one leads to by imports. A
-kernel of a user's file is described by more than files: by its own code, by the values of the constants that it names,
-wherever they came from, and by the functions that it calls, down to the last.
+A kernel is made of its own file and of every file of the package that this one leads to by imports. A kernel of a
+user's file is described by more than that: by its byte code, by the values of the constants that it names, wherever
+they came from, and by the functions that it calls, with their files, down to the last.
 """
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import re
 import sys
@@ -22,7 +21,6 @@ import numpy as np
 from numba import types
 
 from palpate.errors import NotApplicable
-from palpate.syntax import parsed
 
 _PACKAGE = Path(__file__).parents[2]
 _COMPILER = Path(__file__).with_name("accelerated.py")  # chosen at run time, so no import statement leads to it
@@ -39,82 +37,26 @@ def is_ours(file: Path) -> bool:
 
 
 def sources_of(file: Path) -> set[Path]:
-    """A file, and every file that its kernels may have taken something from by imports."""
+    """A file, and every file of the package that its kernels may have taken something from by imports."""
     reached, waiting = set(), [file, _COMPILER]
     while waiting:
         source = waiting.pop()
         if source not in reached:
             reached.add(source)
             waiting += _imports(source)
-            if not is_ours(source):
-                reached.update(_borrowed(source))
     return reached
 
 
 @cache
 def _imports(file: Path) -> tuple[Path, ...]:
-    """Files that a file imports from and that are followed further."""
-    if not is_ours(file):
-        return tuple(imported for imported in _imported_files(file) if _is_followed(imported, file))
+    """Files of the package that a file imports from."""
     imported = []
-    for module, names in _FROM.findall(text_of(file).decode()):
+    for module, names in _FROM.findall(text_of(file).decode("utf-8", "replace")):
         folder = _PACKAGE.parent.joinpath(*module.split("."))
         inside = [folder / name.split(" as ")[0].strip() for name in names.strip("()").split(",")]
         imported += [folder.with_suffix(".py"), folder / "__init__.py"]
         imported += [path for name in inside for path in (name.with_name(f"{name.name}.py"), name / "__init__.py")]
     return tuple(path for path in imported if path.is_file() and path != _PACKAGE / "__init__.py")
-
-
-def _borrowed(file: Path) -> Iterable[Path]:
-    """Files of installed packages that a user's file imports from: they count, what they import does not."""
-    return (path for path in _imported_files(file) if not _is_followed(path, file))
-
-
-def _is_followed(file: Path, by: Path) -> bool:
-    """Whether imports of an imported file count too: those of the user's files, and of the importer's own package."""
-    return is_ours(file) or _installed_package(file) in (None, _installed_package(by))
-
-
-def _installed_package(file: Path) -> str | None:
-    """The package of an installed file; None for a file of the user."""
-    for k, part in enumerate(file.parts):
-        if part in ("site-packages", "dist-packages"):
-            return file.parts[k + 1]
-    return None
-
-
-@cache
-def _imported_files(file: Path) -> tuple[Path, ...]:
-    """Files of the modules that the import statements of a file name, as far as they are loaded."""
-    try:
-        tree = parsed(text_of(file))
-    except (OSError, SyntaxError, ValueError):  # typed in, made by a program, or not Python
-        return ()
-    names = {name for node in ast.walk(tree) for name in _names_imported(node, _package_of(file))}
-    modules = (sys.modules.get(name) for name in sorted(names) if name.partition(".")[0] not in _FOREIGN)
-    paths = (Path(module.__file__) for module in modules if getattr(module, "__file__", None))  # pyright: ignore[reportArgumentType, reportOptionalMemberAccess]
-    return tuple(path for path in paths if path.suffix == ".py" and path != _PACKAGE / "__init__.py" and path.is_file())
-
-
-def _names_imported(node: ast.AST, package: str) -> Iterator[str]:
-    if isinstance(node, ast.Import):
-        for alias in node.names:
-            parts = alias.name.split(".")
-            yield from (".".join(parts[: k + 1]) for k in range(len(parts)))
-    elif isinstance(node, ast.ImportFrom):
-        above = package.split(".")
-        base = above[: len(above) - node.level + 1] if node.level else []
-        module = ".".join([*base, *([node.module] if node.module else [])])
-        yield module
-        yield from (f"{module}.{alias.name}" for alias in node.names)
-
-
-def _package_of(file: Path) -> str:
-    """The package whose relative imports a file makes."""
-    for module in list(sys.modules.values()):
-        if getattr(module, "__file__", None) == str(file):
-            return getattr(module, "__package__", None) or ""
-    return ""
 
 
 @cache
@@ -168,6 +110,8 @@ def _describe_function(function: Any, put: Callable[[bytes], None], seen: set[An
         return
     if (function.__module__ or "").partition(".")[0] in _FOREIGN:
         return
+    if file.is_file():
+        put(_digest_of_file(file))
     names = list(_describe_code(function.__code__, put))
     for cell in function.__closure__ or ():
         _describe(cell.cell_contents, names, put, seen)
@@ -202,7 +146,8 @@ def _describe(value: Any, names: list[str], put: Callable[[bytes], None], seen: 
         for item in value:
             _describe(item, names, put, seen)
     elif isinstance(value, type):
-        put(f"{value.__module__}.{value.__qualname__} {getattr(value, 'digest', '')}".encode())
+        members = [repr(member) for member in value] if issubclass(value, Enum) else ""
+        put(f"{value.__module__}.{value.__qualname__} {getattr(value, 'digest', '')} {members}".encode())
     elif isinstance(value, bool | int | float | complex | str | bytes | None | Enum | types.Type):
         put(f"{type(value).__name__} {value!r};".encode())
     elif type(value).__module__.partition(".")[0] in _FOREIGN and callable(value):  # abs, numpy.sin

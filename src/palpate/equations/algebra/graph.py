@@ -8,10 +8,10 @@ depends: 0 numbers only, 1 parameters, 2 the robot's state.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, Literal
 
 Number = int | float | Fraction
@@ -119,7 +119,7 @@ class Graph:
         if b.op == "neg":
             return self._difference(a, b.args[0])
         if a.op == b.op == "number":
-            return self.node(_exact(a.value + b.value))
+            return self.node(a.value + b.value)
         if a is b:
             return self.mul(self.node(2), a)
         common = self._common_factor(a, b, 1)
@@ -144,7 +144,7 @@ class Graph:
         if a is b:
             return self.zero
         if a.op == b.op == "number":
-            return self.node(_exact(a.value - b.value))
+            return self.node(a.value - b.value)
         common = self._common_factor(a, b, -1)
         if common is not None:
             return common
@@ -156,11 +156,10 @@ class Graph:
         """k x ± k y = k (x ± y): one product less."""
         if a.op != "mul" or b.op != "mul":
             return None
-        for i in (0, 1):
-            for j in (0, 1):
-                if a.args[i] is b.args[j]:
-                    x, y = a.args[1 - i], b.args[1 - j]
-                    return self.mul(a.args[i], self.add(x, y) if sign > 0 else self.add(x, self.neg(y)))
+        for i, j in ((0, 0), (0, 1), (1, 0), (1, 1)):
+            if a.args[i] is b.args[j]:
+                x, y = a.args[1 - i], b.args[1 - j]
+                return self.mul(a.args[i], self.add(x, y if sign > 0 else self.neg(y)))
         return None
 
     def mul(self, a: Node, b: Node) -> Node:
@@ -176,7 +175,7 @@ class Graph:
         if b is self.one:
             return a
         if a.op == b.op == "number":
-            return self.node(_exact(a.value * b.value))
+            return self.node(a.value * b.value)
         if _product_order(a) > _product_order(b):
             a, b = b, a
         if a.level < STATE and b.op == "mul" and b.args[0].level < STATE and b.level == STATE:
@@ -196,7 +195,7 @@ class Graph:
         if b.op == "neg":
             return self.neg(self.div(a, b.args[0]))
         if a.op == b.op == "number":
-            return self.node(_exact(Fraction(a.value) / Fraction(b.value)))
+            return self.node(Fraction(a.value) / Fraction(b.value))
         if b.level < STATE and a is not self.one:
             return self.mul(a, self.div(self.one, b))
         return self._make("div", (a, b))
@@ -250,10 +249,6 @@ def _product_order(node: Node) -> tuple[int, bool, int]:
     return node.level, node.op != "number", node.number
 
 
-def _exact(value: Number) -> Number:
-    return int(value) if isinstance(value, Fraction) and value.denominator == 1 else value
-
-
 # ---------------------------------------------------------------------- walking
 
 
@@ -274,11 +269,11 @@ def needed(outputs: Iterable[Node], known: Container[int] = ()) -> list[Node]:
 Operations = Mapping[str, Callable[..., Any]]
 FLOATS: Operations = {
     "number": float,
-    "neg": lambda a: -a,
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b,
-    "div": lambda a, b: a / b,
+    "neg": operator.neg,
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "div": operator.truediv,
     "sin": math.sin,
     "cos": math.cos,
     "sqrt": math.sqrt,
@@ -301,33 +296,30 @@ def evaluate(outputs: Sequence[Node], symbols: Mapping[str, Any], operations: Op
 # ---------------------------------------------------------------------- derivatives
 
 
+# d output/d argument of each operation, times a seed: for (node, seed).
+_SHARES: dict[str, tuple[Callable[[Node, Node], Node], ...]] = {
+    "neg": (lambda node, s: -s,),
+    "add": (lambda node, s: s, lambda node, s: s),
+    "sub": (lambda node, s: s, lambda node, s: -s),
+    "mul": (lambda node, s: s * node.args[1], lambda node, s: node.args[0] * s),
+    "div": (lambda node, s: s / node.args[1], lambda node, s: -s * node / node.args[1]),
+    "sin": (lambda node, s: s * node.graph.cos(node.args[0]),),
+    "cos": (lambda node, s: -node.graph.sin(node.args[0]) * s,),
+    "sqrt": (lambda node, s: s / (2 * node),),
+}
+
+
 def tangent(outputs: Sequence[Node], seeds: Mapping[Node, Node]) -> list[Node]:
     """Directional derivatives Σ ∂output/∂symbol · seed, forward through the graph."""
     graph = outputs[0].graph
     rate: dict[int, Node] = {symbol.number: seed for symbol, seed in seeds.items()}
     for node in needed(outputs):
         if node.args:
-            rate[node.number] = _rate(graph, node, [rate[a.number] for a in node.args])
+            rates = [rate[a.number] for a in node.args]
+            rate[node.number] = graph.sum(share(node, d) for share, d in zip(_SHARES[node.op], rates) if d)
         else:
             rate.setdefault(node.number, graph.zero)
     return [rate[node.number] for node in outputs]
-
-
-def _rate(graph: Graph, node: Node, d: list[Node]) -> Node:
-    if not any(d):
-        return graph.zero
-    a = node.args
-    rules: dict[str, Callable[[], Node]] = {
-        "neg": lambda: -d[0],
-        "add": lambda: d[0] + d[1],
-        "sub": lambda: d[0] - d[1],
-        "mul": lambda: d[0] * a[1] + a[0] * d[1],
-        "div": lambda: (d[0] - node * d[1]) / a[1],
-        "sin": lambda: graph.cos(a[0]) * d[0],
-        "cos": lambda: -graph.sin(a[0]) * d[0],
-        "sqrt": lambda: d[0] / (2 * node),
-    }
-    return rules[node.op]()
 
 
 def gradient(output: Node, symbols: Sequence[Node]) -> list[Node]:
@@ -337,90 +329,67 @@ def gradient(output: Node, symbols: Sequence[Node]) -> list[Node]:
     for node in reversed(needed([output])):
         s = sensitivity.get(node.number)
         if s is not None and node.args:
-            for argument, share in zip(node.args, _shares(graph, node, s)):
+            for argument, share in zip(node.args, _SHARES[node.op]):
                 before = sensitivity.get(argument.number, graph.zero)
-                sensitivity[argument.number] = before + share
+                sensitivity[argument.number] = before + share(node, s)
     return [sensitivity.get(symbol.number, graph.zero) for symbol in symbols]
-
-
-def _shares(graph: Graph, node: Node, s: Node) -> list[Node]:
-    a = node.args
-    rules: dict[str, Callable[[], list[Node]]] = {
-        "neg": lambda: [-s],
-        "add": lambda: [s, s],
-        "sub": lambda: [s, -s],
-        "mul": lambda: [s * a[1], s * a[0]],
-        "div": lambda: [s / a[1], -s * node / a[1]],
-        "sin": lambda: [s * graph.cos(a[0])],
-        "cos": lambda: [-s * graph.sin(a[0])],
-        "sqrt": lambda: [s / (2 * node)],
-    }
-    return rules[node.op]()
 
 
 Matrix = list[list[Node]]
 
 
-class TaskSpace:
-    """Λ, μ and p of a task, from nodes of M, J, J̇ v, C v + g and g; `rows` are the task's rows of J."""
+def task_space(
+    name: str, M: Matrix, J: Matrix, drift: list[Node], bias: list[Node], gravity: list[Node], rows: Sequence[int]
+) -> Output:
+    """One of a task's Lambda, mu, p, from nodes of M, J, J̇ v, C v + g and g; `rows` are the task's rows of J.
 
-    def __init__(
-        self, M: Matrix, J: Matrix, drift: list[Node], bias: list[Node], gravity: list[Node], rows: Sequence[int]
-    ) -> None:
-        self.M, self.J = M, [J[row] for row in rows]
-        self.drift, self.gravity = [drift[row] for row in rows], gravity
-        self.coriolis = [b - g for b, g in zip(bias, gravity)]
-        self.graph = M[0][0].graph
+    Λ = (J M⁻¹ Jᵀ)⁻¹, μ = Λ (J M⁻¹ C v − J̇ v), p = Λ J M⁻¹ g.
+    """
+    graph, task = M[0][0].graph, [J[row] for row in rows]
 
-    @cached_property
-    def _dual(self) -> Matrix:
-        """J M⁻¹, one row per task direction."""
-        return [list(column) for column in zip(*solved(self.M, [list(c) for c in zip(*self.J)]))]
+    def times(A: Matrix, x: Sequence[Node]) -> list[Node]:
+        return [graph.sum(a * b for a, b in zip(row, x)) for row in A]
 
-    @cached_property
-    def inertia(self) -> Matrix:
-        """Λ = (J M⁻¹ Jᵀ)⁻¹."""
-        mobility = [[self.graph.sum(a * b for a, b in zip(row, dual)) for dual in self._dual] for row in self.J]
-        k = len(self.J)
-        return solved(mobility, [[self.graph.one if i == j else self.graph.zero for j in range(k)] for i in range(k)])
+    dual = _transposed(solved(M, _transposed(task)))  # J M⁻¹, one row per task direction
+    unit = [[graph.one if i == j else graph.zero for j in rows] for i in rows]
+    inertia = solved(_transposed([times(task, row) for row in dual]), unit)
+    if name == "Lambda":
+        return Output(name, (len(rows), len(rows)), tuple(x for row in inertia for x in row))
+    inner = times(dual, gravity if name == "p" else [b - g for b, g in zip(bias, gravity)])
+    if name == "mu":
+        inner = [x - drift[row] for x, row in zip(inner, rows)]
+    return Output(name, (len(rows),), tuple(times(inertia, inner)))
 
-    def output(self, name: str) -> Output:
-        """One of Lambda, mu, p."""
-        k = len(self.J)
-        if name == "Lambda":
-            return Output(name, (k, k), tuple(x for row in self.inertia for x in row))
-        force = self.gravity if name == "p" else self.coriolis
-        inner = [self.graph.sum(a * b for a, b in zip(dual, force)) for dual in self._dual]
-        if name == "mu":
-            inner = [x - d for x, d in zip(inner, self.drift)]
-        values = [self.graph.sum(a * b for a, b in zip(row, inner)) for row in self.inertia]
-        return Output(name, (k,), tuple(values))
+
+def _transposed(A: Iterable[Sequence[Node]]) -> Matrix:
+    return [list(column) for column in zip(*A)]
 
 
 def solved(A: Matrix, B: Matrix) -> Matrix:
-    """X with A X = B, A symmetric positive definite: A = L D Lᵀ without pivoting."""
-    L, D = _factored(A)
-    return [list(row) for row in zip(*(_substituted(L, D, list(column)) for column in zip(*B)))]
+    """X with A X = B, A symmetric positive definite."""
+    before = [list(range(k - 1, -1, -1)) for k in range(len(A))]
+    return _transposed(solved_in_tree(A, column, before)[0] for column in _transposed(B))
 
 
-def _factored(A: Matrix) -> tuple[Matrix, list[Node]]:
-    n, graph = len(A), A[0][0].graph
-    L = [[graph.one if i == j else graph.zero for j in range(n)] for i in range(n)]
-    D: list[Node] = []
-    for j in range(n):
-        D.append(A[j][j] - graph.sum(L[j][k] * (L[j][k] * D[k]) for k in range(j)))
-        inverse = graph.one / D[j]
-        for i in range(j + 1, n):
-            L[i][j] = (A[i][j] - graph.sum(L[i][k] * (L[j][k] * D[k]) for k in range(j))) * inverse
-    return L, D
+def solved_in_tree(A: Matrix, f: list[Node], carriers: list[list[int]]) -> tuple[list[Node], list[Node]]:
+    """x with A x = f, and D, of A = Lᵀ D L without pivoting, from the last row to the first.
 
-
-def _substituted(L: Matrix, D: list[Node], b: list[Node]) -> list[Node]:
-    n, graph = len(b), L[0][0].graph
-    y: list[Node] = []
-    for i in range(n):
-        y.append(b[i] - graph.sum(L[i][k] * y[k] for k in range(i)))
-    x = [value / d for value, d in zip(y, D)]
-    for i in reversed(range(n)):
-        x[i] = x[i] - graph.sum(L[k][i] * x[k] for k in range(i + 1, n))
-    return x
+    Row k of the symmetric A, read below its diagonal, has entries in the columns carriers[k] alone, the nearest first:
+    of a tree's mass matrix, the joints that carry joint k; and no others come in on the way.
+    """
+    n, one = len(f), f[0].graph.one
+    A, x, inverse = [list(row) for row in A], list(f), [one] * n
+    for k in range(n - 1, -1, -1):
+        inverse[k] = one / A[k][k]
+        share = {i: A[k][i] * inverse[k] for i in carriers[k]}
+        for i in carriers[k]:
+            for j in [i, *carriers[i]]:
+                A[i][j] = A[i][j] - share[i] * A[k][j]
+            x[i] = x[i] - share[i] * x[k]
+        for i in carriers[k]:
+            A[k][i] = share[i]
+    for k in range(n):
+        x[k] = x[k] * inverse[k]
+        for i in reversed(carriers[k]):
+            x[k] = x[k] - A[k][i] * x[i]
+    return x, [A[k][k] for k in range(n)]

@@ -12,7 +12,7 @@ import random
 from collections.abc import Sequence
 from fractions import Fraction
 
-from palpate.equations.algebra.graph import Node, Number, needed
+from palpate.equations.algebra.graph import Node, Number, evaluate, needed
 from palpate.errors import DoesNotFit, InvalidInput, UnluckyPoint
 
 P = 2**127 - 3489
@@ -105,37 +105,26 @@ def values_at_random(outputs: Sequence[Node], seed: int, quaternion: Sequence[st
 
 def all_values(outputs: Sequence[Node], seed: int, quaternion: Sequence[str] = ()) -> dict[int, int]:
     """The value of every node the outputs need, by its number, at one random point."""
-    chance = random.Random(seed)
-    symbols = dict(zip(quaternion, _unit_quaternion(chance))) if quaternion else {}
-    circle: dict[int, tuple[int, int]] = {}
-    values: dict[int, int] = {}
-    for node in needed(outputs):
-        values[node.number] = _value(node, values, symbols, circle, chance)
-    return values
+    chance, nodes = random.Random(seed), needed(outputs)
+    symbols = {node.name: chance.randrange(P) for node in nodes if node.op == "symbol"}
+    symbols |= dict(zip(quaternion, _unit_quaternion(chance)))
+    angles = {residue(node.value) for node in nodes if node.op == "number"} | set(symbols.values())
+    circle = {angle: _circle_point(chance) for angle in sorted(angles)}
 
-
-def _value(
-    node: Node, values: dict[int, int], symbols: dict[str, int], circle: dict[int, tuple[int, int]],
-    chance: random.Random,
-) -> int:  # fmt: skip
-    if node.op == "number":
-        return residue(node.value)
-    if node.op == "symbol":
-        return symbols.setdefault(node.name, chance.randrange(P))
-    if node.op in ("sin", "cos"):
-        angle = node.args[0]
-        if angle.args:
+    def on_circle(angle: int) -> tuple[int, int]:
+        if angle not in circle:
             raise InvalidInput("a sine of a sum has no value in a field")
-        if angle.number not in circle:
-            circle[angle.number] = _circle_point(chance)
-        return circle[angle.number][node.op == "sin"]
-    arguments = [values[a.number] for a in node.args]
-    if node.op == "div":
-        return arguments[0] * pow(arguments[1], -1, P) % P
-    known = {"neg": lambda a: -a, "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b}
-    if node.op not in known:
+        return circle[angle]
+
+    def root(value: int) -> int:
         raise InvalidInput("a root has no value in a field")
-    return known[node.op](*arguments) % P
+
+    operations = {
+        "number": residue, "neg": lambda a: -a % P, "add": lambda a, b: (a + b) % P, "sub": lambda a, b: (a - b) % P,
+        "mul": lambda a, b: a * b % P, "div": lambda a, b: a * pow(b, -1, P) % P, "cos": lambda a: on_circle(a)[0],
+        "sin": lambda a: on_circle(a)[1], "sqrt": root,
+    }  # fmt: skip
+    return dict(zip((node.number for node in nodes), evaluate(nodes, symbols, operations)))
 
 
 def _circle_point(chance: random.Random) -> tuple[int, int]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 import sympy as sp
 
-from palpate.equations.algebra.graph import Graph, Node, Output, needed
+from palpate.equations.algebra.graph import FLOATS, Graph, Node, Output, needed
 from palpate.errors import InvalidInput, check_names
 
 MATRICES = ("M", "C", "J", "Ja", "Jdot", "rotation", "Lambda")  # two-dimensional even with one column
@@ -89,17 +90,14 @@ class _Reader:
 
 def written_lines(nodes: Sequence[Node]) -> tuple[list[tuple[Any, Any]], list[Any]]:
     """Definitions (symbol, expression) of what is used more than once, and the nodes in these terms."""
-    uses: dict[int, int] = {}
     order = needed(list(nodes))
-    for node in order:
-        if node.op not in ("sin", "cos"):  # an angle is written out: c23 says more than cos t7
-            for argument in node.args:
-                uses[argument.number] = uses.get(argument.number, 0) + 1
+    written = [node for node in order if node.op not in ("sin", "cos")]  # an angle stays: c23 says more than cos t7
+    uses = Counter(argument.number for node in written for argument in node.args)
     lines: list[tuple[Any, Any]] = []
     made: dict[int, Any] = {}
     for node in order:
         expression = _sympy(node, [made[a.number] for a in node.args])
-        if node.args and node.op not in ("neg", "sin", "cos") and uses.get(node.number, 0) > 1:
+        if node.args and node.op not in ("neg", "sin", "cos") and uses[node.number] > 1:
             symbol = sp.Symbol(f"t{len(lines) + 1}")
             lines.append((symbol, expression))
             expression = symbol
@@ -112,17 +110,7 @@ def _sympy(node: Node, a: list[Any]) -> Any:
         return sp.Float(node.value, 17) if isinstance(node.value, float) else _rational(Fraction(node.value))
     if node.op == "symbol":
         return sp.Symbol(node.name)
-    made = {
-        "neg": lambda: -a[0],
-        "add": lambda: a[0] + a[1],
-        "sub": lambda: a[0] - a[1],
-        "mul": lambda: _times(a[0], a[1]),
-        "div": lambda: a[0] / a[1],
-        "sin": lambda: sp.sin(a[0]),
-        "cos": lambda: sp.cos(a[0]),
-        "sqrt": lambda: sp.sqrt(a[0]),
-    }
-    return made[node.op]()
+    return {**FLOATS, "mul": _times, "sin": sp.sin, "cos": sp.cos, "sqrt": sp.sqrt}[node.op](*a)
 
 
 def _rational(value: Fraction) -> Any:

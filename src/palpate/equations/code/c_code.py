@@ -53,10 +53,7 @@ class Library:
     @cached_property
     def parameters(self) -> list[str]:
         """Parameters used by any function, in order."""
-        names: dict[str, None] = {}
-        for function in self.functions:
-            names.update(dict.fromkeys(function.program.parameters))
-        return list(names)
+        return list(dict.fromkeys(name for function in self.functions for name in function.program.parameters))
 
     @cached_property
     def constants(self) -> list[Node]:
@@ -128,7 +125,7 @@ def _parameter_lines(library: Library) -> list[str]:
     values = [f"    {float(library.values[name])!r}, /* {name} */" for name in names]
     writer = Writer(_C, {name: f"p[{i}]" for i, name in enumerate(names)}, "c")
     writer.write(library.constants)
-    body = [f"    const double {line.target} = {line.text};" for line in writer.lines]
+    body = [f"    const double {name} = {text};" for name, text in writer.lines]
     body += [f"    k[{i}] = {writer.text(node)};" for i, node in enumerate(library.constants)]
     head = [f"const double {library.prefix}_parameters[{len(names)}] = {{", *values, "};", ""]
     return [*head, _constants_signature(library), "{", *body, "}", ""]
@@ -141,7 +138,7 @@ def _function_lines(library: Library, function: Function) -> list[str]:
     for i, node in enumerate(library.constants):
         writer.give(node, f"k[{i}]")
     writer.write(program.nodes)
-    body = [f"    const double {line.target} = {line.text};" for line in writer.lines]
+    body = [f"    const double {name} = {text};" for name, text in writer.lines]
     for output in program.outputs:
         body += [f"    {output.name}[{i}] = {writer.text(node)};" for i, node in enumerate(output.nodes)]
     used = "\n".join(body)

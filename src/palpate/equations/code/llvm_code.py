@@ -13,7 +13,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from palpate.engine.lanes import near_sin_cos
+from palpate.engine.lanes import constant, near_sin_cos
 from palpate.equations.algebra.graph import Node, needed
 
 _DOUBLE, _INTEGER, _COUNT = ir.DoubleType(), ir.IntType(64), ir.IntType(32)
@@ -54,7 +54,6 @@ class Emitter:
     def __init__(self, module: ir.Module, lanes: int = 1) -> None:
         self.module, self.lanes = module, lanes
         self.number: ir.Type = ir.VectorType(_DOUBLE, lanes) if lanes > 1 else _DOUBLE
-        self._roots: Any = None
 
     def function(
         self, name: str, inputs: Sequence[Input], outputs: Sequence[Sequence[Node]], unit: Sequence[Node] = ()
@@ -77,18 +76,9 @@ class Emitter:
 
     def root(self) -> Any:
         """The processor's own square root."""
-        if self._roots is None:
-            kind = ir.FunctionType(self.number, [self.number])
-            self._roots = ir.Function(self.module, kind, f"llvm.sqrt.{self._suffix}")
-        return self._roots
-
-    @property
-    def _suffix(self) -> str:
-        return f"v{self.lanes}f64" if self.lanes > 1 else "f64"
-
-    def constant(self, value: float) -> Any:
-        """A number in every lane."""
-        return ir.Constant(self.number, [value] * self.lanes if self.lanes > 1 else value)
+        name = f"llvm.sqrt.v{self.lanes}f64" if self.lanes > 1 else "llvm.sqrt.f64"
+        kind = ir.FunctionType(self.number, [self.number])
+        return self.module.globals.get(name) or ir.Function(self.module, kind, name)
 
 
 class _Body:
@@ -149,7 +139,7 @@ class _Body:
 
     def _value(self, node: Node, args: list[Any]) -> Any:
         if node.op == "number":
-            return self.emitter.constant(float(node.value))
+            return constant(self.emitter.number, float(node.value))
         if node.op in self._binary:
             return self._binary[node.op](*args)
         if node.op == "neg":

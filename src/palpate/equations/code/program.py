@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -33,14 +34,6 @@ class Counts:
 
 
 @dataclass(frozen=True)
-class Line:
-    """One assignment: a name (a temporary, or an entry of an output) and an expression in Python's and C's notation."""
-
-    target: str
-    text: str
-
-
-@dataclass(frozen=True)
 class Program:
     """Outputs as functions of (q, v, a) and of parameters.
 
@@ -61,16 +54,10 @@ class Program:
 
     def counts(self) -> Counts:
         """How much there is to compute."""
-        tally = {"mul": 0, "add": 0, "sub": 0, "div": 0, "sin": 0, "cos": 0, "sqrt": 0}
-        once = 0
-        for node in needed(self.nodes):
-            if node.op in tally and node.level == STATE:
-                tally[node.op] += 1
-            elif node.op in tally:
-                once += 1
-        return Counts(
-            tally["mul"], tally["add"] + tally["sub"], tally["div"], tally["sin"] + tally["cos"], tally["sqrt"], once
-        )
+        computed = [node for node in needed(self.nodes) if node.op not in ("number", "symbol", "neg")]
+        n = Counter(node.op for node in computed if node.level == STATE)
+        once = len(computed) - n.total()
+        return Counts(n["mul"], n["add"] + n["sub"], n["div"], n["sin"] + n["cos"], n["sqrt"], once)
 
     def constants(self) -> list[Node]:
         """What depends on the parameters alone and is used with the state or given out, in order."""
@@ -178,7 +165,7 @@ class Writer:
 
     def __init__(self, spelling: Mapping[str, str], names: Mapping[str, str], prefix: str = "t") -> None:
         self.spelling, self.names, self.prefix = spelling, names, prefix
-        self.lines: list[Line] = []
+        self.lines: list[tuple[str, str]] = []  # temporaries and their expressions, in Python's and C's notation
         self._text: dict[int, tuple[str, int]] = {}
 
     def give(self, node: Node, text: str) -> None:
@@ -188,21 +175,17 @@ class Writer:
     def write(self, nodes: Sequence[Node], keep: Sequence[Node] = ()) -> None:
         """Lines for everything the nodes need; `keep` get a temporary whatever their use."""
         order = [node for node in needed(nodes, self._text) if node.number not in self._text]
-        uses: dict[int, int] = {}
-        for node in order:
-            for argument in node.args:
-                uses[argument.number] = uses.get(argument.number, 0) + 1
-        for node in nodes:
-            uses[node.number] = uses.get(node.number, 0) + 1
+        uses = Counter(argument.number for node in order for argument in node.args)
+        uses.update(node.number for node in nodes)
         kept = {node.number for node in keep}
         for node in order:
             text, rank = self._spelt(node)
-            once = uses.get(node.number, 0) <= 1 and len(text) <= INLINE and node.op not in ("sin", "cos", "sqrt")
+            once = uses[node.number] <= 1 and len(text) <= INLINE and node.op not in ("sin", "cos", "sqrt")
             if node.op in ("number", "symbol", "neg") or (once and node.number not in kept):
                 self._text[node.number] = text, rank
             else:
                 name = f"{self.prefix}{len(self.lines) + 1}"
-                self.lines.append(Line(name, text))
+                self.lines.append((name, text))
                 self._text[node.number] = name, 9
 
     def text(self, node: Node) -> str:
@@ -212,7 +195,7 @@ class Writer:
     def _spelt(self, node: Node) -> tuple[str, int]:
         """Text and binding strength: 1 sums, 2 products, 3 signs, 9 atoms."""
         if node.op == "number":
-            return spelt_number(node.value), 9
+            return repr(float(node.value)), 9  # good in Python and in C
         if node.op == "symbol":
             return self.names[node.name], 9
         if node.op in self.spelling:
@@ -229,8 +212,3 @@ class Writer:
     def _inside(self, node: Node, least: int) -> str:
         text, rank = self._text[node.number]
         return text if rank >= least and not (text.startswith("-") and least > 1) else f"({text})"
-
-
-def spelt_number(value: Number) -> str:
-    """A number as a double's literal, good in Python and C."""
-    return repr(float(value))

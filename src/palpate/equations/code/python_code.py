@@ -11,14 +11,9 @@ import numpy as np
 from palpate.checks import Array
 from palpate.equations.algebra.graph import Output
 from palpate.equations.code.program import Program, Writer
-from palpate.errors import BadShape, InvalidInput, NotFinite
+from palpate.errors import BadShape, InvalidInput, NotFinite, check_names
 
 _NUMPY = {"sin": "sin", "cos": "cos", "sqrt": "sqrt"}
-
-
-def numpy_source(program: Program, name: str) -> str:
-    """Source of a function of arrays with any leading shape."""
-    return _source(program, name, batch=True)
 
 
 def module_source(program: Program, name: str, values: Mapping[str, float], about: str) -> str:
@@ -55,12 +50,8 @@ def module_source(program: Program, name: str, values: Mapping[str, float], abou
     return "\n".join(lines) + "\n"
 
 
-def scalar_source(program: Program, name: str) -> str:
-    """Source of a function of plain vectors, as numba compiles it."""
-    return _source(program, name, batch=False)
-
-
-def _source(program: Program, name: str, batch: bool) -> str:
+def _source(program: Program, name: str, *, batch: bool) -> str:
+    """Source of a function: of arrays with any leading shape (`batch`), or of plain vectors, as numba compiles it."""
     names = {entry: f"par[{i}]" for i, entry in enumerate(program.parameters)}
     arguments = [*program.inputs, *(["par"] if program.parameters else []), *(["shape"] if batch else [])]
     return f"def {name}({', '.join(arguments)}):\n" + "\n".join(_body(program, names, batch)) + "\n"
@@ -72,7 +63,7 @@ def _body(program: Program, parameters: Mapping[str, str], batch: bool, prefix: 
     names = {entry: f"{array}[{at}{i}]" for array, entries in program.inputs.items() for i, entry in enumerate(entries)}
     writer = Writer({key: prefix + word for key, word in _NUMPY.items()}, {**names, **parameters})
     writer.write(program.nodes)
-    body = [f"    {line.target} = {line.text}" for line in writer.lines]
+    body = [f"    {name} = {text}" for name, text in writer.lines]
     for output in program.outputs:
         body += _filled(output, writer, batch, prefix)
     return [*body, f"    return {', '.join(output.name for output in program.outputs)}"]
@@ -101,15 +92,14 @@ def numpy_function(program: Program, name: str, values: Mapping[str, float]) -> 
     Parameters default to `values`; the keyword `parameters` replaces some of them by name.
     """
     space = {"sin": np.sin, "cos": np.cos, "sqrt": np.sqrt, "empty": np.empty, "zeros": np.zeros}
-    inner = _executed(numpy_source(program, name), name, space)
+    inner = _executed(_source(program, name, batch=True), name, space)
     sizes = {array: len(entries) for array, entries in program.inputs.items()}
 
     def function(*states: Any, parameters: Mapping[str, float] | None = None) -> Any:
         arrays = _checked(name, sizes, states)
         shape = np.broadcast_shapes(*(x.shape[:-1] for x in arrays)) if arrays else ()
         chosen = [_parameter_vector(program, values, parameters)] if program.parameters else []
-        results = inner(*arrays, *chosen, shape)
-        return results
+        return inner(*arrays, *chosen, shape)
 
     function.__name__ = name
     function.__doc__ = f"{', '.join(o.name for o in program.outputs)} of ({', '.join(sizes)}), SI units."
@@ -121,7 +111,7 @@ def compiled_function(program: Program, name: str, values: Mapping[str, float]) 
     import numba
 
     space = {"sin": np.sin, "cos": np.cos, "sqrt": np.sqrt, "empty": np.empty}
-    plain = _executed(scalar_source(program, name), name, space)
+    plain = _executed(_source(program, name, batch=False), name, space)
     vector = numba.float64[::1]
     count = len(program.inputs) + bool(program.parameters)
     kernel = numba.njit([tuple([vector] * count)], error_model="numpy")(plain)
@@ -154,11 +144,7 @@ def _checked(name: str, sizes: Mapping[str, int], states: tuple[Any, ...]) -> li
 
 def _parameter_vector(program: Program, values: Mapping[str, float], changed: Mapping[str, float] | None) -> Array:
     chosen = {**values, **(changed or {})}
-    for key in changed or {}:
-        if key not in values:
-            from palpate.errors import UnknownName
-
-            raise UnknownName("parameter", key, values)
+    check_names("parameter", changed or {}, values)
     missing = [name for name in program.parameters if name not in chosen]
     if missing:
         raise InvalidInput(

@@ -117,12 +117,9 @@ def _world_twists(chain: Chain, frames: list[Placed]) -> Matrix:
     """Velocity of every link's origin and its angular velocity, in world axes."""
     still, speeds = [chain.graph.zero] * 3, chain.full(chain.v)
     twists: Matrix = []
-    dof = 0
-    for index, link in enumerate(chain.links):
-        frame = frames[index]
+    for link, frame, dof in zip(chain.links, frames, chain.first_freedoms):
         if link.kind == "free":
             twists.append([*speeds[:3], *frame.out(list(speeds[3:6]))])
-            dof += 6
             continue
         linear, angular = still, still
         if link.parent >= 0:
@@ -132,7 +129,6 @@ def _world_twists(chain: Chain, frames: list[Placed]) -> Matrix:
         along = [speeds[dof] * x for x in frame.columns[2]]
         turns = link.kind == "revolute"
         twists.append([*linear, *plus(angular, along)] if turns else [*plus(linear, along), *angular])
-        dof += 1
     return twists
 
 

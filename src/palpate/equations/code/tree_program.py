@@ -12,7 +12,7 @@ from palpate.checks import Array
 from palpate.engine.compiling import programs
 from palpate.engine.compiling.cache import Origin
 from palpate.engine.compiling.programs import call_program
-from palpate.engine.kernels import clear, kernel
+from palpate.engine.kernels import kernel
 from palpate.engine.records import Integers, Matrix, ReadVector, Record, Vector, sized
 from palpate.engine.views import address_of
 from palpate.equations.code.tree_code import PLACE, TreeGraph, sizes_of
@@ -111,37 +111,6 @@ def compute_frame(code: TreeCode, terms: TreeMotion, frame: TreePlace, out: Fram
             address_of(out.rotation), address_of(out.J), address_of(out.drift), address_of(out.twist),
         ),
     )  # fmt: skip
-
-
-@kernel
-def compute_pose(terms: TreeMotion, frame: TreePlace, position: Vector, rotation: Matrix) -> None:
-    """Pose of a frame alone."""
-    if frame.link < 0:
-        for i in range(3):
-            position[i] = frame.pose[i]
-            for j in range(3):
-                rotation[i, j] = frame.pose[3 + 3 * i + j]
-        return
-    origin, R = terms.origin[frame.link], terms.rotation[frame.link]
-    for i in range(3):
-        x, y, z = R[3 * i], R[3 * i + 1], R[3 * i + 2]
-        position[i] = origin[i] + (x * frame.pose[0] + y * frame.pose[1] + z * frame.pose[2])
-        for j in range(3):
-            rotation[i, j] = x * frame.pose[3 + j] + y * frame.pose[6 + j] + z * frame.pose[9 + j]
-
-
-@kernel
-def point_twist(terms: TreeMotion, link: int, point: Vector, twist: Vector) -> None:
-    """Velocity [linear; angular] of a point of the world that moves with a link, world axes."""
-    if link < 0:
-        clear(twist)
-        return
-    origin, moving = terms.origin[link], terms.twist[link]
-    x, y, z = point[0] - origin[0], point[1] - origin[1], point[2] - origin[2]
-    wx, wy, wz = moving[3], moving[4], moving[5]
-    twist[0], twist[1] = moving[0] + (wy * z - wz * y), moving[1] + (wz * x - wx * z)
-    twist[2] = moving[2] + (wx * y - wy * x)
-    twist[3], twist[4], twist[5] = wx, wy, wz
 
 
 class TreeProgram:

@@ -21,7 +21,7 @@ from palpate.engine.compiling.programs import call_program
 from palpate.engine.kernels import kernel
 from palpate.engine.records import Matrix, Record, Vector, sized
 from palpate.engine.views import address_of
-from palpate.equations.algebra.graph import Graph, Node
+from palpate.equations.algebra.graph import Graph, Node, solved_in_tree
 from palpate.equations.code.llvm_code import Emitter, Input
 
 
@@ -82,7 +82,7 @@ def _emit(prefix: str, parents: Sequence[int], lanes: int) -> str:
     added, f, v, impulse, braking, free = ([graph.symbol(f"{name}{i}") for i in range(n)] for name in names)
     carriers, emitter = [_carriers(parents, i) for i in range(n)], Emitter(module, lanes)
     diagonal = [M[i][i] + added[i] for i in range(n)]
-    x, pivots = _solved(M, diagonal, f, carriers)
+    x, pivots = solved_in_tree(_with_diagonal(M, diagonal), f, carriers)
     matrix = Input([entry for row in M for entry in row])
     emitter.function(f"{prefix}_solve", [matrix, Input(added), Input(f)], [x, pivots])
     if lanes > 1:
@@ -91,11 +91,16 @@ def _emit(prefix: str, parents: Sequence[int], lanes: int) -> str:
     held = [graph.one - c for c in free]
     A = [[M[i][j] * (free[i] * free[j]) for j in range(n)] for i in range(n)]
     right = [free[i] * (momentum[i] - braking[i]) for i in range(n)]
-    x, pivots = _solved(A, [diagonal[i] * free[i] + held[i] for i in range(n)], right, carriers)
+    A = _with_diagonal(A, [diagonal[i] * free[i] + held[i] for i in range(n)])
+    x, pivots = solved_in_tree(A, right, carriers)
     load = [momentum[i] - _row_times(M, diagonal[i], i, x, carriers) for i in range(n)]
     inputs = [matrix, *map(Input, (added, v, impulse, braking, free))]
     emitter.function(f"{prefix}_slide", inputs, [momentum, x, load, pivots])
     return str(module)
+
+
+def _with_diagonal(M: list[list[Node]], diagonal: list[Node]) -> list[list[Node]]:
+    return [[*row[:i], diagonal[i], *row[i + 1 :]] for i, row in enumerate(M)]
 
 
 def _row_times(M: list[list[Node]], diagonal: Node, i: int, x: list[Node], carriers: list[list[int]]) -> Node:
@@ -114,29 +119,3 @@ def _carriers(parents: Sequence[int], i: int) -> list[int]:
         i = parents[i]
         ancestors.append(i)
     return ancestors
-
-
-def _solved(
-    M: list[list[Node]], diagonal: list[Node], f: list[Node], carriers: list[list[int]]
-) -> tuple[list[Node], list[Node]]:
-    """M with another diagonal = Lᵀ D L from the tips to the base, then x = L⁻¹ D⁻¹ L⁻ᵀ f; D too."""
-    n, one = len(f), M[0][0].graph.one
-    A = [list(row) for row in M]
-    for i in range(n):
-        A[i][i] = diagonal[i]
-    inverse: list[Node] = [one] * n
-    x = list(f)
-    for k in range(n - 1, -1, -1):
-        inverse[k] = one / A[k][k]
-        share = {i: A[k][i] * inverse[k] for i in carriers[k]}
-        for i in carriers[k]:
-            for j in [i, *carriers[i]]:
-                A[i][j] = A[i][j] - share[i] * A[k][j]
-            x[i] = x[i] - share[i] * x[k]
-        for i in carriers[k]:
-            A[k][i] = share[i]
-    for k in range(n):
-        x[k] = x[k] * inverse[k]
-        for i in reversed(carriers[k]):
-            x[k] = x[k] - A[k][i] * x[i]
-    return x, [A[k][k] for k in range(n)]

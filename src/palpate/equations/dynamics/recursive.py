@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from palpate.equations.algebra.graph import Node
-from palpate.equations.model.chain import Chain, Mass, Matrix, Vector
+from palpate.equations.model.chain import Chain, Mass, Matrix, Vector, along
 from palpate.equations.model.naming import NamedFrame
 
 # ---------------------------------------------------------------------- small vectors
@@ -129,16 +129,20 @@ def joint_forces(chain: Chain, forces: list[tuple[Vector, Vector]]) -> list[Node
     """The joints' share of a force and a moment on every link: those of all the links they carry."""
     held: list[list[Node]] = [[] for _ in chain.links]
     for index in reversed(range(len(chain.links))):
-        link, (f, n) = chain.links[index], forces[index]
-        if link.kind == "free":
-            held[index] = [*times(base_rotation(chain), f), *n]
-            continue
-        held[index] = [n[2] if link.kind == "revolute" else f[2]]
-        if link.parent >= 0:
+        parent, (f, n) = chain.links[index].parent, forces[index]
+        held[index] = _held(chain, index, f, n)
+        if parent >= 0:
             above, moment = to_parent_point(chain, index, f, n)
-            pf, pn = forces[link.parent]
-            forces[link.parent] = plus(pf, above), plus(pn, moment)
+            forces[parent] = plus(forces[parent][0], above), plus(forces[parent][1], moment)
     return [x for part in held for x in part]
+
+
+def _held(chain: Chain, index: int, f: Vector, n: Vector) -> list[Node]:
+    """What a link's joint holds of a force and a moment about the link's origin."""
+    kind = chain.links[index].kind
+    if kind == "free":
+        return [*times(base_rotation(chain), f), *n]
+    return [n[2] if kind == "revolute" else f[2]]
 
 
 def to_parent_point(chain: Chain, index: int, f: Vector, n: Vector) -> tuple[Vector, Vector]:
@@ -201,8 +205,8 @@ def composite_masses(chain: Chain) -> list[Mass]:
 
 
 def _in_parent(chain: Chain, index: int, mass: Mass) -> Mass:
-    """Moments about the parent's origin in its axes: S' = R S Rᵀ + p (R h)ᵀ + (R h) pᵀ + m p pᵀ."""
-    link, m = chain.links[index], mass.m
+    """Moments about the parent's origin in its axes."""
+    link = chain.links[index]
     xx, yy, zz, xy, xz, yz = mass.S
     if link.kind == "revolute":
         c, s = link.cos, link.sin
@@ -210,9 +214,14 @@ def _in_parent(chain: Chain, index: int, mass: Mass) -> Mass:
         xx, yy, xy = xx - s * bend, yy + s * bend, c * bend - xy
         xz, yz = c * xz - s * yz, s * xz + c * yz
     S = chain.fixed_tensor(index, [xx, yy, zz, xy, xz, yz])
-    h, p = chain.to_parent(index, mass.h), position_in_parent(chain, index)
+    return _moved(Mass(mass.m, chain.to_parent(index, mass.h), S), position_in_parent(chain, index))
+
+
+def _moved(mass: Mass, p: Vector) -> Mass:
+    """Moments about a point from which their origin stands at p: h' = h + m p, S' = S + p hᵀ + h pᵀ + m p pᵀ."""
+    m, h = mass.m, mass.h
     both = [h[i] * p[j] + (h[j] + m * p[j]) * p[i] for i, j in zip((0, 1, 2, 0, 0, 1), (0, 1, 2, 1, 2, 2))]
-    return Mass(m, plus(h, [m * x for x in p]), plus(S, both))
+    return Mass(m, plus(h, [m * x for x in p]), plus(mass.S, both))
 
 
 def mass_matrix(chain: Chain) -> Matrix:
@@ -252,16 +261,11 @@ def _fill_column(chain: Chain, M: Matrix, places: list[int], index: int, column:
     """Carry a force from link `index` to the base, noting what each joint on the way holds."""
     at = index
     while at >= 0:
-        link = chain.links[at]
-        if link.kind == "free":
-            held = [*times(base_rotation(chain), f), *n]
-        else:
-            held = [n[2] if link.kind == "revolute" else f[2]]
-        for k, value in enumerate(held):
+        for k, value in enumerate(_held(chain, at, f, n)):
             M[places[at] + k][column] = M[column][places[at] + k] = value
-        if link.parent >= 0:
+        if chain.links[at].parent >= 0:
             f, n = to_parent_point(chain, at, f, n)
-        at = link.parent
+        at = chain.links[at].parent
 
 
 # ---------------------------------------------------------------------- kinematics in the base frame
@@ -283,7 +287,7 @@ class Placed:
 def placed_links(chain: Chain) -> list[Placed]:
     """Pose of every link's frame in the base frame."""
     graph = chain.graph
-    unit = [[graph.one if i == j else graph.zero for i in range(3)] for j in range(3)]
+    unit = _unit_vectors(chain)
     base = Placed([graph.zero] * 3, unit)
     frames: list[Placed] = []
     for index, link in enumerate(chain.links):
@@ -303,15 +307,12 @@ def frame_pose(chain: Chain, frames: list[Placed], frame: NamedFrame) -> tuple[V
     """Position and rotation matrix of a frame fixed on a link."""
     link = frames[frame.link]
     origin = plus(link.origin, link.out(chain.placed(frame)))
-    graph = chain.graph
-    axes = []
-    for k in range(3):
-        unit = [graph.one if i == k else graph.zero for i in range(3)]
-        inner = chain.turned(frame.rotation, unit)
-        axes.append(
-            link.out([graph.sum(r * x for r, x in zip(row, inner) if r) for row in chain.links[frame.link].axes])
-        )
-    return origin, transposed(axes)
+    inner = [chain.turned(frame.rotation, unit) for unit in _unit_vectors(chain)]
+    return origin, transposed([link.out(along(chain.links[frame.link].axes, axis)) for axis in inner])
+
+
+def _unit_vectors(chain: Chain) -> Matrix:
+    return [[chain.graph.one if i == k else chain.graph.zero for i in range(3)] for k in range(3)]
 
 
 def jacobian(chain: Chain, frames: list[Placed], link: int, point: Vector) -> Matrix:
@@ -396,14 +397,12 @@ def _screws(chain: Chain, frames: list[Placed]) -> tuple[list[list[Screw]], list
 
 
 def _directions(chain: Chain, index: int, frame: Placed) -> list[tuple[Vector, Vector]]:
-    graph, kind = chain.graph, chain.links[index].kind
-    still = [graph.zero] * 3
+    kind, still = chain.links[index].kind, [chain.graph.zero] * 3
     if kind == "prismatic":
         return [(list(still), frame.columns[2])]
     if kind == "revolute":
         return [(frame.columns[2], cross(frame.origin, frame.columns[2]))]
-    unit = [[graph.one if i == k else graph.zero for i in range(3)] for k in range(3)]
-    return [(list(still), e) for e in unit] + [(c, cross(frame.origin, c)) for c in frame.columns]
+    return [(list(still), e) for e in _unit_vectors(chain)] + [(c, cross(frame.origin, c)) for c in frame.columns]
 
 
 def _screw(kind: str, number: int, direction: tuple[Vector, Vector], w: Vector, u: Vector) -> Screw:
@@ -437,14 +436,11 @@ def _carried(chain: Chain, frames: list[Placed], velocities: list[tuple[Vector, 
 
 
 def _in_base(mass: Mass, frame: Placed) -> Mass:
-    """Moments about the base's origin: h' = m p + R h, S' = R S Rᵀ + p (R h)ᵀ + (R h) pᵀ + m p pᵀ."""
-    p, h = frame.origin, frame.out(mass.h)
+    """Moments about the base's origin, in its axes."""
     rows = [frame.out(row) for row in _square(mass.S)]
     S = [frame.out([rows[0][k], rows[1][k], rows[2][k]]) for k in range(3)]
-    total = [
-        S[i][j] + h[i] * p[j] + (h[j] + mass.m * p[j]) * p[i] for i, j in zip((0, 1, 2, 0, 0, 1), (0, 1, 2, 1, 2, 2))
-    ]
-    return Mass(mass.m, plus(h, [mass.m * x for x in p]), total)
+    turned = [S[0][0], S[1][1], S[2][2], S[0][1], S[0][2], S[1][2]]
+    return _moved(Mass(mass.m, frame.out(mass.h), turned), frame.origin)
 
 
 def _square(S: Vector) -> Matrix:
@@ -452,11 +448,15 @@ def _square(S: Vector) -> Matrix:
     return [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
 
 
+def _trace_minus(A: Matrix, w: Vector) -> Vector:
+    """(tr(A) 1 − A) w."""
+    trace = A[0][0] + A[1][1] + A[2][2]
+    return [trace * x - y for x, y in zip(w, times(A, w))]
+
+
 def _inertia_times(mass: Mass, w: Vector, u: Vector) -> tuple[Vector, Vector]:
     """Moment and force of the spatial inertia: J ω + h × u, m u + ω × h, with J = tr(S) 1 − S."""
-    trace = mass.S[0] + mass.S[1] + mass.S[2]
-    Sw = times(_square(mass.S), w)
-    moment = plus([trace * x - y for x, y in zip(w, Sw)], cross(mass.h, u))
+    moment = plus(_trace_minus(_square(mass.S), w), cross(mass.h, u))
     return moment, plus([mass.m * x for x in u], cross(w, mass.h))
 
 
@@ -478,19 +478,13 @@ def _fill(chain: Chain, C: Matrix, places: list[int], screws: list[list[Screw]],
 def _rate_force(carried: Carried, screw: Screw) -> tuple[Vector, Vector]:
     """∫ r × J̇_j dm and ∫ J̇_j dm."""
     moment, force = _inertia_times(carried.mass, screw.dw, screw.du)
-    K = carried.K
-    trace = K[0][0] + K[1][1] + K[2][2]
-    turned = [trace * x - y for x, y in zip(screw.w, times(K, screw.w))]
-    return plus(moment, turned), plus(force, cross(screw.w, carried.P))
+    return plus(moment, _trace_minus(carried.K, screw.w)), plus(force, cross(screw.w, carried.P))
 
 
 def _row_force(carried: Carried, screw: Screw) -> tuple[Vector, Vector, Vector]:
     """What multiplies ω̇_j, u̇_j and ω_j of a freedom below in C_ij."""
     moment, force = _inertia_times(carried.mass, screw.w, screw.u)
-    K = carried.K
-    trace = K[0][0] + K[1][1] + K[2][2]
-    extra = [trace * x - y for x, y in zip(screw.w, times(transposed(K), screw.w))]
-    return moment, force, plus(cross(carried.P, screw.u), extra)
+    return moment, force, plus(cross(carried.P, screw.u), _trace_minus(transposed(carried.K), screw.w))
 
 
 def _dot(a: Vector, b: Vector) -> Node:

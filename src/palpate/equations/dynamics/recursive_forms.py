@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
-from palpate.equations.algebra.graph import Node, Output, TaskSpace, gradient, tangent
+from palpate.equations.algebra.graph import Node, Output, gradient, tangent, task_space
 from palpate.equations.dynamics import recursive
 from palpate.equations.dynamics.recursive import cross, minus, plus, times, transposed
-from palpate.equations.model.chain import Chain, Matrix, Vector
+from palpate.equations.model.chain import Chain, Matrix, Vector, along
 from palpate.equations.model.naming import Coordinates, NamedModel
 from palpate.equations.quantities import euler_rates, link_parts, task_rows
 from palpate.errors import InvalidInput
@@ -26,7 +26,7 @@ class RecursiveForms:
         self.names: Coordinates = self.chain.names
         self.groups: dict[str, str] = {name: p.group for name, p in model.parameters.items()}
         self.groups |= dict.fromkeys(self.names.v, "rate") | dict.fromkeys(self.names.a, "acceleration")
-        self._outputs: dict[str, Output] = {}
+        self._parts: dict[str, Any] = {}
         moving = [any(row) for row in self.jacobian]
         self.rows = task_rows(task, moving, len(self.names.v))
 
@@ -47,43 +47,23 @@ class RecursiveForms:
         """Of the tool, 6×n."""
         return recursive.jacobian(self.chain, self.frames, self.model.tool.link, self.tool[0])
 
-    @cached_property
-    def at_rest(self) -> list[recursive.Motion]:
-        """Motions for v̇ = 0."""
-        return recursive.motions(self.chain, self.chain.v, [self.graph.zero] * len(self.chain.v))
-
-    @cached_property
-    def M(self) -> Matrix:
-        """Mass matrix."""
-        return recursive.mass_matrix(self.chain)
-
-    @cached_property
-    def bias(self) -> list[Node]:
-        """C v + g."""
-        return recursive.bias(self.chain)
-
-    @cached_property
-    def gravity(self) -> list[Node]:
-        """g."""
-        return recursive.gravity(self.chain)
-
-    @cached_property
-    def drift(self) -> list[Node]:
-        """J̇ v."""
-        return recursive.drift(self.chain, self.frames, self.at_rest, self.model.tool)
-
     # ------------------------------------------------------------------ by name
 
     def output(self, name: str) -> Output:
         """A quantity's entries as nodes."""
-        if name not in self._outputs:
-            self._outputs[name] = self._made(name)
-        return self._outputs[name]
+        if name not in ("Lambda", "mu", "p"):
+            return _output(name, self.part(name))
+        M, J, drift, bias, gravity = (self.part(part) for part in ("M", "J", "drift", "bias", "g"))
+        return task_space(name, M, J, drift, bias, gravity, self.rows)
 
-    def _made(self, name: str) -> Output:
-        part = link_parts(name)
-        if part is not None:
-            return _output(name, self._link(*part))
+    def part(self, name: str) -> Any:
+        """A quantity as a node, or as lists of nodes; made once."""
+        if name not in self._parts:
+            of_link = link_parts(name)
+            self._parts[name] = self._made(name) if of_link is None else self._link(*of_link)
+        return self._parts[name]
+
+    def _made(self, name: str) -> Any:
         chain = self.chain
         makers: dict[str, Callable[[], Any]] = {
             "position": lambda: self.tool[0],
@@ -91,18 +71,21 @@ class RecursiveForms:
             "J": lambda: self.jacobian,
             "Ja": self._analytical,
             "Jdot": lambda: self._rate(self.jacobian),
-            "drift": lambda: self.drift,
-            "T": lambda: recursive.kinetic_energy(chain, self.M),
+            "drift": self._drift,
+            "T": lambda: recursive.kinetic_energy(chain, self.part("M")),
             "V": lambda: recursive.potential_energy(chain),
-            "M": lambda: self.M,
+            "M": lambda: recursive.mass_matrix(chain),
             "C": lambda: recursive.coriolis_matrix(chain),
-            "g": lambda: self.gravity,
-            "bias": lambda: self.bias,
+            "g": lambda: recursive.gravity(chain),
+            "bias": lambda: recursive.bias(chain),
             "tau": lambda: recursive.inverse_dynamics(chain, chain.v, chain.a),
         }
-        if name in ("Lambda", "mu", "p"):
-            return self.task.output(name)
-        return _output(name, makers[name]())
+        return makers[name]()
+
+    def _drift(self) -> list[Node]:
+        """J̇ v, from motions for v̇ = 0."""
+        moving = recursive.motions(self.chain, self.chain.v, [self.graph.zero] * len(self.chain.v))
+        return recursive.drift(self.chain, self.frames, moving, self.model.tool)
 
     def expression(self, name: str) -> Any:
         """Nothing in closed form: what is written is written line by line, from nodes."""
@@ -141,7 +124,7 @@ class RecursiveForms:
         named, frame, chain = self.model.links[index], self.frames[index], self.chain
         axes = chain.links[index].axes
         com = [chain.term(x) for x in named.com]
-        inner = [self.graph.sum(k * x for k, x in zip(axis, com) if k) for axis in axes]
+        inner = along(axes, com)
         inner = [inner[0], inner[1], inner[2] - chain.links[index].shift]
         point = plus(frame.origin, frame.out(inner))
         R = transposed([frame.out([self.graph.node(axes[r][c]) for r in range(3)]) for c in range(3)])
@@ -158,13 +141,6 @@ class RecursiveForms:
             return point
         J = recursive.jacobian(chain, self.frames, index, point)
         return J[:3] if kind == "J_P" else J[3:]
-
-    # ------------------------------------------------------------------ task space
-
-    @cached_property
-    def task(self) -> TaskSpace:
-        """Λ, μ, p."""
-        return TaskSpace(self.M, self.jacobian, self.drift, self.bias, self.gravity, self.rows)
 
     def _analytical(self) -> Matrix:
         """Euler-angle rates from ω through the entries of R."""
@@ -195,7 +171,7 @@ def lagrange_torques(forms: RecursiveForms) -> list[Node]:
     if forms.model.mechanism.floating:
         raise InvalidInput("Lagrange's equations need rates of coordinates; a free base's velocities are not")
     chain = forms.chain
-    T, V = recursive.kinetic_energy(chain, forms.M), recursive.potential_energy(chain)
+    T, V = recursive.kinetic_energy(chain, forms.part("M")), recursive.potential_energy(chain)
     momenta = gradient(T, chain.v)
     moving = dict(zip(chain.q, chain.v)) | dict(zip(chain.v, chain.a))
     pushed = tangent(momenta, moving)

@@ -16,6 +16,9 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Protocol
 
+import numpy as np
+
+from palpate.checks import Array
 from palpate.equations.algebra.graph import PARAMETER, Graph, Node
 from palpate.equations.model.mechanism import Kind, Link, Mechanism
 from palpate.equations.model.naming import Coordinates, FixedRotation, NamedFrame, NamedLink, Term, coordinates_of
@@ -54,7 +57,6 @@ class ChainLink:
         cos, sin, slide: of the joint's coordinate; slide is 0 for a hinge.
     """
 
-    number: int
     kind: Kind
     parent: int
     axes: tuple[tuple[int, ...], ...]
@@ -88,6 +90,8 @@ class Chain:
         self.q = [graph.symbol(name) for name in self.names.q]
         self.v = [graph.symbol(name) for name in self.names.v]
         self.a = [graph.symbol(name) for name in self.names.a]
+        coupling = model.mechanism.coupling
+        self.map = np.eye(len(self.v)) if coupling is None else coupling.map  # G: all velocities of the independent
         self.gravity = [self.term(x) for x in model.gravity]
         self.links = [self._link(i) for i in range(len(model.links))]
         self._slide_origins()
@@ -105,24 +109,19 @@ class Chain:
 
     def full(self, reduced: Sequence[Node]) -> list[Node]:
         """Velocities (or accelerations) of all joints from those of the independent ones."""
-        coupling = self.model.mechanism.coupling
-        if coupling is None:
-            return list(reduced)
-        return [self.graph.sum(_coefficient(x) * r for x, r in zip(row, reduced) if x) for row in coupling.map]
+        return self._combined(self.map, reduced)
 
     def reduced(self, full: Sequence[Node]) -> list[Node]:
         """Forces on the independent coordinates from those on all joints: Gᵀ f."""
-        coupling = self.model.mechanism.coupling
-        if coupling is None:
-            return list(full)
-        return [self.graph.sum(_coefficient(x) * f for x, f in zip(row, full) if x) for row in coupling.map.T]
+        return self._combined(self.map.T, full)
 
     def reduced_matrix(self, M: Matrix) -> Matrix:
         """Gᵀ M G."""
-        if self.model.mechanism.coupling is None:
-            return M
         columns = [list(column) for column in zip(*(self.reduced(row) for row in M))]
         return [list(row) for row in zip(*(self.reduced(column) for column in columns))]
+
+    def _combined(self, factors: Array, values: Sequence[Node]) -> list[Node]:
+        return [self.graph.sum(_coefficient(x) * value for x, value in zip(row, values) if x) for row in factors]
 
     @property
     def first_freedoms(self) -> list[int]:
@@ -132,13 +131,11 @@ class Chain:
 
     def _joint_positions(self) -> list[Node]:
         """The position of every hinge and slide (none for a free base)."""
-        coupling = self.model.mechanism.coupling
-        if coupling is None:
-            return self.q[7:] if self.model.mechanism.floating else self.q
         base = (6, 7) if self.model.mechanism.floating else (0, 0)
-        q, rows = self.q[base[1] :], coupling.map[base[0] :, base[0] :]
-        full = [self.graph.sum(_coefficient(x) * r for x, r in zip(row, q) if x) for row in rows]
-        return [x + _coefficient(float(b)) for x, b in zip(full, coupling.position_offset[base[1] :])]
+        full = self._combined(self.map[base[0] :, base[0] :], self.q[base[1] :])
+        coupling = self.model.mechanism.coupling
+        offsets = np.zeros(len(full)) if coupling is None else coupling.position_offset[base[1] :]
+        return [x + _coefficient(float(b)) for x, b in zip(full, offsets)]
 
     # ------------------------------------------------------------------ links
 
@@ -147,9 +144,9 @@ class Chain:
         link = named.link
         axes, parent_axes = axes_of(link), self._axes(link.parent)
         cos, sin, slide = self._joint(index)
-        position = _into(parent_axes, [self.term(x) for x in named.position])
+        position = along(parent_axes, [self.term(x) for x in named.position])
         return ChainLink(
-            named.number, link.kind, link.parent, axes, named.rotation, position, self._mass(index, axes),
+            link.kind, link.parent, axes, named.rotation, position, self._mass(index, axes),
             self.term(named.armature), cos, sin, slide, self.graph.zero, parent_axes,
         )  # fmt: skip
 
@@ -167,7 +164,7 @@ class Chain:
     def _mass(self, index: int, axes: tuple[tuple[int, ...], ...]) -> Mass:
         """Mass, first and second moments about the link's origin."""
         named = self.model.links[index]
-        m, com = self.term(named.mass), _into(axes, [self.term(x) for x in named.com])
+        m, com = self.term(named.mass), along(axes, [self.term(x) for x in named.com])
         tensor = _tensor_into(axes, [[self.term(x) for x in row] for row in named.inertia])
         half = (tensor[0][0] + tensor[1][1] + tensor[2][2]) / 2
         S = [half - tensor[k][k] for k in range(3)] + [-tensor[0][1], -tensor[0][2], -tensor[1][2]]
@@ -191,7 +188,7 @@ class Chain:
     def fixed_to_parent(self, index: int, v: Vector) -> Vector:
         """The same without the joint's own turn."""
         link = self.links[index]
-        return _into(link.parent_axes, self.turned(link.rotation, _out_of(link.axes, v)))
+        return along(link.parent_axes, self.turned(link.rotation, _out_of(link.axes, v)))
 
     def fixed_tensor(self, index: int, S: Vector) -> Vector:
         """R S Rᵀ of a link's second moments, without the joint's own turn."""
@@ -203,7 +200,7 @@ class Chain:
     def fixed_to_child(self, index: int, v: Vector) -> Vector:
         """The same without the joint's own turn."""
         link = self.links[index]
-        return _into(link.axes, self.turned_back(link.rotation, _out_of(link.parent_axes, v)))
+        return along(link.axes, self.turned_back(link.rotation, _out_of(link.parent_axes, v)))
 
     def turned(self, rotation: FixedRotation, v: Vector) -> Vector:
         """R v for a fixed turn R = Q Rz Ry Rx."""
@@ -228,7 +225,7 @@ class Chain:
 
     def placed(self, frame: NamedFrame) -> Vector:
         """A frame's origin in its link's rewritten frame."""
-        point = _into(self._axes(frame.link), [self.term(x) for x in frame.position])
+        point = along(self._axes(frame.link), [self.term(x) for x in frame.position])
         return [point[0], point[1], point[2] - self.links[frame.link].shift]
 
     # ------------------------------------------------------------------ the rewritings
@@ -244,8 +241,8 @@ class Chain:
         """Move a link's origin along its z: its own pose, mass and the children's positions follow."""
         link, m = self.links[index], self.links[index].mass
         link.shift = shift
-        along = self.fixed_to_parent(index, [self.graph.zero, self.graph.zero, shift])
-        link.position = [p + a for p, a in zip(link.position, along)]
+        moved = self.fixed_to_parent(index, [self.graph.zero, self.graph.zero, shift])
+        link.position = [p + a for p, a in zip(link.position, moved)]
         hx, hy, hz = m.h
         xx, yy, zz, xy, xz, yz = m.S
         zz, xz, yz = zz - 2 * shift * hz + shift * shift * m.m, xz - shift * hx, yz - shift * hy
@@ -294,7 +291,7 @@ def axes_of(link: Link) -> tuple[tuple[int, ...], ...]:
     return y, x, tuple(-k for k in z)
 
 
-def _into(axes: tuple[tuple[int, ...], ...], v: Vector) -> Vector:
+def along(axes: tuple[tuple[int, ...], ...], v: Vector) -> Vector:
     """Components along the new axes."""
     graph = v[0].graph
     return [graph.sum(k * x for k, x in zip(axis, v) if k) for axis in axes]
@@ -307,8 +304,8 @@ def _out_of(axes: tuple[tuple[int, ...], ...], v: Vector) -> Vector:
 
 
 def _tensor_into(axes: tuple[tuple[int, ...], ...], tensor: Matrix) -> Matrix:
-    half = [_into(axes, row) for row in tensor]
-    return [list(row) for row in zip(*[_into(axes, list(column)) for column in zip(*half)])]
+    half = [along(axes, row) for row in tensor]
+    return [list(row) for row in zip(*[along(axes, list(column)) for column in zip(*half)])]
 
 
 def _outer(a: Vector, b: Vector) -> Vector:

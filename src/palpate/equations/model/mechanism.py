@@ -16,6 +16,7 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.errors import InvalidInput
+from palpate.spatial import matrix_from_angle_axis
 
 Kind = Literal["revolute", "prismatic", "free"]
 SMALL = 1e-10  # relative to the robot's own lengths: what a file's rounding leaves of an exact zero
@@ -124,6 +125,11 @@ class Mechanism:
     def tool(self) -> LinkFrame:
         """Where the tool frame stands."""
         return self.frames[self.tool_name]
+
+    def placed(self, frame: FixedFrame) -> LinkFrame:
+        """A frame on a body of the model as one on the link that carries the body."""
+        body = self.bodies[frame.body]
+        return LinkFrame(body.link, body.position + body.rotation @ frame.offset, body.rotation @ frame.rotation)
 
     @property
     def floating(self) -> bool:
@@ -289,9 +295,7 @@ def _at_zero(position: Array, rotation: Array, axis: Array, kind: Kind, referenc
         return position, rotation
     if kind == "prismatic":
         return position - rotation @ axis * reference, rotation
-    quaternion = np.zeros(4)
-    mujoco.mju_axisAngle2Quat(quaternion, axis, -reference)
-    return position, rotation @ _turn(quaternion)
+    return position, rotation @ matrix_from_angle_axis(-reference, axis)
 
 
 def _turn(quat_wxyz: Array) -> Array:

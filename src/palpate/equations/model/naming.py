@@ -8,6 +8,7 @@ Thin rods and point masses are recognised: their centre of mass and tensor are w
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -59,10 +60,8 @@ class Coordinates:
 
 def coordinates_of(mechanism: Mechanism, renamed: Mapping[str, str]) -> Coordinates:
     """q1 … qn for the joints (mimicking ones left out), renamed as asked."""
-    kept = set(range(len(mechanism.links) + 5))
-    if mechanism.coupling is not None:
-        kept = {int(index) for index in mechanism.coupling.kept}
-    base = mechanism.floating
+    coupling, base = mechanism.coupling, mechanism.floating
+    kept = range(len(mechanism.links) + 5) if coupling is None else {int(index) for index in coupling.kept}
     first = 5 if base else 0  # a free base is one link and six velocities
     joints = [
         (i if base else i + 1, link)
@@ -87,9 +86,7 @@ class Term:
     powers: tuple[tuple[str, int], ...] = ()
 
     def __mul__(self, other: Term) -> Term:
-        powers = dict(self.powers)
-        for name, power in other.powers:
-            powers[name] = powers.get(name, 0) + power
+        powers = Counter(dict(self.powers)) + Counter(dict(other.powers))
         return Term(self.coefficient * other.coefficient, tuple(sorted(powers.items())))
 
     def scaled(self, factor: Fraction | int) -> Term:
@@ -313,20 +310,14 @@ class NamedModel:
     # ------------------------------------------------------------------ gravity and fixed turns
 
     def _gravity(self) -> tuple[Term, ...]:
-        field_ = self.mechanism.gravity
-        present = [k for k in range(3) if field_[k] != 0.0]
-        if self.mode == "numbers" or not present:
-            return tuple(number(x) for x in field_)
-        if len(present) == 1:
-            size, sign = abs(float(field_[present[0]])), int(np.sign(field_[present[0]]))
-            g = self.symbol("g", size, "gravity", "m/s²", "acceleration of free fall").scaled(sign)
-            return _times(g, present[0])
-        names = {k: f"g{AXES[k]}" for k in present}
-        meaning = "gravity along {} of the base"
-        return tuple(
-            self.symbol(names[k], float(field_[k]), "gravity", "m/s²", meaning.format(AXES[k])) if k in names else ZERO
-            for k in range(3)
-        )
+        entries, present = [ZERO] * 3, [k for k in range(3) if self.mechanism.gravity[k] != 0.0]
+        for k in present:
+            value, sign = float(self.mechanism.gravity[k]), 1
+            name, meaning = f"g{AXES[k]}", f"gravity along {AXES[k]} of the base"
+            if len(present) == 1:
+                name, meaning, sign = "g", "acceleration of free fall", int(np.sign(value))
+            entries[k] = self._value(name, sign * value, "gravity", "m/s²", meaning).scaled(sign)
+        return tuple(entries)
 
     def _turn(self, rotation: Array, suffix: str) -> FixedRotation:
         """A fixed rotation: quarter turns exactly, other angles by name, or as numbers."""

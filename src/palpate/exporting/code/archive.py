@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+from collections.abc import Iterable
 
 _SYMBOLS = 2  # ELF: the type of a section that lists symbols
 
 
-@dataclass(frozen=True)
-class Symbols:
-    """Names that others can use, and names that are missing."""
-
-    defined: frozenset[str]
-    undefined: frozenset[str]
-
-
-def symbols(data: bytes) -> Symbols:
-    """The global symbols of an ELF object of 64 bits."""
+def symbols(data: bytes) -> tuple[set[str], set[str]]:
+    """The global symbols of an ELF object of 64 bits: names that others can use, and names that are missing."""
     (sections,) = struct.unpack_from("<Q", data, 0x28)
     size, count = struct.unpack_from("<HH", data, 0x3A)
     headers = [struct.unpack_from("<IIQQQQIIQQ", data, sections + k * size) for k in range(count)]
@@ -32,14 +24,14 @@ def symbols(data: bytes) -> Symbols:
                 undefined.add(text)
             elif info >> 4:  # global or weak
                 defined.add(text)
-    return Symbols(frozenset(defined), frozenset(undefined - {"", "_GLOBAL_OFFSET_TABLE_"}))
+    return defined, undefined - {"", "_GLOBAL_OFFSET_TABLE_"}
 
 
 def _text(data: bytes, at: int) -> str:
     return data[at : data.index(b"\0", at)].decode()
 
 
-def static_library(data: bytes, names: frozenset[str]) -> bytes:
+def static_library(data: bytes, names: Iterable[str]) -> bytes:
     """An archive of one object with the index that linkers look names up in (System V's format).
 
     The object is called law.o whatever the law is: a name of more than 15 letters would need a table of names.

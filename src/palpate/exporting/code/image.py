@@ -86,7 +86,6 @@ class Part:
     word: int
     shape: tuple[int, ...]
     real: bool
-    field: Field
 
     @property
     def name(self) -> str:
@@ -113,6 +112,6 @@ def parts_of(record: Record, image: Image, path: tuple[str, ...] = ()) -> Iterat
         elif each.kind.dimensions or each.kind.behind:
             array = record._held[name]
             if array.size:
-                yield Part(here, image.word_of(array), array.shape, array.dtype == np.float64, each)
+                yield Part(here, image.word_of(array), array.shape, array.dtype == np.float64)
         else:
-            yield Part(here, start + each.place, (), each.real, each)
+            yield Part(here, start + each.place, (), each.real)

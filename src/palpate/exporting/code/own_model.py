@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from palpate.checks import Array
 from palpate.control.law import Tick, sizes_of
 from palpate.engine.kernels import kernel
 from palpate.engine.records import Record, Vector
 from palpate.equations.code.tree_code import TreeGraph
 from palpate.equations.code.tree_program import FrameTerms, TreeCode, TreePlace, TreeTerms, compute_frame, compute_terms
-from palpate.equations.model.mechanism import LinkFrame
 from palpate.equations.model.symbols import TreeSymbols
 from palpate.errors import InvalidInput, NotApplicable
 from palpate.robot.robot import Robot
@@ -53,17 +51,9 @@ def own_model(robot: Robot, tick: Tick) -> OwnModel:
     x, nv = tick, sizes_of(robot)["nv"]
     tree = TreeTerms(sizes, M=x.M, bias=x.bias, gravity=x.gravity)
     frame = FrameTerms({"nv": nv}, position=x.position, rotation=x.rotation, J=x.J, drift=x.drift)
-    tool = program.place(_tool(robot))
+    tool = program.place(program.mechanism.placed(robot.frame().record))
     code = TreeCode({"links": program.sizes.links}, constants=0, terms=0, p=program.code.p, k=program.code.k)
     return OwnModel(code=code, tree=tree, place=tool, frame=frame, q=x.q, v=x.v)
-
-
-def _tool(robot: Robot) -> LinkFrame:
-    """The tool frame on its link."""
-    frame = robot.frame().record
-    body = robot.program.mechanism.bodies[frame.body]
-    offset: Array = body.position + body.rotation @ frame.offset
-    return LinkFrame(body.link, offset, body.rotation @ frame.rotation)
 
 
 def program_text(robot: Robot) -> str:

@@ -12,40 +12,29 @@ MAGIC = 0x70616C70  # the first word of a state is this and its version
 
 
 class Code(IntEnum):
-    """What the C functions return."""
+    """What the C functions return, and what that means."""
 
-    OK = 0
-    NULL = 1
-    SIZE = 2
-    VERSION = 3
-    NOT_READY = 4
-    NOT_FINITE = 5
-    TIME = 6
-    LATE = 7
-    QUATERNION = 8
-    NO_ANSWER = 9
-    READ_ONLY = 10
-    BOUND = 11
-    LAW = 12
-    BLIND = 13
+    meaning: str
 
+    def __new__(cls, value: int, meaning: str) -> Code:
+        code = int.__new__(cls, value)
+        code._value_, code.meaning = value, meaning
+        return code
 
-MEANINGS = {
-    Code.OK: "done",
-    Code.NULL: "a pointer is null",
-    Code.SIZE: "`bytes` is not the size that this header states",
-    Code.VERSION: "`version` is not this header's",
-    Code.NOT_READY: "the state was not made by init, or by another version's",
-    Code.NOT_FINITE: "a number of the input is NaN or infinite",
-    Code.TIME: "`t` is not later than the last tick's",
-    Code.LATE: "more than LATEST periods since the last tick: call reset",
-    Code.QUATERNION: "a quaternion's norm differs from 1 by more than 1e-6",
-    Code.NO_ANSWER: "the law's terms are not finite",
-    Code.READ_ONLY: "a gain was changed that others are derived from: export anew with --set",
-    Code.BOUND: "a gain is not finite or beyond its bounds",
-    Code.LAW: "the law's code ended with an error",
-    Code.BLIND: "the measured wrench is not usable",
-}
+    OK = 0, "done"
+    NULL = 1, "a pointer is null"
+    SIZE = 2, "`bytes` is not the size that this header states"
+    VERSION = 3, "`version` is not this header's"
+    NOT_READY = 4, "the state was not made by init, or by another version's"
+    NOT_FINITE = 5, "a number of the input is NaN or infinite"
+    TIME = 6, "`t` is not later than the last tick's"
+    LATE = 7, "more than LATEST periods since the last tick: call reset"
+    QUATERNION = 8, "a quaternion's norm differs from 1 by more than 1e-6"
+    NO_ANSWER = 9, "the law's terms are not finite"
+    READ_ONLY = 10, "a gain was changed that others are derived from: export anew with --set"
+    BOUND = 11, "a gain is not finite or beyond its bounds"
+    LAW = 12, "the law's code ended with an error"
+    BLIND = 13, "the measured wrench is not usable"
 
 
 class Plan(Record):

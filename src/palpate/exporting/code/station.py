@@ -9,8 +9,8 @@ from palpate.control.law import COMMANDS
 from palpate.engine.kernels import address_of_record, kernel, put
 from palpate.engine.maths import from_bits
 from palpate.engine.records import Vector
-from palpate.exporting.code.memory import address_after, call_c, numbers_at, part_at, plan_at, station_at, words_at
-from palpate.exporting.code.records import INPUT_HEAD, MAGIC, OUTPUT_HEAD, STATE_HEAD, Code, PartPlan, Station
+from palpate.exporting.code.memory import address_after, call_c, numbers_at, part_at, station_at, words_at
+from palpate.exporting.code.records import INPUT_HEAD, MAGIC, OUTPUT_HEAD, STATE_HEAD, Code, PartPlan, Plan, Station
 
 OK, NULL, SIZE, VERSION, NOT_READY = (int(c) for c in (Code.OK, Code.NULL, Code.SIZE, Code.VERSION, Code.NOT_READY))
 NOT_FINITE, TIME, LATE, QUATERNION = (int(c) for c in (Code.NOT_FINITE, Code.TIME, Code.LATE, Code.QUATERNION))
@@ -21,20 +21,22 @@ PART = PartPlan.words
 
 
 @kernel
-def _is_ready(state: int, plan: int) -> bool:
-    head, P = words_at(state, 0, STATE_HEAD), plan_at(plan, 0)
-    return head[0] == MAGIC + P.version and head[1] == P.state_bytes
+def _look_at(state: int, plan: Plan) -> int:
+    """Whether memory is a state of this library."""
+    if state == 0:
+        return NULL
+    head = words_at(state, 0, STATE_HEAD)
+    return OK if head[0] == MAGIC + plan.version and head[1] == plan.state_bytes else NOT_READY
 
 
 @kernel
-def _lay_out(state: int, plan: int, first: int, last: int) -> None:
+def _lay_out(state: int, plan: Plan, first: int, last: int) -> None:
     """Copy the image into a state, but for the words from `first` to before `last`; offsets become addresses."""
-    P = plan_at(plan, 0)
-    words, image = words_at(state, 0, P.image_words), words_at(plan, P.image, P.image_words)
-    for k in range(STATE_HEAD, P.image_words):
+    words, data = words_at(state, 0, plan.image_words), address_of_record(plan)  # pyright: ignore[reportCallIssue]
+    image, addresses = words_at(data, plan.image, plan.image_words), words_at(data, plan.addresses, plan.address_count)
+    for k in range(STATE_HEAD, plan.image_words):
         if k < first or k >= last:
             words[k] = image[k]
-    addresses = words_at(plan, P.addresses, P.address_count)
     for k in range(addresses.size):
         at = addresses[k]
         if at < first or at >= last:
@@ -42,44 +44,39 @@ def _lay_out(state: int, plan: int, first: int, last: int) -> None:
 
 
 @kernel
-def initialise(state: int, plan: int, size: int, version: int) -> int:
+def initialise(state: int, plan: Plan, size: int, version: int) -> int:
     """Make a state out of memory."""
-    P = plan_at(plan, 0)
     if state == 0:
         return NULL
-    if size != P.state_bytes or state % 8 != 0:
+    if size != plan.state_bytes or state % 8 != 0:
         return SIZE
-    if version != P.version:
+    if version != plan.version:
         return VERSION
     _lay_out(state, plan, 0, 0)
     head = words_at(state, 0, STATE_HEAD)
-    head[0], head[1] = MAGIC + P.version, P.state_bytes
+    head[0], head[1] = MAGIC + plan.version, plan.state_bytes
     return OK
 
 
 @kernel
-def reset(state: int, plan: int, a: int, b: int) -> int:
+def reset(state: int, plan: Plan, a: int, b: int) -> int:
     """Memory, guards and clock as at the start; gains stay."""
-    if state == 0:
-        return NULL
-    if not _is_ready(state, plan):
-        return NOT_READY
-    P = plan_at(plan, 0)
-    _lay_out(state, plan, P.kept_first, P.kept_last)
-    return OK
+    code = _look_at(state, plan)
+    if code == OK:
+        _lay_out(state, plan, plan.kept_first, plan.kept_last)
+    return code
 
 
 @kernel
-def blend(state: int, plan: int, bits: int, b: int) -> int:
+def blend(state: int, plan: Plan, bits: int, b: int) -> int:
     """From the next tick on, go over from the measured torques to the law's within some seconds; 0 ends it."""
-    if state == 0:
-        return NULL
-    if not _is_ready(state, plan):
-        return NOT_READY
+    code = _look_at(state, plan)
+    if code != OK:
+        return code
     seconds = from_bits(bits)
     if not (math.isfinite(seconds) and seconds >= 0.0):
         return NOT_FINITE
-    S = station_at(state, plan_at(plan, 0).station)
+    S = station_at(state, plan.station)
     S.blend, S.blend_start = seconds, -1.0
     return OK
 
@@ -88,20 +85,17 @@ def blend(state: int, plan: int, bits: int, b: int) -> int:
 
 
 @kernel
-def _check_record(state: int, plan: int, expected: int, address: int, size: int) -> int:
-    if state == 0 or address == 0:
-        return NULL
-    if not _is_ready(state, plan):
-        return NOT_READY
-    return OK if size == expected else SIZE
+def _check_record(state: int, plan: Plan, expected: int, address: int, size: int) -> int:
+    code = NULL if address == 0 else _look_at(state, plan)
+    return SIZE if code == OK and size != expected else code
 
 
 @kernel
-def _copy_parts(state: int, plan: int, first: int, count: int, address: int, out: bool) -> None:
+def _copy_parts(state: int, plan: Plan, first: int, count: int, address: int, out: bool) -> None:
     """The parts of a record, one after another at an address: written there, or taken from there."""
     at = 0
     for k in range(count):
-        part = part_at(plan, first + PART * k)
+        part = part_at(address_of_record(plan), first + PART * k)  # pyright: ignore[reportCallIssue]
         words, outside = words_at(state, part.word, part.count), words_at(address, at, part.count)
         for i in range(part.count):
             if out:
@@ -112,34 +106,31 @@ def _copy_parts(state: int, plan: int, first: int, count: int, address: int, out
 
 
 @kernel
-def get_gains(state: int, plan: int, target: int, size: int) -> int:
+def get_gains(state: int, plan: Plan, target: int, size: int) -> int:
     """Hand out the gains."""
-    P = plan_at(plan, 0)
-    code = _check_record(state, plan, P.gains_bytes, target, size)
+    code = _check_record(state, plan, plan.gains_bytes, target, size)
     if code == OK:
-        _copy_parts(state, plan, P.gains, P.gains_count, target, True)
+        _copy_parts(state, plan, plan.gains, plan.gains_count, target, True)
     return code
 
 
 @kernel
-def get_memory(state: int, plan: int, target: int, size: int) -> int:
+def get_memory(state: int, plan: Plan, target: int, size: int) -> int:
     """Hand out what the law remembers."""
-    P = plan_at(plan, 0)
-    code = _check_record(state, plan, P.memory_bytes, target, size)
+    code = _check_record(state, plan, plan.memory_bytes, target, size)
     if code == OK:
-        _copy_parts(state, plan, P.memory, P.memory_count, target, True)
+        _copy_parts(state, plan, plan.memory, plan.memory_count, target, True)
     return code
 
 
 @kernel
-def set_gains(state: int, plan: int, source: int, size: int) -> int:
+def set_gains(state: int, plan: Plan, source: int, size: int) -> int:
     """Take gains over if each is one that may be changed, and within its bounds; else none of them."""
-    P = plan_at(plan, 0)
-    code, at = _check_record(state, plan, P.gains_bytes, source, size), 0
+    code, at = _check_record(state, plan, plan.gains_bytes, source, size), 0
     if code != OK:
         return code
-    for k in range(P.gains_count):
-        part = part_at(plan, P.gains + PART * k)
+    for k in range(plan.gains_count):
+        part = part_at(address_of_record(plan), plan.gains + PART * k)  # pyright: ignore[reportCallIssue]
         words, given = words_at(state, part.word, part.count), words_at(source, at, part.count)
         numbers = numbers_at(source, at, part.count)
         for i in range(part.count):
@@ -149,7 +140,7 @@ def set_gains(state: int, plan: int, source: int, size: int) -> int:
                 if not part.low <= numbers[i] <= part.high:
                     return BOUND
         at += part.count
-    _copy_parts(state, plan, P.gains, P.gains_count, source, False)
+    _copy_parts(state, plan, plan.gains, plan.gains_count, source, False)
     return OK
 
 
@@ -157,21 +148,22 @@ def set_gains(state: int, plan: int, source: int, size: int) -> int:
 
 
 @kernel
-def step(state: int, plan: int, source: int, target: int) -> int:
+def step(state: int, plan: Plan, source: int, target: int) -> int:
     """One control tick; whatever is wrong gives a code, and the safe command in place of the law's."""
-    P = plan_at(plan, 0)
     if target == 0:
         return NULL
-    ready = state != 0 and _is_ready(state, plan)
-    code = _stepped(state, plan, source) if ready else (NOT_READY if state != 0 else NULL)
+    code = _look_at(state, plan)
+    ready = code == OK
+    if ready:
+        code = _stepped(state, plan, source)
     answer = words_at(target, 0, OUTPUT_HEAD)
-    numbers = numbers_at(target, OUTPUT_HEAD, P.output_bytes // 8 - OUTPUT_HEAD)
+    numbers = numbers_at(target, OUTPUT_HEAD, plan.output_bytes // 8 - OUTPUT_HEAD)
     answer[0], answer[1], answer[2] = code, 0, 0
     if not ready:
         for k in range(numbers.size):
             numbers[k] = 0.0
         return code
-    S = station_at(state, P.station)
+    S = station_at(state, plan.station)
     answer[1], answer[2] = S.guard_memory.bits, S.missed
     if code == OK:
         _answer(S, numbers)
@@ -208,23 +200,21 @@ def _be_safe(S: Station, out: Vector) -> None:
 
 
 @kernel
-def _stepped(state: int, plan: int, source: int) -> int:
-    P = plan_at(plan, 0)
+def _stepped(state: int, plan: Plan, source: int) -> int:
     if source == 0:
         return NULL
     head = words_at(source, 0, INPUT_HEAD)
-    if head[0] & 0xFFFFFFFF != P.input_bytes:
+    if head[0] & 0xFFFFFFFF != plan.input_bytes:
         return SIZE
-    if (head[0] >> 32) & 0xFFFFFFFF != P.version:
+    if (head[0] >> 32) & 0xFFFFFFFF != plan.version:
         return VERSION
-    S, given = station_at(state, P.station), numbers_at(source, 0, P.input_bytes // 8)
+    S, given = station_at(state, plan.station), numbers_at(source, 0, plan.input_bytes // 8)
     code = _take(S, given)
     if code == OK:
         code = _decide(S)
-    if code != OK:
-        return code
-    S.count += 1
-    return OK
+    if code == OK:
+        S.count += 1
+    return code
 
 
 @kernel

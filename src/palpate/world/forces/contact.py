@@ -177,7 +177,7 @@ def find_contact(p: Physics, c: Contact, elapsed: float) -> bool:
         local[i] = 0.0
         for j in range(3):
             local[i] += s.axes[j, i] * (position[j] - s.place[j])
-    gap = call_distance(s.distance, s.form, local, normal) - c.point.radius  # pyright: ignore[reportCallIssue]
+    gap = call_distance(s.distance, s.form, local, normal) - c.point.radius
     if gap >= 0.0:
         return False
     for i in range(3):

@@ -12,7 +12,7 @@ from palpate.contact.touch.contacts import Box, Contact, Cylinder, JointStop, Pi
 from palpate.robot.robot import Robot
 from palpate.spatial import quat_from_matrix
 from palpate.world.config import Surface, World
-from palpate.world.plants.plant import ContactPoint, Plant, surface_rotation, true_robot
+from palpate.world.plants.plant import ContactPoint, Plant, surface_rotation, touch_name, true_robot
 
 
 def touches_of(plant: Plant, world: World) -> list[Contact | Pin]:
@@ -43,7 +43,6 @@ def exact_system(plant: Plant, robot: Robot, world: World) -> HybridSystem:
 
 
 def _contact(plant: Plant, point: ContactPoint, surface: Surface, points: int) -> Contact:
-    """A contact, called by its surface, and by its point too where there are several."""
     return Contact(
         _SHAPES[surface.shape](surface.position, surface_rotation(surface), surface.size),
         frame=plant.model.body(point.body).name,
@@ -55,7 +54,7 @@ def _contact(plant: Plant, point: ContactPoint, surface: Surface, points: int) -
         law=surface.impact_law,
         two_sided=surface.two_sided,
         ride=None if surface.motion is None else Ride(**surface.motion.model_dump()),
-        name=surface.name if points == 1 else f"{point.name.replace(' ', '_')}-{surface.name}",
+        name=touch_name(point, surface, points),
     )
 
 

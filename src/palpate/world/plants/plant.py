@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -14,7 +15,7 @@ from palpate.robot.build import set_inertia
 from palpate.robot.frames import Frame, frames_of
 from palpate.robot.gate import refuse_impossible
 from palpate.robot.robot import Robot
-from palpate.spatial import matrix_from_quat, quat_from_matrix, rows
+from palpate.spatial import matrix_from_quat, quat_from_euler, quat_from_matrix, rows
 from palpate.spatial.shapes import SHAPES
 from palpate.world.config import FreeObject, PlantChange, Surface, World
 from palpate.world.driver import per_joint, uncompensated
@@ -131,7 +132,7 @@ def build_plant(
         frames[robot.tool_frame],
         _contact_points(model, robot, world, frames),
         world.surfaces,
-        np.array([_mocap_index(model, s.name) for s in world.surfaces], dtype=np.int64),
+        np.array([int(model.body(s.name).mocapid[0]) for s in world.surfaces], dtype=np.int64),
         tuple(RigidSensor(int(model.sensor(name).adr[0]), kind) for name, kind in whose.items()),
         {name: int(model.sensor(sensor).adr[0]) + offset for name, (sensor, offset) in slots.items()},
         q0,
@@ -323,9 +324,6 @@ def _rigid(world: World) -> list[Surface]:
 
 
 def _add_surfaces(spec: mujoco.MjSpec, robot: Robot, world: World) -> None:
-    names = [surface.name for surface in world.surfaces]
-    if len(set(names)) != len(names):
-        raise InvalidInput(f"surfaces must have different names, got {', '.join(names)}")
     touching = _contact_geoms(robot, world)
     if _rigid(world) and not touching and not world.objects:
         raise InvalidInput(
@@ -370,7 +368,6 @@ def _add_surface(spec: mujoco.MjSpec, surface: Surface) -> None:
         quat=quat_from_matrix(surface_rotation(surface)),
         mocap=surface.motion is not None,
     )
-    contype, conaffinity = _TOUCHED if surface.contact == "rigid" else _NEITHER
     drawn = {}
     if SHAPES[surface.shape].data:
         vertices, faces = drawn_mesh(surface)
@@ -381,19 +378,19 @@ def _add_surface(spec: mujoco.MjSpec, surface: Surface) -> None:
             inertia=mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL,
         )
         drawn = {"meshname": f"surface {surface.name}"}
+    collides = _TOUCHED if surface.contact == "rigid" else _NEITHER
+    _add_geom(body, f"surface {surface.name}", surface, collides, rgba=(0.45, 0.62, 0.78, 0.55), priority=1, **drawn)
+
+
+def _add_geom(body: Any, name: str, thing: Surface | FreeObject, collides: tuple[int, int], **more: Any) -> None:
+    """The shape of a surface or an object, which rubs by its friction alone."""
+    shape = SHAPES[thing.shape]
+    kind = getattr(mujoco.mjtGeom, f"mjGEOM_{shape.geom.upper()}")
+    friction = [max(thing.friction, 1e-5), 0.0, 0.0]
     body.add_geom(
-        **drawn,
-        name=f"surface {surface.name}",
-        type=_geom_type(surface.shape),
-        size=SHAPES[surface.shape].engine_size(surface.size),
-        rgba=(0.45, 0.62, 0.78, 0.55),
-        contype=contype,
-        conaffinity=conaffinity,
-        friction=[max(surface.friction, 1e-5), 0.0, 0.0],
-        condim=3,
-        priority=1,
-        group=2,
-    )
+        name=name, type=kind, size=shape.engine_size(thing.size), contype=collides[0], conaffinity=collides[1],
+        friction=friction, condim=3, group=2, **more,
+    )  # fmt: skip
 
 
 def rigid_sliding_speed(force: float, friction: float, mass: float) -> float:
@@ -406,10 +403,6 @@ def rigid_sliding_speed(force: float, friction: float, mass: float) -> float:
     """
     d, b = RIGID_IMPEDANCE[0], 2.0 / (RIGID_IMPEDANCE[1] * RIGID_FRICTION_TIME)
     return force * (1.0 + friction**2) * (1.0 - d) / (d * mass * friction * b)
-
-
-def _geom_type(shape: str) -> mujoco.mjtGeom:
-    return getattr(mujoco.mjtGeom, f"mjGEOM_{SHAPES[shape].geom.upper()}")
 
 
 def _contact_geoms(robot: Robot, world: World) -> tuple[str, ...]:
@@ -432,18 +425,7 @@ def touches_unasked(geom: str) -> bool:
 def _add_object(spec: mujoco.MjSpec, thing: FreeObject) -> None:
     body = spec.worldbody.add_body(name=thing.name, pos=thing.position, quat=thing.quat_wxyz)
     body.add_freejoint(name=thing.name)
-    body.add_geom(
-        name=f"object {thing.name}",
-        type=_geom_type(thing.shape),
-        size=SHAPES[thing.shape].engine_size(thing.size),
-        mass=thing.mass,
-        rgba=(0.85, 0.55, 0.25, 1.0),
-        contype=_BOTH[0],
-        conaffinity=_BOTH[1],
-        friction=[max(thing.friction, 1e-5), 0.0, 0.0],
-        condim=3,
-        group=2,
-    )
+    _add_geom(body, f"object {thing.name}", thing, _BOTH, rgba=(0.85, 0.55, 0.25, 1.0), mass=thing.mass)
 
 
 def _add_attachments(spec: mujoco.MjSpec, robot: Robot, world: World) -> None:
@@ -495,14 +477,7 @@ def _start_of_the_rest(model: mujoco.MjModel, robot: Robot, world: World) -> tup
             q0[int(model.joint(f"pole_{axis}").qposadr[0])] = angle
     elif pole is not None:
         start = int(model.joint("pole").qposadr[0])
-        half = np.array(pole.tilt) / 2
-        quat = np.zeros(4)
-        mujoco.mju_mulQuat(
-            quat,
-            np.array([np.cos(half[0]), np.sin(half[0]), 0, 0]),
-            np.array([np.cos(half[1]), 0, np.sin(half[1]), 0]),
-        )
-        q0[start : start + 4] = quat
+        q0[start : start + 4] = quat_from_euler((*pole.tilt, 0.0), "XYZ")
     return q0, v0
 
 
@@ -513,10 +488,10 @@ def _contact_points(
         return ()
     points = [*points_of_shapes(robot, world, frames), *points_of_links(model, robot, world)]
     if world.contact_points or not points:  # the tip touches unless something else was named
-        points += [_point_of_geom(model, name) for name in _contact_geoms(robot, world)]
-        points += [
-            _point_of_frame(frames[name]) for name in world.contact_points if name not in _contact_geoms(robot, world)
-        ]
+        geoms = _contact_geoms(robot, world)
+        points += [_point_of_geom(model, name) for name in geoms]
+        named = [frames[name] for name in world.contact_points if name not in geoms]
+        points += [ContactPoint(frame.name, frame.body, frame.offset, 0.0, True) for frame in named]
     if not points:
         tool = frames[robot.tool_frame]
         points = [ContactPoint("tool point", tool.body, tool.offset, 0.0, True)]
@@ -535,10 +510,6 @@ def _point_of_geom(model: mujoco.MjModel, name: str) -> ContactPoint:
     return ContactPoint(name, int(geom.bodyid[0]), geom.pos.copy(), float(geom.size[0]), True)
 
 
-def _point_of_frame(frame: Frame) -> ContactPoint:
-    return ContactPoint(frame.name, frame.body, frame.offset, 0.0, True)
-
-
 def _object_points(model: mujoco.MjModel, thing: FreeObject) -> list[ContactPoint]:
     body = model.body(thing.name).id
     if thing.shape == "sphere":
@@ -546,7 +517,3 @@ def _object_points(model: mujoco.MjModel, thing: FreeObject) -> list[ContactPoin
     half = np.array(thing.size) / 2
     corners = [np.array([x, y, z]) * half for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]
     return [ContactPoint(f"{thing.name} corner {i}", body, c, 0.0, False) for i, c in enumerate(corners)]
-
-
-def _mocap_index(model: mujoco.MjModel, name: str) -> int:
-    return int(model.body(name).mocapid[0])

@@ -30,7 +30,7 @@ from palpate.equations.code.tree_program import (
 )
 from palpate.equations.code.tree_solver import solve_tree, solver_of
 from palpate.equations.model.chain import axes_of
-from palpate.equations.model.mechanism import LinkFrame, mechanism_from_model
+from palpate.equations.model.mechanism import mechanism_from_model
 from palpate.equations.model.symbols import INERTIAL
 from palpate.robot.frames import Frame
 from palpate.robot.mechanics.kernels import ModelTerms
@@ -126,8 +126,6 @@ def tree_model(
         in_place: let that tree write M, C v + g and g where the law reads them: for laws that act at every step.
     """
     program = tree_of(model)
-    here = program.mechanism.bodies[frame.body]
-    tool = LinkFrame(here.link, here.position + here.rotation @ frame.offset, here.rotation @ frame.rotation)
     sizes = program.record_sizes
     written = {name: getattr(terms, name) for name in ("position", "rotation", "J", "drift")}
     own = {name: getattr(terms, name) for name in ("M", "bias", "gravity")}
@@ -138,7 +136,7 @@ def tree_model(
         in_place=shared is not None and in_place,
         code=program.code if shared is None else shared.code,
         terms=TreeTerms(sizes, **own) if shared is None else shared.terms,
-        tool=program.place(tool),
+        tool=program.place(program.mechanism.placed(frame)),
         frame=FrameTerms(sizes, **written),
     )
 

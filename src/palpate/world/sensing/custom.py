@@ -150,7 +150,7 @@ def _bound(name: str, sensor: Sensor, robot: Robot, stream: int, first: int) -> 
 def read_sensor(s: CustomSensor, truth: Truth) -> None:
     """What is true now, by a compiled sensor."""
     truth_address, reading = address_of_record(truth), address_of_record(s.reading)  # pyright: ignore[reportCallIssue]
-    call_law(s.function, truth_address, s.gains, s.memory, reading)  # pyright: ignore[reportCallIssue]
+    call_law(s.function, truth_address, s.gains, s.memory, reading)
 
 
 @kernel

@@ -105,10 +105,8 @@ def pole_camera(plant: Plant, world: World, period: float) -> PoleCamera:
         body=plant.pole,
         stretch=1.0 if pole is None else pole.length / pole.centre,
         length=1.0 if pole is None else pole.length,
-        ideal=camera.ideal,
         interval=interval,
-        delay=camera.delay,
-        noise=camera.noise,
+        **{name: getattr(camera, name) for name in ("ideal", "delay", "noise")},
     )
 
 
@@ -124,11 +122,9 @@ def joint_sensors(sensors: Sensors, robot: Robot, period: float) -> JointSensors
     return JointSensors(
         {"nv": robot.nv},
         resolution=sensors.encoder_resolution,
-        encoder_noise=sensors.encoder_noise,
         differentiated=sensors.velocity == "differentiated",
-        velocity_noise=sensors.velocity_noise,
         velocity_share=low_pass_share(sensors.velocity_cutoff, period),
-        torque_noise=sensors.torque_noise,
+        **{name: getattr(sensors, name) for name in ("encoder_noise", "velocity_noise", "torque_noise")},
         exact=sensors.model_copy(update={"delay": 0}).ideal,
         signal=delayed(sensors.delay, robot.nq + robot.nv),
     )
@@ -145,10 +141,7 @@ def wrist_sensor(plant: Plant, robot: Robot, sensors: Sensors, period: float, *,
         offset=frame.offset.copy(),
         beyond=beyond,
         known=beyond.copy() if shared else known,
-        compensate=wrench.compensate,
-        bias=wrench.bias,
-        noise_force=wrench.noise_force,
-        noise_torque=wrench.noise_torque,
+        **{name: getattr(wrench, name) for name in ("compensate", "bias", "noise_force", "noise_torque")},
         share=low_pass_share(wrench.cutoff, period),
         signal=delayed(wrench.delay, 6),
     )

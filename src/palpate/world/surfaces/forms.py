@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import io
 import math
 import os
 import struct
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import mujoco
 import numpy as np
 
 from palpate.checks import Array
-from palpate.errors import FileError, InvalidInput, PalpateError, TooLarge, UnknownName, shortened
+from palpate.errors import FileError, InvalidInput, PalpateError, UnknownName, shortened
 from palpate.files import open_regular
 from palpate.lazy import check_extra
 from palpate.robot.frames import Frame
@@ -31,6 +32,7 @@ MOST_BYTES = 50_000_000
 _CELLS = 21  # along each side of a drawn height field
 _SOLID = b"solid"
 Triangles = tuple[Array, Array]
+FileState = tuple[str, int, int]  # a file, and what changes when it does
 
 
 def form_of(surface: Surface) -> Array:
@@ -40,13 +42,11 @@ def form_of(surface: Surface) -> Array:
         FileError: its file cannot be read.
         InvalidInput: what is in the file is no height field, or no closed mesh.
     """
-    shape = SHAPES[surface.shape]
-    if not shape.data:
-        return shape.form(surface.size)
+    if not SHAPES[surface.shape].data:
+        return SHAPES[surface.shape].form(surface.size)
     try:
-        if surface.file is None:
-            return _from_heights(surface.size, surface.heights)
-        return _from_file(surface.shape, surface.size, surface.scale, *_state(surface.name, surface.file))
+        state = None if surface.file is None else _state(surface.name, surface.file)
+        return _form(surface.shape, surface.size, surface.heights, surface.scale, state)
     except InvalidInput as error:
         where = f"surface {surface.name!r}" + ("" if surface.file is None else f", {_shown(surface.file)}")
         raise InvalidInput(f"{where}: {error.args[0]}", hint=error.hint) from error
@@ -57,30 +57,46 @@ def drawn_mesh(surface: Surface) -> Triangles:
     form = form_of(surface)
     if SHAPES[surface.shape].data == "triangles":
         assert surface.file is not None
-        vertices, faces = _triangles(*_state(surface.name, surface.file))
+        vertices, faces = _content("triangles", _state(surface.name, surface.file))
         return joined(vertices * surface.scale, faces)
     return _block(form)
 
 
 @lru_cache(maxsize=8)
-def _from_heights(size: tuple[float, ...], heights: tuple[tuple[float, ...], ...]) -> Array:
-    return SHAPES["height-field"].form(size, np.array(heights))
+def _form(
+    shape: str, size: tuple[float, ...], heights: tuple[tuple[float, ...], ...], scale: float, state: FileState | None
+) -> Array:
+    """What a shape with data takes: of its heights, or of its file."""
+    if state is None:
+        return SHAPES[shape].form(size, np.array(heights))
+    content = _content(SHAPES[shape].data, state)
+    data = scale * content if SHAPES[shape].data == "heights" else (content[0] * scale, content[1])
+    return SHAPES[shape].form(size, data)
 
 
 @lru_cache(maxsize=8)
-def _from_file(shape: str, size: tuple[float, ...], scale: float, file: str, changed: int, length: int) -> Array:
-    if SHAPES[shape].data == "heights":
-        return SHAPES[shape].form(size, scale * _heights(file, changed, length))
-    vertices, faces = _triangles(file, changed, length)
-    return SHAPES[shape].form((), (vertices * scale, faces))
+def _content(data: str, state: FileState) -> Any:
+    """Heights from the smallest y on, or vertices and faces, in units of the file."""
+    file, readers = state[0], _READERS[data]
+    reader = readers.get(Path(file).suffix.lower())
+    if reader is None:
+        takes = f"heights are in one of {', '.join(readers)}" if data == "heights" else "a mesh is an .stl or .obj"
+        raise FileError(f"cannot read {_shown(file)}: {takes}")
+    try:
+        with open_regular(file, most_bytes=MOST_BYTES) as opened:
+            return reader(opened.read(MOST_BYTES + 1))
+    except PalpateError:
+        raise
+    except (ValueError, TypeError, IndexError, OSError, EOFError, SyntaxError, MemoryError, struct.error) as error:
+        why = getattr(error, "strerror", None) or shortened(" ".join(str(error).split()))
+        raise FileError(f"cannot read {_shown(file)}: {why}") from error
 
 
 def _shown(file: str) -> str:
     return shortened(os.path.basename(file))
 
 
-def _state(name: str, file: str) -> tuple[str, int, int]:
-    """A file, and what changes when it does."""
+def _state(name: str, file: str) -> FileState:
     try:
         state = os.stat(file)
     except (OSError, ValueError) as error:
@@ -91,52 +107,17 @@ def _state(name: str, file: str) -> tuple[str, int, int]:
     return file, state.st_mtime_ns, state.st_size
 
 
-def _content(file: str) -> bytes:
-    try:
-        with open_regular(file, most_bytes=MOST_BYTES) as opened:
-            return opened.read(MOST_BYTES + 1)
-    except (FileError, TooLarge):
-        raise
-    except OSError as error:
-        raise FileError(f"cannot read {_shown(file)}: {error.strerror}") from error
-
-
-@contextmanager
-def _translated(file: str) -> Iterator[None]:
-    """What a broken file leads its reader to, as an error that names the file."""
-    try:
-        yield
-    except PalpateError:
-        raise
-    except (ValueError, TypeError, IndexError, OSError, EOFError, SyntaxError, MemoryError, struct.error) as error:
-        raise FileError(f"cannot read {_shown(file)}: {shortened(' '.join(str(error).split()))}") from error
-
-
 # ------------------------------------------------------------------------------------------------ heights
 
 
-@lru_cache(maxsize=8)
-def _heights(file: str, changed: int, length: int) -> Array:
-    """Heights in units of the file, from the smallest y on."""
-    readers = {".npy": _from_npy, ".csv": _from_csv, ".png": _from_png}
-    reader = readers.get(Path(file).suffix.lower())
-    if reader is None:
-        raise FileError(f"cannot read {_shown(file)}: heights are in one of {', '.join(readers)}")
-    content = _content(file)
-    with _translated(file):
-        return np.asarray(reader(content), dtype=float)
-
-
 def _from_npy(content: bytes) -> Array:
-    import io
-
     stream = io.BytesIO(content)
     version = np.lib.format.read_magic(stream)
     reader = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     shape, _, kind = reader(stream)
     if kind.kind not in "fiu" or len(shape) != 2 or int(np.prod(shape)) * kind.itemsize > len(content):
         raise InvalidInput(f"heights are an array of numbers with rows and columns, this is one of {shape} {kind}")
-    return np.load(io.BytesIO(content), allow_pickle=False)
+    return np.load(io.BytesIO(content), allow_pickle=False).astype(float)
 
 
 def _from_csv(content: bytes) -> Array:
@@ -146,8 +127,6 @@ def _from_csv(content: bytes) -> Array:
 
 def _from_png(content: bytes) -> Array:
     """0 for black to 1 for white; the picture as seen from above, its lower edge at the smallest y."""
-    import io
-
     check_extra("PIL", "figures", "a picture of heights")
     from PIL import Image
 
@@ -182,17 +161,6 @@ def _block(field: Array) -> Triangles:
 # ------------------------------------------------------------------------------------------------ triangles
 
 
-@lru_cache(maxsize=8)
-def _triangles(file: str, changed: int, length: int) -> Triangles:
-    """Vertices and faces in units of the file."""
-    suffix = Path(file).suffix.lower()
-    if suffix not in (".stl", ".obj"):
-        raise FileError(f"cannot read {_shown(file)}: a mesh is an .stl or .obj")
-    content = _content(file)
-    with _translated(file):
-        return _from_stl(content) if suffix == ".stl" else _from_obj(content.decode("utf-8", errors="replace"))
-
-
 def _from_stl(content: bytes) -> Triangles:
     """Binary or text: three corners for each triangle."""
     count = struct.unpack_from("<I", content, 80)[0] if len(content) >= 84 else 0
@@ -213,11 +181,11 @@ def _from_stl(content: bytes) -> Triangles:
     return corners, np.arange(len(corners)).reshape(-1, 3)
 
 
-def _from_obj(text: str) -> Triangles:
+def _from_obj(content: bytes) -> Triangles:
     """Lines v and f; faces of more than three corners as fans."""
     vertices: list[list[float]] = []
     faces: list[list[int]] = []
-    for line in text.splitlines():
+    for line in content.decode("utf-8", errors="replace").splitlines():
         words = line.split()
         if words[:1] == ["v"]:
             vertices.append([float(x) for x in words[1:4]])
@@ -234,6 +202,12 @@ def _refuse_many(count: int) -> None:
         raise InvalidInput(
             f"the mesh has {count} triangles, at most {MOST_TRIANGLES} are taken", hint="simplify it first"
         )
+
+
+_READERS: dict[str, dict[str, Callable[[bytes], Any]]] = {
+    "heights": {".npy": _from_npy, ".csv": _from_csv, ".png": _from_png},
+    "triangles": {".stl": _from_stl, ".obj": _from_obj},
+}
 
 
 # ---------------------------------------- What of the robot touches compliant surfaces: spheres, shapes at the tool,
