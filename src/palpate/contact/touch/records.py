@@ -187,6 +187,7 @@ class StepControl(Record):
     until: float = 0.0
     stride: float = 1e-3  # the step to try next
     longest: float = math.inf  # s: no step is longer
+    flight: float = math.inf  # s: how long the shortest flight that an impact began will last; steps follow it closely
     steps: int = 0  # since `counted`, s: so many steps must bring the time on
     counted: float = 0.0
     weight: float  # N: forces are 0 to 1e-10 of this and of the pressures
