@@ -6,10 +6,11 @@ import math
 
 from palpate.contact.touch.contacts import BOX, CYLINDER, SPHERE
 from palpate.contact.touch.records import Found, Touching, Triple, Work
-from palpate.engine.kernels import clear, kernel, put
+from palpate.engine.kernels import clear, dot, kernel, put
 from palpate.engine.maths import hypot, sin_cos
 from palpate.engine.records import Matrix, Vector
 from palpate.engine.views import flat
+from palpate.spatial.kernels import cross
 
 _DIRECTED = 1e-12  # m/s: below this a slip has the direction it began with
 
@@ -164,28 +165,31 @@ def _ride(c: Touching, t: float, x: Vector, carry: Vector, push: Vector) -> None
 @kernel
 def _tangents(c: Touching, n: Vector, T: Matrix) -> None:
     """Unit tangents the point can move along: none, the one in its plane of motion, or two."""
+    first, second = T[0], T[1]
     clear(flat(T))
     if c.freedoms == 0:
         return
     if c.freedoms == 1:
-        a0, a1, a2 = c.plane[0], c.plane[1], c.plane[2]
+        put(second, 0, c.plane)
     else:
         least = 0
         for i in range(1, 3):
             if abs(n[i]) < abs(n[least]):
                 least = i
-        a0 = 1.0 if least == 0 else 0.0
-        a1 = 1.0 if least == 1 else 0.0
-        a2 = 1.0 if least == 2 else 0.0
-    x, y, z = a1 * n[2] - a2 * n[1], a2 * n[0] - a0 * n[2], a0 * n[1] - a1 * n[0]
-    length = math.sqrt(x * x + y * y + z * z)
-    if length == 0.0:
-        return
-    T[0, 0], T[0, 1], T[0, 2] = x / length, y / length, z / length
+        second[least] = 1.0
+    cross(second, n, first)
+    clear(second)
+    _scale_to_unit(first)
     if c.freedoms == 2:
-        T[1, 0] = n[1] * T[0, 2] - n[2] * T[0, 1]
-        T[1, 1] = n[2] * T[0, 0] - n[0] * T[0, 2]
-        T[1, 2] = n[0] * T[0, 1] - n[1] * T[0, 0]
+        cross(n, first, second)
+
+
+@kernel
+def _scale_to_unit(a: Vector) -> None:
+    """a over its length; 0 where it has none."""
+    length = math.sqrt(dot(a, a, 3))
+    for i in range(3):
+        a[i] = a[i] / length if length > 0.0 else 0.0
 
 
 @kernel
@@ -195,18 +199,11 @@ def _heading(c: Touching, f: Found) -> None:
         for i in range(3):
             f.heading[i] = c.sign * f.tangents[0, i]
         return
-    length, off = 0.0, 0.0
-    for i in range(3):
-        off += f.normal[i] * c.slip[i]
+    off = dot(f.normal, c.slip, 3)
     for i in range(3):
         f.heading[i] = c.slip[i] - off * f.normal[i] if c.creep else f.slide[i] + _DIRECTED * c.slip[i]
-        length += f.heading[i] ** 2
-    length = math.sqrt(length)
-    for i in range(3):
-        f.heading[i] = f.heading[i] / length if length > 0.0 else 0.0
-    for i in range(3):
-        a, b = (i + 1) % 3, (i + 2) % 3
-        f.across[i] = f.normal[a] * f.heading[b] - f.normal[b] * f.heading[a]
+    _scale_to_unit(f.heading)
+    cross(f.normal, f.heading, f.across)
 
 
 @kernel
@@ -242,12 +239,12 @@ def _curved(c: Touching, H: Matrix, w: Vector, out: Vector) -> None:
 
 @kernel
 def touch(c: Touching, f: Found, work: Work, t: float, number: int) -> None:
-    """Jc, rates and drifts of a contact from the point's J (work.J_own) and drift (work.six), after `locate`.
+    """Jc, rates and drifts of a contact from the point's J (work.J) and drift (work.six), after `locate`.
 
     The touching point of a ball moves with u = ṗ + r n × ω over the surface; ġ = n·(ṗ − v_s),
     g̈ = n·p̈ − n·a_s + wᵀ H w, and u̇ follows with ṅ = H w, w = ṗ − v_s.
     """
-    Jc, J, v, r = work.Jc, work.J_own, work.v, c.radius
+    Jc, J, v, r = work.Jc, work.J, work.v, c.radius
     nv = v.size
     n = f.normal
     push = work.local
@@ -282,7 +279,7 @@ def touch(c: Touching, f: Found, work: Work, t: float, number: int) -> None:
 @kernel
 def hold(c: Touching, f: Found, work: Work, t: float, number: int) -> None:
     """Jc, velocity and drift of a pinned point; its gap is how far it has left its place."""
-    Jc, J, v = work.Jc, work.J_own, work.v
+    Jc, J, v = work.Jc, work.J, work.v
     x, push = work.normal, work.local
     _ride(c, t, x, f.carry, push)
     f.gap, f.rate = 0.0, 0.0
@@ -302,10 +299,8 @@ def stop(c: Touching, f: Found, work: Work, number: int) -> None:
     f.gap = c.way * (work.q[c.joint] - c.at)
     f.rate = c.way * work.v[c.dof]
     f.bend, f.feature = 0.0, 0
-    for i in range(3):
-        f.slide[i] = f.drift[i] = f.normal[i] = f.point[i] = f.carry[i] = 0.0
-        for k in range(work.v.size):
-            work.Jc[number, i, k] = 0.0
+    for vector in (f.slide, f.drift, f.normal, f.point, f.carry, flat(work.Jc[number])):
+        clear(vector)
     f.normal[0] = 1.0
     work.Jc[number, 0, c.dof] = c.way
     f.margin[2] = math.inf

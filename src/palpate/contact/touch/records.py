@@ -22,6 +22,7 @@ from palpate.engine.records import (
     Vector,
     sized,
 )
+from palpate.robot.joints.coupled import CoupledModel
 
 SURFACE, PIN, STOP = 0, 1, 2
 COAST_TERMS = 4  # of the polynomial that carries a singular constraint's force
@@ -130,17 +131,11 @@ class Work(Record):
 
     q: Vector = sized("nq")
     v: Vector = sized("nv")
-    q_full: Vector = sized("NQ")
-    v_full: Vector = sized("NV")
-    zero_full: Vector = sized("NV")
-    M_full: Matrix = sized("NV", "NV")
-    rest_full: Vector = sized("NV")
-    J: Matrix = sized(6, "NV")
-    J_rate: Matrix = sized(6, "NV")
-    J_own: Matrix = sized(6, "nv")
+    zero: Vector = sized("NV")  # accelerations of all joints
+    J: Matrix = sized(6, "nv")
+    J_rate: Matrix = sized(6, "nv")
     six: Vector = sized(6)
     place: Vector = sized(3)
-    axes: Matrix = sized(3, 3)
     normal: Vector = sized(3)
     bend: Matrix = sized(3, 3)
     turning: Vector = sized(3)  # of the normal: H w
@@ -168,11 +163,8 @@ class Machine(Record):
     """The robot and its contacts as compiled code sees them."""
 
     handle: Physics
-    coupled: int
+    coupled: CoupledModel
     lossy: int
-    nq: int
-    map: Matrix
-    offset: Vector
     joints: IntegerMatrix  # kind, place in q, place in v
     contacts: list[Touching]
     found: list[Found]
