@@ -194,33 +194,28 @@ class Simulation:
 
     def _look_closer(self) -> None:
         """The step just tried, up to the first event in it if there is one."""
-        step, end = self.stepper.step, self.stepper.margins()
-        self.watch.stride = next_length(step.address)
-        self.stepper.extend()
-        x, margins = self.stepper.sampled_margins()
-        margins[-1] = end
-        bracket = first_fall(self.watch, x, margins) or self._look_at_dips(x, margins)
-        if bracket is None:
-            self.stepper.slope(step.t + step.h, step.y)
-            self._take()
-            self._look_after()
-            return
-        length, fallen = locate(self.stepper, self.watch.margins, bracket)
+        h, self.watch.stride = self.stepper.step.h, next_length(self.stepper.step.address)
+        lengths, margins = self.stepper.sampled_margins()
+        bracket = first_fall(self.watch, lengths, margins) or self._look_at_dips(lengths, margins)
+        length, fallen = (h, []) if bracket is None else locate(self.stepper, bracket)
         if length > 0.0:
+            self.stepper.stride(length, self.watch.margins)
             self._take()
+        if bracket is None:
+            self._look_after()
+        else:
             self._watch_health()
-        self._resolve(self._triggers(fallen))
+            self._resolve(self._triggers(fallen))
 
-    def _look_at_dips(self, x: Array, margins: Array) -> tuple[float, float, list[int]] | None:
+    def _look_at_dips(self, lengths: Array, margins: Array) -> tuple[float, float, list[int]] | None:
         """A margin that falls and rises between two samples has fallen; a gap that only touches 0 has grazed."""
-        t, h = self.stepper.step.t, self.stepper.step.h
-        for at, j, least in dips(self.stepper, x, margins, self.watch.margins):
+        for length, j, least in dips(self.stepper, lengths, margins):
             if least < -self.watch.noise[j]:
-                before = x[x < at]
-                return float(before[-1]) if len(before) else 0.0, at, [j]
+                return float(max(lengths[lengths < length], default=0.0)), length, [j]
             i, kind = divmod(j, MARGINS)
             if kind == NORMAL_MARGIN and self.model.records[i]["mode"] == FREE and least < GRAZE:
-                self.handler.say(t + at * h, self.stepper.inside(at), "graze", i, {"gap": least})
+                self.stepper.stride(length, self.watch.margins)
+                self.handler.say(self.t + length, self.stepper.step.y, "graze", i, {"gap": least})
         return None
 
     def _take(self) -> None:

@@ -312,22 +312,13 @@ class Stepper:
         self.checked(integrator.stride(self.step.address, start))
         return self.step.error
 
-    # ------------------------------------------------------------------ dense output
-
-    def extend(self) -> None:
-        """Prepare dense output of the last tried step."""
-        self.checked(integrator.extend(self.step.address))
-
-    def inside(self, x: float) -> Array:
-        """The state at the fraction x of the last tried step; needs `extend`."""
-        self.checked(integrator.look_inside(self.step.address, x))
-        return self.step.point.copy()
-
-    def margins_inside(self, x: float) -> Array:
-        """The margins at the fraction x."""
-        self.inside(x)
-        return self.margins()
+    def margins_after(self, length: float) -> Array:
+        """The margins at the end of a step of a length; at its beginning for 0."""
+        if length > 0.0:
+            self.stride(length, self.control.margins)
+        return self.margins() if length > 0.0 else self.control.margins
 
     def sampled_margins(self) -> tuple[Array, Array]:
-        """Fractions of the step and the margins there."""
-        return _SAMPLES, np.array([self.margins_inside(float(x)) for x in _SAMPLES])
+        """Lengths of steps up to the one just tried, and the margins at their ends."""
+        lengths, end = self.step.h * _SAMPLES, self.margins()
+        return lengths, np.array([*(self.margins_after(float(length)) for length in lengths[:-1]), end])
