@@ -9,8 +9,19 @@ from typing import Any, Literal
 import numpy as np
 
 from palpate.checks import Array
-from palpate.contact.collision.impacts import Impact, row_velocities, strike
-from palpate.contact.modes.dynamics import GAP, Rows, Settled, apply_option, contact_force, painleve, rows_of, settle
+from palpate.contact.collision.impacts import Impact, strike, who_collides
+from palpate.contact.modes.dynamics import (
+    GAP,
+    Rows,
+    Settled,
+    apply_option,
+    close_gaps,
+    directions_of,
+    painleve,
+    row_velocities,
+    rows_of,
+    settle,
+)
 from palpate.contact.modes.model import ContactModel, Snapshot
 from palpate.contact.motion.events import UNRESOLVED, Bounces, Event
 from palpate.contact.motion.steps import Stepper
@@ -19,7 +30,6 @@ from palpate.contact.touch.records import EDGE_MARGIN, NORMAL_MARGIN, PIN, SLIP_
 from palpate.errors import NoSolution, Painleve
 
 SLOW = 2e-9  # m/s: what events within 1e-10 s leave of a velocity that is 0
-TOUCHING = 1e-8  # m
 _AHEAD = 1e-8  # m: how far beyond an edge the next feature is looked for
 # Events of one instant are listed in this order.
 _ORDER = ("touchdown", "impact", "edge", "stick", "slip", "reversal", "side", "graze", "lift-off")
@@ -59,8 +69,7 @@ class EventHandler:
         """The state after everything that happens at t; and how long the shortest flight that begins here lasts."""
         t, y = self._stop_slow_slips(t, y, triggers)
         before, sides = self.model.records["mode"].copy(), self.model.records["side"].copy()
-        closing = [i for i, margin in triggers.items() if i >= 0 and margin == NORMAL_MARGIN]
-        self.sinking = {i for i in closing if before[i] == FREE}
+        self.sinking = {i for i, margin in triggers.items() if margin == NORMAL_MARGIN and before[i] == FREE}
         gone = self._edges(t, y, triggers)
         snap = self._survey(t, y)
         v_before, blow = snap.v, None
@@ -96,8 +105,8 @@ class EventHandler:
     def _stop_slow_slips(self, t: float, y: Array, triggers: Mapping[int, int]) -> tuple[float, Array]:
         """A slip in two directions was caught just before it stops: go on to where it does."""
         for i, margin in triggers.items():
-            record = self.model.records[i] if i >= 0 else None
-            if record is None or margin != SLIP_MARGIN or record["mode"] != SLIDING or record["freedoms"] != 2:
+            record = self.model.records[i]
+            if margin != SLIP_MARGIN or record["mode"] != SLIDING or record["freedoms"] != 2:
                 continue
             slope = self.stepper.slope(t, y)
             snap = self._survey(t, y)
@@ -114,7 +123,7 @@ class EventHandler:
         """Points that leave a face at its edge; balls roll on over it."""
         gone = set()
         for i, margin in triggers.items():
-            if i < 0 or margin != EDGE_MARGIN:
+            if margin != EDGE_MARGIN:
                 continue
             self.model.records[i]["feature"] = -1
             if self.model.records[i]["radius"] == 0.0:
@@ -133,17 +142,7 @@ class EventHandler:
 
     def _closed(self, snap: Snapshot, gone: set[int]) -> tuple[list[int], list[int]]:
         """Contacts that collide, and those that touch at rest."""
-        colliding, resting = [], []
-        for i, (record, kinematics) in enumerate(zip(self.model.records, snap.found)):
-            if record["kind"] == PIN or record["two_sided"]:
-                if record["mode"] != FREE:
-                    resting.append(i)
-            elif i not in gone and abs(kinematics["gap"]) <= (TOUCHING if record["mode"] != FREE else GAP):
-                if kinematics["rate"] < -SLOW:
-                    colliding.append(i)
-                elif kinematics["rate"] <= SLOW or i in self.sinking:
-                    resting.append(i)
-        return colliding, resting
+        return who_collides(self.model, snap, SLOW, gone, self.sinking)
 
     def _collide(self, snap: Snapshot, gone: set[int]) -> tuple[Snapshot, Impact | None]:
         colliding, resting = self._closed(snap, gone)
@@ -170,8 +169,6 @@ class EventHandler:
         """The mode a trigger leads to where others would be as good."""
         wishes = {}
         for i, margin in triggers.items():
-            if i < 0:
-                continue
             mode = self.model.records[i]["mode"]
             if margin == NORMAL_MARGIN and mode != FREE:
                 wishes[i] = FREE
@@ -201,14 +198,13 @@ class EventHandler:
                 record["wedged"] = 0
 
         for c in settled.rows.candidates if settled.solution.wedged else ():
-            z = settled.solution.z
-            values, directions = contact_force(self.model, snap, c.index, c.normal, c.tangents, z)
-            self.model.records[c.index]["carried"] = values @ directions
+            force = settled.solution.z[c.rows] @ directions_of(self.model, snap, c.index)
+            self.model.records[c.index]["carried"] = force
 
     def _change_sides(self, triggers: Mapping[int, int], before: Array, sides: Array) -> None:
         """A slot's force that falls through 0 comes out on the other side; at 0 itself rounding would decide."""
         for i, margin in triggers.items():
-            slot = i >= 0 and margin == NORMAL_MARGIN and self.model.records[i]["two_sided"]
+            slot = margin == NORMAL_MARGIN and self.model.records[i]["two_sided"]
             if slot and self.model.records[i]["mode"] == before[i] == SLIDING:
                 self.model.records[i]["side"] = -sides[i]
 
@@ -362,11 +358,8 @@ class EventHandler:
         return None
 
     def _say_paradox(self, snap: Snapshot, error: Painleve) -> None:
-        i = self.model.names.index(error.contact)
         detail = {"kind": error.kind, "coefficient": error.coefficient}
-        mode = int(self.model.records[i]["mode"])
-        states = (snap.q, snap.v, snap.v)
-        self._add(snap.t, states, "painleve", i, (mode, mode), snap.found[i]["point"], detail)
+        self.say(snap.t, np.concatenate([snap.q, snap.v]), "painleve", self.model.names.index(error.contact), detail)
 
     def say(self, t: float, y: Array, what: str, i: int, detail: Mapping[str, object], before: int = -1) -> None:
         """An event that changes no mode, or whose old mode is given."""
@@ -388,30 +381,3 @@ class EventHandler:
         before, after = MODES[modes[0]], MODES[modes[1]]
         q, v, v_after = (state.copy() for state in states)
         self.events.append(Event(t, what, self.model.names[i], where.copy(), before, after, q, v, v_after, detail))
-
-
-def close_gaps(model: ContactModel, t: float, q: Array, v: Array, closed: Sequence[int], rounds: int = 3) -> Array:
-    """q moved by the least amount (in the metric M) that closes the gaps of contacts: a few Newton steps."""
-    for _ in range(rounds):
-        here = model.survey(t, q, v)
-        rows, gaps = _gaps(model, here, closed)
-        if not len(gaps) or np.abs(gaps).max() < 1e-15:
-            break
-        inverse = np.linalg.solve(here.M, rows.T)
-        step = -inverse @ np.linalg.lstsq(rows @ inverse, gaps, rcond=1e-12)[0]
-        q = model.robot.integrate(q, step, 1.0)
-    return q
-
-
-def _gaps(model: ContactModel, snap: Snapshot, closed: Sequence[int]) -> tuple[Array, Array]:
-    rows, gaps = [np.zeros((0, model.robot.nv))], [np.zeros(0)]
-    for i in closed:
-        record, kinematics = model.records[i], snap.found[i]
-        if record["kind"] == PIN:
-            D = record["directions"][: record["freedoms"]]
-            rows.append(D @ snap.Jc[i])
-            gaps.append(D @ kinematics["normal"])
-        else:
-            rows.append(snap.normals[i][None, :])
-            gaps.append(np.array([kinematics["gap"]]))
-    return np.vstack(rows), np.concatenate(gaps)

@@ -271,12 +271,11 @@ class Simulation:
     # ------------------------------------------------------------------ events
 
     def _triggers(self, fallen: Sequence[int]) -> dict[int, int]:
-        """Contact → which of its margins fell; −1 → the friction problem's determinant."""
-        last = MARGINS * self.model.count
-        return {(-1 if j == last else j // MARGINS): j % MARGINS for j in sorted(fallen, reverse=True)}
+        """Contact → which of its margins fell, the first of several."""
+        return {j // MARGINS: j % MARGINS for j in sorted(fallen, reverse=True) if j < MARGINS * self.model.count}
 
     def _resolve(self, triggers: dict[int, int], paradox: bool = False) -> None:
-        turned = {i for i, margin in triggers.items() if i >= 0 and margin == LEVERAGE_MARGIN}
+        turned = {i for i, margin in triggers.items() if margin == LEVERAGE_MARGIN}
         if turned:
             self._coast(turned)
             triggers = {i: margin for i, margin in triggers.items() if i not in turned}
