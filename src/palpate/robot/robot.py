@@ -328,27 +328,32 @@ class Robot:
 
     def mass_matrix(self, q: ArrayLike) -> Array:
         """M(q): n×n, kg·m² (revolute) and kg (prismatic), rotor inertia included."""
-        return self._matrix("the mass matrix", kernels.mass_matrix, self._q(q))
+        return self.coordinates.reduce_matrix(self._read("the mass matrix", kernels.read_mass_matrix, 2, q))
 
     def bias(self, q: ArrayLike, v: ArrayLike) -> Array:
         """C(q, v) v + g(q), N·m or N."""
-        return self._force("the bias force", kernels.bias, self._q(q), self._v(v))
+        return self.coordinates.reduce_force(self._read("the bias force", kernels.read_bias, 1, q, v))
 
     def gravity(self, q: ArrayLike) -> Array:
         """g(q) = ∂V/∂q, N·m or N: the torque that holds the robot against gravity."""
-        return self._force("gravity", kernels.gravity, self._q(q))
+        return self.coordinates.reduce_force(self._read("gravity", kernels.read_gravity, 1, q))
 
     def coriolis_matrix(self, q: ArrayLike, v: ArrayLike) -> Array:
         """C(q, v) = Σ m Jpᵀ J̇p + Jrᵀ (Θ J̇r + [ω]× Θ Jr), for which Ṁ − 2C is skew-symmetric."""
-        arguments = self._q(q), self._v(v), self._work.coriolis.address
-        return self._matrix("the Coriolis matrix", kernels.coriolis_matrix, *arguments)
+        more = self._v(v), self._work.coriolis.address
+        C = self._read("the Coriolis matrix", kernels.read_coriolis, 2, q, v, *more)
+        return self.coordinates.reduce_matrix(C)
 
     def inverse_dynamics(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, losses: bool = True) -> Array:
         """τ = M a + C v + g, plus what joint damping, springs and friction take unless `losses` is False."""
-        if losses:
-            return self._force("inverse dynamics", kernels.inverse_dynamics, self._q(q), self._v(v), self._v(a, "a"))
         self.demand_masses("inverse dynamics")
-        return self.mass_matrix(q) @ self._plain(a, "a", self.nv, finite=True) + self.bias(q, v)
+        if not losses:
+            return self.mass_matrix(q) @ self._plain(a, "a", self.nv, finite=True) + self.bias(q, v)
+        out, state = np.empty(self.model.nv), (self._q(q), self._v(v), self._v(a, "a"))
+        status = kernels.inverse_dynamics(self._work.physics.address, *state, out)
+        if status != kernels.OK:
+            raise refusal(self, status, state, "a")
+        return self.coordinates.reduce_force(out)
 
     def forward_dynamics(
         self,
@@ -364,15 +369,16 @@ class Robot:
         F is the environment's `wrench` [f; n] at the tool frame's origin, world axes, or one per frame in a dict.
         """
         self.demand_masses("forward dynamics")
+        applied, data = self._plain(tau, "tau", self.nv, finite=True), self._work.data
         if wrench is not None:
-            tau = self._plain(tau, "tau", self.nv, finite=True) + self.generalised_force(q, wrench)
-        if losses and not self.coordinates.coupled:
-            out = np.empty(self.model.nv)
-            self._run(kernels.forward_dynamics, self._q(q), self._v(v), self._v(tau, "tau"), out)
-            return out
-        return acceleration(
-            self, q, v, self._plain(tau, "tau", self.nv, finite=True), self._work.data if losses else None
-        )
+            applied = applied + self.generalised_force(q, wrench)
+        if self.coordinates.coupled or not losses:
+            return acceleration(self, q, v, applied, data if losses else None)
+        self._stage(q, v)
+        data.qfrc_applied[:] = applied
+        mujoco.mj_forward(self.model, data)
+        data.qfrc_applied[:] = 0.0
+        return data.qacc.copy()
 
     def generalised_force(self, q: ArrayLike, wrench: ArrayLike | Mapping[str, ArrayLike] | None) -> Array:
         """Σ Jᵀ F of a wrench [f; n] on the tool frame, or of one wrench per frame: world axes, at its origin."""
@@ -388,15 +394,14 @@ class Robot:
     def potential_energy(self, q: ArrayLike) -> float:
         """Energy of gravity (zero at the world's origin) and of springs in the model, J."""
         self.demand_masses("potential energy")
-        out = np.empty(1)
-        self._run(kernels.potential_energy, self._q(q), out)
-        return float(out[0]) - build.far_spring_energy(self.model)
+        self._stage(q)
+        mujoco.mj_energyPos(self.model, self._work.data)
+        return float(self._work.data.energy[0]) - build.far_spring_energy(self.model)
 
     def pose(self, q: ArrayLike, frame: str | None = None) -> Pose:
         """X_WE: pose of a frame in the world."""
-        frame_info = self.frame(frame)
-        position, rotation = np.empty(3), np.empty((3, 3))
-        self._run(kernels.pose, self._q(q), frame_info.record.address, position, rotation)
+        record, position, rotation = self.frame(frame).record, np.empty(3), np.empty((3, 3))
+        kernels.read_pose(self._stage(q), record.address, position, rotation)
         return Pose(position, rotation)
 
     def jacobian(self, q: ArrayLike, frame: str | None = None) -> Array:
@@ -536,10 +541,11 @@ class Robot:
             raise MassesMissing(what, self.name, self.unresisted)
 
     def _pose_and_jacobian(self, q: ArrayLike, frame: str | None) -> tuple[Array, Array, Array]:
-        frame_info = self.frame(frame)
-        position, rotation, J = np.empty(3), np.empty((3, 3)), np.empty((6, self.model.nv))
-        self._run(kernels.pose_and_jacobian, self._q(q), frame_info.record.address, position, rotation, J)
-        return position, rotation, self.coordinates.reduce_columns(J)
+        record, pose, J = self.frame(frame).record, (np.empty(3), np.empty((3, 3))), np.empty((6, self.model.nv))
+        engine = self._stage(q)
+        kernels.read_pose(engine, record.address, *pose)
+        kernels.read_jacobian(engine, record.body, pose[0], J)
+        return *pose, self.coordinates.reduce_columns(J)
 
     @cached_property
     def _independent(self) -> list[int]:
@@ -570,21 +576,20 @@ class Robot:
     def _v(self, v: ArrayLike, name: str = "v") -> Array:
         return self.coordinates.expand_velocity(self._plain(v, name, self.nv, finite=self.coordinates.coupled))
 
-    def _force(self, what: str, function: Callable[..., int], *arguments: Any) -> Array:
-        """A kernel's generalised force, of the independent joints."""
-        self.demand_masses(what)
-        out = np.empty(self.model.nv)
-        self._run(function, *arguments, out)
-        return self.coordinates.reduce_force(out)
-
-    def _matrix(self, what: str, function: Callable[..., int], *arguments: Any) -> Array:
-        """A kernel's n×n matrix, of the independent joints."""
-        self.demand_masses(what)
-        out = np.empty((self.model.nv, self.model.nv))
-        self._run(function, *arguments, out)
-        return self.coordinates.reduce_matrix(out)
-
-    def _run(self, function: Callable[..., int], *arguments: Any) -> None:
-        status = function(self._work.physics.address, *arguments)
+    def _stage(self, q: ArrayLike, v: ArrayLike | None = None) -> int:
+        """Bring the engine to a state; the address of what kernels read there."""
+        engine, q_all = self._work.physics.address, self._q(q)
+        v_all = q_all if v is None else self._v(v)
+        status = kernels.stage_position(engine, q_all) if v is None else kernels.stage_state(engine, q_all, v_all)
         if status != kernels.OK:
-            raise refusal(self, status, arguments, "tau" if function is kernels.forward_dynamics else "a")
+            raise refusal(self, status, (q_all, v_all))
+        return engine
+
+    def _read(
+        self, what: str, read: Callable[..., None], axes: int, q: ArrayLike, v: ArrayLike | None = None, *more: Any
+    ) -> Array:
+        """A vector or matrix over all joints, as a kernel reads it off the engine at a state."""
+        self.demand_masses(what)
+        out = np.empty((self.model.nv,) * axes)
+        read(self._stage(q, v), *more, out)
+        return out
