@@ -38,16 +38,17 @@ from palpate.robot.mechanics.compiled import (
 )
 from palpate.robot.mechanics.tensor import checked_inertia
 from palpate.robot.mechanics.tree import Tree, massless_movers
+from palpate.robot.mechanics.tree_kernels import rows_of_terms
 from palpate.robot.readers.dh.table import Convention, DHLink, repaired_rows, tree_from_dh
 from palpate.robot.readers.findings import TOOL_FRAME, Finding, guessed_tool, held_up
 from palpate.robot.terms import (
     Equations,
     Terms,
+    TermsLayout,
     Workspace,
     bad_quaternion,
     not_finite,
     reason_for_engine,
-    reduced_terms,
     refusal,
 )
 from palpate.spatial import Pose
@@ -436,29 +437,41 @@ class Robot:
             raise refusal(self, result, (np.asarray(q, dtype=float), np.asarray(v, dtype=float)))
         return result
 
-    def _engine_terms(self, q: ArrayLike, v: ArrayLike, frame: str) -> Terms | int:
-        x, frame_struct = self._work.terms, self.frame(frame).record
-        status = kernels.terms(self._work.physics.address, self._q(q), self._v(v), frame_struct.address, x.address)
-        return status or reduced_terms(x, self.coordinates)
+    def _engine_terms(self, q: ArrayLike, v: ArrayLike, frame: str) -> Terms:
+        engine, record, v_all, c = self._stage(q, v), self.frame(frame).record, self._v(v), self.coordinates
+        out = Terms(*(np.empty(shape) for shape in TermsLayout(self.model.nv).shapes.values()))
+        kernels.read_mass_matrix(engine, out.M)
+        kernels.read_bias(engine, out.bias)
+        kernels.read_gravity(engine, out.gravity)
+        kernels.read_pose(engine, record.address, out.position, out.rotation)
+        kernels.read_jacobian(engine, record.body, out.position, out.J)
+        kernels.read_drift(engine, record.body, out.position, v_all, np.empty_like(out.J), out.drift)
+        forces = c.reduce_force(out.bias), c.reduce_force(out.gravity)
+        return Terms(c.reduce_matrix(out.M), *forces, *out[3:5], c.reduce_columns(out.J), out.drift)
 
     def terms_batch(self, Q: ArrayLike, V: ArrayLike, frame: str | None = None) -> Terms:
         """`terms` of N states, Q (N, n_q) and V (N, n_v): each of the terms has a first axis of length N.
 
         Compiled equations run on all lanes and cores, each state with the bits it has alone; else refused.
         """
-        return batches.terms(self, Q, V, frame)
+        self.demand_masses("the equation of motion")
+        name, layout = self.frame(frame).name, self.equations.layout
+        inputs, wanted = batches.states(self, {"Q": Q, "V": V}), slice(0, layout.size)
+        return layout.views(batches.rows(self, rows_of_terms, inputs, name, wanted))
 
     def pose_batch(self, Q: ArrayLike, frame: str | None = None) -> tuple[Array, Array]:
         """Positions (N, 3) and rotations (N, 3, 3) of a frame in the world, for N states."""
-        return batches.pose(self, Q, frame)
+        rows = batches.rows_at_rest(self, Q, self.frame(frame).name, "position", "rotation")
+        return rows[:, :3], rows[:, 3:].reshape(-1, 3, 3)
 
     def jacobian_batch(self, Q: ArrayLike, frame: str | None = None) -> Array:
         """`jacobian` of N states, (N, 6, n)."""
-        return batches.jacobian(self, Q, frame)
+        return batches.rows_at_rest(self, Q, self.frame(frame).name, "J", "J").reshape(-1, 6, self.nv)
 
     def mass_matrix_batch(self, Q: ArrayLike) -> Array:
         """`mass_matrix` of N states, (N, n, n)."""
-        return batches.mass_matrix(self, Q)
+        self.demand_masses("the mass matrix")
+        return batches.rows_at_rest(self, Q, None, "M", "M").reshape(-1, self.nv, self.nv)
 
     def inverse_dynamics_batch(self, Q: ArrayLike, V: ArrayLike, A: ArrayLike, *, losses: bool = True) -> Array:
         """`inverse_dynamics` of N states, (N, n); what joints lose is computed by the engine, state by state."""

@@ -263,20 +263,6 @@ def pose_and_jacobian(
 
 
 @kernel
-def terms(p: Physics, q: ReadVector, v: ReadVector, frame: FrameOnBody, out: ModelTerms) -> int:
-    """Everything a controller asks for, in one pass."""
-    status = stage_state(p, q, v)
-    if status == OK:
-        read_mass_matrix(p, out.M)
-        read_bias(p, out.bias)
-        read_gravity(p, out.gravity)
-        read_pose(p, frame, out.position, out.rotation)
-        read_jacobian(p, frame.body, out.position, out.J)
-        read_drift(p, frame.body, out.position, v, out.J_rate, out.drift)
-    return status
-
-
-@kernel
 def inverse_dynamics(p: Physics, q: ReadVector, v: ReadVector, a: ReadVector, out: Vector) -> int:
     """tau that gives q̈ = a, with the model's damping, springs, Coulomb friction and coupled joints."""
     status = stage_state(p, q, v)
