@@ -226,10 +226,9 @@ def linearise_state(
 
     settled = settle(model, snap, force(q, v), closed_contacts(model, snap), SPEED)
     _refuse_motion(robot, settled.acceleration, v, tolerance)
-    modes = {}
-    for c, o in zip(settled.rows.candidates, settled.solution.options):
-        apply_option(model, snap, c.index, o)
-        modes[c.index] = mode_of(o, model.records[c.index])
+    for i, option in settled.options.items():
+        apply_option(model, snap, i, option)
+    modes = {i: mode_of(option, model.records[i]) for i, option in settled.options.items()}
     Z = _free_motions(model, snap, modes)
     A, B = _matrices(model, q, v, Z, force)
     eigenvalues = np.linalg.eigvals(A)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 
 import numpy as np
@@ -111,6 +112,11 @@ class Settled:
     rows: Rows
     answers: int
     acceleration: Array
+
+    @cached_property
+    def options(self) -> dict[int, Option]:
+        """What each closed contact does, by its number."""
+        return {c.index: option for c, option in zip(self.rows.candidates, self.solution.options)}
 
 
 def settle(

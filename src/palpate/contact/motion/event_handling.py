@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
 
 from palpate.checks import Array
 from palpate.contact.collision.impacts import Impact, strike, who_collides
+from palpate.contact.modes.complementarity import Option, push_of
 from palpate.contact.modes.dynamics import (
     GAP,
-    Rows,
     Settled,
     apply_option,
     close_gaps,
@@ -25,11 +26,12 @@ from palpate.contact.modes.dynamics import (
 from palpate.contact.modes.model import ContactModel, Snapshot
 from palpate.contact.motion.events import UNRESOLVED, Bounces, Event
 from palpate.contact.motion.steps import Stepper
-from palpate.contact.touch.contacts import FREE, LOCKED, MODES, SLIDING, STICKING
+from palpate.contact.touch.contacts import FREE, MODES, SLIDING, STICKING
 from palpate.contact.touch.records import EDGE_MARGIN, NORMAL_MARGIN, PIN, SLIP_MARGIN
 from palpate.errors import NoSolution, Painleve
 
 SLOW = 2e-9  # m/s: what events within 1e-10 s leave of a velocity that is 0
+_NO_OPTIONS: Mapping[int, Option] = MappingProxyType({})
 _AHEAD = 1e-8  # m: how far beyond an edge the next feature is looked for
 # Events of one instant are listed in this order.
 _ORDER = ("touchdown", "impact", "edge", "stick", "slip", "reversal", "side", "graze", "lift-off")
@@ -87,14 +89,14 @@ class EventHandler:
             break
         else:
             raise NoSolution(f"impacts at t = {t:.12g} s do not come to an end")
-        self._apply(snap, settled, gone)
+        self._apply(snap, settled)
         self._change_sides(triggers, before, sides)
         flight = np.inf
         if blow is not None:
             flight, snap, settled = self._bounce(snap, settled, gone)
-        q, v = self._projected(snap, settled)
-        self._describe(t, (q, v_before, v), _Happening(before, triggers, blow, gone), snap)
-        return t, np.concatenate([q, v]), flight
+        y, nq = self.project(t, np.concatenate([snap.q, snap.v]), settled.options), len(snap.q)
+        self._describe(t, (y[:nq], v_before, y[nq:]), _Happening(before, triggers, blow, gone), snap)
+        return t, y, flight
 
     # ------------------------------------------------------------------ the steps of it
 
@@ -187,11 +189,10 @@ class EventHandler:
         blow = strike(self.model, snap, [i], [k for k in resting if k != i], paradox=True)
         return self.model.survey(snap.t, snap.q, blow.velocity), blow
 
-    def _apply(self, snap: Snapshot, settled: Settled, gone: set[int]) -> None:
-        closed = {c.index: o for c, o in zip(settled.rows.candidates, settled.solution.options)}
+    def _apply(self, snap: Snapshot, settled: Settled) -> None:
         for i, record in enumerate(self.model.records):
-            if i in closed:
-                apply_option(self.model, snap, i, closed[i])
+            if i in settled.options:
+                apply_option(self.model, snap, i, settled.options[i])
                 record["wedged"] = settled.solution.wedged
             elif record["kind"] != PIN:
                 record["mode"], record["feature"], record["creep"] = FREE, -1, 0
@@ -250,74 +251,46 @@ class EventHandler:
             settled = settle(self.model, snap, force, closed, SLOW)
         except Painleve:
             return None
-        options = {c.index: o for c, o in zip(settled.rows.candidates, settled.solution.options)}
-        if any(options[i].mode == FREE for i in bouncing):
+        if any(settled.options[i].mode == FREE for i in bouncing):
             return None
-        self._apply(snap, settled, gone)
-        v = self._without(snap, settled, frictional=True)
+        self._apply(snap, settled)
+        v = self._allowed(snap, settled.options, frictional=True)
         return self.model.survey(snap.t, snap.q, v), settled
 
     # ------------------------------------------------------------------ projection
 
-    def project(self, t: float, y: Array) -> Array:
-        """The state brought back onto the constraints it has drifted from."""
+    def project(self, t: float, y: Array, options: Mapping[int, Option] = _NO_OPTIONS) -> Array:
+        """The state brought back onto the constraints of the present modes; `options` led to them if they are new."""
         snap = self._survey(t, y)
-        closed = [i for i, record in enumerate(self.model.records) if record["mode"] != FREE]
-        rows = rows_of(self.model, snap, closed, SLOW)
-        q = close_gaps(self.model, snap.t, snap.q, snap.v, closed)
-        snap = self.model.survey(t, q, snap.v)
-        held = self._held(rows, {i: int(self.model.records[i]["mode"]) for i in closed})
-        return np.concatenate([q, self._remove(snap, closed, np.vstack([held, self._creep_rows(snap, rows)]))])
+        closed = np.flatnonzero(self.model.records["mode"] != FREE).tolist()
+        q = close_gaps(self.model, t, snap.q, snap.v, closed)
+        return np.concatenate([q, self._allowed(self.model.survey(t, q, snap.v), options)])
 
-    def _creep_rows(self, snap: Snapshot, rows: Rows) -> Array:
-        """What creeping slips hold across their directions, over the rows."""
-        creeping = [c for c in rows.candidates if self.model.records[c.index]["creep"]]
-        held = np.zeros((len(creeping), len(rows.R)))
-        for row, c in zip(held, creeping):
-            row[c.tangents] = snap.found[c.index]["tangents"] @ snap.found[c.index]["across"]
-        return held
+    def _allowed(self, snap: Snapshot, options: Mapping[int, Option], frictional: bool = False) -> Array:
+        """v without what the present modes do not allow: normal velocities, slips of what sticks or begins to slip.
 
-    def _projected(self, snap: Snapshot, settled: Settled) -> tuple[Array, Array]:
-        closed = [c.index for c, o in zip(settled.rows.candidates, settled.solution.options) if o.mode != FREE]
-        q = close_gaps(self.model, snap.t, snap.q, snap.v, closed)
-        v = self._without(self.model.survey(snap.t, q, snap.v), settled)
-        return q, v
-
-    def _without(self, snap: Snapshot, settled: Settled, frictional: bool = False) -> Array:
-        """v without what the settled modes do not allow."""
-        pairs = list(zip(settled.rows.candidates, settled.solution.options))
-        closed = [c.index for c, _ in pairs]
-        modes = {c.index: o.mode for c, o in pairs}
-        fresh = {c.index for c, o in pairs if o.mode == SLIDING and c.slip is None and o.slip is not None}
-        held = self._held(settled.rows, modes, fresh)
-        columns = None
-        if frictional:
-            columns = np.eye(len(settled.rows.R))
-            for c, o in pairs:
-                if o.mode == SLIDING and o.slip is not None and c.normal is not None:
-                    columns[c.tangents, c.normal] = -c.friction * o.side * np.array(o.slip)
-        return self._remove(snap, closed, held, columns)
-
-    def _held(self, rows: Rows, modes: Mapping[int, int], fresh: set[int] | None = None) -> Array:
-        """Which rows' velocities must be 0: normals, and the tangents of what sticks or begins to slip."""
-        held: list[int] = []
+        It is taken off by impulses along the same directions; with `frictional` sliding contacts answer along n − μ d.
+        """
+        closed = np.flatnonzero(self.model.records["mode"] != FREE).tolist()
+        rows, u = rows_of(self.model, snap, closed, SLOW), row_velocities(self.model, snap, closed, exact=True)
+        unit = np.eye(len(u))
+        held, pushes = [unit[:0]], [unit[:0]]
         for c in rows.candidates:
-            mode = modes.get(c.index, FREE)
-            if mode == FREE:
-                continue
-            held += [] if c.normal is None else [c.normal]
-            sticks = mode in (STICKING, LOCKED) or c.index in (fresh or ())
-            held += c.tangents if sticks else []
-        return np.eye(len(rows.R))[held]
-
-    def _remove(self, snap: Snapshot, closed: Sequence[int], held: Array, columns: Array | None = None) -> Array:
-        if not len(held):
+            record, option = self.model.records[c.index], options.get(c.index)
+            begins = option is not None and option.slip is not None and c.slip is None
+            along = unit[c.rows if record["mode"] != SLIDING or begins else c.rows[:1]]
+            if record["creep"]:
+                across = snap.found[c.index]["tangents"] @ snap.found[c.index]["across"] @ unit[c.tangents]
+                along = np.vstack([along, across])
+            held.append(along)
+            if frictional and option is not None and c.normal is not None:
+                along = np.vstack([push_of(c, option, len(u)), along[1:]])
+            pushes.append(along)
+        H, P = np.vstack(held), np.vstack(pushes).T
+        if not len(H):
             return snap.v
-        rows = rows_of(self.model, snap, closed, SLOW)
-        u = row_velocities(self.model, snap, closed, exact=True)
-        push = held.T if columns is None else columns @ held.T
-        share = np.linalg.lstsq(held @ rows.G @ push, held @ u, rcond=1e-12)[0]
-        return snap.v - rows.inverse @ (push @ share)
+        share = np.linalg.lstsq(H @ rows.G @ P, H @ u, rcond=1e-12)[0]
+        return snap.v - rows.inverse @ (P @ share)
 
     # ------------------------------------------------------------------ words
 
