@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 
 from palpate.contact.touch.contacts import BOX, CYLINDER, SPHERE
-from palpate.contact.touch.records import Found, Touching, Triple, Work
+from palpate.contact.touch.records import Found, Touching, Work
 from palpate.engine.kernels import clear, dot, kernel, put
 from palpate.engine.maths import hypot, sin_cos
 from palpate.engine.records import Matrix, Vector
 from palpate.engine.views import flat
 from palpate.spatial.kernels import cross
 
+# Features in base-3 digits (see `nearest_feature`): a sphere's core is a point, a cylinder's a line along z.
+_CORNER, _EDGE_ALONG_Z = 1 + 3 + 9, 1 + 3
 _DIRECTED = 1e-12  # m/s: below this a slip has the direction it began with
 
 
@@ -39,18 +41,23 @@ def nearest_feature(c: Touching, y: Vector) -> int:
     return 0
 
 
+@kernel(inline=True)
+def _lies_beyond(feature: int, axis: int) -> bool:
+    """Whether a feature lies beyond the middle part along an axis: its digit there is 1 or 2."""
+    return feature // 3**axis % 3 > 0
+
+
 @kernel
 def feature_margin(c: Touching, y: Vector, feature: int) -> float:
     """How far y is from where another feature becomes the nearest, m; negative beyond; infinite if there is one."""
     margin = math.inf
     if c.form == BOX:
-        corners = (feature % 3 > 0) + (feature // 3 % 3 > 0) + (feature // 9 > 0)
+        faces = _lies_beyond(feature, 0) + _lies_beyond(feature, 1) + _lies_beyond(feature, 2)
         for i in range(3):
-            digit = feature // 3**i % 3
             beyond = abs(y[i]) - c.lengths[i]
-            if digit == 0:
+            if not _lies_beyond(feature, i):
                 margin = min(margin, -beyond)
-            elif corners > 1:
+            elif faces > 1:
                 margin = min(margin, beyond)
     elif c.form == CYLINDER and c.outward > 0.0:
         radial, axial = hypot(y[0], y[1]) - c.lengths[0], abs(y[2]) - c.lengths[1]
@@ -63,18 +70,18 @@ def feature_margin(c: Touching, y: Vector, feature: int) -> float:
     return margin
 
 
-@kernel(inline=True)
-def _from_core(c: Touching, y: Triple, n: Vector, H: Matrix, weights: Triple, size: float) -> float:
-    """φ = |w∘y| − size, the distance to a point, line or plane through the origin; n and H of it."""
-    r = math.sqrt(weights[0] * y[0] ** 2 + weights[1] * y[1] ** 2 + weights[2] * y[2] ** 2)
+@kernel
+def _from_core(feature: int, n: Vector, H: Matrix, size: float) -> float:
+    """φ = |x| − size and its n, H, where n holds x on entry: the vector from a core along the feature's other axes."""
+    r = math.sqrt(dot(n, n, 3))
     if r == 0.0:
-        n[0], n[1], n[2] = weights[0], 0.0 if weights[0] else weights[1], 0.0
+        n[0 if _lies_beyond(feature, 0) else 1] = 1.0
         return -size
     for i in range(3):
-        n[i] = weights[i] * y[i] / r
+        n[i] /= r
     for i in range(3):
         for j in range(3):
-            H[i, j] = ((weights[i] if i == j else 0.0) - n[i] * n[j]) / r
+            H[i, j] = ((1.0 if i == j and _lies_beyond(feature, i) else 0.0) - n[i] * n[j]) / r
     return r - size
 
 
@@ -82,20 +89,13 @@ def _from_core(c: Touching, y: Triple, n: Vector, H: Matrix, weights: Triple, si
 def _box(c: Touching, y: Vector, n: Vector, H: Matrix, feature: int) -> float:
     active, axis = 0, 0
     for i in range(3):
-        if feature // 3**i % 3 > 0:
+        if _lies_beyond(feature, i):
             active, axis = active + 1, i
-    if active == 1:
-        n[axis] = 1.0 if feature // 3**axis % 3 == 1 else -1.0
-        return n[axis] * y[axis] - c.lengths[axis]
-    x0, x1, x2 = 0.0, 0.0, 0.0
-    w0, w1, w2 = 0.0, 0.0, 0.0
-    if feature % 3 > 0:
-        w0, x0 = 1.0, y[0] - math.copysign(c.lengths[0], y[0])
-    if feature // 3 % 3 > 0:
-        w1, x1 = 1.0, y[1] - math.copysign(c.lengths[1], y[1])
-    if feature // 9 > 0:
-        w2, x2 = 1.0, y[2] - math.copysign(c.lengths[2], y[2])
-    return _from_core(c, (x0, x1, x2), n, H, (w0, w1, w2), 0.0)
+            n[i] = y[i] - math.copysign(c.lengths[i], y[i])
+    if active > 1:
+        return _from_core(feature, n, H, 0.0)
+    n[axis] = 1.0 if feature // 3**axis % 3 == 1 else -1.0
+    return n[axis] * y[axis] - c.lengths[axis]
 
 
 @kernel
@@ -123,10 +123,12 @@ def distance(c: Touching, y: Vector, feature: int, n: Vector, H: Matrix) -> floa
     clear(n)
     clear(flat(H))
     if c.form == SPHERE:
-        phi = _from_core(c, (y[0], y[1], y[2]), n, H, (1.0, 1.0, 1.0), c.lengths[0])
+        put(n, 0, y)
+        phi = _from_core(_CORNER, n, H, c.lengths[0])
     elif c.form == CYLINDER:
         if feature == 1:
-            phi = _from_core(c, (y[0], y[1], y[2]), n, H, (1.0, 1.0, 0.0), c.lengths[0])
+            n[0], n[1] = y[0], y[1]
+            phi = _from_core(_EDGE_ALONG_Z, n, H, c.lengths[0])
         elif feature % 3 == 0:
             n[2] = math.copysign(1.0, y[2])
             phi = n[2] * y[2] - c.lengths[1]

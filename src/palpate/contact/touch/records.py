@@ -123,9 +123,6 @@ class Verdict(Record):
     orientation: float = 1.0
 
 
-Triple = tuple[float, float, float]
-
-
 class Work(Record):
     """Scratch of one evaluation; what is worth reading afterwards: M, rest, Jc, acceleration, verdict."""
 
