@@ -1,4 +1,4 @@
-"""Compiled: one step of the eighth-order Runge–Kutta method of Dormand and Prince, and its dense output.
+"""Compiled: one step of the eighth-order Runge–Kutta method of Dormand and Prince.
 
 The right-hand side is a kernel `rate(record, t, y, dy, margins) -> status` at an address, so that the motion of a robot
 and the growth of an impulse are integrated by the same code. Beyond the state's own rates `dy` may hold rates of
@@ -20,13 +20,13 @@ from palpate.engine.maths import power
 from palpate.engine.records import Matrix, Record, Vector, sized
 
 OK = 0
-STAGES = 12  # then the slope at the end (12) and three stages for dense output (13, 14, 15)
+STAGES = 12  # then the slope at the end
 _SLOWEST, _FASTEST, _SAFETY = 0.2, 5.0, 0.9  # how a step may shrink and grow, and what is kept back of its best length
 _ORDER = 8
 
 
 class Step(Record):
-    """One step: where its right-hand side is, the method's tables, stages, result and dense output."""
+    """One step: where its right-hand side is, the method's tables, stages and result."""
 
     rate: int = 0
     record: int = 0
@@ -35,16 +35,12 @@ class Step(Record):
     C: Vector
     E3: Vector
     E5: Vector
-    D: Matrix
-    A_extra: Matrix
-    C_extra: Vector
     relative: float
     absolute: float
     t: float = 0.0
     h: float = 0.0
     error: float = 0.0  # over the tolerance
-    K: Matrix = sized(16, "width")
-    F: Matrix = sized(7, "size")
+    K: Matrix = sized(13, "width")
     origin: Vector = sized("size")  # the state it starts from
     point: Vector = sized("size")
     y: Vector = sized("size")
@@ -59,8 +55,7 @@ def make_step(rate: Any, record: Record, sizes: tuple[int, int, int], relative: 
     """A step for a kernel and its record; sizes of the state, of what is integrated along with it, of the margins."""
     from scipy.integrate import DOP853
 
-    names = {"A_extra": "A_EXTRA", "C_extra": "C_EXTRA"} | {name: name for name in ("A", "B", "C", "E3", "E5", "D")}
-    tables = {name: np.array(getattr(DOP853, theirs), dtype=np.float64) for name, theirs in names.items()}
+    tables = {name: np.array(getattr(DOP853, name), dtype=np.float64) for name in ("A", "B", "C", "E3", "E5")}
     size, further, margins = sizes
     lengths = {"size": size, "further": further, "width": size + further, "margins": margins}
     return Step(lengths, rate=rate.pointer, record=record.address, relative=relative, absolute=absolute, **tables)
@@ -164,35 +159,3 @@ def accept(step: Step) -> None:
     step.t += step.h
     put(step.origin, 0, step.y)
     put(step.K[0], 0, step.K[STAGES])
-
-
-@kernel
-def extend(step: Step) -> int:
-    """Dense output of the step just tried: three further stages and the coefficients F (Hairer's interpolant)."""
-    for s in range(3):
-        _place(step, step.A_extra[s], 13 + s, step.point)
-        status = evaluate(step, step.t + step.C_extra[s] * step.h, step.point, step.K[13 + s])
-        if status != OK:
-            return status
-    for i in range(step.y.size):
-        rise = step.y[i] - step.origin[i]
-        step.F[0, i] = rise
-        step.F[1, i] = step.h * step.K[0, i] - rise
-        step.F[2, i] = 2.0 * rise - step.h * (step.K[STAGES, i] + step.K[0, i])
-        for r in range(4):
-            total = 0.0
-            for s in range(16):
-                total += step.D[r, s] * step.K[s, i]
-            step.F[3 + r, i] = step.h * total
-    return OK
-
-
-@kernel
-def look_inside(step: Step, x: float) -> int:
-    """State (in `point`), slope and margins at the fraction x of the step, after `extend`."""
-    for i in range(step.y.size):
-        value = 0.0
-        for r in range(6, -1, -1):
-            value = (value + step.F[r, i]) * (x if r % 2 == 0 else 1.0 - x)
-        step.point[i] = step.origin[i] + value
-    return evaluate(step, step.t + x * step.h, step.point, step.slope)

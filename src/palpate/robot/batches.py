@@ -12,34 +12,10 @@ from palpate.checks import Array, as_numbers
 from palpate.errors import BadShape
 from palpate.robot.mechanics.kernels import OK
 from palpate.robot.mechanics.tree_kernels import rows_of_accelerations, rows_of_terms, rows_of_torques
-from palpate.robot.terms import Terms, has_losses, refusal
+from palpate.robot.terms import has_losses, refusal
 
 if TYPE_CHECKING:
     from palpate.robot.robot import Robot
-
-
-def terms(robot: Robot, Q: ArrayLike, V: ArrayLike, frame: str | None) -> Terms:
-    """All terms of every state."""
-    robot.demand_masses("the equation of motion")
-    name, layout = robot.frame(frame).name, robot.equations.layout
-    return layout.views(_rows(robot, rows_of_terms, _states(robot, {"Q": Q, "V": V}), name, slice(0, layout.size)))
-
-
-def pose(robot: Robot, Q: ArrayLike, frame: str | None) -> tuple[Array, Array]:
-    """Positions and rotations of a frame."""
-    rows = _at_rest(robot, Q, robot.frame(frame).name, "position", "rotation")
-    return rows[:, :3], rows[:, 3:].reshape(-1, 3, 3)
-
-
-def jacobian(robot: Robot, Q: ArrayLike, frame: str | None) -> Array:
-    """Jacobians of a frame."""
-    return _at_rest(robot, Q, robot.frame(frame).name, "J", "J").reshape(-1, 6, robot.nv)
-
-
-def mass_matrix(robot: Robot, Q: ArrayLike) -> Array:
-    """Mass matrices."""
-    robot.demand_masses("the mass matrix")
-    return _at_rest(robot, Q, None, "M", "M").reshape(-1, robot.nv, robot.nv)
 
 
 def dynamics(
@@ -47,22 +23,22 @@ def dynamics(
 ) -> Array:
     """Torques for accelerations, or accelerations under torques."""
     robot.demand_masses(what)
-    inputs, inverse = _states(robot, given), what == "inverse dynamics"
+    inputs, inverse = states(robot, given), what == "inverse dynamics"
     if losses and has_losses(robot.model):
         single = robot.inverse_dynamics if inverse else robot.forward_dynamics
         return np.array([single(*state) for state in zip(*inputs.values())]).reshape(-1, robot.nv)
     wanted = robot.equations.layout.where["bias"]
-    return _rows(robot, rows_of_torques if inverse else rows_of_accelerations, inputs, None, wanted)
+    return rows(robot, rows_of_torques if inverse else rows_of_accelerations, inputs, None, wanted)
 
 
-def _at_rest(robot: Robot, Q: ArrayLike, frame: str | None, first: str, last: str) -> Array:
+def rows_at_rest(robot: Robot, Q: ArrayLike, frame: str | None, first: str, last: str) -> Array:
     """Rows of the terms from one to another, for v = 0."""
-    inputs, where = _states(robot, {"Q": Q}), robot.equations.layout.where
+    inputs, where = states(robot, {"Q": Q}), robot.equations.layout.where
     inputs["V"] = np.zeros((len(inputs["Q"]), robot.nv))
-    return _rows(robot, rows_of_terms, inputs, frame, slice(where[first].start, where[last].stop))
+    return rows(robot, rows_of_terms, inputs, frame, slice(where[first].start, where[last].stop))
 
 
-def _states(robot: Robot, given: Mapping[str, ArrayLike]) -> dict[str, Array]:
+def states(robot: Robot, given: Mapping[str, ArrayLike]) -> dict[str, Array]:
     """Arrays of as many rows each: coordinates in Q, velocities in everything else."""
     arrays = {name: as_numbers(value, f"{name} of {robot.name}") for name, value in given.items()}
     for name, array in arrays.items():
@@ -79,11 +55,12 @@ def _states(robot: Robot, given: Mapping[str, ArrayLike]) -> dict[str, Array]:
     return arrays
 
 
-def _rows(
+def rows(
     robot: Robot, kernel: Callable[..., int], inputs: Mapping[str, Array], frame: str | None, wanted: slice
 ) -> Array:
+    """A kernel's rows for many states; refused where one of them is."""
     arrays = list(inputs.values())
-    rows, status, state = robot.equations.rows(kernel, arrays, frame, wanted)
+    result, status, state = robot.equations.rows(kernel, arrays, frame, wanted)
     if status != OK:
         raise refusal(robot, status, [array[state] for array in arrays], list(inputs)[-1], f"[{state}]")
-    return rows
+    return result

@@ -14,6 +14,7 @@ import numpy as np
 from palpate.checks import Array
 from palpate.errors import ModelError, shortened
 from palpate.robot.joints.coupling import refuse_loops
+from palpate.robot.limits import scalar_joints
 from palpate.robot.mechanics.compiled import SINGULAR, weakest_motion
 
 MOST_BODIES = 600  # compiling takes time by their cube: a second
@@ -151,7 +152,7 @@ def _postures(model: mujoco.MjModel) -> Iterator[Array]:
     home = model.key_qpos[0] if model.nkey else model.qpos0
     yield home
     draw = np.random.default_rng(0)
-    hinges = np.flatnonzero(model.jnt_type >= int(mujoco.mjtJoint.mjJNT_SLIDE))
+    hinges = scalar_joints(model)
     places = model.jnt_qposadr[hinges]
     limited = model.jnt_limited[hinges].astype(bool)
     reach = np.where(model.jnt_type[hinges] == int(mujoco.mjtJoint.mjJNT_HINGE), np.pi, 1.0)

@@ -30,19 +30,38 @@ LONGEST_STEP = 0.5  # rad or m per iteration; a slide without limits may go a te
 
 @dataclass(frozen=True)
 class _Space:
-    """What the search may move: x, with all the engine's coordinates q = fixed + position_map x, v = velocity_map ẋ.
+    """What the search may move: the joints of one freedom that follow no other. A free base stands still.
 
-    A coupled joint follows its leader; a free base stands still.
+    Attributes:
+        q0: the robot's coordinates at the start.
+        places, dofs: where those joints stand in q and in v.
+        lower, upper: how far each is searched.
+        turns: which of them are angles that nothing follows.
+        endless: which of them are slides without limits.
     """
 
-    start: Array
+    q0: Array
+    places: np.ndarray
+    dofs: np.ndarray
     lower: Array
     upper: Array
-    fixed: Array
-    position_map: Array
-    velocity_map: Array
-    turns: np.ndarray  # which of x are angles that nothing follows
-    endless: np.ndarray  # which of x are slides without limits
+    turns: np.ndarray
+    endless: np.ndarray
+
+    @property
+    def start(self) -> Array:
+        return np.clip(self.q0[self.places], self.lower, self.upper)
+
+    def coordinates(self, x: Array) -> Array:
+        """The robot's coordinates with those joints at x."""
+        q = self.q0.copy()
+        q[self.places] = x
+        return q
+
+    def unwound(self, x: Array) -> Array:
+        """The same posture without needless full turns away from the start."""
+        near = x - np.round((x - self.start) / math.tau) * math.tau
+        return np.where(self.turns & (near >= self.lower) & (near <= self.upper), near, x)
 
 
 def solve(
@@ -62,29 +81,30 @@ def solve(
         finite_number(angle_tolerance, "angle_tolerance", above=0.0),
     )
     q0 = robot._plain(robot.home if seed is None else seed, "seed", robot.nq, finite=True)
-    frame_info = robot.frame(frame)
+    frame_info, c = robot.frame(frame), robot.coordinates
     space = _space(robot, q0, float(np.linalg.norm(position - robot.pose(q0, frame).position)))
-    span = space.upper - space.lower
-    longest = np.where(space.endless, np.maximum(0.05 * span, LONGEST_STEP), LONGEST_STEP)
+    fixed, start = c.expand_position(space.coordinates(np.zeros(len(space.places)))), space.start
+    longest = np.where(space.endless, np.maximum(0.05 * (space.upper - space.lower), LONGEST_STEP), LONGEST_STEP)
     goal = Search(
-        {"rows": rows, "n": len(space.start), "nq": len(space.fixed), "nv": len(space.velocity_map)},
-        frame=frame_info.record, fixed=space.fixed, position_map=space.position_map, velocity_map=space.velocity_map,
+        {"rows": rows, "n": len(start), "nq": len(fixed), "nv": len(c.map)}, frame=frame_info.record, fixed=fixed,
+        position_map=np.ascontiguousarray(c.position_map[:, space.places]),
+        velocity_map=np.ascontiguousarray(c.map[:, space.dofs]),
         lower=space.lower, upper=space.upper, longest=longest, position=position, rotation=rotation,
         position_tolerance=tolerances[0], angle_tolerance=tolerances[1],
     )  # fmt: skip
-    random, best, best_error = np.random.default_rng(0), space.start, (math.inf, math.inf)
+    random, best, best_error = np.random.default_rng(0), start, (math.inf, math.inf)
     for attempt in range(int(restarts) + 1):
-        x = space.start.copy() if attempt == 0 else random.uniform(space.lower, space.upper)
+        x = start.copy() if attempt == 0 else random.uniform(space.lower, space.upper)
         error = _descend(robot._work.physics.address, goal.address, x)
         if error[0] <= tolerances[0] and error[1] <= tolerances[1]:
-            return _coordinates(robot, q0, _unwound(x, space))
+            return space.coordinates(space.unwound(x))
         if sum(error) < sum(best_error):
             best, best_error = x, error
     raise Unreachable(
         f"no posture of {robot.name} {_searched(robot, space)} brings frame {frame_info.name!r} there;"
         f" nearest: {best_error[0] * 1e3:.3g} mm and {math.degrees(best_error[1]):.3g}° away"
         f" after {int(restarts) + 1} starts",
-        _coordinates(robot, q0, best),
+        space.coordinates(best),
         *best_error,
     )
 
@@ -104,65 +124,31 @@ def _searched(robot: Robot, space: _Space) -> str:
     """Where the search went, in words: limits are those of the joints, but slides without them end somewhere too."""
     if not space.endless.any():
         return "within its limits"
-    names = np.array(robot.dof_names)[scalar_places(robot)[1]]
+    names = np.array(robot.dof_names)[space.dofs]
     ranges = zip(names[space.endless], space.lower[space.endless], space.upper[space.endless])
     searched = ", ".join(f"{name} from {low:.3g} to {high:.3g} m" for name, low, high in ranges)
     return f"within its limits ({searched}: without limits, searched so far)"
 
 
-def _space(robot: Robot, q0: Array, way: float) -> _Space:
-    """Every scalar joint that follows no other; what follows it moves along. The target is `way` metres off."""
+def _space(robot: Robot, q0: Array, distance: float) -> _Space:
+    """Joint limits; without them a hinge is searched over one turn, a slide as far as the target and the arm reach.
+
+    The target is `distance` metres off.
+    """
     if np.any(robot.model.jnt_type == int(mujoco.mjtJoint.mjJNT_BALL)):
         raise InvalidInput(f"inverse kinematics of ball joints is not supported, and {robot.name} has some")
-    places, dofs = scalar_places(robot)
-    coordinates, (lower, upper) = robot.coordinates, _bounds(robot, dofs, q0[places], way)
-    P, G = coordinates.position_map, coordinates.map
-    fixed, turns = q0.copy(), (np.array(robot.dof_units) == "rad")[dofs]
-    fixed[places] = 0.0
-    fixed = coordinates.expand_position(fixed)
-    turns &= np.count_nonzero(G, axis=0)[dofs] == 1
-    position_map, velocity_map = np.ascontiguousarray(P[:, places]), np.ascontiguousarray(G[:, dofs])
-    limited = np.isfinite(robot.limits.lower) & np.isfinite(robot.limits.upper)
-    endless = ((np.array(robot.dof_units) != "rad") & ~limited)[dofs]
-    return _Space(np.clip(q0[places], lower, upper), lower, upper, fixed, position_map, velocity_map, turns, endless)
-
-
-def scalar_places(robot: Robot) -> tuple[np.ndarray, np.ndarray]:
-    """Where the joints of one degree of freedom stand in the robot's q, and where in its v."""
-    places, dofs, address, dof = [], [], 0, 0
-    for name in robot.joint_names:
-        kind = int(robot.model.joint(name).type[0])
-        if kind >= int(mujoco.mjtJoint.mjJNT_SLIDE):
-            places.append(address)
-            dofs.append(dof)
-        address, dof = address + (7, 4, 1, 1)[kind], dof + (6, 3, 1, 1)[kind]
-    return np.array(places, dtype=int), np.array(dofs, dtype=int)
-
-
-def _bounds(robot: Robot, dofs: np.ndarray, x: Array, way: float) -> tuple[Array, Array]:
-    """Joint limits; without them a hinge is searched over one turn, a slide as far as the target and the arm reach."""
-    hinges = (np.array(robot.dof_units) == "rad")[dofs]
-    reach = way + 2.0 * float(np.linalg.norm(robot.model.body_pos, axis=1).sum())
+    c = robot.coordinates
+    dofs = np.flatnonzero(c.position_of[c.kept] >= 0)
+    places = np.searchsorted(c.kept_position, c.position_of[c.kept[dofs]])
+    hinges, x = (np.array(robot.dof_units) == "rad")[dofs], q0[places]
+    reach = distance + 2.0 * float(np.linalg.norm(robot.model.body_pos, axis=1).sum())
     span, centre = np.where(hinges, math.pi, max(reach, 1.0)), np.where(hinges, 0.0, x)
     lower, upper = robot.limits.lower[dofs], robot.limits.upper[dofs]
     below, above = np.where(hinges, upper, np.minimum(upper, x)), np.where(hinges, lower, np.maximum(lower, x))
     low = np.where(np.isfinite(lower), lower, np.where(np.isfinite(upper), below - 2 * span, centre - span))
     high = np.where(np.isfinite(upper), upper, np.where(np.isfinite(lower), above + 2 * span, centre + span))
-    return low, high
-
-
-def _unwound(x: Array, space: _Space) -> Array:
-    """The same posture without needless full turns away from the start."""
-    whole = np.round((x - space.start) / math.tau) * math.tau
-    near = x - whole
-    inside = space.turns & (near >= space.lower) & (near <= space.upper)
-    return np.where(inside, near, x)
-
-
-def _coordinates(robot: Robot, q0: Array, x: Array) -> Array:
-    q = q0.copy()
-    q[scalar_places(robot)[0]] = x
-    return q
+    turns = hinges & (np.count_nonzero(c.map, axis=0)[dofs] == 1)
+    return _Space(q0, places, dofs, low, high, turns, ~hinges & ~(np.isfinite(lower) & np.isfinite(upper)))
 
 
 class Search(Record):

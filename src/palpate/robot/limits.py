@@ -14,8 +14,6 @@ from palpate.errors import ModelError
 # The engine bounds a joint on both sides or not at all, so an absent bound is written as this, and read as infinite.
 FAR = 1e10
 
-_SCALAR = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
-
 
 @dataclass(frozen=True)
 class JointLimits:
@@ -43,18 +41,26 @@ class JointLimits:
 
 def limits_from_model(model: mujoco.MjModel) -> JointLimits:
     """Read the limits a compiled model carries: joint ranges, force ranges and our `<custom>` numerics."""
-    lower, upper, torque = np.full(model.nv, -np.inf), np.full(model.nv, np.inf), np.full(model.nv, np.inf)
-    for j in range(model.njnt):
-        if model.jnt_type[j] not in _SCALAR:
-            continue
-        dof = model.jnt_dofadr[j]
-        if model.jnt_limited[j]:
-            low, high = model.jnt_range[j]
-            lower[dof], upper[dof] = (-np.inf if low <= -FAR else low), (np.inf if high >= FAR else high)
-        if model.jnt_actfrclimited[j]:
-            torque[dof] = np.abs(model.jnt_actfrcrange[j]).min()
+    joints = scalar_joints(model)
+    low, high = np.where(model.jnt_limited[joints, None], model.jnt_range[joints], (-np.inf, np.inf)).T
+    lower = _spread(model, joints, np.where(low <= -FAR, -np.inf, low), -np.inf)
+    upper = _spread(model, joints, np.where(high >= FAR, np.inf, high))
+    torques = np.where(model.jnt_actfrclimited[joints], np.abs(model.jnt_actfrcrange[joints]).min(axis=1), np.inf)
+    torque = _spread(model, joints, torques)
     velocity, acceleration = _numeric(model, "velocity_limit"), _numeric(model, "acceleration_limit")
     return JointLimits(lower, upper, velocity, acceleration, torque, _numeric(model, "torque_rate_limit"))
+
+
+def scalar_joints(model: mujoco.MjModel) -> np.ndarray:
+    """The hinges and slides of a model, by the engine's numbers."""
+    return np.flatnonzero(model.jnt_type >= int(mujoco.mjtJoint.mjJNT_SLIDE))
+
+
+def _spread(model: mujoco.MjModel, joints: np.ndarray, values: Array, without: float = np.inf) -> Array:
+    """Values of scalar joints over all velocities, and what the others have instead."""
+    out = np.full(model.nv, without)
+    out[model.jnt_dofadr[joints]] = values
+    return out
 
 
 def home_position(model: mujoco.MjModel) -> Array:
@@ -65,26 +71,21 @@ def home_position(model: mujoco.MjModel) -> Array:
 
 def clipped_zero(model: mujoco.MjModel) -> Array:
     """The model's zero position, moved into the joints' ranges."""
-    q, limits = model.qpos0.copy(), limits_from_model(model)
-    for j in range(model.njnt):
-        if model.jnt_type[j] in _SCALAR:
-            address, dof = model.jnt_qposadr[j], model.jnt_dofadr[j]
-            q[address] = np.clip(q[address], limits.lower[dof], limits.upper[dof])
+    q, limits, joints = model.qpos0.copy(), limits_from_model(model), scalar_joints(model)
+    places, dofs = model.jnt_qposadr[joints], model.jnt_dofadr[joints]
+    q[places] = np.clip(q[places], limits.lower[dofs], limits.upper[dofs])
     return q
 
 
 def _numeric(model: mujoco.MjModel, name: str) -> Array:
     """A `<custom>` numeric spread over the scalar joints, infinite where absent."""
-    values = np.full(model.nv, np.inf)
     numeric_id = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_NUMERIC, name)
     if numeric_id < 0:
-        return values
-    start, size = model.numeric_adr[numeric_id], model.numeric_size[numeric_id]
-    dofs = [model.jnt_dofadr[j] for j in range(model.njnt) if model.jnt_type[j] in _SCALAR]
-    if size != len(dofs):
-        raise ModelError(f"custom numeric {name!r} holds {size} numbers; the robot has {len(dofs)} scalar joints")
-    values[dofs] = model.numeric_data[start : start + size]
-    return values
+        return np.full(model.nv, np.inf)
+    start, size, joints = model.numeric_adr[numeric_id], model.numeric_size[numeric_id], scalar_joints(model)
+    if size != len(joints):
+        raise ModelError(f"custom numeric {name!r} holds {size} numbers; the robot has {len(joints)} scalar joints")
+    return _spread(model, joints, model.numeric_data[start : start + size])
 
 
 # ----------------------------------------------------------------------------------------------

@@ -38,16 +38,17 @@ from palpate.robot.mechanics.compiled import (
 )
 from palpate.robot.mechanics.tensor import checked_inertia
 from palpate.robot.mechanics.tree import Tree, massless_movers
+from palpate.robot.mechanics.tree_kernels import rows_of_terms
 from palpate.robot.readers.dh.table import Convention, DHLink, repaired_rows, tree_from_dh
 from palpate.robot.readers.findings import TOOL_FRAME, Finding, guessed_tool, held_up
 from palpate.robot.terms import (
     Equations,
     Terms,
+    TermsLayout,
     Workspace,
     bad_quaternion,
     not_finite,
     reason_for_engine,
-    reduced_terms,
     refusal,
 )
 from palpate.spatial import Pose
@@ -328,27 +329,32 @@ class Robot:
 
     def mass_matrix(self, q: ArrayLike) -> Array:
         """M(q): n×n, kg·m² (revolute) and kg (prismatic), rotor inertia included."""
-        return self._matrix("the mass matrix", kernels.mass_matrix, self._q(q))
+        return self.coordinates.reduce_matrix(self._read("the mass matrix", kernels.read_mass_matrix, 2, q))
 
     def bias(self, q: ArrayLike, v: ArrayLike) -> Array:
         """C(q, v) v + g(q), N·m or N."""
-        return self._force("the bias force", kernels.bias, self._q(q), self._v(v))
+        return self.coordinates.reduce_force(self._read("the bias force", kernels.read_bias, 1, q, v))
 
     def gravity(self, q: ArrayLike) -> Array:
         """g(q) = ∂V/∂q, N·m or N: the torque that holds the robot against gravity."""
-        return self._force("gravity", kernels.gravity, self._q(q))
+        return self.coordinates.reduce_force(self._read("gravity", kernels.read_gravity, 1, q))
 
     def coriolis_matrix(self, q: ArrayLike, v: ArrayLike) -> Array:
         """C(q, v) = Σ m Jpᵀ J̇p + Jrᵀ (Θ J̇r + [ω]× Θ Jr), for which Ṁ − 2C is skew-symmetric."""
-        arguments = self._q(q), self._v(v), self._work.coriolis.address
-        return self._matrix("the Coriolis matrix", kernels.coriolis_matrix, *arguments)
+        more = self._v(v), self._work.coriolis.address
+        C = self._read("the Coriolis matrix", kernels.read_coriolis, 2, q, v, *more)
+        return self.coordinates.reduce_matrix(C)
 
     def inverse_dynamics(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, losses: bool = True) -> Array:
         """τ = M a + C v + g, plus what joint damping, springs and friction take unless `losses` is False."""
-        if losses:
-            return self._force("inverse dynamics", kernels.inverse_dynamics, self._q(q), self._v(v), self._v(a, "a"))
         self.demand_masses("inverse dynamics")
-        return self.mass_matrix(q) @ self._plain(a, "a", self.nv, finite=True) + self.bias(q, v)
+        if not losses:
+            return self.mass_matrix(q) @ self._plain(a, "a", self.nv, finite=True) + self.bias(q, v)
+        out, state = np.empty(self.model.nv), (self._q(q), self._v(v), self._v(a, "a"))
+        status = kernels.inverse_dynamics(self._work.physics.address, *state, out)
+        if status != kernels.OK:
+            raise refusal(self, status, state, "a")
+        return self.coordinates.reduce_force(out)
 
     def forward_dynamics(
         self,
@@ -364,15 +370,16 @@ class Robot:
         F is the environment's `wrench` [f; n] at the tool frame's origin, world axes, or one per frame in a dict.
         """
         self.demand_masses("forward dynamics")
+        applied, data = self._plain(tau, "tau", self.nv, finite=True), self._work.data
         if wrench is not None:
-            tau = self._plain(tau, "tau", self.nv, finite=True) + self.generalised_force(q, wrench)
-        if losses and not self.coordinates.coupled:
-            out = np.empty(self.model.nv)
-            self._run(kernels.forward_dynamics, self._q(q), self._v(v), self._v(tau, "tau"), out)
-            return out
-        return acceleration(
-            self, q, v, self._plain(tau, "tau", self.nv, finite=True), self._work.data if losses else None
-        )
+            applied = applied + self.generalised_force(q, wrench)
+        if self.coordinates.coupled or not losses:
+            return acceleration(self, q, v, applied, data if losses else None)
+        self._stage(q, v)
+        data.qfrc_applied[:] = applied
+        mujoco.mj_forward(self.model, data)
+        data.qfrc_applied[:] = 0.0
+        return data.qacc.copy()
 
     def generalised_force(self, q: ArrayLike, wrench: ArrayLike | Mapping[str, ArrayLike] | None) -> Array:
         """Σ Jᵀ F of a wrench [f; n] on the tool frame, or of one wrench per frame: world axes, at its origin."""
@@ -388,15 +395,14 @@ class Robot:
     def potential_energy(self, q: ArrayLike) -> float:
         """Energy of gravity (zero at the world's origin) and of springs in the model, J."""
         self.demand_masses("potential energy")
-        out = np.empty(1)
-        self._run(kernels.potential_energy, self._q(q), out)
-        return float(out[0]) - build.far_spring_energy(self.model)
+        self._stage(q)
+        mujoco.mj_energyPos(self.model, self._work.data)
+        return float(self._work.data.energy[0]) - build.far_spring_energy(self.model)
 
     def pose(self, q: ArrayLike, frame: str | None = None) -> Pose:
         """X_WE: pose of a frame in the world."""
-        frame_info = self.frame(frame)
-        position, rotation = np.empty(3), np.empty((3, 3))
-        self._run(kernels.pose, self._q(q), frame_info.record.address, position, rotation)
+        record, position, rotation = self.frame(frame).record, np.empty(3), np.empty((3, 3))
+        kernels.read_pose(self._stage(q), record.address, position, rotation)
         return Pose(position, rotation)
 
     def jacobian(self, q: ArrayLike, frame: str | None = None) -> Array:
@@ -431,29 +437,41 @@ class Robot:
             raise refusal(self, result, (np.asarray(q, dtype=float), np.asarray(v, dtype=float)))
         return result
 
-    def _engine_terms(self, q: ArrayLike, v: ArrayLike, frame: str) -> Terms | int:
-        x, frame_struct = self._work.terms, self.frame(frame).record
-        status = kernels.terms(self._work.physics.address, self._q(q), self._v(v), frame_struct.address, x.address)
-        return status or reduced_terms(x, self.coordinates)
+    def _engine_terms(self, q: ArrayLike, v: ArrayLike, frame: str) -> Terms:
+        engine, record, v_all, c = self._stage(q, v), self.frame(frame).record, self._v(v), self.coordinates
+        out = Terms(*(np.empty(shape) for shape in TermsLayout(self.model.nv).shapes.values()))
+        kernels.read_mass_matrix(engine, out.M)
+        kernels.read_bias(engine, out.bias)
+        kernels.read_gravity(engine, out.gravity)
+        kernels.read_pose(engine, record.address, out.position, out.rotation)
+        kernels.read_jacobian(engine, record.body, out.position, out.J)
+        kernels.read_drift(engine, record.body, out.position, v_all, np.empty_like(out.J), out.drift)
+        forces = c.reduce_force(out.bias), c.reduce_force(out.gravity)
+        return Terms(c.reduce_matrix(out.M), *forces, *out[3:5], c.reduce_columns(out.J), out.drift)
 
     def terms_batch(self, Q: ArrayLike, V: ArrayLike, frame: str | None = None) -> Terms:
         """`terms` of N states, Q (N, n_q) and V (N, n_v): each of the terms has a first axis of length N.
 
         Compiled equations run on all lanes and cores, each state with the bits it has alone; else refused.
         """
-        return batches.terms(self, Q, V, frame)
+        self.demand_masses("the equation of motion")
+        name, layout = self.frame(frame).name, self.equations.layout
+        inputs, wanted = batches.states(self, {"Q": Q, "V": V}), slice(0, layout.size)
+        return layout.views(batches.rows(self, rows_of_terms, inputs, name, wanted))
 
     def pose_batch(self, Q: ArrayLike, frame: str | None = None) -> tuple[Array, Array]:
         """Positions (N, 3) and rotations (N, 3, 3) of a frame in the world, for N states."""
-        return batches.pose(self, Q, frame)
+        rows = batches.rows_at_rest(self, Q, self.frame(frame).name, "position", "rotation")
+        return rows[:, :3], rows[:, 3:].reshape(-1, 3, 3)
 
     def jacobian_batch(self, Q: ArrayLike, frame: str | None = None) -> Array:
         """`jacobian` of N states, (N, 6, n)."""
-        return batches.jacobian(self, Q, frame)
+        return batches.rows_at_rest(self, Q, self.frame(frame).name, "J", "J").reshape(-1, 6, self.nv)
 
     def mass_matrix_batch(self, Q: ArrayLike) -> Array:
         """`mass_matrix` of N states, (N, n, n)."""
-        return batches.mass_matrix(self, Q)
+        self.demand_masses("the mass matrix")
+        return batches.rows_at_rest(self, Q, None, "M", "M").reshape(-1, self.nv, self.nv)
 
     def inverse_dynamics_batch(self, Q: ArrayLike, V: ArrayLike, A: ArrayLike, *, losses: bool = True) -> Array:
         """`inverse_dynamics` of N states, (N, n); what joints lose is computed by the engine, state by state."""
@@ -536,10 +554,11 @@ class Robot:
             raise MassesMissing(what, self.name, self.unresisted)
 
     def _pose_and_jacobian(self, q: ArrayLike, frame: str | None) -> tuple[Array, Array, Array]:
-        frame_info = self.frame(frame)
-        position, rotation, J = np.empty(3), np.empty((3, 3)), np.empty((6, self.model.nv))
-        self._run(kernels.pose_and_jacobian, self._q(q), frame_info.record.address, position, rotation, J)
-        return position, rotation, self.coordinates.reduce_columns(J)
+        record, pose, J = self.frame(frame).record, (np.empty(3), np.empty((3, 3))), np.empty((6, self.model.nv))
+        engine = self._stage(q)
+        kernels.read_pose(engine, record.address, *pose)
+        kernels.read_jacobian(engine, record.body, pose[0], J)
+        return *pose, self.coordinates.reduce_columns(J)
 
     @cached_property
     def _independent(self) -> list[int]:
@@ -570,21 +589,20 @@ class Robot:
     def _v(self, v: ArrayLike, name: str = "v") -> Array:
         return self.coordinates.expand_velocity(self._plain(v, name, self.nv, finite=self.coordinates.coupled))
 
-    def _force(self, what: str, function: Callable[..., int], *arguments: Any) -> Array:
-        """A kernel's generalised force, of the independent joints."""
-        self.demand_masses(what)
-        out = np.empty(self.model.nv)
-        self._run(function, *arguments, out)
-        return self.coordinates.reduce_force(out)
-
-    def _matrix(self, what: str, function: Callable[..., int], *arguments: Any) -> Array:
-        """A kernel's n×n matrix, of the independent joints."""
-        self.demand_masses(what)
-        out = np.empty((self.model.nv, self.model.nv))
-        self._run(function, *arguments, out)
-        return self.coordinates.reduce_matrix(out)
-
-    def _run(self, function: Callable[..., int], *arguments: Any) -> None:
-        status = function(self._work.physics.address, *arguments)
+    def _stage(self, q: ArrayLike, v: ArrayLike | None = None) -> int:
+        """Bring the engine to a state; the address of what kernels read there."""
+        engine, q_all = self._work.physics.address, self._q(q)
+        v_all = q_all if v is None else self._v(v)
+        status = kernels.stage_position(engine, q_all) if v is None else kernels.stage_state(engine, q_all, v_all)
         if status != kernels.OK:
-            raise refusal(self, status, arguments, "tau" if function is kernels.forward_dynamics else "a")
+            raise refusal(self, status, (q_all, v_all))
+        return engine
+
+    def _read(
+        self, what: str, read: Callable[..., None], axes: int, q: ArrayLike, v: ArrayLike | None = None, *more: Any
+    ) -> Array:
+        """A vector or matrix over all joints, as a kernel reads it off the engine at a state."""
+        self.demand_masses(what)
+        out = np.empty((self.model.nv,) * axes)
+        read(self._stage(q, v), *more, out)
+        return out

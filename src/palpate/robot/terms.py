@@ -23,7 +23,6 @@ from palpate.equations.code.tree_program import LANES, TreeMotion, TreePlace, Tr
 from palpate.equations.code.tree_solver import lane_solver_of
 from palpate.equations.model.mechanism import LinkFrame, Mechanism, obstacle
 from palpate.errors import BadRotation, InvalidInput, NotFinite, PalpateError
-from palpate.robot.joints.coupling import Coordinates
 from palpate.robot.mechanics import kernels, tree_kernels
 from palpate.robot.mechanics.kernels import OK
 from palpate.robot.mechanics.tree_kernels import STATUSES, LaneWork, StateWork, rows_of_accelerations, tree_terms
@@ -55,13 +54,6 @@ class Terms(NamedTuple):
     drift: Array
 
 
-def reduced_terms(full: kernels.ModelTerms, coordinates: Coordinates) -> Terms:
-    """The engine's terms of all joints as those of the independent coordinates."""
-    M, J = coordinates.reduce_matrix(full.M.copy()), coordinates.reduce_columns(full.J.copy())
-    forces = coordinates.reduce_force(full.bias.copy()), coordinates.reduce_force(full.gravity.copy())
-    return Terms(M, *forces, full.position.copy(), full.rotation.copy(), J, full.drift.copy())
-
-
 class TermsLayout:
     """Where the terms of a state lie in one row of numbers, for a number of velocities.
 
@@ -90,8 +82,7 @@ class Workspace(threading.local):
     def __init__(self, model: mujoco.MjModel) -> None:
         self.data = mujoco.MjData(model)
         self.physics = Physics.of(model, self.data)
-        sizes = {"nv": model.nv}
-        self.terms, self.coriolis = kernels.ModelTerms(sizes), kernels.CoriolisWork(sizes)
+        self.coriolis = kernels.CoriolisWork({"nv": model.nv})
 
 
 # ----------------------------------------------------------------------------------------------

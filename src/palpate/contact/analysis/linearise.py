@@ -9,9 +9,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from palpate.checks import Array
-from palpate.contact.modes.dynamics import SPEED, Rows, Wrench, apply_option, closed_contacts, mode_of, rows_of, settle
+from palpate.contact.modes.dynamics import (
+    SPEED,
+    Wrench,
+    apply_option,
+    close_gaps,
+    closed_contacts,
+    mode_of,
+    row_velocities,
+    rows_of,
+    settle,
+)
 from palpate.contact.modes.model import ContactModel, Snapshot
-from palpate.contact.touch.contacts import FREE, MODES, SLIDING, STICKING, Mode, Touch
+from palpate.contact.touch.contacts import FREE, LOCKED, MODES, SLIDING, STICKING, Mode, Touch
 from palpate.errors import InvalidInput, Singular, check_names
 from palpate.robot.robot import Robot
 
@@ -104,21 +114,11 @@ def held_rows(model: ContactModel, snap: Snapshot, modes: dict[int, int] | None 
         mode = SLIDING if modes is None else modes.get(c.index, FREE)
         if mode == FREE and c.normal is not None:
             continue
-        kept += [] if c.normal is None else [c.normal]
-        kept += c.tangents if c.normal is None or mode == STICKING else []
-    A = rows.R[kept]
-    if len(kept) and np.abs(A @ snap.v - _carried(model, snap, rows, kept)).max() > 1e3 * SPEED:
-        raise InvalidInput("v breaks the constraints", hint="choose v with A v = 0, such as (θ̇, −2 θ̇)")
-    return A, rows.drift[kept]
-
-
-def _carried(model: ContactModel, snap: Snapshot, rows: Rows, kept: list[int]) -> Array:
-    """What surfaces that ride ask of the held rows' velocities."""
-    from palpate.contact.collision.impacts import row_velocities
-
-    closed = [c.index for c in rows.candidates]
+        kept += c.rows if c.normal is None or mode == STICKING else [c.normal]
     u = row_velocities(model, snap, closed, exact=True)
-    return (rows.R @ snap.v - u)[kept]
+    if np.abs(u[kept]).max(initial=0.0) > 1e3 * SPEED:
+        raise InvalidInput("v breaks the constraints", hint="choose v with A v = 0, such as (θ̇, −2 θ̇)")
+    return rows.R[kept], rows.drift[kept]
 
 
 def _chosen(robot: Robot, A: Array, names: Sequence[str] | None) -> list[int]:
@@ -226,10 +226,9 @@ def linearise_state(
 
     settled = settle(model, snap, force(q, v), closed_contacts(model, snap), SPEED)
     _refuse_motion(robot, settled.acceleration, v, tolerance)
-    modes = {}
-    for c, o in zip(settled.rows.candidates, settled.solution.options):
-        apply_option(model, snap, c.index, o)
-        modes[c.index] = mode_of(o, model.records[c.index])
+    for i, option in settled.options.items():
+        apply_option(model, snap, i, option)
+    modes = {i: mode_of(option, model.records[i]) for i, option in settled.options.items()}
     Z = _free_motions(model, snap, modes)
     A, B = _matrices(model, q, v, Z, force)
     eigenvalues = np.linalg.eigvals(A)
@@ -250,25 +249,23 @@ def _refuse_motion(robot: Robot, a: Array, v: Array, tolerance: float) -> None:
 
 
 def _free_motions(model: ContactModel, snap: Snapshot, modes: dict[int, int]) -> Array:
-    n = model.robot.nv
-    rows, _ = held_rows(model, snap, {i: SLIDING if m == 3 else m for i, m in modes.items()})
-    if not len(rows):
-        return np.eye(n)
-    _, sizes, Vt = np.linalg.svd(rows)
-    rank = int((sizes > 1e-9 * max(sizes[0], 1e-300)).sum())
-    return Vt[rank:].T
+    from scipy.linalg import null_space
+
+    rows, _ = held_rows(model, snap, {i: SLIDING if m == LOCKED else m for i, m in modes.items()})
+    return null_space(rows, rcond=1e-9) if len(rows) else np.eye(model.robot.nv)
 
 
 def _matrices(model: ContactModel, q: Array, v: Array, Z: Array, force: Law) -> tuple[Array, Array]:
     """The accelerations' derivatives by sixth-order differences along the free motions."""
     n, k = Z.shape
+    closed = np.flatnonzero(model.records["mode"] != FREE)
 
     def acceleration(at: Array, speed: Array, extra: Array) -> Array:
         tau = np.ascontiguousarray(np.asarray(force(at, speed), dtype=float) + extra)
         return Z.T @ model.rate(0.0, np.concatenate([at, speed]), tau)[model.robot.nq :]
 
     def moved(xi: Array) -> Array:
-        return _back_on_surfaces(model, model.robot.integrate(q, Z @ xi, 1.0), v)
+        return close_gaps(model, 0.0, model.robot.integrate(q, Z @ xi, 1.0), v, closed.tolist(), rounds=8)
 
     zero = np.zeros(n)
     position = _jacobian(lambda xi: acceleration(moved(xi), v, zero), k)
@@ -285,11 +282,3 @@ def _jacobian(function: Callable[[Array], Array], size: int) -> Array:
         for s, w in _WEIGHTS:
             out[:, k] += w / _STEP * (function(s * _STEP * e) - function(-s * _STEP * e))
     return out
-
-
-def _back_on_surfaces(model: ContactModel, q: Array, v: Array) -> Array:
-    """q brought back onto curved surfaces by Newton's method."""
-    from palpate.contact.motion.event_handling import close_gaps
-
-    closed = [i for i, record in enumerate(model.records) if record["mode"] != FREE]
-    return close_gaps(model, 0.0, q, v, closed, rounds=8)

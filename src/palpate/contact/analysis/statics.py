@@ -14,6 +14,7 @@ from palpate.checks import Array, finite_array
 from palpate.contact.modes.dynamics import Constrained, Wrench, constrained_dynamics
 from palpate.contact.touch.contacts import Touch
 from palpate.errors import InvalidInput, NoSolution, Singular, SingularTask
+from palpate.robot.mechanics.motion import task_jacobian
 from palpate.robot.robot import Robot
 
 _LINEAR = np.eye(6)[:3]
@@ -47,7 +48,7 @@ def torque_from_tip_force(
         frame: where; the tool frame by default.
         directions: rows over [linear; angular], world axes; all six by default.
     """
-    J = _task_jacobian(robot, q, frame, directions)
+    J = task_jacobian(robot.jacobian(q, frame), directions)
     return J.T @ finite_array(force, "force", (len(J),))
 
 
@@ -68,7 +69,7 @@ def tip_force_from_torque(
     Raises:
         SingularTask: forces along some direction cost no torque, so τ does not tell them.
     """
-    J = _task_jacobian(robot, q, frame, directions)
+    J = task_jacobian(robot.jacobian(q, frame), directions)
     wanted = robot._plain(tau, "tau", robot.nv, finite=True) - (robot.gravity(q) if gravity else 0.0)
     sizes = np.linalg.svd(J, compute_uv=False)
     if len(J) > robot.nv or sizes[-1] <= 1e-9 * sizes[0]:
@@ -108,11 +109,6 @@ def static_equilibrium(
     holds = bool(np.abs(dynamics.acceleration).max() < 1e-9 * size)
     missing = np.zeros(robot.nv) if holds else -robot.mass_matrix(q) @ dynamics.acceleration
     return Equilibrium(holds, dynamics, missing)
-
-
-def _task_jacobian(robot: Robot, q: ArrayLike, frame: str | None, directions: ArrayLike | None) -> Array:
-    J = robot.jacobian(q, frame)
-    return J if directions is None else finite_array(directions, "directions", (None, 6)) @ J
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from palpate.checks import Array
 from palpate.contact.modes.complementarity import Candidate, Option, Problem, Solution, distinct, solutions, solve
-from palpate.contact.modes.dynamics import GAP, SPEED, Rows, contact_force, refuse_overlap, rows_of
+from palpate.contact.modes.dynamics import GAP, SPEED, Rows, directions_of, refuse_overlap, row_velocities, rows_of
 from palpate.contact.modes.model import ContactModel, Snapshot
 from palpate.contact.touch import contacts as touching
 from palpate.contact.touch.contacts import FREE, SLIDING, STICKING, Contact, Law, Pin, Touch
@@ -22,6 +22,7 @@ from palpate.robot.robot import Robot
 _STILL = 1e-11  # m/s, of the largest row velocity: slower counts as none
 _STOPPING = 1e-8  # of the same: from here a slip that turns stops on a straight line
 SINGULAR = 1e-6  # of the contacts' mobility: a smaller coefficient of a contact in Painlevé's zone counts as 0
+HELD_GAP = 1e-8  # m: closer than this a contact that is held touches
 _MOST_PIECES = 1000
 _MOST_ROUNDS = 30
 
@@ -188,11 +189,14 @@ class ImpulsePath:
 
             return follow(self, piece, goal)
         step, zero = self._next_change(piece, goal)
-        self.work += piece.z * (self.u * step + 0.5 * piece.rates * step**2)
-        self.u = self.u + piece.rates * step
-        self.Z = self.Z + piece.z * step
+        self.follow(piece.z, piece.rates, step)
         self.u[zero] = 0.0
         return step
+
+    def follow(self, z: Array, rates: Array, step: float) -> None:
+        """Go a length of the clock with constant impulse and velocity rates."""
+        self.work = self.work + z * (self.u * step + 0.5 * rates * step**2)
+        self.u, self.Z = self.u + rates * step, self.Z + z * step
 
     def _next_change(self, piece: Piece, goal: Goal) -> tuple[float, list[int]]:
         """How long the rates hold, and which row velocities are 0 then."""
@@ -308,14 +312,23 @@ def impact(
     return strike(model, snap, colliding, resting)
 
 
-def who_collides(model: ContactModel, snap: Snapshot) -> tuple[list[int], list[int]]:
-    """Contacts that close, and those that touch at rest."""
+def who_collides(
+    model: ContactModel, snap: Snapshot, slow: float = SPEED, skip: Collection[int] = (), sinking: Collection[int] = ()
+) -> tuple[list[int], list[int]]:
+    """Contacts that close faster than `slow`, m/s, and those that touch at rest; `sinking` ones rest in any case.
+
+    A contact that is held touches over a gap of 1e-8 m, one that is free over 1e-9 m.
+    """
     colliding, resting = [], []
     for i, (record, kinematics) in enumerate(zip(model.records, snap.found)):
         if record["kind"] == PIN or record["two_sided"]:
-            resting.append(i)
-        elif abs(kinematics["gap"]) <= GAP and kinematics["rate"] <= SPEED:
-            (colliding if kinematics["rate"] < -SPEED else resting).append(i)
+            if record["mode"] != FREE:
+                resting.append(i)
+        elif i not in skip and abs(kinematics["gap"]) <= (GAP if record["mode"] == FREE else HELD_GAP):
+            if kinematics["rate"] < -slow:
+                colliding.append(i)
+            elif kinematics["rate"] <= slow or i in sinking:
+                resting.append(i)
     return colliding, resting
 
 
@@ -348,20 +361,6 @@ def _overridden(touch: Touch, restitution: float | None, friction: float | None,
     if friction is not None and isinstance(touch, Contact):
         touch = replace(touch, friction=touching.checked_friction(friction), static_friction=None)
     return touch if law is None else replace(touch, law=law)
-
-
-def row_velocities(model: ContactModel, snap: Snapshot, closed: Sequence[int], exact: bool = False) -> Array:
-    """Velocities along the rows, over the surfaces; those that are held count as 0 unless `exact`."""
-    parts = [np.zeros(0)]
-    for i in closed:
-        record, kinematics = model.records[i], snap.found[i]
-        count = int(record["freedoms"])
-        if record["kind"] == PIN:
-            parts.append(record["directions"][:count] @ kinematics["slide"] if exact else np.zeros(count))
-        else:
-            rate = 0.0 if record["two_sided"] and not exact else float(kinematics["rate"])
-            parts.append(np.concatenate([[rate], kinematics["tangents"][:count] @ kinematics["slide"]]))
-    return np.concatenate(parts)
 
 
 def _rounds(path: ImpulsePath, e: dict[int, float], laws: Sequence[Law], paradox: bool) -> None:
@@ -420,8 +419,7 @@ def _result(
         raise EnergyCreated(next(iter(laws.values()), "poisson"), before, before - taken)
     impulses, normal = np.zeros((model.count, 3)), np.zeros(model.count)
     for c in rows.candidates:
-        values, ways = contact_force(model, snap, c.index, c.normal, c.tangents, path.Z)
-        impulses[c.index] = values @ ways
+        impulses[c.index] = path.Z[c.rows] @ directions_of(model, snap, c.index)
         normal[c.index] = 0.0 if c.normal is None else path.Z[c.normal]
     phases = tuple((model.names[rows.candidates[k].index], word) for k, word in path.phases)
     return Impact(velocity, impulses, normal, before, after, taken, phases, laws, model.names)

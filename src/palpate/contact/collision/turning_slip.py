@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from palpate.contact.integrator import OK, Step, accept, evaluate, make_step, next_length, stride
+from palpate.contact.modes.complementarity import push_of, stack
 from palpate.contact.modes.linear_algebra import eliminate, least_norm
-from palpate.contact.touch.contacts import FREE, LOCKED, SLIDING, STICKING
-from palpate.engine.kernels import clear, kernel
+from palpate.contact.touch.contacts import FREE, STICKING
+from palpate.engine.kernels import clear, dot, kernel
 from palpate.engine.maths import hypot
 from palpate.engine.records import Integers, Matrix, Record, Vector, sized
 from palpate.errors import NoSolution
@@ -35,13 +36,10 @@ class Leg(Record):
     normal: int  # row, −1 for a pin
     count: int
     tangents: Integers = sized(3)
-    friction: float
     hold: float
-    side: float
-    drive: float  # nan if none
-    one_sided: int
-    turns: int  # whether its slip's direction follows the velocities
-    slip: Vector = sized(2)
+    presses: int  # whether it ends where its normal multiplier falls to 0
+    turning: int  # which row of `forcing` follows the direction of its slip; −1 for none
+    rub: float  # tangential over normal multiplier along that direction: −μ, or μ on the other side of a slot
 
 
 class TurningSlip(Record):
@@ -50,6 +48,9 @@ class TurningSlip(Record):
     legs: list[Leg]
     G: Matrix
     b: Vector
+    held: Integers  # rows whose rates are 0, by as many of the multipliers
+    forcing: Matrix  # what each multiplier does to the rows: of the held ones, then of those that drive the impact
+    values: Vector  # the multipliers
     rows: Integers
     signs: Vector
     goal_row: int
@@ -57,80 +58,53 @@ class TurningSlip(Record):
     work: float
     slow: float
     scale: float
-    held: Integers = sized("rows")
-    forcing: Matrix = sized("rows", "size")  # what each multiplier does to the rows
-    S: Matrix = sized("rows", "rows")
-    LU: Matrix = sized("rows", "rows")
-    V: Matrix = sized("rows", "rows")
-    wanted: Vector = sized("rows")
-    values: Vector = sized("rows")
+    S: Matrix = sized("held", "held")
+    LU: Matrix = sized("held", "held")
+    V: Matrix = sized("held", "held")
+    wanted: Vector = sized("held")
     z: Vector = sized("size")
     rates: Vector = sized("size")
     armed: Integers = sized("margins")  # which margins end the piece when they fall
 
 
 @kernel
-def _stack(flow: TurningSlip, u: Vector) -> int:
-    """Held rows and their multipliers' columns with the slips' directions as u has them; prescribed z."""
-    m, size = 0, flow.z.size
-    clear(flow.z)
+def _turn(flow: TurningSlip, u: Vector) -> None:
+    """Let the forces of the turning slips act against the slips as u has them."""
     for i in range(len(flow.legs)):
         leg = flow.legs[i]
-        if leg.mode == FREE:
-            continue
-        d0, d1 = leg.slip[0], leg.slip[1]
-        if leg.turns:
-            a, c = u[leg.tangents[0]], u[leg.tangents[1]]
-            speed = hypot(a, c)
-            if speed > 0.0:
-                d0, d1 = a / speed, c / speed
-        if leg.normal >= 0:
-            clear(flow.forcing[m])
-            flow.forcing[m, leg.normal] = 1.0
-            if leg.mode == SLIDING and leg.count > 0:
-                flow.forcing[m, leg.tangents[0]] = -leg.friction * leg.side * d0
-                if leg.count > 1:
-                    flow.forcing[m, leg.tangents[1]] = -leg.friction * leg.side * d1
-            if math.isfinite(leg.drive):
-                for r in range(size):
-                    flow.z[r] += leg.drive * flow.forcing[m, r]
-            else:
-                flow.held[m] = leg.normal
-                m += 1
-        if leg.mode == STICKING or leg.mode == LOCKED:
-            for k in range(leg.count):
-                clear(flow.forcing[m])
-                flow.forcing[m, leg.tangents[k]] = 1.0
-                flow.held[m] = leg.tangents[k]
-                m += 1
-    return m
+        first, second = leg.tangents[0], leg.tangents[1]
+        speed = hypot(u[first], u[second]) if leg.turning >= 0 else 0.0
+        if speed > 0.0:
+            flow.forcing[leg.turning, first] = leg.rub * (u[first] / speed)
+            flow.forcing[leg.turning, second] = leg.rub * (u[second] / speed)
+
+
+@kernel
+def _add_forces(flow: TurningSlip, start: int, stop: int) -> None:
+    """z += what multipliers start … stop do to the rows."""
+    for a in range(start, stop):
+        for r in range(flow.z.size):
+            flow.z[r] += flow.forcing[a, r] * flow.values[a]
 
 
 @kernel
 def _solve(flow: TurningSlip, u: Vector) -> None:
     """z and rates of the piece at row velocities u."""
-    size, m = flow.z.size, _stack(flow, u)
+    size, m = flow.z.size, flow.held.size
+    _turn(flow, u)
+    clear(flow.z)
+    _add_forces(flow, m, flow.values.size)
     for a in range(m):
         row = flow.held[a]
-        wanted = -flow.b[row]
-        for r in range(size):
-            wanted -= flow.G[row, r] * flow.z[r]
-        flow.wanted[a] = flow.values[a] = wanted
+        flow.wanted[a] = flow.values[a] = -flow.b[row] - dot(flow.G[row], flow.z, size)
         for c in range(m):
-            total = 0.0
-            for r in range(size):
-                total += flow.G[row, r] * flow.forcing[c, r]
-            flow.S[a, c] = flow.LU[a, c] = total
+            flow.S[a, c] = flow.LU[a, c] = dot(flow.G[row], flow.forcing[c], size)
     _, regular = eliminate(flow.LU, flow.values, m, flow.scale)
     if not regular:
         least_norm(flow.S, flow.V, flow.wanted, flow.values, m, flow.scale)
-    for a in range(m):
-        for r in range(size):
-            flow.z[r] += flow.forcing[a, r] * flow.values[a]
+    _add_forces(flow, 0, m)
     for r in range(size):
-        flow.rates[r] = flow.b[r]
-        for k in range(size):
-            flow.rates[r] += flow.G[r, k] * flow.z[k]
+        flow.rates[r] = flow.b[r] + dot(flow.G[r], flow.z, size)
 
 
 @kernel
@@ -146,7 +120,7 @@ def rate(flow: TurningSlip, clock: float, y: Vector, dy: Vector, margins: Vector
         leg = flow.legs[i]
         margins[2 * i] = _slack(flow, leg)
         margins[2 * i + 1] = math.inf
-        if leg.turns:
+        if leg.turning >= 0:
             margins[2 * i + 1] = hypot(y[leg.tangents[0]], y[leg.tangents[1]]) - flow.slow
     for k in range(flow.rows.size):
         margins[2 * count + k] = flow.signs[k] * y[flow.rows[k]]
@@ -169,7 +143,7 @@ def _slack(flow: TurningSlip, leg: Leg) -> float:
     if leg.mode == FREE:
         return flow.rates[leg.normal]
     slack = math.inf
-    if leg.one_sided and not math.isfinite(leg.drive):
+    if leg.presses:
         slack = flow.z[leg.normal]
     if leg.mode == STICKING:
         grip = 0.0
@@ -282,51 +256,48 @@ def _arm(flow: TurningSlip, step: Step) -> None:
 
 def _finish(path: ImpulsePath, flow: TurningSlip, step: Step, goal: Goal, fallen: int) -> float:
     """Set to 0 what has come to 0; a slip that was about to stop goes on to where it does."""
-    count = len(flow.legs)
-    if fallen < 0:
+    watched = [*flow.rows, *([] if goal.row is None else [goal.row])]
+    further = fallen - 2 * len(flow.legs)
+    if 0 <= further < len(watched):
+        path.u[watched[further]] = 0.0
+    if further >= 0 or fallen < 0 or fallen % 2 == 0:
         return 0.0
-    if fallen >= 2 * count:
-        row_index = fallen - 2 * count
-        if row_index < len(flow.rows):
-            path.u[flow.rows[row_index]] = 0.0
-        elif row_index == len(flow.rows):
-            path.u[goal.row] = 0.0
-        return 0.0
-    leg = flow.legs[fallen // 2]
-    if fallen % 2 == 0:
-        return 0.0
-    rows = leg.tangents[:2]
+    rows = flow.legs[fallen // 2].tangents[:2]
     evaluate(step.address, 0.0, step.origin, step.K[0])
     rates, slip = flow.rates - flow.b, path.u[rows]
     speed = float(np.linalg.norm(slip))
     braking = -float(slip @ rates[rows]) / speed
     left = min(speed / braking if braking > 0.0 else 0.0, goal.length)
-    path.work += flow.z * (path.u * left + 0.5 * rates * left**2)
-    path.u = path.u + rates * left
-    path.Z = path.Z + flow.z * left
+    path.follow(flow.z, rates, left)
     path.u[rows] = 0.0
     return left
 
 
 def _make(path: ImpulsePath, piece: Piece, goal: Goal, size: float) -> tuple[TurningSlip, Step]:
+    problem, pairs = piece.problem, list(zip(piece.problem.candidates, piece.options))
     m, rows = len(path.u), np.array(path.watched_rows(piece), dtype=np.int64)
-    legs = [_leg(candidate, option) for candidate, option in zip(piece.problem.candidates, piece.options)]
+    held, columns, _ = stack(problem, piece.options)
+    driven = [(c, o) for c, o in pairs if c.drive is not None]
+    forcing = np.vstack([columns.T, *(push_of(c, o, m) for c, o in driven)])
+    values = np.array([*[0.0] * len(held), *(c.drive for c, _ in driven)], dtype=float)
+    pushed = [*held, *(c.normal for c, _ in driven)]
+    legs = [_leg(c, o, pushed) for c, o in pairs]
     margins = 2 * len(legs) + len(rows) + 2
     flow = TurningSlip(
-        {"rows": m + 1, "size": m, "margins": margins}, legs=legs, G=np.ascontiguousarray(piece.problem.G),
-        b=piece.problem.b, rows=rows, signs=np.sign(path.u[rows]), goal_row=-1 if goal.row is None else goal.row,
-        work_rows=np.array(list(goal.work_rows), dtype=np.int64), work=goal.work, slow=path.slow, scale=path.scale,
+        {"held": len(held), "size": m, "margins": margins}, legs=legs, G=np.ascontiguousarray(problem.G), b=problem.b,
+        held=np.array(held, dtype=np.int64), forcing=forcing, values=values, rows=rows, signs=np.sign(path.u[rows]),
+        goal_row=-1 if goal.row is None else goal.row, work_rows=np.array(list(goal.work_rows), dtype=np.int64),
+        work=goal.work, slow=path.slow, scale=path.scale,
     )  # fmt: skip
     return flow, make_step(rate, flow, (3 * m, 0, margins), 1e-13, 1e-14 * size)
 
 
-def _leg(candidate: Candidate, option: Option) -> Leg:
+def _leg(candidate: Candidate, option: Option, pushed: list[int | None]) -> Leg:
+    turns = option.slip is not None and len(option.slip) == 2 and candidate.slip is not None
     leg = Leg(
         mode=option.mode, normal=-1 if candidate.normal is None else candidate.normal, count=len(candidate.tangents),
-        friction=candidate.friction if option.slip is not None else 0.0, hold=candidate.hold, side=option.side,
-        drive=math.nan if candidate.drive is None else candidate.drive, one_sided=int(candidate.one_sided),
-        turns=int(option.slip is not None and len(option.slip) == 2 and candidate.slip is not None),
+        hold=candidate.hold, presses=int(candidate.one_sided and candidate.drive is None),
+        turning=pushed.index(candidate.normal) if turns else -1, rub=-candidate.friction * option.side,
     )  # fmt: skip
     leg.tangents[: len(candidate.tangents)] = candidate.tangents
-    leg.slip[: len(option.slip or ())] = option.slip or ()
     return leg

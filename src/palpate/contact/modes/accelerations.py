@@ -18,10 +18,11 @@ from numba.extending import intrinsic
 from palpate.contact.modes.linear_algebra import back, eliminate, factor, least_norm
 from palpate.contact.touch.contacts import FREE, LOCKED, SLIDING, STICKING
 from palpate.contact.touch.geometry import hold, locate, stop, touch
-from palpate.contact.touch.records import MARGINS, PIN, STOP, Found, Machine, Touching, Triple, Work
+from palpate.contact.touch.records import MARGINS, PIN, STOP, Found, Machine, Touching, Work
 from palpate.engine.kernels import clear, kernel, put
 from palpate.engine.records import Matrix, Vector
 from palpate.engine.views import flat, part
+from palpate.robot.joints.coupled import expand_state, reduce_columns, reduce_force, reduce_matrix
 from palpate.robot.mechanics.kernels import (
     OK,
     inverse_dynamics,
@@ -31,6 +32,7 @@ from palpate.robot.mechanics.kernels import (
     read_mass_matrix,
     stage_state,
 )
+from palpate.spatial.kernels import quat_normalize, quat_rate_body
 
 NOT_DEFINITE, FORCE_FAILED = 9, 10
 # Below this part of the point's mobility a constraint's normal row is carried through by its own smooth force.
@@ -46,31 +48,12 @@ _FREE_JOINT, _BALL = 0, 1
 
 @kernel
 def _place_point(machine: Machine, c: Touching, work: Work) -> None:
-    """World position of the contact's point, and the axes of its body."""
+    """World position of the contact's point."""
     position, R = machine.handle.xpos[c.body], machine.handle.xmat[c.body]
     for i in range(3):
         work.place[i] = position[i]
         for j in range(3):
-            work.axes[i, j] = R[3 * i + j]
             work.place[i] += R[3 * i + j] * c.offset[j]
-
-
-@kernel
-def _read_state(machine: Machine, work: Work, y: Vector) -> None:
-    """q (quaternions made unit) and v out of y = [q; v]."""
-    nq = machine.nq
-    put(work.q, 0, part(y, 0, nq))
-    put(work.v, 0, part(y, nq, work.v.size))
-    unit_quaternions(machine, work.q)
-    if machine.coupled:
-        for i in range(work.q_full.size):
-            work.q_full[i], work.v_full[i] = machine.offset[i], 0.0
-            for k in range(nq):
-                work.q_full[i] += machine.map[i, k] * work.q[k]
-                work.v_full[i] += machine.map[i, k] * work.v[k]
-    else:
-        put(work.q_full, 0, work.q)
-        put(work.v_full, 0, work.v)
 
 
 @kernel
@@ -79,10 +62,7 @@ def unit_quaternions(machine: Machine, q: Vector) -> None:
     for j in range(machine.joints.shape[0]):
         if machine.joints[j, 0] <= _BALL:
             start = machine.joints[j, 1] + (3 if machine.joints[j, 0] == _FREE_JOINT else 0)
-            length = math.sqrt(q[start] ** 2 + q[start + 1] ** 2 + q[start + 2] ** 2 + q[start + 3] ** 2)
-            if length > 0.0:
-                for k in range(4):
-                    q[start + k] /= length
+            quat_normalize(part(q, start, 4))
 
 
 @kernel
@@ -94,67 +74,54 @@ def _coordinate_rates(machine: Machine, q: Vector, v: Vector, out: Vector) -> No
             out[at] = v[dof]
             continue
         if kind == _FREE_JOINT:
-            for k in range(3):
-                out[at + k] = v[dof + k]
+            put(out, at, part(v, dof, 3))
             at, dof = at + 3, dof + 3
-        w, x, y, z = q[at], q[at + 1], q[at + 2], q[at + 3]
-        a, b, c = v[dof], v[dof + 1], v[dof + 2]
-        out[at] = -0.5 * (x * a + y * b + z * c)
-        out[at + 1] = 0.5 * (w * a + y * c - z * b)
-        out[at + 2] = 0.5 * (w * b + z * a - x * c)
-        out[at + 3] = 0.5 * (w * c + x * b - y * a)
+        quat_rate_body(part(q, at, 4), part(v, dof, 3), part(out, at, 4))
 
 
 @kernel
-def _reduce(machine: Machine, work: Work) -> None:
-    """M and rest in the robot's own coordinates."""
-    nv = work.v.size
-    if not machine.coupled:
-        put(work.rest, 0, work.rest_full)
-        put(flat(work.M), 0, flat(work.M_full))
-        return
-    G, full = machine.map, work.v_full.size
-    for i in range(nv):
-        work.rest[i] = 0.0
-        for a in range(full):
-            work.rest[i] += G[a, i] * work.rest_full[a]
-        for j in range(nv):
-            work.M[i, j] = 0.0
-            for a in range(full):
-                for b in range(full):
-                    work.M[i, j] += G[a, i] * work.M_full[a, b] * G[b, j]
+def _read_dynamics(machine: Machine, q: Vector, v: Vector, M: Matrix, rest: Vector) -> int:
+    """M and C v + g + losses at the engine's coordinates."""
+    if machine.lossy:
+        status = inverse_dynamics(machine.handle, q, v, machine.work.zero, rest)
+    else:
+        status = stage_state(machine.handle, q, v)
+    if status == OK:
+        read_mass_matrix(machine.handle, M)
+        if not machine.lossy:
+            read_bias(machine.handle, rest)
+    return status
 
 
 @kernel
 def _point_jacobian(machine: Machine, c: Touching, work: Work) -> None:
-    """J (6×nv) of the contact's point into work.J_own, its drift into work.six; needs work.place."""
-    read_jacobian(machine.handle, c.body, work.place, work.J)
-    read_drift(machine.handle, c.body, work.place, work.v_full, work.J_rate, work.six)
-    for i in range(6):
-        for k in range(work.v.size):
-            if machine.coupled:
-                work.J_own[i, k] = 0.0
-                for a in range(work.v_full.size):
-                    work.J_own[i, k] += work.J[i, a] * machine.map[a, k]
-            else:
-                work.J_own[i, k] = work.J[i, k]
+    """J (6×nv) of the contact's point into work.J, its drift into work.six; needs work.place."""
+    handle, full = machine.handle, machine.coupled
+    if full.on:
+        read_jacobian(handle, c.body, work.place, full.terms.J)
+        read_drift(handle, c.body, work.place, full.v, full.terms.J_rate, work.six)
+        reduce_columns(full, full.terms.J, work.J)
+    else:
+        read_jacobian(handle, c.body, work.place, work.J)
+        read_drift(handle, c.body, work.place, work.v, work.J_rate, work.six)
 
 
 @kernel
 def look(machine: Machine, t: float, y: Vector, thorough: bool) -> int:
     """M, rest and every contact's kinematics at y; of free contacts only the gap unless `thorough`."""
-    contacts, contact_states, work = machine.contacts, machine.found, machine.work
-    _read_state(machine, work, y)
-    if machine.lossy:
-        status = inverse_dynamics(machine.handle, work.q_full, work.v_full, work.zero_full, work.rest_full)
+    contacts, contact_states, work, full = machine.contacts, machine.found, machine.work, machine.coupled
+    put(work.q, 0, part(y, 0, work.q.size))
+    put(work.v, 0, part(y, work.q.size, work.v.size))
+    unit_quaternions(machine, work.q)
+    if full.on:
+        expand_state(full, work.q, work.v)
+        status = _read_dynamics(machine, full.q, full.v, full.terms.M, full.terms.bias)
+        reduce_force(full, full.terms.bias, work.rest)
+        reduce_matrix(full, full.terms.M, work.M)
     else:
-        status = stage_state(machine.handle, work.q_full, work.v_full)
+        status = _read_dynamics(machine, work.q, work.v, work.M, work.rest)
     if status != OK:
         return status
-    read_mass_matrix(machine.handle, work.M_full)
-    if not machine.lossy:
-        read_bias(machine.handle, work.rest_full)
-    _reduce(machine, work)
     for i in range(len(contacts)):
         c, f = contacts[i], contact_states[i]
         if c.kind == STOP:
@@ -174,21 +141,20 @@ def look(machine: Machine, t: float, y: Vector, thorough: bool) -> int:
 
 
 @kernel(inline=True)
-def _add_row(work: Work, m: int, number: int, across: Vector, along: Triple, drift: float) -> int:
-    """Row m: what is held moves along `across`, its force pushes along `along`."""
+def _row(work: Work, number: int, direction: Vector, k: int) -> float:
+    """Entry k of the row that gives a contact's velocity along a direction."""
     Jc = work.Jc
+    return direction[0] * Jc[number, 0, k] + direction[1] * Jc[number, 1, k] + direction[2] * Jc[number, 2, k]
+
+
+@kernel
+def _add_row(work: Work, m: int, number: int, held: Vector, push: Vector, drift: float) -> int:
+    """Row m: what is held moves along `held`, its force acts along `push`."""
     for k in range(work.v.size):
-        work.rows[m, k] = across[0] * Jc[number, 0, k] + across[1] * Jc[number, 1, k] + across[2] * Jc[number, 2, k]
-        work.forcing[m, k] = along[0] * Jc[number, 0, k] + along[1] * Jc[number, 1, k] + along[2] * Jc[number, 2, k]
-    for i in range(3):
-        work.pushes[m, i] = along[i]
+        work.rows[m, k], work.forcing[m, k] = _row(work, number, held, k), _row(work, number, push, k)
+    put(work.pushes[m], 0, push)
     work.owner[m], work.drift[m] = number, drift
     return m + 1
-
-
-@kernel(inline=True)
-def _triple(a: Vector) -> Triple:
-    return a[0], a[1], a[2]
 
 
 @kernel(inline=True)
@@ -199,26 +165,23 @@ def _dot(a: Vector, b: Vector) -> float:
 @kernel
 def _hold_rows(contacts: list[Touching], contact_states: list[Found], work: Work) -> int:
     """The rows of every contact by its mode; how many."""
-    m = 0
+    m, push = 0, work.normal  # borrowed
     for i in range(len(contacts)):
         c, f = contacts[i], contact_states[i]
         if c.kind == PIN:
             for k in range(c.freedoms):
-                m = _add_row(work, m, i, c.directions[k], _triple(c.directions[k]), _dot(c.directions[k], f.drift))
+                m = _add_row(work, m, i, c.directions[k], c.directions[k], _dot(c.directions[k], f.drift))
             continue
         if c.coast == 0 and (c.mode == SLIDING or c.mode == STICKING or c.mode == LOCKED):
             s = c.friction * c.side if c.mode == SLIDING and c.freedoms > 0 else 0.0
-            along = (
-                f.normal[0] - s * f.heading[0],
-                f.normal[1] - s * f.heading[1],
-                f.normal[2] - s * f.heading[2],
-            )
-            m = _add_row(work, m, i, f.normal, along, f.bend)
+            for k in range(3):
+                push[k] = f.normal[k] - s * f.heading[k]
+            m = _add_row(work, m, i, f.normal, push, f.bend)
             if c.creep:
-                m = _add_row(work, m, i, f.across, _triple(f.across), _dot(f.across, f.drift))
+                m = _add_row(work, m, i, f.across, f.across, _dot(f.across, f.drift))
         if c.mode == STICKING:
             for k in range(c.freedoms):
-                m = _add_row(work, m, i, f.tangents[k], _triple(f.tangents[k]), _dot(f.tangents[k], f.drift))
+                m = _add_row(work, m, i, f.tangents[k], f.tangents[k], _dot(f.tangents[k], f.drift))
     return m
 
 
@@ -272,18 +235,12 @@ def carried_force(c: Touching, pull: Matrix, t: float, k: int) -> float:
     return total
 
 
-@kernel(inline=True)
-def _normal_row(f: Found, work: Work, number: int, k: int) -> float:
-    Jc = work.Jc
-    return f.normal[0] * Jc[number, 0, k] + f.normal[1] * Jc[number, 1, k] + f.normal[2] * Jc[number, 2, k]
-
-
 @kernel
 def _coasting_force(c: Touching, f: Found, work: Work, t: float, number: int) -> None:
     """The normal force that a coasting contact's generalised force amounts to."""
     along = size = 0.0
     for k in range(work.v.size):
-        row = _normal_row(f, work, number, k)
+        row = _row(work, number, f.normal, k)
         along += row * carried_force(c, work.pull[number], t, k)
         size += row * row
     for i in range(3):
@@ -295,7 +252,7 @@ def _leverage(f: Found, work: Work, number: int) -> float:
     """|n·J|/|J|: how much of the point's mobility lies along the normal; 0 where the constraint is singular."""
     across = total = 0.0
     for k in range(work.v.size):
-        across += _normal_row(f, work, number, k) ** 2
+        across += _row(work, number, f.normal, k) ** 2
         for i in range(3):
             total += work.Jc[number, i, k] ** 2
     return math.sqrt(across / total) if total > 0.0 else 1.0
@@ -440,7 +397,7 @@ def slope(machine: Machine, t: float, y: Vector, dy: Vector, margins: Vector) ->
         return status
     _coordinate_rates(machine, work.q, work.v, dy)
     for k in range(work.v.size):
-        dy[machine.nq + k] = work.acceleration[k]
+        dy[work.q.size + k] = work.acceleration[k]
     _powers(machine, dy)
     _read_margins(machine, margins)
     return OK

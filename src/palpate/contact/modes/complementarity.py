@@ -65,6 +65,11 @@ class Candidate:
     slip: tuple[float, ...] | None = None
     drive: float | None = None
 
+    @property
+    def rows(self) -> list[int]:
+        """All its rows, the normal's first."""
+        return self.tangents if self.normal is None else [self.normal, *self.tangents]
+
     def options(self) -> list[Option]:
         """Everything it could do."""
         if self.normal is None:
@@ -134,7 +139,7 @@ def _at_rest(problem: Problem, solution: Solution, wishes: Mapping[int, int]) ->
     if not labelled or np.abs(solution.rates).max(initial=0.0) > _TOLERANCE * problem.rate_size:
         return None
     options = tuple(c.options()[0] for c in problem.candidates)
-    held, _, _ = _stack(problem, options)
+    held, _, _ = stack(problem, options)
     rank = int((np.linalg.svd(problem.G[np.ix_(held, held)], compute_uv=False) > RANK_CUT * problem.scale).sum())
     if rank == len(held):
         return None
@@ -193,7 +198,7 @@ def distinct(answers: Sequence[Solution], problem: Problem) -> list[Solution]:
 
 def attempt(problem: Problem, options: Sequence[Option]) -> Solution | None:
     """The multipliers and rates of given options, tested or not: None only where they contradict each other."""
-    rows, columns, z = _stack(problem, options)
+    rows, columns, z = stack(problem, options)
     if rows:
         S, wanted = problem.G[rows] @ columns, -(problem.b[rows] + problem.G[rows] @ z)
         values, deficiency = _solve(S, wanted, problem.scale)
@@ -215,7 +220,7 @@ def coefficient(problem: Problem, candidate: Candidate, slip: tuple[float, ...] 
     return float(value)
 
 
-def _stack(problem: Problem, options: Sequence[Option]) -> tuple[list[int], Array, Array]:
+def stack(problem: Problem, options: Sequence[Option]) -> tuple[list[int], Array, Array]:
     """Held rows, the columns of their unknown multipliers, and the multipliers prescribed by drives."""
     rows: list[int] = []
     columns: list[Array] = []
@@ -223,20 +228,24 @@ def _stack(problem: Problem, options: Sequence[Option]) -> tuple[list[int], Arra
     for candidate, option in zip(problem.candidates, options):
         if option.mode == FREE:
             continue
-        if candidate.normal is not None:
-            push = np.zeros(len(z))
-            push[candidate.normal] = 1.0
-            if option.mode == SLIDING and option.slip is not None:
-                push[candidate.tangents] = -candidate.friction * option.side * np.array(option.slip)
-            if candidate.drive is not None:
-                z += candidate.drive * push
-            else:
-                rows.append(candidate.normal)
-                columns.append(push)
+        if candidate.normal is not None and candidate.drive is not None:
+            z += candidate.drive * push_of(candidate, option, len(z))
+        elif candidate.normal is not None:
+            rows.append(candidate.normal)
+            columns.append(push_of(candidate, option, len(z)))
         if option.mode in (STICKING, LOCKED):
             rows += candidate.tangents
             columns += list(np.eye(len(z))[candidate.tangents])
     return rows, np.array(columns).reshape(len(columns), len(z)).T, z
+
+
+def push_of(candidate: Candidate, option: Option, size: int) -> Array:
+    """The rows' multipliers for a unit of a contact's normal multiplier: n − μ d where it slides along d."""
+    push = np.zeros(size)
+    push[candidate.normal] = 1.0
+    if option.mode == SLIDING and option.slip is not None:
+        push[candidate.tangents] = -candidate.friction * option.side * np.array(option.slip)
+    return push
 
 
 def _solve(S: Array, wanted: Array, scale: float) -> tuple[Array, int]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 
 import numpy as np
@@ -42,34 +43,64 @@ class Rows:
 def rows_of(model: ContactModel, snap: Snapshot, closed: Sequence[int], slow: float) -> Rows:
     """Rows of the closed contacts at a snapshot; a slip slower than `slow` counts as none."""
     blocks, drifts, candidates = [np.zeros((0, model.robot.nv))], [np.zeros(0)], []
-    for index in closed:
-        start = sum(map(len, blocks))
-        R, drift, candidate = _rows(model.records[index], snap.found[index], snap.Jc[index], start, slow)
-        blocks.append(R)
+    for i in closed:
+        D, start, kinematics = directions_of(model, snap, i), sum(map(len, blocks)), snap.found[i]
+        drift = D @ kinematics["drift"]
+        candidate = Candidate(i, None, list(range(start, start + len(D))))
+        if model.records[i]["kind"] != PIN:
+            drift[0] = kinematics["bend"]
+            candidate = _surface_candidate(i, start, model.records[i], D[1:] @ kinematics["slide"], slow)
+        blocks.append(D @ snap.Jc[i])
         drifts.append(drift)
-        candidates.append(replace(candidate, index=index))
+        candidates.append(candidate)
     R = np.vstack(blocks)
     inverse = np.linalg.solve(snap.M, R.T)
     scale = float(max((model.records[i]["mobility"] for i in closed), default=1.0))
     return Rows(R, np.concatenate(drifts), inverse, R @ inverse, candidates, scale)
 
 
-def _rows(record: np.void, kinematics: np.void, Jc: Array, start: int, slow: float) -> tuple[Array, Array, Candidate]:
-    count = int(record["freedoms"])
+def _surface_candidate(i: int, start: int, record: np.void, slip: Array, slow: float) -> Candidate:
+    speed = float(np.linalg.norm(slip))
+    direction = tuple(slip / speed) if speed > slow else None
+    tangents = list(range(start + 1, start + 1 + len(slip)))
+    friction, hold = float(record["friction"]), float(record["hold"])
+    return Candidate(i, start, tangents, not record["two_sided"], friction, hold, direction)
+
+
+def directions_of(model: ContactModel, snap: Snapshot, i: int) -> Array:
+    """World directions of a contact's rows: normal and tangents, or all that a pin holds."""
+    record, kinematics = model.records[i], snap.found[i]
     if record["kind"] == PIN:
-        D = record["directions"][:count]
-        return D @ Jc, D @ kinematics["drift"], Candidate(0, None, list(range(start, start + count)))
-    T = kinematics["tangents"][:count]
-    normal = kinematics["normal"][None, :]
-    R = np.vstack([normal, T]) @ Jc
-    drift = np.concatenate([[kinematics["bend"]], T @ kinematics["drift"]])
-    slip, speed = T @ kinematics["slide"], float(np.linalg.norm(kinematics["slide"]))
-    direction = tuple(slip / speed) if speed > slow and count else None
-    tangents = list(range(start + 1, start + 1 + count))
-    candidate = Candidate(
-        0, start, tangents, not record["two_sided"], float(record["friction"]), float(record["hold"]), direction
-    )
-    return R, drift, candidate
+        return record["directions"][: record["freedoms"]]
+    return np.vstack([kinematics["normal"], kinematics["tangents"][: record["freedoms"]]])
+
+
+def row_velocities(model: ContactModel, snap: Snapshot, closed: Sequence[int], exact: bool = False) -> Array:
+    """Velocities along the rows, over the surfaces; those that are held count as 0 unless `exact`."""
+    parts = [np.zeros(0)]
+    for i in closed:
+        record, u = model.records[i], directions_of(model, snap, i) @ snap.found[i]["slide"]
+        if record["kind"] != PIN:
+            u[0] = snap.found[i]["rate"] if exact or not record["two_sided"] else 0.0
+        parts.append(u if exact or record["kind"] != PIN else np.zeros(len(u)))
+    return np.concatenate(parts)
+
+
+def close_gaps(model: ContactModel, t: float, q: Array, v: Array, closed: Sequence[int], rounds: int = 3) -> Array:
+    """q moved by the least amount (in the metric M) that closes the gaps of contacts: a few Newton steps."""
+    for _ in range(rounds):
+        here = model.survey(t, q, v)
+        rows, gaps = [np.zeros((0, model.robot.nv))], [np.zeros(0)]
+        for i in closed:
+            D, pinned = directions_of(model, here, i), model.records[i]["kind"] == PIN
+            rows.append((D if pinned else D[:1]) @ here.Jc[i])
+            gaps.append(D @ here.found[i]["normal"] if pinned else here.found["gap"][i : i + 1])
+        A, gap = np.vstack(rows), np.concatenate(gaps)
+        if np.abs(gap).max(initial=0.0) < 1e-15:
+            break
+        inverse = np.linalg.solve(here.M, A.T)
+        q = model.robot.integrate(q, -inverse @ np.linalg.lstsq(A @ inverse, gap, rcond=1e-12)[0], 1.0)
+    return q
 
 
 @dataclass(frozen=True)
@@ -81,6 +112,11 @@ class Settled:
     rows: Rows
     answers: int
     acceleration: Array
+
+    @cached_property
+    def options(self) -> dict[int, Option]:
+        """What each closed contact does, by its number."""
+        return {c.index: option for c, option in zip(self.rows.candidates, self.solution.options)}
 
 
 def settle(
@@ -280,23 +316,12 @@ def _result(model: ContactModel, settled: Settled, snap: Snapshot) -> Constraine
     modes, forces, multipliers = [FREE] * count, np.zeros((count, 3)), np.zeros((count, 3))
     coefficients = np.full(count, np.nan)
     for candidate, option in zip(settled.rows.candidates, settled.solution.options):
-        i, z = candidate.index, settled.solution.z
+        i, values = candidate.index, settled.solution.z[candidate.rows]
         modes[i] = mode_of(option, model.records[i])
-        values, ways = contact_force(model, snap, candidate.index, candidate.normal, candidate.tangents, z)
-        multipliers[i, : len(values)], forces[i] = values, values @ ways
+        multipliers[i, : len(values)], forces[i] = values, values @ directions_of(model, snap, i)
         if candidate.normal is not None:
             coefficients[i] = least_coefficient(settled.problem, candidate)
     return Constrained(
         settled.acceleration, tuple(MODES[m] for m in modes), multipliers, forces, settled.solution.deficiency,
         settled.answers, coefficients, model.names,
     )  # fmt: skip
-
-
-def contact_force(
-    model: ContactModel, snap: Snapshot, i: int, normal: int | None, tangents: list[int], z: Array
-) -> tuple[Array, Array]:
-    """A contact's multipliers and the world directions they push along."""
-    record, kinematics = model.records[i], snap.found[i]
-    if normal is None:
-        return z[tangents], record["directions"][: len(tangents)]
-    return z[[normal, *tangents]], np.vstack([kinematics["normal"], kinematics["tangents"][: len(tangents)]])

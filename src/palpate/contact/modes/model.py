@@ -18,6 +18,7 @@ from palpate.contact.touch.contacts import FREE, LOCKED, SLIDING, Contact, Joint
 from palpate.contact.touch.records import Found, Machine, Touching, Work, rows_over
 from palpate.engine.physics import Physics
 from palpate.errors import InvalidInput, ModelError, NotFinite, check_names
+from palpate.robot.joints.coupled import coupled_model
 from palpate.robot.robot import Robot
 
 _STILL = Ride()
@@ -70,7 +71,7 @@ class ContactModel:
         _refuse_what_is_not_exact(robot, losses)
         self._data = mujoco.MjData(robot.model)
         self.work = Work(
-            {"nq": robot.nq, "nv": robot.nv, "NQ": robot.model.nq, "NV": robot.model.nv}
+            {"nq": robot.nq, "nv": robot.nv, "NV": robot.model.nv}
             | {"contacts": max(len(self.contacts), 1), "rows": max(3 * len(self.contacts), 1)}
         )
         self.found = np.zeros(len(self.contacts), tables.FOUND)
@@ -126,19 +127,15 @@ class ContactModel:
     # ------------------------------------------------------------------ building
 
     def _machine(self, losses: bool) -> Machine:
-        robot, model = self.robot, self.robot.model
-        handle = Physics.of(model, self._data)
-        c = robot.coordinates
-        if not c.coupled:
-            joints = np.column_stack([model.jnt_type, model.jnt_qposadr, model.jnt_dofadr]).astype(np.int64)
-            ties, offset = np.eye(robot.nv), np.zeros(robot.nv)
-        else:
-            joints = np.column_stack([np.full(robot.nq, 3), np.arange(robot.nq), np.arange(robot.nq)]).astype(np.int64)
-            ties, offset = np.ascontiguousarray(c.map), np.ascontiguousarray(c.position_offset)
-        lossy = losses and _has_losses(robot)
+        robot, model, kept = self.robot, self.robot.model, self.robot.coordinates
+        joints = robot._independent
+        starts = np.searchsorted(kept.kept_position, model.jnt_qposadr[joints])
+        dofs = np.searchsorted(kept.kept, model.jnt_dofadr[joints])
         return Machine(
-            handle=handle, coupled=int(c.coupled), lossy=int(lossy), nq=robot.nq,
-            map=ties, offset=offset, joints=joints, tau=np.zeros(robot.nv), work=self.work,
+            handle=Physics.of(model, self._data), coupled=coupled_model(robot),
+            lossy=int(losses and _has_losses(robot)),
+            joints=np.column_stack([model.jnt_type[joints], starts, dofs]).astype(np.int64),
+            tau=np.zeros(robot.nv), work=self.work,
             contacts=rows_over(Touching, self.records), found=rows_over(Found, self.found),
         )  # fmt: skip
 

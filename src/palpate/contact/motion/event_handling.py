@@ -4,22 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
 
 from palpate.checks import Array
-from palpate.contact.collision.impacts import Impact, row_velocities, strike
-from palpate.contact.modes.dynamics import GAP, Rows, Settled, apply_option, contact_force, painleve, rows_of, settle
+from palpate.contact.collision.impacts import Impact, strike, who_collides
+from palpate.contact.modes.complementarity import Option, push_of
+from palpate.contact.modes.dynamics import (
+    GAP,
+    Settled,
+    apply_option,
+    close_gaps,
+    directions_of,
+    painleve,
+    row_velocities,
+    rows_of,
+    settle,
+)
 from palpate.contact.modes.model import ContactModel, Snapshot
 from palpate.contact.motion.events import UNRESOLVED, Bounces, Event
 from palpate.contact.motion.steps import Stepper
-from palpate.contact.touch.contacts import FREE, LOCKED, MODES, SLIDING, STICKING
+from palpate.contact.touch.contacts import FREE, MODES, SLIDING, STICKING
 from palpate.contact.touch.records import EDGE_MARGIN, NORMAL_MARGIN, PIN, SLIP_MARGIN
 from palpate.errors import NoSolution, Painleve
 
 SLOW = 2e-9  # m/s: what events within 1e-10 s leave of a velocity that is 0
-TOUCHING = 1e-8  # m
+_NO_OPTIONS: Mapping[int, Option] = MappingProxyType({})
 _AHEAD = 1e-8  # m: how far beyond an edge the next feature is looked for
 # Events of one instant are listed in this order.
 _ORDER = ("touchdown", "impact", "edge", "stick", "slip", "reversal", "side", "graze", "lift-off")
@@ -59,8 +71,7 @@ class EventHandler:
         """The state after everything that happens at t; and how long the shortest flight that begins here lasts."""
         t, y = self._stop_slow_slips(t, y, triggers)
         before, sides = self.model.records["mode"].copy(), self.model.records["side"].copy()
-        closing = [i for i, margin in triggers.items() if i >= 0 and margin == NORMAL_MARGIN]
-        self.sinking = {i for i in closing if before[i] == FREE}
+        self.sinking = {i for i, margin in triggers.items() if margin == NORMAL_MARGIN and before[i] == FREE}
         gone = self._edges(t, y, triggers)
         snap = self._survey(t, y)
         v_before, blow = snap.v, None
@@ -78,14 +89,14 @@ class EventHandler:
             break
         else:
             raise NoSolution(f"impacts at t = {t:.12g} s do not come to an end")
-        self._apply(snap, settled, gone)
+        self._apply(snap, settled)
         self._change_sides(triggers, before, sides)
         flight = np.inf
         if blow is not None:
             flight, snap, settled = self._bounce(snap, settled, gone)
-        q, v = self._projected(snap, settled)
-        self._describe(t, (q, v_before, v), _Happening(before, triggers, blow, gone), snap)
-        return t, np.concatenate([q, v]), flight
+        y, nq = self.project(t, np.concatenate([snap.q, snap.v]), settled.options), len(snap.q)
+        self._describe(t, (y[:nq], v_before, y[nq:]), _Happening(before, triggers, blow, gone), snap)
+        return t, y, flight
 
     # ------------------------------------------------------------------ the steps of it
 
@@ -96,8 +107,8 @@ class EventHandler:
     def _stop_slow_slips(self, t: float, y: Array, triggers: Mapping[int, int]) -> tuple[float, Array]:
         """A slip in two directions was caught just before it stops: go on to where it does."""
         for i, margin in triggers.items():
-            record = self.model.records[i] if i >= 0 else None
-            if record is None or margin != SLIP_MARGIN or record["mode"] != SLIDING or record["freedoms"] != 2:
+            record = self.model.records[i]
+            if margin != SLIP_MARGIN or record["mode"] != SLIDING or record["freedoms"] != 2:
                 continue
             slope = self.stepper.slope(t, y)
             snap = self._survey(t, y)
@@ -114,7 +125,7 @@ class EventHandler:
         """Points that leave a face at its edge; balls roll on over it."""
         gone = set()
         for i, margin in triggers.items():
-            if i < 0 or margin != EDGE_MARGIN:
+            if margin != EDGE_MARGIN:
                 continue
             self.model.records[i]["feature"] = -1
             if self.model.records[i]["radius"] == 0.0:
@@ -133,17 +144,7 @@ class EventHandler:
 
     def _closed(self, snap: Snapshot, gone: set[int]) -> tuple[list[int], list[int]]:
         """Contacts that collide, and those that touch at rest."""
-        colliding, resting = [], []
-        for i, (record, kinematics) in enumerate(zip(self.model.records, snap.found)):
-            if record["kind"] == PIN or record["two_sided"]:
-                if record["mode"] != FREE:
-                    resting.append(i)
-            elif i not in gone and abs(kinematics["gap"]) <= (TOUCHING if record["mode"] != FREE else GAP):
-                if kinematics["rate"] < -SLOW:
-                    colliding.append(i)
-                elif kinematics["rate"] <= SLOW or i in self.sinking:
-                    resting.append(i)
-        return colliding, resting
+        return who_collides(self.model, snap, SLOW, gone, self.sinking)
 
     def _collide(self, snap: Snapshot, gone: set[int]) -> tuple[Snapshot, Impact | None]:
         colliding, resting = self._closed(snap, gone)
@@ -170,8 +171,6 @@ class EventHandler:
         """The mode a trigger leads to where others would be as good."""
         wishes = {}
         for i, margin in triggers.items():
-            if i < 0:
-                continue
             mode = self.model.records[i]["mode"]
             if margin == NORMAL_MARGIN and mode != FREE:
                 wishes[i] = FREE
@@ -190,25 +189,23 @@ class EventHandler:
         blow = strike(self.model, snap, [i], [k for k in resting if k != i], paradox=True)
         return self.model.survey(snap.t, snap.q, blow.velocity), blow
 
-    def _apply(self, snap: Snapshot, settled: Settled, gone: set[int]) -> None:
-        closed = {c.index: o for c, o in zip(settled.rows.candidates, settled.solution.options)}
+    def _apply(self, snap: Snapshot, settled: Settled) -> None:
         for i, record in enumerate(self.model.records):
-            if i in closed:
-                apply_option(self.model, snap, i, closed[i])
+            if i in settled.options:
+                apply_option(self.model, snap, i, settled.options[i])
                 record["wedged"] = settled.solution.wedged
             elif record["kind"] != PIN:
                 record["mode"], record["feature"], record["creep"] = FREE, -1, 0
                 record["wedged"] = 0
 
         for c in settled.rows.candidates if settled.solution.wedged else ():
-            z = settled.solution.z
-            values, directions = contact_force(self.model, snap, c.index, c.normal, c.tangents, z)
-            self.model.records[c.index]["carried"] = values @ directions
+            force = settled.solution.z[c.rows] @ directions_of(self.model, snap, c.index)
+            self.model.records[c.index]["carried"] = force
 
     def _change_sides(self, triggers: Mapping[int, int], before: Array, sides: Array) -> None:
         """A slot's force that falls through 0 comes out on the other side; at 0 itself rounding would decide."""
         for i, margin in triggers.items():
-            slot = i >= 0 and margin == NORMAL_MARGIN and self.model.records[i]["two_sided"]
+            slot = margin == NORMAL_MARGIN and self.model.records[i]["two_sided"]
             if slot and self.model.records[i]["mode"] == before[i] == SLIDING:
                 self.model.records[i]["side"] = -sides[i]
 
@@ -254,74 +251,46 @@ class EventHandler:
             settled = settle(self.model, snap, force, closed, SLOW)
         except Painleve:
             return None
-        options = {c.index: o for c, o in zip(settled.rows.candidates, settled.solution.options)}
-        if any(options[i].mode == FREE for i in bouncing):
+        if any(settled.options[i].mode == FREE for i in bouncing):
             return None
-        self._apply(snap, settled, gone)
-        v = self._without(snap, settled, frictional=True)
+        self._apply(snap, settled)
+        v = self._allowed(snap, settled.options, frictional=True)
         return self.model.survey(snap.t, snap.q, v), settled
 
     # ------------------------------------------------------------------ projection
 
-    def project(self, t: float, y: Array) -> Array:
-        """The state brought back onto the constraints it has drifted from."""
+    def project(self, t: float, y: Array, options: Mapping[int, Option] = _NO_OPTIONS) -> Array:
+        """The state brought back onto the constraints of the present modes; `options` led to them if they are new."""
         snap = self._survey(t, y)
-        closed = [i for i, record in enumerate(self.model.records) if record["mode"] != FREE]
-        rows = rows_of(self.model, snap, closed, SLOW)
-        q = close_gaps(self.model, snap.t, snap.q, snap.v, closed)
-        snap = self.model.survey(t, q, snap.v)
-        held = self._held(rows, {i: int(self.model.records[i]["mode"]) for i in closed})
-        return np.concatenate([q, self._remove(snap, closed, np.vstack([held, self._creep_rows(snap, rows)]))])
+        closed = np.flatnonzero(self.model.records["mode"] != FREE).tolist()
+        q = close_gaps(self.model, t, snap.q, snap.v, closed)
+        return np.concatenate([q, self._allowed(self.model.survey(t, q, snap.v), options)])
 
-    def _creep_rows(self, snap: Snapshot, rows: Rows) -> Array:
-        """What creeping slips hold across their directions, over the rows."""
-        creeping = [c for c in rows.candidates if self.model.records[c.index]["creep"]]
-        held = np.zeros((len(creeping), len(rows.R)))
-        for row, c in zip(held, creeping):
-            row[c.tangents] = snap.found[c.index]["tangents"] @ snap.found[c.index]["across"]
-        return held
+    def _allowed(self, snap: Snapshot, options: Mapping[int, Option], frictional: bool = False) -> Array:
+        """v without what the present modes do not allow: normal velocities, slips of what sticks or begins to slip.
 
-    def _projected(self, snap: Snapshot, settled: Settled) -> tuple[Array, Array]:
-        closed = [c.index for c, o in zip(settled.rows.candidates, settled.solution.options) if o.mode != FREE]
-        q = close_gaps(self.model, snap.t, snap.q, snap.v, closed)
-        v = self._without(self.model.survey(snap.t, q, snap.v), settled)
-        return q, v
-
-    def _without(self, snap: Snapshot, settled: Settled, frictional: bool = False) -> Array:
-        """v without what the settled modes do not allow."""
-        pairs = list(zip(settled.rows.candidates, settled.solution.options))
-        closed = [c.index for c, _ in pairs]
-        modes = {c.index: o.mode for c, o in pairs}
-        fresh = {c.index for c, o in pairs if o.mode == SLIDING and c.slip is None and o.slip is not None}
-        held = self._held(settled.rows, modes, fresh)
-        columns = None
-        if frictional:
-            columns = np.eye(len(settled.rows.R))
-            for c, o in pairs:
-                if o.mode == SLIDING and o.slip is not None and c.normal is not None:
-                    columns[c.tangents, c.normal] = -c.friction * o.side * np.array(o.slip)
-        return self._remove(snap, closed, held, columns)
-
-    def _held(self, rows: Rows, modes: Mapping[int, int], fresh: set[int] | None = None) -> Array:
-        """Which rows' velocities must be 0: normals, and the tangents of what sticks or begins to slip."""
-        held: list[int] = []
+        It is taken off by impulses along the same directions; with `frictional` sliding contacts answer along n − μ d.
+        """
+        closed = np.flatnonzero(self.model.records["mode"] != FREE).tolist()
+        rows, u = rows_of(self.model, snap, closed, SLOW), row_velocities(self.model, snap, closed, exact=True)
+        unit = np.eye(len(u))
+        held, pushes = [unit[:0]], [unit[:0]]
         for c in rows.candidates:
-            mode = modes.get(c.index, FREE)
-            if mode == FREE:
-                continue
-            held += [] if c.normal is None else [c.normal]
-            sticks = mode in (STICKING, LOCKED) or c.index in (fresh or ())
-            held += c.tangents if sticks else []
-        return np.eye(len(rows.R))[held]
-
-    def _remove(self, snap: Snapshot, closed: Sequence[int], held: Array, columns: Array | None = None) -> Array:
-        if not len(held):
+            record, option = self.model.records[c.index], options.get(c.index)
+            begins = option is not None and option.slip is not None and c.slip is None
+            along = unit[c.rows if record["mode"] != SLIDING or begins else c.rows[:1]]
+            if record["creep"]:
+                across = snap.found[c.index]["tangents"] @ snap.found[c.index]["across"] @ unit[c.tangents]
+                along = np.vstack([along, across])
+            held.append(along)
+            if frictional and option is not None and c.normal is not None:
+                along = np.vstack([push_of(c, option, len(u)), along[1:]])
+            pushes.append(along)
+        H, P = np.vstack(held), np.vstack(pushes).T
+        if not len(H):
             return snap.v
-        rows = rows_of(self.model, snap, closed, SLOW)
-        u = row_velocities(self.model, snap, closed, exact=True)
-        push = held.T if columns is None else columns @ held.T
-        share = np.linalg.lstsq(held @ rows.G @ push, held @ u, rcond=1e-12)[0]
-        return snap.v - rows.inverse @ (push @ share)
+        share = np.linalg.lstsq(H @ rows.G @ P, H @ u, rcond=1e-12)[0]
+        return snap.v - rows.inverse @ (P @ share)
 
     # ------------------------------------------------------------------ words
 
@@ -362,11 +331,8 @@ class EventHandler:
         return None
 
     def _say_paradox(self, snap: Snapshot, error: Painleve) -> None:
-        i = self.model.names.index(error.contact)
         detail = {"kind": error.kind, "coefficient": error.coefficient}
-        mode = int(self.model.records[i]["mode"])
-        states = (snap.q, snap.v, snap.v)
-        self._add(snap.t, states, "painleve", i, (mode, mode), snap.found[i]["point"], detail)
+        self.say(snap.t, np.concatenate([snap.q, snap.v]), "painleve", self.model.names.index(error.contact), detail)
 
     def say(self, t: float, y: Array, what: str, i: int, detail: Mapping[str, object], before: int = -1) -> None:
         """An event that changes no mode, or whose old mode is given."""
@@ -388,30 +354,3 @@ class EventHandler:
         before, after = MODES[modes[0]], MODES[modes[1]]
         q, v, v_after = (state.copy() for state in states)
         self.events.append(Event(t, what, self.model.names[i], where.copy(), before, after, q, v, v_after, detail))
-
-
-def close_gaps(model: ContactModel, t: float, q: Array, v: Array, closed: Sequence[int], rounds: int = 3) -> Array:
-    """q moved by the least amount (in the metric M) that closes the gaps of contacts: a few Newton steps."""
-    for _ in range(rounds):
-        here = model.survey(t, q, v)
-        rows, gaps = _gaps(model, here, closed)
-        if not len(gaps) or np.abs(gaps).max() < 1e-15:
-            break
-        inverse = np.linalg.solve(here.M, rows.T)
-        step = -inverse @ np.linalg.lstsq(rows @ inverse, gaps, rcond=1e-12)[0]
-        q = model.robot.integrate(q, step, 1.0)
-    return q
-
-
-def _gaps(model: ContactModel, snap: Snapshot, closed: Sequence[int]) -> tuple[Array, Array]:
-    rows, gaps = [np.zeros((0, model.robot.nv))], [np.zeros(0)]
-    for i in closed:
-        record, kinematics = model.records[i], snap.found[i]
-        if record["kind"] == PIN:
-            D = record["directions"][: record["freedoms"]]
-            rows.append(D @ snap.Jc[i])
-            gaps.append(D @ kinematics["normal"])
-        else:
-            rows.append(snap.normals[i][None, :])
-            gaps.append(np.array([kinematics["gap"]]))
-    return np.vstack(rows), np.concatenate(gaps)

@@ -10,7 +10,7 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.contact.integrator import next_length
-from palpate.contact.modes.accelerations import LONGEST_CREEP, follow_creep
+from palpate.contact.modes.accelerations import follow_creep
 from palpate.contact.modes.model import ContactModel
 from palpate.contact.motion import steps
 from palpate.contact.motion.event_handling import EventHandler, Rules
@@ -103,7 +103,7 @@ class Simulation:
         self.noted: list[tuple[float, Array, Array, Array]] = []
         self.handler = EventHandler(model, stepper, rules, self.bounces)
         self.events = self.handler.events
-        self.flight = np.inf
+        self.watch.flight = np.inf
         self.riding = [record for record in model.records if np.any(record["velocity"])]
         self.turns = [float(record[end]) for record in self.riding for end in ("start", "stop")]
 
@@ -123,9 +123,8 @@ class Simulation:
             self._begin_at_state()
             self.begun = True
         while self.t < until and not self.handler.stopped:
-            before, end = self.t, min(until, self._next_appointment())
-            if not self._compiled_steps(end):
-                self._segment(end)
+            before = self.t
+            self._advance(min(until, self._next_appointment()))
             same = same + 1 if self.t - before < steps.SHORTEST else 0
             if same > 100:
                 raise NoSolution(f"modes keep changing at t = {self.t:.12g} s", hint=str(self.events[-1]))
@@ -149,8 +148,8 @@ class Simulation:
 
     @property
     def steady_until(self) -> float:
-        """Up to where compiled steps alone may go: the next appointment; now, where a flight is being watched."""
-        return self._next_appointment() if self.begun and self.flight == np.inf else self.t
+        """Up to where compiled steps alone may go: the next appointment."""
+        return self._next_appointment() if self.begun else self.t
 
     def _begin_at_state(self) -> None:
         if self.fresh:
@@ -168,40 +167,24 @@ class Simulation:
         elif follow_creep(self.model.machine.address):
             self._stand_again()
 
-    def _compiled_steps(self, end: float) -> bool:
-        """Compiled steps while nothing happens; False where the next step has to be looked at closely."""
-        if self.flight < np.inf or self.next_note < len(self.notes):
-            return False
+    def _advance(self, end: float) -> None:
+        """Compiled steps to a time, or to where something happens on the way."""
         status = self.stepper.step_to(self.t, self.y, end)
-        self.t, self.y = self.stepper.step.t, self.stepper.y
-        self._answer(status)
+        self.catch_up()
+        if status == steps.TOO_SHORT:
+            self._underflow()
+        elif status == steps.LOOK_CLOSER:
+            self._look_closer()
+        else:
+            self._answer(status)
         if self.t >= end:
             self._appointment()
-        return status != steps.LOOK_CLOSER
 
     def _next_appointment(self) -> float:
-        """The next time at which a ride turns or a series of bounces ends."""
-        times = self.turns if self.pending is None else [*self.turns, self.pending[0]]
+        """The next time at which a ride turns, a series of bounces ends or the state is to be noted."""
+        times = [*self.turns, *self.notes[self.next_note : self.next_note + 1]]
+        times += [] if self.pending is None else [self.pending[0]]
         return min((t for t in times if t > self.t), default=np.inf)
-
-    def _segment(self, end: float) -> None:
-        """One step, up to an event or the end."""
-        self.stepper.count()
-        h = min(self.watch.stride, self.watch.longest, end - self.t, 1.5 * self.flight)
-        h = min(h, LONGEST_CREEP) if steps.creeps(self.model.machine.address) else h
-        h = end - self.t if end - self.t - h < 1e-3 * h else h
-        while not self.stepper.stride(h, self.watch.margins) <= 1.0:
-            h = next_length(self.stepper.step.address)
-            if h < steps.SHORTEST:
-                self._underflow()
-                return
-        self.watch.stride = next_length(self.stepper.step.address)
-        if self._event_in_step():
-            return
-        self._take(h)
-        if self.t >= end - 1e-15 * max(1.0, abs(end)):
-            self.t = float(end)
-            self._appointment()
 
     def _underflow(self) -> None:
         if self.stepper.margins()[-1] < 1e-3:  # the friction problem is turning singular: Painlevé
@@ -209,61 +192,56 @@ class Simulation:
             return
         raise NoSolution(f"the step shrank below {steps.SHORTEST:g} s at t = {self.t:.12g} s")
 
-    def _event_in_step(self) -> bool:
-        step = self.stepper.step
-        if not steps.is_suspicious(step.address, self.watch.address):
-            self.watch.armed[self.stepper.margins() > self.watch.noise] = 1
-            return False
-        end = self.stepper.margins()
-        self.stepper.extend()
-        x, margins = self.stepper.sampled_margins()
-        margins[-1] = end
-        bracket = first_fall(self.watch, x, margins) or self._look_at_dips(x, margins)
-        if bracket is None:
-            self.stepper.slope(step.t + step.h, step.y)
-            return False
-        length, fallen = locate(self.stepper, self.watch.margins, bracket)
+    def _look_closer(self) -> None:
+        """The step just tried, up to the first event in it if there is one."""
+        h, self.watch.stride = self.stepper.step.h, next_length(self.stepper.step.address)
+        lengths, margins = self.stepper.sampled_margins()
+        bracket = first_fall(self.watch, lengths, margins) or self._look_at_dips(lengths, margins)
+        length, fallen = (h, []) if bracket is None else locate(self.stepper, bracket)
         if length > 0.0:
-            self._take(length, settle=False)
-        self._resolve(self._triggers(fallen))
-        return True
+            self.stepper.stride(length, self.watch.margins)
+            self._take()
+        if bracket is None:
+            self._look_after()
+        else:
+            self._watch_health()
+            self._resolve(self._triggers(fallen))
 
-    def _look_at_dips(self, x: Array, margins: Array) -> tuple[float, float, list[int]] | None:
+    def _look_at_dips(self, lengths: Array, margins: Array) -> tuple[float, float, list[int]] | None:
         """A margin that falls and rises between two samples has fallen; a gap that only touches 0 has grazed."""
-        t, h = self.stepper.step.t, self.stepper.step.h
-        for at, j, least in dips(self.stepper, x, margins, self.watch.margins):
+        for length, j, least in dips(self.stepper, lengths, margins):
             if least < -self.watch.noise[j]:
-                before = x[x < at]
-                return float(before[-1]) if len(before) else 0.0, at, [j]
+                return float(max(lengths[lengths < length], default=0.0)), length, [j]
             i, kind = divmod(j, MARGINS)
             if kind == NORMAL_MARGIN and self.model.records[i]["mode"] == FREE and least < GRAZE:
-                self.handler.say(t + at * h, self.stepper.inside(at), "graze", i, {"gap": least})
+                self.stepper.stride(length, self.watch.margins)
+                self.handler.say(self.t + length, self.stepper.step.y, "graze", i, {"gap": least})
         return None
 
-    def _take(self, h: float, settle: bool = True) -> None:
-        """Accept the step just tried, noting samples inside it."""
-        self._note_inside(h)
-        self.stepper.accept()
-        self.t, self.y = self.stepper.step.t, self.stepper.y
-        self.watch.margins[:] = self.stepper.margins()
-        self._look_after(settle)
+    def _take(self) -> None:
+        """Accept the step just tried, which an event may have shortened: the next one is as long as it was to be."""
+        stride = self.watch.stride
+        steps.take_step(self.model.machine.address, self.stepper.step.address, self.watch.address)
+        self.watch.stride = stride
+        self.catch_up()
 
-    def _look_after(self, settle: bool = True) -> None:
+    def _look_after(self) -> None:
         """What the state just reached needs: a word where its health has changed, a way back to its constraints."""
         if self.t > 0 and not (self.model.records["mode"] == FREE).any():
-            self.flight = np.inf
+            self.watch.flight = np.inf
         self._watch_health()
-        if settle and steps.has_drifted(self.model.machine.address):
-            self.y = self.handler.project(self.t, self.y)
-            self.watch.margins[:] = self.stepper.begin(self.t, self.y)
-        if settle and self.stepper.force is not None and steps.is_wedged(self.model.machine.address):
+        self._bring_back()
+        if self.stepper.force is not None and steps.is_wedged(self.model.machine.address):
             self._resolve({})
-        if settle and follow_creep(self.model.machine.address):
+        if follow_creep(self.model.machine.address):
             self._stand_again()
 
     def _stand_again(self) -> None:
         """Stand at the state with other rows or directions, and bring it back onto what they hold."""
         self.watch.margins[:] = self.stepper.begin(self.t, self.y)
+        self._bring_back()
+
+    def _bring_back(self) -> None:
         if steps.has_drifted(self.model.machine.address):
             self.y = self.handler.project(self.t, self.y)
             self.watch.margins[:] = self.stepper.begin(self.t, self.y)
@@ -293,19 +271,18 @@ class Simulation:
     # ------------------------------------------------------------------ events
 
     def _triggers(self, fallen: Sequence[int]) -> dict[int, int]:
-        """Contact → which of its margins fell; −1 → the friction problem's determinant."""
-        last = MARGINS * self.model.count
-        return {(-1 if j == last else j // MARGINS): j % MARGINS for j in sorted(fallen, reverse=True)}
+        """Contact → which of its margins fell, the first of several."""
+        return {j // MARGINS: j % MARGINS for j in sorted(fallen, reverse=True) if j < MARGINS * self.model.count}
 
     def _resolve(self, triggers: dict[int, int], paradox: bool = False) -> None:
-        turned = {i for i, margin in triggers.items() if i >= 0 and margin == LEVERAGE_MARGIN}
+        turned = {i for i, margin in triggers.items() if margin == LEVERAGE_MARGIN}
         if turned:
             self._coast(turned)
             triggers = {i: margin for i, margin in triggers.items() if i not in turned}
             if not triggers:
                 self.stepper.stand(self.t, self.y)
                 return
-        self.t, self.y, self.flight = self.handler.resolve(self.t, self.y, triggers, paradox)
+        self.t, self.y, self.watch.flight = self.handler.resolve(self.t, self.y, triggers, paradox)
         if self.handler.limit is not None:
             self.pending, self.handler.limit = self.handler.limit, None
         self.stepper.stand(self.t, self.y)
@@ -362,7 +339,11 @@ class Simulation:
                 self.model.work.pull[i, 0] -= way * (way @ inverse[:, 1]) / (way @ inverse[:, 0])
 
     def _appointment(self) -> None:
-        """What was due at this time: the end of a series of bounces, a ride that turns."""
+        """What was due at this time: a note of the state, the end of a series of bounces, a ride that turns."""
+        while self.next_note < len(self.notes) and self.notes[self.next_note] <= self.t:
+            modes, forces = self.model.records["mode"].copy(), self.model.found["force"].copy()
+            self.noted.append((float(self.notes[self.next_note]), self.y.copy(), modes, forces))
+            self.next_note += 1
         if self.pending is not None and self.t >= self.pending[0]:
             for i in self.pending[1]:
                 self.handler.say(self.t, self.y, "zeno", i, self.handler.tail, before=0)
@@ -376,21 +357,6 @@ class Simulation:
             self._resolve({})
 
     # ------------------------------------------------------------------ results
-
-    def _note_inside(self, h: float) -> None:
-        """Samples inside the step just tried: true steps to them, which are more exact than dense output."""
-        end, inside = self.t + h, False
-        while self.next_note < len(self.notes) and self.notes[self.next_note] <= end + 1e-15:
-            time = float(self.notes[self.next_note])
-            self.next_note += 1
-            at_end = end - time <= 1e-14
-            if inside or not at_end:
-                self.stepper.stride(h if at_end else time - self.t, self.watch.margins)
-                inside = not at_end
-            y, forces = self.stepper.step.y.copy(), self.model.found["force"].copy()
-            self.noted.append((time, y, self.model.records["mode"].copy(), forces))
-        if inside:
-            self.stepper.stride(h, self.watch.margins)
 
     def _held(self) -> Array | None:
         return None if self.stepper.force is not None else self.stepper.tau.copy()

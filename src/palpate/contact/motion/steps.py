@@ -21,8 +21,9 @@ from palpate.contact.touch.records import MARGINS, NORMAL_MARGIN, PIN, SLIP_MARG
 from palpate.engine.kernels import kernel, put
 from palpate.errors import NoSolution
 
-# What Python is asked for: to look closer at the next step, to look after the state reached, to take new directions.
-LOOK_CLOSER, MEND, TURNED, TOO_SLOW = 20, 21, 22, 23
+# What Python is asked for: to look closer at the step just tried, to look after the state reached, to take new
+# directions, to say why no step is short enough, to give up.
+LOOK_CLOSER, MEND, TURNED, TOO_SHORT, TOO_SLOW = 20, 21, 22, 23, 24
 # So many steps must bring the time on by this, s: 1 µs each, a hundredth of what a stiff contact at 1 kHz needs.
 MANY_STEPS, LITTLE_TIME = 5000, 5e-3
 SHORTEST = 1e-13  # s: no step is shorter
@@ -77,16 +78,20 @@ def _set_noise(machine: Machine, control: StepControl) -> None:
 def step_until_event(machine: Machine, step: Step, control: StepControl) -> int:
     """Steps from step.origin to control.until; OK there, else what has to be looked at where it stands.
 
-    LOOK_CLOSER leaves the state before the step in which something may happen, MEND the state after one that has left
-    a constraint, a joint's range or the rank of the held rows, TURNED one after which a creeping slip points elsewhere.
-    TOO_SLOW: the steps have become so short that the end is out of reach.
+    LOOK_CLOSER leaves the state before the step in which something may happen, tried and not accepted; TOO_SHORT the
+    state from which no step is exact enough; MEND the state after one that has left a constraint, a joint's range or
+    the rank of the held rows; TURNED one after which a creeping slip points elsewhere. TOO_SLOW: the steps have become
+    so short that the end is out of reach.
     """
     while step.t < control.until:
-        if is_too_slow(step, control):
+        if _is_too_slow(step, control):
             return TOO_SLOW
-        if not _try_step(machine, step, control) or is_suspicious(step, control):
+        status = _try_step(machine, step, control)
+        if status != OK:
+            return status
+        if is_suspicious(step, control):
             return LOOK_CLOSER
-        _accept(machine, step, control)
+        take_step(machine, step, control)
         if follow_creep(machine):
             return TURNED
         if _needs_mending(machine, step, control):
@@ -95,7 +100,7 @@ def step_until_event(machine: Machine, step: Step, control: StepControl) -> int:
 
 
 @kernel
-def is_too_slow(step: Step, control: StepControl) -> bool:
+def _is_too_slow(step: Step, control: StepControl) -> bool:
     """Count a step; whether the last many have hardly brought the time on."""
     if control.steps == 0:
         control.counted = step.t
@@ -107,22 +112,21 @@ def is_too_slow(step: Step, control: StepControl) -> bool:
 
 
 @kernel
-def _try_step(machine: Machine, step: Step, control: StepControl) -> bool:
-    """A step that is exact enough, not beyond control.until; False if there is none."""
+def _try_step(machine: Machine, step: Step, control: StepControl) -> int:
+    """A step that is exact enough, not beyond control.until; TOO_SHORT if there is none."""
     left = control.until - step.t
-    h = min(control.stride, control.longest, left)
+    h = min(control.stride, control.longest, left, 1.5 * control.flight)
     if creeps(machine) or (machine.force != 0 and is_wedged(machine)):
         h = min(h, LONGEST_CREEP)
     if left - h < 1e-3 * h:
         h = left
     while h >= SHORTEST:
         step.h = h
-        if stride(step, control.margins) != OK:
-            return False
-        if step.error <= 1.0:
-            return True
+        status = stride(step, control.margins)
+        if status != OK or step.error <= 1.0:
+            return status
         h = next_length(step)
-    return False
+    return TOO_SHORT
 
 
 @kernel
@@ -137,7 +141,8 @@ def is_suspicious(step: Step, control: StepControl) -> bool:
 
 
 @kernel
-def _accept(machine: Machine, step: Step, control: StepControl) -> None:
+def take_step(machine: Machine, step: Step, control: StepControl) -> None:
+    """Make the end of the step just tried the state, and choose the length to try next."""
     control.stride = next_length(step)
     accept(step)
     unit_quaternions(machine, step.origin)
@@ -286,7 +291,7 @@ class Stepper:
                 f" {LITTLE_TIME * 1e3:g} ms, to t = {self.step.t:.12g} s: forces or speeds are too large to follow",
                 hint="look at forces, masses and velocities at this time; a smaller force has an answer",
             )
-        if status not in (kernels.OK, LOOK_CLOSER, MEND, TURNED):
+        if status not in (kernels.OK, LOOK_CLOSER, MEND, TURNED, TOO_SHORT):
             self.model.refuse(status, self.step.t)
         return status
 
@@ -301,37 +306,19 @@ class Stepper:
         """The margins of the last evaluation."""
         return self.step.margins.copy()
 
-    def count(self) -> None:
-        """Count a step taken outside `step_to`; refuse where many have hardly brought the time on."""
-        self.checked(TOO_SLOW if is_too_slow(self.step.address, self.control.address) else kernels.OK)
-
     def stride(self, h: float, start: Array) -> float:
         """Try a step of length h; its error over the tolerance. `start` are the margins at its beginning."""
         self.step.h = h
         self.checked(integrator.stride(self.step.address, start))
         return self.step.error
 
-    def accept(self) -> None:
-        """Make the step's end the new state; K[0] is its slope."""
-        integrator.accept(self.step.address)
-        kernels.unit_quaternions(self.model.machine.address, self.y)
-
-    # ------------------------------------------------------------------ dense output
-
-    def extend(self) -> None:
-        """Prepare dense output of the last tried step."""
-        self.checked(integrator.extend(self.step.address))
-
-    def inside(self, x: float) -> Array:
-        """The state at the fraction x of the last tried step; needs `extend`."""
-        self.checked(integrator.look_inside(self.step.address, x))
-        return self.step.point.copy()
-
-    def margins_inside(self, x: float) -> Array:
-        """The margins at the fraction x."""
-        self.inside(x)
-        return self.margins()
+    def margins_after(self, length: float) -> Array:
+        """The margins at the end of a step of a length; at its beginning for 0."""
+        if length > 0.0:
+            self.stride(length, self.control.margins)
+        return self.margins() if length > 0.0 else self.control.margins
 
     def sampled_margins(self) -> tuple[Array, Array]:
-        """Fractions of the step and the margins there."""
-        return _SAMPLES, np.array([self.margins_inside(float(x)) for x in _SAMPLES])
+        """Lengths of steps up to the one just tried, and the margins at their ends."""
+        lengths, end = self.step.h * _SAMPLES, self.margins()
+        return lengths, np.array([*(self.margins_after(float(length)) for length in lengths[:-1]), end])

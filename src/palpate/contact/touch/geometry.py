@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 
 from palpate.contact.touch.contacts import BOX, CYLINDER, SPHERE
-from palpate.contact.touch.records import Found, Touching, Triple, Work
-from palpate.engine.kernels import clear, kernel, put
+from palpate.contact.touch.records import Found, Touching, Work
+from palpate.engine.kernels import clear, dot, kernel, put
 from palpate.engine.maths import hypot, sin_cos
 from palpate.engine.records import Matrix, Vector
 from palpate.engine.views import flat
+from palpate.spatial.kernels import cross
 
+# Features in base-3 digits (see `nearest_feature`): a sphere's core is a point, a cylinder's a line along z.
+_CORNER, _EDGE_ALONG_Z = 1 + 3 + 9, 1 + 3
 _DIRECTED = 1e-12  # m/s: below this a slip has the direction it began with
 
 
@@ -38,18 +41,23 @@ def nearest_feature(c: Touching, y: Vector) -> int:
     return 0
 
 
+@kernel(inline=True)
+def _lies_beyond(feature: int, axis: int) -> bool:
+    """Whether a feature lies beyond the middle part along an axis: its digit there is 1 or 2."""
+    return feature // 3**axis % 3 > 0
+
+
 @kernel
 def feature_margin(c: Touching, y: Vector, feature: int) -> float:
     """How far y is from where another feature becomes the nearest, m; negative beyond; infinite if there is one."""
     margin = math.inf
     if c.form == BOX:
-        corners = (feature % 3 > 0) + (feature // 3 % 3 > 0) + (feature // 9 > 0)
+        faces = _lies_beyond(feature, 0) + _lies_beyond(feature, 1) + _lies_beyond(feature, 2)
         for i in range(3):
-            digit = feature // 3**i % 3
             beyond = abs(y[i]) - c.lengths[i]
-            if digit == 0:
+            if not _lies_beyond(feature, i):
                 margin = min(margin, -beyond)
-            elif corners > 1:
+            elif faces > 1:
                 margin = min(margin, beyond)
     elif c.form == CYLINDER and c.outward > 0.0:
         radial, axial = hypot(y[0], y[1]) - c.lengths[0], abs(y[2]) - c.lengths[1]
@@ -62,18 +70,18 @@ def feature_margin(c: Touching, y: Vector, feature: int) -> float:
     return margin
 
 
-@kernel(inline=True)
-def _from_core(c: Touching, y: Triple, n: Vector, H: Matrix, weights: Triple, size: float) -> float:
-    """φ = |w∘y| − size, the distance to a point, line or plane through the origin; n and H of it."""
-    r = math.sqrt(weights[0] * y[0] ** 2 + weights[1] * y[1] ** 2 + weights[2] * y[2] ** 2)
+@kernel
+def _from_core(feature: int, n: Vector, H: Matrix, size: float) -> float:
+    """φ = |x| − size and its n, H, where n holds x on entry: the vector from a core along the feature's other axes."""
+    r = math.sqrt(dot(n, n, 3))
     if r == 0.0:
-        n[0], n[1], n[2] = weights[0], 0.0 if weights[0] else weights[1], 0.0
+        n[0 if _lies_beyond(feature, 0) else 1] = 1.0
         return -size
     for i in range(3):
-        n[i] = weights[i] * y[i] / r
+        n[i] /= r
     for i in range(3):
         for j in range(3):
-            H[i, j] = ((weights[i] if i == j else 0.0) - n[i] * n[j]) / r
+            H[i, j] = ((1.0 if i == j and _lies_beyond(feature, i) else 0.0) - n[i] * n[j]) / r
     return r - size
 
 
@@ -81,20 +89,13 @@ def _from_core(c: Touching, y: Triple, n: Vector, H: Matrix, weights: Triple, si
 def _box(c: Touching, y: Vector, n: Vector, H: Matrix, feature: int) -> float:
     active, axis = 0, 0
     for i in range(3):
-        if feature // 3**i % 3 > 0:
+        if _lies_beyond(feature, i):
             active, axis = active + 1, i
-    if active == 1:
-        n[axis] = 1.0 if feature // 3**axis % 3 == 1 else -1.0
-        return n[axis] * y[axis] - c.lengths[axis]
-    x0, x1, x2 = 0.0, 0.0, 0.0
-    w0, w1, w2 = 0.0, 0.0, 0.0
-    if feature % 3 > 0:
-        w0, x0 = 1.0, y[0] - math.copysign(c.lengths[0], y[0])
-    if feature // 3 % 3 > 0:
-        w1, x1 = 1.0, y[1] - math.copysign(c.lengths[1], y[1])
-    if feature // 9 > 0:
-        w2, x2 = 1.0, y[2] - math.copysign(c.lengths[2], y[2])
-    return _from_core(c, (x0, x1, x2), n, H, (w0, w1, w2), 0.0)
+            n[i] = y[i] - math.copysign(c.lengths[i], y[i])
+    if active > 1:
+        return _from_core(feature, n, H, 0.0)
+    n[axis] = 1.0 if feature // 3**axis % 3 == 1 else -1.0
+    return n[axis] * y[axis] - c.lengths[axis]
 
 
 @kernel
@@ -122,10 +123,12 @@ def distance(c: Touching, y: Vector, feature: int, n: Vector, H: Matrix) -> floa
     clear(n)
     clear(flat(H))
     if c.form == SPHERE:
-        phi = _from_core(c, (y[0], y[1], y[2]), n, H, (1.0, 1.0, 1.0), c.lengths[0])
+        put(n, 0, y)
+        phi = _from_core(_CORNER, n, H, c.lengths[0])
     elif c.form == CYLINDER:
         if feature == 1:
-            phi = _from_core(c, (y[0], y[1], y[2]), n, H, (1.0, 1.0, 0.0), c.lengths[0])
+            n[0], n[1] = y[0], y[1]
+            phi = _from_core(_EDGE_ALONG_Z, n, H, c.lengths[0])
         elif feature % 3 == 0:
             n[2] = math.copysign(1.0, y[2])
             phi = n[2] * y[2] - c.lengths[1]
@@ -164,28 +167,31 @@ def _ride(c: Touching, t: float, x: Vector, carry: Vector, push: Vector) -> None
 @kernel
 def _tangents(c: Touching, n: Vector, T: Matrix) -> None:
     """Unit tangents the point can move along: none, the one in its plane of motion, or two."""
+    first, second = T[0], T[1]
     clear(flat(T))
     if c.freedoms == 0:
         return
     if c.freedoms == 1:
-        a0, a1, a2 = c.plane[0], c.plane[1], c.plane[2]
+        put(second, 0, c.plane)
     else:
         least = 0
         for i in range(1, 3):
             if abs(n[i]) < abs(n[least]):
                 least = i
-        a0 = 1.0 if least == 0 else 0.0
-        a1 = 1.0 if least == 1 else 0.0
-        a2 = 1.0 if least == 2 else 0.0
-    x, y, z = a1 * n[2] - a2 * n[1], a2 * n[0] - a0 * n[2], a0 * n[1] - a1 * n[0]
-    length = math.sqrt(x * x + y * y + z * z)
-    if length == 0.0:
-        return
-    T[0, 0], T[0, 1], T[0, 2] = x / length, y / length, z / length
+        second[least] = 1.0
+    cross(second, n, first)
+    clear(second)
+    _scale_to_unit(first)
     if c.freedoms == 2:
-        T[1, 0] = n[1] * T[0, 2] - n[2] * T[0, 1]
-        T[1, 1] = n[2] * T[0, 0] - n[0] * T[0, 2]
-        T[1, 2] = n[0] * T[0, 1] - n[1] * T[0, 0]
+        cross(n, first, second)
+
+
+@kernel
+def _scale_to_unit(a: Vector) -> None:
+    """a over its length; 0 where it has none."""
+    length = math.sqrt(dot(a, a, 3))
+    for i in range(3):
+        a[i] = a[i] / length if length > 0.0 else 0.0
 
 
 @kernel
@@ -195,18 +201,11 @@ def _heading(c: Touching, f: Found) -> None:
         for i in range(3):
             f.heading[i] = c.sign * f.tangents[0, i]
         return
-    length, off = 0.0, 0.0
-    for i in range(3):
-        off += f.normal[i] * c.slip[i]
+    off = dot(f.normal, c.slip, 3)
     for i in range(3):
         f.heading[i] = c.slip[i] - off * f.normal[i] if c.creep else f.slide[i] + _DIRECTED * c.slip[i]
-        length += f.heading[i] ** 2
-    length = math.sqrt(length)
-    for i in range(3):
-        f.heading[i] = f.heading[i] / length if length > 0.0 else 0.0
-    for i in range(3):
-        a, b = (i + 1) % 3, (i + 2) % 3
-        f.across[i] = f.normal[a] * f.heading[b] - f.normal[b] * f.heading[a]
+    _scale_to_unit(f.heading)
+    cross(f.normal, f.heading, f.across)
 
 
 @kernel
@@ -242,12 +241,12 @@ def _curved(c: Touching, H: Matrix, w: Vector, out: Vector) -> None:
 
 @kernel
 def touch(c: Touching, f: Found, work: Work, t: float, number: int) -> None:
-    """Jc, rates and drifts of a contact from the point's J (work.J_own) and drift (work.six), after `locate`.
+    """Jc, rates and drifts of a contact from the point's J (work.J) and drift (work.six), after `locate`.
 
     The touching point of a ball moves with u = ṗ + r n × ω over the surface; ġ = n·(ṗ − v_s),
     g̈ = n·p̈ − n·a_s + wᵀ H w, and u̇ follows with ṅ = H w, w = ṗ − v_s.
     """
-    Jc, J, v, r = work.Jc, work.J_own, work.v, c.radius
+    Jc, J, v, r = work.Jc, work.J, work.v, c.radius
     nv = v.size
     n = f.normal
     push = work.local
@@ -282,7 +281,7 @@ def touch(c: Touching, f: Found, work: Work, t: float, number: int) -> None:
 @kernel
 def hold(c: Touching, f: Found, work: Work, t: float, number: int) -> None:
     """Jc, velocity and drift of a pinned point; its gap is how far it has left its place."""
-    Jc, J, v = work.Jc, work.J_own, work.v
+    Jc, J, v = work.Jc, work.J, work.v
     x, push = work.normal, work.local
     _ride(c, t, x, f.carry, push)
     f.gap, f.rate = 0.0, 0.0
@@ -302,10 +301,8 @@ def stop(c: Touching, f: Found, work: Work, number: int) -> None:
     f.gap = c.way * (work.q[c.joint] - c.at)
     f.rate = c.way * work.v[c.dof]
     f.bend, f.feature = 0.0, 0
-    for i in range(3):
-        f.slide[i] = f.drift[i] = f.normal[i] = f.point[i] = f.carry[i] = 0.0
-        for k in range(work.v.size):
-            work.Jc[number, i, k] = 0.0
+    for vector in (f.slide, f.drift, f.normal, f.point, f.carry, flat(work.Jc[number])):
+        clear(vector)
     f.normal[0] = 1.0
     work.Jc[number, 0, c.dof] = c.way
     f.margin[2] = math.inf

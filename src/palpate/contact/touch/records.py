@@ -22,6 +22,7 @@ from palpate.engine.records import (
     Vector,
     sized,
 )
+from palpate.robot.joints.coupled import CoupledModel
 
 SURFACE, PIN, STOP = 0, 1, 2
 COAST_TERMS = 4  # of the polynomial that carries a singular constraint's force
@@ -122,25 +123,16 @@ class Verdict(Record):
     orientation: float = 1.0
 
 
-Triple = tuple[float, float, float]
-
-
 class Work(Record):
     """Scratch of one evaluation; what is worth reading afterwards: M, rest, Jc, acceleration, verdict."""
 
     q: Vector = sized("nq")
     v: Vector = sized("nv")
-    q_full: Vector = sized("NQ")
-    v_full: Vector = sized("NV")
-    zero_full: Vector = sized("NV")
-    M_full: Matrix = sized("NV", "NV")
-    rest_full: Vector = sized("NV")
-    J: Matrix = sized(6, "NV")
-    J_rate: Matrix = sized(6, "NV")
-    J_own: Matrix = sized(6, "nv")
+    zero: Vector = sized("NV")  # accelerations of all joints
+    J: Matrix = sized(6, "nv")
+    J_rate: Matrix = sized(6, "nv")
     six: Vector = sized(6)
     place: Vector = sized(3)
-    axes: Matrix = sized(3, 3)
     normal: Vector = sized(3)
     bend: Matrix = sized(3, 3)
     turning: Vector = sized(3)  # of the normal: H w
@@ -168,11 +160,8 @@ class Machine(Record):
     """The robot and its contacts as compiled code sees them."""
 
     handle: Physics
-    coupled: int
+    coupled: CoupledModel
     lossy: int
-    nq: int
-    map: Matrix
-    offset: Vector
     joints: IntegerMatrix  # kind, place in q, place in v
     contacts: list[Touching]
     found: list[Found]
@@ -187,6 +176,7 @@ class StepControl(Record):
     until: float = 0.0
     stride: float = 1e-3  # the step to try next
     longest: float = math.inf  # s: no step is longer
+    flight: float = math.inf  # s: how long the shortest flight that an impact began will last; steps follow it closely
     steps: int = 0  # since `counted`, s: so many steps must bring the time on
     counted: float = 0.0
     weight: float  # N: forces are 0 to 1e-10 of this and of the pressures

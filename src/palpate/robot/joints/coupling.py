@@ -12,12 +12,10 @@ from numpy.typing import ArrayLike
 
 from palpate.checks import Array
 from palpate.errors import ModelError
-from palpate.robot.limits import JointLimits
+from palpate.robot.limits import JointLimits, scalar_joints
 
 if TYPE_CHECKING:
     from palpate.robot.robot import Robot
-
-_SLIDE = int(mujoco.mjtJoint.mjJNT_SLIDE)
 
 
 @dataclass(frozen=True)
@@ -147,9 +145,8 @@ def coordinates_of(model: mujoco.MjModel) -> Coordinates:
     kept_position = _indices(model.jnt_qposadr, (7, 4, 1, 1), model, free)
     G, P = np.eye(model.nv)[:, kept], np.eye(model.nq)[:, kept_position]
     c, position_of = np.zeros(model.nq), np.full(model.nv, -1)
-    for j in range(model.njnt):
-        if model.jnt_type[j] >= _SLIDE:
-            position_of[model.jnt_dofadr[j]] = model.jnt_qposadr[j]
+    scalar = scalar_joints(model)
+    position_of[model.jnt_dofadr[scalar]] = model.jnt_qposadr[scalar]
     for follower in ties:
         leader, slope, constant = _leader(follower, ties)
         dof, address = model.jnt_dofadr[follower], model.jnt_qposadr[follower]

@@ -16,11 +16,12 @@ from palpate.checks import Array, finite_number
 from palpate.errors import InvalidInput, ModelError, UnknownName
 from palpate.robot.build import drop_stand_ins
 from palpate.robot.joints.coupling import bodies_joined, ties_of
+from palpate.robot.limits import scalar_joints
 from palpate.robot.mechanics.compiled import STAND_INS, UNRESISTED, listed, set_note
 from palpate.robot.readers.findings import Finding
 from palpate.spatial import Pose, matrix_from_quat
 
-_HINGE, _SLIDE = int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE)
+_SLIDE = int(mujoco.mjtJoint.mjJNT_SLIDE)
 _ROUNDING = 1e-9  # rad or m by which two locked joints of one tie may disagree
 _PER_JOINT = ("velocity_limit", "acceleration_limit", "torque_rate_limit")
 
@@ -72,7 +73,7 @@ def _joint(model: mujoco.MjModel, name: str) -> int:
     joint_id = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_JOINT, name)
     if joint_id < 0:
         raise UnknownName("joint", name, [model.joint(j).name for j in range(model.njnt)])
-    if model.jnt_type[joint_id] not in (_HINGE, _SLIDE):
+    if joint_id not in scalar_joints(model):
         raise InvalidInput(f"joint {name!r} cannot be locked at a number: it has several degrees of freedom")
     return joint_id
 
@@ -221,8 +222,8 @@ def _shortened_keys(model: mujoco.MjModel, held: dict[int, float]) -> list[tuple
 
 
 def _shortened_numerics(model: mujoco.MjModel, held: dict[int, float]) -> dict[str, Array]:
-    scalar = [j for j in range(model.njnt) if model.jnt_type[j] in (_HINGE, _SLIDE)]
-    kept = [index for index, j in enumerate(scalar) if j not in held]
+    scalar = scalar_joints(model)
+    kept = ~np.isin(scalar, list(held))
     shortened = {}
     for name in _PER_JOINT:
         numeric_id = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_NUMERIC, name)

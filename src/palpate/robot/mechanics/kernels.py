@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import math
 
-from palpate.engine.kernels import clear, kernel, put
+from palpate.engine.kernels import kernel, put
 from palpate.engine.library import (
     mj_comPos,
     mj_comVel,
-    mj_energyPos,
-    mj_forward,
     mj_fullM,
     mj_inverse,
     mj_jac,
@@ -253,51 +251,6 @@ def read_coriolis(p: Physics, v: ReadVector, work: CoriolisWork, C: Matrix) -> N
 
 
 @kernel
-def mass_matrix(p: Physics, q: ReadVector, M: Matrix) -> int:
-    """M(q)."""
-    status = stage_position(p, q)
-    if status == OK:
-        read_mass_matrix(p, M)
-    return status
-
-
-@kernel
-def bias(p: Physics, q: ReadVector, v: ReadVector, out: Vector) -> int:
-    """C(q, v) v + g(q)."""
-    status = stage_state(p, q, v)
-    if status == OK:
-        read_bias(p, out)
-    return status
-
-
-@kernel
-def gravity(p: Physics, q: ReadVector, out: Vector) -> int:
-    """g(q)."""
-    status = stage_position(p, q)
-    if status == OK:
-        read_gravity(p, out)
-    return status
-
-
-@kernel
-def coriolis_matrix(p: Physics, q: ReadVector, v: ReadVector, work: CoriolisWork, C: Matrix) -> int:
-    """C(q, v) with Ṁ − 2C skew."""
-    status = stage_state(p, q, v)
-    if status == OK:
-        read_coriolis(p, v, work, C)
-    return status
-
-
-@kernel
-def pose(p: Physics, q: ReadVector, frame: FrameOnBody, position: Vector, rotation: Matrix) -> int:
-    """Pose of a frame."""
-    status = stage_position(p, q)
-    if status == OK:
-        read_pose(p, frame, position, rotation)
-    return status
-
-
-@kernel
 def pose_and_jacobian(
     p: Physics, q: ReadVector, frame: FrameOnBody, position: Vector, rotation: Matrix, J: Matrix
 ) -> int:
@@ -307,36 +260,6 @@ def pose_and_jacobian(
         read_pose(p, frame, position, rotation)
         read_jacobian(p, frame.body, position, J)
     return status
-
-
-@kernel
-def terms(p: Physics, q: ReadVector, v: ReadVector, frame: FrameOnBody, out: ModelTerms) -> int:
-    """Everything a controller asks for, in one pass."""
-    status = stage_state(p, q, v)
-    if status == OK:
-        read_mass_matrix(p, out.M)
-        read_bias(p, out.bias)
-        read_gravity(p, out.gravity)
-        read_pose(p, frame, out.position, out.rotation)
-        read_jacobian(p, frame.body, out.position, out.J)
-        read_drift(p, frame.body, out.position, v, out.J_rate, out.drift)
-    return status
-
-
-@kernel
-def forward_dynamics(p: Physics, q: ReadVector, v: ReadVector, tau: ReadVector, out: Vector) -> int:
-    """q̈ under tau, with the model's damping, springs, Coulomb friction and coupled joints."""
-    status = stage_state(p, q, v)
-    if status != OK:
-        return status
-    if not all_finite(tau):
-        return BAD_INPUT
-    for i in range(p.nv):
-        p.qfrc_applied[i] = tau[i]
-    mj_forward(p.model, p.data)
-    put(out, 0, p.qacc)
-    clear(p.qfrc_applied)
-    return OK
 
 
 @kernel
@@ -352,13 +275,3 @@ def inverse_dynamics(p: Physics, q: ReadVector, v: ReadVector, a: ReadVector, ou
     mj_inverse(p.model, p.data)
     put(out, 0, p.qfrc_inverse)
     return OK
-
-
-@kernel
-def potential_energy(p: Physics, q: ReadVector, out: Vector) -> int:
-    """Energy of gravity (zero at the world's origin) and of the model's springs."""
-    status = stage_position(p, q)
-    if status == OK:
-        mj_energyPos(p.model, p.data)
-        out[0] = p.energy[0]
-    return status

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal, get_args
 
 import numpy as np
@@ -19,12 +20,7 @@ JOINT_KINDS: tuple[JointKind, ...] = get_args(JointKind)
 FREEDOMS: dict[JointKind, int] = dict(zip(JOINT_KINDS, (1, 1, 1, 0, 6, 3, 3)))
 
 
-def _zeros() -> Array:
-    return np.zeros(3)
-
-
-def _identity() -> Array:
-    return np.eye(3)
+_zeros, _identity = partial(np.zeros, 3), partial(np.eye, 3)
 
 
 @dataclass(frozen=True)
