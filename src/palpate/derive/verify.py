@@ -156,8 +156,8 @@ def evaluated(derivation: Derivation, outputs: list[Output], q: Array, v: Array,
 def coordinate_rates(derivation: Derivation) -> dict[Node, Node]:
     """q̇ in terms of v, as nodes."""
     forms = derivation.forms
-    if hasattr(forms, "rates"):
-        return forms.rates()  # type: ignore[attr-defined]
+    if isinstance(forms, RecursiveForms):
+        return forms.rates()
     graph = forms.graph
     return {graph.symbol(q): graph.symbol(v) for q, v in zip(derivation.names.q, derivation.names.v)}
 

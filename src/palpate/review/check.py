@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 from palpate.errors import BadShape, FileError, InvalidInput, PalpateError, UnreadableExpression, check_names
 from palpate.review.algebra.printing import Printer
-from palpate.review.algebra.tree import Grid
-from palpate.review.algebra.wanted import QUANTITIES, Wanted
+from palpate.review.algebra.tree import Grid, as_grid
+from palpate.review.algebra.wanted import QUANTITIES
 from palpate.review.compare.case import Case, case, is_derivation, is_robot
 from palpate.review.compare.compare import Comparison, compared
 from palpate.review.describe import Describer
@@ -71,11 +71,11 @@ def check_derivation(
     return replace(main, steps=tuple(steps))
 
 
-def _one_entry(review_case: Case, entry: tuple[int, int]) -> Wanted:
+def _one_entry(review_case: Case, entry: tuple[int, int]) -> Grid:
     rows, columns = review_case.wanted.shape
     if not (0 <= entry[0] < rows and 0 <= entry[1] < columns):
         raise BadShape(f"entry ({entry[0] + 1},{entry[1] + 1}) of {review_case.what}, which is {rows}×{columns}")
-    return review_case.wanted.chosen((entry[0],), (entry[1],))
+    return as_grid(review_case.wanted[entry])
 
 
 def _verdict(case: Case, claim: Grid, seed: int, strict: bool) -> Verdict:

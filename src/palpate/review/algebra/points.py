@@ -17,8 +17,9 @@ from random import Random
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from palpate.equations.algebra.residues import LARGEST, P, Residues
+from palpate.equations.spelling import Name
 from palpate.errors import DoesNotFit, UnluckyPoint
-from palpate.review.algebra.tree import Call, Name, Neg, Node, Num, Power, Prod, Quot, Ref, Sum, Sym, Trig, walk
+from palpate.review.algebra.tree import Call, Neg, Node, Num, Numeric, Power, Prod, Quot, Ref, Sum, Sym, Trig, walk
 
 Item = TypeVar("Item")
 
@@ -412,4 +413,5 @@ _RULES: dict[type, Any] = {
     Ref: Point._body,
     Call: Point._call,
     Trig: Point._trig,
+    Numeric: lambda point, node: float(node.matrix(point)[node.row, node.column]),
 }

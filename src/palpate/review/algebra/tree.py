@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from palpate.equations.spelling import Name
 from palpate.errors import BadShape
@@ -104,7 +104,17 @@ class Ref:
     span: Span = None
 
 
-Node: TypeAlias = Num | Sym | Trig | Call | Sum | Prod | Neg | Quot | Power | Ref
+@dataclass(eq=False, frozen=True, slots=True)
+class Numeric:
+    """An entry of a reference that has no expression: a function of a point gives the whole matrix in numbers."""
+
+    matrix: Callable[[Any], Any]
+    row: int
+    column: int
+    span: Span = None
+
+
+Node: TypeAlias = Num | Sym | Trig | Call | Sum | Prod | Neg | Quot | Power | Ref | Numeric
 
 ONE, ZERO = Num(Fraction(1)), Num(Fraction(0))
 
@@ -251,6 +261,22 @@ class Grid:
     def shape(self) -> tuple[int, int]:
         """(rows, columns)."""
         return len(self.rows), len(self.rows[0])
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether the entries are numbers without expressions."""
+        return isinstance(self.rows[0][0], Numeric)
+
+    def __getitem__(self, index: tuple[int, int]) -> Node:
+        return self.rows[index[0]][index[1]]
+
+    def expression(self, index: tuple[int, int]) -> Node | None:
+        """An entry; None where there are only numbers."""
+        return None if self.is_numeric else self[index]
+
+    def part(self, rows: Sequence[int], columns: Sequence[int]) -> Grid:
+        """Some of the rows and columns."""
+        return Grid(tuple(tuple(self[i, j] for j in columns) for i in rows))
 
     def entries(self) -> list[tuple[tuple[int, int], Node]]:
         """Every entry with its place, counted from 0."""

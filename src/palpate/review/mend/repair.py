@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice
@@ -47,15 +47,13 @@ class Repairer:
 
     Args:
         tree: the expression as given.
-        wanted: what its value should be, as a function of a point.
+        wanted: what it should be.
         space: where points come from.
         table: the symbols in use.
         others: further expressions whose symbols and terms may be meant, such as the reference.
     """
 
-    def __init__(
-        self, tree: Node, wanted: Callable[[Point], Any], space: Space, table: SymbolTable, others: Iterable[Node] = ()
-    ) -> None:
+    def __init__(self, tree: Node, wanted: Node, space: Space, table: SymbolTable, others: Iterable[Node] = ()) -> None:
         self.tree, self.wanted, self.space, self.table = tree, wanted, space, table
         self.others = list(others)
         self.size = sum(1 for _ in islice(walk(tree), _MOST_NODES + 1))
@@ -81,7 +79,7 @@ class Repairer:
         raise UnluckyPoint("no point at which the expression has a value")
 
     def _error(self, point: Point) -> Any:
-        return self.space.field.sub(self.wanted(point), point.of(self.tree))
+        return self.space.field.sub(point.of(self.wanted), point.of(self.tree))
 
     def best(self) -> Repair | None:
         """The cheapest correction found, or None."""
@@ -107,7 +105,7 @@ class Repairer:
         field = self.space.field
 
         def ratio(point: Point) -> Any:
-            return field.mul(self.wanted(point), field.inverse(point.of(self.tree)))
+            return field.mul(point.of(self.wanted), field.inverse(point.of(self.tree)))
 
         try:
             terms = MissingTerm(self.point, self.atoms, [], ratio).terms(ratio(self.point), ())
@@ -166,7 +164,7 @@ class Repairer:
 
     def _throughout(self) -> Iterator[list[Edit]]:
         """One symbol that stands for another everywhere."""
-        wanted = self.wanted(self.point)
+        wanted = self.point.of(self.wanted)
         size = sum(1 for _ in walk(self.tree))
         few = size * len(symbols(self.tree)) * len(self.atoms.symbols) > _MOST_WORK
         for old in sorted(symbols(self.tree)):
@@ -199,7 +197,7 @@ class Repairer:
         for number in range(_FRESH[0], _FRESH[0] + 2000):
             point = self.space.point(number)
             try:
-                if not self.space.field.equal(point.of(mended), self.wanted(point)):
+                if not self.space.field.equal(point.of(mended), point.of(self.wanted)):
                     return None
             except UnluckyPoint:
                 continue
