@@ -176,6 +176,7 @@ class Option:
     ratio: Any
     change: Any = None
     inverse: Any = None
+    number: int = 0  # pairs are listed in this order
 
 
 @dataclass(eq=False)
@@ -204,7 +205,8 @@ class DoubleSlip:
         self._gather(tree, lambda change: change, True, ())
         table: Table[Option] = self.field.table()
         options = [option for site in self.sites for option in site.options]
-        for option in options:
+        for number, option in enumerate(options):
+            option.number = number
             table.put(option.change, option)
         _invert(self.field, [option for option in options if option.site.parts is not None])
         pairs = [*self._apart(options, table, error), *self._nested(options, table, error), *self._together(error)]
@@ -302,13 +304,12 @@ class DoubleSlip:
     # ------------------------------------------------------------------ pairs
 
     def _apart(self, options: list[Option], table: Table[Option], error: Any) -> Iterator[tuple[Option, Option]]:
-        order = {id(site): number for number, site in enumerate(self.sites)}
         for one in options:
             for other in table.get(self.field.sub(error, one.change)):
-                if order[id(one.site)] < order[id(other.site)] and one.site not in other.site.above:
+                missing = one.site is other.site and one.site.parts is None  # two terms missing in one sum
+                elsewhere = one.site is not other.site and one.site not in other.site.above
+                if one.number <= other.number and (missing or elsewhere):
                     yield one, other
-                elif one.site is other.site and one.site.parts is None and id(one) <= id(other):
-                    yield one, other  # two terms missing in one sum
 
     def _nested(self, options: list[Option], table: Table[Option], error: Any) -> Iterator[tuple[Option, Option]]:
         holding = {id(above) for site in self.sites for above in site.above[-1:]}
@@ -329,7 +330,8 @@ class DoubleSlip:
                 table.put(option.ratio, option)
             for one in site.options:
                 if one.inverse is not None:
-                    yield from ((one, other) for other in table.get(mul(ratio, one.inverse)) if id(one) < id(other))
+                    others = table.get(mul(ratio, one.inverse))
+                    yield from ((one, other) for other in others if one.number < other.number)
 
 
 def _invert(field: Field, options: Sequence[Option]) -> None:
