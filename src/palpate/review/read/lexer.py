@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import takewhile
 from typing import NamedTuple
 
 from palpate.equations.spelling import GREEK_LETTERS
@@ -27,13 +26,16 @@ _PLAIN_SPACES = re.compile(rf"#[^\n]*|\.\.\.[^\S\n]*\n|(?:{_LIBRARIES})\.(?=[A-Z
 _NUMBER = re.compile(r"\d+(?:\.\d+)?|\.\d+|\d+\.(?!\w)")
 _SCIENTIFIC = re.compile(r"(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
 _COMMAND = re.compile(r"\\(?:[A-Za-z]+\*?|\\|[{}|#&%_])")
-_SUPERSCRIPTS = {**{letter: str(digit) for digit, letter in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")}, "⁻": "-"}
+_SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹⁻"
+_SCRIPT = re.compile(f"(?P<above>[{_SUPERSCRIPTS}]+)|[₀₁₂₃₄₅₆₇₈₉]+")
 _FRACTIONS = {"½": "1/2", "¼": "1/4", "¾": "3/4", "⅓": "1/3", "⅔": "2/3", "⅙": "1/6", "⅛": "1/8"}
-_OPERATORS = {"−": "-", "–": "-", "·": "*", "×": "*", "∗": "*", "⋅": "*", "÷": "/"}
+# What is read as which sign; those of two letters first.
+_SIGNS = {"**": "^", ".*": "*", "./": "/", ".^": "^", **{sign: sign for sign in "+-*/^_()[]{}=&,;:.|'<>!"}}
+_SIGNS |= {"−": "-", "–": "-", "·": "*", "×": "*", "∗": "*", "⋅": "*", "÷": "/"}
+_SIGN = re.compile("|".join(map(re.escape, _SIGNS)))
 _MARKS = "\u0307\u0308\u20db"
 _NO_LETTER = "".join((*_SUPERSCRIPTS, *_FRACTIONS))
 _PLAIN = re.compile(rf"[^\W\d_{_NO_LETTER}](?:[^\W{_NO_LETTER}]|[{_MARKS}])*'*")
-_ELEMENTWISE = {".*": "*", "./": "/", ".^": "^"}
 
 
 class Token(NamedTuple):
@@ -119,41 +121,24 @@ def _tokens(text: str, latex: bool) -> Iterator[Token]:
 
 def _next(text: str, at: int, latex: bool) -> Iterator[Token]:
     letter = text[at]
-    if gap := _GAP.match(text, at):
-        yield Token("gap", gap[0], at, gap.end())
-    elif command := _COMMAND.match(text, at):
-        yield Token("command", command[0], at, command.end())
-    elif text[at : at + 2] in _ELEMENTWISE:
-        yield Token("op", _ELEMENTWISE[text[at : at + 2]], at, at + 2)
-    elif letter == "√":
+    for kind, pattern in (("gap", _GAP), ("command", _COMMAND), ("number", _NUMBER if latex else _SCIENTIFIC)):
+        if match := pattern.match(text, at):
+            yield Token(kind, match[0], at, match.end())
+            return
+    if letter == "√":
         yield Token("name" if not latex else "word", "sqrt", at, at + 1)
-    elif digits := (_NUMBER if latex else _SCIENTIFIC).match(text, at):
-        yield Token("number", digits[0], at, digits.end())
     elif letter in _FRACTIONS:
         yield Token("number", _FRACTIONS[letter], at, at + 1)
-    elif letter in _SUPERSCRIPTS:
-        yield from _superscript(text, at)
+    elif script := _SCRIPT.match(text, at):
+        sign, kind = ("^", "exponent") if script["above"] else ("_", "number")
+        yield Token("op", sign, at, at)
+        yield Token(kind, unicodedata.normalize("NFKC", script[0]).replace("−", "-"), at, script.end())
     elif letter.isalpha():
         yield from _word(text, at) if latex else _plain(text, at)
-    elif letter in _OPERATORS:
-        yield Token("op", _OPERATORS[letter], at, at + 1)
-    elif letter == "*" and text[at : at + 2] == "**":
-        yield Token("op", "^", at, at + 2)
-    elif letter in "+-*/^_()[]{}=&,;:.|'<>!":
-        yield Token("op", letter, at, at + 1)
-    elif letter in "₀₁₂₃₄₅₆₇₈₉":
-        yield Token("op", "_", at, at)
-        run = re.compile("[₀₁₂₃₄₅₆₇₈₉]+").match(text, at)
-        assert run is not None
-        yield Token("number", unicodedata.normalize("NFKC", run[0]), at, run.end())
+    elif operator := _SIGN.match(text, at):
+        yield Token("op", _SIGNS[operator[0]], at, operator.end())
     else:
         raise UnreadableExpression(f"{letter!r} has no meaning in a formula", text, at)
-
-
-def _superscript(text: str, at: int) -> Iterator[Token]:
-    digits = list(takewhile(_SUPERSCRIPTS.__contains__, text[at:]))
-    yield Token("op", "^", at, at)
-    yield Token("exponent", "".join(map(_SUPERSCRIPTS.__getitem__, digits)), at, at + len(digits))
 
 
 def _plain(text: str, at: int) -> Iterator[Token]:
