@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import accumulate
 
@@ -85,6 +86,16 @@ class Cursor:
             if depth == 0:
                 return index
         return None
+
+    def _spanned(self, start: int, value: Value) -> Value:
+        """A value with its position in the text, from `start` to the last token read; a matrix has none."""
+        return value if isinstance(value, Grid) else replace(value, span=(start, self.tokens[self.at - 1].end))
+
+    def _first_digit(self) -> Token:
+        """The first digit of the current number, which is shortened by it: \\frac12 and x^23 take one digit each."""
+        token = self.token
+        self._put_instead([token.text[0], token.text[1:]])
+        return self._take()
 
     def _put_instead(self, texts: list[str]) -> None:
         """Replace the current token by several, which together are the same text."""

@@ -8,7 +8,6 @@ Juxtaposition multiplies; products and quotients are read from left to right, so
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 
 from palpate.equations.spelling import GREEK_WORDS
@@ -67,9 +66,7 @@ class Parser(SymbolReader):
         if not terms:
             return value
         value = _total(terms)
-        if isinstance(value, Sum) and value.span is None:
-            return replace(value, span=(start, self.tokens[self.at - 1].end))
-        return value
+        return self._spanned(start, value) if isinstance(value, Sum) and value.span is None else value
 
     def _signed_term(self) -> Value:
         minus = False
@@ -93,9 +90,7 @@ class Parser(SymbolReader):
                 value = self._shaped(operator.start, lambda a=value, b=right: joined(a, b))
             else:
                 break
-        if isinstance(value, Prod | Quot) and value.span is None:
-            value = replace(value, span=(start, self.tokens[self.at - 1].end))
-        return value
+        return self._spanned(start, value) if isinstance(value, Prod | Quot) and value.span is None else value
 
     def _refuse_many(self, count: int, what: str, token: Token) -> None:
         if count > DEEPEST:
@@ -146,8 +141,7 @@ class Parser(SymbolReader):
                 inverse = self._shaped(at, lambda: matrices.raised(value, Fraction(-1)))
                 return inverse.transposed() if isinstance(inverse, Grid) else inverse
             raise self._fault(f"the exponent {raw!r} is no number", token.start, "exponents are numbers, T or -1")
-        made = self._shaped(at, lambda: matrices.raised(value, exponent))
-        return made if isinstance(made, Grid) else replace(made, span=(start, self.tokens[self.at - 1].end))
+        return self._spanned(start, self._shaped(at, lambda: matrices.raised(value, exponent)))
 
     def _exponent(self) -> tuple[str, Fraction | None]:
         """What stands above: its text, and the number it is."""
@@ -158,9 +152,8 @@ class Parser(SymbolReader):
             return token.text, Fraction(token.text)
         if token.kind == "number" and self.latex and len(token.text) > 1 and token.text.isdigit():
             self.at -= 1  # x^23 is printed as x² 3
-            remaining_digits = Token("number", token.text[1:], token.start + 1, token.end)
-            self.tokens = [*self.tokens[: self.at], remaining_digits, *self.tokens[self.at + 1 :]]
-            return token.text[0], Fraction(token.text[0])
+            digit = self._first_digit().text
+            return digit, Fraction(digit)
         if token.text in ("{", "("):
             return self._grouped_exponent(token)
         if token.text == "-" and self.token.kind == "number":
@@ -260,8 +253,7 @@ class Parser(SymbolReader):
             return rate
         opened = self._take()
         top, bottom = self._argument(opened), self._argument(opened)
-        made = self._shaped(opened.start, lambda: matrices.over(top, bottom))
-        return made if isinstance(made, Grid) else replace(made, span=(opened.start, self.tokens[self.at - 1].end))
+        return self._spanned(opened.start, self._shaped(opened.start, lambda: matrices.over(top, bottom)))
 
     def _argument(self, of: Token) -> Value:
         """{…}, or the one digit or letter that follows."""
@@ -272,9 +264,7 @@ class Parser(SymbolReader):
             self._expect("}", opened)
             return value
         if token.kind == "number" and len(token.text) > 1 and token.text.isdigit():
-            remaining_digits = Token("number", token.text[1:], token.start + 1, token.end)
-            self.tokens = [*self.tokens[: self.at], remaining_digits, *self.tokens[self.at + 1 :]]
-            return Num(Fraction(token.text[0]), None, (token.start, token.start + 1))
+            return number(self._first_digit())
         if token.kind == "end":
             raise self._fault(f"{of.text} needs an argument", of.start)
         return self._primary()
@@ -288,8 +278,7 @@ class Parser(SymbolReader):
                 raise self._fault("the degree of a root is a whole number", number.start)
             degree = Fraction(number.text)
         value = self._argument(opened)
-        made = self._shaped(opened.start, lambda: matrices.raised(value, 1 / degree))
-        return made if isinstance(made, Grid) else replace(made, span=(opened.start, self.tokens[self.at - 1].end))
+        return self._spanned(opened.start, self._shaped(opened.start, lambda: matrices.raised(value, 1 / degree)))
 
     # ------------------------------------------------------------------ functions
 

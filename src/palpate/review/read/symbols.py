@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
@@ -147,8 +146,7 @@ class SymbolReader(MatrixReader):
 
     def _square_root(self, token: Token) -> Value:
         value = self._primary()
-        made = self._shaped(token.start, lambda: matrices.raised(value, Fraction(1, 2)))
-        return made if isinstance(made, Grid) else replace(made, span=(token.start, self.tokens[self.at - 1].end))
+        return self._spanned(token.start, self._shaped(token.start, lambda: matrices.raised(value, Fraction(1, 2))))
 
     def _two_arguments(self, token: Token) -> Value:
         """pow(x, 2)."""
