@@ -105,7 +105,7 @@ class Comparison:
             try:
                 if all(self._agrees_in(change, point, places) for point in points):
                     return change.name
-            except UnluckyPoint:
+            except (UnluckyPoint, DoesNotFit):  # an angle that this change cuts into unknown parts
                 continue
         return ""
 
