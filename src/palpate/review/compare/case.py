@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field as dataclass_field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import product
 from numbers import Rational, Real as RealNumber
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -118,6 +118,7 @@ def spelling(one: Any) -> str:
 
 
 Symbols = Mapping[str, Any] | Iterable[str] | None
+Meanings = dict[str, Any]  # what the writer's names stand for; None for names that are only said to be valid
 Equal = Mapping[str, Sequence[str]]  # one name of the writer for several symbols of the reference
 
 
@@ -141,7 +142,7 @@ class Case:
     wanted: Grid
     text: str | None
     field: Field
-    originals: dict[Name, Any] = dataclass_field(default_factory=dict)
+    originals: dict[Name, Any]
 
     @property
     def latex(self) -> bool:
@@ -149,37 +150,39 @@ class Case:
         return self.text is not None and is_latex(self.text)
 
 
+class Reference(NamedTuple):
+    """What is right: a matrix, the symbols it uses, and the SymPy symbols that their names came from."""
+
+    wanted: Grid
+    table: SymbolTable
+    originals: dict[Name, Any]
+
+
 def case(
     given: Any, reference: Any, what: str, symbols: Symbols, coordinates: Sequence[Any] | None, equal: Equal
 ) -> Case:
     """Read both sides of a check; `equal` gives several symbols of the reference one name."""
-    kind, derivation = quantity(what), None
+    meanings = dict(symbols) if isinstance(symbols, Mapping) else dict.fromkeys(map(str, symbols or ()))
+    names = [spelling(one) for one in coordinates or ()]
     if is_robot(reference):  # its numbers if nothing but its state occurs, else its derivation
         try:
-            return numeric_case(given, reference, what, symbols, coordinates)
+            return _finished(given, what, meanings, _of_robot(reference, what, names))
         except UnknownSymbol:
-            derivation = offered("derivation of a robot")(reference)
-    elif is_derivation(reference):
-        derivation = reference
-    if derivation is not None:
-        reader = DerivationReader(derivation)
-        wanted = _merged(reader.wanted(what), reader.table, equal)
-        return _finished(given, wanted, what, symbols, reader.table, reader.originals)
-    if callable(reference) and not hasattr(reference, "free_symbols"):
-        return _function_case(given, reference, what, symbols, coordinates)
-    table = SymbolTable(coordinates=[spelling(one) for one in coordinates or ()])
-    originals: dict[Name, Any] = {}
-    _learn(table, [reference], originals)
-    table.learn(_extra_names(symbols))
-    wanted = as_grid(_read(reference, table, what, opened=True)[0])
-    count = wanted.shape[1 if kind.right else 0] if kind.left or kind.right else 1
-    table.infer_coordinates(wanted.angular(), count)
-    return _finished(given, _merged(wanted, table, equal), what, symbols, table, originals)
+            reference = offered("derivation of a robot")(reference)
+    if is_derivation(reference):
+        reader = DerivationReader(reference)
+        read = _merged(Reference(reader.wanted(what), reader.table, reader.originals), equal)
+    elif callable(reference) and not hasattr(reference, "free_symbols"):
+        read = _of_function(reference, meanings, names)
+    else:
+        read = _merged(_of_expression(reference, what, meanings, names), equal)
+    return _finished(given, what, meanings, read)
 
 
-def _merged(wanted: Grid, table: SymbolTable, equal: Equal) -> Grid:
+def _merged(read: Reference, equal: Equal) -> Reference:
     """The reference with one name for symbols that the writer does not tell apart."""
     names: dict[Name, Node] = {}
+    table = read.table
     for text, several in equal.items():
         for one in several:
             old = table.originals.get(one, spelled(one))
@@ -188,15 +191,15 @@ def _merged(wanted: Grid, table: SymbolTable, equal: Equal) -> Grid:
             names[old] = Sym(spelled(text))
             table.known.pop(old)
         table.learn([text])
-    return wanted.each(lambda node: rename(node, names)) if names else wanted
+    return read._replace(wanted=read.wanted.each(lambda node: rename(node, names))) if names else read
 
 
-def _finished(
-    given: Any, wanted: Grid, what: str, symbols: Symbols, table: SymbolTable, originals: dict[Name, Any]
-) -> Case:
+def _finished(given: Any, what: str, meanings: Meanings, read: Reference) -> Case:
+    """Read what is given with the symbols of the reference."""
+    wanted, table, originals = read
     if what == "equation":
         table.learn(str(name) for name in torque_names(table.coordinates) if name not in table.known)
-    _define(table, symbols)
+    _define(table, meanings)
     _refuse_unknown(given, table)
     _learn(table, [given], originals)
     claims = [as_grid(value) for value in _read(given, table, what)]
@@ -214,16 +217,15 @@ def is_robot(value: Any) -> bool:
     return hasattr(value, "mass_matrix") and hasattr(value, "nv")
 
 
-def numeric_case(given: Any, robot: Any, what: str, symbols: Symbols, coordinates: Sequence[Any] | None) -> Case:
-    """A check against the numbers of a robot."""
+def _of_robot(robot: Any, what: str, coordinates: list[str]) -> Reference:
+    """The numbers of a robot."""
     kind = quantity(what)
     if robot.nq != robot.nv:
         raise InvalidInput(
             f"{robot!r} has {robot.nq} coordinates for {robot.nv} freedoms",
             hint="a free base has quaternions; give a derivation or an expression as reference",
         )
-    names = [spelling(one) for one in coordinates or [f"q{number}" for number in range(1, robot.nv + 1)]]
-    table = SymbolTable(coordinates=names)
+    table = SymbolTable(coordinates=coordinates or [f"q{number}" for number in range(1, robot.nv + 1)])
     if kind.numeric is None:
         raise InvalidInput(f"a numeric robot has no {what!r}", hint="give a derivation or an expression as reference")
     function = kind.numeric
@@ -233,15 +235,12 @@ def numeric_case(given: Any, robot: Any, what: str, symbols: Symbols, coordinate
         q, v, a = (np.array(values, dtype=float) for values in state)
         return np.atleast_2d(np.asarray(function(robot, q, v, a), dtype=float))
 
-    return _finished(given, _numeric(numbers), what, symbols, table, {})
+    return Reference(_numeric(numbers), table, {})
 
 
-def _function_case(
-    given: Any, function: Callable[..., Any], what: str, symbols: Symbols, coordinates: Sequence[Any] | None
-) -> Case:
-    """A check against the numbers that a function of {name: value} gives."""
-    table = SymbolTable(coordinates=[spelling(one) for one in coordinates or ()])
-    table.learn([str(name) for name in symbols or ()])
+def _of_function(function: Callable[..., Any], meanings: Meanings, coordinates: list[str]) -> Reference:
+    """The numbers that a function of {name: value} gives."""
+    table = SymbolTable(meanings, coordinates)
 
     def numbers(point: Point) -> Any:
         values = {text: float(point.value(name)) for name, text in table.known.items()}
@@ -253,7 +252,7 @@ def _function_case(
             raise UnluckyPoint("the reference is not finite at a random point")
         return outputs.reshape(-1, 1) if outputs.ndim < 2 else outputs
 
-    return _finished(given, _numeric(numbers), what, symbols, table, {})
+    return Reference(_numeric(numbers), table, {})
 
 
 def _numeric(numbers: Callable[[Point], Any]) -> Grid:
@@ -261,6 +260,18 @@ def _numeric(numbers: Callable[[Point], Any]) -> Grid:
     matrix = lru_cache(maxsize=20)(numbers)
     rows, columns = matrix(Space(Real(None), []).point(0)).shape
     return Grid(tuple(tuple(algebra.Numeric(matrix, i, j) for j in range(columns)) for i in range(rows)))
+
+
+def _of_expression(value: Any, what: str, meanings: Meanings, coordinates: list[str]) -> Reference:
+    """Text, SymPy, numbers or nested lists; coordinates that nobody named are those that move."""
+    kind, table = quantity(what), SymbolTable(coordinates=coordinates)
+    originals: dict[Name, Any] = {}
+    _learn(table, [value], originals)
+    table.learn(name for name, meaning in meanings.items() if meaning is None)
+    wanted = as_grid(_read(value, table, what, opened=True)[0])
+    count = wanted.shape[1 if kind.right else 0] if kind.left or kind.right else 1
+    table.infer_coordinates(wanted.angular(), count)
+    return Reference(wanted, table, originals)
 
 
 # ------------------------------------------------------------------ reading
@@ -337,22 +348,13 @@ def _refuse_unknown(given: Any, table: SymbolTable) -> None:
             raise UnknownName("symbol", text, sorted(set(table.known.values())))
 
 
-def _extra_names(symbols: Symbols) -> list[str]:
-    """Names that are only said to be valid."""
-    if symbols is None:
-        return []
-    if isinstance(symbols, Mapping):
-        return [name for name, value in symbols.items() if value is None]
-    return [str(name) for name in symbols]
-
-
-def _define(table: SymbolTable, symbols: Symbols) -> None:
+def _define(table: SymbolTable, meanings: Meanings) -> None:
     """Take in what the writer's names stand for; definitions may use each other, in any order.
 
     One that cannot be read is an error where its name is used, not before: a list may serve many formulas.
     """
-    table.learn(_extra_names(symbols))
-    waiting = {n: v for n, v in symbols.items() if v is not None} if isinstance(symbols, Mapping) else {}
+    table.learn(name for name, meaning in meanings.items() if meaning is None)
+    waiting = {name: meaning for name, meaning in meanings.items() if meaning is not None}
     _learn(table, waiting.values(), {})
     while waiting:
         left: dict[str, Any] = {}

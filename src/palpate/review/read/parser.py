@@ -7,21 +7,86 @@ Juxtaposition multiplies; products and quotients are read from left to right, so
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from fractions import Fraction
 
 from palpate.equations.spelling import GREEK_WORDS
+from palpate.errors import BadShape
 from palpate.review.algebra import tree as matrices
-from palpate.review.algebra.tree import Grid, Node, Num, Power, Prod, Quot, Sum, Sym, Value, add, multiply
-from palpate.review.read.lexer import Token
-from palpate.review.read.matrices import CLOSING, function, joined, number
+from palpate.review.algebra.tree import Grid, Node, Num, Power, Prod, Quot, Sum, Sym, Trig, Value, add, fresh, multiply
+from palpate.review.read.lexer import CLOSING, Token
 from palpate.review.read.symbols import CALLED, DEEPEST, FRACTIONS, NAMES, TIMES, TRANSPOSED, WRAPPERS, SymbolReader
+
+_MPMATH = {"ln": "log", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "abs": "fabs", "Abs": "fabs"}
+_TRIGONOMETRIC = ("sin", "cos", "tan")
+_PLACEHOLDERS = {"\\vdots", "\\cdots", "\\ddots", "\\ldots", "\\dots", "*", "\\ast", "\\star", "\\cdot", "symm", "sym"}
 
 
 def _total(terms: list[Node]) -> Node:
     """A sum; one without brackets at its beginning goes on."""
     first = list(terms[0].terms) if isinstance(terms[0], Sum) and terms[0].span is None else terms[:1]
     return add([*first, *terms[1:]])
+
+
+def assembled(cells: list[list[Value | str]]) -> Grid:
+    """A matrix from its cells; blocks are joined, and what is left to symmetry (a text) is filled in."""
+    written = [[cell for cell in row if not isinstance(cell, str)] for row in cells]
+    if sum(map(len, written)) == sum(map(len, cells)):
+        return from_lists(written)
+    size = max(len(row) for row in cells)
+    padded = [row + [""] * (size - len(row)) for row in cells]
+    rows: list[list[Node]] = []
+    for i, row in enumerate(padded):
+        rows.append([])
+        for j, cell in enumerate(row):
+            mirror = padded[j][i] if j < len(padded) and i < len(padded[j]) else ""
+            entry = mirror if isinstance(cell, str) else cell
+            if isinstance(entry, str | Grid):
+                raise BadShape(f"entry ({i + 1},{j + 1}) is empty, and so is its mirror image")
+            rows[-1].append(fresh(entry) if isinstance(cell, str) else entry)
+    return matrices.grid(rows)
+
+
+def from_lists(rows: list[list[Value]]) -> Grid:
+    """A matrix from rows of scalars or of blocks; [[a, b], [c, d]] arrives as one row of rows."""
+    nested = len(rows) == 1 and all(isinstance(cell, Grid) and cell.shape[0] == 1 for cell in rows[0])
+    if nested:
+        rows = [[cell] for cell in rows[0]]
+    made: list[list[Node]] = []
+    for row in rows:
+        blocks = [matrices.as_grid(cell) for cell in row]
+        if len({block.shape[0] for block in blocks}) != 1:
+            raise BadShape("blocks of different height stand side by side")
+        made += [[node for block in blocks for node in block.rows[i]] for i in range(blocks[0].shape[0])]
+    return matrices.grid(made)
+
+
+def number(token: Token) -> Num:
+    """A number, exact; decimals are counted."""
+    decimals = len(token.text.partition(".")[2]) if "." in token.text and "e" not in token.text.lower() else None
+    return Num(Fraction(token.text), decimals, (token.start, token.end))
+
+
+def joined(a: Value, b: Value) -> Value:
+    """a·b, longer products kept flat; a minus in front of the first factor stands before the product."""
+    if isinstance(a, Grid) or isinstance(b, Grid):
+        return matrices.times(a, b)
+    if isinstance(a, Prod) and a.span is None:
+        return Prod((*a.factors, b))
+    return Prod((a, b))
+
+
+def function(word: str, argument: Node, span: tuple[int, int]) -> Node:
+    """A function of an argument; cotangent, secant and cosecant as quotients."""
+    if word in _TRIGONOMETRIC:
+        return Trig(word, argument, False, span)
+    if word in ("cot", "sec", "csc"):
+        sine, cosine = Trig("sin", argument), Trig("cos", fresh(argument))
+        one = Num(Fraction(1))
+        top, bottom = {"cot": (cosine, sine), "sec": (one, cosine), "csc": (one, sine)}[word]
+        return Quot(top, bottom, span)
+    return matrices.Call(_MPMATH.get(word, word), argument, span)
 
 
 class Parser(SymbolReader):
@@ -326,3 +391,74 @@ class Parser(SymbolReader):
     def _starts_plain_name(self) -> bool:
         follows = self.token
         return follows.kind in ("word", "name") or (follows.kind == "command" and follows.text[1:] in GREEK_WORDS)
+
+    # ------------------------------------------------------------------ matrices
+
+    def _list(self, opened: Token) -> Value:
+        """[a, b; c, d], [[a, b], [c, d]], [a \\quad b]; a bracket around one expression only groups."""
+        rows: list[list[Value]] = [[]]
+        separated = False
+        while True:
+            rows[-1].append(self.expression())
+            if self.token.kind == "gap" or self._is(",", "&"):
+                self._take()
+                separated = True
+            elif self._accept(";"):
+                rows.append([])
+            else:
+                break
+            if self._is("]"):
+                break
+        self._expect("]", opened)
+        rows = [row for row in rows if row]
+        if not separated and len(rows) == 1 and (self.latex or isinstance(rows[0][0], Grid)):
+            return rows[0][0]
+        return self._shaped(opened.start, lambda: from_lists(rows))
+
+    def _environment(self) -> Value:
+        opened = self._take()
+        name = self._environment_name(opened)
+        if name == "array" and self._is("{"):
+            self.at = self._matching(self.at) + 1
+        if not name.endswith("matrix") and name != "array":
+            raise self._fault(f"the environment {name!r} cannot stand here", opened.start)
+        rows: list[list[Value | str]] = [[]]
+        while not self._is("\\end"):
+            rows[-1].append(self._cell(opened))
+            if self._accept("\\\\"):
+                if self._is("["):
+                    self.at = self._matching(self.at) + 1
+                rows.append([])
+            elif self.token.kind == "end":
+                raise self._fault("a matrix is never closed: \\end is missing", opened.start)
+            elif not self._accept("&") and not self._is("\\end"):
+                raise self._fault(f"{self.token.text!r} does not belong into a matrix entry")
+        self._take()
+        if self._environment_name(opened) != name:
+            raise self._fault(f"\\begin{{{name}}} is closed by another \\end", opened.start)
+        return self._shaped(opened.start, lambda: assembled([row for row in rows if row]))
+
+    def _environment_name(self, opened: Token) -> str:
+        if not self._accept("{"):
+            raise self._fault("\\begin and \\end need the name of an environment in braces", opened.start)
+        end = self.at
+        while self.tokens[end].text != "}" and self.tokens[end].kind != "end":
+            end += 1
+        name = "".join(token.text for token in self.tokens[self.at : end])
+        if self.tokens[end].kind == "end":
+            raise self._fault("the name of an environment needs its closing brace", self.tokens[self.at - 1].start)
+        self.at = end + 1
+        return name
+
+    def _cell(self, opened: Token) -> Value | str:
+        """An entry; one that stands for its mirror image is given as text."""
+        if self.token.kind == "end":
+            raise self._fault("a matrix is never closed: \\end is missing", opened.start)
+        if self._is("&", "\\\\", "\\end"):
+            return ""
+        if re.match(r"\\(?:text|mathrm)\s*\{\s*(symm?)\.?\s*\}", self.text[self.token.start :]):
+            self.at = self._matching(self.at + 1) + 1
+            return "symm"
+        if self.token.text in _PLACEHOLDERS and self._ahead().text in ("&", "\\\\", "\\end"):
+            return self._take().text
+        return self.expression()

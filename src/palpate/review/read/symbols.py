@@ -6,7 +6,7 @@ import re
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from palpate.equations.spelling import GREEK_WORDS, Name
 from palpate.errors import DoesNotFit, UnknownSymbol
@@ -14,8 +14,7 @@ from palpate.review.algebra import tree as matrices
 from palpate.review.algebra.names import placed, spelled
 from palpate.review.algebra.points import polynomial
 from palpate.review.algebra.tree import Grid, Power, Sum, Sym, Trig, Value
-from palpate.review.read.lexer import Token
-from palpate.review.read.matrices import MatrixReader, cuts
+from palpate.review.read.lexer import Cursor, Token
 
 STYLES = {
     "mathbf", "mathrm", "mathit", "mathsf", "mathcal", "mathbb", "boldsymbol", "bm", "operatorname",
@@ -57,8 +56,18 @@ def _without_d(top: list[Token]) -> list[Token] | None:
     return top
 
 
-class SymbolReader(MatrixReader):
+def cuts(lengths: list[int]) -> list[tuple[int, int]]:
+    """Where pieces of these lengths begin and end."""
+    ends = list(accumulate(lengths))
+    return list(zip([0, *ends], ends))
+
+
+class SymbolReader(Cursor):
     """Reads names and what programs call; the rest of the grammar is the parser's."""
+
+    @abstractmethod
+    def expression(self) -> Value:
+        """The expression that begins here."""
 
     @abstractmethod
     def _primary(self) -> Value: ...
