@@ -288,14 +288,13 @@ class SymbolTable:
 
     # ------------------------------------------------------------------ words
 
-    def split(self, word: str, sub: str, dots: int) -> list[Name] | None:
+    def split(self, name: Name) -> list[Name] | None:
         """The fewest known symbols that a run of letters can be: mgl is m·g·l, pl_{31} may be one symbol."""
-        last = Name(word, sub, dots)
-        if self.find(last) is not None:
-            return [last]
-        for length in range(len(word) - 1, 0, -1):
-            head = Name(word[:length])
-            if self.find(head) is not None and (tail := self.split(word[length:], sub, dots)):
+        if self.find(name) is not None:
+            return [name]
+        for length in range(len(name.base) - 1, 0, -1):
+            head = Name(name.base[:length])
+            if self.find(head) is not None and (tail := self.split(name._replace(base=name.base[length:]))):
                 return [head, *tail]
         return None
 

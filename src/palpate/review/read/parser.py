@@ -304,7 +304,7 @@ class Parser(SymbolReader):
         end = self._closing(self.at) if self._is("{") else None
         if end is not None and self._ahead(end + 1 - self.at).text == "_":
             start = self.token.start
-            return self._script(*self._inner(self.token), start)  # {\dot q}_1
+            return self._script(self._inner(self.token), start)  # {\dot q}_1
         opened = self._take()
         if opened.text == "[":
             return self._list(opened)
