@@ -268,7 +268,9 @@ def _of_expression(value: Any, what: str, meanings: Meanings, coordinates: list[
     originals: dict[Name, Any] = {}
     _learn(table, [value], originals)
     table.learn(name for name, meaning in meanings.items() if meaning is None)
-    wanted = as_grid(_read(value, table, what, opened=True)[0])
+    table.open = True
+    wanted = as_grid(_read(value, table, what)[0])
+    table.open = False
     count = wanted.shape[1 if kind.right else 0] if kind.left or kind.right else 1
     table.infer_coordinates(wanted.angular(), count)
     return Reference(wanted, table, originals)
@@ -277,12 +279,11 @@ def _of_expression(value: Any, what: str, meanings: Meanings, coordinates: list[
 # ------------------------------------------------------------------ reading
 
 
-def _read(value: Any, table: SymbolTable, what: str, opened: bool = False) -> list[Value]:
+def _read(value: Any, table: SymbolTable, what: str) -> list[Value]:
     """Text, SymPy, numbers or nested lists as trees."""
     if isinstance(value, str):
         text = Text(value, table)
-        with table.opened(opened):
-            return text.equations() if what == "equation" else text.claims()
+        return text.equations() if what == "equation" else text.claims()
     if isinstance(value, Grid | Node):
         return [value]
     if isinstance(value, RealNumber):

@@ -60,12 +60,10 @@ class SingleSlip:
 
     def _whole_sum(self, node: Sum, error: Any) -> Iterator[Edit]:
         """A number or a factor lost from, or too many before, all of a sum."""
-        value = self.point.of(node)
-        if self.field.is_zero(value):
+        ratio = self._needed(node, error)
+        if ratio is None:
             return
-        parts = product(node)
-        ratio = self.field.add(1, self.field.mul(error, self.field.inverse(value)))
-        number = self.field.rational(ratio)
+        parts, number = product(node), self.field.rational(ratio)
         if number is not None and number != 0:
             yield parts.scaled(number)
         for exponent in _EXPONENT_STEPS if number is None else ():
@@ -79,12 +77,18 @@ class SingleSlip:
             return []
         return [Edit("extra term", node, {id(term): ZERO for term in same}, {}, same[0].span, Sum(tuple(same)))]
 
-    def _term(self, node: Node, error: Any, way: tuple[Step, ...] | None) -> Iterator[Edit]:
+    def _needed(self, node: Node, error: Any) -> Any:
+        """ρ = 1 + e/t, by which a term would have to be multiplied to remove the error; None where the term is zero."""
         value = self.point.of(node)
         if self.field.is_zero(value):
+            return None
+        return self.field.add(1, self.field.mul(error, self.field.inverse(value)))
+
+    def _term(self, node: Node, error: Any, way: tuple[Step, ...] | None) -> Iterator[Edit]:
+        ratio = self._needed(node, error)
+        if ratio is None:
             return
         parts = product(node)
-        ratio = self.field.add(1, self.field.mul(error, self.field.inverse(value)))
         if self.field.is_zero(ratio):
             yield parts.removed()
             return
@@ -92,48 +96,35 @@ class SingleSlip:
         if number is not None:
             yield parts.scaled(number)
         yield from self._factors(parts, ratio)
-        for factor in parts.factors:
-            if is_sum(factor):
-                yield from self._inside(node, factor, ratio, way)
-        for base, exponent in parts.powers:
-            yield from self._beside(base, ratio, exponent)
-
-    def _beside(self, base: Node, ratio: Any, exponent: Fraction) -> Iterator[Edit]:
-        """(a b)^2 that should be (a b + c)^2."""
-        value = self.point.of(base)
-        for needed in self._roots(ratio, exponent):
-            error = self.field.mul(value, self.field.sub(needed, 1))
-            for term in self.missing.terms(error, None):
-                yield _adding(base, term)
-
-    def _inside(self, node: Node, factor: Factor, ratio: Any, way: tuple[Step, ...] | None) -> Iterator[Edit]:
-        """Slips within a bracket."""
-        value = self.point.of(factor.base)
-        for needed in self._roots(ratio, factor.total):
-            error = self.field.mul(value, self.field.sub(needed, 1))
-            yield from self._sum(factor.base, error, None if way is None else (*way, Step(node, factor)))
+        for factor in filter(is_sum, parts.factors):
+            below = None if way is None else (*way, Step(node, factor))
+            for inner in self._errors_of_base(factor.base, factor.total, ratio):
+                yield from self._sum(factor.base, inner, below)
+        for base, exponent in parts.powers:  # (a b)^2 that should be (a b + c)^2
+            for inner in self._errors_of_base(base, exponent, ratio):
+                yield from (_adding(base, term) for term in self.missing.terms(inner, None))
 
     def brackets(self, node: Node, error: Any) -> Iterator[tuple[Node, Any]]:
         """Brackets under an exponent or below a fraction line, each with the error it would have to make up for."""
         for term in node.terms if isinstance(node, Sum) else (node,):
-            value = self.point.of(term)
-            if isinstance(term, Sum) or self.field.is_zero(value):
+            ratio = None if isinstance(term, Sum) else self._needed(term, error)
+            if ratio is None or self.field.is_zero(ratio):
                 continue
-            ratio = self.field.add(1, self.field.mul(error, self.field.inverse(value)))
             for factor in filter(is_sum, product(term).factors):
-                for needed in self._roots(ratio, factor.total) if not self.field.is_zero(ratio) else ():
-                    inner = self.field.mul(self.point.of(factor.base), self.field.sub(needed, 1))
+                for inner in self._errors_of_base(factor.base, factor.total, ratio):
                     if factor.total != 1:
                         yield factor.base, inner
                     yield from self.brackets(factor.base, inner)
 
-    def _roots(self, ratio: Any, exponent: Fraction) -> list[Any]:
-        """Every value whose power is the ratio."""
+    def _errors_of_base(self, base: Node, exponent: Fraction, ratio: Any) -> list[Any]:
+        """f (ρ^(1/n) − 1), the errors of a base f if f^n has to become ρ times as large; two where n is even."""
+        sub = self.field.sub
         try:
             root = self.field.power(ratio, 1 / exponent)
         except (UnluckyPoint, DoesNotFit):
             return []
-        return [root, self.field.sub(0, root)] if exponent.numerator % 2 == 0 else [root]
+        roots = [root, sub(0, root)] if exponent.numerator % 2 == 0 else [root]
+        return [self.field.mul(self.point.of(base), sub(one, 1)) for one in roots]
 
     # ------------------------------------------------------------------ slips in a product
 

@@ -345,7 +345,7 @@ class SymbolReader(Cursor):
             self.at += 3 if of_time else 0
 
     def _unknown(self, name: Name, at: int) -> UnknownSymbol:
-        near, equal = self.table.suggestions(name), self.table.numbered(name)
+        near, equal = self.table.suggestions(name), [self.table.known[one] for one in self.table.numbered(name)]
         guess = f"did you mean {' or '.join(near)}? " if near else ""
         if len(equal) > 1:
             guess = f"is it {' = '.join(equal)}? Then add --equal {name}={','.join(equal)}; otherwise "
