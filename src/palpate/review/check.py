@@ -14,6 +14,7 @@ from palpate.review.algebra.wanted import QUANTITIES
 from palpate.review.compare.case import Case, case, is_derivation, is_robot
 from palpate.review.compare.compare import Comparison, compared
 from palpate.review.describe import Describer
+from palpate.review.read.lexer import blanked
 from palpate.review.read.statements import Formula, formulas
 from palpate.review.verdict import Verdict
 
@@ -167,7 +168,7 @@ def check_file(robot_or_derivation: Any, path: str | Path, **options: Any) -> li
 def _right_side(text: str) -> str:
     """What follows the first equals sign, with everything before it blanked, so that positions stay."""
     at = text.index("=") + 1
-    return "".join(letter if letter == "\n" else " " for letter in text[:at]) + text[at:]
+    return blanked(text[:at]) + text[at:]
 
 
 def _told(formula: Formula, verdict: Verdict) -> str:

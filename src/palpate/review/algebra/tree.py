@@ -164,22 +164,20 @@ def rewrite(node: Node, changes: Mapping[int, Node], after: Mapping[int, Callabl
         after: what is done to a node once everything below it has been rewritten.
     """
     after = after or {}
-    made = changes.get(id(node))
-    if made is None:
-        below = children(node)
-        renewed = tuple(rewrite(child, changes, after) for child in below)
-        made = node if all(a is b for a, b in zip(below, renewed)) else with_children(node, renewed)
+    made = changes.get(id(node)) or _rebuilt(node, lambda child: rewrite(child, changes, after))
     return after[id(node)](made) if id(node) in after else made
+
+
+def _rebuilt(node: Node, change: Callable[[Node], Node]) -> Node:
+    """The node over changed children; itself where nothing below it changes."""
+    below = children(node)
+    renewed = tuple(map(change, below))
+    return node if all(a is b for a, b in zip(below, renewed)) else with_children(node, renewed)
 
 
 def substitute(node: Node, change: Callable[[Node], Node | None]) -> Node:
     """The tree with every node for which `change` gives another one replaced by it."""
-    instead = change(node)
-    if instead is not None:
-        return instead
-    below = children(node)
-    renewed = tuple(substitute(child, change) for child in below)
-    return node if all(a is b for a, b in zip(below, renewed)) else with_children(node, renewed)
+    return change(node) or _rebuilt(node, lambda child: substitute(child, change))
 
 
 def rename(node: Node, names: Mapping[Name, Node]) -> Node:

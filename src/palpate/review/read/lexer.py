@@ -16,6 +16,11 @@ from palpate.review.algebra.tree import Grid, Value
 MACRO = re.compile(
     r"\\(?:(?:re)?newcommand\*?|providecommand\*?|DeclareMathOperator\*?)\s*\{?\s*\\([A-Za-z]+)\s*\}?|\\def\s*\\([A-Za-z]+)"
 )
+# Environments that only arrange lines.
+FRAME = (
+    r"\\(?:begin|end)\s*\{(?:aligned|alignedat|align|split|gathered|gather|equation|multline|eqnarray|displaymath|math"
+    r"|subequations|document)\*?\}(?:\{\d+\})?"
+)
 _DEEPEST = 10  # abbreviations that stand for abbreviations
 Macros = Mapping[str, str]  # {name: what it stands for}
 _SPACES = re.compile(
@@ -64,9 +69,13 @@ def macros(text: str) -> tuple[str, Macros]:
             raise UnreadableExpression("a definition with arguments", text, at, hint="write the formula out instead")
         end = _closing(text, at)
         defined[match[1] or match[2]] = text[at + 1 : end]
-        blank = re.sub(r"[^\n]", " ", text[match.start() : end + 1])
-        cleared = cleared[: match.start()] + blank + cleared[end + 1 :]
+        cleared = cleared[: match.start()] + blanked(text[match.start() : end + 1]) + cleared[end + 1 :]
     return cleared, defined
+
+
+def blanked(text: str) -> str:
+    """A text of spaces in which every line keeps its length, so that positions stay."""
+    return re.sub(r"[^\n]", " ", text)
 
 
 def _closing(text: str, at: int) -> int:
@@ -99,13 +108,13 @@ def is_latex(text: str) -> bool:
 
 
 def tokens(text: str) -> list[Token]:
-    """The tokens of a formula, the last one of kind "end".
+    r"""The tokens of a formula without \begin{aligned} and the like, the last one of kind "end".
 
     Raises:
         UnreadableExpression: a character that belongs to no formula.
     """
     latex = is_latex(text)
-    cleared, defined = macros(text) if latex else (text, {})
+    cleared, defined = macros(re.sub(FRAME, lambda frame: blanked(frame[0]), text)) if latex else (text, {})
     formula_tokens = expanded(_tokens(cleared, latex), defined, text, lambda body: _tokens(body, True))
     return [*formula_tokens, Token("end", "", len(text), len(text))]
 
