@@ -126,24 +126,14 @@ def _carry(printed: bool) -> Callable[[Any, Any, Any], dict[str, Array]]:
         home, R_home = memory.setdefault("A", tick.position.copy()), memory.setdefault("R", tick.rotation.copy())
         r, rate, twist = tick.seen.pole.AB, tick.seen.pole.AB_rate, tick.J @ tick.v
         state = np.concatenate([tick.position - home, twist[:3], r[:2], rate[:2]])
-        a_A = _wanted(state, printed)
+        _, a_A, f_B = _commanded(state, printed)
         error = 0.5 * np.cross(tick.rotation.T, R_home.T).sum(axis=0)
         wanted = np.concatenate([a_A, 100.0 * error - 20.0 * twist[3:]]) - tick.drift
         posture_acceleration = 20.0 * (_START - tick.q) - 9.0 * tick.v
         a = posture_acceleration + np.linalg.pinv(tick.J) @ (wanted - tick.J @ posture_acceleration)
-        return {"balance": tick.M @ a + tick.bias + tick.J[:3].T @ _on_pole(state, printed)}
+        return {"balance": tick.M @ a + tick.bias + tick.J[:3].T @ f_B}
 
     return law
-
-
-def _on_pole(state: Array, printed: bool) -> Array:
-    """(13): f_B = m_s (a_A + a_AB + g e_z), z_AB's rate of rate from the pole's length."""
-    force, f_B = _forces(state)
-    if not printed:
-        return f_B
-    a, (r, rate) = _printed_accelerations(state, force), _upward(state)
-    up = -(rate @ rate + r[:2] @ a[3:]) / r[2]
-    return 0.1 * (a[:3] + np.array([*a[3:], up + 9.81]))
 
 
 def balanced(printed: bool, duration: float = 6.0, dt: float = 1e-2) -> Trace:
@@ -154,7 +144,8 @@ def balanced(printed: bool, duration: float = 6.0, dt: float = 1e-2) -> Trace:
     state = np.array([0.0, 0, 0, 0, 0, 0, 0.3, -0.25, 0.8, 0.9])  # A, its velocity, x_AB, y_AB, their rates
     rows, times = [], np.arange(0.0, duration, dt)
     for _ in times:
-        rows.append(np.concatenate([state, *_forces(state)]))
+        force, _, f_B = _commanded(state, printed=False)
+        rows.append(np.concatenate([state, force, f_B]))
         state = _step(state, printed, dt)
     table = np.array(rows)
     tilt = np.arcsin(np.clip(np.linalg.norm(table[:, 6:8], axis=1), 0, 1))
@@ -182,37 +173,30 @@ def _gains() -> tuple[Array, Array]:
     return pole.gains(), pole.vertical_gains()
 
 
-def _forces(state: Array) -> tuple[Array, Array]:
-    """f of the LQR, and the force on the pole that it leads to."""
-    pole, (K, Kz) = pp.control.PoleModel(), _gains()
-    f = [-K @ state[[i, 3 + i, 6 + i, 8 + i]] for i in (0, 1)]
-    force = np.array([*f, (1.0 + 0.1) * 9.81 - Kz @ state[[2, 5]]])
-    r, rate = _upward(state)
-    return force, pole.accelerations(r / np.linalg.norm(r), rate, force)[2]
+def _commanded(state: Array, printed: bool) -> tuple[Array, Array, Array]:
+    """f of the LQR, and the foot's acceleration and the force f_B on the pole that follow from it.
 
-
-def _wanted(state: Array, printed: bool) -> Array:
-    """The acceleration asked of the foot."""
-    force, _ = _forces(state)
-    if printed:
-        return _printed_accelerations(state, force)[:3]
-    r, rate = _upward(state)
-    return pp.control.PoleModel().accelerations(r / np.linalg.norm(r), rate, force)[0]
-
-
-def _printed_accelerations(state: Array, force: Array) -> Array:
-    """(10): of A, and of x_AB and y_AB, with both slips."""
+    As printed by (10)–(12) with both slips, and (13): f_B = m_s (a_A + a_AB + g e_z), z̈_AB from the pole's length.
+    """
     from palpate_documents.d000.claims import as_printed
 
+    (K, Kz), (r, rate) = _gains(), _upward(state)
+    horizontal = [-K @ state[[i, 3 + i, 6 + i, 8 + i]] for i in (0, 1)]
+    force = np.array([*horizontal, (1.0 + 0.1) * 9.81 - Kz @ state[[2, 5]]])
+    if not printed:
+        a_A, _, f_B = pp.control.PoleModel().accelerations(r / np.linalg.norm(r), rate, force)
+        return force, a_A, f_B
     M, C = as_printed(state[6:8], state[8:10])
-    return np.linalg.solve(M, np.array([*force, 0, 0]) - C)
+    a = np.linalg.solve(M, np.array([*force, 0, 0]) - C)
+    up = -(rate @ rate + r[:2] @ a[3:]) / r[2]
+    return force, a[:3], 0.1 * (a[:3] + np.array([*a[3:], up + 9.81]))
 
 
 def _rate(state: Array, printed: bool) -> Array:
     """The pole's own answer to the foot's acceleration: the force that gives it is found, for a_A is affine in f."""
     pole, (r, rate) = pp.control.PoleModel(), _upward(state)
     r = r / np.linalg.norm(r)
-    a_A = _wanted(state, printed)
+    _, a_A, _ = _commanded(state, printed)
     zero = pole.accelerations(r, rate, np.zeros(3))[0]
     slopes = np.column_stack([pole.accelerations(r, rate, e)[0] - zero for e in np.eye(3)])
     a_A, a_B, _ = pole.accelerations(r, rate, np.linalg.solve(slopes, a_A - zero))

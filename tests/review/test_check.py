@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from fractions import Fraction
 from random import Random
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -410,16 +409,9 @@ def test_a_robot_with_a_free_base_is_refused() -> None:
         check_robot("[0]", "g", "quadruped")
 
 
-@pytest.mark.parametrize("style", ["attributes", "items"])
-def test_a_derivation_serves_as_reference(style: str) -> None:
+def test_a_derivation_serves_as_reference() -> None:
     M, C, gravity, J, FK = (two_links(what) for what in ("M", "C", "g", "J", "FK"))
-    if style == "attributes":
-        made: Any = SimpleNamespace(
-            coordinates=[q1, q2], rates=[v1, v2], symbols={str(s): s for s in (m1, m2, l1, l2, g)},
-            M=M, C=C, g=gravity, J=J, T=two_links("T"), V=two_links("V"), fk=FK,
-        )  # fmt: skip
-    else:
-        made = Derived({"M": M, "C": C, "g": gravity, "J": J, "T": two_links("T"), "V": two_links("V"), "position": FK})
+    made = Derived({"M": M, "C": C, "g": gravity, "J": J, "T": two_links("T"), "V": two_links("V"), "position": FK})
     assert check_derivation(M, made, "M")
     assert check_derivation("[l1*c1 + l2*c12; l1*s1 + l2*s12]", made, "FK")
     assert check_derivation(C * sp.Matrix([v1, v2]), made, "c")

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
 from palpate.checks import Array
+from palpate.derive.closed.energy import EnergyForms
+from palpate.derive.closed.forms import ClosedForms
 from palpate.derive.writing.document import Formula, Section, as_latex, as_text
 from palpate.derive.writing.notation import Notation
-from palpate.equations.algebra.graph import Graph, Output
+from palpate.equations.algebra.graph import Output
 from palpate.equations.algebra.sympy_bridge import written_lines
 from palpate.equations.code.program import Counts, Program, folded, make_program, merged, specialised
-from palpate.equations.model.naming import Coordinates, NamedModel, Parameter
+from palpate.equations.dynamics.recursive_forms import RecursiveForms
+from palpate.equations.model.naming import NamedModel, Parameter
 from palpate.equations.quantities import DYNAMICS, Quantity, arguments, quantity
 from palpate.equations.spelling import Latex, MathML, Style, Text
 from palpate.errors import InvalidInput
@@ -27,26 +30,8 @@ if TYPE_CHECKING:
     from palpate.robot.robot import Robot
 
 
-class Forms(Protocol):
-    """What an engine gives: quantities by name, as SymPy where it has a closed form, as nodes always."""
-
-    engine: str
-    names: Coordinates
-    groups: dict[str, str]
-
-    graph: Graph
-
-    def expression(self, name: str) -> Any:
-        """A quantity in closed form, or None."""
-        ...
-
-    def output(self, name: str) -> Output:
-        """A quantity as nodes."""
-        ...
-
-    def tidy(self, expression: Any) -> Any:
-        """An expression written as a person would."""
-        ...
+# What derives the quantities: each gives them by name, as SymPy where there is a closed form, as nodes always.
+Forms = ClosedForms | EnergyForms | RecursiveForms
 
 
 def _symbols_of(kind: str, about: str) -> property:
@@ -153,10 +138,9 @@ class Derivation:
 
     def pose(self, frame: str) -> tuple[Any, Any]:
         """Position and rotation of any named frame of the robot in closed form."""
-        forms = self.forms
-        if self.engine != "closed" or not hasattr(forms, "frame"):
+        if not isinstance(self.forms, ClosedForms):
             raise InvalidInput(f"poses of further frames are derived in closed form only; {self.name} is not")
-        return forms.frame(frame)  # type: ignore[attr-defined]
+        return self.forms.frame(frame)
 
     # ------------------------------------------------------------------ documents
 

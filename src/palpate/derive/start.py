@@ -6,7 +6,7 @@ import re
 import tokenize
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import sympy as sp
 from sympy.core.function import AppliedUndef
@@ -120,9 +120,9 @@ def derive(
         task: directions of the task space among x, y, z, rx, ry, rz.
         euler: angles of the analytical Jacobian, "XYZ" or "ZYX".
     """
-    _check(method, METHODS, "method")
-    _check(parameters, MODES, "parameters")
-    _check(engine, ("auto", "closed", "recursive"), "engine")
+    check_names("method", [method], METHODS)
+    check_names("parameters", [parameters], MODES)
+    check_names("engine", [engine], get_args(Engine))
     if isinstance(robot, str | Path):
         robot = load_robot(robot)
     mechanism = robot.mechanism(frame)
@@ -137,10 +137,6 @@ def derive(
     if mechanism.left_out:
         notes.append(f"not part of M, C and g: the model's {' and '.join(mechanism.left_out)}")
     return Derivation(robot.name, forms, method, model.parameters, notes, model=model)
-
-
-def _check(value: str, known: Sequence[str], what: str) -> None:
-    check_names(what, [value], known)
 
 
 def _engine(model: NamedModel, engine: Engine, method: str) -> tuple[str, list[str]]:

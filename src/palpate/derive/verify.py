@@ -11,7 +11,7 @@ import numpy as np
 from palpate.checks import Array
 from palpate.derive.closed.forms import ClosedForms
 from palpate.derive.writing.document import Formula, Section, as_text
-from palpate.equations.algebra.graph import Node, Output, evaluate, tangent
+from palpate.equations.algebra.graph import Node, Output, tangent
 from palpate.equations.algebra.residues import values_at_random
 from palpate.equations.code.program import make_program
 from palpate.equations.code.python_code import numpy_function
@@ -156,8 +156,8 @@ def evaluated(derivation: Derivation, outputs: list[Output], q: Array, v: Array,
 def coordinate_rates(derivation: Derivation) -> dict[Node, Node]:
     """q̇ in terms of v, as nodes."""
     forms = derivation.forms
-    if hasattr(forms, "rates"):
-        return forms.rates()  # type: ignore[attr-defined]
+    if isinstance(forms, RecursiveForms):
+        return forms.rates()
     graph = forms.graph
     return {graph.symbol(q): graph.symbol(v) for q, v in zip(derivation.names.q, derivation.names.v)}
 
@@ -217,10 +217,10 @@ def compared(derivation: Derivation) -> Comparison:
         sections = [_section(name, (), forms.names.tau, forms.by_rates(torques)) for name, torques in ways.items()]
     elif isinstance(forms, RecursiveForms):
         ways = _recursive_ways(forms)
-        agree, how = _same(forms, ways)
-        outputs = {name: Output("tau", (len(torques),), tuple(torques)) for name, torques in ways.items()}
-        counts = {name: make_program([output], forms.names.inputs).counts() for name, output in outputs.items()}
-        sections = [_section(name, (f"{counts[name]}",), (), ()) for name in ways]
+        outputs = [Output(name.replace("-", "_"), (len(torques),), tuple(torques)) for name, torques in ways.items()]
+        agree, how = _same(derivation, outputs)
+        counts = [make_program([output], forms.names.inputs).counts() for output in outputs]
+        sections = [_section(name, (f"{count}",), (), ()) for name, count in zip(ways, counts)]
     else:
         raise InvalidInput("a system given by its energies has Lagrange's method only; nothing to compare")
     sections.append(Section("", (f"{'They agree' if agree else 'They DIFFER'}, {how}.",)))
@@ -239,22 +239,13 @@ def _recursive_ways(forms: RecursiveForms) -> dict[str, list[Node]]:
     return ways if forms.model.mechanism.floating else {"lagrange": lagrange_torques(forms), **ways}
 
 
-def _same(forms: RecursiveForms, ways: dict[str, list[Node]]) -> tuple[bool, str]:
-    nodes, n = [node for way in ways.values() for node in way], len(forms.names.v)
+def _same(derivation: Derivation, outputs: list[Output]) -> tuple[bool, str]:
+    """Whether all methods' torques are equal, and how that was decided."""
+    nodes, n = [node for output in outputs for node in output.nodes], len(derivation.names.v)
     try:
-        points = [values_at_random(nodes, seed, forms.names.quaternion) for seed in range(3)]
+        points = [values_at_random(nodes, seed, derivation.names.quaternion) for seed in range(3)]
         agree = all(values[i : i + n] == values[:n] for values in points for i in range(0, len(nodes), n))
         return agree, "in exact arithmetic at three random points modulo 2¹²⁷ − 3489"
     except InvalidInput:  # a mimicking joint's offset, for one
-        return _same_in_floats(forms, ways), "to 1e-9 at ten random states"
-
-
-def _same_in_floats(forms: RecursiveForms, ways: dict[str, list[Node]]) -> bool:
-    rng = np.random.default_rng(0)
-    values: dict[str, Any] = {name: p.value for name, p in forms.model.parameters.items()}
-    for _ in range(10):
-        values |= {name: rng.uniform(-1, 1) for name in (*forms.names.q, *forms.names.v, *forms.names.a)}
-        results = [np.array(evaluate(way, values)) for way in ways.values()]
-        if any(np.abs(x - results[0]).max() > 1e-9 * max(1.0, np.abs(results[0]).max()) for x in results):
-            return False
-    return True
+        torques = evaluated(derivation, outputs, *random_states(derivation, 10, seed=0))
+        return all(_difference(x, torques[0]) <= 1e-9 for x in torques), "to 1e-9 at ten random states"

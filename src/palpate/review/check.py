@@ -9,11 +9,12 @@ from typing import Any, Literal
 
 from palpate.errors import BadShape, FileError, InvalidInput, PalpateError, UnreadableExpression, check_names
 from palpate.review.algebra.printing import Printer
-from palpate.review.algebra.tree import Grid
-from palpate.review.algebra.wanted import QUANTITIES, Wanted
+from palpate.review.algebra.tree import Grid, as_grid
+from palpate.review.algebra.wanted import QUANTITIES
 from palpate.review.compare.case import Case, case, is_derivation, is_robot
 from palpate.review.compare.compare import Comparison, compared
 from palpate.review.describe import Describer
+from palpate.review.read.lexer import blanked
 from palpate.review.read.statements import Formula, formulas
 from palpate.review.verdict import Verdict
 
@@ -71,11 +72,11 @@ def check_derivation(
     return replace(main, steps=tuple(steps))
 
 
-def _one_entry(review_case: Case, entry: tuple[int, int]) -> Wanted:
+def _one_entry(review_case: Case, entry: tuple[int, int]) -> Grid:
     rows, columns = review_case.wanted.shape
     if not (0 <= entry[0] < rows and 0 <= entry[1] < columns):
         raise BadShape(f"entry ({entry[0] + 1},{entry[1] + 1}) of {review_case.what}, which is {rows}×{columns}")
-    return review_case.wanted.chosen((entry[0],), (entry[1],))
+    return as_grid(review_case.wanted[entry])
 
 
 def _verdict(case: Case, claim: Grid, seed: int, strict: bool) -> Verdict:
@@ -167,7 +168,7 @@ def check_file(robot_or_derivation: Any, path: str | Path, **options: Any) -> li
 def _right_side(text: str) -> str:
     """What follows the first equals sign, with everything before it blanked, so that positions stay."""
     at = text.index("=") + 1
-    return "".join(letter if letter == "\n" else " " for letter in text[:at]) + text[at:]
+    return blanked(text[:at]) + text[at:]
 
 
 def _told(formula: Formula, verdict: Verdict) -> str:

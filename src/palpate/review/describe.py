@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
 from random import Random
 from typing import Any
 
 from palpate.errors import DoesNotFit, UnluckyPoint
+from palpate.review.algebra import tree as algebra
 from palpate.review.algebra.points import PI, Point, Real, Space
 from palpate.review.algebra.printing import Printer
 from palpate.review.algebra.tree import Grid, Name, Node, Ref, Span, Sym, Trig, grid, rename, substitute, symbols, walk
@@ -46,7 +47,7 @@ class Describer:
             return self._together("wrong matrix", message, slip.value.rows, notes, slip.text)
         names = renamed(self.comparison) if None in repairs.values() or len(repairs) > 2 else None
         for (i, j), repair in repairs.items():
-            right = self.comparison.wanted.tree((i, j))
+            right = self.comparison.wanted.expression((i, j))
             if names is not None and right is not None:
                 rows[i][j], difference = self._with_names((i, j), names, right)
             else:
@@ -63,7 +64,7 @@ class Describer:
         nodes = [one.given.rows[i][j] for i, j in reversed(one.differing)]
         try:
             return all(
-                one.space.field.equal(point.of(node), one.wanted.at(index, point))
+                one.space.field.equal(point.of(node), point.of(one.wanted[index]))
                 for point in (one.space.point(30), one.space.point(31))
                 for node, index in zip(nodes, one.differing)
             )
@@ -88,7 +89,7 @@ class Describer:
 
     def _with_names(self, index: EntryIndex, names: dict[Name, Name], right: Node) -> tuple[Node, Difference]:
         """An entry whose symbols are wrong throughout: renamed if one stands for one, else as the reference has it."""
-        tree = self.comparison.given.rows[index[0]][index[1]]
+        tree = self.comparison.given[index]
         wanted, point = self.comparison.wanted, self.comparison.space.point(20)
         here = {meant: stands for meant, stands in names.items() if matters(wanted, [index], meant, point)}
         others = symbols(right) - set(here)
@@ -109,13 +110,15 @@ class Describer:
         return self.printer.value(mended if mended.shape != (1, 1) else mended.rows[0][0])
 
     def _repair(self, index: EntryIndex) -> Repair | None:
-        tree, wanted = self.comparison.given.rows[index[0]][index[1]], self.comparison.wanted
-        right = wanted.tree(index)
+        tree, wanted = self.comparison.given[index], self.comparison.wanted
+        right = wanted.expression(index)
         others = [node for _, node in self.comparison.given.entries()] if right is None else [right]
+        # An equation may be written with the opposite sign.
+        targets = [wanted[index], algebra.Neg(wanted[index])] if self.case.what == "equation" else [wanted[index]]
         best: Repair | None = None
-        for value in self._targets(index):
+        for target in targets:
             try:
-                repair = Repairer(tree, value, self.comparison.space, self.case.table, others).best()
+                repair = Repairer(tree, target, self.comparison.space, self.case.table, others).best()
             except (UnluckyPoint, DoesNotFit):
                 continue
             if repair and (best is None or repair.cost < best.cost):
@@ -132,16 +135,8 @@ class Describer:
 
         return substitute(node, body)
 
-    def _targets(self, index: EntryIndex) -> list[Callable[[Point], Any]]:
-        """What the entry should be worth; an equation may be written with the opposite sign."""
-        wanted, field = self.comparison.wanted, self.comparison.space.field
-        targets = [lambda point: wanted.at(index, point)]
-        if self.case.what == "equation":
-            targets.append(lambda point: field.sub(0, wanted.at(index, point)))
-        return targets
-
     def _difference(self, index: EntryIndex, repair: Repair | None) -> Difference:
-        tree, right = self.comparison.given.rows[index[0]][index[1]], self.comparison.wanted.tree(index)
+        tree, right = self.comparison.given[index], self.comparison.wanted.expression(index)
         point, mine, other = self._shown(index)
         entry = None if self.comparison.given.shape == (1, 1) else (index[0] + 1, index[1] + 1)
         node = self.printer.node
@@ -173,8 +168,8 @@ class Describer:
 
     def _shown(self, index: EntryIndex) -> tuple[dict[str, float], float, float]:
         """A point with round numbers at which the two values are plainly different."""
-        tree = self.comparison.given.rows[index[0]][index[1]]
-        right_tree = self.comparison.wanted.tree(index)
+        tree = self.comparison.given[index]
+        right_tree = self.comparison.wanted.expression(index)
         names = sorted((symbols(tree) | (symbols(right_tree) if right_tree is not None else set())) - {PI})
         if right_tree is None:
             highest = 2 if self.case.what in ("C", "c", "h", "T") else 3 if self.case.what == "tau" else 1
@@ -185,7 +180,7 @@ class Describer:
             values = {name: self._round_value(name, seed) for name in names}
             point = Point(space, f"{seed}", values)
             try:
-                mine, right = float(point.of(tree)), float(self.comparison.wanted.at(index, point))
+                mine, right = float(point.of(tree)), float(point.of(self.comparison.wanted[index]))
             except (UnluckyPoint, OverflowError):
                 continue
             size = abs(mine - right) / max(abs(mine), abs(right), 1e-300)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import sympy as sp
@@ -12,7 +11,7 @@ from numpy.typing import ArrayLike
 import palpate as pp
 from palpate.checks import Array
 from palpate_documents.claim import Claim, Evidence, Trajectories
-from palpate_documents.compare import arithmetic, corrected, formula, printed, reading, remembered, says, to
+from palpate_documents.compare import arithmetic, both, corrected, printed, reading, remembered, says, to
 from palpate_documents.d002.wall import XY, arm, equations, jacobian, unit
 
 Q = np.array([0.5, 0.6])
@@ -32,24 +31,16 @@ def mapped(vector: str) -> sp.Matrix:
     return J.T * sp.Matrix(sp.symbols(vector))
 
 
-_TORQUES = r"\begin{bmatrix} T_1 \\ T_2 \end{bmatrix}"
-_FORCES = r"\begin{bmatrix} F_x \\ F_y \end{bmatrix}"
-
-
 def _claim_torque_of_force(c: Claim) -> Evidence:
-    how: dict[str, Any] = {"symbols": symbols(), "coordinates": ["theta_1", "theta_2"]}
-    for role, text in (("printed", c.printed), ("corrected", c.corrected)):
-        yield formula(role, text.split("= ", 1)[1], mapped("F_x F_y"), "tau", **how)  # type: ignore[arg-type]
+    yield from both(c, mapped("F_x F_y"), "tau", symbols=symbols(), coordinates=["theta_1", "theta_2"])
     F, v = np.array([0.0, 2.0]), np.array([0.7, -1.1])
     torque = pp.contact.torque_from_tip_force(arm(), Q, F, directions=XY)
     yield corrected("power at the joints and at the tip [W]", F @ jacobian(Q) @ v, torque @ v)
 
 
 def _claim_torque_increment(c: Claim) -> Evidence:
-    reference = mapped("zero dF_y").subs(sp.Symbol("zero"), 0)
-    how: dict[str, Any] = {"symbols": symbols(), "coordinates": ["theta_1", "theta_2"]}
-    for role, text in (("printed", c.printed), ("corrected", c.corrected)):
-        yield formula(role, text.split("= ", 1)[1], reference, "tau", **how)  # type: ignore[arg-type]
+    increment = mapped("zero dF_y").subs(sp.Symbol("zero"), 0)
+    yield from both(c, increment, "tau", symbols=symbols(), coordinates=["theta_1", "theta_2"])
 
 
 def _claim_power(c: Claim) -> Evidence:

@@ -11,7 +11,7 @@ import palpate as pp
 from palpate.checks import Array
 from palpate.derive import Derivation
 from palpate_documents.claim import Claim, Evidence
-from palpate_documents.compare import arithmetic, corrected, formula, printed, reading, remembered, says
+from palpate_documents.compare import arithmetic, corrected, formulas, printed, reading, remembered, says
 from palpate_documents.d003.kinematics import DOCUMENT, body, slope, spatial_arm, spatial_equations, state, whole
 
 
@@ -93,38 +93,28 @@ def pendulum() -> Derivation:
     return pp.derive(pp.load_robot("pendulum"), names={"q1": "theta", "l1": "ell", "m1": "m"})
 
 
-_NAMES: dict[str, Any] = {"coordinates": ["theta"], "symbols": ["m", "ell", "g"]}
-_PENDULUM = {
-    "pendulum-T": (r"T = \frac{1}{2} m \ell^2 \dot{\theta}^2", "T", "T"),
-    "pendulum-V": (r"V = m g h = m \ell g (1 - \cos \theta)", "V", "V"),
-    "pendulum-eq": (r"m \ell^2 \ddot{\theta} + m \ell g \sin \theta = 0", "tau", "equation"),
-    "pendulum-final": (r"\ddot{\theta} + \frac{g}{\ell} \sin \theta = 0", "tau", "equation"),
-}
+def _pendulum_motion() -> Any:
+    return sp.Eq(sp.Matrix(pendulum()["tau"])[0], 0)
 
 
-def _pendulum(name: str, text: str, quantity: str, what: str) -> None:
-    @DOCUMENT.check(name)
-    def _quantity(c: Claim) -> Evidence:
-        given = text.replace("m g h = ", "")
-        expression = pendulum()[quantity]
-        wanted = sp.Eq(sp.Matrix(expression)[0], 0) if what == "equation" else expression
-        yield formula("printed", given, wanted, what, **_NAMES)
+def _pendulum_momentum_rate() -> Any:
+    """d/dt ∂L/∂θ̇; the momentum of a pendulum does not depend on θ."""
+    return sp.diff(pendulum().T, sp.Symbol("dtheta"), 2) * sp.Symbol("ddtheta")
 
 
-for _name, (_text, _quantity, _what) in _PENDULUM.items():
-    _pendulum(_name, _text, _quantity, _what)
-
-
-def _claim_pendulum_momentum(c: Claim) -> Evidence:
-    momentum = sp.diff(pendulum().T, sp.Symbol("dtheta"))
-    wanted = sp.diff(momentum, sp.Symbol("dtheta")) * sp.Symbol("ddtheta")
-    yield formula("printed", r"m \ell^2 \ddot{\theta}", wanted, **_NAMES)
-
-
-def _claim_pendulum_slope(c: Claim) -> Evidence:
-    wanted = sp.diff(pendulum().T - pendulum().V, sp.Symbol("theta"))
-    yield formula("printed", r"m \ell g \sin \theta", wanted, **_NAMES)
-    yield formula("corrected", r"-m \ell g \sin \theta", wanted, **_NAMES)
+formulas(
+    DOCUMENT,
+    {
+        "pendulum-T": ("T", lambda: pendulum().T),
+        "pendulum-V": ("V", lambda: pendulum().V),
+        "pendulum-eq": ("equation", _pendulum_motion),
+        "pendulum-final": ("equation", _pendulum_motion),
+        "pendulum-momentum": ("expression", _pendulum_momentum_rate),
+        "pendulum-slope": ("expression", lambda: sp.diff(pendulum().T - pendulum().V, sp.Symbol("theta"))),
+    },
+    coordinates=["theta"],
+    symbols={"m": None, "ell": None, "g": None, "h": r"\ell (1 - \cos \theta)"},
+)
 
 
 def links() -> list[tuple[float, tuple[str, str, str]]]:

@@ -132,15 +132,11 @@ CORIOLIS = {
 
 
 def _claim_table_1(c: Claim) -> Evidence:
-    import palpate as pp
-
     other = pp.load_robot("ur5e-3link")
     yield printed("tool [m]", arm().pose(STATE[0]).position, other.pose(STATE[0]).position)
 
 
 def _claim_1_values(c: Claim) -> Evidence:
-    import palpate as pp
-
     other = pp.derive(pp.load_robot("ur5e-3link"))
     for i in (1, 2, 3):
         mine, theirs = (d.function(f"p_c{i}")(STATE[0]) for d in (equations(), other))
@@ -148,16 +144,12 @@ def _claim_1_values(c: Claim) -> Evidence:
 
 
 def _claim_2(c: Claim) -> Evidence:
-    import palpate as pp
-
     yield printed("B [kg·m²]", arm().mass_matrix(STATE[0]), pp.load_robot("ur5e-3link").mass_matrix(STATE[0]))
     least = min(sum(t) - 2 * max(t) for t in TENSORS)
     yield printed("least I_a + I_b − I_c, not below 0 [kg·m²]", max(least, 0.0), least, 1e-12)
 
 
 def _claim_masses(c: Claim) -> Evidence:
-    import palpate as pp
-
     yield printed("total [kg]", sum(LINK_MASSES), pp.load_robot("ur5e-3link").mass, 1e-9)
 
 
@@ -172,8 +164,6 @@ def _claim_signs(c: Claim) -> Evidence:
 
 def _between(first: int, second: int) -> Any:
     """Pose of one link's frame in another's; 0 is the base."""
-    import sympy as sp
-
     base = sp.zeros(3, 1), sp.eye(3)
     (p, R), (q, S) = ([sp.Matrix(x) for x in (equations().pose(f"link{i}") if i else base)] for i in (first, second))
     top = sp.Matrix.hstack(R.T * S, R.T * (q - p))

@@ -8,18 +8,18 @@ from typing import Any
 
 import sympy as sp
 
+from palpate.derive.closed.forms import WrittenForms
 from palpate.derive.closed.harmonics import Run
 from palpate.derive.closed.present import Presenter, Tidy, natural
 from palpate.derive.closed.trig import NotTrigonometric, Ring
-from palpate.equations.algebra.graph import PARAMETER, STATE, Graph, Output
-from palpate.equations.algebra.sympy_bridge import output_from_expression
+from palpate.equations.algebra.graph import Output
 from palpate.equations.model.naming import Coordinates, Parameter
 from palpate.errors import InvalidInput, UnknownName, check_names
 
 AVAILABLE = ("T", "V", "M", "C", "g", "bias", "tau")
 
 
-class EnergyForms:
+class EnergyForms(WrittenForms):
     """Lagrange's equations of a system given by its energies.
 
     Args:
@@ -30,20 +30,16 @@ class EnergyForms:
         values: numbers for parameters; symbols outside are unknown if any are given.
     """
 
-    engine = "closed"
-
     def __init__(
         self, T: Any, V: Any, q: tuple[str, ...], forces: Sequence[Any] | None, where: Mapping[str, Any],
         values: Mapping[str, float] | None,
     ) -> None:  # fmt: skip
         self.T, self.V, self.where = T, V, dict(where)
-        self.names = Coordinates(
+        names = Coordinates(
             q, tuple(f"d{x}" for x in q), tuple(f"dd{x}" for x in q), tuple(f"Q{i + 1}" for i in range(len(q))), ()
         )
-        self.forces: Any = sp.ImmutableMatrix([[f] for f in forces or map(sp.Symbol, self.names.tau)])
-        self.parameters = self._found_parameters(values)
-        self.groups = {name: p.group for name, p in self.parameters.items()} | dict.fromkeys(q, "coordinate")
-        self.groups |= dict.fromkeys(self.names.v, "rate") | dict.fromkeys(self.names.a, "acceleration")
+        self.forces: Any = sp.ImmutableMatrix([[f] for f in forces or map(sp.Symbol, names.tau)])
+        super().__init__(names, self._parameters_used(names, values))
         self.groups |= dict.fromkeys(self.where, "coordinate")
         known = {*self.names.q, *self.names.v, *self.names.a, *self.parameters, *self.where}
         self.inputs = tuple(sorted({s.name for f in self.forces for s in f.free_symbols} - known, key=natural))
@@ -52,18 +48,17 @@ class EnergyForms:
         run = tuple(name for name in q if name in angles)
         self.presenter = Presenter(self.ring, self.groups, [Run(run, (1,) * len(run))] if run else [])
         self._tidy = Tidy(self.ring, self.presenter, self._squares())
-        self.graph = Graph()
-        self._outputs: dict[str, Output] = {}
         self._check()
 
     # ------------------------------------------------------------------ what is given
 
-    def _found_parameters(self, values: Mapping[str, float] | None) -> dict[str, Parameter]:
-        state = {*self.names.q, *self.names.v, *self.names.a, *self.where}
+    def _parameters_used(self, names: Coordinates, values: Mapping[str, float] | None) -> dict[str, Parameter]:
+        """Every symbol of the energies that is no coordinate, rate or shorthand."""
+        state = {*names.q, *names.v, *names.a, *self.where}
         inside = [self.T, self.V, *self.where.values()]
         used = sorted({s.name for e in inside for s in e.free_symbols} - state, key=natural)
         if values is not None and (unknown := [name for name in used if name not in values]):
-            raise UnknownName("symbol", unknown[0], [*self.names.q, *self.names.v, *self.where, *values])
+            raise UnknownName("symbol", unknown[0], [*names.q, *names.v, *self.where, *values])
         numbers = {name: float(values[name]) if values else float("nan") for name in used}
         return {name: Parameter(name, value, _group(name), "", "") for name, value in numbers.items()}
 
@@ -166,17 +161,8 @@ class EnergyForms:
             total += sp.Mul(*(s**e for s, e in zip(symbols, exponents))) * self.tidy(inner)
         return total
 
-    def output(self, name: str) -> Output:
-        """A quantity's entries as nodes, shorthand written out."""
-        if name not in self._outputs:
-            self._outputs[name] = self.read(name, self.expression(name))
-        return self._outputs[name]
-
-    def read(self, name: str, expression: Any) -> Output:
-        """An expression's entries as nodes."""
-        levels = dict.fromkeys((*self.names.q, *self.names.v, *self.names.a), STATE)
-        levels |= dict.fromkeys(self.parameters, PARAMETER)
-        return output_from_expression(self.graph, name, self._full(expression), levels)
+    def _read(self, name: str, expression: Any) -> Output:
+        return super()._read(name, self._full(expression))  # shorthand written out
 
     def tidy(self, expression: Any) -> Any:
         """Any expression in this system's symbols, written as a person would."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
@@ -13,7 +14,7 @@ from palpate.derive.closed.present import Presenter, Tidy
 from palpate.derive.closed.trig import Trig
 from palpate.equations.algebra.graph import PARAMETER, STATE, Graph, Node, Output, task_space
 from palpate.equations.algebra.sympy_bridge import output_from_expression
-from palpate.equations.model.naming import Coordinates, NamedModel
+from palpate.equations.model.naming import Coordinates, NamedModel, Parameter
 from palpate.equations.quantities import euler_rates, link_parts, task_rows
 from palpate.errors import InvalidInput, check_names
 
@@ -22,7 +23,40 @@ METHODS: tuple[Method, ...] = ("lagrange", "newton-euler", "projected")
 LARGEST = 400  # terms of a closed-form task-space matrix; beyond, nobody reads it
 
 
-class ClosedForms:
+class WrittenForms:
+    """An engine whose quantities are SymPy expressions; their programs are read from what is written.
+
+    Args:
+        names: coordinates, rates and accelerations.
+        parameters: the named constants.
+    """
+
+    engine = "closed"
+
+    def __init__(self, names: Coordinates, parameters: dict[str, Parameter]) -> None:
+        self.names, self.parameters, self.graph = names, parameters, Graph()
+        self.groups: dict[str, str] = {name: p.group for name, p in parameters.items()}
+        self.groups |= dict.fromkeys(names.v, "rate") | dict.fromkeys(names.a, "acceleration")
+        self.groups |= dict.fromkeys(names.q, "coordinate")
+        self._outputs: dict[str, Output] = {}
+
+    @abstractmethod
+    def expression(self, name: str) -> Any:
+        """A quantity as SymPy; None where a closed form would not be readable."""
+
+    def output(self, name: str) -> Output:
+        """A quantity's entries as nodes."""
+        if name not in self._outputs:
+            self._outputs[name] = self._read(name, self.expression(name))
+        return self._outputs[name]
+
+    def _read(self, name: str, expression: Any) -> Output:
+        levels = dict.fromkeys((*self.names.q, *self.names.v, *self.names.a), STATE)
+        levels |= dict.fromkeys(self.parameters, PARAMETER)
+        return output_from_expression(self.graph, name, expression, levels)
+
+
+class ClosedForms(WrittenForms):
     """The closed-form engine behind a derivation.
 
     Args:
@@ -32,20 +66,12 @@ class ClosedForms:
         euler: sequence of the analytical Jacobian's angles, "XYZ" or "ZYX".
     """
 
-    engine = "closed"
-
     def __init__(self, model: NamedModel, method: Method, task: Sequence[str] | None, euler: str) -> None:
         self.model, self.closed, self.method, self.euler = model, ClosedModel(model), method, euler
-        self.names: Coordinates = self.closed.names
-        groups: dict[str, str] = {name: p.group for name, p in model.parameters.items()}
-        groups |= dict.fromkeys(self.names.v, "rate") | dict.fromkeys(self.names.a, "acceleration")
-        groups |= dict.fromkeys(self.names.q, "coordinate")
-        self.groups = groups
-        self.presenter = Presenter(self.closed.ring, groups, runs_of(model.mechanism, self.names))
+        super().__init__(self.closed.names, model.parameters)
+        self.presenter = Presenter(self.closed.ring, self.groups, runs_of(model.mechanism, self.names))
         moving = [any(row) for row in self.closed.jacobian]
         self.rows = task_rows(task, moving, len(self.names.v))
-        self._outputs: dict[str, Output] = {}
-        self.graph = Graph()
 
     # ------------------------------------------------------------------ by name
 
@@ -94,8 +120,7 @@ class ClosedForms:
     @property
     def torques(self) -> Vector:
         """M q̈ + C q̇ + g by the chosen method."""
-        ways = {"lagrange": "lagrange", "newton-euler": "newton_euler", "projected": "projected"}
-        return getattr(self.closed, ways[self.method])
+        return getattr(self.closed, self.method.replace("-", "_"))
 
     @property
     def bias(self) -> Vector:
@@ -168,19 +193,8 @@ class ClosedForms:
 
     # ------------------------------------------------------------------ as programs
 
-    def output(self, name: str) -> Output:
-        """A quantity's entries as nodes, read from its written form."""
-        if name not in self._outputs:
-            expression = self.expression(name)
-            made = self._task_output(name) if expression is None else self.read(name, expression)
-            self._outputs[name] = made
-        return self._outputs[name]
-
-    def read(self, name: str, expression: Any) -> Output:
-        """An expression's entries as nodes."""
-        levels = dict.fromkeys((*self.names.q, *self.names.v, *self.names.a), STATE)
-        levels |= dict.fromkeys(self.model.parameters, PARAMETER)
-        return output_from_expression(self.graph, name, expression, levels)
+    def _read(self, name: str, expression: Any) -> Output:
+        return super()._read(name, expression) if expression is not None else self._task_output(name)
 
     def _task_output(self, name: str) -> Output:
         parts = {part: _rows(self.output(part)) for part in ("M", "J", "drift", "bias", "g")}

@@ -106,6 +106,8 @@ def _positive(parts: tuple[Part, ...]) -> tuple[tuple[Part, ...], int]:
 
 Multiples = tuple[int, ...]
 Put = Callable[[tuple[Wave, ...], Coefficient], None]
+# cos(A + B) = cos A cos B − sin A sin B; sin(A + B) = sin A cos B + cos A sin B.
+_PRODUCTS = {COS: ((COS, COS, 1), (SIN, SIN, -1)), SIN: ((SIN, COS, 1), (COS, SIN, 1))}
 
 
 def _natural(inner: dict[Part, Coefficient], run: Run, products: bool) -> dict[tuple[Wave, ...], Coefficient]:
@@ -144,7 +146,8 @@ def _rewrite(part: Part, left: dict[Part, Coefficient], run: Run, products: bool
         other = left.get(mirror, 0) * sign
         if abs(other) == abs(value):
             left.pop(mirror)
-            _put_joined(put, run, kind, (A, B), value, value == other)
+            first, second, side = _PRODUCTS[kind][value != other]  # one of the two products stays, twice
+            _put_product(put, run, (first, A), (second, B), 2 * value * side)
             return
     double = next(((A, B) for A, B in ways if A == B), None)
     if double is not None and kind == COS:  # cos 2A = 2 cos² A − 1 = 1 − 2 sin² A, whichever square counts positively
@@ -152,7 +155,8 @@ def _rewrite(part: Part, left: dict[Part, Coefficient], run: Run, products: bool
         put((*wave, *wave), 2 * abs(value))
         left[constant] = left.get(constant, 0) - abs(value)
     elif ways and (double is not None or products):
-        _put_opened(put, run, kind, ways[0], value)
+        for first, second, side in _PRODUCTS[kind]:
+            _put_product(put, run, (first, ways[0][0]), (second, ways[0][1]), value * side)
     else:
         put(_wave(run, kind, multiples), value)
 
@@ -181,28 +185,10 @@ def _normal(kind: int, multiples: Multiples) -> tuple[Part, int]:
     return parts[0], sign
 
 
-def _put_joined(
-    put: Put, run: Run, kind: int, angles: tuple[Multiples, Multiples], value: Coefficient, equal: bool
-) -> None:
-    """value (wave(A + B) ± wave(A − B)): cos A cos B, sin A sin B, sin A cos B or cos A sin B, twice."""
-    (A, B), sign = angles, -1 if kind == COS and not equal else 1
-    first, second = ((COS, COS) if equal else (SIN, SIN)) if kind == COS else ((SIN, COS) if equal else (COS, SIN))
-    waves, turned = _pair(run, (first, A), (second, B))
-    put(waves, 2 * value * sign * turned)
-
-
-def _put_opened(put: Put, run: Run, kind: int, angles: tuple[Multiples, Multiples], value: Coefficient) -> None:
-    """cos(A + B) = cos A cos B − sin A sin B; sin(A + B) = sin A cos B + cos A sin B."""
-    A, B = angles
-    terms = ((COS, COS, 1), (SIN, SIN, -1)) if kind == COS else ((SIN, COS, 1), (COS, SIN, 1))
-    for first, second, sign in terms:
-        waves, turned = _pair(run, (first, A), (second, B))
-        put(waves, value * sign * turned)
-
-
-def _pair(run: Run, a: Part, b: Part) -> tuple[tuple[Wave, ...], int]:
+def _put_product(put: Put, run: Run, a: Part, b: Part, value: Coefficient) -> None:
+    """value · wave a · wave b."""
     (first, s1), (second, s2) = _normal(*a), _normal(*b)
-    return (*_wave(run, *first), *_wave(run, *second)), s1 * s2
+    put((*_wave(run, *first), *_wave(run, *second)), value * s1 * s2)
 
 
 def _wave(run: Run, kind: int, multiples: tuple[int, ...]) -> tuple[Wave, ...]:

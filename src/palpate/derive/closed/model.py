@@ -276,17 +276,20 @@ class ClosedModel:
     # ------------------------------------------------------------------ three ways to the torques
 
     @cached_property
+    def momenta(self) -> list[tuple[Trig, Trig, Trig]]:
+        """∂L/∂q̇, d/dt ∂L/∂q̇ and ∂L/∂q of every coordinate, with L = T − V."""
+        rows = []
+        for q, v in zip(self.names.q, self.names.v):
+            momentum = self.kinetic.by_variable(v)
+            pushed = sum((momentum.by_variable(w) * a for w, a in zip(self.names.v, self.a)), self.ring.zero)
+            slope = self.by_coordinate(self.kinetic, q) - self.by_coordinate(self.potential, q)
+            rows.append((momentum, pushed + self.rate(momentum), slope))
+        return rows
+
+    @cached_property
     def lagrange(self) -> Vector:
         """τ = d/dt ∂L/∂q̇ − ∂L/∂q, from T and V alone."""
-        T = self.kinetic
-        torques = []
-        for q, v in zip(self.names.q, self.names.v):
-            momentum = T.by_variable(v)
-            pushed = sum((momentum.by_variable(w) * a for w, a in zip(self.names.v, self.a)), self.ring.zero)
-            torques.append(
-                pushed + self.rate(momentum) - self.by_coordinate(T, q) + self.by_coordinate(self.potential, q)
-            )
-        return torques
+        return [rate - slope for _, rate, slope in self.momenta]
 
     @cached_property
     def projected(self) -> Vector:

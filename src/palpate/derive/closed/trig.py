@@ -123,7 +123,7 @@ class Ring:
 
 
 class Trig:
-    """A trigonometric polynomial; +, −, · with others and with numbers."""
+    """A trigonometric polynomial; +, − and · with others, · also with numbers."""
 
     __slots__ = ("ring", "terms")
 
@@ -134,15 +134,11 @@ class Trig:
         return bool(self.terms)
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, int | Fraction):
-            return self.terms == ({(0, 0, COS): other} if other else {})
         return isinstance(other, Trig) and self.terms == other.terms
 
     __hash__ = None  # type: ignore[assignment]
 
-    def __add__(self, other: Trig | Coefficient) -> Trig:
-        if not isinstance(other, Trig):
-            other = self.ring.number(other)
+    def __add__(self, other: Trig) -> Trig:
         if len(self.terms) < len(other.terms):
             self, other = other, self
         terms = dict(self.terms)
@@ -154,16 +150,11 @@ class Trig:
                 del terms[key]
         return Trig(self.ring, terms)
 
-    __radd__ = __add__
-
     def __neg__(self) -> Trig:
         return Trig(self.ring, {key: -value for key, value in self.terms.items()})
 
-    def __sub__(self, other: Trig | Coefficient) -> Trig:
+    def __sub__(self, other: Trig) -> Trig:
         return self + (-other)
-
-    def __rsub__(self, other: Coefficient) -> Trig:
-        return -self + other
 
     def __mul__(self, other: Trig | Coefficient) -> Trig:
         if not isinstance(other, Trig):

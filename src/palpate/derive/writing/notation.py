@@ -45,18 +45,11 @@ class Notation:
         return self.style.name(self.parted(name))
 
     def parted(self, name: str) -> Name:
-        """Head, subscript and dots of a plain name."""
-        for dots, table in ((1, self.names.v), (2, self.names.a)):
-            if name in table:
-                base = self.names.q[table.index(name)] if len(table) == len(self.names.q) else name
-                if base == name:  # a free base: velocities have letters of their own
-                    return split_name(name) if dots == 1 else _dotted(split_name(name[1:]), 1)
-                if name == "d" * dots + base:
-                    return _dotted(split_name(base), dots)
-        if name.startswith("d") and name[1:] in self.names.v:
-            return _dotted(self.parted(name[1:]), 1)
-        if name.startswith("d") and len(name) > 1 and name[1:] in self.names.q:
-            return _dotted(split_name(name[1:]), 1)
+        """Head, subscript and dots of a plain name: dq1 is q̇1 where q1 is a coordinate, dvx is v̇x of a free base."""
+        for dots in (2, 1):
+            base = name[dots:]
+            if name.startswith("d" * dots) and base in (*self.names.q, *self.names.v):
+                return _dotted(self.parted(base), dots)
         return split_name(name)
 
     def label(self, text: str) -> str:

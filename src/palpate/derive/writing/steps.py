@@ -120,16 +120,10 @@ def _rotor_energy(w: _Writer) -> list[Formula]:
 
 
 def _lagrange_rows(w: _Writer) -> Section:
-    closed, formulas = w.closed, []
-    for q, v, tau, row in zip(w.forms.names.q, w.forms.names.v, w.forms.names.tau, closed.lagrange):
-        momentum = closed.kinetic.by_variable(v)
-        pushed = sum((momentum.by_variable(x) * a for x, a in zip(w.forms.names.v, closed.a)), closed.ring.zero)
-        formulas += [
-            w.scalar(f"∂L/∂{v}", momentum),
-            w.scalar(f"d/dt ∂L/∂{v}", pushed + closed.rate(momentum)),
-            w.scalar(f"∂L/∂{q}", closed.by_coordinate(closed.kinetic, q) - closed.by_coordinate(closed.potential, q)),
-            w.scalar(tau, row),
-        ]
+    formulas, names = [], w.forms.names
+    for q, v, tau, (momentum, rate, slope) in zip(names.q, names.v, names.tau, w.closed.momenta):
+        formulas += [w.scalar(f"∂L/∂{v}", momentum), w.scalar(f"d/dt ∂L/∂{v}", rate)]
+        formulas += [w.scalar(f"∂L/∂{q}", slope), w.scalar(tau, rate - slope)]
     words = ("L = T − V; d/dt ∂L/∂q̇_i − ∂L/∂q_i = τ_i for each coordinate.",)
     return Section("Lagrange's equations", words, tuple(formulas))
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
 
 from palpate.equations.spelling import DOTS, GREEK_LETTERS, VARIANTS, Name
 from palpate.errors import UnknownSymbol, nearest
@@ -58,6 +56,7 @@ class SymbolTable:
         spoken: symbols that the writer calls otherwise, with the writer's name.
         unreadable: names whose definition uses an unknown symbol, with that error.
         notes: what was read as something else, in words.
+        open: whether unknown names are taken in; c_{12} without coordinates then makes q1 and q2 coordinates.
     """
 
     def __init__(self, spellings: Iterable[str] = (), coordinates: Sequence[str] = ()) -> None:
@@ -69,7 +68,7 @@ class SymbolTable:
         self.notes: list[str] = []
         self.spoken: dict[Name, Name] = {}
         self.unreadable: dict[Name, UnknownSymbol] = {}
-        self._open = False
+        self.open = False
         self._angles: dict[str, Node | None] = {}
         self._made: dict[object, Node] = {}
         self.learn(coordinates)
@@ -131,19 +130,10 @@ class SymbolTable:
         if name == PI or self._is_known(name):
             return Sym(name)
         meaning = self._other_spelling(name) or self._vector(name) or self._shorthand(name) or self._sum_of_angles(name)
-        return self._taken_in(name) if meaning is None and self._open else meaning
+        return self._taken_in(name) if meaning is None and self.open else meaning
 
     def _unreadable(self, name: Name) -> UnknownSymbol:
         return self.unreadable[name]
-
-    @contextmanager
-    def opened(self, opened: bool = True) -> Iterator[None]:
-        """While it is open, unknown names are taken in; c_{12} without coordinates makes q1 and q2 coordinates."""
-        self._open = opened
-        try:
-            yield
-        finally:
-            self._open = False
 
     def _taken_in(self, name: Name) -> Value | None:
         if name.base in ("c", "s") and name.sub.isdigit() and not name.dots:
@@ -195,17 +185,17 @@ class SymbolTable:
             matches = [one for one in known if _letters_and_digits(one) == lower]
             if name.sub or len(self.numbered(name._replace(base=name.base.lower()))) == 1:
                 yield from matches
-        if not name.sub and len(single := self.numbered(name, names=True)) == 1 and len(self.coordinates) == 1:
+        if not name.sub and len(single := self.numbered(name)) == 1 and len(self.coordinates) == 1:
             yield from single
 
-    def numbered(self, name: Name, names: bool = False) -> list[Any]:
+    def numbered(self, name: Name) -> list[Name]:
         """The known l1, l2, … of a letter without a number (l, or L where nothing else has that letter)."""
         if name.sub or name.dots:
             return []
         for base in (name.base, name.base.lower()):
             matches = sorted(one for one in self.known if one.base == base and one.sub.isdigit() and not one.dots)
             if matches and base not in _JOINT_LETTERS:
-                return matches if names else [self.known[one] for one in matches]
+                return matches
         return []
 
     def entry(self, text: str, number: int, ellipsis: bool) -> Name | None:
@@ -288,14 +278,13 @@ class SymbolTable:
 
     # ------------------------------------------------------------------ words
 
-    def split(self, word: str, sub: str, dots: int) -> list[Name] | None:
+    def split(self, name: Name) -> list[Name] | None:
         """The fewest known symbols that a run of letters can be: mgl is m·g·l, pl_{31} may be one symbol."""
-        last = Name(word, sub, dots)
-        if self.find(last) is not None:
-            return [last]
-        for length in range(len(word) - 1, 0, -1):
-            head = Name(word[:length])
-            if self.find(head) is not None and (tail := self.split(word[length:], sub, dots)):
+        if self.find(name) is not None:
+            return [name]
+        for length in range(len(name.base) - 1, 0, -1):
+            head = Name(name.base[:length])
+            if self.find(head) is not None and (tail := self.split(name._replace(base=name.base[length:]))):
                 return [head, *tail]
         return None
 

@@ -17,8 +17,9 @@ from random import Random
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from palpate.equations.algebra.residues import LARGEST, P, Residues
+from palpate.equations.spelling import Name
 from palpate.errors import DoesNotFit, UnluckyPoint
-from palpate.review.algebra.tree import Call, Name, Neg, Node, Num, Power, Prod, Quot, Ref, Sum, Sym, Trig, walk
+from palpate.review.algebra.tree import Call, Neg, Node, Num, Numeric, Power, Prod, Quot, Ref, Sum, Sym, Trig, walk
 
 Item = TypeVar("Item")
 
@@ -277,17 +278,13 @@ class Point:
     def _turned_circle(
         self, coordinates: Sequence[Name], S: Sequence[Sequence[int]], quarters: int
     ) -> dict[Any, Circle]:
+        """The circles of q = S θ + quarters · π/2, each coordinate's finest part."""
         made: dict[Any, Circle] = {}
-        for index, row in enumerate(S):
-            total: Circle = (1, 0)
-            for name, times in zip(coordinates, row):
-                total = _turned(total, _multiple(self._unit(((name, 1),)), times))
-            if index == 0 and quarters:
-                share = Fraction(6 * quarters, self.space.parts)
-                if share.denominator != 1:
-                    raise UnluckyPoint("a part of a right angle")
-                total = _turned(total, _multiple(self._twelfth(), share.numerator))
-            made[((coordinates[index], 1),)] = total
+        for name, row in zip(coordinates, S):
+            angle = {((one, 1),): Fraction(times, self.space.parts) for one, times in zip(coordinates, row) if times}
+            if quarters and name == coordinates[0]:
+                angle[_PI] = Fraction(quarters, 2 * self.space.parts)
+            made[((name, 1),)] = self._combined(angle)
         return made
 
     def value(self, name: Name) -> Any:
@@ -412,4 +409,5 @@ _RULES: dict[type, Any] = {
     Ref: Point._body,
     Call: Point._call,
     Trig: Point._trig,
+    Numeric: lambda point, node: float(node.matrix(point)[node.row, node.column]),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 
 from palpate.equations.spelling import GREEK_WORDS, Name
@@ -97,24 +98,16 @@ class Printer:
     def _sum(self, node: Sum) -> str:
         parts = [self.node(node.terms[0], _SUM)]
         for term in node.terms[1:]:
-            if isinstance(term, Neg):
-                parts.append(f"- {self.node(term.operand, _PRODUCT)}")
-            elif isinstance(term, Sum):
-                parts.append(f"+ {self.node(term, _PRODUCT)}")
-            else:
-                parts.append(f"+ {self.node(term, _SUM)}")
+            sign, bare = ("-", term.operand) if isinstance(term, Neg) else ("+", term)
+            parts.append(f"{sign} {self.node(bare, _PRODUCT if isinstance(term, Neg | Sum) else _SUM)}")
         return " ".join(parts)
 
     def _product(self, node: Prod) -> str:
         texts = [self.node(factor, _PRODUCT) for factor in node.factors]
         if not self.latex:
             return "*".join(texts)
-        made = texts[0]
-        for text in texts[1:]:
-            made += (
-                r" \cdot " if text[:1].isdigit() or (text.startswith(r"\frac{") and text[6:7].isdigit()) else " "
-            ) + text
-        return made
+        dotted = re.compile(r"(?:\\frac\{)?\d")  # a number after another factor needs a sign of multiplication
+        return texts[0] + "".join(rf" \cdot {text}" if dotted.match(text) else f" {text}" for text in texts[1:])
 
     def _quotient(self, top: Node, bottom: Node) -> tuple[str, int]:
         if self.latex:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from palpate.equations.spelling import Name
 from palpate.errors import BadShape
@@ -104,7 +104,17 @@ class Ref:
     span: Span = None
 
 
-Node: TypeAlias = Num | Sym | Trig | Call | Sum | Prod | Neg | Quot | Power | Ref
+@dataclass(eq=False, frozen=True, slots=True)
+class Numeric:
+    """An entry of a reference that has no expression: a function of a point gives the whole matrix in numbers."""
+
+    matrix: Callable[[Any], Any]
+    row: int
+    column: int
+    span: Span = None
+
+
+Node: TypeAlias = Num | Sym | Trig | Call | Sum | Prod | Neg | Quot | Power | Ref | Numeric
 
 ONE, ZERO = Num(Fraction(1)), Num(Fraction(0))
 
@@ -154,22 +164,20 @@ def rewrite(node: Node, changes: Mapping[int, Node], after: Mapping[int, Callabl
         after: what is done to a node once everything below it has been rewritten.
     """
     after = after or {}
-    made = changes.get(id(node))
-    if made is None:
-        below = children(node)
-        renewed = tuple(rewrite(child, changes, after) for child in below)
-        made = node if all(a is b for a, b in zip(below, renewed)) else with_children(node, renewed)
+    made = changes.get(id(node)) or _rebuilt(node, lambda child: rewrite(child, changes, after))
     return after[id(node)](made) if id(node) in after else made
+
+
+def _rebuilt(node: Node, change: Callable[[Node], Node]) -> Node:
+    """The node over changed children; itself where nothing below it changes."""
+    below = children(node)
+    renewed = tuple(map(change, below))
+    return node if all(a is b for a, b in zip(below, renewed)) else with_children(node, renewed)
 
 
 def substitute(node: Node, change: Callable[[Node], Node | None]) -> Node:
     """The tree with every node for which `change` gives another one replaced by it."""
-    instead = change(node)
-    if instead is not None:
-        return instead
-    below = children(node)
-    renewed = tuple(substitute(child, change) for child in below)
-    return node if all(a is b for a, b in zip(below, renewed)) else with_children(node, renewed)
+    return change(node) or _rebuilt(node, lambda child: substitute(child, change))
 
 
 def rename(node: Node, names: Mapping[Name, Node]) -> Node:
@@ -251,6 +259,22 @@ class Grid:
     def shape(self) -> tuple[int, int]:
         """(rows, columns)."""
         return len(self.rows), len(self.rows[0])
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether the entries are numbers without expressions."""
+        return isinstance(self.rows[0][0], Numeric)
+
+    def __getitem__(self, index: tuple[int, int]) -> Node:
+        return self.rows[index[0]][index[1]]
+
+    def expression(self, index: tuple[int, int]) -> Node | None:
+        """An entry; None where there are only numbers."""
+        return None if self.is_numeric else self[index]
+
+    def part(self, rows: Sequence[int], columns: Sequence[int]) -> Grid:
+        """Some of the rows and columns."""
+        return Grid(tuple(tuple(self[i, j] for j in columns) for i in rows))
 
     def entries(self) -> list[tuple[tuple[int, int], Node]]:
         """Every entry with its place, counted from 0."""

@@ -10,8 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from palpate.errors import BadShape, check_names
-from palpate.review.algebra.points import Point
-from palpate.review.algebra.tree import Grid, Name, Node, grid, shown
+from palpate.review.algebra.tree import Grid, Name, shown
 
 
 @dataclass(frozen=True)
@@ -97,75 +96,7 @@ def label_quantity(label: Name) -> str | None:
 Selection: TypeAlias = tuple[str, tuple[int, ...], tuple[int, ...]]  # (in words, rows, columns)
 
 
-@dataclass(frozen=True)
-class Symbolic:
-    """Entries as expressions."""
-
-    grid: Grid
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(rows, columns)."""
-        return self.grid.shape
-
-    def at(self, index: tuple[int, int], point: Point) -> Any:
-        """The value of an entry at a point."""
-        return point.of(self.grid.rows[index[0]][index[1]])
-
-    def tree(self, index: tuple[int, int]) -> Node | None:
-        """The expression of an entry."""
-        return self.grid.rows[index[0]][index[1]]
-
-    def chosen(self, rows: tuple[int, ...], columns: tuple[int, ...]) -> Wanted:
-        """Some of the rows and columns."""
-        return Symbolic(grid([[self.grid.rows[i][j] for j in columns] for i in rows]))
-
-    def transposed(self) -> Wanted:
-        """The transpose."""
-        return Symbolic(self.grid.transposed())
-
-
-class Numeric:
-    """Entries as numbers that a function of a point gives."""
-
-    def __init__(self, function: Callable[[Point], Any], shape: tuple[int, int]) -> None:
-        self.function, self._shape = function, shape
-        self._known: list[tuple[Point, Any]] = []
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(rows, columns)."""
-        return self._shape
-
-    def _array(self, point: Point) -> Any:
-        for known, array in self._known:
-            if known is point:
-                return array
-        array = self.function(point)
-        self._known = [*self._known[-20:], (point, array)]
-        return array
-
-    def at(self, index: tuple[int, int], point: Point) -> Any:
-        """The value of an entry at a point."""
-        return float(self._array(point)[index[0], index[1]])
-
-    def tree(self, index: tuple[int, int]) -> Node | None:
-        """None: there is no expression."""
-        return None
-
-    def chosen(self, rows: tuple[int, ...], columns: tuple[int, ...]) -> Wanted:
-        """Some of the rows and columns."""
-        return Numeric(lambda point: self._array(point)[list(rows)][:, list(columns)], (len(rows), len(columns)))
-
-    def transposed(self) -> Wanted:
-        """The transpose."""
-        return Numeric(lambda point: self._array(point).T, (self._shape[1], self._shape[0]))
-
-
-Wanted: TypeAlias = Symbolic | Numeric
-
-
-def fitting(given: tuple[int, int], wanted: Wanted, what: str) -> list[tuple[str, Wanted]]:
+def fitting(given: tuple[int, int], wanted: Grid, what: str) -> list[tuple[str, Grid]]:
     """The parts of what is wanted that a given shape can mean, each with words that say so.
 
     Raises:
@@ -176,7 +107,7 @@ def fitting(given: tuple[int, int], wanted: Wanted, what: str) -> list[tuple[str
         return [("", wanted)]
     if given == shape[::-1] and 1 in shape:
         return [("read as its transpose", wanted.transposed())]
-    candidates = [(words, wanted.chosen(rows, columns)) for words, rows, columns in _parts(given, shape, what)]
+    candidates = [(words, wanted.part(rows, columns)) for words, rows, columns in _parts(given, shape, what)]
     if not candidates:
         raise BadShape(
             f"{quantity(what).title} is {shown(shape)}, the one given is {shown(given)}",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field as dataclass_field
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from itertools import product
 from numbers import Rational, Real as RealNumber
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,33 +19,31 @@ from palpate.review.algebra.convert import from_sympy, rates, spellings
 from palpate.review.algebra.names import SymbolTable, spelled
 from palpate.review.algebra.points import Field, Modular, Point, Real, Space
 from palpate.review.algebra.tree import Grid, Name, Node, Num, Ref, Sym, Value, as_grid, fresh, rename, walk
-from palpate.review.algebra.wanted import Numeric, Symbolic, Wanted, quantity, torque_names
+from palpate.review.algebra.wanted import quantity, torque_names
 from palpate.review.read.lexer import is_latex
 from palpate.review.read.reading import Text
-
-_STORED = {"h": "drift", "tau": "tau", "Jdot": "Jdot"}  # where a derivation's name is not ours
-_ATTRIBUTES = {"FK": "fk"}
 
 
 def is_derivation(value: Any) -> bool:
     """Whether this is a derivation: it has coordinates, and a mass matrix."""
-    return (hasattr(value, "coordinates") or hasattr(value, "q")) and hasattr(value, "M")
+    return hasattr(value, "q") and hasattr(value, "M")
 
 
 class DerivationReader:
-    """Reads the quantities of a derivation as trees, and its symbols into a table."""
+    """Reads the quantities of a derivation as trees, and its symbols into a table.
+
+    A derivation has coordinates q, their rates v and a, its parameters, quantities by name and their `definitions`.
+    """
 
     def __init__(self, derivation: Any) -> None:
         self.derivation = derivation
-        coordinates = _first(derivation, "coordinates", "q")
-        self.table = SymbolTable(coordinates=[spelling(one) for one in coordinates])
-        self.originals: dict[Name, Any] = dict(zip(self.table.coordinates, coordinates))
-        for dots, names in ((1, ("rates", "v")), (2, ("accelerations", "a"))):
-            for name, one in zip(self.table.coordinates, _first(derivation, *names)):
+        self.table = SymbolTable(coordinates=[spelling(one) for one in derivation.q])
+        self.originals: dict[Name, Any] = dict(zip(self.table.coordinates, derivation.q))
+        for dots, symbols in ((1, derivation.v), (2, derivation.a)):
+            for name, one in zip(self.table.coordinates, symbols):
                 dotted, text = name._replace(dots=dots), spelling(one)
                 self.table.originals[text], self.originals[dotted], self.table.known[dotted] = dotted, one, text
-        parameters = getattr(derivation, "symbols", None) or getattr(derivation, "parameters", None) or {}
-        self.table.learn(str(name) for name in parameters)
+        self.table.learn(str(name) for name in derivation.parameters)
 
     def wanted(self, what: str) -> Grid:
         """A quantity as trees; what the derivation does not hold is made of M, C and g.
@@ -52,7 +51,9 @@ class DerivationReader:
         Raises:
             InvalidInput: it does not have this quantity.
         """
-        stored = self._stored(_STORED.get(what, what))
+        if what == "equation" and hasattr(self.derivation, what):
+            return as_grid(self._read(self.derivation.equation))
+        stored = self._stored({"h": "drift"}.get(what, what))
         if stored is not None:
             return as_grid(stored)
         makers: dict[str, Callable[[], Value]] = {"FK": self._pose, "c": self._coriolis, "tau": self._torque}
@@ -62,19 +63,14 @@ class DerivationReader:
         return as_grid(makers[what]())
 
     def _stored(self, name: str) -> Value | None:
-        """A quantity the derivation has itself."""
-        value = getattr(self.derivation, _ATTRIBUTES.get(name, name), None)
-        if value is not None and not callable(value):
-            return self._read(value, name)
-        if not hasattr(self.derivation, "__getitem__"):
-            return None
+        """A quantity that the derivation has itself."""
         try:
-            return self._read(self.derivation[name], name)
+            return self._read(self.derivation[name], self.derivation.definitions(name))
         except PalpateError:
             return None
 
-    def _read(self, value: Any, name: str) -> Value:
-        lines = self._lines(name)
+    def _read(self, value: Any, lines: Sequence[tuple[Any, Any]] = ()) -> Value:
+        """An expression, with the intermediate symbols that its lines define looked through."""
         expressions = [value, *(expression for _, expression in lines)]
         self.table.learn(spellings(one for one in expressions if hasattr(one, "free_symbols")))
         read = from_sympy(value, self.table)
@@ -85,19 +81,7 @@ class DerivationReader:
             called = self.table.originals[str(symbol)]
             bodies[called] = Ref(called, rename(line, bodies))
             self.table.known.pop(called, None)  # an intermediate symbol is nobody's notation
-        if not bodies:
-            return read
-        return as_grid(read).each(lambda node: rename(node, bodies))
-
-    def _lines(self, name: str) -> list[tuple[Any, Any]]:
-        definitions = getattr(self.derivation, "definitions", None)
-        if not callable(definitions):
-            return []
-        try:
-            lines: Any = definitions(name)
-        except PalpateError:
-            return []
-        return list(lines)
+        return as_grid(read).each(lambda node: rename(node, bodies)) if bodies else read
 
     # ------------------------------------------------------------------ made of others
 
@@ -120,17 +104,12 @@ class DerivationReader:
     def _forces(self) -> Value:
         forces = getattr(self.derivation, "forces", None)
         if forces is not None:
-            return self._read(forces, "forces")
+            return self._read(forces)
         self.table.learn(str(name) for name in torque_names(self.table.coordinates))
         return algebra.grid([[Sym(name)] for name in torque_names(self.table.coordinates)])
 
     def _column(self, dots: int) -> Grid:
         return algebra.grid([[Sym(name._replace(dots=dots))] for name in self.table.coordinates])
-
-
-def _first(derivation: Any, *names: str) -> list[Any]:
-    values = next((getattr(derivation, name) for name in names if hasattr(derivation, name)), ())
-    return list(values)
 
 
 def spelling(one: Any) -> str:
@@ -139,6 +118,7 @@ def spelling(one: Any) -> str:
 
 
 Symbols = Mapping[str, Any] | Iterable[str] | None
+Meanings = dict[str, Any]  # what the writer's names stand for; None for names that are only said to be valid
 Equal = Mapping[str, Sequence[str]]  # one name of the writer for several symbols of the reference
 
 
@@ -159,10 +139,10 @@ class Case:
     what: str
     table: SymbolTable
     claims: list[Grid]
-    wanted: Wanted
+    wanted: Grid
     text: str | None
     field: Field
-    originals: dict[Name, Any] = dataclass_field(default_factory=dict)
+    originals: dict[Name, Any]
 
     @property
     def latex(self) -> bool:
@@ -170,37 +150,39 @@ class Case:
         return self.text is not None and is_latex(self.text)
 
 
+class Reference(NamedTuple):
+    """What is right: a matrix, the symbols it uses, and the SymPy symbols that their names came from."""
+
+    wanted: Grid
+    table: SymbolTable
+    originals: dict[Name, Any]
+
+
 def case(
     given: Any, reference: Any, what: str, symbols: Symbols, coordinates: Sequence[Any] | None, equal: Equal
 ) -> Case:
     """Read both sides of a check; `equal` gives several symbols of the reference one name."""
-    kind, derivation = quantity(what), None
+    meanings = dict(symbols) if isinstance(symbols, Mapping) else dict.fromkeys(map(str, symbols or ()))
+    names = [spelling(one) for one in coordinates or ()]
     if is_robot(reference):  # its numbers if nothing but its state occurs, else its derivation
         try:
-            return numeric_case(given, reference, what, symbols, coordinates)
+            return _finished(given, what, meanings, _of_robot(reference, what, names))
         except UnknownSymbol:
-            derivation = offered("derivation of a robot")(reference)
-    elif is_derivation(reference):
-        derivation = reference
-    if derivation is not None:
-        reader = DerivationReader(derivation)
-        wanted = _merged(Symbolic(reader.wanted(what)), reader.table, equal)
-        return _finished(given, wanted, what, symbols, reader.table, reader.originals)
-    if callable(reference) and not hasattr(reference, "free_symbols"):
-        return _function_case(given, reference, what, symbols, coordinates)
-    table = SymbolTable(coordinates=[spelling(one) for one in coordinates or ()])
-    originals: dict[Name, Any] = {}
-    _learn(table, [reference], originals)
-    table.learn(_extra_names(symbols))
-    wanted = Symbolic(as_grid(_read(reference, table, what, opened=True)[0]))
-    count = wanted.shape[1 if kind.right else 0] if kind.left or kind.right else 1
-    table.infer_coordinates(wanted.grid.angular(), count)
-    return _finished(given, _merged(wanted, table, equal), what, symbols, table, originals)
+            reference = offered("derivation of a robot")(reference)
+    if is_derivation(reference):
+        reader = DerivationReader(reference)
+        read = _merged(Reference(reader.wanted(what), reader.table, reader.originals), equal)
+    elif callable(reference) and not hasattr(reference, "free_symbols"):
+        read = _of_function(reference, meanings, names)
+    else:
+        read = _merged(_of_expression(reference, what, meanings, names), equal)
+    return _finished(given, what, meanings, read)
 
 
-def _merged(wanted: Symbolic, table: SymbolTable, equal: Equal) -> Symbolic:
+def _merged(read: Reference, equal: Equal) -> Reference:
     """The reference with one name for symbols that the writer does not tell apart."""
     names: dict[Name, Node] = {}
+    table = read.table
     for text, several in equal.items():
         for one in several:
             old = table.originals.get(one, spelled(one))
@@ -209,23 +191,21 @@ def _merged(wanted: Symbolic, table: SymbolTable, equal: Equal) -> Symbolic:
             names[old] = Sym(spelled(text))
             table.known.pop(old)
         table.learn([text])
-    return Symbolic(wanted.grid.each(lambda node: rename(node, names))) if names else wanted
+    return read._replace(wanted=read.wanted.each(lambda node: rename(node, names))) if names else read
 
 
-def _finished(
-    given: Any, wanted: Wanted, what: str, symbols: Symbols, table: SymbolTable, originals: dict[Name, Any]
-) -> Case:
+def _finished(given: Any, what: str, meanings: Meanings, read: Reference) -> Case:
+    """Read what is given with the symbols of the reference."""
+    wanted, table, originals = read
     if what == "equation":
         table.learn(str(name) for name in torque_names(table.coordinates) if name not in table.known)
-    _define(table, symbols)
+    _define(table, meanings)
     _refuse_unknown(given, table)
     _learn(table, [given], originals)
     claims = [as_grid(value) for value in _read(given, table, what)]
-    trees = [node for claim in claims for _, node in claim.entries()]
-    if isinstance(wanted, Symbolic):
-        trees += [node for _, node in wanted.grid.entries()]
+    trees = [node for grid in (*claims, wanted) for _, node in grid.entries()]
     many = any(isinstance(one, Num) and (one.decimals or 0) > 12 for tree in trees for one in walk(tree))
-    field_ = Real(None) if isinstance(wanted, Numeric) or many else Modular()  # so many decimals must be rounded
+    field_ = Real(None) if wanted.is_numeric or many else Modular()  # so many decimals must be rounded
     return Case(what, table, claims, wanted, given if isinstance(given, str) else None, field_, originals)
 
 
@@ -237,16 +217,15 @@ def is_robot(value: Any) -> bool:
     return hasattr(value, "mass_matrix") and hasattr(value, "nv")
 
 
-def numeric_case(given: Any, robot: Any, what: str, symbols: Symbols, coordinates: Sequence[Any] | None) -> Case:
-    """A check against the numbers of a robot."""
+def _of_robot(robot: Any, what: str, coordinates: list[str]) -> Reference:
+    """The numbers of a robot."""
     kind = quantity(what)
     if robot.nq != robot.nv:
         raise InvalidInput(
             f"{robot!r} has {robot.nq} coordinates for {robot.nv} freedoms",
             hint="a free base has quaternions; give a derivation or an expression as reference",
         )
-    names = [spelling(one) for one in coordinates or [f"q{number}" for number in range(1, robot.nv + 1)]]
-    table = SymbolTable(coordinates=names)
+    table = SymbolTable(coordinates=coordinates or [f"q{number}" for number in range(1, robot.nv + 1)])
     if kind.numeric is None:
         raise InvalidInput(f"a numeric robot has no {what!r}", hint="give a derivation or an expression as reference")
     function = kind.numeric
@@ -256,16 +235,12 @@ def numeric_case(given: Any, robot: Any, what: str, symbols: Symbols, coordinate
         q, v, a = (np.array(values, dtype=float) for values in state)
         return np.atleast_2d(np.asarray(function(robot, q, v, a), dtype=float))
 
-    shape = np.atleast_2d(np.asarray(function(robot, *np.zeros((3, robot.nv))), dtype=float)).shape
-    return _finished(given, Numeric(numbers, (shape[0], shape[1])), what, symbols, table, {})
+    return Reference(_numeric(numbers), table, {})
 
 
-def _function_case(
-    given: Any, function: Callable[..., Any], what: str, symbols: Symbols, coordinates: Sequence[Any] | None
-) -> Case:
-    """A check against the numbers that a function of {name: value} gives."""
-    table = SymbolTable(coordinates=[spelling(one) for one in coordinates or ()])
-    table.learn([str(name) for name in symbols or ()])
+def _of_function(function: Callable[..., Any], meanings: Meanings, coordinates: list[str]) -> Reference:
+    """The numbers that a function of {name: value} gives."""
+    table = SymbolTable(meanings, coordinates)
 
     def numbers(point: Point) -> Any:
         values = {text: float(point.value(name)) for name, text in table.known.items()}
@@ -277,19 +252,38 @@ def _function_case(
             raise UnluckyPoint("the reference is not finite at a random point")
         return outputs.reshape(-1, 1) if outputs.ndim < 2 else outputs
 
-    shape = numbers(Space(Real(None), []).point(0)).shape
-    return _finished(given, Numeric(numbers, (shape[0], shape[1])), what, symbols, table, {})
+    return Reference(_numeric(numbers), table, {})
+
+
+def _numeric(numbers: Callable[[Point], Any]) -> Grid:
+    """The matrix whose entries a function of a point gives, all at once; the last points are remembered."""
+    matrix = lru_cache(maxsize=20)(numbers)
+    rows, columns = matrix(Space(Real(None), []).point(0)).shape
+    return Grid(tuple(tuple(algebra.Numeric(matrix, i, j) for j in range(columns)) for i in range(rows)))
+
+
+def _of_expression(value: Any, what: str, meanings: Meanings, coordinates: list[str]) -> Reference:
+    """Text, SymPy, numbers or nested lists; coordinates that nobody named are those that move."""
+    kind, table = quantity(what), SymbolTable(coordinates=coordinates)
+    originals: dict[Name, Any] = {}
+    _learn(table, [value], originals)
+    table.learn(name for name, meaning in meanings.items() if meaning is None)
+    table.open = True
+    wanted = as_grid(_read(value, table, what)[0])
+    table.open = False
+    count = wanted.shape[1 if kind.right else 0] if kind.left or kind.right else 1
+    table.infer_coordinates(wanted.angular(), count)
+    return Reference(wanted, table, originals)
 
 
 # ------------------------------------------------------------------ reading
 
 
-def _read(value: Any, table: SymbolTable, what: str, opened: bool = False) -> list[Value]:
+def _read(value: Any, table: SymbolTable, what: str) -> list[Value]:
     """Text, SymPy, numbers or nested lists as trees."""
     if isinstance(value, str):
         text = Text(value, table)
-        with table.opened(opened):
-            return text.equations() if what == "equation" else text.claims()
+        return text.equations() if what == "equation" else text.claims()
     if isinstance(value, Grid | Node):
         return [value]
     if isinstance(value, RealNumber):
@@ -355,22 +349,13 @@ def _refuse_unknown(given: Any, table: SymbolTable) -> None:
             raise UnknownName("symbol", text, sorted(set(table.known.values())))
 
 
-def _extra_names(symbols: Symbols) -> list[str]:
-    """Names that are only said to be valid."""
-    if symbols is None:
-        return []
-    if isinstance(symbols, Mapping):
-        return [name for name, value in symbols.items() if value is None]
-    return [str(name) for name in symbols]
-
-
-def _define(table: SymbolTable, symbols: Symbols) -> None:
+def _define(table: SymbolTable, meanings: Meanings) -> None:
     """Take in what the writer's names stand for; definitions may use each other, in any order.
 
     One that cannot be read is an error where its name is used, not before: a list may serve many formulas.
     """
-    table.learn(_extra_names(symbols))
-    waiting = {n: v for n, v in symbols.items() if v is not None} if isinstance(symbols, Mapping) else {}
+    table.learn(name for name, meaning in meanings.items() if meaning is None)
+    waiting = {name: meaning for name, meaning in meanings.items() if meaning is not None}
     _learn(table, waiting.values(), {})
     while waiting:
         left: dict[str, Any] = {}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cache
 from itertools import product
 from typing import Any, TypeAlias
 
@@ -12,7 +13,7 @@ from palpate.errors import DoesNotFit, UnluckyPoint
 from palpate.review.algebra import tree as algebra
 from palpate.review.algebra.points import Field, Modular, Point, Real, Space
 from palpate.review.algebra.tree import Grid, Name, Node, Num, Sym
-from palpate.review.algebra.wanted import Quantity, Symbolic, Wanted, fitting, quantity
+from palpate.review.algebra.wanted import fitting, quantity
 from palpate.review.compare.case import Case
 from palpate.review.mend.terms import Atoms, MissingTerm
 
@@ -37,7 +38,7 @@ class Comparison:
 
     case: Case
     given: Grid
-    wanted: Wanted
+    wanted: Grid
     space: Space
     method: str
     notes: list[str] = field(default_factory=list)
@@ -48,11 +49,11 @@ class Comparison:
 
     def agrees_to_the_digits(self) -> bool:
         """Whether every difference is below what rounding the printed decimals can cause."""
-        trees = [self.given.rows[i][j] for i, j in self.differing]
+        trees = [self.given[index] for index in self.differing]
         if not all(_decimals(tree) for tree in trees):
             return False
         space = Space(Real(_DIGITS), [], self.space.signed)
-        return all(_within_rounding(space, tree, self.wanted, index) for tree, index in zip(trees, self.differing))
+        return all(_within_rounding(space, self.given[index], self.wanted[index]) for index in self.differing)
 
     def same_forces(self) -> bool:
         """Whether C q̇ agrees, row by row, though C does not."""
@@ -72,7 +73,7 @@ class Comparison:
         for column, name in enumerate(self.case.table.coordinates):
             speed = point.value(name._replace(dots=1))
             mine = add(mine, mul(self._values((row, column), point), speed))
-            right = add(right, mul(self.wanted.at((row, column), point), speed))
+            right = add(right, mul(point.of(self.wanted[row, column]), speed))
         return mine, right
 
     def differs_by_a_constant(self) -> bool:
@@ -93,18 +94,18 @@ class Comparison:
             return False
 
     def _error(self, index: EntryIndex, point: Point) -> Any:
-        return self.space.field.sub(point.of(self.given.rows[index[0]][index[1]]), self.wanted.at(index, point))
+        return self.space.field.sub(point.of(self.given[index]), point.of(self.wanted[index]))
 
     def convention(self) -> str:
         """The name of another convention in which everything agrees, or ""."""
-        case, grid_ = self.case, self.wanted.grid if isinstance(self.wanted, Symbolic) else self.given
+        case, grid_ = self.case, self.given if self.wanted.is_numeric else self.wanted
         places = sorted((index for index, _ in self.given.entries()), key=self._size)
         points = [self.space.point(number) for number in range(_POINTS)]
         for change in conventions(grid_, case.what, case.table.coordinates):
             try:
                 if all(self._agrees_in(change, point, places) for point in points):
                     return change.name
-            except UnluckyPoint:
+            except (UnluckyPoint, DoesNotFit):  # an angle that this change cuts into unknown parts
                 continue
         return ""
 
@@ -114,14 +115,15 @@ class Comparison:
         return len(self.differing) == 1 and sum(not algebra.is_number(node, 0) for _, node in self.given.entries()) > 2
 
     def _size(self, index: EntryIndex) -> int:
-        return sum(1 for _ in algebra.walk(self.given.rows[index[0]][index[1]]))
+        return sum(1 for _ in algebra.walk(self.given[index]))
 
     def _agrees_in(self, change: Convention, point: Point, places: list[EntryIndex]) -> bool:
-        kind, field_ = quantity(self.case.what), self.space.field
-        other = Rewritten(self.wanted, kind, self.case.table.coordinates, change, point)
+        what, field_ = self.case.what, self.space.field
+        moved = point.moved(self.case.table.coordinates, change.S, change.quarters, change.turned)
+        other = _rewritten(self.wanted, what, change, point, moved)
         for index in places:
-            mine, right = self._values(index, point), other.at(index)
-            opposite = self.case.what == "equation" and field_.equal(mine, field_.sub(0, right))
+            mine, right = self._values(index, point), other(index)
+            opposite = what == "equation" and field_.equal(mine, field_.sub(0, right))
             if not field_.equal(mine, right) and not opposite:
                 return False
         return True
@@ -129,14 +131,14 @@ class Comparison:
     def _values(self, index: EntryIndex, point: Point) -> Any:
         key = (index, point.label)
         if key not in self._known:
-            self._known[key] = point.of(self.given.rows[index[0]][index[1]])
+            self._known[key] = point.of(self.given[index])
         return self._known[key]
 
     def multiples(self) -> list[Node] | None:
         """For every equation the number or product that it is a multiple by; None if one is no multiple."""
         factors: list[Node] = []
         for index, node in self.given.entries():
-            tree = self.wanted.tree(index)
+            tree = self.wanted.expression(index)
             factor = None if tree is None else _multiple(self, node, tree)
             if factor is None:
                 return None
@@ -160,36 +162,34 @@ def compared(case: Case, given: Grid, seed: int) -> Comparison:
 def _unlikeness(one: Comparison) -> int:
     """How many symbols only one side has: of several equations that could be meant, the likest is."""
     given = set().union(*(algebra.symbols(node) for _, node in one.given.entries()))
-    trees = [one.wanted.tree(index) for index, _ in one.given.entries()]
-    wanted = set().union(*(algebra.symbols(tree) for tree in trees if tree is not None))
+    wanted = set().union(*(algebra.symbols(node) for _, node in one.wanted.entries()))
     return len(given ^ wanted)
 
 
-def _all_zeros(given: Grid, wanted: Wanted) -> Grid:
+def _all_zeros(given: Grid, wanted: Grid) -> Grid:
     """A lone 0 stands for a vector or matrix of zeros."""
     rows, columns = wanted.shape
     lone = given.shape == (1, 1) != wanted.shape and algebra.is_number(given.rows[0][0], 0)
     return Grid((given.rows[0] * columns,) * rows) if lone else given
 
 
-def _coriolis(case: Case, given: Grid) -> tuple[Grid, Wanted, list[str]]:
+def _coriolis(case: Case, given: Grid) -> tuple[Grid, Grid, list[str]]:
     """C given as a vector C q̇, or wanted as one."""
     wanted = case.wanted
     n = len(case.table.coordinates)
-    if case.what not in ("C", "c") or n < 2 or not isinstance(wanted, Symbolic):
+    if case.what not in ("C", "c") or n < 2 or wanted.is_numeric:
         return given, wanted, []
     rates = algebra.grid([[Sym(name._replace(dots=1))] for name in case.table.coordinates])
     if given.shape == (n, 1) and wanted.shape == (n, n):
-        return given, Symbolic(algebra.as_grid(algebra.times(wanted.grid, rates))), ["a vector: compared with C q̇"]
+        return given, algebra.as_grid(algebra.times(wanted, rates)), ["a vector: compared with C q̇"]
     if given.shape == (n, n) and wanted.shape == (n, 1):
         return algebra.as_grid(algebra.times(given, rates)), wanted, ["C q̇ is compared: the reference is a vector"]
     return given, wanted, []
 
 
-def _in_field(case: Case, given: Grid, wanted: Wanted, seed: int) -> Comparison:
+def _in_field(case: Case, given: Grid, wanted: Grid, seed: int) -> Comparison:
     """Compare exactly, or in floats where the expressions do not fit."""
-    trees = [node for _, node in given.entries()]
-    trees += [tree for index, _ in given.entries() if (tree := wanted.tree(index)) is not None]
+    trees = [node for _, node in (*given.entries(), *wanted.entries())]
     signed = {name._replace(dots=dots) for name in case.table.coordinates for dots in range(4)}
     reason = ""
     for field_ in [case.field] + ([Real(_DIGITS)] if isinstance(case.field, Modular) else []):
@@ -211,19 +211,19 @@ def _method(field_: Field) -> str:
     return f"in floats of {_DIGITS} digits" if hasattr(digits, "dps") else "in floats, to 1e-9"
 
 
-def differing(given: Grid, wanted: Wanted, space: Space) -> list[EntryIndex]:
+def differing(given: Grid, wanted: Grid, space: Space) -> list[EntryIndex]:
     """The entries that differ at one of several random points."""
     points: list[Point] = []
-    return [index for index, node in given.entries() if not _agrees(node, wanted, index, space, points)]
+    return [index for index, node in given.entries() if not _agrees(node, wanted[index], space, points)]
 
 
-def _agrees(node: Node, wanted: Wanted, index: EntryIndex, space: Space, points: list[Point]) -> bool:
+def _agrees(node: Node, wanted: Node, space: Space, points: list[Point]) -> bool:
     passed = 0
     for number in range(_MOST):
         if number == len(points):
             points.append(space.point(number))
         try:
-            if not space.field.equal(points[number].of(node), wanted.at(index, points[number])):
+            if not space.field.equal(points[number].of(node), points[number].of(wanted)):
                 return False
         except UnluckyPoint:
             continue
@@ -237,7 +237,7 @@ def _asymmetry(one: Comparison) -> list[str]:
     n = one.given.shape[0]
     if one.given.shape != (n, n):
         return []
-    mirrored = differing(one.given, Symbolic(one.given.transposed()), one.space)
+    mirrored = differing(one.given, one.given.transposed(), one.space)
     return [f"M is not symmetric: ({i + 1},{j + 1}) ≠ ({j + 1},{i + 1})" for i, j in mirrored if i < j]
 
 
@@ -278,7 +278,7 @@ def _decimals(tree: Node) -> list[Num]:
     return [node for node in algebra.walk(tree) if isinstance(node, Num) and (node.decimals or 0) > 2]
 
 
-def _within_rounding(space: Space, tree: Node, wanted: Wanted, index: EntryIndex) -> bool:
+def _within_rounding(space: Space, tree: Node, wanted: Node) -> bool:
     """Whether moving each decimal by half a unit of its last digit can make up for the difference."""
     for number in range(_POINTS):
         try:
@@ -288,7 +288,7 @@ def _within_rounding(space: Space, tree: Node, wanted: Wanted, index: EntryIndex
             for one in _decimals(tree):
                 half = Fraction(1, 2 * 10 ** (one.decimals or 0))
                 slack += abs(point.of(algebra.rewrite(tree, {id(one): Num(one.value + half)})) - value)
-            if abs(value - wanted.at(index, point)) > slack * 1.001:
+            if abs(value - point.of(wanted)) > slack * 1.001:
                 return False
         except (UnluckyPoint, DoesNotFit):
             return False
@@ -377,30 +377,19 @@ def _diagonal(signs: Sequence[int]) -> Matrix:
     return tuple(tuple(sign if i == j else 0 for j in range(len(signs))) for i, sign in enumerate(signs))
 
 
-class Rewritten:
-    """The wanted quantity in another convention, at one point; entries are worked out when asked for."""
+def _rewritten(wanted: Grid, what: str, change: Convention, point: Point, moved: Point) -> Callable[[EntryIndex], Any]:
+    """The entries (Sᵀ X S)_ij in another convention, with X at q = S θ + const, the point `moved`."""
+    kind, S, field_ = quantity(what), change.S, point.field
+    left, right = kind.left and wanted.shape[0] == len(S), kind.right and wanted.shape[1] == len(S)
+    entry = cache(lambda i, j: moved.of(wanted[i, j]))
 
-    def __init__(
-        self, wanted: Wanted, kind: Quantity, coordinates: Sequence[Name], change: Convention, point: Point
-    ) -> None:
-        self.wanted, self.change, self.field = wanted, change, point.field
-        n = len(coordinates)
-        self.left = kind.left and wanted.shape[0] == n
-        self.right = kind.right and wanted.shape[1] == n
-        self.point = point.moved(coordinates, change.S, change.quarters, change.turned)
-        self._known: dict[tuple[int, int], Any] = {}
-
-    def at(self, index: tuple[int, int]) -> Any:
-        """(Sᵀ X S)_ij, with X at q = S θ + const."""
-        S, total = self.change.S, self.field.number(Fraction(0))
-        rows = [(k, S[k][index[0]]) for k in range(len(S))] if self.left else [(index[0], 1)]
-        columns = [(k, S[k][index[1]]) for k in range(len(S))] if self.right else [(index[1], 1)]
+    def at(index: EntryIndex) -> Any:
+        total = field_.number(Fraction(0))
+        rows = [(k, S[k][index[0]]) for k in range(len(S))] if left else [(index[0], 1)]
+        columns = [(k, S[k][index[1]]) for k in range(len(S))] if right else [(index[1], 1)]
         for (i, a), (j, b) in product(rows, columns):
             if a * b:
-                total = self.field.add(total, self.field.mul(a * b, self._entry((i, j))))
-        return self.field.sub(0, total) if self.change.minus else total
+                total = field_.add(total, field_.mul(a * b, entry(i, j)))
+        return field_.sub(0, total) if change.minus else total
 
-    def _entry(self, index: tuple[int, int]) -> Any:
-        if index not in self._known:
-            self._known[index] = self.wanted.at(index, self.point)
-        return self._known[index]
+    return at

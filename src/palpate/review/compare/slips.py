@@ -11,7 +11,6 @@ from itertools import islice, product
 from palpate.errors import PalpateError, UnluckyPoint
 from palpate.review.algebra.points import PI, Point
 from palpate.review.algebra.tree import Grid, Name, as_grid, symbols, walk
-from palpate.review.algebra.wanted import Symbolic, Wanted
 from palpate.review.compare.compare import Comparison, differing
 from palpate.review.read.reading import Text
 
@@ -66,13 +65,13 @@ def renamed(one: Comparison) -> dict[Name, Name] | None:
     are tried by likeness: I2_11 is rather meant by I1_11 than by m1.
     """
     given, wanted, places = one.given, one.wanted, one.differing
-    if not isinstance(wanted, Symbolic):
+    if wanted.is_numeric:
         return None
     used = _names(given, places)
-    meant = sorted(_names(wanted.grid, places) - used - {PI, *one.case.table.coordinates})
+    meant = sorted(_names(wanted, places) - used - {PI, *one.case.table.coordinates})
     if not meant or len(meant) > _MOST_SYMBOLS:
         return None
-    size = sum(1 for i, j in places for _ in walk(wanted.grid.rows[i][j]))
+    size = sum(1 for index in places for _ in walk(wanted[index]))
     points = [one.space.point(number) for number in (20, 21)]
     for names in islice(_assignments(meant, sorted(used)), min(_MOST_TRIED, _MOST_WORK // size)):
         if all(_agrees(given, wanted, places, names, point) for point in points):
@@ -80,14 +79,14 @@ def renamed(one: Comparison) -> dict[Name, Name] | None:
     return None
 
 
-def matters(wanted: Wanted, places: Places, name: Name, point: Point) -> bool:
+def matters(wanted: Grid, places: Places, name: Name, point: Point) -> bool:
     """Whether the reference depends on a symbol: one may stand there and cancel."""
     other = point.with_values({name: point.field.add(point.value(name), 1)})
-    return any(not point.field.equal(wanted.at(index, point), wanted.at(index, other)) for index in places)
+    return any(not point.field.equal(point.of(wanted[index]), other.of(wanted[index])) for index in places)
 
 
 def _names(grid: Grid, places: Places) -> set[Name]:
-    return set().union(*(symbols(grid.rows[i][j]) for i, j in places))
+    return set().union(*(symbols(grid[index]) for index in places))
 
 
 def _assignments(meant: list[Name], present: list[Name]) -> Iterator[dict[Name, Name]]:
@@ -104,9 +103,9 @@ def _likeness(a: Name, b: Name) -> float:
     return same + SequenceMatcher(None, a.sub, b.sub).ratio() + (a.sub[-2:] == b.sub[-2:]) + (a.sub[-1:] == b.sub[-1:])
 
 
-def _agrees(given: Grid, wanted: Symbolic, places: Places, names: dict[Name, Name], point: Point) -> bool:
+def _agrees(given: Grid, wanted: Grid, places: Places, names: dict[Name, Name], point: Point) -> bool:
     called = point.with_values({meant: point.value(stands) for meant, stands in names.items()})
     try:
-        return all(point.field.equal(point.of(given.rows[i][j]), wanted.at((i, j), called)) for i, j in places)
+        return all(point.field.equal(point.of(given[index]), called.of(wanted[index])) for index in places)
     except UnluckyPoint:
         return False

@@ -290,22 +290,15 @@ def _collect(node: Node, outer: Fraction, parts: Product) -> None:
 
 def index(node: Node) -> str:
     """The subscript of a symbol, or of the single coordinate in a sine."""
-    match node:
-        case Sym(name=name):
-            return name.sub
-        case Trig(angle=Sym(name=name)):
-            return name.sub
-    return ""
+    symbol = node.angle if isinstance(node, Trig) else node
+    return symbol.name.sub if isinstance(symbol, Sym) else ""
 
 
 def with_index(node: Node, sub: str) -> Node:
     """A symbol, or a sine of one coordinate, with another subscript."""
-    match node:
-        case Sym(name=name):
-            return Sym(name._replace(sub=sub))
-        case Trig(angle=Sym(name=name)):
-            return Trig(node.function, Sym(name._replace(sub=sub)), node.short)
-    return node
+    if isinstance(node, Trig):
+        return Trig(node.function, with_index(node.angle, sub), node.short)
+    return Sym(node.name._replace(sub=sub)) if isinstance(node, Sym) else node
 
 
 def swaps(parts: Product, point: Point) -> Iterator[tuple[Factor, Factor, tuple[Node, Node], Any]]:

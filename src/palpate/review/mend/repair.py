@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice
@@ -47,25 +47,23 @@ class Repairer:
 
     Args:
         tree: the expression as given.
-        wanted: what its value should be, as a function of a point.
+        wanted: what it should be.
         space: where points come from.
         table: the symbols in use.
         others: further expressions whose symbols and terms may be meant, such as the reference.
     """
 
-    def __init__(
-        self, tree: Node, wanted: Callable[[Point], Any], space: Space, table: SymbolTable, others: Iterable[Node] = ()
-    ) -> None:
+    def __init__(self, tree: Node, wanted: Node, space: Space, table: SymbolTable, others: Sequence[Node]) -> None:
         self.tree, self.wanted, self.space, self.table = tree, wanted, space, table
-        self.others = list(others)
         self.size = sum(1 for _ in islice(walk(tree), _MOST_NODES + 1))
         self.point, self.error = self._start()
         if self.size > _MOST_NODES:
             return
-        self.atoms = Atoms(self.point, [tree, *self.others], table)
-        terms = [term for other in self.others for term in (*terms_of(other), *expanded(other))]
-        self.known = [term for term in terms if not self._has_foreign_names(term)]
-        self.missing = MissingTerm(self.point, self.atoms, [*self.known, *terms_of(tree)], self._error)
+        self.atoms = Atoms(self.point, [tree, *others], table)
+        terms = [term for other in others for term in (*terms_of(other), *expanded(other))]
+        known = [term for term in terms if not self._has_foreign_names(term)]
+        self.missing = MissingTerm(self.point, self.atoms, [*known, *terms_of(tree)], self._error)
+        self.search = SingleSlip(self.point, self.atoms, self.missing)
 
     def _has_foreign_names(self, term: Node) -> bool:
         """Whether a term is written with intermediate symbols of the reference, which the writer does not know."""
@@ -81,7 +79,7 @@ class Repairer:
         raise UnluckyPoint("no point at which the expression has a value")
 
     def _error(self, point: Point) -> Any:
-        return self.space.field.sub(self.wanted(point), point.of(self.tree))
+        return self.space.field.sub(point.of(self.wanted), point.of(self.tree))
 
     def best(self) -> Repair | None:
         """The cheapest correction found, or None."""
@@ -93,13 +91,12 @@ class Repairer:
         return None
 
     def _one(self) -> Iterator[list[Edit]]:
-        search = SingleSlip(self.point, self.atoms, self.missing)
-        edits = [*search.edits(self.tree, self.error), *self._in_definitions(search)]
+        edits = [*self.search.edits(self.tree, self.error), *self._in_definitions()]
         yield from sorted(([edit] for edit in edits), key=likelihood_of_all)
 
     def _lost(self) -> Iterator[list[Edit]]:
         """A lost term that is none of the reference's, because that is written otherwise."""
-        edits = SingleSlip(self.point, self.atoms, self.missing).edits(self.tree, self.error, thorough=True)
+        edits = self.search.edits(self.tree, self.error, thorough=True)
         yield from ([edit] for edit in edits if edit.kind == "missing term")
 
     def _multiplied(self) -> Iterator[list[Edit]]:
@@ -107,7 +104,7 @@ class Repairer:
         field = self.space.field
 
         def ratio(point: Point) -> Any:
-            return field.mul(self.wanted(point), field.inverse(point.of(self.tree)))
+            return field.mul(point.of(self.wanted), field.inverse(point.of(self.tree)))
 
         try:
             terms = MissingTerm(self.point, self.atoms, [], ratio).terms(ratio(self.point), ())
@@ -121,19 +118,19 @@ class Repairer:
             return
         search = DoubleSlip(self.point, self.atoms, self.missing)
         edit_pairs = list(search.edits(self.tree, self.error))
-        for bracket, error in SingleSlip(self.point, self.atoms, self.missing).brackets(self.tree, self.error):
+        for bracket, error in self.search.brackets(self.tree, self.error):
             edit_pairs += search.edits(bracket, error)  # two slips under one square do not add up in the whole
         yield from sorted(edit_pairs, key=likelihood_of_all)[:_MOST_TRIED]
 
     # ------------------------------------------------------------------ slips that show in several places
 
-    def _in_definitions(self, search: SingleSlip) -> Iterator[Edit]:
+    def _in_definitions(self) -> Iterator[Edit]:
         """A slip in the definition of a name such as σ1, which may stand in several places."""
         bodies = {id(node.body): node for node in walk(self.tree) if isinstance(node, Ref)}
         for node in bodies.values():
             for error in self._needed(node.body):
                 location = f"in the definition of {node.name}"
-                yield from (replace(edit, place=location) for edit in search.edits(node.body, error))
+                yield from (replace(edit, place=location) for edit in self.search.edits(node.body, error))
 
     def _needed(self, body: Node) -> list[Any]:
         """By how much a definition's value would have to change: f₁ h + f₂ h² = error, with f of at most degree 2."""
@@ -166,7 +163,7 @@ class Repairer:
 
     def _throughout(self) -> Iterator[list[Edit]]:
         """One symbol that stands for another everywhere."""
-        wanted = self.wanted(self.point)
+        wanted = self.point.of(self.wanted)
         size = sum(1 for _ in walk(self.tree))
         few = size * len(symbols(self.tree)) * len(self.atoms.symbols) > _MOST_WORK
         for old in sorted(symbols(self.tree)):
@@ -199,7 +196,7 @@ class Repairer:
         for number in range(_FRESH[0], _FRESH[0] + 2000):
             point = self.space.point(number)
             try:
-                if not self.space.field.equal(point.of(mended), self.wanted(point)):
+                if not self.space.field.equal(point.of(mended), point.of(self.wanted)):
                     return None
             except UnluckyPoint:
                 continue

@@ -60,12 +60,10 @@ class SingleSlip:
 
     def _whole_sum(self, node: Sum, error: Any) -> Iterator[Edit]:
         """A number or a factor lost from, or too many before, all of a sum."""
-        value = self.point.of(node)
-        if self.field.is_zero(value):
+        ratio = self._needed(node, error)
+        if ratio is None:
             return
-        parts = product(node)
-        ratio = self.field.add(1, self.field.mul(error, self.field.inverse(value)))
-        number = self.field.rational(ratio)
+        parts, number = product(node), self.field.rational(ratio)
         if number is not None and number != 0:
             yield parts.scaled(number)
         for exponent in _EXPONENT_STEPS if number is None else ():
@@ -79,12 +77,18 @@ class SingleSlip:
             return []
         return [Edit("extra term", node, {id(term): ZERO for term in same}, {}, same[0].span, Sum(tuple(same)))]
 
-    def _term(self, node: Node, error: Any, way: tuple[Step, ...] | None) -> Iterator[Edit]:
+    def _needed(self, node: Node, error: Any) -> Any:
+        """ρ = 1 + e/t, by which a term would have to be multiplied to remove the error; None where the term is zero."""
         value = self.point.of(node)
         if self.field.is_zero(value):
+            return None
+        return self.field.add(1, self.field.mul(error, self.field.inverse(value)))
+
+    def _term(self, node: Node, error: Any, way: tuple[Step, ...] | None) -> Iterator[Edit]:
+        ratio = self._needed(node, error)
+        if ratio is None:
             return
         parts = product(node)
-        ratio = self.field.add(1, self.field.mul(error, self.field.inverse(value)))
         if self.field.is_zero(ratio):
             yield parts.removed()
             return
@@ -92,48 +96,35 @@ class SingleSlip:
         if number is not None:
             yield parts.scaled(number)
         yield from self._factors(parts, ratio)
-        for factor in parts.factors:
-            if is_sum(factor):
-                yield from self._inside(node, factor, ratio, way)
-        for base, exponent in parts.powers:
-            yield from self._beside(base, ratio, exponent)
-
-    def _beside(self, base: Node, ratio: Any, exponent: Fraction) -> Iterator[Edit]:
-        """(a b)^2 that should be (a b + c)^2."""
-        value = self.point.of(base)
-        for needed in self._roots(ratio, exponent):
-            error = self.field.mul(value, self.field.sub(needed, 1))
-            for term in self.missing.terms(error, None):
-                yield _adding(base, term)
-
-    def _inside(self, node: Node, factor: Factor, ratio: Any, way: tuple[Step, ...] | None) -> Iterator[Edit]:
-        """Slips within a bracket."""
-        value = self.point.of(factor.base)
-        for needed in self._roots(ratio, factor.total):
-            error = self.field.mul(value, self.field.sub(needed, 1))
-            yield from self._sum(factor.base, error, None if way is None else (*way, Step(node, factor)))
+        for factor in filter(is_sum, parts.factors):
+            below = None if way is None else (*way, Step(node, factor))
+            for inner in self._errors_of_base(factor.base, factor.total, ratio):
+                yield from self._sum(factor.base, inner, below)
+        for base, exponent in parts.powers:  # (a b)^2 that should be (a b + c)^2
+            for inner in self._errors_of_base(base, exponent, ratio):
+                yield from (_adding(base, term) for term in self.missing.terms(inner, None))
 
     def brackets(self, node: Node, error: Any) -> Iterator[tuple[Node, Any]]:
         """Brackets under an exponent or below a fraction line, each with the error it would have to make up for."""
         for term in node.terms if isinstance(node, Sum) else (node,):
-            value = self.point.of(term)
-            if isinstance(term, Sum) or self.field.is_zero(value):
+            ratio = None if isinstance(term, Sum) else self._needed(term, error)
+            if ratio is None or self.field.is_zero(ratio):
                 continue
-            ratio = self.field.add(1, self.field.mul(error, self.field.inverse(value)))
             for factor in filter(is_sum, product(term).factors):
-                for needed in self._roots(ratio, factor.total) if not self.field.is_zero(ratio) else ():
-                    inner = self.field.mul(self.point.of(factor.base), self.field.sub(needed, 1))
+                for inner in self._errors_of_base(factor.base, factor.total, ratio):
                     if factor.total != 1:
                         yield factor.base, inner
                     yield from self.brackets(factor.base, inner)
 
-    def _roots(self, ratio: Any, exponent: Fraction) -> list[Any]:
-        """Every value whose power is the ratio."""
+    def _errors_of_base(self, base: Node, exponent: Fraction, ratio: Any) -> list[Any]:
+        """f (ρ^(1/n) − 1), the errors of a base f if f^n has to become ρ times as large; two where n is even."""
+        sub = self.field.sub
         try:
             root = self.field.power(ratio, 1 / exponent)
         except (UnluckyPoint, DoesNotFit):
             return []
-        return [root, self.field.sub(0, root)] if exponent.numerator % 2 == 0 else [root]
+        roots = [root, sub(0, root)] if exponent.numerator % 2 == 0 else [root]
+        return [self.field.mul(self.point.of(base), sub(one, 1)) for one in roots]
 
     # ------------------------------------------------------------------ slips in a product
 
@@ -176,6 +167,7 @@ class Option:
     ratio: Any
     change: Any = None
     inverse: Any = None
+    number: int = 0  # pairs are listed in this order
 
 
 @dataclass(eq=False)
@@ -204,7 +196,8 @@ class DoubleSlip:
         self._gather(tree, lambda change: change, True, ())
         table: Table[Option] = self.field.table()
         options = [option for site in self.sites for option in site.options]
-        for option in options:
+        for number, option in enumerate(options):
+            option.number = number
             table.put(option.change, option)
         _invert(self.field, [option for option in options if option.site.parts is not None])
         pairs = [*self._apart(options, table, error), *self._nested(options, table, error), *self._together(error)]
@@ -302,13 +295,12 @@ class DoubleSlip:
     # ------------------------------------------------------------------ pairs
 
     def _apart(self, options: list[Option], table: Table[Option], error: Any) -> Iterator[tuple[Option, Option]]:
-        order = {id(site): number for number, site in enumerate(self.sites)}
         for one in options:
             for other in table.get(self.field.sub(error, one.change)):
-                if order[id(one.site)] < order[id(other.site)] and one.site not in other.site.above:
+                missing = one.site is other.site and one.site.parts is None  # two terms missing in one sum
+                elsewhere = one.site is not other.site and one.site not in other.site.above
+                if one.number <= other.number and (missing or elsewhere):
                     yield one, other
-                elif one.site is other.site and one.site.parts is None and id(one) <= id(other):
-                    yield one, other  # two terms missing in one sum
 
     def _nested(self, options: list[Option], table: Table[Option], error: Any) -> Iterator[tuple[Option, Option]]:
         holding = {id(above) for site in self.sites for above in site.above[-1:]}
@@ -329,7 +321,8 @@ class DoubleSlip:
                 table.put(option.ratio, option)
             for one in site.options:
                 if one.inverse is not None:
-                    yield from ((one, other) for other in table.get(mul(ratio, one.inverse)) if id(one) < id(other))
+                    others = table.get(mul(ratio, one.inverse))
+                    yield from ((one, other) for other in others if one.number < other.number)
 
 
 def _invert(field: Field, options: Sequence[Option]) -> None:

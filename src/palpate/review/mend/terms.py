@@ -152,10 +152,7 @@ def _angle(angle: Polynomial, table: SymbolTable) -> Node:
 
 
 def _term(coefficient: Fraction, monomial: tuple[tuple[Name, int], ...]) -> Node:
-    symbols: list[Node] = [Sym(name) for name, power in monomial for _ in range(power)]
-    size = abs(coefficient)
-    made = algebra.multiply([algebra.number(size), *symbols]) if size != 1 or not symbols else algebra.multiply(symbols)
-    return Neg(made) if coefficient < 0 else made
+    return _signed(coefficient, [Sym(name) for name, power in monomial for _ in range(power)])
 
 
 @dataclass(frozen=True)
@@ -209,7 +206,7 @@ class MissingTerm:
         matches = [atom.node for atom in self.atoms.raised(Fraction(1)).get(value)]
         opposite = self.atoms.raised(Fraction(1)).get(self.field.sub(0, value))
         whole = self.field.rational(value)
-        return matches or [Neg(atom.node) for atom in opposite] or ([_coefficient(whole)] if whole else [])
+        return matches or [Neg(atom.node) for atom in opposite] or ([_signed(whole, ())] if whole else [])
 
     # ------------------------------------------------------------------ exponent by exponent
 
@@ -277,14 +274,14 @@ def _assembled(size: Fraction, powers: dict[Name, int], sines: tuple[Atom, ...])
     bottom: list[Node] = [powered(Sym(name), Fraction(-power)) for name, power in powers.items() if power < 0]
     grouped = {id(atom): (atom.node, sines.count(atom)) for atom in sines}
     top += [powered(node, Fraction(count)) for node, count in grouped.values()]
-    whole = abs(size)
-    made = algebra.multiply([algebra.number(whole), *top] if whole != 1 else top)
-    made = Quot(made, algebra.multiply(bottom)) if bottom else made
+    return _signed(size, top, bottom)
+
+
+def _signed(size: Fraction, top: Sequence[Node], bottom: Sequence[Node] = ()) -> Node:
+    """A number times factors over others, a minus in front of everything."""
+    made = algebra.multiply([algebra.number(abs(size)), *top])
+    made = Quot(made, algebra.multiply(list(bottom))) if bottom else made
     return Neg(made) if size < 0 else made
-
-
-def _coefficient(size: Fraction) -> Node:
-    return Neg(algebra.number(-size)) if size < 0 else algebra.number(size)
 
 
 def _negative(node: Node) -> Node:
@@ -305,7 +302,7 @@ def terms_of(tree: Node) -> list[Node]:
 def expanded(tree: Node, most: int = 200) -> list[Node]:
     """The terms of an expression multiplied out; none if they would be more than `most`."""
     try:
-        return [algebra.multiply([_coefficient(size), *factors]) for size, factors in _expand(tree, most)]
+        return [algebra.multiply([_signed(size, ()), *factors]) for size, factors in _expand(tree, most)]
     except DoesNotFit:
         return []
 

@@ -1,18 +1,25 @@
-"""A formula cut into tokens, LaTeX or plain text; every token knows its place in the text."""
+"""A formula cut into tokens, LaTeX or plain text, and a cursor along them; every token knows its place in the text."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import takewhile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from palpate.equations.spelling import GREEK_LETTERS
-from palpate.errors import UnreadableExpression
+from palpate.errors import BadShape, UnreadableExpression
+from palpate.review.algebra.names import SymbolTable
+from palpate.review.algebra.tree import Grid, Value
 
 MACRO = re.compile(
     r"\\(?:(?:re)?newcommand\*?|providecommand\*?|DeclareMathOperator\*?)\s*\{?\s*\\([A-Za-z]+)\s*\}?|\\def\s*\\([A-Za-z]+)"
+)
+# Environments that only arrange lines.
+FRAME = (
+    r"\\(?:begin|end)\s*\{(?:aligned|alignedat|align|split|gathered|gather|equation|multline|eqnarray|displaymath|math"
+    r"|subequations|document)\*?\}(?:\{\d+\})?"
 )
 _DEEPEST = 10  # abbreviations that stand for abbreviations
 Macros = Mapping[str, str]  # {name: what it stands for}
@@ -27,13 +34,16 @@ _PLAIN_SPACES = re.compile(rf"#[^\n]*|\.\.\.[^\S\n]*\n|(?:{_LIBRARIES})\.(?=[A-Z
 _NUMBER = re.compile(r"\d+(?:\.\d+)?|\.\d+|\d+\.(?!\w)")
 _SCIENTIFIC = re.compile(r"(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
 _COMMAND = re.compile(r"\\(?:[A-Za-z]+\*?|\\|[{}|#&%_])")
-_SUPERSCRIPTS = {**{letter: str(digit) for digit, letter in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")}, "⁻": "-"}
+_SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹⁻"
+_SCRIPT = re.compile(f"(?P<above>[{_SUPERSCRIPTS}]+)|[₀₁₂₃₄₅₆₇₈₉]+")
 _FRACTIONS = {"½": "1/2", "¼": "1/4", "¾": "3/4", "⅓": "1/3", "⅔": "2/3", "⅙": "1/6", "⅛": "1/8"}
-_OPERATORS = {"−": "-", "–": "-", "·": "*", "×": "*", "∗": "*", "⋅": "*", "÷": "/"}
+# What is read as which sign; those of two letters first.
+_SIGNS = {"**": "^", ".*": "*", "./": "/", ".^": "^", **{sign: sign for sign in "+-*/^_()[]{}=&,;:.|'<>!"}}
+_SIGNS |= {"−": "-", "–": "-", "·": "*", "×": "*", "∗": "*", "⋅": "*", "÷": "/"}
+_SIGN = re.compile("|".join(map(re.escape, _SIGNS)))
 _MARKS = "\u0307\u0308\u20db"
 _NO_LETTER = "".join((*_SUPERSCRIPTS, *_FRACTIONS))
 _PLAIN = re.compile(rf"[^\W\d_{_NO_LETTER}](?:[^\W{_NO_LETTER}]|[{_MARKS}])*'*")
-_ELEMENTWISE = {".*": "*", "./": "/", ".^": "^"}
 
 
 class Token(NamedTuple):
@@ -59,9 +69,13 @@ def macros(text: str) -> tuple[str, Macros]:
             raise UnreadableExpression("a definition with arguments", text, at, hint="write the formula out instead")
         end = _closing(text, at)
         defined[match[1] or match[2]] = text[at + 1 : end]
-        blank = re.sub(r"[^\n]", " ", text[match.start() : end + 1])
-        cleared = cleared[: match.start()] + blank + cleared[end + 1 :]
+        cleared = cleared[: match.start()] + blanked(text[match.start() : end + 1]) + cleared[end + 1 :]
     return cleared, defined
+
+
+def blanked(text: str) -> str:
+    """A text of spaces in which every line keeps its length, so that positions stay."""
+    return re.sub(r"[^\n]", " ", text)
 
 
 def _closing(text: str, at: int) -> int:
@@ -94,13 +108,13 @@ def is_latex(text: str) -> bool:
 
 
 def tokens(text: str) -> list[Token]:
-    """The tokens of a formula, the last one of kind "end".
+    r"""The tokens of a formula without \begin{aligned} and the like, the last one of kind "end".
 
     Raises:
         UnreadableExpression: a character that belongs to no formula.
     """
     latex = is_latex(text)
-    cleared, defined = macros(text) if latex else (text, {})
+    cleared, defined = macros(re.sub(FRAME, lambda frame: blanked(frame[0]), text)) if latex else (text, {})
     formula_tokens = expanded(_tokens(cleared, latex), defined, text, lambda body: _tokens(body, True))
     return [*formula_tokens, Token("end", "", len(text), len(text))]
 
@@ -119,41 +133,24 @@ def _tokens(text: str, latex: bool) -> Iterator[Token]:
 
 def _next(text: str, at: int, latex: bool) -> Iterator[Token]:
     letter = text[at]
-    if gap := _GAP.match(text, at):
-        yield Token("gap", gap[0], at, gap.end())
-    elif command := _COMMAND.match(text, at):
-        yield Token("command", command[0], at, command.end())
-    elif text[at : at + 2] in _ELEMENTWISE:
-        yield Token("op", _ELEMENTWISE[text[at : at + 2]], at, at + 2)
-    elif letter == "√":
+    for kind, pattern in (("gap", _GAP), ("command", _COMMAND), ("number", _NUMBER if latex else _SCIENTIFIC)):
+        if match := pattern.match(text, at):
+            yield Token(kind, match[0], at, match.end())
+            return
+    if letter == "√":
         yield Token("name" if not latex else "word", "sqrt", at, at + 1)
-    elif digits := (_NUMBER if latex else _SCIENTIFIC).match(text, at):
-        yield Token("number", digits[0], at, digits.end())
     elif letter in _FRACTIONS:
         yield Token("number", _FRACTIONS[letter], at, at + 1)
-    elif letter in _SUPERSCRIPTS:
-        yield from _superscript(text, at)
+    elif script := _SCRIPT.match(text, at):
+        sign, kind = ("^", "exponent") if script["above"] else ("_", "number")
+        yield Token("op", sign, at, at)
+        yield Token(kind, unicodedata.normalize("NFKC", script[0]).replace("−", "-"), at, script.end())
     elif letter.isalpha():
         yield from _word(text, at) if latex else _plain(text, at)
-    elif letter in _OPERATORS:
-        yield Token("op", _OPERATORS[letter], at, at + 1)
-    elif letter == "*" and text[at : at + 2] == "**":
-        yield Token("op", "^", at, at + 2)
-    elif letter in "+-*/^_()[]{}=&,;:.|'<>!":
-        yield Token("op", letter, at, at + 1)
-    elif letter in "₀₁₂₃₄₅₆₇₈₉":
-        yield Token("op", "_", at, at)
-        run = re.compile("[₀₁₂₃₄₅₆₇₈₉]+").match(text, at)
-        assert run is not None
-        yield Token("number", unicodedata.normalize("NFKC", run[0]), at, run.end())
+    elif operator := _SIGN.match(text, at):
+        yield Token("op", _SIGNS[operator[0]], at, operator.end())
     else:
         raise UnreadableExpression(f"{letter!r} has no meaning in a formula", text, at)
-
-
-def _superscript(text: str, at: int) -> Iterator[Token]:
-    digits = list(takewhile(_SUPERSCRIPTS.__contains__, text[at:]))
-    yield Token("op", "^", at, at)
-    yield Token("exponent", "".join(map(_SUPERSCRIPTS.__getitem__, digits)), at, at + len(digits))
 
 
 def _plain(text: str, at: int) -> Iterator[Token]:
@@ -174,3 +171,91 @@ def _word(text: str, at: int) -> Iterator[Token]:
         if alone or marked:
             break
     yield Token("word", text[at:end], at, end)
+
+
+CLOSING = {"(": ")", "[": "]", "{": "}", "\\{": "\\}"}
+
+
+class Cursor:
+    """A place in a list of tokens that ends with an "end" token; faults are told with their place in the text."""
+
+    def __init__(self, tokens: Sequence[Token], text: str, table: SymbolTable, latex: bool) -> None:
+        self.tokens, self.text, self.table, self.latex = tokens, text, table, latex
+        self.at = 0
+        self.depth = 0  # brackets within brackets, counted to be refused before Python's own stack ends
+
+    @property
+    def token(self) -> Token:
+        """The token to be read next."""
+        return self.tokens[self.at]
+
+    def _ahead(self, count: int = 1) -> Token:
+        """A token further on; the "end" token beyond the last one."""
+        return self.tokens[min(self.at + count, len(self.tokens) - 1)]
+
+    def _is(self, *texts: str) -> bool:
+        return self.token.kind in ("op", "command") and self.token.text in texts
+
+    def _take(self) -> Token:
+        token = self.token
+        if token.kind != "end":
+            self.at += 1
+        return token
+
+    def _accept(self, *texts: str) -> bool:
+        accepted = self._is(*texts)
+        self.at += accepted
+        return accepted
+
+    def _expect(self, text: str, opened: Token) -> None:
+        if not self._accept(text):
+            raise self._fault(f"expected {text!r} to close the {opened.text!r} of column {self._column(opened.start)}")
+
+    def _column(self, at: int) -> int:
+        return at - self.text.rfind("\n", 0, at)
+
+    def _fault(self, message: str, at: int | None = None, hint: str | None = None) -> UnreadableExpression:
+        return UnreadableExpression(message, self.text, self.token.start if at is None else at, hint=hint)
+
+    def _shaped(self, at: int, operation: Callable[[], Value]) -> Value:
+        """Do an operation of matrices; a wrong shape is told with its place."""
+        try:
+            return operation()
+        except BadShape as error:
+            raise self._fault(str(error), at) from error
+
+    def _matching(self, at: int) -> int:
+        """Where the bracket that opens at `at` closes."""
+        closing_index = self._closing(at)
+        if closing_index is None:
+            raise self._fault(f"the {self.tokens[at].text!r} is never closed", self.tokens[at].start)
+        return closing_index
+
+    def _closing(self, at: int) -> int | None:
+        """Where the bracket that opens at `at` closes; None if it never does."""
+        depth = 0
+        for index in range(at, len(self.tokens)):
+            token = self.tokens[index]
+            depth += token.text in CLOSING and token.kind != "name"
+            depth -= token.text in CLOSING.values() and token.kind != "name"
+            if depth == 0:
+                return index
+        return None
+
+    def _spanned(self, start: int, value: Value) -> Value:
+        """A value with its position in the text, from `start` to the last token read; a matrix has none."""
+        return value if isinstance(value, Grid) else replace(value, span=(start, self.tokens[self.at - 1].end))
+
+    def _first_digit(self) -> Token:
+        """The first digit of the current number, which is shortened by it: \\frac12 and x^23 take one digit each."""
+        token = self.token
+        self._put_instead([token.text[0], token.text[1:]])
+        return self._take()
+
+    def _put_instead(self, texts: list[str]) -> None:
+        """Replace the current token by several, which together are the same text."""
+        token, at, made = self.token, self.token.start, []
+        for text in texts:
+            made.append(Token(token.kind, text, at, at + len(text)))
+            at += len(text)
+        self.tokens = [*self.tokens[: self.at], *made, *self.tokens[self.at + 1 :]]

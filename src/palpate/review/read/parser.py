@@ -7,22 +7,86 @@ Juxtaposition multiplies; products and quotients are read from left to right, so
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 
 from palpate.equations.spelling import GREEK_WORDS
+from palpate.errors import BadShape
 from palpate.review.algebra import tree as matrices
-from palpate.review.algebra.tree import Grid, Node, Num, Power, Prod, Quot, Sum, Sym, Value, add, multiply
-from palpate.review.read.lexer import Token
-from palpate.review.read.matrices import CLOSING, function, joined, number
+from palpate.review.algebra.tree import Grid, Node, Num, Power, Prod, Quot, Sum, Sym, Trig, Value, add, fresh, multiply
+from palpate.review.read.lexer import CLOSING, Token
 from palpate.review.read.symbols import CALLED, DEEPEST, FRACTIONS, NAMES, TIMES, TRANSPOSED, WRAPPERS, SymbolReader
+
+_MPMATH = {"ln": "log", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "abs": "fabs", "Abs": "fabs"}
+_TRIGONOMETRIC = ("sin", "cos", "tan")
+_PLACEHOLDERS = {"\\vdots", "\\cdots", "\\ddots", "\\ldots", "\\dots", "*", "\\ast", "\\star", "\\cdot", "symm", "sym"}
 
 
 def _total(terms: list[Node]) -> Node:
     """A sum; one without brackets at its beginning goes on."""
     first = list(terms[0].terms) if isinstance(terms[0], Sum) and terms[0].span is None else terms[:1]
     return add([*first, *terms[1:]])
+
+
+def assembled(cells: list[list[Value | str]]) -> Grid:
+    """A matrix from its cells; blocks are joined, and what is left to symmetry (a text) is filled in."""
+    written = [[cell for cell in row if not isinstance(cell, str)] for row in cells]
+    if sum(map(len, written)) == sum(map(len, cells)):
+        return from_lists(written)
+    size = max(len(row) for row in cells)
+    padded = [row + [""] * (size - len(row)) for row in cells]
+    rows: list[list[Node]] = []
+    for i, row in enumerate(padded):
+        rows.append([])
+        for j, cell in enumerate(row):
+            mirror = padded[j][i] if j < len(padded) and i < len(padded[j]) else ""
+            entry = mirror if isinstance(cell, str) else cell
+            if isinstance(entry, str | Grid):
+                raise BadShape(f"entry ({i + 1},{j + 1}) is empty, and so is its mirror image")
+            rows[-1].append(fresh(entry) if isinstance(cell, str) else entry)
+    return matrices.grid(rows)
+
+
+def from_lists(rows: list[list[Value]]) -> Grid:
+    """A matrix from rows of scalars or of blocks; [[a, b], [c, d]] arrives as one row of rows."""
+    nested = len(rows) == 1 and all(isinstance(cell, Grid) and cell.shape[0] == 1 for cell in rows[0])
+    if nested:
+        rows = [[cell] for cell in rows[0]]
+    made: list[list[Node]] = []
+    for row in rows:
+        blocks = [matrices.as_grid(cell) for cell in row]
+        if len({block.shape[0] for block in blocks}) != 1:
+            raise BadShape("blocks of different height stand side by side")
+        made += [[node for block in blocks for node in block.rows[i]] for i in range(blocks[0].shape[0])]
+    return matrices.grid(made)
+
+
+def number(token: Token) -> Num:
+    """A number, exact; decimals are counted."""
+    decimals = len(token.text.partition(".")[2]) if "." in token.text and "e" not in token.text.lower() else None
+    return Num(Fraction(token.text), decimals, (token.start, token.end))
+
+
+def joined(a: Value, b: Value) -> Value:
+    """a·b, longer products kept flat; a minus in front of the first factor stands before the product."""
+    if isinstance(a, Grid) or isinstance(b, Grid):
+        return matrices.times(a, b)
+    if isinstance(a, Prod) and a.span is None:
+        return Prod((*a.factors, b))
+    return Prod((a, b))
+
+
+def function(word: str, argument: Node, span: tuple[int, int]) -> Node:
+    """A function of an argument; cotangent, secant and cosecant as quotients."""
+    if word in _TRIGONOMETRIC:
+        return Trig(word, argument, False, span)
+    if word in ("cot", "sec", "csc"):
+        sine, cosine = Trig("sin", argument), Trig("cos", fresh(argument))
+        one = Num(Fraction(1))
+        top, bottom = {"cot": (cosine, sine), "sec": (one, cosine), "csc": (one, sine)}[word]
+        return Quot(top, bottom, span)
+    return matrices.Call(_MPMATH.get(word, word), argument, span)
 
 
 class Parser(SymbolReader):
@@ -67,9 +131,7 @@ class Parser(SymbolReader):
         if not terms:
             return value
         value = _total(terms)
-        if isinstance(value, Sum) and value.span is None:
-            return replace(value, span=(start, self.tokens[self.at - 1].end))
-        return value
+        return self._spanned(start, value) if isinstance(value, Sum) and value.span is None else value
 
     def _signed_term(self) -> Value:
         minus = False
@@ -93,9 +155,7 @@ class Parser(SymbolReader):
                 value = self._shaped(operator.start, lambda a=value, b=right: joined(a, b))
             else:
                 break
-        if isinstance(value, Prod | Quot) and value.span is None:
-            value = replace(value, span=(start, self.tokens[self.at - 1].end))
-        return value
+        return self._spanned(start, value) if isinstance(value, Prod | Quot) and value.span is None else value
 
     def _refuse_many(self, count: int, what: str, token: Token) -> None:
         if count > DEEPEST:
@@ -146,8 +206,7 @@ class Parser(SymbolReader):
                 inverse = self._shaped(at, lambda: matrices.raised(value, Fraction(-1)))
                 return inverse.transposed() if isinstance(inverse, Grid) else inverse
             raise self._fault(f"the exponent {raw!r} is no number", token.start, "exponents are numbers, T or -1")
-        made = self._shaped(at, lambda: matrices.raised(value, exponent))
-        return made if isinstance(made, Grid) else replace(made, span=(start, self.tokens[self.at - 1].end))
+        return self._spanned(start, self._shaped(at, lambda: matrices.raised(value, exponent)))
 
     def _exponent(self) -> tuple[str, Fraction | None]:
         """What stands above: its text, and the number it is."""
@@ -158,9 +217,8 @@ class Parser(SymbolReader):
             return token.text, Fraction(token.text)
         if token.kind == "number" and self.latex and len(token.text) > 1 and token.text.isdigit():
             self.at -= 1  # x^23 is printed as x² 3
-            remaining_digits = Token("number", token.text[1:], token.start + 1, token.end)
-            self.tokens = [*self.tokens[: self.at], remaining_digits, *self.tokens[self.at + 1 :]]
-            return token.text[0], Fraction(token.text[0])
+            digit = self._first_digit().text
+            return digit, Fraction(digit)
         if token.text in ("{", "("):
             return self._grouped_exponent(token)
         if token.text == "-" and self.token.kind == "number":
@@ -246,7 +304,7 @@ class Parser(SymbolReader):
         end = self._closing(self.at) if self._is("{") else None
         if end is not None and self._ahead(end + 1 - self.at).text == "_":
             start = self.token.start
-            return self._script(*self._inner(self.token), start)  # {\dot q}_1
+            return self._script(self._inner(self.token), start)  # {\dot q}_1
         opened = self._take()
         if opened.text == "[":
             return self._list(opened)
@@ -260,8 +318,7 @@ class Parser(SymbolReader):
             return rate
         opened = self._take()
         top, bottom = self._argument(opened), self._argument(opened)
-        made = self._shaped(opened.start, lambda: matrices.over(top, bottom))
-        return made if isinstance(made, Grid) else replace(made, span=(opened.start, self.tokens[self.at - 1].end))
+        return self._spanned(opened.start, self._shaped(opened.start, lambda: matrices.over(top, bottom)))
 
     def _argument(self, of: Token) -> Value:
         """{…}, or the one digit or letter that follows."""
@@ -272,9 +329,7 @@ class Parser(SymbolReader):
             self._expect("}", opened)
             return value
         if token.kind == "number" and len(token.text) > 1 and token.text.isdigit():
-            remaining_digits = Token("number", token.text[1:], token.start + 1, token.end)
-            self.tokens = [*self.tokens[: self.at], remaining_digits, *self.tokens[self.at + 1 :]]
-            return Num(Fraction(token.text[0]), None, (token.start, token.start + 1))
+            return number(self._first_digit())
         if token.kind == "end":
             raise self._fault(f"{of.text} needs an argument", of.start)
         return self._primary()
@@ -288,8 +343,7 @@ class Parser(SymbolReader):
                 raise self._fault("the degree of a root is a whole number", number.start)
             degree = Fraction(number.text)
         value = self._argument(opened)
-        made = self._shaped(opened.start, lambda: matrices.raised(value, 1 / degree))
-        return made if isinstance(made, Grid) else replace(made, span=(opened.start, self.tokens[self.at - 1].end))
+        return self._spanned(opened.start, self._shaped(opened.start, lambda: matrices.raised(value, 1 / degree)))
 
     # ------------------------------------------------------------------ functions
 
@@ -337,3 +391,74 @@ class Parser(SymbolReader):
     def _starts_plain_name(self) -> bool:
         follows = self.token
         return follows.kind in ("word", "name") or (follows.kind == "command" and follows.text[1:] in GREEK_WORDS)
+
+    # ------------------------------------------------------------------ matrices
+
+    def _list(self, opened: Token) -> Value:
+        """[a, b; c, d], [[a, b], [c, d]], [a \\quad b]; a bracket around one expression only groups."""
+        rows: list[list[Value]] = [[]]
+        separated = False
+        while True:
+            rows[-1].append(self.expression())
+            if self.token.kind == "gap" or self._is(",", "&"):
+                self._take()
+                separated = True
+            elif self._accept(";"):
+                rows.append([])
+            else:
+                break
+            if self._is("]"):
+                break
+        self._expect("]", opened)
+        rows = [row for row in rows if row]
+        if not separated and len(rows) == 1 and (self.latex or isinstance(rows[0][0], Grid)):
+            return rows[0][0]
+        return self._shaped(opened.start, lambda: from_lists(rows))
+
+    def _environment(self) -> Value:
+        opened = self._take()
+        name = self._environment_name(opened)
+        if name == "array" and self._is("{"):
+            self.at = self._matching(self.at) + 1
+        if not name.endswith("matrix") and name != "array":
+            raise self._fault(f"the environment {name!r} cannot stand here", opened.start)
+        rows: list[list[Value | str]] = [[]]
+        while not self._is("\\end"):
+            rows[-1].append(self._cell(opened))
+            if self._accept("\\\\"):
+                if self._is("["):
+                    self.at = self._matching(self.at) + 1
+                rows.append([])
+            elif self.token.kind == "end":
+                raise self._fault("a matrix is never closed: \\end is missing", opened.start)
+            elif not self._accept("&") and not self._is("\\end"):
+                raise self._fault(f"{self.token.text!r} does not belong into a matrix entry")
+        self._take()
+        if self._environment_name(opened) != name:
+            raise self._fault(f"\\begin{{{name}}} is closed by another \\end", opened.start)
+        return self._shaped(opened.start, lambda: assembled([row for row in rows if row]))
+
+    def _environment_name(self, opened: Token) -> str:
+        if not self._accept("{"):
+            raise self._fault("\\begin and \\end need the name of an environment in braces", opened.start)
+        end = self.at
+        while self.tokens[end].text != "}" and self.tokens[end].kind != "end":
+            end += 1
+        name = "".join(token.text for token in self.tokens[self.at : end])
+        if self.tokens[end].kind == "end":
+            raise self._fault("the name of an environment needs its closing brace", self.tokens[self.at - 1].start)
+        self.at = end + 1
+        return name
+
+    def _cell(self, opened: Token) -> Value | str:
+        """An entry; one that stands for its mirror image is given as text."""
+        if self.token.kind == "end":
+            raise self._fault("a matrix is never closed: \\end is missing", opened.start)
+        if self._is("&", "\\\\", "\\end"):
+            return ""
+        if re.match(r"\\(?:text|mathrm)\s*\{\s*(symm?)\.?\s*\}", self.text[self.token.start :]):
+            self.at = self._matching(self.at + 1) + 1
+            return "symm"
+        if self.token.text in _PLACEHOLDERS and self._ahead().text in ("&", "\\\\", "\\end"):
+            return self._take().text
+        return self.expression()

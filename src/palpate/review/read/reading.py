@@ -11,7 +11,6 @@ from palpate.review.algebra.tree import Value, plus
 from palpate.review.read.lexer import Token, is_latex, tokens
 from palpate.review.read.parser import Parser
 
-_LINES = re.compile(r"(aligned|align|split|gathered|gather|equation|multline|eqnarray|displaymath)\*?$")
 _EQUALS = {"=", "\\equiv", "\\triangleq", "\\doteq"}
 _OPENING, _CLOSING = ("(", "[", "{", "\\{"), (")", "]", "}", "\\}")
 
@@ -29,7 +28,7 @@ class Text:
     def statements(self) -> list[Sides]:
         """The statements of the text, each as the tokens between its equal signs."""
         statements = []
-        for line in _lines(_without_frames(tokens(self.text))):
+        for line in _lines(tokens(self.text)[:-1]):
             parts = [tuple(_trimmed(part)) for part in _split(line, _EQUALS)]
             if any(parts):
                 statements.append(tuple(parts))
@@ -53,23 +52,6 @@ class Text:
             left, right = self.read(sides[0]), self.read(sides[-1])
             made.append(left if len(sides) == 1 else plus(left, right, minus=True))  # alone: … = 0
         return made
-
-
-def _without_frames(token_list: list[Token]) -> list[Token]:
-    r"""Without \begin{aligned} and the like, and without the "end"."""
-    kept, at = [], 0
-    while at < len(token_list) - 1:
-        token = token_list[at]
-        if token.text in ("\\begin", "\\end") and at + 3 < len(token_list):
-            close = at + 2
-            while token_list[close].text != "}" and token_list[close].kind != "end":
-                close += 1
-            if _LINES.match("".join(one.text for one in token_list[at + 2 : close])):
-                at = close + 1
-                continue
-        kept.append(token)
-        at += 1
-    return kept
 
 
 def _depths(line: list[Token]) -> list[int]:

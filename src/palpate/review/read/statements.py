@@ -19,7 +19,7 @@ from palpate.errors import UnreadableExpression
 from palpate.review.algebra.names import spelled
 from palpate.review.algebra.tree import Name
 from palpate.review.algebra.wanted import label_quantity
-from palpate.review.read.lexer import MACRO, Token, is_latex, macros, tokens
+from palpate.review.read.lexer import FRAME, MACRO, Token, blanked, is_latex, macros, tokens
 
 _ENTRY = re.compile(  # M[0, 1], M[0][1], M[..., 0, 1] as in Python; M(1,2) as in Matlab
     r"(?P<name>[A-Za-z]\w*)\s*(?P<open>[\[(])\s*(?:\.\.\.\s*,\s*)?(?P<i>\d)\s*(?:(?:,|\]\s*\[)\s*(?P<j>\d)\s*)?[\])]"
@@ -28,11 +28,8 @@ _KEYWORD = re.compile(r"\s*(\w+)\s*:(?!=)")
 _PLAIN = ("M", "C", "g", "J", "T", "V", "FK", "tau", "τ", "equation")  # always quantities
 _MARKS = re.compile(r"\\begin\b|\\end\b|\\\\|\\[{}]|[()\[\]{}]|\n|,|;")
 _OPENING, _CLOSING = ("(", "[", "{", "\\begin"), (")", "]", "}", "\\end")
-_FRAME = (
-    r"aligned|alignedat|align|split|gathered|gather|equation|multline|eqnarray|displaymath|math|subequations|document"
-)
 _BLANKED = re.compile(
-    rf"\\(?:begin|end)\{{(?:{_FRAME})\*?\}}(?:\{{\d+\}})?|\\(?:maketitle|noindent|par|newpage|clearpage)\b"
+    rf"{FRAME}|\\(?:maketitle|noindent|par|newpage|clearpage)\b"
     r"|\\(?:documentclass|usepackage)(?:\[[^\]]*\])?\{[^{}]*\}"
 )
 _HEADING = re.compile(
@@ -145,7 +142,7 @@ def _formula(text: str, whole: str, start: int, end: int) -> Formula:
 
 def _definitions_kept(text: str) -> str:
     """What stands before a formula, blanked so that positions stay; abbreviations of LaTeX are kept."""
-    blank = re.sub(r"[^\n]", " ", text)
+    blank = blanked(text)
     for match in MACRO.finditer(text):
         end = text.find("\n", match.end())
         end = len(text) if end < 0 else end
@@ -230,16 +227,12 @@ def prepared(text: str) -> str:
     text = _COMMENT.sub(_blank, text)
     text = _without_headings(text)
     text = _NUMBER_ALONE.sub(_blank, _BLANKED.sub(_blank, text))
-    text = "".join(_blanked(line) if _is_prose(line) else line for line in _outside_displays(text))
+    text = "".join(blanked(line) if _is_prose(line) else line for line in _outside_displays(text))
     return re.sub(r"(?<!\\)\\[\[\]()]|(?<!\\)\$", _blank, text)
 
 
 def _blank(match: re.Match[str]) -> str:
-    return _blanked(match[0])
-
-
-def _blanked(text: str) -> str:
-    return re.sub(r"[^\n]", " ", text)
+    return blanked(match[0])
 
 
 def _without_headings(text: str) -> str:
@@ -250,7 +243,7 @@ def _without_headings(text: str) -> str:
         while end < len(text) and depth:
             depth += {"{": 1, "}": -1}.get(text[end], 0)
             end += 1
-        text = text[: match.start()] + _blanked(text[match.start() : end]) + text[end:]
+        text = text[: match.start()] + blanked(text[match.start() : end]) + text[end:]
         at = end
     return text
 
@@ -279,7 +272,7 @@ def _program(text: str) -> str:
     text = re.sub(r"^[A-Z_]{4,}\s*=\s*\{[^}]*\}", _blank, text, flags=re.MULTILINE)
     text = re.sub(r"\"\"\".*?\"\"\"|'''.*?'''", _blank, text, flags=re.DOTALL)
     lines = text.splitlines(keepends=True)
-    return "".join(_blanked(line) if _SCAFFOLD.match(line) else line for line in lines)
+    return "".join(blanked(line) if _SCAFFOLD.match(line) else line for line in lines)
 
 
 # ------------------------------------------------------------------ palpate's own pages
@@ -288,7 +281,7 @@ def _program(text: str) -> str:
 def _page(text: str) -> str:
     """A page of palpate: titles, notes and lists of symbols blanked, matrices drawn with brackets made lists."""
     lines = text.split("\n")
-    kept = [re.sub(r".", " ", line) for line in lines]
+    kept = blanked(text).split("\n")
     ending = next((i for i, line in enumerate(lines) if line.startswith(("Shorthand:", "Symbols:"))), len(lines))
     for i in range(ending):
         if lines[i].startswith("  ") and not lines[i].rstrip().endswith("entries not shown are zero"):

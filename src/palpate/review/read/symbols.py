@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from fractions import Fraction
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from palpate.equations.spelling import GREEK_WORDS, Name
 from palpate.errors import DoesNotFit, UnknownSymbol
@@ -15,8 +14,7 @@ from palpate.review.algebra import tree as matrices
 from palpate.review.algebra.names import placed, spelled
 from palpate.review.algebra.points import polynomial
 from palpate.review.algebra.tree import Grid, Power, Sum, Sym, Trig, Value
-from palpate.review.read.lexer import Token
-from palpate.review.read.matrices import MatrixReader, cuts
+from palpate.review.read.lexer import Cursor, Token
 
 STYLES = {
     "mathbf", "mathrm", "mathit", "mathsf", "mathcal", "mathbb", "boldsymbol", "bm", "operatorname",
@@ -58,8 +56,18 @@ def _without_d(top: list[Token]) -> list[Token] | None:
     return top
 
 
-class SymbolReader(MatrixReader):
+def cuts(lengths: list[int]) -> list[tuple[int, int]]:
+    """Where pieces of these lengths begin and end."""
+    ends = list(accumulate(lengths))
+    return list(zip([0, *ends], ends))
+
+
+class SymbolReader(Cursor):
     """Reads names and what programs call; the rest of the grammar is the parser's."""
+
+    @abstractmethod
+    def expression(self) -> Value:
+        """The expression that begins here."""
 
     @abstractmethod
     def _primary(self) -> Value: ...
@@ -88,19 +96,16 @@ class SymbolReader(MatrixReader):
             return self._plain_name()
         self._split_word()
         start = self.token.start
-        base, sub, dots = self._letters()
-        return self._script(base, sub, dots, start)
+        return self._script(self._letters(), start)
 
     def _split_word(self) -> None:
         """mgl is three symbols, so that the exponent of mL^2 belongs to L alone; pl_{31} may be one."""
         word = self.token
         if word.kind != "word" or len(word.text) == 1:
             return
-        mark = self.at
-        base, sub, dots = self._letters()
-        sub = self._subscript() or sub
+        mark, name = self.at, self._subscripted(self._letters())
         self.at = mark
-        names = self.table.split(base, sub, dots)
+        names = self.table.split(name)
         if names is not None and len(names) > 1:
             self._put_instead([word.text[i:j] for i, j in cuts([len(name.base) for name in names])])
 
@@ -111,8 +116,7 @@ class SymbolReader(MatrixReader):
             return reader(token)
         if follows == "_":  # q₁ has its subscript in a token of its own
             self.at += 2
-            whole = spelled(f"{token.text}_{self._take().text}")
-            return self._looked_up(whole, token.start, self.tokens[self.at - 1].end)
+            return self._looked_up(spelled(f"{token.text}_{self._take().text}"), token.start)
         if (indexed := self._indexed()) is not None:
             return indexed
         name = self.table.named(token.text)
@@ -124,7 +128,7 @@ class SymbolReader(MatrixReader):
                 raise self._unknown(name, token.start)
             self._put_instead(texts)
         token = self._take()
-        value = self._looked_up(self.table.named(token.text), token.start, token.end)
+        value = self._looked_up(self.table.named(token.text), token.start)
         if isinstance(value, Sym) and value.name == self.table.named(token.text):
             self.table.known.setdefault(value.name, token.text)  # printed as it was written
         return value
@@ -135,20 +139,16 @@ class SymbolReader(MatrixReader):
             return lambda token: self._function(token, token.text)
         table = {"sqrt": self._square_root, "pow": self._two_arguments, "power": self._two_arguments}
         table |= dict.fromkeys(("diff", "Derivative"), self._derivative)
-        table |= dict.fromkeys(("Matrix", "ImmutableMatrix", "array", "matrix", "asarray"), self._array)
+        table |= dict.fromkeys(("Matrix", "ImmutableMatrix", "array", "matrix", "asarray"), lambda _: self._primary())
         return table.get(word) if follows in ("(", "[") else None
 
     def _is_spoken(self, word: str) -> bool:
         """Whether a function stands before its argument without brackets: cos q1."""
         return self._ahead().kind in ("name", "number") and self.table.find(self.table.named(word)) is None
 
-    def _array(self, _: Token) -> Value:
-        return self._primary()
-
     def _square_root(self, token: Token) -> Value:
         value = self._primary()
-        made = self._shaped(token.start, lambda: matrices.raised(value, Fraction(1, 2)))
-        return made if isinstance(made, Grid) else replace(made, span=(token.start, self.tokens[self.at - 1].end))
+        return self._spanned(token.start, self._shaped(token.start, lambda: matrices.raised(value, Fraction(1, 2))))
 
     def _two_arguments(self, token: Token) -> Value:
         """pow(x, 2)."""
@@ -204,7 +204,7 @@ class SymbolReader(MatrixReader):
         if name is None:
             return None
         self.at = end + 1
-        return self._looked_up(name, token.start, self.tokens[end].end)
+        return self._looked_up(name, token.start)
 
     def _transposed_name(self) -> Grid | None:
         """J' of a matrix is its transpose, as in Matlab."""
@@ -223,56 +223,52 @@ class SymbolReader(MatrixReader):
             return None
         pieces: list[str] = []
         for run in runs:
-            name = spelled(run)
-            names = self.table.split(name.base, name.sub, name.dots)
+            names = self.table.split(spelled(run))
             if names is None:
                 return None
             places = cuts([len(one.base) for one in names])
             pieces += [run[i:j] for i, j in places[:-1]] + [run[places[-1][0] :]]
         return pieces if len(pieces) > 1 else None
 
-    def _letters(self) -> tuple[str, str, int]:
-        """A letter, Greek letter, word in roman or bold, or one of these under dots: (base, subscript, dots)."""
+    def _letters(self) -> Name:
+        """A letter, Greek letter, word in roman or bold, or one of these under dots."""
         token = self._take()
         if token.kind == "word":
-            name = spelled(token.text)
-            return name.base, name.sub, name.dots
+            return spelled(token.text)
         word = token.text[1:]
         if word in GREEK_WORDS:
-            return word, "", 0
+            return Name(word)
         inner = self._inner(token)
-        if word in DOTS:
-            return inner[0], inner[1], inner[2] + DOTS[word]
-        if word in ACCENTS:
-            return f"{inner[0]}{word}", inner[1], inner[2]
-        return inner
+        return Name(inner.base + (word if word in ACCENTS else ""), inner.sub, inner.dots + DOTS.get(word, 0))
 
-    def _inner(self, of: Token) -> tuple[str, str, int]:
+    def _inner(self, of: Token) -> Name:
         """The name under an accent or in another type: {q}, {q_1}, q."""
         braces = self._accept("{")
         if self.token.kind not in ("word", "name") and not self._is_name_command():
             raise self._fault(f"{of.text} needs a name", self.token.start)
-        base, sub, dots = self._letters()
-        if braces:
-            sub = self._subscript() or sub
-            if not self._accept("}"):
-                raise self._fault(f"{of.text} of more than one name", of.start, "write each name by itself")
-        return base, sub, dots
+        if not braces:
+            return self._letters()
+        name = self._subscripted(self._letters())
+        if not self._accept("}"):
+            raise self._fault(f"{of.text} of more than one name", of.start, "write each name by itself")
+        return name
 
-    def _script(self, base: str, sub: str, dots: int, start: int) -> Value:
+    def _subscripted(self, name: Name) -> Name:
+        """A name with the subscript that follows it, if one does."""
+        return name._replace(sub=self._subscript() or name.sub)
+
+    def _script(self, name: Name, start: int) -> Value:
         """Subscript and primes after a name; x^2_1 has its exponent first."""
-        sub = self._subscript() or sub
-        exponent: Fraction | None = None
+        name, exponent, primes = self._subscripted(name), None, 0
         if self._is("^") and self._is_prime():
-            self.at = self._after_exponent()
-            base += "'"
+            self.at, primes = self._after_exponent(), 1
         elif self._is("^") and self.tokens[self._after_exponent()].text == "_" and self._ahead().kind != "end":
             self._take()
             exponent = self._exponent()[1]
-            sub = self._subscript() or sub
+            name = self._subscripted(name)
         while self._accept("'"):
-            base += "'"
-        value = self._looked_up(Name(base, sub, dots), start, self.tokens[self.at - 1].end)
+            primes += 1
+        value = self._looked_up(name._replace(base=name.base + "'" * primes), start)
         return value if exponent is None else self._shaped(start, lambda: matrices.raised(value, exponent))
 
     def _after_exponent(self) -> int:
@@ -302,8 +298,9 @@ class SymbolReader(MatrixReader):
         parts = [part for part in re.split(r"[_,]", raw.replace("\\", "")) if part]
         return ",".join(parts)
 
-    def _looked_up(self, name: Name, start: int, end: int) -> Value:
-        value = self.table.find(name)
+    def _looked_up(self, name: Name, start: int) -> Value:
+        """What a name that began at `start` and has just been read stands for."""
+        value, end = self.table.find(name), self.tokens[self.at - 1].end
         if value is None:
             value = self._short_sine(name)
         if value is None:
@@ -348,7 +345,7 @@ class SymbolReader(MatrixReader):
             self.at += 3 if of_time else 0
 
     def _unknown(self, name: Name, at: int) -> UnknownSymbol:
-        near, equal = self.table.suggestions(name), self.table.numbered(name)
+        near, equal = self.table.suggestions(name), [self.table.known[one] for one in self.table.numbered(name)]
         guess = f"did you mean {' or '.join(near)}? " if near else ""
         if len(equal) > 1:
             guess = f"is it {' = '.join(equal)}? Then add --equal {name}={','.join(equal)}; otherwise "
