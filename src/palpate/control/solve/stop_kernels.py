@@ -36,7 +36,7 @@ from palpate.control.solve.active_set import (
     start_search,
     trapezoid_solve,
 )
-from palpate.control.solve.hierarchy import Stack, first_point, make_stack, seek_start, take_start
+from palpate.control.solve.hierarchy import Stack, make_stack, seek_start, take_start
 from palpate.engine.kernels import clear, dot, kernel, put
 from palpate.engine.records import Integers, Matrix, Record, Vector, sized
 
@@ -278,7 +278,7 @@ def _solved(s: StopProblem, level: Level, search: Search) -> bool:
 def _has_start(s: StopProblem) -> bool:
     """A point within the limits, which are widened where they exclude each other."""
     stack = s.stack
-    first_point(stack.search)
+    clear(stack.search.x)
     start_search(stack.search)
     if seek_start(stack):
         if not _solved(s, stack.common, stack.wide):
