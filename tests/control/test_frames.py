@@ -32,7 +32,7 @@ def mixed(tmp_path) -> Robot:
 
 def agree(robot: Robot, seed: int) -> None:
     rng, nv = np.random.default_rng(seed), robot.nv
-    start = np.array(robot.model.qpos0)
+    start = np.zeros(nv) if robot.coordinates.coupled else np.array(robot.model.qpos0)
     q, v = robot.integrate(start, rng.normal(scale=0.7, size=nv), 1.0), rng.normal(size=nv)
     frames = [robot.frame(name) for name in robot.frame_names if robot.frame(name).body > 0]
     tree, motion = tree_of(robot, [frame.body for frame in frames]), motion_of(robot)
@@ -70,3 +70,18 @@ def test_only_bodies_that_carry_a_frame_are_moved() -> None:
     tree = tree_of(robot, [body])
     assert body in tree.carried
     assert robot.frame("foot_rr").body not in tree.carried
+
+
+def test_frames_behind_joints_that_follow_others_are_the_robots_own(tmp_path) -> None:
+    """Coordinates are the independent joints; the followers' motion is in every pose, column and J̇ v."""
+    text = """<mujoco><compiler angle="radian"/><worldbody>
+    <body name="a" pos="0 0 0.2"><joint name="lead" axis="0 1 0.3"/>
+    <geom size="0.1"/><body name="b" pos="0.3 0 0"><joint name="follow" axis="1 0 0"/><geom size="0.1"/>
+    <body name="c" pos="0 0.2 0.1"><joint name="free" type="slide" axis="0 1 1"/><geom size="0.1"/>
+    <site name="tip" pos="0.1 0 0"/></body></body></body></worldbody>
+    <equality><joint joint1="follow" joint2="lead" polycoef="0.1 -0.7 0 0 0"/></equality></mujoco>"""
+    (tmp_path / "coupled.xml").write_text(text, encoding="utf-8")
+    robot = load_robot(tmp_path / "coupled.xml", tool_frame="tip")
+    assert robot.coordinates.coupled
+    for seed in range(5):
+        agree(robot, seed)

@@ -9,6 +9,7 @@ from palpate.control.steps.linear_algebra import (
     cholesky,
     cholesky_inverse,
     cholesky_solve,
+    damped_step,
     symmetric_eigen,
     times,
     transpose_times,
@@ -65,3 +66,10 @@ def test_products() -> None:
     transpose_times(A, y, out3)
     assert out2 == pytest.approx(A @ x)
     assert out3 == pytest.approx(A.T @ y)
+
+
+def test_a_damped_step_is_the_damped_least_squares_solution() -> None:
+    rng = np.random.default_rng(1)
+    J, e, step = rng.normal(size=(6, 7)), rng.normal(size=6), np.zeros(7)
+    damped_step(J, e, 0.3, np.empty((6, 6)), np.empty(6), step)
+    np.testing.assert_allclose(step, np.linalg.solve(J.T @ J + 0.09 * np.eye(7), J.T @ e), atol=1e-12)

@@ -13,10 +13,12 @@ import pytest
 from palpate.control import Standing, stand
 from palpate.control.law import Target, sizes_of
 from palpate.control.references.reference import Hold
+from palpate.control.solve.hierarchy import solve_hierarchy
 from palpate.errors import InvalidInput, UnknownName
 from palpate.robot import Robot, load_robot
 from palpate.run import simulate as runner
 from palpate.run.run import Run
+from palpate.spatial import matrix_from_quat, rotation_error
 from palpate.world.clock import Clock
 from palpate.world.config import Push, Surface, World
 
@@ -216,23 +218,51 @@ def moment(rng, far):
     return q, v, target
 
 
+def in_numpy(q, v, wanted, friction, least):
+    """(support, motion, forces, relaxation, acceleration) by pinv: v̇ = lift ([a; 0] − J̇ v), a = B f + c."""
+    x, shift = machine().terms(q, v), np.array([[0.0, RADIUS, 0.0], [-RADIUS, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    rows = [(machine().jacobian(q, foot), machine().jacobian_drift(q, v, foot)) for foot in FEET]
+    Jf = np.vstack([J[:3] - shift @ J[3:] for J, _ in rows])
+    drift = np.concatenate([x.drift, *(d[:3] - shift @ d[3:] for _, d in rows)])
+    lift = np.linalg.pinv(np.vstack([x.J, Jf]))
+    still, moving = -lift @ drift, lift[:, :6]
+    inertia = np.linalg.inv(x.M[:6] @ moving)
+    B, c = inertia @ Jf[:, :6].T, -inertia @ (x.M[:6] @ still + x.bias[:6])
+    T, t = (x.M @ moving @ B - Jf.T)[6:], (x.M @ (still + moving @ c) + x.bias)[6:]  # τ = T f + t
+    k, most = friction / np.sqrt(2.0), machine().limits.torque[6:]
+    cone = np.kron(np.eye(4), [[0.0, 0, 1], [1, 0, -k], [-1, 0, -k], [0, 1, -k], [0, -1, -k]])
+    lower = np.concatenate([np.tile([least, *[-np.inf] * 4], 4), -most - t])
+    upper = np.concatenate([np.tile([np.inf, 0.0, 0.0, 0.0, 0.0], 4), most - t])
+    width = np.concatenate([np.ones(20), most])
+    solution = solve_hierarchy(B, wanted - c, np.array([0, 6]), np.vstack([cone, T]), lower, upper, width)
+    support = np.r_[np.zeros(6), -Jf[:, 6:].T @ solution.x]
+    motion = np.r_[np.zeros(6), T @ solution.x + t] - support
+    return support, motion, solution.x.reshape(4, 3), solution.relaxation, B @ solution.x + c
+
+
+def wish(law, q, v, target):
+    """a_d = a_ref + K_p e − K_d (V − V_ref)."""
+    x, (kp, kd) = machine().terms(q, v), (law.frequency**2, 2 * law.damping_ratio * law.frequency)
+    error = np.r_[target.position - x.position, rotation_error(matrix_from_quat(target.quat_wxyz), x.rotation)]
+    return target.acceleration + kp * error - kd * (x.J @ v - target.twist)
+
+
 @pytest.mark.parametrize(("friction", "least"), [(0.5, 1.0), (0.2, 20.0), (0.5, 1000.0)])
-def test_the_compiled_law_gives_the_torques_forces_and_counts_of_the_plain_one(friction, least):
+def test_the_law_gives_the_torques_forces_and_counts_of_numpy(friction, least):
     law = Standing(friction=friction, least_force=least)
-    compiled, plain = law.bind(machine()), law.bind_python(machine())
-    assert compiled.compiled
-    assert not plain.compiled
-    rng = np.random.default_rng(5)
+    bound, rng, conflicts, short = law.bind(machine()), np.random.default_rng(5), 0, 0
     for i in range(60):
         q, v, target = moment(rng, far=0.005 * (1 + i % 20))
-        found, wanted = (bound.tick(machine(), q, v, target=target) for bound in (compiled, plain))
-        for name in ("support", "motion"):
-            np.testing.assert_allclose(found.terms[name], wanted.terms[name], rtol=1e-9, atol=1e-9)
-        np.testing.assert_allclose(compiled.memory.forces, plain.memory.forces, rtol=1e-9, atol=1e-9)
-    assert compiled.remarks(compiled.memory) == plain.remarks(plain.memory)
-    assert compiled.memory.short > 0
-    assert (compiled.memory.conflict > 0) == (least == 1000.0)
-    assert compiled.memory.silent == 0
+        found, wanted = bound.tick(machine(), q, v, target=target), wish(law, q, v, target)
+        support, motion, forces, relaxation, acceleration = in_numpy(q, v, wanted, friction, least)
+        np.testing.assert_allclose(found.terms["support"], support, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(found.terms["motion"], motion, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(bound.memory.forces, forces, rtol=1e-9, atol=1e-9)
+        conflicts += relaxation > 0
+        short += np.abs(acceleration - wanted).max() > 1e-6
+    assert (bound.memory.conflict, bound.memory.short, bound.memory.silent) == (conflicts, short, 0)
+    assert short > 0
+    assert (conflicts > 0) == (least == 1000.0)
 
 
 def test_three_feet_and_a_straight_leg_are_served_like_by_the_library():

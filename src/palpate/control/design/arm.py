@@ -97,13 +97,18 @@ class ArmContact:
             self.mobility, self.servo, self.damping, self.gravity, J.T @ K @ J, J.T @ B @ J, -T @ K @ J, -T @ B @ J
         )
 
-    def loop(self, command: float = 1.0) -> ClosedLoop:
-        """The closed loop of the whole arm, its command multiplied."""
-        return close(self.plant(), self.model.law().scaled(command), self.timing, standing=_STANDING)
+    def loop(self) -> ClosedLoop:
+        """The closed loop of the whole arm."""
+        return self.loop_at()
 
-    def with_gain(self, name: str, factor: float) -> ArmContact:
-        """The same with one gain of the law multiplied."""
-        return replace(self, model=self.model.with_gain(name, factor))
+    def loop_at(
+        self, *, wall: float | None = None, lag: float = 0.0, gain: str = "", factor: float = 1.0
+    ) -> ClosedLoop:
+        """The loop on another wall, later, with a gain multiplied: see `ContactCase.loop_at`."""
+        arm = self if wall is None else replace(self, wall=replace(self.wall, stiffness=wall))
+        model = self.model if gain in ("", "command") else self.model.with_gain(gain, factor)
+        law = model.law().scaled(factor) if gain == "command" else model.law()
+        return close(arm.plant(), law, self.timing.later(lag), standing=_STANDING)
 
 
 def predict_for_arm(
@@ -152,10 +157,8 @@ def largest_wall_for_arm(robot: Robot, q: ArrayLike, law: Any, **contact: Any) -
     if contact_model.loop().states > FULL_MOST:
         return prediction.largest_wall(axis)
     start = axis.wall_stiffness
-    return stable_up_to(
-        lambda k: _loop_of(contact_model, replace(axis, wall_stiffness=k), "", 1.0).stable,
-        start, most=max(prediction.RIGID, 2 * start), first=1.0, search=COARSE,
-    )  # fmt: skip
+    most = max(prediction.RIGID, 2 * start)
+    return stable_up_to(lambda k: contact_model.loop_at(wall=k).stable, start, most=most, first=1.0, search=COARSE)
 
 
 def hold_error_for_arm(robot: Robot, q: ArrayLike, law: Any, *, physics_step: float, **contact: Any) -> HoldError:
@@ -180,7 +183,7 @@ def _predicted(contact: ArmContact, limits: bool) -> ContactPrediction:
         return _with_axis_limits(contact, axis, joint)
     return prediction.predicted(
         axis,
-        lambda case, gain, factor: _loop_of(contact, case, gain, factor),
+        contact.loop_at,
         limits=limits,
         joint=joint,
         search=COARSE,
@@ -194,24 +197,12 @@ def _largest_delay(contact: ArmContact, axis: ContactCase, loop: ClosedLoop) -> 
     if T == 0:
         return prediction.predict_contact(axis).largest_delay
     samples = max(1, int((DENSE_MOST - loop.states) // max(contact.robot.nv, 1)))
-
-    def later(lag: float) -> bool:
-        return replace(contact, timing=contact.timing.later(lag)).loop().stable
-
-    delay = stable_up_to(later, 0.0, most=samples * T, first=T / 4, search=COARSE)
+    delay = stable_up_to(lambda lag: contact.loop_at(lag=lag).stable, 0.0, most=samples * T, first=T / 4, search=COARSE)
     return delay if np.isfinite(delay) else max(samples * T, prediction.predict_contact(axis).largest_delay)
 
 
-def _loop_of(contact: ArmContact, case: ContactCase, gain: str, factor: float) -> ClosedLoop:
-    wall = replace(contact.wall, stiffness=case.wall_stiffness)
-    changed = replace(contact, wall=wall, timing=case.timing)
-    if gain == "command":
-        return changed.loop(factor)
-    return (changed.with_gain(gain, factor) if gain else changed).loop()
-
-
 def _with_axis_limits(contact: ArmContact, axis: ContactCase, joint: str) -> ContactPrediction:
-    whole = prediction.predicted(axis, lambda *_: contact.loop(), limits=False, joint=joint)
+    whole = prediction.predicted(axis, contact.loop_at, limits=False, joint=joint)
     along = prediction.predict_contact(axis)
     limited = replace(
         whole,

@@ -120,12 +120,17 @@ class ContactCase:
     @property
     def loop(self) -> ClosedLoop:
         """The closed loop with its poles."""
-        return self.loop_with(self.law)
+        return self.loop_at()
 
-    def loop_with(self, law: LinearLaw) -> ClosedLoop:
-        """The loop under another law's matrices."""
+    def loop_at(
+        self, *, wall: float | None = None, lag: float = 0.0, gain: str = "", factor: float = 1.0
+    ) -> ClosedLoop:
+        """The loop on another wall, N/m, later by a lag, s, with one gain, or the whole "command", multiplied."""
+        case = self if gain in ("", "command") else self.with_gain(gain, factor)
+        case = case if wall is None else replace(case, wall_stiffness=wall)
+        law = case.law.scaled(factor) if gain == "command" else case.law
         servo_only = self.model is ADMITTANCE and self.servo == "velocity" and self.trim == 0
-        return close(self.plant, law, self.timing, standing=_STANDING if servo_only else 0.0)
+        return close(case.plant, law, self.timing.later(lag), standing=_STANDING if servo_only else 0.0)
 
     def with_gain(self, name: str, factor: float) -> ContactCase:
         """The same with one of its `gains` multiplied."""
@@ -200,15 +205,7 @@ def stiffest_stable(stable: Callable[[float], bool], most: float, search: Search
         low *= step
         if low > most:
             return 0.0
-    high = low * step
-    while stable(high):
-        if high >= most:
-            return math.inf
-        low, high = high, min(high * step, most)
-    while high - low > search.tolerance * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if stable(middle) else (low, middle)
-    return low
+    return stable_up_to(stable, low, most=most, first=0.0, search=replace(search, step=(step, step)))
 
 
 def port_admittance(case: ContactCase, frequencies: Array) -> Array:

@@ -88,37 +88,28 @@ def predict_contact(case: ContactCase, *, limits: bool = True) -> ContactPredict
         limits: whether to look for the largest wall stiffness, delay and gains too, which takes most of the time.
     """
     try:
-        return predicted(case, _axis_loop, limits=limits)
+        return predicted(case, case.loop_at, limits=limits)
     except (NoSolution, np.linalg.LinAlgError) as error:
         return unknown(case, str(error))
 
 
-LoopOf = Callable[[ContactCase, str, float], ClosedLoop]
-
-
-def _axis_loop(case: ContactCase, gain: str, factor: float) -> ClosedLoop:
-    if gain == "command":
-        return case.loop_with(case.law.scaled(factor))
-    return case.with_gain(gain, factor).loop if gain else case.loop
+LoopAt = Callable[..., ClosedLoop]  # see `ContactCase.loop_at`
 
 
 def predicted(
     case: ContactCase,
-    loop_of: LoopOf,
+    loop_at: LoopAt,
     *,
     limits: bool = True,
     joint: str = "",
     search: Search | None = None,
     largest_delay: Callable[[], float] | None = None,
 ) -> ContactPrediction:
-    """A prediction from loops: loop_of(case, a gain or "command" or "", factor) is the loop with that gain multiplied.
-
-    The case's wall stiffness and timing are changed in the case itself.
-    """
-    loop = loop_of(case, "", 1.0)
+    """A prediction from the loops of a contact, whose axis along the wall's normal is `case`."""
+    loop = loop_at()
     search = search or (Search() if loop.states <= DENSE_MOST else LONG)
-    wall, gains = _limits(case, loop_of, search) if limits else (math.nan, {})
-    longest = largest_delay or (lambda: _largest_delay(case, loop_of))
+    wall, gains = _limits(case, loop_at, search) if limits else (math.nan, {})
+    longest = largest_delay or (lambda: _largest_delay(case.timing.period, loop_at))
     delay = math.nan if not limits else longest() if loop.stable else 0.0
     prediction = ContactPrediction(
         case, loop.poles, loop.radius, loop.rate, loop.frequency, loop.stable, wall, delay, gains,
@@ -137,26 +128,24 @@ def unknown(case: ContactCase, why: str) -> ContactPrediction:
     )
 
 
-def _limits(case: ContactCase, loop_of: LoopOf, search: Search) -> tuple[float, dict[str, float]]:
-    def on_wall(stiffness: float) -> bool:
-        return loop_of(replace(case, wall_stiffness=stiffness), "", 1.0).stable
+def _limits(case: ContactCase, loop_at: LoopAt, search: Search) -> tuple[float, dict[str, float]]:
+    def largest(gain: str) -> float:
+        return stable_up_to(
+            lambda factor: loop_at(gain=gain, factor=factor).stable, 1.0, most=1e9, first=0.1, search=search
+        )
 
-    def times(name: str) -> Callable[[float], bool]:
-        return lambda factor: loop_of(case, name, factor).stable
-
-    wall = stiffest_stable(on_wall, RIGID, search)
-    return wall, {name: stable_up_to(times(name), 1.0, most=1e9, first=0.1, search=search) for name in case.gains}
+    wall = stiffest_stable(lambda stiffness: loop_at(wall=stiffness).stable, RIGID, search)
+    return wall, {gain: largest(gain) for gain in case.gains}
 
 
-def _largest_delay(case: ContactCase, loop_of: LoopOf) -> float:
+def _largest_delay(T: float, loop_at: LoopAt) -> float:
     """The first further delay at which a stable loop stops being so: the critical one, made exact within its hold."""
 
     def later(lag: float) -> bool:
-        return loop_of(replace(case, timing=case.timing.later(lag)), "", 1.0).stable
+        return loop_at(lag=lag).stable
 
-    T = case.timing.period
     longest = LONGEST * T if T else 100.0
-    critical = loop_of(case, "", 1.0).critical_lags(loop_of(case, "command", 0.0), longest)
+    critical = loop_at().critical_lags(loop_at(gain="command", factor=0.0), longest)
     known = 0.0
     for lag, after in list(zip(critical, [*critical[1:], longest]))[:MOST_LAGS]:
         if after - lag < 1e-3 * (T or lag):
@@ -284,7 +273,7 @@ def stability_map(case: ContactCase, setting: str, values: Sequence[float] | Arr
 
 def largest_wall(case: ContactCase) -> float:
     """The largest stable wall stiffness, N/m."""
-    return stiffest_stable(lambda k: replace(case, wall_stiffness=k).loop.stable, RIGID)
+    return stiffest_stable(lambda k: case.loop_at(wall=k).stable, RIGID)
 
 
 # ------------------------------------------------------------------ what a simulation's step hides

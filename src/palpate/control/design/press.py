@@ -22,10 +22,10 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.control.design.arm import ArmContact, axis_of
-from palpate.control.design.case import ContactCase
 from palpate.control.design.linear.loop_model import LinearLaw, Plant, Timing, sensor_share, state_space
-from palpate.engine.kernels import kernel
+from palpate.engine.kernels import clear, dot, kernel, put
 from palpate.engine.records import Matrix, Record, Vector, sized
+from palpate.engine.views import part
 
 COST = 1e-8  # s of CPU per physics step and entry of the mass matrix
 STEPS_PER_RADIAN = 10  # of the fastest motion of plant and servo
@@ -106,13 +106,6 @@ class PressedPlant:
     friction: Array
 
 
-def pressed_axis(case: ContactCase) -> PressedPlant:
-    """One axis, x into the wall."""
-    one = np.ones(1)
-    walls = (case.wall_stiffness, case.wall_damping)
-    return PressedPlant(case.plant, case.law, case.timing, one, one, -one, *walls, case.model.presses, 0.0 * one)
-
-
 def pressed_arm(contact: ArmContact, friction: Array) -> PressedPlant:
     """A whole arm; the target's way is the shortest one of the joints that keeps the tool's orientation if it can.
 
@@ -134,34 +127,29 @@ def pressed_arm(contact: ArmContact, friction: Array) -> PressedPlant:
 
 
 class _System(Record):
-    """The plant, its law and its clock."""
+    """The plant, its law and its clock; x = [q; v], with the servo's own position behind where it follows velocities.
 
-    moved: bool  # whether a command is the velocity of what the servo follows
-    A_q: Matrix = sized("n", "n")
-    A_v: Matrix = sized("n", "n")
-    A_servo: Matrix = sized("n", "n")
-    B_u: Matrix = sized("n", "n")
-    B_rate: Matrix = sized("n", "n")
+    q̈ = A x + B w − pushed (f − f*), w the command, for a servo of positions with its rate behind;
+    ξ ← law_A ξ + law_B y, u = law_C ξ + law_D y, y = [q; v; f] as seen from target and rest.
+    """
+
+    A: Matrix = sized("n", "states")
+    B: Matrix = sized("n", "inputs")
     W: Matrix = sized("n", "n")
     friction: Vector = sized("n")
     pushed: Vector = sized("n")  # W p
     into: Vector = sized("n")
     path: Vector = sized("n")
-    update: Matrix = sized("k", "k")
-    on_q: Matrix = sized("k", "n")
-    on_v: Matrix = sized("k", "n")
-    on_f: Vector = sized("k")
-    state: Matrix = sized("n", "k")
-    by_q: Matrix = sized("n", "n")
-    by_v: Matrix = sized("n", "n")
-    by_f: Vector = sized("n")
+    law_A: Matrix = sized("k", "k")
+    law_B: Matrix = sized("k", "seen")
+    law_C: Matrix = sized("n", "k")
+    law_D: Matrix = sized("n", "seen")
     by_path: float  # of the target's way, and of its speed, that is added to a command
     by_path_rate: float
     wall: float
     wall_damping: float
     period: float
     substeps: int
-    ticks: int
     joint_delay: int
     wrench_delay: int
     command_delay: int
@@ -178,24 +166,17 @@ class _System(Record):
 class _Motion(Record):
     """State; readings and commands under way; the record of every tick."""
 
-    q: Vector = sized("n")
-    v: Vector = sized("n")
+    x: Vector = sized("states")
     a: Vector = sized("n")
     held: Vector = sized("n")  # impulse of friction
-    servo: Vector = sized("n")
     pull: Vector = sized("n")  # the command's part of the acceleration
     xi: Vector = sized("k")
     new: Vector = sized("k")
-    error: Vector = sized("n")
-    error_rate: Vector = sized("n")
-    low_v: Vector = sized("n")
-    u: Vector = sized("n")
+    y: Vector = sized("seen")
+    w: Vector = sized("inputs")
     last_u: Vector = sized("n")
-    rate: Vector = sized("n")
-    qs: Matrix = sized("ring", "n")
-    vs: Matrix = sized("ring", "n")
-    us: Matrix = sized("ring", "n")
-    fs: Vector = sized("ring")
+    readings: Matrix = sized("ring", "seen")  # [q; v; f], low-passed
+    commands: Matrix = sized("ring", "n")
     peak: Vector = sized("ticks")
     touching: Vector = sized("ticks")
 
@@ -211,101 +192,86 @@ def _add(out: Vector, A: Matrix, x: Vector) -> None:
 @kernel
 def _force(s: _System, m: _Motion) -> float:
     """f of the wall."""
-    x, v = s.depth, 0.0
-    for i in range(m.q.size):
-        x += s.into[i] * m.q[i]
-        v += s.into[i] * m.v[i]
+    n = m.a.size
+    x, v = s.depth + dot(s.into, m.x, n), dot(s.into, part(m.x, n, n), n)
     return max(s.wall * x + s.wall_damping * v, 0.0) if x > 0.0 else 0.0
 
 
 @kernel
 def _read(s: _System, m: _Motion, k: int, f: float) -> None:
     """This tick's readings, low-passed, on their way."""
-    ring = m.fs.size
-    now, last = k % ring, (k - 1) % ring
-    for i in range(m.q.size):
-        differs = s.differentiated and k > 0
-        seen = (m.q[i] - m.qs[last, i]) / s.period if differs else m.v[i]
-        m.low_v[i] += s.share_v * (seen - m.low_v[i])
-        m.qs[now, i], m.vs[now, i] = m.q[i], m.low_v[i]
-    m.fs[now] = m.fs[last] + s.share_f * (f - m.fs[last]) if k > 0 else s.share_f * f
+    n, ring = m.a.size, m.readings.shape[0]
+    now, last = m.readings[k % ring], m.readings[(k - 1) % ring]
+    for i in range(n):
+        seen = (m.x[i] - last[i]) / s.period if s.differentiated and k > 0 else m.x[n + i]
+        now[i], now[n + i] = m.x[i], last[n + i] + s.share_v * (seen - last[n + i])
+    now[2 * n] = last[2 * n] + s.share_f * (f - last[2 * n])
 
 
 @kernel
-def _decide(s: _System, m: _Motion, k: int, behind: float, speed: float) -> None:
-    """ξ ← A ξ + B y, u = C ξ + D y, y being what is seen from the target: `behind` its last position, with a speed."""
-    ring = m.fs.size
-    joint, f = max(k - s.joint_delay, 0) % ring, m.fs[max(k - s.wrench_delay, 0) % ring] - s.force
-    for i in range(m.q.size):
-        m.error[i] = m.qs[joint, i] + s.path[i] * behind
-        m.error_rate[i] = m.vs[joint, i] - s.path[i] * speed
-    for i in range(m.xi.size):
-        m.new[i] = s.on_f[i] * f
-    _add(m.new, s.update, m.xi)
-    _add(m.new, s.on_q, m.error)
-    _add(m.new, s.on_v, m.error_rate)
-    for i in range(m.xi.size):
-        m.xi[i] = m.new[i]
-    for i in range(m.q.size):
-        m.us[k % ring, i] = s.by_f[i] * f
-    u = m.us[k % ring]
-    _add(u, s.state, m.xi)
-    _add(u, s.by_q, m.error)
-    _add(u, s.by_v, m.error_rate)
+def _decide(s: _System, m: _Motion, k: int) -> None:
+    """The law's answer to what is seen from the target, which is `behind` its last position and moves at `pace`."""
+    n, ring = m.a.size, m.readings.shape[0]
+    joints, wrench = m.readings[max(k - s.joint_delay, 0) % ring], m.readings[max(k - s.wrench_delay, 0) % ring]
+    for i in range(n):
+        m.y[i], m.y[n + i] = joints[i] + s.path[i] * s.behind[k], joints[n + i] - s.path[i] * s.pace[k]
+    m.y[2 * n] = wrench[2 * n] - s.force
+    clear(m.new)
+    _add(m.new, s.law_A, m.xi)
+    _add(m.new, s.law_B, m.y)
+    put(m.xi, 0, m.new)
+    u = m.commands[k % ring]
+    clear(u)
+    _add(u, s.law_C, m.xi)
+    _add(u, s.law_D, m.y)
 
 
 @kernel
-def _command(s: _System, m: _Motion, k: int, behind: float, speed: float) -> None:
+def _command(s: _System, m: _Motion, k: int) -> None:
     """What reaches the servo or joint: late, through the driver's low-pass, with the target's own way."""
-    late = max(k - s.command_delay, 0) % m.fs.size
-    for i in range(m.q.size):
-        wanted = m.us[late, i] - s.path[i] * (s.by_path * behind - s.by_path_rate * speed)
-        m.u[i] = m.u[i] + s.share_u * (wanted - m.u[i]) if k > 0 else wanted
-        m.rate[i] = (m.u[i] - m.last_u[i]) / s.period if k > 0 else s.path[i] * speed
-        m.last_u[i] = m.u[i]
-        m.pull[i] = 0.0
-    _add(m.pull, s.B_u, m.u)
-    _add(m.pull, s.B_rate, m.rate)
+    n, late = m.a.size, m.commands[max(k - s.command_delay, 0) % m.commands.shape[0]]
+    for i in range(n):
+        wanted = late[i] - s.path[i] * (s.by_path * s.behind[k] - s.by_path_rate * s.pace[k])
+        m.w[i] = m.w[i] + s.share_u * (wanted - m.w[i]) if k > 0 else wanted
+        if m.w.size > n:
+            m.w[n + i] = (m.w[i] - m.last_u[i]) / s.period if k > 0 else s.path[i] * s.pace[k]
+        m.last_u[i] = m.w[i]
+    clear(m.pull)
+    _add(m.pull, s.B, m.w)
 
 
 @kernel
 def _rub(s: _System, m: _Motion, h: float) -> None:
     """Impulses of friction, |r| ≤ h F, that stop the joints they can stop: joint by joint, some times over."""
-    n = m.q.size
-    for i in range(n):
-        for j in range(n):
-            m.v[i] += s.W[i, j] * m.held[j]
+    n, v = m.a.size, part(m.x, m.a.size, m.a.size)
+    _add(v, s.W, m.held)
     for _ in range(_SWEEPS):
         for j in range(n):
             if s.friction[j] > 0.0:
                 most = h * s.friction[j]
-                held = min(max(m.held[j] - m.v[j] / s.W[j, j], -most), most)
+                held = min(max(m.held[j] - v[j] / s.W[j, j], -most), most)
                 change = held - m.held[j]
                 m.held[j] = held
                 for i in range(n):
-                    m.v[i] += s.W[i, j] * change
+                    v[i] += s.W[i, j] * change
 
 
 @kernel
 def _step(s: _System, m: _Motion, h: float, rubs: bool) -> float:
     """One step of the plant, its forces taken in the middle; the wall's force there."""
-    n = m.q.size
+    n = m.a.size
     for i in range(n):
-        m.q[i] += 0.5 * h * m.v[i]
+        m.x[i] += 0.5 * h * m.x[n + i]
     f = _force(s, m)
     for i in range(n):
         m.a[i] = m.pull[i] - s.pushed[i] * (f - s.force)
-    _add(m.a, s.A_q, m.q)
-    _add(m.a, s.A_v, m.v)
-    if s.moved:
-        _add(m.a, s.A_servo, m.servo)
-    for i in range(n):
-        m.v[i] += h * m.a[i]
-        m.servo[i] += h * m.u[i]
+    _add(m.a, s.A, m.x)
+    for i in range(n, m.x.size):
+        m.x[i] += h * (m.a[i - n] if i < 2 * n else m.w[i - 2 * n])
     if rubs:
         _rub(s, m, h)
     for i in range(n):
-        m.q[i] += 0.5 * h * m.v[i]
+        m.x[i] += 0.5 * h * m.x[n + i]
     return f
 
 
@@ -313,20 +279,20 @@ def _step(s: _System, m: _Motion, h: float, rubs: bool) -> float:
 def _pressed(s: _System, m: _Motion, rubs: bool) -> None:
     """The press, tick by tick."""
     h = s.period / s.substeps
-    for k in range(s.ticks):
+    for k in range(m.peak.size):
         _read(s, m, k, _force(s, m))
-        _decide(s, m, k, s.behind[k], s.pace[k])
-        _command(s, m, k, s.behind[k], s.pace[k])
+        _decide(s, m, k)
+        _command(s, m, k)
         for _ in range(s.substeps):
             f = _step(s, m, h, rubs)
             m.peak[k] = max(m.peak[k], f)
             m.touching[k] = 1.0 if f > 0.0 else m.touching[k]
-        if not abs(m.q[0]) < 1e3:
+        if not abs(m.x[0]) < 1e3:
             return
 
 
 def simulated_press(
-    pressed: PressedPlant | ContactCase,
+    pressed: PressedPlant,
     *,
     speed: float,
     duration: float,
@@ -337,14 +303,13 @@ def simulated_press(
     """Press a plant on its wall.
 
     Args:
-        pressed: plant, law and wall, with a period; a `ContactCase` is one axis.
+        pressed: plant, law and wall, with a period.
         speed: at which the target passes the surface, m/s.
         duration: to simulate, s.
         depth: how far behind the surface the target comes to rest, m; not used where a law controls the force.
         behind: how far the target then is from there, m, at equal times of the duration; there at once if not given.
         force: that such a law wants, N.
     """
-    pressed = pressed_axis(pressed) if isinstance(pressed, ContactCase) else pressed
     timing, n = pressed.timing, pressed.plant.freedoms
     q_free, xi = _free(pressed)
     give = max(float(pressed.into @ q_free), 0.0)
@@ -353,10 +318,12 @@ def simulated_press(
     system = _system(pressed, ticks, behind, force=held, depth=held / pressed.stiffness)
     q = held * q_free - (held * give + system.depth) * pressed.path  # the free rest, moved back to the surface
     late = max(timing.joint_delay, timing.wrench_delay, system.command_delay) + 2
+    states = np.r_[q, speed * pressed.path, _followed(pressed, q, held)]
     motion = _Motion(
-        {"n": n, "k": len(xi), "ring": late, "ticks": ticks},
-        q=q, v=speed * pressed.path, low_v=speed * pressed.path, xi=held * xi, servo=_followed(pressed, q, held),
+        {"n": n, "k": len(xi), "seen": 2 * n + 1, "inputs": system.B.shape[1], "ring": late, "ticks": ticks},
+        x=states, xi=held * xi,
     )  # fmt: skip
+    motion.readings[-1, n : 2 * n] = states[n : 2 * n]
     _pressed(system, motion, bool(pressed.friction.any()))
     return _judged(motion, held, speed, ticks * timing.period)
 
@@ -368,28 +335,25 @@ def _system(pressed: PressedPlant, ticks: int, behind: Array | None, **press: An
     n = plant.freedoms
     apart = timing.adds_gravity and law.command == "torque"  # what the arm gets of itself, at once
     A, B = _state_space(pressed, apart)
-    steps, none = substeps(pressed), np.zeros((n, n))
+    steps = substeps(pressed)
     # v⁺ = v + h (a + A_v (v⁺ + v)/2): the trapezoidal rule, once and for all
     mean = np.linalg.inv(np.eye(n) - 0.5 * timing.period / steps * A[n : 2 * n, n : 2 * n])
-    A, B = mean @ A[n : 2 * n], mean @ B[n : 2 * n]
+    by_q = law.q - (plant.gravity if apart else 0.0)
     return _System(
-        {"n": n, "k": len(law.update), "ticks": ticks},
-        ticks=ticks, behind=way[:-1], pace=-np.diff(way) / timing.period,
-        moved=law.command == "velocity",
-        A_q=A[:, :n], A_v=A[:, n : 2 * n], A_servo=A[:, 2 * n :] if law.command == "velocity" else none,
-        B_u=B[:, :n], B_rate=B[:, n:] if law.command == "position" else none, W=mean @ plant.mobility,
+        {"n": n, "k": len(law.update), "seen": 2 * n + 1, "ticks": ticks},
+        A=mean @ A[n : 2 * n], B=mean @ B[n : 2 * n], W=mean @ plant.mobility,
         friction=np.where(np.diag(plant.mobility) > 0.0, pressed.friction, 0.0),
         pushed=mean @ plant.mobility @ pressed.into, into=pressed.into, path=pressed.path,
-        update=law.update, on_q=law.update_q, on_v=law.update_v, on_f=law.update_wrench @ pressed.felt,
-        state=law.state, by_q=law.q - (plant.gravity if apart else 0.0), by_v=law.v, by_f=law.wrench @ pressed.felt,
+        law_A=law.update, law_B=np.c_[law.update_q, law.update_v, law.update_wrench @ pressed.felt],
+        law_C=law.state, law_D=np.c_[by_q, law.v, law.wrench @ pressed.felt],
         by_path=float(law.command == "position"), by_path_rate=float(law.command.startswith("velocity")),
-        wall=pressed.stiffness, wall_damping=pressed.damping,
-        period=timing.period, substeps=steps,
+        wall=pressed.stiffness, wall_damping=pressed.damping, period=timing.period, substeps=steps,
         joint_delay=timing.joint_delay, wrench_delay=timing.wrench_delay,
         command_delay=timing.command_delay + round(timing.lag / timing.period),
         share_v=sensor_share(timing.velocity_cutoff, timing.period),
         share_f=sensor_share(timing.wrench_cutoff, timing.period),
-        share_u=timing.command_share, differentiated=timing.velocity == "differentiated", **press,
+        share_u=timing.command_share, differentiated=timing.velocity == "differentiated",
+        behind=way[:-1], pace=-np.diff(way) / timing.period, **press,
     )  # fmt: skip
 
 
@@ -406,9 +370,9 @@ def _bandwidth(pressed: PressedPlant) -> float:
 
 
 def _followed(pressed: PressedPlant, q: Array, held: float) -> Array:
-    """Where a velocity servo is at first touch, from where it is at rest under f*: S ω² (q_s − q) = M⁻¹ p f*."""
+    """Where a servo of velocities is at first touch, S ω² (q_s − q) = M⁻¹ p f* being its rest; others have no state."""
     if pressed.law.command != "velocity":
-        return np.zeros(len(q))
+        return np.zeros(0)
     servo = _bandwidth(pressed) ** 2 * pressed.plant.servo
     return q - np.linalg.solve(servo, pressed.plant.mobility @ pressed.into) * held
 

@@ -14,18 +14,18 @@ from palpate.config import Quaternion, setting
 from palpate.control.design.gains import damping_by_ratio
 from palpate.control.design.linear.law_models import ADMITTANCE, LinearModel, task_gains, task_model
 from palpate.control.design.linear.loop_model import Timing
-from palpate.control.law import CommandKind, Law, Shown, Tick, law_kernel, sizes_of
+from palpate.control.law import CommandKind, Law, Shown, Tick, law_kernel, refuse_free_base, sizes_of
 from palpate.control.promise import Promise
-from palpate.control.steps.chain import Chain, ChainPose, LeastSquares, chain_of, chain_pose, damped_step
 from palpate.control.steps.compliance import (
     AXES,
     AdmittanceAxes,
     Compliant,
     EquationGains,
     advance_admittance,
-    product,
     set_compliant_pose,
 )
+from palpate.control.steps.frames import Motion, Tree, frame_pose, motion_of, move_tree, point_jacobian, tree_of
+from palpate.control.steps.linear_algebra import damped_step, product
 from palpate.control.steps.reach import reachable
 from palpate.control.steps.task_space import (
     DIRECTIONS,
@@ -40,6 +40,7 @@ from palpate.engine.maths import sin
 from palpate.engine.records import Cube, Integers, Matrix, Record, Vector, sized
 from palpate.engine.views import part
 from palpate.errors import InvalidInput
+from palpate.robot.mechanics.kernels import FrameOnBody
 from palpate.robot.robot import Robot
 from palpate.spatial import Pose
 from palpate.spatial.kernels import cross, matrix_from_quat, quat_error_world, quat_from_matrix
@@ -59,8 +60,7 @@ class Gains(EquationGains):
     lower: Vector = sized("nv")
     upper: Vector = sized("nv")
     speed: Vector = sized("nv")
-    rows: Integers = sized("k")  # places of the directions that the arm follows, the yielding ones first
-    chain: Chain
+    rows: Integers = sized("k")  # indices of the directions that the arm follows, the yielding ones first
 
 
 class Memory(Record):
@@ -88,8 +88,15 @@ class Memory(Record):
     J: Matrix = sized("k", "nv")  # rows that the arm follows,
     short: Vector = sized("k")  # and what is left of e along them
     step: Vector = sized("nv")
-    arm: ChainPose
-    squares: LeastSquares
+    A: Matrix = sized("k", "k")  # of the damped least squares,
+    y: Vector = sized("k")
+    tool: FrameOnBody
+    tree: Tree
+    motion: Motion  # of the arm at the commanded posture,
+    still: Vector = sized("nv")  # where it rests,
+    position: Vector = sized(3)  # and its tool
+    rotation: Matrix = sized(3, 3)
+    J_tool: Matrix = sized(6, "nv")
 
 
 class Terms(Record):
@@ -136,7 +143,7 @@ def _set_rows(k: Gains, m: Memory) -> None:
             share = axes[row, direction - half]
             m.short[i] += share * m.e[half + row]
             for j in range(m.step.size):
-                m.J[i, j] += share * m.arm.J[half + row, j]
+                m.J[i, j] += share * m.J_tool[half + row, j]
 
 
 @kernel
@@ -164,13 +171,15 @@ def _compare_tool(x: Tick, k: Gains, m: Memory) -> None:
 @kernel
 def _step_towards_pose(k: Gains, m: Memory) -> None:
     """A Newton step of the command towards the posture of the compliant pose."""
-    chain_pose(k.chain, m.command, m.arm)
-    quat_from_matrix(m.arm.rotation, m.quat_wxyz)
+    move_tree(m.tree, m.command, m.still, m.motion)
+    frame_pose(m.motion, m.tool, m.position, m.rotation)
+    point_jacobian(m.tree, m.motion, m.tool.body, m.position, m.J_tool)
+    quat_from_matrix(m.rotation, m.quat_wxyz)
     for i in range(3):
-        m.e[i] = m.c.position[i] - m.arm.position[i]
+        m.e[i] = m.c.position[i] - m.position[i]
     quat_error_world(m.c.quat_wxyz, m.quat_wxyz, part(m.e, 3, 3))
     _set_rows(k, m)
-    damped_step(m.J, m.short, k.singular_damping, m.squares, m.step)
+    damped_step(m.J, m.short, k.singular_damping, m.A, m.y, m.step)
     for i in range(m.command.size):
         m.command[i] += m.step[i]
     for i in range(k.rows.size):
@@ -393,8 +402,8 @@ class Admittance(Law):
         return LinearModel(ADMITTANCE, task, gains, timing.period)
 
     def gains(self, robot: Robot) -> Gains:
-        """The equations, the servo, the joints' ranges and speeds, and the chain."""
-        chain = chain_of(robot)
+        """The equations, the servo, and the joints' ranges and speeds."""
+        refuse_free_base(robot, self.name)
         return Gains(
             **self.equation(),
             trim=self.trim,
@@ -405,12 +414,17 @@ class Admittance(Law):
             upper=robot.limits.upper,
             speed=robot.limits.velocity,
             rows=[DIRECTIONS.index(d) for d in self.followed(robot)],
-            chain=chain,
         )
 
     def memory(self, robot: Robot) -> Memory:
         """The compliant frame, the commanded posture and the trim, and scratch."""
-        return Memory({**sizes_of(robot), "k": len(self.followed(robot))})
+        tool = robot.frame()
+        return Memory(
+            {**sizes_of(robot), "k": len(self.followed(robot))},
+            tool=tool.record,
+            tree=tree_of(robot, [tool.body]),
+            motion=motion_of(robot),
+        )
 
     def remarks(self, memory: Memory) -> list[str]:
         """Whether joints' speeds, ranges or a singular posture kept the arm from following the compliant pose."""

@@ -32,8 +32,6 @@ from palpate.errors import InvalidInput
 from palpate.robot.robot import Robot
 
 WAITING, BRAKING, RESTING = range(3)
-_METHODS = ("optimal", "pseudoinverse")
-_OPTIMAL = _METHODS.index("optimal")
 _REMEMBERED = 16  # changes between a line that is kept and one that is lost
 _STANDS, _ASIDE = 1e-4, 1e-2  # of the first speed: along the line it stands; across it, it goes on another way
 _STILL = 1e-9  # of |J| |v|: a tool that does not move
@@ -42,14 +40,13 @@ _STILL = 1e-9  # of |J| |v|: a tool that does not move
 class Gains(Record):
     """Which version of the stop, along which axes, within which accelerations and torques."""
 
-    method: int
+    optimal: bool  # or by the pseudo-inverse
     axes: Integers  # of the tool's position
     rest_rate: float
     straighten: float
     lag: float
     weight: float
-    lower: Vector = sized("nv")
-    upper: Vector = sized("nv")
+    acceleration: Vector = sized("nv")
     torque: Vector = sized("nv")  # ∞ where it does not count
 
 
@@ -112,10 +109,10 @@ def _choose_rows(x: Tick, k: Gains, m: Memory) -> None:
 
 @kernel
 def _put_limits(x: Tick, k: Gains, C: Matrix, lower: Vector, upper: Vector) -> None:
-    """lower ≤ u ≤ upper, then −torque ≤ M u + b ≤ torque where there is room for these rows."""
+    """−acceleration ≤ u ≤ acceleration, then −torque ≤ M u + b ≤ torque where there is room for these rows."""
     n = x.v.size
     for j in range(n):
-        C[j, j], lower[j], upper[j] = 1.0, k.lower[j], k.upper[j]
+        C[j, j], lower[j], upper[j] = 1.0, -k.acceleration[j], k.acceleration[j]
     if lower.size < 2 * n:
         return
     for j in range(n):
@@ -176,6 +173,8 @@ def _largest_rate(k: Gains, m: Memory, most: float) -> float:
 def _by_pseudoinverse(x: Tick, k: Gains, m: Memory) -> bool:
     """u = a λ + b, a = −J⁺ṗ, b = J⁺(steer − h), with the method's largest λ; False where it has none, or speeds up."""
     n = x.v.size
+    for i in range(m.c.size):
+        m.c[i] = m.problem.steer[i] - m.problem.drift[i]
     _shortest(m, m.problem.line, m.a)
     _shortest(m, m.c, m.b)
     for j in range(n):
@@ -184,7 +183,7 @@ def _by_pseudoinverse(x: Tick, k: Gains, m: Memory) -> bool:
     if not rate >= 0.0:
         return False
     for j in range(n):
-        m.problem.u[j] = min(max(m.a[j] * rate + m.b[j], k.lower[j]), k.upper[j])
+        m.problem.u[j] = min(max(m.a[j] * rate + m.b[j], -k.acceleration[j]), k.acceleration[j])
     _judge(m)
     return m.rate >= 0.0
 
@@ -203,9 +202,6 @@ def _optimal_stop(x: Tick, k: Gains, m: Memory) -> bool:
     """The fastest stop of every u within the bounds, or the trade where there is none; whether the line is kept."""
     s = m.problem
     s.most, s.weight = _fastest(x, k), k.weight
-    straighten = min(k.straighten, 0.5 * _fastest(x, k))
-    for i in range(s.velocity.size):
-        s.steer[i] = -straighten * (s.velocity[i] - s.line[i])
     kept = find_stop(s) == FOUND
     m.conflicts += 1 if s.conflict > 0.0 else 0
     return kept
@@ -265,7 +261,7 @@ def _begin(m: Memory) -> None:
 
 @kernel
 def _on_line(x: Tick, k: Gains, m: Memory) -> bool:
-    """Split the velocity along the line and what is to become of the rest; False once the tool stands."""
+    """The velocity along the line, and what takes away the rest; False once the tool stands."""
     speed, straighten = 0.0, min(k.straighten, 0.5 * _fastest(x, k))
     for i in range(m.problem.velocity.size):
         speed += m.direction[i] * m.problem.velocity[i]
@@ -277,23 +273,19 @@ def _on_line(x: Tick, k: Gains, m: Memory) -> bool:
         speed = size_of(m.problem.velocity)
     for i in range(m.problem.velocity.size):
         m.problem.line[i] = m.direction[i] * speed
-        m.c[i] = -m.problem.drift[i] - straighten * (m.problem.velocity[i] - m.problem.line[i])
+        m.problem.steer[i] = -straighten * (m.problem.velocity[i] - m.problem.line[i])
     return True
 
 
 @kernel
 def _brake(x: Tick, k: Gains, m: Memory) -> bool:
     """One tick of braking along the remembered direction; False once the tool stands still."""
-    if not _on_line(x, k, m):
-        return False
-    if size_of(m.problem.velocity) <= _STANDS * m.first_speed:
+    if not _on_line(x, k, m) or size_of(m.problem.velocity) <= _STANDS * m.first_speed:
         return False
     _put_limits(x, k, m.problem.C, m.problem.lower, m.problem.upper)
-    kept = True
-    if k.method == _OPTIMAL:
-        kept = _optimal_stop(x, k, m)
-    elif not _by_pseudoinverse(x, k, m):
-        m.replaced += 1
+    kept = not k.optimal and _by_pseudoinverse(x, k, m)
+    if not kept:
+        m.replaced += not k.optimal
         kept = _optimal_stop(x, k, m)
     _note(x, k, m, kept)
     return True
@@ -387,16 +379,14 @@ class FastestStop(Law):
     def gains(self, robot: Robot) -> Gains:
         """Bounds, axes, method."""
         refuse_free_base(robot, self.name)
-        most = self.acceleration_bound(robot)
         return Gains(
-            method=_METHODS.index(self.method),
+            optimal=self.method == "optimal",
             axes=["xyz".index(axis) for axis in self.axes],
             rest_rate=self.rest_rate,
             straighten=self.straighten,
             lag=self.lag or 0.0,
             weight=self.weight,
-            lower=-most,
-            upper=most.copy(),
+            acceleration=self.acceleration_bound(robot).copy(),
             torque=self.torque_bound(robot),
         )
 

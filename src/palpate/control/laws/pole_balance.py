@@ -35,7 +35,7 @@ from palpate.engine.maths import atan2, exp, hypot
 from palpate.engine.records import Matrix, Record, Vector, sized
 from palpate.errors import InvalidInput
 from palpate.robot.robot import Robot
-from palpate.spatial.kernels import quat_error_world, quat_from_matrix, quat_multiply, rotate
+from palpate.spatial.kernels import quat_error_world, quat_from_matrix, quat_multiply, quat_normalize, rotate
 
 MOST_JOINTS = 7
 # Of an arm whose pole fell: how fast it brakes, 1/s; what counts as rest, rad/s or m/s; after how many s it may end.
@@ -56,12 +56,11 @@ class Gains(Record):
     posture_damping: float
     held: bool  # the self-motion follows the posture
     nearest_torque: bool  # torques, not accelerations, are kept near its wish
-    respect_limits: bool
     force_limit: float
     fall_angle: float
     speed_limit: Vector = sized("nv")
     level: bool  # the tool's z is kept vertical, not the target's attitude
-    torque_limit: Vector = sized("nv")
+    torque_limit: Vector = sized("nv")  # ∞ where none counts
     clear: Clearance  # of joint stops and rated speeds, by self-motion
 
 
@@ -166,11 +165,7 @@ def _make_level(m: Memory) -> None:
     # The quaternion (1 + z·u, z × u) of the turn from z to u = ± e_z.
     m.upright_wxyz[0], m.upright_wxyz[3] = 1.0 + sign * m.error[2], 0.0
     m.upright_wxyz[1], m.upright_wxyz[2] = sign * m.error[1], -sign * m.error[0]
-    size = 0.0
-    for i in range(4):
-        size += m.upright_wxyz[i] ** 2
-    for i in range(4):
-        m.upright_wxyz[i] /= math.sqrt(size)
+    quat_normalize(m.upright_wxyz)
     quat_multiply(m.upright_wxyz, m.level_wxyz, m.quat_wxyz_scratch)
     put(m.level_wxyz, 0, m.quat_wxyz_scratch)
 
@@ -208,11 +203,17 @@ def _preferred(x: Tick, k: Gains, m: Memory) -> None:
 
 
 @kernel
+def _apply_force(m: Memory, share: float) -> None:
+    """f, a_A and f_B with a share of the wanted horizontal force."""
+    m.pole.f[0], m.pole.f[1], m.pole.f[2] = share * m.force[0], share * m.force[1], m.force[2]
+    pole_accelerations(m.pole)
+
+
+@kernel
 def _torques(x: Tick, k: Gains, m: Memory, share: float, out: Vector) -> None:
     """Joint torques for a share of the wanted horizontal force: x = x₀ + Aᵀ (A Aᵀ)⁻¹ (b − A x₀)."""
     pole, A, b, n, J = m.pole, m.A, m.b, x.v.size, x.J
-    pole.f[0], pole.f[1], pole.f[2] = share * m.force[0], share * m.force[1], m.force[2]
-    pole_accelerations(pole)
+    _apply_force(m, share)
     f_B, weight = pole.f_B, 1.0 if k.nearest_torque else 0.0
     for j in range(n):
         m.x[j] = m.x0[j]
@@ -304,13 +305,6 @@ def _largest_share(none: Vector, full: Vector, free: Vector, limits: Vector) -> 
 
 
 @kernel
-def _show_force(m: Memory, share: float) -> None:
-    """f, a_A and f_B as they are with a share of the horizontal force."""
-    m.pole.f[0], m.pole.f[1], m.pole.f[2] = share * m.force[0], share * m.force[1], m.force[2]
-    pole_accelerations(m.pole)
-
-
-@kernel
 def _within_limits(x: Tick, k: Gains, m: Memory, full: Vector, change: Vector) -> None:
     """The change of torques that brings them within the limits: the least self-motion, else the least loss of force.
 
@@ -327,7 +321,7 @@ def _within_limits(x: Tick, k: Gains, m: Memory, full: Vector, change: Vector) -
         return
     _torques(x, k, m, 0.0, none)
     share = _largest_share(none, full, free, limits)
-    _show_force(m, share if share >= 0.0 else 1.0)
+    _apply_force(m, share if share >= 0.0 else 1.0)
     if share < 0.0:
         m.beyond += 1
         return
@@ -365,11 +359,10 @@ def _brake(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
     times(x.M, m.x, m.push)
     for j in range(x.v.size):
         room = k.torque_limit[j] - math.copysign(x.bias[j], x.bias[j] * m.push[j])
-        if k.respect_limits and abs(m.push[j]) > room:
+        if abs(m.push[j]) > room:
             share = min(share, max(room, 0.0) / abs(m.push[j]))
     for j in range(x.v.size):
-        out.balance[j] = x.bias[j] + share * m.push[j]
-        most = k.torque_limit[j] if k.respect_limits else np.inf
+        out.balance[j], most = x.bias[j] + share * m.push[j], k.torque_limit[j]
         out.limits[j] = min(max(out.balance[j], -most), most) - out.balance[j]
 
 
@@ -410,7 +403,7 @@ def _kernel(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
     for j in range(x.v.size):
         out.limits[j] = 0.0
         over = over or abs(out.balance[j]) > k.torque_limit[j]
-    if over and k.respect_limits:
+    if over:
         _within_limits(x, k, m, out.balance, out.limits)
 
 
@@ -512,12 +505,11 @@ class PoleBalance(ClearingLaw):
             posture_damping=self.posture_damping,
             held=self.self_motion == "held",
             nearest_torque=self.nearest == "torque",
-            respect_limits=self.respect_limits,
             force_limit=self.force_limit,
             fall_angle=_ALWAYS if self.fall_angle is None else self.fall_angle,
             level=self.orientation == "pd",
             speed_limit=(np.inf if self.fall_speed is None else self.fall_speed) * robot.limits.velocity,
-            torque_limit=robot.limits.torque.copy(),
+            torque_limit=robot.limits.torque.copy() if self.respect_limits else np.full(robot.nv, np.inf),
             clear=self.clearance(robot),
         )
 

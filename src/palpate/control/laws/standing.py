@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import mujoco
 import numpy as np
@@ -11,16 +11,15 @@ from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array, finite_number
 from palpate.config import setting
-from palpate.control.law import BoundLaw, Law, Shown, Tick, law_kernel
+from palpate.control.law import BoundLaw, Law, Shown, Tick, law_kernel, sizes_of
 from palpate.control.promise import Promise
-from palpate.control.solve.hierarchy import solve_hierarchy
-from palpate.control.solve.stance import BASE, PER_FOOT, Footing, make_footing, solve_stance
+from palpate.control.solve.stance import BASE, Footing, make_footing, solve_stance
 from palpate.engine.kernels import kernel, put
 from palpate.engine.records import Matrix, Record, Vector, sized
 from palpate.engine.views import flat, part
-from palpate.errors import InvalidInput, check_names
-from palpate.robot.robot import Robot, Terms as RobotTerms
-from palpate.spatial import kernels as spatial, matrix_from_quat, rotation_error
+from palpate.errors import InvalidInput, NoSolution, check_names
+from palpate.robot.robot import Robot
+from palpate.spatial import kernels as spatial
 
 _SHORT = 1e-6  # m/s², rad/s²: the trunk's wish counts as met to this
 
@@ -76,8 +75,17 @@ def stand(
     a = finite_array(acceleration, "acceleration", (6,))
     finite_number(friction, "friction", above=0.0)
     finite_number(least_force, "least_force", least=0.0)
-    return _solve(robot, np.asarray(q, float), np.asarray(v, float), robot.terms(q, v), a,
-                  feet_of(robot, feet), friction, least_force)  # fmt: skip
+    frames, terms = feet_of(robot, feet), robot.terms(q, v)
+    footing = _footing(robot, frames)
+    x = Tick(sizes_of(robot), M=terms.M, bias=terms.bias, J=terms.J, drift=terms.drift, q=q, v=v)
+    support, motion = np.zeros(robot.nv), np.zeros(robot.nv)
+    relaxation, solved = solve_stance(x, footing, a, friction, least_force, support, motion)
+    if not solved:
+        raise NoSolution(f"no forces were found with which {robot.name} stands", hint="are its feet under its trunk?")
+    conflict = _names(robot, frames, footing) if relaxation > 0 else ()
+    return Stance(
+        support, motion, footing.stack.search.x.reshape(-1, 3).copy(), footing.acceleration.copy(), relaxation, conflict
+    )
 
 
 def feet_of(robot: Robot, feet: tuple[str, ...] = ()) -> tuple[str, ...]:
@@ -96,65 +104,17 @@ def feet_of(robot: Robot, feet: tuple[str, ...] = ()) -> tuple[str, ...]:
     return foot_names
 
 
-def _radius(robot: Robot, foot: str) -> float:
-    """Of the sphere that is a foot, the geom of the same name; 0 where there is none."""
-    geom = mujoco.mj_name2id(robot.model, mujoco.mjtObj.mjOBJ_GEOM, foot)
-    return float(robot.model.geom_size[geom, 0]) if geom >= 0 else 0.0
+def _footing(robot: Robot, feet: tuple[str, ...]) -> Footing:
+    """Room for a tick; a foot is the sphere that its name gives to a geom, or a point where there is none."""
+    geoms = [mujoco.mj_name2id(robot.model, mujoco.mjtObj.mjOBJ_GEOM, foot) for foot in feet]
+    return make_footing(robot, feet, [float(robot.model.geom_size[geom, 0]) if geom >= 0 else 0.0 for geom in geoms])
 
 
-def _touching(robot: Robot, q: Array, v: Array, foot: str) -> tuple[Array, Array]:
-    """J and J̇ v of the foot's contact point, under the centre of its sphere.
-
-    The point stays under a rolling sphere, o = (0, 0, −r): J_p = J_v − [o]× J_ω, and the same for J̇ v.
-    """
-    radius = _radius(robot, foot)
-    cross = np.array([[0.0, radius, 0.0], [-radius, 0.0, 0.0], [0.0, 0.0, 0.0]])
-    J, drift = robot.jacobian(q, foot), robot.jacobian_drift(q, v, foot)
-    return J[:3] - cross @ J[3:], drift[:3] - cross @ drift[3:]
-
-
-def _solve(
-    robot: Robot, q: Array, v: Array, x: RobotTerms, wanted: Array, feet: tuple[str, ...], friction: float, least: float
-) -> Stance:
-    rows = [_touching(robot, q, v, foot) for foot in feet]
-    Jf, drift = np.vstack([J for J, _ in rows]), np.concatenate([x.drift, *(d for _, d in rows)])
-    lift = np.linalg.pinv(np.vstack([x.J, Jf]))  # v̇ = lift ([a; 0] − drift)
-    still, moving = -lift @ drift, lift[:, :6]
-    inertia = np.linalg.inv(x.M[:BASE] @ moving)
-    B = inertia @ Jf[:, :BASE].T
-    c = -inertia @ (x.M[:BASE] @ still + x.bias[:BASE])
-    # τ = T f + t, all joints; their base rows vanish by the choice of a.
-    T = (x.M @ moving @ B - Jf.T)[BASE:]
-    t = (x.M @ (still + moving @ c) + x.bias)[BASE:]
-    C, lower, upper, width = _limits(len(feet), friction, least, T, t, robot.limits.torque[BASE:])
-    solution = solve_hierarchy(B, wanted - c, np.array([0, BASE], dtype=np.int64), C, lower, upper, width)
-    conflict = _names(robot, feet, solution.active) if solution.relaxation > 0 else ()
-    support = -Jf[:, BASE:].T @ solution.x
-    motion = T @ solution.x + t - support
-    return Stance(
-        _joints(support), _joints(motion), solution.x.reshape(-1, 3), B @ solution.x + c, solution.relaxation, conflict
-    )
-
-
-def _joints(torque: Array) -> Array:
-    """With the base's six, which no motor drives."""
-    return np.concatenate([np.zeros(BASE), torque])
-
-
-def _limits(feet: int, friction: float, least: float, T: Array, t: Array, most: Array) -> tuple[Array, ...]:
-    """lower ≤ C f ≤ upper: five rows per foot, then a row per motor; widths in which a conflict is shared."""
-    k = friction / np.sqrt(2.0)
-    cone = np.array([[0.0, 0, 1], [1, 0, -k], [-1, 0, -k], [0, 1, -k], [0, -1, -k]])
-    C = np.vstack([np.kron(np.eye(feet), cone), T])
-    lower = np.concatenate([np.tile([least, *[-np.inf] * 4], feet), -most - t])
-    upper = np.concatenate([np.tile([np.inf, 0.0, 0.0, 0.0, 0.0], feet), most - t])
-    width = np.concatenate([np.ones(PER_FOOT * feet), np.where(np.isfinite(most), most, 1.0)])
-    return C, lower, upper, width
-
-
-def _names(robot: Robot, feet: tuple[str, ...], active: Array) -> tuple[str, ...]:
+def _names(robot: Robot, feet: tuple[str, ...], footing: Footing) -> tuple[str, ...]:
+    """The limits that hold each other, from the search for the least common violation: upper sides, then lower ones."""
     names = [f"{kind} of {foot}" for foot in feet for kind in ("load", *["friction"] * 4)]
     names += [f"torque of {joint}" for joint in robot.dof_names[BASE:]]
+    active = footing.stack.wide.active.reshape(2, -1).any(axis=0)
     return tuple(dict.fromkeys(name for name, on in zip(names, active) if on))
 
 
@@ -167,18 +127,13 @@ class Gains(Record):
     least_force: float
 
 
-class Counts(Record):
-    """Ticks at which limits decided, and the forces of the last tick."""
+class Memory(Record):
+    """Ticks at which limits decided, forces and torques of the last tick, and room for one."""
 
     conflict: int = 0
     short: int = 0  # the trunk's wish was not met in full
     silent: int = 0  # no answer
     forces: Matrix = sized("feet", 3)
-
-
-class Memory(Counts):
-    """The same, then the torques of the last tick, and room for one."""
-
     support: Vector = sized("nv")
     motion: Vector = sized("nv")
     wanted: Vector = sized(6)
@@ -242,7 +197,6 @@ class Standing(Law):
     trunk yields by the least |a − a_d|. Limits that conflict give way together, by the least amount, and that is said.
     Without an answer the torques of the tick before are kept, and that is counted and said.
     Assumes: every foot touches level ground and stays, friction at least `friction`, a true model.
-    With coupled joints it is plain Python.
     """
 
     name: ClassVar[str] = "standing"
@@ -268,10 +222,9 @@ class Standing(Law):
     def memory(self, robot: Robot) -> Memory:
         """Counters, the forces of the last tick, and room for a tick."""
         feet = feet_of(robot, self.feet)
-        footing = make_footing(robot, feet, [_radius(robot, foot) for foot in feet])
-        return Memory({"feet": len(feet), "nv": robot.nv}, footing=footing)
+        return Memory({"feet": len(feet), "nv": robot.nv}, footing=_footing(robot, feet))
 
-    def remarks(self, memory: Counts) -> list[str]:
+    def remarks(self, memory: Memory) -> list[str]:
         """How often limits shaped the command."""
         said = {
             "friction cones and torque limits conflicted and gave way": memory.conflict,
@@ -285,31 +238,4 @@ class Standing(Law):
         feet = feet_of(robot, self.feet)
         labels = tuple(f"{foot}.{axis}" for foot in feet for axis in "xyz")
         shown = Shown("forces", "forces", "N", labels, "world", "of the ground on the feet, as planned")
-        bound = self.bind_python(robot) if robot.coordinates.coupled else super().bind(robot)
-        return replace(bound, shown=(shown,))
-
-    def bind_python(self, robot: Robot) -> BoundLaw:
-        """The law in plain Python; it asks the robot for the Jacobians of its feet."""
-        feet = feet_of(robot, self.feet)
-
-        def law(tick: Any, gains: Gains, memory: Counts) -> dict[str, Array]:
-            x = RobotTerms(tick.M, tick.bias, tick.gravity, tick.position, tick.rotation, tick.J, tick.drift)
-            wanted = _wanted(x, tick.v, tick.target, gains)
-            stance = _solve(robot, tick.q, tick.v, x, wanted, feet, gains.friction, gains.least_force)
-            memory.conflict += stance.relaxation > 0
-            memory.short += bool(np.abs(stance.acceleration - wanted).max() > _SHORT)
-            memory.forces[:] = stance.forces
-            return {"support": stance.support, "motion": stance.motion}
-
-        terms, counts = tuple(Terms.fields), Counts({"feet": len(feet)})
-        return BoundLaw(
-            self.name, law, terms, self.command, self.gains(robot), counts, np.zeros((len(terms), robot.nv)),
-            needs=self.needed(), remarks=self.remarks,
-        )  # fmt: skip
-
-
-def _wanted(x: RobotTerms, v: Array, target: Any, gains: Gains) -> Array:
-    """a_d = a_ref + K_p e − K_d (V − V_ref)."""
-    angular_error = rotation_error(matrix_from_quat(target.quat_wxyz), x.rotation)
-    error = np.concatenate([target.position - x.position, angular_error])
-    return target.acceleration + gains.kp * error - gains.kd * (x.J @ v - target.twist)
+        return replace(super().bind(robot), shown=(shown,))

@@ -56,8 +56,7 @@ def torques_for_force(
 
     1. a_A and f_B from f by the closed form of end-effector and pole.
     2. M v̇ + b = τ − Jₚᵀ f_B (14) and J v̇ + J̇ v = [a_A; α] (15), b with gravity on the left.
-    3. min τᵀτ, in closed form; within `limits` by an active set: the acceleration first, as near as it can be had, then
-       the least τ.
+    3. min τᵀτ within `limits`: the acceleration first, as near as it can be had, then the least τ.
 
     The arm's model holds the end-effector's mass (`robot.with_payload`); rows of [a_A; α] that an arm of fewer than six
     joints cannot serve are refused by their residual.
@@ -87,26 +86,16 @@ def torques_for_force(
             f"{robot.name} cannot give its end-effector this acceleration in this posture",
             hint="an arm needs six joints, away from singular postures",
         )
-    if limits is None:
-        a = _least_torque(x.M, x.J, wanted, push)
-    else:
-        bound = bounds_of(robot.limits.torque if isinstance(limits, str) else limits, robot.nv, "limits")
-        a = _within(x.M, x.J, wanted, push, bound)
+    most = robot.limits.torque if isinstance(limits, str) else np.full(robot.nv, np.inf) if limits is None else limits
+    a = _least_torque(x.M, x.J, wanted, push, bounds_of(most, robot.nv, "limits"))
     missed = wanted - x.J @ a
     reached = bool(np.abs(missed).max() <= _MISSED * scale)
     torque = x.M @ a + push
     return ForceTorques(torque, a, a_A, a_B, f_B, reached, np.zeros(6) if reached else missed)
 
 
-def _least_torque(M: Array, J: Array, wanted: Array, push: Array) -> Array:
-    """v̇ of min |M v̇ + push|² with J v̇ = wanted: τ = A⁺ (wanted + A push), A = J M⁻¹."""
-    A = np.linalg.solve(M, J.T).T
-    torque = np.linalg.pinv(A, rcond=1e-9) @ (wanted + A @ push)
-    return np.linalg.solve(M, torque - push)
-
-
-def _within(M: Array, J: Array, wanted: Array, push: Array, bound: tuple[Array, Array]) -> Array:
-    """The same within lower ≤ M v̇ + push ≤ upper, or the nearest acceleration there is."""
+def _least_torque(M: Array, J: Array, wanted: Array, push: Array, bound: tuple[Array, Array]) -> Array:
+    """v̇ of J v̇ = wanted, or the nearest within lower ≤ M v̇ + push ≤ upper, with the least |M v̇ + push|."""
     rows, n = J.shape
     A, b = np.vstack([J, M]), np.concatenate([wanted, -push])
     lower, upper = bound[0] - push, bound[1] - push

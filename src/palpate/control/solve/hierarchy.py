@@ -31,21 +31,17 @@ from palpate.control.solve.active_set import (
     Search,
     all_free,
     ask,
-    longest_row,
-    lq_factor,
     make_search,
     narrow,
     solve_level,
     start_search,
     step_freely,
-    trapezoid_solve,
 )
 from palpate.engine.kernels import clear, dot, kernel, put
 from palpate.engine.records import Integers, Record, Vector, sized
 from palpate.errors import NoSolution
 
 _FAR = 1e30  # how DAQP writes infinity
-_UNLIMITED = 1e9  # a limit beyond this has no middle
 
 
 class Stack(Record):
@@ -89,41 +85,6 @@ def worst_excess(s: Search, width: Vector) -> float:
         at = dot(s.C[i], s.x, s.x.size)
         worst = max(worst, (at - s.upper[i]) / width[i], (s.lower[i] - at) / width[i])
     return worst
-
-
-@kernel
-def _middle(low: float, high: float) -> float:
-    """The middle of two limits; of one alone, that one, unless 0 is within."""
-    if low > -_UNLIMITED and high < _UNLIMITED:
-        return 0.5 * (low + high)
-    if low <= 0.0 <= high:
-        return 0.0
-    return low if low > 0.0 else high
-
-
-@kernel
-def first_point(s: Search) -> None:
-    """x = 0 where that is within the limits; else the x whose C x comes closest to their middle."""
-    clear(s.x)
-    for i in range(s.lower.size):
-        if not s.lower[i] <= 0.0 <= s.upper[i]:
-            _middle_point(s)
-            return
-
-
-@kernel
-def _middle_point(s: Search) -> None:
-    """x whose C x comes closest to the middle of the limits: inside whenever C is regular."""
-    c, n = s.lower.size, s.x.size
-    for i in range(c):
-        put(s.held_factor[i], 0, s.C[i])
-    rank = lq_factor(s.held_factor, c, n, s.held_basis, s.held_order, 1e-13 * longest_row(s.C, 0, c))
-    for i in range(c):
-        k = s.held_order[i]
-        s.slopes[i] = _middle(s.lower[k], s.upper[k])
-    trapezoid_solve(s.held_factor, c, rank, s.slopes)
-    for i in range(n):
-        s.x[i] = dot(s.held_basis[i], s.slopes, rank)
 
 
 @kernel
@@ -200,7 +161,7 @@ def solve_stack(stack: Stack) -> tuple[float, int]:
     s, depth, relaxed = stack.search, stack.starts.size - 1, 0.0
     if _free_optimum(stack):
         return relaxed, 0
-    first_point(s)
+    clear(s.x)
     start_search(s)
     for k in range(-1, depth + 1):  # −1: the start; depth: |x|²
         level, where = stack.level, s

@@ -26,6 +26,7 @@ from palpate.control.solve.active_set import (
     ENDLESS,
     RANK,
     SOLVED,
+    Level,
     Search,
     ask,
     longest_row,
@@ -35,14 +36,13 @@ from palpate.control.solve.active_set import (
     start_search,
     trapezoid_solve,
 )
-from palpate.control.solve.hierarchy import Stack, first_point, make_stack, seek_start, take_start
+from palpate.control.solve.hierarchy import Stack, make_stack, seek_start, take_start
 from palpate.engine.kernels import clear, dot, kernel, put
 from palpate.engine.records import Integers, Matrix, Record, Vector, sized
 
-FOUND, LOST, UNBOUNDED, GAVE_UP, BAD_DATA = range(5)
+FOUND, LOST, UNBOUNDED, GAVE_UP, BAD_DATA = range(5)  # a command was found up to LOST
 WEIGHT = 50.0  # of braking against deviation, where not both can be had
 _KEPT = 1e-9  # what is left across a line that counts as kept, relative to the terms it is the sum of
-_SEEKING, _KEEPING, _BRAKING, _SHORTENING, _HARDEST, _TRADING, _DONE = range(7)
 
 
 class StopProblem(Record):
@@ -262,43 +262,39 @@ def _note_holding(s: StopProblem, afresh: bool) -> None:
             s.holding[i] = now
 
 
-# ------------------------------------------------------------------ one phase after another
+# ------------------------------------------------------------------ one level after another
 
 
 @kernel
-def _brake_up_to(s: StopProblem, braking: float) -> None:
-    """Ask for d·p̈ as low as −braking, or, if that is infinite, as low as it goes."""
+def _solved(s: StopProblem, level: Level, search: Search) -> bool:
+    """Bring a level to its optimum; where that fails, the status says why."""
+    ended = solve_level(level, search)
+    if ended != SOLVED:
+        s.status = UNBOUNDED if ended == ENDLESS else GAVE_UP
+    return ended == SOLVED
+
+
+@kernel
+def _has_start(s: StopProblem) -> bool:
+    """A point within the limits, which are widened where they exclude each other."""
+    stack = s.stack
+    clear(stack.search.x)
+    start_search(stack.search)
+    if seek_start(stack):
+        if not _solved(s, stack.common, stack.wide):
+            return False
+        s.conflict = take_start(stack)
+    return True
+
+
+@kernel
+def _brake_up_to(s: StopProblem, braking: float) -> bool:
+    """Bring d·p̈ as low as −braking, or, if that is infinite, as low as it goes."""
     level = s.stack.level
     level.first, level.last, level.endless = 0, 1, math.isinf(braking)
     level.floor = RANK * longest_row(level.A, 0, level.A.shape[0])
     level.b[0] = -1.0 if level.endless else level.b[0] - braking
-
-
-@kernel
-def _trade(s: StopProblem) -> None:
-    """Ask for the least of deviation² + weight² (β − braking)²."""
-    level = s.stack.level
-    level.b[0] = s.weight * (level.b[0] - s.most_braking)
-    for j in range(s.u.size):
-        level.A[0, j] *= s.weight
-    ask(level, 0, level.A.shape[0])
-
-
-@kernel
-def _lay_out(s: StopProblem, phase: int) -> None:
-    """What a phase asks for."""
-    level = s.stack.level
-    if phase == _KEEPING:
-        ask(level, 1, level.A.shape[0])
-        level.floor = RANK * longest_row(level.A, 0, level.A.shape[0])
-    elif phase == _BRAKING:
-        _brake_up_to(s, s.most * size_of(s.line))
-    elif phase == _HARDEST:
-        _turn(s, s.velocity)
-        start_search(s.stack.search)
-        _brake_up_to(s, s.most * size_of(s.velocity))
-    elif phase == _TRADING:
-        _trade(s)
+    return _solved(s, level, s.stack.search)
 
 
 @kernel
@@ -315,72 +311,73 @@ def _is_kept(s: StopProblem) -> bool:
 
 
 @kernel
-def _after(s: StopProblem, phase: int) -> int:
-    """What follows a phase that ended well."""
-    if phase == _SEEKING:
-        s.conflict = take_start(s.stack)
-        return _KEEPING
-    if phase == _KEEPING:
-        if not _is_kept(s):
-            s.rate, s.status = -math.inf, LOST
-            return _HARDEST
-        narrow(s.stack.level, s.stack.search)
-        return _BRAKING
-    if phase == _BRAKING:
-        braking = _braking_along(s, s.line)
-        s.rate = braking / size_of(s.line)
-        # Rounding must not turn a stop that only just does not brake into one that speeds up.
-        if braking < -_KEPT * (abs(s.stack.level.b[0]) + abs(braking)):
-            s.status = LOST
-            return _HARDEST
-        _note_holding(s, True)
-        narrow(s.stack.level, s.stack.search)
-        return _SHORTENING
-    if phase == _HARDEST:
-        s.most_braking = _braking_along(s, s.velocity)
-        _forbid_speeding_up(s)
-        return _TRADING
-    if phase == _TRADING:
-        narrow(s.stack.level, s.stack.search)
-        return _SHORTENING
-    _note_holding(s, False)
-    return _DONE
+def _brake_on_line(s: StopProblem) -> None:
+    """Keep the line, then brake most; the status is LOST where that is not possible without speeding up."""
+    level, search = s.stack.level, s.stack.search
+    ask(level, 1, level.A.shape[0])
+    level.floor = RANK * longest_row(level.A, 0, level.A.shape[0])
+    if not _solved(s, level, search):
+        return
+    if not _is_kept(s):
+        s.status = LOST
+        return
+    narrow(level, search)
+    if not _brake_up_to(s, s.most * size_of(s.line)):
+        s.rate = math.inf if s.status == UNBOUNDED else s.rate
+        return
+    braking = _braking_along(s, s.line)
+    s.rate = braking / size_of(s.line)
+    # Rounding must not turn a stop that only just does not brake into one that speeds up.
+    if braking < -_KEPT * (abs(level.b[0]) + abs(braking)):
+        s.status = LOST
+        return
+    _note_holding(s, True)
+    narrow(level, search)
 
 
 @kernel
-def _begin(s: StopProblem) -> int:
-    """Axes, limits and a first point; returns the first phase."""
+def _trade_off(s: StopProblem) -> None:
+    """Brake hardest, then the least of deviation² + weight² (β − braking)²."""
+    level, search = s.stack.level, s.stack.search
+    _turn(s, s.velocity)
+    start_search(search)
+    if not _brake_up_to(s, s.most * size_of(s.velocity)):
+        return
+    s.most_braking = _braking_along(s, s.velocity)
+    _forbid_speeding_up(s)
+    level.b[0] = s.weight * (level.b[0] - s.most_braking)
+    for j in range(s.u.size):
+        level.A[0, j] *= s.weight
+    ask(level, 0, level.A.shape[0])
+    if _solved(s, level, search):
+        narrow(level, search)
+
+
+@kernel
+def _search_afresh(s: StopProblem) -> bool:
+    """Every level in turn, then the shortest u; whether there is one."""
+    s.status, s.rate, s.conflict = FOUND, -math.inf, 0.0
+    if _has_start(s):
+        _brake_on_line(s)
+    if s.status == LOST:
+        _trade_off(s)
+    if s.status > LOST or not _solved(s, s.stack.shortest, s.stack.search):
+        return False
+    _note_holding(s, False)
+    return True
+
+
+@kernel
+def find_stop(s: StopProblem) -> int:
+    """The fastest stop, or the best trade where there is none, into u and what stands beside it; returns the status."""
     _turn(s, s.line)
     _take_limits(s)
     s.most_braking = 0.0
     if _holds_again(s):
         for i in range(s.holding.size):
             s.stack.search.active[i] = s.holding[i]
-        return _DONE
-    s.status, s.rate, s.conflict = FOUND, -math.inf, 0.0
-    first_point(s.stack.search)
-    start_search(s.stack.search)
-    return _SEEKING if seek_start(s.stack) else _KEEPING
-
-
-@kernel
-def find_stop(s: StopProblem) -> int:
-    """The fastest stop, or the best trade where there is none, into u and what stands beside it; returns the status."""
-    phase = _begin(s)
-    while phase != _DONE:
-        _lay_out(s, phase)
-        level, where = s.stack.level, s.stack.search
-        if phase == _SEEKING:
-            level, where = s.stack.common, s.stack.wide
-        elif phase == _SHORTENING:
-            level = s.stack.shortest
-        ended = solve_level(level, where)
-        if ended != SOLVED:
-            s.status = UNBOUNDED if ended == ENDLESS else GAVE_UP
-            if ended == ENDLESS and phase == _BRAKING:
-                s.rate = math.inf
-            return s.status
-        phase = _after(s, phase)
+    elif not _search_afresh(s):
+        return s.status
     _settle(s)
     judge(s)
     return s.status

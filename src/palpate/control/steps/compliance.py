@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from palpate.control.steps.linear_algebra import times
+from palpate.control.steps.linear_algebra import product, times
 from palpate.engine.kernels import clear, kernel, put
 from palpate.engine.records import Integers, Matrix, Record, Vector, sized
 from palpate.engine.views import part
@@ -60,14 +60,6 @@ class Compliant(Record):
     rate: Vector = sized(6)
     F: Vector = sized(6)
     a: Vector = sized(6)
-
-
-@kernel
-def product(A: Matrix, B: Matrix, out: Matrix) -> None:
-    """out = A B, 3×3."""
-    for i in range(3):
-        for j in range(3):
-            out[i, j] = A[i, 0] * B[0, j] + A[i, 1] * B[1, j] + A[i, 2] * B[2, j]
 
 
 @kernel

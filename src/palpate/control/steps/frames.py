@@ -11,9 +11,11 @@ from collections.abc import Iterable
 import mujoco
 import numpy as np
 
+from palpate.control.steps.linear_algebra import product
 from palpate.engine.kernels import kernel, put
 from palpate.engine.records import Integers, Matrix, ReadVector, Record, Vector, sized
-from palpate.engine.views import fold, part
+from palpate.engine.views import flat, fold, part
+from palpate.robot.joints.coupled import CoupledModel, coupled_model, expand_state, reduce_columns
 from palpate.robot.mechanics.kernels import FrameOnBody, pose_on
 from palpate.robot.robot import Robot
 from palpate.spatial.kernels import matrix_from_quat, matrix_from_rotation_vector
@@ -43,9 +45,10 @@ class Tree(Record):
     axis: Matrix = sized("joints", 3)  # in the body
     anchor: Matrix = sized("joints", 3)
     start: Vector = sized("joints")  # q at which a hinge or slide does nothing
-    place: Integers = sized("joints")  # in q
-    dof: Integers = sized("joints")  # in v
+    q_index: Integers = sized("joints")
+    dof: Integers = sized("joints")
     parent_dof: Integers = sized("nv")
+    coupling: CoupledModel  # of joints that follow others; numbers in q, v and J are those of the independent ones
 
 
 class Motion(Record):
@@ -81,7 +84,8 @@ def tree_of(robot: Robot, bodies: Iterable[int]) -> Tree:
         carried=_whole(sorted(carried)), parent=_whole(m.body_parentid), offset=m.body_pos.copy(), turn=rotations,
         first_joint=_whole(m.body_jntadr), joint_count=_whole(m.body_jntnum), last_dof=_last_dofs(m),
         kind=_whole(m.jnt_type), axis=m.jnt_axis.copy(), anchor=m.jnt_pos.copy(), start=m.qpos0[m.jnt_qposadr],
-        place=_whole(m.jnt_qposadr), dof=_whole(m.jnt_dofadr), parent_dof=_whole(m.dof_parentid),
+        q_index=_whole(m.jnt_qposadr), dof=_whole(m.jnt_dofadr), parent_dof=_whole(m.dof_parentid),
+        coupling=coupled_model(robot),
     )  # fmt: skip
 
 
@@ -105,8 +109,17 @@ def _last_dofs(model: mujoco.MjModel) -> np.ndarray:
 
 
 @kernel
-def move_tree(tree: Tree, q: ReadVector, v: ReadVector, x: Motion) -> None:
+def move_tree(tree: Tree, q: Vector, v: Vector, x: Motion) -> None:
     """Where every body of the tree is at (q, v), and how it moves while v̇ = 0."""
+    if tree.coupling.on:
+        expand_state(tree.coupling, q, v)
+        _move_bodies(tree, tree.coupling.q, tree.coupling.v, x)
+    else:
+        _move_bodies(tree, q, v, x)
+
+
+@kernel
+def _move_bodies(tree: Tree, q: ReadVector, v: ReadVector, x: Motion) -> None:
     for k in range(tree.carried.size):
         body = tree.carried[k]
         _start_at_parent(tree, body, x)
@@ -132,10 +145,9 @@ def _start_at_parent(tree: Tree, body: int, x: Motion) -> None:
     put(x.acceleration[body], 0, x.acceleration[parent])
     put(x.omega[body], 0, x.omega[parent])
     put(x.alpha[body], 0, x.alpha[parent])
-    put(x.rotation[body], 0, x.rotation[parent])
     _times(R, tree.offset[body], x.u)
     _shift(x, body, x.u, 1.0)
-    _turn(x, body, fold(tree.turn[body], 0, 3, 3))
+    product(R, fold(tree.turn[body], 0, 3, 3), fold(x.rotation[body], 0, 3, 3))
 
 
 @kernel
@@ -152,15 +164,20 @@ def _shift(x: Motion, body: int, r: Vector, sign: float) -> None:
 
 
 @kernel
-def _turn(x: Motion, body: int, rotation: Matrix) -> None:
-    """R ← R turn."""
+def _shift_to_anchor(tree: Tree, body: int, joint: int, x: Motion, sign: float) -> None:
+    """Go from the body's origin to the joint's anchor, or back; most anchors are at the origin."""
+    anchor = tree.anchor[joint]
+    if anchor[0] != 0.0 or anchor[1] != 0.0 or anchor[2] != 0.0:
+        _times(fold(x.rotation[body], 0, 3, 3), anchor, x.u)
+        _shift(x, body, x.u, sign)
+
+
+@kernel
+def _turn(x: Motion, body: int) -> None:
+    """R ← R x.turn."""
     R = fold(x.rotation[body], 0, 3, 3)
-    for i in range(3):
-        for j in range(3):
-            x.product[i, j] = R[i, 0] * rotation[0, j] + R[i, 1] * rotation[1, j] + R[i, 2] * rotation[2, j]
-    for i in range(3):
-        for j in range(3):
-            R[i, j] = x.product[i, j]
+    product(R, x.turn, x.product)
+    put(flat(R), 0, flat(x.product))
 
 
 @kernel
@@ -190,18 +207,16 @@ def _screw_about(x: Motion, dof: int, u: Vector, c: Vector) -> None:
 @kernel
 def _hinge(tree: Tree, body: int, joint: int, q: ReadVector, v: ReadVector, x: Motion) -> None:
     """Turn about an axis through the anchor, which stays where it is."""
-    R, dof, angle = fold(x.rotation[body], 0, 3, 3), tree.dof[joint], q[tree.place[joint]] - tree.start[joint]
-    _times(R, tree.anchor[joint], x.u)
-    _shift(x, body, x.u, 1.0)
+    R, dof, angle = fold(x.rotation[body], 0, 3, 3), tree.dof[joint], q[tree.q_index[joint]] - tree.start[joint]
+    _shift_to_anchor(tree, body, joint, x, 1.0)
     _times(R, tree.axis[joint], x.u)
     _screw_about(x, dof, x.u, x.position[body])
     _spin(x, body, x.u, v[dof])
     for i in range(3):
         x.w[i] = tree.axis[joint, i] * angle
     matrix_from_rotation_vector(x.w, x.turn)
-    _turn(x, body, x.turn)
-    _times(R, tree.anchor[joint], x.u)
-    _shift(x, body, x.u, -1.0)
+    _turn(x, body)
+    _shift_to_anchor(tree, body, joint, x, -1.0)
 
 
 @kernel
@@ -209,7 +224,7 @@ def _slide(tree: Tree, body: int, joint: int, q: ReadVector, v: ReadVector, x: M
     """Go along an axis that the parent carries: v + u q̇, a + 2 ω × u q̇."""
     dof, w, a, S = tree.dof[joint], x.omega[body], x.acceleration[body], x.screws[tree.dof[joint]]
     _times(fold(x.rotation[body], 0, 3, 3), tree.axis[joint], x.u)
-    way = q[tree.place[joint]] - tree.start[joint]
+    way = q[tree.q_index[joint]] - tree.start[joint]
     for i in range(3):
         x.w[i] = way * x.u[i]
         S[i], S[3 + i] = x.u[i], 0.0
@@ -225,7 +240,7 @@ def _slide(tree: Tree, body: int, joint: int, q: ReadVector, v: ReadVector, x: M
 @kernel
 def _free(tree: Tree, body: int, joint: int, q: ReadVector, v: ReadVector, x: Motion) -> None:
     """Three velocities along the world's axes, then three about the body's own; α = ω × ω = 0."""
-    start, dof, R = tree.place[joint], tree.dof[joint], fold(x.rotation[body], 0, 3, 3)
+    start, dof, R = tree.q_index[joint], tree.dof[joint], fold(x.rotation[body], 0, 3, 3)
     for i in range(4):
         x.screws[dof, i] = q[start + 3 + i]  # the quaternion, for a moment
     matrix_from_quat(x.screws[dof], R)
@@ -253,16 +268,14 @@ def _about_own_axes(x: Motion, body: int, dof: int, v: ReadVector) -> None:
 @kernel
 def _ball(tree: Tree, body: int, joint: int, q: ReadVector, v: ReadVector, x: Motion) -> None:
     """Turn about the anchor by a quaternion; velocities are about the axes that result."""
-    R, dof, start = fold(x.rotation[body], 0, 3, 3), tree.dof[joint], tree.place[joint]
-    _times(R, tree.anchor[joint], x.u)
-    _shift(x, body, x.u, 1.0)
+    dof, start = tree.dof[joint], tree.q_index[joint]
+    _shift_to_anchor(tree, body, joint, x, 1.0)
     for i in range(4):
         x.screws[dof, i] = q[start + i]
     matrix_from_quat(x.screws[dof], x.turn)
-    _turn(x, body, x.turn)
+    _turn(x, body)
     _about_own_axes(x, body, dof, v)
-    _times(R, tree.anchor[joint], x.u)
-    _shift(x, body, x.u, -1.0)
+    _shift_to_anchor(tree, body, joint, x, -1.0)
 
 
 @kernel
@@ -274,6 +287,15 @@ def frame_pose(x: Motion, frame: FrameOnBody, position: Vector, rotation: Matrix
 @kernel
 def point_jacobian(tree: Tree, x: Motion, body: int, p: Vector, J: Matrix) -> None:
     """J (6×nv, [linear; angular], world axes) of the point p moving with a body: [v_O + ω × p; ω] per velocity."""
+    if tree.coupling.on:
+        _columns(tree, x, body, p, tree.coupling.terms.J)
+        reduce_columns(tree.coupling, tree.coupling.terms.J, J)
+    else:
+        _columns(tree, x, body, p, J)
+
+
+@kernel
+def _columns(tree: Tree, x: Motion, body: int, p: Vector, J: Matrix) -> None:
     for i in range(6):
         for j in range(J.shape[1]):
             J[i, j] = 0.0

@@ -100,6 +100,14 @@ def _times(A: Matrix, rows: int, n: int, x: Vector, out: Vector) -> None:
         out[i] = total
 
 
+@kernel
+def product(A: Matrix, B: Matrix, out: Matrix) -> None:
+    """out = A B, 3×3."""
+    for i in range(3):
+        for j in range(3):
+            out[i, j] = A[i, 0] * B[0, j] + A[i, 1] * B[1, j] + A[i, 2] * B[2, j]
+
+
 @kernel(inline=True)
 def transpose_times(A: Matrix, x: Vector, out: Vector) -> None:
     """out = Aᵀ x."""
@@ -149,6 +157,27 @@ def cholesky_inverse(L: Matrix, n: int, out: Matrix) -> float:
     for i in range(n):
         trace += out[i, i]
     return trace
+
+
+@kernel
+def damped_step(J: Matrix, error: Vector, damping: float, A: Matrix, y: Vector, step: Vector) -> None:
+    """step = Jᵀ (J Jᵀ + λ² 1)⁻¹ error, λ the damping: least squares that stays bounded at a singular posture.
+
+    A and y are scratch.
+    """
+    rows = error.size
+    for i in range(rows):
+        y[i] = error[i]
+        for j in range(rows):
+            A[i, j] = damping * damping if i == j else 0.0
+            for k in range(J.shape[1]):
+                A[i, j] += J[i, k] * J[j, k]
+    cholesky(A, rows)
+    cholesky_solve(A, rows, y)
+    for k in range(J.shape[1]):
+        step[k] = 0.0
+        for i in range(rows):
+            step[k] += J[i, k] * y[i]
 
 
 @kernel

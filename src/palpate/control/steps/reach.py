@@ -45,14 +45,21 @@ def reachable(robot: Robot, directions: Sequence[str], axes: AxesAt = world_axes
 
     Decided at the posture of most freedom among some near home: a singular home hides nothing.
     """
-    looked = _look(robot, axes)
-    return looked.once("reachable", directions, lambda: max(looked.each(_independent, directions), key=len))
+
+    def most_free(rows: list[Array]) -> tuple[str, ...]:
+        return max((_independent(J, directions) for J in rows), key=len)
+
+    return _from_rows(robot, directions, axes, most_free)
 
 
 def immovable(robot: Robot, directions: Sequence[str], axes: AxesAt = world_axes) -> tuple[str, ...]:
     """Of some directions, those that the tool never moves along, whatever the joints do."""
-    sizes = np.max([np.abs(J).max(axis=1) for J in _look(robot, axes).each(_chosen, directions)], axis=0)
-    return tuple(d for d, size in zip(directions, sizes) if size <= _INDEPENDENT * max(float(sizes.max()), 1e-300))
+
+    def unmoved(rows: list[Array]) -> tuple[str, ...]:
+        sizes = np.max(np.abs(rows), axis=(0, 2))
+        return tuple(d for d, size in zip(directions, sizes) if size <= _INDEPENDENT * max(float(sizes.max()), 1e-300))
+
+    return _from_rows(robot, directions, axes, unmoved)
 
 
 def lost_mass(robot: Robot, directions: Sequence[str] = DIRECTIONS, axes: AxesAt = world_axes) -> float:
@@ -61,16 +68,14 @@ def lost_mass(robot: Robot, directions: Sequence[str] = DIRECTIONS, axes: AxesAt
     20 × the robot's mass; but rotors and long links can make every direction heavy, so at least 8 × the heaviest
     apparent mass that the directions have in the best of some postures near home.
     """
-    looked = _look(robot, axes)
-    return looked.once("lost mass", directions, lambda: _lost_mass(robot, looked, reachable(robot, directions, axes)))
 
+    def heaviest_at_best(rows: list[Array]) -> float:
+        mobilities = (J @ np.linalg.solve(robot.mass_matrix(q), J.T) for q, J in zip(postures(robot), rows))
+        return min(1.0 / max(float(np.linalg.eigvalsh(mobility)[0]), 1e-300) for mobility in mobilities)
 
-def _lost_mass(robot: Robot, looked: _Looked, free: Sequence[str]) -> float:
-    masses = []
-    for q, J in zip(postures(robot), looked.each(_chosen, free)) if free else ():
-        mobility = np.linalg.eigvalsh(J @ np.linalg.solve(robot.mass_matrix(q), J.T))
-        masses.append(1.0 / max(float(mobility[0]), 1e-300))
-    return max(MASS_FACTOR * robot.mass, POSTURE_FACTOR * min(masses, default=0.0))
+    free = reachable(robot, directions, axes)
+    heaviest = _from_rows(robot, free, axes, heaviest_at_best) if free else 0.0
+    return max(MASS_FACTOR * robot.mass, POSTURE_FACTOR * heaviest)
 
 
 def posture_defaults(
@@ -95,50 +100,23 @@ def joint_posture(inertia: Array, rate: float) -> tuple[tuple[float, ...], tuple
     return tuple((POSTURE[0] / POSTURE[1] * d).tolist()), tuple(d.tolist())
 
 
-class _Looked:
-    """The rows of all directions at some postures near home, in some axes, and what was found from them: a sweep binds
-    the same law thousands of times.
-    """
-
-    def __init__(self, rows: list[Array]) -> None:
-        self.rows = rows
-        self._found: dict[tuple[str, tuple[str, ...]], Any] = {}
-
-    def each(self, ask: Callable[[Array, Sequence[str]], T], directions: Sequence[str]) -> list[T]:
-        """What every posture answers."""
-        return [ask(rows, directions) for rows in self.rows]
-
-    def once(self, what: str, directions: Sequence[str], find: Callable[[], T]) -> T:
-        """What was found before, or is now."""
-        key = (what, tuple(directions))
-        if key not in self._found:
-            self._found[key] = find()
-        return self._found[key]
+# Jacobians and rotations of a robot's tool at some postures near home, and what was found from them.
+_KNOWN: weakref.WeakKeyDictionary[Robot, tuple[list[tuple[Array, Array]], dict[Any, Any]]] = weakref.WeakKeyDictionary()
+_MOST_KNOWN = 256
 
 
-class _Places:
-    """Jacobians and rotations of the tool at some postures near home, and what was seen there in which axes."""
-
-    def __init__(self, robot: Robot) -> None:
-        self.each = [(robot.jacobian(q), robot.pose(q).rotation) for q in postures(robot)]
-        self.looked: dict[bytes, _Looked] = {}
-
-
-_KNOWN: weakref.WeakKeyDictionary[Robot, _Places] = weakref.WeakKeyDictionary()
-_MOST_AXES = 64
-
-
-def _look(robot: Robot, axes: AxesAt) -> _Looked:
+def _from_rows(robot: Robot, directions: Sequence[str], axes: AxesAt, find: Callable[[list[Array]], T]) -> T:
+    """What `find` makes of the directions' rows near home; kept, as a sweep binds the same law thousands of times."""
     if robot not in _KNOWN:
-        _KNOWN[robot] = _Places(robot)
-    places = _KNOWN[robot]
-    turns = [axes(rotation) for _, rotation in places.each]
-    key = b"".join(matrix.tobytes() for matrix in turns)
-    if key not in places.looked:
-        if len(places.looked) >= _MOST_AXES:
-            places.looked.clear()
-        places.looked[key] = _Looked([_turned(J, R) for (J, _), R in zip(places.each, turns)])
-    return places.looked[key]
+        _KNOWN[robot] = [(robot.jacobian(q), robot.pose(q).rotation) for q in postures(robot)], {}
+    tools, known = _KNOWN[robot]
+    turns = [axes(rotation) for _, rotation in tools]
+    key = (find.__name__, *directions, *(turn.tobytes() for turn in turns))
+    if key not in known:
+        if len(known) >= _MOST_KNOWN:
+            known.clear()
+        known[key] = find([_chosen(_turned(J, turn), directions) for (J, _), turn in zip(tools, turns)])
+    return known[key]
 
 
 def _turned(J: Array, R: Array) -> Array:
@@ -157,9 +135,8 @@ def _rows(robot: Robot, q: Array, directions: Sequence[str], axes: AxesAt) -> Ar
     return _chosen(_turned(robot.jacobian(q), axes(robot.pose(q).rotation)), directions)
 
 
-def _independent(rows: Array, directions: Sequence[str]) -> tuple[str, ...]:
+def _independent(J: Array, directions: Sequence[str]) -> tuple[str, ...]:
     """The directions whose rows add to the span of those before them (Gram–Schmidt in the order given)."""
-    J = _chosen(rows, directions)
     least, basis, independent = _INDEPENDENT * max(float(np.abs(J).max()), 1e-300), np.zeros((0, J.shape[1])), []
     for direction, row in zip(directions, J):
         residual = row - basis.T @ (basis @ row)

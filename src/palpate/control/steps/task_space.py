@@ -43,6 +43,7 @@ from palpate.control.steps.linear_algebra import (
     cholesky,
     cholesky_inverse,
     cholesky_solve_rows,
+    product,
     symmetric_eigen,
     times,
     transpose_times,
@@ -68,7 +69,7 @@ Axes = Literal["world", "tool", "target"]
 Matrix6 = Sequence[Sequence[float]] if TYPE_CHECKING else tuple[Vector6, Vector6, Vector6, Vector6, Vector6, Vector6]
 Gain6 = Vector6 | Matrix6
 AXES: tuple[Axes, ...] = ("world", "tool", "target")
-_WORLD, _TOOL, _TARGET = range(3)  # the places of AXES
+_WORLD, _TOOL, _TARGET = range(3)  # indices in AXES
 _MISSED = 1e-6  # m/s² or rad/s²: rounding is less
 FAR_TURN = np.deg2rad(175.0)  # an orientation error beyond this is worth a remark
 
@@ -126,17 +127,13 @@ class TaskMemory(Record):
 @kernel(inline=True)
 def set_axes(x: Tick, k: TaskGains, m: TaskMemory) -> None:
     """The axes of frame A: the world's, the tool's or the target's, times the fixed turn."""
-    kind, base = k.axes, m.base
-    if kind == _TARGET:
-        matrix_from_quat(x.target.quat_wxyz, base)
-    elif kind == _TOOL:
-        base = x.rotation
-    for i in range(3):
-        for j in range(3):
-            if kind == _WORLD:
-                m.axes[i, j] = k.turn[i, j]
-            else:
-                m.axes[i, j] = base[i, 0] * k.turn[0, j] + base[i, 1] * k.turn[1, j] + base[i, 2] * k.turn[2, j]
+    if k.axes == _WORLD:
+        put(flat(m.axes), 0, flat(k.turn))
+    elif k.axes == _TOOL:
+        product(x.rotation, k.turn, m.axes)
+    else:
+        matrix_from_quat(x.target.quat_wxyz, m.base)
+        product(m.base, k.turn, m.axes)
 
 
 @kernel(inline=True)

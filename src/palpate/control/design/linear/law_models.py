@@ -275,125 +275,98 @@ def _pruned(law: LinearLaw) -> LinearLaw:
     )
 
 
-def _torque(
-    task: TaskModel, q: Array, v: Array, wrench: Array | None = None, integral: tuple[Array, Array, Array] | None = None
-) -> LinearLaw:
-    """A torque law: slopes over q, v and wrench, and (A, B_f, C) of its force integral."""
-    n, m = task.push.shape
-    A, B, C = integral or (np.zeros((0, 0)), np.zeros((0, m)), np.zeros((n, 0)))
-    none = np.zeros((len(A), n))
-    wrench = np.zeros((n, m)) if wrench is None else wrench
-    return LinearLaw("torque", A, none, none, B, C, q + task.gravity, v, wrench)
+def _torque(task: TaskModel, gains: TaskGains, q: Array, v: Array, **others: Array) -> LinearLaw:
+    """A torque law of slopes over q and v, its posture and gravity added, and its other matrices."""
+    N = task.null_space
+    q = q - N * gains.posture_stiffness + task.gravity
+    return LinearLaw.over("torque", *task.push.shape, q=q, v=v - N * gains.posture_damping, **others)
 
 
 def _impedance(task: TaskModel, gains: TaskGains, period: float) -> LinearLaw:
     """τ = Jᵀ (K e − D V) + N τ₀ + b̂."""
-    J, N = task.J, task.null_space
-    q = -J.T @ gains.stiffness @ J - N * gains.posture_stiffness
-    return _torque(task, q, -J.T @ gains.damping @ J - N * gains.posture_damping)
+    J = task.J
+    return _torque(task, gains, -J.T @ gains.stiffness @ J, -J.T @ gains.damping @ J)
 
 
 def _shaped(task: TaskModel, gains: TaskGains, period: float) -> LinearLaw:
     """τ = Jᵀ Λ (M_d⁻¹ (K e − D V + F) − J M⁻¹ Jᵀ F) + N τ₀ + b̂."""
-    J, N, admit = task.J, task.null_space, np.linalg.pinv(gains.mass)
+    J, admit = task.J, np.linalg.pinv(gains.mass)
     lift = J.T @ task.inertia
     own = J @ np.linalg.pinv(task.mass_matrix) @ task.push
-    q = -lift @ admit @ gains.stiffness @ J - N * gains.posture_stiffness
-    v = -lift @ admit @ gains.damping @ J - N * gains.posture_damping
-    return _torque(task, q, v, lift @ (admit @ task.along - own))
+    q, v = -lift @ admit @ gains.stiffness @ J, -lift @ admit @ gains.damping @ J
+    return _torque(task, gains, q, v, wrench=lift @ (admit @ task.along - own))
 
 
-def _force_integral(task: TaskModel, gains: TaskGains, period: float, carry: Array) -> tuple[Array, Array, Array]:
+def _force_integral(task: TaskModel, gains: TaskGains, period: float, carry: Array) -> dict[str, Array]:
     """I ← I − k_i T F along the force directions; what it adds to the torque is −carry I."""
     f = task.along[gains.force]
     step, stay = (gains.integral * period, 1.0) if period else (gains.integral, 0.0)
-    return stay * np.eye(len(f)), -step * f, -carry
+    return {"update": stay * np.eye(len(f)), "update_wrench": -step * f, "state": -carry}
 
 
 def _integral_force(task: TaskModel, gains: TaskGains, period: float) -> LinearLaw:
     """τ = −Jᵀ k ∫(F_d − F) dt − d M̂ v + b̂."""
-    n = len(task.mass_matrix)
     integral = _force_integral(task, gains, period, task.J[gains.force].T)
-    return _torque(task, np.zeros((n, n)), -gains.joint_damping * task.mass_matrix, None, integral)
+    return _torque(task, gains, 0.0 * task.mass_matrix, -gains.joint_damping * task.mass_matrix, **integral)
 
 
 def _direct_force(task: TaskModel, gains: TaskGains, period: float) -> LinearLaw:
     """τ = Jᵀ (K e − D V − [k_p (F_d − F) + k_i ∫(F_d − F) dt]_f) + N τ₀ + b̂, K = 0 along f."""
     motion = np.diag((~gains.force).astype(float))
-    return _pressing(task, gains, period, motion @ gains.stiffness @ motion)
+    return _parallel_force(task, replace(gains, stiffness=motion @ gains.stiffness @ motion), period)
 
 
 def _parallel_force(task: TaskModel, gains: TaskGains, period: float) -> LinearLaw:
     """As direct force control, with K along f too."""
-    return _pressing(task, gains, period, gains.stiffness)
-
-
-def _pressing(task: TaskModel, gains: TaskGains, period: float, K: Array) -> LinearLaw:
-    J, N, carry = task.J, task.null_space, task.J[gains.force].T
-    q = -J.T @ K @ J - N * gains.posture_stiffness
-    v = -J.T @ gains.damping @ J - N * gains.posture_damping
+    J, carry = task.J, task.J[gains.force].T
+    q, v = -J.T @ gains.stiffness @ J, -J.T @ gains.damping @ J
     wrench = gains.proportional * carry @ task.along[gains.force]
-    return _torque(task, q, v, wrench, _force_integral(task, gains, period, carry))
+    return _torque(task, gains, q, v, wrench=wrench, **_force_integral(task, gains, period, carry))
 
 
 def _hybrid_force(task: TaskModel, gains: TaskGains, period: float) -> LinearLaw:
     """τ = Jᵀ (Λ u − [c F_m; F_f]) + N τ₀ + b̂, u_m = −K_d V − K_p e, u_f = Λ_ff⁻¹ (W + F_f) − d V."""
-    J, N, f = task.J, task.null_space, gains.force
-    lift = J.T @ task.inertia
+    J, f, lift = task.J, gains.force, task.J.T @ task.inertia
     into = lift[:, f] @ np.linalg.pinv(task.inertia[np.ix_(f, f)])  # a force along f to joint torques
     motion = np.diag((~f).astype(float))
-    q = -lift @ motion @ gains.stiffness @ J - N * gains.posture_stiffness
-    v = -lift @ gains.damping @ J - N * gains.posture_damping
     share = np.where(f, 1.0, gains.friction_feedback)
     wrench = (1 + gains.proportional) * into @ task.along[f] - J.T @ (share[:, None] * task.along)
-    return _torque(task, q, v, wrench, _force_integral(task, gains, period, into))
+    q, v = -lift @ motion @ gains.stiffness @ J, -lift @ gains.damping @ J
+    return _torque(task, gains, q, v, wrench=wrench, **_force_integral(task, gains, period, into))
 
 
 def _admittance(task: TaskModel, gains: TaskGains, period: float) -> LinearLaw:
     """M Δẍ + D Δẋ + K Δx = F, speed first; c = J⁺ Δx; a trim g ∫(c − q) dt, or g (c − q) on a velocity."""
     pick = np.diag(gains.mass) > 0  # the other directions do not yield: the arm holds them
     both, along = np.ix_(pick, pick), task.along[pick]
-    k, n = int(pick.sum()), task.J.shape[1]
+    k, n, m = int(pick.sum()), *task.push.shape
     one, zero, T, g = np.eye(k), np.zeros((k, k)), period, gains.trim
     yields, back = np.linalg.inv(gains.mass[both]), np.linalg.pinv(task.J)[:, pick]
     speed = np.hstack([-yields @ gains.stiffness[both], -yields @ gains.damping[both]])  # rate of Δẋ from [Δx; Δẋ]
     if not period:
         A, on = np.vstack([np.hstack([zero, one]), speed]), np.vstack([np.zeros_like(along), yields @ along])
-        return _servo_law(
-            _servo(gains, period), A, np.zeros((2 * k, n)), on, back @ np.hstack([g * one, one]), -g * np.eye(n)
-        )
+        C = back @ np.hstack([g * one, one])
+        return LinearLaw.over(_servo(gains, T), n, m, update=A, update_wrench=on, state=C, q=-g * np.eye(n))
     fast = np.hstack([zero, one]) + T * speed
     A, on = np.vstack([np.hstack([one, zero]) + T * fast, fast]), yields @ along * T
     on = np.vstack([T * on, on])
     if gains.servo != "position":
         C = back @ np.hstack([g * one, (1 - g * T) * one])  # the trim sees Δx of the tick before, Δx − T Δẋ
-        return _servo_law(_servo(gains, period), A, np.zeros((2 * k, n)), on, C, -g * np.eye(n))
+        return LinearLaw.over(_servo(gains, T), n, m, update=A, update_wrench=on, state=C, q=-g * np.eye(n))
     trimmed = np.hstack([g * T * back, np.zeros((n, k))])  # of Δx before its update
     A = np.block([[A, np.zeros((2 * k, n))], [trimmed, np.eye(n)]])
-    on_q, on = np.vstack([np.zeros((2 * k, n)), -g * T * np.eye(n)]), np.vstack([on, np.zeros((n, on.shape[1]))])
-    return _servo_law(
-        _servo(gains, period), A, on_q, on, np.hstack([back, np.zeros((n, k)), np.eye(n)]), np.zeros((n, n))
-    )
+    on_q, on = np.vstack([np.zeros((2 * k, n)), -g * T * np.eye(n)]), np.vstack([on, np.zeros((n, m))])
+    C = np.hstack([back, np.zeros((n, k)), np.eye(n)])
+    return LinearLaw.over(_servo(gains, T), n, m, update=A, update_q=on_q, update_wrench=on, state=C)
 
 
 def _servo_force(task: TaskModel, gains: TaskGains, period: float) -> LinearLaw:
     """A commanded velocity J⁺ k (F − F_d), or its sum as a commanded position."""
-    n, f = task.J.shape[1], gains.force
-    back = np.linalg.pinv(task.J)[:, f]
-    if gains.servo != "position" or not period:
-        zero, none = np.zeros((n, n)), np.zeros((0, n))
-        wrench, m = gains.integral * back @ task.along[f], task.along.shape[1]
-        return LinearLaw(
-            _servo(gains, period), np.zeros((0, 0)), none, none, np.zeros((0, m)), np.zeros((n, 0)), zero, zero, wrench
-        )
-    on = gains.integral * period * task.along[f]
-    return _servo_law(_servo(gains, period), np.eye(len(on)), np.zeros((len(on), n)), on, back, np.zeros((n, n)))
-
-
-def _servo_law(servo: Command, A: Array, on_q: Array, on: Array, C: Array, q: Array) -> LinearLaw:
-    n = len(C)
-    none = np.zeros((n, on.shape[1]))
-    return LinearLaw(servo, A, on_q, np.zeros_like(on_q), on, C, q, np.zeros((n, n)), none)
+    servo, (n, m), f = _servo(gains, period), task.push.shape, gains.force
+    back, on = np.linalg.pinv(task.J)[:, f], gains.integral * task.along[f]
+    if servo != "position":
+        return LinearLaw.over(servo, n, m, wrench=back @ on)
+    return LinearLaw.over(servo, n, m, update=np.eye(len(on)), update_wrench=period * on, state=back)
 
 
 def _servo(gains: TaskGains, period: float) -> Command:
@@ -443,8 +416,4 @@ def slope_law(law: BoundLaw, robot: Robot, q: Array, period: float) -> LinearLaw
 
     steps = STEP * np.eye(2 * n + 6)
     slopes = np.column_stack([(torque(inputs + s) - torque(inputs - s)) / (2 * STEP) for s in steps])
-    none = np.zeros((0, n))
-    return LinearLaw(
-        "torque", np.zeros((0, 0)), none, none, np.zeros((0, 6)), np.zeros((n, 0)),
-        slopes[:, :n], slopes[:, n : 2 * n], slopes[:, 2 * n :],
-    )  # fmt: skip
+    return LinearLaw.over("torque", n, 6, q=slopes[:, :n], v=slopes[:, n : 2 * n], wrench=slopes[:, 2 * n :])

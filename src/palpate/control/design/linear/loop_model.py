@@ -153,6 +153,14 @@ class LinearLaw:
     v: Array
     wrench: Array
 
+    @classmethod
+    def over(cls, command: Command, joints: int, wrenches: int, **matrices: Array) -> LinearLaw:
+        """The law of some joints and wrench components with these matrices; the others are 0."""
+        n, m, k = joints, wrenches, len(matrices.get("update", ()))
+        shapes = {"update": (k, k), "update_q": (k, n), "update_v": (k, n), "update_wrench": (k, m)}
+        shapes |= {"state": (n, k), "q": (n, n), "v": (n, n), "wrench": (n, m)}
+        return cls(command, **({name: np.zeros(shape) for name, shape in shapes.items()} | matrices))
+
     def scaled(self, factor: float) -> LinearLaw:
         """The same with its whole command multiplied."""
         outputs = {name: factor * getattr(self, name) for name in ("state", "q", "v", "wrench")}
