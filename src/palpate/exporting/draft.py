@@ -83,7 +83,7 @@ def draft(scenario: Scenario, model: str) -> Draft:
     run = suited(run)
     assert isinstance(run.law, Law)
     q, v = run.start()
-    bound = run.law.begin(run.robot, beginning(run, q, v))
+    bound = run.law.begin(run.fitted.take_bound(), run.robot, beginning(run, q, v))
     if not bound.compiled:
         raise NotApplicable(
             f"law {bound.name!r} is written in Python, and only compiled laws can be exported",

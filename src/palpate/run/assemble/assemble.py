@@ -27,7 +27,6 @@ from palpate.run.loop.row import Layout, layout
 from palpate.run.loop.state import JointWatch, Load, Loop, Needs, RigidPoint, RigidReading, Shows, StopRule, WantedAxes
 from palpate.run.rescue import Rescues
 from palpate.run.run import Run
-from palpate.scenario.reference import rig_of
 from palpate.trace import Channel
 from palpate.world.forces.contact import compliant_names, contact_pairs, surface_state
 from palpate.world.forces.pushes import Pushed, push_state
@@ -171,7 +170,7 @@ def _tree(run: Run, plant: Plant, outside: dict[str, Any], sensors: dict[str, An
 
 def begun(run: Run) -> BoundLaw:
     """The law made ready for the run, with a term for its friction compensation."""
-    law = run.law.begin(run.robot, beginning(run, *run.start()))
+    law = run.law.begin(run.fitted.take_bound(), run.robot, beginning(run, *run.start()))
     return with_friction_term(law, run.robot, _compensated_share(run))
 
 
@@ -192,8 +191,10 @@ def beginning(run: Run, q: Array, v: Array) -> Beginning:
 
 def suited(run: Run) -> Run:
     """The run with a law whose open settings are chosen for its robot, clock and sensors, and its servo's rotors."""
-    law = run.law.suited(run.robot, rig_of(run.world, run.clock, run.start()[0]))
-    return with_servo_rotors(run if law is run.law else replace(run, law=law))
+    fitted = run.fitted
+    run = with_servo_rotors(run if fitted.law is run.law else replace(run, law=fitted.law))
+    run.__dict__["fitted"] = fitted
+    return run
 
 
 def _refuse_what_a_run_cannot_do(run: Run, law: BoundLaw) -> None:

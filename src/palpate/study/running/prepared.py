@@ -88,7 +88,7 @@ class Prepared:
             given = {name: data[name] for name in (*others, "modules") if name in data}
             scenario = _from_json(Scenario.__pydantic_validator__, {**STAND_IN, **given})
             typed |= {name: getattr(scenario, name) for name in others}
-        if contradictions(typed):
+        if contradictions(typed)[0]:
             raise PalpateError("sections contradict each other")
         return typed
 
