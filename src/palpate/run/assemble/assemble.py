@@ -14,8 +14,8 @@ from palpate.control.guards import GuardMemory, guard_settings
 from palpate.control.law import NEEDS, Beginning, BoundLaw, Target, Tick, sizes_of
 from palpate.control.references.reference import WRENCH_AXES, Reference
 from palpate.engine.physics import Physics
+from palpate.equations.code.tree_program import TreeProgram
 from palpate.errors import InvalidInput, UnknownName
-from palpate.robot.frames import Frame
 from palpate.robot.joints.coupled import coupled_model
 from palpate.robot.robot import Robot
 from palpate.run.assemble.buffers import RECORDS
@@ -33,7 +33,7 @@ from palpate.world.forces.pushes import Pushed, push_state
 from palpate.world.plants.contact_sensors import POINT_NUMBERS
 from palpate.world.plants.joint_friction import joint_friction
 from palpate.world.plants.plant import Plant, build_plant
-from palpate.world.plants.tree_plant import TreeModel, TreePlant, no_model, no_tree, tree_model, tree_plant
+from palpate.world.plants.tree_plant import TreePlant, no_model, no_tree, tree_model, tree_of, tree_plant
 from palpate.world.sensing.custom import BoundSensor, Truth, bound_sensors
 from palpate.world.sensing.faults import fault_state
 from palpate.world.sensing.sensors import bodies_beyond, joint_sensors, pole_camera, sensor_body, wrist_sensor
@@ -110,7 +110,14 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
     (coordinate, dof), tool_rotation = plant.places(), np.zeros((3, 3))
     of_law, outside = _law(run, law, rows), outside_places(run, plant, physics, rows, felt)
     measuring = sensor_places(run, plant, law, shared)
-    tree = _tree(run, plant, outside, measuring) if carrier.name == EQUATIONS else no_tree()
+    program = tree_of(plant.model) if carrier.name == EQUATIONS else None
+    tree = no_tree() if program is None else _tree(plant, program, outside, measuring)
+    model = no_model()
+    if derived and program is not None:
+        # Between ticks, and within Runge–Kutta steps, the plant's terms go on and the law's stay: they are copied.
+        in_place = run.clock.ratio == 1 and run.clock.integrator == "euler"
+        known, source = (program, tree) if shared else (robot.program, None)
+        model = tree_model(known, tool, of_law["tick"], source, in_place=in_place)
     loop = Loop(
         {"N": plant.model.nv, "NQ": plant.model.nq},
         plant=physics,
@@ -131,7 +138,7 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
         camera=pole_camera(plant, run.world, run.clock.control_period),
         loads=loads,
         tree=tree,
-        model=_model(run, plant, tool, of_law["tick"], tree if shared else None) if derived else no_model(),
+        model=model,
         **_clock(run),
         **of_law,
         **measuring,
@@ -149,23 +156,13 @@ def _truth(robot: Robot, rows: Layout, rotation: Array, physics: Physics) -> Tru
     return Truth(sizes_of(robot), **parts, rotation=rotation, wrench=row.contact_wrench, plant=physics)
 
 
-def _model(run: Run, plant: Plant, tool: Frame, tick: Tick, shared: TreePlant | None) -> TreeModel:
-    """The law's model on its equations: the plant's own, where both are one.
-
-    Between ticks, and within Runge–Kutta steps, the plant's terms go on and the law's stay: then they are copied.
-    """
-    in_place = run.clock.ratio == 1 and run.clock.integrator == "euler"
-    model = plant.robot.model if shared is None else plant.model
-    return tree_model(model, tool, tick, shared, in_place=in_place)
-
-
-def _tree(run: Run, plant: Plant, outside: dict[str, Any], sensors: dict[str, Any]) -> TreePlant:
+def _tree(plant: Plant, program: TreeProgram, outside: dict[str, Any], sensors: dict[str, Any]) -> TreePlant:
     """The plant on its equations, with the motion of all bodies that somebody reads."""
     wrist = sensors["wrist"]
     bodies = {plant.tool.body, wrist.body, *plant.attachment_bodies, *map(int, wrist.beyond)}
     bodies |= {point.body for point in plant.points} | {push.body for push in outside["pushes"]}
     bodies |= {plant.pole} - {-1}
-    return tree_plant(plant, bodies, acceleration_is_read=len(wrist.beyond) > 0)
+    return tree_plant(plant, program, bodies, acceleration_is_read=len(wrist.beyond) > 0)
 
 
 def begun(run: Run) -> BoundLaw:

@@ -18,7 +18,7 @@ import numpy as np
 from palpate.checks import Array
 from palpate.control.design.arm import Wall, axis_of
 from palpate.control.design.case import ContactCase
-from palpate.control.law import Law, Target, sizes_of
+from palpate.control.law import BoundLaw, Law, Target, sizes_of
 from palpate.control.steps.reach import DIRECTIONS
 from palpate.errors import PalpateError
 from palpate.robot.terms import Terms
@@ -30,7 +30,7 @@ _DAMPED = 1e-6  # of least squares near singular postures
 _GIVE, _TURN = 5e-3, 0.05  # m and rad: a servo that gives way by more under a known push is said
 _LAG = 0.2  # of the way: a law that stays behind its target by more is said
 _SINGULAR = 0.05  # m, smallest singular value of the tool's Jacobian, below which nothing is said of a lag
-_MISSED, _THERE = 0.01, 1e-9  # m, or rad: a target that is out of reach, and one that is reached
+_MISSED, _THERE = 0.01, 1e-6  # m, or rad: a target that is out of reach, and one that is reached
 _SPEEDS, _RATES = ("m/s", "rad/s"), ("m/s²", "rad/s²")
 _MOST_JOINTS = 40
 _FASTER = 3.0  # a servo should be so many times faster than the compliant frame that it follows
@@ -367,11 +367,15 @@ class TargetPath:
         law = contact.model.law()
         return None if len(law.update) else contact.gravity - law.q
 
+    @cached_property
+    def _law(self) -> BoundLaw:
+        return self.forecast.assembly.law.with_own_memory()
+
     def _command(self, index: int, q: Array, v: Array) -> Array:
         """The law's torque at (q, v) with the target of that time."""
         sizes = sizes_of(self.robot)
         target = Target.over(self.rows[index].copy(), sizes)
-        law = self.forecast.assembly.law.with_own_memory()
+        law = self._law if self._law.memoryless else self.forecast.assembly.law.with_own_memory()
         return law.tick(self.robot, q, v, target=target, t=self.t[index], dt=self.run.clock.control_period).command
 
 
