@@ -85,3 +85,14 @@ def test_a_law_is_fitted_again_to_another_clock() -> None:
     slower = scenario.model_copy(update={"run": scenario.run.model_copy(update={"rate": 200.0})})
     assert build(slower).fitted is not scenario.fitted
     assert build(scenario).fitted is scenario.fitted
+
+
+def test_a_trace_stays_what_it_is_when_another_run_follows() -> None:
+    scenario = pp.load_scenario("panda-wall", ["run.duration=0.05"])
+    first = simulate(scenario)
+    kept = {name: first[name].copy() for name in first}
+    simulate(pp.load_scenario("panda-wall", ["run.duration=0.05", "world.surfaces.wall.stiffness=4000"]))
+    again = simulate(scenario)
+    for name, array in kept.items():
+        np.testing.assert_array_equal(first[name], array)
+        np.testing.assert_array_equal(again[name], array)

@@ -18,7 +18,6 @@ from palpate.equations.code.tree_program import TreeProgram
 from palpate.errors import InvalidInput, UnknownName
 from palpate.robot.joints.coupled import coupled_model
 from palpate.robot.robot import Robot
-from palpate.run.assemble.buffers import RECORDS
 from palpate.run.assemble.carrier import EQUATIONS, Carrier, carrier_of
 from palpate.run.assemble.drives import drives_of, with_servo_rotors
 from palpate.run.assemble.memory import refuse_too_large
@@ -49,8 +48,7 @@ _WIDEST_READING = 10  # found, force, moment, place
 class Assembly:
     """A run ready to start: its loop, and everything that must stay alive while the loop holds addresses.
 
-    `sampled` is the reference whose targets the loop holds, all of them; none at first. `views` are the channels in the
-    loop's record, once somebody has asked.
+    `sampled` is the reference whose targets the loop holds, all of them; none at first.
     """
 
     run: Run
@@ -66,7 +64,6 @@ class Assembly:
     sensors: tuple[BoundSensor, ...] = ()  # of one's own
     exact: ExactPlant | None = None  # in the place of the engine's physics
     sampled: Reference | None = None
-    views: dict[str, Array] | None = None
 
     @property
     def compiled(self) -> bool:
@@ -387,7 +384,7 @@ def _record(run: Run, law: BoundLaw, rows: Layout, chosen: tuple[Channel, ...]) 
         "target_is_kept": any(name.startswith("target_") for name in names),
         "stride": run.record.stride,
         "kept": _kept(rows, chosen),
-        "record": RECORDS.lend(samples, sum(channel.size for channel in chosen)),
+        "record": np.empty((samples, sum(channel.size for channel in chosen))),
         "times": np.zeros(samples),
         "stop": _stop_rules(run, law, rows),
     }
