@@ -4,9 +4,9 @@ import pytest
 
 import palpate as pp
 from palpate.metrics import evaluate
-from palpate.run.assemble.assemble import suited
+from palpate.run.assemble.assemble import assemble
 from palpate.run.before.demands import demands, target_path
-from palpate.run.before.foresee import foresee
+from palpate.run.before.foresee import Forecast, foresee
 from palpate.run.build import build
 
 
@@ -22,7 +22,7 @@ from palpate.run.build import build
     ],
 )
 def test_what_the_drives_cannot_give_is_said_before_the_run(scenario: str, changes: list[str], said: str) -> None:
-    warnings = demands(target_path(suited(build(pp.load_scenario(scenario, changes))))).warnings
+    warnings = demands(target_path(Forecast(assemble(build(pp.load_scenario(scenario, changes)))))).warnings
     assert any(said in text for text in warnings) if said else not warnings
 
 
@@ -40,7 +40,7 @@ def test_design_tells_the_largest_wall_with_the_driver_and_without() -> None:
         },
         "run": {"rate": 1000.0},
     }
-    (expected,) = foresee(build(pp.Scenario.model_validate(data)))
+    (expected,) = foresee(Forecast(assemble(build(pp.Scenario.model_validate(data)))))
     assert expected.driver == "With the driver: largest stable wall 1.12 MN/m, without 3.16 MN/m."
 
 

@@ -15,13 +15,14 @@ import pytest
 
 from palpate.checks import Array
 from palpate.control import CartesianImpedance, JointImpedance
-from palpate.control.design.arm import Wall, largest_wall_for_arm
+from palpate.control.design.arm import Wall, arm_contact, largest_wall_for_arm
 from palpate.control.design.linear.loop_model import Timing
 from palpate.control.law import Law, Target, sizes_of
 from palpate.control.references.reference import joint_target
 from palpate.files import write_file
 from palpate.robot import Robot, load_robot
-from palpate.run.before.foresee import foresee
+from palpate.run.assemble.assemble import assemble
+from palpate.run.before.foresee import Forecast, foresee
 from palpate.run.build import build
 from palpate.run.run import Run
 from palpate.run.simulate import simulate
@@ -122,7 +123,7 @@ def predicted(robot: Robot, law: Law, driver: Driver, normal: Array) -> float:
     timing = Timing(1e-3, command_delay=driver.delay, command_cutoff=driver.facts.cutoff or None)
     point: Any = robot.pose(robot.home).position - tip_radius(robot) * normal
     wall = Wall(1e3, 0.0, normal, point=point)
-    return largest_wall_for_arm(robot, robot.home, law, wall=wall, timing=timing)
+    return largest_wall_for_arm(arm_contact(robot, robot.home, law, wall=wall, timing=timing))
 
 
 def around(case: Case) -> tuple[float, float]:
@@ -176,7 +177,7 @@ def test_cartesian_damping_ends_where_it_is_predicted_to() -> None:
         values = [factor * d for d in (80, 80, 80, 5, 5, 5)]
         return load_scenario("fr3-wall", [*DAMPED, f"control.damping={values}"])
 
-    (expected,) = foresee(build(damped(1.0)))
+    (expected,) = foresee(Forecast(assemble(build(damped(1.0)))))
     limit = expected.prediction.largest_gains["damping"]
     assert limit == pytest.approx(26.2, rel=5e-3)
     assert simulate(damped(0.98 * limit)).outcome.kind == "completed"

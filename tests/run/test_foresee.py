@@ -11,7 +11,8 @@ from palpate.control.design.arm import Wall, arm_contact
 from palpate.control.law import Shown
 from palpate.engine.records import Record, Vector, sized
 from palpate.robot import Robot, load_robot
-from palpate.run.before.foresee import foresee, foretell, loop_size, timing_of, wall_of
+from palpate.run.assemble.assemble import assemble
+from palpate.run.before.foresee import Forecast, foresee, foretell, loop_size, timing_of, wall_of
 from palpate.run.run import Run
 from palpate.run.simulate import as_run, simulate
 from palpate.scenario.file.load import load_scenario
@@ -28,7 +29,7 @@ def test_a_contact_that_will_ring_is_warned_of_before_it_does():
 
 
 def test_a_contact_that_will_hold_is_not():
-    (expected,) = foresee(as_run(load_scenario("panda-wall")), limits=False)
+    (expected,) = foresee(Forecast(assemble(as_run(load_scenario("panda-wall")))), limits=False)
     assert expected.prediction.stable
     assert expected.warnings == []
 
@@ -157,22 +158,22 @@ def chain_run(joints: int, delay: int = 0, damping: float = 2.0) -> Run:
 def test_the_forecast_of_a_long_chain_takes_seconds_not_minutes(joints: int, delay: int):
     run = chain_run(joints, delay)
     before = time.process_time()
-    said, _ = foretell(run)
+    said, _ = foretell(Forecast(assemble(run)))
     assert time.process_time() - before < 15.0  # 0.3 to 2 s on one processor of 2020; by determinants 120 s and more
     assert said
 
 
 def test_a_loop_too_large_to_judge_before_a_run_is_judged_along_one_axis_and_a_note_says_so():
-    said, warnings = foretell(chain_run(30, 50))
+    said, warnings = foretell(Forecast(assemble(chain_run(30, 50))))
     assert any("the loop of the whole arm has 1560 states" in text for text in said)
     assert any("UNSTABLE" in text for text in warnings)
-    (whole,) = foresee(chain_run(8, 5), limits=False)
+    (whole,) = foresee(Forecast(assemble(chain_run(8, 5))), limits=False)
     assert not whole.note
 
 
 def test_a_machine_of_many_joints_is_not_judged_and_that_is_said(monkeypatch):
     monkeypatch.setattr("palpate.run.before.foresee._MOST_JOINTS", 5)
-    said, warnings = foretell(chain_run(6))
+    said, warnings = foretell(Forecast(assemble(chain_run(6))))
     assert said == ["stability was not judged: 6 joints, and at most 5 are before a run"]
     assert warnings == []
 

@@ -61,10 +61,10 @@ def draws(rng: np.random.Generator) -> list[str]:
 def test_runs_in_a_kept_scene_have_every_bit_of_runs_built_from_nothing() -> None:
     scenario, rng, renewed = wall(), np.random.default_rng(5), 0
     prepared = Prepared(scenario)
-    for k in range(40):
+    for _ in range(40):
         overrides = draws(rng)
         kept = prepared._kept
-        _, found = prepared.run(overrides, lasting=k % 2 == 0)
+        _, found = prepared.run(overrides)
         renewed += kept is not None and prepared._kept is kept
         wanted = simulate(scenario_from_data(apply_overrides(dict(scenario), overrides)))
         assert found.equals(wanted), overrides
@@ -122,11 +122,10 @@ def test_targets_that_were_not_finite_are_not_taken_for_those_of_the_run_before(
     assert execute_bare(kept.assembly).equals(wanted)
 
 
-def test_a_trace_that_need_not_last_is_the_same_while_it_does() -> None:
-    """Long runs, and laws in Python, are copied all the same."""
+def test_a_run_of_several_batches_is_the_same_in_a_kept_scene() -> None:
     for more in ([], ["run.duration=4.5", "run.timestep=0.001"]):
         scenario = load_scenario("panda-wall", [*SHORT, *more]).as_data()
-        _, found = Prepared(scenario).run([], lasting=False)
+        _, found = Prepared(scenario).run([])
         assert found.equals(simulate(scenario_from_data(scenario)))
         assert all(array.flags.c_contiguous for array in (found[name] for name in found))
 

@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
         from palpate.run.assemble.assemble import assemble
         from palpate.run.before.demands import demands, target_path
         from palpate.run.before.differences import declared
-        from palpate.run.before.foresee import foresee, loop_size, reads_custom
+        from palpate.run.before.foresee import Forecast, foresee, loop_size, reads_custom
         from palpate.run.before.presses import foretold_presses, presses_in_words
         from palpate.run.build import build
 
@@ -54,10 +54,11 @@ def run(args: argparse.Namespace) -> int:
         size = loop_size(made)
     with patience(f"looking for the poles of {size.states} states and limits, about {max(size.seconds, 1):.0f} s …"):
         assembly = assemble(made)
-        path = target_path(assembly.run)
-        expectations, asked = foresee(assembly.run), demands(path)
-        listed, contradictions = declared(assembly)
-        pressed, bouncing = presses_in_words(foretold_presses(assembly, path))
+        forecast = Forecast(assembly)
+        path = target_path(forecast)
+        expectations, asked = foresee(forecast), demands(path)
+        listed, contradictions = declared(forecast)
+        pressed, bouncing = presses_in_words(foretold_presses(forecast, path))
     say(f"{scenario.name}: {made.robot.name} under {made.law.name}, control period {made.clock.control_period:g} s")
     if not expectations:
         other = f"the law {made.law.name!r} has no prediction on this robot"

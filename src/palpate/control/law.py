@@ -24,7 +24,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -335,6 +335,12 @@ class BoundLaw:
         self.decide(known)
         return Decision(dict(zip(self.terms, self.rows.copy())), self.rows.sum(axis=0), self.command)
 
+    def with_own_memory(self) -> BoundLaw:
+        """The same law on a copy of its memory and without the loop's own term, for ticks that are no part of a run."""
+        terms = len(self.terms) - self.compensates
+        own = {"terms": self.terms[:terms], "rows": self.rows[:terms], "compensates": False}
+        return replace(self, memory=deepcopy(self.memory), **own)
+
     def _tick_of(self, robot: Robot) -> tuple[Tick, Target, Seen]:
         """A tick to fill in, a target and a view of its own: to make them takes ten times as long as to use them."""
         size = robot.nq, robot.nv
@@ -457,9 +463,10 @@ class Law(Config):
 
     def bind(self, robot: Robot) -> BoundLaw:
         """Make the law ready for a robot; what it leaves open is chosen for a `Rig` of 1 ms, unless done before."""
-        return self.suited(robot, Rig())._bound(robot)
+        return self.suited(robot, Rig()).bound_to(robot)
 
-    def _bound(self, robot: Robot) -> BoundLaw:
+    def bound_to(self, robot: Robot) -> BoundLaw:
+        """`bind` for a law that leaves nothing open: gains, memory and code for a robot."""
         terms, sizes = self.terms_record(), sizes_of(robot)
         rows = np.zeros((len(terms.fields), robot.nv))
         return BoundLaw(
@@ -480,9 +487,9 @@ class Law(Config):
             ended=self.ended,
         )
 
-    def begin(self, robot: Robot, start: Beginning) -> BoundLaw:
-        """Make the law ready for a run that begins so; refuse a beginning that the law cannot serve."""
-        return self.bind(robot)
+    def begin(self, bound: BoundLaw, robot: Robot, start: Beginning) -> BoundLaw:
+        """The bound law ready for a run that begins so; refuse a beginning that the law cannot serve."""
+        return bound
 
     def tick(self, robot: Robot, q: ArrayLike, v: ArrayLike, **inputs: Any) -> Decision:
         """One control tick with fresh memory; see `BoundLaw.tick`, which keeps its memory between ticks."""
@@ -539,9 +546,13 @@ class PythonLaw:
             self.name, self.function, tuple(self.terms), self.command, self.gains, deepcopy(self.memory), rows
         )
 
-    def begin(self, robot: Robot, start: Beginning) -> BoundLaw:
-        """Make the law ready for a run that begins so."""
+    def bound_to(self, robot: Robot) -> BoundLaw:
+        """As `bind`: it leaves nothing open."""
         return self.bind(robot)
+
+    def begin(self, bound: BoundLaw, robot: Robot, start: Beginning) -> BoundLaw:
+        """The bound law: any beginning suits it."""
+        return bound
 
 
 def per_joint(

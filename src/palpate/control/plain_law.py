@@ -60,7 +60,8 @@ class PlainLaw(Law):
         """The memory at the start, anything that can be changed in place."""
         return {}
 
-    def _bound(self, robot: Robot) -> BoundLaw:
+    def bound_to(self, robot: Robot) -> BoundLaw:
+        """Its function in Python, on its settings."""
         law = PythonLaw(_decided, self.terms, self.command, self.gains(robot), self.memory(robot), self.name)
         return replace(law.bind(robot), memoryless=self.memoryless, remarks=self.remarks, alarms=self.alarms)
 

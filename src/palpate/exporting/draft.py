@@ -84,7 +84,7 @@ def draft(scenario: Scenario, model: str) -> Draft:
     run = suited(run)
     assert isinstance(run.law, Law)
     q, v = run.start()
-    bound = run.law.begin(run.robot, beginning(run, q, v))
+    bound = run.law.begin(run.fitted.take_bound(), run.robot, beginning(run, q, v))
     if not bound.compiled:
         raise _written_in_python(bound.name)
     given = model == "given"

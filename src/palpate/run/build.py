@@ -13,7 +13,7 @@ def build(scenario: Scenario) -> Run:
     """The run that a scenario describes; it carries the scenario's data, so that the trace can be made again."""
     robot = build_robot(scenario.robot)
     q, v = start_state(scenario.robot.start, robot)
-    return Run(
+    run = Run(
         robot=robot,
         law=scenario.control,
         world=scenario.world,
@@ -27,3 +27,6 @@ def build(scenario: Scenario) -> Run:
         scenario=without_places(scenario.as_data()),
         changed=without_places(scenario.changed()),
     )
+    if scenario.fitted is not None and scenario.fitted.fits(run.law, robot, run.rig):
+        run.__dict__["fitted"] = scenario.fitted  # instead of fitting the law once more
+    return run

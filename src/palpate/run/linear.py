@@ -91,11 +91,11 @@ def _holding(robot: Robot, q: Array, springs: Callable[[Array, Array], Array], t
 
 
 def _law(run: Run, target: Array) -> Callable[[Array, Array], Array]:
-    law = run.law
-    if not isinstance(law, Law) or law.bind(run.robot).command != "torque":
+    if not isinstance(run.law, Law) or run.law.commanded != "torque":
         raise InvalidInput("the closed loop is linearised for compiled laws that command torques")
-    wanted = Target.over(target.copy(), sizes_of(run.robot))
-    return lambda q, v: law.tick(run.robot, q, v, target=wanted, dt=run.clock.control_period).command
+    law, wanted = run.fitted.take_bound(), Target.over(target.copy(), sizes_of(run.robot))
+    period = run.clock.control_period
+    return lambda q, v: law.with_own_memory().tick(run.robot, q, v, target=wanted, dt=period).command
 
 
 def _springs(robot: Robot, plant: Plant, start: Array) -> Callable[[Array, Array], Array]:

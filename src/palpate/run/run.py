@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,11 @@ from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array
 from palpate.control.guards import Guards
-from palpate.control.law import Law, PythonLaw
+from palpate.control.law import Law, PythonLaw, Rig
 from palpate.control.references.reference import Hold, Reference
 from palpate.errors import InvalidInput
 from palpate.robot.robot import Robot
+from palpate.scenario.reference import FittedLaw, rig_of
 from palpate.trace import Recording, StopWhen
 from palpate.world.clock import Clock
 from palpate.world.config import World
@@ -67,6 +69,16 @@ class Run:
         object.__setattr__(self, "stop", tuple(rules))
         object.__setattr__(self, "world", self.world.in_samples(self.clock.control_period))
         object.__setattr__(self, "_start", self._checked_start())
+
+    @cached_property
+    def fitted(self) -> FittedLaw:
+        """The law fitted to the robot and to the run's clock, delays and sensors."""
+        return FittedLaw(self.law, self.robot, self.rig)
+
+    @property
+    def rig(self) -> Rig:
+        """What the law may know of its loop."""
+        return rig_of(self.world, self.clock, self.start()[0])
 
     def start(self) -> tuple[Array, Array]:
         """Coordinates and velocities at t = 0."""

@@ -15,7 +15,7 @@ from palpate.errors import BadShape, InvalidInput
 from palpate.lazy import notebook_progress
 from palpate.run.after.ending import RAISED, Ending
 from palpate.run.after.finish import bare_trace, trace_of, unfinished
-from palpate.run.after.keep import Keeper, Partial, Reader
+from palpate.run.after.keep import Keeper, Partial
 from palpate.run.assemble.assemble import BATCH, Assembly, assemble
 from palpate.run.before.checks import check_start
 from palpate.run.build import build
@@ -104,23 +104,22 @@ def execute(
         return trace_of(assembly, ending, keeper, foretold)
 
 
-def execute_bare(assembly: Assembly, *, singular: bool = True, lasting: bool = True) -> Trace:
+def execute_bare(assembly: Assembly, *, singular: bool = True) -> Trace:
     """The same for whoever wants numbers and no report: nothing is predicted, and few facts are noted.
 
     Args:
         assembly: ready to start.
         singular: whether to look for the smallest singular value on the way.
-        lasting: whether the trace is looked at after the assembly's next run.
     """
     foretold = check_start(assembly, predict=False)
-    keeper = Keeper(assembly) if lasting or not Reader.fits(assembly) else Reader(assembly)
+    keeper = Keeper(assembly)
     ending = _ended(assembly, keeper)
     return bare_trace(assembly, ending, keeper, foretold, singular=singular)
 
 
 def _ended(
     assembly: Assembly,
-    keeper: Keeper | Reader,
+    keeper: Keeper,
     file: Partial | None = None,
     progress: Progress | None = None,
     ended: Callable[[], None] = lambda: None,
@@ -141,7 +140,7 @@ def _ended(
 def _run(
     assembly: Assembly,
     ending: Ending,
-    keeper: Keeper | Reader,
+    keeper: Keeper,
     file: Partial | None,
     progress: Progress | None,
     watch: Watch | None,
@@ -161,7 +160,7 @@ def _run(
                 file.update()
             if progress is not None:
                 progress(L.step * L.dt, duration)
-            if watch is not None and isinstance(keeper, Keeper):
+            if watch is not None:
                 watch(keeper)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import math
 from dataclasses import fields
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import SerializeAsAny, ValidationInfo, create_model, field_serializer, field_validator, model_validator
 
@@ -24,6 +24,9 @@ from palpate.trace import Recording, StopWhen
 from palpate.user_code import use_files
 from palpate.world.clock import Clock
 from palpate.world.config import ORIGIN, UPRIGHT, World
+
+if TYPE_CHECKING:
+    from palpate.scenario.reference import FittedLaw
 
 
 class Base(Config):
@@ -223,6 +226,15 @@ class Scenario(Config):
     @field_serializer("control", mode="wrap")
     def _with_name(self, law: Law, handler: Any) -> dict[str, Any]:
         return {"law": law.name, **handler(law)}
+
+    @property
+    def fitted(self) -> FittedLaw | None:
+        """The law as the check of this scenario has fitted it to its robot, for the run that follows."""
+        return self.__dict__.get("_fitted")  # beside the fields: equal scenarios are equal whoever was checked
+
+    def keep_fitted(self, fitted: FittedLaw | None) -> None:
+        """Hand a law that was fitted on to the run."""
+        self.__dict__["_fitted"] = fitted
 
     def as_data(self) -> dict[str, Any]:
         """Plain data that `Scenario.model_validate` reads back to an equal scenario."""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from palpate.checks import Array
-from palpate.control.law import Rig
+from palpate.control.law import BoundLaw, Law, PythonLaw, Rig
 from palpate.control.references.reference import ReferenceSettings
 from palpate.control.references.surface_path import CURVED, FieldPath, SurfacePath
 from palpate.errors import InvalidInput, check_names
+from palpate.robot.robot import Robot
 from palpate.spatial import quat_from_matrix
 from palpate.world.clock import Clock
 from palpate.world.config import World
@@ -45,9 +48,41 @@ def placed(reference: ReferenceSettings, world: World) -> ReferenceSettings:
 
 
 def rig_of(world: World, clock: Clock, q: Array | None = None) -> Rig:
-    """The rig of a run; a low-pass of share a makes σ √(a / (2 − a)) of a noise of σ per sample."""
+    """The rig of a run, delays in periods; a low-pass of share a makes σ √(a / (2 − a)) of a noise of σ per sample."""
     wrench, period = world.sensors.wrench, clock.control_period
     share = low_pass_share(wrench.cutoff, period)
     left = (share / (2.0 - share)) ** 0.5
     delay = world.sensors.delay + world.driver.delay
     return Rig(period, delay, left * wrench.noise_force, left * wrench.noise_torque, q)
+
+
+class FittedLaw:
+    """A law fitted to a robot and the loop it will run in, and bound: once for a scenario's check and its first run.
+
+    Attributes:
+        given: as the scenario has it.
+        law: the same with everything chosen that its settings leave open.
+    """
+
+    def __init__(self, law: Law | PythonLaw, robot: Robot, rig: Rig) -> None:
+        self.given, self.robot, self._rig = law, robot, rig
+        self.law = law.suited(robot, rig)
+        self._bound = [self.law.bound_to(robot)]
+
+    def __reduce__(self) -> tuple[type[None], tuple[()]]:
+        """A copied or pickled scenario goes without: a bound law is at addresses of this process."""
+        return type(None), ()
+
+    def fits(self, law: Law | PythonLaw, robot: Robot, rig: Rig) -> bool:
+        """Whether it is what another law, robot and loop would be fitted to."""
+        same_law = law is self.given or (isinstance(law, Law) and law == self.given)
+        same_start = rig.q is self._rig.q or np.array_equal(rig.q, self._rig.q)  # pyright: ignore[reportArgumentType]
+        same_loop = replace(rig, q=None) == replace(self._rig, q=None)
+        return robot is self.robot and same_law and same_start and same_loop
+
+    def take_bound(self) -> BoundLaw:
+        """The bound law for one run, with a memory that has not run: the first time the one that was checked."""
+        try:
+            return self._bound.pop()
+        except IndexError:
+            return self.law.bound_to(self.robot)

@@ -25,33 +25,46 @@ def whole_number(value: SupportsIndex, name: str, least: int = 0) -> int:
     return number
 
 
-def plain(value: Any, where: str, depth: int = 0) -> Any:
+Where = str | tuple[Any, str | int]
+
+
+def plain(value: Any, where: Where, depth: int = 0) -> Any:
     """A copy of `value` made of dicts with text keys, lists, text, finite numbers, booleans and None.
 
     Args:
         value: such data, or the same with tuples and numpy values in it.
-        where: how messages call it; grows to `info.world[2].size`.
+        where: how messages call it, or what it lies in and its key or index there: put into words when it is refused.
         depth: how many dicts and lists it lies in.
     """
     if depth > DEEPEST:
-        raise InvalidInput(f"{where[:80]}… is nested more than {DEEPEST} deep")
+        raise InvalidInput(f"{_in_words(where)[:80]}… is nested more than {DEEPEST} deep")
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, Mapping):
-        return {_text_key(key, where): plain(item, f"{where}.{key}", depth + 1) for key, item in value.items()}
+        return {_text_key(key, where): plain(item, (where, key), depth + 1) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(item, f"{where}[{i}]", depth + 1) for i, item in enumerate(value)]
+        return [plain(item, (where, i), depth + 1) for i, item in enumerate(value)]
     if isinstance(value, float) and not math.isfinite(value):
-        raise NotFinite(f"{where} must be finite, got {value}", hint="leave an absent limit out, or write None")
+        raise NotFinite(
+            f"{_in_words(where)} must be finite, got {value}", hint="leave an absent limit out, or write None"
+        )
     if value is None or isinstance(value, str | int | float):
         return value
     raise InvalidInput(
-        f"{where} must be plain data, got {type(value).__name__}",
+        f"{_in_words(where)} must be plain data, got {type(value).__name__}",
         hint="use dicts, lists, text, numbers, booleans or None",
     )
 
 
-def _text_key(key: Any, where: str) -> str:
+def _in_words(where: Where) -> str:
+    """Such as `facts.world[2].size`."""
+    if isinstance(where, str):
+        return where
+    above, key = where
+    return f"{_in_words(above)}[{key}]" if isinstance(key, int) else f"{_in_words(above)}.{key}"
+
+
+def _text_key(key: Any, where: Where) -> str:
     if not isinstance(key, str):
-        raise InvalidInput(f"{where} must have text as keys, got {key!r}")
+        raise InvalidInput(f"{_in_words(where)} must have text as keys, got {key!r}")
     return key

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from palpate.checks import Array, as_numbers, finite_array, finite_number
-from palpate.errors import InvalidInput, NotFinite, TraceError, UnknownName, check_names, shortened
+from palpate.errors import InvalidInput, NotFinite, TraceError, UnknownName, shortened
 from palpate.lazy import offered
 from palpate.trace.channel import TIME, Channel
 from palpate.trace.facts import RunFacts
@@ -33,22 +33,6 @@ class ByName(dict[str, T]):
         if not isinstance(name, str):
             raise UnknownName("channel", shortened(str(name)), self)
         return super().__getitem__(name)
-
-
-class Gathered(dict[str, Array]):
-    """Arrays that are views across somebody's table; each is gathered into one piece when it is first asked for."""
-
-    def __init__(self, views: Mapping[str, Array]) -> None:
-        super().__init__()
-        self._views = views
-
-    def __missing__(self, name: str) -> Array:
-        check_names("channel", [name], self._views)
-        array = self[name] = np.ascontiguousarray(self._views[name])
-        return array
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._views
 
 
 class Trace:
@@ -105,7 +89,9 @@ class Trace:
         """A trace over somebody's own arrays, time among them, which are known to be well: nothing is checked."""
         trace = cls.__new__(cls)
         known = ByName({channel.name: channel for channel in (TIME, *channels)})
-        trace.__dict__.update(_channels=known, _arrays=arrays, outcome=outcome, events=(), facts=facts, signals={})
+        trace.__dict__.update(
+            _channels=known, _arrays=ByName(arrays), outcome=outcome, events=(), facts=facts, signals={}
+        )
         return trace
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from palpate.control.design.linear.law_models import (
     joint_damping_of,
     slope_law,
 )
-from palpate.control.design.linear.loop_model import LinearLaw, Plant, Timing, close
+from palpate.control.design.linear.loop_model import Plant, Timing, close
 from palpate.control.design.prediction import ContactPrediction, HoldError
 from palpate.control.law import BoundLaw, Law, Rig
 from palpate.errors import InvalidInput, NoSolution
@@ -89,6 +90,11 @@ class ArmContact:
     timing: Timing
     label: str = ""
 
+    @property
+    def tool_mobility(self) -> Array:
+        """J M⁻¹ Jᵀ of the point of contact, 3×3, 1/kg."""
+        return self.J_contact @ self.mobility @ self.J_contact.T
+
     def plant(self) -> Plant:
         """The plant against the wall."""
         K, B = self.wall.matrices()
@@ -99,16 +105,30 @@ class ArmContact:
 
     def loop(self) -> ClosedLoop:
         """The closed loop of the whole arm."""
-        return self.loop_at()
+        return self._loop
+
+    @cached_property
+    def _loop(self) -> ClosedLoop:
+        return close(self.plant(), self.model.law(), self.timing, standing=_STANDING)
 
     def loop_at(
         self, *, wall: float | None = None, lag: float = 0.0, gain: str = "", factor: float = 1.0
     ) -> ClosedLoop:
         """The loop on another wall, later, with a gain multiplied: see `ContactCase.loop_at`."""
-        arm = self if wall is None else replace(self, wall=replace(self.wall, stiffness=wall))
+        if wall is None and lag == 0.0 and gain == "":
+            return self._loop
+        arm = self if wall is None else self.on(replace(self.wall, stiffness=wall))
         model = self.model if gain in ("", "command") else self.model.with_gain(gain, factor)
         law = model.law().scaled(factor) if gain == "command" else model.law()
         return close(arm.plant(), law, self.timing.later(lag), standing=_STANDING)
+
+    def on(self, wall: Wall) -> ArmContact:
+        """The same against another wall at the same point."""
+        return replace(self, wall=wall)
+
+    def timed(self, timing: Timing) -> ArmContact:
+        """The same with another clock, delays or filters."""
+        return replace(self, timing=timing)
 
 
 def predict_for_arm(
@@ -144,21 +164,20 @@ def predict_for_arm(
     """
     arm = {"plant": plant, "rotor_inertia": rotor_inertia, "joint_damping": joint_damping}
     try:
-        return _predicted(arm_contact(robot, q, law, wall=wall, timing=timing, **arm), limits)
+        return predict_arm_contact(arm_contact(robot, q, law, wall=wall, timing=timing, **arm), limits=limits)
     except (NoSolution, np.linalg.LinAlgError) as error:
         case = ContactCase(IMPEDANCE, 1.0, timing, label=law.name)
         return prediction.unknown(case, f"{law.name} on {robot.name} at this posture: {error}")
 
 
-def largest_wall_for_arm(robot: Robot, q: ArrayLike, law: Any, **contact: Any) -> float:
-    """The largest stable wall stiffness of the whole arm, N/m; see `predict_for_arm` for what is given."""
-    contact_model = arm_contact(robot, q, law, **contact)
-    axis = axis_of(contact_model)
-    if contact_model.loop().states > FULL_MOST:
+def largest_wall_for_arm(contact: ArmContact) -> float:
+    """The largest stable wall stiffness of the whole arm, N/m."""
+    axis = axis_of(contact)
+    if contact.loop().states > FULL_MOST:
         return prediction.largest_wall(axis)
     start = axis.wall_stiffness
     most = max(prediction.RIGID, 2 * start)
-    return stable_up_to(lambda k: contact_model.loop_at(wall=k).stable, start, most=most, first=1.0, search=COARSE)
+    return stable_up_to(lambda k: contact.loop_at(wall=k).stable, start, most=most, first=1.0, search=COARSE)
 
 
 def hold_error_for_arm(robot: Robot, q: ArrayLike, law: Any, *, physics_step: float, **contact: Any) -> HoldError:
@@ -169,14 +188,19 @@ def hold_error_for_arm(robot: Robot, q: ArrayLike, law: Any, *, physics_step: fl
         physics_step: of the simulation, s; its integrator is the timing's.
         contact: wall, timing, plant, rotor_inertia and joint_damping, as for `predict_for_arm`.
     """
-    contact_model = arm_contact(robot, q, law, **contact)
-    timing = contact_model.timing
-    exact = replace(contact_model, timing=replace(timing, physics_step=None)).loop().growth
-    shown = replace(contact_model, timing=replace(timing, physics_step=physics_step)).loop().growth
-    return prediction.held_apart(law.name, exact, shown, physics_step, timing.period)
+    return hold_error_of(arm_contact(robot, q, law, **contact), physics_step)
 
 
-def _predicted(contact: ArmContact, limits: bool) -> ContactPrediction:
+def hold_error_of(contact: ArmContact, physics_step: float) -> HoldError:
+    """`hold_error_for_arm` of an arm whose matrices are known."""
+    timing = contact.timing
+    on_exact_physics = contact if timing.physics_step is None else contact.timed(replace(timing, physics_step=None))
+    shown = contact.timed(replace(timing, physics_step=physics_step)).loop().growth
+    return prediction.held_apart(contact.label, on_exact_physics.loop().growth, shown, physics_step, timing.period)
+
+
+def predict_arm_contact(contact: ArmContact, *, limits: bool = True) -> ContactPrediction:
+    """`predict_for_arm` of an arm whose matrices are known."""
     axis, loop = axis_of(contact), contact.loop()
     joint = _moving_most(contact.robot, loop)
     if limits and loop.states > FULL_MOST:
@@ -234,8 +258,12 @@ def arm_contact(
     plant: Robot | None = None,
     rotor_inertia: ArrayLike = 0.0,
     joint_damping: ArrayLike = 0.0,
+    bound: BoundLaw | None = None,
 ) -> ArmContact:
-    """The matrices of an arm, its law and a wall; see `predict_for_arm`."""
+    """The matrices of an arm, its law and a wall; see `predict_for_arm`.
+
+    `bound` is the law as it was bound to the robot before: then its settings leave nothing open.
+    """
     true = robot if plant is None else plant
     if robot.nq != robot.nv or true.nv != robot.nv:
         raise NoSolution(f"{robot.name} has no fixed base, or plant and model differ in their joints")
@@ -244,9 +272,9 @@ def arm_contact(
     losses = joint_damping_of(true) + np.broadcast_to(finite_array(joint_damping, "joint_damping"), (robot.nv,))
     mobility = inverse_of(true.mass_matrix(q) + np.diag(rotor), f"mass matrix of {true.name}")
     lever = _lever(true, q, wall)
-    law = _suited(law, robot, q, timing)
+    law = _suited(law, robot, q, timing) if bound is None else law
     model = law.linear(robot, q, timing) if isinstance(law, Law) else None
-    model = model or _measured(law, robot, q, timing, lever, wall, mobility)
+    model = model or _measured(law, robot, q, timing, bound)
     # Under a law that does not hold the arm up a posture is no rest, and the pull of gravity there says nothing of it.
     holds = not isinstance(law, Law) or law.holds
     weight = gravity_slope(true, q) if holds else np.zeros((robot.nv, robot.nv))
@@ -275,58 +303,37 @@ def _suited(law: Any, robot: Robot, q: Array, timing: Timing) -> Any:
     return law.suited(robot, Rig(timing.period or 1e-3, timing.joint_delay + timing.command_delay, q=q))
 
 
-def tool_mobility(robot: Robot, q: Array) -> Array:
-    """J M⁻¹ Jᵀ of the tool's position, 3×3, 1/kg."""
-    J = robot.jacobian(q)[:3]
-    return J @ inverse_of(robot.mass_matrix(q), f"mass matrix of {robot.name}") @ J.T
-
-
 def moves_along(mobility: Array, direction: Array) -> bool:
     """Whether a force along a direction moves a point of this mobility there at all."""
     return bool(direction @ mobility @ direction > _MOVES * max(float(np.linalg.eigvalsh(mobility)[-1]), 1e-300))
 
 
-def push_direction(law: Any, robot: Robot, q: Array, timing: Timing) -> Array | None:
+def push_direction(contact: ArmContact) -> Array | None:
     """A direction, world axes, along which a push moves what a law controls; None if there is none.
 
     Up, or the direction along which the arm moves most easily where it does not move up; unless a servo holds the tool
     there: an admittance yields along its chosen directions alone.
     """
-    mobility = tool_mobility(robot, q)
+    mobility, model = contact.tool_mobility, contact.model
     up = np.array([0.0, 0.0, 1.0])
     if not moves_along(mobility, up):
         up = np.linalg.eigh(mobility)[1][:, -1]
-    model = _suited(law, robot, q, timing).linear(robot, q, timing) if isinstance(law, Law) else None
-    if model is None or not model.model.servo:
+    if not model.model.servo:
         return up
     yielding = model.task.along[np.diag(model.gains.mass) > 0.0, :3]
     yielding = yielding[np.linalg.norm(yielding, axis=1) > 0.5]
     return up if np.abs(yielding @ up).sum() > 0.0 else next(iter(yielding), None)
 
 
-def _measured(
-    law: Any, robot: Robot, q: Array, timing: Timing, lever: Array, wall: Wall, mobility: Array
-) -> LinearModel:
-    """The slopes of a law without memory, and the impedance that it amounts to along the wall's normal."""
+def _measured(law: Any, robot: Robot, q: Array, timing: Timing, bound: BoundLaw | None) -> LinearModel:
+    """The slopes of a law without memory: an impedance without a task of its own."""
     if (why := why_unpredicted(law)) is not None:
         raise InvalidInput(why)
-    slopes = slope_law(law if isinstance(law, BoundLaw) else law.bind(robot), robot, q, timing.period or 1e-3)
-    task, gains = _along_normal(robot, q, slopes, lever, wall, mobility)
-    return LinearModel(IMPEDANCE, task, gains, timing.period, slopes)
-
-
-def _along_normal(
-    robot: Robot, q: Array, slopes: LinearLaw, lever: Array, wall: Wall, mobility: Array
-) -> tuple[TaskModel, TaskGains]:
-    """The task and gains that a law of joint slopes amounts to along the wall's normal."""
-    J = wall.direction()[None] @ lever.T @ robot.jacobian(q)
-    mass = 1.0 / max(float((J @ mobility @ J.T)[0, 0]), 1e-12)
-    moved, one, G = mobility @ J.T * mass, np.eye(1), gravity_slope(robot, q)
-    K, D = (np.maximum(-moved.T @ X @ moved, 0.0) for X in (slopes.q - G, slopes.v))
-    along = np.concatenate([wall.direction(), np.zeros(3)])[None]
-    n = robot.nv
-    task = TaskModel(J, mass * one, robot.mass_matrix(q), np.zeros((n, n)), G, along, robot.jacobian(q).T)
-    return task, TaskGains(K, D, one, force=np.array([False]))
+    bound = bound or (law if isinstance(law, BoundLaw) else law.bind(robot))
+    slopes, n = slope_law(bound, robot, q, timing.period or 1e-3), robot.nv
+    M, G, none = robot.mass_matrix(q), gravity_slope(robot, q), np.zeros((0, 0))
+    task = TaskModel(np.zeros((0, n)), none, M, np.zeros((n, n)), G, np.zeros((0, 6)), robot.jacobian(q).T)
+    return LinearModel(IMPEDANCE, task, TaskGains(none, none, none, np.zeros(0, bool)), timing.period, slopes)
 
 
 def _lever(robot: Robot, q: Array, wall: Wall) -> Array:
@@ -342,16 +349,20 @@ def axis_of(contact: ArmContact) -> ContactCase:
     n, gains, model = contact.wall.direction(), contact.model.gains, contact.model.model
     task = contact.model.task
     J = n @ contact.J_contact
-    if not moves_along(contact.J_contact @ contact.mobility @ contact.J_contact.T, n):
+    if not moves_along(contact.tool_mobility, n):
         raise NoSolution(NOT_ALONG)
     mass = 1.0 / float(J @ contact.mobility @ J)
     moved = contact.mobility @ J * mass  # joint motion per normal motion, the rest left free
     along = task.along[:, :3] @ n
     along = along / max(float(np.linalg.norm(along)), 1e-12)
-    K, D, M = (float(along @ X @ along) for X in (gains.stiffness, gains.damping, gains.mass))
+    if (slopes := contact.model.slopes) is not None:  # what they amount to along that motion
+        K, D = (max(float(-moved @ X @ moved), 0.0) for X in (slopes.q - task.gravity, slopes.v))
+        M, known = 1.0, mass
+    else:
+        K, D, M = (float(along @ X @ along) for X in (gains.stiffness, gains.damping, gains.mass))
+        known = 1.0 / max(float(along @ np.linalg.pinv(task.inertia) @ along), 1e-12)
     if model.servo and M <= 0.0:
         raise NoSolution("the law does not yield along the wall's normal; the joint servo alone meets it")
-    known = 1.0 / max(float(along @ np.linalg.pinv(task.inertia) @ along), 1e-12)
     if model.damping == "per mass":
         K, D = known * K, known * D
     elif model.damping == "joints":
@@ -388,14 +399,19 @@ def period_warnings(
     try:
         with np.errstate(over="ignore", invalid="ignore"):
             contact = arm_contact(robot, q, law, wall=Wall(0.0), timing=timing, rotor_inertia=rotor_inertia)
-            loop = contact.loop()
+            return free_motion_warnings(contact)
     except (NoSolution, np.linalg.LinAlgError, FloatingPointError) as error:
         return [f"{law.name}: whether its gains suit a control period of {1e3 * period:g} ms is not known: {error}"]
+
+
+def free_motion_warnings(contact: ArmContact) -> list[str]:
+    """A sentence with the numbers if an arm that touches nothing is unstable at its period and delay."""
+    loop, robot, delay = contact.loop(), contact.robot, contact.timing.command_delay
     if loop.stable or loop.radius <= 1.0 + _STANDING:
         return []
     late = f" and a delay of {delay} ticks" if delay else ""
     return [
-        f"{law.name} is unstable at a control period of {1e3 * period:g} ms{late}: its largest pole is"
-        f" {loop.radius:.4g}, mostly of {_moving_most(robot, loop) or 'every joint'}; lower its gains there, or"
+        f"{contact.label} is unstable at a control period of {1e3 * contact.timing.period:g} ms{late}: its largest pole"
+        f" is {loop.radius:.4g}, mostly of {_moving_most(robot, loop) or 'every joint'}; lower its gains there, or"
         " shorten the period"
     ]

@@ -278,9 +278,9 @@ class CartesianImpedance(PostureLaw):
             posture=self.posture(robot),
         )
 
-    def bind(self, robot: Robot) -> BoundLaw:
+    def bound_to(self, robot: Robot) -> BoundLaw:
         """Make the law ready for a robot; a force held through changes of stiffness is a memory."""
-        return replace(super().bind(robot), memoryless=not (self.hold_force and self.schedule))
+        return replace(super().bound_to(robot), memoryless=not (self.hold_force and self.schedule))
 
     def promises(self, robot: Robot) -> tuple[Promise, ...]:
         """The target along every direction; nothing where a schedule changes the stiffness and so the rest pose."""

@@ -415,9 +415,8 @@ class FastestStop(Law):
         parts = {"problem": make_stop(n, m, limits), "stack": make_stack(n, m + n, 2, limits)}
         return Memory({**sizes_of(robot), "m": m}, **parts)
 
-    def begin(self, robot: Robot, start: Beginning) -> BoundLaw:
+    def begin(self, bound: BoundLaw, robot: Robot, start: Beginning) -> BoundLaw:
         """Refuse velocities that move no tool; warn where nothing moves."""
-        bound = self.bind(robot)
         rows = ["xyz".index(axis) for axis in self.axes]
         J = robot.jacobian(start.q)[rows]
         if not start.v.any():

@@ -529,13 +529,13 @@ class PoleBalance(ClearingLaw):
         estimate = pole_estimate(self.model(), period, camera, self.disturbance)
         return Memory({**sizes_of(robot), "d": _directions(robot)}, pole=self.model().dynamics(), estimate=estimate)
 
-    def begin(self, robot: Robot, start: Beginning) -> BoundLaw:
+    def begin(self, bound: BoundLaw, robot: Robot, start: Beginning) -> BoundLaw:
         """Refuse a world without a pole, fit the estimator to its camera, and compare gravity and pole."""
         if start.pole is None:
             raise InvalidInput(
                 "pole-balance balances a pole, and there is none in this world", hint="give world.pole, or another law"
             )
-        bound = replace(self.bind(robot), memory=self._memory(robot, start.period, start.camera))
+        bound = replace(bound, memory=self._memory(robot, start.period, start.camera))
         J, M = robot.jacobian(start.q)[2], robot.mass_matrix(start.q)
         moved = float(J @ np.linalg.solve(M, J)) * (
             self.end_effector_mass + self.model().mass

@@ -256,9 +256,9 @@ class Priorities(Law):
         amount = f"at {count} of {memory.ticks} ticks, at worst by {memory.worst[i]:.3g} {entry.unit}"
         return [f"entry {i + 1}, {entry.kind}: relaxed {amount}"] if count else []
 
-    def bind(self, robot: Robot) -> BoundLaw:
+    def bound_to(self, robot: Robot) -> BoundLaw:
         """Make the law ready for a robot; with `shares` every level is a term of its own."""
-        bound = super().bind(robot)
+        bound = super().bound_to(robot)
         if not self.shares:
             return bound
         count = sum(not level.shared for level in self.stack)

@@ -233,9 +233,9 @@ class Standing(Law):
         }
         return [f"{text} at {count} ticks" for text, count in said.items() if count]
 
-    def bind(self, robot: Robot) -> BoundLaw:
+    def bound_to(self, robot: Robot) -> BoundLaw:
         """Make the law ready for a robot; the trace shows the forces it counts on as `law.forces`."""
         feet = feet_of(robot, self.feet)
         labels = tuple(f"{foot}.{axis}" for foot in feet for axis in "xyz")
         shown = Shown("forces", "forces", "N", labels, "world", "of the ground on the feet, as planned")
-        return replace(super().bind(robot), shown=(shown,))
+        return replace(super().bound_to(robot), shown=(shown,))

@@ -95,6 +95,7 @@ class Term:
 
 
 ZERO, ONE = Term(Fraction(0)), Term(Fraction(1))
+_WHOLE = {0: ZERO, 1: ONE, -1: Term(Fraction(-1))}
 
 
 def tidy(value: float) -> float:
@@ -366,7 +367,7 @@ def _same(a: Array, b: Array) -> bool:
 
 def exact_turn(matrix: Array) -> tuple[tuple[Term, ...], ...]:
     """A quarter turn as terms."""
-    return tuple(tuple(Term(Fraction(round(float(x)))) for x in row) for row in matrix)
+    return tuple(tuple(_WHOLE[round(float(x))] for x in row) for row in matrix)
 
 
 def fewest_angles(rotation: Array) -> tuple[Array, list[tuple[int, float]]]:

@@ -26,7 +26,7 @@ from palpate.run.after.between import beyond_bounds, beyond_the_interface, dropp
 from palpate.run.after.causes import LIMITS, promise_warnings
 from palpate.run.after.ending import INTERRUPTED, Ending
 from palpate.run.after.exact_story import event_table, exact_assumptions, exact_outcome, stop_warnings, trace_events
-from palpate.run.after.keep import Keeper, Reader
+from palpate.run.after.keep import Keeper
 from palpate.run.after.lasting import contact_story
 from palpate.run.after.nearest import contact_remarks
 from palpate.run.after.scene import scene_of, singularity
@@ -68,9 +68,7 @@ def unfinished(assembly: Assembly, foretold: Foretold) -> Trace:
     return Trace(np.zeros(0), data, outcome, (), facts)
 
 
-def bare_trace(
-    assembly: Assembly, ending: Ending, keeper: Keeper | Reader, foretold: Foretold, *, singular: bool
-) -> Trace:
+def bare_trace(assembly: Assembly, ending: Ending, keeper: Keeper, foretold: Foretold, *, singular: bool) -> Trace:
     """The same numbers, outcome and warnings with no events and the facts that metrics ask for."""
     keeper.take()
     named = keeper.named

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +15,6 @@ from palpate.run.assemble.assemble import Assembly
 from palpate.trace import Channel, Trace
 from palpate.trace.channel import TIME
 from palpate.trace.partial import PartialFile
-from palpate.trace.trace import Gathered
 
 EVERY = 2.0  # s between two writings; a run that is over sooner writes nothing on the way
 
@@ -64,48 +62,6 @@ class Keeper:
     def named(self) -> dict[str, Array]:
         """The same by name, time among them."""
         return {TIME.name: self.times, **{channel.name: array for channel, array in self.data.items()}}
-
-
-class Reader:
-    """A keeper's stand-in that copies nothing: samples stay where the loop has written them, until its next run.
-
-    For a run whose samples all fit there (`fits`), and a trace that nobody looks at after the next.
-    """
-
-    def __init__(self, assembly: Assembly) -> None:
-        self.assembly = assembly
-
-    @staticmethod
-    def fits(assembly: Assembly) -> bool:
-        """Whether the loop's own record has room for the whole run."""
-        whole = assembly.run.clock.steps // assembly.run.record.stride < len(assembly.loop.times)
-        return whole and assembly.exact is None and assembly.law.compiled
-
-    def take(self) -> None:
-        """Leave everything where it is."""
-
-    @cached_property
-    def count(self) -> int:
-        """Samples up to the first that is not finite."""
-        L = self.assembly.loop
-        return _finite(L.record[: L.recorded])
-
-    @cached_property
-    def named(self) -> dict[str, Array]:
-        """Every channel's samples by name, time among them; each is gathered from the record when it is asked for."""
-        views = self.assembly.views = self.assembly.views or _views(self.assembly)
-        whole = self.count == len(views[TIME.name])
-        return Gathered(views if whole else {name: view[: self.count] for name, view in views.items()})
-
-
-def _views(assembly: Assembly) -> dict[str, Array]:
-    """Each channel in the loop's record."""
-    rows, column = assembly.loop.record, 0
-    views = {TIME.name: assembly.loop.times}
-    for channel in assembly.chosen:
-        views[channel.name] = rows[:, column : column + channel.size].reshape(len(rows), *channel.shape)
-        column += channel.size
-    return views
 
 
 def _finite(rows: Array) -> int:

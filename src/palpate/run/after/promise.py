@@ -27,7 +27,7 @@ from palpate.control.promise import Promise, promise_axes
 from palpate.errors import PalpateError
 from palpate.run.assemble.assemble import Assembly
 from palpate.run.before.differences import Difference, differences
-from palpate.run.before.foresee import contact_of, wall_of
+from palpate.run.before.foresee import Forecast, wall_of
 from palpate.spatial import matrix_from_quat, rows as rotations
 from palpate.world.config import Surface
 
@@ -112,7 +112,7 @@ class End:
         if surface is not None and getattr(self.law, "force_directions", None):
             wall = wall_of(surface, self.named["tool_position"][-1])
         try:
-            return contact_of(self.run, self.q, wall)
+            return Forecast(self.assembly).contact(self.q, wall)
         except (PalpateError, np.linalg.LinAlgError):
             return None
 
@@ -367,7 +367,7 @@ def _lag(end: End, rows: Array, speed: Array) -> float:
     if not fastest.any():
         return 0.0
     world, T, takes = end.run.world, end.run.clock.control_period, getattr(end.law, "takes", ())
-    late = T * (1.5 + world.sensors.delay + _command_delay(end))
+    late = T * (1.5 + world.sensors.delay + world.driver.delay)
     rate = 0.0 if end.contact is None else max(end.contact.loop().rate, 0.0)
     if not {"twist", "v"} & set(takes):
         return float(np.linalg.norm(fastest)) * (late + 1.0 / max(rate, 1e-3))
@@ -378,12 +378,6 @@ def _lag(end: End, rows: Array, speed: Array) -> float:
         inertia = end.robot.mass_matrix(end.q) @ np.linalg.pinv(rows)
         push = float(np.linalg.norm(np.abs(rows @ end.give.torque @ inertia) @ pace))
     return _SAFETY * (float(np.linalg.norm(fastest)) * late + push)
-
-
-def _command_delay(end: End) -> int:
-    from palpate.run.before.foresee import timing_of
-
-    return timing_of(end.run).command_delay
 
 
 def _borne(end: End, rows: Array, asked: float, moved: float) -> float:

@@ -14,11 +14,10 @@ from palpate.control.guards import GuardMemory, guard_settings
 from palpate.control.law import NEEDS, Beginning, BoundLaw, Target, Tick, sizes_of
 from palpate.control.references.reference import WRENCH_AXES, Reference
 from palpate.engine.physics import Physics
+from palpate.equations.code.tree_program import TreeProgram
 from palpate.errors import InvalidInput, UnknownName
-from palpate.robot.frames import Frame
 from palpate.robot.joints.coupled import coupled_model
 from palpate.robot.robot import Robot
-from palpate.run.assemble.buffers import RECORDS
 from palpate.run.assemble.carrier import EQUATIONS, Carrier, carrier_of
 from palpate.run.assemble.drives import drives_of, with_servo_rotors
 from palpate.run.assemble.memory import refuse_too_large
@@ -27,14 +26,13 @@ from palpate.run.loop.row import Layout, layout
 from palpate.run.loop.state import JointWatch, Load, Loop, Needs, RigidPoint, RigidReading, Shows, StopRule, WantedAxes
 from palpate.run.rescue import Rescues
 from palpate.run.run import Run
-from palpate.scenario.reference import rig_of
 from palpate.trace import Channel
 from palpate.world.forces.contact import compliant_names, contact_pairs, surface_state
 from palpate.world.forces.pushes import Pushed, push_state
 from palpate.world.plants.contact_sensors import POINT_NUMBERS
 from palpate.world.plants.joint_friction import joint_friction
 from palpate.world.plants.plant import Plant, build_plant
-from palpate.world.plants.tree_plant import TreeModel, TreePlant, no_model, no_tree, tree_model, tree_plant
+from palpate.world.plants.tree_plant import TreePlant, no_model, no_tree, tree_model, tree_of, tree_plant
 from palpate.world.sensing.custom import BoundSensor, Truth, bound_sensors
 from palpate.world.sensing.faults import fault_state
 from palpate.world.sensing.sensors import bodies_beyond, joint_sensors, pole_camera, sensor_body, wrist_sensor
@@ -50,8 +48,7 @@ _WIDEST_READING = 10  # found, force, moment, place
 class Assembly:
     """A run ready to start: its loop, and everything that must stay alive while the loop holds addresses.
 
-    `sampled` is the reference whose targets the loop holds, all of them; none at first. `views` are the channels in the
-    loop's record, once somebody has asked.
+    `sampled` is the reference whose targets the loop holds, all of them; none at first.
     """
 
     run: Run
@@ -67,7 +64,6 @@ class Assembly:
     sensors: tuple[BoundSensor, ...] = ()  # of one's own
     exact: ExactPlant | None = None  # in the place of the engine's physics
     sampled: Reference | None = None
-    views: dict[str, Array] | None = None
 
     @property
     def compiled(self) -> bool:
@@ -111,7 +107,14 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
     (coordinate, dof), tool_rotation = plant.places(), np.zeros((3, 3))
     of_law, outside = _law(run, law, rows), outside_places(run, plant, physics, rows, felt)
     measuring = sensor_places(run, plant, law, shared)
-    tree = _tree(run, plant, outside, measuring) if carrier.name == EQUATIONS else no_tree()
+    program = tree_of(plant.model) if carrier.name == EQUATIONS else None
+    tree = no_tree() if program is None else _tree(plant, program, outside, measuring)
+    model = no_model()
+    if derived and program is not None:
+        # Between ticks, and within Runge–Kutta steps, the plant's terms go on and the law's stay: they are copied.
+        in_place = run.clock.ratio == 1 and run.clock.integrator == "euler"
+        known, source = (program, tree) if shared else (robot.program, None)
+        model = tree_model(known, tool, of_law["tick"], source, in_place=in_place)
     loop = Loop(
         {"N": plant.model.nv, "NQ": plant.model.nq},
         plant=physics,
@@ -132,7 +135,7 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
         camera=pole_camera(plant, run.world, run.clock.control_period),
         loads=loads,
         tree=tree,
-        model=_model(run, plant, tool, of_law["tick"], tree if shared else None) if derived else no_model(),
+        model=model,
         **_clock(run),
         **of_law,
         **measuring,
@@ -150,28 +153,18 @@ def _truth(robot: Robot, rows: Layout, rotation: Array, physics: Physics) -> Tru
     return Truth(sizes_of(robot), **parts, rotation=rotation, wrench=row.contact_wrench, plant=physics)
 
 
-def _model(run: Run, plant: Plant, tool: Frame, tick: Tick, shared: TreePlant | None) -> TreeModel:
-    """The law's model on its equations: the plant's own, where both are one.
-
-    Between ticks, and within Runge–Kutta steps, the plant's terms go on and the law's stay: then they are copied.
-    """
-    in_place = run.clock.ratio == 1 and run.clock.integrator == "euler"
-    model = plant.robot.model if shared is None else plant.model
-    return tree_model(model, tool, tick, shared, in_place=in_place)
-
-
-def _tree(run: Run, plant: Plant, outside: dict[str, Any], sensors: dict[str, Any]) -> TreePlant:
+def _tree(plant: Plant, program: TreeProgram, outside: dict[str, Any], sensors: dict[str, Any]) -> TreePlant:
     """The plant on its equations, with the motion of all bodies that somebody reads."""
     wrist = sensors["wrist"]
     bodies = {plant.tool.body, wrist.body, *plant.attachment_bodies, *map(int, wrist.beyond)}
     bodies |= {point.body for point in plant.points} | {push.body for push in outside["pushes"]}
     bodies |= {plant.pole} - {-1}
-    return tree_plant(plant, bodies, acceleration_is_read=len(wrist.beyond) > 0)
+    return tree_plant(plant, program, bodies, acceleration_is_read=len(wrist.beyond) > 0)
 
 
 def begun(run: Run) -> BoundLaw:
     """The law made ready for the run, with a term for its friction compensation."""
-    law = run.law.begin(run.robot, beginning(run, *run.start()))
+    law = run.law.begin(run.fitted.take_bound(), run.robot, beginning(run, *run.start()))
     return with_friction_term(law, run.robot, _compensated_share(run))
 
 
@@ -192,8 +185,10 @@ def beginning(run: Run, q: Array, v: Array) -> Beginning:
 
 def suited(run: Run) -> Run:
     """The run with a law whose open settings are chosen for its robot, clock and sensors, and its servo's rotors."""
-    law = run.law.suited(run.robot, rig_of(run.world, run.clock, run.start()[0]))
-    return with_servo_rotors(run if law is run.law else replace(run, law=law))
+    fitted = run.fitted
+    run = with_servo_rotors(run if fitted.law is run.law else replace(run, law=fitted.law))
+    run.__dict__["fitted"] = fitted
+    return run
 
 
 def _refuse_what_a_run_cannot_do(run: Run, law: BoundLaw) -> None:
@@ -389,7 +384,7 @@ def _record(run: Run, law: BoundLaw, rows: Layout, chosen: tuple[Channel, ...]) 
         "target_is_kept": any(name.startswith("target_") for name in names),
         "stride": run.record.stride,
         "kept": _kept(rows, chosen),
-        "record": RECORDS.lend(samples, sum(channel.size for channel in chosen)),
+        "record": np.empty((samples, sum(channel.size for channel in chosen))),
         "times": np.zeros(samples),
         "stop": _stop_rules(run, law, rows),
     }

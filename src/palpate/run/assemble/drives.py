@@ -82,8 +82,8 @@ def _adds_gravity(run: Run, law: BoundLaw, gravity: Array) -> bool:
     size = float(gravity @ gravity)
     if size == 0.0:
         return False
-    q = run.start()[0]
-    command = run.law.bind(run.robot).tick(run.robot, q, np.zeros(run.robot.nv), dt=run.clock.control_period).command
+    q, law = run.start()[0], law.with_own_memory()
+    command = law.tick(run.robot, q, np.zeros(run.robot.nv), dt=run.clock.control_period).command
     return bool(command @ gravity > _CARRIED * size)
 
 

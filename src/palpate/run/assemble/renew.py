@@ -30,7 +30,6 @@ from palpate.run.assemble.assemble import (
     writing_to,
 )
 from palpate.run.run import Run
-from palpate.scenario.reference import rig_of
 from palpate.world.config import PlantChange, Surface, World
 from palpate.world.forces.contact import surface_numbers
 from palpate.world.plants.joint_friction import joint_friction
@@ -57,11 +56,11 @@ class Renewable:
         """Assemble a run, which is then ready to start."""
         self.first, self.assembly = run, assemble(run)
         self._law, self._plant = self.assembly.law, self.assembly.plant
-        self._chosen = self.assembly.run.law  # with its open settings chosen,
-        self._rig = rig_of(run.world, run.clock)  # for this rig
+        self._chosen = self.assembly.run.law  # with its open settings chosen
         records = (self._law.gains, self._law.memory) if self._law.compiled else ()
         self._numbers = _Numbers(self.assembly.loop, *records)
-        self._change, self._surfaces = run.world.plant, run.world.surfaces
+        self._world = self.assembly.run.world  # with the rotors that a servo is assumed to have
+        self._change, self._surfaces = self._world.plant, run.world.surfaces
         self._places = places_of(run.robot, self._plant.model)
         self._structure = _structure(run.world)
 
@@ -69,7 +68,9 @@ class Renewable:
         """Make the assembly ready for a run; False, and nothing promised, where that needs another assembly."""
         if not self._fits(run):
             return False
-        run, law = self._suited(run), self._law
+        if self.first.fitted.fits(run.law, run.robot, run.rig):
+            run.__dict__["fitted"] = self.first.fitted
+        run, law = suited(run), self._law
         if run.law != self._chosen:
             law = begun(run)
             if law.terms != self._law.terms:
@@ -82,11 +83,6 @@ class Renewable:
         self.assembly.run, self.assembly.law = run, law
         self._change_loop(run, law)
         return True
-
-    def _suited(self, run: Run) -> Run:
-        """The run with the open settings of its law chosen: as they were, where law and rig are."""
-        same = run.law == self.first.law and rig_of(run.world, run.clock) == self._rig
-        return replace(run, law=self._chosen) if same else suited(run)
 
     def _fits(self, run: Run) -> bool:
         first = self.first
@@ -105,7 +101,7 @@ class Renewable:
         if run.world.plant != self._change:
             change_in_place(self._plant, run.world, data, self._places)
             self._change = run.world.plant
-        if self.assembly.loop.tree.on and run.world.plant != self.first.world.plant:
+        if self.assembly.loop.tree.on and run.world.plant != self._world.plant:
             read_numbers(self.assembly.loop.tree, model)
         for surface, last in zip(run.world.surfaces, self._surfaces):
             if any(getattr(surface, name) != getattr(last, name) for name in _PLACED):

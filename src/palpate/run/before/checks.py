@@ -8,15 +8,15 @@ import mujoco
 import numpy as np
 
 from palpate.checks import Array
-from palpate.control.design.arm import period_warnings
+from palpate.control.design.arm import free_motion_warnings
+from palpate.control.design.linear.loop_model import Timing
 from palpate.control.design.press import Press
-from palpate.control.law import Target, sizes_of
 from palpate.control.references.reference import ReferenceSettings
 from palpate.errors import InvalidInput, shortened
 from palpate.run.assemble.assemble import Assembly
 from palpate.run.before.demands import demands, target_path
 from palpate.run.before.differences import declared
-from palpate.run.before.foresee import WORK_BEFORE_RUN, foretell, loop_size
+from palpate.run.before.foresee import WORK_BEFORE_RUN, Forecast, foretell, loop_size
 from palpate.run.before.presses import foretold_presses, presses_in_words
 from palpate.run.loop import loop
 from palpate.run.rescue import FATAL
@@ -60,12 +60,13 @@ def check_start(assembly: Assembly, *, predict: bool = True) -> Foretold:
     if not predict:
         return Foretold(said, [])
     try:
-        said += slides_too_fast(assembly)
-        listed, contradictions = declared(assembly)
-        expected, unstable = foretell(assembly.run)
-        said += contradictions + (unstable or _gains_suit_period(assembly))
-        path = target_path(assembly.run)
-        presses = foretold_presses(assembly, path)
+        forecast = Forecast(assembly)
+        said += slides_too_fast(forecast)
+        listed, contradictions = declared(forecast)
+        expected, unstable = foretell(forecast)
+        said += contradictions + (unstable or _gains_suit_period(forecast))
+        path = target_path(forecast)
+        presses = foretold_presses(forecast, path)
         pressed, bouncing = presses_in_words(presses)
         asked = demands(path)
         return Foretold([*said, *bouncing, *asked.warnings], [*listed, *expected, *pressed, *asked.sentences], presses)
@@ -74,17 +75,14 @@ def check_start(assembly: Assembly, *, predict: bool = True) -> Foretold:
         return Foretold([*said, f"the stability of the gains could not be judged: {reason}"], [])
 
 
-def _gains_suit_period(assembly: Assembly) -> list[str]:
-    """Warn of gains that are unstable at this period and delay even in free space."""
-    run, world = assembly.run, assembly.run.world
-    if not run.law.holds:  # it does not stand in free space
+def _gains_suit_period(forecast: Forecast) -> list[str]:
+    """Warn of gains that are unstable at this period and delay even in free space; of a law without memory."""
+    run, world = forecast.run, forecast.run.world
+    stands = run.law.holds and forecast.assembly.law.memoryless and run.robot.nq == run.robot.nv
+    if not stands or loop_size(run).exceeds(WORK_BEFORE_RUN):
         return []
-    if loop_size(run).exceeds(WORK_BEFORE_RUN):
-        return []
-    delay = world.sensors.delay + world.driver.delay
-    period = run.clock.control_period
-    rotors = world.plant.rotor_inertia
-    return period_warnings(assembly.law, run.robot, period=period, q=run.start()[0], delay=delay, rotor_inertia=rotors)
+    timing = Timing(run.clock.control_period, command_delay=world.sensors.delay + world.driver.delay)
+    return free_motion_warnings(forecast.contact(forecast.q).timed(timing))
 
 
 def _inside_limits(assembly: Assembly) -> None:
@@ -166,19 +164,17 @@ def _pair_warnings(assembly: Assembly, point: ContactPoint, surface: Surface) ->
     return []
 
 
-def slides_too_fast(assembly: Assembly) -> list[str]:
+def slides_too_fast(forecast: Forecast) -> list[str]:
     """Warn where the reference slides along a rigid surface faster than its contact can follow.
 
     With F the wanted force into the surface and m the tool's inertia across it, a rigid contact carries F up to
     v* = F (1 + μ²)(1 − d)/(d m μ b); beyond, it switches on and off.
     """
-    run, said = assembly.run, []
+    assembly, run, said = forecast.assembly, forecast.run, []
     rubbing = [s for s in run.world.surfaces if s.contact == "rigid" and s.friction > 0 and s.shape == "plane"]
     if not rubbing or not isinstance(run.reference, ReferenceSettings):
         return []
-    times = np.linspace(0.0, run.clock.duration, 400)
-    rows = np.asarray(run.reference.sample(times, run.robot, run.start()[0]))
-    target = Target.columns(rows, sizes_of(run.robot))
+    target = forecast.target
     for surface in rubbing:
         n, tool = surface_rotation(surface)[:, 2], assembly.plant.tool
         force = float((target["wrench"][:, :3] @ n).max())

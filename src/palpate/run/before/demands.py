@@ -16,27 +16,21 @@ from functools import cached_property
 import numpy as np
 
 from palpate.checks import Array
-from palpate.control.design.arm import Wall, arm_contact, axis_of, predictable
+from palpate.control.design.arm import Wall, axis_of
 from palpate.control.design.case import ContactCase
-from palpate.control.law import Law, Target, sizes_of
-from palpate.control.references.reference import ReferenceSettings
+from palpate.control.law import BoundLaw, Law, Target, sizes_of
 from palpate.control.steps.reach import DIRECTIONS
 from palpate.errors import PalpateError
-from palpate.run.before.foresee import reads_custom, timing_of, wall_of
-from palpate.run.run import Run
+from palpate.robot.terms import Terms
+from palpate.run.before.foresee import Forecast, depths, reads_custom
 from palpate.spatial import matrix_from_quat
-from palpate.spatial.shapes import SHAPES
-from palpate.world.config import Surface
 from palpate.world.driver import limits_of, torque_rates
-from palpate.world.plants.plant import surface_rotation
-from palpate.world.surfaces.forms import form_of
 
-_SAMPLES = 50
 _DAMPED = 1e-6  # of least squares near singular postures
 _GIVE, _TURN = 5e-3, 0.05  # m and rad: a servo that gives way by more under a known push is said
 _LAG = 0.2  # of the way: a law that stays behind its target by more is said
 _SINGULAR = 0.05  # m, smallest singular value of the tool's Jacobian, below which nothing is said of a lag
-_MISSED = 0.01  # m
+_MISSED, _THERE = 0.01, 1e-6  # m, or rad: a target that is out of reach, and one that is reached
 _SPEEDS, _RATES = ("m/s", "rad/s"), ("m/s²", "rad/s²")
 _MOST_JOINTS = 40
 _FASTER = 3.0  # a servo should be so many times faster than the compliant frame that it follows
@@ -48,14 +42,6 @@ class Demands:
 
     sentences: list[str]
     warnings: list[str]
-
-
-def target_path(run: Run) -> TargetPath | None:
-    """The target of a suited run, to look along; None where there is none, or the robot's masses are unknown."""
-    robot, known = run.robot, isinstance(run.reference, ReferenceSettings) and predictable(run.law)
-    return (
-        TargetPath(run) if known and not run.world.is_exact and not robot.unresisted and robot.nq == robot.nv else None
-    )
 
 
 def demands(path: TargetPath | None) -> Demands:
@@ -78,19 +64,20 @@ def demands(path: TargetPath | None) -> Demands:
     return Demands(said, warned)
 
 
+def target_path(forecast: Forecast) -> TargetPath | None:
+    """The target of a run, to look along; None where there is none, or the robot's masses are unknown."""
+    return TargetPath(forecast) if forecast.knows_target else None
+
+
 class TargetPath:
     """The target along the run, as joint motion, forces and torques at some times."""
 
-    def __init__(self, run: Run) -> None:
-        self.run, self.robot, self.timing = run, run.robot, timing_of(run)
-        self.driver, self.servo = run.world.driver.facts, run.law.commanded in ("position", "velocity")
-        self.q0 = run.start()[0]
-        end = max(run.clock.duration, run.clock.timestep)
-        self.t, self.missed = np.linspace(0.0, end, _SAMPLES), 0.0
-        self.rows = np.asarray(run.reference.sample(self.t, self.robot, self.q0))
+    def __init__(self, forecast: Forecast) -> None:
+        self.forecast, self.run, self.robot, self.law = forecast, forecast.run, forecast.robot, forecast.law
+        self.driver, self.servo = self.run.world.driver.facts, self.law.commanded in ("position", "velocity")
+        self.q0, self.missed = forecast.q, 0.0
+        self.t, self.rows = forecast.path
         self.target = Target.columns(self.rows, sizes_of(self.robot))
-        tool, still = self.robot.pose(self.q0).position, [s for s in run.world.surfaces if s.motion is None]
-        self.walls = [(surface, wall_of(surface, tool)) for surface in still]
 
     @cached_property
     def reached(self) -> bool:
@@ -104,58 +91,62 @@ class TargetPath:
     @cached_property
     def q(self) -> Array:
         """Joint positions on the target, one row per time."""
-        if self.run.law.follows == "joints":
+        if self.law.follows == "joints":
             return self.target["q"]
-        if self.run.law.follows == "nothing":
+        if self.law.follows == "nothing":
             return np.tile(self.q0, (len(self.t), 1))
         q, postures = self.q0.copy(), []
-        for k, (position, quat) in enumerate(zip(self.target["position"], self.target["quat_wxyz"])):
+        rotations = matrix_from_quat(self.target["quat_wxyz"])
+        for k, (position, rotation) in enumerate(zip(self.target["position"], rotations)):
             if k == 0 or not np.array_equal(self.rows[k], self.rows[k - 1]):
-                q = self._towards(q, position, matrix_from_quat(quat))
+                q = self._towards(q, position, rotation)
             postures.append(q)
         return np.array(postures)
 
     def _towards(self, q: Array, position: Array, rotation: Array) -> Array:
         """A posture at a pose, by Newton's steps from q."""
-        for _ in range(3):
-            x = self.robot.pose(q)
-            e, rows = np.concatenate([position - x.position, _turn(rotation @ x.rotation.T)]), self._rows(x.rotation)
-            q = q + _back(rows @ self.robot.jacobian(q)) @ rows @ e
-        rows = self._rows(rotation)[:, :3]
-        left = rows @ (position - self.robot.pose(q).position)
+        for last in (False, False, False, True):
+            x = self.robot.terms(q, np.zeros(self.robot.nv))
+            rows = self._rows(x.rotation)
+            e = rows @ np.concatenate([position - x.position, _rotation_vector(rotation @ x.rotation.T)])
+            if last or np.abs(e).max(initial=0.0) < _THERE:
+                break
+            q = q + _back(rows @ x.J) @ e
+        left = self._rows(rotation)[:, :3] @ (position - x.position)
         self.missed = max(self.missed, float(np.linalg.norm(left)))
         return q
 
     @cached_property
     def _directions(self) -> tuple[str, ...] | None:
-        law = self.run.law
-        return law.task_directions(self.robot) if isinstance(law, Law) else None
+        return self.law.task_directions(self.robot) if isinstance(self.law, Law) else None
 
     def _rows(self, rotation: Array) -> Array:
         """The directions that the law follows, as rows over [v; ω] in world axes."""
         names, rows = self._directions, np.eye(6)
         if names is None:
             return rows
-        R = self.run.law.axes_at(rotation)  # pyright: ignore[reportAttributeAccessIssue]
+        R = self.law.axes_at(rotation)  # pyright: ignore[reportAttributeAccessIssue]
         linear, angular = (R, R) if R.ndim == 2 else R
         rows[:3, :3], rows[3:, 3:] = linear.T, angular.T
         return rows[[DIRECTIONS.index(name) for name in names]]
 
     @cached_property
-    def _motion(self) -> tuple[Array, Array]:
-        """Joint speeds and accelerations on the target, one row per time."""
-        if self.run.law.follows == "joints":
-            return self.target["v"], self.target["a"]
-        if self.run.law.follows == "nothing":
-            return 0.0 * self.q, 0.0 * self.q
-        speeds, accelerations = [], []
-        for q, twist, rate in zip(self.q, self.target["twist"], self.target["acceleration"]):
-            rows = self._rows(self.robot.pose(q).rotation)
-            back = _back(rows @ self.robot.jacobian(q)) @ rows
-            v = back @ twist
-            speeds.append(v)
-            accelerations.append(back @ (rate - self.robot.jacobian_drift(q, v)))
-        return np.array(speeds), np.array(accelerations)
+    def _motion(self) -> tuple[Array, Array, list[Terms]]:
+        """Joint speeds and accelerations on the target, one row per time, and the terms of the model there."""
+        if self.law.follows == "joints":
+            v, a = self.target["v"], self.target["a"]
+            return v, a, [self.robot.terms(*state) for state in zip(self.q, v)]
+        v, a, terms = 0.0 * self.q, 0.0 * self.q, []
+        for k, (q, twist, rate) in enumerate(zip(self.q, self.target["twist"], self.target["acceleration"])):
+            x = self.robot.terms(q, v[k])
+            if self.law.follows != "nothing":
+                rows = self._rows(x.rotation)
+                back = _back(rows @ x.J) @ rows
+                v[k] = back @ twist
+                x = self.robot.terms(q, v[k])
+                a[k] = back @ (rate - x.drift)
+            terms.append(x)
+        return v, a, terms
 
     @property
     def v(self) -> Array:
@@ -167,11 +158,16 @@ class TargetPath:
         """Joint accelerations."""
         return self._motion[1]
 
+    @property
+    def terms(self) -> list[Terms]:
+        """The model's terms at each time."""
+        return self._motion[2]
+
     @cached_property
     def forces(self) -> tuple[Array, list[str]]:
         """Wanted force of the environment on the tool, world axes, one row per time; and what presses on what."""
         total, said = np.zeros((len(self.t), 3)), []
-        for surface, wall in self.walls:
+        for surface, wall in self.forecast.still_surfaces:
             case = self._axis(wall)
             if case is None:
                 continue
@@ -180,7 +176,7 @@ class TargetPath:
                 force = np.maximum(self.target["wrench"][:, :3] @ n, 0.0)
             else:
                 K, k = case.stiffness, np.inf if surface.contact == "rigid" else wall.stiffness
-                depth = np.array([self._depth(surface, position) for position in self.target["position"]])
+                depth = depths(surface, self.target["position"], self._radius)
                 wanted = self.target["wrench"][:, :3] @ n if case.model.servo else 0.0
                 force = np.where(depth > 0, (K * np.maximum(depth, 0.0) + wanted) / (1.0 + K / k), 0.0)
                 force = np.maximum(force, 0.0)
@@ -191,14 +187,9 @@ class TargetPath:
 
     def _axis(self, wall: Wall) -> ContactCase | None:
         try:
-            return axis_of(arm_contact(self.robot, self.q0, self.run.law, wall=wall, timing=self.timing))
+            return axis_of(self.forecast.contact(self.q0, wall))
         except (PalpateError, np.linalg.LinAlgError):
             return None
-
-    def _depth(self, surface: Surface, position: Array) -> float:
-        """How deep the touching sphere of a tool at `place` is in a surface, m."""
-        local = surface_rotation(surface).T @ (position - np.array(surface.position))
-        return self._radius - SHAPES[surface.shape].distance(form_of(surface), local, np.zeros(3))
 
     @cached_property
     def _radius(self) -> float:
@@ -209,12 +200,14 @@ class TargetPath:
     @cached_property
     def tau(self) -> Array:
         """Joint torques on the target, one row per time."""
-        rotor = np.broadcast_to(self.run.world.plant.rotor_inertia, (self.robot.nv,))
-        torques = []
-        for q, v, acceleration, force in zip(self.q, self.v, self.a, self.forces[0]):
-            x = self.robot.terms(q, v)
-            torques.append(x.M @ acceleration + rotor * acceleration + x.bias - x.J[:3].T @ force)
-        return np.array(torques)
+        rotor, forces = self._rotor, self.forces[0]
+        return np.array(
+            [x.M @ a + rotor * a + x.bias - x.J[:3].T @ force for x, a, force in zip(self.terms, self.a, forces)]
+        )
+
+    @property
+    def _rotor(self) -> Array:
+        return np.broadcast_to(self.run.world.plant.rotor_inertia, (self.robot.nv,))
 
     # ------------------------------------------------------------------ what is asked, and what cannot be given
 
@@ -275,10 +268,8 @@ class TargetPath:
         said, limits = [], (self.driver.tool_speed_limit, self.driver.tool_acceleration_limit)
         if not self.servo or not np.any(limits):
             return []
-        twists = np.array([self.robot.jacobian(q) @ v for q, v in zip(self.q, self.v)])
-        rates = np.array(
-            [self.robot.jacobian(q) @ a + self.robot.jacobian_drift(q, v) for q, v, a in zip(self.q, self.v, self.a)]
-        )
+        twists = np.array([x.J @ v for x, v in zip(self.terms, self.v)])
+        rates = np.array([x.J @ a + x.drift for x, a in zip(self.terms, self.a)])
         for x, most, what, units in zip((twists, rates), limits, ("speed", "acceleration"), (_SPEEDS, _RATES)):
             for part, limit, unit in zip((x[:, :3], x[:, 3:]), most, units):
                 size = np.linalg.norm(part, axis=1)
@@ -304,8 +295,7 @@ class TargetPath:
         """A servo that gives way under the pushes of the world: δ = J ((M̂ + rotors) ω²)⁻¹ Jᵀ F."""
         if not self.servo:
             return []
-        rotor = np.broadcast_to(self.run.world.plant.rotor_inertia, (self.robot.nv,))
-        K = (self.robot.mass_matrix(self.q0) + np.diag(rotor)) * self.driver.servo_bandwidth**2
+        K = (self.robot.mass_matrix(self.q0) + np.diag(self._rotor)) * self.driver.servo_bandwidth**2
         J = self.robot.jacobian(self.q0)
         for push in self.run.world.pushes:
             if push.kind == "impulse" or push.frame is not None or push.axes != "world":
@@ -322,10 +312,10 @@ class TargetPath:
 
     def bandwidth(self) -> list[str]:
         """A servo that is not much faster than the compliant frame that it follows."""
-        model = getattr(self.run.law, "linear", lambda *_: None)(self.robot, self.q0, self.timing)
-        if not self.servo or model is None:
+        if not self.servo or not isinstance(self.law, Law) or self.law.about_rest is None:
             return []
-        M, K = np.diag(model.gains.mass), np.diag(model.gains.stiffness)
+        gains = self.forecast.contact(self.q0).model.gains
+        M, K = np.diag(gains.mass), np.diag(gains.stiffness)
         own = np.sqrt(K[M > 0.0] / M[M > 0.0])
         wanted = _FASTER * float(own.max(initial=0.0))
         if self.driver.servo_bandwidth >= wanted:
@@ -338,14 +328,14 @@ class TargetPath:
 
     def lag(self) -> list[str]:
         """How far a law of torques stays behind a target that moves, at its fastest and at its largest acceleration."""
-        law = self.run.law
+        law = self.law
         moves = law.follows in ("tool", "joints") and np.abs(self.v).max() > 1e-3
         if self.servo or not moves or reads_custom(self.run) or self._singular():
             return []
         worst = (0.0, 0)
         for index in {int(np.argmax(np.abs(x).max(axis=1))) for x in (self.v, self.a)}:
-            q, v = self.q[index], self.v[index]
-            x, slopes = self.robot.terms(q, v), self._slopes(q)
+            q, v, x = self.q[index], self.v[index], self.terms[index]
+            slopes = self._slopes(q)
             if slopes is None:
                 return []
             short = x.M @ self.a[index] + x.bias - self._command(index, q, v)
@@ -364,24 +354,28 @@ class TargetPath:
 
     def _singular(self) -> bool:
         """Whether the target leads through a posture that is nearly singular."""
-        values = np.linalg.svd(np.array([self.robot.jacobian(q)[:3] for q in self.q]), compute_uv=False)
+        values = np.linalg.svd(np.array([x.J[:3] for x in self.terms]), compute_uv=False)
         moving = values.max(axis=0) > 1e-6  # a planar arm never moves out of its plane
         return bool(values[:, moving].min(initial=np.inf) < _SINGULAR)
 
     def _slopes(self, q: Array) -> Array | None:
         """K_q = −∂τ/∂q of the law beyond gravity, n×n."""
         try:
-            contact = arm_contact(self.robot, q, self.run.law, wall=Wall(0.0), timing=self.timing)
+            contact = self.forecast.contact(q)
         except (PalpateError, np.linalg.LinAlgError):
             return None
         law = contact.model.law()
         return None if len(law.update) else contact.gravity - law.q
 
+    @cached_property
+    def _law(self) -> BoundLaw:
+        return self.forecast.assembly.law.with_own_memory()
+
     def _command(self, index: int, q: Array, v: Array) -> Array:
         """The law's torque at (q, v) with the target of that time."""
         sizes = sizes_of(self.robot)
         target = Target.over(self.rows[index].copy(), sizes)
-        law = self.run.law.bind(self.robot)
+        law = self._law if self._law.memoryless else self.forecast.assembly.law.with_own_memory()
         return law.tick(self.robot, q, v, target=target, t=self.t[index], dt=self.run.clock.control_period).command
 
 
@@ -390,6 +384,6 @@ def _back(J: Array) -> Array:
     return J.T @ np.linalg.inv(J @ J.T + _DAMPED * np.eye(len(J)))
 
 
-def _turn(R: Array) -> Array:
+def _rotation_vector(R: Array) -> Array:
     """The rotation vector of a matrix, to first order where it is large: three steps towards it follow."""
     return 0.5 * np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])

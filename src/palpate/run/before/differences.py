@@ -7,14 +7,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from palpate.checks import Array
-from palpate.control.design.arm import Wall
 from palpate.control.design.statics import Compliance, compliance, farthest
 from palpate.control.law import Law
 from palpate.control.promise import promise_axes
 from palpate.errors import PalpateError
 from palpate.robot.robot import Robot
 from palpate.run.assemble.assemble import Assembly
-from palpate.run.before.foresee import contact_of, wall_of
+from palpate.run.before.foresee import FREE, Forecast
 from palpate.run.run import Run
 from palpate.world.config import Attachment, PlantChange, World
 from palpate.world.plants.plant import dry_friction, true_robot
@@ -182,34 +181,30 @@ def _bias(run: Run) -> Difference | None:
 # ------------------------------------------------------------------ in words
 
 
-def declared(assembly: Assembly) -> tuple[list[str], list[str]]:
+def declared(forecast: Forecast) -> tuple[list[str], list[str]]:
     """Every difference at the start posture in words, and those among them that are worth a warning.
 
     A plant change, a load or friction is there to be tried; a gravity that world and model give differently is not.
     """
-    run = assembly.run
-    q, _ = run.start()
+    run, q, assembly = forecast.run, forecast.q, forecast.assembly
     mismatches = differences(assembly, q)
     if not mismatches:
         return [], []
-    give, force = _give(run, q), _forced(run, q)
+    give, force = _give(forecast), _forced(run, q)
     words = [told(each, give, run.robot, q, force) for each in mismatches]
     # The law that has a gravity of its own has compared it already.
     warned = [text for each, text in zip(mismatches, words) if each.contradicts and not assembly.law.warnings]
     return [f"declared difference: {text}" for text in words], warned
 
 
-def _give(run: Run, q: Array) -> Compliance | None:
-    """How the arm gives way at a posture; on the first wall where the law controls a force."""
-    still = [s for s in run.world.surfaces if s.motion is None]
-    pressing = bool(getattr(run.law, "force_directions", None))
-    wall = wall_of(still[0], run.robot.pose(q).position) if still and pressing else Wall(0.0)
+def _give(forecast: Forecast) -> Compliance | None:
+    """How the arm gives way at the start; on the first wall where the law controls a force."""
+    pressing = bool(getattr(forecast.law, "force_directions", None))
+    walls = [wall for _, wall in forecast.still_surfaces] if pressing else [FREE]
     try:
-        if pressing and not still:
-            return None
-        contact = contact_of(run, q, wall)
+        contact = forecast.contact(forecast.q, walls[0])
         return compliance(contact) if contact.loop().stable else None
-    except (PalpateError, np.linalg.LinAlgError):
+    except (PalpateError, np.linalg.LinAlgError, IndexError):  # there is no wall to press on
         return None
 
 

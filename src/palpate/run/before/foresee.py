@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 
@@ -14,13 +14,12 @@ from palpate.control.design.arm import (
     Wall,
     arm_contact,
     axis_of,
-    hold_error_for_arm,
+    hold_error_of,
     largest_wall_for_arm,
     moves_along,
-    predict_for_arm,
+    predict_arm_contact,
     predictable,
     push_direction,
-    tool_mobility,
 )
 from palpate.control.design.case import ContactCase
 from palpate.control.design.linear.closed_loop import eigenvalue_work, encirclement_work
@@ -28,8 +27,10 @@ from palpate.control.design.linear.law_models import IMPEDANCE, joint_damping_of
 from palpate.control.design.linear.loop_model import Timing
 from palpate.control.design.prediction import ContactPrediction, HoldError, predict_contact, unknown
 from palpate.control.design.statics import friction_sentences
-from palpate.errors import PalpateError
-from palpate.run.assemble.drives import with_servo_rotors
+from palpate.control.law import Target, sizes_of
+from palpate.control.references.reference import ReferenceSettings
+from palpate.errors import NoSolution, PalpateError
+from palpate.run.assemble.assemble import Assembly
 from palpate.run.run import Run
 from palpate.spatial.shapes import SHAPES
 from palpate.world.config import Surface
@@ -41,6 +42,8 @@ _FORCE = 10.0  # N, at which the slope of a contact that stiffens is taken
 WORK_BEFORE_RUN = 1e10  # floating-point operations per loop, about a second; several loops are closed per forecast
 WORK_OF_DESIGN = 3e11  # the same where a forecast is all that is asked for
 _LOOPS = 5  # of the whole arm in one forecast
+FREE = Wall(0.0)
+PATH_SAMPLES, _BETWEEN = 50, 41  # instants at which a path's postures are found; samples of the reference from each on
 _MOST_JOINTS = 400  # whose law and gravity are differentiated before a run; the work grows with their cube
 
 
@@ -119,28 +122,86 @@ def loop_size(run: Run) -> LoopSize:
     return LoopSize(n, states, min(eigenvalue_work(states), encirclement_work(size, longest)))
 
 
-def foresee(run: Run, *, limits: bool = True, most_work: float = WORK_OF_DESIGN) -> list[Expectation]:
-    """Predict the sampled loop of the run at its start posture; empty for laws and robots without a prediction.
+class Forecast:
+    """What the forecasts of a run share: its arm at the start, its reference, and its linear loop at each posture.
+
+    Attributes:
+        q: posture at the start.
+        timing: clock, delays and sensors.
+    """
+
+    def __init__(self, assembly: Assembly) -> None:
+        self.assembly, self.run, self.robot, self.law = assembly, assembly.run, assembly.run.robot, assembly.run.law
+        self.q, self.timing = self.run.start()[0], timing_of(self.run)
+        self._contacts: dict[bytes, ArmContact] = {}
+
+    def contact(self, q: Array, wall: Wall = FREE) -> ArmContact:
+        """The linear loop of the arm at a posture, on a wall at its tool's origin."""
+        key = q.tobytes()
+        if key not in self._contacts:
+            self._contacts[key] = arm_contact(
+                self.robot, q, self.law, wall=FREE, timing=self.timing, bound=self.assembly.law,
+                rotor_inertia=self.run.world.plant.rotor_inertia, joint_damping=_added_damping(self.run),
+            )  # fmt: skip
+        return self._contacts[key].on(wall)
+
+    @cached_property
+    def tool(self) -> Array:
+        """Position of the tool at the start, m."""
+        return self.robot.pose(self.q).position
+
+    @cached_property
+    def still_surfaces(self) -> list[tuple[Surface, Wall]]:
+        """Surfaces that do not move, each as a wall where the tool would meet it from its start."""
+        return [(s, wall_of(s, self.tool)) for s in self.run.world.surfaces if s.motion is None]
+
+    @cached_property
+    def reference(self) -> tuple[Array, Array]:
+        """Instants spread evenly over the run, s, and the rows of the target there."""
+        end = max(self.run.clock.duration, self.run.clock.timestep)
+        times = np.linspace(0.0, end, (PATH_SAMPLES - 1) * _BETWEEN + 1)
+        return times, np.asarray(self.run.reference.sample(times, self.robot, self.q))
+
+    @property
+    def target(self) -> dict[str, Array]:
+        """The columns of the target by name."""
+        return Target.columns(self.reference[1], sizes_of(self.robot))
+
+    @property
+    def path(self) -> tuple[Array, Array]:
+        """Some of the instants and rows, for what takes long at each."""
+        times, rows = self.reference
+        return times[::_BETWEEN], rows[::_BETWEEN]
+
+    @property
+    def knows_target(self) -> bool:
+        """Whether the target along the run means something for a law and an arm that can be predicted."""
+        known = isinstance(self.run.reference, ReferenceSettings) and predictable(self.law)
+        return known and not self.run.world.is_exact and not self.robot.unresisted and self.robot.nq == self.robot.nv
+
+
+def foresee(forecast: Forecast, *, limits: bool = True, most_work: float = WORK_OF_DESIGN) -> list[Expectation]:
+    """Predict the sampled loop of a run at its start posture; empty for laws and robots without a prediction.
 
     Args:
-        run: what is to be simulated.
+        forecast: of what is to be simulated.
         limits: whether to look for the largest stable wall, delay and gains too.
         most_work: floating-point operations per loop; a larger arm is predicted along one axis only, and a note says
             so.
     """
-    return [_expect(run, surface, wall, limits, most_work) for surface, wall in _walls(run)]
+    return [_expect(forecast, surface, wall, limits, most_work) for surface, wall in _walls(forecast)]
 
 
-def _walls(run: Run) -> list[tuple[str | None, Wall]]:
+def _walls(forecast: Forecast) -> list[tuple[str | None, Wall]]:
     """The walls to predict for by their surfaces' names, None for free motion; empty where nothing can be predicted."""
+    run = forecast.run
     unpredictable = run.world.is_exact or run.robot.nq != run.robot.nv or run.robot.unresisted
     if unpredictable or not predictable(run.law) or reads_custom(run):
         return []
-    surfaces = [s for s in run.world.surfaces if s.contact == "compliant" and s.motion is None]
-    if surfaces:
-        tool = run.robot.pose(run.start()[0]).position
-        return [(surface.name, wall_of(surface, tool)) for surface in surfaces]
-    normal = push_direction(run.law, run.robot, run.start()[0], timing_of(run))
+    walls = [(surface.name, wall) for surface, wall in forecast.still_surfaces if surface.contact == "compliant"]
+    if walls:
+        return list(walls)
+    normal = push_direction(forecast.contact(forecast.q))
     return [] if normal is None else [(None, Wall(0.0, normal=normal))]
 
 
@@ -150,26 +211,17 @@ def reads_custom(run: Run) -> str | None:
     return f"the law reads sensors of its own ({', '.join(names)}), which no linear model knows" if names else None
 
 
-def foretell(run: Run, most_work: float = WORK_BEFORE_RUN) -> tuple[list[str], list[str]]:
+def foretell(forecast: Forecast, most_work: float = WORK_BEFORE_RUN) -> tuple[list[str], list[str]]:
     """What to expect in words, and the warnings among it; limits are looked for only where something is wrong."""
-    size = loop_size(run)
+    size = loop_size(forecast.run)
     if size.joints > _MOST_JOINTS:
         return [f"stability was not judged: {size.joints} joints, and at most {_MOST_JOINTS} are before a run"], []
     expectations = []
-    for surface, wall in _walls(run):
-        expectation = _expect(run, surface, wall, False, most_work)
-        expectations.append(_expect(run, surface, wall, True, most_work) if expectation.warnings else expectation)
+    for surface, wall in _walls(forecast):
+        expectation = _expect(forecast, surface, wall, False, most_work)
+        expectations.append(_expect(forecast, surface, wall, True, most_work) if expectation.warnings else expectation)
     said = [f"{e.place}: {text}" for e in expectations for text in (*e.prediction.sentences[:1], e.note) if text]
     return said, [warning for expectation in expectations for warning in expectation.warnings]
-
-
-def _plant_of(run: Run) -> dict[str, Any]:
-    """What `arm_contact` is told of a run beside robot, posture, law and wall."""
-    return {
-        "timing": timing_of(run),
-        "rotor_inertia": with_servo_rotors(run).world.plant.rotor_inertia,
-        "joint_damping": _added_damping(run),
-    }
 
 
 def _added_damping(run: Run) -> Array:
@@ -179,47 +231,42 @@ def _added_damping(run: Run) -> Array:
     return added - (1.0 - left) * joint_damping_of(run.robot)
 
 
-def contact_of(run: Run, q: Array, wall: Wall) -> ArmContact:
-    """The linear loop of a run's arm at a posture."""
-    return arm_contact(run.robot, q, run.law, wall=wall, **_plant_of(run))
+def _expect(forecast: Forecast, surface: str | None, wall: Wall, limits: bool, most_work: float) -> Expectation:
+    run, size = forecast.run, loop_size(forecast.run)
+    try:
+        contact = forecast.contact(forecast.q, wall)
+        if not moves_along(contact.tool_mobility, wall.direction()):
+            return Expectation(surface, _unknown(forecast, NOT_ALONG), None, "contact there is not judged")
+        if size.exceeds(most_work):
+            return Expectation(surface, predict_contact(axis_of(contact), limits=limits), None, _left_out(size))
+        prediction = predict_arm_contact(contact, limits=limits)
+    except (NoSolution, np.linalg.LinAlgError) as error:
+        why = f"{run.law.name} on {run.robot.name} at this posture: {error}"
+        return Expectation(surface, _unknown(forecast, why), None)
+    without = _without_driver(contact) if limits and surface is not None else None
+    note = _friction(run, contact) if limits else ""
+    return Expectation(surface, prediction, _hold(run, contact), note, without)
 
 
-def _expect(run: Run, surface: str | None, wall: Wall, limits: bool, most_work: float) -> Expectation:
-    q, _ = run.start()
-    contact = {"wall": wall, **_plant_of(run)}
-    size = loop_size(run)
-    if not moves_along(tool_mobility(run.robot, q), wall.direction()):
-        case = ContactCase(IMPEDANCE, 1.0, timing_of(run), label=run.law.name)
-        return Expectation(surface, unknown(case, NOT_ALONG), None, "contact there is not judged")
-    if size.exceeds(most_work):
-        axis = predict_contact(axis_of(arm_contact(run.robot, q, run.law, **contact)), limits=limits)
-        return Expectation(surface, axis, None, _left_out(size))
-    prediction = predict_for_arm(run.robot, q, run.law, limits=limits, **contact)
-    hold = None if prediction.stable is None else _hold(run, q, contact)
-    without = _without_driver(run, q, contact) if limits and surface is not None else None
-    note = _friction(run, q, contact) if limits else ""
-    return Expectation(surface, prediction, hold, note, without)
+def _unknown(forecast: Forecast, why: str) -> ContactPrediction:
+    return unknown(ContactCase(IMPEDANCE, 1.0, forecast.timing, label=forecast.law.name), why)
 
 
-def _without_driver(run: Run, q: Array, contact: dict[str, Any]) -> float | None:
+def _without_driver(contact: ArmContact) -> float | None:
     """The largest stable wall if the driver neither filtered commands nor jittered, delays as they are, N/m."""
-    timing = contact["timing"]
+    timing = contact.timing
     if not timing.command_cutoff and not timing.lag:
         return None
-    plain = replace(timing, command_cutoff=None, lag=0.0)
-    return largest_wall_for_arm(run.robot, q, run.law, **{**contact, "timing": plain})
+    return largest_wall_for_arm(contact.timed(replace(timing, command_cutoff=None, lag=0.0)))
 
 
-def _friction(run: Run, q: Array, contact: dict[str, Any]) -> str:
+def _friction(run: Run, contact: ArmContact) -> str:
     """What the plant's Coulomb friction does to an arm at rest."""
     friction = dry_friction(run.robot, run.world)
     try:
-        sentences = (
-            friction_sentences(arm_contact(run.robot, q, run.law, **contact), friction) if friction.any() else []
-        )
+        return " ".join(friction_sentences(contact, friction)) if friction.any() else ""
     except (PalpateError, np.linalg.LinAlgError):  # gains or masses beyond all numbers
         return ""
-    return " ".join(sentences)
 
 
 def _left_out(size: LoopSize) -> str:
@@ -229,9 +276,9 @@ def _left_out(size: LoopSize) -> str:
     )
 
 
-def _hold(run: Run, q: Array, contact: dict[str, Any]) -> HoldError | None:
+def _hold(run: Run, contact: ArmContact) -> HoldError | None:
     try:
-        return hold_error_for_arm(run.robot, q, run.law, physics_step=run.clock.timestep, **contact)
+        return hold_error_of(contact, run.clock.timestep)
     except (PalpateError, np.linalg.LinAlgError):  # gains or masses beyond all numbers
         return None
 
@@ -267,3 +314,10 @@ def wall_of(surface: Surface, tool: Array) -> Wall:
         stiffness = surface.stiffness * surface.exponent * depth ** (surface.exponent - 1.0)
         damping = _FORCE * surface.dissipation
     return Wall(stiffness, damping, axes @ normal)
+
+
+def depths(surface: Surface, points: Array, radius: float) -> Array:
+    """How deep spheres about some points, one per row, are behind a surface that stands still, m; negative outside."""
+    distance, form, normal = SHAPES[surface.shape].distance, form_of(surface), np.zeros(3)
+    local = np.ascontiguousarray((points - np.array(surface.position)) @ surface_rotation(surface))
+    return np.array([radius - distance(form, point, normal) for point in local])

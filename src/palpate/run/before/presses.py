@@ -11,19 +11,16 @@ import numpy as np
 from palpate.checks import Array
 from palpate.control.design.arm import axis_of
 from palpate.control.design.case import ContactCase
-from palpate.control.design.press import Press, PressedPlant, cost_of_press, pressed_arm, simulated_press
-from palpate.control.law import Target, sizes_of
+from palpate.control.design.press import Press, cost_of_press, pressed_arm, simulated_press
 from palpate.errors import PalpateError
 from palpate.run.assemble.assemble import Assembly
 from palpate.run.before.demands import TargetPath
-from palpate.run.before.foresee import contact_of, wall_of
-from palpate.spatial.shapes import SHAPES
+from palpate.run.before.foresee import Forecast, depths, wall_of
+from palpate.run.run import Run
 from palpate.world.config import Surface
-from palpate.world.plants.plant import dry_friction, surface_rotation
-from palpate.world.surfaces.forms import form_of
+from palpate.world.plants.plant import dry_friction
 
 MOST_CPU = 1.0  # s, of one press
-_SAMPLES, _FINE = 400, 2000  # of the reference, and of what follows its passing a surface
 _TOUCHING = 1e-4  # m: a gap that is none
 _SHORTEST = 0.2  # s of a press
 
@@ -51,16 +48,14 @@ class Approach:
     q: Array
 
 
-def foretold_presses(assembly: Assembly, path: TargetPath | None) -> dict[str, Press | str]:
+def foretold_presses(forecast: Forecast, path: TargetPath | None) -> dict[str, Press | str]:
     """A press by surface, or why none was simulated; nothing for surfaces that the target does not lead into."""
     presses = {}
-    if path is None:
-        return {}
-    for surface in assembly.run.world.surfaces:
-        if surface.contact != "compliant" or surface.motion is not None:
+    for surface, _ in forecast.still_surfaces if path is not None else ():
+        if surface.contact != "compliant":
             continue
         try:
-            press = _press_on(assembly, path, surface)
+            press = _press_on(forecast, path, surface)  # pyright: ignore[reportArgumentType]
         except (PalpateError, np.linalg.LinAlgError):
             continue  # what cannot be predicted is said with the loop's poles
         if press is not None:
@@ -74,82 +69,61 @@ def presses_in_words(presses: Mapping[str, Press | str]) -> tuple[list[str], lis
     return list(said), [text for text, press in said.items() if isinstance(press, Press) and press.bounces]
 
 
-def _press_on(assembly: Assembly, path: TargetPath, surface: Surface) -> Press | str | None:
-    run, way = assembly.run, _approach(assembly, path, surface)
-    contact = contact_of(run, way.q, wall_of(surface, run.robot.pose(way.q).position))
+def _press_on(forecast: Forecast, path: TargetPath, surface: Surface) -> Press | str | None:
+    run, approach = forecast.run, _approach(forecast, path, surface)
+    wall = wall_of(surface, run.robot.pose(approach.q).position)
+    contact = forecast.contact(approach.q, wall)
     case = axis_of(contact)
     if not case.loop.stable:
         return None
     plant = pressed_arm(contact, dry_friction(run.robot, run.world))
-    if plant.controls_force and way.force > 0.0:
-        return _pressed(plant, way, _speed_of(assembly, case, way), np.zeros(1))
-    if plant.controls_force or way.depth <= 0.0 or way.time < _SHORTEST:
+    speed, behind = approach.speed, approach.behind
+    if plant.controls_force and approach.force > 0.0:
+        speed, behind = _speed_of(run, case, approach), np.zeros(1)
+    elif plant.controls_force or approach.depth <= 0.0 or approach.time < _SHORTEST:
         return None
-    return _pressed(plant, way, way.speed, way.behind)
-
-
-def _pressed(plant: PressedPlant, way: Approach, speed: float, behind: Array) -> Press | str:
-    cost = cost_of_press(plant, way.time)
+    cost = cost_of_press(plant, approach.time)
     if cost > MOST_CPU:
         return f"whether the contact lasts is not foretold: a simulated press would take about {cost:.2g} s"
-    return simulated_press(plant, speed=speed, duration=way.time, depth=way.depth, behind=behind, force=way.force)
+    return simulated_press(
+        plant, speed=speed, duration=approach.time, depth=approach.depth, behind=behind, force=approach.force
+    )
 
 
-def _speed_of(assembly: Assembly, case: ContactCase, way: Approach) -> float:
+def _speed_of(run: Run, case: ContactCase, approach: Approach) -> float:
     """At which a law of force meets a surface: its approach speed, or what its damping leaves of the wanted force."""
-    if way.gap <= _TOUCHING:
+    if approach.gap <= _TOUCHING:
         return 0.0
-    free = (1.0 + case.proportional) * way.force / max(case.damping, 1e-9)
-    return float(getattr(assembly.run.law, "approach_speed", free))
+    free = (1.0 + case.proportional) * approach.force / max(case.damping, 1e-9)
+    return float(getattr(run.law, "approach_speed", free))
 
 
-def _approach(assembly: Assembly, path: TargetPath, surface: Surface) -> Approach:
-    run = assembly.run
-    times = np.linspace(0.0, run.clock.duration, _SAMPLES)
-    inside, wanted = _target_depths(assembly, surface, times)
-    gap = -float(np.max([_depths(assembly, surface, tool[None], *point) for tool, point in _at_start(assembly)]))
+def _approach(forecast: Forecast, path: TargetPath, surface: Surface) -> Approach:
+    (times, _), target, duration = forecast.reference, forecast.target, forecast.run.clock.duration
+    offsets, tool = _contact_points(forecast.assembly)
+    inside = np.max([depths(surface, target["position"] + offset, radius) for offset, radius in offsets], axis=0)
+    gap = -max(float(depths(surface, (tool + offset)[None], radius)[0]) for offset, radius in offsets)
+    wanted, depth = float(np.linalg.norm(target["wrench"][:, :3], axis=1).max()), float(inside[-1])
     passes = np.flatnonzero((inside[1:] > 0.0) & (inside[:-1] <= 0.0))
-    depth, duration = float(inside[-1]), run.clock.duration
     if not len(passes):
-        return Approach(depth, 0.0, np.zeros(1), wanted, gap, duration, run.start()[0])
+        return Approach(depth, 0.0, np.zeros(1), wanted, gap, duration, forecast.q)
     k = int(passes[-1])
-    share = inside[k] / (inside[k] - inside[k + 1])
-    passed = float(times[k] + share * (times[k + 1] - times[k]))
-    way, _ = _target_depths(assembly, surface, np.linspace(passed, duration, _FINE))
-    left = duration - passed
-    speed = float((way[1] - way[0]) * (_FINE - 1) / left)
-    return Approach(depth, speed, depth - way, wanted, gap, left, path.posture_at(passed))
+    speed = float((inside[k + 1] - inside[k]) / (times[k + 1] - times[k]))
+    passed = float(times[k] - inside[k] / speed)
+    left = np.linspace(passed, duration, len(times))
+    behind = depth - np.interp(left, times, inside)
+    return Approach(depth, speed, behind, wanted, gap, duration - passed, path.posture_at(passed))
 
 
-def _target_depths(assembly: Assembly, surface: Surface, times: Array) -> tuple[Array, float]:
-    """How deep behind a surface the target takes the robot's deepest point, m, and the largest wanted force, N."""
-    run = assembly.run
-    rows = np.asarray(run.reference.sample(times, run.robot, run.start()[0]))
-    target = Target.columns(rows, sizes_of(run.robot))
-    inside = np.max([_depths(assembly, surface, target["position"], *point) for point in _points(assembly)], axis=0)
-    return inside, float(np.linalg.norm(target["wrench"][:, :3], axis=1).max())
-
-
-def _points(assembly: Assembly) -> list[tuple[Array, float]]:
-    """Of every point of contact of the robot: its place from the tool's origin at the start, and its radius."""
-    return [point for _, point in _at_start(assembly)]
-
-
-def _at_start(assembly: Assembly) -> list[tuple[Array, tuple[Array, float]]]:
+def _contact_points(assembly: Assembly) -> tuple[list[tuple[Array, float]], Array]:
+    """The robot's points of contact at the start, from the tool's origin, with their radii; and that origin."""
     plant = assembly.plant
     data = mujoco.MjData(plant.model)
     data.qpos[:] = assembly.data.qpos
     mujoco.mj_kinematics(plant.model, data)
 
-    def place(body: int, offset: Array) -> Array:
+    def position(body: int, offset: Array) -> Array:
         return data.xpos[body] + data.xmat[body].reshape(3, 3) @ offset
 
-    tool = place(plant.tool.body, plant.tool.offset)
-    return [(tool, (place(p.body, p.offset) - tool, p.radius)) for p in plant.points if p.on_robot]
-
-
-def _depths(assembly: Assembly, surface: Surface, tool: Array, offset: Array, radius: float) -> Array:
-    """How deep a point at an offset from the tool is behind a surface, m; negative outside."""
-    axes, distance, form = surface_rotation(surface), SHAPES[surface.shape].distance, form_of(surface)
-    local, normal = (tool + offset - np.array(surface.position)) @ axes, np.zeros(3)
-    return np.array([radius - distance(form, np.ascontiguousarray(x), normal) for x in local])
+    tool = position(plant.tool.body, plant.tool.offset)
+    return [(position(p.body, p.offset) - tool, p.radius) for p in plant.points if p.on_robot], tool

@@ -10,43 +10,45 @@ from typing import Any
 import numpy as np
 
 from palpate.config import Config
-from palpate.control.law import Law
+from palpate.control.law import Rig
 from palpate.control.unread import unread_of_reference
 from palpate.errors import PalpateError, UnknownName, nearest
 from palpate.metrics import METRICS
 from palpate.robot.robot import Robot
 from palpate.scenario.checking.problems import Problem, problem_from
 from palpate.scenario.model import Scenario
-from palpate.scenario.reference import placed, rig_of
+from palpate.scenario.reference import FittedLaw, placed, rig_of
 from palpate.scenario.robot import build_robot, start_state
 from palpate.world.config import World
 from palpate.world.surfaces.forms import form_of
 
 
-def contradictions(sections: dict[str, Any]) -> list[Problem]:
-    """Problems between sections; `sections` holds those that are well-formed, by name."""
-    problems = [*_times(sections), *_names(sections), *_metrics(sections), *_surfaces(sections)]
-    if "robot" in sections:
-        problems += _of_robot(sections)
-    return problems
+def contradictions(sections: dict[str, Any]) -> tuple[list[Problem], FittedLaw | None]:
+    """Problems between sections, those that are well-formed, and the law as it was fitted to the robot."""
+    problems = _times(sections)
+    timed = "world" in sections and "run" in sections and not problems
+    problems += [*_names(sections), *_metrics(sections), *_surfaces(sections)]
+    return problems, _of_robot(sections, timed, problems) if "robot" in sections else None
 
 
-def _of_robot(sections: dict[str, Any]) -> list[Problem]:
-    settings = sections["robot"]
-    problems: list[Problem] = []
+def _of_robot(sections: dict[str, Any], timed: bool, problems: list[Problem]) -> FittedLaw | None:
+    """Add what robot, law and reference refuse; `timed`: every delay is in whole control periods."""
+    settings, world, fitted = sections["robot"], sections.get("world") or World(), None
     with _collected(problems, "robot"):
         robot = build_robot(settings)
         problems += _frames(sections, robot)
-        q, world = robot.home, sections.get("world") or World()
+        q = robot.home
         with _collected(problems, "robot", "start"):
             q, _ = start_state(settings.start, robot)
         with _collected(problems, "control"):
             if "control" in sections:
-                _suited(sections["control"], sections, robot, q).bind(robot)
+                clock = sections["run"] if timed else None
+                rig = Rig() if clock is None else rig_of(world.in_samples(clock.control_period), clock, q)
+                fitted = FittedLaw(sections["control"], robot, rig)
         with _collected(problems, "reference"):
             if "reference" in sections:
                 placed(sections["reference"], world).sample(np.zeros(1), robot, q)
-    return problems
+    return fitted
 
 
 @contextmanager
@@ -56,13 +58,6 @@ def _collected(problems: list[Problem], *path: str | int) -> Iterator[None]:
         yield
     except PalpateError as error:
         problems.append(problem_from(error, path))
-
-
-def _suited(law: Law, sections: dict[str, Any], robot: Robot, q: Any) -> Law:
-    """The law as the run will have it, where world and clock are well-formed."""
-    if "world" not in sections or "run" not in sections:
-        return law
-    return law.suited(robot, rig_of(sections["world"], sections["run"], q))
 
 
 def _frames(sections: dict[str, Any], robot: Robot) -> Iterator[Problem]:
@@ -135,8 +130,6 @@ def _metrics(sections: dict[str, Any]) -> Iterator[Problem]:
 
 def remarks(scenario: Scenario) -> list[str]:
     """What is allowed, but probably not meant."""
-    from palpate.scenario.checking.checks import unused_settings
-
     end = scenario.run.duration
     notes = [*unused_settings(scenario), *unread_of_reference(scenario.control, scenario.reference)]
     if scenario.reference.end > end * (1 + 1e-9):

@@ -85,9 +85,11 @@ def scenario_from_data(data: dict[str, Any], sources: Iterable[Source] = ()) -> 
         scenario = Scenario.__pydantic_validator__.validate_json(_json(data), strict=True)
     except ValidationError as error:
         problems = problems_from(error, data)
-    problems += contradictions(_sections(scenario, data, problems))
+    contradicting, fitted = contradictions(_sections(scenario, data, problems))
+    problems += contradicting
     if problems or scenario is None:
         raise ScenarioError(_message(problems, sources), problems)
+    scenario.keep_fitted(fitted)
     return scenario
 
 

@@ -41,22 +41,19 @@ class Prepared:
         self._built: dict[str, Any] = {}  # the data that the kept assembly was built from, and what they say
         self._scenario: Scenario | None = None
 
-    def run(
-        self, overrides: Sequence[str], *, singular: bool = True, lasting: bool = True
-    ) -> tuple[Mapping[str, Bound], Trace]:
+    def run(self, overrides: Sequence[str], *, singular: bool = True) -> tuple[Mapping[str, Bound], Trace]:
         """Make one run with `key=value` texts on top: the bounds it must keep, and a trace for its metrics.
 
         Args:
             overrides: as `--set` takes them.
             singular: whether the trace notes the smallest singular value on the way.
-            lasting: whether the trace is looked at after the next run.
 
         Raises:
             PalpateError: the parameters are refused.
         """
         data = apply_overrides(self._data, overrides)
         kept, bounds = self._renewed(data) or self._anew(data)
-        trace = execute_bare(kept.assembly, singular=singular, lasting=lasting)
+        trace = execute_bare(kept.assembly, singular=singular)
         if kept.assembly.rescues.said is not None:  # the engine gave up: nothing of it may be used again
             self._kept = None
         return bounds, trace
@@ -88,7 +85,7 @@ class Prepared:
             given = {name: data[name] for name in (*others, "modules") if name in data}
             scenario = _from_json(Scenario.__pydantic_validator__, {**STAND_IN, **given})
             typed |= {name: getattr(scenario, name) for name in others}
-        if contradictions(typed):
+        if contradictions(typed)[0]:
             raise PalpateError("sections contradict each other")
         return typed
 

@@ -91,7 +91,7 @@ def run_row(
     names = tuple(METRICS) if metrics is None else metrics
     try:
         singular = bool(own) or any(map(is_address, names)) or _SINGULAR in {*names, *scenario.get("metrics", {})}
-        bounds, trace = prepared_for(scenario).run(overrides, singular=singular, lasting=bool(own))
+        bounds, trace = prepared_for(scenario).run(overrides, singular=singular)
         if trace.outcome.kind == "interrupted":
             signal.default_int_handler(signal.SIGINT, None)  # the run took Ctrl-C for itself; it is meant for the sweep
         bounded = {name: judge(METRICS[name], trace, bound) for name, bound in bounds.items()}

@@ -114,18 +114,17 @@ def no_model() -> TreeModel:
 
 
 def tree_model(
-    model: mujoco.MjModel, frame: Frame, terms: ModelTerms, shared: TreePlant | None = None, *, in_place: bool = False
+    program: TreeProgram, frame: Frame, terms: ModelTerms, shared: TreePlant | None = None, *, in_place: bool = False
 ) -> TreeModel:
     """The model of a robot with the tool at a frame, for a law that reads `terms`.
 
     Args:
-        model: hinges, slides and at most one free base.
-        place: of the tool.
+        program: compiled terms of the robot, or of the plant where both are one.
+        frame: of the tool.
         terms: where the law reads; what is computed for it alone is written there at once.
         shared: the plant's tree, where both are one.
         in_place: let that tree write M, C v + g and g where the law reads them: for laws that act at every step.
     """
-    program = tree_of(model)
     sizes = program.record_sizes
     written = {name: getattr(terms, name) for name in ("position", "rotation", "J", "drift")}
     own = {name: getattr(terms, name) for name in ("M", "bias", "gravity")}
@@ -164,15 +163,16 @@ def no_tree() -> TreePlant:
     return TreePlant(sizes, on=False, code=TreeCode(sizes, **_NO_CODE))
 
 
-def tree_plant(plant: Plant, bodies: Iterable[int], *, acceleration_is_read: bool) -> TreePlant:
+def tree_plant(plant: Plant, program: TreeProgram, bodies: Iterable[int], *, acceleration_is_read: bool) -> TreePlant:
     """The plant's tree, derived and compiled.
 
     Args:
         plant: hinges, slides and at most one free base.
+        program: its compiled terms, `tree_of` its model.
         bodies: those whose pose and motion somebody reads.
         acceleration_is_read: whether somebody reads q̈.
     """
-    model, program = plant.model, tree_of(plant.model)
+    model = plant.model
     solver, slider = solver_of([int(parent) for parent in model.dof_parentid])
     links, everywhere = program.mechanism.links, program.mechanism.bodies
     tree = TreePlant(

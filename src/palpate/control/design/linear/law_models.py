@@ -6,7 +6,6 @@ A law says in its own file which of these equations it is (`Law.about_rest`) and
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -407,7 +406,7 @@ def slope_law(law: BoundLaw, robot: Robot, q: Array, period: float) -> LinearLaw
         q: posture at rest, which is also the target.
         period: s.
     """
-    n, target, own = robot.nv, joint_target(robot, q), replace(law, memory=copy.deepcopy(law.memory))
+    n, target, own = robot.nv, joint_target(robot, q), law.with_own_memory()
     inputs = np.concatenate([q, np.zeros(n + 6)])
 
     def torque(x: Array) -> Array:
