@@ -125,8 +125,7 @@ def checked_rotation_vector(value: ArrayLike, name: str) -> Array:
     r = checked_vector(value, name)
     if k := _first(np.abs(r).max(axis=-1, initial=0.0) > LARGEST_ANGLE):
         raise InvalidInput(
-            f"{name}{_at(k)} must be at most {LARGEST_ANGLE:g} rad long, got {r[k[0]]}",
-            hint="is it in radians?",
+            f"{name}{_at(k)} must be at most {LARGEST_ANGLE:g} rad long, got {r[k[0]]}", hint="is it in radians?"
         )
     return r
 
