@@ -232,7 +232,10 @@ def _scaled(law: Law, robot: Robot, name: str, factor: float) -> dict[tuple[str,
     """The gains where a setting is multiplied; None where that is refused."""
     value = getattr(law, name)
     new = tuple(factor * x for x in value) if isinstance(value, tuple) else factor * value
-    return _values(law.model_copy(update={name: new}), robot)
+    try:
+        return _values(law.model_copy(update={name: new}), robot)
+    except PalpateError:  # by the validation of a copy
+        return None
 
 
 def _values(law: Law, robot: Robot) -> dict[tuple[str, ...], Any] | None:

@@ -14,8 +14,7 @@ import numpy as np
 from numpy import empty
 
 from palpate.checks import Array
-from palpate.engine.lane_rows import DOUBLES_IN_LINE
-from palpate.engine.lanes import LIMIT
+from palpate.engine.lanes import DOUBLES_IN_LINE, LIMIT
 from palpate.engine.physics import Physics
 from palpate.engine.records import Record
 from palpate.equations.code.tree_code import Sizes

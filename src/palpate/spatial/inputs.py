@@ -34,15 +34,16 @@ LARGEST_ANGLE = 1e6
 
 
 @cache
-def _axes(kernel: Kernel) -> tuple[int, ...]:
-    """How many axes each argument of a kernel has, 0 for a number."""
-    return tuple(getattr(kind, "ndim", 0) for kind in kernel.stated.args)
+def _axes(kernel: Kernel) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """How many axes each input of a kernel has, 0 for a number; the same with its output."""
+    axes = tuple(getattr(kind, "ndim", 0) for kind in kernel.stated.args)
+    return axes[:-1], axes
 
 
 def filled(kernel: Kernel, shape: tuple[int, ...], *inputs: Array | float) -> Array:
     """What a kernel of `kernels` writes into its last argument, an array of a shape; for each of a batch."""
-    axes = _axes(kernel)
-    if tuple([getattr(value, "ndim", 0) for value in inputs]) == axes[:-1]:
+    of_inputs, axes = _axes(kernel)
+    if tuple([getattr(value, "ndim", 0) for value in inputs]) == of_inputs:
         out = np.empty(shape)
         kernel(*inputs, out)
         return out
@@ -124,8 +125,7 @@ def checked_rotation_vector(value: ArrayLike, name: str) -> Array:
     r = checked_vector(value, name)
     if k := _first(np.abs(r).max(axis=-1, initial=0.0) > LARGEST_ANGLE):
         raise InvalidInput(
-            f"{name}{_at(k)} must be at most {LARGEST_ANGLE:g} rad long, got {r[k[0]]}",
-            hint="is it in radians?",
+            f"{name}{_at(k)} must be at most {LARGEST_ANGLE:g} rad long, got {r[k[0]]}", hint="is it in radians?"
         )
     return r
 

@@ -104,9 +104,7 @@ class Driver(Late):
     cutoff: float | None = setting(None, "Hz", "of the low-pass on commands, below half the rate; 0 for none", ge=0)
     torque_limit: bool | None = setting(None, "1", "respect the robot's torque limits")
     torque_rate_limit: bool | PerJoint | None = setting(
-        None,
-        "N·m/s or N/s",
-        "of torque commands: one, one per joint, true for the robot's own, false for none",
+        None, "N·m/s or N/s", "of torque commands: one, one per joint, true for the robot's own, false for none"
     )
     joint_speed_limit: PerJoint | None = setting(None, "rad/s or m/s", "of position and velocity commands; 0 for none")
     joint_acceleration_limit: PerJoint | None = setting(None, "rad/s² or m/s²", "of the same; 0 for none")

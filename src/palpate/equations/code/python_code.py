@@ -18,15 +18,9 @@ _NUMPY = {"sin": "sin", "cos": "cos", "sqrt": "sqrt"}
 
 def module_source(program: Program, name: str, values: Mapping[str, float], about: str) -> str:
     """A module that runs by itself: the parameters' values, and a function of arrays with any leading shape."""
-    taken = {
-        "shape",
-        "np",
-        "parameters",
-        *program.inputs,
-        *(output.name for output in program.outputs),
-        *keyword.kwlist,
-    }
-    names = {entry: entry + "_" * (entry in taken) for entry in program.parameters}
+    reserved = {"shape", "np", "parameters", *keyword.kwlist, *program.inputs}
+    reserved |= {output.name for output in program.outputs}
+    names = {entry: entry + "_" * (entry in reserved) for entry in program.parameters}
     states = ", ".join(program.inputs)
     lines = [f'"""{about}"""', "", "import numpy as np", ""]
     head = [f"    {key} = np.asarray({key}, dtype=float)" for key in program.inputs]

@@ -152,11 +152,7 @@ class Mechanism:
 
 
 def mechanism_from_model(
-    model: mujoco.MjModel,
-    name: str,
-    frames: Mapping[str, FixedFrame],
-    tool: str = "",
-    coupling: Coupling | None = None,
+    model: mujoco.MjModel, name: str, frames: Mapping[str, FixedFrame], tool: str = "", coupling: Coupling | None = None
 ) -> Mechanism:
     """The moving links of a compiled model.
 

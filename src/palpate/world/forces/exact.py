@@ -48,11 +48,8 @@ def _contact(plant: Plant, point: ContactPoint, surface: Surface, points: int) -
         frame=plant.model.body(point.body).name,
         offset=point.offset,
         radius=point.radius,
-        friction=surface.friction,
-        static_friction=surface.static_friction,
-        restitution=surface.restitution,
         law=surface.impact_law,
-        two_sided=surface.two_sided,
+        **{name: getattr(surface, name) for name in ("friction", "static_friction", "restitution", "two_sided")},
         ride=None if surface.motion is None else Ride(**surface.motion.model_dump()),
         name=touch_name(point, surface, points),
     )

@@ -22,15 +22,9 @@ def add_pole(spec: mujoco.MjSpec, robot: Robot, world: World, q_start: Array) ->
     body.explicitinertial = True
     body.mass, body.ipos = pole.mass + pole.rod_mass, [0.0, 0.0, pole.centre]
     body.inertia = _pole_inertia(pole)
-    joints = (
-        [body.add_joint(name="pole", type=mujoco.mjtJoint.mjJNT_BALL)]
-        if pole.joint == "ball"
-        else [
-            body.add_joint(name="pole_x", type=mujoco.mjtJoint.mjJNT_HINGE, axis=[1, 0, 0]),
-            body.add_joint(name="pole_y", type=mujoco.mjtJoint.mjJNT_HINGE, axis=[0, 1, 0]),
-        ]
-    )
-    for joint in joints:
+    kind = mujoco.mjtJoint.mjJNT_BALL if pole.joint == "ball" else mujoco.mjtJoint.mjJNT_HINGE
+    axes = {"pole": [0, 0, 1]} if pole.joint == "ball" else {"pole_x": [1, 0, 0], "pole_y": [0, 1, 0]}
+    for joint in [body.add_joint(name=name, type=kind, axis=axis) for name, axis in axes.items()]:
         joint.damping, joint.frictionloss = [pole.pivot_damping, 0.0, 0.0], pole.pivot_friction
     body.add_site(name="pole_tip", pos=[0.0, 0.0, pole.length])  # a frame that pushes can name
     rod, ball = (0.55, 0.36, 0.2, 1.0), (0.8, 0.2, 0.2, 1.0)
