@@ -331,9 +331,9 @@ class Simulation:
         for i in coasting:
             size = float(np.linalg.norm(snap.normals[i]))
             if size > 1e-9:
-                way = snap.normals[i] / size
-                inverse = np.linalg.solve(snap.M, np.column_stack([way, change]))
-                self.model.work.pull[i, 0] -= way * (way @ inverse[:, 1]) / (way @ inverse[:, 0])
+                row = snap.normals[i] / size
+                inverse = np.linalg.solve(snap.M, np.column_stack([row, change]))
+                self.model.work.pull[i, 0] -= row * (row @ inverse[:, 1]) / (row @ inverse[:, 0])
 
     def _appointment(self) -> None:
         """What was due at this time: a note of the state, the end of a series of bounces, a ride that turns."""
