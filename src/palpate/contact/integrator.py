@@ -82,7 +82,7 @@ def evaluate(step: Step, t: float, y: Vector, dy: Vector) -> int:
 
 
 @kernel
-def _place(step: Step, row: Vector, used: int, out: Vector) -> None:
+def _fill_stage(step: Step, row: Vector, used: int, out: Vector) -> None:
     """out = origin + h Σ row[s] K[s] over the first `used` stages."""
     for i in range(out.size):
         total = 0.0
@@ -109,12 +109,12 @@ def stride(step: Step, margins: Vector) -> int:
     for j in range(margins.size):
         step.lowest[j] = step.highest[j] = margins[j]
     for s in range(1, STAGES):
-        _place(step, step.A[s], s, step.point)
+        _fill_stage(step, step.A[s], s, step.point)
         status = evaluate(step, step.t + step.C[s] * step.h, step.point, step.K[s])
         if status != OK:
             return status
         _note_margins(step)
-    _place(step, step.B, STAGES, step.y)
+    _fill_stage(step, step.B, STAGES, step.y)
     status = evaluate(step, step.t + step.h, step.y, step.K[STAGES])
     _note_margins(step)
     step.error = _error(step)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Self
 
 import mujoco
@@ -44,9 +44,9 @@ from palpate.robot.readers.findings import TOOL_FRAME, Finding, guessed_tool, he
 from palpate.robot.terms import (
     Equations,
     Terms,
-    TermsLayout,
     Workspace,
     bad_quaternion,
+    engine_terms,
     not_finite,
     reason_for_engine,
     refusal,
@@ -425,7 +425,8 @@ class Robot:
 
     def _terms(self, q: ArrayLike, v: ArrayLike, frame: str | None) -> Terms:
         """By the compiled equations, where there are any; by the engine for what they do not hold."""
-        name, compute = self.frame(frame).name, self.equations.terms if self._by_equations else self._engine_terms
+        name = self.frame(frame).name
+        compute = self.equations.terms if self._by_equations else partial(engine_terms, self)
         try:  # plain arrays go straight in
             plain = type(q) is type(v) is np.ndarray
             result: Any = compute(q, v, name) if plain else tree_kernels.BAD_SHAPE  # pyright: ignore[reportArgumentType]
@@ -436,18 +437,6 @@ class Robot:
         if not isinstance(result, Terms):
             raise refusal(self, result, (np.asarray(q, dtype=float), np.asarray(v, dtype=float)))
         return result
-
-    def _engine_terms(self, q: ArrayLike, v: ArrayLike, frame: str) -> Terms:
-        engine, record, v_all, c = self._stage(q, v), self.frame(frame).record, self._v(v), self.coordinates
-        out = Terms(*(np.empty(shape) for shape in TermsLayout(self.model.nv).shapes.values()))
-        kernels.read_mass_matrix(engine, out.M)
-        kernels.read_bias(engine, out.bias)
-        kernels.read_gravity(engine, out.gravity)
-        kernels.read_pose(engine, record.address, out.position, out.rotation)
-        kernels.read_jacobian(engine, record.body, out.position, out.J)
-        kernels.read_drift(engine, record.body, out.position, v_all, np.empty_like(out.J), out.drift)
-        forces = c.reduce_force(out.bias), c.reduce_force(out.gravity)
-        return Terms(c.reduce_matrix(out.M), *forces, *out[3:5], c.reduce_columns(out.J), out.drift)
 
     def terms_batch(self, Q: ArrayLike, V: ArrayLike, frame: str | None = None) -> Terms:
         """`terms` of N states, Q (N, n_q) and V (N, n_v): each of the terms has a first axis of length N.

@@ -75,6 +75,20 @@ class TermsLayout:
         return Terms(*(rows[:, self.where[name]].reshape(-1, *shape) for name, shape in self.shapes.items()))
 
 
+def engine_terms(robot: Robot, q: Array, v: Array, frame: str) -> Terms:
+    """All terms at a state by the engine, reduced to the independent coordinates."""
+    engine, record, c = robot._stage(q, v), robot.frame(frame).record, robot.coordinates
+    full = Terms(*(np.empty(shape) for shape in TermsLayout(robot.model.nv).shapes.values()))
+    kernels.read_mass_matrix(engine, full.M)
+    kernels.read_bias(engine, full.bias)
+    kernels.read_gravity(engine, full.gravity)
+    kernels.read_pose(engine, record.address, full.position, full.rotation)
+    kernels.read_jacobian(engine, record.body, full.position, full.J)
+    kernels.read_drift(engine, record.body, full.position, robot._v(v), np.empty_like(full.J), full.drift)
+    forces = {"bias": c.reduce_force(full.bias), "gravity": c.reduce_force(full.gravity)}
+    return full._replace(M=c.reduce_matrix(full.M), J=c.reduce_columns(full.J), **forces)
+
+
 class Workspace(threading.local):
     """One thread's engine data and scratch: a Robot is shared between threads, its data never is."""
 

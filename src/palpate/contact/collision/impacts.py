@@ -412,14 +412,14 @@ def _result(
 ) -> Impact:
     velocity = snap.v + rows.inverse @ path.Z
     # ΔT = ½ (v⁺ + v⁻)·Rᵀ Z; over the surfaces' own motion the same with u, which is what the contacts take.
-    taken = -0.5 * float(path.Z @ (2.0 * u + rows.G @ path.Z))
+    dissipated = -0.5 * float(path.Z @ (2.0 * u + rows.G @ path.Z))
     before, after = snap.energy(snap.v), snap.energy(velocity)
     flow = 0.5 * float(np.abs(path.Z) @ np.abs(2.0 * u + rows.G @ path.Z))
-    if taken < -1e-12 * (before + flow):
-        raise EnergyCreated(next(iter(laws.values()), "poisson"), before, before - taken)
+    if dissipated < -1e-12 * (before + flow):
+        raise EnergyCreated(next(iter(laws.values()), "poisson"), before, before - dissipated)
     impulses, normal = np.zeros((model.count, 3)), np.zeros(model.count)
     for c in rows.candidates:
         impulses[c.index] = path.Z[c.rows] @ directions_of(model, snap, c.index)
         normal[c.index] = 0.0 if c.normal is None else path.Z[c.normal]
     phases = tuple((model.names[rows.candidates[k].index], word) for k, word in path.phases)
-    return Impact(velocity, impulses, normal, before, after, taken, phases, laws, model.names)
+    return Impact(velocity, impulses, normal, before, after, dissipated, phases, laws, model.names)

@@ -47,13 +47,13 @@ _FREE_JOINT, _BALL = 0, 1
 
 
 @kernel
-def _place_point(machine: Machine, c: Touching, work: Work) -> None:
+def _locate_point(machine: Machine, c: Touching, work: Work) -> None:
     """World position of the contact's point."""
     position, R = machine.handle.xpos[c.body], machine.handle.xmat[c.body]
     for i in range(3):
-        work.place[i] = position[i]
+        work.point[i] = position[i]
         for j in range(3):
-            work.place[i] += R[3 * i + j] * c.offset[j]
+            work.point[i] += R[3 * i + j] * c.offset[j]
 
 
 @kernel
@@ -95,15 +95,15 @@ def _read_dynamics(machine: Machine, q: Vector, v: Vector, M: Matrix, rest: Vect
 
 @kernel
 def _point_jacobian(machine: Machine, c: Touching, work: Work) -> None:
-    """J (6×nv) of the contact's point into work.J, its drift into work.six; needs work.place."""
+    """J (6×nv) of the contact's point into work.J, its drift into work.six; needs work.point."""
     handle, full = machine.handle, machine.coupled
     if full.on:
-        read_jacobian(handle, c.body, work.place, full.terms.J)
-        read_drift(handle, c.body, work.place, full.v, full.terms.J_rate, work.six)
+        read_jacobian(handle, c.body, work.point, full.terms.J)
+        read_drift(handle, c.body, work.point, full.v, full.terms.J_rate, work.six)
         reduce_columns(full, full.terms.J, work.J)
     else:
-        read_jacobian(handle, c.body, work.place, work.J)
-        read_drift(handle, c.body, work.place, work.v, work.J_rate, work.six)
+        read_jacobian(handle, c.body, work.point, work.J)
+        read_drift(handle, c.body, work.point, work.v, work.J_rate, work.six)
 
 
 @kernel
@@ -127,7 +127,7 @@ def look(machine: Machine, t: float, y: Vector, thorough: bool) -> int:
         if c.kind == STOP:
             stop(c, f, work, i)
             continue
-        _place_point(machine, c, work)
+        _locate_point(machine, c, work)
         if c.kind != PIN:
             locate(c, f, work, t)
             if c.mode == FREE and not thorough:
@@ -406,12 +406,12 @@ def slope(machine: Machine, t: float, y: Vector, dy: Vector, margins: Vector) ->
 @kernel
 def _powers(machine: Machine, dy: Vector) -> None:
     """−Σ f·u of the slips and Σ f·v of the surfaces, in the last two places."""
-    taken = brought = 0.0
+    dissipated = brought = 0.0
     for i in range(len(machine.found)):
         if machine.contacts[i].mode != FREE and machine.contacts[i].kind != STOP:
-            taken -= _dot(machine.found[i].force, machine.found[i].slide)
+            dissipated -= _dot(machine.found[i].force, machine.found[i].slide)
             brought += _dot(machine.found[i].force, machine.found[i].carry)
-    dy[dy.size - 2], dy[dy.size - 1] = taken, brought
+    dy[dy.size - 2], dy[dy.size - 1] = dissipated, brought
 
 
 @kernel

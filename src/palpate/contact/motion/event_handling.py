@@ -295,40 +295,29 @@ class EventHandler:
     # ------------------------------------------------------------------ words
 
     def _describe(self, t: float, states: tuple[Array, Array, Array], why: _Happening, snap: Snapshot) -> None:
-        words, blow = [], why.blow
-        for i, record in enumerate(self.model.records):
-            old, new = int(why.before[i]), int(record["mode"])
-            what = self._word(i, (old, new), why)
-            if what is None:
-                continue
+        blow, modes = why.blow, list(zip(why.before.tolist(), self.model.records["mode"].tolist()))
+        words = [(what, i) for i in range(self.model.count) if (what := self._word(i, modes[i], why)) is not None]
+        for what, i in sorted(words, key=lambda word: (_ORDER.index(word[0]), word[1])):
             detail: dict[str, object] = {}
             if blow is not None and np.any(blow.impulses[i]):
                 detail = {"impulse": blow.impulses[i], "dissipated": blow.dissipated, "phases": blow.phases}
-            words.append((_ORDER.index(what), i, what, old, new, detail))
-        for _, i, what, old, new, detail in sorted(words, key=lambda w: w[:2]):
-            self._add(t, states, what, i, (old, new), snap.found[i]["point"], detail)
+            self._add(t, states, what, i, modes[i], snap.found[i]["point"], detail)
 
     def _word(self, i: int, modes: tuple[int, int], why: _Happening) -> str | None:
-        record, (old, new), triggers = self.model.records[i], modes, why.triggers
+        (old, new), trigger = modes, why.triggers.get(i)
         if why.blow is not None and self.model.names[i] in why.blow.law:
             return "touchdown" if old == FREE else "impact"
         if i in why.gone:
             return "edge"
         if old != new:
-            if new == FREE:
-                return "lift-off"
-            if old == FREE:
-                return "touchdown"
-            return "stick" if new == STICKING else "slip"
-        if i in triggers and triggers[i] == NORMAL_MARGIN and old == FREE:
-            return "graze"
-        if i in triggers and triggers[i] == EDGE_MARGIN:
+            return "touchdown" if old == FREE else {FREE: "lift-off", STICKING: "stick"}.get(new, "slip")
+        if trigger == EDGE_MARGIN:
             return "edge"
-        if i in triggers and old == SLIDING and record["two_sided"] and triggers[i] == NORMAL_MARGIN:
+        if trigger == NORMAL_MARGIN and old == FREE:
+            return "graze"
+        if trigger == NORMAL_MARGIN and old == SLIDING and self.model.records[i]["two_sided"]:
             return "side"
-        if i in triggers and triggers[i] == SLIP_MARGIN and old == new == SLIDING:
-            return "reversal"
-        return None
+        return "reversal" if trigger == SLIP_MARGIN and old == SLIDING else None
 
     def _say_paradox(self, snap: Snapshot, error: Painleve) -> None:
         detail = {"kind": error.kind, "coefficient": error.coefficient}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -88,22 +88,19 @@ class Simulation:
     """
 
     def __init__(self, model: ContactModel, stepper: Stepper, state: HybridState, rules: Rules, notes: Array) -> None:
-        memory = state.memory
+        bounces = {i: history.copy() for i, history in state.memory.bounces.items()}
+        memory = self.memory = replace(state.memory, bounces=bounces)
         self.model, self.stepper, self.watch = model, stepper, stepper.control
         model.records[_STATE_FIELDS] = memory.records[_STATE_FIELDS]
-        self.fresh, self.pending = memory.fresh, memory.pending
-        self.bounces = {i: history.copy() for i, history in memory.bounces.items()}
-        self.watch.stride, self.watch.dependent = memory.stride, memory.dependent
-        self.beyond = set(memory.beyond)
+        self.watch.stride, self.watch.dependent, self.watch.flight = memory.stride, memory.dependent, np.inf
         if memory.pull is not None:
             model.work.pull[:] = memory.pull
-        self.held_before, self.begun = memory.force, False
+        self.begun = False
         self.t, self.y = state.time, np.concatenate([state.q, state.v])
         self.notes, self.next_note = notes, 0
         self.noted: list[tuple[float, Array, Array, Array]] = []
-        self.handler = EventHandler(model, stepper, rules, self.bounces)
+        self.handler = EventHandler(model, stepper, rules, bounces)
         self.events = self.handler.events
-        self.watch.flight = np.inf
         self.riding = [record for record in model.records if np.any(record["velocity"])]
         self.turns = [float(record[end]) for record in self.riding for end in ("start", "stop")]
 
@@ -112,7 +109,7 @@ class Simulation:
     def push(self, force: Array | Force) -> None:
         """The generalised force from here on: numbers, held, or a function of (t, q, v)."""
         if self.begun:
-            self.held_before = self._held()
+            self.memory.force = self._held()
         self.stepper.push(force)
         self.begun = False
 
@@ -152,10 +149,10 @@ class Simulation:
         return self._next_appointment() if self.begun else self.t
 
     def _begin_at_state(self) -> None:
-        if self.fresh:
+        if self.memory.fresh:
             self._resolve({})  # before its first step a contact's mode is found, not changed
             self.events[:] = [e for e in self.events if e.detail or e.what == "painleve"]
-            self.fresh = False
+            self.memory.fresh = False
             return
         self._answer_jump()
         if steps.is_wedged(self.model.machine.address):
@@ -183,7 +180,7 @@ class Simulation:
     def _next_appointment(self) -> float:
         """The next time at which a ride turns, a series of bounces ends or the state is to be noted."""
         times = [*self.turns, *self.notes[self.next_note : self.next_note + 1]]
-        times += [] if self.pending is None else [self.pending[0]]
+        times += [] if self.memory.pending is None else [self.memory.pending[0]]
         return min((t for t in times if t > self.t), default=np.inf)
 
     def _underflow(self) -> None:
@@ -264,9 +261,9 @@ class Simulation:
             return
         limits, q = robot._limits, self.y[: robot.nq]
         out = set(np.flatnonzero((q < limits.lower - 1e-9) | (q > limits.upper + 1e-9)).tolist())
-        for j in out - self.beyond:
+        for j in out - self.memory.beyond:
             self.handler.say_joint(self.t, self.y, robot.dof_names[j], float(q[j]))
-        self.beyond = out
+        self.memory.beyond = frozenset(out)
 
     # ------------------------------------------------------------------ events
 
@@ -284,7 +281,7 @@ class Simulation:
                 return
         self.t, self.y, self.watch.flight = self.handler.resolve(self.t, self.y, triggers, paradox)
         if self.handler.limit is not None:
-            self.pending, self.handler.limit = self.handler.limit, None
+            self.memory.pending, self.handler.limit = self.handler.limit, None
         self.stepper.stand(self.t, self.y)
         self.watch.stride = min(self.watch.stride, 1e-2)
 
@@ -327,16 +324,16 @@ class Simulation:
     def _answer_jump(self) -> None:
         """A new force from a tick on: what the singular constraints answer to the change."""
         coasting = np.flatnonzero(self.model.records["coast"])
-        if self.held_before is None or self.stepper.force is not None or not len(coasting):
+        if self.memory.force is None or self.stepper.force is not None or not len(coasting):
             return
-        nq, change = self.model.robot.nq, self.stepper.tau - self.held_before
+        nq, change = self.model.robot.nq, self.stepper.tau - self.memory.force
         snap = self.model.survey(self.t, self.y[:nq], self.y[nq:])
         for i in coasting:
             size = float(np.linalg.norm(snap.normals[i]))
             if size > 1e-9:
-                way = snap.normals[i] / size
-                inverse = np.linalg.solve(snap.M, np.column_stack([way, change]))
-                self.model.work.pull[i, 0] -= way * (way @ inverse[:, 1]) / (way @ inverse[:, 0])
+                row = snap.normals[i] / size
+                inverse = np.linalg.solve(snap.M, np.column_stack([row, change]))
+                self.model.work.pull[i, 0] -= row * (row @ inverse[:, 1]) / (row @ inverse[:, 0])
 
     def _appointment(self) -> None:
         """What was due at this time: a note of the state, the end of a series of bounces, a ride that turns."""
@@ -344,10 +341,10 @@ class Simulation:
             modes, forces = self.model.records["mode"].copy(), self.model.found["force"].copy()
             self.noted.append((float(self.notes[self.next_note]), self.y.copy(), modes, forces))
             self.next_note += 1
-        if self.pending is not None and self.t >= self.pending[0]:
-            for i in self.pending[1]:
+        if self.memory.pending is not None and self.t >= self.memory.pending[0]:
+            for i in self.memory.pending[1]:
                 self.handler.say(self.t, self.y, "zeno", i, self.handler.tail, before=0)
-            self.pending = None
+            self.memory.pending = None
         turning = False
         for record in self.riding:
             moving = float(record["start"] <= self.t < record["stop"])
@@ -364,10 +361,9 @@ class Simulation:
     def state(self) -> HybridState:
         """The state reached."""
         model, nq = self.model, self.model.robot.nq
-        memory = Memory(
-            model.records.copy(), self.fresh, self.bounces, self.pending, self.watch.stride, self.watch.dependent,
-            model.work.pull.copy() if model.records["coast"].any() else None, self._held(), frozenset(self.beyond),
-        )  # fmt: skip
+        pull = model.work.pull.copy() if model.records["coast"].any() else None
+        step = {"stride": self.watch.stride, "dependent": self.watch.dependent}
+        memory = replace(self.memory, records=model.records.copy(), pull=pull, force=self._held(), **step)
         forces = model.found["force"].copy()
         return HybridState(self.t, self.y[:nq].copy(), self.y[nq:].copy(), modes_of(model), forces, memory)
 

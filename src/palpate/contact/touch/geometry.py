@@ -210,11 +210,11 @@ def _heading(c: Touching, f: Found) -> None:
 
 @kernel
 def locate(c: Touching, f: Found, work: Work, t: float) -> None:
-    """Gap, normal and (in work.bend, world) curvature of a surface contact whose point is at work.place."""
+    """Gap, normal and (in work.bend, world) curvature of a surface contact whose point is at work.point."""
     x, push = work.local, work.six  # borrowed
     _ride(c, t, x, f.carry, push)
-    put(f.point, 0, work.place)
-    y0, y1, y2 = work.place[0] - x[0], work.place[1] - x[1], work.place[2] - x[2]
+    put(f.point, 0, work.point)
+    y0, y1, y2 = work.point[0] - x[0], work.point[1] - x[1], work.point[2] - x[2]
     for i in range(3):
         work.local[i] = c.turn[0, i] * y0 + c.turn[1, i] * y1 + c.turn[2, i] * y2
     f.feature = c.feature if c.feature >= 0 else nearest_feature(c, work.local)
@@ -251,7 +251,7 @@ def touch(c: Touching, f: Found, work: Work, t: float, number: int) -> None:
     n = f.normal
     push = work.local
     _ride(c, t, work.normal, f.carry, push)  # work.normal is free again
-    w, spin = work.place, work.normal
+    w, spin = work.point, work.normal
     for i in range(3):
         w[i], spin[i] = -f.carry[i], 0.0
         for k in range(nv):
@@ -286,8 +286,8 @@ def hold(c: Touching, f: Found, work: Work, t: float, number: int) -> None:
     _ride(c, t, x, f.carry, push)
     f.gap, f.rate = 0.0, 0.0
     for i in range(3):
-        f.point[i] = work.place[i]
-        f.normal[i] = work.place[i] - x[i]
+        f.point[i] = work.point[i]
+        f.normal[i] = work.point[i] - x[i]
         f.slide[i] = -f.carry[i]
         f.drift[i] = work.six[i] - push[i]
         for k in range(v.size):

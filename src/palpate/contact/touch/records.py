@@ -132,7 +132,7 @@ class Work(Record):
     J: Matrix = sized(6, "nv")
     J_rate: Matrix = sized(6, "nv")
     six: Vector = sized(6)
-    place: Vector = sized(3)
+    point: Vector = sized(3)  # of the contact being looked at, world
     normal: Vector = sized(3)
     bend: Matrix = sized(3, 3)
     turning: Vector = sized(3)  # of the normal: H w

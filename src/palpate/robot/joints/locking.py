@@ -148,14 +148,10 @@ def _pose_in_frame(spec: mujoco.MjSpec, model: mujoco.MjModel, b: int) -> Pose:
 
 def _resolved(frame: mujoco.MjsFrame, spec: mujoco.MjSpec) -> Pose:
     """A frame's own pose; the engine itself turns Euler angles and the like into a quaternion."""
-    probe = mujoco.MjSpec()
-    probe.compiler.degree, probe.compiler.eulerseq = spec.compiler.degree, spec.compiler.eulerseq
-    body = probe.worldbody.add_body(name="probe", pos=frame.pos, quat=frame.quat)
-    body.alt.type = frame.alt.type
-    for way in ("axisangle", "xyaxes", "zaxis", "euler"):
-        setattr(body.alt, way, getattr(frame.alt, way))
-    made = probe.compile().body("probe")
-    return Pose.from_quat(made.pos, made.quat)
+    if frame.alt.type == mujoco.mjtOrientation.mjORIENTATION_QUAT:
+        return Pose.from_quat(frame.pos, frame.quat)
+    angles = {"degree": bool(spec.compiler.degree), "sequence": spec.compiler.eulerseq}
+    return Pose.from_quat(frame.pos, spec.resolve_orientation(**angles, orientation=frame.alt))
 
 
 def _release(spec: mujoco.MjSpec, model: mujoco.MjModel, held: dict[int, float]) -> None:

@@ -12,9 +12,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
-from palpate.checks import Array
 from palpate.files import write_file
 from palpate.robot.readers.check import model_format
 from palpate.robot.readers.findings import Mend, refuse
@@ -24,7 +21,6 @@ from palpate.robot.readers.xmlfile import Element, Report, Source, numbers, pars
 
 _SIX = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 _DECIMAL_COMMA = re.compile(r"(?<!\S)([+-]?\d+),(\d+(?:[eE][+-]?\d+)?)(?!\S)")
-_DIGITS = 9  # the floor of a repaired tensor is 1e-6 of it, so nine digits keep it valid
 
 
 @dataclass(frozen=True)
@@ -116,7 +112,7 @@ class _Tensor:
         inertia = inertials.inertia_from_six(*self.six)
         if inertials.is_physical(inertia):
             return None
-        new = _rounded(_entries(inertials.nearest_physical(inertia)))
+        new = inertials.printed_entries(inertials.nearest_physical(inertia))
         places = [place_of(self.element, attribute) for attribute in self.attributes]
         if any(span is None for span in places) or not any(new):
             return None
@@ -126,7 +122,7 @@ class _Tensor:
         return Change(self.element.label, self.element.line, self.six, new)
 
     def _texts(self, new: tuple[float, ...]) -> list[str]:
-        words = [f"{value:.{_DIGITS}g}" for value in new]
+        words = [f"{value:.{inertials.DIGITS}g}" for value in new]
         if self.attributes == ("diaginertia",):
             return [" ".join(words[:3])]
         return [" ".join(words)] if self.attributes == ("fullinertia",) else words
@@ -146,17 +142,6 @@ def _tensors(element: Element) -> list[_Tensor]:
             if values:
                 tensors.append(_Tensor(element, (attribute,), (*values, *[0.0] * (6 - count))))
     return [t for t in tensors if max(map(abs, t.six)) < inertials.LARGEST]
-
-
-def _entries(inertia: Array) -> tuple[float, ...]:
-    rows, columns = (0, 1, 2, 0, 0, 1), (0, 1, 2, 1, 2, 2)
-    return tuple(float(inertia[row, column]) for row, column in zip(rows, columns))
-
-
-def _rounded(six: tuple[float, ...]) -> tuple[float, ...]:
-    """As many digits as are written, and no traces of round-off where an entry is zero."""
-    scale = float(np.max(np.abs(six)))
-    return tuple(float(f"{value:.{_DIGITS}g}") if abs(value) > 1e-14 * scale else 0.0 for value in six)
 
 
 def _edited(data: bytes, edits: list[tuple[int, int, bytes]]) -> bytes:

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -153,9 +154,17 @@ def refused_table(name: str, faults: Sequence[Finding]) -> ModelError:
 
 def row_faults(row: DHLink, number: int) -> Iterator[Finding]:
     """Everything wrong with a row."""
-    for check in _CHECKS:
+    checks: list[Callable[[], object]] = [lambda: _check_kind(row)]
+    checks += [partial(finite_number, getattr(row, name), name) for name in ("a", "alpha", "d", "theta", "gear")]
+    checks += [lambda: finite_number(row.mass, "mass", above=0.0)]
+    losses = ("motor_inertia", "damping", "motor_damping")
+    checks += [partial(finite_number, getattr(row, name), name, least=0.0) for name in losses]
+    checks += [partial(both_frictions, getattr(row, name), name) for name in ("friction", "motor_friction")]
+    checks += [lambda: finite_array(row.com, "com", (3,)), lambda: checked_inertia(row.inertia)]
+    checks += [lambda: _check_range(row), *(partial(_check_positive, row, name) for name in ("velocity", "torque"))]
+    for check in checks:
         try:
-            check(row)
+            check()
         except InvalidInput as error:
             problem, _, hint = str(error).partition("\n")
             rule = hint.replace("hint: ", "").strip() or "a DH row takes finite numbers in range"
@@ -172,31 +181,9 @@ def _check_range(row: DHLink) -> None:
         raise InvalidInput(f"lower limit {row.lower:g} must be below upper limit {row.upper:g}")
 
 
-def _check_positive(field: str) -> Callable[[DHLink], object]:
-    def check(row: DHLink) -> None:
-        if not getattr(row, field) > 0:
-            raise InvalidInput(f"{field} limit must be positive, got {getattr(row, field):g}")
-
-    return check
-
-
-def _check_number(field: str, least: float | None = None) -> Callable[[DHLink], object]:
-    return lambda row: finite_number(getattr(row, field), field, least=least)
-
-
-_CHECKS: tuple[Callable[[DHLink], object], ...] = (
-    _check_kind,
-    *(_check_number(field) for field in ("a", "alpha", "d", "theta", "gear")),
-    lambda row: finite_number(row.mass, "mass", above=0.0),
-    *(_check_number(field, 0.0) for field in ("motor_inertia", "damping", "motor_damping")),
-    lambda row: both_frictions(row.friction, "friction"),
-    lambda row: both_frictions(row.motor_friction, "motor_friction"),
-    lambda row: finite_array(row.com, "com", (3,)),
-    lambda row: checked_inertia(row.inertia, "inertia"),
-    _check_range,
-    _check_positive("velocity"),
-    _check_positive("torque"),
-)
+def _check_positive(row: DHLink, name: str) -> None:
+    if not getattr(row, name) > 0:
+        raise InvalidInput(f"{name} limit must be positive, got {getattr(row, name):g}")
 
 
 def both_frictions(value: float | tuple[float, float], name: str) -> tuple[float, float]:
@@ -373,7 +360,5 @@ def _rewritten(text: str, start: int, number: int, old: DHLink, new: DHLink, cha
 
 
 def _tensor_text(row: DHLink) -> str:
-    I = tensor_from(row.inertia)
-    six = np.array([I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2]])
-    shown = six if np.any(np.abs(six[3:]) > 1e-14 * np.abs(six).max()) else six[:3]
-    return "[" + ", ".join(repr(float(f"{value:.9g}")) for value in shown) + "]"
+    six = inertials.printed_entries(tensor_from(row.inertia))
+    return "[" + ", ".join(map(repr, six if any(six[3:]) else six[:3])) + "]"

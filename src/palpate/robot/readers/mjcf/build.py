@@ -11,7 +11,7 @@ import mujoco
 from palpate.errors import ModelError
 from palpate.robot.joints.coupling import Loop, closed_loops
 from palpate.robot.joints.locking import lock_joints
-from palpate.robot.mechanics.compiled import SINGULAR, compiled, engine_warnings, named, weakest_motion
+from palpate.robot.mechanics.compiled import compiled, engine_warnings, named
 from palpate.robot.readers.findings import Finding, untouched
 from palpate.robot.readers.mjcf.reader import MjcfInspection
 from palpate.robot.readers.passive import make_passive, read_spec
@@ -43,12 +43,7 @@ def build_mjcf(
     touching = [geom for geom in spec.geoms if geom.contype or geom.conaffinity]
     spheres = sum(geom.name == "tip" or geom.name.startswith("foot_") for geom in touching)  # taken unasked
     contact_warnings = untouched(str(path), len(touching) - spheres, "geoms that collide")
-    robot = Robot(spec, name=path.stem, tool_frame=tool_frame, warnings=[*warnings, *contact_warnings, *doubts])
-    value, motion = weakest_motion(robot.mass_matrix(robot.home))
-    if value < SINGULAR:
-        joints = [name for name, share in zip(robot.dof_names, motion) if abs(share) > 1e-3]
-        raise ModelError(f"nothing resists {', '.join(joints[:6])} moving together: the mass matrix is singular")
-    return robot
+    return Robot(spec, name=path.stem, tool_frame=tool_frame, warnings=[*warnings, *contact_warnings, *doubts])
 
 
 def _passive_spec(path: Path, missing: Sequence[str]) -> mujoco.MjSpec:

@@ -20,11 +20,19 @@ LARGEST = 1e9
 NOTHING = 1e-12
 # A repaired tensor keeps this share of tr(I) in every second moment, so that rounding cannot spoil it again.
 FLOOR = 1e-6
+DIGITS = 9  # of a repaired tensor: with that floor they keep it valid
 
 
 def inertia_from_six(ixx: float, iyy: float, izz: float, ixy: float, ixz: float, iyz: float) -> Array:
     """The symmetric 3×3 tensor [kg·m²] of its six entries."""
     return np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]])
+
+
+def printed_entries(inertia: Array) -> tuple[float, ...]:
+    """xx yy zz xy xz yz with as many digits as a repaired file gets, and no traces of round-off where one is zero."""
+    six = inertia[(0, 1, 2, 0, 0, 1), (0, 1, 2, 1, 2, 2)]
+    least = 1e-14 * float(np.abs(six).max())
+    return tuple(float(f"{value:.{DIGITS}g}") if abs(value) > least else 0.0 for value in six)
 
 
 def second_moment(inertia: Array) -> Array:
