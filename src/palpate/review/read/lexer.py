@@ -209,10 +209,8 @@ class Cursor:
 
     def _expect(self, text: str, opened: Token) -> None:
         if not self._accept(text):
-            raise self._fault(f"expected {text!r} to close the {opened.text!r} of column {self._column(opened.start)}")
-
-    def _column(self, at: int) -> int:
-        return at - self.text.rfind("\n", 0, at)
+            column = opened.start - self.text.rfind("\n", 0, opened.start)
+            raise self._fault(f"expected {text!r} to close the {opened.text!r} of column {column}")
 
     def _fault(self, message: str, at: int | None = None, hint: str | None = None) -> UnreadableExpression:
         return UnreadableExpression(message, self.text, self.token.start if at is None else at, hint=hint)
