@@ -281,7 +281,8 @@ class Point:
         """The circles of q = S θ + quarters · π/2, each coordinate's finest part."""
         made: dict[Any, Circle] = {}
         for name, row in zip(coordinates, S):
-            angle = {((one, 1),): Fraction(times, self.space.parts) for one, times in zip(coordinates, row) if times}
+            shares = {one: Fraction(times, self.space.parts) for one, times in zip(coordinates, row) if times}
+            angle: Polynomial = {((one, 1),): share for one, share in shares.items()}
             if quarters and name == coordinates[0]:
                 angle[_PI] = Fraction(quarters, 2 * self.space.parts)
             made[((name, 1),)] = self._combined(angle)

@@ -16,17 +16,17 @@ from palpate.review.algebra.tree import Grid, Value
 MACRO = re.compile(
     r"\\(?:(?:re)?newcommand\*?|providecommand\*?|DeclareMathOperator\*?)\s*\{?\s*\\([A-Za-z]+)\s*\}?|\\def\s*\\([A-Za-z]+)"
 )
+_DEEPEST = 10  # abbreviations that stand for abbreviations
+Macros = Mapping[str, str]  # {name: what it stands for}
 # Environments that only arrange lines.
 FRAME = (
     r"\\(?:begin|end)\s*\{(?:aligned|alignedat|align|split|gathered|gather|equation|multline|eqnarray|displaymath|math"
     r"|subequations|document)\*?\}(?:\{\d+\})?"
 )
-_DEEPEST = 10  # abbreviations that stand for abbreviations
-Macros = Mapping[str, str]  # {name: what it stands for}
 _SPACES = re.compile(
     r"(?:\s|%[^\n]*|~|\\[,;:!> ]|\\[\[()]|\$(?!\$)|\\(?:displaystyle|textstyle|scriptstyle|limits|nonumber|notag"
     r"|hline|rm|bf|it|mathstrut|strut)(?![A-Za-z])|\\(?:label|tag\*?|color|hspace\*?|vspace\*?|phantom|mbox)\{[^{}]*\}"
-    r"|\\(?:left|right|middle|[bB]igg?[lrm]?)(?![A-Za-z])\.?)+"
+    rf"|\\(?:left|right|middle|[bB]igg?[lrm]?)(?![A-Za-z])\.?|{FRAME})+"
 )
 _GAP = re.compile(r"\$\$|\\\]|\\q?quad(?![A-Za-z])")
 _LIBRARIES = "np|numpy|math|sp|sympy|sym|mp|jnp|torch|casadi|ca"
@@ -114,7 +114,7 @@ def tokens(text: str) -> list[Token]:
         UnreadableExpression: a character that belongs to no formula.
     """
     latex = is_latex(text)
-    cleared, defined = macros(re.sub(FRAME, lambda frame: blanked(frame[0]), text)) if latex else (text, {})
+    cleared, defined = macros(text) if latex else (text, {})
     formula_tokens = expanded(_tokens(cleared, latex), defined, text, lambda body: _tokens(body, True))
     return [*formula_tokens, Token("end", "", len(text), len(text))]
 
