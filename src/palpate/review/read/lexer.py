@@ -87,9 +87,7 @@ def _closing(text: str, at: int) -> int:
     raise UnreadableExpression("a definition needs its meaning in braces", text, min(at, len(text)))
 
 
-def expanded(
-    tokens: Iterable[Token], defined: Macros, text: str, cut: Callable[[str], Iterable[Token]], depth: int = 0
-) -> Iterator[Token]:
+def _expanded(tokens: Iterable[Token], defined: Macros, text: str, depth: int = 0) -> Iterator[Token]:
     """The tokens with every abbreviation replaced by what it stands for, at the position where it is used."""
     for token in tokens:
         name = token.text[1:] if token.kind == "command" else ""
@@ -98,8 +96,8 @@ def expanded(
             continue
         if depth > _DEEPEST:
             raise UnreadableExpression(f"{token.text} is defined by itself", text, token.start)
-        body = (one._replace(start=token.start, end=token.end) for one in cut(defined[name]))
-        yield from expanded(body, defined, text, cut, depth + 1)
+        body = (one._replace(start=token.start, end=token.end) for one in _tokens(defined[name], True))
+        yield from _expanded(body, defined, text, depth + 1)
 
 
 def is_latex(text: str) -> bool:
@@ -115,8 +113,7 @@ def tokens(text: str) -> list[Token]:
     """
     latex = is_latex(text)
     cleared, defined = macros(text) if latex else (text, {})
-    formula_tokens = expanded(_tokens(cleared, latex), defined, text, lambda body: _tokens(body, True))
-    return [*formula_tokens, Token("end", "", len(text), len(text))]
+    return [*_expanded(_tokens(cleared, latex), defined, text), Token("end", "", len(text), len(text))]
 
 
 def _tokens(text: str, latex: bool) -> Iterator[Token]:
