@@ -39,11 +39,9 @@ def numbers(role: Role, label: str, given: Any, computed: Any, tolerance: float 
     a, b, tolerance = np.asarray(given, dtype=float), np.asarray(computed, dtype=float), float(tolerance)
     if a.shape != b.shape:
         return Comparison(role, label, a.tolist(), b.tolist(), False, None, tolerance, f"{a.shape} against {b.shape}")
-    same = np.where(np.isfinite(a) & np.isfinite(b), 0.0, np.where(a == b, 0.0, np.inf))
-    with np.errstate(invalid="ignore"):
-        error = float(np.max(np.where(same == 0, np.nan_to_num(np.abs(a - b), nan=0.0), np.inf), initial=0.0))
-    if np.isnan(a).any() or np.isnan(b).any():
-        error = float("inf")
+    with np.errstate(invalid="ignore"):  # ∞ − ∞, and what is no number, differ by ∞ unless they are the same
+        differences = np.nan_to_num(np.abs(a - b), nan=np.inf, posinf=np.inf)
+    error = float(np.max(np.where(a == b, 0.0, differences), initial=0.0))
     return Comparison(role, label, a.tolist(), b.tolist(), error <= tolerance, error, tolerance)
 
 

@@ -36,22 +36,21 @@ def draw_figures(folder: str | os.PathLike[str], numbers: Sequence[str] = ()) ->
     return made
 
 
-def _figure(rows: int, columns: int = 1, size: tuple[float, float] = (7.5, 4.5)) -> tuple[Any, Any]:
+def new_figure(rows: int, columns: int = 1, size: tuple[float, float] = (7.5, 4.5)) -> tuple[Any, Any]:
+    """A figure and its axes, by row and column."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=size, layout="constrained")
     return figure, figure.subplots(rows, columns, squeeze=False)
 
 
-def _dress(axes: Any, title: str, x: str, y: str, beside: bool = False) -> None:
+def dress(axes: Any, title: str, x: str, y: str, beside: bool = False) -> None:
+    """Title, labels, grid and legend of a drawing; the legend inside, or beside it."""
     axes.set_title(title, fontsize=10)
     axes.set_xlabel(x)
     axes.set_ylabel(y)
     axes.grid(alpha=0.3)
-    if beside:
-        axes.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
-    else:
-        axes.legend(fontsize=8)
+    axes.legend(fontsize=8, **({"loc": "center left", "bbox_to_anchor": (1.0, 0.5)} if beside else {}))
 
 
 def _wrapped(text: str) -> str:
@@ -65,7 +64,7 @@ def _balancing() -> Any:
     """The pole balanced with the right equations, and what the two slips change of it."""
     from palpate_documents.as_printed import balanced
 
-    figure, axes = _figure(2, 3, (12, 6))
+    figure, axes = new_figure(2, 3, (12, 6))
     wrong, right = balanced(True), balanced(False)
     t, off = right.time, "as printed − right"
     panels = (("q", "From foot to sphere", ("x_AB", "y_AB"), "m", 1e3, "mm"),
@@ -74,8 +73,8 @@ def _balancing() -> Any:
     for column, (channel, title, labels, unit, scale, small) in enumerate(panels):
         axes[0, column].plot(t, right[channel], label=list(labels))
         axes[1, column].plot(t, scale * (wrong[channel] - right[channel]), label=list(labels))
-        _dress(axes[0, column], title, "t [s]", unit)
-        _dress(axes[1, column], f"{title}: {off}", "t [s]", small)
+        dress(axes[0, column], title, "t [s]", unit)
+        dress(axes[1, column], f"{title}: {off}", "t [s]", small)
     return figure
 
 
@@ -89,7 +88,7 @@ def _rates() -> Any:
     """Figure 2: u_i = a_i λ + b_i against its bounds, and the λ_i that follows."""
     from palpate_documents.d001.stop import scalar_rate
 
-    figure, axes = _figure(2, 3, (10, 5.4))
+    figure, axes = new_figure(2, 3, (10, 5.4))
     rate = np.linspace(0, 3, 50)
     for ax, (a, b) in zip(axes.flat, _CASES):
         limit_rate = scalar_rate(a, b, 1.0)
@@ -97,7 +96,7 @@ def _rates() -> Any:
         ax.plot(rate, a * rate + b, color="tab:blue")
         if np.isfinite(limit_rate):
             ax.plot([limit_rate], [a * limit_rate + b], "o", color="tab:red", label=f"λ_i = {limit_rate:.3g}")
-        _dress(ax, f"a = {a:g}, b = {b:g}: λ_i = {limit_rate:.3g}".replace("inf", "∞"), "λ", "u_i")
+        dress(ax, f"a = {a:g}, b = {b:g}: λ_i = {limit_rate:.3g}".replace("inf", "∞"), "λ", "u_i")
     return figure
 
 
@@ -105,7 +104,7 @@ def _geometry() -> Any:
     """Figure 3: n = 2; the line u = a λ + b and the box of the bounds."""
     from palpate_documents.stop_law import printed_stop
 
-    figure, axes = _figure(1, 3, (10, 3.6))
+    figure, axes = new_figure(1, 3, (10, 3.6))
     cases = (([-1, -0.6], [0.8, 0.5]), ([-1, 0.2], [1.8, 0.3]), ([-1, -1], [3.0, 0.0]))
     for ax, (a, b) in zip(axes.flat, cases):
         stop = pp.control.fastest_stop(np.eye(2), -np.array(b), -np.array(a), [1.0, 1.0], method="pseudoinverse")
@@ -119,7 +118,7 @@ def _geometry() -> Any:
         else:
             ax.plot(*law.acceleration, "x", color="tab:red", label=f"(5)–(6): λ* = {law.rate:.3g}, outside")
         ax.set_aspect("equal")
-        _dress(ax, "a solution" if stop.rate >= 0 else "none: a lower bound is forgotten", "u_1", "u_2")
+        dress(ax, "a solution" if stop.rate >= 0 else "none: a lower bound is forgotten", "u_1", "u_2")
         ax.set_xlim(-2.5, 3.4)
         ax.set_ylim(-2.5, 2.5)
     return figure
@@ -130,7 +129,7 @@ def _stop() -> Any:
     from palpate_documents.as_printed import runs_as_printed
     from palpate_documents.d001.stop import XY, arm
 
-    figure, axes = _figure(1, 2, (10, 4))
+    figure, axes = new_figure(1, 2, (10, 4))
     (name, ended), (right_name, right) = runs_as_printed("001")
     p = np.array([XY @ arm().jacobian(q) @ v for q, v in zip(right["q"], right["v"])])
     speed, t, path = np.linalg.norm(p, axis=1), right.time, right["tool_position"][:, :2]
@@ -144,8 +143,8 @@ def _stop() -> Any:
     axes[0, 1].plot(*(path[0] + np.outer([0, 0.06], p[0])).T, color="grey", linewidth=0.8, label="the line of ṗ_0")
     axes[0, 0].set_ylim(-45, 200)
     axes[0, 1].set_aspect("equal")
-    _dress(axes[0, 0], "λ(t) = −d/dt log |ṗ|", "t [s]", "1/s")
-    _dress(axes[0, 1], "Path of the tip", "x [m]", "y [m]")
+    dress(axes[0, 0], "λ(t) = −d/dt log |ṗ|", "t [s]", "1/s")
+    dress(axes[0, 1], "Path of the tip", "x [m]", "y [m]")
     return figure
 
 
@@ -174,7 +173,7 @@ def _true() -> Any:
 def _force_figure(title: str, cases: Sequence[tuple[str, Callable[[Array], Array], Callable[[Array], Array]]]) -> Any:
     from palpate_documents.d002.forces import loop
 
-    figure, axes = _figure(1)
+    figure, axes = new_figure(1)
     t = np.arange(0, 2, 1e-3)
     wanted = np.where(t[:, None] < 1, [1.0, 2.0], [1.0, 3.0])
     axes[0, 0].plot(t, wanted, "k--", linewidth=0.8)
@@ -182,7 +181,7 @@ def _force_figure(title: str, cases: Sequence[tuple[str, Callable[[Array], Array
         forces, _ = loop(plant, correction, len(t), wanted=wanted)
         for i, axis in enumerate("xy"):
             axes[0, 0].plot(t, np.clip(forces[:, i], -8, 8), style, color=f"C{i}", label=f"F_{axis}{label}")
-    _dress(axes[0, 0], title, "Time (seconds)", "Tip Force (N)")
+    dress(axes[0, 0], title, "Time (seconds)", "Tip Force (N)")
     return figure
 
 
@@ -191,17 +190,17 @@ def _force_figure(title: str, cases: Sequence[tuple[str, Callable[[Array], Array
 
 def _pendulum() -> Any:
     """θ and θ̇ of the free pendulum, by the equation of motion."""
-    figure, axes = _figure(1)
+    figure, axes = new_figure(1)
     trace = pp.simulate(pp.load_scenario("pendulum"))
     axes[0, 0].plot(trace.time, trace["q"], label="θ [rad]")
     axes[0, 0].plot(trace.time, trace["v"], label="θ̇ [rad/s]")
-    _dress(axes[0, 0], "θ̈ = −(g/ℓ) sin θ, from 90°", "t [s]", "")
+    dress(axes[0, 0], "θ̈ = −(g/ℓ) sin θ, from 90°", "t [s]", "")
     return figure
 
 
 def _planar_arm() -> Any:
     """The planar arm at three postures, angles from the vertical."""
-    figure, axes = _figure(1, size=(5, 5))
+    figure, axes = new_figure(1, size=(5, 5))
     robot = pp.load_robot("planar3-vertical")
     for q in ([0.2, 0.3, 0.4], [np.pi / 6, np.pi / 3, np.pi / 6], [-0.6, 0.9, 0.5]):
         frames = [robot.pose(q, name).position for name in ("link1", "link2", "link3")] + [robot.pose(q).position]
@@ -209,7 +208,7 @@ def _planar_arm() -> Any:
         label = "q = (" + ", ".join(f"{x:.2g}" for x in q) + ")"
         axes[0, 0].plot(points[:, 0], points[:, 2], "o-", label=label)
     axes[0, 0].set_aspect("equal")
-    _dress(axes[0, 0], "Planar arm: l_0, l_1, l_2, l_3", "x [m]", "z [m]")
+    dress(axes[0, 0], "Planar arm: l_0, l_1, l_2, l_3", "x [m]", "z [m]")
     return figure
 
 
@@ -220,12 +219,12 @@ def _fall() -> Any:
     """Figure 2: the damped arm; with one tensor for all links, and with each link's own."""
     from palpate_documents.d004.arm import fall
 
-    figure, axes = _figure(1)
+    figure, axes = new_figure(1)
     for style, name, one in ((":", "one tensor, as printed", True), ("-", "right", False)):
         t, q, _ = fall(one, 10.0)
         for i in range(3):
             axes[0, 0].plot(t, q[:, i], style, color=f"C{i}", label=f"q{i + 1}, {name}")
-    _dress(axes[0, 0], "Q = −5 q̇ from (1, π/3, π/3)", "t [s]", "rad")
+    dress(axes[0, 0], "Q = −5 q̇ from (1, π/3, π/3)", "t [s]", "rad")
     return figure
 
 
@@ -253,7 +252,7 @@ def _admittance(number: str) -> Callable[[], Any]:
     def draw() -> Any:
         from palpate_documents.d004.admittance import SCENARIOS, motion_run
 
-        figure, axes = _figure(2, 1, (8, 6))
+        figure, axes = new_figure(2, 1, (8, 6))
         trace = motion_run(SCENARIOS[number])
         t, compliant, wanted = trace.time, trace[f"law.{channel}"], _desired(trace, number)
         compliant = np.unwrap(compliant, axis=0) if number == "4" else compliant
@@ -263,8 +262,8 @@ def _admittance(number: str) -> Callable[[], Any]:
         wrench = trace["measured_wrench"]
         axes[1, 0].plot(t, wrench[:, :3], label=["f_x", "f_y", "f_z"])
         axes[1, 0].plot(t, wrench[:, 3:], "--", label=["μ_x", "μ_y", "μ_z"])
-        _dress(axes[0, 0], f"Admittance of a UR5e: {kind}", "t [s]", unit, beside=True)
-        _dress(axes[1, 0], "Force and torque at the end-effector", "t [s]", "N, N·m", beside=True)
+        dress(axes[0, 0], f"Admittance of a UR5e: {kind}", "t [s]", unit, beside=True)
+        dress(axes[1, 0], "Force and torque at the end-effector", "t [s]", "N, N·m", beside=True)
         return figure
 
     return draw

@@ -23,8 +23,14 @@ _ACCENTS = {"dot": "\u0307", "ddot": "\u0308", "bar": "\u0304", "hat": "\u0302",
 _SPACES = {",": "0.17em", ";": "0.28em", "quad": "1em", "!": "0", " ": "0.25em"}
 _PLAIN = {"mathbf", "boldsymbol", "mathcal"}
 _UPRIGHT = {"text", "mathrm", "operatorname"}
-_DROPPED = {"left", "right", "displaystyle"}
 _MARKS = ("slip", "mend")  # what differs in the printed and in the right form
+_FIXED = {  # commands that are always written alike
+    **{name: f"<mi>{letter}</mi>" for name, letter in _GREEK.items()},
+    **{name: f"<mo>{sign}</mo>" for name, sign in _SIGNS.items()},
+    **{name: f'<mi mathvariant="normal">{name}</mi><mspace width="0.12em"/>' for name in _WORDS},
+    **{name: f'<mspace width="{width}"/>' for name, width in _SPACES.items()},
+    **dict.fromkeys(("left", "right", "displaystyle"), ""),
+}
 _NAMING = {r"\begin", r"\end", r"\text", r"\mathrm", r"\operatorname"}
 
 
@@ -185,21 +191,12 @@ class _Reader:
         return f'<mo stretchy="false">{escape({"-": "−", "*": "·"}.get(token, token))}</mo>'
 
     def _command(self, name: str) -> str:
-        if name in _GREEK:
-            return f"<mi>{_GREEK[name]}</mi>"
-        if name in _SIGNS:
-            return f"<mo>{_SIGNS[name]}</mo>"
-        if name in _WORDS:
-            return f'<mi mathvariant="normal">{name}</mi><mspace width="0.12em"/>'
-        if name in _SPACES:
-            return f'<mspace width="{_SPACES[name]}"/>'
+        if name in _FIXED:
+            return _FIXED[name]
         if name in _ACCENTS:
             return _accented(self._atom(), _ACCENTS[name])
         if name in _UPRIGHT:
             return "<mtext>" + escape(self._text()).replace(" ", "\u00a0") + "</mtext>"
-        return self._structure(name)
-
-    def _structure(self, name: str) -> str:
         if name == "frac":
             return f"<mfrac>{self._atom()}{self._atom()}</mfrac>"
         if name == "sqrt":
@@ -208,11 +205,7 @@ class _Reader:
             return self._matrix()
         if name in _MARKS:
             return f'<mrow class="{name}">{self._atom()}</mrow>'
-        if name in _PLAIN:
-            return self._atom()
-        if name in _DROPPED:
-            return ""
-        return f"<mo>{escape(name)}</mo>"
+        return self._atom() if name in _PLAIN else f"<mo>{escape(name)}</mo>"
 
     def _matrix(self) -> str:
         kind = self._text()

@@ -16,6 +16,7 @@ import numpy as np
 from palpate.files import atomic_write
 from palpate.lazy import check_extra
 from palpate_documents.claim import VERDICTS, Comparison, Trajectories
+from palpate_documents.figures import dress, new_figure
 from palpate_documents.library import document
 from palpate_documents.mathml import formula_html, is_long, marked
 from palpate_documents.review import Result, by_cause, counts
@@ -181,18 +182,11 @@ def _plot(curves: Trajectories) -> str:
 def svg(curves: Trajectories) -> bytes:
     """Curves as a drawing."""
     check_extra("matplotlib", "figures", "a page with curves")
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6.4, 3.0), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = new_figure(1, size=(6.4, 3.0))
     styles = ("-", "--", ":", "-.")
     for index, (label, x, y) in enumerate(curves.curves):
-        axes.plot(x, y, styles[index % 4], label=label, linewidth=1.6)
-    axes.set_title(curves.title, fontsize=10)
-    axes.set_xlabel(curves.x)
-    axes.set_ylabel(curves.y)
-    axes.grid(alpha=0.3)
-    axes.legend(fontsize=8)
+        axes[0, 0].plot(x, y, styles[index % 4], label=label, linewidth=1.6)
+    dress(axes[0, 0], curves.title, curves.x, curves.y)
     out = io.BytesIO()
     figure.savefig(out, format="svg", metadata={"Date": None})
     return out.getvalue()

@@ -124,13 +124,12 @@ def _against(derivation: Derivation, robot: Robot, q: Array, v: Array) -> list[F
     assert derivation.model is not None
     frame = derivation.model.mechanism.tool_name
     robot = type(robot)(robot.spec(), name=robot.name, tool_frame=frame) if robot.tool_frame != frame else robot
-    names = list(NUMERIC)
-    computed = evaluated(derivation, [derivation.forms.output(name) for name in names], q, v, None)
+    outputs = [derivation.forms.output(name) for name in (*NUMERIC, "V")]
+    *computed, potential = evaluated(derivation, outputs, q, v, None)
     findings = []
-    for name, value in zip(names, computed):
-        wanted = np.array([NUMERIC[name](robot, x, y) for x, y in zip(q, v)])
+    for (name, numeric), value in zip(NUMERIC.items(), computed):
+        wanted = np.array([numeric(robot, x, y) for x, y in zip(q, v)])
         findings.append(Finding(f"{name} against the robot", _difference(value, wanted)))
-    potential = evaluated(derivation, [derivation.forms.output("V")], q, v, None)[0]
     wanted = np.array([robot.potential_energy(x) for x in q])
     findings.append(
         Finding("V against the robot, up to a constant", _difference(potential - potential[0], wanted - wanted[0]))

@@ -43,8 +43,8 @@ class Describer:
             return self._together("swapped entries", message, rows, notes, self._written(grid(rows)))
         repairs = {index: self._repair(index) for index in self.comparison.differing}
         if None in repairs.values() and (slip := matrix_slip(self.comparison)) is not None:
-            message = f"{slip.was} should be {slip.becomes}"
-            return self._together("wrong matrix", message, slip.value.rows, notes, slip.text)
+            message, text, right = slip
+            return self._together("wrong matrix", message, right.rows, notes, text)
         names = renamed(self.comparison) if None in repairs.values() or len(repairs) > 2 else None
         for (i, j), repair in repairs.items():
             right = self.comparison.wanted.expression((i, j))

@@ -7,7 +7,7 @@ run, cos(φa − φb) is a natural angle sum (c2, c23), while cos(φa + φb) is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -105,7 +105,6 @@ def _positive(parts: tuple[Part, ...]) -> tuple[tuple[Part, ...], int]:
 # ---------------------------------------------------------------------- one run
 
 Multiples = tuple[int, ...]
-Put = Callable[[tuple[Wave, ...], Coefficient], None]
 # cos(A + B) = cos A cos B − sin A sin B; sin(A + B) = sin A cos B + cos A sin B.
 _PRODUCTS = {COS: ((COS, COS, 1), (SIN, SIN, -1)), SIN: ((SIN, COS, 1), (COS, SIN, 1))}
 
@@ -113,18 +112,16 @@ _PRODUCTS = {COS: ((COS, COS, 1), (SIN, SIN, -1)), SIN: ((SIN, COS, 1), (COS, SI
 def _natural(inner: dict[Part, Coefficient], run: Run, products: bool) -> dict[tuple[Wave, ...], Coefficient]:
     """Waves of one run, of one monomial and one set of other waves, rewritten."""
     left = dict(inner)
-    coefficients: dict[tuple[Wave, ...], Coefficient] = {}
-
-    def put(waves: tuple[Wave, ...], value: Coefficient) -> None:
-        key = tuple(sorted(waves))
-        coefficients[key] = coefficients.get(key, 0) + value
-
+    terms: list[tuple[tuple[Wave, ...], Coefficient]] = []
     angles = _natural_angles(len(run.names))
     for part in sorted((p for p in inner if p[1] not in angles and any(p[1])), key=repr):
         if part in left:
-            _rewrite(part, left, run, products, put)
-    for (kind, multiples), value in left.items():
-        put(_wave(run, kind, multiples), value)
+            terms += _rewritten(part, left, run, products)
+    terms += [(_wave(run, kind, multiples), value) for (kind, multiples), value in left.items()]
+    coefficients: dict[tuple[Wave, ...], Coefficient] = {}
+    for waves, value in terms:
+        key = tuple(sorted(waves))
+        coefficients[key] = coefficients.get(key, 0) + value
     return {waves: value for waves, value in coefficients.items() if value}
 
 
@@ -135,9 +132,11 @@ def _natural_angles(n: int) -> frozenset[Multiples]:
     return frozenset(unit) | {_minus(unit[b], unit[a]) for a in range(n) for b in range(a + 1, n)}
 
 
-def _rewrite(part: Part, left: dict[Part, Coefficient], run: Run, products: bool, put: Put) -> None:
+def _rewritten(
+    part: Part, left: dict[Part, Coefficient], run: Run, products: bool
+) -> list[tuple[tuple[Wave, ...], Coefficient]]:
     """Join a wave of A + B with its mirror A − B to a product, where both are there in equal measure; or write it by
-    itself."""
+    itself. What is used up is taken from `left`."""
     kind, multiples = part
     value = left.pop(part)
     ways = _ways(multiples, len(run.names))
@@ -147,18 +146,16 @@ def _rewrite(part: Part, left: dict[Part, Coefficient], run: Run, products: bool
         if abs(other) == abs(value):
             left.pop(mirror)
             first, second, side = _PRODUCTS[kind][value != other]  # one of the two products stays, twice
-            _put_product(put, run, (first, A), (second, B), 2 * value * side)
-            return
-    double = next(((A, B) for A, B in ways if A == B), None)
+            return [_product(run, (first, A), (second, B), 2 * value * side)]
+    double = next((A for A, B in ways if A == B), None)
     if double is not None and kind == COS:  # cos 2A = 2 cos² A − 1 = 1 − 2 sin² A, whichever square counts positively
-        wave, constant = _wave(run, COS if value > 0 else SIN, double[0]), (COS, (0,) * len(run.names))
-        put((*wave, *wave), 2 * abs(value))
+        wave, constant = _wave(run, COS if value > 0 else SIN, double), (COS, (0,) * len(run.names))
         left[constant] = left.get(constant, 0) - abs(value)
-    elif ways and (double is not None or products):
-        for first, second, side in _PRODUCTS[kind]:
-            _put_product(put, run, (first, ways[0][0]), (second, ways[0][1]), value * side)
-    else:
-        put(_wave(run, kind, multiples), value)
+        return [((*wave, *wave), 2 * abs(value))]
+    if ways and (double is not None or products):
+        A, B = ways[0]
+        return [_product(run, (one, A), (two, B), value * side) for one, two, side in _PRODUCTS[kind]]
+    return [(_wave(run, kind, multiples), value)]
 
 
 @lru_cache(maxsize=4096)
@@ -185,10 +182,10 @@ def _normal(kind: int, multiples: Multiples) -> tuple[Part, int]:
     return parts[0], sign
 
 
-def _put_product(put: Put, run: Run, a: Part, b: Part, value: Coefficient) -> None:
+def _product(run: Run, a: Part, b: Part, value: Coefficient) -> tuple[tuple[Wave, ...], Coefficient]:
     """value · wave a · wave b."""
     (first, s1), (second, s2) = _normal(*a), _normal(*b)
-    put((*_wave(run, *first), *_wave(run, *second)), value * s1 * s2)
+    return (*_wave(run, *first), *_wave(run, *second)), value * s1 * s2
 
 
 def _wave(run: Run, kind: int, multiples: tuple[int, ...]) -> tuple[Wave, ...]:

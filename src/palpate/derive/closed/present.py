@@ -73,18 +73,15 @@ class Arranger:
 
     def _sum(self, poly: Poly) -> Written:
         """A polynomial of two or more terms without a common factor."""
-        ways = [(self._plain(poly), 1.0)]
-        factored = self._factored(poly)
-        if factored is not None:
+        if (factored := self._factored(poly)) is not None:
             return factored
+        ways = [(self._plain(poly), 1.0)]
         groups = self._groups if len(poly) <= SEARCH_TERMS else self._first_group(poly)
         moving = any(self.generators[g].group == "rate" for m in poly for g, _ in m)
         for group in groups:
-            gathered = self._gathered(poly, group)
-            if gathered is not None:
+            if (gathered := self._gathered(poly, group)) is not None:
                 ways.append((gathered, 1.0 if group == "mass" and moving else _PREFERENCE.get(group, 1.0)))
-        by_degree = self._by_degree(poly)
-        if by_degree is not None:
+        if (by_degree := self._by_degree(poly)) is not None:
             ways.append((by_degree, 1.0))
         return min(ways, key=lambda way: way[0].cost * way[1])[0]
 
@@ -107,8 +104,7 @@ class Arranger:
     # ------------------------------------------------------------------ ways to write a sum
 
     def _plain(self, poly: Poly) -> Written:
-        terms = [self._product(value, m, []) for m, value in self._sorted(poly)]
-        return self._add(terms)
+        return self._add([self._product(value, m, []) for m, value in self._sorted(poly)])
 
     def _gathered(self, poly: Poly, group: str) -> Written | None:
         """Σ part · bracket over the monomials of one class, brackets that are equal up to a factor joined."""
@@ -123,12 +119,8 @@ class Arranger:
             number, front, bracket = self._taken_out(inner)
             outside, _ = brackets.setdefault(frozenset(bracket.items()), ({}, bracket))
             outside[_times(part, front)] = outside.get(_times(part, front), Fraction(0)) + number
-        if len(brackets) == len(poly) or (
-            len(brackets) == 1 and next(iter(brackets)) == frozenset({((), Fraction(1))})
-        ):
-            return None
-        if any(len(outside) == len(poly) for outside, _ in brackets.values()):
-            return None
+        if len(brackets) == len(poly) or any(len(outside) == len(poly) for outside, _ in brackets.values()):
+            return None  # nothing is gathered
         ordered = sorted(brackets.values(), key=lambda pair: self._rank(self._sorted(pair[0])[0][0]))
         return self._add([self._bracket(outside, bracket) for outside, bracket in ordered])
 
@@ -142,8 +134,7 @@ class Arranger:
 
     def _factored(self, poly: Poly) -> Written | None:
         """A product of two brackets, or the square of one."""
-        root = _square_root(poly, self._rank)
-        if root is not None:
+        if (root := _square_root(poly, self._rank)) is not None:
             base = self.arrange(root)
             return Written(sp.Pow(base.expression, 2), base.cost + 1)
         for g in {g for m in poly for g, e in m if e == 1}:
@@ -231,12 +222,10 @@ def _times(a: Monomial, b: Monomial) -> Monomial:
 
 def _square_root(poly: Poly, rank: Callable[[Monomial], Any]) -> Poly | None:
     """r with r² = poly, if there is one of up to four terms."""
-    if len(poly) not in (3, 6, 10):
+    count = {3: 2, 6: 3, 10: 4}.get(len(poly))  # a square of n terms has n (n + 1)/2
+    if count is None:
         return None
     squares = [(m, v) for m, v in poly.items() if all(e % 2 == 0 for _, e in m) and _root(v) is not None]
-    count = {3: 2, 6: 3, 10: 4}[len(poly)]
-    if len(squares) < count:
-        return None
     for chosen in combinations(sorted(squares, key=lambda item: rank(item[0])), count):
         root = {tuple((g, e // 2) for g, e in m): _root(v) or Fraction(0) for m, v in chosen}
         first, *others = root

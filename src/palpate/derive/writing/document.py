@@ -150,15 +150,9 @@ def as_latex(sections: Sequence[Section], notation: Notation) -> str:
         parts += [_latex_text(word) for word in section.words]
         for formula in section.formulas:
             parts += [_latex_text(formula.remark)] if formula.remark else []
-            parts.append(rf"\[ {latex_formula(formula, notation)} \]")
+            right = " ".join(filter(None, _factored(formula.expression, notation)))
+            parts.append(rf"\[ {notation.label(formula.label)} = {right} \]")
     return "\n".join(parts) + "\n"
-
-
-def latex_formula(formula: Formula, notation: Notation) -> str:
-    """One formula, without display signs."""
-    label = notation.label(formula.label)
-    front, rest = _factored(formula.expression, notation)
-    return f"{label} = {front} {rest}" if front else f"{label} = {rest}"
 
 
 _LATEX_WORDS = {"−": "$-$", "·": r"$\cdot$", "½": r"$\tfrac12$", "²": "$^2$", "⁻¹": "$^{-1}$", "ᵀ": r"$^{\top}$"}
@@ -185,9 +179,11 @@ def as_html(sections: Sequence[Section], notation: Notation, plain: Notation) ->
         if section.title:
             parts.append(f"<h2>{html.escape(section.title)}</h2>")
         parts += [f"<p>{html.escape(word)}</p>" for word in section.words]
-        for formula in section.formulas:
+        for formula in (part for whole in section.formulas for part in fitting(whole, plain)):
             parts += [f"<p>{html.escape(formula.remark)}</p>"] if formula.remark else []
-            parts += [mathml_formula(part, notation) for part in fitting(formula, plain)]
+            body = f"{notation.label(formula.label)}<mo>=</mo>" + "".join(_factored(formula.expression, notation))
+            # In a box that scrolls sideways where it is too wide.
+            parts.append(f'<div class="formula"><math displaystyle="true"><mrow>{body}</mrow></math></div>')
         parts.append("</section>")
     return "\n".join(parts)
 
@@ -199,12 +195,4 @@ def fitting(formula: Formula, plain: Notation) -> list[Formula]:
         return [formula]
     entries, note = _entry_by_entry(e)
     formulas = [Formula(f"{formula.label}_{subscript}".replace("__", "_"), entry) for subscript, entry in entries]
-    return [replace(formulas[0], remark=f"Entry by entry, {note}:"), *formulas[1:]]
-
-
-def mathml_formula(formula: Formula, notation: Notation) -> str:
-    """One formula in a box that scrolls sideways where it is too wide."""
-    label = notation.label(formula.label)
-    body = f"{label}<mo>=</mo>" + "".join(_factored(formula.expression, notation))
-    remark = f"<p>{html.escape(formula.remark)}</p>" if formula.remark.startswith("Entry by entry") else ""
-    return f'{remark}<div class="formula"><math displaystyle="true"><mrow>{body}</mrow></math></div>'
+    return [replace(formulas[0], remark=f"{formula.remark} Entry by entry, {note}:".strip()), *formulas[1:]]

@@ -132,24 +132,19 @@ class Notation:
         """p/q · Π top / Π bottom: on one line with a stroke, otherwise with small fractions of numbers in front."""
         style = self.style
         leading = [] if p == 1 else [style.number(p if isinstance(p, int) else float(p))]
-        above = [self._factor(x) for x in top]
+        factors = [self._factor(x) for x in top]
         if not bottom and q == 1:
-            return style.product([*leading, *above])
+            return style.product([*leading, *factors])
         if not bottom and not style.inline:
-            return style.product([style.quotient(style.number(p), style.number(q), True), *above])
-        below = [self._factor(x) for x in bottom]
-        low = [style.number(q), *below] if q != 1 else below
+            return style.product([style.quotient(style.number(p), style.number(q), True), *factors])
+        divisors = [*([style.number(q)] if q != 1 else []), *(self._factor(x) for x in bottom)]
+        high, low = style.product([*leading, *factors] or [style.number(1)]), style.product(divisors)
         if style.inline:
-            high = style.product([*leading, *above]) if leading or above else style.number(1)
-            return style.quotient(
-                high, style.product(low) if len(low) == 1 else style.brackets(style.product(low)), False
-            )
-        high = (
-            self.write(top[0])
-            if len(top) == 1 and not leading
-            else style.product([*leading, *above] or [style.number(1)])
-        )
-        return style.quotient(high, self.write(bottom[0]) if len(low) == 1 else style.product(low), False)
+            low = low if len(divisors) == 1 else style.brackets(low)
+        else:  # over and under a line, a single sum needs no brackets
+            high = self.write(top[0]) if len(top) == 1 and not leading else high
+            low = self.write(bottom[0]) if len(divisors) == 1 else low
+        return style.quotient(high, low, False)
 
     def _factor(self, e: Any) -> str:
         text, strength = self._write(e)

@@ -177,14 +177,12 @@ class SymbolTable:
 
     def _same_letters(self, name: Name) -> Iterable[Name]:
         """lc1 for l_{c1}, I1zz for I_{zz,1}, l1 for L_1, and m1 for m where one link has a mass."""
-        key = _letters_and_digits(name)
-        known = [one for one in self.known if one.dots == name.dots == 0]
-        yield from (one for one in known if _letters_and_digits(one) == key)
-        if name.base.isupper() and len(name.base) == 1:
-            lower = (key[0].lower(), key[1])
-            matches = [one for one in known if _letters_and_digits(one) == lower]
-            if name.sub or len(self.numbered(name._replace(base=name.base.lower()))) == 1:
-                yield from matches
+        letters, digits = _letters_and_digits(name)
+        known = {one: _letters_and_digits(one) for one in self.known if one.dots == name.dots == 0}
+        yield from (one for one, key in known.items() if key == (letters, digits))
+        capital = name.base.isupper() and len(name.base) == 1
+        if capital and (name.sub or len(self.numbered(name._replace(base=name.base.lower()))) == 1):
+            yield from (one for one, key in known.items() if key == (letters.lower(), digits))
         if not name.sub and len(single := self.numbered(name)) == 1 and len(self.coordinates) == 1:
             yield from single
 

@@ -43,6 +43,7 @@ class Modular(Residues):
     """Residues modulo P, with what a search looks up in."""
 
     exact = True
+    words = "exactly, modulo a prime of 127 bits"
 
     def sample(self, random: Random, positive: bool) -> int:
         """A random residue; a square counts as positive."""
@@ -92,7 +93,9 @@ class Real:
     def __init__(self, digits: int | None = 50) -> None:
         if digits is None:
             self.functions, self.tolerance, self.type = math, 1e-9, float
+            self.words = "in floats, to 1e-9"
         else:
+            self.words = f"in floats of {digits} digits"
             from mpmath import MPContext
 
             self.functions, self.tolerance = MPContext(), 10.0 ** -(digits * 3 // 5)
@@ -281,7 +284,8 @@ class Point:
         """The circles of q = S θ + quarters · π/2, each coordinate's finest part."""
         made: dict[Any, Circle] = {}
         for name, row in zip(coordinates, S):
-            angle = {((one, 1),): Fraction(times, self.space.parts) for one, times in zip(coordinates, row) if times}
+            shares = {one: Fraction(times, self.space.parts) for one, times in zip(coordinates, row) if times}
+            angle: Polynomial = {((one, 1),): share for one, share in shares.items()}
             if quarters and name == coordinates[0]:
                 angle[_PI] = Fraction(quarters, 2 * self.space.parts)
             made[((name, 1),)] = self._combined(angle)

@@ -56,6 +56,8 @@ class Printer:
                 return self._quotient(top, bottom)
             case Power():
                 return self._power(node)
+            case _:  # an entry of numbers, without an expression: by its position
+                return f"({node.row + 1},{node.column + 1})", _ATOM
 
     def _number(self, node: Num) -> tuple[str, int]:
         value = node.value

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from palpate.errors import DoesNotFit, UnluckyPoint
 from palpate.review.algebra import tree as algebra
-from palpate.review.algebra.points import Field, Modular, Point, Real, Space
+from palpate.review.algebra.points import Modular, Point, Real, Space
 from palpate.review.algebra.tree import Grid, Name, Node, Num, Sym
 from palpate.review.algebra.wanted import fitting, quantity
 from palpate.review.compare.case import Case
@@ -199,16 +199,9 @@ def _in_field(case: Case, given: Grid, wanted: Grid, seed: int) -> Comparison:
         except DoesNotFit as error:
             reason = str(error)
             continue
-        method = _method(field_) + (f", because of {reason}" if field_ is not case.field else "")
+        method = field_.words + (f", because of {reason}" if field_ is not case.field else "")
         return Comparison(case, given, wanted, space, method, differing=mismatches)
     raise DoesNotFit(f"{quantity(case.what).title} has no value that could be compared: {reason}")
-
-
-def _method(field_: Field) -> str:
-    if isinstance(field_, Modular):
-        return "exactly, modulo a prime of 127 bits"
-    digits = getattr(field_, "functions", None)
-    return f"in floats of {_DIGITS} digits" if hasattr(digits, "dps") else "in floats, to 1e-9"
 
 
 def differing(given: Grid, wanted: Grid, space: Space) -> list[EntryIndex]:

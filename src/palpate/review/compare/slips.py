@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import islice, product
 
@@ -20,18 +19,12 @@ _MOST_WORK = 2_000_000  # nodes that may be evaluated
 Places = Sequence[tuple[int, int]]
 
 
-@dataclass(frozen=True)
-class MatrixSlip:
-    """A matrix that was written for another: both as text, the corrected text, and what it says."""
+def matrix_slip(one: Comparison) -> tuple[str, str, Grid] | None:
+    """The one exchange of a named matrix (or its transpose, or inverse) that makes a text right.
 
-    was: str
-    becomes: str
-    text: str
-    value: Grid
-
-
-def matrix_slip(one: Comparison) -> MatrixSlip | None:
-    """The one exchange of a named matrix (or its transpose, or inverse) that makes a text right."""
+    Returns:
+        The exchange in words, the corrected text, and the matrix it says.
+    """
     case, table = one.case, one.case.table
     names = [table.written[name] for name, value in table.definitions.items() if isinstance(value, Grid)]
     if case.text is None or not names:
@@ -42,7 +35,7 @@ def matrix_slip(one: Comparison) -> MatrixSlip | None:
             reading = Text(text, table)
             value = as_grid((reading.equations() if case.what == "equation" else reading.claims())[claim])
             if value.shape == one.wanted.shape and not differing(value, one.wanted, one.space):
-                return MatrixSlip(was, becomes, text, value)
+                return f"{was} should be {becomes}", text, value
         except PalpateError:  # such an exchange makes no sense
             continue
     return None

@@ -16,17 +16,17 @@ from palpate.review.algebra.tree import Grid, Value
 MACRO = re.compile(
     r"\\(?:(?:re)?newcommand\*?|providecommand\*?|DeclareMathOperator\*?)\s*\{?\s*\\([A-Za-z]+)\s*\}?|\\def\s*\\([A-Za-z]+)"
 )
+_DEEPEST = 10  # abbreviations that stand for abbreviations
+Macros = Mapping[str, str]  # {name: what it stands for}
 # Environments that only arrange lines.
 FRAME = (
     r"\\(?:begin|end)\s*\{(?:aligned|alignedat|align|split|gathered|gather|equation|multline|eqnarray|displaymath|math"
     r"|subequations|document)\*?\}(?:\{\d+\})?"
 )
-_DEEPEST = 10  # abbreviations that stand for abbreviations
-Macros = Mapping[str, str]  # {name: what it stands for}
 _SPACES = re.compile(
     r"(?:\s|%[^\n]*|~|\\[,;:!> ]|\\[\[()]|\$(?!\$)|\\(?:displaystyle|textstyle|scriptstyle|limits|nonumber|notag"
     r"|hline|rm|bf|it|mathstrut|strut)(?![A-Za-z])|\\(?:label|tag\*?|color|hspace\*?|vspace\*?|phantom|mbox)\{[^{}]*\}"
-    r"|\\(?:left|right|middle|[bB]igg?[lrm]?)(?![A-Za-z])\.?)+"
+    rf"|\\(?:left|right|middle|[bB]igg?[lrm]?)(?![A-Za-z])\.?|{FRAME})+"
 )
 _GAP = re.compile(r"\$\$|\\\]|\\q?quad(?![A-Za-z])")
 _LIBRARIES = "np|numpy|math|sp|sympy|sym|mp|jnp|torch|casadi|ca"
@@ -87,9 +87,7 @@ def _closing(text: str, at: int) -> int:
     raise UnreadableExpression("a definition needs its meaning in braces", text, min(at, len(text)))
 
 
-def expanded(
-    tokens: Iterable[Token], defined: Macros, text: str, cut: Callable[[str], Iterable[Token]], depth: int = 0
-) -> Iterator[Token]:
+def _expanded(tokens: Iterable[Token], defined: Macros, text: str, depth: int = 0) -> Iterator[Token]:
     """The tokens with every abbreviation replaced by what it stands for, at the position where it is used."""
     for token in tokens:
         name = token.text[1:] if token.kind == "command" else ""
@@ -98,8 +96,8 @@ def expanded(
             continue
         if depth > _DEEPEST:
             raise UnreadableExpression(f"{token.text} is defined by itself", text, token.start)
-        body = (one._replace(start=token.start, end=token.end) for one in cut(defined[name]))
-        yield from expanded(body, defined, text, cut, depth + 1)
+        body = (one._replace(start=token.start, end=token.end) for one in _tokens(defined[name], True))
+        yield from _expanded(body, defined, text, depth + 1)
 
 
 def is_latex(text: str) -> bool:
@@ -114,9 +112,8 @@ def tokens(text: str) -> list[Token]:
         UnreadableExpression: a character that belongs to no formula.
     """
     latex = is_latex(text)
-    cleared, defined = macros(re.sub(FRAME, lambda frame: blanked(frame[0]), text)) if latex else (text, {})
-    formula_tokens = expanded(_tokens(cleared, latex), defined, text, lambda body: _tokens(body, True))
-    return [*formula_tokens, Token("end", "", len(text), len(text))]
+    cleared, defined = macros(text) if latex else (text, {})
+    return [*_expanded(_tokens(cleared, latex), defined, text), Token("end", "", len(text), len(text))]
 
 
 def _tokens(text: str, latex: bool) -> Iterator[Token]:
@@ -209,10 +206,8 @@ class Cursor:
 
     def _expect(self, text: str, opened: Token) -> None:
         if not self._accept(text):
-            raise self._fault(f"expected {text!r} to close the {opened.text!r} of column {self._column(opened.start)}")
-
-    def _column(self, at: int) -> int:
-        return at - self.text.rfind("\n", 0, at)
+            column = opened.start - self.text.rfind("\n", 0, opened.start)
+            raise self._fault(f"expected {text!r} to close the {opened.text!r} of column {column}")
 
     def _fault(self, message: str, at: int | None = None, hint: str | None = None) -> UnreadableExpression:
         return UnreadableExpression(message, self.text, self.token.start if at is None else at, hint=hint)

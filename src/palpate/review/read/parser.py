@@ -8,10 +8,9 @@ Juxtaposition multiplies; products and quotients are read from left to right, so
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Container, Sequence
 from fractions import Fraction
 
-from palpate.equations.spelling import GREEK_WORDS
 from palpate.errors import BadShape
 from palpate.review.algebra import tree as matrices
 from palpate.review.algebra.tree import Grid, Node, Num, Power, Prod, Quot, Sum, Sym, Trig, Value, add, fresh, multiply
@@ -262,29 +261,27 @@ class Parser(SymbolReader):
 
     def _command(self) -> Value:
         word = self.token.text[1:]
-        if word in CALLED:
-            return self._function(self._take(), word)
-        if word in FRACTIONS:
-            return self._fraction()
-        if word == "sqrt":
-            return self._root()
-        if word == "begin":
-            return self._environment()
-        if word in WRAPPERS:
-            return self._wrapped()
-        if word in NAMES:
-            if word in ("text", "operatorname", "mathrm") and (function := self._operator_name()):
-                return function
-            return self._named()
+        readers: list[tuple[Container[str], Callable[[], Value]]] = [
+            (CALLED, lambda: self._function(self._take(), word)),
+            (FRACTIONS, self._fraction),
+            (("sqrt",), self._root),
+            (("begin",), self._environment),
+            (WRAPPERS, self._wrapped),
+            (NAMES, lambda: self._operator_name(word) or self._named()),
+        ]
+        for words, reader in readers:
+            if word in words:
+                return reader()
         raise self._fault(
             f"{self.token.text} is not understood",
             hint="sums, products, fractions, roots, sines, powers, matrices and names are",
         )
 
-    def _operator_name(self) -> Value | None:
+    def _operator_name(self, command: str) -> Value | None:
         """sin written as \\operatorname{sin} or \\mathrm{sin}."""
         words = [token.text for token in self.tokens[self.at + 1 : self.at + 4]]
-        if len(words) == 3 and words[0] == "{" and words[2] == "}" and words[1] in CALLED:
+        upright = command in ("text", "operatorname", "mathrm")
+        if upright and len(words) == 3 and words[0] == "{" and words[2] == "}" and words[1] in CALLED:
             token = self._take()
             self.at += 3
             return self._function(token, words[1])
@@ -305,9 +302,11 @@ class Parser(SymbolReader):
         if end is not None and self._ahead(end + 1 - self.at).text == "_":
             start = self.token.start
             return self._script(self._inner(self.token), start)  # {\dot q}_1
+        return self._list(self._take()) if self._is("[") else self._grouped()
+
+    def _grouped(self) -> Value:
+        """What stands in the brackets that open here."""
         opened = self._take()
-        if opened.text == "[":
-            return self._list(opened)
         value = self.expression()
         self._expect(CLOSING[opened.text], opened)
         return value
@@ -324,10 +323,7 @@ class Parser(SymbolReader):
         """{…}, or the one digit or letter that follows."""
         token = self.token
         if self._is("{"):
-            opened = self._take()
-            value = self.expression()
-            self._expect("}", opened)
-            return value
+            return self._grouped()
         if token.kind == "number" and len(token.text) > 1 and token.text.isdigit():
             return number(self._first_digit())
         if token.kind == "end":
@@ -363,15 +359,12 @@ class Parser(SymbolReader):
 
     def _function_argument(self, token: Token) -> Value:
         if self._is("(", "[", "{", "\\{"):
-            opened = self._take()
-            value = self.expression()
-            self._expect(CLOSING[opened.text], opened)
-            return value
+            return self._grouped()
         factors: list[Node] = []
         while self.token.kind in ("number", "word", "name") or self._is_name_command():
             factor = self._factor()
             if isinstance(factor, Grid):
-                raise self._fault(f"{token.text} of a matrix", token.start)
+                return factor  # which is refused
             factors.append(factor)
             if self._is_angle(factor):
                 break
@@ -387,10 +380,6 @@ class Parser(SymbolReader):
         if isinstance(node, Num):
             return False
         return not (isinstance(node, Sym) and node.name not in self.table.coordinates and self._starts_plain_name())
-
-    def _starts_plain_name(self) -> bool:
-        follows = self.token
-        return follows.kind in ("word", "name") or (follows.kind == "command" and follows.text[1:] in GREEK_WORDS)
 
     # ------------------------------------------------------------------ matrices
 

@@ -91,6 +91,11 @@ class SymbolReader(Cursor):
     def _is_name_command(self) -> bool:
         return self.token.kind == "command" and self.token.text[1:] in NAMES
 
+    def _starts_plain_name(self) -> bool:
+        """Whether a name without accents, dots or another type begins here."""
+        token = self.token
+        return token.kind in ("word", "name") or (token.kind == "command" and token.text[1:] in GREEK_WORDS)
+
     def _named(self) -> Value:
         if self.token.kind == "name":
             return self._plain_name()
@@ -312,7 +317,7 @@ class SymbolReader(Cursor):
         r"""c\theta_1 and s q_1 for a cosine and a sine; a plain c or s that stands for nothing else."""
         if name.base not in ("c", "s") or name.sub or name.dots or not self.latex:
             return None
-        if self.token.kind != "word" and not (self.token.kind == "command" and self.token.text[1:] in GREEK_WORDS):
+        if not self._starts_plain_name():
             return None
         mark, angle = self.at, self._factor()
         if isinstance(angle, Sym) and angle.name in self.table.coordinates:
@@ -357,22 +362,18 @@ class SymbolReader(Cursor):
 
     def _rate(self) -> Value | None:
         r"""\frac{dq_1}{dt}, \frac{d^2 q_1}{dt^2} and \frac{d}{dt} q_1 as dotted symbols; None for other fractions."""
-        start, top, bottom = self.token.start, self._group(self.at + 1), None
+        start, top = self.token.start, self._group(self.at + 1)
         bottom = self._group(top[1] + 1) if top else None
         below = "".join(token.text for token in bottom[0]) if bottom else ""
         order = re.fullmatch(r"dt(?:\^(\d))?", re.sub(r"\\mathrm|\\text|[{}]", "", below))
-        if top is None or bottom is None or order is None:
+        moving = _without_d(top[0]) if top and order else None
+        if bottom is None or order is None or moving is None:
             return None
-        moving = _without_d(top[0])
-        if moving is None:
-            return None
-        mark = self.at
         self.at = bottom[1] + 1
         end = Token("end", "", self.token.start, self.token.start)
         value = self._inside([*moving, end]).whole() if moving else self._factor()
         dotted = self._dotted(value, int(order[1] or 1), (start, self.tokens[self.at - 1].end))
         if dotted is None:
-            self.at = mark
             raise self._fault("only the rate of a coordinate is read", start, "carry the derivative out first")
         return dotted
 
