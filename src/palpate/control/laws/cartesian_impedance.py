@@ -32,7 +32,7 @@ from palpate.control.steps.task_space import (
     hold_posture,
     note_damping,
     note_missed,
-    out_of_task_axes,
+    out_of_axes,
     set_axes,
     set_rows,
     symmetric6,
@@ -136,7 +136,7 @@ def _hold_force(x: Tick, k: Gains, m: Memory) -> None:
         m.inside[i] = 0.0
         for j in range(6):
             m.inside[i] += (m.K[i, j] - m.K_before[i, j]) * m.e[j]
-    out_of_task_axes(k, m, m.inside, m.world)
+    out_of_axes(m.axes, m.inside, m.world)
     for i in range(6):
         m.held[i] -= m.world[i]
 
@@ -164,13 +164,13 @@ def _spring_damper(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
         _damping_at(k, x.t, D)
     _hold_force(x, k, m)
     times(K, m.e, m.inside)
-    out_of_task_axes(k, m, m.inside, m.world)
+    out_of_axes(m.axes, m.inside, m.world)
     for i in range(6):
         m.world[i] += m.held[i]
     transpose_times(x.J, m.world, out.spring)
     _note_pinned(m, out.spring)
     times(D, m.e_rate, m.inside)
-    out_of_task_axes(k, m, m.inside, m.world)
+    out_of_axes(m.axes, m.inside, m.world)
     transpose_times(x.J, m.world, out.damper)
 
 

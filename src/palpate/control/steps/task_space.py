@@ -153,24 +153,6 @@ def out_of_axes(axes: Matrix, inside: Vector, out: Vector) -> None:
 
 
 @kernel(inline=True)
-def into_task_axes(k: TaskGains, m: TaskMemory, world: Vector, out: Vector) -> None:
-    """out = a vector pair of the world in the task's axes."""
-    if k.aligned:
-        put(out, 0, world)
-    else:
-        into_axes(m.axes, world, out)
-
-
-@kernel(inline=True)
-def out_of_task_axes(k: TaskGains, m: TaskMemory, inside: Vector, out: Vector) -> None:
-    """out = a vector pair in the task's axes in world axes."""
-    if k.aligned:
-        put(out, 0, inside)
-    else:
-        out_of_axes(m.axes, inside, out)
-
-
-@kernel(inline=True)
 def lever_of(direction: int) -> float:
     """What a row of the task is multiplied by: 1 along an axis, the lever (m) about one."""
     return 1.0 if direction < 3 else LEVER
@@ -192,11 +174,11 @@ def find_errors(x: Tick, k: TaskGains, m: TaskMemory) -> None:
     quat_from_matrix(x.rotation, m.quat_wxyz)
     angle = write_orientation_error(k.orientation, d.quat_wxyz, m.quat_wxyz, part(apart, 3, 3), m.orientation)
     m.angle = max(m.angle, angle)
-    into_task_axes(k, m, apart, m.e)
+    into_axes(m.axes, apart, m.e)
     times(x.J, x.v, apart)
     for i in range(6):
         apart[i] = d.twist[i] - apart[i]
-    into_task_axes(k, m, apart, m.e_rate)
+    into_axes(m.axes, apart, m.e_rate)
 
 
 @kernel
