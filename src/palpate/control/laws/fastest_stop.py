@@ -432,38 +432,31 @@ class FastestStop(Law):
 
     def alarms(self, memory: Memory) -> list[str]:
         """Where the line was lost, the tool sped up, or bounds excluded each other."""
-        said = []
-        if memory.lost_time > 0.0:
-            said.append(
-                f"the tool's direction could not be kept for {memory.lost_time:.4g} s"
-                f" from {memory.change_time[0]:.4g} s on: braked beside it, deviating by up to {memory.worst:.4g} m/s²"
-            )
-        if memory.faster:
-            said.append(
-                f"at {memory.faster} ticks every command within the bounds sped the tool up; the least was taken"
-            )
-        if memory.conflicts:
-            said.append(
-                f"at {memory.conflicts} ticks torque and acceleration bounds excluded each other and were widened"
-            )
-        if memory.phase == BRAKING:
-            said.append("the tool had not stopped by the end")
-        return said
+        lost = (
+            f"the tool's direction could not be kept for {memory.lost_time:.4g} s from {memory.change_time[0]:.4g} s"
+            f" on: braked beside it, deviating by up to {memory.worst:.4g} m/s²"
+        )
+        faster = f"at {memory.faster} ticks every command within the bounds sped the tool up; the least was taken"
+        conflict = f"at {memory.conflicts} ticks torque and acceleration bounds excluded each other and were widened"
+        said = {
+            lost: memory.lost_time > 0.0,
+            faster: memory.faster > 0,
+            conflict: memory.conflicts > 0,
+            "the tool had not stopped by the end": memory.phase == BRAKING,
+        }
+        return [text for text, holds in said.items() if holds]
 
     def remarks(self, memory: Memory) -> list[str]:
         """Each change between a line that is kept and one that is lost, and how the stop ended."""
-        said = []
+        changes = []
         for k in range(min(memory.changes, _REMEMBERED)):
             what = "could be kept again" if k % 2 else f"was lost: {memory.change_deviation[k]:.4g} m/s² across it"
-            said.append(f"at {memory.change_time[k]:.4g} s the tool's direction {what}")
-        if memory.changes > _REMEMBERED:
-            said.append(f"{memory.changes - _REMEMBERED} more changes of that kind")
-        if memory.replaced:
-            said.append(f"at {memory.replaced} ticks the pseudo-inverse had no answer and the optimum's was taken")
-        if memory.turned:
-            said.append(f"the tool left its direction for good; another one was taken {memory.turned} times")
-        if memory.switched:
-            said.append(f"the joints at their bounds changed {memory.switched} times")
-        if memory.stands >= 0.0:
-            said.append(f"the tool stood still at {memory.stands:.4g} s")
-        return said
+            changes.append(f"at {memory.change_time[k]:.4g} s the tool's direction {what}")
+        said = {
+            f"{memory.changes - _REMEMBERED} more changes of that kind": memory.changes > _REMEMBERED,
+            f"at {memory.replaced} ticks the pseudo-inverse had no answer and the optimum's was taken": memory.replaced,
+            f"the tool left its direction for good; another one was taken {memory.turned} times": memory.turned,
+            f"the joints at their bounds changed {memory.switched} times": memory.switched,
+            f"the tool stood still at {memory.stands:.4g} s": memory.stands >= 0.0,
+        }
+        return [*changes, *(text for text, holds in said.items() if holds)]
