@@ -37,7 +37,7 @@ from palpate.control.steps.task_space import (
     set_rows,
     symmetric6,
 )
-from palpate.engine.kernels import clear, kernel, put
+from palpate.engine.kernels import clear, dot, kernel, put
 from palpate.engine.records import Matrix, Record, Vector, sized
 from palpate.errors import InvalidInput
 from palpate.robot.robot import Robot
@@ -138,11 +138,7 @@ def _hold_force(x: Tick, k: Gains, m: Memory) -> None:
 @kernel(inline=True)
 def _note_pinned(m: Memory, torque: Vector) -> None:
     """Count a spring that pulls along a direction in which the arm cannot move: |Jᵀ F| far below |F|."""
-    force = torques = 0.0
-    for i in range(3):
-        force += m.world[i] * m.world[i]
-    for j in range(torque.size):
-        torques += torque[j] * torque[j]
+    force, torques = dot(m.world, m.world, 3), dot(torque, torque, torque.size)
     if force > _PULL * _PULL and torques < _ARM * _ARM * force:
         m.pinned += 1
         m.pulled = max(m.pulled, math.sqrt(force))

@@ -26,8 +26,9 @@ from palpate.control.promise import Promise
 from palpate.control.solve.active_set import lq_factor, trapezoid_solve
 from palpate.control.solve.hierarchy import Stack, make_stack, solve_stack
 from palpate.control.solve.stop_kernels import FOUND, WEIGHT, StopProblem, find_stop, judge, make_stop, size_of
-from palpate.engine.kernels import clear, kernel
+from palpate.engine.kernels import clear, dot, kernel, put
 from palpate.engine.records import Integers, Matrix, Record, Vector, sized
+from palpate.engine.views import flat
 from palpate.errors import InvalidInput
 from palpate.robot.robot import Robot
 
@@ -101,10 +102,8 @@ def _choose_rows(x: Tick, k: Gains, m: Memory) -> None:
     """The chosen axes of the tool's position: Jacobian, drift and velocity."""
     for i in range(k.axes.size):
         axis = k.axes[i]
-        m.problem.drift[i], m.problem.velocity[i] = x.drift[axis], 0.0
-        for j in range(x.v.size):
-            m.problem.J[i, j] = x.J[axis, j]
-            m.problem.velocity[i] += x.J[axis, j] * x.v[j]
+        m.problem.drift[i], m.problem.velocity[i] = x.drift[axis], dot(x.J[axis], x.v, x.v.size)
+        put(m.problem.J[i], 0, x.J[axis])
 
 
 @kernel
@@ -117,8 +116,7 @@ def _put_limits(x: Tick, k: Gains, C: Matrix, lower: Vector, upper: Vector) -> N
         return
     for j in range(n):
         lower[n + j], upper[n + j] = -k.torque[j] - x.bias[j], k.torque[j] - x.bias[j]
-        for i in range(n):
-            C[n + j, i] = x.M[j, i]
+        put(C[n + j], 0, x.M[j])
 
 
 @kernel
@@ -136,17 +134,13 @@ def _take_direction(m: Memory) -> None:
 def _shortest(mem: Memory, w: Vector, out: Vector) -> None:
     """out = J⁺ w."""
     m, n = mem.problem.J.shape
-    for i in range(m):
-        for j in range(n):
-            mem.L[i, j] = mem.problem.J[i, j]
+    put(flat(mem.L), 0, flat(mem.problem.J))
     rank = lq_factor(mem.L, m, n, mem.Q, mem.order, 1e-11)
     for i in range(m):
         mem.right[i] = w[mem.order[i]]
     trapezoid_solve(mem.L, m, rank, mem.right)
     for j in range(n):
-        out[j] = 0.0
-        for k in range(rank):
-            out[j] += mem.Q[j, k] * mem.right[k]
+        out[j] = dot(mem.Q[j], mem.right, rank)
 
 
 @kernel
@@ -240,9 +234,7 @@ def _note_active(x: Tick, m: Memory) -> None:
     for j in range(n):
         now = 0.0
         for row in range(j, s.lower.size, n):
-            at, size = 0.0, 2.0 if row >= n else 1.0
-            for i in range(n):
-                at += s.C[row, i] * m.problem.u[i]
+            at, size = dot(s.C[row], s.u, n), 2.0 if row >= n else 1.0
             near = 1e-9 * (1.0 + abs(at))
             now = size if at >= s.upper[row] - near else -size if at <= s.lower[row] + near else now
         changed = changed or now != m.active[j]
@@ -298,15 +290,13 @@ def _rest(x: Tick, k: Gains, m: Memory) -> None:
     rate = min(k.rest_rate, _fastest(x, k))
     for i in range(count):
         level.b[i] = -m.problem.drift[i] - m.problem.velocity[i] * rate
-        for j in range(n):
-            level.A[i, j] = m.problem.J[i, j]
+        put(level.A[i], 0, m.problem.J[i])
     for j in range(n):
         level.A[count + j, j], level.b[count + j] = 1.0, -x.v[j] * rate
     _put_limits(x, k, s.C, s.lower, s.upper)
     m.stack.starts[1], m.stack.starts[2] = count, count + n
     solve_stack(m.stack)
-    for j in range(n):
-        m.problem.u[j] = s.x[j]
+    put(m.problem.u, 0, s.x)
 
 
 @kernel

@@ -14,7 +14,7 @@ from palpate.config import setting
 from palpate.control.law import BoundLaw, Law, Shown, Tick, law_kernel, sizes_of
 from palpate.control.promise import Promise
 from palpate.control.solve.stance import BASE, Footing, make_footing, solve_stance
-from palpate.engine.kernels import kernel, put
+from palpate.engine.kernels import dot, kernel, put
 from palpate.engine.records import Matrix, Record, Vector, sized
 from palpate.engine.views import flat, part
 from palpate.errors import InvalidInput, NoSolution, check_names
@@ -156,9 +156,7 @@ def _wish(x: Tick, k: Gains, m: Memory) -> None:
     for i in range(3):
         m.wanted[i] = x.target.position[i] - x.position[i]
         for j in range(3):
-            m.turn[i, j] = 0.0
-            for n in range(3):
-                m.turn[i, j] += m.goal[i, n] * x.rotation[j, n]
+            m.turn[i, j] = dot(m.goal[i], x.rotation[j], 3)
     spatial.rotation_vector_from_matrix(m.turn, part(m.wanted, 3, 3))
     for i in range(6):
         rate = -x.target.twist[i]

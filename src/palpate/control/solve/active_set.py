@@ -14,6 +14,7 @@ import numpy as np
 
 from palpate.engine.kernels import dot, kernel
 from palpate.engine.records import Integers, Matrix, Record, Vector, sized
+from palpate.engine.views import part
 
 # ---------------------------------------- Orthogonal factors of small matrices in compiled code: no allocation,
 # everything in the caller's arrays
@@ -78,23 +79,22 @@ def _reflect(A: Matrix, Q: Matrix, k: int, rows: int, columns: int, norm: float)
     alpha = -math.copysign(norm, pivot)
     A[k, k] = pivot - alpha
     beta = 1.0 / (norm * (norm + abs(pivot)))
+    mirror = part(A[k], k, columns - k)
     for i in range(k + 1, rows):
-        total = 0.0
-        for j in range(k, columns):
-            total += A[i, j] * A[k, j]
-        total *= beta
-        for j in range(k, columns):
-            A[i, j] -= total * A[k, j]
+        _reflect_row(part(A[i], k, columns - k), mirror, beta)
     for i in range(columns):
-        total = 0.0
-        for j in range(k, columns):
-            total += Q[i, j] * A[k, j]
-        total *= beta
-        for j in range(k, columns):
-            Q[i, j] -= total * A[k, j]
+        _reflect_row(part(Q[i], k, columns - k), mirror, beta)
     A[k, k] = alpha
     for j in range(k + 1, columns):
         A[k, j] = 0.0
+
+
+@kernel(inline=True)
+def _reflect_row(row: Vector, mirror: Vector, beta: float) -> None:
+    """row −= β (row · w) w, the Householder reflection along w."""
+    total = beta * dot(row, mirror, mirror.size)
+    for j in range(mirror.size):
+        row[j] -= total * mirror[j]
 
 
 @kernel
