@@ -22,7 +22,7 @@ from palpate.control.design.linear.law_models import (
     joint_damping_of,
     slope_law,
 )
-from palpate.control.design.linear.loop_model import LinearLaw, Plant, Timing, close
+from palpate.control.design.linear.loop_model import Plant, Timing, close
 from palpate.control.design.prediction import ContactPrediction, HoldError
 from palpate.control.law import BoundLaw, Law, Rig
 from palpate.errors import InvalidInput, NoSolution
@@ -311,14 +311,6 @@ def _measured(
     if (why := why_unpredicted(law)) is not None:
         raise InvalidInput(why)
     slopes = slope_law(law if isinstance(law, BoundLaw) else law.bind(robot), robot, q, timing.period or 1e-3)
-    task, gains = _along_normal(robot, q, slopes, lever, wall, mobility)
-    return LinearModel(IMPEDANCE, task, gains, timing.period, slopes)
-
-
-def _along_normal(
-    robot: Robot, q: Array, slopes: LinearLaw, lever: Array, wall: Wall, mobility: Array
-) -> tuple[TaskModel, TaskGains]:
-    """The task and gains that a law of joint slopes amounts to along the wall's normal."""
     J = wall.direction()[None] @ lever.T @ robot.jacobian(q)
     mass = 1.0 / max(float((J @ mobility @ J.T)[0, 0]), 1e-12)
     moved, one, G = mobility @ J.T * mass, np.eye(1), gravity_slope(robot, q)
@@ -326,7 +318,7 @@ def _along_normal(
     along = np.concatenate([wall.direction(), np.zeros(3)])[None]
     n = robot.nv
     task = TaskModel(J, mass * one, robot.mass_matrix(q), np.zeros((n, n)), G, along, robot.jacobian(q).T)
-    return task, TaskGains(K, D, one, force=np.array([False]))
+    return LinearModel(IMPEDANCE, task, TaskGains(K, D, one, force=np.array([False])), timing.period, slopes)
 
 
 def _lever(robot: Robot, q: Array, wall: Wall) -> Array:

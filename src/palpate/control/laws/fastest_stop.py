@@ -23,7 +23,7 @@ from palpate.control.law import (
     sizes_of,
 )
 from palpate.control.promise import Promise
-from palpate.control.solve.active_set import lq_factor, trapezoid_solve
+from palpate.control.solve.active_set import RANK, Factors, factor, solve_factored
 from palpate.control.solve.hierarchy import Stack, make_stack, solve_stack
 from palpate.control.solve.stop_kernels import FOUND, WEIGHT, StopProblem, find_stop, judge, make_stop, size_of
 from palpate.engine.kernels import clear, dot, kernel, put
@@ -79,10 +79,7 @@ class Memory(Record):
     c: Vector = sized("m")
     a: Vector = sized("nv")
     b: Vector = sized("nv")
-    L: Matrix = sized("m", "nv")
-    Q: Matrix = sized("nv", "nv")
-    order: Integers = sized("m")
-    right: Vector = sized("m")
+    rows: Factors  # of J
     problem: StopProblem
     stack: Stack  # of the rest
 
@@ -131,19 +128,6 @@ def _take_direction(m: Memory) -> None:
 
 
 @kernel
-def _shortest(mem: Memory, w: Vector, out: Vector) -> None:
-    """out = J⁺ w."""
-    m, n = mem.problem.J.shape
-    put(flat(mem.L), 0, flat(mem.problem.J))
-    rank = lq_factor(mem.L, m, n, mem.Q, mem.order, 1e-11)
-    for i in range(m):
-        mem.right[i] = w[mem.order[i]]
-    trapezoid_solve(mem.L, m, rank, mem.right)
-    for j in range(n):
-        out[j] = dot(mem.Q[j], mem.right, rank)
-
-
-@kernel
 def _largest_rate(k: Gains, m: Memory, most: float) -> float:
     """The largest λ ≤ most for which u = a λ + b keeps its bounds; −∞ if there is none."""
     s, n, size, low, high = m.problem, m.a.size, 0.0, -np.inf, most
@@ -169,8 +153,10 @@ def _by_pseudoinverse(x: Tick, k: Gains, m: Memory) -> bool:
     n = x.v.size
     for i in range(m.c.size):
         m.c[i] = m.problem.steer[i] - m.problem.drift[i]
-    _shortest(m, m.problem.line, m.a)
-    _shortest(m, m.c, m.b)
+    put(flat(m.rows.L), 0, flat(m.problem.J))
+    factor(m.rows, RANK)
+    solve_factored(m.rows, m.problem.line, m.a)
+    solve_factored(m.rows, m.c, m.b)
     for j in range(n):
         m.a[j] = -m.a[j]
     rate = _largest_rate(k, m, _fastest(x, k))
@@ -402,8 +388,12 @@ class FastestStop(Law):
         """The direction kept, how it went, then scratch."""
         n, m = robot.nv, len(self.axes)
         limits = 2 * n if np.isfinite(self.torque_bound(robot)).any() else n
-        parts = {"problem": make_stop(n, m, limits), "stack": make_stack(n, m + n, 2, limits)}
-        return Memory({**sizes_of(robot), "m": m}, **parts)
+        return Memory(
+            {**sizes_of(robot), "m": m},
+            rows=Factors({"rows": m, "columns": n}),
+            problem=make_stop(n, m, limits),
+            stack=make_stack(n, m + n, 2, limits),
+        )
 
     def begin(self, robot: Robot, start: Beginning) -> BoundLaw:
         """Refuse velocities that move no tool; warn where nothing moves."""

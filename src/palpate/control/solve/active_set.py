@@ -12,8 +12,8 @@ import math
 
 import numpy as np
 
-from palpate.engine.kernels import dot, kernel
-from palpate.engine.records import Integers, Matrix, Record, Vector, sized
+from palpate.engine.kernels import dot, kernel, put
+from palpate.engine.records import Integers, Matrix, ReadVector, Record, Vector, sized
 from palpate.engine.views import part
 
 # ---------------------------------------- Orthogonal factors of small matrices in compiled code: no allocation,
@@ -137,6 +137,37 @@ def _reflect_column(L: Matrix, b: Vector, k: int, rows: int, rank: int) -> None:
     for i in range(k, rows):
         b[i] -= total * L[i, k]
     L[k, k] = -math.copysign(norm, pivot)
+
+
+class Factors(Record):
+    """LQ factors of a matrix, and room to solve with them."""
+
+    L: Matrix = sized("rows", "columns")
+    Q: Matrix = sized("columns", "columns")
+    order: Integers = sized("rows")
+    rank: int = 0
+    used: Matrix = sized("rows", "columns")
+    right: Vector = sized("rows")
+
+
+@kernel
+def factor(f: Factors, floor: float) -> None:
+    """L and Q of the matrix in L, whose rows shorter than a share of the longest count as none."""
+    rows, columns = f.L.shape
+    f.rank = lq_factor(f.L, rows, columns, f.Q, f.order, floor * longest_row(f.L, 0, rows))
+
+
+@kernel
+def solve_factored(f: Factors, b: ReadVector, out: Vector) -> None:
+    """out = A⁺ b: the shortest of the least squares solutions of A x = b."""
+    rows, columns = f.L.shape
+    for i in range(rows):
+        f.right[i] = b[f.order[i]]
+        if rows > f.rank:  # `trapezoid_solve` uses up what it is given
+            put(f.used[i], 0, f.L[i])
+    trapezoid_solve(f.used if rows > f.rank else f.L, rows, f.rank, f.right)
+    for i in range(columns):
+        out[i] = dot(f.Q[i], f.right, f.rank)
 
 
 RANK = 1e-11  # a direction weaker than this fraction of a task's strongest one counts as none
