@@ -114,7 +114,7 @@ def _names(robot: Robot, feet: tuple[str, ...], footing: Footing) -> tuple[str, 
     """The limits that hold each other, from the search for the least common violation: upper sides, then lower ones."""
     names = [f"{kind} of {foot}" for foot in feet for kind in ("load", *["friction"] * 4)]
     names += [f"torque of {joint}" for joint in robot.dof_names[BASE:]]
-    active = footing.stack.wide.active.reshape(2, -1).any(axis=0)
+    active = np.abs(footing.stack.wide.active).reshape(2, -1).max(axis=0)
     return tuple(dict.fromkeys(name for name, on in zip(names, active) if on))
 
 

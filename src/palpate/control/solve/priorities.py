@@ -377,5 +377,5 @@ def _named(kind: str, missed: Array, robot: Robot) -> tuple[str, ...]:
 
 
 def _joined(a: _Limits, b: _Limits) -> _Limits:
-    rows = (np.concatenate(pair) for pair in zip(a[:4], b[:4]))
-    return _Limits(*rows, a.names + b.names, a.notes + b.notes)
+    C, lower, upper, size = (np.concatenate(pair) for pair in zip(a[:4], b[:4]))
+    return _Limits(C, lower, upper, size, a.names + b.names, a.notes + b.notes)
