@@ -35,10 +35,10 @@ from palpate.control.steps.task_space import (
     rotation_of,
     symmetric6,
 )
-from palpate.engine.kernels import kernel, put
+from palpate.engine.kernels import clear, kernel, put
 from palpate.engine.maths import sin
 from palpate.engine.records import Cube, Integers, Matrix, Record, Vector, sized
-from palpate.engine.views import part
+from palpate.engine.views import flat, part
 from palpate.errors import InvalidInput
 from palpate.robot.mechanics.kernels import FrameOnBody
 from palpate.robot.robot import Robot
@@ -47,7 +47,6 @@ from palpate.spatial.kernels import cross, matrix_from_quat, quat_error_world, q
 
 _BEHIND, _ASKEW = 5e-3, 0.05  # m and rad from the compliant pose that are worth a remark
 _STEEP = 0.5  # sin ϑ, 30°: from there on an Euler admittance turns by less than half of μ/K, or by more than half again
-_NEWTON_STEPS = 1  # per control period; the command of the last one is where it starts
 
 
 class Gains(EquationGains):
@@ -129,55 +128,62 @@ def _set_wrench(x: Tick, k: Gains, m: Memory) -> None:
 
 
 @kernel
+def _set_error(position: Vector, rotation: Matrix, m: Memory) -> None:
+    """e = [p_c − p; log(R_c Rᵀ)]: from a pose to the compliant one."""
+    for i in range(3):
+        m.e[i] = m.c.position[i] - position[i]
+    quat_from_matrix(rotation, m.quat_wxyz)
+    quat_error_world(m.c.quat_wxyz, m.quat_wxyz, part(m.e, 3, 3))
+
+
+@kernel
 def _set_rows(k: Gains, m: Memory) -> None:
     """The rows of the arm's Jacobian that it follows, and e along them."""
     product(m.R_d, m.c.angular, m.axes)
+    clear(flat(m.J))
+    _set_short(k, m)
     for i in range(k.rows.size):
         direction = k.rows[i]
-        half = 0 if direction < 3 else 3
-        axes = m.c.linear if direction < 3 else m.axes
-        m.short[i] = 0.0
-        for j in range(m.step.size):
-            m.J[i, j] = 0.0
+        half, axes = (0, m.c.linear) if direction < 3 else (3, m.axes)
         for row in range(3):
             share = axes[row, direction - half]
-            m.short[i] += share * m.e[half + row]
             for j in range(m.step.size):
                 m.J[i, j] += share * m.J_tool[half + row, j]
 
 
 @kernel
-def _compare_tool(x: Tick, k: Gains, m: Memory) -> None:
-    """How far the tool is from where the compliant frame was a tick ago, along the directions that the arm follows."""
-    for i in range(3):
-        m.e[i] = m.c.position[i] - x.position[i]
-    quat_from_matrix(x.rotation, m.quat_wxyz)
-    quat_error_world(m.c.quat_wxyz, m.quat_wxyz, part(m.e, 3, 3))
-    squares = angles = 0.0
+def _set_short(k: Gains, m: Memory) -> None:
+    """What is left of e along the directions that the arm follows."""
     for i in range(k.rows.size):
         direction = k.rows[i]
-        half = 0 if direction < 3 else 3
-        axes, along = m.c.linear if direction < 3 else m.axes, 0.0
+        half, axes = (0, m.c.linear) if direction < 3 else (3, m.axes)
+        m.short[i] = 0.0
         for row in range(3):
-            along += axes[row, direction - half] * m.e[half + row]
-        if direction < 3:
-            squares += along * along
+            m.short[i] += axes[row, direction - half] * m.e[half + row]
+
+
+@kernel
+def _compare_tool(x: Tick, k: Gains, m: Memory) -> None:
+    """How far the tool is from where the compliant frame was a tick ago, along the directions that the arm follows."""
+    _set_error(x.position, x.rotation, m)
+    _set_short(k, m)
+    squares = angles = 0.0
+    for i in range(k.rows.size):
+        if k.rows[i] < 3:
+            squares += m.short[i] * m.short[i]
         else:
-            angles += along * along
+            angles += m.short[i] * m.short[i]
     m.distance, m.angle = math.sqrt(squares), math.sqrt(angles)
     m.farthest, m.widest = max(m.farthest, m.distance), max(m.widest, m.angle)
 
 
 @kernel
 def _step_towards_pose(k: Gains, m: Memory) -> None:
-    """A Newton step of the command towards the posture of the compliant pose."""
+    """A Newton step of the command, from that of the tick before, towards the posture of the compliant pose."""
     move_tree(m.tree, m.command, m.still, m.motion)
     frame_pose(m.motion, m.tool, m.position, m.rotation)
     point_jacobian(m.tree, m.motion, m.tool.body, m.position, m.J_tool)
-    quat_from_matrix(m.rotation, m.quat_wxyz)
-    for i in range(3):
-        m.e[i] = m.c.position[i] - m.position[i]
-    quat_error_world(m.c.quat_wxyz, m.quat_wxyz, part(m.e, 3, 3))
+    _set_error(m.position, m.rotation, m)
     _set_rows(k, m)
     damped_step(m.J, m.short, k.singular_damping, m.A, m.y, m.step)
     for i in range(m.command.size):
@@ -220,8 +226,7 @@ def _kernel(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
     if k.euler and (m.c.moment[0] != 0.0 or m.c.moment[1] != 0.0 or m.c.moment[2] != 0.0):
         m.steepest = max(m.steepest, abs(sin(m.c.euler_xyz[1])))
     put(m.command_before, 0, m.command)
-    for _ in range(_NEWTON_STEPS):
-        _step_towards_pose(k, m)
+    _step_towards_pose(k, m)
     _keep_limits(x.dt, k, m)
     for i in range(x.v.size):
         if k.velocity_servo:
@@ -326,7 +331,7 @@ class Admittance(Law):
         for name, strictly in (("mass", True), ("stiffness", False), ("damping", False)):
             value = getattr(self, name)
             if value is not None and np.ndim(value) == 1:
-                _refuse_below(name, value, 0.0, strictly=strictly)
+                _refuse_negative(name, value, strictly)
         if self.rotation == "euler" and (self.axes != "document" or self.axes_quat_wxyz != (1.0, 0.0, 0.0, 0.0)):
             raise InvalidInput(
                 f"admittance: Euler angles have no other axes than their own, got axes = {self.axes!r}",
@@ -442,30 +447,23 @@ class Admittance(Law):
         return said
 
     def alarms(self, memory: Memory) -> list[str]:
-        """Where the arm left its compliant frame, and an Euler form near its singularity."""
-        return [*self._left_frame(memory), *self._steep(memory)]
-
-    def _left_frame(self, memory: Memory) -> list[str]:
-        """Whether the arm left its compliant frame, which is all that the law promises."""
-        if memory.farthest <= _BEHIND and memory.widest <= _ASKEW:
-            return []
-        return [
-            f"{self.name}: the tool was up to {memory.farthest:.3g} m and {memory.widest:.3g} rad from its compliant"
-            " frame: the joint servo did not follow it; see law.compliant_distance and law.compliant_angle, and try a"
-            " faster servo (world.driver.servo_bandwidth), a slower compliant frame (mass, damping) or a softer push"
-        ]
-
-    def _steep(self, memory: Memory) -> list[str]:
-        """An Euler form so near its singularity that moments turn the tool another way than K says."""
-        s = memory.steepest
-        if s <= _STEEP:
-            return []
-        return [
-            f"{self.name}: Euler angles came to |ϑ| = {math.degrees(math.asin(min(s, 1.0))):.3g}° while a moment acted:"
-            f" there it turns the tool by {1 - s:.2g} to {1 + s:.2g} times what K says, depending on the moment's axis"
-            f" (1 ∓ |sin ϑ|: off by half from {math.degrees(math.asin(_STEEP)):.3g}° on, singular at 90°); use"
-            ' rotation = "quaternion"'
-        ]
+        """Where the arm left its compliant frame, and an Euler form so near its singularity that K means little."""
+        said, s = [], memory.steepest
+        if memory.farthest > _BEHIND or memory.widest > _ASKEW:
+            said.append(
+                f"{self.name}: the tool was up to {memory.farthest:.3g} m and {memory.widest:.3g} rad from its"
+                " compliant frame: the joint servo did not follow it; see law.compliant_distance and"
+                " law.compliant_angle, and try a faster servo (world.driver.servo_bandwidth), a slower compliant frame"
+                " (mass, damping) or a softer push"
+            )
+        if s > _STEEP:
+            said.append(
+                f"{self.name}: Euler angles came to |ϑ| = {math.degrees(math.asin(min(s, 1.0))):.3g}° while a moment"
+                f" acted: there it turns the tool by {1 - s:.2g} to {1 + s:.2g} times what K says, depending on the"
+                f" moment's axis (1 ∓ |sin ϑ|: off by half from {math.degrees(math.asin(_STEEP)):.3g}° on, singular at"
+                ' 90°); use rotation = "quaternion"'
+            )
+        return said
 
     @property
     def commanded(self) -> CommandKind:
@@ -545,8 +543,7 @@ def _refuse_restless(M: Array, D: Array, K: Array, chosen: np.ndarray) -> None:
         raise InvalidInput(f"damping must be positive definite, or the compliant frame never rests; it has {least:g}")
 
 
-def _refuse_below(name: str, values: tuple[float, ...], least: float, *, strictly: bool = False) -> None:
+def _refuse_negative(name: str, values: tuple[float, ...], strictly: bool) -> None:
     for axis, value in enumerate(values):
-        if value < least or (strictly and value == least):
-            bound = f"above {least:g}" if strictly else f"at least {least:g}"
-            raise InvalidInput(f"{name}[{axis}] must be {bound}, got {value:g}")
+        if value < 0.0 or (strictly and value == 0.0):
+            raise InvalidInput(f"{name}[{axis}] must be {'above' if strictly else 'at least'} 0, got {value:g}")

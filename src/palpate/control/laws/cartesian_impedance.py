@@ -32,12 +32,12 @@ from palpate.control.steps.task_space import (
     hold_posture,
     note_damping,
     note_missed,
-    out_of_task_axes,
+    out_of_axes,
     set_axes,
     set_rows,
     symmetric6,
 )
-from palpate.engine.kernels import clear, kernel, put
+from palpate.engine.kernels import clear, dot, kernel, put
 from palpate.engine.records import Matrix, Record, Vector, sized
 from palpate.errors import InvalidInput
 from palpate.robot.robot import Robot
@@ -72,6 +72,7 @@ class Memory(TaskMemory):
     K: Matrix = sized(6, 6)
     D: Matrix = sized(6, 6)
     K_before: Matrix = sized(6, 6)
+    D_before: Matrix = sized(6, 6)
 
 
 class Terms(Record):
@@ -111,18 +112,11 @@ def _ease(before: Matrix, now: Matrix, share: float, out: Matrix) -> None:
 
 
 @kernel
-def _stiffness_at(k: Gains, t: float, K: Matrix) -> None:
-    """K(t): the last stage begun, eased in from the one before."""
+def _gains_at(k: Gains, t: float, K: Matrix, D: Matrix) -> None:
+    """K(t) and D(t): the last stage begun, eased in from the one before."""
     stage = _stage_at(k, t)
     now, before = k.stages[stage], k.stages[max(stage - 1, 0)]
     _ease(before.K, now.K, _share(now, t), K)
-
-
-@kernel
-def _damping_at(k: Gains, t: float, D: Matrix) -> None:
-    """D(t), likewise."""
-    stage = _stage_at(k, t)
-    now, before = k.stages[stage], k.stages[max(stage - 1, 0)]
     _ease(before.D, now.D, _share(now, t), D)
 
 
@@ -131,12 +125,12 @@ def _hold_force(x: Tick, k: Gains, m: Memory) -> None:
     """Let the rest pose follow a change of stiffness, so that the force does not: held −= (K(t) − K(t − dt)) e."""
     if not k.hold_force or len(k.stages) == 1 or x.t <= 0.0:
         return
-    _stiffness_at(k, x.t - x.dt, m.K_before)
+    _gains_at(k, x.t - x.dt, m.K_before, m.D_before)
     for i in range(6):
         m.inside[i] = 0.0
         for j in range(6):
             m.inside[i] += (m.K[i, j] - m.K_before[i, j]) * m.e[j]
-    out_of_task_axes(k, m, m.inside, m.world)
+    out_of_axes(m.axes, m.inside, m.world)
     for i in range(6):
         m.held[i] -= m.world[i]
 
@@ -144,11 +138,7 @@ def _hold_force(x: Tick, k: Gains, m: Memory) -> None:
 @kernel(inline=True)
 def _note_pinned(m: Memory, torque: Vector) -> None:
     """Count a spring that pulls along a direction in which the arm cannot move: |Jᵀ F| far below |F|."""
-    force = torques = 0.0
-    for i in range(3):
-        force += m.world[i] * m.world[i]
-    for j in range(torque.size):
-        torques += torque[j] * torque[j]
+    force, torques = dot(m.world, m.world, 3), dot(torque, torque, torque.size)
     if force > _PULL * _PULL and torques < _ARM * _ARM * force:
         m.pinned += 1
         m.pulled = max(m.pulled, math.sqrt(force))
@@ -160,17 +150,16 @@ def _spring_damper(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
     K, D = k.stages[0].K, k.stages[0].D
     if len(k.stages) > 1:
         K, D = m.K, m.D
-        _stiffness_at(k, x.t, K)
-        _damping_at(k, x.t, D)
+        _gains_at(k, x.t, K, D)
     _hold_force(x, k, m)
     times(K, m.e, m.inside)
-    out_of_task_axes(k, m, m.inside, m.world)
+    out_of_axes(m.axes, m.inside, m.world)
     for i in range(6):
         m.world[i] += m.held[i]
     transpose_times(x.J, m.world, out.spring)
     _note_pinned(m, out.spring)
     times(D, m.e_rate, m.inside)
-    out_of_task_axes(k, m, m.inside, m.world)
+    out_of_axes(m.axes, m.inside, m.world)
     transpose_times(x.J, m.world, out.damper)
 
 

@@ -23,11 +23,12 @@ from palpate.control.law import (
     sizes_of,
 )
 from palpate.control.promise import Promise
-from palpate.control.solve.active_set import lq_factor, trapezoid_solve
+from palpate.control.solve.active_set import RANK, Factors, factor, solve_factored
 from palpate.control.solve.hierarchy import Stack, make_stack, solve_stack
 from palpate.control.solve.stop_kernels import FOUND, WEIGHT, StopProblem, find_stop, judge, make_stop, size_of
-from palpate.engine.kernels import clear, kernel
+from palpate.engine.kernels import clear, dot, kernel, put
 from palpate.engine.records import Integers, Matrix, Record, Vector, sized
+from palpate.engine.views import flat
 from palpate.errors import InvalidInput
 from palpate.robot.robot import Robot
 
@@ -78,10 +79,7 @@ class Memory(Record):
     c: Vector = sized("m")
     a: Vector = sized("nv")
     b: Vector = sized("nv")
-    L: Matrix = sized("m", "nv")
-    Q: Matrix = sized("nv", "nv")
-    order: Integers = sized("m")
-    right: Vector = sized("m")
+    rows: Factors  # of J
     problem: StopProblem
     stack: Stack  # of the rest
 
@@ -101,10 +99,8 @@ def _choose_rows(x: Tick, k: Gains, m: Memory) -> None:
     """The chosen axes of the tool's position: Jacobian, drift and velocity."""
     for i in range(k.axes.size):
         axis = k.axes[i]
-        m.problem.drift[i], m.problem.velocity[i] = x.drift[axis], 0.0
-        for j in range(x.v.size):
-            m.problem.J[i, j] = x.J[axis, j]
-            m.problem.velocity[i] += x.J[axis, j] * x.v[j]
+        m.problem.drift[i], m.problem.velocity[i] = x.drift[axis], dot(x.J[axis], x.v, x.v.size)
+        put(m.problem.J[i], 0, x.J[axis])
 
 
 @kernel
@@ -117,8 +113,7 @@ def _put_limits(x: Tick, k: Gains, C: Matrix, lower: Vector, upper: Vector) -> N
         return
     for j in range(n):
         lower[n + j], upper[n + j] = -k.torque[j] - x.bias[j], k.torque[j] - x.bias[j]
-        for i in range(n):
-            C[n + j, i] = x.M[j, i]
+        put(C[n + j], 0, x.M[j])
 
 
 @kernel
@@ -130,23 +125,6 @@ def _take_direction(m: Memory) -> None:
 
 
 # ------------------------------------------------------------------ the versions
-
-
-@kernel
-def _shortest(mem: Memory, w: Vector, out: Vector) -> None:
-    """out = J⁺ w."""
-    m, n = mem.problem.J.shape
-    for i in range(m):
-        for j in range(n):
-            mem.L[i, j] = mem.problem.J[i, j]
-    rank = lq_factor(mem.L, m, n, mem.Q, mem.order, 1e-11)
-    for i in range(m):
-        mem.right[i] = w[mem.order[i]]
-    trapezoid_solve(mem.L, m, rank, mem.right)
-    for j in range(n):
-        out[j] = 0.0
-        for k in range(rank):
-            out[j] += mem.Q[j, k] * mem.right[k]
 
 
 @kernel
@@ -175,8 +153,10 @@ def _by_pseudoinverse(x: Tick, k: Gains, m: Memory) -> bool:
     n = x.v.size
     for i in range(m.c.size):
         m.c[i] = m.problem.steer[i] - m.problem.drift[i]
-    _shortest(m, m.problem.line, m.a)
-    _shortest(m, m.c, m.b)
+    put(flat(m.rows.L), 0, flat(m.problem.J))
+    factor(m.rows, RANK)
+    solve_factored(m.rows, m.problem.line, m.a)
+    solve_factored(m.rows, m.c, m.b)
     for j in range(n):
         m.a[j] = -m.a[j]
     rate = _largest_rate(k, m, _fastest(x, k))
@@ -240,9 +220,7 @@ def _note_active(x: Tick, m: Memory) -> None:
     for j in range(n):
         now = 0.0
         for row in range(j, s.lower.size, n):
-            at, size = 0.0, 2.0 if row >= n else 1.0
-            for i in range(n):
-                at += s.C[row, i] * m.problem.u[i]
+            at, size = dot(s.C[row], s.u, n), 2.0 if row >= n else 1.0
             near = 1e-9 * (1.0 + abs(at))
             now = size if at >= s.upper[row] - near else -size if at <= s.lower[row] + near else now
         changed = changed or now != m.active[j]
@@ -298,15 +276,13 @@ def _rest(x: Tick, k: Gains, m: Memory) -> None:
     rate = min(k.rest_rate, _fastest(x, k))
     for i in range(count):
         level.b[i] = -m.problem.drift[i] - m.problem.velocity[i] * rate
-        for j in range(n):
-            level.A[i, j] = m.problem.J[i, j]
+        put(level.A[i], 0, m.problem.J[i])
     for j in range(n):
         level.A[count + j, j], level.b[count + j] = 1.0, -x.v[j] * rate
     _put_limits(x, k, s.C, s.lower, s.upper)
     m.stack.starts[1], m.stack.starts[2] = count, count + n
     solve_stack(m.stack)
-    for j in range(n):
-        m.problem.u[j] = s.x[j]
+    put(m.problem.u, 0, s.x)
 
 
 @kernel
@@ -412,8 +388,12 @@ class FastestStop(Law):
         """The direction kept, how it went, then scratch."""
         n, m = robot.nv, len(self.axes)
         limits = 2 * n if np.isfinite(self.torque_bound(robot)).any() else n
-        parts = {"problem": make_stop(n, m, limits), "stack": make_stack(n, m + n, 2, limits)}
-        return Memory({**sizes_of(robot), "m": m}, **parts)
+        return Memory(
+            {**sizes_of(robot), "m": m},
+            rows=Factors({"rows": m, "columns": n}),
+            problem=make_stop(n, m, limits),
+            stack=make_stack(n, m + n, 2, limits),
+        )
 
     def begin(self, bound: BoundLaw, robot: Robot, start: Beginning) -> BoundLaw:
         """Refuse velocities that move no tool; warn where nothing moves."""
@@ -431,38 +411,31 @@ class FastestStop(Law):
 
     def alarms(self, memory: Memory) -> list[str]:
         """Where the line was lost, the tool sped up, or bounds excluded each other."""
-        said = []
-        if memory.lost_time > 0.0:
-            said.append(
-                f"the tool's direction could not be kept for {memory.lost_time:.4g} s"
-                f" from {memory.change_time[0]:.4g} s on: braked beside it, deviating by up to {memory.worst:.4g} m/s²"
-            )
-        if memory.faster:
-            said.append(
-                f"at {memory.faster} ticks every command within the bounds sped the tool up; the least was taken"
-            )
-        if memory.conflicts:
-            said.append(
-                f"at {memory.conflicts} ticks torque and acceleration bounds excluded each other and were widened"
-            )
-        if memory.phase == BRAKING:
-            said.append("the tool had not stopped by the end")
-        return said
+        lost = (
+            f"the tool's direction could not be kept for {memory.lost_time:.4g} s from {memory.change_time[0]:.4g} s"
+            f" on: braked beside it, deviating by up to {memory.worst:.4g} m/s²"
+        )
+        faster = f"at {memory.faster} ticks every command within the bounds sped the tool up; the least was taken"
+        conflict = f"at {memory.conflicts} ticks torque and acceleration bounds excluded each other and were widened"
+        said = {
+            lost: memory.lost_time > 0.0,
+            faster: memory.faster > 0,
+            conflict: memory.conflicts > 0,
+            "the tool had not stopped by the end": memory.phase == BRAKING,
+        }
+        return [text for text, holds in said.items() if holds]
 
     def remarks(self, memory: Memory) -> list[str]:
         """Each change between a line that is kept and one that is lost, and how the stop ended."""
-        said = []
+        changes = []
         for k in range(min(memory.changes, _REMEMBERED)):
             what = "could be kept again" if k % 2 else f"was lost: {memory.change_deviation[k]:.4g} m/s² across it"
-            said.append(f"at {memory.change_time[k]:.4g} s the tool's direction {what}")
-        if memory.changes > _REMEMBERED:
-            said.append(f"{memory.changes - _REMEMBERED} more changes of that kind")
-        if memory.replaced:
-            said.append(f"at {memory.replaced} ticks the pseudo-inverse had no answer and the optimum's was taken")
-        if memory.turned:
-            said.append(f"the tool left its direction for good; another one was taken {memory.turned} times")
-        if memory.switched:
-            said.append(f"the joints at their bounds changed {memory.switched} times")
-        if memory.stands >= 0.0:
-            said.append(f"the tool stood still at {memory.stands:.4g} s")
-        return said
+            changes.append(f"at {memory.change_time[k]:.4g} s the tool's direction {what}")
+        said = {
+            f"{memory.changes - _REMEMBERED} more changes of that kind": memory.changes > _REMEMBERED,
+            f"at {memory.replaced} ticks the pseudo-inverse had no answer and the optimum's was taken": memory.replaced,
+            f"the tool left its direction for good; another one was taken {memory.turned} times": memory.turned,
+            f"the joints at their bounds changed {memory.switched} times": memory.switched,
+            f"the tool stood still at {memory.stands:.4g} s": memory.stands >= 0.0,
+        }
+        return [*changes, *(text for text, holds in said.items() if holds)]

@@ -30,9 +30,10 @@ from palpate.control.steps.clearance import (
     steer_clear,
 )
 from palpate.control.steps.linear_algebra import cholesky, cholesky_solve, times
-from palpate.engine.kernels import kernel, put
+from palpate.engine.kernels import dot, kernel, put
 from palpate.engine.maths import atan2, exp, hypot
 from palpate.engine.records import Matrix, Record, Vector, sized
+from palpate.engine.views import flat
 from palpate.errors import InvalidInput
 from palpate.robot.robot import Robot
 from palpate.spatial.kernels import quat_error_world, quat_from_matrix, quat_multiply, quat_normalize, rotate
@@ -177,16 +178,13 @@ def _prepare(x: Tick, k: Gains, m: Memory) -> bool:
     for i in range(d):
         put(A[i], 0, x.J[i])
     if k.nearest_torque:
-        for i in range(n):
-            put(m.L[i], 0, x.M[i])
+        put(flat(m.L), 0, flat(x.M))
         cholesky(m.L, n)
         for i in range(d):
             cholesky_solve(m.L, n, A[i])
     for i in range(d):
         for j in range(d):
-            S[i, j] = 0.0
-            for h in range(n):
-                S[i, j] += A[i, h] * A[j, h]
+            S[i, j] = dot(A[i], A[j], n)
     return cholesky(S, d)
 
 
@@ -370,9 +368,9 @@ def _brake(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
 def _keep_clear(x: Tick, k: Gains, m: Memory, torque: Vector) -> None:
     """Add the self-motion that keeps clear of joint stops and rated speeds; its motion is n, its torques are M n."""
     _free_direction(x, k, m)
+    put(flat(m.L), 0, flat(x.M))
     size = 0.0
     for i in range(x.v.size):
-        put(m.L[i], 0, x.M[i])
         m.x[i] = torque[i] - m.push[i]
         size += abs(m.free[i])
     if size == 0.0 or not cholesky(m.L, x.v.size):

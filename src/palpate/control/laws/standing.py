@@ -14,7 +14,7 @@ from palpate.config import setting
 from palpate.control.law import BoundLaw, Law, Shown, Tick, law_kernel, sizes_of
 from palpate.control.promise import Promise
 from palpate.control.solve.stance import BASE, Footing, make_footing, solve_stance
-from palpate.engine.kernels import kernel, put
+from palpate.engine.kernels import dot, kernel, put
 from palpate.engine.records import Matrix, Record, Vector, sized
 from palpate.engine.views import flat, part
 from palpate.errors import InvalidInput, NoSolution, check_names
@@ -114,7 +114,7 @@ def _names(robot: Robot, feet: tuple[str, ...], footing: Footing) -> tuple[str, 
     """The limits that hold each other, from the search for the least common violation: upper sides, then lower ones."""
     names = [f"{kind} of {foot}" for foot in feet for kind in ("load", *["friction"] * 4)]
     names += [f"torque of {joint}" for joint in robot.dof_names[BASE:]]
-    active = footing.stack.wide.active.reshape(2, -1).any(axis=0)
+    active = np.abs(footing.stack.wide.active).reshape(2, -1).max(axis=0)
     return tuple(dict.fromkeys(name for name, on in zip(names, active) if on))
 
 
@@ -156,9 +156,7 @@ def _wish(x: Tick, k: Gains, m: Memory) -> None:
     for i in range(3):
         m.wanted[i] = x.target.position[i] - x.position[i]
         for j in range(3):
-            m.turn[i, j] = 0.0
-            for n in range(3):
-                m.turn[i, j] += m.goal[i, n] * x.rotation[j, n]
+            m.turn[i, j] = dot(m.goal[i], x.rotation[j], 3)
     spatial.rotation_vector_from_matrix(m.turn, part(m.wanted, 3, 3))
     for i in range(6):
         rate = -x.target.twist[i]

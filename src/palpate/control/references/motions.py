@@ -45,7 +45,7 @@ def check_joint_motion(robot: Robot) -> None:
 
 
 class Path(Record):
-    """A joint motion, one row per instant, and the motion of the tool that follows from it."""
+    """The motion of all joints, also of those that follow others, one row per instant, and of the tool with them."""
 
     q: Matrix = sized("count", "nq")
     v: Matrix = sized("count", "nv")
@@ -60,19 +60,14 @@ class Path(Record):
 def follow_joints(targets: Targets, robot: Robot) -> None:
     """Fill the Cartesian part from q, v, a: pose by forward kinematics, twist J v, acceleration J a + J̇ v."""
     check_joint_motion(robot)
-    path = _path(targets, robot)
+    c, sizes = robot.coordinates, {"nq": robot.model.nq, "nv": robot.model.nv, "count": len(targets.array)}
+    q, v, a = c.expand_position(targets.q), c.expand_velocity(targets.v), c.expand_velocity(targets.a)
+    path = Path(sizes, q=q, v=v, a=a)
     done = _follow(robot._work.physics.address, robot.frame().record.address, path.address)
     if done < len(targets.array):
         raise InvalidInput(f"the reference of {robot.name} is not finite at its sample {done}")
     targets.position[:], targets.quat_wxyz[:] = path.position, path.quat_wxyz
     targets.twist[:], targets.acceleration[:] = path.twist, path.acceleration
-
-
-def _path(targets: Targets, robot: Robot) -> Path:
-    """The motion of all joints, also of those that follow others."""
-    c, sizes = robot.coordinates, {"nq": robot.model.nq, "nv": robot.model.nv, "count": len(targets.array)}
-    q, v, a = c.expand_position(targets.q), c.expand_velocity(targets.v), c.expand_velocity(targets.a)
-    return Path(sizes, q=q, v=v, a=a)
 
 
 @kernel
@@ -389,10 +384,8 @@ class Waypoints(ReferenceSettings):
             rotation_vector = rotation_error(matrix_from_quat(quats[k + 1]), matrix_from_quat(quats[k]))
             s, rate, acceleration = quintic(times[inside], knots[k], knots[k + 1], still, still + 1, still, still)
             targets.quat_wxyz[inside] = turned(s * rotation_vector, np.array(quats[k]))
-            targets.twist[inside, 3:], targets.acceleration[inside, 3:] = (
-                rate * rotation_vector,
-                acceleration * rotation_vector,
-            )
+            targets.twist[inside, 3:] = rate * rotation_vector
+            targets.acceleration[inside, 3:] = acceleration * rotation_vector
 
     @staticmethod
     def _segments(times: Array, knots: Array) -> list[tuple[int, Array]]:

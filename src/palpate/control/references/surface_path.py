@@ -106,28 +106,29 @@ class SurfacePath(ReferenceSettings):
                 f"the surface {self.surface!r} of a path is known to a scenario's world only",
                 hint="give shape, position, quat_wxyz and radius instead",
             )
-        axes, centre = matrix_from_quat(self.quat_wxyz), np.array(self.position)
-        from_centre, along = tool - centre, axes[:, 2]
+        along, centre = matrix_from_quat(self.quat_wxyz)[:, 2], np.array(self.position)
         if self.shape == "plane":
-            return self._foot(centre, along, np.zeros(3), 0.0)
+            return Foot(centre, along, np.array([0.0, 0.0, 1.0]), 0.0, self._tangent(along))
+        from_centre = tool - centre
         radial = from_centre if self.shape == "sphere" else from_centre - (from_centre @ along) * along
         distance = float(np.linalg.norm(radial))
         if distance < 1e-9:
             raise InvalidInput(f"the tool starts in the middle of the {self.shape}, where no direction is outward")
-        normal = radial / distance
-        return self._foot(centre, normal, along, 1.0 / self.radius)
-
-    def _foot(self, centre: Array, normal: Array, along: Array, curvature: float) -> Foot:
-        way = np.array(self.direction) - (np.array(self.direction) @ normal) * normal
-        if np.linalg.norm(way) < 1e-6 * np.linalg.norm(self.direction) or not np.any(self.direction):
-            raise InvalidInput(f"the direction {self.direction} of a path does not lead along the surface")
-        tangent = way / np.linalg.norm(way)
-        if self.shape == "plane":
-            return Foot(centre, normal, np.array([0.0, 0.0, 1.0]), 0.0, tangent)
+        normal, curvature = radial / distance, 1.0 / self.radius
+        tangent = self._tangent(normal)
         if self.shape == "sphere":
             return Foot(centre, normal, np.cross(normal, tangent), curvature, np.zeros(3))
         path_curvature = float(tangent @ np.cross(along, normal)) * curvature
         return Foot(centre, normal, along, path_curvature, float(tangent @ along) * along)
+
+    def _tangent(self, normal: Array) -> Array:
+        """The direction along the surface where its outward normal is this one, of length 1."""
+        direction = np.array(self.direction)
+        tangent = direction - (direction @ normal) * normal
+        size = np.linalg.norm(tangent)
+        if size < 1e-6 * max(float(np.linalg.norm(direction)), 1e-300):
+            raise InvalidInput(f"the direction {self.direction} of a path does not lead along the surface")
+        return tangent / size
 
 
 @dataclass(frozen=True)
@@ -200,11 +201,7 @@ class FieldPath(SurfacePath):
         u, v = foot_of(form, local, *local[:2].tolist())
         h, hx, hy, _, _, _ = height_at(form, u, v)
         n = np.array([-hx, -hy, 1.0]) / math.sqrt(1.0 + hx * hx + hy * hy)
-        along = axes.T @ np.array(self.direction)
-        tangent = along - (along @ n) * n
-        if np.linalg.norm(tangent) < 1e-6 * max(float(np.linalg.norm(along)), 1e-300):
-            raise InvalidInput(f"the direction {self.direction} of a path does not lead along the surface")
-        tangent /= np.linalg.norm(tangent)
+        tangent = axes.T @ self._tangent(axes @ n)
         fine = min(form[STEP_X], form[STEP_Y]) / _PER_CELL
         count = min(max(32, math.ceil(self.length / fine)), _MOST_STEPS)
         rows = np.zeros((count + 1, 9))

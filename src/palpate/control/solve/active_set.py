@@ -12,8 +12,9 @@ import math
 
 import numpy as np
 
-from palpate.engine.kernels import dot, kernel
-from palpate.engine.records import Integers, Matrix, Record, Vector, sized
+from palpate.engine.kernels import dot, kernel, put
+from palpate.engine.records import Integers, Matrix, ReadVector, Record, Vector, sized
+from palpate.engine.views import part
 
 # ---------------------------------------- Orthogonal factors of small matrices in compiled code: no allocation,
 # everything in the caller's arrays
@@ -78,23 +79,22 @@ def _reflect(A: Matrix, Q: Matrix, k: int, rows: int, columns: int, norm: float)
     alpha = -math.copysign(norm, pivot)
     A[k, k] = pivot - alpha
     beta = 1.0 / (norm * (norm + abs(pivot)))
+    mirror = part(A[k], k, columns - k)
     for i in range(k + 1, rows):
-        total = 0.0
-        for j in range(k, columns):
-            total += A[i, j] * A[k, j]
-        total *= beta
-        for j in range(k, columns):
-            A[i, j] -= total * A[k, j]
+        _reflect_row(part(A[i], k, columns - k), mirror, beta)
     for i in range(columns):
-        total = 0.0
-        for j in range(k, columns):
-            total += Q[i, j] * A[k, j]
-        total *= beta
-        for j in range(k, columns):
-            Q[i, j] -= total * A[k, j]
+        _reflect_row(part(Q[i], k, columns - k), mirror, beta)
     A[k, k] = alpha
     for j in range(k + 1, columns):
         A[k, j] = 0.0
+
+
+@kernel(inline=True)
+def _reflect_row(row: Vector, mirror: Vector, beta: float) -> None:
+    """row −= β (row · w) w, the Householder reflection along w."""
+    total = beta * dot(row, mirror, mirror.size)
+    for j in range(mirror.size):
+        row[j] -= total * mirror[j]
 
 
 @kernel
@@ -137,6 +137,37 @@ def _reflect_column(L: Matrix, b: Vector, k: int, rows: int, rank: int) -> None:
     for i in range(k, rows):
         b[i] -= total * L[i, k]
     L[k, k] = -math.copysign(norm, pivot)
+
+
+class Factors(Record):
+    """LQ factors of a matrix, and room to solve with them."""
+
+    L: Matrix = sized("rows", "columns")
+    Q: Matrix = sized("columns", "columns")
+    order: Integers = sized("rows")
+    rank: int = 0
+    used: Matrix = sized("rows", "columns")
+    right: Vector = sized("rows")
+
+
+@kernel
+def factor(f: Factors, floor: float) -> None:
+    """L and Q of the matrix in L, whose rows shorter than a share of the longest count as none."""
+    rows, columns = f.L.shape
+    f.rank = lq_factor(f.L, rows, columns, f.Q, f.order, floor * longest_row(f.L, 0, rows))
+
+
+@kernel
+def solve_factored(f: Factors, b: ReadVector, out: Vector) -> None:
+    """out = A⁺ b: the shortest of the least squares solutions of A x = b."""
+    rows, columns = f.L.shape
+    for i in range(rows):
+        f.right[i] = b[f.order[i]]
+        if rows > f.rank:  # `trapezoid_solve` uses up what it is given
+            put(f.used[i], 0, f.L[i])
+    trapezoid_solve(f.used if rows > f.rank else f.L, rows, f.rank, f.right)
+    for i in range(columns):
+        out[i] = dot(f.Q[i], f.right, f.rank)
 
 
 RANK = 1e-11  # a direction weaker than this fraction of a task's strongest one counts as none

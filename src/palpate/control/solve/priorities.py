@@ -326,25 +326,25 @@ def _torque_limits(robot: Robot, M: Array, bias: Array, torque: ArrayLike | None
 
 def _velocity_limits(robot: Robot, q: Array, v: Array | None, dt: float) -> _Limits:
     known, notes = robot._limits, ()
-    lower, upper, size, names = _speeds(robot)
+    lower, upper = -known.velocity, known.velocity
     if v is not None:
         room = known.acceleration * dt
         lower, upper = np.maximum(lower, v - room), np.minimum(upper, v + room)
-        lower, upper, notes = _uncrossed(lower, upper, v, "velocity", robot)
+        crossed = lower > upper
+        if (
+            crossed.any()
+        ):  # acceleration cannot bring a joint below its speed limit in one step: brake as hard as it can
+            best = np.where(v > 0, lower, upper)
+            lower, upper = np.where(crossed, best, lower), np.where(crossed, best, upper)
+            notes = _named("velocity", crossed, robot)
     if robot.nq == robot.nv:
         below, above = (known.lower - q) / dt, (known.upper - q) / dt
         low, high = np.minimum(np.maximum(below, lower), upper), np.minimum(np.maximum(above, lower), upper)
         if (below > low).any() or (above < high).any():
             notes += _named("position", (below > upper) | (above < lower), robot)
         lower, upper = low, high
+    names, size = _limit_names("speed", robot.dof_names), _sizes(known.velocity)
     return _Limits(unit_matrix(robot.nv), lower, upper, size, names, notes)
-
-
-@lru_cache(maxsize=8)
-def _speeds(robot: Robot) -> tuple[Array, Array, Array, tuple[str, ...]]:
-    """What never changes of a robot's velocity limits: lower, upper, sizes, names."""
-    most = robot._limits.velocity
-    return -most, most, _sizes(most), _limit_names("speed", robot.dof_names)
 
 
 def _sizes(most: Array) -> Array:
@@ -369,15 +369,6 @@ def _acceleration_limits(robot: Robot, q: Array, v: Array, dt: float | None) -> 
     return _Limits(unit_matrix(robot.nv), lower, upper, size, names, notes)
 
 
-def _uncrossed(lower: Array, upper: Array, v: Array, kind: str, robot: Robot) -> tuple[Array, Array, tuple[str, ...]]:
-    """Where acceleration cannot bring a joint below its speed limit in one step, brake as hard as it can."""
-    crossed = lower > upper
-    if not crossed.any():
-        return lower, upper, ()
-    best = np.where(v > 0, lower, upper)
-    return np.where(crossed, best, lower), np.where(crossed, best, upper), _named(kind, crossed, robot)
-
-
 def _named(kind: str, missed: Array, robot: Robot) -> tuple[str, ...]:
     if not missed.any():
         return ()
@@ -386,11 +377,5 @@ def _named(kind: str, missed: Array, robot: Robot) -> tuple[str, ...]:
 
 
 def _joined(a: _Limits, b: _Limits) -> _Limits:
-    return _Limits(
-        np.vstack([a.C, b.C]),
-        np.concatenate([a.lower, b.lower]),
-        np.concatenate([a.upper, b.upper]),
-        np.concatenate([a.size, b.size]),
-        a.names + b.names,
-        a.notes + b.notes,
-    )
+    C, lower, upper, size = (np.concatenate(pair) for pair in zip(a[:4], b[:4]))
+    return _Limits(C, lower, upper, size, a.names + b.names, a.notes + b.notes)

@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from palpate.control.law import Tick
-from palpate.control.solve.active_set import longest_row, lq_factor, trapezoid_solve
+from palpate.control.solve.active_set import Factors, factor, solve_factored
 from palpate.control.solve.hierarchy import Stack, make_stack, solve_stack
 from palpate.control.steps.frames import (
     Motion,
@@ -23,8 +23,8 @@ from palpate.control.steps.frames import (
     tree_of,
 )
 from palpate.control.steps.linear_algebra import times
-from palpate.engine.kernels import dot, kernel, put
-from palpate.engine.records import Integers, Matrix, ReadVector, Record, Vector, sized
+from palpate.engine.kernels import kernel, put
+from palpate.engine.records import Matrix, Record, Vector, sized
 from palpate.engine.views import part
 from palpate.robot.mechanics.kernels import FrameOnBody
 from palpate.robot.robot import Robot
@@ -43,17 +43,6 @@ class Foot(Record):
     rotation: Matrix = sized(3, 3)
     J: Matrix = sized(6, "nv")
     drift: Vector = sized(6)
-
-
-class Factors(Record):
-    """LQ factors of a matrix, and room to solve with them."""
-
-    L: Matrix = sized("rows", "columns")
-    Q: Matrix = sized("columns", "columns")
-    order: Integers = sized("rows")
-    rank: int = 0
-    used: Matrix = sized("rows", "columns")
-    right: Vector = sized("rows")
 
 
 class Footing(Record):
@@ -118,37 +107,17 @@ def _look(x: Tick, f: Footing) -> None:
 
 
 @kernel
-def _factor(f: Factors, floor: float) -> None:
-    """L and Q of the matrix in L, whose rows shorter than a share of the longest count as none."""
-    rows, columns = f.L.shape
-    f.rank = lq_factor(f.L, rows, columns, f.Q, f.order, floor * longest_row(f.L, 0, rows))
-
-
-@kernel
-def _solve_factored(f: Factors, b: ReadVector, out: Vector) -> None:
-    """out = A⁺ b: the shortest of the least squares solutions of A x = b."""
-    rows, columns = f.L.shape
-    for i in range(rows):
-        f.right[i] = b[f.order[i]]
-        if rows > f.rank:  # `trapezoid_solve` uses up what it is given
-            put(f.used[i], 0, f.L[i])
-    trapezoid_solve(f.used if rows > f.rank else f.L, rows, f.rank, f.right)
-    for i in range(columns):
-        out[i] = dot(f.Q[i], f.right, f.rank)
-
-
-@kernel
 def _accelerations(f: Footing) -> None:
     """v̇ = still + movingᵀ a of feet at rest and a trunk that accelerates by a."""
     for i in range(f.J.shape[0]):
         put(f.all_rows.L[i], 0, f.J[i])
         f.drift[i] = -f.drift[i]
-    _factor(f.all_rows, _DEPENDENT)
-    _solve_factored(f.all_rows, f.drift, f.still)
+    factor(f.all_rows, _DEPENDENT)
+    solve_factored(f.all_rows, f.drift, f.still)
     for k in range(6):
         for i in range(f.drift.size):
             f.drift[i] = 1.0 if i == k else 0.0
-        _solve_factored(f.all_rows, f.drift, f.moving[k])
+        solve_factored(f.all_rows, f.drift, f.moving[k])
 
 
 @kernel
@@ -161,14 +130,14 @@ def _base_rows(x: Tick, f: Footing) -> bool:
         times(x.M, f.moving[k], f.M_moving[k])
         for i in range(6):
             f.base.L[i, k] = f.M_moving[k, i]
-    _factor(f.base, _DEPENDENT)
+    factor(f.base, _DEPENDENT)
     if f.base.rank < BASE:
         return False
     for i in range(6):
         f.wish[i] = -f.M_still[i]
-    _solve_factored(f.base, f.wish, f.c)
+    solve_factored(f.base, f.wish, f.c)
     for k in range(f.B.shape[0]):
-        _solve_factored(f.base, part(f.J[BASE + k], 0, BASE), f.B[k])
+        solve_factored(f.base, part(f.J[BASE + k], 0, BASE), f.B[k])
     return True
 
 

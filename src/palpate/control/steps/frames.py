@@ -12,7 +12,7 @@ import mujoco
 import numpy as np
 
 from palpate.control.steps.linear_algebra import product
-from palpate.engine.kernels import kernel, put
+from palpate.engine.kernels import clear, kernel, put
 from palpate.engine.records import Integers, Matrix, ReadVector, Record, Vector, sized
 from palpate.engine.views import flat, fold, part
 from palpate.robot.joints.coupled import CoupledModel, coupled_model, expand_state, reduce_columns
@@ -296,9 +296,7 @@ def point_jacobian(tree: Tree, x: Motion, body: int, p: Vector, J: Matrix) -> No
 
 @kernel
 def _columns(tree: Tree, x: Motion, body: int, p: Vector, J: Matrix) -> None:
-    for i in range(6):
-        for j in range(J.shape[1]):
-            J[i, j] = 0.0
+    clear(flat(J))
     dof = tree.last_dof[body]
     while dof >= 0:
         S = x.screws[dof]

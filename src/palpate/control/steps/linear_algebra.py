@@ -174,10 +174,7 @@ def damped_step(J: Matrix, error: Vector, damping: float, A: Matrix, y: Vector, 
                 A[i, j] += J[i, k] * J[j, k]
     cholesky(A, rows)
     cholesky_solve(A, rows, y)
-    for k in range(J.shape[1]):
-        step[k] = 0.0
-        for i in range(rows):
-            step[k] += J[i, k] * y[i]
+    transpose_times(J, y, step)
 
 
 @kernel

@@ -59,7 +59,7 @@ from palpate.control.steps.reach import (
     reachable,
 )
 from palpate.control.steps.straight import factor_6, factor_7, invert_6_6, invert_6_7
-from palpate.engine.kernels import kernel, put
+from palpate.engine.kernels import clear, dot, kernel, put
 from palpate.engine.records import Integers, Matrix, Record, Vector, sized
 from palpate.engine.views import address_of, copy_long, flat, part
 from palpate.errors import BadRotation, InvalidInput
@@ -154,24 +154,6 @@ def out_of_axes(axes: Matrix, inside: Vector, out: Vector) -> None:
 
 
 @kernel(inline=True)
-def into_task_axes(k: TaskGains, m: TaskMemory, world: Vector, out: Vector) -> None:
-    """out = a vector pair of the world in the task's axes."""
-    if k.aligned:
-        put(out, 0, world)
-    else:
-        into_axes(m.axes, world, out)
-
-
-@kernel(inline=True)
-def out_of_task_axes(k: TaskGains, m: TaskMemory, inside: Vector, out: Vector) -> None:
-    """out = a vector pair in the task's axes in world axes."""
-    if k.aligned:
-        put(out, 0, inside)
-    else:
-        out_of_axes(m.axes, inside, out)
-
-
-@kernel(inline=True)
 def lever_of(direction: int) -> float:
     """What a row of the task is multiplied by: 1 along an axis, the lever (m) about one."""
     return 1.0 if direction < 3 else LEVER
@@ -193,11 +175,11 @@ def find_errors(x: Tick, k: TaskGains, m: TaskMemory) -> None:
     quat_from_matrix(x.rotation, m.quat_wxyz)
     angle = write_orientation_error(k.orientation, d.quat_wxyz, m.quat_wxyz, part(apart, 3, 3), m.orientation)
     m.angle = max(m.angle, angle)
-    into_task_axes(k, m, apart, m.e)
+    into_axes(m.axes, apart, m.e)
     times(x.J, x.v, apart)
     for i in range(6):
         apart[i] = d.twist[i] - apart[i]
-    into_task_axes(k, m, apart, m.e_rate)
+    into_axes(m.axes, apart, m.e_rate)
 
 
 @kernel
@@ -233,10 +215,7 @@ def _find_mobility(k: int, n: int, m: TaskMemory) -> None:
     J, Y, mobility = m.J_t, m.Y, m.mobility
     for i in range(k):
         for j in range(i + 1):
-            total = 0.0
-            for l in range(n):
-                total += J[i, l] * Y[j, l]
-            mobility[i, j] = mobility[j, i] = total
+            mobility[i, j] = mobility[j, i] = dot(J[i], Y[j], n)
 
 
 @kernel
@@ -245,9 +224,7 @@ def _damped_inverse(least: float, m: TaskMemory) -> float:
     k, U, Lambda = m.mobility.shape[0], m.eigenvectors, m.Lambda
     symmetric_eigen(m.mobility, U, k)
     smallest = m.mobility[0, 0]
-    for i in range(k):
-        for j in range(k):
-            Lambda[i, j] = 0.0
+    clear(flat(Lambda))
     for l in range(k):
         mu = max(m.mobility[l, l], 0.0)
         smallest = min(smallest, mu)
@@ -261,15 +238,10 @@ def _damped_inverse(least: float, m: TaskMemory) -> float:
 @kernel(inline=True)
 def _weigh(M: Matrix, k: int, n: int, m: TaskMemory) -> None:
     """Y = J_t M⁻¹ and J_t M⁻¹ J_tᵀ."""
-    J, Y, factor = m.J_t, m.Y, m.factor
-    for i in range(n):
-        for j in range(n):
-            factor[i, j] = M[i, j]
-    cholesky(factor, n)
-    for i in range(k):
-        for j in range(n):
-            Y[i, j] = J[i, j]
-    cholesky_solve_rows(factor, n, Y, k)
+    put(flat(m.factor), 0, flat(M))
+    put(flat(m.Y), 0, flat(m.J_t))
+    cholesky(m.factor, n)
+    cholesky_solve_rows(m.factor, n, m.Y, k)
     _find_mobility(k, n, m)
 
 
@@ -331,15 +303,10 @@ def _serve_next(i: int, least: float, m: TaskMemory) -> float:
     for p in range(w.size):
         T[i, p] = 1.0 if p == i else 0.0
     for l in range(i):
-        coupled = 0.0
-        for p in range(l + 1):
-            coupled += A[i, p] * T[l, p]
+        coupled = dot(A[i], T[l], l + 1)
         for p in range(l + 1):
             T[i, p] -= coupled * w[l] * T[l, p]
-    mu = 0.0
-    for p in range(i + 1):
-        mu += A[i, p] * T[i, p]
-    mu = max(mu, 0.0)
+    mu = max(dot(A[i], T[i], i + 1), 0.0)
     w[i] = 1.0 / mu if mu >= least else mu / (least * least)
     return mu
 
@@ -372,15 +339,11 @@ def find_inertia_in_order(M: Matrix, heaviest: float, freedoms: int, m: TaskMemo
 @kernel
 def note_missed(k: TaskGains, m: TaskMemory) -> None:
     """Keep the most of a wanted acceleration a that J_tᵀ Λ a leaves out: |a − J_t M⁻¹ J_tᵀ Λ a|; a is in `m.a`."""
-    Lambda, A, rows = m.Lambda, m.mobility, k.choice.size
-    for i in range(rows):
-        m.pull[i] = 0.0
-        for l in range(rows):
-            m.pull[i] += Lambda[i, l] * m.a[l]
-    for i in range(rows):
+    times(m.Lambda, m.a, m.pull)
+    for i in range(k.choice.size):
         left = m.a[i]
-        for l in range(rows):
-            left -= A[i, l] * m.pull[l]
+        for l in range(m.pull.size):
+            left -= m.mobility[i, l] * m.pull[l]
         direction = k.choice[i]
         m.missed[direction] = max(m.missed[direction], abs(left) / lever_of(direction))
 

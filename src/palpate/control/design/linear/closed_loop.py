@@ -280,32 +280,28 @@ class ClosedLoop:
         return np.array([p for p in poles if self._residual(p) < 1e-6])
 
     def _newton_step(self, p: complex) -> complex:
-        """det Δ / (det Δ)′ = 1 / trace(Δ⁻¹ Δ′)."""
+        """det Δ / (det Δ)′ = 1 / trace(Δ⁻¹ Δ′); 0 where Δ is singular to the last digit: p is the pole."""
         at = np.array([p])
         slope = np.eye(self.size, dtype=complex)
         for delay, A in self.terms.items():
             if delay > 0:
                 slope = slope + delay * self._late(at, delay)[0] * A / (p if self.period > 0 else 1.0)
-        return 1.0 / complex(np.trace(np.linalg.solve(self._matrices(at)[0], slope)))
+        try:
+            with np.errstate(all="ignore"):
+                return 1.0 / complex(np.trace(np.linalg.solve(self._matrices(at)[0], slope)))
+        except np.linalg.LinAlgError:
+            return 0.0j
 
     def _residual(self, p: complex) -> float:
         """How far p is from a pole, by the next Newton step; relative to 1 (sampled) or to its own size."""
-        try:
-            with np.errstate(all="ignore"):
-                step = abs(self._newton_step(p))
-        except np.linalg.LinAlgError:  # Δ is singular to the last digit: p is the pole
-            return 0.0
+        step = abs(self._newton_step(p))
         return step / (1.0 if self.period > 0 else 1.0 + abs(p)) if np.isfinite(step) else np.inf
 
     def _polished(self, start: complex) -> complex:
         """The pole next to `start`, by Newton's method; `start` itself where that leads astray."""
         p, before = start, np.inf
         for _ in range(60):
-            try:
-                with np.errstate(all="ignore"):
-                    step = self._newton_step(p)
-            except np.linalg.LinAlgError:
-                return p
+            step = self._newton_step(p)
             if not np.isfinite(step) or (abs(step) > 2 * before and before < 1e-3):
                 break
             p, before = p - step, abs(step)
