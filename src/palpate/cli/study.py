@@ -34,7 +34,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser = subparsers.add_parser(
         "study", help="robustness: draw everything uncertain, say how often it fails, map where", description=__doc__
     )
-    parser.add_argument("scenario", metavar="SCENARIO", nargs="?", help="a shipped name, or a .toml file")
+    many_runs.add_common(parser, "study")
     parser.add_argument("--vary", metavar="KEY=WHAT", action="append", default=[],
                         help="a further spread, or another one than is stated (repeatable)")  # fmt: skip
     parser.add_argument("--without", metavar="KEY", action="append", default=[], help="leave a key alone (repeatable)")
@@ -44,8 +44,6 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument("--runs", type=int, metavar="N", help="independent draws (300)")
     parser.add_argument("--confidence", type=float, metavar="P", default=0.95, help="of every interval (0.95)")
     parser.add_argument("--dry-run", action="store_true", help="show the spreads, and make nothing")
-    parser.add_argument("--resume", metavar="DIR", help="go on with the study in this folder; needs no SCENARIO")
-    many_runs.add_common(parser)
 
 
 def run(args: argparse.Namespace) -> int:

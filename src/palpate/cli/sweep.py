@@ -50,7 +50,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser = subparsers.add_parser(
         "sweep", help="many runs of a scenario: a table, a sentence with a guarantee, a map", description=__doc__
     )
-    parser.add_argument("scenario", metavar="SCENARIO", nargs="?", help="a shipped name, or a .toml file")
+    add_common(parser, "sweep")
     parser.add_argument("--vary", metavar="KEY=WHAT", action="append", default=[],
                         help="what a key may be (repeatable); see below")  # fmt: skip
     parser.add_argument("--method", help="grid, random, latin, sobol, saltelli (sensitivity) or map (boundary)")
@@ -65,9 +65,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument("--predict", action="store_true", help="draw where theory says a map's boundary lies")
     parser.add_argument("--pareto", metavar="A,B", help="the front of two metrics, smaller being better")
     parser.add_argument("--confidence", type=float, metavar="P", help="of every interval (0.95)")
-    parser.add_argument("--resume", metavar="DIR", help="go on with the sweep in this folder; needs no SCENARIO")
     parser.add_argument("--dry-run", action="store_true", help="tell runs, time and disk, and make nothing")
-    add_common(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -196,8 +194,10 @@ def _long(seconds: float) -> str:
 REPORT, REPLAYS = "report.html", "replays"
 
 
-def add_common(parser: argparse.ArgumentParser) -> None:
-    """Options of every command that makes many runs."""
+def add_common(parser: argparse.ArgumentParser, what: str) -> None:
+    """Options of every command that makes many runs; `what` it calls them together."""
+    parser.add_argument("scenario", metavar="SCENARIO", nargs="?", help="a shipped name, or a .toml file")
+    parser.add_argument("--resume", metavar="DIR", help=f"go on with the {what} in this folder; needs no SCENARIO")
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="overrides",
                         help="change a setting of the scenario first (repeatable)")  # fmt: skip
     parser.add_argument("--seed", type=int, metavar="N", help="of the draws (0)")
