@@ -164,20 +164,19 @@ def _foretell(plan: Plan, args: argparse.Namespace, address: ClusterAddress | No
     where = f"{hands} processes" if address is None else f"{hands} workers of {address.text}"
     total = seconds * plan.runs / hands
     print(f"time: {1e3 * seconds:.3g} ms a run, about {_long(total)} with {where}")
-    kept = plan.runs if plan.traces == "all" else 0
-    print(f"disk: about {shown_bytes(row_bytes(plan) * plan.runs)} for the table" + _trace_disk(plan, kept))
+    print(f"disk: about {shown_bytes(row_bytes(plan) * plan.runs)} for the table{_trace_disk(plan)}")
     if address is not None and address.job_file is not None:
         print(estimated_cost(address.job_file, seconds, plan.runs))
         print_job_script(address)
 
 
-def _trace_disk(plan: Plan, kept: int) -> str:
-    if not kept:
+def _trace_disk(plan: Plan) -> str:
+    if plan.traces != "all":
         return ""
     from palpate.study.running.worker import Job, Task, run_task
 
     one = run_task(Job(plan.scenario, plan.metrics, "all"), Task(0, ()))
-    return f", {shown_bytes(kept * len(one.trace or b''))} for traces"
+    return f", {shown_bytes(plan.runs * len(one.trace or b''))} for traces"
 
 
 def _long(seconds: float) -> str:

@@ -20,6 +20,7 @@ from palpate.scenario.file.overrides import apply_overrides
 from palpate.scenario.file.places import read_from
 from palpate.scenario.model import Scenario
 from palpate.study.analysis import drivers
+from palpate.study.analysis.maps import map_spans
 from palpate.study.plans import plan as plans
 from palpate.study.plans.axis import Axis, Spec, axes_of, override
 from palpate.study.plans.plan import Plan, Stage
@@ -308,7 +309,7 @@ def _metrics(wanted: Sequence[str] | None, data: Mapping[str, Any]) -> tuple[str
 def _checked(plan: Plan) -> Plan:
     """What can be said about a plan before anything is run."""
     if plan.method == "map":
-        drivers.map_spans(plan)
+        map_spans(plan)
         if "by" in plan.options and plan.options["by"] not in ("passed", "ended"):
             drivers.parse_rule(plan.options["by"], "--by", plan.metrics)
     elif "by" in plan.options:
