@@ -130,13 +130,8 @@ def _words(text: str) -> list[str]:
 
 def equal_names(pairs: Sequence[str]) -> dict[str, list[str]]:
     """L=l1,l2,l3 as {"L": ["l1", "l2", "l3"]}."""
-
-    def several(text: str) -> list[str]:
-        if not _words(text):
-            raise ValueError("no name")
-        return _words(text)
-
-    return key_values(pairs, "--equal takes NAME=A,B", several, hint="write --equal L=l1,l2,l3")
+    form, hint = "--equal takes NAME=A,B", "write --equal L=l1,l2,l3"
+    return key_values(pairs, form, lambda text: _words(text) or None, hint=hint)
 
 
 def _names(path: str) -> dict[str, str]:

@@ -53,22 +53,23 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[str]], align: str
 
 
 def key_values(
-    words: Iterable[str], form: str, read: Callable[[str], T], sign: str = "=", hint: str | None = None
+    words: Iterable[str], form: str, read: Callable[[str], T | None], sign: str = "=", hint: str | None = None
 ) -> dict[str, T]:
     """The words KEY=VALUE of an option, such as "--lock takes JOINT=VALUE", by key.
 
     Raises:
-        InvalidInput: a word without key or sign, or with a value that `read` refuses by a ValueError.
+        InvalidInput: a word without key or sign, or with a value that `read` refuses: by None or a ValueError.
     """
     values: dict[str, T] = {}
     for word in words:
-        key, separated, value = word.strip().partition(sign)
+        key, separated, text = word.strip().partition(sign)
         try:
-            if not key or not separated:
-                raise ValueError
-            values[key] = read(value)
+            value = read(text) if key and separated else None
         except ValueError:
-            raise InvalidInput(f"{form}, got {word!r}", hint=hint) from None
+            value = None
+        if value is None:
+            raise InvalidInput(f"{form}, got {word!r}", hint=hint)
+        values[key] = value
     return values
 
 
