@@ -174,7 +174,7 @@ def test_a_long_run_is_told_in_plain_lines_without_a_terminal(monkeypatch: pytes
     stream = _Terminal(False)
     monkeypatch.setattr(sys, "stderr", stream)
     progress = console.RunProgress("x")
-    progress.started = progress.reported = time.perf_counter() - 20
+    progress.started, progress.due = progress.started - 20, progress.started
     progress(5.0, 10.0)
     progress(6.0, 10.0)  # too soon for another line
     assert stream.text == "x: 50%, 20 s left, 0.25 × real time\n"
@@ -185,7 +185,7 @@ def test_time_spent_compiling_says_nothing_of_the_time_left(monkeypatch: pytest.
     monkeypatch.setattr(sys, "stderr", stream)
     progress = console.RunProgress("x", compiled=lambda: spent[0])
     progress.started -= 40
-    progress.reported -= 40
+    progress.due -= 40
     spent[0] += 20.0
     progress(5.0, 10.0)
     assert stream.text == "x: 50%, 20 s left, 0.25 × real time\n"

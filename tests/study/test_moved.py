@@ -11,7 +11,8 @@ import pytest
 from palpate.cli.main import main
 from palpate.parquet import read_footer
 from palpate.study import open_sweep
-from palpate.study.running.store import Store, read_plan
+from palpate.study.plans.plan import plan_from_text
+from palpate.study.running.store import KEY, Store
 
 ARM = """<robot name="arm"><link name="base"/><link name="link"><inertial><origin xyz="0 0 0.2"/><mass value="1"/>
 <inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/></inertial></link>
@@ -65,7 +66,8 @@ def test_a_sweep_holds_no_absolute_path_and_goes_on_where_it_was_moved_to(here: 
     assert main(["sweep", "--resume", "elsewhere/sweep", *QUICK]) == 0
     assert (moved / "sweep" / "table.parquet").read_bytes() == before["table.parquet"]
     assert sorted(os.listdir(moved / "sweep")) == ["scenario.toml", "summary.json", "sweep.json", "table.parquet"]
-    plan = read_plan(moved / "sweep" / "table.parquet")
+    table = moved / "sweep" / "table.parquet"
+    plan = plan_from_text(read_footer(table).metadata[KEY], str(table)).read_in(table.parent)
     assert plan.scenario["robot"]["model"] == str(moved / "r.urdf")
     assert len(open_sweep(moved / "sweep").trace(3)) == 21
 

@@ -12,10 +12,12 @@ import pytest
 import palpate as pp
 from palpate.errors import FileError, InvalidInput, UnknownName
 from palpate.metrics import METRICS
+from palpate.parquet import read_footer
 from palpate.scenario.model import Scenario
 from palpate.study import open_sweep
+from palpate.study.plans.plan import plan_from_text
 from palpate.study.running.rows import schema
-from palpate.study.running.store import Store, read_plan
+from palpate.study.running.store import KEY, Store
 from palpate.study.sweeps import finish, make_plan
 from palpate.trace import load_trace
 
@@ -194,7 +196,7 @@ def test_the_table_opens_as_it_is(table: Path, library: str) -> None:
 
 
 def test_the_table_tells_units_and_how_it_was_made(table: Path) -> None:
-    plan = read_plan(table)
+    plan = plan_from_text(read_footer(table).metadata[KEY], str(table)).read_in(table.parent)
     assert plan.method == "latin"
     assert [column.name for column in schema(plan)] == pq.read_schema(table).names
     assert json.loads((pq.read_metadata(table).metadata or {})[b"palpate.units"])["force_peak"] == "N"

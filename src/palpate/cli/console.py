@@ -37,10 +37,8 @@ def open_address(address: str) -> bool:
     """Show an address in the user's browser; False where there is none."""
     import webbrowser
 
-    seen = sys.platform in ("win32", "darwin") or any(
-        os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
-    )
-    return seen and webbrowser.open(address)
+    named = any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))
+    return (named or sys.platform in ("win32", "darwin")) and webbrowser.open(address)
 
 
 @contextmanager
@@ -93,7 +91,8 @@ class Progress:
     def __init__(self, name: str, quiet: bool = False) -> None:
         self.name, self.quiet = name, quiet
         self.terminal = sys.stderr.isatty()  # asked once: the bar puts a stream of its own in that place
-        self.started = self.reported = time.perf_counter()
+        self.started = time.perf_counter()
+        self.due = self.started + EVERY  # when the next plain line is printed
         self.bar: Any = None
         self.task: Any = None
 
@@ -101,8 +100,8 @@ class Progress:
         """Show `done` of `total` and the speed; on no terminal print `line` instead, once every ten seconds."""
         if self.terminal:
             self._show_bar(done, total, speed)
-        elif time.perf_counter() - self.reported > EVERY:
-            self.reported = time.perf_counter()
+        elif (now := time.perf_counter()) > self.due:
+            self.due = now + EVERY
             print(f"{self.name}: {line}", file=sys.stderr, flush=True)
 
     def _show_bar(self, done: float, total: float, text: str) -> None:
@@ -177,18 +176,16 @@ class CompileProgress(Progress):
 
     def begin(self, kernel: Any) -> None:
         """A kernel is being compiled, perhaps for the sake of another."""
+        now = time.perf_counter()
         if not self.expected:
-            self.started = self.reported = time.perf_counter()
+            self.started, self.due = now, now + SOON
         if self.depth == 0:
-            self.since = time.perf_counter()
+            self.since = now
             self.expected |= needed(kernel)
         self.depth += 1
-        now, done, total = time.perf_counter(), len(self.done), len(self.expected)
-        if self.terminal:
-            self._show_bar(done, total, kernel.py_func.__name__.strip("_"))
-        elif now - self.started > SOON and (now - self.reported > EVERY or self.reported == self.started):
-            self.reported = now
-            print(f"{self.name}: {done} of {total} kernels, {now - self.started:.0f} s", file=sys.stderr, flush=True)
+        done, total = len(self.done), len(self.expected)
+        line = f"{done} of {total} kernels, {now - self.started:.0f} s"
+        self.show(done, total, kernel.py_func.__name__.strip("_"), line)
 
     def end(self, kernel: Any) -> None:
         """It is done."""

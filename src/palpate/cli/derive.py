@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import palpate as pp
-from palpate.cli.tables import key_values
+from palpate.cli.tables import key_values, numbers
 from palpate.errors import FileError, InvalidInput, check_names
 from palpate.files import read_text
 from palpate.toml import toml_data
@@ -130,13 +130,8 @@ def _words(text: str) -> list[str]:
 
 def equal_names(pairs: Sequence[str]) -> dict[str, list[str]]:
     """L=l1,l2,l3 as {"L": ["l1", "l2", "l3"]}."""
-
-    def several(text: str) -> list[str]:
-        if not _words(text):
-            raise ValueError("no name")
-        return _words(text)
-
-    return key_values(pairs, "--equal takes NAME=A,B", several, hint="write --equal L=l1,l2,l3")
+    form, hint = "--equal takes NAME=A,B", "write --equal L=l1,l2,l3"
+    return key_values(pairs, form, lambda text: _words(text) or None, hint=hint)
 
 
 def _names(path: str) -> dict[str, str]:
@@ -155,15 +150,11 @@ def _names(path: str) -> dict[str, str]:
 
 def _vector(text: str | None, count: int, option: str) -> list[float]:
     """Numbers of an option, as many as there are joints; zeros where it was not given."""
-    try:
-        numbers = [0.0] * count if text is None else [float(word) for word in _words(text)]
-    except ValueError:
-        numbers = []
-    if len(numbers) != count:
-        raise InvalidInput(
-            f"{option} takes {count} numbers, got {text!r}", hint=f"write {option}={','.join(['0'] * count)}"
-        )
-    return numbers
+    values = [0.0] * count if text is None else numbers([text], option)
+    if len(values) != count:
+        zeros = ",".join(["0"] * count)
+        raise InvalidInput(f"{option} takes {count} numbers, got {text!r}", hint=f"write {option}={zeros}")
+    return values
 
 
 def _linearise(derivation: Derivation, args: argparse.Namespace) -> int:

@@ -65,22 +65,20 @@ def run(args: argparse.Namespace) -> int:
         say(f"not predicted: {why_unpredicted(made.law) or reads_custom(made) or other}")
     for expectation in expectations:
         _print(expectation)
-    for text in asked.sentences:
-        say(f"\n{text}")
-    for text in asked.warnings:
-        say(f"warning: {text}")
-    say(f"\nphysics: {assembly.carrier}")
-    for text in (*listed, *pressed):
-        say(text)
-    for text in (*contradictions, *bouncing):
-        say(f"warning: {text}")
     doubts, meshes = without_meshes(made.robot.warnings)
-    for warning in doubts:
-        say(f"warning: {warning.sentence}")
-    for text in [*meshes, *joint_remarks(made.robot)]:
-        say(f"note: {text}")
-    doubts = [*doubts, *contradictions, *bouncing, *asked.warnings]
-    return WARNED if doubts or any(expectation.warnings for expectation in expectations) else 0
+    lines = [
+        *(f"\n{text}" for text in asked.sentences),
+        *(f"warning: {text}" for text in asked.warnings),
+        f"\nphysics: {assembly.carrier}",
+        *listed,
+        *pressed,
+        *(f"warning: {text}" for text in (*contradictions, *bouncing, *(doubt.sentence for doubt in doubts))),
+        *(f"note: {text}" for text in (*meshes, *joint_remarks(made.robot))),
+    ]
+    for line in lines:
+        say(line)
+    warned = any(line.startswith("warning: ") for line in lines)
+    return WARNED if warned or any(expectation.warnings for expectation in expectations) else 0
 
 
 def _print(expectation: Expectation) -> None:

@@ -121,12 +121,12 @@ class RunFolder:
     def __exit__(self, kind: type | None, *_: object) -> None:
         """Unlock; a folder that was made for a run that never was goes away again."""
         with undivided():
-            nothing = not any((self.path / name).exists() for name in (TRACE, PARTIAL, SCENARIO))
-            if kind is not None and nothing and self._made:
-                (self.path / MANIFEST).unlink(missing_ok=True)
-            (self.path / LOCK).unlink(missing_ok=True)
+            kept = any((self.path / name).exists() for name in (TRACE, PARTIAL, SCENARIO))
+            useless = kind is not None and self._made and not kept
+            for name in (LOCK, MANIFEST) if useless else (LOCK,):
+                (self.path / name).unlink(missing_ok=True)
             self._lock.close()
-            if kind is not None and nothing and self._made:
+            if useless:
                 with contextlib.suppress(OSError):  # not empty: not ours to take away
                     self.path.rmdir()
                     self.path.parent.rmdir()

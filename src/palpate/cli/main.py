@@ -83,7 +83,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _answered(words: list[str]) -> int:
     try:
-        code = _ended(words)
+        try:
+            code = _run(words)
+        except SystemExit as stop:  # argparse's way to end after --help, --version or a usage error
+            code = stop.code if isinstance(stop.code, int) else MISUSE
         if sys.stdout is not None:
             sys.stdout.flush()  # a closed pipe or a full disk must show here, not at exit
         return code
@@ -91,13 +94,6 @@ def _answered(words: list[str]) -> int:
         if "--debug" in words and not isinstance(error, KeyboardInterrupt | BrokenPipeError):
             raise
         return _told(error)
-
-
-def _ended(words: list[str]) -> int:
-    try:
-        return _run(words)
-    except SystemExit as stop:  # argparse's way to end after --help, --version or a usage error
-        return stop.code if isinstance(stop.code, int) else MISUSE
 
 
 def _told(error: BaseException) -> int:

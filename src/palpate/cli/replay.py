@@ -36,10 +36,5 @@ def run(args: argparse.Namespace) -> int:
         return 0
     server = pp.views.serve_replay(trace, args.port)
     print(f"serving {server.url} until Ctrl-C", flush=True)
-    try:
-        server.wait()
-    except KeyboardInterrupt:
-        print()
-    finally:
-        server.close()
+    server.wait()
     return 0

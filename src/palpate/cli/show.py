@@ -28,7 +28,6 @@ from __future__ import annotations
 import argparse
 import inspect
 import math
-import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -38,19 +37,17 @@ from typing import TYPE_CHECKING, Any
 import palpate as pp
 from palpate.cli.check import add_model_options, model_options
 from palpate.cli.derive import parameters_from
-from palpate.cli.tables import WIDTH, matrix_lines, number, print_json, print_table, say, short
-from palpate.errors import InvalidInput, PalpateError, printable
+from palpate.cli.tables import WIDTH, matrix_lines, number, numbers, print_json, print_table, say, short
+from palpate.errors import PalpateError, printable
 from palpate.toml import toml_text, toml_value
 
 if TYPE_CHECKING:
     from palpate.checks import Array
-    from palpate.cli.terms import Question
     from palpate.robot.robot import Robot
     from palpate.scenario.model import Scenario
 
 _LIMITS = ("lower", "upper", "velocity", "acceleration", "torque", "torque_rate")
 _TWIST_ROWS = ("vx", "vy", "vz", "ωx", "ωy", "ωz")
-_SHARE_OF_PI = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)?)\*?pi(?:/(\d+\.?\d*))?")
 _say = partial(say, pipe=WIDTH)
 
 
@@ -90,18 +87,18 @@ def run(args: argparse.Namespace) -> int:
     if args.robot == "pole":
         from palpate.cli.terms import show_pole
 
-        xy, rates = (_numbers(words or ["0", "0"], option) for words, option in ((args.q, "--q"), (args.v, "--v")))
-        show_pole(settings, (xy, rates, _numbers(args.force or ["0"] * 3, "--force")), names, args.json)
+        xy, rates = (numbers(words or ["0", "0"], option) for words, option in ((args.q, "--q"), (args.v, "--v")))
+        show_pole(settings, (xy, rates, numbers(args.force or ["0"] * 3, "--force")), names, args.json)
         return 0
     if is_scenario(args.robot):
         return show_scenario(args.robot, args.json)
     robot = pp.load_robot(args.robot, **model_options(args), **settings)
-    q = robot.home if args.q is None else _numbers(args.q, "--q")
-    v = [0.0] * robot.nv if args.v is None else _numbers(args.v, "--v")
+    q = robot.home if args.q is None else numbers(args.q, "--q")
+    v = [0.0] * robot.nv if args.v is None else numbers(args.v, "--v")
     if names:
-        from palpate.cli.terms import show_terms
+        from palpate.cli.terms import Question, show_terms
 
-        show_terms(_question(robot, q, v, args), names, args.json)
+        show_terms(Question(robot, q, v, args), names, args.json)
         return 0
     facts = gather(robot, q, v, args.frame)
     facts["joint_facts"] = joint_facts(robot, args.robot)
@@ -111,22 +108,6 @@ def run(args: argparse.Namespace) -> int:
         _print_description(facts)
         _print_terms(facts)
     return 0
-
-
-def _question(robot: Robot, q: Array | Sequence[float], v: Sequence[float], args: argparse.Namespace) -> Question:
-    """The state and what the terms may need besides."""
-    from palpate.cli.terms import Question
-    from palpate.contact import Contact, Plane
-
-    given = {
-        name: tuple(_numbers(getattr(args, name) or (), f"--{name}")) for name in ("limits", "tau", "force", "pole")
-    }
-    planes = [_numbers(plane, "--plane") for plane in args.plane]
-    contacts = tuple(
-        Contact(Plane(x[:3], x[3:]), args.frame, friction=args.friction, restitution=args.restitution) for x in planes
-    )
-    task = tuple((args.task or "").replace(",", " ").split())
-    return Question(robot, q, v, args.frame, task, method=args.method, contacts=contacts, rate=args.rate, **given)
 
 
 def gather(robot: Robot, q: Array | Sequence[float], v: Sequence[float], frame: str | None) -> dict[str, Any]:
@@ -172,26 +153,6 @@ def _joints(robot: Robot) -> list[dict[str, Any]]:
         finite = {limit: bound if math.isfinite(bound) else None for limit, bound in bounds.items()}
         joints.append({"name": name, "unit": unit, **finite})
     return joints
-
-
-def _numbers(words: Sequence[str], option: str) -> list[float]:
-    """Numbers separated by spaces or commas."""
-    pieces = [piece.strip() for word in words for piece in word.split(",") if piece.strip()]
-    try:
-        return [_number(piece) for piece in pieces]
-    except ValueError as error:
-        raise InvalidInput(
-            f"{option} takes numbers in SI units, got {' '.join(pieces)!r}", hint=f"write {option} 0.1 -0.5 …"
-        ) from error
-
-
-def _number(word: str) -> float:
-    """A number, or a share of pi such as pi/2, -pi, 1.5pi or 3*pi/4."""
-    match = _SHARE_OF_PI.fullmatch(word)
-    if match is None:
-        return float(word)
-    factor = {"": 1.0, "-": -1.0, "+": 1.0}.get(match[1])
-    return (float(match[1]) if factor is None else factor) * math.pi / float(match[2] or 1)
 
 
 def _print_description(facts: dict[str, Any]) -> None:

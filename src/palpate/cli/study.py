@@ -17,18 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import palpate as pp
+from palpate.cli import sweep as many_runs
 from palpate.cli.console import patience, starting
 from palpate.cli.folder import next_folder
-from palpate.cli.sweep import (
-    SweepProgress,
-    add_common,
-    checked_cluster,
-    interruptible,
-    print_job_script,
-    tell,
-    varied,
-    write_pages,
-)
 from palpate.cli.tables import print_table
 from palpate.errors import InvalidInput
 
@@ -43,7 +34,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser = subparsers.add_parser(
         "study", help="robustness: draw everything uncertain, say how often it fails, map where", description=__doc__
     )
-    parser.add_argument("scenario", metavar="SCENARIO", nargs="?", help="a shipped name, or a .toml file")
+    many_runs.add_common(parser, "study")
     parser.add_argument("--vary", metavar="KEY=WHAT", action="append", default=[],
                         help="a further spread, or another one than is stated (repeatable)")  # fmt: skip
     parser.add_argument("--without", metavar="KEY", action="append", default=[], help="leave a key alone (repeatable)")
@@ -53,8 +44,6 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument("--runs", type=int, metavar="N", help="independent draws (300)")
     parser.add_argument("--confidence", type=float, metavar="P", default=0.95, help="of every interval (0.95)")
     parser.add_argument("--dry-run", action="store_true", help="show the spreads, and make nothing")
-    parser.add_argument("--resume", metavar="DIR", help="go on with the study in this folder; needs no SCENARIO")
-    add_common(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -62,21 +51,22 @@ def run(args: argparse.Namespace) -> int:
     with patience(starting, args.quiet):
         from palpate.study.robust import RUNS, robustness, study_folder
 
-        address = checked_cluster(args.cluster)
+        address = many_runs.checked_cluster(args.cluster)
         folder, asked = study_folder(args.resume) if args.resume else _asked(args, RUNS)
     if args.dry_run:
         _show(asked)
-        print_job_script(address)
+        many_runs.print_job_script(address)
         return DONE
     folder = folder or next_folder(f"{Path(asked['scenario']).stem}-study")
-    with interruptible(folder, "study"), SweepProgress(str(asked["scenario"]), args.quiet) as progress:
+    progress = many_runs.SweepProgress(str(asked["scenario"]), args.quiet)
+    with many_runs.interruptible(folder, "study"), progress:
         study = robustness(**asked, out=folder, workers=args.workers, cluster=args.cluster, progress=progress)
     summary = _joined(study)
     with patience("writing the report …", args.quiet or args.no_report):
-        look = write_pages(study.draws, summary, folder, not args.no_report)
+        look = many_runs.write_pages(study.draws, summary, folder, not args.no_report)
     if not args.quiet:
         _tell_spreads(study)
-    tell(summary, args.quiet)
+    many_runs.tell(summary, args.quiet)
     print(f"{'' if args.quiet else chr(10)}see {look}")
     return DONE
 
@@ -86,10 +76,10 @@ def _asked(args: argparse.Namespace, runs: int) -> tuple[Path | None, dict[str, 
         raise InvalidInput("study needs a SCENARIO, or --resume DIR", hint="palpate study --help")
     if args.map is not None and len(args.map) != 2:
         raise InvalidInput(f"a map has two keys, --map was given {len(args.map)} times")
-    over = {} if args.no_map else None if args.map is None else varied(args.map)
+    over = {} if args.no_map else None if args.map is None else many_runs.varied(args.map)
     asked = {
-        "scenario": args.scenario, "overrides": args.overrides, "vary": varied(args.vary), "without": args.without,
-        "runs": runs if args.runs is None else args.runs, "seed": args.seed or 0, "over": over,
+        "scenario": args.scenario, "overrides": args.overrides, "vary": many_runs.varied(args.vary),
+        "without": args.without, "runs": runs if args.runs is None else args.runs, "seed": args.seed or 0, "over": over,
         "confidence": args.confidence,
     }  # fmt: skip
     return None if args.out is None else Path(args.out), asked

@@ -50,7 +50,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser = subparsers.add_parser(
         "sweep", help="many runs of a scenario: a table, a sentence with a guarantee, a map", description=__doc__
     )
-    parser.add_argument("scenario", metavar="SCENARIO", nargs="?", help="a shipped name, or a .toml file")
+    add_common(parser, "sweep")
     parser.add_argument("--vary", metavar="KEY=WHAT", action="append", default=[],
                         help="what a key may be (repeatable); see below")  # fmt: skip
     parser.add_argument("--method", help="grid, random, latin, sobol, saltelli (sensitivity) or map (boundary)")
@@ -65,9 +65,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument("--predict", action="store_true", help="draw where theory says a map's boundary lies")
     parser.add_argument("--pareto", metavar="A,B", help="the front of two metrics, smaller being better")
     parser.add_argument("--confidence", type=float, metavar="P", help="of every interval (0.95)")
-    parser.add_argument("--resume", metavar="DIR", help="go on with the sweep in this folder; needs no SCENARIO")
     parser.add_argument("--dry-run", action="store_true", help="tell runs, time and disk, and make nothing")
-    add_common(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -166,20 +164,19 @@ def _foretell(plan: Plan, args: argparse.Namespace, address: ClusterAddress | No
     where = f"{hands} processes" if address is None else f"{hands} workers of {address.text}"
     total = seconds * plan.runs / hands
     print(f"time: {1e3 * seconds:.3g} ms a run, about {_long(total)} with {where}")
-    kept = plan.runs if plan.traces == "all" else 0
-    print(f"disk: about {shown_bytes(row_bytes(plan) * plan.runs)} for the table" + _trace_disk(plan, kept))
+    print(f"disk: about {shown_bytes(row_bytes(plan) * plan.runs)} for the table{_trace_disk(plan)}")
     if address is not None and address.job_file is not None:
         print(estimated_cost(address.job_file, seconds, plan.runs))
         print_job_script(address)
 
 
-def _trace_disk(plan: Plan, kept: int) -> str:
-    if not kept:
+def _trace_disk(plan: Plan) -> str:
+    if plan.traces != "all":
         return ""
     from palpate.study.running.worker import Job, Task, run_task
 
     one = run_task(Job(plan.scenario, plan.metrics, "all"), Task(0, ()))
-    return f", {shown_bytes(kept * len(one.trace or b''))} for traces"
+    return f", {shown_bytes(plan.runs * len(one.trace or b''))} for traces"
 
 
 def _long(seconds: float) -> str:
@@ -196,8 +193,10 @@ def _long(seconds: float) -> str:
 REPORT, REPLAYS = "report.html", "replays"
 
 
-def add_common(parser: argparse.ArgumentParser) -> None:
-    """Options of every command that makes many runs."""
+def add_common(parser: argparse.ArgumentParser, what: str) -> None:
+    """Options of every command that makes many runs; `what` it calls them together."""
+    parser.add_argument("scenario", metavar="SCENARIO", nargs="?", help="a shipped name, or a .toml file")
+    parser.add_argument("--resume", metavar="DIR", help=f"go on with the {what} in this folder; needs no SCENARIO")
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="overrides",
                         help="change a setting of the scenario first (repeatable)")  # fmt: skip
     parser.add_argument("--seed", type=int, metavar="N", help="of the draws (0)")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, TypeVar
@@ -17,6 +19,7 @@ WIDTH = 100
 _LONGEST_NAME = 24
 _WIDEST_WORD = 28
 _GAP = 2  # blanks between columns
+_SHARE_OF_PI = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)?)\*?pi(?:/(\d+\.?\d*))?")
 _STYLES = {"ok": "green", "FAILED": "bold red", "completed": "green", "diverged": "bold red"}
 
 
@@ -50,22 +53,23 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[str]], align: str
 
 
 def key_values(
-    words: Iterable[str], form: str, read: Callable[[str], T], sign: str = "=", hint: str | None = None
+    words: Iterable[str], form: str, read: Callable[[str], T | None], sign: str = "=", hint: str | None = None
 ) -> dict[str, T]:
     """The words KEY=VALUE of an option, such as "--lock takes JOINT=VALUE", by key.
 
     Raises:
-        InvalidInput: a word without key or sign, or with a value that `read` refuses by a ValueError.
+        InvalidInput: a word without key or sign, or with a value that `read` refuses: by None or a ValueError.
     """
     values: dict[str, T] = {}
     for word in words:
-        key, separated, value = word.strip().partition(sign)
+        key, separated, text = word.strip().partition(sign)
         try:
-            if not key or not separated:
-                raise ValueError
-            values[key] = read(value)
+            value = read(text) if key and separated else None
         except ValueError:
-            raise InvalidInput(f"{form}, got {word!r}", hint=hint) from None
+            value = None
+        if value is None:
+            raise InvalidInput(f"{form}, got {word!r}", hint=hint)
+        values[key] = value
     return values
 
 
@@ -137,6 +141,26 @@ def matrix_lines(matrix: Sequence[Sequence[float]], rows: Sequence[str], columns
         for name, values in zip(rows, matrix):
             lines.append(f"  {name:<{left - 2}}" + "".join(f"{number(x):>{cell}}" for x in values[block]))
     return lines
+
+
+def numbers(words: Sequence[str], option: str) -> list[float]:
+    """The numbers of an option, separated by spaces or commas."""
+    pieces = [piece.strip() for word in words for piece in word.split(",") if piece.strip()]
+    try:
+        return [_number(piece) for piece in pieces]
+    except ValueError as error:
+        raise InvalidInput(
+            f"{option} takes numbers in SI units, got {' '.join(pieces)!r}", hint=f"write {option} 0.1 -0.5 …"
+        ) from error
+
+
+def _number(word: str) -> float:
+    """A number, or a share of pi such as pi/2, -pi, 1.5pi or 3*pi/4."""
+    match = _SHARE_OF_PI.fullmatch(word)
+    if match is None:
+        return float(word)
+    factor = {"": 1.0, "-": -1.0, "+": 1.0}.get(match[1])
+    return (float(match[1]) if factor is None else factor) * math.pi / float(match[2] or 1)
 
 
 def number(value: float | None) -> str:

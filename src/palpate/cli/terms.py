@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import argparse
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 
 from palpate import contact
 from palpate.checks import Array, finite_array
+from palpate.cli.tables import numbers, print_json
 from palpate.control import Stop
 from palpate.control.design.gains import SpringDamper, coincident_poles
 from palpate.control.design.pole import PoleModel
@@ -24,38 +25,40 @@ AXES = ("x", "y", "z", "rx", "ry", "rz")
 
 @dataclass(frozen=True)
 class Question:
-    """A robot at a state, and what a term may need besides.
-
-    Attributes:
-        robot, q, v, frame: the robot and its state.
-        task: rows of the task among x, y, z, rx, ry, rz; the directions the tool can move in by default.
-        limits: bounds on the joint accelerations, for the terms of a stop.
-        method: of the stop: optimal or pseudoinverse.
-        tau: generalised forces, N·m or N; zeros by default.
-        force: what the robot does to the environment along the task's directions, N or N·m.
-        contacts: planes that the tool may touch.
-        rate: λ, 1/s, of gains that are to be found; the stop's λ* by default.
-        pole: from the foot to the sphere of a pole on the tool, m.
-    """
+    """A robot at a state, and the options of `palpate show`, of which a term may need some."""
 
     robot: Robot
     q: Sequence[float] | Array
     v: Sequence[float]
-    frame: str | None = None
-    task: tuple[str, ...] = ()
-    limits: tuple[float, ...] = ()
-    method: str = "optimal"
-    tau: tuple[float, ...] = ()
-    force: tuple[float, ...] = ()
-    contacts: tuple[contact.Contact, ...] = ()
-    rate: float | None = None
-    pole: tuple[float, ...] = ()
+    options: argparse.Namespace
+
+    @property
+    def frame(self) -> str | None:
+        """The frame of poses and Jacobians."""
+        return self.options.frame
+
+    def numbers(self, name: str) -> list[float]:
+        """Those of an option; none where it was not given."""
+        return numbers(getattr(self.options, name) or (), f"--{name}")
+
+    def needed(self, name: str, message: str, hint: str) -> list[float]:
+        """Those of an option that must have been given."""
+        if not (values := self.numbers(name)):
+            raise InvalidInput(message, hint=hint)
+        return values
+
+    def contacts(self) -> list[contact.Contact]:
+        """The planes that the tool may touch."""
+        planes, look = [numbers(plane, "--plane") for plane in self.options.plane], self.options
+        how = {"friction": look.friction, "restitution": look.restitution}
+        return [contact.Contact(contact.Plane(x[:3], x[3:]), self.frame, **how) for x in planes]
 
     def rows(self) -> Array:
-        """Directions of the task, k × 6."""
-        check_names("direction", self.task, AXES)
-        if self.task:
-            return np.eye(6)[[AXES.index(name) for name in self.task]]
+        """Directions of the task, k × 6; by default those in which the tool can move."""
+        names = (self.options.task or "").replace(",", " ").split()
+        check_names("direction", names, AXES)
+        if names:
+            return np.eye(6)[[AXES.index(name) for name in names]]
         linear = self.robot.jacobian(self.q, self.frame)[:3]
         moving = [i for i in range(3) if np.abs(linear[i]).max() > 1e-9]
         return np.eye(6)[moving]
@@ -74,45 +77,43 @@ class Question:
 
     def stop(self) -> Stop:
         """The fastest stop along the tool's direction."""
-        if not self.limits:
-            raise InvalidInput("a stop needs bounds on the joint accelerations", hint="--limits 15pi 10pi 10pi")
-        check_names("method", [self.method], METHODS)
+        message, method = "a stop needs bounds on the joint accelerations", self.options.method
+        limits = self.needed("limits", message, "--limits 15pi 10pi 10pi")
+        check_names("method", [method], METHODS)
         p = self.jacobian() @ np.asarray(self.v, dtype=float)
-        return fastest_stop(self.jacobian(), self.drift(), p, list(self.limits), method=self.method)  # type: ignore
+        return fastest_stop(self.jacobian(), self.drift(), p, limits, method=method)
 
     def torque(self) -> Sequence[float]:
         """τ, zeros where it was not given."""
-        return self.tau or [0.0] * self.robot.nv
+        return self.numbers("tau") or [0.0] * self.robot.nv
 
     def given_force(self) -> Sequence[float]:
         """The force, which must have been given."""
-        if not self.force:
-            raise InvalidInput("this term needs a force", hint="--force 0 0 -10, along the task's directions")
-        return self.force
+        return self.needed("force", "this term needs a force", "--force 0 0 -10, along the task's directions")
 
     def touching(self) -> contact.Constrained:
         """Accelerations and contact forces at the state."""
-        return contact.constrained_dynamics(self.robot, self.q, self.v, self.torque(), self.contacts)
+        return contact.constrained_dynamics(self.robot, self.q, self.v, self.torque(), self.contacts())
 
     def collision(self) -> contact.Impact:
         """The impact of what touches and closes."""
-        if not self.contacts:
+        if not self.options.plane:
             raise InvalidInput("an impact needs a surface", hint="--plane 0 0 0 0 0 1: a point and the normal")
-        return contact.impact(self.robot, self.q, self.v, self.contacts)
+        return contact.impact(self.robot, self.q, self.v, self.contacts())
 
     def linear(self) -> contact.Linearised:
         """The linear model about the state, an equilibrium under τ and the contacts."""
-        return contact.linearise_state(self.robot, self.q, self.v, self.torque(), self.contacts)
+        return contact.linearise_state(self.robot, self.q, self.v, self.torque(), self.contacts())
 
     def gains(self) -> SpringDamper:
-        """K = λ² M_p and D = 2 λ M_p."""
-        return coincident_poles(self.inertia(), self.stop().rate if self.rate is None else self.rate)
+        """K = λ² M_p and D = 2 λ M_p; λ is the stop's where no other is given."""
+        rate = self.options.rate
+        return coincident_poles(self.inertia(), self.stop().rate if rate is None else rate)
 
     def balanced(self) -> ForceTorques:
         """The least torques that put the force on an end-effector with a pole on it."""
-        if not self.pole:
-            raise InvalidInput("this term needs a pole", hint="--pole 0 0 1: from its foot to its sphere, m")
-        return torques_for_force(self.robot, self.q, self.v, self.given_force(), self.pole)
+        pole = self.needed("pole", "this term needs a pole", "--pole 0 0 1: from its foot to its sphere, m")
+        return torques_for_force(self.robot, self.q, self.v, self.given_force(), pole)
 
 
 def _tip_torque(x: Question) -> Array:
@@ -177,7 +178,7 @@ def show_terms(question: Question, names: Sequence[str], as_json: bool) -> None:
 def print_values(values: Mapping[str, tuple[str, str, Any]], as_json: bool) -> None:
     """Named values with their meaning and unit."""
     if as_json:
-        print(json.dumps({name: _plain(np.asarray(value)) for name, (_, _, value) in values.items()}, indent=2))
+        print_json({name: _plain(np.asarray(value)) for name, (_, _, value) in values.items()})
         return
     for name, (what, unit, value) in values.items():
         print(f"{name}: {what} [{unit}]")

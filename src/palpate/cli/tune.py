@@ -31,7 +31,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser = subparsers.add_parser(
         "tune", help="search the gains that make a metric smallest while bounds are kept", description=__doc__
     )
-    parser.add_argument("scenario", metavar="SCENARIO", nargs="?", help="a shipped name, or a .toml file")
+    add_common(parser, "search")
     parser.add_argument("--over", metavar="KEY=WHERE", action="append", default=[],
                         help="a key and where to look: 100:2000, 1e3:1e5:log, or a,b,c (repeatable)")  # fmt: skip
     parser.add_argument("--minimise", metavar="METRIC", help="what to make small (palpate list metrics)")
@@ -39,8 +39,6 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
                         help="force_peak<25 (repeatable)")  # fmt: skip
     parser.add_argument("--runs", type=int, metavar="N", default=100, help="points to try (100)")
     parser.add_argument("--no-theory", action="store_true", help="simulate what gain design calls unstable, too")
-    parser.add_argument("--resume", metavar="DIR", help="go on with the search in this folder; needs no SCENARIO")
-    add_common(parser)
 
 
 def run(args: argparse.Namespace) -> int:

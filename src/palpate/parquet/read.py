@@ -63,26 +63,22 @@ class Values:
     """A column as read: numbers, booleans, texts or lists of texts, some of them missing."""
 
     def __init__(self, content: np.ndarray | list[Any], present: np.ndarray | None = None) -> None:
-        self._content, self._present = content, present if present is not None and not present.all() else None
+        """Take one value per row; `present` tells which numbers or booleans are there, all by default."""
+        self._content, self._present = content, None if present is None or present.all() else present
 
     def __len__(self) -> int:
-        return len(self._content) if self._present is None else len(self._present)
+        return len(self._content)
 
     def __getitem__(self, rows: slice) -> Values:
         """Some rows."""
-        if self._present is None:
-            return Values(self._content[rows])
-        before = np.r_[0, np.cumsum(self._present)]
-        start, stop, _ = rows.indices(len(self))
-        return Values(self._content[before[start] : before[stop]], self._present[start:stop])
+        return Values(self._content[rows], None if self._present is None else self._present[rows])
 
     def to_list(self) -> list[Any]:
         """Python's values, None where one is missing."""
-        values = self._content.tolist() if isinstance(self._content, np.ndarray) else self._content
+        values = self._content.tolist() if isinstance(self._content, np.ndarray) else list(self._content)
         if self._present is None:
-            return list(values)
-        remaining = iter(values)
-        return [next(remaining) if present else None for present in self._present]
+            return values
+        return [value if present else None for value, present in zip(values, self._present)]
 
     def to_numpy(self) -> np.ndarray:
         """Numbers as they are, as float64 with NaN if one is missing; anything else as objects."""
@@ -90,11 +86,7 @@ class Values:
             values = np.empty(len(self), dtype=object)
             values[:] = self.to_list()
             return values
-        if self._present is None:
-            return self._content
-        values = np.full(len(self), np.nan)
-        values[self._present] = self._content
-        return values
+        return self._content if self._present is None else np.where(self._present, self._content, np.nan)
 
 
 def check_memory(needed: int) -> None:
@@ -337,7 +329,15 @@ def _joined(column: Column, pages: list[_Page]) -> Values:
     content: Any = list(chain(*values)) if column.type == layout.BYTES else np.concatenate(values)
     if column.kind == "texts":
         return Values(_lists(iter(content), np.concatenate(defined).tolist(), np.concatenate(repeated).tolist()))
-    return Values(content, np.concatenate(defined) == 1 if column.optional else None)
+    if not column.optional:
+        return Values(content)
+    present = np.concatenate(defined) == 1
+    if column.type == layout.BYTES:
+        texts = iter(content)
+        return Values([next(texts) if there else None for there in present])
+    whole = np.zeros(len(present), content.dtype)
+    whole[present] = content
+    return Values(whole, present)
 
 
 def _lists(entries: Iterator[str], defined: list[int], repeated: list[int]) -> list[list[str] | None]:

@@ -23,16 +23,9 @@ from palpate.parquet import Footer, Values, read_columns, read_footer
 from palpate.run.simulate import simulate
 from palpate.scenario.file.load import scenario_from_data
 from palpate.scenario.file.overrides import apply_overrides, parse_override
+from palpate.study.analysis import statistics
 from palpate.study.analysis.maps import BoundaryMap
 from palpate.study.analysis.rare import RareEstimate
-from palpate.study.analysis.statistics import (
-    Interval,
-    Sensitivity,
-    clopper_pearson,
-    indices,
-    pareto_front,
-    scenario_level,
-)
 from palpate.study.plans.axis import Axis, Value
 from palpate.study.plans.plan import CRASHED, ENDED, IMPOSSIBLE, INDEPENDENT, MOST_KEPT, REFUSED, Point
 from palpate.study.running.store import SCENARIO, Store
@@ -193,15 +186,16 @@ class Sweep:
 
     def pareto(self, first: str, second: str) -> list[int]:
         """The runs that no other one beats in both metrics, smaller being better."""
-        return pareto_front(self.numbers(first), self.numbers(second)).tolist()
+        return statistics.pareto_front(self.numbers(first), self.numbers(second)).tolist()
 
-    def sensitivity(self, metric: str) -> list[Sensitivity]:
+    def sensitivity(self, metric: str) -> list[statistics.Sensitivity]:
         """Sobol indices of a metric, from a sweep by method "saltelli"."""
         if self.plan.method != "saltelli":
             raise InvalidInput("sensitivity needs a sweep by method saltelli", hint="--method saltelli")
         keys = [axis.key for axis in self.plan.axes]
         rows = self.numbers(metric).reshape(-1, len(keys) + 2)
-        return indices(keys, rows[:, 0], rows[:, 1:-1], rows[:, -1], self.plan.options["confidence"], self.plan.seed)
+        confidence, A, AB, B = self.plan.options["confidence"], rows[:, 0], rows[:, 1:-1], rows[:, -1]
+        return statistics.indices(keys, A, AB, B, confidence, self.plan.seed)
 
     @cached_property
     def summary(self) -> dict[str, Any]:
@@ -360,14 +354,14 @@ def _proved(sweep: Sweep) -> list[str]:
     drawn = _independent(sweep)
     failures = int(np.count_nonzero(~sweep.passed[drawn]))
     confidence = float(plan.options["confidence"])
-    if isinstance(sweep.finding, Interval):
+    if isinstance(sweep.finding, statistics.Interval):
         interval, how = sweep.finding, "a confidence sequence, which may stop when it likes"
     else:
-        interval, how = clopper_pearson(failures, len(drawn), confidence), "exact, Clopper–Pearson"
+        interval, how = statistics.clopper_pearson(failures, len(drawn), confidence), "exact, Clopper–Pearson"
     return [_probability(interval, failures, len(drawn), how, sweep)]
 
 
-def _probability(interval: Interval, failures: int, runs: int, how: str, sweep: Sweep) -> str:
+def _probability(interval: statistics.Interval, failures: int, runs: int, how: str, sweep: Sweep) -> str:
     held = f"with {percent(interval.confidence)} confidence"
     evidence = f"({failures} of {runs} independent runs failed; {how})"
     never = int(np.count_nonzero(sweep.is_one_of("outcome", (IMPOSSIBLE, CRASHED))))
@@ -380,14 +374,14 @@ def _probability(interval: Interval, failures: int, runs: int, how: str, sweep: 
 
 def _bound(sweep: Sweep) -> list[str]:
     """The largest value seen, as a bound on a new draw."""
-    if sweep.plan.method not in INDEPENDENT or sweep.metric is None or isinstance(sweep.finding, Interval):
+    if sweep.plan.method not in INDEPENDENT or sweep.metric is None or isinstance(sweep.finding, statistics.Interval):
         return []
     drawn, confidence = _independent(sweep), float(sweep.plan.options["confidence"])
     values = np.where(sweep.is_one_of("outcome", ENDED), sweep.numbers(sweep.metric), np.nan)[drawn]
     missing = int(np.count_nonzero(~np.isfinite(values)))
     if missing == len(values):
         return []
-    level = scenario_level(len(drawn), confidence, discarded=missing)
+    level = statistics.scenario_level(len(drawn), confidence, discarded=missing)
     unit = unit_of(sweep.metric)
     worst = f"{np.nanmax(values):.6g}{'' if unit == '1' else ' ' + unit}"
     besides = f", the {missing} runs that ended badly or have none counted as beyond it" if missing else ""

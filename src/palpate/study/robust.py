@@ -35,13 +35,7 @@ RUNS = 300
 STUDY, DRAWS, MAP = "study.json", "draws", "map"  # what was asked for; folders of the two sweeps
 FRICTION, VISCOUS = 0.02, 0.01  # of the smallest torque limit: N·m, and N·m·s/rad
 UNKNOWN_LIMIT = 5.0  # N·m or N, where a robot states no torque limit
-# Which two parameters a map is made of, the first two that the scenario has, and how far it goes.
-MAP_SPANS = {
-    "control.stiffness*": "0.1:10:17:log",
-    "world.surfaces.{}.stiffness*": "0.1:10:17:log",
-    "world.plant.mass_scale": "0.5:2:17",
-    "world.plant.joint_friction": "0:{:g}:17",
-}
+TENFOLD = "0.1:10:17:log"  # how far a map goes in a stiffness, up and down
 
 
 @dataclass(frozen=True)
@@ -243,15 +237,12 @@ def _of_delay(scenario: Scenario) -> Iterator[Spread]:
 
 
 def map_axes(scenario: Scenario) -> dict[str, Spec]:
-    """The first two parameters of MAP_SPANS that the scenario has; nothing where there are fewer."""
+    """The keys and stretches of a map: the first two that the scenario has of gains, wall, masses and friction."""
     axes: dict[str, Spec] = {}
+    if isinstance(scenario.as_data()["control"].get("stiffness"), int | float | list):
+        axes["control.stiffness*"] = TENFOLD
     walls = [wall.name for wall in scenario.world.surfaces if wall.contact == "compliant"]
-    stiffness = scenario.as_data()["control"].get("stiffness")
-    for key, spec in MAP_SPANS.items():
-        if "{}" in key and walls:
-            axes[key.format(walls[0])] = spec
-        elif key == "control.stiffness*" and isinstance(stiffness, int | float | list):
-            axes[key] = spec
-        elif key.startswith("world.plant."):
-            axes[key] = spec.format(4 * FRICTION * smallest_torque(scenario))
+    axes |= {f"world.surfaces.{name}.stiffness*": TENFOLD for name in walls[:1]}
+    axes["world.plant.mass_scale"] = "0.5:2:17"
+    axes["world.plant.joint_friction"] = f"0:{4 * FRICTION * smallest_torque(scenario):g}:17"
     return dict(list(axes.items())[:2])

@@ -20,19 +20,10 @@ from palpate.scenario.file.overrides import apply_overrides
 from palpate.scenario.file.places import read_from
 from palpate.scenario.model import Scenario
 from palpate.study.analysis import drivers
+from palpate.study.analysis.maps import map_spans
+from palpate.study.plans import plan as plans
 from palpate.study.plans.axis import Axis, Spec, axes_of, override
-from palpate.study.plans.plan import (
-    KEPT_TRACES,
-    METHODS,
-    Plan,
-    Stage,
-    chances,
-    chunk_size,
-    file_digests,
-    map_cells,
-    planned_runs,
-    versions,
-)
+from palpate.study.plans.plan import Plan, Stage
 from palpate.study.result import Sweep
 from palpate.study.running.address import cluster_address
 from palpate.study.running.pool import Executor, Here, LocalPool, cores
@@ -127,7 +118,7 @@ def finish(
 
 def _check_unchanged(store: Store) -> None:
     """Refuse to go on with other versions or other files than a sweep began with: its rows would not fit together."""
-    plan, now = store.plan, versions()
+    plan, now = store.plan, plans.versions()
     if store.complete:
         return
     then = {name: plan.versions.get(name) for name in now}
@@ -247,7 +238,7 @@ def drawn(plan: Plan, count: int) -> Iterator[list[str]]:
     Runs of them in turn cost what the sweep's do: a robot is built again wherever what varies asks for it.
     """
     for point in range(count):
-        values = [axis.at(u) for axis, u in zip(plan.axes, chances(plan.seed, point, len(plan.axes)))]
+        values = [axis.at(u) for axis, u in zip(plan.axes, plans.chances(plan.seed, point, len(plan.axes)))]
         yield [override(axis, value, plan.scenario) for axis, value in zip(plan.axes, values)]
 
 
@@ -276,11 +267,12 @@ def make_plan(
     axes = axes_of(varied)
     method, runs, options = _method(axes, said)
     traces = said.get("traces", "none")
-    check_names("choice of traces", [traces], KEPT_TRACES)
+    check_names("choice of traces", [traces], plans.KEPT_TRACES)
     plan = Plan(
         scenario=data, source=words, vary={axis.key: axis.spec for axis in axes}, method=method, runs=runs,
         repeat=said.get("repeat", 1), seed=_seed(said.get("seed", 0)), metrics=_metrics(said.get("metrics"), data),
-        traces=traces, chunk=chunk_size(runs, traces), options=options, files=file_digests(data), versions=versions(),
+        traces=traces, chunk=plans.chunk_size(runs, traces), options=options, files=plans.file_digests(data),
+        versions=plans.versions(),
     )  # fmt: skip
     return _checked(plan)
 
@@ -290,12 +282,12 @@ def _method(axes: tuple[Axis, ...], said: Mapping[str, Any]) -> tuple[str, int, 
     names = ("confidence", "until", "rare", "by", "metric")
     options = {name: said[name] for name in names if said.get(name) is not None}
     asked = "rare" if said.get("rare") else said.get("method")
-    check_names("method", [] if asked is None else [asked], METHODS)
+    check_names("method", [] if asked is None else [asked], plans.METHODS)
     if not 0 < float(options.setdefault("confidence", 0.95)) < 1:
         raise InvalidInput(f"a confidence lies between 0 and 1, got {options['confidence']:g}")
-    method, runs = planned_runs(asked, axes, said.get("runs"), said.get("repeat", 1))
+    method, runs = plans.planned_runs(asked, axes, said.get("runs"), said.get("repeat", 1))
     if method == "map":
-        options["cells"] = map_cells(axes)
+        options["cells"] = plans.map_cells(axes)
     return method, runs, options
 
 
@@ -317,7 +309,7 @@ def _metrics(wanted: Sequence[str] | None, data: Mapping[str, Any]) -> tuple[str
 def _checked(plan: Plan) -> Plan:
     """What can be said about a plan before anything is run."""
     if plan.method == "map":
-        drivers.map_spans(plan)
+        map_spans(plan)
         if "by" in plan.options and plan.options["by"] not in ("passed", "ended"):
             drivers.parse_rule(plan.options["by"], "--by", plan.metrics)
     elif "by" in plan.options:

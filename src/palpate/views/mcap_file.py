@@ -52,14 +52,11 @@ def save_mcap(trace: Trace, path: str | os.PathLike[str]) -> Path:
             _write_channel(writer, trace, channel)
     if trace.facts.scene and "q" in trace and len(trace):
         _write_poses(writer, trace)
-    writer.add_metadata("palpate", {"outcome": str(trace.outcome), **_told(trace)})
+    run = {"robot": trace.facts.robot or "", "law": trace.facts.law or ""}
+    scenario = json.dumps(trace.facts.scenario or {})
+    writer.add_metadata("palpate", {"outcome": str(trace.outcome), **run, "scenario": scenario})
     writer.finish()
     return write_file(path, buffer.getvalue())
-
-
-def _told(trace: Trace) -> dict[str, str]:
-    run = trace.facts
-    return {"robot": run.robot or "", "law": run.law or "", "scenario": json.dumps(run.scenario or {})}
 
 
 def _write_channel(writer: Any, trace: Trace, channel: Channel) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from palpate.checks import Array
 from palpate.errors import InvalidInput, check_names
 from palpate.metrics import METRICS
-from palpate.study.analysis.maps import COARSE, TOLERANCE, BoundaryMap, refine
+from palpate.study.analysis.maps import COARSE, TOLERANCE, BoundaryMap, map_spans, refine
 from palpate.study.analysis.rare import Batch, RareEstimate, rare_failure
 from palpate.study.analysis.statistics import Interval, confidence_sequence
 from palpate.study.plans.plan import Plan, Point, Stage, run_seed
@@ -169,17 +169,6 @@ def _map(store: Store) -> Generator[Stage, None, BoundaryMap]:
         return [Point((x.at(u), y.at(v)), plan.own_seed, first + k, 0, level) for k, (u, v) in enumerate(places)]
 
     return (yield from drive_search(steps, points, lambda first, count: verdicts(store, first, count)))
-
-
-def map_spans(plan: Plan) -> tuple[Any, Any]:
-    """The stretches of the two parameters of a map."""
-    spans = [axis.span for axis in plan.axes]
-    if len(spans) != 2 or any(span is None for span in spans):
-        raise InvalidInput(
-            "a map needs exactly two parameters, each on a stretch of numbers",
-            hint="--vary control.stiffness.0=100:2000 --vary world.surfaces.wall.stiffness=1e3:1e5:33:log --method map",
-        )
-    return spans[0], spans[1]
 
 
 _ADAPTIVE: dict[str, Callable[[Store], Driver]] = {"rare": _rare, "map": _map}

@@ -227,10 +227,18 @@ def refusal(plan: Plan, values: Sequence[object], judge: Refuse) -> str | None:
         return None
 
 
+def map_spans(plan: Plan) -> tuple[Span, Span]:
+    """The stretches of the two parameters of a map."""
+    spans = [axis.span for axis in plan.axes if axis.span is not None]
+    if len(spans) != 2 or len(plan.axes) != 2:
+        raise InvalidInput(
+            "a map needs exactly two parameters, each on a stretch of numbers",
+            hint="--vary control.stiffness.0=100:2000 --vary world.surfaces.wall.stiffness=1e3:1e5:33:log --method map",
+        )
+    return spans[0], spans[1]
+
+
 def predicted_boundary(plan: Plan, judge: Refuse = refuse, cells: int = 32) -> list[Array]:
     """The lines over a map's two parameters where theory begins to refuse; each (k, 2), in the parameters' units."""
-    spans = [axis.span for axis in plan.axes]
-    if len(spans) != 2 or not isinstance(spans[0], Span) or not isinstance(spans[1], Span):
-        raise InvalidInput("a predicted boundary needs two parameters, each on a stretch of numbers")
-    boundary = boundary_map(lambda x, y: refusal(plan, (x, y), judge) is None, spans[0], spans[1], cells=cells)
-    return list(boundary.boundary)
+    x, y = map_spans(plan)
+    return list(boundary_map(lambda x, y: refusal(plan, (x, y), judge) is None, x, y, cells=cells).boundary)

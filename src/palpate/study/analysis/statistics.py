@@ -68,9 +68,13 @@ def confidence_sequence(count: int, runs: int, confidence: float = 0.95) -> Inte
 def _counted(count: int, runs: int, confidence: float, least: int = 1) -> tuple[int, int, float]:
     if not least <= runs or not 0 <= count <= runs:
         raise InvalidInput(f"{count} of {runs} runs: the number of runs must be at least {least}, the count within it")
-    if not 0.0 < confidence < 1.0:
-        raise InvalidInput(f"a confidence lies between 0 and 1, got {confidence:g}")
+    _check_between(confidence, "confidence")
     return int(count), int(runs), 1.0 - confidence
+
+
+def _check_between(share: float, name: str) -> None:
+    if not 0.0 < share < 1.0:
+        raise InvalidInput(f"a {name} lies between 0 and 1, got {share:g}")
 
 
 def _log_beta(p: float, a: float, b: float) -> float:
@@ -117,8 +121,7 @@ def scenario_level(runs: int, confidence: float, free: int = 1, discarded: int =
 def scenario_count(free: int, level: float, confidence: float, discarded: int = 0) -> int:
     """The smallest number of independent draws whose `scenario_level` is at most `level`."""
     _check_scenario(confidence, free, discarded)
-    if not 0.0 < level < 1.0:
-        raise InvalidInput(f"a level lies between 0 and 1, got {level:g}")
+    _check_between(level, "level")
     low, high = free + discarded - 1, free + discarded
     while _excess(high, level, confidence, free, discarded) > 0:
         low, high = high, 2 * high
@@ -140,8 +143,7 @@ def _excess(runs: int, level: float, confidence: float, free: int, discarded: in
 def _check_scenario(confidence: float, free: int, discarded: int) -> None:
     if free < 1 or discarded < 0:
         raise InvalidInput(f"at least one number is chosen and none is discarded twice, got {free} and {discarded}")
-    if not 0.0 < confidence < 1.0:
-        raise InvalidInput(f"a confidence lies between 0 and 1, got {confidence:g}")
+    _check_between(confidence, "confidence")
 
 
 # ---------------------------------------------------------------------------------------------- two metrics at once

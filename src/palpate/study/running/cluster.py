@@ -197,12 +197,11 @@ class DaskCluster:
                 f"the workers of {self.address.text} cannot run palpate ({error})",
                 hint="install palpate, in the same version, for the Python of the workers",
             ) from error
-        except (OSError, TimeoutError) as error:
-            raise StudyError(f"the scheduler at {self.address.text} is gone ({error})") from error
         except Exception as error:
-            if "cancelled" in str(error).lower() or type(error).__name__ in ("CancelledError", "FutureCancelledError"):
-                raise StudyError(f"the scheduler at {self.address.text} is gone ({type(error).__name__})") from error
-            raise StudyError(f"a chunk failed on the cluster: {type(error).__name__}: {error}") from error
+            text = f"{type(error).__name__}: {error}"
+            if isinstance(error, OSError) or "cancelled" in text.lower():  # its futures are, when a scheduler ends
+                raise StudyError(f"the scheduler at {self.address.text} is gone ({text})") from error
+            raise StudyError(f"a chunk failed on the cluster: {text}") from error
 
     def close(self) -> None:
         """Leave the cluster as it was found; what was started for this sweep is ended."""

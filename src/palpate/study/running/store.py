@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from palpate.errors import FileError, InvalidInput
+from palpate.errors import FileError
 from palpate.files import atomic_write, make_folder, read_text, remove_litter, write_file
 from palpate.parquet import ParquetWriter, read_columns, read_footer
 from palpate.study.plans.plan import Plan, Point, Stage, differences, plan_from_text
@@ -191,11 +191,3 @@ def check_place(folder: Path) -> None:
         raise FileError(
             f"{folder} holds other things than a sweep: {', '.join(entries[:5])}", hint="give a new or empty folder"
         )
-
-
-def read_plan(table: str | os.PathLike[str]) -> Plan:
-    """The plan in a table's own metadata."""
-    meta = read_footer(table).metadata
-    if KEY not in meta:
-        raise InvalidInput(f"{table} is no table of a sweep")
-    return plan_from_text(meta[KEY], str(table)).read_in(Path(table).parent)

@@ -18,23 +18,9 @@ from palpate.files import write_file
 from palpate.metrics import MetricResult, evaluate
 from palpate.toml import toml_text
 from palpate.trace import Trace
+from palpate.views.pages import markup
 from palpate.views.pages.equation import equation_of, mathml
 from palpate.views.pages.interactive import MOST_POINTS, thinned
-from palpate.views.pages.markup import (
-    Plots,
-    bullets,
-    contents,
-    count,
-    events_table,
-    facts,
-    folded,
-    folded_section,
-    listing,
-    metrics_table,
-    page,
-    section,
-    verdicts,
-)
 from palpate.views.pages.player import replay_element
 from palpate.views.panels import Figure, figures_of, leading, marks_of, telling
 
@@ -55,27 +41,27 @@ def report(trace: Trace, path: str | os.PathLike[str], results: Sequence[MetricR
 
 def report_html(trace: Trace, results: Sequence[MetricResult]) -> str:
     """The report as a page."""
-    plots, lead, figures = Plots(marks_of(trace)), leading(trace), figures_of(trace)
+    plots, lead, figures = markup.Plots(marks_of(trace)), leading(trace), figures_of(trace)
     replay, moving = _replay(trace)
     drawn = {group: _group(plots, figures, lead, group) for group in ("law", "motion", "forces", "joints")}
     sections = [
-        section("Replay", replay),
-        section("Contact events", events_table(trace.facts.contact_events)),
-        section("Motion", drawn["motion"]),
-        section("What the law remembers", drawn["law"]),
-        section("Forces and energy", drawn["forces"]),
-        folded_section("Joints", drawn["joints"]),
-        folded_section("All metrics", metrics_table(results)),
-        section("Guards", *_guards(trace)),
-        section("Assumptions", bullets(trace.facts.assumptions)),
-        section("Scenario", *_scenario(trace)),
-        section("Run", *_run(trace, thinned(figures))),
+        markup.section("Replay", replay),
+        markup.section("Contact events", markup.events_table(trace.facts.contact_events)),
+        markup.section("Motion", drawn["motion"]),
+        markup.section("What the law remembers", drawn["law"]),
+        markup.section("Forces and energy", drawn["forces"]),
+        markup.folded_section("Joints", drawn["joints"]),
+        markup.folded_section("All metrics", markup.metrics_table(results)),
+        markup.section("Guards", *_guards(trace)),
+        markup.section("Assumptions", markup.bullets(trace.facts.assumptions)),
+        markup.section("Scenario", *_scenario(trace)),
+        markup.section("Run", *_run(trace, thinned(figures))),
     ]
     title = _title(trace)
-    first = [contents(sections), f"<main><h1>{escape(title)}</h1>", _description(trace)]
+    first = [markup.contents(sections), f"<main><h1>{escape(title)}</h1>", _description(trace)]
     body = [*first, f'<div class="first">{_result(trace, results)}{_lead(plots, lead)}</div>', _law(trace)]
     scripts = ("shapes3d.js", "replay.js") if moving else ()
-    return page(title, [*body, *sections, "</main>"], plots.data, scripts)
+    return markup.page(title, [*body, *sections, "</main>"], plots.data, scripts)
 
 
 # ---------------------------------------------------------------------------------------------- the first screen
@@ -99,8 +85,8 @@ def _result(trace: Trace, results: Sequence[MetricResult]) -> str:
     warned = "".join(f"<li><b>Warning:</b> {escape(text)}</li>" for text in trace.facts.warnings)
     said = "".join(f"<li>{escape(text)}</li>" for text in trace.facts.remarks)
     notes = f'<ul class="notes">{warned}{said}</ul>' if warned or said else ""
-    expected = folded("What was expected", bullets(trace.facts.expected))
-    return f"<div>{_ending(trace, results)}{notes}{verdicts(results)}{expected}</div>"
+    expected = markup.folded("What was expected", markup.bullets(trace.facts.expected))
+    return f"<div>{_ending(trace, results)}{notes}{markup.verdicts(results)}{expected}</div>"
 
 
 def _ending(trace: Trace, results: Sequence[MetricResult]) -> str:
@@ -111,7 +97,7 @@ def _ending(trace: Trace, results: Sequence[MetricResult]) -> str:
     return f'<p class="outcome {"good" if good else "bad"}"><b>{escape(text)}</b></p>'
 
 
-def _lead(plots: Plots, lead: Figure | None) -> str:
+def _lead(plots: markup.Plots, lead: Figure | None) -> str:
     if lead is None:
         return "<div></div>"
     zoom = '<button type="button" id="whole-time" hidden>whole run</button>'
@@ -128,7 +114,7 @@ def _law(trace: Trace) -> str:
     chosen = [gain for gain in run.gains if not gain["default"] or gain["unit"] != "1"]
     others = [gain for gain in run.gains if gain not in chosen]
     story = "".join(f"<p>{escape(part)}</p>" for part in run.law_text.split("\n\n"))
-    more = folded("The law in words, and its other settings", story + _gains(others)) if story else ""
+    more = markup.folded("The law in words, and its other settings", story + _gains(others)) if story else ""
     return f'<div class="law"><h2>Law: {escape(run.law)}</h2>{typeset}{_gains(chosen)}{more}</div>'
 
 
@@ -179,7 +165,7 @@ _KEYS = (
 )
 
 
-def _group(plots: Plots, figures: Sequence[Figure], lead: Figure | None, group: str) -> str:
+def _group(plots: markup.Plots, figures: Sequence[Figure], lead: Figure | None, group: str) -> str:
     """The figures of a part of the page, without what stands on the first screen already and what does not move."""
     chosen = [telling(_without(figure, lead)) for figure in figures if figure.group == group]
     return "".join(plots.figure(figure, note) for figure, note in chosen)
@@ -196,25 +182,26 @@ def _without(figure: Figure, lead: Figure | None) -> Figure:
 
 def _guards(trace: Trace) -> list[str]:
     ticks = trace.facts.guard_ticks
-    counts = [f"{name}: {count(number, 'control tick')}" for name, number in ticks.items() if number]
+    counts = [f"{name}: {markup.count(number, 'control tick')}" for name, number in ticks.items() if number]
     events = [str(event) for event in trace.events if event.kind == "intervention"]
-    quiet = "<p class=soft>No guard had to intervene.</p>" if ticks and not any(ticks.values()) else bullets(counts)
-    return [quiet, folded(count(len(events), "intervention"), bullets(events)) if events else ""]
+    idle = ticks and not any(ticks.values())
+    first = "<p class=soft>No guard had to intervene.</p>" if idle else markup.bullets(counts)
+    return [first, markup.folded(markup.count(len(events), "intervention"), markup.bullets(events)) if events else ""]
 
 
 def _scenario(trace: Trace) -> list[str]:
     """The scenario as a file, with what is not a default marked; of a run made in Python its world."""
     run = trace.facts
     if not run.scenario:
-        return [folded("World", listing(run.world)) if run.world else ""]
+        return [markup.folded("World", markup.listing(run.world)) if run.world else ""]
     scenario = _ordered(run.scenario)
     if run.changed is None:
-        return [listing(toml_text(scenario))]
+        return [markup.listing(toml_text(scenario))]
     lines = [_marked(line) for line in toml_text(scenario, _changed_note(run.changed)).splitlines()]
     note = "What differs from the defaults. Save it as a .toml file to run it again."
     return [
-        f"<p class=soft>{note}</p>{listing(toml_text(_ordered(run.changed)))}",
-        folded("Every setting, what differs marked", f"<pre>{chr(10).join(lines)}</pre>"),
+        f"<p class=soft>{note}</p>{markup.listing(toml_text(_ordered(run.changed)))}",
+        markup.folded("Every setting, what differs marked", f"<pre>{chr(10).join(lines)}</pre>"),
     ]
 
 
@@ -271,10 +258,10 @@ def _run(trace: Trace, thin: bool) -> list[str]:
         "Versions": ", ".join(f"{name} {version}" for name, version in run.versions.items()) or None,
     }
     return [
-        facts(known),
+        markup.facts(known),
         f"<p class=soft>{drawn}</p>" if drawn else "",
-        folded(count(len(events), "event"), bullets(events)) if events else "",
-        folded("Channels", bullets([_channel(trace, name) for name in trace], 500)),
+        markup.folded(markup.count(len(events), "event"), markup.bullets(events)) if events else "",
+        markup.folded("Channels", markup.bullets([_channel(trace, name) for name in trace], 500)),
     ]
 
 
