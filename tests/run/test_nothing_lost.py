@@ -219,7 +219,7 @@ from palpate import Run, load_robot, simulate
 from palpate.world import Clock
 from palpate.control.laws.gravity_compensation import GravityCompensation
 from palpate.run.assemble.assemble import assemble
-from palpate.run.assemble.memory import record_bytes
+from palpate.run.assemble.assemble import record_bytes
 from palpate.run.after import keep
 keep.EVERY = 0.03  # the file on the way is written too
 robot = load_robot("panda", joints="ideal")  # one that sticks leaves a small file

@@ -20,8 +20,8 @@ from palpate.run.assemble.assemble import BATCH, Assembly, assemble
 from palpate.run.before.checks import check_start
 from palpate.run.build import build
 from palpate.run.loop import loop, state as S
-from palpate.run.python_steps import run_python
 from palpate.run.run import Run
+from palpate.run.stepping import run_python
 from palpate.scenario.file.load import load_scenario
 from palpate.scenario.model import Scenario
 from palpate.trace import Trace

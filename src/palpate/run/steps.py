@@ -13,8 +13,8 @@ from palpate.run.after.keep import Keeper
 from palpate.run.assemble.assemble import Assembly, assemble
 from palpate.run.before.checks import check_start
 from palpate.run.loop import loop, state as S
-from palpate.run.python_steps import run_python
 from palpate.run.run import Run
+from palpate.run.stepping import run_python
 from palpate.trace import Trace
 
 

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -509,7 +508,7 @@ class TaskLaw(ClearingLaw):
 
     def axes_at(self, rotation: Array) -> Array:
         """The law's axes where the tool is turned so, and the target with it; columns in the world."""
-        axes_rotation = _axes_of(tuple(self.axes_quat_wxyz))
+        axes_rotation = rotation_of(self.axes_quat_wxyz)
         return axes_rotation if self.axes == "world" else rotation @ axes_rotation
 
     def check_directions(self, robot: Robot, *, more: bool = False) -> None:
@@ -569,14 +568,6 @@ class TaskLaw(ClearingLaw):
                 f" {self.orientation_error} error {fades}"
             )
         return [*found, *self.clearance_remarks(memory.clear)]
-
-
-@lru_cache(maxsize=64)
-def _axes_of(quat_wxyz: tuple[float, ...]) -> Array:
-    """`rotation_of`, kept: a forecast asks for the axes of one law hundreds of times."""
-    rotation = rotation_of(quat_wxyz)
-    rotation.flags.writeable = False
-    return rotation
 
 
 def rotation_of(quat_wxyz: Quaternion) -> Array:

@@ -19,16 +19,21 @@ from palpate import __version__
 from palpate.checks import Array
 from palpate.control.law import Law
 from palpate.control.unread import unread_of_reference
+from palpate.engine.fatal import FATAL
 from palpate.engine.library import WARNINGS
 from palpate.robot.readers.findings import CONTACT, Finding, without_meshes
-from palpate.run.after.balance import energy_warnings
-from palpate.run.after.between import beyond_bounds, beyond_the_interface, dropped_motion
 from palpate.run.after.causes import LIMITS, promise_warnings
 from palpate.run.after.ending import INTERRUPTED, Ending
 from palpate.run.after.exact_story import event_table, exact_assumptions, exact_outcome, stop_warnings, trace_events
 from palpate.run.after.keep import Keeper
-from palpate.run.after.lasting import contact_story
-from palpate.run.after.nearest import contact_remarks
+from palpate.run.after.observed import (
+    beyond_bounds,
+    beyond_the_interface,
+    contact_remarks,
+    contact_story,
+    dropped_motion,
+    energy_warnings,
+)
 from palpate.run.after.scene import scene_of, singularity
 from palpate.run.after.wrench_watch import wrench_warnings
 from palpate.run.assemble.assemble import Assembly
@@ -36,7 +41,6 @@ from palpate.run.assemble.carrier import ENGINE, EQUATIONS
 from palpate.run.before.checks import Foretold
 from palpate.run.loop import state as S
 from palpate.run.loop.kinematic import ASSUMED
-from palpate.run.rescue import FATAL
 from palpate.run.run import Run
 from palpate.scenario.file.places import without_places
 from palpate.trace import Channel, Event, Outcome, RunFacts, Trace

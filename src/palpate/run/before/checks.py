@@ -12,6 +12,7 @@ from palpate.control.design.arm import free_motion_warnings
 from palpate.control.design.linear.loop_model import Timing
 from palpate.control.design.press import Press
 from palpate.control.references.reference import ReferenceSettings
+from palpate.engine.fatal import FATAL
 from palpate.errors import InvalidInput, shortened
 from palpate.run.assemble.assemble import Assembly
 from palpate.run.before.demands import demands, target_path
@@ -19,7 +20,6 @@ from palpate.run.before.differences import declared
 from palpate.run.before.foresee import WORK_BEFORE_RUN, Forecast, foretell, loop_size
 from palpate.run.before.presses import foretold_presses, presses_in_words
 from palpate.run.loop import loop
-from palpate.run.rescue import FATAL
 from palpate.spatial.height_field import tightest_hollow
 from palpate.world.config import Surface
 from palpate.world.plants.plant import ContactPoint, rigid_sliding_speed, surface_rotation
