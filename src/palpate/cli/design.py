@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
         assembly = assemble(made)
         forecast = Forecast(assembly)
         path = target_path(forecast)
-        expectations, asked = foresee(forecast), demands(path)
+        expectations, (asked, refused) = foresee(forecast), demands(path)
         listed, contradictions = declared(forecast)
         pressed, bouncing = presses_in_words(foretold_presses(forecast, path))
     say(f"{scenario.name}: {made.robot.name} under {made.law.name}, control period {made.clock.control_period:g} s")
@@ -68,9 +68,9 @@ def run(args: argparse.Namespace) -> int:
         say(f"not predicted: {why_unpredicted(made.law) or reads_custom(made) or other}")
     for expectation in expectations:
         _print(expectation)
-    for text in asked.sentences:
+    for text in asked:
         say(f"\n{text}")
-    for text in asked.warnings:
+    for text in refused:
         say(f"warning: {text}")
     say(f"\nphysics: {assembly.carrier}")
     for text in (*listed, *pressed):
@@ -82,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
         say(f"warning: {warning.sentence}")
     for text in [*meshes, *joint_remarks(made.robot)]:
         say(f"note: {text}")
-    doubts = [*doubts, *contradictions, *bouncing, *asked.warnings]
+    doubts = [*doubts, *contradictions, *bouncing, *refused]
     return WARNED if doubts or any(expectation.warnings for expectation in expectations) else 0
 
 

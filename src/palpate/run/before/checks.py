@@ -68,8 +68,8 @@ def check_start(assembly: Assembly, *, predict: bool = True) -> Foretold:
         path = target_path(forecast)
         presses = foretold_presses(forecast, path)
         pressed, bouncing = presses_in_words(presses)
-        asked = demands(path)
-        return Foretold([*said, *bouncing, *asked.warnings], [*listed, *expected, *pressed, *asked.sentences], presses)
+        asked, refused = demands(path)
+        return Foretold([*said, *bouncing, *refused], [*listed, *expected, *pressed, *asked], presses)
     except Exception as error:  # a help before the run, which must not stop it: singular masses, huge gains
         reason = shortened(" ".join(str(error).split()), 200)
         return Foretold([*said, f"the stability of the gains could not be judged: {reason}"], [])

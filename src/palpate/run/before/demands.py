@@ -10,7 +10,6 @@ A law that does not ask for this torque on the target itself leaves it by e = J 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -36,32 +35,14 @@ _MOST_JOINTS = 40
 _FASTER = 3.0  # a servo should be so many times faster than the compliant frame that it follows
 
 
-@dataclass(frozen=True)
-class Demands:
-    """What is asked of the drives, in words, and what of it they cannot give."""
-
-    sentences: list[str]
-    warnings: list[str]
-
-
-def demands(path: TargetPath | None) -> Demands:
-    """What following the target asks of the drives; nothing is said of a target out of reach."""
-    if path is None:
-        return Demands([], [])
+def demands(path: TargetPath | None) -> tuple[list[str], list[str]]:
+    """What following the target asks of the drives, and what they cannot give; nothing of a target out of reach."""
     with np.errstate(all="ignore"):
-        if not path.reached:
-            return Demands([], [])
+        if path is None or not path.reached:
+            return [], []
         said, warned = path.torque()
-        warned += [
-            *path.rate(),
-            *path.first_command(),
-            *path.speed(),
-            *path.tool_motion(),
-            *path.give(),
-            *path.bandwidth(),
-            *path.lag(),
-        ]
-    return Demands(said, warned)
+        others = (path.rate, path.first_command, path.speed, path.tool_motion, path.give, path.bandwidth, path.lag)
+        return said, [*warned, *(text for look in others for text in look())]
 
 
 def target_path(forecast: Forecast) -> TargetPath | None:
