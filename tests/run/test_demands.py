@@ -22,7 +22,7 @@ from palpate.run.build import build
     ],
 )
 def test_what_the_drives_cannot_give_is_said_before_the_run(scenario: str, changes: list[str], said: str) -> None:
-    warnings = demands(target_path(Forecast(assemble(build(pp.load_scenario(scenario, changes)))))).warnings
+    warnings = demands(target_path(Forecast(assemble(build(pp.load_scenario(scenario, changes))))))[1]
     assert any(said in text for text in warnings) if said else not warnings
 
 

@@ -17,7 +17,7 @@ from palpate.control import PythonLaw
 from palpate.control.laws.gravity_compensation import GravityCompensation
 from palpate.errors import InvalidInput, TooLarge, TraceError
 from palpate.run import simulate_many
-from palpate.run.assemble import memory
+from palpate.run.assemble import assemble as assembling
 from palpate.run.assemble.assemble import assemble
 from palpate.run.simulate import execute
 from palpate.trace import Recording
@@ -206,7 +206,7 @@ def test_a_record_beyond_what_is_free_is_refused_before_anything_is_computed(mon
     with pytest.raises(TooLarge, match=r"needs .* TB \(100000000001 samples.* are free"):
         simulate(long)
     assert time.perf_counter() - began < 2.0
-    monkeypatch.setattr(memory, "free_bytes", lambda: 1_000_000)
+    monkeypatch.setattr(assembling, "free_bytes", lambda: 1_000_000)
     fits = Run(load_robot("pendulum"), GravityCompensation(), record=Recording(("q",), stride=1))
     assert simulate(fits).outcome.ok  # 2001 · 16 bytes
     with pytest.raises(TooLarge, match="stride"):
@@ -219,7 +219,7 @@ from palpate import Run, load_robot, simulate
 from palpate.world import Clock
 from palpate.control.laws.gravity_compensation import GravityCompensation
 from palpate.run.assemble.assemble import assemble
-from palpate.run.assemble.memory import record_bytes
+from palpate.run.assemble.assemble import record_bytes
 from palpate.run.after import keep
 keep.EVERY = 0.03  # the file on the way is written too
 robot = load_robot("panda", joints="ideal")  # one that sticks leaves a small file

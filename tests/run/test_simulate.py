@@ -11,8 +11,7 @@ from palpate.control.laws.joint_impedance import Terms
 from palpate.control.references.reference import Hold
 from palpate.errors import BadShape, InvalidInput, UnknownName
 from palpate.robot import load_robot
-from palpate.run.assemble.assemble import assemble
-from palpate.run.assemble.memory import record_bytes
+from palpate.run.assemble.assemble import assemble, record_bytes
 from palpate.run.run import Run
 from palpate.run.simulate import execute, simulate, simulate_many
 from palpate.trace import Recording, StopWhen

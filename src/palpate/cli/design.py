@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
         assembly = assemble(made)
         forecast = Forecast(assembly)
         path = target_path(forecast)
-        expectations, asked = foresee(forecast), demands(path)
+        expectations, (asked, refused) = foresee(forecast), demands(path)
         listed, contradictions = declared(forecast)
         pressed, bouncing = presses_in_words(foretold_presses(forecast, path))
     say(f"{scenario.name}: {made.robot.name} under {made.law.name}, control period {made.clock.control_period:g} s")
@@ -67,8 +67,8 @@ def run(args: argparse.Namespace) -> int:
         _print(expectation)
     doubts, meshes = without_meshes(made.robot.warnings)
     lines = [
-        *(f"\n{text}" for text in asked.sentences),
-        *(f"warning: {text}" for text in asked.warnings),
+        *(f"\n{text}" for text in asked),
+        *(f"warning: {text}" for text in refused),
         f"\nphysics: {assembly.carrier}",
         *listed,
         *pressed,

@@ -1,4 +1,4 @@
-"""Tracking, effort, saturation, energy and singularities."""
+"""Tracking, effort, saturation, energy, singularities, and how far a pole on the tool is from upright."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from palpate.metrics.signals import (
     held_time,
     refuse_without_target,
     rms,
+    steady,
 )
 from palpate.spatial import rows
 from palpate.trace import Trace
@@ -97,3 +98,15 @@ def _joint_error(trace: Trace) -> Array:
     if not columns:
         raise NotApplicable("the robot has no revolute joints")
     return channel(trace, "target_q")[:, columns] - trace["q"][:, columns]
+
+
+def tilt(trace: Trace) -> Array:
+    """Angle of the pole from the vertical per sample, rad."""
+    if "pole.tilt" not in trace and trace.facts.world and trace.facts.world.get("pole") is None:
+        raise NotApplicable("there is no pole")
+    return channel(trace, "pole.tilt")
+
+
+def tilt_end(trace: Trace) -> float:
+    """Largest angle over the last tenth of the run, rad."""
+    return float(tilt(trace)[steady(trace)].max())

@@ -9,7 +9,7 @@ from typing import Any
 
 from palpate.errors import InvalidInput, UnknownName
 from palpate.lazy import offered
-from palpate.metrics import contact, motion, pole, step, stop
+from palpate.metrics import contact, motion, step, stop
 from palpate.metrics.metric import Bound, Metric, MetricResult, judge
 from palpate.metrics.signals import largest, orientation_angle, position_distance, rms_of
 from palpate.metrics.step import of
@@ -54,9 +54,9 @@ _ALL = [
     Metric("stop_time", "s", "until the tool's speed stays below 2 % of its first", stop.stop_time),
     Metric("stop_distance", "m", "tool's travel along its first direction until the stop", stop.stop_distance),
     Metric("stop_deviation", "m", "tool's largest distance from that line until the stop", stop.stop_deviation),
-    Metric("tilt_max", "rad", "pole: largest angle from the vertical", largest(pole.tilt)),
-    Metric("tilt_rms", "rad", "pole: angle from the vertical, RMS", rms_of(pole.tilt)),
-    Metric("tilt_end", "rad", "pole: largest angle from the vertical, over the last tenth", pole.tilt_end),
+    Metric("tilt_max", "rad", "pole: largest angle from the vertical", largest(motion.tilt)),
+    Metric("tilt_rms", "rad", "pole: angle from the vertical, RMS", rms_of(motion.tilt)),
+    Metric("tilt_end", "rad", "pole: largest angle from the vertical, over the last tenth", motion.tilt_end),
     Metric("effort", "(N·m)²·s", "∫ Σ τ² dt over the revolute joints", motion.effort),
     Metric("peak_torque_ratio", "1", "largest torque relative to its limit", motion.peak_torque_ratio),
     Metric("joint_stop_time", "s", "longest that a joint was past its stop", motion.watched("stop_time")),

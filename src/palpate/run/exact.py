@@ -20,6 +20,7 @@ from palpate.contact.motion.hybrid import HybridSystem
 from palpate.contact.motion.simulation import Simulation
 from palpate.contact.motion.steps import LOOK_CLOSER, TURNED, coasts, is_wedged, stand, step_until_event
 from palpate.contact.touch.records import PIN, Machine, StepControl
+from palpate.engine.fatal import FATAL
 from palpate.engine.kernels import address_of_record, call_law, clear, kernel, put
 from palpate.engine.library import mj_differentiatePos
 from palpate.engine.records import Record, Vector
@@ -29,8 +30,7 @@ from palpate.run.after.ending import RAISED, Ending
 from palpate.run.loop import loop
 from palpate.run.loop.physics import add_exact_contacts
 from palpate.run.loop.state import NO_ANSWER, PAINLEVE, RUNNING, Loop, TouchReading
-from palpate.run.python_steps import thinking
-from palpate.run.rescue import FATAL
+from palpate.run.stepping import thinking
 from palpate.world.config import World
 from palpate.world.forces.exact import exact_system
 from palpate.world.plants.plant import Plant

@@ -20,8 +20,8 @@ from palpate.run.assemble.assemble import BATCH, Assembly, assemble
 from palpate.run.before.checks import check_start
 from palpate.run.build import build
 from palpate.run.loop import loop, state as S
-from palpate.run.python_steps import run_python
 from palpate.run.run import Run
+from palpate.run.stepping import run_python
 from palpate.scenario.file.load import load_scenario
 from palpate.scenario.model import Scenario
 from palpate.trace import Trace
@@ -93,9 +93,21 @@ def execute(
     `ended` is called after the last step, before the trace is made; `watch` follows the run.
     """
     foretold = check_start(assembly)
-    keeper = Keeper(assembly)
+    keeper, duration = Keeper(assembly), assembly.run.clock.duration
     file = Partial(keeper, partial, lambda: unfinished(assembly, foretold))
-    ending = _ended(assembly, keeper, file, progress, ended, watch)
+
+    def look() -> None:
+        file.update()
+        if progress is not None:
+            progress(assembly.loop.step * assembly.loop.dt, duration)
+        if watch is not None:
+            watch(keeper)
+
+    try:
+        ending = _run(assembly, keeper, look, BATCH if watch is None else watch.steps)
+    finally:
+        ended()
+        file.close()
     if file.trouble is not None:
         foretold.warnings.append(file.trouble)
     try:
@@ -113,55 +125,28 @@ def execute_bare(assembly: Assembly, *, singular: bool = True) -> Trace:
     """
     foretold = check_start(assembly, predict=False)
     keeper = Keeper(assembly)
-    ending = _ended(assembly, keeper)
+    ending = _run(assembly, keeper)
     return bare_trace(assembly, ending, keeper, foretold, singular=singular)
 
 
-def _ended(
-    assembly: Assembly,
-    keeper: Keeper,
-    file: Partial | None = None,
-    progress: Progress | None = None,
-    ended: Callable[[], None] = lambda: None,
-    watch: Watch | None = None,
-) -> Ending:
-    ending = Ending(S.RUNNING)
+def _run(assembly: Assembly, keeper: Keeper, look: Callable[[], None] = lambda: None, most: int = BATCH) -> Ending:
+    """Step a run to its end, at most so many physics steps between two looks at it."""
+    L, ending = assembly.loop, Ending(S.RUNNING)
+    step = _stepper(assembly, ending)
     try:
-        _run(assembly, ending, keeper, file, progress, watch)
+        while ending.status == S.RUNNING:
+            left = _fill_targets(assembly, max(1, BATCH // L.ratio), ending) * L.ratio
+            if left == 0:
+                ending.status = S.BAD_REFERENCE if ending.raised is None else RAISED
+            while left > 0 and ending.status == S.RUNNING:
+                began = L.step
+                ending.status = step(min(left, most))
+                left -= max(L.step - began, 1)
+                keeper.take()
+                look()
     except KeyboardInterrupt:
         ending.interrupted()
-    finally:
-        ended()
-        if file is not None:
-            file.close()
     return ending
-
-
-def _run(
-    assembly: Assembly,
-    ending: Ending,
-    keeper: Keeper,
-    file: Partial | None,
-    progress: Progress | None,
-    watch: Watch | None,
-) -> None:
-    L, duration = assembly.loop, assembly.run.clock.duration
-    step = _stepper(assembly, ending)
-    while ending.status == S.RUNNING:
-        left = _fill_targets(assembly, max(1, BATCH // L.ratio), ending) * L.ratio
-        if left == 0:
-            ending.status = S.BAD_REFERENCE if ending.raised is None else RAISED
-        while left > 0 and ending.status == S.RUNNING:
-            began = L.step
-            ending.status = step(left if watch is None else min(left, watch.steps))
-            left -= max(L.step - began, 1)
-            keeper.take()
-            if file is not None:
-                file.update()
-            if progress is not None:
-                progress(L.step * L.dt, duration)
-            if watch is not None:
-                watch(keeper)
 
 
 def _stepper(assembly: Assembly, ending: Ending) -> Callable[[int], int]:

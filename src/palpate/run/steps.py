@@ -13,8 +13,8 @@ from palpate.run.after.keep import Keeper
 from palpate.run.assemble.assemble import Assembly, assemble
 from palpate.run.before.checks import check_start
 from palpate.run.loop import loop, state as S
-from palpate.run.python_steps import run_python
 from palpate.run.run import Run
+from palpate.run.stepping import run_python
 from palpate.trace import Trace
 
 
@@ -73,11 +73,10 @@ class Steps:
             InvalidInput: the run has no such channel.
         """
         rows = self.assembly.layout
-        for channel in rows.channels:
-            if channel.name == name:
-                start = rows.starts[name]
-                return rows.array[start : start + channel.size].copy()
-        raise InvalidInput(f"this run has no channel {name!r}", hint="palpate list channels")
+        if name not in rows.starts:
+            raise InvalidInput(f"this run has no channel {name!r}", hint="palpate list channels")
+        size = next(channel.size for channel in rows.channels if channel.name == name)
+        return rows.array[rows.starts[name] :][:size].copy()
 
     def trace(self) -> Trace:
         """The record up to now."""

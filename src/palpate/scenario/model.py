@@ -234,7 +234,7 @@ class Scenario(Config):
 
     def keep_fitted(self, fitted: FittedLaw | None) -> None:
         """Hand a law that was fitted on to the run."""
-        self.__dict__["_fitted"] = fitted
+        object.__setattr__(self, "_fitted", fitted)
 
     def as_data(self) -> dict[str, Any]:
         """Plain data that `Scenario.model_validate` reads back to an equal scenario."""

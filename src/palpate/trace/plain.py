@@ -11,6 +11,7 @@ import numpy as np
 
 from palpate.errors import InvalidInput, NotFinite
 
+_SIMPLE = {str, int, bool, type(None)}
 DEEPEST = 60  # dicts and lists inside each other
 
 
@@ -36,19 +37,20 @@ def plain(value: Any, where: Where, depth: int = 0) -> Any:
         where: how messages call it, or what it lies in and its key or index there: put into words when it is refused.
         depth: how many dicts and lists it lies in.
     """
+    if type(value) in _SIMPLE or (type(value) is float and math.isfinite(value)):
+        return value
     if depth > DEEPEST:
         raise InvalidInput(f"{_in_words(where)[:80]}… is nested more than {DEEPEST} deep")
-    if isinstance(value, np.ndarray | np.generic):
-        value = value.tolist()
-    if isinstance(value, Mapping):
-        return {_text_key(key, where): plain(item, (where, key), depth + 1) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [plain(item, (where, i), depth + 1) for i, item in enumerate(value)]
+    if isinstance(value, np.ndarray | np.generic):
+        return plain(value.tolist(), where, depth)
+    if isinstance(value, Mapping):
+        return {_text_key(key, where): plain(item, (where, key), depth + 1) for key, item in value.items()}
     if isinstance(value, float) and not math.isfinite(value):
-        raise NotFinite(
-            f"{_in_words(where)} must be finite, got {value}", hint="leave an absent limit out, or write None"
-        )
-    if value is None or isinstance(value, str | int | float):
+        hint = "leave an absent limit out, or write None"
+        raise NotFinite(f"{_in_words(where)} must be finite, got {value}", hint=hint)
+    if isinstance(value, str | int | float):
         return value
     raise InvalidInput(
         f"{_in_words(where)} must be plain data, got {type(value).__name__}",

@@ -329,8 +329,8 @@ def _measured(law: Any, robot: Robot, q: Array, timing: Timing, bound: BoundLaw 
     """The slopes of a law without memory: an impedance without a task of its own."""
     if (why := why_unpredicted(law)) is not None:
         raise InvalidInput(why)
-    bound = bound or (law if isinstance(law, BoundLaw) else law.bind(robot))
-    slopes, n = slope_law(bound, robot, q, timing.period or 1e-3), robot.nv
+    known: BoundLaw = bound or (law if isinstance(law, BoundLaw) else law.bind(robot))
+    slopes, n = slope_law(known, robot, q, timing.period or 1e-3), robot.nv
     M, G, none = robot.mass_matrix(q), gravity_slope(robot, q), np.zeros((0, 0))
     task = TaskModel(np.zeros((0, n)), none, M, np.zeros((n, n)), G, np.zeros((0, 6)), robot.jacobian(q).T)
     return LinearModel(IMPEDANCE, task, TaskGains(none, none, none, np.zeros(0, bool)), timing.period, slopes)

@@ -26,13 +26,12 @@ from palpate.control.steps.compliance import (
 )
 from palpate.control.steps.frames import Motion, Tree, frame_pose, motion_of, move_tree, point_jacobian, tree_of
 from palpate.control.steps.linear_algebra import damped_step, product
-from palpate.control.steps.reach import reachable
+from palpate.control.steps.reach import reachable, rotation_of
 from palpate.control.steps.task_space import (
     DIRECTIONS,
     Direction,
     Gain6,
     checked_directions,
-    rotation_of,
     symmetric6,
 )
 from palpate.engine.kernels import clear, kernel, put
@@ -363,7 +362,7 @@ class Admittance(Law):
             "stiffness": np.where(both, K, 0.0),
             "chosen": chosen.astype(int),
             "axes": AXES.index(self.axes),
-            "turn": rotation_of(self.axes_quat_wxyz),
+            "turn": rotation_of(self.axes_quat_wxyz).copy(),
             "euler": self.rotation == "euler",
             "about_base": self.moment_about == "base",
         }

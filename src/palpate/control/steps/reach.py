@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
 
-from palpate.checks import Array
-from palpate.errors import InvalidInput
+from palpate.checks import Array, finite_array
+from palpate.errors import BadRotation, InvalidInput
 from palpate.robot.robot import Robot
+from palpate.spatial.kernels import matrix_from_quat
 
 LEVER = 0.1  # m: an angular direction counts as the motion of a point this far out
 Direction = Literal["x", "y", "z", "rx", "ry", "rz"]
@@ -173,3 +175,17 @@ def _why_not(robot: Robot, directions: tuple[Direction, ...], can: tuple[str, ..
     said = [f"it never moves along {', '.join(still)}"] if still else []
     said += [f"{', '.join(bound)} only together with {', '.join(can)}"] if bound else []
     return "; ".join(said)
+
+
+@lru_cache(maxsize=64)
+def rotation_of(quat_wxyz: tuple[float, ...]) -> Array:
+    """The rotation that a setting `axes_quat_wxyz` means, read-only; refused unless of length 1.
+
+    Kept, for a forecast asks for the axes of one law hundreds of times.
+    """
+    quat, rotation = finite_array(quat_wxyz, "axes_quat_wxyz", (4,)), np.empty((3, 3))
+    if abs(float(np.linalg.norm(quat)) - 1.0) > 1e-6:
+        raise BadRotation(f"axes_quat_wxyz must have norm 1, got {np.linalg.norm(quat):g}")
+    matrix_from_quat(quat, rotation)
+    rotation.flags.writeable = False
+    return rotation

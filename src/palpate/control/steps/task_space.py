@@ -22,7 +22,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -57,12 +56,13 @@ from palpate.control.steps.reach import (
     checked_directions,
     lost_mass,
     reachable,
+    rotation_of,
 )
 from palpate.control.steps.straight import factor_6, factor_7, invert_6_6, invert_6_7
 from palpate.engine.kernels import clear, dot, kernel, put
 from palpate.engine.records import Integers, Matrix, Record, Vector, sized
 from palpate.engine.views import address_of, copy_long, flat, part
-from palpate.errors import BadRotation, InvalidInput
+from palpate.errors import InvalidInput
 from palpate.robot.robot import Robot
 from palpate.spatial.kernels import matrix_from_quat, quat_from_matrix
 
@@ -456,7 +456,7 @@ class TaskLaw(ClearingLaw):
             "freedoms": len(reachable(robot, self.chosen(), self.axes_at)),
             "choice": [DIRECTIONS.index(d) for d in self.chosen()],
             "axes": AXES.index(self.axes),
-            "turn": rotation_of(self.axes_quat_wxyz),
+            "turn": rotation_of(self.axes_quat_wxyz).copy(),
             "aligned": self._is_aligned(),
             "orientation": KINDS.index(self.orientation_error),
             "heaviest": lost_mass(robot, self.chosen(), self.axes_at) if self.heaviest is None else self.heaviest,
@@ -469,7 +469,7 @@ class TaskLaw(ClearingLaw):
 
     def axes_at(self, rotation: Array) -> Array:
         """The law's axes where the tool is turned so, and the target with it; columns in the world."""
-        axes_rotation = _axes_of(tuple(self.axes_quat_wxyz))
+        axes_rotation = rotation_of(self.axes_quat_wxyz)
         return axes_rotation if self.axes == "world" else rotation @ axes_rotation
 
     def check_directions(self, robot: Robot, *, more: bool = False) -> None:
@@ -529,24 +529,6 @@ class TaskLaw(ClearingLaw):
                 f" {self.orientation_error} error {fades}"
             )
         return [*found, *self.clearance_remarks(memory.clear)]
-
-
-@lru_cache(maxsize=64)
-def _axes_of(quat_wxyz: tuple[float, ...]) -> Array:
-    """`rotation_of`, kept: a forecast asks for the axes of one law hundreds of times."""
-    rotation = rotation_of(quat_wxyz)
-    rotation.flags.writeable = False
-    return rotation
-
-
-def rotation_of(quat_wxyz: Quaternion) -> Array:
-    """The rotation that a setting `axes_quat_wxyz` means; refused unless of length 1."""
-    quat = finite_array(quat_wxyz, "axes_quat_wxyz", (4,))
-    if abs(float(np.linalg.norm(quat)) - 1.0) > 1e-6:
-        raise BadRotation(f"axes_quat_wxyz must have norm 1, got {np.linalg.norm(quat):g}")
-    out = np.empty((3, 3))
-    matrix_from_quat(quat, out)
-    return out
 
 
 def symmetric6(value: Any, name: str, *, definite: bool = False) -> Array:

@@ -12,23 +12,27 @@ from functools import cache
 from importlib.metadata import version
 from typing import Any
 
-import mujoco
 import numpy as np
 
 from palpate import __version__
 from palpate.checks import Array
 from palpate.control.law import Law
 from palpate.control.unread import unread_of_reference
+from palpate.engine.fatal import FATAL
 from palpate.engine.library import WARNINGS
 from palpate.robot.readers.findings import CONTACT, Finding, without_meshes
-from palpate.run.after.balance import energy_warnings
-from palpate.run.after.between import beyond_bounds, beyond_the_interface, dropped_motion
 from palpate.run.after.causes import LIMITS, promise_warnings
 from palpate.run.after.ending import INTERRUPTED, Ending
 from palpate.run.after.exact_story import event_table, exact_assumptions, exact_outcome, stop_warnings, trace_events
 from palpate.run.after.keep import Keeper
-from palpate.run.after.lasting import contact_story
-from palpate.run.after.nearest import contact_remarks
+from palpate.run.after.observed import (
+    beyond_bounds,
+    beyond_the_interface,
+    contact_remarks,
+    contact_story,
+    dropped_motion,
+    energy_warnings,
+)
 from palpate.run.after.scene import scene_of, singularity
 from palpate.run.after.wrench_watch import wrench_warnings
 from palpate.run.assemble.assemble import Assembly
@@ -36,52 +40,44 @@ from palpate.run.assemble.carrier import ENGINE, EQUATIONS
 from palpate.run.before.checks import Foretold
 from palpate.run.loop import state as S
 from palpate.run.loop.kinematic import ASSUMED
-from palpate.run.rescue import FATAL
 from palpate.run.run import Run
 from palpate.scenario.file.places import without_places
-from palpate.trace import Channel, Event, Outcome, RunFacts, Trace
+from palpate.trace import Event, Outcome, RunFacts, Trace
 from palpate.world.driver import servo_rotors
 
 _SHORT = 0.05  # s in all, up to which a rate limit that bends a command is not worth a warning
-_GUARDS = LIMITS
 
 
 def trace_of(assembly: Assembly, ending: Ending, keeper: Keeper, foretold: Foretold) -> Trace:
     """The trace of a run that has ended, up to its last finite sample."""
     keeper.take()
-    times, data = keeper.times, keeper.data
-    warnings = _warnings(assembly, keeper.named, foretold)
-    happened, bouncing = contact_story(keeper.named, foretold.presses)
+    named = keeper.named
+    warnings = _warnings(assembly, named, foretold)
+    happened, bouncing = contact_story(named, foretold.presses)
     if ending.status == S.COMPLETED:
-        warnings += bouncing or promise_warnings(assembly, keeper.named)
-    events = _events(assembly, times, data, warnings)
+        warnings += bouncing or promise_warnings(assembly, named)
+    events = _events(assembly, named, warnings)
     expected = [*foretold.expected, *(happened if foretold.expected else ())]
-    facts = _facts(assembly, expected, warnings, times, data)
-    return Trace(times, data, _outcome(assembly, ending), events, facts, own=True)
+    facts = _facts(assembly, expected, warnings, named)
+    return Trace(keeper.times, keeper.data, _outcome(assembly, ending), events, facts, own=True)
 
 
 def unfinished(assembly: Assembly, foretold: Foretold) -> Trace:
     """What is known of a run before it ends: a trace without samples, with the outcome of one that never did."""
     data = {channel: np.zeros((0, *channel.shape)) for channel in assembly.chosen}
     outcome = Outcome("interrupted", "the process ended before the run did", 0.0, 0)
-    facts = _facts(assembly, foretold.expected, foretold.warnings, np.zeros(0), data)
-    return Trace(np.zeros(0), data, outcome, (), facts)
+    named = {"time": np.zeros(0), **{channel.name: array for channel, array in data.items()}}
+    return Trace(named["time"], data, outcome, (), _facts(assembly, foretold.expected, foretold.warnings, named))
 
 
 def bare_trace(assembly: Assembly, ending: Ending, keeper: Keeper, foretold: Foretold, *, singular: bool) -> Trace:
     """The same numbers, outcome and warnings with no events and the facts that metrics ask for."""
     keeper.take()
     named = keeper.named
-    q = named["q"] if singular and "q" in named else None
     facts = RunFacts(
+        **_measured_facts(assembly, named if singular else {}),
         warnings=tuple(_warnings(assembly, named, foretold)),
-        law=assembly.law.name,
-        follows=assembly.run.law.follows,
-        torque_limit=_torque_limit(assembly),
-        contact_events=event_table(assembly.exact),
-        joint_watch=_joint_watch(assembly),
         world={"pole": None if assembly.run.world.pole is None else {}},
-        singularity=None if q is None else singularity(assembly.run.robot, named["time"], q),
     )
     return Trace.over(named, assembly.chosen, _outcome(assembly, ending), facts)
 
@@ -125,10 +121,6 @@ def _warnings(assembly: Assembly, named: Mapping[str, Array], foretold: Foretold
     return [*early_warnings, *alarms, *run_warnings, *_limit_warnings(assembly), *wrench_warnings(assembly, named)]
 
 
-def _torque_limit(assembly: Assembly) -> tuple[float | None, ...]:
-    return tuple(t if math.isfinite(t) else None for t in assembly.run.robot.limits.torque.tolist())
-
-
 # ---------------------------------------------------------------------------------------------- how it ended
 
 
@@ -166,14 +158,14 @@ def _what_went_wrong(assembly: Assembly, status: int, index: int) -> tuple[str, 
         value = L.row.terms[L.bad_term, index]
         return f"tau.{term}[{joint}]", f"the law's term {term!r} is not a finite number at {joint}: {value}"
     if status == S.BAD_SPEED:
-        joint = _joint_of_dof(model, index)
+        joint = model.joint(int(model.dof_jntid[index])).name
         return joint, f"the velocity of {joint} is not a finite number: {assembly.data.qvel[index]}"
     if status == S.TOO_FAST:
         joint, speed = robot.dof_names[index], assembly.data.qvel[L.dof[index]]
         unit = f"{robot.dof_units[index]}/s"
         return joint, f"{joint} moves at {speed:.4g} {unit}, faster than {L.max_speed:g} {unit}"
     if status == S.BAD_POSITION:
-        joint = _joint_of_coordinate(model, index)
+        joint = model.joint(int(np.searchsorted(model.jnt_qposadr, index, side="right")) - 1).name
         return joint, f"the position of {joint} is not a finite number: {assembly.data.qpos[index]}"
     if status == S.WARNED:
         return "physics engine", f"the physics engine warned of {WARNINGS[index]!r}"
@@ -184,14 +176,6 @@ def _what_went_wrong(assembly: Assembly, status: int, index: int) -> tuple[str, 
     if not np.isfinite(L.tick.wrench).all():
         return "measured_wrench", f"the measured wrench is not a finite number ({L.tick.wrench})"
     return "measurement", f"what the joint sensors say is no state: q = {L.tick.q}, v = {L.tick.v}"
-
-
-def _joint_of_dof(model: mujoco.MjModel, dof: int) -> str:
-    return model.joint(int(model.dof_jntid[dof])).name
-
-
-def _joint_of_coordinate(model: mujoco.MjModel, address: int) -> str:
-    return model.joint(int(np.searchsorted(model.jnt_qposadr, address, side="right")) - 1).name
 
 
 # ---------------------------------------------------------------------------------------------- what happened
@@ -240,52 +224,39 @@ def _joint_watch(assembly: Assembly) -> dict[str, float]:
     }
 
 
-def _events(assembly: Assembly, times: Array, data: dict[Channel, Array], warnings: Iterable[str]) -> list[Event]:
-    events = [Event(0.0, 0, "checks", "warning", text) for text in warnings]
-    by_name = {channel.name: array for channel, array in data.items()}
+def _events(assembly: Assembly, named: Mapping[str, Array], warnings: Iterable[str]) -> list[Event]:
+    events, times = [Event(0.0, 0, "checks", "warning", text) for text in warnings], named["time"]
     ticks = np.arange(len(times)) * assembly.run.record.stride // assembly.loop.ratio
-    if "guard" in by_name:
-        events += _guard_events(times, by_name["guard"].astype(int), ticks)
+    if "guard" in named:
+        events += _guard_events(times, named["guard"].astype(int), ticks)
     events += _fault_events(assembly, times)
     if assembly.exact is not None:
         events += trace_events(assembly.exact, assembly.run.clock.control_period)
-    elif "contact_force" in by_name:
-        events += _contact_events(times, by_name["contact_force"], ticks)
+    elif "contact_force" in named:
+        events += _contact_events(times, named["contact_force"], ticks)
     return events
 
 
 def _guard_events(times: Array, flags: np.ndarray, ticks: np.ndarray) -> list[Event]:
     events = []
-    for bit, name in _GUARDS.items():
+    for bit, name in LIMITS.items():
         on = (flags & bit) != 0
         for k in np.flatnonzero(on & ~np.r_[False, on[:-1]]):
-            length = int(np.argmin(np.r_[on[k:], False]))
-            last = min(k + length, len(times) - 1)
-            events.append(
-                Event(
-                    float(times[k]),
-                    int(ticks[k]),
-                    "guard",
-                    "intervention",
-                    f"{name} cut the command for {times[last] - times[k]:.4g} s",
-                    float(times[last] - times[k]),
-                )
-            )  # fmt: skip
+            last = min(k + int(np.argmin(np.r_[on[k:], False])), len(times) - 1)
+            time, span = float(times[k]), float(times[last] - times[k])
+            text = f"{name} cut the command for {span:.4g} s"
+            events.append(Event(time, int(ticks[k]), "guard", "intervention", text, span))
     return events
 
 
 def _fault_events(assembly: Assembly, times: Array) -> list[Event]:
     """The faults that came within the run."""
-    end, period = float(times[-1]) if len(times) else 0.0, assembly.run.clock.control_period
-    return [
-        Event(fault.at, round(fault.at / period), "fault", fault.what, _lasting(fault.what, fault.duration))
-        for fault in assembly.run.world.faults
-        if fault.at <= end
-    ]
-
-
-def _lasting(what: str, duration: float | None) -> str:
-    return f"{what} {'from here on' if duration is None else f'for {duration:g} s'}"
+    end, period, events = float(times[-1]) if len(times) else 0.0, assembly.run.clock.control_period, []
+    for fault in assembly.run.world.faults:
+        if fault.at <= end:
+            text = f"{fault.what} {'from here on' if fault.duration is None else f'for {fault.duration:g} s'}"
+            events.append(Event(fault.at, round(fault.at / period), "fault", fault.what, text))
+    return events
 
 
 def _contact_events(times: Array, force: Array, ticks: np.ndarray) -> list[Event]:
@@ -304,18 +275,13 @@ def _contact_events(times: Array, force: Array, ticks: np.ndarray) -> list[Event
 # ---------------------------------------------------------------------------------------------- what it was
 
 
-def _facts(
-    assembly: Assembly, expected: list[str], warnings: list[str], times: Array, data: dict[Channel, Array]
-) -> RunFacts:
+def _facts(assembly: Assembly, expected: list[str], warnings: list[str], named: Mapping[str, Array]) -> RunFacts:
     run, clock = assembly.run, assembly.run.clock
-    named = {"time": times, **{channel.name: array for channel, array in data.items()}}
-    q = named.get("q")
     return RunFacts(
+        **_measured_facts(assembly, named),
         scenario=run.scenario,
         robot=run.robot.name,
-        law=assembly.law.name,
         terms=assembly.law.terms,
-        follows=assembly.run.law.follows,
         figure=assembly.run.law.figure,
         seed=clock.seed,
         duration=clock.duration,
@@ -330,17 +296,26 @@ def _facts(
         expected=tuple(expected),
         remarks=_remarks(assembly, named),
         assumptions=tuple(_assumptions(assembly)),
-        guard_ticks={name: int(assembly.loop.guard_steps[bit.bit_length() - 1]) for bit, name in _GUARDS.items()},
-        torque_limit=_torque_limit(assembly),
-        contact_events=event_table(assembly.exact),
-        joint_watch=_joint_watch(assembly),
+        guard_ticks={name: int(assembly.loop.guard_steps[bit.bit_length() - 1]) for bit, name in LIMITS.items()},
         world=without_places({"world": run.world.model_dump(mode="json")})["world"],
         scene=scene_of(assembly.plant),
-        singularity=None if q is None else singularity(run.robot, times, q),
         law_text=inspect.getdoc(type(run.law)) or "" if isinstance(run.law, Law) else "",
         gains=_gains(run.law) if isinstance(run.law, Law) else [],
         changed=run.changed,
     )
+
+
+def _measured_facts(assembly: Assembly, named: Mapping[str, Array]) -> dict[str, Any]:
+    """What metrics ask for beside the channels; how near to singular the arm came where its joints are recorded."""
+    limits, q = assembly.run.robot.limits.torque.tolist(), named.get("q")
+    return {
+        "law": assembly.law.name,
+        "follows": assembly.run.law.follows,
+        "torque_limit": tuple(t if math.isfinite(t) else None for t in limits),
+        "contact_events": event_table(assembly.exact),
+        "joint_watch": _joint_watch(assembly),
+        "singularity": None if q is None else singularity(assembly.run.robot, named["time"], q),
+    }
 
 
 def _gains(law: Law) -> list[dict[str, Any]]:

@@ -15,24 +15,25 @@ from palpate.control.law import NEEDS, Beginning, BoundLaw, Target, Tick, sizes_
 from palpate.control.references.reference import WRENCH_AXES, Reference
 from palpate.engine.physics import Physics
 from palpate.equations.code.tree_program import TreeProgram
-from palpate.errors import InvalidInput, UnknownName
+from palpate.errors import InvalidInput, TooLarge, UnknownName
+from palpate.memory import free_bytes, shown_bytes
+from palpate.robot.frames import Frame
 from palpate.robot.joints.coupled import coupled_model
 from palpate.robot.robot import Robot
 from palpate.run.assemble.carrier import EQUATIONS, Carrier, carrier_of
 from palpate.run.assemble.drives import drives_of, with_servo_rotors
-from palpate.run.assemble.memory import refuse_too_large
 from palpate.run.loop.kinematic import refuse_what_needs_masses
 from palpate.run.loop.row import Layout, layout
 from palpate.run.loop.state import JointWatch, Load, Loop, Needs, RigidPoint, RigidReading, Shows, StopRule, WantedAxes
-from palpate.run.rescue import Rescues
 from palpate.run.run import Run
+from palpate.run.stepping import Rescues
 from palpate.trace import Channel
 from palpate.world.forces.contact import compliant_names, contact_pairs, surface_state
 from palpate.world.forces.pushes import Pushed, push_state
 from palpate.world.plants.contact_sensors import POINT_NUMBERS
 from palpate.world.plants.joint_friction import joint_friction
 from palpate.world.plants.plant import Plant, build_plant
-from palpate.world.plants.tree_plant import TreePlant, no_model, no_tree, tree_model, tree_of, tree_plant
+from palpate.world.plants.tree_plant import TreeModel, TreePlant, no_model, no_tree, tree_model, tree_of, tree_plant
 from palpate.world.sensing.custom import BoundSensor, Truth, bound_sensors
 from palpate.world.sensing.faults import fault_state
 from palpate.world.sensing.sensors import bodies_beyond, joint_sensors, pole_camera, sensor_body, wrist_sensor
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from palpate.run.exact import ExactPlant
 
 BATCH = 4000  # physics steps between two looks at the clock, the progress bar and Ctrl-C
+_PEAK = 1.5  # of the record: what a run takes of memory at its peak
 _WIDEST_READING = 10  # found, force, moment, place
 
 
@@ -107,14 +109,7 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
     (coordinate, dof), tool_rotation = plant.places(), np.zeros((3, 3))
     of_law, outside = _law(run, law, rows), outside_places(run, plant, physics, rows, felt)
     measuring = sensor_places(run, plant, law, shared)
-    program = tree_of(plant.model) if carrier.name == EQUATIONS else None
-    tree = no_tree() if program is None else _tree(plant, program, outside, measuring)
-    model = no_model()
-    if derived and program is not None:
-        # Between ticks, and within Runge–Kutta steps, the plant's terms go on and the law's stay: they are copied.
-        in_place = run.clock.ratio == 1 and run.clock.integrator == "euler"
-        known, source = (program, tree) if shared else (robot.program, None)
-        model = tree_model(known, tool, of_law["tick"], source, in_place=in_place)
+    tree, program = _tree(plant, outside, measuring) if carrier.name == EQUATIONS else (no_tree(), None)
     loop = Loop(
         {"N": plant.model.nv, "NQ": plant.model.nq},
         plant=physics,
@@ -135,7 +130,7 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
         camera=pole_camera(plant, run.world, run.clock.control_period),
         loads=loads,
         tree=tree,
-        model=model,
+        model=_model(run, program if shared else None, tool, of_law["tick"], tree) if derived else no_model(),
         **_clock(run),
         **of_law,
         **measuring,
@@ -153,13 +148,24 @@ def _truth(robot: Robot, rows: Layout, rotation: Array, physics: Physics) -> Tru
     return Truth(sizes_of(robot), **parts, rotation=rotation, wrench=row.contact_wrench, plant=physics)
 
 
-def _tree(plant: Plant, program: TreeProgram, outside: dict[str, Any], sensors: dict[str, Any]) -> TreePlant:
-    """The plant on its equations, with the motion of all bodies that somebody reads."""
-    wrist = sensors["wrist"]
+def _tree(plant: Plant, outside: dict[str, Any], sensors: dict[str, Any]) -> tuple[TreePlant, TreeProgram]:
+    """The plant on its equations, with the motion of all bodies that somebody reads; and their program."""
+    wrist, program = sensors["wrist"], tree_of(plant.model)
     bodies = {plant.tool.body, wrist.body, *plant.attachment_bodies, *map(int, wrist.beyond)}
     bodies |= {point.body for point in plant.points} | {push.body for push in outside["pushes"]}
     bodies |= {plant.pole} - {-1}
-    return tree_plant(plant, program, bodies, acceleration_is_read=len(wrist.beyond) > 0)
+    return tree_plant(plant, program, bodies, acceleration_is_read=len(wrist.beyond) > 0), program
+
+
+def _model(run: Run, shared: TreeProgram | None, tool: Frame, tick: Tick, tree: TreePlant) -> TreeModel:
+    """The law's model on its equations: the plant's own, `shared`, where both are one; else the robot's.
+
+    Between ticks, and within Runge–Kutta steps, the plant's terms go on and the law's stay: then they are copied.
+    """
+    if shared is None:
+        return tree_model(run.robot.program, tool, tick)
+    in_place = run.clock.ratio == 1 and run.clock.integrator == "euler"
+    return tree_model(shared, tool, tick, tree, in_place=in_place)
 
 
 def begun(run: Run) -> BoundLaw:
@@ -388,6 +394,28 @@ def _record(run: Run, law: BoundLaw, rows: Layout, chosen: tuple[Channel, ...]) 
         "times": np.zeros(samples),
         "stop": _stop_rules(run, law, rows),
     }
+
+
+def record_bytes(run: Run, chosen: tuple[Channel, ...]) -> int:
+    """How many bytes a run's samples take: 8 for each column and time at each of them."""
+    samples = run.clock.steps // run.record.stride + 1
+    return 8 * samples * (1 + sum(channel.size for channel in chosen))
+
+
+def refuse_too_large(run: Run, chosen: tuple[Channel, ...]) -> None:
+    """Refuse a run whose record does not fit, before anything is computed.
+
+    Raises:
+        TooLarge: what it needs, what there is, and how to need less.
+    """
+    needed, free = record_bytes(run, chosen), free_bytes()
+    if free is not None and _PEAK * needed > free:
+        samples = run.clock.steps // run.record.stride + 1
+        raise TooLarge(
+            f"the record of this run needs {shown_bytes(needed)} ({samples} samples of {needed // samples} bytes), and"
+            f" {shown_bytes(free)} of memory are free",
+            hint="record fewer channels (record.channels), every tenth step (record.stride = 10), or a shorter run",
+        )
 
 
 def _stop_rules(run: Run, law: BoundLaw, rows: Layout) -> list[StopRule]:

@@ -12,6 +12,7 @@ from palpate.control.design.arm import free_motion_warnings
 from palpate.control.design.linear.loop_model import Timing
 from palpate.control.design.press import Press
 from palpate.control.references.reference import ReferenceSettings
+from palpate.engine.fatal import FATAL
 from palpate.errors import InvalidInput, shortened
 from palpate.run.assemble.assemble import Assembly
 from palpate.run.before.demands import demands, target_path
@@ -19,7 +20,6 @@ from palpate.run.before.differences import declared
 from palpate.run.before.foresee import WORK_BEFORE_RUN, Forecast, foretell, loop_size
 from palpate.run.before.presses import foretold_presses, presses_in_words
 from palpate.run.loop import loop
-from palpate.run.rescue import FATAL
 from palpate.spatial.height_field import tightest_hollow
 from palpate.world.config import Surface
 from palpate.world.plants.plant import ContactPoint, rigid_sliding_speed, surface_rotation
@@ -68,8 +68,8 @@ def check_start(assembly: Assembly, *, predict: bool = True) -> Foretold:
         path = target_path(forecast)
         presses = foretold_presses(forecast, path)
         pressed, bouncing = presses_in_words(presses)
-        asked = demands(path)
-        return Foretold([*said, *bouncing, *asked.warnings], [*listed, *expected, *pressed, *asked.sentences], presses)
+        asked, refused = demands(path)
+        return Foretold([*said, *bouncing, *refused], [*listed, *expected, *pressed, *asked], presses)
     except Exception as error:  # a help before the run, which must not stop it: singular masses, huge gains
         reason = shortened(" ".join(str(error).split()), 200)
         return Foretold([*said, f"the stability of the gains could not be judged: {reason}"], [])

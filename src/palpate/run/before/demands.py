@@ -10,7 +10,6 @@ A law that does not ask for this torque on the target itself leaves it by e = J 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -26,6 +25,7 @@ from palpate.run.before.foresee import Forecast, depths, reads_custom
 from palpate.spatial import matrix_from_quat
 from palpate.world.driver import limits_of, torque_rates
 
+_NEWTON_STEPS = 3  # from one posture on the target to the next
 _DAMPED = 1e-6  # of least squares near singular postures
 _GIVE, _TURN = 5e-3, 0.05  # m and rad: a servo that gives way by more under a known push is said
 _LAG = 0.2  # of the way: a law that stays behind its target by more is said
@@ -36,32 +36,14 @@ _MOST_JOINTS = 40
 _FASTER = 3.0  # a servo should be so many times faster than the compliant frame that it follows
 
 
-@dataclass(frozen=True)
-class Demands:
-    """What is asked of the drives, in words, and what of it they cannot give."""
-
-    sentences: list[str]
-    warnings: list[str]
-
-
-def demands(path: TargetPath | None) -> Demands:
-    """What following the target asks of the drives; nothing is said of a target out of reach."""
-    if path is None:
-        return Demands([], [])
+def demands(path: TargetPath | None) -> tuple[list[str], list[str]]:
+    """What following the target asks of the drives, and what they cannot give; nothing of a target out of reach."""
     with np.errstate(all="ignore"):
-        if not path.reached:
-            return Demands([], [])
+        if path is None or not path.reached:
+            return [], []
         said, warned = path.torque()
-        warned += [
-            *path.rate(),
-            *path.first_command(),
-            *path.speed(),
-            *path.tool_motion(),
-            *path.give(),
-            *path.bandwidth(),
-            *path.lag(),
-        ]
-    return Demands(said, warned)
+        others = (path.rate, path.first_command, path.speed, path.tool_motion, path.give, path.bandwidth, path.lag)
+        return said, [*warned, *(text for look in others for text in look())]
 
 
 def target_path(forecast: Forecast) -> TargetPath | None:
@@ -95,26 +77,26 @@ class TargetPath:
             return self.target["q"]
         if self.law.follows == "nothing":
             return np.tile(self.q0, (len(self.t), 1))
-        q, postures = self.q0.copy(), []
+        q, postures, x = self.q0.copy(), [], self.robot.terms(self.q0, np.zeros(self.robot.nv))
         rotations = matrix_from_quat(self.target["quat_wxyz"])
         for k, (position, rotation) in enumerate(zip(self.target["position"], rotations)):
             if k == 0 or not np.array_equal(self.rows[k], self.rows[k - 1]):
-                q = self._towards(q, position, rotation)
+                q, x = self._towards(q, x, position, rotation)
             postures.append(q)
         return np.array(postures)
 
-    def _towards(self, q: Array, position: Array, rotation: Array) -> Array:
-        """A posture at a pose, by Newton's steps from q."""
-        for last in (False, False, False, True):
-            x = self.robot.terms(q, np.zeros(self.robot.nv))
+    def _towards(self, q: Array, x: Terms, position: Array, rotation: Array) -> tuple[Array, Terms]:
+        """A posture at a pose, by Newton's steps from q, where the model's terms are x; and its terms."""
+        for _ in range(_NEWTON_STEPS):
             rows = self._rows(x.rotation)
             e = rows @ np.concatenate([position - x.position, _rotation_vector(rotation @ x.rotation.T)])
-            if last or np.abs(e).max(initial=0.0) < _THERE:
+            if np.abs(e).max(initial=0.0) < _THERE:
                 break
             q = q + _back(rows @ x.J) @ e
+            x = self.robot.terms(q, np.zeros(self.robot.nv))
         left = self._rows(rotation)[:, :3] @ (position - x.position)
         self.missed = max(self.missed, float(np.linalg.norm(left)))
-        return q
+        return q, x
 
     @cached_property
     def _directions(self) -> tuple[str, ...] | None:

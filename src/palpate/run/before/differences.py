@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 
@@ -69,7 +70,13 @@ def differences(assembly: Assembly, q: Array) -> list[Difference]:
 
 def _without_weight(robot: Robot, world: World, q: Array) -> Array:
     """The torque that the plant's weight adds beside what the nominal model holds up."""
-    return robot.gravity(q) - true_robot(robot, world).gravity(q)
+    return robot.gravity(q) - _plant(robot, world.model_dump_json()).gravity(q)
+
+
+@lru_cache(maxsize=4)
+def _plant(robot: Robot, world: str) -> Robot:
+    """The robot as a world has it, kept from the start of a run to its end: it takes as long as the forecast."""
+    return true_robot(robot, World.model_validate_json(world))
 
 
 def gravity_of(run: Run) -> Array:

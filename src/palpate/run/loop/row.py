@@ -26,7 +26,6 @@ _XYZ, _WXYZ = ("x", "y", "z"), ("w", "x", "y", "z")
 _TWIST = ("vx", "vy", "vz", "wx", "wy", "wz")
 _WRENCH = ("fx", "fy", "fz", "nx", "ny", "nz")
 _TWIST_UNITS, _WRENCH_UNITS = ("m/s",) * 3 + ("rad/s",) * 3, ("N",) * 3 + ("N·m",) * 3
-_ABOUT_TOOL = "world, about the tool's origin"
 _GUARD_HELP = "guards at work, summed: 1 torque limit, 2 torque-rate limit" + "".join(
     f", {bit} {name}" for bit, name in GUARD_NAMES.items()
 )
@@ -56,90 +55,87 @@ def recorded(*shape: int | str, **meaning: Any) -> Any:
     return Recorded(shape, **meaning)
 
 
+def _of_joints(key: str, help: str, **meaning: Any) -> Any:
+    """One number per joint, in a robot's own unit."""
+    return recorded("nv", unit=key, labels="joints", help=help, **meaning)
+
+
+def _of_coordinates(help: str) -> Any:
+    return recorded("nq", unit="position", labels="coordinates", help=help)
+
+
+def _point(help: str, *rows: str, size: int | str = 3, name: str | None = None, unit: str = "m") -> Any:
+    """A position, or a force with its unit, in world axes; several with `rows`."""
+    return recorded(*rows, size, name=name, unit=unit, labels=_XYZ, frame="world", help=help)
+
+
+def _orientation(help: str) -> Any:
+    return recorded(4, labels=_WXYZ, frame="world", help=help)
+
+
+def _twist(help: str) -> Any:
+    return recorded(6, unit=_TWIST_UNITS, labels=_TWIST, frame="world", help=help)
+
+
+def _wrench(help: str) -> Any:
+    return recorded(6, unit=_WRENCH_UNITS, labels=_WRENCH, frame="world, about the tool's origin", help=help)
+
+
+def _energy(kind: str, help: str) -> Any:
+    return recorded(1, name=f"energy.{kind}", unit="J", help=help)
+
+
+def _of_contacts(unit: str, help: str) -> Any:
+    return recorded("touches", unit=unit, labels="touches", help=help)
+
+
 class Row(Record):
     """What is known at a physics step; the order of these fields is that of the trace's channels."""
 
-    q: Vector = recorded("nq", unit="position", labels="coordinates", help="true joint positions")
-    v: Vector = recorded("nv", unit="speed", labels="joints", help="true joint velocities")
-    q_measured: Vector = recorded("nq", unit="position", labels="coordinates", help="joint positions the law saw")
-    v_measured: Vector = recorded("nv", unit="speed", labels="joints", help="joint velocities the law saw")
-    tau: Vector = recorded("nv", unit="effort", labels="joints", help="torques at the joints")
-    command: Vector = recorded(
-        "nv", unit="command", labels="joints", help="the law's command, sum of its terms, before guards"
-    )
+    q: Vector = _of_coordinates("true joint positions")
+    v: Vector = _of_joints("speed", "true joint velocities")
+    q_measured: Vector = _of_coordinates("joint positions the law saw")
+    v_measured: Vector = _of_joints("speed", "joint velocities the law saw")
+    tau: Vector = _of_joints("effort", "torques at the joints")
+    command: Vector = _of_joints("command", "the law's command, sum of its terms, before guards")
     terms: Matrix = recorded("terms", "nv", name="tau.{}", unit="command", labels="joints", help="the law's term '{}'")
-    tool_position: Vector = recorded(3, unit="m", labels=_XYZ, frame="world", help="position of the tool")
-    tool_quat_wxyz: Vector = recorded(4, labels=_WXYZ, frame="world", help="orientation of the tool")
-    tool_twist: Vector = recorded(6, unit=_TWIST_UNITS, labels=_TWIST, frame="world", help="twist of the tool")
-    target_q: Vector = recorded("nq", unit="position", labels="coordinates", help="wanted joint positions")
-    target_v: Vector = recorded("nv", unit="speed", labels="joints", help="wanted joint velocities")
-    target_position: Vector = recorded(3, unit="m", labels=_XYZ, frame="world", help="position of the target")
-    target_quat_wxyz: Vector = recorded(4, labels=_WXYZ, frame="world", help="orientation of the target")
-    target_twist: Vector = recorded(6, unit=_TWIST_UNITS, labels=_TWIST, frame="world", help="twist of the target")
-    target_wrench: Vector = recorded(
-        6, unit=_WRENCH_UNITS, labels=_WRENCH, frame=_ABOUT_TOOL, help="wanted wrench of the environment on the robot"
-    )
-    contact_wrench: Vector = recorded(
-        6,
-        unit=_WRENCH_UNITS,
-        labels=_WRENCH,
-        frame=_ABOUT_TOOL,
-        help="true wrench of surfaces and objects on the robot",
-    )
-    measured_wrench: Vector = recorded(
-        6, unit=_WRENCH_UNITS, labels=_WRENCH, frame=_ABOUT_TOOL,
-        help="wrench of the environment on the robot, as the wrist sensor has it",
-    )  # fmt: skip
-    push_wrench: Vector = recorded(
-        6, unit=_WRENCH_UNITS, labels=_WRENCH, frame=_ABOUT_TOOL, help="wrench of pushes on the robot"
-    )
+    tool_position: Vector = _point("position of the tool")
+    tool_quat_wxyz: Vector = _orientation("orientation of the tool")
+    tool_twist: Vector = _twist("twist of the tool")
+    target_q: Vector = _of_coordinates("wanted joint positions")
+    target_v: Vector = _of_joints("speed", "wanted joint velocities")
+    target_position: Vector = _point("position of the target")
+    target_quat_wxyz: Vector = _orientation("orientation of the target")
+    target_twist: Vector = _twist("twist of the target")
+    target_wrench: Vector = _wrench("wanted wrench of the environment on the robot")
+    contact_wrench: Vector = _wrench("true wrench of surfaces and objects on the robot")
+    measured_wrench: Vector = _wrench("wrench of the environment on the robot, as the wrist sensor has it")
+    push_wrench: Vector = _wrench("wrench of pushes on the robot")
     penetration: Vector = recorded(1, unit="m", help="how deep the robot is in a surface or object, at most")
     contact_force: Vector = recorded(1, unit="N", help="size of the contact force on the robot")
-    kinetic: Vector = recorded(1, name="energy.kinetic", unit="J", help="kinetic energy of everything that moves")
-    potential: Vector = recorded(
-        1, name="energy.potential", unit="J", help="energy of gravity and of springs in the model"
+    kinetic: Vector = _energy("kinetic", "kinetic energy of everything that moves")
+    potential: Vector = _energy("potential", "energy of gravity and of springs in the model")
+    stored: Vector = _energy("stored", "energy stored in compliant contacts")
+    injected: Vector = _energy("injected", "work of the joint torques since the start")
+    pushed: Vector = _energy(
+        "pushed", "work of pushes and moving surfaces, and energy of attached loads, since the start"
     )
-    stored: Vector = recorded(1, name="energy.stored", unit="J", help="energy stored in compliant contacts")
-    injected: Vector = recorded(1, name="energy.injected", unit="J", help="work of the joint torques since the start")
-    pushed: Vector = recorded(
-        1, name="energy.pushed", unit="J",
-        help="work of pushes and moving surfaces, and energy of attached loads, since the start",
-    )  # fmt: skip
-    dissipated: Vector = recorded(
-        1, name="energy.dissipated", unit="J",
-        help="energy lost in joints and contacts since the start; rigid surfaces that move count as contacts",
-    )  # fmt: skip
+    dissipated: Vector = _energy(
+        "dissipated", "energy lost in joints and contacts since the start; rigid surfaces that move count as contacts"
+    )
     guard: Vector = recorded(1, help=_GUARD_HELP)
     rest_q: Vector = recorded("rest_q", unit="rest", labels="rest", help="coordinates of pole and objects")
     rest_v: Vector = recorded("rest_v", unit="rest speed", labels="rest rates", help="velocities of pole and objects")
-    pole_AB: Vector = recorded(
-        "pole axes", name="pole.AB", unit="m", labels=_XYZ, frame="world", help="from the pole's foot to its sphere"
-    )
+    pole_AB: Vector = _point("from the pole's foot to its sphere", size="pole axes", name="pole.AB")
     pole_tilt: Vector = recorded("pole", name="pole.tilt", unit="rad", help="angle of the pole from the vertical")
     law: Vector = recorded("law", name="law.{}", help="{}")
     sensors: Vector = recorded("sensors", name="sensor.{}", help="{}")
-    surfaces: Matrix = recorded(
-        "surfaces", 3, name="surface.{}", unit="m", labels=_XYZ, frame="world", help="where the surface is"
-    )
-    contact_mode: Vector = recorded(
-        "touches", labels="touches", help="mode of each exact contact: 0 free, 1 sliding, 2 sticking, 3 locked"
-    )
-    contact_gap: Vector = recorded("touches", unit="m", labels="touches", help="gap of each exact contact")
-    contact_multiplier: Vector = recorded(
-        "touches", unit="N", labels="touches", help="normal force of each exact contact (of a pin, the size of it all)"
-    )
-    touch_forces: Matrix = recorded(
-        "contacts",
-        3,
-        name="contact.{}",
-        unit="N",
-        labels=_XYZ,
-        frame="world",
-        help="force of contact '{}' on the robot",
-    )
-    touch_positions: Matrix = recorded(
-        "contacts", 3, name="contact_position.{}", unit="m", labels=_XYZ, frame="world", help="where contact '{}' acts"
-    )
+    surfaces: Matrix = _point("where the surface is", "surfaces", name="surface.{}")
+    contact_mode: Vector = _of_contacts("1", "mode of each exact contact: 0 free, 1 sliding, 2 sticking, 3 locked")
+    contact_gap: Vector = _of_contacts("m", "gap of each exact contact")
+    contact_multiplier: Vector = _of_contacts("N", "normal force of each exact contact (of a pin, the size of it all)")
+    touch_forces: Matrix = _point("force of contact '{}' on the robot", "contacts", name="contact.{}", unit="N")
+    touch_positions: Matrix = _point("where contact '{}' acts", "contacts", name="contact_position.{}")
 
 
 @dataclass(frozen=True)

@@ -1,16 +1,39 @@
-"""Steps of a run in which a law or a sensor is plain Python, between the two compiled halves of the loop."""
+"""How the compiled halves of a step are called: under guard, and around what is plain Python."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
+from palpate.engine.fatal import FATAL, Rescue, guarded, rescue_for, said
+from palpate.engine.kernels import Kernel
 from palpate.engine.records import ReadOnly
 from palpate.run.after.ending import RAISED, Ending
-from palpate.run.assemble.assemble import Assembly
 from palpate.run.loop import loop
 from palpate.run.loop.measure import pass_on_reading
 from palpate.run.loop.state import RUNNING
-from palpate.run.rescue import FATAL
+
+if TYPE_CHECKING:
+    from palpate.run.assemble.assemble import Assembly
+
+
+class Rescues:
+    """Calls kernels of one loop under guard; `said` is what the engine gave as its reason, once one was fatal."""
+
+    def __init__(self, loop: int) -> None:
+        self._loop = loop
+        self._rescues: dict[Kernel, Rescue] = {}
+        self.said: str | None = None
+
+    def call(self, code: Kernel, number: int = 0) -> int:
+        """code(loop, number), or FATAL; nothing may be called after that."""
+        rescue = self._rescues.get(code)
+        if rescue is None:
+            rescue = self._rescues[code] = rescue_for(code)
+        status = guarded(rescue.address, self._loop, number)
+        if status == FATAL:
+            self.said = said(rescue)
+        return status
 
 
 def thinking(assembly: Assembly) -> Callable[[Ending], bool]:
