@@ -160,14 +160,14 @@ def test_gap_rate_and_curvature_are_the_gaps_derivatives(name: str) -> None:
     h = 1e-3
 
     def gap(t: float) -> float:
-        return float(model.survey(0.0, q + v * t + 0.5 * a * t * t, v).found["gap"][0])
+        return float(model.survey(0.0, q + v * t + 0.5 * a * t * t, v).states["gap"][0])
 
     snap = model.survey(0.0, q, v)
     values = [gap(k * h) for k in (-3, -2, -1, 0, 1, 2, 3)]
     first = np.dot([-1, 9, -45, 0, 45, -9, 1], values) / (60 * h)
     second = np.dot([2, -27, 270, -490, 270, -27, 2], values) / (180 * h * h)
-    assert snap.found["rate"][0] == pytest.approx(first, abs=1e-9)
-    assert snap.normals[0] @ a + snap.found["bend"][0] == pytest.approx(second, abs=2e-7)
+    assert snap.states["rate"][0] == pytest.approx(first, abs=1e-9)
+    assert snap.normals[0] @ a + snap.states["bend"][0] == pytest.approx(second, abs=2e-7)
 
 
 def test_the_touching_points_acceleration_is_its_velocitys_derivative(bodies) -> None:
@@ -182,12 +182,12 @@ def test_the_touching_points_acceleration_is_its_velocitys_derivative(bodies) ->
         """All of u, the normal part too."""
         moved = robot.integrate(robot.integrate(q, v, t), 0.5 * a * t, t) if t else q
         snap = model.survey(0.0, moved, v + a * t)
-        return snap.found["slide"][0] + snap.found["rate"][0] * snap.found["normal"][0]
+        return snap.states["slide"][0] + snap.states["rate"][0] * snap.states["normal"][0]
 
     h = 1e-4
     snap = model.survey(0.0, q, v)
     by_hand = (8 * (slip(h) - slip(-h)) - (slip(2 * h) - slip(-2 * h))) / (12 * h)
-    assert snap.Jc[0] @ a + snap.found["drift"][0] == pytest.approx(by_hand, abs=1e-6)
+    assert snap.Jc[0] @ a + snap.states["drift"][0] == pytest.approx(by_hand, abs=1e-6)
 
 
 def test_joint_losses_of_a_model_act_unless_told_otherwise() -> None:

@@ -46,7 +46,7 @@ def test_energy_is_kept_along_a_frictionless_slide_for_ten_seconds(wall: str) ->
         step = system.advance(state, state.time + 0.5, [0, 0])
         state, events = step.state, [*events, *step.events]
         assert energy(robot, state) == pytest.approx(before, abs=1e-10)
-        assert abs(robot.pose(state.q).position @ contact.surface.form.turn[:, 2] - (wall == "x = -1") * -1) < 1e-11
+        assert abs(robot.pose(state.q).position @ contact.surface.form.rotation[:, 2] - (wall == "x = -1") * -1) < 1e-11
     assert [e.what for e in events] == (["dependent"] * 3 if wall == "y = 0" else [])
 
 
@@ -329,7 +329,7 @@ def test_a_tumbling_block_never_penetrates_never_is_pulled_and_never_gains(seed:
     before = energy(robot, state)
     while state.time < 1.5:
         state = system.advance(state, state.time + 0.05, [0, 0, 0]).state
-        found = system.model.survey(state.time, state.q, state.v).found
+        found = system.model.survey(state.time, state.q, state.v).states
         normal = np.einsum("ki,ki->k", state.forces, found["normal"])
         sideways = np.linalg.norm(state.forces - normal[:, None] * found["normal"], axis=1)
         assert found["gap"].min() > -1e-9
@@ -353,7 +353,7 @@ def test_a_box_tumbling_in_space_with_friction_comes_to_rest_on_a_face(bodies) -
         state = system.advance(state, state.time + 0.1, np.zeros(6)).state
         assert energy(robot, state) <= before + 1e-10
         before = energy(robot, state)
-        assert system.model.survey(state.time, state.q, state.v).found["gap"].min() > -1e-9
+        assert system.model.survey(state.time, state.q, state.v).states["gap"].min() > -1e-9
     assert np.abs(state.v).max() < 1e-8
     assert sum(mode != "free" for mode in state.modes) >= 3
 

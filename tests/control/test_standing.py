@@ -279,7 +279,7 @@ def test_three_feet_and_a_straight_leg_are_served_like_by_the_library():
 def test_without_an_answer_the_last_torques_are_kept_and_that_is_said():
     bound = Standing().bind(machine())
     first = bound.tick(machine(), machine().home, np.zeros(18)).command
-    bound.memory.footing.tree.turn[:] = np.nan
+    bound.memory.footing.tree.rotation[:] = np.nan
     np.testing.assert_array_equal(bound.tick(machine(), machine().home, np.zeros(18)).command, first)
     assert bound.remarks(bound.memory) == ["no answer, so that the torques of the tick before were kept, at 1 ticks"]
 

@@ -52,7 +52,7 @@ def test_a_small_kernel_is_copied_into_its_callers(monkeypatch: pytest.MonkeyPat
     assert not hasattr(library, "place")
     monkeypatch.setattr(accelerated, "_SMALL", 0)
     accelerated.leave_nothing_to_copy(half.result, half.py_func)
-    assert library.place.symbol == half.symbol
+    assert library.callee.symbol == half.symbol
 
 
 CALLER = """

@@ -109,7 +109,7 @@ class Field:
 
     name: str
     kind: Any
-    place: int
+    offset: int
     default: Any
     listed: bool = False
 
@@ -183,7 +183,7 @@ class Record:
             setattr(cls, name, _Attribute(field))
         cls.words = offset
         cls.digest = hashlib.sha256(
-            repr([(f.name, str(f.numba), f.place) for f in cls.fields.values()]).encode()
+            repr([(f.name, str(f.numba), f.offset) for f in cls.fields.values()]).encode()
         ).hexdigest()[:12]
 
     def __init__(self, sizes: Mapping[str, int] | None = None, /, **values: Any) -> None:
@@ -221,12 +221,12 @@ class Record:
         if field.listed:
             tables = np.array([item.address for item in value], dtype=np.int64)
             self._held[field.name] = (list(value), tables)
-            self._table[field.place], self._table[field.place + 1] = _address(tables), len(tables)
+            self._table[field.offset], self._table[field.offset + 1] = _address(tables), len(tables)
         elif not isinstance(field.kind, Kind):
             if not isinstance(value, field.kind):
                 raise InvalidInput(f"{type(self).__name__}.{field.name} must be a {field.kind.__name__}, got {value!r}")
             self._held[field.name] = value
-            self._table[field.place] = value.address
+            self._table[field.offset] = value.address
         elif field.kind.dimensions or field.kind.behind:
             self._hold_array(field, value)
         else:
@@ -249,9 +249,9 @@ class Record:
     def _hold(self, field: Field, array: NDArray[Any]) -> None:
         """Note where an array of the right kind lies, and its lengths."""
         self._held[field.name] = array
-        self._table[field.place] = _address(array)
+        self._table[field.offset] = _address(array)
         for k, length in enumerate(array.shape if field.kind.dimensions else ()):
-            self._table[field.place + 1 + k] = length
+            self._table[field.offset + 1 + k] = length
 
     def replace(self, name: str, value: Any) -> None:
         """Let a field be another number, array, record or list of records: for whoever made the record."""
@@ -291,7 +291,7 @@ class Record:
         if isinstance(field.kind, Kind) and field.kind.dimensions:
             return self._held[name].reshape(-1)
         if isinstance(field.kind, Kind) and field.kind.element == types.float64 and not field.kind.behind:
-            return self._reals[field.place : field.place + 1]
+            return self._reals[field.offset : field.offset + 1]
         raise InvalidInput(f"{type(self).__name__}.{name} is neither an array nor a real")
 
     def copy(self) -> Self:
@@ -344,7 +344,7 @@ class ReadOnly:
 
 
 def _write(record: Record, field: Field, value: Any) -> None:
-    (record._reals if field.real else record._table)[field.place] = value
+    (record._reals if field.real else record._table)[field.offset] = value
 
 
 class _Attribute:
@@ -364,8 +364,8 @@ class _Attribute:
         if field.kind.behind:
             return float(record._held[field.name][0])
         if field.real:
-            return float(record._reals[field.place])
-        number = int(record._table[field.place])
+            return float(record._reals[field.offset])
+        number = int(record._table[field.offset])
         return bool(number) if field.kind.element == types.boolean else number
 
     def __set__(self, record: Record, value: Any) -> None:
@@ -460,8 +460,8 @@ def _word(builder: Any, table: Any, index: int, *, fixed: bool) -> Any:
 def _number_pointer(builder: Any, table: Any, field: Field, element: Any) -> Any:
     """Where a number lies: in the table, or behind the address there."""
     if field.kind.behind:
-        return builder.inttoptr(_word(builder, table, field.place, fixed=True), element.as_pointer())
-    return builder.bitcast(builder.gep(table, [ir.Constant(_WORD, field.place)]), element.as_pointer())
+        return builder.inttoptr(_word(builder, table, field.offset, fixed=True), element.as_pointer())
+    return builder.bitcast(builder.gep(table, [ir.Constant(_WORD, field.offset)]), element.as_pointer())
 
 
 @extending.lower_getattr_generic(RecordType)
@@ -469,18 +469,18 @@ def _read_field(context: Any, builder: Any, kind: RecordType, record: Any, name:
     field = kind.record.fields[name]
     table = builder.inttoptr(record, _WORD.as_pointer())
     if field.listed:
-        return builder.add(record, ir.Constant(_WORD, 8 * field.place))
+        return builder.add(record, ir.Constant(_WORD, 8 * field.offset))
     if not isinstance(field.kind, Kind):
-        return _word(builder, table, field.place, fixed=True)
+        return _word(builder, table, field.offset, fixed=True)
     if field.kind.dimensions == 0:
         if field.kind.element == types.boolean:
-            word = builder.load(builder.gep(table, [ir.Constant(_WORD, field.place)]))
+            word = builder.load(builder.gep(table, [ir.Constant(_WORD, field.offset)]))
             return builder.icmp_unsigned("!=", word, ir.Constant(_WORD, 0))
         return builder.load(_number_pointer(builder, table, field, context.get_data_type(field.kind.element)))
-    address = _word(builder, table, field.place, fixed=True)
+    address = _word(builder, table, field.offset, fixed=True)
     pointer = builder.inttoptr(address, context.get_data_type(field.kind.element).as_pointer())
     shape = [
-        ir.Constant(_WORD, length) if isinstance(length, int) else _word(builder, table, field.place + k, fixed=True)
+        ir.Constant(_WORD, length) if isinstance(length, int) else _word(builder, table, field.offset + k, fixed=True)
         for k, length in enumerate(field.lengths, 1)
     ]
     return make_view(context, builder, field.kind.numba, pointer, shape)  # pyright: ignore[reportArgumentType]
@@ -493,7 +493,7 @@ def _write_field(context: Any, builder: Any, signature: Any, args: Sequence[Any]
         raise InvalidInput(f"{name!r} has a place of its own: write into it ({name}[i] = …)")
     table = builder.inttoptr(args[0], _WORD.as_pointer())
     if field.kind.element == types.boolean:
-        builder.store(builder.zext(args[1], _WORD), builder.gep(table, [ir.Constant(_WORD, field.place)]))
+        builder.store(builder.zext(args[1], _WORD), builder.gep(table, [ir.Constant(_WORD, field.offset)]))
     else:
         builder.store(args[1], _number_pointer(builder, table, field, context.get_data_type(field.kind.element)))
 

@@ -179,11 +179,11 @@ def _laid_out(made: Draft, station: Station, pointers: dict[str, Record]) -> Dra
     data += [word for part in gains for word in _part_words(part, bounds)]
     plan.memory, plan.memory_count = len(data), len(memory)
     data += [word for part in memory for word in _part_words(part, {})]
-    plan.law, plan.model = (at + Station.fields[name].place for name in ("law", "model"))
+    plan.law, plan.model = (at + Station.fields[name].offset for name in ("law", "model"))
     link, own = None, pointers.get("own")
     if isinstance(own, OwnModel):
-        link = own.place.link
-        plan.model_terms = image.add(own.code) + TreeCode.fields["terms"].place
+        link = own.tool.link
+        plan.model_terms = image.add(own.code) + TreeCode.fields["terms"].offset
         plan.model_frame = image.word_of(own.code.frames) + max(link, 0)
     data[: Plan.words] = plan._table.tolist()
     return replace(made, gains=gains, memory=memory, bounds=bounds, plan=plan, data=data, link=link)

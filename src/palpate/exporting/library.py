@@ -63,7 +63,7 @@ def _code(law: Kernel, program: tuple[str, int] | None, wide: bool) -> bytes:
     """
     target = next(target for target in TARGETS.values() if target.wide == wide)
     kernels: list[Any] = [law, *(entry.kernel for entry in _ENTRIES)]
-    glue, place = Glue(wide), {name: field.place for name, field in Plan.fields.items()}
+    glue, place = Glue(wide), {name: field.offset for name, field in Plan.fields.items()}
     glue.law("law", law, place["law"])
     if program is not None:
         kernels.append(fill_terms)

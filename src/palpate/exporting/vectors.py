@@ -101,7 +101,7 @@ def _sources(tick: Tick, items: list[Item]) -> Iterator[tuple[int, int, int, int
         record, name = field_of(tick, each)
         field = record.fields[name]
         kind = _ARRAY if field.kind.dimensions else _REAL if field.real else _REAL + 1
-        yield record.address, field.place, each.size, kind
+        yield record.address, field.offset, each.size, kind
 
 
 def packed(made: Draft, played: Played) -> Array:

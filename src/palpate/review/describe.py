@@ -153,7 +153,7 @@ class Describer:
             kinds=tuple(edit.kind for edit in repair.edits),
             cost=repair.cost,
             mended=node(repair.mended),
-            caret="" if repair.edits[0].place else self._caret(repair.edits[0].span),
+            caret="" if repair.edits[0].where else self._caret(repair.edits[0].span),
         )
 
     def _abbreviated(self, node: Node) -> Node:

@@ -124,9 +124,9 @@ def drop_stand_ins(spec: mujoco.MjSpec, names: list[str]) -> None:
 
 def far_spring_energy(model: mujoco.MjModel) -> float:
     """Energy at q = 0 of the springs with a far rest that make up uneven Coulomb friction, J: no store of energy."""
-    rest = model.qpos_spring[model.jnt_qposadr]
-    far = np.abs(rest) >= FAR_REST
-    return float(np.sum(0.5 * model.jnt_stiffness[far] * rest[far] ** 2))
+    spring_rest = model.qpos_spring[model.jnt_qposadr]
+    far = np.abs(spring_rest) >= FAR_REST
+    return float(np.sum(0.5 * model.jnt_stiffness[far] * spring_rest[far] ** 2))
 
 
 def _parents_first(tree: Tree) -> list[Joint]:

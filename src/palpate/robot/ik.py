@@ -168,7 +168,7 @@ class Search(Record):
     # scratch
     p: Vector = sized(3)
     R: Matrix = sized(3, 3)
-    turn: Matrix = sized(3, 3)
+    R_error: Matrix = sized(3, 3)
     J_all: Matrix = sized(6, "nv")
     J: Matrix = sized("rows", "n")
     q: Vector = sized("nq")
@@ -193,8 +193,8 @@ def _look(p: Physics, s: Search, x: Vector, error: Vector) -> None:
     for i in range(3):
         error[i] = s.position[i] - s.p[i]
         for j in range(3):
-            s.turn[i, j] = R_d[i, 0] * R[j, 0] + R_d[i, 1] * R[j, 1] + R_d[i, 2] * R[j, 2]
-    rotation_vector_from_matrix(s.turn, part(error, 3, 3))
+            s.R_error[i, j] = R_d[i, 0] * R[j, 0] + R_d[i, 1] * R[j, 1] + R_d[i, 2] * R[j, 2]
+    rotation_vector_from_matrix(s.R_error, part(error, 3, 3))
 
 
 @kernel

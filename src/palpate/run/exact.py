@@ -197,12 +197,12 @@ def show(L: Loop, machine: Machine) -> None:
     """Write modes, gaps, multipliers and forces of the surface contacts and pins where the loop records them."""
     row = L.row
     for k in range(len(L.touches)):
-        c, f, reading = machine.contacts[k], machine.found[k], L.touches[k]
+        c, f, reading = machine.contacts[k], machine.states[k], L.touches[k]
         pinned = c.kind == PIN
         across = total = 0.0
         for i in range(3):
             reading.force[i] = row.touch_forces[k, i] = f.force[i]
-            reading.place[i] = row.touch_positions[k, i] = f.point[i] - (0.0 if pinned else c.radius * f.normal[i])
+            reading.position[i] = row.touch_positions[k, i] = f.point[i] - (0.0 if pinned else c.radius * f.normal[i])
             across += f.force[i] * f.normal[i]
             total += f.force[i] ** 2
         row.contact_mode[k] = c.mode

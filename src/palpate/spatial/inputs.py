@@ -191,9 +191,9 @@ def _first(wrong: Any) -> tuple[tuple[int, ...]] | None:
     return (tuple(int(i) for i in np.argwhere(wrong)[0]),)
 
 
-def _at(found: tuple[tuple[int, ...]]) -> str:
+def _at(indices: tuple[tuple[int, ...]]) -> str:
     """The place in a batch; nothing for a single one."""
-    return f"[{', '.join(map(str, found[0]))}]" if found[0] else ""
+    return f"[{', '.join(map(str, indices[0]))}]" if indices[0] else ""
 
 
 def _defect(R: Array) -> Array:

@@ -157,15 +157,15 @@ class NotebookProgress:
     """A bar below the cell while a run or a sweep takes longer than a second; gone when it has ended."""
 
     def __init__(self) -> None:
-        self.started = self.told = time.monotonic()
+        self.started = self.drawn = time.monotonic()
         self.handle: Any = None
 
     def __call__(self, done: float, total: float, failed: int = 0) -> None:
         """Show how far it is: simulated seconds of a run, or runs of a sweep with those that did not pass."""
         now = time.monotonic()
-        if total <= 0 or (now - self.told < 0.2 and done < total) or (self.handle is None and now - self.started < 1):
+        if total <= 0 or (now - self.drawn < 0.2 and done < total) or (self.handle is None and now - self.started < 1):
             return
-        self.told = now
+        self.drawn = now
         from IPython.display import HTML, display  # pyright: ignore[reportMissingImports]
 
         bar = HTML(_bar(done, total, failed, now - self.started) if done < total else "")

@@ -106,8 +106,8 @@ def _surface(geom: dict[str, Any]) -> Array:
 
 def _revolved(profile: Array) -> Array:
     """A profile of (radius, height) turned about z."""
-    turn = np.linspace(0, 2 * np.pi, _AROUND, endpoint=False)
-    ring = np.stack([np.outer(profile[:, 0], np.cos(turn)), np.outer(profile[:, 0], np.sin(turn))], axis=-1)
+    angle = np.linspace(0, 2 * np.pi, _AROUND, endpoint=False)
+    ring = np.stack([np.outer(profile[:, 0], np.cos(angle)), np.outer(profile[:, 0], np.sin(angle))], axis=-1)
     points = np.concatenate([ring, np.repeat(profile[:, 1], _AROUND).reshape(len(profile), _AROUND, 1)], axis=-1)
     a, b, c, d = points[:-1], np.roll(points[:-1], -1, axis=1), points[1:], np.roll(points[1:], -1, axis=1)
     return np.concatenate(

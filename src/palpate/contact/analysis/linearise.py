@@ -97,10 +97,10 @@ def reduced_dynamics(
     force = robot._plain(tau, "tau", robot.nv, finite=True) + robot.generalised_force(snap.q, wrench)
     gravity = robot.gravity(snap.q)
     inertia = Phi.T @ snap.M @ Phi
-    moving = Phi.T @ (snap.M @ gamma + snap.rest - gravity)
+    moving = Phi.T @ (snap.M @ gamma + snap.bias - gravity)
     s = np.linalg.solve(inertia, Phi.T @ (force - gravity) - moving)
     full = Phi @ s + gamma
-    multipliers = np.linalg.lstsq(A.T, snap.M @ full + snap.rest - force, rcond=None)[0]
+    multipliers = np.linalg.lstsq(A.T, snap.M @ full + snap.bias - force, rcond=None)[0]
     names = tuple(robot.dof_names[i] for i in chosen)
     return Reduced(names, Phi, gamma, inertia, moving, Phi.T @ gravity, Phi.T @ force, s, full, multipliers)
 

@@ -307,7 +307,7 @@ def impact(
     snap = model.begin_at(q, v, time)
     for i in range(model.count):
         if model.records[i]["kind"] != PIN:
-            refuse_overlap(model, i, float(snap.found[i]["gap"]))
+            refuse_overlap(model, i, float(snap.states[i]["gap"]))
     colliding, resting = who_collides(model, snap)
     return strike(model, snap, colliding, resting)
 
@@ -320,7 +320,7 @@ def who_collides(
     A contact that is held touches over a gap of 1e-8 m, one that is free over 1e-9 m.
     """
     colliding, resting = [], []
-    for i, (record, kinematics) in enumerate(zip(model.records, snap.found)):
+    for i, (record, kinematics) in enumerate(zip(model.records, snap.states)):
         if record["kind"] == PIN or record["two_sided"]:
             if record["mode"] != FREE:
                 resting.append(i)

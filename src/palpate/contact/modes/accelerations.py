@@ -1,6 +1,6 @@
 """Compiled: constrained accelerations at a state.
 
-M a + rest = τ + Σ Cᵀ λ with A a + drift = 0, A the rows of what is held (normals of sliding contacts, normal and
+M a + bias = τ + Σ Cᵀ λ with A a + drift = 0, A the rows of what is held (normals of sliding contacts, normal and
 tangents of sticking ones, a pin's directions) and C their forces' directions: C = A, but n − μ d where a contact
 slides along d.
 """
@@ -18,7 +18,7 @@ from numba.extending import intrinsic
 from palpate.contact.modes.linear_algebra import back, eliminate, factor, least_norm
 from palpate.contact.touch.contacts import FREE, LOCKED, SLIDING, STICKING
 from palpate.contact.touch.geometry import hold, locate, stop, touch
-from palpate.contact.touch.records import MARGINS, PIN, STOP, Found, Machine, Touching, Work
+from palpate.contact.touch.records import MARGINS, PIN, STOP, ContactState, Machine, Touching, Work
 from palpate.engine.kernels import clear, kernel, put
 from palpate.engine.records import Matrix, Vector
 from palpate.engine.views import flat, part
@@ -80,16 +80,16 @@ def _coordinate_rates(machine: Machine, q: Vector, v: Vector, out: Vector) -> No
 
 
 @kernel
-def _read_dynamics(machine: Machine, q: Vector, v: Vector, M: Matrix, rest: Vector) -> int:
+def _read_dynamics(machine: Machine, q: Vector, v: Vector, M: Matrix, bias: Vector) -> int:
     """M and C v + g + losses at the engine's coordinates."""
     if machine.lossy:
-        status = inverse_dynamics(machine.handle, q, v, machine.work.zero, rest)
+        status = inverse_dynamics(machine.handle, q, v, machine.work.zero, bias)
     else:
         status = stage_state(machine.handle, q, v)
     if status == OK:
         read_mass_matrix(machine.handle, M)
         if not machine.lossy:
-            read_bias(machine.handle, rest)
+            read_bias(machine.handle, bias)
     return status
 
 
@@ -109,17 +109,17 @@ def _point_jacobian(machine: Machine, c: Touching, work: Work) -> None:
 @kernel
 def look(machine: Machine, t: float, y: Vector, thorough: bool) -> int:
     """M, rest and every contact's kinematics at y; of free contacts only the gap unless `thorough`."""
-    contacts, contact_states, work, full = machine.contacts, machine.found, machine.work, machine.coupled
+    contacts, contact_states, work, full = machine.contacts, machine.states, machine.work, machine.coupled
     put(work.q, 0, part(y, 0, work.q.size))
     put(work.v, 0, part(y, work.q.size, work.v.size))
     unit_quaternions(machine, work.q)
     if full.on:
         expand_state(full, work.q, work.v)
         status = _read_dynamics(machine, full.q, full.v, full.terms.M, full.terms.bias)
-        reduce_force(full, full.terms.bias, work.rest)
+        reduce_force(full, full.terms.bias, work.bias)
         reduce_matrix(full, full.terms.M, work.M)
     else:
-        status = _read_dynamics(machine, work.q, work.v, work.M, work.rest)
+        status = _read_dynamics(machine, work.q, work.v, work.M, work.bias)
     if status != OK:
         return status
     for i in range(len(contacts)):
@@ -163,7 +163,7 @@ def _dot(a: Vector, b: Vector) -> float:
 
 
 @kernel
-def _hold_rows(contacts: list[Touching], contact_states: list[Found], work: Work) -> int:
+def _hold_rows(contacts: list[Touching], contact_states: list[ContactState], work: Work) -> int:
     """The rows of every contact by its mode; how many."""
     m, push = 0, work.normal  # borrowed
     for i in range(len(contacts)):
@@ -236,7 +236,7 @@ def carried_force(c: Touching, pull: Matrix, t: float, k: int) -> float:
 
 
 @kernel
-def _coasting_force(c: Touching, f: Found, work: Work, t: float, number: int) -> None:
+def _coasting_force(c: Touching, f: ContactState, work: Work, t: float, number: int) -> None:
     """The normal force that a coasting contact's generalised force amounts to."""
     along = size = 0.0
     for k in range(work.v.size):
@@ -248,7 +248,7 @@ def _coasting_force(c: Touching, f: Found, work: Work, t: float, number: int) ->
 
 
 @kernel
-def _leverage(f: Found, work: Work, number: int) -> float:
+def _leverage(f: ContactState, work: Work, number: int) -> float:
     """|n·J|/|J|: how much of the point's mobility lies along the normal; 0 where the constraint is singular."""
     across = total = 0.0
     for k in range(work.v.size):
@@ -261,12 +261,12 @@ def _leverage(f: Found, work: Work, number: int) -> float:
 @kernel
 def accelerate(machine: Machine, t: float) -> int:
     """a, multipliers and margins from what `look` left in work, under the machine's tau."""
-    contacts, contact_states, work, tau = machine.contacts, machine.found, machine.work, machine.tau
+    contacts, contact_states, work, tau = machine.contacts, machine.states, machine.work, machine.tau
     nv = work.v.size
     if not factor(work.M, work.L):
         return NOT_DEFINITE
     for k in range(nv):
-        work.acceleration[k] = tau[k] - work.rest[k]
+        work.acceleration[k] = tau[k] - work.bias[k]
     for i in range(len(contacts)):
         if contacts[i].coast:
             for k in range(nv):
@@ -294,7 +294,7 @@ def accelerate(machine: Machine, t: float) -> int:
 
 
 @kernel
-def _margins(contacts: list[Touching], contact_states: list[Found], work: Work) -> None:
+def _margins(contacts: list[Touching], contact_states: list[ContactState], work: Work) -> None:
     """Fill every contact's margins: a mode ends where one of them falls through 0."""
     frictional = False
     for i in range(len(contacts)):
@@ -348,7 +348,7 @@ def follow_creep(machine: Machine) -> bool:
     """
     changed = False
     for i in range(len(machine.contacts)):
-        c, f = machine.contacts[i], machine.found[i]
+        c, f = machine.contacts[i], machine.states[i]
         if c.mode != SLIDING or c.freedoms != 2 or c.friction == 0.0 or c.coast:
             continue
         friction = c.friction * abs(f.pressure)
@@ -370,7 +370,7 @@ def follow_creep(machine: Machine) -> bool:
 @kernel
 def _has_settled(machine: Machine, i: int, friction: float) -> bool:
     """Whether a slip is slow, and friction and what drives it are in balance: |u̇| ≪ μ f_n/m."""
-    c, f, work = machine.contacts[i], machine.found[i], machine.work
+    c, f, work = machine.contacts[i], machine.states[i], machine.work
     if not _dot(f.slide, f.slide) < CREEP * CREEP:
         return False
     total = 0.0
@@ -407,20 +407,20 @@ def slope(machine: Machine, t: float, y: Vector, dy: Vector, margins: Vector) ->
 def _powers(machine: Machine, dy: Vector) -> None:
     """−Σ f·u of the slips and Σ f·v of the surfaces, in the last two places."""
     dissipated = brought = 0.0
-    for i in range(len(machine.found)):
+    for i in range(len(machine.states)):
         if machine.contacts[i].mode != FREE and machine.contacts[i].kind != STOP:
-            dissipated -= _dot(machine.found[i].force, machine.found[i].slide)
-            brought += _dot(machine.found[i].force, machine.found[i].carry)
+            dissipated -= _dot(machine.states[i].force, machine.states[i].slide)
+            brought += _dot(machine.states[i].force, machine.states[i].carry)
     dy[dy.size - 2], dy[dy.size - 1] = dissipated, brought
 
 
 @kernel
 def _read_margins(machine: Machine, out: Vector) -> None:
     """The margins of every contact, and the friction problem's determinant last."""
-    count = len(machine.found)
+    count = len(machine.states)
     for i in range(count):
         for k in range(MARGINS):
-            out[MARGINS * i + k] = machine.found[i].margin[k]
+            out[MARGINS * i + k] = machine.states[i].margin[k]
     out[MARGINS * count] = machine.work.verdict.determinant
 
 

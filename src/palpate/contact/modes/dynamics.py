@@ -44,7 +44,7 @@ def rows_of(model: ContactModel, snap: Snapshot, closed: Sequence[int], slow: fl
     """Rows of the closed contacts at a snapshot; a slip slower than `slow` counts as none."""
     blocks, drifts, candidates = [np.zeros((0, model.robot.nv))], [np.zeros(0)], []
     for i in closed:
-        D, start, kinematics = directions_of(model, snap, i), sum(map(len, blocks)), snap.found[i]
+        D, start, kinematics = directions_of(model, snap, i), sum(map(len, blocks)), snap.states[i]
         drift = D @ kinematics["drift"]
         candidate = Candidate(i, None, list(range(start, start + len(D))))
         if model.records[i]["kind"] != PIN:
@@ -69,7 +69,7 @@ def _surface_candidate(i: int, start: int, record: np.void, slip: Array, slow: f
 
 def directions_of(model: ContactModel, snap: Snapshot, i: int) -> Array:
     """World directions of a contact's rows: normal and tangents, or all that a pin holds."""
-    record, kinematics = model.records[i], snap.found[i]
+    record, kinematics = model.records[i], snap.states[i]
     if record["kind"] == PIN:
         return record["directions"][: record["freedoms"]]
     return np.vstack([kinematics["normal"], kinematics["tangents"][: record["freedoms"]]])
@@ -79,9 +79,9 @@ def row_velocities(model: ContactModel, snap: Snapshot, closed: Sequence[int], e
     """Velocities along the rows, over the surfaces; those that are held count as 0 unless `exact`."""
     parts = [np.zeros(0)]
     for i in closed:
-        record, u = model.records[i], directions_of(model, snap, i) @ snap.found[i]["slide"]
+        record, u = model.records[i], directions_of(model, snap, i) @ snap.states[i]["slide"]
         if record["kind"] != PIN:
-            u[0] = snap.found[i]["rate"] if exact or not record["two_sided"] else 0.0
+            u[0] = snap.states[i]["rate"] if exact or not record["two_sided"] else 0.0
         parts.append(u if exact or record["kind"] != PIN else np.zeros(len(u)))
     return np.concatenate(parts)
 
@@ -94,7 +94,7 @@ def close_gaps(model: ContactModel, t: float, q: Array, v: Array, closed: Sequen
         for i in closed:
             D, pinned = directions_of(model, here, i), model.records[i]["kind"] == PIN
             rows.append((D if pinned else D[:1]) @ here.Jc[i])
-            gaps.append(D @ here.found[i]["normal"] if pinned else here.found["gap"][i : i + 1])
+            gaps.append(D @ here.states[i]["normal"] if pinned else here.states["gap"][i : i + 1])
         A, gap = np.vstack(rows), np.concatenate(gaps)
         if np.abs(gap).max(initial=0.0) < 1e-15:
             break
@@ -131,7 +131,7 @@ def settle(
         Painleve: there is no answer.
     """
     rows = rows_of(model, snap, closed, slow)
-    free = np.linalg.solve(snap.M, force - snap.rest)
+    free = np.linalg.solve(snap.M, force - snap.bias)
     problem = rows.problem(free)
     solutions = solve(problem, prefer)
     if not solutions:
@@ -183,7 +183,7 @@ def least_coefficient(problem: Problem, candidate: Candidate) -> float:
 
 def apply_option(model: ContactModel, snap: Snapshot, index: int, option: Option) -> None:
     """Put a contact into the mode of an option."""
-    record, kinematics = model.records[index], snap.found[index]
+    record, kinematics = model.records[index], snap.states[index]
     record["mode"] = mode_of(option, record)
     if record["kind"] == PIN:
         return
@@ -266,7 +266,7 @@ def closed_contacts(model: ContactModel, snap: Snapshot) -> list[int]:
 
 
 def _is_closed(model: ContactModel, snap: Snapshot, i: int) -> bool:
-    record, kinematics, name = model.records[i], snap.found[i], model.names[i]
+    record, kinematics, name = model.records[i], snap.states[i], model.names[i]
     refuse_start(model, i, kinematics)
     gap, rate = float(kinematics["gap"]), float(kinematics["rate"])
     if record["kind"] == PIN or abs(gap) > GAP:

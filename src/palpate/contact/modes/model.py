@@ -15,7 +15,7 @@ from palpate.checks import Array, finite_array
 from palpate.contact.modes import accelerations as kernels
 from palpate.contact.touch import records as tables
 from palpate.contact.touch.contacts import FREE, LOCKED, SLIDING, Contact, JointStop, Pin, Ride, Touch, names_of
-from palpate.contact.touch.records import Found, Machine, Touching, Work, rows_over
+from palpate.contact.touch.records import ContactState, Machine, Touching, Work, rows_over
 from palpate.engine.physics import Physics
 from palpate.errors import InvalidInput, ModelError, NotFinite, check_names
 from palpate.robot.joints.coupled import coupled_model
@@ -30,8 +30,8 @@ class Snapshot:
 
     Attributes:
         t, q, v: the state.
-        M: mass matrix; rest: C v + g + losses.
-        found: one record per contact (see `records.FOUND`).
+        M: mass matrix; bias: C v + g + losses.
+        states: one record per contact (see `records.CONTACT_STATE`).
         Jc: contact × 3 × nv, the touching points' velocities over v, world axes.
     """
 
@@ -39,14 +39,14 @@ class Snapshot:
     q: Array
     v: Array
     M: Array
-    rest: Array
-    found: Array
+    bias: Array
+    states: Array
     Jc: Array
 
     @cached_property
     def normals(self) -> Array:
         """One row per contact: ġ = row·v − n·v_surface."""
-        return np.einsum("ki,kij->kj", self.found["normal"], self.Jc)
+        return np.einsum("ki,kij->kj", self.states["normal"], self.Jc)
 
     def energy(self, v: Array) -> float:
         """½ vᵀ M v."""
@@ -74,7 +74,7 @@ class ContactModel:
             {"nq": robot.nq, "nv": robot.nv, "NV": robot.model.nv}
             | {"contacts": max(len(self.contacts), 1), "rows": max(3 * len(self.contacts), 1)}
         )
-        self.found = np.zeros(len(self.contacts), tables.FOUND)
+        self.states = np.zeros(len(self.contacts), tables.CONTACT_STATE)
         self.records = np.zeros(len(self.contacts), tables.CONTACT)
         self.machine = self._machine(losses)
         for number in range(len(self.contacts)):
@@ -92,7 +92,7 @@ class ContactModel:
         status = kernels.look(self.machine.address, t, np.concatenate([q, v]), True)
         if status != kernels.OK:
             self.refuse(status, t)
-        return Snapshot(t, q, v, work.M.copy(), work.rest.copy(), self.found.copy(), work.Jc[: self.count].copy())
+        return Snapshot(t, q, v, work.M.copy(), work.bias.copy(), self.states.copy(), work.Jc[: self.count].copy())
 
     def rate(self, t: float, y: Array, tau: Array) -> Array:
         """dy/dt in the present modes."""
@@ -112,7 +112,7 @@ class ContactModel:
     def pin_here(self, q: Array, t: float = 0.0) -> None:
         """Make every pin hold its point where it is at q."""
         zero = np.zeros(self.robot.nv)
-        kinematics = self.survey(t, q, zero).found
+        kinematics = self.survey(t, q, zero).states
         for number, touch in enumerate(self.contacts):
             if isinstance(touch, Pin):
                 # `normal` of a pin is how far its point is from where it is held
@@ -136,7 +136,7 @@ class ContactModel:
             lossy=int(losses and _has_losses(robot)),
             joints=np.column_stack([model.jnt_type[joints], starts, dofs]).astype(np.int64),
             tau=np.zeros(robot.nv), work=self.work,
-            contacts=rows_over(Touching, self.records), found=rows_over(Found, self.found),
+            contacts=rows_over(Touching, self.records), states=rows_over(ContactState, self.states),
         )  # fmt: skip
 
     def _describe(self, number: int) -> None:
@@ -205,7 +205,7 @@ class ContactModel:
 
     def _refuse_normal_out_of_reach(self, number: int, touch: Contact, reach: Array) -> None:
         form = touch.surface.form
-        normal = form.turn[:, 2]
+        normal = form.rotation[:, 2]
         if type(touch.surface).__name__ == "Plane" and np.linalg.norm(reach.T @ normal) < 1e-9:
             raise InvalidInput(
                 f"contact {self.names[number]!r}: the point never moves along the plane's normal {normal.round(6)}",
@@ -235,8 +235,8 @@ def _tidy(U: Array) -> Array:
 def _describe_surface(touch: Contact, record: np.void) -> None:
     form = touch.surface.form
     record["kind"], record["mode"] = tables.SURFACE, SLIDING if touch.two_sided else FREE
-    record["form"], record["lengths"], record["turn"] = form.code, form.size, form.turn
-    record["home"], record["outward"], record["radius"] = form.place, form.outward, touch.radius
+    record["form"], record["lengths"], record["rotation"] = form.code, form.size, form.rotation
+    record["home"], record["outward"], record["radius"] = form.position, form.outward, touch.radius
     record["friction"], record["two_sided"] = touch.friction, int(touch.two_sided)
     record["hold"] = touch.friction if touch.static_friction is None else touch.static_friction
 

@@ -112,9 +112,9 @@ class EventHandler:
                 continue
             slope = self.stepper.slope(t, y)
             snap = self._survey(t, y)
-            slide, a = snap.found[i]["slide"], slope[self.model.robot.nq :]
+            slide, a = snap.states[i]["slide"], slope[self.model.robot.nq :]
             speed = float(np.linalg.norm(slide))
-            braking = -float(slide @ (snap.Jc[i] @ a + snap.found[i]["drift"])) / max(speed, 1e-300)
+            braking = -float(slide @ (snap.Jc[i] @ a + snap.states[i]["drift"])) / max(speed, 1e-300)
             if braking > 0.0:
                 wait = speed / braking
                 q = self.model.robot.integrate(snap.q, snap.v + 0.5 * wait * a, wait)
@@ -138,9 +138,9 @@ class EventHandler:
     def _feature_ahead(self, t: float, y: Array, i: int) -> int:
         """The face or edge that a ball rolls onto: on the border itself rounding would decide."""
         snap = self._survey(t, y)
-        speed = float(np.linalg.norm(snap.found[i]["slide"])) + float(np.abs(snap.found[i]["rate"]))
+        speed = float(np.linalg.norm(snap.states[i]["slide"])) + float(np.abs(snap.states[i]["rate"]))
         ahead = self.model.robot.integrate(snap.q, snap.v, _AHEAD / max(speed, 1e-12))
-        return int(self.model.survey(t, ahead, snap.v).found[i]["feature"])
+        return int(self.model.survey(t, ahead, snap.v).states[i]["feature"])
 
     def _closed(self, snap: Snapshot, gone: set[int]) -> tuple[list[int], list[int]]:
         """Contacts that collide, and those that touch at rest."""
@@ -234,7 +234,7 @@ class EventHandler:
     def _flights(self, snap: Snapshot, settled: Settled) -> dict[int, float]:
         """How long each contact that has just left stays off: 2 u/|g̈|."""
         flights = {}
-        for i, (record, kinematics) in enumerate(zip(self.model.records, snap.found)):
+        for i, (record, kinematics) in enumerate(zip(self.model.records, snap.states)):
             free = record["mode"] == FREE and record["kind"] != PIN
             if free and abs(kinematics["gap"]) <= GAP and kinematics["rate"] > SLOW:
                 fall = -(snap.normals[i] @ settled.acceleration + kinematics["bend"])
@@ -280,7 +280,7 @@ class EventHandler:
             begins = option is not None and option.slip is not None and c.slip is None
             along = unit[c.rows if record["mode"] != SLIDING or begins else c.rows[:1]]
             if record["creep"]:
-                across = snap.found[c.index]["tangents"] @ snap.found[c.index]["across"] @ unit[c.tangents]
+                across = snap.states[c.index]["tangents"] @ snap.states[c.index]["across"] @ unit[c.tangents]
                 along = np.vstack([along, across])
             held.append(along)
             if frictional and option is not None and c.normal is not None:
@@ -301,7 +301,7 @@ class EventHandler:
             detail: dict[str, object] = {}
             if blow is not None and np.any(blow.impulses[i]):
                 detail = {"impulse": blow.impulses[i], "dissipated": blow.dissipated, "phases": blow.phases}
-            self._add(t, states, what, i, modes[i], snap.found[i]["point"], detail)
+            self._add(t, states, what, i, modes[i], snap.states[i]["point"], detail)
 
     def _word(self, i: int, modes: tuple[int, int], why: _Happening) -> str | None:
         (old, new), trigger = modes, why.triggers.get(i)
@@ -328,7 +328,7 @@ class EventHandler:
         nq, mode = self.model.robot.nq, int(self.model.records[i]["mode"])
         old = before if before >= 0 else mode
         q, v = y[:nq].copy(), y[nq:].copy()
-        self._add(t, (q, v, v), what, i, (old, mode), self.model.found[i]["point"], detail)
+        self._add(t, (q, v, v), what, i, (old, mode), self.model.states[i]["point"], detail)
 
     def say_joint(self, t: float, y: Array, joint: str, value: float) -> None:
         """A joint that has left its range."""

@@ -95,8 +95,8 @@ class HybridSystem:
             record["coast"] = record["creep"] = record["wedged"] = 0
         snap = model.begin_at(q, np.zeros(self.robot.nv) if v is None else v, time)
         for i in range(model.count):
-            refuse_start(model, i, snap.found[i])
-            resting = abs(snap.found[i]["gap"]) <= GAP and abs(snap.found[i]["rate"]) <= SLOW
+            refuse_start(model, i, snap.states[i])
+            resting = abs(snap.states[i]["gap"]) <= GAP and abs(snap.states[i]["rate"]) <= SLOW
             if model.records[i]["mode"] == 0 and resting:
                 model.records[i]["mode"] = 1  # until the first force is known
         self._refuse_ends_of_reach(snap)

@@ -319,7 +319,7 @@ class Simulation:
     def _generalised_force(self, t: float, y: Array, i: int) -> Array:
         """Jᵀ f of a contact at a state, in the present modes."""
         self.stepper.slope(t, y)
-        return self.model.work.Jc[i].T @ self.model.found[i]["force"]
+        return self.model.work.Jc[i].T @ self.model.states[i]["force"]
 
     def _answer_jump(self) -> None:
         """A new force from a tick on: what the singular constraints answer to the change."""
@@ -338,7 +338,7 @@ class Simulation:
     def _appointment(self) -> None:
         """What was due at this time: a note of the state, the end of a series of bounces, a ride that turns."""
         while self.next_note < len(self.notes) and self.notes[self.next_note] <= self.t:
-            modes, forces = self.model.records["mode"].copy(), self.model.found["force"].copy()
+            modes, forces = self.model.records["mode"].copy(), self.model.states["force"].copy()
             self.noted.append((float(self.notes[self.next_note]), self.y.copy(), modes, forces))
             self.next_note += 1
         if self.memory.pending is not None and self.t >= self.memory.pending[0]:
@@ -364,7 +364,7 @@ class Simulation:
         pull = model.work.pull.copy() if model.records["coast"].any() else None
         step = {"stride": self.watch.stride, "dependent": self.watch.dependent}
         memory = replace(self.memory, records=model.records.copy(), pull=pull, force=self._held(), **step)
-        forces = model.found["force"].copy()
+        forces = model.states["force"].copy()
         return HybridState(self.t, self.y[:nq].copy(), self.y[nq:].copy(), modes_of(model), forces, memory)
 
     def samples(self) -> Samples:

@@ -61,8 +61,8 @@ def arm(machine: Machine, control: StepControl) -> int:
 def _set_noise(machine: Machine, control: StepControl) -> None:
     """How far from 0 each margin counts as 0: 1e-12 m, 1e-11 m/s, 1e-10 of the forces at play."""
     forces, noise = control.weight, control.noise
-    for i in range(len(machine.found)):
-        forces = max(forces, control.weight + abs(machine.found[i].pressure))
+    for i in range(len(machine.states)):
+        forces = max(forces, control.weight + abs(machine.states[i].pressure))
     for i in range(len(machine.contacts)):
         c, at = machine.contacts[i], MARGINS * i
         for k in range(MARGINS):
@@ -175,7 +175,7 @@ def has_drifted(machine: Machine) -> bool:
     """Whether a held contact has left its surface, or a stuck one moves, by more than rounding."""
     worst = 0.0
     for i in range(len(machine.contacts)):
-        c, f = machine.contacts[i], machine.found[i]
+        c, f = machine.contacts[i], machine.states[i]
         if c.mode == FREE or c.coast:
             continue
         if c.kind != PIN:

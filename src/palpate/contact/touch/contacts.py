@@ -26,8 +26,8 @@ class Form:
 
     code: int
     size: Array
-    turn: Array
-    place: Array
+    rotation: Array
+    position: Array
     outward: float = 1.0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from palpate.contact.touch.contacts import BOX, CYLINDER, SPHERE
-from palpate.contact.touch.records import Found, Touching, Work
+from palpate.contact.touch.records import ContactState, Touching, Work
 from palpate.engine.kernels import clear, dot, kernel, put
 from palpate.engine.maths import hypot, sin_cos
 from palpate.engine.records import Matrix, Vector
@@ -195,7 +195,7 @@ def _scale_to_unit(a: Vector) -> None:
 
 
 @kernel
-def _heading(c: Touching, f: Found) -> None:
+def _heading(c: Touching, f: ContactState) -> None:
     """The direction of slip: along the held sign, or of the slip itself (of its beginning while there is none)."""
     if c.freedoms == 1:
         for i in range(3):
@@ -209,20 +209,20 @@ def _heading(c: Touching, f: Found) -> None:
 
 
 @kernel
-def locate(c: Touching, f: Found, work: Work, t: float) -> None:
+def locate(c: Touching, f: ContactState, work: Work, t: float) -> None:
     """Gap, normal and (in work.bend, world) curvature of a surface contact whose point is at work.point."""
     x, push = work.local, work.six  # borrowed
     _ride(c, t, x, f.carry, push)
     put(f.point, 0, work.point)
     y0, y1, y2 = work.point[0] - x[0], work.point[1] - x[1], work.point[2] - x[2]
     for i in range(3):
-        work.local[i] = c.turn[0, i] * y0 + c.turn[1, i] * y1 + c.turn[2, i] * y2
+        work.local[i] = c.rotation[0, i] * y0 + c.rotation[1, i] * y1 + c.rotation[2, i] * y2
     f.feature = c.feature if c.feature >= 0 else nearest_feature(c, work.local)
     f.gap = distance(c, work.local, f.feature, work.normal, work.bend) - c.radius
     for i in range(3):
         f.normal[i] = 0.0
         for j in range(3):
-            f.normal[i] += c.turn[i, j] * work.normal[j]
+            f.normal[i] += c.rotation[i, j] * work.normal[j]
     f.margin[2] = feature_margin(c, work.local, f.feature)
 
 
@@ -234,13 +234,13 @@ def _curved(c: Touching, H: Matrix, w: Vector, out: Vector) -> None:
         wk = 0.0
         for i in range(3):
             for j in range(3):
-                wk += H[k, i] * c.turn[j, i] * w[j]
+                wk += H[k, i] * c.rotation[j, i] * w[j]
         for i in range(3):
-            out[i] += c.turn[i, k] * wk
+            out[i] += c.rotation[i, k] * wk
 
 
 @kernel
-def touch(c: Touching, f: Found, work: Work, t: float, number: int) -> None:
+def touch(c: Touching, f: ContactState, work: Work, t: float, number: int) -> None:
     """Jc, rates and drifts of a contact from the point's J (work.J) and drift (work.six), after `locate`.
 
     The touching point of a ball moves with u = ṗ + r n × ω over the surface; ġ = n·(ṗ − v_s),
@@ -279,7 +279,7 @@ def touch(c: Touching, f: Found, work: Work, t: float, number: int) -> None:
 
 
 @kernel
-def hold(c: Touching, f: Found, work: Work, t: float, number: int) -> None:
+def hold(c: Touching, f: ContactState, work: Work, t: float, number: int) -> None:
     """Jc, velocity and drift of a pinned point; its gap is how far it has left its place."""
     Jc, J, v = work.Jc, work.J, work.v
     x, push = work.normal, work.local
@@ -296,7 +296,7 @@ def hold(c: Touching, f: Found, work: Work, t: float, number: int) -> None:
 
 
 @kernel
-def stop(c: Touching, f: Found, work: Work, number: int) -> None:
+def stop(c: Touching, f: ContactState, work: Work, number: int) -> None:
     """A joint's end as a contact: g = ±(q − at)."""
     f.gap = c.way * (work.q[c.joint] - c.at)
     f.rate = c.way * work.v[c.dof]

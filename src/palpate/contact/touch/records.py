@@ -39,7 +39,7 @@ class Touching(Record):
     offset: Vector = sized(3)  # of the point, in the body
     radius: RealAt
     lengths: Vector = sized(3)
-    turn: Matrix = sized(3, 3)  # the surface's axes as columns, world
+    rotation: Matrix = sized(3, 3)  # the surface's axes as columns, world
     home: Vector = sized(3)  # its place before it moves; where a pin holds its point
     outward: RealAt
     velocity: Vector = sized(3)
@@ -71,8 +71,8 @@ class Touching(Record):
     creep: IntegerAt  # 1 while a slow slip keeps the direction `slip`: see `kernels.follow_creep`
 
 
-class Found(Record):
-    """What is found of one contact at a state. In Python a row of a table `FOUND`."""
+class ContactState(Record):
+    """What is found of one contact at a state. In Python a row of a table `CONTACT_STATE`."""
 
     gap: RealAt
     rate: RealAt
@@ -101,7 +101,7 @@ def _table(record: type[Record]) -> np.dtype:
     return np.dtype(columns)
 
 
-CONTACT, FOUND = _table(Touching), _table(Found)
+CONTACT, CONTACT_STATE = _table(Touching), _table(ContactState)
 
 
 def rows_over(record: type[Record], table: Array) -> list[Any]:
@@ -138,7 +138,7 @@ class Work(Record):
     turning: Vector = sized(3)  # of the normal: H w
     local: Vector = sized(3)
     M: Matrix = sized("nv", "nv")
-    rest: Vector = sized("nv")  # C v + g + losses
+    bias: Vector = sized("nv")  # C v + g + losses
     L: Matrix = sized("nv", "nv")  # Cholesky factor of M
     Jc: Cube = sized("contacts", 3, "nv")
     rows: Matrix = sized("rows", "nv")
@@ -164,7 +164,7 @@ class Machine(Record):
     lossy: int
     joints: IntegerMatrix  # kind, place in q, place in v
     contacts: list[Touching]
-    found: list[Found]
+    states: list[ContactState]
     work: Work
     tau: Vector = sized("nv")  # every generalised force but the contacts'
     force: int = 0  # address of a function that writes tau, 0 where tau is held

@@ -362,7 +362,7 @@ class Admittance(Law):
             "stiffness": np.where(both, K, 0.0),
             "chosen": chosen.astype(int),
             "axes": AXES.index(self.axes),
-            "turn": rotation_of(self.axes_quat_wxyz).copy(),
+            "rotation": rotation_of(self.axes_quat_wxyz).copy(),
             "euler": self.rotation == "euler",
             "about_base": self.moment_about == "base",
         }

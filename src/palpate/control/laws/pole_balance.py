@@ -84,7 +84,7 @@ class Memory(Record):
     # scratch
     force: Vector = sized(3)  # wanted, all of it
     twist: Vector = sized(6)
-    turn: Vector = sized(3)  # wanted angular acceleration
+    angular_acceleration: Vector = sized(3)  # wanted
     quat_wxyz: Vector = sized(4)
     level_wxyz: Vector = sized(4)
     quat_wxyz_scratch: Vector = sized(4)
@@ -154,7 +154,7 @@ def _wanted_turn(x: Tick, k: Gains, m: Memory) -> None:
         _make_level(m)
     quat_error_world(m.level_wxyz, m.quat_wxyz, m.error)
     for i in range(3):
-        m.turn[i] = k.orientation_stiffness * m.error[i] - k.orientation_damping * m.twist[3 + i]
+        m.angular_acceleration[i] = k.orientation_stiffness * m.error[i] - k.orientation_damping * m.twist[3 + i]
 
 
 @kernel
@@ -217,7 +217,7 @@ def _torques(x: Tick, k: Gains, m: Memory, share: float, out: Vector) -> None:
         m.x[j] = m.x0[j]
         m.push[j] = x.bias[j] + J[0, j] * f_B[0] + J[1, j] * f_B[1] + J[2, j] * f_B[2]
     for i in range(b.size):
-        b[i] = (pole.a_A[i] if i < 3 else m.turn[i - 3]) - x.drift[i]
+        b[i] = (pole.a_A[i] if i < 3 else m.angular_acceleration[i - 3]) - x.drift[i]
         for j in range(n):
             b[i] += A[i, j] * (weight * m.push[j] - m.x[j])
     cholesky_solve(m.S, b.size, b)
@@ -567,8 +567,8 @@ class PoleBalance(ClearingLaw):
             "only a share of the wanted force was within the torque limits": memory.shared,
             "no share of the wanted force was within the torque limits": memory.beyond,
         }
-        told = [f"{text} at {count} ticks" for text, count in said.items() if count]
-        return [*told, *self.clearance_remarks(memory.clear)]
+        sentences = [f"{text} at {count} ticks" for text, count in said.items() if count]
+        return [*sentences, *self.clearance_remarks(memory.clear)]
 
 
 def _directions(robot: Robot) -> int:

@@ -138,7 +138,7 @@ class Memory(Record):
     motion: Vector = sized("nv")
     wanted: Vector = sized(6)
     goal: Matrix = sized(3, 3)
-    turn: Matrix = sized(3, 3)
+    R_error: Matrix = sized(3, 3)
     footing: Footing
 
 
@@ -156,8 +156,8 @@ def _wish(x: Tick, k: Gains, m: Memory) -> None:
     for i in range(3):
         m.wanted[i] = x.target.position[i] - x.position[i]
         for j in range(3):
-            m.turn[i, j] = dot(m.goal[i], x.rotation[j], 3)
-    spatial.rotation_vector_from_matrix(m.turn, part(m.wanted, 3, 3))
+            m.R_error[i, j] = dot(m.goal[i], x.rotation[j], 3)
+    spatial.rotation_vector_from_matrix(m.R_error, part(m.wanted, 3, 3))
     for i in range(6):
         rate = -x.target.twist[i]
         for j in range(x.v.size):

@@ -86,18 +86,18 @@ class SurfacePath(ReferenceSettings):
         pose = robot.pose(q_start)
         foot = self.foot(pose.position)
         s, rate, acceleration = self.progress(times)
-        angle, way = foot.turn * s, foot.slide * s
+        angle, way = foot.curvature * s, foot.slide * s
         out = turned_vectors(angle * foot.axis, pose.position - foot.centre)
-        across = np.cross(foot.turn * foot.axis, out)  # dp/ds of the turning part
+        across = np.cross(foot.curvature * foot.axis, out)  # dp/ds of the turning part
         targets.position[:] = foot.centre + out + way
         targets.twist[:, :3] = rate * (across + foot.slide)
-        inward = np.cross(foot.turn * foot.axis, across)
+        inward = np.cross(foot.curvature * foot.axis, across)
         targets.wrench[:, :3] = self.pressure(times) * turned_vectors(angle * foot.axis, foot.normal)
         targets.acceleration[:, :3] = acceleration * (across + foot.slide) + rate**2 * inward
         if self.follow:
             targets.quat_wxyz[:] = turned(angle * foot.axis, pose.quat_wxyz)
-            targets.twist[:, 3:] = rate * foot.turn * foot.axis
-            targets.acceleration[:, 3:] = acceleration * foot.turn * foot.axis
+            targets.twist[:, 3:] = rate * foot.curvature * foot.axis
+            targets.acceleration[:, 3:] = acceleration * foot.curvature * foot.axis
 
     def foot(self, tool: Array) -> Foot:
         """What the path turns about, from the tool's start."""
@@ -138,7 +138,7 @@ class Foot:
     centre: Array
     normal: Array
     axis: Array
-    turn: float
+    curvature: float
     slide: Array
 
 

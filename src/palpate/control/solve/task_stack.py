@@ -45,7 +45,7 @@ class FrameNow(Record):
     goal_rotation: Matrix = sized(3, 3)
     goal_twist: Vector = sized(6)
     goal_acceleration: Vector = sized(6)
-    turn: Matrix = sized(3, 3)
+    R_error: Matrix = sized(3, 3)
     error: Vector = sized(6)
     twist: Vector = sized(6)
 
@@ -102,8 +102,8 @@ def _find_errors(x: Tick, f: FrameNow) -> None:
     for i in range(3):
         f.error[i] = f.goal_position[i] - f.position[i]
         for j in range(3):
-            f.turn[i, j] = dot(f.goal_rotation[i], f.rotation[j], 3)
-    rotation_vector_from_matrix(f.turn, part(f.error, 3, 3))
+            f.R_error[i, j] = dot(f.goal_rotation[i], f.rotation[j], 3)
+    rotation_vector_from_matrix(f.R_error, part(f.error, 3, 3))
     for i in range(6):
         f.twist[i] = dot(f.J[i], x.v, x.v.size)
 

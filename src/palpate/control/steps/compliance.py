@@ -33,7 +33,7 @@ class EquationGains(Record):
     stiffness: Matrix = sized(6, 6)
     chosen: Integers = sized(6)  # 1 where a direction yields
     axes: int  # place in AXES
-    turn: Matrix = sized(3, 3)  # turns those axes into a frame of one's own
+    rotation: Matrix = sized(3, 3)  # turns those axes into a frame of one's own
     euler: bool  # whether the rotation is written in XYZ angles
     about_base: bool  # whether moments are about the base's origin
 
@@ -82,17 +82,17 @@ def _set_axes(R_d: Matrix, k: EquationGains, c: Compliant) -> None:
     turned, wide = c.matrix, k.axes
     if wide == _TOOL:
         matrix_from_quat(c.turn_wxyz, turned)
-        product(turned, k.turn, c.angular)
+        product(turned, k.rotation, c.angular)
         product(R_d, c.angular, c.linear)
         return
     for i in range(3):
         for j in range(3):
-            c.linear[i, j] = c.angular[i, j] = k.turn[i, j]
+            c.linear[i, j] = c.angular[i, j] = k.rotation[i, j]
             turned[i, j] = R_d[j, i]
     if wide == _TARGET:
-        product(R_d, k.turn, c.linear)
+        product(R_d, k.rotation, c.linear)
     elif wide == _WORLD:
-        product(turned, k.turn, c.angular)
+        product(turned, k.rotation, c.angular)
 
 
 @kernel

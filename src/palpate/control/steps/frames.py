@@ -37,7 +37,7 @@ class Tree(Record):
     carried: Integers = sized("carried")  # the bodies that count
     parent: Integers = sized("bodies")
     offset: Matrix = sized("bodies", 3)  # in the parent
-    turn: Matrix = sized("bodies", 9)
+    rotation: Matrix = sized("bodies", 9)
     first_joint: Integers = sized("bodies")
     joint_count: Integers = sized("bodies")
     last_dof: Integers = sized("bodies")  # the last that moves the body, −1 for none
@@ -64,7 +64,7 @@ class Motion(Record):
     acceleration: Matrix = sized("bodies", 3)
     alpha: Matrix = sized("bodies", 3)
     screws: Matrix = sized("nv", 6)
-    turn: Matrix = sized(3, 3)  # scratch from here on
+    joint_rotation: Matrix = sized(3, 3)  # scratch from here on
     product: Matrix = sized(3, 3)
     w: Vector = sized(3)
     u: Vector = sized(3)
@@ -81,7 +81,7 @@ def tree_of(robot: Robot, bodies: Iterable[int]) -> Tree:
     for body in range(m.nbody):
         mujoco.mju_quat2Mat(rotations[body], m.body_quat[body])
     return Tree(
-        carried=_whole(sorted(carried)), parent=_whole(m.body_parentid), offset=m.body_pos.copy(), turn=rotations,
+        carried=_whole(sorted(carried)), parent=_whole(m.body_parentid), offset=m.body_pos.copy(), rotation=rotations,
         first_joint=_whole(m.body_jntadr), joint_count=_whole(m.body_jntnum), last_dof=_last_dofs(m),
         kind=_whole(m.jnt_type), axis=m.jnt_axis.copy(), anchor=m.jnt_pos.copy(), start=m.qpos0[m.jnt_qposadr],
         q_index=_whole(m.jnt_qposadr), dof=_whole(m.jnt_dofadr), parent_dof=_whole(m.dof_parentid),
@@ -147,7 +147,7 @@ def _start_at_parent(tree: Tree, body: int, x: Motion) -> None:
     put(x.alpha[body], 0, x.alpha[parent])
     _times(R, tree.offset[body], x.u)
     _shift(x, body, x.u, 1.0)
-    product(R, fold(tree.turn[body], 0, 3, 3), fold(x.rotation[body], 0, 3, 3))
+    product(R, fold(tree.rotation[body], 0, 3, 3), fold(x.rotation[body], 0, 3, 3))
 
 
 @kernel
@@ -174,9 +174,9 @@ def _shift_to_anchor(tree: Tree, body: int, joint: int, x: Motion, sign: float) 
 
 @kernel
 def _turn(x: Motion, body: int) -> None:
-    """R ← R x.turn."""
+    """R ← R x.joint_rotation."""
     R = fold(x.rotation[body], 0, 3, 3)
-    product(R, x.turn, x.product)
+    product(R, x.joint_rotation, x.product)
     put(flat(R), 0, flat(x.product))
 
 
@@ -214,7 +214,7 @@ def _hinge(tree: Tree, body: int, joint: int, q: ReadVector, v: ReadVector, x: M
     _spin(x, body, x.u, v[dof])
     for i in range(3):
         x.w[i] = tree.axis[joint, i] * angle
-    matrix_from_rotation_vector(x.w, x.turn)
+    matrix_from_rotation_vector(x.w, x.joint_rotation)
     _turn(x, body)
     _shift_to_anchor(tree, body, joint, x, -1.0)
 
@@ -272,7 +272,7 @@ def _ball(tree: Tree, body: int, joint: int, q: ReadVector, v: ReadVector, x: Mo
     _shift_to_anchor(tree, body, joint, x, 1.0)
     for i in range(4):
         x.screws[dof, i] = q[start + i]
-    matrix_from_quat(x.screws[dof], x.turn)
+    matrix_from_quat(x.screws[dof], x.joint_rotation)
     _turn(x, body)
     _about_own_axes(x, body, dof, v)
     _shift_to_anchor(tree, body, joint, x, -1.0)

@@ -80,7 +80,7 @@ class TaskGains(Record):
 
     choice: Integers = sized("k")  # places of the chosen directions in DIRECTIONS
     axes: int  # place in AXES
-    turn: Matrix = sized(3, 3)  # turns those axes into frame A
+    rotation: Matrix = sized(3, 3)  # turns those axes into frame A
     orientation: int  # place in orientation.KINDS
     heaviest: float  # kg
     freedoms: int  # how many of the directions can be moved along, each apart from those before it
@@ -129,12 +129,12 @@ class TaskMemory(Record):
 def set_axes(x: Tick, k: TaskGains, m: TaskMemory) -> None:
     """The axes of frame A: the world's, the tool's or the target's, times the fixed turn."""
     if k.axes == _WORLD:
-        put(flat(m.axes), 0, flat(k.turn))
+        put(flat(m.axes), 0, flat(k.rotation))
     elif k.axes == _TOOL:
-        product(x.rotation, k.turn, m.axes)
+        product(x.rotation, k.rotation, m.axes)
     else:
         matrix_from_quat(x.target.quat_wxyz, m.base)
-        product(m.base, k.turn, m.axes)
+        product(m.base, k.rotation, m.axes)
 
 
 @kernel(inline=True)
@@ -456,7 +456,7 @@ class TaskLaw(ClearingLaw):
             "freedoms": len(reachable(robot, self.chosen(), self.axes_at)),
             "choice": [DIRECTIONS.index(d) for d in self.chosen()],
             "axes": AXES.index(self.axes),
-            "turn": rotation_of(self.axes_quat_wxyz).copy(),
+            "rotation": rotation_of(self.axes_quat_wxyz).copy(),
             "aligned": self._is_aligned(),
             "orientation": KINDS.index(self.orientation_error),
             "heaviest": lost_mass(robot, self.chosen(), self.axes_at) if self.heaviest is None else self.heaviest,

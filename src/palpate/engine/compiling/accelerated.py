@@ -150,7 +150,7 @@ def leave_nothing_to_copy(result: CompileResult, function: Any) -> None:
     if _size(library) > _SMALL:
         library._shared_module = binding.parse_assembly(str(library.codegen._create_empty_module(library.name)))
     if not any(library._get_module_for_linking().functions):
-        library.place = Callee(function.__module__, function.__qualname__, result.fndesc.llvm_func_name)
+        library.callee = Callee(function.__module__, function.__qualname__, result.fndesc.llvm_func_name)
 
 
 def _size(library: Any) -> int:
@@ -164,7 +164,7 @@ def called_places(library: Any) -> tuple[Callee, ...]:
         return library.called
     callees: dict[Callee, None] = {}
     for other in library._linking_libraries:
-        callees.update(dict.fromkeys([other.place] if hasattr(other, "place") else called_places(other)))
+        callees.update(dict.fromkeys([other.callee] if hasattr(other, "callee") else called_places(other)))
     library.called = tuple(callees)
     return library.called
 

@@ -38,11 +38,11 @@ class Image:
         for each in record.fields.values():
             self._add_field(record, each, start)
         for name, other in (pointers or {}).items():
-            self._point(start + record.fields[name].place, self.add(other))
+            self._point(start + record.fields[name].offset, self.add(other))
         return start
 
     def _add_field(self, record: Record, each: Field, start: int) -> None:
-        offset = start + each.place
+        offset = start + each.offset
         if each.listed:
             items, tables = record._held[each.name]
             first = self._place(tables)
@@ -114,4 +114,4 @@ def parts_of(record: Record, image: Image, path: tuple[str, ...] = ()) -> Iterat
             if array.size:
                 yield Part(here, image.word_of(array), array.shape, array.dtype == np.float64)
         else:
-            yield Part(here, start + each.place, (), each.real)
+            yield Part(here, start + each.offset, (), each.real)

@@ -20,7 +20,7 @@ class OwnModel(Record):
 
     code: TreeCode
     tree: TreeTerms
-    place: TreePlace
+    tool: TreePlace
     frame: FrameTerms
     q: Vector
     v: Vector
@@ -30,7 +30,7 @@ class OwnModel(Record):
 def fill_terms(own: OwnModel, a: int, b: int, c: int) -> None:
     """M, C v + g, g, pose, Jacobian and J̇ v of the tool at the tick's q and v."""
     compute_terms(own.code, own.q, own.v, own.tree)
-    compute_frame(own.code, own.tree, own.place, own.frame)
+    compute_frame(own.code, own.tree, own.tool, own.frame)
 
 
 def own_model(robot: Robot, tick: Tick) -> OwnModel:
@@ -53,7 +53,7 @@ def own_model(robot: Robot, tick: Tick) -> OwnModel:
     frame = FrameTerms({"nv": nv}, position=x.position, rotation=x.rotation, J=x.J, drift=x.drift)
     tool = program.place(program.mechanism.placed(robot.frame().record))
     code = TreeCode({"links": program.sizes.links}, constants=0, terms=0, p=program.code.p, k=program.code.k)
-    return OwnModel(code=code, tree=tree, place=tool, frame=frame, q=x.q, v=x.v)
+    return OwnModel(code=code, tree=tree, tool=tool, frame=frame, q=x.q, v=x.v)
 
 
 def program_text(robot: Robot) -> str:

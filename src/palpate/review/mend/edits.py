@@ -41,7 +41,7 @@ class Edit:
         changes, after: what `tree.rewrite` is to do.
         span: the place of the slip in the text, where it is known.
         term: the term that is missing or too many.
-        place: words that say where, such as "in the definition of σ1".
+        where: words that say where, such as "in the definition of σ1".
     """
 
     kind: str
@@ -50,11 +50,11 @@ class Edit:
     after: Mapping[int, Callable[[Node], Node]] = field(default_factory=dict)
     span: Span = None
     term: Node | None = None
-    place: str = ""
+    where: str = ""
 
     def told(self, printer: Printer) -> str:
         """The correction in words."""
-        where = f" {self.place}" if self.place else ""
+        where = f" {self.where}" if self.where else ""
         if self.term is not None:
             says = "is missing" if self.kind == "missing term" else "does not belong"
             return f"{self.kind}{where}: {printer.node(self.term)} {says}"

@@ -130,7 +130,7 @@ class Repairer:
         for node in bodies.values():
             for error in self._needed(node.body):
                 location = f"in the definition of {node.name}"
-                yield from (replace(edit, place=location) for edit in self.search.edits(node.body, error))
+                yield from (replace(edit, where=location) for edit in self.search.edits(node.body, error))
 
     def _needed(self, body: Node) -> list[Any]:
         """By how much a definition's value would have to change: f₁ h + f₂ h² = error, with f of at most degree 2."""

@@ -365,7 +365,7 @@ def outside_places(run: Run, plant: Plant, physics: Physics, rows: Layout, felt:
         "surfaces": surfaces,
         "contacts": contact_pairs(plant, surfaces, felt, shown),
         "rigid_points": [
-            RigidPoint(reading=physics.sensordata[address : address + POINT_NUMBERS], force=force, place=place)
+            RigidPoint(reading=physics.sensordata[address : address + POINT_NUMBERS], force=force, position=place)
             for address, (force, place) in zip(plant.rigid_points.values(), rigid)
         ],
         "rigid": [_reading(physics, sensor.address, sensor.whose) for sensor in plant.rigid_sensors],

@@ -143,7 +143,7 @@ def _surface_axes(L: Loop) -> None:
         for i in range(3):
             a.local[i] = 0.0
             for j in range(3):
-                a.local[i] += s.axes[j, i] * (L.tick.position[j] - s.place[j])
+                a.local[i] += s.axes[j, i] * (L.tick.position[j] - s.position[j])
         gap = call_distance(s.distance, s.form, a.local, a.near)  # pyright: ignore[reportCallIssue]
         if gap < nearest:
             nearest = gap

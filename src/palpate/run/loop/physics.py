@@ -40,7 +40,7 @@ def move_surfaces(L: Loop, t: float) -> None:
         surface = L.surfaces[k]
         move_surface(surface, t)
         if surface.mocap >= 0:
-            put(L.plant.mocap_pos[surface.mocap], 0, surface.place)
+            put(L.plant.mocap_pos[surface.mocap], 0, surface.position)
 
 
 @kernel(inline=True)
@@ -131,15 +131,15 @@ def _push(L: Loop, t: float) -> None:
 @kernel
 def _add_contact(L: Loop, c: Contact) -> None:
     """Add the force of one surface on one contact point."""
-    add_generalized_force(L.plant, c.point.body, c.force, L.no_moment, c.place, L.outside)
+    add_generalized_force(L.plant, c.point.body, c.force, L.no_moment, c.position, L.outside)
     L.energy.stored += c.stored
     L.energy.contact_loss += c.lost
     L.energy.power_drive += c.drive
     if c.point.on_robot:
         L.row.penetration[0] = max(L.row.penetration[0], c.depth)
-        add_force(L.row.contact_wrench, c.force, c.place, L.row.tool_position)
+        add_force(L.row.contact_wrench, c.force, c.position, L.row.tool_position)
     if c.point.felt:
-        add_force(L.felt, c.force, c.place, L.row.tool_position)
+        add_force(L.felt, c.force, c.position, L.row.tool_position)
 
 
 @kernel
@@ -168,7 +168,7 @@ def _show_point(point: RigidPoint) -> None:
         j, k = (i + 1) % 3, (i + 2) % 3
         across = r[7 + j] * r[10 + k] - r[7 + k] * r[10 + j]
         point.force[i] = r[1] * r[7 + i] + r[2] * r[10 + i] + r[3] * across
-        point.place[i] = r[4 + i]
+        point.position[i] = r[4 + i]
 
 
 @kernel
@@ -176,9 +176,9 @@ def add_exact_contacts(L: Loop) -> None:
     """Forces of exact contacts, as the constraints' multipliers had them under the torque held until now."""
     for k in range(len(L.touches)):
         touch = L.touches[k]
-        add_force(L.row.contact_wrench, touch.force, touch.place, L.row.tool_position)
+        add_force(L.row.contact_wrench, touch.force, touch.position, L.row.tool_position)
         if touch.felt:
-            add_force(L.felt, touch.force, touch.place, L.row.tool_position)
+            add_force(L.felt, touch.force, touch.position, L.row.tool_position)
 
 
 @kernel

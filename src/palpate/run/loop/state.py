@@ -65,14 +65,14 @@ class RigidPoint(Record):
 
     reading: Vector
     force: Vector = sized(3)
-    place: Vector = sized(3)
+    position: Vector = sized(3)
 
 
 class TouchReading(Record):
     """What an exact contact does to the robot: its force, world axes, and where."""
 
     force: Vector = sized(3)
-    place: Vector = sized(3)
+    position: Vector = sized(3)
     felt: bool  # beyond the wrist sensor
 
 

@@ -106,7 +106,7 @@ def refine(cells: int, coarse: int, tolerance: float, x: Span, y: Span) -> Gener
     finest = [cell for cell in sorted(leaves) if cell[2] == 1 and lattice.disagrees(cell)]
     edges = sorted({edge for cell in finest for edge in _edges(cell) if lattice.changes(edge)})
     crossings = yield from lattice.bisect(edges, tolerance)
-    points, verdicts = _stretched(np.concatenate(lattice.asked), x, y), np.concatenate(lattice.told)
+    points, verdicts = _stretched(np.concatenate(lattice.asked), x, y), np.concatenate(lattice.verdicts)
     lines = tuple(_stretched(line, x, y) for line in _lines(finest, crossings))
     return BoundaryMap(x, y, points, verdicts, lines, len(points), (lattice.side + 1) ** 2)
 
@@ -118,7 +118,7 @@ class _Lattice:
         self.side = side
         self.known: dict[Vertex, bool] = {}
         self.asked: list[Array] = []
-        self.told: list[Array] = []
+        self.verdicts: list[Array] = []
 
     def ask(self, vertices: Iterator[Vertex]) -> Generator[Array, Array, None]:
         wanted = sorted({vertex for vertex in vertices if vertex not in self.known})
@@ -129,7 +129,7 @@ class _Lattice:
     def _at(self, places: Array) -> Generator[Array, Array, Array]:
         verdicts = np.asarray((yield places), dtype=bool)
         self.asked.append(places)
-        self.told.append(verdicts)
+        self.verdicts.append(verdicts)
         return verdicts
 
     def disagrees(self, cell: Cell) -> bool:

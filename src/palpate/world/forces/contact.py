@@ -45,7 +45,7 @@ class SurfaceState(Record):
     frequency: float
     mocap: int  # its place among the engine's moved bodies, −1 if it stands still
     axes: Matrix = sized(3, 3)
-    place: Vector = sized(3)
+    position: Vector = sized(3)
     speed: Vector = sized(3)
 
 
@@ -68,7 +68,7 @@ class Contact(Record):
     slip: Vector = sized(3)  # stretch of the friction spring when the step began, world axes
     slip_next: Vector = sized(3)  # and when it ends
     force: Vector = sized(3)
-    place: Vector = sized(3)
+    position: Vector = sized(3)
     normal: Vector = sized(3)
     depth: float = 0.0
     looks: int = 0  # that found it touching, one for each physics step or stage of one
@@ -88,7 +88,7 @@ def surface_state(surface: Surface, mocap: int, position: Vector) -> SurfaceStat
         distance=SHAPES[surface.shape].distance.pointer,
         form=form_of(surface),
         mocap=mocap,
-        place=position,
+        position=position,
     )
 
 
@@ -137,7 +137,7 @@ def move_surface(s: SurfaceState, t: float) -> None:
     rate = 2.0 * math.pi * s.frequency
     sine, cosine = sin_cos(rate * t) if rate > 0.0 else (0.0, 1.0)
     for i in range(3):
-        s.place[i] = s.home[i] + s.velocity[i] * held + s.amplitude[i] * sine
+        s.position[i] = s.home[i] + s.velocity[i] * held + s.amplitude[i] * sine
         s.speed[i] = s.velocity[i] * moving + s.amplitude[i] * rate * cosine
 
 
@@ -168,7 +168,7 @@ def find_contact(p: Physics, c: Contact, elapsed: float) -> bool:
 
     elapsed: time since the step began, when the friction spring was stretched by `slip`.
     """
-    s, position, normal, local = c.surface, c.place, c.normal, c.local
+    s, position, normal, local = c.surface, c.position, c.normal, c.local
     clear(c.force)
     clear(c.slip_next)
     c.depth = c.stored = c.lost = c.drive = 0.0
@@ -176,7 +176,7 @@ def find_contact(p: Physics, c: Contact, elapsed: float) -> bool:
     for i in range(3):
         local[i] = 0.0
         for j in range(3):
-            local[i] += s.axes[j, i] * (position[j] - s.place[j])
+            local[i] += s.axes[j, i] * (position[j] - s.position[j])
     gap = call_distance(s.distance, s.form, local, normal) - c.point.radius
     if gap >= 0.0:
         return False
@@ -194,7 +194,7 @@ def find_contact(p: Physics, c: Contact, elapsed: float) -> bool:
 @kernel
 def _push_back(p: Physics, c: Contact, elapsed: float) -> None:
     s, v, n, share = c.surface, c.velocity, c.normal, c.point.share
-    velocity_at(p, c.point.body, c.place, v)
+    velocity_at(p, c.point.body, c.position, v)
     along = 0.0
     for i in range(3):
         v[i] -= s.speed[i]

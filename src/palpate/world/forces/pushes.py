@@ -25,7 +25,7 @@ class PushState(Record):
     kind: int
     body: int
     offset: Vector = sized(3)
-    turn: Matrix = sized(3, 3)
+    rotation: Matrix = sized(3, 3)
     wrench: Vector = sized(6)
     local: bool  # whether the wrench is in the axes of the frame
     start: float
@@ -33,7 +33,7 @@ class PushState(Record):
     frequency: float
     on_robot: bool
     felt: bool
-    place: Vector = sized(3)
+    position: Vector = sized(3)
     velocity: Vector = sized(3)
     force: Vector = sized(3)
     moment: Vector = sized(3)
@@ -67,7 +67,7 @@ def push_state(
         kind=_KINDS.index(push.kind),
         body=frame.body,
         offset=frame.offset.copy(),
-        turn=frame.rotation.copy(),
+        rotation=frame.rotation.copy(),
         wrench=[scale * x for x in (*push.force, *push.torque)],
         local=push.axes == "frame",
         start=push.start,
@@ -100,14 +100,14 @@ def apply_push(p: Physics, u: PushState, share: float, tool_place: Vector, total
     """Add a push to what all of them do."""
     _world_wrench(p, u, share)
     f, n, v, twist = u.force, u.moment, u.velocity, p.cvel[u.body]
-    point_on_body(p, u.body, u.offset, u.place)
-    velocity_at(p, u.body, u.place, v)
-    add_generalized_force(p, u.body, f, n, u.place, total.force)
+    point_on_body(p, u.body, u.offset, u.position)
+    velocity_at(p, u.body, u.position, v)
+    add_generalized_force(p, u.body, f, n, u.position, total.force)
     total.power += f[0] * v[0] + f[1] * v[1] + f[2] * v[2] + (n[0] * twist[0] + n[1] * twist[1] + n[2] * twist[2])
     if u.on_robot:
-        add_wrench(total.wrench, f, n, u.place, tool_place)
+        add_wrench(total.wrench, f, n, u.position, tool_place)
     if u.felt:
-        add_wrench(total.felt, f, n, u.place, tool_place)
+        add_wrench(total.felt, f, n, u.position, tool_place)
 
 
 @kernel
@@ -119,6 +119,6 @@ def _world_wrench(p: Physics, u: PushState, share: float) -> None:
             continue
         f[i] = n[i] = 0.0
         for j in range(3):
-            axis = R[i, 0] * u.turn[0, j] + R[i, 1] * u.turn[1, j] + R[i, 2] * u.turn[2, j]
+            axis = R[i, 0] * u.rotation[0, j] + R[i, 1] * u.rotation[1, j] + R[i, 2] * u.rotation[2, j]
             f[i] += share * axis * u.wrench[j]
             n[i] += share * axis * u.wrench[3 + j]

@@ -48,7 +48,7 @@ def _push(f: JointFriction, t: TreePlant, p: Physics, dt: float) -> None:
         f.sliding.added[i] = dt * f.damping[i]
     if t.sprung:
         for i in range(t.first, p.nv):
-            f.sliding.impulse[i] -= dt * (t.stiffness[i] * (p.qpos[i + t.extra] - t.rest[i]))
+            f.sliding.impulse[i] -= dt * (t.stiffness[i] * (p.qpos[i + t.extra] - t.spring_rest[i]))
 
 
 @kernel

@@ -84,7 +84,7 @@ class TreePlant(Record):
     damping: Vector = sized("N")
     sprung: bool = False
     stiffness: Vector = sized("N")
-    rest: Vector = sized("N")
+    spring_rest: Vector = sized("N")
     acceleration_is_read: bool = False  # the continuous one, by a sensor that carries a mass
     solver: int = 0  # addresses
     slider: int = 0
@@ -204,7 +204,7 @@ def read_numbers(tree: TreePlant, model: mujoco.MjModel) -> None:
     k = model.jnt_dofadr[joints]
     tree.stiffness[k] = model.jnt_stiffness[joints]
     tree.least[k], tree.most[k] = _free_range(model, joints)
-    tree.rest[k] = model.qpos_spring[model.jnt_qposadr[joints]]
+    tree.spring_rest[k] = model.qpos_spring[model.jnt_qposadr[joints]]
     tree.damping[:] = model.dof_damping
     tree.damped, tree.sprung = bool(tree.damping.any()), bool(tree.stiffness.any())
     _read_masses(tree, model)
@@ -351,7 +351,7 @@ def accelerate(t: TreePlant, p: Physics, step: float, out: Vector) -> bool:
             f[k] -= t.damping[k] * p.qvel[k]
     if t.sprung:
         for k in range(t.first, n):
-            f[k] -= t.stiffness[k] * (p.qpos[k + t.extra] - t.rest[k])
+            f[k] -= t.stiffness[k] * (p.qpos[k + t.extra] - t.spring_rest[k])
     if t.damped:
         for k in range(n):
             t.added[k] = step * t.damping[k]
@@ -426,7 +426,7 @@ def potential_energy(t: TreePlant, p: Physics) -> float:
                 energy -= g[k] * (t.mass[i] * o[k] + moment)
     if t.sprung:
         for k in range(t.first, p.nv):
-            stretch = p.qpos[k + t.extra] - t.rest[k]
+            stretch = p.qpos[k + t.extra] - t.spring_rest[k]
             energy += 0.5 * t.stiffness[k] * stretch * stretch
     return energy
 

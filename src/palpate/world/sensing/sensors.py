@@ -64,7 +64,7 @@ class Wrist(Record):
     signal: Delayed
     load: Vector = sized(6)  # of the tool it carries, about itself
     true: Vector = sized(6)  # wrench without errors, about the tool's origin
-    place: Vector = sized(3)
+    position: Vector = sized(3)
     # scratch
     J: Matrix = sized(6, "N")
     J_rate: Matrix = sized(6, "N")
@@ -226,7 +226,7 @@ def feel_load(w: Wrist, plant: Physics, nominal: Physics, tree: TreePlant) -> No
     at rest whose mass is known.
     """
     clear(w.load)
-    point_on_body(plant, w.body, w.offset, w.place)
+    point_on_body(plant, w.body, w.offset, w.position)
     for k in range(w.beyond.size):
         body = w.beyond[k]
         com = plant.xipos[body]
@@ -237,7 +237,7 @@ def feel_load(w: Wrist, plant: Physics, nominal: Physics, tree: TreePlant) -> No
         for i in range(3):
             w.force[i] *= -plant.body_mass[body]
         _minus_euler(w, plant, body)
-        add_wrench(w.load, w.force, w.moment, com, w.place)
+        add_wrench(w.load, w.force, w.moment, com, w.position)
         if w.compensate and w.known[k] >= 0:
             _subtract_weight(w, plant, nominal, body, w.known[k])
 
@@ -281,7 +281,7 @@ def _subtract_weight(w: Wrist, plant: Physics, nominal: Physics, body: int, know
     for i in range(3):
         w.force[i] = -nominal.body_mass[known] * nominal.gravity[i]
     point_on_body(plant, body, nominal.body_ipos[known], w.centre)
-    add_force(w.load, w.force, w.centre, w.place)
+    add_force(w.load, w.force, w.centre, w.position)
 
 
 @kernel(inline=True)
@@ -306,7 +306,7 @@ def sense_wrench(w: Wrist, plant: Physics, nominal: Physics, tree: TreePlant, fe
     clear(w.true)
     if w.beyond.size > 0:
         feel_load(w, plant, nominal, tree)
-        add_wrench(w.true, part(w.load, 0, 3), part(w.load, 3, 3), w.place, tool_place)
+        add_wrench(w.true, part(w.load, 0, 3), part(w.load, 3, 3), w.position, tool_place)
     for i in range(6):
         w.true[i] += felt[i]
 

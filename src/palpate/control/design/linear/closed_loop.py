@@ -47,10 +47,10 @@ class ClosedLoop:
         """The poles, fastest growing first: all of them, or (long or continuous delays) the leading ones alone."""
         if not self._finite:
             return np.array([np.inf + 0j])
-        found = np.linalg.eigvals(self.transition) if self._dense else self._leading()
-        found = found[np.argsort(-self._growth_of(found), kind="stable")].astype(complex)
-        found[0] = self._polished(complex(found[0]))
-        return found
+        poles = np.linalg.eigvals(self.transition) if self._dense else self._leading()
+        poles = poles[np.argsort(-self._growth_of(poles), kind="stable")].astype(complex)
+        poles[0] = self._polished(complex(poles[0]))
+        return poles
 
     @cached_property
     def leading(self) -> complex:
