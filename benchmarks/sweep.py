@@ -29,7 +29,7 @@ from palpate.run.loop import loop
 from palpate.scenario.file.load import load_scenario
 from palpate.scenario.model import Scenario
 from palpate.study.running.pool import LocalPool
-from palpate.study.running.worker import Job, Task, run_row, whole_trace
+from palpate.study.running.worker import Job, RunTask, run_row, whole_trace
 from palpate.study.sweeps import sweep
 
 RUNS = int(os.environ.get("PALPATE_BENCH_RUNS", "200"))
@@ -119,7 +119,7 @@ def _side_by_side() -> list[Measurement]:
 
 def _block(pool: LocalPool, job: Job, runs: int) -> float:
     """Seconds of some runs, in chunks of five."""
-    tasks = [Task(k, tuple(_overrides(k))) for k in range(runs)]
+    tasks = [RunTask(k, tuple(_overrides(k))) for k in range(runs)]
     start = time.perf_counter()
     for _ in pool.results(job, [tasks[k : k + 5] for k in range(0, runs, 5)]):
         pass

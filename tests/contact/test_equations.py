@@ -12,7 +12,15 @@ from scipy.integrate import solve_ivp
 
 import palpate as pp
 from palpate.contact import Box, Cylinder, HybridSystem, Plane, Ride
-from palpate.contact.modes.complementarity import Candidate, Option, Problem, Solution, _violation, attempt, solve
+from palpate.contact.modes.complementarity import (
+    Candidate,
+    ContactProblem,
+    ModeOption,
+    Solution,
+    _violation,
+    attempt,
+    solve,
+)
 from palpate.contact.modes.dynamics import _by_hysteresis
 from palpate.contact.touch.contacts import SLIDING, STICKING
 
@@ -138,10 +146,10 @@ def test_a_bead_in_a_rough_slot_presses_on_the_side_it_is_pushed_to(bodies, load
     assert found.multipliers[0, 0] == pytest.approx(-load, abs=1e-12)
     assert found.acceleration == pytest.approx([-0.2 * 7.0, 0.0], abs=1e-12)
     c = Candidate(0, 0, [1], one_sided=False, friction=0.2, hold=0.2, slip=(1.0,))
-    problem = Problem(np.eye(2), np.array([load, 0.0]), [c], 1.0)
+    problem = ContactProblem(np.eye(2), np.array([load, 0.0]), [c], 1.0)
     (answer,) = solve(problem)
     assert answer.options[0].side == -math.copysign(1.0, load)
-    wrong = attempt(problem, [Option(SLIDING, (1.0,), math.copysign(1.0, load))])
+    wrong = attempt(problem, [ModeOption(SLIDING, (1.0,), math.copysign(1.0, load))])
     assert _violation(problem, c, wrong.options[0], wrong).side == -math.copysign(1.0, load)
 
 
@@ -177,7 +185,7 @@ def test_a_point_leaves_a_box_at_its_edge_and_not_before(bodies) -> None:
 
 def test_where_both_stick_and_slip_are_answers_a_contact_at_rest_sticks_until_it_is_made_to_slip() -> None:
     c = Candidate(0, 0, [1], friction=0.3, hold=0.5)
-    stick, slide = (Solution((Option(mode),), np.zeros(2), np.zeros(2)) for mode in (STICKING, SLIDING))
+    stick, slide = (Solution((ModeOption(mode),), np.zeros(2), np.zeros(2)) for mode in (STICKING, SLIDING))
     assert _by_hysteresis([c], [slide, stick], {}) == [stick]
     assert _by_hysteresis([c], [slide, stick], {0: SLIDING}) == [slide]
     assert _by_hysteresis([c], [slide], {}) == [slide]

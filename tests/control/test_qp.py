@@ -167,7 +167,7 @@ def spoil(record):
     """Fill every array of a record with what no solution may depend on; levels keep their rows."""
     for name in record.fields:
         part = getattr(record, name)
-        if isinstance(part, hierarchy.Search):
+        if isinstance(part, hierarchy.ActiveSet):
             spoil(part)
         elif isinstance(part, np.ndarray):
             part[:] = np.nan if part.dtype == float else -7

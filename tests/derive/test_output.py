@@ -13,11 +13,11 @@ import sympy as sp
 import palpate as pp
 from palpate.derive import Derivation, derive_from_energy
 from palpate.derive.writing.notation import Notation
-from palpate.equations.model.naming import Coordinates
+from palpate.equations.model.naming import CoordinateNames
 from palpate.equations.spelling import Latex, MathML, Text
 from palpate.errors import InvalidInput, UnknownName
 
-NAMES = Coordinates(("q1", "q2", "theta"), ("dq1", "dq2", "dtheta"), ("ddq1", "ddq2", "ddtheta"), (), ("q1", "q2"))
+NAMES = CoordinateNames(("q1", "q2", "theta"), ("dq1", "dq2", "dtheta"), ("ddq1", "ddq2", "ddtheta"), (), ("q1", "q2"))
 GROUPS = {
     "m1": "mass",
     "m2": "mass",

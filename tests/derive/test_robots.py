@@ -9,8 +9,8 @@ import pytest
 
 import palpate as pp
 from palpate.derive import Derivation
-from palpate.derive.verify import Finding, random_states
-from palpate.equations.dynamics.recursive import Motion, inertia_force
+from palpate.derive.verify import Checked, random_states
+from palpate.equations.dynamics.recursive import LinkMotion, inertia_force
 from palpate.equations.model.chain import Chain
 from palpate.robot import catalogue
 
@@ -101,8 +101,8 @@ def test_the_three_methods_agree_exactly(name: str) -> None:
 def test_a_wrong_term_in_the_recursion_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """The check and the comparison can fail: ω × I ω dropped from the moment."""
 
-    def slip(mass: Any, motion: Motion) -> Any:
-        return inertia_force(mass, Motion([x * 0 for x in motion.w], motion.dw, motion.acc, motion.U))
+    def slip(mass: Any, motion: LinkMotion) -> Any:
+        return inertia_force(mass, LinkMotion([x * 0 for x in motion.w], motion.dw, motion.acc, motion.U))
 
     monkeypatch.setattr("palpate.equations.dynamics.recursive.inertia_force", slip)
     robot = pp.load_robot("ur5e")
@@ -112,7 +112,7 @@ def test_a_wrong_term_in_the_recursion_is_seen(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_nan_is_no_agreement() -> None:
-    assert not Finding("x", float("nan")).ok
+    assert not Checked("x", float("nan")).ok
 
 
 @pytest.mark.parametrize("name", ["ur5e", "panda"])

@@ -9,19 +9,19 @@ import pytest
 import sympy as sp
 from hypothesis import given, settings, strategies as st
 
-from palpate.derive.closed.harmonics import Run
+from palpate.derive.closed.harmonics import AngleSum
 from palpate.derive.closed.present import Presenter, Tidy
-from palpate.derive.closed.trig import NotTrigonometric, Ring, Trig
+from palpate.derive.closed.trig import NotTrigonometric, Ring, TrigPolynomial
 
 VALUES = {"a": 0.7, "b": -1.3, "q1": 0.4, "q2": 1.1, "q3": -0.8}
-RUN = Run(("q1", "q2", "q3"), (1, 1, 1))
+RUN = AngleSum(("q1", "q2", "q3"), (1, 1, 1))
 
 
 def value(expression: Any) -> float:
     return float(expression.subs({sp.Symbol(k): v for k, v in VALUES.items()}))
 
 
-def at(normal: Trig, values: dict[str, float]) -> float:
+def at(normal: TrigPolynomial, values: dict[str, float]) -> float:
     """A normal form at numbers, term by term."""
     ring, total = normal.ring, 0.0
     for (m, K, o), coefficient in normal.terms.items():
@@ -31,7 +31,7 @@ def at(normal: Trig, values: dict[str, float]) -> float:
     return total
 
 
-def written(text: str, *runs: Run) -> Any:
+def written(text: str, *runs: AngleSum) -> Any:
     ring = Ring()
     return Presenter(ring, {"a": "length", "b": "length"}, runs or (RUN,)).write(ring.read(sp.sympify(text)))
 
@@ -46,7 +46,7 @@ def test_reading_and_writing_keep_the_value(terms: list[list[str]]) -> None:
     ring = Ring()
     normal = ring.read(expression)
     assert at(normal, VALUES) == pytest.approx(value(expression), abs=1e-12)
-    for run in (RUN, Run(("q1", "q2", "q3"), (1, -1, 1))):
+    for run in (RUN, AngleSum(("q1", "q2", "q3"), (1, -1, 1))):
         assert value(Presenter(ring, {}, (run,)).write(normal)) == pytest.approx(value(expression), abs=1e-12)
 
 
@@ -90,23 +90,27 @@ def test_what_is_no_trigonometric_polynomial_is_refused(text: str) -> None:
     [
         ("cos(q1)*cos(q1+q2) + sin(q1)*sin(q1+q2)", (RUN,), "cos(q2)"),
         ("a*cos(q1)*cos(q2) - a*sin(q1)*sin(q2)", (RUN,), "a*cos(q1 + q2)"),
-        ("cos(q1+q2+q3) + cos(q1-q2-q3)", (Run(("q1",), (1,)), Run(("q2", "q3"), (1, 1))), "2*cos(q1)*cos(q2 + q3)"),
+        (
+            "cos(q1+q2+q3) + cos(q1-q2-q3)",
+            (AngleSum(("q1",), (1,)), AngleSum(("q2", "q3"), (1, 1))),
+            "2*cos(q1)*cos(q2 + q3)",
+        ),
         ("a*(1 - cos(2*q1))/2 + b*(1 + cos(2*q1))/2", (RUN,), "a*sin(q1)**2 + b*cos(q1)**2"),
         (
             "a**2*cos(q2)**2 + 2*a*b*cos(q2)*cos(q2+q3) + b**2*cos(q2+q3)**2",
-            (Run(("q1",), (1,)), Run(("q2", "q3"), (1, 1))),
+            (AngleSum(("q1",), (1,)), AngleSum(("q2", "q3"), (1, 1))),
             "(a*cos(q2) + b*cos(q2 + q3))**2",
         ),
         ("3 - 2*cos(2*q1)", (RUN,), "4*sin(q1)**2 + 1"),
         ("a*b*sin(q1) + a*b*sin(q2)", (RUN,), "a*b*(sin(q1) + sin(q2))"),
     ],
 )
-def test_it_is_written_as_a_person_would(text: str, runs: tuple[Run, ...], expected: str) -> None:
+def test_it_is_written_as_a_person_would(text: str, runs: tuple[AngleSum, ...], expected: str) -> None:
     assert str(written(text, *runs)) == expected
 
 
 def test_axes_that_point_against_each_other_subtract() -> None:
-    run = Run(("q1", "q2"), (1, -1))
+    run = AngleSum(("q1", "q2"), (1, -1))
     found = written("cos(q1)*cos(q2) + sin(q1)*sin(q2)", run)
     assert found == sp.cos(sp.Symbol("q1") - sp.Symbol("q2"))
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from exporting.conftest import NAME
-from palpate.exporting.code.native import Native, Session, host
+from palpate.exporting.code.native import LawSession, Native, host
 from palpate.exporting.code.records import OUTPUT_HEAD, Code
 
 
@@ -28,8 +28,8 @@ class Library:
         self.inputs, self.answers = np.split(rows, [head[1] // 8], axis=1)
         self.session = self.started()
 
-    def started(self) -> Session:
-        session = Session(self.native, NAME, self.facts["state_bytes"], self.facts["version"])
+    def started(self) -> LawSession:
+        session = LawSession(self.native, NAME, self.facts["state_bytes"], self.facts["version"])
         assert session.code == Code.OK
         return session
 

@@ -18,7 +18,7 @@ from palpate.control.guards import GUARD_NAMES, GUARD_NOT_FINITE, GUARD_SINGULAR
 from palpate.engine import maths
 from palpate.engine.kernels import Kernel
 from palpate.exporting import export
-from palpate.exporting.code.native import Native, Session, host
+from palpate.exporting.code.native import LawSession, Native, host
 from palpate.exporting.code.records import INPUT_HEAD, Code
 from palpate.exporting.draft import Draft, draft
 from palpate.exporting.folder import Model
@@ -108,7 +108,7 @@ def with_vectors(scenario: Scenario, folder: Path, rows: np.ndarray) -> tuple[st
     done = export(scenario, folder, targets=available(), ticks=5)
     made = draft(scenario, "own")
     code = Native((folder / host().name / f"{done.name}.o").read_bytes())
-    session = Session(code, made.name, made.plan.state_bytes, made.plan.version)
+    session = LawSession(code, made.name, made.plan.state_bytes, made.plan.version)
     answers = answered(session.step, rows, made.plan.output_bytes)
     (folder / "vectors.bin").write_bytes(vector_file(rows, answers))
     return done.name, answers

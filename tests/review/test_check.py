@@ -17,7 +17,7 @@ from palpate.review import Verdict, check_derivation
 from palpate.review.algebra.names import SymbolTable
 from palpate.review.algebra.points import Modular, P, Real, Space
 from palpate.review.mend.edits import COSTS
-from palpate.review.read.reading import Text
+from palpate.review.read.reading import SymbolText
 from palpate.robot.load import load_robot
 
 sp: Any = sympy
@@ -91,7 +91,7 @@ def test_seven_joints_are_decided_in_milliseconds() -> None:
 
 def test_half_angles_and_whole_ones_of_one_point_fit_together() -> None:
     table = SymbolTable(coordinates=["q1", "q2"])
-    half, whole = (Text(text, table).claims()[0] for text in ("2*sin(q1/2)*cos(q1/2)", "sin(q1)"))
+    half, whole = (SymbolText(text, table).claims()[0] for text in ("2*sin(q1/2)*cos(q1/2)", "sin(q1)"))
     point = Space(Modular(), [half, whole]).point(3)  # type: ignore[list-item]
     assert point.of(half) == point.of(whole)  # type: ignore[arg-type]
 

@@ -16,7 +16,7 @@ from palpate.review.algebra.names import SymbolTable, spelled
 from palpate.review.algebra.points import Real, Space
 from palpate.review.algebra.printing import Printer
 from palpate.review.algebra.tree import Grid, Name, Sym, as_grid
-from palpate.review.read.reading import Text
+from palpate.review.read.reading import SymbolText
 
 VALUES = {
     "q1": 0.3, "q2": -0.7, "q3": 1.1, "dq1": 0.5, "dq2": -1.2, "dq3": 0.8, "ddq1": 0.2, "m": 1.3, "m_s": 0.27,
@@ -34,7 +34,7 @@ def table() -> SymbolTable:
 def value(text: str) -> Any:
     """The number, or the matrix of numbers, that a text is at VALUES."""
     names = table()
-    read = Text(text, names).claims()[-1]
+    read = SymbolText(text, names).claims()[-1]
     values = {names.originals[name]: number for name, number in VALUES.items()}
     point = Space(Real(None), []).point(0).with_values(values)
     if isinstance(read, Grid):
@@ -166,7 +166,7 @@ def test_an_unknown_symbol_is_told_with_its_place_and_the_nearest_ones() -> None
 @given(st.text(alphabet="m l q_1{}()[]^+-*/=&\\frac sin0.5'̇,;", max_size=25))
 def test_whatever_is_typed_is_read_or_refused_with_a_place(text: str) -> None:
     with suppress(UnreadableExpression):  # nothing else may be raised
-        Text(text, table()).claims()
+        SymbolText(text, table()).claims()
 
 
 @pytest.mark.parametrize(
@@ -222,8 +222,8 @@ def test_sympy_goes_there_and_back() -> None:
 )  # fmt: skip
 def test_what_is_printed_is_read_as_the_same(text: str, latex: bool) -> None:
     names = table()
-    read = Text(text, names).claims()[0]
-    again = Text(Printer(names, latex).value(read), names).claims()[0]
+    read = SymbolText(text, names).claims()[0]
+    again = SymbolText(Printer(names, latex).value(read), names).claims()[0]
     space = Space(Real(None), [])
     for (_, a), (_, b) in zip(as_grid(read).entries(), as_grid(again).entries()):
         assert space.point(1).of(a) == pytest.approx(space.point(1).of(b), rel=1e-13)

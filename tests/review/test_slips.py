@@ -23,7 +23,7 @@ from palpate.review.algebra.points import Real, Space
 from palpate.review.algebra.printing import Printer
 from palpate.review.algebra.tree import Grid, Name, Node, Num, Sum, Sym, Trig, as_grid, fresh, grid, substitute
 from palpate.review.mend.edits import COSTS
-from palpate.review.read.reading import Text
+from palpate.review.read.reading import SymbolText
 
 sp: Any = sympy
 FULL = os.environ.get("PALPATE_SLIPS") == "full"
@@ -114,7 +114,7 @@ def is_right(verdict: Verdict, one: Written) -> bool:
     """Whether the mended text is right, by reading it again and evaluating it in floats."""
     table = SymbolTable(one.names, one.coordinates)
     table.learn(spellings([one.right]))
-    mended = as_grid(Text(str(verdict.mended), table).claims()[0])
+    mended = as_grid(SymbolText(str(verdict.mended), table).claims()[0])
     wanted = as_grid(from_sympy(one.right, table))
     return all(_same(a, b) for (_, a), (_, b) in zip(mended.entries(), wanted.entries()))
 

@@ -10,7 +10,7 @@ import pytest
 
 from palpate.errors import MassesMissing, ModelError
 from palpate.robot.build import POINT_INERTIA, set_inertia, spec_from_tree
-from palpate.robot.mechanics.tree import Joint, Link, Shape, Tree
+from palpate.robot.mechanics.tree import Joint, Link, LinkShape, Tree
 from palpate.robot.robot import Robot
 
 ARM = Link("arm", 2.0, np.array([0.1, 0.0, 0.0]), np.diag([0.01, 0.02, 0.03]))
@@ -20,10 +20,10 @@ TREE = Tree("one", (Link("base"), ARM), (Joint("turn", "revolute", "base", "arm"
 @pytest.mark.parametrize(
     ("shape", "kind", "size"),
     [
-        (Shape("box", (0.2, 0.4, 0.6)), mujoco.mjtGeom.mjGEOM_BOX, (0.1, 0.2, 0.3)),
-        (Shape("sphere", (0.2,)), mujoco.mjtGeom.mjGEOM_SPHERE, (0.2, 0.0, 0.0)),
-        (Shape("cylinder", (0.2, 0.6)), mujoco.mjtGeom.mjGEOM_CYLINDER, (0.2, 0.3, 0.0)),
-        (Shape("capsule", (0.2, 0.6)), mujoco.mjtGeom.mjGEOM_CAPSULE, (0.2, 0.3, 0.0)),
+        (LinkShape("box", (0.2, 0.4, 0.6)), mujoco.mjtGeom.mjGEOM_BOX, (0.1, 0.2, 0.3)),
+        (LinkShape("sphere", (0.2,)), mujoco.mjtGeom.mjGEOM_SPHERE, (0.2, 0.0, 0.0)),
+        (LinkShape("cylinder", (0.2, 0.6)), mujoco.mjtGeom.mjGEOM_CYLINDER, (0.2, 0.3, 0.0)),
+        (LinkShape("capsule", (0.2, 0.6)), mujoco.mjtGeom.mjGEOM_CAPSULE, (0.2, 0.3, 0.0)),
     ],
 )
 def test_shapes_are_drawn_at_their_size_without_mass_or_contact(shape, kind, size) -> None:
@@ -37,7 +37,7 @@ def test_shapes_are_drawn_at_their_size_without_mass_or_contact(shape, kind, siz
 
 
 def test_a_link_without_looks_is_drawn_by_its_collision_shapes() -> None:
-    seen, solid = Shape("sphere", (0.1,)), Shape("sphere", (0.3,))
+    seen, solid = LinkShape("sphere", (0.1,)), LinkShape("sphere", (0.3,))
     for visuals, radius in (((seen,), 0.1), ((), 0.3)):
         tree = replace(TREE, links=(Link("base"), replace(ARM, visuals=visuals, collisions=(solid,))))
         model = spec_from_tree(tree).compile()
@@ -46,7 +46,7 @@ def test_a_link_without_looks_is_drawn_by_its_collision_shapes() -> None:
 
 
 def test_a_root_called_world_is_the_world() -> None:
-    shown = Link("world", visuals=(Shape("box", (1, 1, 1)),))
+    shown = Link("world", visuals=(LinkShape("box", (1, 1, 1)),))
     robot = Robot.from_tree(Tree("one", (shown, ARM), (Joint("turn", "revolute", "world", "arm"),)))
     assert robot.frame_names == ("world", "arm")
     assert robot.model.geom_bodyid[0] == 0

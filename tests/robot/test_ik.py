@@ -7,7 +7,7 @@ import pytest
 
 import palpate as pp
 from palpate.errors import BadShape, InvalidInput, NotFinite, UnknownName, Unreachable
-from palpate.robot.ik import LONGEST_STEP, Search, _step_within
+from palpate.robot.ik import LONGEST_STEP, IkSearch, _step_within
 
 POSES = 200
 FULL = ("iiwa14", "panda", "ur5e")
@@ -164,7 +164,7 @@ def test_joints_at_their_limits_leave_the_whole_step_to_the_others():
     for _ in range(40):
         J, e = random.normal(size=(rows, n)), 0.05 * random.normal(size=rows)
         x = np.array([1.0, -1.0, 0.0, 1.0, 0.2])
-        search = Search(
+        search = IkSearch(
             {"rows": rows, "n": n, "nq": n, "nv": n}, frame=pp.load_robot("pendulum").frame(None).record,
             fixed=np.zeros(n), position_map=np.eye(n), velocity_map=np.eye(n), lower=-np.ones(n), upper=np.ones(n),
             position=np.zeros(3), rotation=np.eye(3), position_tolerance=1e-6, angle_tolerance=1e-6,

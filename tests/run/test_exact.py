@@ -15,7 +15,7 @@ from palpate.metrics import evaluate
 from palpate.run.run import Run
 from palpate.trace import load_trace
 from palpate.world.clock import Clock
-from palpate.world.config import Attachment, ExactRules, Motion, Pin, PlantChange, Push, Surface, World
+from palpate.world.config import Attachment, ExactRules, LockedPoint, Motion, PlantChange, Push, Surface, World
 
 WALL = Surface(name="wall", normal=(0, 1, 0), contact="exact")
 
@@ -138,7 +138,7 @@ def test_a_belt_carries_the_tip_along(planar2) -> None:
 
 
 def test_a_pin_locks_and_carries_the_whole_force(planar2) -> None:
-    pinned = World(pins=(Pin(name="vice"),))
+    pinned = World(pins=(LockedPoint(name="vice"),))
     trace = pp.simulate(free_run(planar2, pinned, [1.0, -2.0]))
     assert np.ptp(trace["tool_position"], axis=0) == pytest.approx(np.zeros(3), abs=1e-12)
     assert set(trace["contact_mode"][:, 0]) == {3.0}

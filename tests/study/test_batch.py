@@ -26,7 +26,7 @@ from palpate.scenario.robot import build_robot
 from palpate.study.running import address as address_module, shipping
 from palpate.study.running.address import cluster_address
 from palpate.study.running.jobs import read_job_file
-from palpate.study.running.worker import Job, Task, run_chunk
+from palpate.study.running.worker import Job, RunTask, run_chunk
 from palpate.study.sweeps import make_plan
 
 pytest.importorskip("distributed", reason="Dask is not installed")
@@ -248,7 +248,7 @@ def test_a_job_that_is_too_short_for_a_run_is_refused_and_work_is_handed_out_in_
     with pytest.raises(StudyError, match="a run takes about 2000 s here, and a worker takes work for 3420 s"):
         cluster_module._largest_piece(there, 2000.0)
     assert cluster_module._largest_piece(there, 100.0) == 3
-    chunk = [Task(k, ()) for k in range(7)]
+    chunk = [RunTask(k, ()) for k in range(7)]
     pieces = [[task.run for task in part] for _, part in cluster_module._pieces([chunk], 3)]
     assert pieces == [[0, 1, 2], [3, 4, 5], [6]]
 
@@ -269,12 +269,12 @@ def test_every_file_of_a_scenario_is_known_and_its_copies_are_found_by_the_model
     assert {"arm.urdf", "link.stl"} < names
     assert any(name.startswith("own_module_") for name in names)
     contents = shipping.contents_of(plan.files)
-    before = run_chunk(Job(plan.scenario, plan.metrics, files=plan.files), [Task(0, ())])
+    before = run_chunk(Job(plan.scenario, plan.metrics, files=plan.files), [RunTask(0, ())])
     own.parent.rename(own.parent.with_name("gone"))
     data = shipping.moved(plan.scenario, contents)
     assert build_robot(scenario_from_data(data).robot).model.nmesh == 1
     job = Job(plan.scenario, plan.metrics, files=plan.files, contents=contents)
-    assert run_chunk(job, [Task(0, ())]) == before
-    wrong = run_chunk(job, [Task(0, ("world.sensors.custom.eye.kind=" + plan.scenario["control"]["law"],))])
+    assert run_chunk(job, [RunTask(0, ())]) == before
+    wrong = run_chunk(job, [RunTask(0, ("world.sensors.custom.eye.kind=" + plan.scenario["control"]["law"],))])
     assert str(own.parent) not in wrong[0].row["reason"]
     assert "palpate-files-" not in wrong[0].row["reason"]

@@ -21,7 +21,7 @@ import palpate as pp
 from palpate.errors import StudyError
 from palpate.scenario.model import Scenario
 from palpate.study.running.address import cluster_address
-from palpate.study.running.worker import Task, run_chunk
+from palpate.study.running.worker import RunTask, run_chunk
 
 pytest.importorskip("distributed", reason="Dask is not installed")
 
@@ -93,7 +93,7 @@ def test_the_table_is_the_local_one_and_a_killed_worker_loses_and_doubles_nothin
 def test_workers_get_the_text_of_own_code_that_their_machine_has_not_got(cluster: Cluster, tmp_path: Path) -> None:
     here, there = job_without_the_file(Folder(tmp_path))
     wait_for_workers(cluster, 1)
-    tasks, workers = [Task(0, ())], DaskCluster(cluster_address(cluster.address))
+    tasks, workers = [RunTask(0, ())], DaskCluster(cluster_address(cluster.address))
     try:
         [(_, results)] = workers.results(there, [tasks])
     finally:
@@ -115,6 +115,6 @@ def test_a_worker_with_other_versions_is_refused(cluster: Cluster, tmp_path: Pat
     workers = DaskCluster(cluster_address(cluster.address))
     try:
         with pytest.raises(StudyError, match=r"would give other numbers: it has palpate .* \(there 9\.9\.9\)"):
-            list(workers.results(here, [[Task(0, ())]]))
+            list(workers.results(here, [[RunTask(0, ())]]))
     finally:
         workers.close()

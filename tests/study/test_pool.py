@@ -19,7 +19,7 @@ from palpate.errors import FileError, StudyError
 from palpate.scenario.model import Scenario
 from palpate.study.running import pool as pools
 from palpate.study.running.pool import Here, LocalPool
-from palpate.study.running.worker import Job, Result, Task, run_chunk
+from palpate.study.running.worker import Job, RunResult, RunTask, run_chunk
 
 FEW = ("energy_residual",)
 
@@ -36,12 +36,12 @@ def pool() -> Iterator[LocalPool]:
     made.close()
 
 
-def chunks(count: int, size: int = 3) -> list[list[Task]]:
-    tasks = [Task(run, (f"robot.parameters.mass={1 + run / 10}",)) for run in range(count * size)]
+def chunks(count: int, size: int = 3) -> list[list[RunTask]]:
+    tasks = [RunTask(run, (f"robot.parameters.mass={1 + run / 10}",)) for run in range(count * size)]
     return [tasks[k : k + size] for k in range(0, len(tasks), size)]
 
 
-def by_run(answers: Iterator[tuple[list[Task], list[Result]]]) -> dict[int, dict[str, object]]:
+def by_run(answers: Iterator[tuple[list[RunTask], list[RunResult]]]) -> dict[int, dict[str, object]]:
     rows: dict[int, dict[str, object]] = {}
     for _, results in answers:
         for result in results:
@@ -91,7 +91,7 @@ def test_the_chunk_of_a_killed_process_is_made_again(pool: LocalPool, job: Job) 
 
 def test_a_run_that_kills_its_process_is_a_row_and_costs_no_other(pool: LocalPool, job: Job) -> None:
     tasks = chunks(1, 4)[0]
-    hostile = [*tasks[:2], Task(2, (Bomb(),)), tasks[3]]  # pyright: ignore[reportArgumentType]
+    hostile = [*tasks[:2], RunTask(2, (Bomb(),)), tasks[3]]  # pyright: ignore[reportArgumentType]
     rows = by_run(pool.results(job, [hostile]))
     assert [rows[k]["outcome"] for k in range(4)] == ["completed", "completed", "crashed", "completed"]
     assert "the process ended during this run (exit code 3" in str(rows[2]["reason"])
@@ -103,7 +103,7 @@ def test_a_run_that_hangs_is_noticed_and_costs_no_other(job: Job, monkeypatch: p
     monkeypatch.setattr(pools, "TIMES", 0.0)
     pool = LocalPool(1)
     first, second = chunks(2, 2)
-    hostile = [Task(2, (Sleeper(),)), second[1]]  # pyright: ignore[reportArgumentType]
+    hostile = [RunTask(2, (Sleeper(),)), second[1]]  # pyright: ignore[reportArgumentType]
     rows = by_run(pool.results(job, [first, hostile]))
     pool.close()
     assert [rows[k]["outcome"] for k in range(4)] == ["completed", "completed", "crashed", "completed"]

@@ -13,7 +13,7 @@ from palpate.errors import FileError, InvalidInput, UnknownName
 from palpate.scenario.file.load import load_scenario
 from palpate.scenario.model import Scenario
 from palpate.study.analysis.maps import predicted_boundary
-from palpate.study.plans.plan import Point
+from palpate.study.plans.plan import PlannedRun
 from palpate.study.robust import map_axes, spreads, study_folder, uses_wrench
 from palpate.study.sweeps import make_plan
 
@@ -125,4 +125,4 @@ def test_no_map_is_made_where_none_is_wanted() -> None:
 
 
 def test_a_seed_that_varies_is_not_drawn_a_second_time() -> None:
-    assert make_plan("pendulum", {"run.seed": "0:9:10"}).overrides(Point((4,), 99, 0)) == ["run.seed=4"]
+    assert make_plan("pendulum", {"run.seed": "0:9:10"}).overrides(PlannedRun((4,), 99, 0)) == ["run.seed=4"]

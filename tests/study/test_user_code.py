@@ -16,7 +16,7 @@ from palpate import user_code
 from palpate.cli.main import main
 from palpate.errors import FileError
 from palpate.study.running.pool import LocalPool
-from palpate.study.running.worker import Job, Task, run_chunk
+from palpate.study.running.worker import Job, RunTask, run_chunk
 from palpate.study.sweeps import make_plan
 
 SHORT = ["run.duration=0.05", "reference.start=0", "reference.duration=0.05", "record.stride=5"]
@@ -62,7 +62,7 @@ def job_without_the_file(folder: Folder) -> tuple[Job, Job]:
 
 def test_a_process_without_the_file_makes_the_same_runs_from_its_text(folder: Folder) -> None:
     here, there = job_without_the_file(folder)
-    tasks = [Task(0, ()), Task(1, ("world.plant.mass_scale=1.05",))]
+    tasks = [RunTask(0, ()), RunTask(1, ("world.plant.mass_scale=1.05",))]
     pool = LocalPool(1)
     try:
         [(_, results)] = pool.results(there, [tasks])
@@ -77,11 +77,11 @@ def test_a_process_without_the_file_makes_the_same_runs_from_its_text(folder: Fo
 
 def test_an_edit_during_a_sweep_is_not_seen_by_its_workers(folder: Folder) -> None:
     here, _ = job_without_the_file(folder)
-    before = run_chunk(here, [Task(0, ())])
+    before = run_chunk(here, [RunTask(0, ())])
     folder.file.write_text(CODE.replace("out.gravity[i] = ", "out.gravity[i] = 0.5 * "))
     pool = LocalPool(1)
     try:
-        [(_, after)] = pool.results(here, [[Task(0, ())]])
+        [(_, after)] = pool.results(here, [[RunTask(0, ())]])
     finally:
         pool.close()
     assert before[0].row["effort"] == after[0].row["effort"]
@@ -145,7 +145,7 @@ def test_a_sweep_of_a_compiled_law_is_as_fast_as_one_of_the_shipped_within_a_ten
     plans = [make_plan(source, VARY, ["run.duration=0.5"], runs=10, metrics=["effort"]) for source in sources]
     modules = [plan.scenario.get("modules", {}) for plan in plans]
     jobs = [Job(plan.scenario, plan.metrics, contents=user_code.texts_of(m)) for plan, m in zip(plans, modules)]
-    tasks, least = [Task(k, (f"world.plant.mass_scale=1.0{k}",)) for k in range(10)], [np.inf, np.inf]
+    tasks, least = [RunTask(k, (f"world.plant.mass_scale=1.0{k}",)) for k in range(10)], [np.inf, np.inf]
     for turn in range(40):
         for which, job in enumerate(jobs):
             run_chunk(job, tasks[:1])  # what a change of scenario costs is none of the sweep's

@@ -5,7 +5,7 @@ import pytest
 
 from palpate.trace import Channel, Outcome, RunFacts, Trace
 from palpate.views.pages.interactive import thin
-from palpate.views.panels import COLOURS, Figure, Line, Panel, figures_of, kinds_of, leading, marks_of, styled, telling
+from palpate.views.panels import COLOURS, Curve, Figure, Panel, figures_of, kinds_of, leading, marks_of, styled, telling
 
 NAMES = [
     "joints", "velocities", "torques", "torque_terms", "tool_position", "tool_errors", "forces", "contact", "energy",
@@ -113,8 +113,8 @@ def test_panels_that_do_not_move_are_left_out_and_said() -> None:
     time = np.linspace(0.0, 1.0, 5)
 
     def panel(title: str, size: float) -> Panel:
-        zero = Line("zero", time, 0 * time, "#000000")
-        return Panel(title, "m", (Line(title, time, size * time, "#000000"), zero))
+        zero = Curve("zero", time, 0 * time, "#000000")
+        return Panel(title, "m", (Curve(title, time, size * time, "#000000"), zero))
 
     shown, note = telling(Figure("f", "F", (panel("x", 1.0), panel("y", 0.5), panel("z", 1e-3))))
     assert [p.title for p in shown.panels] == ["x", "y"]

@@ -15,7 +15,7 @@ from palpate import user_code
 from palpate.cli.main import main
 from palpate.errors import InvalidInput, ScenarioError, StudyError
 from palpate.study.running.pool import LocalPool
-from palpate.study.running.worker import Job, Task, run_chunk
+from palpate.study.running.worker import Job, RunTask, run_chunk
 from palpate.study.sweeps import make_plan
 from palpate.world.sensing.noise import normal
 from palpate.world.sensing.sensor import SENSORS, Sensor
@@ -221,10 +221,10 @@ def test_a_machine_without_the_file_gets_its_text(folder: Folder) -> None:
     there = Job(scenario, plan.metrics, files={elsewhere: "0"}, contents={elsewhere: here.contents[str(folder.file)]})
     pool = LocalPool(1)
     try:
-        [(_, results)] = pool.results(there, [[Task(0, ())]])
+        [(_, results)] = pool.results(there, [[RunTask(0, ())]])
     finally:
         pool.close()
-    assert results[0].row[metric] == run_chunk(here, [Task(0, ())])[0].row[metric]
+    assert results[0].row[metric] == run_chunk(here, [RunTask(0, ())])[0].row[metric]
 
 
 def test_run_design_study_tune_report_and_compare_take_it(folder: Folder, capsys: pytest.CaptureFixture[str]) -> None:

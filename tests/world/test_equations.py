@@ -13,7 +13,7 @@ from palpate.run.run import Run
 from palpate.run.simulate import simulate
 from palpate.world.clock import Clock
 from palpate.world.config import Motion, PlantChange, Push, Surface, World
-from palpate.world.forces.contact import Contact, PointState, _rub, surface_state
+from palpate.world.forces.contact import PointContact, PointState, _rub, surface_state
 
 IDLE = PythonLaw(lambda tick, gains, memory: {"torque": 0.0 * tick.v})
 N = np.array([0.6, 0.0, 0.8])
@@ -23,7 +23,7 @@ MU, K_T, D_T = 0.5, 2e3, 30.0
 def rubbed(slip, velocity, force, elapsed=1e-3):
     """What friction does to a contact on a surface of normal N, pressed with `force`."""
     surface = Surface(friction=MU, tangential_stiffness=K_T, tangential_damping=D_T)
-    contact = Contact(
+    contact = PointContact(
         point=PointState(body=0, radius=0.0, on_robot=True, felt=False, share=1.0),
         surface=surface_state(surface, -1, np.zeros(3)),
     )

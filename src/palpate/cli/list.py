@@ -25,7 +25,7 @@ from palpate.files import read_text
 
 
 @dataclass(frozen=True)
-class Section:
+class ListedTable:
     """A table: its heads, how its columns stand, and its rows."""
 
     heads: tuple[str, ...]
@@ -64,43 +64,43 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _robots() -> Section:
+def _robots() -> ListedTable:
     from palpate.robot import catalogue
 
     rows = []
     for name in catalogue.names():
         robot, entry = pp.load_robot(name), catalogue.describe(name)
         rows.append([name, str(robot.nv), f"{robot.mass:.3f}", entry.summary])
-    return Section(("name", "dof", "mass [kg]", "what it is"), "lrrl", rows)
+    return ListedTable(("name", "dof", "mass [kg]", "what it is"), "lrrl", rows)
 
 
-def _scenarios() -> Section:
+def _scenarios() -> ListedTable:
     from palpate.scenario.file.load import read_data, shipped
 
     library = [read_data(name)[0] for name in shipped()]
     rows = [[one["name"], one.get("document", ""), one.get("description", "")] for one in library]
-    return Section(("name", "document", "what it shows"), "lll", rows)
+    return ListedTable(("name", "document", "what it shows"), "lll", rows)
 
 
-def _laws() -> Section:
+def _laws() -> ListedTable:
     from palpate.scenario.fields import summary_of_law
 
-    return Section(("name", "what it does"), "ll", [[name, summary_of_law(name)] for name in pp.control.LAWS])
+    return ListedTable(("name", "what it does"), "ll", [[name, summary_of_law(name)] for name in pp.control.LAWS])
 
 
-def _references() -> Section:
+def _references() -> ListedTable:
     from palpate.scenario.fields import explain
 
     rows = [[*line] for line in explain("reference").choices.items()]
-    return Section(("kind", "what it asks for"), "ll", rows)
+    return ListedTable(("kind", "what it asks for"), "ll", rows)
 
 
-def _metrics() -> Section:
+def _metrics() -> ListedTable:
     rows = [[metric.name, metric.unit, metric.help] for metric in pp.metrics.METRICS.values()]
-    return Section(("name", "unit", "what it is"), "lll", rows)
+    return ListedTable(("name", "unit", "what it is"), "lll", rows)
 
 
-def _channels() -> Section:
+def _channels() -> ListedTable:
     """Everything a run can record; units that depend on the joint are told for both kinds."""
     from palpate.run.loop.row import Row
 
@@ -114,7 +114,7 @@ def _channels() -> Section:
             else ", ".join(dict.fromkeys(meaning.unit))
         )
         rows.append([shown, unit, meaning.help.format("<name>") if meaning.help != "{}" else "what the law shows"])
-    return Section(("name", "unit", "what it is"), "lll", rows)
+    return ListedTable(("name", "unit", "what it is"), "lll", rows)
 
 
 _UNITS = {
@@ -123,11 +123,11 @@ _UNITS = {
 }  # fmt: skip
 
 
-def _runs() -> Section:
+def _runs() -> ListedTable:
     """The runs in runs/, newest first."""
     traces = sorted(Path("runs").glob(f"*/{TRACE}"), key=lambda path: -path.stat().st_mtime)
     heads = ("folder", "scenario", "outcome", "time [s]", "bounds kept", "made")
-    return Section(heads, "lllrrl", [_run_row(path) for path in traces])
+    return ListedTable(heads, "lllrrl", [_run_row(path) for path in traces])
 
 
 def _run_row(path: Any) -> list[str]:
@@ -152,7 +152,7 @@ def _kept_bounds(path: Path) -> str:
         return ""
 
 
-SECTIONS: dict[str, Callable[[], Section]] = {
+SECTIONS: dict[str, Callable[[], ListedTable]] = {
     make.__name__[1:]: make for make in (_robots, _scenarios, _laws, _references, _metrics, _channels, _runs)
 }
 _ASKED_FOR = ("channels", "runs")  # only when named

@@ -26,7 +26,7 @@ from palpate.errors import InvalidInput, harmless
 
 if TYPE_CHECKING:
     from palpate.scenario.model import Scenario
-    from palpate.serving.link import Link
+    from palpate.serving.link import ClientConnection
     from palpate.serving.server import Server
 
 
@@ -113,7 +113,7 @@ def _scenario(args: argparse.Namespace) -> Scenario:
     return scenario.replace(world__faults=faults) if added else scenario
 
 
-def _serve(server: Server, link: Link, scenario: Scenario, args: argparse.Namespace) -> bool:
+def _serve(server: Server, link: ClientConnection, scenario: Scenario, args: argparse.Namespace) -> bool:
     """Serve one client and write its run; False if that was interrupted."""
     from palpate.cli.run import last_line, print_story, written
 

@@ -173,9 +173,9 @@ def _foretell(plan: Plan, args: argparse.Namespace, address: ClusterAddress | No
 def _trace_disk(plan: Plan) -> str:
     if plan.traces != "all":
         return ""
-    from palpate.study.running.worker import Job, Task, run_task
+    from palpate.study.running.worker import Job, RunTask, run_task
 
-    one = run_task(Job(plan.scenario, plan.metrics, "all"), Task(0, ()))
+    one = run_task(Job(plan.scenario, plan.metrics, "all"), RunTask(0, ()))
     return f", {shown_bytes(plan.runs * len(one.trace or b''))} for traces"
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     )
     from palpate.contact.collision.impacts import Impact as Impact, impact as impact
     from palpate.contact.modes.dynamics import Constrained as Constrained, constrained_dynamics as constrained_dynamics
-    from palpate.contact.motion.events import Event as Event
+    from palpate.contact.motion.events import ContactEvent as ContactEvent
     from palpate.contact.motion.hybrid import (
         Advance as Advance,
         HybridState as HybridState,

@@ -11,7 +11,7 @@ from palpate.checks import Array
 from palpate.derive.verify import NUMERIC, evaluated, random_states
 from palpate.equations.algebra.graph import Output
 from palpate.equations.code import c_code
-from palpate.equations.code.c_code import Case, Function, Library, identifier
+from palpate.equations.code.c_code import CLibrary, Function, TestVector, identifier
 from palpate.equations.code.program import make_program
 from palpate.equations.quantities import arguments
 from palpate.files import make_folder, write_file
@@ -36,7 +36,7 @@ _ENERGY = {
 }
 
 
-def library(derivation: Derivation, numbers: bool) -> Library:
+def library(derivation: Derivation, numbers: bool) -> CLibrary:
     """The derivation's functions in C."""
     table = _ROBOT if derivation.model is not None else _ENERGY
     derivation.refuse_unknown_values(derivation.parameters)
@@ -52,7 +52,7 @@ def library(derivation: Derivation, numbers: bool) -> Library:
         f"q: {', '.join(derivation.names.q)}; v: {', '.join(derivation.names.v)}",
         "Derived by palpate.",
     )
-    return Library(identifier(derivation.name), about, tuple(functions), {} if numbers else derivation.values)
+    return CLibrary(identifier(derivation.name), about, tuple(functions), {} if numbers else derivation.values)
 
 
 def write_c(derivation: Derivation, folder: Path, robot: Robot | None, numbers: bool, states: int) -> list[Path]:
@@ -68,7 +68,7 @@ def write_c(derivation: Derivation, folder: Path, robot: Robot | None, numbers: 
     return [write_file(folder / name, text) for name, text in texts.items()]
 
 
-def _cases(derivation: Derivation, robot: Robot | None, made: Library, states: int) -> list[Case]:
+def _cases(derivation: Derivation, robot: Robot | None, made: CLibrary, states: int) -> list[TestVector]:
     q, v, a = random_states(derivation, states, seed=1)
     cases = []
     for function in made.functions:
@@ -76,7 +76,7 @@ def _cases(derivation: Derivation, robot: Robot | None, made: Library, states: i
         chosen = [inputs[key] for key in function.program.inputs]
         wanted = [_wanted(derivation, robot, o, q, v, a) for o in function.program.outputs]
         for state in range(states):
-            cases.append(Case(function.name, tuple(x[state] for x in chosen), tuple(w[state] for w in wanted)))
+            cases.append(TestVector(function.name, tuple(x[state] for x in chosen), tuple(w[state] for w in wanted)))
     return cases
 
 

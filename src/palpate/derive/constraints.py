@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Constrained:
+class ConstrainedDerivation:
     """A derivation under constraints.
 
     Attributes:
@@ -184,7 +184,7 @@ class Constrained:
         return as_latex(self.sections(), self.derivation.notation(Latex()))
 
 
-def constrained(derivation: Derivation, constraints: Any, solve: Mapping[Any, Any] | None) -> Constrained:
+def constrained(derivation: Derivation, constraints: Any, solve: Mapping[Any, Any] | None) -> ConstrainedDerivation:
     """Read the constraints, refuse those that are not holonomic, and solve for dependent coordinates if possible."""
     given = [constraints] if isinstance(constraints, str | sp.Basic) else list(constraints)
     phi = tuple(_read(derivation, value, i) for i, value in enumerate(given))
@@ -192,7 +192,7 @@ def constrained(derivation: Derivation, constraints: Any, solve: Mapping[Any, An
         raise InvalidInput(f"between 1 and {len(derivation.q) - 1} constraints leave something to move, got {len(phi)}")
     _check_independent(derivation, phi)
     solved = _found(derivation, phi) if solve is None else _given(derivation, phi, solve)
-    return Constrained(derivation, phi, solved)
+    return ConstrainedDerivation(derivation, phi, solved)
 
 
 def _read(derivation: Derivation, value: Any, index: int) -> Any:

@@ -15,18 +15,18 @@ from palpate.derive.writing.document import Formula, Section, as_latex, as_text
 from palpate.derive.writing.notation import Notation
 from palpate.equations.algebra.graph import Output
 from palpate.equations.algebra.sympy_bridge import written_lines
-from palpate.equations.code.program import Counts, Program, folded, make_program, merged, specialised
+from palpate.equations.code.program import OperationCounts, Program, folded, make_program, merged, specialised
 from palpate.equations.dynamics.recursive_forms import RecursiveForms
-from palpate.equations.model.naming import NamedModel, Parameter
+from palpate.equations.model.naming import NamedConstant, NamedModel
 from palpate.equations.quantities import DYNAMICS, Quantity, arguments, quantity
 from palpate.equations.spelling import Latex, MathML, Style, Text
 from palpate.errors import InvalidInput
 from palpate.lazy import offered
 
 if TYPE_CHECKING:
-    from palpate.derive.constraints import Constrained
-    from palpate.derive.linearisation import Linearised
-    from palpate.derive.verify import Comparison, Verification
+    from palpate.derive.constraints import ConstrainedDerivation
+    from palpate.derive.linearisation import Linearisation
+    from palpate.derive.verify import TorqueComparison, Verification
     from palpate.robot.robot import Robot
 
 
@@ -60,7 +60,7 @@ class Derivation:
         name: str,
         forms: Forms,
         method: str,
-        parameters: dict[str, Parameter],
+        parameters: dict[str, NamedConstant],
         notes: Sequence[str] = (),
         *,
         model: NamedModel | None = None,
@@ -221,7 +221,7 @@ class Derivation:
             return merged(outputs, self.names.quaternion)
         return folded(merged(specialised(outputs, self.values), self.names.quaternion))
 
-    def counts(self, *names: str, numbers: bool = False) -> Counts:
+    def counts(self, *names: str, numbers: bool = False) -> OperationCounts:
         """Operations that a program of these quantities takes for one state."""
         return self.program(*names, numbers=numbers).counts()
 
@@ -281,13 +281,15 @@ class Derivation:
 
         return verified(self, robot, states, seed)
 
-    def compare(self) -> Comparison:
+    def compare(self) -> TorqueComparison:
         """Lagrange, Newton–Euler and projected Newton–Euler side by side, and whether they agree."""
         from palpate.derive.verify import compared
 
         return compared(self)
 
-    def constrain(self, constraints: Sequence[Any] | Any, *, solve: Mapping[Any, Any] | None = None) -> Constrained:
+    def constrain(
+        self, constraints: Sequence[Any] | Any, *, solve: Mapping[Any, Any] | None = None
+    ) -> ConstrainedDerivation:
         """Holonomic constraints φ(q) = 0: multipliers, and reduced equations.
 
         Args:
@@ -301,8 +303,8 @@ class Derivation:
 
     def linearise(
         self, q: Sequence[Any] | Array, v: Sequence[Any] | Array | None = None, *, parameters: str = "symbols"
-    ) -> Linearised:
-        """M δq̈ + D δq̇ + K δq = δτ about a state that forces can hold; see `Linearised`."""
+    ) -> Linearisation:
+        """M δq̈ + D δq̇ + K δq = δτ about a state that forces can hold; see `Linearisation`."""
         from palpate.derive.linearisation import linearised
 
         return linearised(self, q, v, parameters)

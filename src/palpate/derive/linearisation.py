@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Linearised:
+class Linearisation:
     """M δq̈ + D δq̇ + K δq = B δu about (q, v), held there by the inputs `u`.
 
     Attributes:
@@ -89,7 +89,7 @@ class Linearised:
 
 def linearised(
     derivation: Derivation, q: Sequence[Any] | Array, v: Sequence[Any] | Array | None, parameters: str
-) -> Linearised:
+) -> Linearisation:
     """Linearise about a state that inputs can hold; with `parameters` "numbers", values are put in first."""
     if derivation.model is not None and derivation.model.mechanism.floating:
         raise InvalidInput("a free base's quaternion has no linear coordinates of its own; linearise the fixed machine")
@@ -109,7 +109,7 @@ def _point(values: Sequence[Any] | Array, n: int, what: str) -> tuple[Any, ...]:
     return entries
 
 
-def _from_forms(derivation: Derivation, q: tuple[Any, ...], v: tuple[Any, ...], numbers: bool) -> Linearised:
+def _from_forms(derivation: Derivation, q: tuple[Any, ...], v: tuple[Any, ...], numbers: bool) -> Linearisation:
     d = derivation
     put = dict(zip(d.q, q)) | dict(zip(d.v, v)) | dict.fromkeys(d.a, sp.Integer(0))
     full = getattr(d.forms, "_full", lambda e: e)  # shorthand of energies written out
@@ -128,7 +128,9 @@ def _from_forms(derivation: Derivation, q: tuple[Any, ...], v: tuple[Any, ...], 
     def tidy(e: Any) -> Any:  # parameters are lengths and masses: √(l²) is l
         return d.forms.tidy(e.applyfunc(lambda x: sp.powdenest(x, force=True)))
 
-    return Linearised(d, q, v, tidy(M), tidy(D), tidy(K), sp.ImmutableMatrix(B), tuple(inputs), tidy(sp.Matrix(held)))
+    return Linearisation(
+        d, q, v, tidy(M), tidy(D), tidy(K), sp.ImmutableMatrix(B), tuple(inputs), tidy(sp.Matrix(held))
+    )
 
 
 def _held(derivation: Derivation, residual: Any, B: Any, u: list[Any]) -> list[Any]:
@@ -151,7 +153,7 @@ def _held(derivation: Derivation, residual: Any, B: Any, u: list[Any]) -> list[A
     return inputs
 
 
-def _from_graph(derivation: Derivation, q: tuple[Any, ...], v: tuple[Any, ...]) -> Linearised:
+def _from_graph(derivation: Derivation, q: tuple[Any, ...], v: tuple[Any, ...]) -> Linearisation:
     """With numbers, through derivatives on the graph."""
     d, graph = derivation, derivation.forms.graph
     values: dict[str, float] = dict(d.values)
@@ -165,4 +167,4 @@ def _from_graph(derivation: Derivation, q: tuple[Any, ...], v: tuple[Any, ...]) 
 
     M0 = sp.ImmutableMatrix(n, n, evaluate(M, values))
     u = sp.ImmutableMatrix([[x] for x in evaluate(bias, values)])
-    return Linearised(d, q, v, M0, columns(d.names.v), columns(d.names.q), sp.eye(n), d.names.tau, u)
+    return Linearisation(d, q, v, M0, columns(d.names.v), columns(d.names.q), sp.eye(n), d.names.tau, u)

@@ -45,7 +45,7 @@ ROUTES = {
 
 
 @dataclass(frozen=True)
-class Finding:
+class Checked:
     """One line of a verification: what was compared, the largest error (relative to the largest value, or to 1)."""
 
     what: str
@@ -64,7 +64,7 @@ class Verification:
 
     name: str
     states: int
-    findings: tuple[Finding, ...]
+    findings: tuple[Checked, ...]
 
     @property
     def ok(self) -> bool:
@@ -120,7 +120,7 @@ def _check_same(derivation: Derivation, robot: Robot) -> None:
         raise InvalidInput("a derivation from energies has no links to compare with a robot's")
 
 
-def _against(derivation: Derivation, robot: Robot, q: Array, v: Array) -> list[Finding]:
+def _against(derivation: Derivation, robot: Robot, q: Array, v: Array) -> list[Checked]:
     assert derivation.model is not None
     frame = derivation.model.mechanism.tool_name
     robot = type(robot)(robot.spec(), name=robot.name, tool_frame=frame) if robot.tool_frame != frame else robot
@@ -129,10 +129,10 @@ def _against(derivation: Derivation, robot: Robot, q: Array, v: Array) -> list[F
     findings = []
     for (name, numeric), value in zip(NUMERIC.items(), computed):
         wanted = np.array([numeric(robot, x, y) for x, y in zip(q, v)])
-        findings.append(Finding(f"{name} against the robot", _difference(value, wanted)))
+        findings.append(Checked(f"{name} against the robot", _difference(value, wanted)))
     wanted = np.array([robot.potential_energy(x) for x in q])
     findings.append(
-        Finding("V against the robot, up to a constant", _difference(potential - potential[0], wanted - wanted[0]))
+        Checked("V against the robot, up to a constant", _difference(potential - potential[0], wanted - wanted[0]))
     )
     return findings
 
@@ -161,7 +161,7 @@ def coordinate_rates(derivation: Derivation) -> dict[Node, Node]:
     return {graph.symbol(q): graph.symbol(v) for q, v in zip(derivation.names.q, derivation.names.v)}
 
 
-def _structure(derivation: Derivation, q: Array, v: Array, a: Array) -> list[Finding]:
+def _structure(derivation: Derivation, q: Array, v: Array, a: Array) -> list[Checked]:
     """M symmetric, Ṁ − 2C skew-symmetric, d(T + V)/dt = q̇ᵀ τ."""
     forms, graph = derivation.forms, derivation.forms.graph
     outputs = {name: forms.output(name) for name in ("M", "C", "T", "V", "tau")}
@@ -175,14 +175,14 @@ def _structure(derivation: Derivation, q: Array, v: Array, a: Array) -> list[Fin
     scale = max(1.0, float(np.abs(M).max()))
     power = np.einsum("si,si->s", v, tau)
     return [
-        Finding("M symmetric", float(np.abs(M - M.swapaxes(1, 2)).max() / scale)),
-        Finding("Ṁ − 2C skew-symmetric", float(np.abs(skew + skew.swapaxes(1, 2)).max() / max(1.0, np.abs(dM).max()))),
-        Finding("energy rate = power", _difference(dE, power)),
+        Checked("M symmetric", float(np.abs(M - M.swapaxes(1, 2)).max() / scale)),
+        Checked("Ṁ − 2C skew-symmetric", float(np.abs(skew + skew.swapaxes(1, 2)).max() / max(1.0, np.abs(dM).max()))),
+        Checked("energy rate = power", _difference(dE, power)),
     ]
 
 
 @dataclass(frozen=True)
-class Comparison:
+class TorqueComparison:
     """Torques by several methods, and whether they are the same.
 
     Attributes:
@@ -206,7 +206,7 @@ class Comparison:
         return self.text
 
 
-def compared(derivation: Derivation) -> Comparison:
+def compared(derivation: Derivation) -> TorqueComparison:
     """Derive the torques in every way there is and compare them."""
     forms = derivation.forms
     if isinstance(forms, ClosedForms):
@@ -224,7 +224,7 @@ def compared(derivation: Derivation) -> Comparison:
         raise InvalidInput("a system given by its energies has Lagrange's method only; nothing to compare")
     sections.append(Section("", (f"{'They agree' if agree else 'They DIFFER'}, {how}.",)))
     text = as_text(sections, derivation.notation(Text()))
-    return Comparison(derivation.name, agree, how, tuple(ways), tuple(sections), text)
+    return TorqueComparison(derivation.name, agree, how, tuple(ways), tuple(sections), text)
 
 
 def _section(name: str, words: tuple[str, ...], labels: Sequence[str], torques: Iterable[Any]) -> Section:

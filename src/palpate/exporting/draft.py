@@ -21,7 +21,7 @@ from palpate.equations.code.tree_program import TreeCode
 from palpate.errors import NotApplicable, PalpateError
 from palpate.exporting.code.image import Image, Part, parts_of
 from palpate.exporting.code.own_model import OwnModel, own_model
-from palpate.exporting.code.records import INPUT_HEAD, OUTPUT_HEAD, STATE_HEAD, PartPlan, Plan, Station
+from palpate.exporting.code.records import INPUT_HEAD, OUTPUT_HEAD, STATE_HEAD, PartPlan, PlanHead, Station
 from palpate.exporting.interface import Item, input_items, output_items, places, tick_over
 from palpate.robot.robot import Robot
 from palpate.run.assemble.assemble import beginning, suited
@@ -61,7 +61,7 @@ class Draft:
     gains: list[Part] = field(default_factory=list)
     memory: list[Part] = field(default_factory=list)
     bounds: dict[str, Bounds] = field(default_factory=dict)
-    plan: Plan = field(default_factory=Plan)
+    plan: PlanHead = field(default_factory=PlanHead)
     data: list[int] = field(default_factory=list)
     link: int | None = None
 
@@ -164,13 +164,13 @@ def _laid_out(made: Draft, station: Station, pointers: dict[str, Record]) -> Dra
     memory = list(parts_of(pointers["memory"], image))
     at = image.add(station, pointers)
     bounds = adjustable(made.law, made.run.robot, gains)
-    plan = Plan()
+    plan = PlanHead()
     plan.version, plan.state_bytes, plan.station = _version(made, gains, memory), 8 * len(image.words), at
     plan.kept_first, plan.kept_last = STATE_HEAD, kept
     plan.input_bytes = 8 * (INPUT_HEAD + sum(each.size for each in made.inputs))
     plan.output_bytes = 8 * (OUTPUT_HEAD + sum(each.size for each in made.outputs))
     plan.gains_bytes, plan.memory_bytes = _bytes(gains), _bytes(memory)
-    data = [0] * Plan.words
+    data = [0] * PlanHead.words
     plan.image, plan.image_words = len(data), len(image.words)
     data += image.words
     plan.addresses, plan.address_count = len(data), len(image.addresses)
@@ -185,7 +185,7 @@ def _laid_out(made: Draft, station: Station, pointers: dict[str, Record]) -> Dra
         link = own.tool.link
         plan.model_terms = image.add(own.code) + TreeCode.fields["terms"].offset
         plan.model_frame = image.word_of(own.code.frames) + max(link, 0)
-    data[: Plan.words] = plan._table.tolist()
+    data[: PlanHead.words] = plan._table.tolist()
     return replace(made, gains=gains, memory=memory, bounds=bounds, plan=plan, data=data, link=link)
 
 

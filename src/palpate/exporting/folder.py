@@ -13,8 +13,8 @@ import numpy as np
 from palpate.checks import Array
 from palpate.errors import FileError, InvalidInput, NotApplicable
 from palpate.exporting.code.archive import static_library, symbols
-from palpate.exporting.code.native import Native, Session, host
-from palpate.exporting.code.objects import Target
+from palpate.exporting.code.native import LawSession, Native, host
+from palpate.exporting.code.objects import TargetMachine
 from palpate.exporting.code.records import OUTPUT_HEAD
 from palpate.exporting.draft import Draft, draft
 from palpate.exporting.library import Library, chosen_targets
@@ -110,7 +110,7 @@ def verified(made: Draft, native: bytes, played: Played, rows: Array) -> tuple[A
 
     With given terms the two have the same bits, and 0 says so; a model of its own may round otherwise than the loop's.
     """
-    session = Session(Native(native), made.name, made.plan.state_bytes, made.plan.version)
+    session = LawSession(Native(native), made.name, made.plan.state_bytes, made.plan.version)
     answers = answered(session.step, rows, made.plan.output_bytes)
     good = answers[:, 0].view(np.int64) == 0
     if not good.any():
@@ -128,7 +128,7 @@ def verified(made: Draft, native: bytes, played: Played, rows: Array) -> tuple[A
     return answers, float(apart)
 
 
-def _files(made: Draft, library: Library, targets: list[Target], ready: dict[str, bytes]) -> dict[str, bytes]:
+def _files(made: Draft, library: Library, targets: list[TargetMachine], ready: dict[str, bytes]) -> dict[str, bytes]:
     files: dict[str, bytes] = {}
     for target in targets:
         data = ready.get(target.name) or library.object_for(target)

@@ -15,16 +15,25 @@ from palpate.engine.kernels import Kernel
 from palpate.errors import NotApplicable, check_names
 from palpate.exporting.code import station
 from palpate.exporting.code.archive import symbols
-from palpate.exporting.code.objects import TARGETS, Entry, Glue, Target, completed, llvm_texts, machine, optimised
+from palpate.exporting.code.objects import (
+    TARGETS,
+    CFunction,
+    Glue,
+    TargetMachine,
+    completed,
+    llvm_texts,
+    machine,
+    optimised,
+)
 from palpate.exporting.code.own_model import FRAME, PREFIX, TERMS, fill_terms, program_text
-from palpate.exporting.code.records import Plan
+from palpate.exporting.code.records import PlanHead
 from palpate.exporting.draft import Draft
 from palpate.files import write_file
 
 _LINKERS = ("wasm-ld", *(f"wasm-ld-{n}" for n in range(22, 11, -1)))
 
 
-def chosen_targets(names: Sequence[str]) -> list[Target]:
+def chosen_targets(names: Sequence[str]) -> list[TargetMachine]:
     """Targets by name; refused where one is unknown or lacks its tool."""
     check_names("target", names, TARGETS)
     if "wasm32" in names:
@@ -44,13 +53,13 @@ def wasm_linker() -> str:
 
 
 _ENTRIES = (
-    Entry("init", station.initialise, ("size", "version"), stores=True),
-    Entry("step", station.step, ("pointer", "pointer")),
-    Entry("reset", station.reset, stores=True),
-    Entry("blend", station.blend, ("seconds",)),
-    Entry("get_gains", station.get_gains, ("pointer", "size")),
-    Entry("set_gains", station.set_gains, ("pointer", "size")),
-    Entry("get_memory", station.get_memory, ("pointer", "size")),
+    CFunction("init", station.initialise, ("size", "version"), stores=True),
+    CFunction("step", station.step, ("pointer", "pointer")),
+    CFunction("reset", station.reset, stores=True),
+    CFunction("blend", station.blend, ("seconds",)),
+    CFunction("get_gains", station.get_gains, ("pointer", "size")),
+    CFunction("set_gains", station.set_gains, ("pointer", "size")),
+    CFunction("get_memory", station.get_memory, ("pointer", "size")),
 )
 _PUBLIC = frozenset({"law", "law_code", *(entry.name for entry in _ENTRIES)})
 
@@ -63,7 +72,7 @@ def _code(law: Kernel, program: tuple[str, int] | None, wide: bool) -> bytes:
     """
     target = next(target for target in TARGETS.values() if target.wide == wide)
     kernels: list[Any] = [law, *(entry.kernel for entry in _ENTRIES)]
-    glue, place = Glue(wide), {name: field.offset for name, field in Plan.fields.items()}
+    glue, place = Glue(wide), {name: field.offset for name, field in PlanHead.fields.items()}
     glue.law("law", law, place["law"])
     if program is not None:
         kernels.append(fill_terms)
@@ -99,10 +108,10 @@ class Library:
         self.public = frozenset(self.names.values())
         self._program = None if made.link is None else (program_text(made.run.robot), made.link)
 
-    def _bitcode(self, target: Target) -> bytes:
+    def _bitcode(self, target: TargetMachine) -> bytes:
         return _code(self.made.kernel, self._program, target.wide)
 
-    def object_for(self, target: Target) -> bytes:
+    def object_for(self, target: TargetMachine) -> bytes:
         """An object file that defines every function of the header and misses nothing."""
         module = completed(self._bitcode(target), self.names, self.made.data, target)
         data = machine(target).emit_object(module)
@@ -126,7 +135,7 @@ class Library:
                 raise NotApplicable(f"wasm-ld refused the law's object: {done.stderr.strip()[:300]}")
             return out.read_bytes()
 
-    def _check(self, data: bytes, target: Target) -> None:
+    def _check(self, data: bytes, target: TargetMachine) -> None:
         defined, undefined = symbols(data)
         if undefined:
             raise NotApplicable(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from palpate.exporting.code.image import Part
-from palpate.exporting.code.objects import Target, template
+from palpate.exporting.code.objects import TargetMachine, template
 from palpate.exporting.code.records import Code
 from palpate.exporting.draft import LATEST, Bounds, Draft
 from palpate.exporting.interface import Item
@@ -30,7 +30,7 @@ _COMMAND_LINES = {
 }
 
 
-def texts(made: Draft, targets: list[Target], ticks: int) -> dict[str, str]:
+def texts(made: Draft, targets: list[TargetMachine], ticks: int) -> dict[str, str]:
     """Every text of the folder but the manifest, by the file's name."""
     wasm = any(not target.wide for target in targets)
     values = _values(made, targets, ticks, wasm)
@@ -54,7 +54,7 @@ def _names(made: Draft) -> dict[str, Any]:
     }
 
 
-def _values(made: Draft, targets: list[Target], ticks: int, wasm: bool) -> dict[str, Any]:
+def _values(made: Draft, targets: list[TargetMachine], ticks: int, wasm: bool) -> dict[str, Any]:
     period = made.run.clock.control_period
     return _names(made) | {
         "ABOUT": made.scenario.description or made.scenario.name,

@@ -17,7 +17,7 @@ LEAST_SPEED = 1e-4  # m/s; a slower tool has no direction worth the name
 
 
 @dataclass(frozen=True)
-class Stop:
+class MeasuredStop:
     """A stop: its duration, s, and the way p − p₀ until then, m, along the first direction and across it."""
 
     time: float
@@ -26,7 +26,7 @@ class Stop:
 
 
 @once
-def stop_of(trace: Trace) -> Stop:
+def stop_of(trace: Trace) -> MeasuredStop:
     """The stop of the tool's origin: until |ṗ| stays below 2 % of |ṗ₀|, the end interpolated between samples."""
     velocity, position, late = channel(trace, "tool_twist")[:, :3], channel(trace, "tool_position"), steady(trace)
     speed = rows.length(velocity)
@@ -41,7 +41,7 @@ def stop_of(trace: Trace) -> Stop:
     way, direction = np.vstack([position[: k + 1], last]) - position[0], velocity[0] / speed[0]
     along = way @ direction
     time = trace.time[k] + share * (trace.time[k + 1] - trace.time[k]) - trace.time[0]
-    return Stop(float(time), along, rows.length(way - np.outer(along, direction)))
+    return MeasuredStop(float(time), along, rows.length(way - np.outer(along, direction)))
 
 
 def stop_time(trace: Trace) -> float:

@@ -12,10 +12,10 @@ from palpate.review.algebra.printing import Printer
 from palpate.review.algebra.tree import Grid, as_grid
 from palpate.review.algebra.wanted import QUANTITIES
 from palpate.review.compare.case import Case, case, is_derivation, is_robot
-from palpate.review.compare.compare import Comparison, compared
+from palpate.review.compare.compare import MatrixComparison, compared
 from palpate.review.describe import Describer
 from palpate.review.read.lexer import blanked
-from palpate.review.read.statements import Formula, formulas
+from palpate.review.read.statements import GivenFormula, formulas
 from palpate.review.verdict import Verdict
 
 
@@ -105,7 +105,7 @@ def _verdict(case: Case, claim: Grid, seed: int, strict: bool) -> Verdict:
     return Describer(case, comparison).verdict(notes())
 
 
-def _conventions(comparison: Comparison) -> Iterator[str]:
+def _conventions(comparison: MatrixComparison) -> Iterator[str]:
     """Other conventions in which it is right."""
     if comparison.case.what == "V" and comparison.differs_by_a_constant():
         yield "another zero of the potential energy (a constant difference)"
@@ -138,7 +138,7 @@ def cli_check(robot_or_derivation: Any, path: str | Path, **options: Any) -> int
     return 1 if wrong else 0
 
 
-def check_file(robot_or_derivation: Any, path: str | Path, **options: Any) -> list[tuple[Formula, Verdict]]:
+def check_file(robot_or_derivation: Any, path: str | Path, **options: Any) -> list[tuple[GivenFormula, Verdict]]:
     """The verdicts on the formulas of a file, in order; `options` are those of `check_derivation`.
 
     Raises:
@@ -171,7 +171,7 @@ def _right_side(text: str) -> str:
     return blanked(text[:at]) + text[at:]
 
 
-def _told(formula: Formula, verdict: Verdict) -> str:
+def _told(formula: GivenFormula, verdict: Verdict) -> str:
     """The verdict, and the mended formula if it is a matrix."""
     lines = [str(verdict).replace(f"{verdict.what}:", f"{formula.label} (line {formula.line}):", 1)]
     if verdict.mended is not None and len(str(verdict.mended).splitlines()) > 1:

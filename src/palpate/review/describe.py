@@ -14,7 +14,7 @@ from palpate.review.algebra.points import PI, Point, Real, Space
 from palpate.review.algebra.printing import Printer
 from palpate.review.algebra.tree import Grid, Name, Node, Ref, Span, Sym, Trig, grid, rename, substitute, symbols, walk
 from palpate.review.compare.case import Case
-from palpate.review.compare.compare import Comparison, EntryIndex
+from palpate.review.compare.compare import EntryIndex, MatrixComparison
 from palpate.review.compare.slips import matrix_slip, matters, renamed
 from palpate.review.mend.edits import COSTS
 from palpate.review.mend.repair import Repair, Repairer
@@ -26,7 +26,7 @@ _LONGEST = 3000  # nodes of an expression that is still printed
 class Describer:
     """Makes the verdict on a quantity that differs."""
 
-    def __init__(self, case: Case, comparison: Comparison) -> None:
+    def __init__(self, case: Case, comparison: MatrixComparison) -> None:
         self.case, self.comparison = case, comparison
         self.printer = Printer(case.table, case.latex)
         nodes = (node for _, entry in comparison.given.entries() for node in walk(entry))

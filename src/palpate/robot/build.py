@@ -16,7 +16,7 @@ from palpate.robot.gate import refuse_too_many
 from palpate.robot.limits import FAR
 from palpate.robot.mechanics import tree as trees
 from palpate.robot.mechanics.compiled import STAND_INS, UNRESISTED, set_note, unused
-from palpate.robot.mechanics.tree import Joint, Link, Mesh, Shape, Tree, massless_movers, unresisted_joints
+from palpate.robot.mechanics.tree import Joint, Link, LinkShape, Mesh, Tree, massless_movers, unresisted_joints
 from palpate.spatial import Pose, quat_from_matrix
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ def _add_body(
     return body
 
 
-def add_shape(spec: mujoco.MjSpec, body: mujoco.MjsBody, shape: Shape) -> mujoco.MjsGeom:
+def add_shape(spec: mujoco.MjSpec, body: mujoco.MjsBody, shape: LinkShape) -> mujoco.MjsGeom:
     """A geom that is only seen: no mass, no collisions."""
     pose = {"pos": shape.position, "quat": quat_from_matrix(shape.rotation)}
     rgba = shape.rgba or (0.7, 0.7, 0.72, 1.0)
@@ -173,7 +173,7 @@ def add_shape(spec: mujoco.MjSpec, body: mujoco.MjsBody, shape: Shape) -> mujoco
     return geom
 
 
-def _add_mesh(spec: mujoco.MjSpec, shape: Shape) -> str:
+def _add_mesh(spec: mujoco.MjSpec, shape: LinkShape) -> str:
     name = f"mesh{len(spec.meshes)}"
     if isinstance(shape.mesh, Mesh):
         data = {"uservert": shape.mesh.vertices.reshape(-1), "userface": shape.mesh.faces.reshape(-1)}

@@ -85,7 +85,7 @@ def solve(
     space = _space(robot, q0, float(np.linalg.norm(position - robot.pose(q0, frame).position)))
     fixed, start = c.expand_position(space.coordinates(np.zeros(len(space.places)))), space.start
     longest = np.where(space.endless, np.maximum(0.05 * (space.upper - space.lower), LONGEST_STEP), LONGEST_STEP)
-    goal = Search(
+    goal = IkSearch(
         {"rows": rows, "n": len(start), "nq": len(fixed), "nv": len(c.map)}, frame=frame_info.record, fixed=fixed,
         position_map=np.ascontiguousarray(c.position_map[:, space.places]),
         velocity_map=np.ascontiguousarray(c.map[:, space.dofs]),
@@ -151,7 +151,7 @@ def _space(robot: Robot, q0: Array, distance: float) -> _Space:
     return _Space(q0, places, dofs, low, high, turns, ~hinges & ~(np.isfinite(lower) & np.isfinite(upper)))
 
 
-class Search(Record):
+class IkSearch(Record):
     """One search: what may move and how far, where to, and scratch. The task has 6 rows (pose) or 3 (position)."""
 
     frame: kernels.FrameOnBody
@@ -182,7 +182,7 @@ class Search(Record):
 
 
 @kernel
-def _look(p: Physics, s: Search, x: Vector, error: Vector) -> None:
+def _look(p: Physics, s: IkSearch, x: Vector, error: Vector) -> None:
     """Stage x; error = [p_d − p; log(R_d Rᵀ)], world axes."""
     for i in range(s.q.size):
         s.q[i] = s.fixed[i]
@@ -198,7 +198,7 @@ def _look(p: Physics, s: Search, x: Vector, error: Vector) -> None:
 
 
 @kernel
-def _damped_step(s: Search, damping: float) -> None:
+def _damped_step(s: IkSearch, damping: float) -> None:
     """step = Jᵀ (J Jᵀ + damping 1)⁻¹ e over the joints that are not blocked."""
     J, A = s.J, s.A
     rows, n = J.shape
@@ -217,7 +217,7 @@ def _damped_step(s: Search, damping: float) -> None:
 
 
 @kernel
-def _step_within(s: Search, x: Vector, damping: float) -> None:
+def _step_within(s: IkSearch, x: Vector, damping: float) -> None:
     """Damped least-squares step whose joints at a limit do not push beyond it."""
     n, step = x.size, s.step
     for j in range(n):
@@ -239,7 +239,7 @@ def _step_within(s: Search, x: Vector, damping: float) -> None:
 
 
 @kernel
-def _reduce(s: Search) -> None:
+def _reduce(s: IkSearch) -> None:
     """J = the first rows of J_all velocity_map."""
     for i in range(s.J.shape[0]):
         for j in range(s.J.shape[1]):
@@ -257,7 +257,7 @@ def _square(e: Vector, start: int, stop: int) -> float:
 
 
 @kernel
-def _descend(p: Physics, s: Search, x: Vector) -> tuple[float, float]:
+def _descend(p: Physics, s: IkSearch, x: Vector) -> tuple[float, float]:
     """Levenberg–Marquardt on x, in place: the damping shrinks while the error falls and grows when a step fails.
 
     Returns the remaining (position, angle) error.

@@ -15,7 +15,7 @@ import numpy as np
 
 from palpate.contact.integrator import Step
 from palpate.contact.modes.accelerations import OK, follow_creep
-from palpate.contact.motion.events import Event
+from palpate.contact.motion.events import ContactEvent
 from palpate.contact.motion.hybrid import HybridSystem
 from palpate.contact.motion.simulation import Simulation
 from palpate.contact.motion.steps import LOOK_CLOSER, TURNED, coasts, is_wedged, stand, step_until_event
@@ -88,7 +88,7 @@ class ExactPlant:
         return self.simulation.t
 
     @property
-    def events(self) -> list[Event]:
+    def events(self) -> list[ContactEvent]:
         """What has happened so far, in order."""
         return self.simulation.events
 
@@ -139,7 +139,7 @@ class ExactPlant:
             return NO_ANSWER
         return PAINLEVE if outcome == "painleve" else RUNNING
 
-    def _lost(self, events: list[Event]) -> float:
+    def _lost(self, events: list[ContactEvent]) -> float:
         """Kinetic energy that impacts took, J."""
         lost = 0.0
         for event in {event.time: event for event in events}.values():

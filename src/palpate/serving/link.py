@@ -57,7 +57,7 @@ def close_at_once(connection: socket.socket) -> None:
         connection.close()
 
 
-class Link:
+class ClientConnection:
     """A connected client.
 
     Attributes:

@@ -115,7 +115,7 @@ _REGULAR = 1e-6  # keeps the inverse of a Jacobian bounded at a singularity
 
 
 @dataclass
-class Reference:
+class JointReference:
     """Where the joints should be, and how they move: q, v, a."""
 
     q: Array
@@ -129,7 +129,7 @@ class Reference:
 
 
 @dataclass
-class Motion:
+class ActiveMove:
     """A Move under way.
 
     Attributes:
@@ -143,7 +143,7 @@ class Motion:
     number: int
     generator: Generator
     controller: Controller
-    reference: Reference
+    reference: JointReference
     pose: Array
     torque: Array = field(default_factory=lambda: np.zeros(7))
     twist: Array = field(default_factory=lambda: np.zeros(6))

@@ -20,8 +20,8 @@ from palpate.run.simulate import execute, simulate
 from palpate.scenario.model import Scenario
 from palpate.serving.arm import franka_model
 from palpate.serving.fci import PORT
-from palpate.serving.link import Link, check_address, close_at_once
-from palpate.serving.session import TERMS, ClientLaw, Pace, Session
+from palpate.serving.link import ClientConnection, check_address, close_at_once
+from palpate.serving.session import TERMS, ClientLaw, ClientSession, Pace
 from palpate.trace import Trace
 from palpate.world.clock import Clock
 from palpate.world.config import World
@@ -67,7 +67,7 @@ class Server:
         self._socket = _listening(host, port)
         self.address: tuple[str, int] = self._socket.getsockname()
 
-    def wait(self, seconds: float | None = None) -> Link:
+    def wait(self, seconds: float | None = None) -> ClientConnection:
         """The next client; connections that are none are named and sent away.
 
         Raises:
@@ -77,14 +77,14 @@ class Server:
             self._socket.settimeout(seconds)
             connection, peer = self._socket.accept()
             try:
-                return Link(connection, peer)
+                return ClientConnection(connection, peer)
             except (NotAClient, OSError) as error:
                 self._say(f"a connection from {peer[0]}:{peer[1]} was sent away: {error}")
                 connection.close()
 
     def serve(
         self,
-        link: Link,
+        link: ClientConnection,
         partial: os.PathLike[str] | str | None = None,
         ended: Callable[[], None] = lambda: None,
     ) -> Trace:
@@ -97,7 +97,7 @@ class Server:
         """
         run, clock = self._run, self._run.clock
         pace = Pace(clock.control_period, self._pace or 1.0, waits=self._pace is None)
-        session = Session(link, run.robot, self.model, self._rotor, pace)
+        session = ClientSession(link, run.robot, self.model, self._rotor, pace)
         session.between, session.lost = self._send_others_away, self._lost
         try:
             law = ClientLaw(session.decide, TERMS, name="fci-client", follows="nothing", session=session)

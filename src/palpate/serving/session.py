@@ -17,8 +17,8 @@ from palpate.robot.robot import Robot
 from palpate.serving import fci
 from palpate.serving.arm import FASTEST, Arm, FrankaModel
 from palpate.serving.fci import Command, Controller, Generator, Mode, MoveStatus
-from palpate.serving.link import Link
-from palpate.serving.motion import Limits, Motion, Reference, Thresholds
+from palpate.serving.link import ClientConnection
+from palpate.serving.motion import ActiveMove, JointReference, Limits, Thresholds
 
 TERMS = ("client", "robot", "gravity")
 GRACE = 1.0  # s of a motion before its first command is missed
@@ -29,7 +29,7 @@ _ELBOW = -0.467002423653011  # rad: where the elbow changes its sign
 _LOOK = 64  # ticks between two looks at who else wants to connect
 
 
-class Recorded(Record):
+class ConnectionChannels(Record):
     """What the trace records of a connection."""
 
     mode: float = 1.0
@@ -86,16 +86,16 @@ class Pace:
         return self._due + _SHARE * self.step
 
 
-class Session:
+class ClientSession:
     """The robot towards one client."""
 
-    def __init__(self, link: Link, robot: Robot, model: FrankaModel, rotor: Array, pace: Pace) -> None:
-        self.link, self.pace, self.recorded = link, pace, Recorded()
+    def __init__(self, link: ClientConnection, robot: Robot, model: FrankaModel, rotor: Array, pace: Pace) -> None:
+        self.link, self.pace, self.recorded = link, pace, ConnectionChannels()
         self.motions = self.received = 0  # what the client began, and how many of its commands came in time
         self.arm, self.limits = Arm(robot, model, rotor, pace.period), Limits(robot, pace.period)
         self.thresholds, self.mode = Thresholds(), Mode.IDLE
         self.errors, self.reason = np.zeros(len(fci.ERRORS), bool), np.zeros(len(fci.ERRORS), bool)
-        self.motion: Motion | None = None
+        self.motion: ActiveMove | None = None
         self.stops: list[str] = []
         self.lost = np.zeros(0, bool)
         self.between: Callable[[], None] = lambda: None
@@ -103,7 +103,7 @@ class Session:
         self._arrived: deque[bool] = deque(maxlen=_WINDOW)
         self._state = np.zeros(1, fci.STATE)
         self._parts = {name: self._state[name][0] for name in fci.STATE.names or () if fci.STATE[name].shape}
-        self._hold: Reference | None = None
+        self._hold: JointReference | None = None
         self._number, self._t = 0, 0.0
         self._handlers: dict[Command, Callable[[fci.Request], int]] = {
             Command.STOP_MOVE: self._stop_move,
@@ -120,7 +120,7 @@ class Session:
     def decide(self, tick: Any, gains: Any, memory: Any) -> dict[str, Array]:
         """One tick: tell the client the state, hear its command, and give the joints their torques."""
         if self._number == 0:
-            self._hold = Reference(tick.q.copy())
+            self._hold = JointReference(tick.q.copy())
             self.link.accept()
         until = self.pace.begin()
         self._number, self._t = self._number + 1, tick.t
@@ -165,10 +165,10 @@ class Session:
             status = MoveStatus.NOT_POSSIBLE if not free else MoveStatus.INVALID_ARGUMENT
             self.link.send(fci.answer(Command.MOVE, request.number, status))
             return
-        still = self._hold if self._hold is not None else Reference(self.arm.q.copy())
-        reference = Reference(still.q.copy())
+        still = self._hold if self._hold is not None else JointReference(self.arm.q.copy())
+        reference = JointReference(still.q.copy())
         pose, _ = self.arm.pose_at(reference.q)
-        self.motion = Motion(request.number, Generator(generator), Controller(controller), reference, pose)
+        self.motion = ActiveMove(request.number, Generator(generator), Controller(controller), reference, pose)
         self.mode, self.motions, self._hold = Mode.MOVE, self.motions + 1, None
         self._arrived.clear()
         self.link.send(fci.answer(Command.MOVE, request.number, MoveStatus.STARTED))
@@ -216,7 +216,7 @@ class Session:
         if error is not None:
             self._abort(error)
 
-    def _hear(self, motion: Motion, until: float) -> None:
+    def _hear(self, motion: ActiveMove, until: float) -> None:
         """Wait for the command to the state just sent, and follow it."""
         waits = self.pace.waits and motion.commands > 0 and motion.lost == 0
         until = time.monotonic() + PATIENCE if waits else until
@@ -231,14 +231,14 @@ class Session:
         if error is not None:
             self._abort(error)
 
-    def _missed(self, motion: Motion) -> str | None:
+    def _missed(self, motion: ActiveMove) -> str | None:
         if motion.commands == 0 and motion.ticks * self.pace.period < GRACE:
             return None
         self.recorded.lost += 1
         self._arrived.append(False)
         return motion.miss(self.arm, self.limits)
 
-    def _heard(self, motion: Motion, command: np.ndarray) -> str | None:
+    def _heard(self, motion: ActiveMove, command: np.ndarray) -> str | None:
         self._arrived.append(True)
         self.received += 1
         if not all(np.isfinite(command[name]).all() for name in ("q_c", "dq_c", "O_T_EE_c", "O_dP_EE_c", "tau_J_d")):
@@ -278,7 +278,7 @@ class Session:
         assert motion is not None
         self._answers.append(fci.answer(Command.MOVE, motion.number, status))
         moved = motion.reference if motion.moves_joints and motion.controller != Controller.EXTERNAL else None
-        self._hold = Reference(self.arm.q.copy(), self.arm.v.copy()) if moved is None else moved
+        self._hold = JointReference(self.arm.q.copy(), self.arm.v.copy()) if moved is None else moved
         self.motion, self.mode = None, Mode.IDLE
 
     def _torques(self) -> tuple[Array, Array]:
@@ -322,7 +322,7 @@ class Session:
             self.link.send(message)
         self._answers.clear()
 
-    def _tell_tool(self, p: dict[str, Any], motion: Motion | None) -> None:
+    def _tell_tool(self, p: dict[str, Any], motion: ActiveMove | None) -> None:
         arm = self.arm
         p["O_T_EE"][:] = arm.O_T_EE.T.ravel()
         pose = arm.O_T_EE if motion is None or not motion.moves_joints else motion.pose
@@ -378,7 +378,7 @@ def _taken(good: bool) -> int:
 class ClientLaw(PythonLaw):
     """The law of a served run: τ = τ_client + g(q), or the robot's own controller in the client's place."""
 
-    session: Session | None = field(default=None, kw_only=True)
+    session: ClientSession | None = field(default=None, kw_only=True)
 
     def bind(self, robot: Robot) -> BoundLaw:
         """Make the law ready for a robot."""

@@ -27,7 +27,7 @@ from palpate.study.analysis import statistics
 from palpate.study.analysis.maps import BoundaryMap
 from palpate.study.analysis.rare import RareEstimate
 from palpate.study.plans.axis import Axis, Value
-from palpate.study.plans.plan import CRASHED, ENDED, IMPOSSIBLE, INDEPENDENT, MOST_KEPT, REFUSED, Point
+from palpate.study.plans.plan import CRASHED, ENDED, IMPOSSIBLE, INDEPENDENT, MOST_KEPT, REFUSED, PlannedRun
 from palpate.study.running.store import SCENARIO, Store
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ class Sweep:
 
     def overrides(self, run: int) -> list[str]:
         """The `key=value` texts that make a run."""
-        return self.plan.overrides(Point(tuple(self.values(run).values()), self.row(run)["seed"], run))
+        return self.plan.overrides(PlannedRun(tuple(self.values(run).values()), self.row(run)["seed"], run))
 
     def command(self, run: int) -> str:
         """The command that makes this very run again."""

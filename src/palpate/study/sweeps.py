@@ -23,12 +23,12 @@ from palpate.study.analysis import drivers
 from palpate.study.analysis.maps import map_spans
 from palpate.study.plans import plan as plans
 from palpate.study.plans.axis import Axis, Spec, axes_of, override
-from palpate.study.plans.plan import Plan, Stage
+from palpate.study.plans.plan import Plan, PlanStage
 from palpate.study.result import Sweep
 from palpate.study.running.address import cluster_address
 from palpate.study.running.pool import Executor, Here, LocalPool, cores
 from palpate.study.running.store import Store
-from palpate.study.running.worker import Job, Task, check_files, run_row
+from palpate.study.running.worker import Job, RunTask, check_files, run_row
 from palpate.user_code import is_address, texts_of, use_files
 from palpate.world.sensing.sensor import SENSORS
 
@@ -160,7 +160,7 @@ def open_sweep(folder: str | os.PathLike[str]) -> Sweep:
     return Sweep(store, _driven(store, drivers.drive(store), Here(), None, None))
 
 
-def _made(store: Store, stage: Stage, executor: Executor, own: Mapping[str, Callable[[Trace], float]]) -> Any:
+def _made(store: Store, stage: PlanStage, executor: Executor, own: Mapping[str, Callable[[Trace], float]]) -> Any:
     """Make what is missing of a stage; gives numbers of runs done and of those that did not pass, as they arrive."""
     plan = store.plan
     missing = store.missing(stage)
@@ -170,9 +170,9 @@ def _made(store: Store, stage: Stage, executor: Executor, own: Mapping[str, Call
     kept = plan.traces if plan.traces in ("all", "failing") else "none"
     job = Job(plan.scenario, plan.metrics, kept, plan.files, own, texts_of(plan.scenario.get("modules", {})))
 
-    def tasks(first: int, stop: int) -> list[Task]:
+    def tasks(first: int, stop: int) -> list[RunTask]:
         points = enumerate(stage.points(first, stop), first)
-        return [Task(run, tuple(plan.overrides(point)), point.refusal) for run, point in points]
+        return [RunTask(run, tuple(plan.overrides(point)), point.refusal) for run, point in points]
 
     chunks = (tasks(*chunk) for chunk in missing)
     for chunk, results in executor.results(job, chunks):

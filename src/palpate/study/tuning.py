@@ -23,7 +23,7 @@ from palpate.scenario.model import Scenario
 from palpate.study.analysis import maps
 from palpate.study.analysis.drivers import Driver, drive_search, parse_rule
 from palpate.study.plans.axis import Axis, Spec, Value, axes_of
-from palpate.study.plans.plan import REFUSED, Point
+from palpate.study.plans.plan import REFUSED, PlannedRun
 from palpate.study.result import Sweep
 from palpate.study.running.store import Store
 from palpate.study.sweeps import Progress, check_points, finish, make_plan
@@ -184,11 +184,11 @@ def best_of(sweep: Sweep) -> Tuned:
 def _driver(store: Store, refuse: maps.Refuse | None) -> Driver:
     plan = store.plan
 
-    def points(asked: list[tuple[Value, ...]], first: int, _: int) -> list[Point]:
+    def points(asked: list[tuple[Value, ...]], first: int, _: int) -> list[PlannedRun]:
         made = []
         for run, values in enumerate(asked[: plan.runs - first], first):
             refusal = None if refuse is None else maps.refusal(plan, values, refuse)
-            made.append(Point(values, plan.own_seed, run, refusal=refusal))
+            made.append(PlannedRun(values, plan.own_seed, run, refusal=refusal))
         return made
 
     search = search_for(plan.axes, plan.runs, plan.seed)

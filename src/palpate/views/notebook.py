@@ -14,7 +14,7 @@ from palpate.lazy import check_extra
 from palpate.metrics import MetricResult
 from palpate.toml import toml_text
 from palpate.trace import Trace
-from palpate.views.panels import Line, Panel, leading, marks_of, styled
+from palpate.views.panels import Curve, Panel, leading, marks_of, styled
 
 if TYPE_CHECKING:
     from palpate.robot.robot import Robot
@@ -49,7 +49,7 @@ def _panels(trace: Trace, names: Sequence[str]) -> list[Panel]:
     if not names:
         first = leading(trace)
         return list(first.panels) if first is not None else []
-    units: dict[str, list[Line]] = {}
+    units: dict[str, list[Curve]] = {}
     for name in names:
         for column, unit in _columns(trace, name):
             lines = units.setdefault(unit, [])

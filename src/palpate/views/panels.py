@@ -19,7 +19,7 @@ DASHES = ("solid", "dash", "dot", "dashdot")
 
 
 @dataclass(frozen=True)
-class Line:
+class Curve:
     """Values over time with a name, a colour and a dash; `listed` lines stand in the legend."""
 
     label: str
@@ -37,7 +37,7 @@ class Panel:
 
     title: str
     unit: str
-    lines: tuple[Line, ...]
+    lines: tuple[Curve, ...]
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Span:
+class TimeSpan:
     """A stretch of time to mark, s."""
 
     start: float
@@ -60,7 +60,7 @@ class Span:
     kind: str
 
 
-Marks = tuple[Span, ...]
+Marks = tuple[TimeSpan, ...]
 MODES = ("free", "sliding", "sticking", "locked")  # of exact contact, by their numbers in the trace
 # Kind of a mark: what the legend calls it, its colour, and how strong its shade is.
 MARKS = {
@@ -99,19 +99,19 @@ def _contact_flags(trace: Trace) -> dict[str, np.ndarray]:
     return {"contact": trace["contact_force"] > 0} if "contact_force" in trace else {}
 
 
-def _spans(time: Array, on: np.ndarray, kind: str) -> list[Span]:
+def _spans(time: Array, on: np.ndarray, kind: str) -> list[TimeSpan]:
     starts, ends = changes(on)
     if not len(starts):
         return []
     shortest = 0.002 * (time[-1] - time[0])
     stops = time[np.append(ends, len(time) - 1)[: len(starts)]]
-    spans: list[Span] = []
+    spans: list[TimeSpan] = []
     for start, stop in zip(time[starts], stops):
         stop = max(float(stop), float(start) + shortest)
         if spans and start - spans[-1].stop < shortest:
             spans[-1] = replace(spans[-1], stop=stop)
         else:
-            spans.append(Span(float(start), stop, kind))
+            spans.append(TimeSpan(float(start), stop, kind))
     return spans
 
 
@@ -146,7 +146,7 @@ def leading(trace: Trace) -> Figure | None:
     if trace.facts.figure == "tool-speed" and "tool_twist" in trace:
         speed = np.linalg.norm(trace["tool_twist"][:, :3], axis=1)
         return Figure(
-            "tool_speed", "Speed of the tool", (Panel("speed", "m/s", (Line("tool", trace.time, speed, COLOURS[0]),)),)
+            "tool_speed", "Speed of the tool", (Panel("speed", "m/s", (Curve("tool", trace.time, speed, COLOURS[0]),)),)
         )
     if "tool_position" in trace and "target_position" in trace and (errors := _tool_errors(trace)) is not None:
         wanted = [panel for panel in errors.panels if panel.unit == "m" and _span(panel) > _LEAST["m"]]
@@ -155,7 +155,7 @@ def leading(trace: Trace) -> Figure | None:
     return _joints(trace)
 
 
-def _force_sizes(trace: Trace) -> tuple[Line, ...]:
+def _force_sizes(trace: Trace) -> tuple[Curve, ...]:
     """The contact force, the measured one where it differs, and the wanted one.
 
     Where a force is wanted the others are shown along it, so that friction across it is no error; their size is shown
@@ -166,15 +166,15 @@ def _force_sizes(trace: Trace) -> tuple[Line, ...]:
     along = _held_directions(wanted) if wanted.any() and "contact_wrench" in trace else None
     force = size if along is None else np.sum(trace["contact_wrench"][:, :3] * along, axis=1)
     label = "contact force" if along is None else "contact force along the wanted one"
-    lines = [Line(label, trace.time, force, COLOURS[0], width=2.0)]
+    lines = [Curve(label, trace.time, force, COLOURS[0], width=2.0)]
     if _differs(size, force):
-        lines.append(Line("its size, with friction", trace.time, size, COLOURS[5], "dot", 1.2))
+        lines.append(Curve("its size, with friction", trace.time, size, COLOURS[5], "dot", 1.2))
     if "measured_wrench" in trace:
         felt = trace["measured_wrench"][:, :3]
         felt = np.linalg.norm(felt, axis=1) if along is None else np.sum(felt * along, axis=1)
-        lines += [Line("measured", trace.time, felt, COLOURS[1], "dot", 1.3)] if _differs(felt, force) else []
+        lines += [Curve("measured", trace.time, felt, COLOURS[1], "dot", 1.3)] if _differs(felt, force) else []
     if wanted.any():
-        lines.append(Line("wanted", trace.time, np.linalg.norm(wanted, axis=1), COLOURS[3], "dash", 1.3))
+        lines.append(Curve("wanted", trace.time, np.linalg.norm(wanted, axis=1), COLOURS[3], "dash", 1.3))
     return tuple(lines)
 
 
@@ -220,17 +220,17 @@ def _span(panel: Panel) -> float:
     return max((float(np.ptp(line.values)) for line in panel.lines if len(line.values)), default=0.0)
 
 
-def styled(index: int, label: str, time: Array, values: Array, width: float = 1.6) -> Line:
+def styled(index: int, label: str, time: Array, values: Array, width: float = 1.6) -> Curve:
     """The line at a place: told apart by colours first, then by dashes."""
     colour, dash = COLOURS[index % len(COLOURS)], DASHES[index // len(COLOURS) % len(DASHES)]
-    return Line(label, time, values, colour, dash, width)
+    return Curve(label, time, values, colour, dash, width)
 
 
 def _per_axis(
     trace: Trace, vectors: Array, axes: str, label: str = "{}", dash: str = "solid", width: float = 1.6
-) -> list[Line]:
+) -> list[Curve]:
     """A line for each component of vectors over time, in the colour of its axis."""
-    return [Line(label.format(a), trace.time, vectors[:, i], COLOURS[i], dash, width) for i, a in enumerate(axes)]
+    return [Curve(label.format(a), trace.time, vectors[:, i], COLOURS[i], dash, width) for i, a in enumerate(axes)]
 
 
 def _columns(trace: Trace, name: str) -> list[tuple[str, str, Array]]:
@@ -257,7 +257,7 @@ def _joints(trace: Trace) -> Figure | None:
         lines = [styled(index, label, trace.time, values) for index, label, values in columns]
         for index, label, _ in columns if targets else ():
             colour = COLOURS[index % len(COLOURS)]
-            lines.append(Line(f"{label} target", trace.time, targets[index], colour, "dash", 0.9, listed=False))
+            lines.append(Curve(f"{label} target", trace.time, targets[index], colour, "dash", 0.9, listed=False))
         panels.append(Panel("position", unit, tuple(lines)))
     return Figure("joints", "Joint positions" + (", targets dashed" if targets else ""), tuple(panels), "joints")
 
@@ -272,7 +272,7 @@ def _per_joint(trace: Trace, channel: str, name: str, title: str, axis: str) -> 
     return Figure(name, title, panels, "joints")
 
 
-def _lines(trace: Trace, columns: Iterable[tuple[int, str, Array]]) -> tuple[Line, ...]:
+def _lines(trace: Trace, columns: Iterable[tuple[int, str, Array]]) -> tuple[Curve, ...]:
     return tuple(styled(index, label, trace.time, values) for index, label, values in columns)
 
 
@@ -289,7 +289,7 @@ def _terms(trace: Trace) -> Figure | None:
             for k, term in enumerate(terms)
         ]
         if total in trace:
-            lines.append(Line("sum", trace.time, _columns(trace, total)[i][2], "#888888", "dash", 2.0))
+            lines.append(Curve("sum", trace.time, _columns(trace, total)[i][2], "#888888", "dash", 2.0))
         panels.append(Panel(label, unit, tuple(lines)))
     columns = 2 if len(panels) > 2 else 1
     return Figure("torque_terms", "Terms of the law, joint by joint", tuple(panels), "joints", columns)
@@ -300,9 +300,9 @@ def _tool_position(trace: Trace) -> Figure | None:
         return None
     panels = []
     for i, axis in enumerate("xyz"):
-        lines = [Line("tool", trace.time, trace["tool_position"][:, i], COLOURS[0])]
+        lines = [Curve("tool", trace.time, trace["tool_position"][:, i], COLOURS[0])]
         if "target_position" in trace:
-            lines.append(Line("target", trace.time, trace["target_position"][:, i], COLOURS[3], "dash", 1.3))
+            lines.append(Curve("target", trace.time, trace["target_position"][:, i], COLOURS[3], "dash", 1.3))
         panels.append(Panel(axis, "m", tuple(lines)))
     return Figure("tool_position", "Tool position, world axes", tuple(panels))
 
@@ -317,7 +317,7 @@ def _tool_errors(trace: Trace) -> Figure | None:
             vector = error(trace)
         except NotApplicable:
             continue
-        size = Line("size", trace.time, np.linalg.norm(vector, axis=1), "#888888", "dash", 1.3)
+        size = Curve("size", trace.time, np.linalg.norm(vector, axis=1), "#888888", "dash", 1.3)
         panels.append(Panel(title, unit, (*_per_axis(trace, vector, "xyz"), size)))
     return Figure("tool_errors", "Tool error: target − tool, world axes", tuple(panels))
 
@@ -331,7 +331,7 @@ def _forces(trace: Trace) -> Figure | None:
         del kinds["measured_wrench"]
     panels = []
     for what, unit, first in (("force", "N", 0), ("torque", "N·m", 3)):
-        lines: list[Line] = []
+        lines: list[Curve] = []
         for name, (kind, dash, width) in kinds.items():
             vector, label = trace[name][:, first : first + 3], f"{kind} {'fn'[first // 3]}{{}}"
             lines += _per_axis(trace, vector, "xyz", label, dash, width)
@@ -345,7 +345,7 @@ def _pole(trace: Trace) -> Figure | None:
     if "pole.tilt" not in trace or "pole.AB" not in trace:
         return None
     AB = trace["pole.AB"]
-    tilt = Line("tilt", trace.time, trace["pole.tilt"], COLOURS[0])
+    tilt = Curve("tilt", trace.time, trace["pole.tilt"], COLOURS[0])
     lines = _per_axis(trace, AB, "xy", "{} of AB")
     if "law.AB" in trace:
         lines += _per_axis(trace, trace["law.AB"], "xy", "{}, as the law has it", "dot", 1.2)
@@ -368,7 +368,7 @@ def _same(trace: Trace, a: str, b: str) -> bool:
 def _contact(trace: Trace) -> Figure | None:
     wanted = {"contact_force": ("force", "N", COLOURS[0]), "penetration": ("penetration", "m", COLOURS[3])}
     panels = tuple(
-        Panel(label, unit, (Line(label, trace.time, trace[name], colour),))
+        Panel(label, unit, (Curve(label, trace.time, trace[name], colour),))
         for name, (label, unit, colour) in wanted.items()
         if name in trace
     )
@@ -394,7 +394,7 @@ def _energy(trace: Trace) -> Figure | None:
         for k, name in enumerate(names)
     ]
     if "contact_wrench" in trace and "tool_twist" in trace and len(trace) > 1:
-        lines.append(Line("given out at contact", trace.time, energy_out(trace), "#888888", "dash", 2.0))
+        lines.append(Curve("given out at contact", trace.time, energy_out(trace), "#888888", "dash", 2.0))
     panels = (Panel("energy", "J", tuple(lines)),) if lines else ()
     return Figure("energy", "Energy since the start", panels, "forces")
 

@@ -129,7 +129,7 @@ class Surface(Config):
         return self
 
 
-class Pin(Config):
+class LockedPoint(Config):
     """What locks a point of the robot where it starts, as exact contact does."""
 
     name: str = setting("pin", "1", "name of the pin", pattern=r"^[A-Za-z][A-Za-z0-9_-]*$")
@@ -330,7 +330,7 @@ class World(Config):
     """What pushes back."""
 
     surfaces: tuple[Surface, ...] = setting((), "1", "walls, tables, balls")
-    pins: tuple[Pin, ...] = setting((), "1", "points of the robot that are locked where they start")
+    pins: tuple[LockedPoint, ...] = setting((), "1", "points of the robot that are locked where they start")
     exact: ExactRules = setting(ExactRules(), "1", "how exact contact is integrated")
     objects: tuple[FreeObject, ...] = setting((), "1", "things that move freely")
     pole: Pole | None = setting(None, "1", "a pole balanced on the tool")

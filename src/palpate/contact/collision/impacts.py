@@ -10,8 +10,24 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from palpate.checks import Array
-from palpate.contact.modes.complementarity import Candidate, Option, Problem, Solution, distinct, solutions, solve
-from palpate.contact.modes.dynamics import GAP, SPEED, Rows, directions_of, refuse_overlap, row_velocities, rows_of
+from palpate.contact.modes.complementarity import (
+    Candidate,
+    ContactProblem,
+    ModeOption,
+    Solution,
+    distinct,
+    solutions,
+    solve,
+)
+from palpate.contact.modes.dynamics import (
+    GAP,
+    SPEED,
+    ContactRows,
+    directions_of,
+    refuse_overlap,
+    row_velocities,
+    rows_of,
+)
 from palpate.contact.modes.model import ContactModel, Snapshot
 from palpate.contact.touch import contacts as touching
 from palpate.contact.touch.contacts import FREE, SLIDING, STICKING, Contact, Law, Pin, Touch
@@ -41,8 +57,8 @@ class Goal:
 class Piece:
     """A stretch of an impact in which no mode changes: its problem, options, impulse and velocity rates."""
 
-    problem: Problem
-    options: tuple[Option, ...]
+    problem: ContactProblem
+    options: tuple[ModeOption, ...]
     z: Array
     rates: Array
 
@@ -164,7 +180,7 @@ class ImpulsePath:
         b = np.zeros(len(self.u))
         for k, closing in offsets.items():
             b[self._normal(k)] = closing
-        problem = Problem(self.G, b, self._candidates(drives, offsets), self.scale)
+        problem = ContactProblem(self.G, b, self._candidates(drives, offsets), self.scale)
         solutions = solve(problem)
         if not solutions:
             raise NoSolution("no consistent mode inside an impact", hint="less friction at the contacts that rest")
@@ -172,7 +188,7 @@ class ImpulsePath:
         self._note(problem, best)
         return Piece(problem, best.options, best.z, best.rates - problem.b)
 
-    def _note(self, problem: Problem, best: Solution) -> None:
+    def _note(self, problem: ContactProblem, best: Solution) -> None:
         for candidate, option in zip(problem.candidates, best.options):
             if not candidate.tangents or candidate.friction == 0.0 or option.mode == FREE:
                 continue
@@ -228,7 +244,7 @@ class ImpulsePath:
         return [(-self.u[row] / rate, row)] if self.u[row] * rate < 0.0 else []
 
 
-def _sign(option: Option) -> str:
+def _sign(option: ModeOption) -> str:
     if option.slip is None or len(option.slip) != 1:
         return "on"
     return "+" if option.slip[0] > 0 else "−"
@@ -399,7 +415,7 @@ def _newton(path: ImpulsePath, u: Array, e: Mapping[int, float]) -> None:
     b = u.copy()
     for k, value in e.items():
         b[path._normal(k)] *= 1.0 + value
-    problem = Problem(path.G, b, path.candidates, path.scale)
+    problem = ContactProblem(path.G, b, path.candidates, path.scale)
     outcomes = distinct(solutions(problem), problem)
     if not outcomes:
         raise NoSolution("Newton's law with friction has no answer here", hint="use Poisson's or Stronge's law")
@@ -408,7 +424,7 @@ def _newton(path: ImpulsePath, u: Array, e: Mapping[int, float]) -> None:
 
 
 def _result(
-    model: ContactModel, snap: Snapshot, rows: Rows, path: ImpulsePath, u: Array, laws: Mapping[str, Law]
+    model: ContactModel, snap: Snapshot, rows: ContactRows, path: ImpulsePath, u: Array, laws: Mapping[str, Law]
 ) -> Impact:
     velocity = snap.v + rows.inverse @ path.Z
     # ΔT = ½ (v⁺ + v⁻)·Rᵀ Z; over the surfaces' own motion the same with u, which is what the contacts take.

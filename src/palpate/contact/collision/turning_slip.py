@@ -22,7 +22,7 @@ from palpate.errors import NoSolution
 
 if TYPE_CHECKING:
     from palpate.contact.collision.impacts import Goal, ImpulsePath, Piece
-    from palpate.contact.modes.complementarity import Candidate, Option
+    from palpate.contact.modes.complementarity import Candidate, ModeOption
 
 REACHED, STUCK = -1, -2  # how a piece ended, where no margin fell
 _SHORTEST = 1e-16  # of the impulse that would stop the slip: no step is shorter
@@ -292,7 +292,7 @@ def _make(path: ImpulsePath, piece: Piece, goal: Goal, size: float) -> tuple[Tur
     return flow, make_step(rate, flow, (3 * m, 0, margins), 1e-13, 1e-14 * size)
 
 
-def _leg(candidate: Candidate, option: Option, pushed: list[int | None]) -> Leg:
+def _leg(candidate: Candidate, option: ModeOption, pushed: list[int | None]) -> Leg:
     turns = option.slip is not None and len(option.slip) == 2 and candidate.slip is not None
     leg = Leg(
         mode=option.mode, normal=-1 if candidate.normal is None else candidate.normal, count=len(candidate.tangents),

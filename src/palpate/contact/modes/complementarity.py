@@ -33,7 +33,7 @@ _TOLERANCE = 1e-9
 _DIRECTIONS = 48
 
 
-class Option(NamedTuple):
+class ModeOption(NamedTuple):
     """One way a contact can behave: mode, slip direction in its tangents, side of a two-sided surface's force."""
 
     mode: int
@@ -70,24 +70,24 @@ class Candidate:
         """All its rows, the normal's first."""
         return self.tangents if self.normal is None else [self.normal, *self.tangents]
 
-    def options(self) -> list[Option]:
+    def options(self) -> list[ModeOption]:
         """Everything it could do."""
         if self.normal is None:
-            return [Option(LOCKED)]
-        free = [Option(FREE)] if self.one_sided and self.drive is None else []
+            return [ModeOption(LOCKED)]
+        free = [ModeOption(FREE)] if self.one_sided and self.drive is None else []
         if not self.tangents or (self.friction == 0.0 and self.hold == 0.0):
-            return [Option(SLIDING), *free]
+            return [ModeOption(SLIDING), *free]
         sides = (1.0,) if self.one_sided or self.drive is not None else (1.0, -1.0)
         if self.slip is not None:
-            return [*(Option(SLIDING, self.slip, side) for side in sides), *free]
+            return [*(ModeOption(SLIDING, self.slip, side) for side in sides), *free]
         slips: list[tuple[tuple[float, ...] | None, bool]]
         slips = [((1.0,), False), ((-1.0,), False)] if len(self.tangents) == 1 else [(None, True)]
-        moving = [Option(SLIDING, slip, side, seek) for slip, seek in slips for side in sides]
-        return [Option(STICKING), *moving, *free]
+        moving = [ModeOption(SLIDING, slip, side, seek) for slip, seek in slips for side in sides]
+        return [ModeOption(STICKING), *moving, *free]
 
 
 @dataclass
-class Problem:
+class ContactProblem:
     """rates = b + G z over the contacts' rows, and the contacts."""
 
     G: Array
@@ -107,14 +107,14 @@ class Solution:
     `wedged` says that all rest, held by multipliers that are one choice of many, and not the shortest.
     """
 
-    options: tuple[Option, ...]
+    options: tuple[ModeOption, ...]
     z: Array
     rates: Array
     deficiency: int = 0
     wedged: bool = False
 
 
-def solve(problem: Problem, wishes: Mapping[int, int] = MappingProxyType({})) -> list[Solution]:
+def solve(problem: ContactProblem, wishes: Mapping[int, int] = MappingProxyType({})) -> list[Solution]:
     """The answer, or every answer where there may be several or none.
 
     An answer is sought by mending what is violated, from sticking contacts or the modes of `wishes` on. Only where
@@ -127,7 +127,7 @@ def solve(problem: Problem, wishes: Mapping[int, int] = MappingProxyType({})) ->
     return solutions(problem)
 
 
-def _at_rest(problem: Problem, solution: Solution, wishes: Mapping[int, int]) -> Solution | None:
+def _at_rest(problem: ContactProblem, solution: Solution, wishes: Mapping[int, int]) -> Solution | None:
     """The answer in which all contacts stick, where one says that contacts slide although nothing moves.
 
     A body wedged between contacts is held in many ways: the shortest multipliers may leave a friction cone while
@@ -164,7 +164,7 @@ def _cone(c: Candidate, size: int) -> list[Array]:
     return [side * unit[c.normal] + c.hold * unit[c.tangents].T @ direction for side in sides for direction in turns]
 
 
-def solutions(problem: Problem) -> list[Solution]:
+def solutions(problem: ContactProblem) -> list[Solution]:
     """Every consistent answer; those that differ only in labels are all listed."""
     choices = [candidate.options() for candidate in problem.candidates]
     count = math.prod(len(choice) for choice in choices)
@@ -177,7 +177,7 @@ def solutions(problem: Problem) -> list[Solution]:
     return [solution for group in tried for solution in group]
 
 
-def is_risky(problem: Problem, c: Candidate) -> bool:
+def is_risky(problem: ContactProblem, c: Candidate) -> bool:
     """Whether sliding friction could turn the contact's own coefficient negative."""
     if c.normal is None or not c.tangents or c.friction == 0.0 or c.drive is not None:
         return False
@@ -187,7 +187,7 @@ def is_risky(problem: Problem, c: Candidate) -> bool:
     return problem.G[c.normal, c.normal] - c.friction * pull <= 1e-9 * problem.scale
 
 
-def distinct(answers: Sequence[Solution], problem: Problem) -> list[Solution]:
+def distinct(answers: Sequence[Solution], problem: ContactProblem) -> list[Solution]:
     """One of each set of answers with the same rates."""
     kept: list[Solution] = []
     for one in answers:
@@ -196,7 +196,7 @@ def distinct(answers: Sequence[Solution], problem: Problem) -> list[Solution]:
     return kept
 
 
-def attempt(problem: Problem, options: Sequence[Option]) -> Solution | None:
+def attempt(problem: ContactProblem, options: Sequence[ModeOption]) -> Solution | None:
     """The multipliers and rates of given options, tested or not: None only where they contradict each other."""
     rows, columns, z = stack(problem, options)
     if rows:
@@ -210,7 +210,7 @@ def attempt(problem: Problem, options: Sequence[Option]) -> Solution | None:
     return Solution(tuple(options), z, problem.b + problem.G @ z, deficiency)
 
 
-def coefficient(problem: Problem, candidate: Candidate, slip: tuple[float, ...] | None = None) -> float:
+def coefficient(problem: ContactProblem, candidate: Candidate, slip: tuple[float, ...] | None = None) -> float:
     """∂(normal rate)/∂(normal force) of a contact that slides: n·M⁻¹(n − μ d), 1/kg; Painlevé where not positive."""
     assert candidate.normal is not None
     slip = slip if slip is not None else candidate.slip
@@ -220,7 +220,7 @@ def coefficient(problem: Problem, candidate: Candidate, slip: tuple[float, ...] 
     return float(value)
 
 
-def stack(problem: Problem, options: Sequence[Option]) -> tuple[list[int], Array, Array]:
+def stack(problem: ContactProblem, options: Sequence[ModeOption]) -> tuple[list[int], Array, Array]:
     """Held rows, the columns of their unknown multipliers, and the multipliers prescribed by drives."""
     rows: list[int] = []
     columns: list[Array] = []
@@ -239,7 +239,7 @@ def stack(problem: Problem, options: Sequence[Option]) -> tuple[list[int], Array
     return rows, np.array(columns).reshape(len(columns), len(z)).T, z
 
 
-def push_of(candidate: Candidate, option: Option, size: int) -> Array:
+def push_of(candidate: Candidate, option: ModeOption, size: int) -> Array:
     """The rows' multipliers for a unit of a contact's normal multiplier: n − μ d where it slides along d."""
     push = np.zeros(size)
     push[candidate.normal] = 1.0
@@ -256,7 +256,7 @@ def _solve(S: Array, wanted: Array, scale: float) -> tuple[Array, int]:
     return values, int((~kept).sum())
 
 
-def _violation(problem: Problem, c: Candidate, o: Option, s: Solution) -> Option | None:
+def _violation(problem: ContactProblem, c: Candidate, o: ModeOption, s: Solution) -> ModeOption | None:
     """The option to try instead, or None where this one is consistent."""
     if c.normal is None:
         return None
@@ -265,23 +265,23 @@ def _violation(problem: Problem, c: Candidate, o: Option, s: Solution) -> Option
     press = s.z[c.normal]
     if o.mode == FREE:
         sticky = bool(c.tangents) and c.hold > 0.0 and c.slip is None
-        return Option(STICKING if sticky else SLIDING, c.slip) if s.rates[c.normal] < -rate_slack else None
+        return ModeOption(STICKING if sticky else SLIDING, c.slip) if s.rates[c.normal] < -rate_slack else None
     if c.one_sided and c.drive is None and press < -force_slack:
-        return Option(FREE)
+        return ModeOption(FREE)
     if o.mode == SLIDING and o.slip is not None:
         if not c.one_sided and c.drive is None and press * o.side < -force_slack:
             return o._replace(side=-o.side)
         if c.slip is None and np.dot(o.slip, s.rates[c.tangents]) < -rate_slack:
-            return Option(STICKING, side=o.side)
+            return ModeOption(STICKING, side=o.side)
     if o.mode == STICKING:
         grip = s.z[c.tangents]
         size = float(np.linalg.norm(grip))
         if size > c.hold * abs(press) + force_slack:
-            return Option(SLIDING, tuple(-grip / size), math.copysign(1.0, press), len(grip) > 1)
+            return ModeOption(SLIDING, tuple(-grip / size), math.copysign(1.0, press), len(grip) > 1)
     return None
 
 
-def _settled(problem: Problem, options: Sequence[Option]) -> Iterator[Solution]:
+def _settled(problem: ContactProblem, options: Sequence[ModeOption]) -> Iterator[Solution]:
     """The consistent answers of a combination; slips of unknown direction are sought first."""
     seeking = [number for number, option in enumerate(options) if option.seek]
     for choice in _headings(problem, list(options), seeking) if seeking else [options]:
@@ -297,11 +297,11 @@ def _settled(problem: Problem, options: Sequence[Option]) -> Iterator[Solution]:
 class _Seeking:
     """Slips whose directions are unknown: angles in their tangents."""
 
-    problem: Problem
-    options: list[Option]
+    problem: ContactProblem
+    options: list[ModeOption]
     numbers: list[int]
 
-    def filled(self, angles: Sequence[float]) -> list[Option]:
+    def filled(self, angles: Sequence[float]) -> list[ModeOption]:
         """The options with these directions."""
         out = list(self.options)
         for number, angle in zip(self.numbers, angles):
@@ -316,7 +316,7 @@ class _Seeking:
         rates = [solution.rates[self.problem.candidates[n].tangents] for n in self.numbers]
         return np.array([r[1] * math.cos(a) - r[0] * math.sin(a) for r, a in zip(rates, angles)])
 
-    def from_guess(self, start: Sequence[float]) -> list[Option] | None:
+    def from_guess(self, start: Sequence[float]) -> list[ModeOption] | None:
         """The directions found from a guess, by Newton's method."""
         from scipy.optimize import root
 
@@ -325,13 +325,13 @@ class _Seeking:
         return self.filled(list(answer.x)) if good else None
 
 
-def _headings(problem: Problem, options: list[Option], seeking: list[int]) -> Iterator[list[Option]]:
+def _headings(problem: ContactProblem, options: list[ModeOption], seeking: list[int]) -> Iterator[list[ModeOption]]:
     """Combinations in which every sought slip speeds up exactly along its own direction."""
     sought = _Seeking(problem, options, seeking)
     if len(seeking) == 1:
         yield from (sought.filled([angle]) for angle in _zeros(lambda a: float(sought.across([a])[0])))
         return
-    sticking = attempt(problem, [Option(STICKING, side=o.side) if o.seek else o for o in options])
+    sticking = attempt(problem, [ModeOption(STICKING, side=o.side) if o.seek else o for o in options])
     if sticking is None:
         return
     grips = [sticking.z[problem.candidates[n].tangents] for n in seeking]
@@ -353,10 +353,10 @@ def _zeros(function: Callable[[float], float]) -> Iterator[float]:
             yield float(np.asarray(brentq(function, a, b, xtol=1e-15)))
 
 
-def _mended(problem: Problem, wishes: Mapping[int, int]) -> Solution | None:
+def _mended(problem: ContactProblem, wishes: Mapping[int, int]) -> Solution | None:
     """One answer by changing whatever is violated; None where that goes round in circles."""
-    options: list[Option] | None = _first_guess(problem, wishes)
-    seen: set[tuple[Option, ...]] = set()
+    options: list[ModeOption] | None = _first_guess(problem, wishes)
+    seen: set[tuple[ModeOption, ...]] = set()
     while options is not None and tuple(options) not in seen:
         seen.add(tuple(options))
         solution = attempt(problem, options)
@@ -373,7 +373,7 @@ def _mended(problem: Problem, wishes: Mapping[int, int]) -> Solution | None:
     return None
 
 
-def _first_guess(problem: Problem, wishes: Mapping[int, int]) -> list[Option]:
+def _first_guess(problem: ContactProblem, wishes: Mapping[int, int]) -> list[ModeOption]:
     """Every contact held as far as it can be, but as the wishes say."""
     options = [c.options()[0] for c in problem.candidates]
     sticking = attempt(problem, options)
@@ -381,16 +381,16 @@ def _first_guess(problem: Problem, wishes: Mapping[int, int]) -> list[Option]:
         if c.normal is None or c.drive is not None:
             continue
         if wishes.get(c.index) == FREE and c.one_sided:
-            options[n] = Option(FREE)
+            options[n] = ModeOption(FREE)
         elif wishes.get(c.index) == SLIDING and options[n].mode == STICKING and sticking is not None:
             grip = sticking.z[c.tangents]
             size = max(float(np.linalg.norm(grip)), 1e-300)
             press = math.copysign(1.0, sticking.z[c.normal])
-            options[n] = Option(SLIDING, tuple(-grip / size), press, len(grip) > 1)
+            options[n] = ModeOption(SLIDING, tuple(-grip / size), press, len(grip) > 1)
     return _directed(problem, options) or [c.options()[0] for c in problem.candidates]
 
 
-def _directed(problem: Problem, options: list[Option]) -> list[Option] | None:
+def _directed(problem: ContactProblem, options: list[ModeOption]) -> list[ModeOption] | None:
     """Options whose slips that begin now point to where they speed up; a guess of their direction is given."""
     seeking = [n for n, o in enumerate(options) if o.seek]
     if not seeking:

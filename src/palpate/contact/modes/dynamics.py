@@ -11,7 +11,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from palpate.checks import Array
-from palpate.contact.modes.complementarity import Candidate, Option, Problem, Solution, coefficient, distinct, solve
+from palpate.contact.modes.complementarity import (
+    Candidate,
+    ContactProblem,
+    ModeOption,
+    Solution,
+    coefficient,
+    distinct,
+    solve,
+)
 from palpate.contact.modes.model import ContactModel, Snapshot
 from palpate.contact.touch.contacts import FREE, LOCKED, MODES, SLIDING, STICKING, Mode, Touch
 from palpate.contact.touch.records import PIN, STOP
@@ -25,7 +33,7 @@ GAP, SPEED = 1e-9, 1e-9  # m, m/s: closer and slower than this counts as touchin
 
 
 @dataclass(frozen=True)
-class Rows:
+class ContactRows:
     """The closed contacts' rows R over v, their drifts, M⁻¹ Rᵀ as columns, and each contact as a candidate."""
 
     R: Array
@@ -35,12 +43,12 @@ class Rows:
     candidates: list[Candidate]
     scale: float
 
-    def problem(self, free_rates: Array) -> Problem:
+    def problem(self, free_rates: Array) -> ContactProblem:
         """rates = R·free_rates + drift + G z."""
-        return Problem(self.G, self.R @ free_rates + self.drift, self.candidates, self.scale)
+        return ContactProblem(self.G, self.R @ free_rates + self.drift, self.candidates, self.scale)
 
 
-def rows_of(model: ContactModel, snap: Snapshot, closed: Sequence[int], slow: float) -> Rows:
+def rows_of(model: ContactModel, snap: Snapshot, closed: Sequence[int], slow: float) -> ContactRows:
     """Rows of the closed contacts at a snapshot; a slip slower than `slow` counts as none."""
     blocks, drifts, candidates = [np.zeros((0, model.robot.nv))], [np.zeros(0)], []
     for i in closed:
@@ -56,7 +64,7 @@ def rows_of(model: ContactModel, snap: Snapshot, closed: Sequence[int], slow: fl
     R = np.vstack(blocks)
     inverse = np.linalg.solve(snap.M, R.T)
     scale = float(max((model.records[i]["mobility"] for i in closed), default=1.0))
-    return Rows(R, np.concatenate(drifts), inverse, R @ inverse, candidates, scale)
+    return ContactRows(R, np.concatenate(drifts), inverse, R @ inverse, candidates, scale)
 
 
 def _surface_candidate(i: int, start: int, record: np.void, slip: Array, slow: float) -> Candidate:
@@ -108,13 +116,13 @@ class Settled:
     """The answer taken, the problem it solves, how many different answers there are, and the accelerations."""
 
     solution: Solution
-    problem: Problem
-    rows: Rows
+    problem: ContactProblem
+    rows: ContactRows
     answers: int
     acceleration: Array
 
     @cached_property
-    def options(self) -> dict[int, Option]:
+    def options(self) -> dict[int, ModeOption]:
         """What each closed contact does, by its number."""
         return {c.index: option for c, option in zip(self.rows.candidates, self.solution.options)}
 
@@ -162,7 +170,7 @@ def _rank(candidates: Sequence[Candidate], solution: Solution, prefer: Wishes) -
     return unmet, loose, solution.deficiency
 
 
-def painleve(model: ContactModel, snap: Snapshot, problem: Problem, kind: str) -> Painleve:
+def painleve(model: ContactModel, snap: Snapshot, problem: ContactProblem, kind: str) -> Painleve:
     """The error that names the sliding contact with the smallest coefficient."""
     sliding = [c for c in problem.candidates if c.normal is not None and c.tangents]
     worst = min(sliding, key=lambda c: least_coefficient(problem, c), default=None)
@@ -171,7 +179,7 @@ def painleve(model: ContactModel, snap: Snapshot, problem: Problem, kind: str) -
     return Painleve(name, kind, value, snap.t, snap.q.tolist(), snap.v.tolist())
 
 
-def least_coefficient(problem: Problem, candidate: Candidate) -> float:
+def least_coefficient(problem: ContactProblem, candidate: Candidate) -> float:
     """The coefficient along the present slip, or the least one over the directions a slip could take."""
     if candidate.slip is not None:
         return coefficient(problem, candidate)
@@ -181,7 +189,7 @@ def least_coefficient(problem: Problem, candidate: Candidate) -> float:
     return coefficient(problem, candidate, tuple(pull / max(float(np.linalg.norm(pull)), 1e-300)))
 
 
-def apply_option(model: ContactModel, snap: Snapshot, index: int, option: Option) -> None:
+def apply_option(model: ContactModel, snap: Snapshot, index: int, option: ModeOption) -> None:
     """Put a contact into the mode of an option."""
     record, kinematics = model.records[index], snap.states[index]
     record["mode"] = mode_of(option, record)
@@ -194,7 +202,7 @@ def apply_option(model: ContactModel, snap: Snapshot, index: int, option: Option
         record["sign"] = np.sign(option.slip[0]) if len(option.slip) == 1 else 1.0
 
 
-def mode_of(option: Option, record: np.void) -> int:
+def mode_of(option: ModeOption, record: np.void) -> int:
     """The mode a contact has under an option."""
     return LOCKED if record["kind"] == STOP and option.mode != FREE else option.mode
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.contact.collision.impacts import Impact, strike, who_collides
-from palpate.contact.modes.complementarity import Option, push_of
+from palpate.contact.modes.complementarity import ModeOption, push_of
 from palpate.contact.modes.dynamics import (
     GAP,
     Settled,
@@ -24,14 +24,14 @@ from palpate.contact.modes.dynamics import (
     settle,
 )
 from palpate.contact.modes.model import ContactModel, Snapshot
-from palpate.contact.motion.events import UNRESOLVED, Bounces, Event
+from palpate.contact.motion.events import UNRESOLVED, Bounces, ContactEvent
 from palpate.contact.motion.steps import Stepper
 from palpate.contact.touch.contacts import FREE, MODES, SLIDING, STICKING
 from palpate.contact.touch.records import EDGE_MARGIN, NORMAL_MARGIN, PIN, SLIP_MARGIN
 from palpate.errors import NoSolution, Painleve
 
 SLOW = 2e-9  # m/s: what events within 1e-10 s leave of a velocity that is 0
-_NO_OPTIONS: Mapping[int, Option] = MappingProxyType({})
+_NO_OPTIONS: Mapping[int, ModeOption] = MappingProxyType({})
 _AHEAD = 1e-8  # m: how far beyond an edge the next feature is looked for
 # Events of one instant are listed in this order.
 _ORDER = ("touchdown", "impact", "edge", "stick", "slip", "reversal", "side", "graze", "lift-off")
@@ -60,7 +60,7 @@ class EventHandler:
 
     def __init__(self, model: ContactModel, stepper: Stepper, rules: Rules, bounces: dict[int, Bounces]) -> None:
         self.model, self.stepper, self.rules, self.bounces = model, stepper, rules, bounces
-        self.events: list[Event] = []
+        self.events: list[ContactEvent] = []
         self.stopped, self.sinking = False, set[int]()  # sinking: free contacts whose gap has closed
         self.limit: tuple[float, tuple[int, ...]] | None = None
         self.tail: Mapping[str, object] = {}
@@ -259,14 +259,14 @@ class EventHandler:
 
     # ------------------------------------------------------------------ projection
 
-    def project(self, t: float, y: Array, options: Mapping[int, Option] = _NO_OPTIONS) -> Array:
+    def project(self, t: float, y: Array, options: Mapping[int, ModeOption] = _NO_OPTIONS) -> Array:
         """The state brought back onto the constraints of the present modes; `options` led to them if they are new."""
         snap = self._survey(t, y)
         closed = np.flatnonzero(self.model.records["mode"] != FREE).tolist()
         q = close_gaps(self.model, t, snap.q, snap.v, closed)
         return np.concatenate([q, self._allowed(self.model.survey(t, q, snap.v), options)])
 
-    def _allowed(self, snap: Snapshot, options: Mapping[int, Option], frictional: bool = False) -> Array:
+    def _allowed(self, snap: Snapshot, options: Mapping[int, ModeOption], frictional: bool = False) -> Array:
         """v without what the present modes do not allow: normal velocities, slips of what sticks or begins to slip.
 
         It is taken off by impulses along the same directions; with `frictional` sliding contacts answer along n − μ d.
@@ -334,7 +334,7 @@ class EventHandler:
         """A joint that has left its range."""
         nq = self.model.robot.nq
         q, v = y[:nq].copy(), y[nq:].copy()
-        self.events.append(Event(t, "limit", joint, np.zeros(3), "free", "free", q, v, v, {"position": value}))
+        self.events.append(ContactEvent(t, "limit", joint, np.zeros(3), "free", "free", q, v, v, {"position": value}))
 
     def _add(
         self, t: float, states: Sequence[Array], what: str, i: int, modes: tuple[int, int], where: Array, detail: Any
@@ -342,4 +342,6 @@ class EventHandler:
         """An event; states are the coordinates, and the velocities before and after."""
         before, after = MODES[modes[0]], MODES[modes[1]]
         q, v, v_after = (state.copy() for state in states)
-        self.events.append(Event(t, what, self.model.names[i], where.copy(), before, after, q, v, v_after, detail))
+        self.events.append(
+            ContactEvent(t, what, self.model.names[i], where.copy(), before, after, q, v, v_after, detail)
+        )

@@ -20,7 +20,7 @@ UNRESOLVED = 1e-8  # s: a flight shorter than this is lost in rounding, whatever
 
 
 @dataclass(frozen=True)
-class Event:
+class ContactEvent:
     """Something that happened to a contact.
 
     Attributes:

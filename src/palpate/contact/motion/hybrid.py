@@ -14,7 +14,7 @@ from palpate.contact.modes.accelerations import COAST_BEGIN
 from palpate.contact.modes.dynamics import GAP, Wrench, refuse_start
 from palpate.contact.modes.model import ContactModel, Snapshot
 from palpate.contact.motion.event_handling import SLOW, Rules
-from palpate.contact.motion.events import Event
+from palpate.contact.motion.events import ContactEvent
 from palpate.contact.motion.simulation import NOWHERE, HybridState, Memory, Samples, Simulation, modes_of
 from palpate.contact.motion.steps import Force, Stepper
 from palpate.contact.touch.contacts import Pin, Touch
@@ -33,7 +33,7 @@ class Advance:
     """
 
     state: HybridState
-    events: tuple[Event, ...]
+    events: tuple[ContactEvent, ...]
     samples: Samples
     outcome: Literal["done", "painleve"]
 

@@ -113,7 +113,7 @@ def rows_over(record: type[Record], table: Array) -> list[Any]:
     ]
 
 
-class Verdict(Record):
+class HeldRows(Record):
     """What the last evaluation found of the held rows together."""
 
     determinant: float = 0.0  # of the friction problem, times its orientation; infinite without friction
@@ -152,7 +152,7 @@ class Work(Record):
     drift: Vector = sized("rows")
     multipliers: Vector = sized("rows")
     acceleration: Vector = sized("nv")
-    verdict: Verdict
+    verdict: HeldRows
     pull: Cube = sized("contacts", COAST_TERMS, "nv")  # a coasting contact's generalised force, by powers of time
 
 

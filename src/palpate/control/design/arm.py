@@ -11,26 +11,26 @@ from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array, finite_number
 from palpate.control.design import prediction
-from palpate.control.design.case import ContactCase, Search, stable_up_to
+from palpate.control.design.case import ContactCase, LimitSearch, stable_up_to
 from palpate.control.design.linear.closed_loop import DENSE_MOST, ClosedLoop
 from palpate.control.design.linear.law_models import (
     IMPEDANCE,
     LinearModel,
-    TaskGains,
     TaskModel,
+    ToolGains,
     gravity_slope,
     inverse_of,
     joint_damping_of,
     slope_law,
 )
-from palpate.control.design.linear.loop_model import Plant, Timing, close
+from palpate.control.design.linear.loop_model import LinearPlant, Timing, close
 from palpate.control.design.prediction import ContactPrediction, HoldError
 from palpate.control.law import BoundLaw, Law, Rig
 from palpate.errors import InvalidInput, NoSolution
 from palpate.robot.robot import Robot
 
 FULL_MOST = 60  # states up to which limits are those of the whole arm; beyond, of the axis along the normal
-COARSE = Search((1.15, 1.5), 1e-4)  # of an arm's limits
+COARSE = LimitSearch((1.15, 1.5), 1e-4)  # of an arm's limits
 _STANDING = 1e-6  # in z: motion of an arm that nothing holds
 _MOVES = 1e-9  # of the largest mobility: less is no motion
 
@@ -95,11 +95,11 @@ class ArmContact:
         """J M⁻¹ Jᵀ of the point of contact, 3×3, 1/kg."""
         return self.J_contact @ self.mobility @ self.J_contact.T
 
-    def plant(self) -> Plant:
+    def plant(self) -> LinearPlant:
         """The plant against the wall."""
         K, B = self.wall.matrices()
         J, T = self.J_contact, self.lever
-        return Plant(
+        return LinearPlant(
             self.mobility, self.servo, self.damping, self.gravity, J.T @ K @ J, J.T @ B @ J, -T @ K @ J, -T @ B @ J
         )
 
@@ -333,7 +333,7 @@ def _measured(law: Any, robot: Robot, q: Array, timing: Timing, bound: BoundLaw 
     slopes, n = slope_law(known, robot, q, timing.period or 1e-3), robot.nv
     M, G, none = robot.mass_matrix(q), gravity_slope(robot, q), np.zeros((0, 0))
     task = TaskModel(np.zeros((0, n)), none, M, np.zeros((n, n)), G, np.zeros((0, 6)), robot.jacobian(q).T)
-    return LinearModel(IMPEDANCE, task, TaskGains(none, none, none, np.zeros(0, bool)), timing.period, slopes)
+    return LinearModel(IMPEDANCE, task, ToolGains(none, none, none, np.zeros(0, bool)), timing.period, slopes)
 
 
 def _lever(robot: Robot, q: Array, wall: Wall) -> Array:

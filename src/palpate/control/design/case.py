@@ -10,8 +10,16 @@ import numpy as np
 
 from palpate.checks import Array, finite_number
 from palpate.control.design.linear.closed_loop import ClosedLoop
-from palpate.control.design.linear.law_models import ADMITTANCE, LawModel, TaskGains, TaskModel
-from palpate.control.design.linear.loop_model import COMMANDS, Command, LinearLaw, Plant, Timing, close, command_filter
+from palpate.control.design.linear.law_models import ADMITTANCE, LawModel, TaskModel, ToolGains
+from palpate.control.design.linear.loop_model import (
+    COMMANDS,
+    Command,
+    LinearLaw,
+    LinearPlant,
+    Timing,
+    close,
+    command_filter,
+)
 from palpate.control.law import Law
 from palpate.errors import InvalidInput, check_names
 
@@ -97,7 +105,7 @@ class ContactCase:
         one, model = np.eye(1), self.mass if self.model_mass is None else self.model_mass
         model = 1.0 if math.isinf(model) else model
         task = TaskModel(one, model * one, model * one, 0 * one, 0 * one, one, one)
-        gains = TaskGains(
+        gains = ToolGains(
             *(x * one for x in (self.stiffness, self.damping, self.shaped_mass)),
             force=np.array([self.model.presses]),
             integral=self.integral,
@@ -111,11 +119,11 @@ class ContactCase:
         return self.model.law(task, gains, self.timing.period)
 
     @property
-    def plant(self) -> Plant:
+    def plant(self) -> LinearPlant:
         """Mass and wall as matrices of one entry."""
         one, W = np.eye(1), np.array([[0.0 if math.isinf(self.mass) else 1.0 / self.mass]])
         K, B = self.wall_stiffness * one, self.wall_damping * one
-        return Plant(W, one, self.own_damping * one, 0 * one, K, B, -K, -B)
+        return LinearPlant(W, one, self.own_damping * one, 0 * one, K, B, -K, -B)
 
     @property
     def loop(self) -> ClosedLoop:
@@ -152,7 +160,7 @@ _AT_LEAST_ZERO = (
 
 
 @dataclass(frozen=True)
-class Search:
+class LimitSearch:
     """How a limit is looked for.
 
     Attributes:
@@ -165,7 +173,7 @@ class Search:
 
 
 def stable_up_to(
-    stable: Callable[[float], bool], start: float, *, most: float, first: float, search: Search | None = None
+    stable: Callable[[float], bool], start: float, *, most: float, first: float, search: LimitSearch | None = None
 ) -> float:
     """The end of the stable values about `start`, or the nearest stable value below it if `start` is unstable.
 
@@ -173,7 +181,7 @@ def stable_up_to(
     `first` where start is 0), to the first unstable one, and the end is found by halving. Infinite if `most` is
     reached, 0 if nothing is stable.
     """
-    search = search or Search()
+    search = search or LimitSearch()
     near, far = search.step
     if stable(start):
         low, high = start, max(start * near, start + first)
@@ -193,13 +201,13 @@ def stable_up_to(
     return low
 
 
-def stiffest_stable(stable: Callable[[float], bool], most: float, search: Search | None = None) -> float:
+def stiffest_stable(stable: Callable[[float], bool], most: float, search: LimitSearch | None = None) -> float:
     """The stiffness, N/m, up to which walls are stable: the end of the softest range of stable ones.
 
     Looked at are stiffnesses from 1 N/m on, each a tenth (or as `search` says) above the last: the same ones whatever
     the wall that is asked about. Infinite if `most` is reached, 0 if nothing is stable.
     """
-    search = search or Search()
+    search = search or LimitSearch()
     low, step = 1.0, search.step[0]
     while not stable(low):
         low *= step

@@ -10,18 +10,18 @@ from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array, finite_number
 from palpate.config import PerJoint
-from palpate.control.design.case import Search, stable_up_to
+from palpate.control.design.case import LimitSearch, stable_up_to
 from palpate.control.design.gains import damping_by_ratio, listed
 from palpate.control.design.linear.law_models import (
     DIRECT_FORCE,
     PARALLEL_FORCE,
-    TaskGains,
     TaskModel,
+    ToolGains,
     inverse_of,
     joint_damping_of,
     task_model,
 )
-from palpate.control.design.linear.loop_model import Plant, Timing, close
+from palpate.control.design.linear.loop_model import LinearPlant, Timing, close
 from palpate.control.steps.reach import DIRECTIONS, LEVER, POSTURE, joint_posture, lost_mass
 from palpate.errors import InvalidInput, check_names
 from palpate.robot.robot import Robot
@@ -32,7 +32,7 @@ NEIGHBOURS = 0.3  # rad or m: how far the joints may be from q
 WALLS = (0.0, 1e3, 1e4, 1e5)  # N/m, that the gains are tried on, where the clock allows
 FASTEST_WALL = 0.7  # ω T_e of an undamped wall that a held command can still damp
 MARGIN = 2.0  # every gain, times this, is stable still
-_ROUGH = Search((1.25, 1.5), 0.02)
+_ROUGH = LimitSearch((1.25, 1.5), 0.02)
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ class _Arm:
         return float(np.abs(np.linalg.eigvals(self.mobility @ self.task.null_space)).max())
 
 
-def _gains(arms: list[_Arm], force: Array, timing: Timing, share: float, diagonal: bool) -> TaskGains:
+def _gains(arms: list[_Arm], force: Array, timing: Timing, share: float, diagonal: bool) -> ToolGains:
     """The gains with every rate at most `share` of what the clock would bear."""
     effective = timing.period * (0.5 + timing.command_delay)
     most = np.max([np.diag(arm.task_mobility) for arm in arms], axis=0)
@@ -181,11 +181,11 @@ def _gains(arms: list[_Arm], force: Array, timing: Timing, share: float, diagona
         lightest_joints = np.min([1.0 / np.diag(arm.mobility) for arm in arms], axis=0)
         posture = joint_posture(lightest_joints, share * 0.25 / effective)
     held: dict[str, Any] = {"posture_stiffness": np.array(posture[0]), "posture_damping": np.array(posture[1])}
-    gains = TaskGains(np.diag(K), D, np.eye(len(K)), force, **held)
+    gains = ToolGains(np.diag(K), D, np.eye(len(K)), force, **held)
     return replace(gains, integral=_integral(arms[0], gains, timing))
 
 
-def _integral(arm: _Arm, gains: TaskGains, timing: Timing) -> float:
+def _integral(arm: _Arm, gains: ToolGains, timing: Timing) -> float:
     """A third of the largest stable k_i, at most the usual one."""
 
     def stable(integral: float) -> bool:
@@ -194,7 +194,7 @@ def _integral(arm: _Arm, gains: TaskGains, timing: Timing) -> float:
     return min(INTEGRAL, stable_up_to(stable, INTEGRAL, most=3 * INTEGRAL, first=1.0, search=_ROUGH) / 3)
 
 
-def _bears_margin(arms: list[_Arm], gains: TaskGains, timing: Timing) -> bool:
+def _bears_margin(arms: list[_Arm], gains: ToolGains, timing: Timing) -> bool:
     doubled = [
         replace(gains, damping=MARGIN * gains.damping, posture_damping=MARGIN * gains.posture_damping),
         replace(gains, integral=MARGIN * gains.integral),
@@ -204,7 +204,7 @@ def _bears_margin(arms: list[_Arm], gains: TaskGains, timing: Timing) -> bool:
     return here and all(_stable(arm, gains, timing, (0.0, 1e4)) for arm in arms[1:])
 
 
-def _stable(arm: _Arm, gains: TaskGains, timing: Timing, walls: tuple[float, ...]) -> bool:
+def _stable(arm: _Arm, gains: ToolGains, timing: Timing, walls: tuple[float, ...]) -> bool:
     laws = [model.law(arm.task, gains, timing.period) for model in (DIRECT_FORCE, PARALLEL_FORCE)]
     plants = [
         _against(arm, int(direction), min(wall, _stiffest(arm, int(direction), timing)))
@@ -221,16 +221,16 @@ def _stiffest(arm: _Arm, direction: int, timing: Timing) -> float:
     return min(most, mass * (FASTEST_WALL / (timing.period * (0.5 + timing.command_delay))) ** 2)
 
 
-def _against(arm: _Arm, direction: int, wall: float) -> Plant:
+def _against(arm: _Arm, direction: int, wall: float) -> LinearPlant:
     """The arm on an undamped wall along one of its directions."""
     n, J = len(arm.mobility), arm.task.J[direction]
     felt, zero = -wall * np.outer(arm.task.along[direction], J), np.zeros((n, n))
-    return Plant(
+    return LinearPlant(
         arm.mobility, np.eye(n), arm.damping, arm.task.gravity, wall * np.outer(J, J), zero, felt, np.zeros_like(felt)
     )
 
 
-def _told(robot: Robot, arm: _Arm, gains: TaskGains, timing: Timing, margin: float) -> ForceDefaults:
+def _told(robot: Robot, arm: _Arm, gains: ToolGains, timing: Timing, margin: float) -> ForceDefaults:
     K, D = np.zeros(6), np.zeros((6, 6))
     K[arm.rows] = np.diag(gains.stiffness)
     D[np.ix_(arm.rows, arm.rows)] = gains.damping

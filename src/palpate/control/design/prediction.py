@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from palpate.checks import Array, finite_array, finite_number
-from palpate.control.design.case import ContactCase, Search, port_admittance, stable_up_to, stiffest_stable
+from palpate.control.design.case import ContactCase, LimitSearch, port_admittance, stable_up_to, stiffest_stable
 from palpate.control.design.linear.closed_loop import DENSE_MOST, ClosedLoop
 from palpate.control.design.linear.law_models import IMPEDANCE
 from palpate.control.design.linear.loop_model import Timing
@@ -18,7 +18,7 @@ from palpate.errors import InvalidInput, NoSolution, UnknownName
 RIGID = 1e9  # N/m: stable up to here counts as stable on every wall
 LONGEST = 1000  # periods: stable with so much more delay counts as stable with any
 MOST_LAGS = 100  # critical delays that are tried
-LONG = Search((1.25, 1.5), 1e-7)  # of limits where every look takes a while
+LONG = LimitSearch((1.25, 1.5), 1e-7)  # of limits where every look takes a while
 CLOSE = 1.3  # a limit within this factor is worth a warning
 
 
@@ -102,12 +102,12 @@ def predicted(
     *,
     limits: bool = True,
     joint: str = "",
-    search: Search | None = None,
+    search: LimitSearch | None = None,
     largest_delay: Callable[[], float] | None = None,
 ) -> ContactPrediction:
     """A prediction from the loops of a contact, whose axis along the wall's normal is `case`."""
     loop = loop_at()
-    search = search or (Search() if loop.states <= DENSE_MOST else LONG)
+    search = search or (LimitSearch() if loop.states <= DENSE_MOST else LONG)
     wall, gains = _limits(case, loop_at, search) if limits else (math.nan, {})
     longest = largest_delay or (lambda: _largest_delay(case.timing.period, loop_at))
     delay = math.nan if not limits else longest() if loop.stable else 0.0
@@ -128,7 +128,7 @@ def unknown(case: ContactCase, why: str) -> ContactPrediction:
     )
 
 
-def _limits(case: ContactCase, loop_at: LoopAt, search: Search) -> tuple[float, dict[str, float]]:
+def _limits(case: ContactCase, loop_at: LoopAt, search: LimitSearch) -> tuple[float, dict[str, float]]:
     def largest(gain: str) -> float:
         return stable_up_to(
             lambda factor: loop_at(gain=gain, factor=factor).stable, 1.0, most=1e9, first=0.1, search=search

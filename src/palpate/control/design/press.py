@@ -22,7 +22,7 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.control.design.arm import ArmContact, axis_of
-from palpate.control.design.linear.loop_model import LinearLaw, Plant, Timing, sensor_share, state_space
+from palpate.control.design.linear.loop_model import LinearLaw, LinearPlant, Timing, sensor_share, state_space
 from palpate.engine.kernels import clear, dot, kernel, put
 from palpate.engine.records import Matrix, Record, Vector, sized
 from palpate.engine.views import part
@@ -94,7 +94,7 @@ class PressedPlant:
         friction: F per coordinate, N·m or N.
     """
 
-    plant: Plant
+    plant: LinearPlant
     law: LinearLaw
     timing: Timing
     into: Array

@@ -24,7 +24,15 @@ from palpate.control.steps.compliance import (
     advance_admittance,
     set_compliant_pose,
 )
-from palpate.control.steps.frames import Motion, Tree, frame_pose, motion_of, move_tree, point_jacobian, tree_of
+from palpate.control.steps.frames import (
+    BodyMotions,
+    BodyTree,
+    frame_pose,
+    motion_of,
+    move_tree,
+    point_jacobian,
+    tree_of,
+)
 from palpate.control.steps.linear_algebra import damped_step, product
 from palpate.control.steps.reach import reachable, rotation_of
 from palpate.control.steps.task_space import (
@@ -89,8 +97,8 @@ class Memory(Record):
     A: Matrix = sized("k", "k")  # of the damped least squares,
     y: Vector = sized("k")
     tool: FrameOnBody
-    tree: Tree
-    motion: Motion  # of the arm at the commanded posture,
+    tree: BodyTree
+    motion: BodyMotions  # of the arm at the commanded posture,
     still: Vector = sized("nv")  # where it rests,
     position: Vector = sized(3)  # and its tool
     rotation: Matrix = sized(3, 3)

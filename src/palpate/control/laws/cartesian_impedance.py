@@ -21,7 +21,7 @@ from palpate.control.steps.task_space import (
     DIRECTIONS,
     Direction,
     Gain6,
-    Posture,
+    PostureGains,
     TaskGains,
     TaskMemory,
     accelerate,
@@ -60,7 +60,7 @@ class Gains(TaskGains):
     stages: list[StageGains]
     exact: bool
     hold_force: bool
-    posture: Posture
+    posture: PostureGains
 
 
 class Memory(TaskMemory):

@@ -30,7 +30,7 @@ from palpate.control.steps.linear_algebra import times
 from palpate.control.steps.task_space import (
     DIRECTIONS,
     Gain6,
-    Posture,
+    PostureGains,
     hold_posture,
     open_task,
     symmetric6,
@@ -46,7 +46,7 @@ class Gains(ForceGains):
 
     K: Vector = sized(6)
     D: Matrix = sized(6, 6)
-    posture: Posture
+    posture: PostureGains
 
 
 class Terms(Record):

@@ -28,7 +28,7 @@ from palpate.control.steps.force_loop import (
 from palpate.control.steps.linear_algebra import cholesky, cholesky_solve
 from palpate.control.steps.task_space import (
     DIRECTIONS,
-    Posture,
+    PostureGains,
     choose,
     find_acceleration,
     hold_posture,
@@ -53,7 +53,7 @@ class Gains(ForceGains):
     kp: Vector = sized(6)
     kd: Vector = sized(6)
     damping: float
-    posture: Posture
+    posture: PostureGains
     approach: Vector = sized(6)  # m/s along, rad/s about the axes of A
     contact: Vector = sized(6)  # N, N·m felt that count as contact,
     contact_ticks: int  # so many times in a row

@@ -14,7 +14,7 @@ from palpate.control.steps.linear_algebra import times
 from palpate.control.steps.task_space import (
     DIRECTIONS,
     Direction,
-    Posture,
+    PostureGains,
     TaskGains,
     TaskLaw,
     TaskMemory,
@@ -41,7 +41,7 @@ class Gains(TaskGains):
 
     kp: Vector = sized(6)
     kd: Vector = sized(6)
-    posture: Posture
+    posture: PostureGains
     kinematic: bool
 
 

@@ -13,7 +13,7 @@ from palpate.config import Config, PerJoint, Vector3, required, setting
 from palpate.control.law import BoundLaw, Follows, Law, Tick, law_kernel, per_joint, refuse_free_base, sizes_of
 from palpate.control.promise import Promise
 from palpate.control.solve.hierarchy import make_stack
-from palpate.control.solve.task_stack import Entry, FrameNow, TaskStack, look, missed, solve_levels
+from palpate.control.solve.task_stack import FrameNow, StackEntry, TaskStack, look, missed, solve_levels
 from palpate.control.steps.frames import motion_of, tree_of
 from palpate.control.steps.reach import reachable
 from palpate.control.steps.task_space import DIRECTIONS, Direction
@@ -83,7 +83,7 @@ class Gains(Record):
     most: Vector = sized("nv")
 
 
-class Counts(Record):
+class PriorityCounts(Record):
     """At how many ticks what decided; per entry of the stack, at how many it was relaxed, and the worst of it."""
 
     ticks: int = 0
@@ -93,7 +93,7 @@ class Counts(Record):
     worst: Vector = sized("entries")
 
 
-class Memory(Counts):
+class Memory(PriorityCounts):
     """The same, then room for a tick."""
 
     tasks: TaskStack
@@ -236,21 +236,21 @@ class Priorities(Law):
         """Counters, and room for a tick."""
         return Memory({"entries": len(self.stack)}, tasks=_room(robot, self.stack, self.gains(robot).most))
 
-    def remarks(self, memory: Counts) -> list[str]:
+    def remarks(self, memory: PriorityCounts) -> list[str]:
         """Which entries below the first were relaxed, and how often limits decided."""
         said = [line for i in range(1, len(self.stack)) for line in self._relaxed(memory, i)]
         if memory.limited:
             said.append(f"torque limits were met at {memory.limited} of {memory.ticks} ticks")
         return [f"{self.name}: {line}" for line in said]
 
-    def alarms(self, memory: Counts) -> list[str]:
+    def alarms(self, memory: PriorityCounts) -> list[str]:
         """An entry with nothing above it that was relaxed all the same, and ticks without an answer."""
         said = self._relaxed(memory, 0)
         if memory.fallback:
             said.append(f"no answer at {memory.fallback} of {memory.ticks} ticks: held by gravity and damping instead")
         return [f"{self.name}: {line}" for line in said]
 
-    def _relaxed(self, memory: Counts, i: int) -> list[str]:
+    def _relaxed(self, memory: PriorityCounts, i: int) -> list[str]:
         """What there is to say of an entry of the stack that was not met."""
         entry, count = self.stack[i], int(memory.relaxed[i])
         amount = f"at {count} of {memory.ticks} ticks, at worst by {memory.worst[i]:.3g} {entry.unit}"
@@ -290,12 +290,12 @@ def _frames(robot: Robot, entries: tuple[Level, ...]) -> list[str]:
 
 def _room(robot: Robot, entries: tuple[Level, ...], most: Array) -> TaskStack:
     """Everything a tick of the stack writes, for a robot."""
-    names, starts, made = _frames(robot, entries), [0], list[Entry]()
+    names, starts, made = _frames(robot, entries), [0], list[StackEntry]()
     for entry in entries:
         S, w = _selection(robot, entry), entry.frequency
         frame = -1 if entry.kind == "posture" else names.index(entry.frame or robot.tool_frame)
         gains = {"kp": w * w, "kd": 2 * entry.damping_ratio * w, "root_weight": entry.weight**0.5}
-        made.append(Entry(frame=frame, first=starts[-1], S=S, **gains))
+        made.append(StackEntry(frame=frame, first=starts[-1], S=S, **gains))
         if entry.shared:
             starts.pop()
         starts.append(made[-1].first + len(S))

@@ -19,7 +19,7 @@ from palpate.control.steps.task_space import (
     LEVER,
     Direction,
     Gain6,
-    Posture,
+    PostureGains,
     TaskGains,
     TaskMemory,
     accelerate,
@@ -41,7 +41,7 @@ class Gains(TaskGains):
     admit: Matrix = sized("k", 6)
     admit_K: Matrix = sized("k", 6)
     admit_D: Matrix = sized("k", 6)
-    posture: Posture
+    posture: PostureGains
 
 
 class Memory(TaskMemory):

@@ -99,7 +99,7 @@ class SurfacePath(ReferenceSettings):
             targets.twist[:, 3:] = rate * foot.curvature * foot.axis
             targets.acceleration[:, 3:] = acceleration * foot.curvature * foot.axis
 
-    def foot(self, tool: Array) -> Foot:
+    def foot(self, tool: Array) -> PathStart:
         """What the path turns about, from the tool's start."""
         if self.surface is not None:
             raise InvalidInput(
@@ -108,7 +108,7 @@ class SurfacePath(ReferenceSettings):
             )
         along, centre = matrix_from_quat(self.quat_wxyz)[:, 2], np.array(self.position)
         if self.shape == "plane":
-            return Foot(centre, along, np.array([0.0, 0.0, 1.0]), 0.0, self._tangent(along))
+            return PathStart(centre, along, np.array([0.0, 0.0, 1.0]), 0.0, self._tangent(along))
         from_centre = tool - centre
         radial = from_centre if self.shape == "sphere" else from_centre - (from_centre @ along) * along
         distance = float(np.linalg.norm(radial))
@@ -117,9 +117,9 @@ class SurfacePath(ReferenceSettings):
         normal, curvature = radial / distance, 1.0 / self.radius
         tangent = self._tangent(normal)
         if self.shape == "sphere":
-            return Foot(centre, normal, np.cross(normal, tangent), curvature, np.zeros(3))
+            return PathStart(centre, normal, np.cross(normal, tangent), curvature, np.zeros(3))
         path_curvature = float(tangent @ np.cross(along, normal)) * curvature
-        return Foot(centre, normal, along, path_curvature, float(tangent @ along) * along)
+        return PathStart(centre, normal, along, path_curvature, float(tangent @ along) * along)
 
     def _tangent(self, normal: Array) -> Array:
         """The direction along the surface where its outward normal is this one, of length 1."""
@@ -132,7 +132,7 @@ class SurfacePath(ReferenceSettings):
 
 
 @dataclass(frozen=True)
-class Foot:
+class PathStart:
     """Where a path begins on its surface: outward normal there, the axis it turns about by rad/m, and its slide."""
 
     centre: Array

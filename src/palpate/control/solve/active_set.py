@@ -3,7 +3,7 @@
     minimise |A x − b|²   over x + Z y   subject to   lower ≤ C x ≤ upper
 
 from an x within the limits; Z is an orthonormal basis of what higher levels leave free. Nothing here allocates: limits,
-point and everything that is written on the way stand in a `Search`.
+point and everything that is written on the way stand in a `ActiveSet`.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ RANK = 1e-11  # a direction weaker than this fraction of a task's strongest one 
 SOLVED, STUCK, ENDLESS = 0, 1, 2
 
 
-class Level(Record):
+class LevelRows(Record):
     """Rows first … last − 1 of A x = b, as least squares."""
 
     A: Matrix = sized("r", "n")
@@ -185,7 +185,7 @@ class Level(Record):
     endless: bool = False  # b is not a goal but a way: A x should go along b as far as the limits let it
 
 
-class Search(Record):
+class ActiveSet(Record):
     """n variables within c limits, levels of at most r rows: where it stands, and room to go on."""
 
     # lower ≤ C x ≤ upper; a limit may be infinite
@@ -223,13 +223,13 @@ class Search(Record):
     row: Vector = sized("n")
 
 
-def make_search(n: int, rows: int, limits: int) -> Search:
+def make_search(n: int, rows: int, limits: int) -> ActiveSet:
     """Room for n variables, levels of at most `rows` rows, or n, and `limits` limits."""
-    return Search({"n": n, "r": max(rows, n), "c": limits})
+    return ActiveSet({"n": n, "r": max(rows, n), "c": limits})
 
 
 @kernel
-def start_search(s: Search) -> None:
+def start_search(s: ActiveSet) -> None:
     """Begin at x: C x of it, how long the limits' rows are, no limit active, every direction free."""
     for i in range(s.lower.size):
         s.at[i], s.active[i], s.lengths[i] = dot(s.C[i], s.x, s.x.size), 0, longest_row(s.C, i, i + 1)
@@ -237,7 +237,7 @@ def start_search(s: Search) -> None:
 
 
 @kernel
-def all_free(s: Search) -> None:
+def all_free(s: ActiveSet) -> None:
     """Z = 1: every direction is free."""
     n = s.x.size
     for i in range(n):
@@ -247,14 +247,14 @@ def all_free(s: Search) -> None:
 
 
 @kernel
-def ask(level: Level, first: int, last: int) -> None:
+def ask(level: LevelRows, first: int, last: int) -> None:
     """Make rows first … last − 1 the ones that count, as a goal, rank judged by the longest of them."""
     level.first, level.last, level.endless = first, last, False
     level.floor = RANK * longest_row(level.A, first, last)
 
 
 @kernel
-def times_free(A: Matrix, first: int, last: int, s: Search, out: Matrix) -> None:
+def times_free(A: Matrix, first: int, last: int, s: ActiveSet, out: Matrix) -> None:
     """out = A[first:last] Z; as long as everything is free, Z is 1."""
     for i in range(first, last):
         for j in range(s.free):
@@ -268,7 +268,7 @@ def times_free(A: Matrix, first: int, last: int, s: Search, out: Matrix) -> None
 
 
 @kernel
-def _prepare(level: Level, s: Search) -> None:
+def _prepare(level: LevelRows, s: ActiveSet) -> None:
     """The level and the limits in the basis of what is free."""
     times_free(level.A, level.first, level.last, s, s.G)
     times_free(s.C, 0, s.lower.size, s, s.E)
@@ -279,7 +279,7 @@ def _prepare(level: Level, s: Search) -> None:
 
 
 @kernel
-def _hold_active(s: Search, floor: float) -> None:
+def _hold_active(s: ActiveSet, floor: float) -> None:
     """Factor the active rows of E; rows that depend on others are let go."""
     count = 0
     for i in range(s.lower.size):
@@ -294,7 +294,7 @@ def _hold_active(s: Search, floor: float) -> None:
 
 
 @kernel
-def _set_residual(level: Level, s: Search) -> float:
+def _set_residual(level: LevelRows, s: ActiveSet) -> float:
     """residual = b − A x, or the way itself if endless; returns how far rounding may have moved it."""
     travel, n = 0.0, s.x.size
     for i in range(level.first, level.last):
@@ -309,7 +309,7 @@ def _set_residual(level: Level, s: Search) -> float:
 
 
 @kernel
-def _inside_held(level: Level, s: Search) -> None:
+def _inside_held(level: LevelRows, s: ActiveSet) -> None:
     """inner_factor = G within the null space of the held limits, which is all of it where none is held."""
     for i in range(level.last - level.first):
         for j in range(s.free - s.held):
@@ -323,7 +323,7 @@ def _inside_held(level: Level, s: Search) -> None:
 
 
 @kernel
-def _shortest_inside(s: Search, rows: int, columns: int, floor: float) -> int:
+def _shortest_inside(s: ActiveSet, rows: int, columns: int, floor: float) -> int:
     """row = the shortest z with the least |inner_factor z − residual|; returns the rank, and the factor is used up."""
     depth = lq_factor(s.inner_factor, rows, columns, s.inner_basis, s.inner_order, floor)
     for i in range(rows):
@@ -335,7 +335,7 @@ def _shortest_inside(s: Search, rows: int, columns: int, floor: float) -> int:
 
 
 @kernel
-def _towards_optimum(level: Level, s: Search) -> None:
+def _towards_optimum(level: LevelRows, s: ActiveSet) -> None:
     """step = the shortest y that brings |G y − residual| to its least within the null space of the held limits."""
     q = s.free - s.held
     _inside_held(level, s)
@@ -350,7 +350,7 @@ def _towards_optimum(level: Level, s: Search) -> None:
 
 
 @kernel
-def _first_wall(s: Search, endless: bool) -> tuple[float, int]:
+def _first_wall(s: ActiveSet, endless: bool) -> tuple[float, int]:
     """How far along the step the first limit is met, at most 1 or without end, and which.
 
     +(i + 1) is the upper side of limit i, −(i + 1) its lower side, 0 none.
@@ -371,7 +371,7 @@ def _first_wall(s: Search, endless: bool) -> tuple[float, int]:
 
 
 @kernel
-def _advance(s: Search, share: float, wall: int) -> None:
+def _advance(s: ActiveSet, share: float, wall: int) -> None:
     """Go the share of the step, and lean on the limit met there."""
     for j in range(s.x.size):
         for k in range(s.free):
@@ -385,7 +385,7 @@ def _advance(s: Search, share: float, wall: int) -> None:
 
 
 @kernel
-def _set_pulls(level: Level, s: Search) -> None:
+def _set_pulls(level: LevelRows, s: ActiveSet) -> None:
     """Multipliers μ of the held limits: Gᵀ residual = −E_heldᵀ μ."""
     for a in range(s.held):
         total = 0.0
@@ -402,7 +402,7 @@ def _set_pulls(level: Level, s: Search) -> None:
 
 
 @kernel
-def _to_release(s: Search, tolerance: float, careful: bool) -> int:
+def _to_release(s: ActiveSet, tolerance: float, careful: bool) -> int:
     """The held limit that pulls the wrong way hardest, or −1; the first one that does when careful."""
     worst, limit = tolerance, -1
     for a in range(s.held):
@@ -417,7 +417,7 @@ def _to_release(s: Search, tolerance: float, careful: bool) -> int:
 
 
 @kernel
-def solve_level(level: Level, s: Search) -> int:
+def solve_level(level: LevelRows, s: ActiveSet) -> int:
     """Bring the point to the level's optimum within the limits; SOLVED, STUCK, or ENDLESS where nothing ends a way."""
     if s.free == 0 or level.last == level.first:
         return SOLVED
@@ -448,7 +448,7 @@ def solve_level(level: Level, s: Search) -> int:
 
 
 @kernel
-def narrow(level: Level, s: Search) -> None:
+def narrow(level: LevelRows, s: ActiveSet) -> None:
     """Z ← a basis of what the level leaves free of Z."""
     times_free(level.A, level.first, level.last, s, s.inner_factor)
     count = level.last - level.first
@@ -456,7 +456,7 @@ def narrow(level: Level, s: Search) -> None:
 
 
 @kernel
-def _keep_rest(s: Search, rank: int) -> None:
+def _keep_rest(s: ActiveSet, rank: int) -> None:
     """Z ← Z times the columns of inner_basis beyond the rank."""
     left = s.free - rank
     for i in range(s.x.size):
@@ -470,7 +470,7 @@ def _keep_rest(s: Search, rank: int) -> None:
 
 
 @kernel
-def step_freely(level: Level, s: Search) -> None:
+def step_freely(level: LevelRows, s: ActiveSet) -> None:
     """Bring x to the level's optimum within Z by the shortest way, limits left out, and take from Z what it used."""
     times_free(level.A, level.first, level.last, s, s.inner_factor)
     _set_residual(level, s)

@@ -27,8 +27,8 @@ from palpate.checks import Array
 from palpate.control.solve.active_set import (
     RANK,
     SOLVED,
-    Level,
-    Search,
+    ActiveSet,
+    LevelRows,
     all_free,
     ask,
     make_search,
@@ -51,13 +51,13 @@ class Stack(Record):
     their number; the limits are `search.C`, `search.lower` and `search.upper`, and so is the answer, `search.x`.
     """
 
-    level: Level
+    level: LevelRows
     starts: Integers = sized("k")
-    search: Search
+    search: ActiveSet
     units: Vector = sized("c", start=1.0)  # in which units a limit is relaxed where limits conflict
-    shortest: Level  # 1 x = 0
-    wide: Search  # with one more variable, by how many widths the limits are left
-    common: Level  # that variable = 0
+    shortest: LevelRows  # 1 x = 0
+    wide: ActiveSet  # with one more variable, by how many widths the limits are left
+    common: LevelRows  # that variable = 0
 
 
 def make_stack(n: int, rows: int, levels: int, limits: int) -> Stack:
@@ -66,11 +66,11 @@ def make_stack(n: int, rows: int, levels: int, limits: int) -> Stack:
     last[0, n] = 1.0
     return Stack(
         {"k": levels + 1, "c": limits},
-        level=Level({"r": rows, "n": n}),
+        level=LevelRows({"r": rows, "n": n}),
         search=make_search(n, rows, limits),
-        shortest=Level({"r": n}, A=np.eye(n), last=n, floor=RANK),
+        shortest=LevelRows({"r": n}, A=np.eye(n), last=n, floor=RANK),
         wide=make_search(n + 1, 1, 2 * limits),
-        common=Level({"r": 1}, A=last, last=1, floor=RANK),
+        common=LevelRows({"r": 1}, A=last, last=1, floor=RANK),
     )
 
 
@@ -78,7 +78,7 @@ def make_stack(n: int, rows: int, levels: int, limits: int) -> Stack:
 
 
 @kernel
-def worst_excess(s: Search, width: Vector) -> float:
+def worst_excess(s: ActiveSet, width: Vector) -> float:
     """The largest violation of a limit by x, in widths."""
     worst = 0.0
     for i in range(s.lower.size):
@@ -88,7 +88,7 @@ def worst_excess(s: Search, width: Vector) -> float:
 
 
 @kernel
-def _widen(s: Search, width: Vector, wide: Search) -> None:
+def _widen(s: ActiveSet, width: Vector, wide: ActiveSet) -> None:
     """The limits over (x, t): C x − t width ≤ upper, C x + t width ≥ lower."""
     c, n = s.lower.size, s.x.size
     for i in range(c):
@@ -125,7 +125,7 @@ def take_start(stack: Stack) -> float:
 
 
 @kernel
-def admit(s: Search) -> None:
+def admit(s: ActiveSet) -> None:
     """Widen the limits that x violates as far as it does."""
     for i in range(s.lower.size):
         at = dot(s.C[i], s.x, s.x.size)

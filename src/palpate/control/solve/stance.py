@@ -13,8 +13,8 @@ from palpate.control.law import Tick
 from palpate.control.solve.active_set import Factors, factor, solve_factored
 from palpate.control.solve.hierarchy import Stack, make_stack, solve_stack
 from palpate.control.steps.frames import (
-    Motion,
-    Tree,
+    BodyMotions,
+    BodyTree,
     frame_pose,
     motion_of,
     move_tree,
@@ -49,8 +49,8 @@ class Footing(Record):
     """Everything a tick writes; columns of the trunk's six directions stand as rows."""
 
     feet: list[Foot]
-    tree: Tree
-    motion: Motion
+    tree: BodyTree
+    motion: BodyMotions
     most: Vector = sized("motors")  # |τ| of every motor
     J: Matrix = sized("rows", "nv")  # of the trunk, then of the points under the feet
     drift: Vector = sized("rows")

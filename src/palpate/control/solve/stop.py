@@ -49,7 +49,7 @@ class TorqueBounds:
 
 
 @dataclass(frozen=True)
-class Motion:
+class ToolMotion:
     """p̈ = J u + drift of a tool with velocity p, lower ≤ C u ≤ upper.
 
     C is 1 for bounds on accelerations, M for bounds on torques (less the bias), and [M; 1] for both.
@@ -117,7 +117,7 @@ class Stop:
     conflict: float
     torque: Array | None
     method: Method
-    motion: Motion = field(repr=False)
+    motion: ToolMotion = field(repr=False)
 
     @cached_property
     def a(self) -> Array:
@@ -234,7 +234,7 @@ def fastest_stop(
     return _by_pseudoinverse(motion, method)
 
 
-def _optimal(motion: Motion) -> Stop:
+def _optimal(motion: ToolMotion) -> Stop:
     solution = motion.solve()
     status = solution.status
     if status == kernels.BAD_DATA:
@@ -250,7 +250,7 @@ def _optimal(motion: Motion) -> Stop:
 
 
 def _stop(
-    motion: Motion,
+    motion: ToolMotion,
     u: Array,
     rate: float,
     braking: tuple[float, float, float | None],
@@ -268,7 +268,7 @@ def _stop(
     return Stop(rate, u, feasible, *braking, violation, conflict, torque, method, motion)
 
 
-def _by_pseudoinverse(motion: Motion, method: Method) -> Stop:
+def _by_pseudoinverse(motion: ToolMotion, method: Method) -> Stop:
     """u = a λ + b with the largest λ that keeps the bounds; where there is none, what the optimum does."""
     _refuse(motion)
     idea = _stop(motion, np.zeros(motion.J.shape[1]), -np.inf, (0.0, 0.0, None), 0.0, method)
@@ -282,14 +282,14 @@ def _by_pseudoinverse(motion: Motion, method: Method) -> Stop:
     return _stop(motion, best.acceleration, rate, (best.braking, best.deviation, best.most_braking), 0.0, method)
 
 
-def _judged(motion: Motion, u: Array) -> tuple[float, float]:
+def _judged(motion: ToolMotion, u: Array) -> tuple[float, float]:
     """Braking along the direction and deviation across it, m/s²."""
     direction, a = motion.p / np.linalg.norm(motion.p), motion.J @ u + motion.drift
     along = float(direction @ a)
     return -along, float(np.linalg.norm(a - along * direction))
 
 
-def _ends(a: Array, b: Array, motion: Motion) -> tuple[Array, Array]:
+def _ends(a: Array, b: Array, motion: ToolMotion) -> tuple[Array, Array]:
     """Per bound, the least and the greatest λ with lower ≤ C (a λ + b) ≤ upper; crossed if there is none."""
     slope, start = motion.C @ a, motion.C @ b
     slope[np.abs(slope) <= _NONE * np.abs(slope).max()] = 0.0
@@ -302,7 +302,7 @@ def _ends(a: Array, b: Array, motion: Motion) -> tuple[Array, Array]:
     return low, high
 
 
-def _needed(motion: Motion) -> float:
+def _needed(motion: ToolMotion) -> float:
     """By how many half widths the bounds must grow for some u to keep the direction: least t over (u, t)."""
     n, k = motion.J.shape[1], len(motion.lower)
     direction = motion.p / np.linalg.norm(motion.p)
@@ -320,7 +320,7 @@ def _needed(motion: Motion) -> float:
     return float(solution[n]) if gap <= 1e-9 * (1.0 + np.linalg.norm(wanted)) else np.inf
 
 
-def _relaxation(a: Array, b: Array, motion: Motion) -> float:
+def _relaxation(a: Array, b: Array, motion: ToolMotion) -> float:
     """By which fraction of the half widths the bounds must grow for some a λ + b to fit: a one-variable minimax."""
     half, middle = (motion.upper - motion.lower) / 2, (motion.upper + motion.lower) / 2
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -332,7 +332,7 @@ def _relaxation(a: Array, b: Array, motion: Motion) -> float:
 
 def _motion_of(
     J: ArrayLike, drift: ArrayLike, velocity: ArrayLike, limits: object, most: float, weight: float
-) -> Motion:
+) -> ToolMotion:
     """Shapes are checked here; whether the numbers are sound, by the kernel."""
     J = _numbers(J, "J")
     if J.ndim != 2:
@@ -346,7 +346,7 @@ def _motion_of(
     p = v if v.shape == (m,) else _tool_velocity(J, v)
     if isinstance(limits, TorqueBounds):
         return _dynamic(J, h, p, limits, most, weight)
-    return Motion(J, h, p, unit_matrix(n), *bounds_of(limits, n, "limits"), most, weight)
+    return ToolMotion(J, h, p, unit_matrix(n), *bounds_of(limits, n, "limits"), most, weight)
 
 
 def _tool_velocity(J: Array, v: Array) -> Array:
@@ -359,7 +359,7 @@ def _tool_velocity(J: Array, v: Array) -> Array:
     return p
 
 
-def _dynamic(J: Array, h: Array, p: Array, limits: TorqueBounds, most: float, weight: float) -> Motion:
+def _dynamic(J: Array, h: Array, p: Array, limits: TorqueBounds, most: float, weight: float) -> ToolMotion:
     """Bounds on torques, lower ≤ M u + bias ≤ upper, and on accelerations if there are any."""
     n = J.shape[1]
     M, bias = _numbers(limits.mass_matrix, "mass_matrix"), _numbers(limits.bias, "bias")
@@ -371,7 +371,7 @@ def _dynamic(J: Array, h: Array, p: Array, limits: TorqueBounds, most: float, we
     if limits.acceleration is not None:
         low, high = bounds_of(limits.acceleration, n, "acceleration")
         C, lower, upper = np.vstack([M, unit_matrix(n)]), np.concatenate([lower, low]), np.concatenate([upper, high])
-    return Motion(J, h, p, C, lower, upper, most, weight, bias, torque)
+    return ToolMotion(J, h, p, C, lower, upper, most, weight, bias, torque)
 
 
 def _numbers(value: object, name: str) -> Array:
@@ -391,7 +391,7 @@ def bounds_of(limits: object, n: int, name: str) -> tuple[Array, Array]:
     raise BadShape(f"{name} must be {n} numbers or a pair of them (lower, upper), got shape {given.shape}")
 
 
-def _refuse(motion: Motion) -> None:
+def _refuse(motion: ToolMotion) -> None:
     """Say which of the numbers is not sound; nothing to say if all are."""
     for value, name in ((motion.J, "J"), (motion.drift, "drift"), (motion.p, "velocity"), (motion.bias, "bias")):
         finite_array(0.0 if value is None else value, name)

@@ -26,8 +26,8 @@ from palpate.control.solve.active_set import (
     ENDLESS,
     RANK,
     SOLVED,
-    Level,
-    Search,
+    ActiveSet,
+    LevelRows,
     ask,
     longest_row,
     lq_factor,
@@ -168,7 +168,7 @@ def _last_rows(s: StopProblem) -> int:
 
 
 @kernel
-def _shortest_with(search: Search, rows: int) -> bool:
+def _shortest_with(search: ActiveSet, rows: int) -> bool:
     """The shortest x with W x = w, and w̄ = L⁻¹ w in `pull`; False where the rows depend on each other."""
     floor = RANK * longest_row(search.held_factor, 0, rows)
     if lq_factor(search.held_factor, rows, search.x.size, search.held_basis, search.held_order, floor) < rows:
@@ -182,7 +182,7 @@ def _shortest_with(search: Search, rows: int) -> bool:
 
 
 @kernel
-def _is_within(search: Search, near: Integers) -> bool:
+def _is_within(search: ActiveSet, near: Integers) -> bool:
     """Whether x keeps the limits, those left out that hold it."""
     for i in range(near.size):
         at = dot(search.C[i], search.x, search.x.size)
@@ -192,7 +192,7 @@ def _is_within(search: Search, near: Integers) -> bool:
 
 
 @kernel
-def _by_rows(search: Search, rows: int, v: Vector) -> None:
+def _by_rows(search: ActiveSet, rows: int, v: Vector) -> None:
     """v ← μ with Wᵀ μ = Q v, Q the first columns of the basis: Lᵀ μ = v."""
     for a in range(rows - 1, -1, -1):
         for b in range(a + 1, rows):
@@ -266,7 +266,7 @@ def _note_holding(s: StopProblem, afresh: bool) -> None:
 
 
 @kernel
-def _solved(s: StopProblem, level: Level, search: Search) -> bool:
+def _solved(s: StopProblem, level: LevelRows, search: ActiveSet) -> bool:
     """Bring a level to its optimum; where that fails, the status says why."""
     ended = solve_level(level, search)
     if ended != SOLVED:

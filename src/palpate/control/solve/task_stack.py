@@ -11,7 +11,7 @@ import math
 
 from palpate.control.law import Tick
 from palpate.control.solve.hierarchy import Stack, solve_stack
-from palpate.control.steps.frames import Motion, Tree, frame_pose, move_tree, point_drift, point_jacobian
+from palpate.control.steps.frames import BodyMotions, BodyTree, frame_pose, move_tree, point_drift, point_jacobian
 from palpate.engine.kernels import clear, dot, kernel, put
 from palpate.engine.records import Integers, Matrix, Record, Vector, sized
 from palpate.engine.views import part
@@ -21,7 +21,7 @@ from palpate.spatial.kernels import matrix_from_quat, rotation_vector_from_matri
 _MET = 1e-9  # of a task's scale
 
 
-class Entry(Record):
+class StackEntry(Record):
     """One task: its gains, and S over a frame's six directions or over the joints."""
 
     frame: int  # its index among the frames, −1 for the joints
@@ -53,12 +53,12 @@ class FrameNow(Record):
 class TaskStack(Record):
     """Everything a tick writes: the frames, the rows of the stack, and what the answer misses."""
 
-    entries: list[Entry]
+    entries: list[StackEntry]
     starts: Integers  # the first row of each level, and how many rows there are
     frames: list[FrameNow]
-    tree: Tree  # of the frames that are not the tool
-    now: Motion  # at the measured state,
-    wanted: Motion  # and at the wanted one
+    tree: BodyTree  # of the frames that are not the tool
+    now: BodyMotions  # at the measured state,
+    wanted: BodyMotions  # and at the wanted one
     J: Matrix = sized("rows", "nv")  # of every entry, before weights
     a: Vector = sized("rows")  # what J v̇ should be
     stack: Stack
@@ -123,7 +123,7 @@ def _look(x: Tick, t: TaskStack) -> None:
 
 
 @kernel
-def _frame_rows(e: Entry, f: FrameNow, J: Matrix, a: Vector) -> None:
+def _frame_rows(e: StackEntry, f: FrameNow, J: Matrix, a: Vector) -> None:
     """J_k = S J, a_k = kp S e + kd S (V_d − V) + S (A_d − J̇ v)."""
     for i in range(e.S.shape[0]):
         row = e.first + i
@@ -139,7 +139,7 @@ def _frame_rows(e: Entry, f: FrameNow, J: Matrix, a: Vector) -> None:
 
 
 @kernel
-def _joint_rows(x: Tick, e: Entry, J: Matrix, a: Vector) -> None:
+def _joint_rows(x: Tick, e: StackEntry, J: Matrix, a: Vector) -> None:
     """J_k = S, a_k = S (kp (q_d − q) + kd (v_d − v) + a_d)."""
     for i in range(e.S.shape[0]):
         row = e.first + i
@@ -208,7 +208,7 @@ def solve_levels(x: Tick, t: TaskStack, count: int, torque: Vector) -> tuple[flo
 
 
 @kernel
-def missed(e: Entry, t: TaskStack) -> float:
+def missed(e: StackEntry, t: TaskStack) -> float:
     """|J_k v̇ − a_k| of an entry, 0 where it is met to 1e-9 of its scale."""
     worst, scale, size, v_dot = 0.0, 1.0, 0.0, t.stack.search.x
     for i in range(e.first, e.first + e.S.shape[0]):

@@ -22,7 +22,7 @@ from palpate.spatial import Pose, kernels, skew
 
 
 @dataclass(frozen=True)
-class Rows:
+class TaskRows:
     """A task at one state: J (m×n), drift J̇ v (m), error (m)."""
 
     J: Array
@@ -79,21 +79,21 @@ class Task(ABC):
         return self.name or type(self).__name__
 
     @abstractmethod
-    def rows(self, state: State) -> Rows:
+    def rows(self, state: State) -> TaskRows:
         """The task at a state."""
 
-    def velocity(self, rows: Rows) -> Array:
+    def velocity(self, rows: TaskRows) -> Array:
         """Wanted task velocity: gain · error + feed-forward."""
         wanted = self.gain * rows.error
         return wanted if self.feedforward is None else wanted + self._wanted(rows)
 
-    def acceleration(self, rows: Rows, v: Array) -> Array:
+    def acceleration(self, rows: TaskRows, v: Array) -> Array:
         """Wanted task acceleration: kp · error + kd · (feed-forward − J v)."""
         if self.feedforward is None:
             return self.kp * rows.error - self.kd * (rows.J @ v)
         return self.kp * rows.error + self.kd * (self._wanted(rows) - rows.J @ v)
 
-    def _wanted(self, rows: Rows) -> Array:
+    def _wanted(self, rows: TaskRows) -> Array:
         assert self.feedforward is not None
         return finite_array(self.feedforward, f"feedforward of {self.title}", rows.error.shape)
 
@@ -112,16 +112,16 @@ class FramePose(Task):
     frame: str | None = None
     directions: ArrayLike | None = None
 
-    def rows(self, state: State) -> Rows:
+    def rows(self, state: State) -> TaskRows:
         """e = S [p_d − p; log(R_d Rᵀ)]."""
         t, error = state.terms(self.frame), np.empty(6)
         error[:3] = self.target.position
         error[:3] -= t.position
         error[3:] = _turn(self.target.rotation, t.rotation)
         if self.directions is None:
-            return Rows(t.J, t.drift, error)
+            return TaskRows(t.J, t.drift, error)
         S = finite_array(self.directions, f"directions of {self.title}", (None, 6))
-        return Rows(S @ t.J, S @ t.drift, S @ error)
+        return TaskRows(S @ t.J, S @ t.drift, S @ error)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,14 +136,14 @@ class FramePosition(Task):
         super().__post_init__()
         self._settle("target", finite_array(self.target, f"target of {self.title}", (3,)))
 
-    def rows(self, state: State) -> Rows:
+    def rows(self, state: State) -> TaskRows:
         """e = S (p_d − p)."""
         t = state.terms(self.frame)
         error = self.target - t.position
         if self.directions is None:
-            return Rows(t.J[:3], t.drift[:3], error)
+            return TaskRows(t.J[:3], t.drift[:3], error)
         S = finite_array(self.directions, f"directions of {self.title}", (None, 3))
-        return Rows(S @ t.J[:3], S @ t.drift[:3], S @ error)
+        return TaskRows(S @ t.J[:3], S @ t.drift[:3], S @ error)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,10 +158,10 @@ class FrameOrientation(Task):
         wanted = finite_array(self.target, f"target of {self.title}", (3, 3))
         self._settle("target", Pose(np.zeros(3), wanted).rotation)
 
-    def rows(self, state: State) -> Rows:
+    def rows(self, state: State) -> TaskRows:
         """e = log(R_d Rᵀ)."""
         t = state.terms(self.frame)
-        return Rows(t.J[3:], t.drift[3:], _turn(np.asarray(self.target), t.rotation))
+        return TaskRows(t.J[3:], t.drift[3:], _turn(np.asarray(self.target), t.rotation))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,7 +172,7 @@ class RelativePose(Task):
     frame: str
     reference: str
 
-    def rows(self, state: State) -> Rows:
+    def rows(self, state: State) -> TaskRows:
         """ṗ_AB = Rᵀ (v_B − v_A − ω_A × r), ω_AB = Rᵀ (ω_B − ω_A), with R = R_WA and r = p_B − p_A."""
         a, b, v = state.terms(self.reference), state.terms(self.frame), state.v
         R, r = a.rotation, b.position - a.position
@@ -183,7 +183,7 @@ class RelativePose(Task):
         linear = b.drift[:3] - a.drift[:3] - np.cross(a.drift[3:], r) - np.cross(omega, speed) - np.cross(omega, slide)
         angular = b.drift[3:] - a.drift[3:] - np.cross(omega, (b.J[3:] - a.J[3:]) @ v)
         angular_error = _turn(self.target.rotation, R.T @ b.rotation)
-        return Rows(
+        return TaskRows(
             J,
             np.concatenate([R.T @ linear, R.T @ angular]),
             np.concatenate([self.target.position - R.T @ r, angular_error]),
@@ -197,7 +197,7 @@ class CentreOfMass(Task):
     target: ArrayLike
     directions: ArrayLike | None = None
 
-    def rows(self, state: State) -> Rows:
+    def rows(self, state: State) -> TaskRows:
         """J = Σ m_i J_i / m; its drift by central differences."""
         robot, q, v = state.robot, state.q, state.v
         if robot.model.nv != robot.nv:
@@ -209,7 +209,7 @@ class CentreOfMass(Task):
         behind = _com(robot, data, robot.integrate(q, v, -step))[1]
         S = np.eye(3) if self.directions is None else finite_array(self.directions, "directions", (None, 3))
         error = finite_array(self.target, f"target of {self.title}", (3,)) - position
-        return Rows(S @ J, S @ ((ahead - behind) @ v) / (2 * step), S @ error)
+        return TaskRows(S @ J, S @ ((ahead - behind) @ v) / (2 * step), S @ error)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -223,7 +223,7 @@ class Posture(Task):
         super().__post_init__()
         self._settle("target", finite_array(self.target, f"target of {self.title}", (None,)))
 
-    def rows(self, state: State) -> Rows:
+    def rows(self, state: State) -> TaskRows:
         """e = q_d − q; a fixed base is assumed."""
         robot = _scalar_joints(state, self.title)
         if np.shape(self.target) != (robot.nv,):
@@ -238,7 +238,7 @@ class JointMiddle(Task):
 
     joints: tuple[str, ...] = ()
 
-    def rows(self, state: State) -> Rows:
+    def rows(self, state: State) -> TaskRows:
         """e = −∂H/∂q."""
         robot, q = _scalar_joints(state, self.title), state.q
         limits = robot.limits
@@ -261,7 +261,7 @@ class Manipulability(Task):
     frame: str | None = None
     directions: ArrayLike | None = field(default=None)
 
-    def rows(self, state: State) -> Rows:
+    def rows(self, state: State) -> TaskRows:
         """e = ∂w/∂q, by central differences."""
         robot, q = _scalar_joints(state, self.title), state.q
 
@@ -271,7 +271,7 @@ class Manipulability(Task):
             up = robot.manipulability(q + step, self.frame, directions=self.directions)
             return (up - robot.manipulability(q - step, self.frame, directions=self.directions)) / 2e-5
 
-        return Rows(np.eye(robot.nv), np.zeros(robot.nv), np.array([slope(i) for i in range(robot.nv)]))
+        return TaskRows(np.eye(robot.nv), np.zeros(robot.nv), np.array([slope(i) for i in range(robot.nv)]))
 
 
 @lru_cache(maxsize=64)
@@ -282,12 +282,12 @@ def unit_matrix(n: int) -> Array:
     return one
 
 
-def _pick(robot: Robot, joints: tuple[str, ...], J: Array, error: Array) -> Rows:
+def _pick(robot: Robot, joints: tuple[str, ...], J: Array, error: Array) -> TaskRows:
     if not joints:
-        return Rows(J, np.zeros(len(J)), error)
+        return TaskRows(J, np.zeros(len(J)), error)
     check_names("joint", joints, robot.dof_names)
     chosen = [robot.dof_names.index(name) for name in joints]
-    return Rows(np.ascontiguousarray(J[chosen]), np.zeros(len(chosen)), error[chosen])
+    return TaskRows(np.ascontiguousarray(J[chosen]), np.zeros(len(chosen)), error[chosen])
 
 
 def _scalar_joints(state: State, title: str) -> Robot:

@@ -31,7 +31,7 @@ FREE, BALL, SLIDE, HINGE = (
 )
 
 
-class Tree(Record):
+class BodyTree(Record):
     """The bodies that carry frames, parents first, and their joints; rows as MuJoCo numbers them."""
 
     carried: Integers = sized("carried")  # the bodies that count
@@ -51,7 +51,7 @@ class Tree(Record):
     coupling: CoupledModel  # of joints that follow others; numbers in q, v and J are those of the independent ones
 
 
-class Motion(Record):
+class BodyMotions(Record):
     """Every body of a tree at (q, v): pose, and velocity and acceleration of its origin while v̇ = 0; world axes.
 
     Then, for every velocity, how it moves a body: [v_O; ω] at the world's origin.
@@ -70,7 +70,7 @@ class Motion(Record):
     u: Vector = sized(3)
 
 
-def tree_of(robot: Robot, bodies: Iterable[int]) -> Tree:
+def tree_of(robot: Robot, bodies: Iterable[int]) -> BodyTree:
     """The part of a robot's tree that moves some of its bodies."""
     m, carried = robot.model, set()
     for body in bodies:
@@ -80,7 +80,7 @@ def tree_of(robot: Robot, bodies: Iterable[int]) -> Tree:
     rotations = np.zeros((m.nbody, 9))
     for body in range(m.nbody):
         mujoco.mju_quat2Mat(rotations[body], m.body_quat[body])
-    return Tree(
+    return BodyTree(
         carried=_whole(sorted(carried)), parent=_whole(m.body_parentid), offset=m.body_pos.copy(), rotation=rotations,
         first_joint=_whole(m.body_jntadr), joint_count=_whole(m.body_jntnum), last_dof=_last_dofs(m),
         kind=_whole(m.jnt_type), axis=m.jnt_axis.copy(), anchor=m.jnt_pos.copy(), start=m.qpos0[m.jnt_qposadr],
@@ -89,9 +89,9 @@ def tree_of(robot: Robot, bodies: Iterable[int]) -> Tree:
     )  # fmt: skip
 
 
-def motion_of(robot: Robot) -> Motion:
+def motion_of(robot: Robot) -> BodyMotions:
     """Room for a robot's bodies; the world itself rests at its origin."""
-    motion = Motion({"bodies": robot.model.nbody, "nv": robot.model.nv})
+    motion = BodyMotions({"bodies": robot.model.nbody, "nv": robot.model.nv})
     motion.rotation[0] = np.eye(3).ravel()
     return motion
 
@@ -109,7 +109,7 @@ def _last_dofs(model: mujoco.MjModel) -> np.ndarray:
 
 
 @kernel
-def move_tree(tree: Tree, q: Vector, v: Vector, x: Motion) -> None:
+def move_tree(tree: BodyTree, q: Vector, v: Vector, x: BodyMotions) -> None:
     """Where every body of the tree is at (q, v), and how it moves while v̇ = 0."""
     if tree.coupling.on:
         expand_state(tree.coupling, q, v)
@@ -119,7 +119,7 @@ def move_tree(tree: Tree, q: Vector, v: Vector, x: Motion) -> None:
 
 
 @kernel
-def _move_bodies(tree: Tree, q: ReadVector, v: ReadVector, x: Motion) -> None:
+def _move_bodies(tree: BodyTree, q: ReadVector, v: ReadVector, x: BodyMotions) -> None:
     for k in range(tree.carried.size):
         body = tree.carried[k]
         _start_at_parent(tree, body, x)
@@ -136,7 +136,7 @@ def _move_bodies(tree: Tree, q: ReadVector, v: ReadVector, x: Motion) -> None:
 
 
 @kernel
-def _start_at_parent(tree: Tree, body: int, x: Motion) -> None:
+def _start_at_parent(tree: BodyTree, body: int, x: BodyMotions) -> None:
     """The body as its parent carries it, before its own joints."""
     parent = tree.parent[body]
     R = fold(x.rotation[parent], 0, 3, 3)
@@ -151,7 +151,7 @@ def _start_at_parent(tree: Tree, body: int, x: Motion) -> None:
 
 
 @kernel
-def _shift(x: Motion, body: int, r: Vector, sign: float) -> None:
+def _shift(x: BodyMotions, body: int, r: Vector, sign: float) -> None:
     """Go from the body's origin to the point at ± r that moves with it: v + ω × r, a + α × r + ω × (ω × r)."""
     rx, ry, rz = sign * r[0], sign * r[1], sign * r[2]
     w, b, p, v, a = x.omega[body], x.alpha[body], x.position[body], x.velocity[body], x.acceleration[body]
@@ -164,7 +164,7 @@ def _shift(x: Motion, body: int, r: Vector, sign: float) -> None:
 
 
 @kernel
-def _shift_to_anchor(tree: Tree, body: int, joint: int, x: Motion, sign: float) -> None:
+def _shift_to_anchor(tree: BodyTree, body: int, joint: int, x: BodyMotions, sign: float) -> None:
     """Go from the body's origin to the joint's anchor, or back; most anchors are at the origin."""
     anchor = tree.anchor[joint]
     if anchor[0] != 0.0 or anchor[1] != 0.0 or anchor[2] != 0.0:
@@ -173,7 +173,7 @@ def _shift_to_anchor(tree: Tree, body: int, joint: int, x: Motion, sign: float) 
 
 
 @kernel
-def _turn(x: Motion, body: int) -> None:
+def _turn(x: BodyMotions, body: int) -> None:
     """R ← R x.joint_rotation."""
     R = fold(x.rotation[body], 0, 3, 3)
     product(R, x.joint_rotation, x.product)
@@ -188,7 +188,7 @@ def _times(R: Matrix, r: Vector, out: Vector) -> None:
 
 
 @kernel
-def _spin(x: Motion, body: int, u: Vector, rate: float) -> None:
+def _spin(x: BodyMotions, body: int, u: Vector, rate: float) -> None:
     """Let the body turn about u, which its parent carries: ω + u q̇, α + ω × u q̇."""
     w, b = x.omega[body], x.alpha[body]
     sx, sy, sz = u[0] * rate, u[1] * rate, u[2] * rate
@@ -197,7 +197,7 @@ def _spin(x: Motion, body: int, u: Vector, rate: float) -> None:
 
 
 @kernel
-def _screw_about(x: Motion, dof: int, u: Vector, c: Vector) -> None:
+def _screw_about(x: BodyMotions, dof: int, u: Vector, c: Vector) -> None:
     """The screw of a turn about u through the point c: [c × u; u]."""
     S = x.screws[dof]
     S[0], S[1], S[2] = c[1] * u[2] - c[2] * u[1], c[2] * u[0] - c[0] * u[2], c[0] * u[1] - c[1] * u[0]
@@ -205,7 +205,7 @@ def _screw_about(x: Motion, dof: int, u: Vector, c: Vector) -> None:
 
 
 @kernel
-def _hinge(tree: Tree, body: int, joint: int, q: ReadVector, v: ReadVector, x: Motion) -> None:
+def _hinge(tree: BodyTree, body: int, joint: int, q: ReadVector, v: ReadVector, x: BodyMotions) -> None:
     """Turn about an axis through the anchor, which stays where it is."""
     R, dof, angle = fold(x.rotation[body], 0, 3, 3), tree.dof[joint], q[tree.q_index[joint]] - tree.start[joint]
     _shift_to_anchor(tree, body, joint, x, 1.0)
@@ -220,7 +220,7 @@ def _hinge(tree: Tree, body: int, joint: int, q: ReadVector, v: ReadVector, x: M
 
 
 @kernel
-def _slide(tree: Tree, body: int, joint: int, q: ReadVector, v: ReadVector, x: Motion) -> None:
+def _slide(tree: BodyTree, body: int, joint: int, q: ReadVector, v: ReadVector, x: BodyMotions) -> None:
     """Go along an axis that the parent carries: v + u q̇, a + 2 ω × u q̇."""
     dof, w, a, S = tree.dof[joint], x.omega[body], x.acceleration[body], x.screws[tree.dof[joint]]
     _times(fold(x.rotation[body], 0, 3, 3), tree.axis[joint], x.u)
@@ -238,7 +238,7 @@ def _slide(tree: Tree, body: int, joint: int, q: ReadVector, v: ReadVector, x: M
 
 
 @kernel
-def _free(tree: Tree, body: int, joint: int, q: ReadVector, v: ReadVector, x: Motion) -> None:
+def _free(tree: BodyTree, body: int, joint: int, q: ReadVector, v: ReadVector, x: BodyMotions) -> None:
     """Three velocities along the world's axes, then three about the body's own; α = ω × ω = 0."""
     start, dof, R = tree.q_index[joint], tree.dof[joint], fold(x.rotation[body], 0, 3, 3)
     for i in range(4):
@@ -253,7 +253,7 @@ def _free(tree: Tree, body: int, joint: int, q: ReadVector, v: ReadVector, x: Mo
 
 
 @kernel
-def _about_own_axes(x: Motion, body: int, dof: int, v: ReadVector) -> None:
+def _about_own_axes(x: BodyMotions, body: int, dof: int, v: ReadVector) -> None:
     """Three velocities about the body's own axes through its origin; together, for ω × (u₁ + u₂ + u₃) of the parent."""
     R = fold(x.rotation[body], 0, 3, 3)
     for i in range(3):
@@ -266,7 +266,7 @@ def _about_own_axes(x: Motion, body: int, dof: int, v: ReadVector) -> None:
 
 
 @kernel
-def _ball(tree: Tree, body: int, joint: int, q: ReadVector, v: ReadVector, x: Motion) -> None:
+def _ball(tree: BodyTree, body: int, joint: int, q: ReadVector, v: ReadVector, x: BodyMotions) -> None:
     """Turn about the anchor by a quaternion; velocities are about the axes that result."""
     dof, start = tree.dof[joint], tree.q_index[joint]
     _shift_to_anchor(tree, body, joint, x, 1.0)
@@ -279,13 +279,13 @@ def _ball(tree: Tree, body: int, joint: int, q: ReadVector, v: ReadVector, x: Mo
 
 
 @kernel
-def frame_pose(x: Motion, frame: FrameOnBody, position: Vector, rotation: Matrix) -> None:
+def frame_pose(x: BodyMotions, frame: FrameOnBody, position: Vector, rotation: Matrix) -> None:
     """Pose of a frame fixed on a body."""
     pose_on(x.position[frame.body], fold(x.rotation[frame.body], 0, 3, 3), frame, position, rotation)
 
 
 @kernel
-def point_jacobian(tree: Tree, x: Motion, body: int, p: Vector, J: Matrix) -> None:
+def point_jacobian(tree: BodyTree, x: BodyMotions, body: int, p: Vector, J: Matrix) -> None:
     """J (6×nv, [linear; angular], world axes) of the point p moving with a body: [v_O + ω × p; ω] per velocity."""
     if tree.coupling.on:
         _columns(tree, x, body, p, tree.coupling.terms.J)
@@ -295,7 +295,7 @@ def point_jacobian(tree: Tree, x: Motion, body: int, p: Vector, J: Matrix) -> No
 
 
 @kernel
-def _columns(tree: Tree, x: Motion, body: int, p: Vector, J: Matrix) -> None:
+def _columns(tree: BodyTree, x: BodyMotions, body: int, p: Vector, J: Matrix) -> None:
     clear(flat(J))
     dof = tree.last_dof[body]
     while dof >= 0:
@@ -308,7 +308,7 @@ def _columns(tree: Tree, x: Motion, body: int, p: Vector, J: Matrix) -> None:
 
 
 @kernel
-def point_drift(x: Motion, body: int, p: Vector, drift: Vector) -> None:
+def point_drift(x: BodyMotions, body: int, p: Vector, drift: Vector) -> None:
     """J̇ v of the point p: its acceleration while v̇ = 0, a + α × r + ω × (ω × r), and α."""
     w, b, o = x.omega[body], x.alpha[body], x.position[body]
     rx, ry, rz = p[0] - o[0], p[1] - o[1], p[2] - o[2]

@@ -23,7 +23,7 @@ Entries = dict[tuple[int, int], Any]
 
 
 @dataclass
-class Factor:
+class LdlFactor:
     """L below its diagonal, D and its inverse, and whether D is positive."""
 
     L: Entries
@@ -79,10 +79,10 @@ class _Writer:
         """The lower triangle of an n×n matrix."""
         return {(i, j): self.load(array, n * i + j) for i in range(n) for j in range(i + 1)}
 
-    def factor(self, A: Entries, n: int) -> Factor:
+    def factor(self, A: Entries, n: int) -> LdlFactor:
         """L and D with A = L D Lᵀ, and whether every pivot is positive."""
         b, one = self.b, ir.Constant(_REAL, 1.0)
-        f = Factor({}, [], [], ir.Constant(ir.IntType(1), 1))
+        f = LdlFactor({}, [], [], ir.Constant(ir.IntType(1), 1))
         scaled: Entries = {}  # L D
         for j in range(n):
             for i in range(j, n):
@@ -96,7 +96,7 @@ class _Writer:
                 f.L[i, j] = b.fmul(scaled[i, j], f.inverse[j])
         return f
 
-    def forward(self, f: Factor, x: list[Any]) -> list[Any]:
+    def forward(self, f: LdlFactor, x: list[Any]) -> list[Any]:
         """L⁻¹ x for vectors x."""
         out: list[Any] = []
         for i, entry in enumerate(x):
@@ -105,7 +105,7 @@ class _Writer:
             out.append(entry)
         return out
 
-    def backward(self, f: Factor, x: list[Any]) -> list[Any]:
+    def backward(self, f: LdlFactor, x: list[Any]) -> list[Any]:
         """L⁻ᵀ x for vectors x."""
         out = list(x)
         for i in range(len(x) - 1, -1, -1):
@@ -113,7 +113,7 @@ class _Writer:
                 out[i] = self.minus(out[i], self.spread(f.L[k, i]), out[k])
         return out
 
-    def inverse(self, f: Factor) -> Entries:
+    def inverse(self, f: LdlFactor) -> Entries:
         """Lower triangle of (L D Lᵀ)⁻¹ = Xᵀ D⁻¹ X with X = L⁻¹."""
         b, n = self.b, len(f.inverse)
         X: Entries = {}

@@ -88,7 +88,7 @@ class TaskGains(Record):
     aligned: bool = False  # whether frame A always has the world's axes, and six directions stand in their order
 
 
-class Posture(Record):
+class PostureGains(Record):
     """Spring and damper that hold the joints beneath the task, one each per joint."""
 
     stiffness: Vector = sized("nv")
@@ -392,7 +392,7 @@ def into_null_space(m: TaskMemory, tau: Vector) -> None:
 
 
 @kernel(inline=True)
-def pull_to_posture(x: Tick, k: Posture, out: Vector) -> None:
+def pull_to_posture(x: Tick, k: PostureGains, out: Vector) -> None:
     """out = k (q_d − q) − d v."""
     stiffness, damping = k.stiffness, k.damping
     for i in range(x.v.size):
@@ -409,16 +409,16 @@ def keep_clear(x: Tick, k: TaskGains, m: TaskMemory, acting: Vector, out: Vector
 
 
 @kernel
-def hold_posture(x: Tick, k: TaskGains, posture: Posture, m: TaskMemory, out: Vector) -> None:
+def hold_posture(x: Tick, k: TaskGains, posture: PostureGains, m: TaskMemory, out: Vector) -> None:
     """out = N (k (q_d − q) − d v), clear of joint stops and rated speeds."""
     pull_to_posture(x, posture, out)
     into_null_space(m, out)
     keep_clear(x, k, m, out, out)
 
 
-def posture_of(robot: Robot, stiffness: PerJoint, damping: PerJoint) -> Posture:
+def posture_of(robot: Robot, stiffness: PerJoint, damping: PerJoint) -> PostureGains:
     """The posture's gains as the kernels read them."""
-    return Posture(
+    return PostureGains(
         stiffness=per_joint(robot, stiffness, "posture_stiffness", least=0.0),
         damping=per_joint(robot, damping, "posture_damping", least=0.0),
     )
@@ -487,7 +487,7 @@ class TaskLaw(ClearingLaw):
         """k and d of the posture held beneath the task; None if it holds none."""
         return None
 
-    def posture(self, robot: Robot) -> Posture:
+    def posture(self, robot: Robot) -> PostureGains:
         """The same as the kernels read them."""
         return posture_of(robot, *(self.posture_gains() or (0.0, 0.0)))
 

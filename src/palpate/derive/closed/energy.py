@@ -9,11 +9,11 @@ from typing import Any
 import sympy as sp
 
 from palpate.derive.closed.forms import WrittenForms
-from palpate.derive.closed.harmonics import Run
+from palpate.derive.closed.harmonics import AngleSum
 from palpate.derive.closed.present import Presenter, Tidy, natural
 from palpate.derive.closed.trig import NotTrigonometric, Ring
 from palpate.equations.algebra.graph import Output
-from palpate.equations.model.naming import Coordinates, Parameter
+from palpate.equations.model.naming import CoordinateNames, NamedConstant
 from palpate.errors import InvalidInput, UnknownName, check_names
 
 AVAILABLE = ("T", "V", "M", "C", "g", "bias", "tau")
@@ -35,7 +35,7 @@ class EnergyForms(WrittenForms):
         values: Mapping[str, float] | None,
     ) -> None:  # fmt: skip
         self.T, self.V, self.where = T, V, dict(where)
-        names = Coordinates(
+        names = CoordinateNames(
             q, tuple(f"d{x}" for x in q), tuple(f"dd{x}" for x in q), tuple(f"Q{i + 1}" for i in range(len(q))), ()
         )
         self.forces: Any = sp.ImmutableMatrix([[f] for f in forces or map(sp.Symbol, names.tau)])
@@ -46,13 +46,13 @@ class EnergyForms(WrittenForms):
         self.ring = Ring()
         angles = {s.name for e in (T, V) for wave in e.atoms(sp.sin, sp.cos) for s in wave.free_symbols}
         run = tuple(name for name in q if name in angles)
-        self.presenter = Presenter(self.ring, self.groups, [Run(run, (1,) * len(run))] if run else [])
+        self.presenter = Presenter(self.ring, self.groups, [AngleSum(run, (1,) * len(run))] if run else [])
         self._tidy = Tidy(self.ring, self.presenter, self._squares())
         self._check()
 
     # ------------------------------------------------------------------ what is given
 
-    def _parameters_used(self, names: Coordinates, values: Mapping[str, float] | None) -> dict[str, Parameter]:
+    def _parameters_used(self, names: CoordinateNames, values: Mapping[str, float] | None) -> dict[str, NamedConstant]:
         """Every symbol of the energies that is no coordinate, rate or shorthand."""
         state = {*names.q, *names.v, *names.a, *self.where}
         inside = [self.T, self.V, *self.where.values()]
@@ -60,7 +60,7 @@ class EnergyForms(WrittenForms):
         if values is not None and (unknown := [name for name in used if name not in values]):
             raise UnknownName("symbol", unknown[0], [*names.q, *names.v, *self.where, *values])
         numbers = {name: float(values[name]) if values else float("nan") for name in used}
-        return {name: Parameter(name, value, _group(name), "", "") for name, value in numbers.items()}
+        return {name: NamedConstant(name, value, _group(name), "", "") for name, value in numbers.items()}
 
     def _squares(self) -> dict[str, Any]:
         roots = {name: e for name, e in self.where.items() if isinstance(e, sp.Pow) and e.exp == sp.Rational(1, 2)}

@@ -11,10 +11,10 @@ import sympy as sp
 from palpate.derive.closed.harmonics import runs_of
 from palpate.derive.closed.model import ClosedModel, Matrix, Vector, apply, multiply, transposed
 from palpate.derive.closed.present import Presenter, Tidy
-from palpate.derive.closed.trig import Trig
+from palpate.derive.closed.trig import TrigPolynomial
 from palpate.equations.algebra.graph import PARAMETER, STATE, Graph, Node, Output, task_space
 from palpate.equations.algebra.sympy_bridge import output_from_expression
-from palpate.equations.model.naming import Coordinates, NamedModel, Parameter
+from palpate.equations.model.naming import CoordinateNames, NamedConstant, NamedModel
 from palpate.equations.quantities import euler_rates, link_parts, task_rows
 from palpate.errors import InvalidInput, check_names
 
@@ -33,7 +33,7 @@ class WrittenForms:
 
     engine = "closed"
 
-    def __init__(self, names: Coordinates, parameters: dict[str, Parameter]) -> None:
+    def __init__(self, names: CoordinateNames, parameters: dict[str, NamedConstant]) -> None:
         self.names, self.parameters, self.graph = names, parameters, Graph()
         self.groups: dict[str, str] = {name: p.group for name, p in parameters.items()}
         self.groups |= dict.fromkeys(names.v, "rate") | dict.fromkeys(names.a, "acceleration")
@@ -127,11 +127,11 @@ class ClosedForms(WrittenForms):
         """What is left of the torques without accelerations."""
         return [row.coefficients(self.names.a).get(0, self.closed.ring.zero) for row in self.torques]
 
-    def by_rates(self, entries: Iterable[Trig]) -> Any:
+    def by_rates(self, entries: Iterable[TrigPolynomial]) -> Any:
         """Each entry by accelerations and products of rates, every coefficient written on its own."""
         return sp.ImmutableMatrix([[self._gathered(entry)] for entry in entries])
 
-    def _gathered(self, entry: Trig) -> Any:
+    def _gathered(self, entry: TrigPolynomial) -> Any:
         total = sp.Integer(0)
         for monomial, inner in entry.coefficients([*self.names.v, *self.names.a]).items():
             front = sp.Mul(*(sp.Symbol(n) ** e for n, e in self.closed.ring.powers(monomial).items()))
@@ -184,7 +184,7 @@ class ClosedForms(WrittenForms):
         coriolis = [x * determinant for x in apply(back, apply(self.closed.coriolis_matrix, self.closed.v))]
         return self._quotients([[x - y] for x, y in zip(coriolis, moved)], determinant, 2)
 
-    def _quotients(self, top: Matrix, bottom: Trig, power: int = 1) -> Any:
+    def _quotients(self, top: Matrix, bottom: TrigPolynomial, power: int = 1) -> Any:
         """Entries over a common denominator; SymPy cancels what is a factor of both."""
         if sum(len(x.terms) for row in top for x in row) > LARGEST:
             return None
@@ -227,7 +227,7 @@ def _rows(output: Output) -> list[list[Node]]:
     return [nodes[i : i + width] for i in range(0, len(nodes), width)]
 
 
-def _determinant(A: Matrix) -> Trig:
+def _determinant(A: Matrix) -> TrigPolynomial:
     if len(A) == 1:
         return A[0][0]
     total = A[0][0].ring.zero

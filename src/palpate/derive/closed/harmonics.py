@@ -14,16 +14,16 @@ from functools import lru_cache
 import numpy as np
 
 from palpate.checks import Array
-from palpate.derive.closed.trig import COS, SIN, Coefficient, Trig
+from palpate.derive.closed.trig import COS, SIN, Coefficient, TrigPolynomial
 from palpate.equations.model.mechanism import Mechanism
-from palpate.equations.model.naming import Coordinates
+from palpate.equations.model.naming import CoordinateNames
 
 Angle = tuple[tuple[str, int], ...]  # (name, multiple), in the order of the run
 Wave = tuple[int, Angle]  # COS or SIN of an angle
 
 
 @dataclass(frozen=True)
-class Run:
+class AngleSum:
     """Angles that add up, in order, each with the sense in which it counts."""
 
     names: tuple[str, ...]
@@ -34,7 +34,7 @@ Part = tuple[int, tuple[int, ...]]  # COS or SIN, multiples of the run's partial
 Terms = dict[tuple[int, tuple[Wave, ...]], Coefficient]  # monomial, waves → coefficient
 
 
-def in_waves(trig: Trig, runs: Sequence[Run], products: bool) -> Terms:
+def in_waves(trig: TrigPolynomial, runs: Sequence[AngleSum], products: bool) -> Terms:
     """The polynomial with products of natural waves; `products` also writes cos(φa + φb) as cφa cφb − sφa sφb."""
     split = _split(trig, runs)
     current: dict[tuple[int, tuple[Wave, ...], tuple[Part, ...]], Coefficient] = {
@@ -52,7 +52,7 @@ def in_waves(trig: Trig, runs: Sequence[Run], products: bool) -> Terms:
     return {(m, waves): value for (m, waves, _), value in current.items() if value}
 
 
-def _split(trig: Trig, runs: Sequence[Run]) -> dict[tuple[int, tuple[Part, ...]], Coefficient]:
+def _split(trig: TrigPolynomial, runs: Sequence[AngleSum]) -> dict[tuple[int, tuple[Part, ...]], Coefficient]:
     """Every wave as a sum of products, one factor per run."""
     if not runs:
         return {(m, ()): value for (m, _, _), value in trig.terms.items()}
@@ -71,7 +71,7 @@ def _alive(parts: tuple[Part, ...]) -> bool:
     return not any(kind == SIN and not any(multiples) for kind, multiples in parts)
 
 
-def _partial_sums(multiples: dict[str, int], run: Run) -> tuple[int, ...]:
+def _partial_sums(multiples: dict[str, int], run: AngleSum) -> tuple[int, ...]:
     """Σ k q in terms of the run's partial sums: coefficient of φ_j is k_j − k_{j+1} (senses counted)."""
     k = [multiples.get(name, 0) * sense for name, sense in zip(run.names, run.senses)]
     return tuple(a - b for a, b in zip(k, [*k[1:], 0]))
@@ -109,7 +109,7 @@ Multiples = tuple[int, ...]
 _PRODUCTS = {COS: ((COS, COS, 1), (SIN, SIN, -1)), SIN: ((SIN, COS, 1), (COS, SIN, 1))}
 
 
-def _natural(inner: dict[Part, Coefficient], run: Run, products: bool) -> dict[tuple[Wave, ...], Coefficient]:
+def _natural(inner: dict[Part, Coefficient], run: AngleSum, products: bool) -> dict[tuple[Wave, ...], Coefficient]:
     """Waves of one run, of one monomial and one set of other waves, rewritten."""
     left = dict(inner)
     terms: list[tuple[tuple[Wave, ...], Coefficient]] = []
@@ -133,7 +133,7 @@ def _natural_angles(n: int) -> frozenset[Multiples]:
 
 
 def _rewritten(
-    part: Part, left: dict[Part, Coefficient], run: Run, products: bool
+    part: Part, left: dict[Part, Coefficient], run: AngleSum, products: bool
 ) -> list[tuple[tuple[Wave, ...], Coefficient]]:
     """Join a wave of A + B with its mirror A − B to a product, where both are there in equal measure; or write it by
     itself. What is used up is taken from `left`."""
@@ -182,13 +182,13 @@ def _normal(kind: int, multiples: Multiples) -> tuple[Part, int]:
     return parts[0], sign
 
 
-def _product(run: Run, a: Part, b: Part, value: Coefficient) -> tuple[tuple[Wave, ...], Coefficient]:
+def _product(run: AngleSum, a: Part, b: Part, value: Coefficient) -> tuple[tuple[Wave, ...], Coefficient]:
     """value · wave a · wave b."""
     (first, s1), (second, s2) = _normal(*a), _normal(*b)
     return (*_wave(run, *first), *_wave(run, *second)), value * s1 * s2
 
 
-def _wave(run: Run, kind: int, multiples: tuple[int, ...]) -> tuple[Wave, ...]:
+def _wave(run: AngleSum, kind: int, multiples: tuple[int, ...]) -> tuple[Wave, ...]:
     """A wave as an atom; none for cos 0. Partial sums turn back into joint angles: k_j = Σ_{i ≥ j} multiple_i."""
     if not any(multiples):
         return ()
@@ -200,10 +200,10 @@ def _wave(run: Run, kind: int, multiples: tuple[int, ...]) -> tuple[Wave, ...]:
     return ((kind, tuple(reversed(angle))),)
 
 
-def runs_of(mechanism: Mechanism, names: Coordinates) -> list[Run]:
+def runs_of(mechanism: Mechanism, names: CoordinateNames) -> list[AngleSum]:
     """Runs of parallel hinges from the base outwards; each hinge is in one run."""
     if mechanism.coupling is not None:
-        return [Run((name,), (1,)) for name in names.angles]
+        return [AngleSum((name,), (1,)) for name in names.angles]
     axes = mechanism.axes
     last: dict[int, int] = {}  # link at the end of a run → the run's number
     runs: list[tuple[list[str], list[int], Array]] = []
@@ -221,7 +221,7 @@ def runs_of(mechanism: Mechanism, names: Coordinates) -> list[Run]:
         else:
             runs.append(([name], [1], axes[index]))
             last[index] = len(runs) - 1
-    return [Run(tuple(names_), tuple(senses)) for names_, senses, _ in runs]
+    return [AngleSum(tuple(names_), tuple(senses)) for names_, senses, _ in runs]
 
 
 def _hinge_before(mechanism: Mechanism, index: int) -> int | None:

@@ -13,11 +13,11 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import product as pairs
 
-from palpate.derive.closed.trig import Ring, Trig
-from palpate.equations.model.naming import Coordinates, FixedRotation, NamedFrame, NamedModel, Term, coordinates_of
+from palpate.derive.closed.trig import Ring, TrigPolynomial
+from palpate.equations.model.naming import CoordinateNames, FixedRotation, NamedFrame, NamedModel, Term, coordinates_of
 
-Vector = list[Trig]
-Matrix = list[list[Trig]]
+Vector = list[TrigPolynomial]
+Matrix = list[list[TrigPolynomial]]
 
 
 # ---------------------------------------------------------------------- small matrices
@@ -30,7 +30,7 @@ def multiply(A: Matrix, B: Matrix) -> Matrix:
     return [[sum((a * b for a, b in zip(row, column) if a and b), zero) for column in columns] for row in A]
 
 
-def apply(A: Matrix, v: Sequence[Trig]) -> Vector:
+def apply(A: Matrix, v: Sequence[TrigPolynomial]) -> Vector:
     """A v."""
     return [row[0] for row in multiply(A, [[x] for x in v])]
 
@@ -50,7 +50,7 @@ def plus(a: Vector, b: Vector) -> Vector:
     return [x + y for x, y in zip(a, b)]
 
 
-def dot(a: Sequence[Trig], b: Sequence[Trig]) -> Trig:
+def dot(a: Sequence[TrigPolynomial], b: Sequence[TrigPolynomial]) -> TrigPolynomial:
     """aᵀ b."""
     return sum((x * y for x, y in zip(a, b) if x and y), a[0].ring.zero)
 
@@ -60,14 +60,14 @@ class ClosedModel:
 
     def __init__(self, model: NamedModel) -> None:
         self.model, self.ring = model, Ring()
-        self.names: Coordinates = coordinates_of(model.mechanism, model.renamed)
+        self.names: CoordinateNames = coordinates_of(model.mechanism, model.renamed)
         self.n = len(self.names.v)
         self.v = [self.ring.variable(name) for name in self.names.v]
         self.a = [self.ring.variable(name) for name in self.names.a]
 
     # ------------------------------------------------------------------ elements
 
-    def term(self, term: Term) -> Trig:
+    def term(self, term: Term) -> TrigPolynomial:
         """A named constant."""
         result = self.ring.number(term.coefficient)
         for name, power in term.powers:
@@ -85,7 +85,7 @@ class ClosedModel:
             R = multiply(R, self.elementary(axis, self.ring.cos({name: 1}), self.ring.sin({name: 1})))
         return R
 
-    def elementary(self, axis: int, c: Trig, s: Trig) -> Matrix:
+    def elementary(self, axis: int, c: TrigPolynomial, s: TrigPolynomial) -> Matrix:
         """Rotation about x, y or z by the angle of cosine c and sine s."""
         R = [[self.ring.one if i == j else self.ring.zero for j in range(3)] for i in range(3)]
         i, j = (axis + 1) % 3, (axis + 2) % 3
@@ -113,7 +113,7 @@ class ClosedModel:
             c, s = c * c0 - s * s0, s * c0 + c * s0
         return self.elementary(link.axis, c, s * link.sign)
 
-    def _slide(self, index: int) -> Trig:
+    def _slide(self, index: int) -> TrigPolynomial:
         combination, offset = self._joints[index]
         return sum((self.ring.variable(n) * k for n, k in combination.items()), self.ring.number(offset))
 
@@ -159,11 +159,11 @@ class ClosedModel:
         link = self.model.links[index].link
         return [row[link.axis] * link.sign for row in self.link_poses[index][0]]
 
-    def by_coordinate(self, f: Trig, name: str) -> Trig:
+    def by_coordinate(self, f: TrigPolynomial, name: str) -> TrigPolynomial:
         """∂f/∂q."""
         return f.by_angle(name) + f.by_variable(name) if name in self.names.angles else f.by_variable(name)
 
-    def rate(self, f: Trig) -> Trig:
+    def rate(self, f: TrigPolynomial) -> TrigPolynomial:
         """df/dt of a function of q: Σ ∂f/∂q q̇."""
         return sum((self.by_coordinate(f, q) * v for q, v in zip(self.names.q, self.v)), self.ring.zero)
 
@@ -214,7 +214,7 @@ class ClosedModel:
         return self.vector(self.model.gravity)
 
     @cached_property
-    def potential(self) -> Trig:
+    def potential(self) -> TrigPolynomial:
         """V = −Σ m gᵀ p_c, zero at the base's origin."""
         masses = [self.term(named.mass) for named in self.model.links]
         return -sum((m * dot(self.gravity_vector, p) for m, p in zip(masses, self.coms)), self.ring.zero)
@@ -251,7 +251,7 @@ class ClosedModel:
         return M
 
     @cached_property
-    def kinetic(self) -> Trig:
+    def kinetic(self) -> TrigPolynomial:
         """T = ½ q̇ᵀ M q̇."""
         return dot(self.v, apply(self.mass_matrix, self.v)) * Fraction(1, 2)
 
@@ -276,7 +276,7 @@ class ClosedModel:
     # ------------------------------------------------------------------ three ways to the torques
 
     @cached_property
-    def momenta(self) -> list[tuple[Trig, Trig, Trig]]:
+    def momenta(self) -> list[tuple[TrigPolynomial, TrigPolynomial, TrigPolynomial]]:
         """∂L/∂q̇, d/dt ∂L/∂q̇ and ∂L/∂q of every coordinate, with L = T − V."""
         rows = []
         for q, v in zip(self.names.q, self.names.v):
@@ -362,7 +362,7 @@ class ClosedModel:
         return [sum((values[n] * k for n, k in row.items()), self.ring.zero) for row, _ in self._joints]
 
     def _outward(
-        self, index: int, before: tuple[Vector, Vector, Vector], rate: Trig, acceleration: Trig
+        self, index: int, before: tuple[Vector, Vector, Vector], rate: TrigPolynomial, acceleration: TrigPolynomial
     ) -> tuple[Vector, Vector, Vector]:
         """ω, ω̇ and the acceleration of a link's origin, in its own axes."""
         w, dw, acc = before

@@ -13,8 +13,8 @@ from typing import Any
 
 import sympy as sp
 
-from palpate.derive.closed.harmonics import Run, Wave, in_waves
-from palpate.derive.closed.trig import COS, NotTrigonometric, Ring, Trig
+from palpate.derive.closed.harmonics import AngleSum, Wave, in_waves
+from palpate.derive.closed.trig import COS, NotTrigonometric, Ring, TrigPolynomial
 
 Monomial = tuple[tuple[int, int], ...]  # (generator, exponent), generators ascending
 Poly = dict[Monomial, Fraction]
@@ -25,7 +25,7 @@ GROUPS = ("mass", "gravity", "length", "other", "coordinate", "wave", "rate", "a
 
 
 @dataclass(frozen=True)
-class Generator:
+class PolynomialFactor:
     """What a polynomial is made of: a symbol or a wave, the class it is gathered by, and its place in a product."""
 
     expression: Any
@@ -48,7 +48,7 @@ class Arranger:
     factor in front; terms gathered by mass, by rate or by wave, equal brackets joined; small sums factored outright.
     """
 
-    def __init__(self, generators: list[Generator]) -> None:
+    def __init__(self, generators: list[PolynomialFactor]) -> None:
         self.generators = generators
         self._known: dict[frozenset[tuple[Monomial, Fraction]], Written] = {}
         self._groups = ("acceleration", "rate", "gravity", "mass", "wave")
@@ -261,31 +261,31 @@ class Presenter:
         runs: angles that add up; those in no run stand alone.
     """
 
-    def __init__(self, ring: Ring, groups: Mapping[str, str], runs: Sequence[Run]) -> None:
+    def __init__(self, ring: Ring, groups: Mapping[str, str], runs: Sequence[AngleSum]) -> None:
         self.ring, self.groups, self._runs = ring, groups, tuple(runs)
-        self._generators: list[Generator] = []
+        self._generators: list[PolynomialFactor] = []
         self._place: dict[Any, int] = {}
         self._arranger = Arranger(self._generators)
 
-    def write(self, trig: Trig) -> Any:
+    def write(self, trig: TrigPolynomial) -> Any:
         """One expression: the cheaper of products of waves and waves of sums."""
         ways = [self._arranger.arrange(self._poly(trig, products)) for products in (True, False)]
         return min(ways, key=lambda way: way.cost).expression
 
-    def matrix(self, rows: Iterable[Iterable[Trig]]) -> Any:
+    def matrix(self, rows: Iterable[Iterable[TrigPolynomial]]) -> Any:
         """A matrix of expressions."""
         return sp.ImmutableMatrix([[self.write(x) for x in row] for row in rows])
 
-    def vector(self, entries: Iterable[Trig]) -> Any:
+    def vector(self, entries: Iterable[TrigPolynomial]) -> Any:
         """A column of expressions."""
         return sp.ImmutableMatrix([[self.write(x)] for x in entries])
 
-    def runs(self) -> list[Run]:
+    def runs(self) -> list[AngleSum]:
         """Every angle in a run, alone if need be."""
         taken = {name for run in self._runs for name in run.names}
-        return [*self._runs, *(Run((name,), (1,)) for name in self.ring.angles if name not in taken)]
+        return [*self._runs, *(AngleSum((name,), (1,)) for name in self.ring.angles if name not in taken)]
 
-    def _poly(self, trig: Trig, products: bool) -> Poly:
+    def _poly(self, trig: TrigPolynomial, products: bool) -> Poly:
         poly: Poly = {}
         for (m, waves), value in in_waves(trig, self.runs(), products).items():
             key = self._monomial(m, waves)
@@ -305,7 +305,7 @@ class Presenter:
         if name not in self._place:
             group = self.groups.get(name, "other")
             group = group if group in GROUPS else "other"
-            self._add(name, Generator(sp.Symbol(name), group, (GROUPS.index(group), *natural(name))))
+            self._add(name, PolynomialFactor(sp.Symbol(name), group, (GROUPS.index(group), *natural(name))))
         return self._place[name]
 
     def _wave(self, wave: Wave) -> int:
@@ -314,10 +314,10 @@ class Presenter:
             argument = sp.Add(*(k * sp.Symbol(name) for name, k in angle))
             expression = sp.cos(argument) if kind == COS else sp.sin(argument)
             order = (GROUPS.index("wave"), tuple(natural(name) for name, _ in angle), kind)
-            self._add(wave, Generator(expression, "wave", order))
+            self._add(wave, PolynomialFactor(expression, "wave", order))
         return self._place[wave]
 
-    def _add(self, key: Any, generator: Generator) -> None:
+    def _add(self, key: Any, generator: PolynomialFactor) -> None:
         self._place[key] = len(self._generators)
         self._generators.append(generator)
 
@@ -361,7 +361,7 @@ class Tidy:
         short = self._reduced(normal)
         return self.presenter.write(short if len(short.terms) < len(normal.terms) else normal)
 
-    def _reduced(self, normal: Trig) -> Trig:
+    def _reduced(self, normal: TrigPolynomial) -> TrigPolynomial:
         """With every square of a root replaced by what it is."""
         for name, square in self.squares.items():
             by_power = normal.coefficients([name])

@@ -33,30 +33,30 @@ class Ring:
     def __init__(self) -> None:
         self.variables: dict[str, int] = {}  # each with its number
         self.angles: dict[str, int] = {}
-        self.zero = Trig(self, {})
+        self.zero = TrigPolynomial(self, {})
         self.one = self.number(1)
 
-    def number(self, value: Coefficient) -> Trig:
+    def number(self, value: Coefficient) -> TrigPolynomial:
         """A constant."""
-        return Trig(self, {(0, 0, COS): _whole(value)} if value else {})
+        return TrigPolynomial(self, {(0, 0, COS): _whole(value)} if value else {})
 
-    def variable(self, name: str) -> Trig:
+    def variable(self, name: str) -> TrigPolynomial:
         """A parameter, a rate, an acceleration, or a coordinate that is no angle."""
-        return Trig(self, {(self._unit(name), 0, COS): 1})
+        return TrigPolynomial(self, {(self._unit(name), 0, COS): 1})
 
-    def cos(self, combination: Mapping[str, int]) -> Trig:
+    def cos(self, combination: Mapping[str, int]) -> TrigPolynomial:
         """cos Σ k·angle."""
         return self._wave(combination, COS)
 
-    def sin(self, combination: Mapping[str, int]) -> Trig:
+    def sin(self, combination: Mapping[str, int]) -> TrigPolynomial:
         """sin Σ k·angle."""
         return self._wave(combination, SIN)
 
-    def _wave(self, combination: Mapping[str, int], kind: int) -> Trig:
+    def _wave(self, combination: Mapping[str, int], kind: int) -> TrigPolynomial:
         K = sum(k << (_BITS * self.angles.setdefault(name, len(self.angles))) for name, k in combination.items())
         terms: dict[Key, Coefficient] = {}
         _put(terms, 0, K, kind, 1)
-        return Trig(self, terms)
+        return TrigPolynomial(self, terms)
 
     def _unit(self, name: str) -> int:
         return 1 << (_BITS * self.variables.setdefault(name, len(self.variables)))
@@ -82,7 +82,7 @@ class Ring:
 
     # ------------------------------------------------------------------ from sympy
 
-    def read(self, expression: Any) -> Trig:
+    def read(self, expression: Any) -> TrigPolynomial:
         """A SymPy expression in normal form.
 
         Raises:
@@ -90,7 +90,7 @@ class Ring:
         """
         return self._read(sp.sympify(expression))
 
-    def _read(self, e: sp.Basic) -> Trig:
+    def _read(self, e: sp.Basic) -> TrigPolynomial:
         if isinstance(e, sp.Symbol):
             return self.variable(e.name)
         if isinstance(e, sp.Rational):
@@ -107,7 +107,7 @@ class Ring:
             return self._read_wave(e)
         raise NotTrigonometric(f"{e} is no trigonometric polynomial")
 
-    def _read_wave(self, e: sp.Basic) -> Trig:
+    def _read_wave(self, e: sp.Basic) -> TrigPolynomial:
         combination, quarters = {}, 0
         for term in sp.Add.make_args(sp.expand(e.args[0])):
             factor, angle = term.as_coeff_Mul()
@@ -122,7 +122,7 @@ class Ring:
         return wave(combination) * sign
 
 
-class Trig:
+class TrigPolynomial:
     """A trigonometric polynomial; +, − and · with others, · also with numbers."""
 
     __slots__ = ("ring", "terms")
@@ -134,11 +134,11 @@ class Trig:
         return bool(self.terms)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Trig) and self.terms == other.terms
+        return isinstance(other, TrigPolynomial) and self.terms == other.terms
 
     __hash__ = None  # type: ignore[assignment]
 
-    def __add__(self, other: Trig) -> Trig:
+    def __add__(self, other: TrigPolynomial) -> TrigPolynomial:
         if len(self.terms) < len(other.terms):
             self, other = other, self
         terms = dict(self.terms)
@@ -148,31 +148,31 @@ class Trig:
                 terms[key] = total
             else:
                 del terms[key]
-        return Trig(self.ring, terms)
+        return TrigPolynomial(self.ring, terms)
 
-    def __neg__(self) -> Trig:
-        return Trig(self.ring, {key: -value for key, value in self.terms.items()})
+    def __neg__(self) -> TrigPolynomial:
+        return TrigPolynomial(self.ring, {key: -value for key, value in self.terms.items()})
 
-    def __sub__(self, other: Trig) -> Trig:
+    def __sub__(self, other: TrigPolynomial) -> TrigPolynomial:
         return self + (-other)
 
-    def __mul__(self, other: Trig | Coefficient) -> Trig:
-        if not isinstance(other, Trig):
-            return Trig(self.ring, {k: _whole(v * other) for k, v in self.terms.items()} if other else {})
+    def __mul__(self, other: TrigPolynomial | Coefficient) -> TrigPolynomial:
+        if not isinstance(other, TrigPolynomial):
+            return TrigPolynomial(self.ring, {k: _whole(v * other) for k, v in self.terms.items()} if other else {})
         terms: dict[Key, Coefficient] = {}
         for (m1, K1, o1), a in self.terms.items():
             for (m2, K2, o2), b in other.terms.items():
                 _product(terms, m1 + m2, (K1, o1), (K2, o2), a * b)
-        return Trig(self.ring, {key: _whole(value) for key, value in terms.items() if value})
+        return TrigPolynomial(self.ring, {key: _whole(value) for key, value in terms.items() if value})
 
     __rmul__ = __mul__
 
-    def __pow__(self, exponent: int) -> Trig:
+    def __pow__(self, exponent: int) -> TrigPolynomial:
         return prod([self] * exponent, start=self.ring.one)
 
     # ------------------------------------------------------------------ calculus
 
-    def by_variable(self, name: str) -> Trig:
+    def by_variable(self, name: str) -> TrigPolynomial:
         """∂/∂variable."""
         unit, shift = self.ring._unit(name), _BITS * self.ring.variables[name]
         terms = {}
@@ -180,27 +180,27 @@ class Trig:
             exponent = (m >> shift) & _MASK
             if exponent:
                 terms[m - unit, K, o] = value * exponent
-        return Trig(self.ring, terms)
+        return TrigPolynomial(self.ring, terms)
 
-    def by_angle(self, name: str) -> Trig:
+    def by_angle(self, name: str) -> TrigPolynomial:
         """∂/∂angle: cos → −k sin, sin → k cos."""
         terms: dict[Key, Coefficient] = {}
         for (m, K, o), value in self.terms.items():
             k = self.ring.combination(K).get(name, 0)
             if k:
                 _put(terms, m, K, 1 - o, value * (k if o == SIN else -k))
-        return Trig(self.ring, terms)
+        return TrigPolynomial(self.ring, terms)
 
-    def coefficients(self, names: Iterable[str]) -> dict[int, Trig]:
+    def coefficients(self, names: Iterable[str]) -> dict[int, TrigPolynomial]:
         """The polynomial by monomials in the named variables: {monomial: cofactor}."""
         known = self.ring.variables
         mask = sum(_MASK << (_BITS * known[n]) for n in names if n in known)
         parts: dict[int, dict[Key, Coefficient]] = {}
         for (m, K, o), value in self.terms.items():
             parts.setdefault(m & mask, {})[m & ~mask, K, o] = value
-        return {inner: Trig(self.ring, terms) for inner, terms in parts.items()}
+        return {inner: TrigPolynomial(self.ring, terms) for inner, terms in parts.items()}
 
-    def coefficient(self, name: str) -> Trig:
+    def coefficient(self, name: str) -> TrigPolynomial:
         """What multiplies the first power of a variable."""
         unit = self.ring._unit(name)
         return self.coefficients([name]).get(unit, self.ring.zero)

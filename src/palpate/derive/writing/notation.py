@@ -14,7 +14,7 @@ from typing import Any
 import sympy as sp
 
 from palpate.derive.closed.present import GROUPS, natural
-from palpate.equations.model.naming import Coordinates
+from palpate.equations.model.naming import CoordinateNames
 from palpate.equations.spelling import Name, Style, split_name
 
 SUM, PRODUCT, POWER, ATOM = 1, 2, 3, 4
@@ -31,7 +31,7 @@ class Notation:
     """
 
     style: Style
-    names: Coordinates
+    names: CoordinateNames
     groups: Mapping[str, str]
     decimals: bool = False
     shorthand: dict[str, tuple[str, Any]] = field(default_factory=dict)

@@ -9,7 +9,7 @@ import sympy as sp
 from palpate.derive.closed.energy import EnergyForms
 from palpate.derive.closed.forms import ClosedForms, halved
 from palpate.derive.closed.model import Vector, apply, dot, plus
-from palpate.derive.closed.trig import Trig
+from palpate.derive.closed.trig import TrigPolynomial
 from palpate.derive.writing.document import Formula, Section
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class _Writer:
         """A vector by rates and accelerations."""
         return Formula(label, self.forms.by_rates(value))
 
-    def scalar(self, label: str, value: Trig) -> Formula:
+    def scalar(self, label: str, value: TrigPolynomial) -> Formula:
         """A scalar by rates and accelerations."""
         return Formula(label, self.forms.by_rates([value])[0])
 

@@ -27,7 +27,7 @@ class Function:
 
 
 @dataclass(frozen=True)
-class Case:
+class TestVector:
     """A state and what a function must give there."""
 
     function: str
@@ -36,7 +36,7 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Library:
+class CLibrary:
     """A set of functions over one graph.
 
     Attributes:
@@ -68,7 +68,7 @@ def identifier(name: str) -> str:
     return f"_{cleaned}" if cleaned[:1].isdigit() else cleaned
 
 
-def header(library: Library) -> str:
+def header(library: CLibrary) -> str:
     """The header file's text."""
     guard = f"{library.prefix.upper()}_H"
     lines = [*_comment(library.about), f"#ifndef {guard}", f"#define {guard}", "", *_CPLUSPLUS[0]]
@@ -92,7 +92,7 @@ def header(library: Library) -> str:
 _CPLUSPLUS = (["#ifdef __cplusplus", 'extern "C" {', "#endif", ""], ["#ifdef __cplusplus", "}", "#endif", ""])
 
 
-def source(library: Library) -> str:
+def source(library: CLibrary) -> str:
     """The source file's text."""
     lines = [*_comment(library.about), "#include <math.h>", f'#include "{library.prefix}.h"', ""]
     if library.parameters:
@@ -106,12 +106,12 @@ def _comment(about: Sequence[str]) -> list[str]:
     return ["/*", *(f" * {line}".rstrip() for line in about), " */"]
 
 
-def _constants_signature(library: Library) -> str:
+def _constants_signature(library: CLibrary) -> str:
     p, k = len(library.parameters), len(library.constants)
     return f"void {library.prefix}_constants(const double p[{p}], double k[{k}])"
 
 
-def _signature(library: Library, function: Function) -> str:
+def _signature(library: CLibrary, function: Function) -> str:
     program = function.program
     arguments = [f"const double {array}[{len(entries)}]" for array, entries in program.inputs.items()]
     if library.parameters:
@@ -120,7 +120,7 @@ def _signature(library: Library, function: Function) -> str:
     return f"void {library.prefix}_{function.name}({', '.join(arguments)})"
 
 
-def _parameter_lines(library: Library) -> list[str]:
+def _parameter_lines(library: CLibrary) -> list[str]:
     names = library.parameters
     values = [f"    {float(library.values[name])!r}, /* {name} */" for name in names]
     writer = Writer(_C, {name: f"p[{i}]" for i, name in enumerate(names)}, "c")
@@ -131,7 +131,7 @@ def _parameter_lines(library: Library) -> list[str]:
     return [*head, _constants_signature(library), "{", *body, "}", ""]
 
 
-def _function_lines(library: Library, function: Function) -> list[str]:
+def _function_lines(library: CLibrary, function: Function) -> list[str]:
     program = function.program
     names = {e: f"{array}[{i}]" for array, entries in program.inputs.items() for i, e in enumerate(entries)}
     writer = Writer(_C, names)
@@ -147,7 +147,7 @@ def _function_lines(library: Library, function: Function) -> list[str]:
     return [_signature(library, function), "{", *body, "}", ""]
 
 
-def test_main(library: Library, cases: Sequence[Case]) -> str:
+def test_main(library: CLibrary, cases: Sequence[TestVector]) -> str:
     """A program that calls every function at known states and compares; exit code 0 where all agree."""
     lines = [*_comment([*library.about, "", "Checks the functions against values of the numeric robot."])]
     lines += ["#include <math.h>", "#include <stdio.h>", f'#include "{library.prefix}.h"', "", _COMPARE, ""]
@@ -182,7 +182,7 @@ def _numbers(values: Array) -> str:
     return ", ".join(repr(float(x)) for x in np.ravel(values))
 
 
-def _called(library: Library, number: int, case: Case) -> list[str]:
+def _called(library: CLibrary, number: int, case: TestVector) -> list[str]:
     sizes = [int(np.size(x)) for x in case.outputs]
     buffers = [f"found{i}" for i in range(len(sizes))]
     arguments = [f"x{number}_{i}" for i in range(len(case.inputs))] + (["k"] if library.parameters else []) + buffers

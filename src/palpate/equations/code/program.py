@@ -15,7 +15,7 @@ INLINE = 60  # characters up to which an expression used once stays in its line
 
 
 @dataclass(frozen=True)
-class Counts:
+class OperationCounts:
     """Operations for one state. Signs are free; what depends on parameters alone is done once, and counted apart."""
 
     multiplications: int
@@ -52,12 +52,12 @@ class Program:
         """Every output's entries, one after the other."""
         return [node for output in self.outputs for node in output.nodes]
 
-    def counts(self) -> Counts:
+    def counts(self) -> OperationCounts:
         """How much there is to compute."""
         computed = [node for node in needed(self.nodes) if node.op not in ("number", "symbol", "neg")]
         n = Counter(node.op for node in computed if node.level == STATE)
         once = len(computed) - n.total()
-        return Counts(n["mul"], n["add"] + n["sub"], n["div"], n["sin"] + n["cos"], n["sqrt"], once)
+        return OperationCounts(n["mul"], n["add"] + n["sub"], n["div"], n["sin"] + n["cos"], n["sqrt"], once)
 
     def constants(self) -> list[Node]:
         """What depends on the parameters alone and is used with the state or given out, in order."""

@@ -39,7 +39,7 @@ def times(A: Matrix, v: Vector) -> Vector:
 
 
 @dataclass
-class Motion:
+class LinkMotion:
     """A link's motion in its own axes: ω, ω̇, v̇ of the origin (gravity as an upward acceleration included), and
     U = [ω̇]× + [ω]×[ω]×, so that a point r of the link has the acceleration v̇ + U r."""
 
@@ -49,11 +49,11 @@ class Motion:
     U: Matrix
 
 
-def motions(chain: Chain, v: Sequence[Node], a: Sequence[Node]) -> list[Motion]:
+def motions(chain: Chain, v: Sequence[Node], a: Sequence[Node]) -> list[LinkMotion]:
     """Every link's motion, from the base outwards."""
     zeros = [chain.graph.zero] * 3
-    base = Motion(list(zeros), list(zeros), [-g for g in chain.gravity], [list(zeros) for _ in range(3)])
-    link_motions: list[Motion] = []
+    base = LinkMotion(list(zeros), list(zeros), [-g for g in chain.gravity], [list(zeros) for _ in range(3)])
+    link_motions: list[LinkMotion] = []
     speeds, accelerations = chain.full(v), chain.full(a)
     for index, (link, dof) in enumerate(zip(chain.links, chain.first_freedoms)):
         before = link_motions[link.parent] if link.parent >= 0 else base
@@ -64,7 +64,7 @@ def motions(chain: Chain, v: Sequence[Node], a: Sequence[Node]) -> list[Motion]:
     return link_motions
 
 
-def _motion(chain: Chain, index: int, before: Motion, rate: Node, acceleration: Node) -> Motion:
+def _motion(chain: Chain, index: int, before: LinkMotion, rate: Node, acceleration: Node) -> LinkMotion:
     link = chain.links[index]
     w, dw = chain.to_child(index, before.w), chain.to_child(index, before.dw)
     if link.kind == "revolute":
@@ -75,14 +75,14 @@ def _motion(chain: Chain, index: int, before: Motion, rate: Node, acceleration: 
         along = chain.fixed_to_parent(index, [chain.graph.zero, chain.graph.zero, link.slide])
         acc = chain.to_child(index, plus(before.acc, times(before.U, plus(link.position, along))))
         acc = [acc[0] + 2 * (w[1] * rate), acc[1] - 2 * (w[0] * rate), acc[2] + acceleration]
-    return Motion(w, dw, acc, acceleration_map(w, dw))
+    return LinkMotion(w, dw, acc, acceleration_map(w, dw))
 
 
-def _free_motion(chain: Chain, v: Sequence[Node], a: Sequence[Node], start: Vector) -> Motion:
+def _free_motion(chain: Chain, v: Sequence[Node], a: Sequence[Node], start: Vector) -> LinkMotion:
     R = base_rotation(chain)
     w, dw = list(v[3:6]), list(a[3:6])
     acc = times(transposed(R), plus(list(a[:3]), start))
-    return Motion(w, dw, acc, acceleration_map(w, dw))
+    return LinkMotion(w, dw, acc, acceleration_map(w, dw))
 
 
 def acceleration_map(w: Vector, dw: Vector) -> Matrix:
@@ -111,7 +111,7 @@ def transposed(A: Matrix) -> Matrix:
     return [list(row) for row in zip(*A)]
 
 
-def inertia_force(mass: Mass, motion: Motion) -> tuple[Vector, Vector]:
+def inertia_force(mass: Mass, motion: LinkMotion) -> tuple[Vector, Vector]:
     """Force m v̇ + U h and moment ∫ r × (v̇ + U r) dm about the origin."""
     U, h, acc = motion.U, mass.h, motion.acc
     xx, yy, zz, xy, xz, yz = mass.S
@@ -341,7 +341,7 @@ def _ancestors(chain: Chain, link: int) -> set[int]:
     return ancestors
 
 
-def drift(chain: Chain, frames: list[Placed], moving: list[Motion], frame: NamedFrame) -> list[Node]:
+def drift(chain: Chain, frames: list[Placed], moving: list[LinkMotion], frame: NamedFrame) -> list[Node]:
     """J̇ v from motions at v̇ = 0: what is left of the frame's acceleration when gravity is taken out again."""
     motion, link = moving[frame.link], frames[frame.link]
     linear = plus(link.out(plus(motion.acc, times(motion.U, chain.placed(frame)))), chain.gravity)

@@ -10,7 +10,7 @@ from palpate.equations.algebra.graph import Node, Output, gradient, tangent, tas
 from palpate.equations.dynamics import recursive
 from palpate.equations.dynamics.recursive import cross, minus, plus, times, transposed
 from palpate.equations.model.chain import Chain, Matrix, Vector, along
-from palpate.equations.model.naming import Coordinates, NamedModel
+from palpate.equations.model.naming import CoordinateNames, NamedModel
 from palpate.equations.quantities import euler_rates, link_parts, task_rows
 from palpate.errors import InvalidInput
 
@@ -23,7 +23,7 @@ class RecursiveForms:
     def __init__(self, model: NamedModel, task: Sequence[str] | None, euler: str) -> None:
         self.model, self.chain, self.euler = model, Chain(model), euler
         self.graph = self.chain.graph
-        self.names: Coordinates = self.chain.names
+        self.names: CoordinateNames = self.chain.names
         self.groups: dict[str, str] = {name: p.group for name, p in model.parameters.items()}
         self.groups |= dict.fromkeys(self.names.v, "rate") | dict.fromkeys(self.names.a, "acceleration")
         self._parts: dict[str, Any] = {}

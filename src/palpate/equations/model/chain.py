@@ -20,8 +20,8 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.equations.algebra.graph import PARAMETER, Graph, Node
-from palpate.equations.model.mechanism import Kind, Link, Mechanism
-from palpate.equations.model.naming import Coordinates, FixedRotation, NamedFrame, NamedLink, Term, coordinates_of
+from palpate.equations.model.mechanism import Kind, Mechanism, MovingLink
+from palpate.equations.model.naming import CoordinateNames, FixedRotation, NamedFrame, NamedLink, Term, coordinates_of
 
 Vector = list[Node]
 Matrix = list[list[Node]]
@@ -85,7 +85,7 @@ class Chain:
 
     def __init__(self, model: Model) -> None:
         self.model, self.graph = model, Graph()
-        self.names: Coordinates = coordinates_of(model.mechanism, model.renamed)
+        self.names: CoordinateNames = coordinates_of(model.mechanism, model.renamed)
         graph = self.graph
         self.q = [graph.symbol(name) for name in self.names.q]
         self.v = [graph.symbol(name) for name in self.names.v]
@@ -283,7 +283,7 @@ def _coefficient(value: float) -> float | int:
     return int(value) if float(value).is_integer() else float(value)
 
 
-def axes_of(link: Link) -> tuple[tuple[int, ...], ...]:
+def axes_of(link: MovingLink) -> tuple[tuple[int, ...], ...]:
     """Axes in which a link's joint acts along +z; rows are new axes in components of the link's frame."""
     x, y, z = _TO_Z[link.axis]
     if link.sign > 0:

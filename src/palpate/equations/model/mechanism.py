@@ -25,7 +25,7 @@ _BALL = 1
 
 
 @dataclass(frozen=True)
-class Link:
+class MovingLink:
     """One moving link and the joint that carries it.
 
     Attributes:
@@ -61,7 +61,7 @@ class LinkFrame:
     rotation: Array
 
 
-class FixedFrame(Protocol):
+class BodyFrame(Protocol):
     """A frame fixed on a body of a model: its origin and axes there."""
 
     @property
@@ -113,7 +113,7 @@ class Mechanism:
     """
 
     name: str
-    links: tuple[Link, ...]
+    links: tuple[MovingLink, ...]
     frames: dict[str, LinkFrame]
     tool_name: str
     gravity: Array
@@ -126,7 +126,7 @@ class Mechanism:
         """Where the tool frame stands."""
         return self.frames[self.tool_name]
 
-    def placed(self, frame: FixedFrame) -> LinkFrame:
+    def placed(self, frame: BodyFrame) -> LinkFrame:
         """A frame on a body of the model as one on the link that carries the body."""
         body = self.bodies[frame.body]
         return LinkFrame(body.link, body.position + body.rotation @ frame.offset, body.rotation @ frame.rotation)
@@ -152,7 +152,7 @@ class Mechanism:
 
 
 def mechanism_from_model(
-    model: mujoco.MjModel, name: str, frames: Mapping[str, FixedFrame], tool: str = "", coupling: Coupling | None = None
+    model: mujoco.MjModel, name: str, frames: Mapping[str, BodyFrame], tool: str = "", coupling: Coupling | None = None
 ) -> Mechanism:
     """The moving links of a compiled model.
 
@@ -202,7 +202,7 @@ class _Reader:
 
     def __init__(self, model: mujoco.MjModel) -> None:
         self.model = model
-        self.links: list[Link] = []
+        self.links: list[MovingLink] = []
         self.masses: list[list[tuple[float, Array, Array]]] = []
         self.places: dict[int, LinkFrame] = {0: LinkFrame(-1, np.zeros(3), np.eye(3))}
         for body in range(1, model.nbody):
@@ -215,7 +215,7 @@ class _Reader:
             here.link, _clean(here.position + here.rotation @ offset), _clean_rotation(here.rotation @ rotation)
         )
 
-    def finished(self) -> list[Link]:
+    def finished(self) -> list[MovingLink]:
         """The links with everything fixed on them weighed in."""
         return [_with_mass(link, parts) for link, parts in zip(self.links, self.masses)]
 
@@ -239,7 +239,7 @@ class _Reader:
         model, name = self.model, self.model.joint(joint).name
         kind = int(model.jnt_type[joint])
         if kind == 0:
-            self._append(Link(body, name, "free", -1, np.zeros(3), np.eye(3), 2, 1, *_NOTHING, 0.0))
+            self._append(MovingLink(body, name, "free", -1, np.zeros(3), np.eye(3), 2, 1, *_NOTHING, 0.0))
             return LinkFrame(len(self.links) - 1, np.zeros(3), np.eye(3))
         axis, alignment = _aligned(model.jnt_axis[joint])
         anchor = model.jnt_pos[joint]
@@ -249,12 +249,12 @@ class _Reader:
         )
         armature = float(model.dof_armature[model.jnt_dofadr[joint]])
         index, sign = int(np.argmax(np.abs(axis))), int(np.sign(axis[np.argmax(np.abs(axis))]))
-        link = Link(body, name, _KINDS[kind], frame.link, _clean(position), _clean_rotation(rotation), index, sign,
-                    *_NOTHING, armature)  # fmt: skip
+        link = MovingLink(body, name, _KINDS[kind], frame.link, _clean(position), _clean_rotation(rotation), index,
+                          sign, *_NOTHING, armature)  # fmt: skip
         self._append(link)
         return LinkFrame(len(self.links) - 1, -alignment.T @ anchor, alignment.T)
 
-    def _append(self, link: Link) -> None:
+    def _append(self, link: MovingLink) -> None:
         self.links.append(link)
         self.masses.append([])
 
@@ -262,7 +262,7 @@ class _Reader:
 _NOTHING = (0.0, np.zeros(3), np.zeros((3, 3)))
 
 
-def _with_mass(link: Link, parts: list[tuple[float, Array, Array]]) -> Link:
+def _with_mass(link: MovingLink, parts: list[tuple[float, Array, Array]]) -> MovingLink:
     """The link with the mass, centre of mass and tensor of all its parts together."""
     mass = sum(part[0] for part in parts)
     com = sum((m * c for m, c, _ in parts), np.zeros(3)) / mass if mass > 0 else np.zeros(3)
@@ -270,7 +270,7 @@ def _with_mass(link: Link, parts: list[tuple[float, Array, Array]]) -> Link:
     for m, c, tensor in parts:
         d = c - com
         inertia += tensor + m * (d @ d * np.eye(3) - np.outer(d, d))
-    return Link(**{**vars(link), "mass": mass, "com": _clean(com), "inertia": inertia})
+    return MovingLink(**{**vars(link), "mass": mass, "com": _clean(com), "inertia": inertia})
 
 
 def _aligned(axis: Array) -> tuple[Array, Array]:

@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 
 from palpate.checks import Array
-from palpate.equations.model.mechanism import Link, LinkFrame, Mechanism
+from palpate.equations.model.mechanism import LinkFrame, Mechanism, MovingLink
 from palpate.errors import InvalidInput, check_names
 from palpate.spatial import quat_from_matrix
 
@@ -30,7 +30,7 @@ _RECOGNISED = 1e-9  # relative: rods and points of a file are exact up to its di
 
 
 @dataclass(frozen=True)
-class Coordinates:
+class CoordinateNames:
     """Names, in order.
 
     Attributes:
@@ -58,7 +58,7 @@ class Coordinates:
         return _BASE[0][3:] if _BASE[0][3] in self.q else ()
 
 
-def coordinates_of(mechanism: Mechanism, renamed: Mapping[str, str]) -> Coordinates:
+def coordinates_of(mechanism: Mechanism, renamed: Mapping[str, str]) -> CoordinateNames:
     """q1 … qn for the joints (mimicking ones left out), renamed as asked."""
     coupling, base = mechanism.coupling, mechanism.floating
     kept = range(len(mechanism.links) + 5) if coupling is None else {int(index) for index in coupling.kept}
@@ -73,7 +73,7 @@ def coordinates_of(mechanism: Mechanism, renamed: Mapping[str, str]) -> Coordina
     q, v = (list(part) if base else [] for part in _BASE)
     a = [f"d{name}" for name in v]
     tau = [f"f{name[1]}" if name[0] == "v" else f"n{name[1]}" for name in v] + [f"tau{n}" for n, _ in joints]
-    return Coordinates(
+    return CoordinateNames(
         (*q, *names), (*v, *(f"d{n}" for n in names)), (*a, *(f"dd{n}" for n in names)), tuple(tau), angles
     )
 
@@ -117,7 +117,7 @@ class FixedRotation:
 
 
 @dataclass(frozen=True)
-class Parameter:
+class NamedConstant:
     """A named constant: its value in SI units, and what it is."""
 
     name: str
@@ -140,7 +140,7 @@ class NamedFrame:
 class NamedLink:
     """A link of the mechanism with names for its numbers."""
 
-    link: Link
+    link: MovingLink
     number: int
     position: tuple[Term, ...]
     rotation: FixedRotation
@@ -157,7 +157,7 @@ class NamedModel:
     mechanism: Mechanism
     mode: Mode
     renamed: Mapping[str, str]
-    parameters: dict[str, Parameter] = field(default_factory=dict)
+    parameters: dict[str, NamedConstant] = field(default_factory=dict)
     links: list[NamedLink] = field(default_factory=list)
     gravity: tuple[Term, ...] = ()
     _known: dict[tuple[int, int], list[tuple[float, Term]]] = field(default_factory=dict)
@@ -233,7 +233,7 @@ class NamedModel:
         """A named constant as a term; the name may have been changed by the caller."""
         self._asked.add(name)
         name, value = self.renamed.get(name, name), tidy(value)
-        known = self.parameters.setdefault(name, Parameter(name, value, group, unit, meaning))
+        known = self.parameters.setdefault(name, NamedConstant(name, value, group, unit, meaning))
         if abs(known.value - value) > 1e-12 * max(abs(value), abs(known.value)):
             raise InvalidInput(
                 f"{name!r} cannot stand for both {known.value:g} and {value:g} {unit} ({known.meaning}; {meaning})",
@@ -243,7 +243,7 @@ class NamedModel:
 
     # ------------------------------------------------------------------ mass
 
-    def _named(self, index: int, link: Link, position: tuple[Term, ...]) -> NamedLink:
+    def _named(self, index: int, link: MovingLink, position: tuple[Term, ...]) -> NamedLink:
         n = self.numbers[index]
         rotation = self._turn(link.rotation, str(n))
         mass, com, inertia = self._mass(index, link)
@@ -253,7 +253,7 @@ class NamedModel:
             armature = self._value(f"Ir{n}", link.armature, "mass", unit, f"rotor of joint {n}, felt at the joint")
         return NamedLink(link, n, position, rotation, mass, com, inertia, armature)
 
-    def _mass(self, index: int, link: Link) -> tuple[Term, tuple[Term, ...], tuple[tuple[Term, ...], ...]]:
+    def _mass(self, index: int, link: MovingLink) -> tuple[Term, tuple[Term, ...], tuple[tuple[Term, ...], ...]]:
         n = self.numbers[index]
         if link.mass == 0.0:
             return ZERO, (ZERO,) * 3, ((ZERO,) * 3,) * 3
@@ -264,7 +264,7 @@ class NamedModel:
         return mass, self._com(index, link), self._inertia(index, link)
 
     def _recognised(
-        self, index: int, link: Link, mass: Term
+        self, index: int, link: MovingLink, mass: Term
     ) -> tuple[tuple[Term, ...], tuple[tuple[Term, ...], ...]] | None:
         """Centre of mass and tensor of a thin rod or a point mass, if the link is one."""
         least = _RECOGNISED * link.mass * float(link.com @ link.com) + 1e-14
@@ -280,7 +280,7 @@ class NamedModel:
                     return _times(length.scaled(Fraction(1, 2)), axis), tensor
         return None
 
-    def _com(self, index: int, link: Link) -> tuple[Term, ...]:
+    def _com(self, index: int, link: MovingLink) -> tuple[Term, ...]:
         n = self.numbers[index]
         present = [k for k in range(3) if abs(link.com[k]) > 1e-12 * self.mechanism.size]
         single = len(present) == 1 and present[0] != link.axis and self.planar and self.mode == "symbols"
@@ -292,7 +292,7 @@ class NamedModel:
             entries[k] = self._value(name, sign * x, "length", "m", meaning).scaled(sign)
         return tuple(entries)
 
-    def _inertia(self, index: int, link: Link) -> tuple[tuple[Term, ...], ...]:
+    def _inertia(self, index: int, link: MovingLink) -> tuple[tuple[Term, ...], ...]:
         n = self.numbers[index]
         least = 1e-11 * link.mass * self.mechanism.size**2
         rows = [[ZERO] * 3 for _ in range(3)]

@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 from palpate.checks import Array
-from palpate.equations.model.mechanism import Link, Mechanism
+from palpate.equations.model.mechanism import Mechanism, MovingLink
 from palpate.equations.model.naming import AXES, ZERO, FixedRotation, NamedLink, Term, exact_turn, fewest_angles
 
 INERTIAL = 11  # parameters of a link: mass, centre of mass, tensor (xx yy zz xy xz yz), rotor
@@ -59,7 +59,7 @@ class TreeSymbols:
         self.values[name] = float(value)
         return Term(Fraction(1), ((name, 1),))
 
-    def _inertial(self, i: int, link: Link) -> tuple[Term, tuple[Term, ...], tuple[tuple[Term, ...], ...], Term]:
+    def _inertial(self, i: int, link: MovingLink) -> tuple[Term, tuple[Term, ...], tuple[tuple[Term, ...], ...], Term]:
         mass = self._symbol(f"m{i}", link.mass)
         com = tuple(self._symbol(f"r{i}{AXES[k]}", link.com[k]) for k in range(3))
         tensor = [[ZERO] * 3 for _ in range(3)]

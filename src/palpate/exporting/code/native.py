@@ -11,12 +11,12 @@ import numpy as np
 from llvmlite import binding
 
 from palpate.errors import NotApplicable
-from palpate.exporting.code.objects import TARGETS, Target, machine
+from palpate.exporting.code.objects import TARGETS, TargetMachine, machine
 
 _MACHINES = {"x86_64": "x86-64", "amd64": "x86-64", "aarch64": "aarch64", "arm64": "aarch64", "riscv64": "riscv64"}
 
 
-def host() -> Target:
+def host() -> TargetMachine:
     """The target that this process runs on.
 
     Raises:
@@ -46,7 +46,7 @@ class Native:
         return ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, *arguments)(self.address(name))
 
 
-class Session:
+class LawSession:
     """An exported law at work in this process."""
 
     def __init__(self, native: Native, name: str, state_bytes: int, version: int) -> None:

@@ -18,7 +18,7 @@ _WORD, _CODE, _POINTER = ir.IntType(64), ir.IntType(32), ir.PointerType()
 
 
 @dataclass(frozen=True)
-class Target:
+class TargetMachine:
     """A machine that code is written for: LLVM's name of it, its features, its calling rules."""
 
     name: str
@@ -32,10 +32,10 @@ class Target:
 TARGETS = {
     target.name: target
     for target in (
-        Target("x86-64", "x86_64-unknown-linux-gnu", "x86-64"),
-        Target("aarch64", "aarch64-unknown-linux-gnu", "generic"),
-        Target("riscv64", "riscv64-unknown-linux-gnu", "generic-rv64", "+m,+a,+f,+d,+c", "lp64d"),
-        Target("wasm32", "wasm32-unknown-unknown", "mvp", wide=False),
+        TargetMachine("x86-64", "x86_64-unknown-linux-gnu", "x86-64"),
+        TargetMachine("aarch64", "aarch64-unknown-linux-gnu", "generic"),
+        TargetMachine("riscv64", "riscv64-unknown-linux-gnu", "generic-rv64", "+m,+a,+f,+d,+c", "lp64d"),
+        TargetMachine("wasm32", "wasm32-unknown-unknown", "mvp", wide=False),
     )
 }
 
@@ -54,7 +54,7 @@ def _ready() -> None:
     binding.initialize_all_asmprinters()
 
 
-def machine(target: Target) -> binding.TargetMachine:
+def machine(target: TargetMachine) -> binding.TargetMachine:
     """LLVM's writer of code for a target: position-independent and small, as an object of a library is."""
     _ready()
     return binding.Target.from_triple(target.triple).create_target_machine(
@@ -88,7 +88,7 @@ def _portable_text(kernel: Kernel) -> str:
 
 
 @dataclass(frozen=True)
-class Entry:
+class CFunction:
     """A function of C, and the kernel entry(state, plan, a, b) behind it.
 
     Attributes:
@@ -128,7 +128,7 @@ class Glue:
         builder.ret_void()
         self.stored.append((word, function))
 
-    def entry(self, entry: Entry) -> None:
+    def entry(self, entry: CFunction) -> None:
         """int32_t name(void *state, …)."""
         kinds = {"pointer": _POINTER, "size": self.size, "version": _CODE, "seconds": ir.DoubleType()}
         function, builder = self._function(entry.name, _CODE, [_POINTER, *(kinds[kind] for kind in entry.kinds)])
@@ -168,7 +168,7 @@ class Glue:
         return status, builder.load(result)
 
 
-def optimised(texts: Sequence[str], glue: Glue, public: Set[str], target: Target) -> bytes:
+def optimised(texts: Sequence[str], glue: Glue, public: Set[str], target: TargetMachine) -> bytes:
     """All texts as one optimised module (LLVM's bitcode); every symbol but the public ones is its own.
 
     Pointers of the target count, no other property of it: the passes reorder no arithmetic and contract nothing.
@@ -189,7 +189,7 @@ def optimised(texts: Sequence[str], glue: Glue, public: Set[str], target: Target
     return module.as_bitcode()
 
 
-def completed(bitcode: bytes, names: dict[str, str], plan: Sequence[int], target: Target) -> Any:
+def completed(bitcode: bytes, names: dict[str, str], plan: Sequence[int], target: TargetMachine) -> Any:
     """An optimised module for a target, its public functions renamed, with the plan's words beside the code."""
     module = binding.parse_bitcode(bitcode)
     words = ", ".join(f"i64 {word}" for word in plan)

@@ -37,7 +37,7 @@ class Code(IntEnum):
     BLIND = 13, "the measured wrench is not usable"
 
 
-class Plan(Record):
+class PlanHead(Record):
     """The head of the plan, constant data beside the code; where something stands is counted in words of 8 bytes."""
 
     version: int = 0

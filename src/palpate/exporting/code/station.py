@@ -10,7 +10,7 @@ from palpate.engine.kernels import address_of_record, kernel, put
 from palpate.engine.maths import from_bits
 from palpate.engine.records import Vector
 from palpate.exporting.code.memory import address_after, call_c, numbers_at, part_at, station_at, words_at
-from palpate.exporting.code.records import INPUT_HEAD, MAGIC, OUTPUT_HEAD, STATE_HEAD, Code, PartPlan, Plan, Station
+from palpate.exporting.code.records import INPUT_HEAD, MAGIC, OUTPUT_HEAD, STATE_HEAD, Code, PartPlan, PlanHead, Station
 
 OK, NULL, SIZE, VERSION, NOT_READY = (int(c) for c in (Code.OK, Code.NULL, Code.SIZE, Code.VERSION, Code.NOT_READY))
 NOT_FINITE, TIME, LATE, QUATERNION = (int(c) for c in (Code.NOT_FINITE, Code.TIME, Code.LATE, Code.QUATERNION))
@@ -21,7 +21,7 @@ PART = PartPlan.words
 
 
 @kernel
-def _look_at(state: int, plan: Plan) -> int:
+def _look_at(state: int, plan: PlanHead) -> int:
     """Whether memory is a state of this library."""
     if state == 0:
         return NULL
@@ -30,7 +30,7 @@ def _look_at(state: int, plan: Plan) -> int:
 
 
 @kernel
-def _lay_out(state: int, plan: Plan, first: int, last: int) -> None:
+def _lay_out(state: int, plan: PlanHead, first: int, last: int) -> None:
     """Copy the image into a state, but for the words from `first` to before `last`; offsets become addresses."""
     words, data = words_at(state, 0, plan.image_words), address_of_record(plan)  # pyright: ignore[reportCallIssue]
     image, addresses = words_at(data, plan.image, plan.image_words), words_at(data, plan.addresses, plan.address_count)
@@ -44,7 +44,7 @@ def _lay_out(state: int, plan: Plan, first: int, last: int) -> None:
 
 
 @kernel
-def initialise(state: int, plan: Plan, size: int, version: int) -> int:
+def initialise(state: int, plan: PlanHead, size: int, version: int) -> int:
     """Make a state out of memory."""
     if state == 0:
         return NULL
@@ -59,7 +59,7 @@ def initialise(state: int, plan: Plan, size: int, version: int) -> int:
 
 
 @kernel
-def reset(state: int, plan: Plan, a: int, b: int) -> int:
+def reset(state: int, plan: PlanHead, a: int, b: int) -> int:
     """Memory, guards and clock as at the start; gains stay."""
     code = _look_at(state, plan)
     if code == OK:
@@ -68,7 +68,7 @@ def reset(state: int, plan: Plan, a: int, b: int) -> int:
 
 
 @kernel
-def blend(state: int, plan: Plan, bits: int, b: int) -> int:
+def blend(state: int, plan: PlanHead, bits: int, b: int) -> int:
     """From the next tick on, go over from the measured torques to the law's within some seconds; 0 ends it."""
     code = _look_at(state, plan)
     if code != OK:
@@ -85,13 +85,13 @@ def blend(state: int, plan: Plan, bits: int, b: int) -> int:
 
 
 @kernel
-def _check_record(state: int, plan: Plan, expected: int, address: int, size: int) -> int:
+def _check_record(state: int, plan: PlanHead, expected: int, address: int, size: int) -> int:
     code = NULL if address == 0 else _look_at(state, plan)
     return SIZE if code == OK and size != expected else code
 
 
 @kernel
-def _copy_parts(state: int, plan: Plan, first: int, count: int, address: int, out: bool) -> None:
+def _copy_parts(state: int, plan: PlanHead, first: int, count: int, address: int, out: bool) -> None:
     """The parts of a record, one after another at an address: written there, or taken from there."""
     at = 0
     for k in range(count):
@@ -106,7 +106,7 @@ def _copy_parts(state: int, plan: Plan, first: int, count: int, address: int, ou
 
 
 @kernel
-def get_gains(state: int, plan: Plan, target: int, size: int) -> int:
+def get_gains(state: int, plan: PlanHead, target: int, size: int) -> int:
     """Hand out the gains."""
     code = _check_record(state, plan, plan.gains_bytes, target, size)
     if code == OK:
@@ -115,7 +115,7 @@ def get_gains(state: int, plan: Plan, target: int, size: int) -> int:
 
 
 @kernel
-def get_memory(state: int, plan: Plan, target: int, size: int) -> int:
+def get_memory(state: int, plan: PlanHead, target: int, size: int) -> int:
     """Hand out what the law remembers."""
     code = _check_record(state, plan, plan.memory_bytes, target, size)
     if code == OK:
@@ -124,7 +124,7 @@ def get_memory(state: int, plan: Plan, target: int, size: int) -> int:
 
 
 @kernel
-def set_gains(state: int, plan: Plan, source: int, size: int) -> int:
+def set_gains(state: int, plan: PlanHead, source: int, size: int) -> int:
     """Take gains over if each is one that may be changed, and within its bounds; else none of them."""
     code, at = _check_record(state, plan, plan.gains_bytes, source, size), 0
     if code != OK:
@@ -148,7 +148,7 @@ def set_gains(state: int, plan: Plan, source: int, size: int) -> int:
 
 
 @kernel
-def step(state: int, plan: Plan, source: int, target: int) -> int:
+def step(state: int, plan: PlanHead, source: int, target: int) -> int:
     """One control tick; whatever is wrong gives a code, and the safe command in place of the law's."""
     if target == 0:
         return NULL
@@ -200,7 +200,7 @@ def _be_safe(S: Station, out: Vector) -> None:
 
 
 @kernel
-def _stepped(state: int, plan: Plan, source: int) -> int:
+def _stepped(state: int, plan: PlanHead, source: int) -> int:
     if source == 0:
         return NULL
     head = words_at(source, 0, INPUT_HEAD)

@@ -14,7 +14,7 @@ from palpate.review.algebra.tree import Grid, Name, shown
 
 
 @dataclass(frozen=True)
-class Quantity:
+class QuantityKind:
     """A kind of quantity.
 
     Attributes:
@@ -46,30 +46,30 @@ def _pose(robot: Any, q: Any, *_: Any) -> Any:
     return made
 
 
-QUANTITIES: dict[str, Quantity] = {
-    "FK": Quantity("forward kinematics", labels=("FK", "fk", "p", "x", "f"), numeric=_pose),
-    "J": Quantity("the Jacobian", right=True, labels=("J",), numeric=lambda r, q, *_: r.jacobian(q)),
-    "Jdot": Quantity("the rate of the Jacobian", right=True, labels=("Jdot", "dJ")),
-    "h": Quantity("the drift J̇ q̇", labels=("h",),
+QUANTITIES: dict[str, QuantityKind] = {
+    "FK": QuantityKind("forward kinematics", labels=("FK", "fk", "p", "x", "f"), numeric=_pose),
+    "J": QuantityKind("the Jacobian", right=True, labels=("J",), numeric=lambda r, q, *_: r.jacobian(q)),
+    "Jdot": QuantityKind("the rate of the Jacobian", right=True, labels=("Jdot", "dJ")),
+    "h": QuantityKind("the drift J̇ q̇", labels=("h",),
                   numeric=lambda r, q, v, _: _column(r.jacobian_drift(q, v))),
-    "M": Quantity("the mass matrix", True, True, ("M", "B", "H", "D"), lambda r, q, *_: r.mass_matrix(q)),
-    "C": Quantity("the Coriolis matrix", True, True, ("C",), lambda r, q, v, _: r.coriolis_matrix(q, v)),
-    "c": Quantity("the Coriolis and centrifugal forces C q̇", True, labels=("c", "n", "b"),
+    "M": QuantityKind("the mass matrix", True, True, ("M", "B", "H", "D"), lambda r, q, *_: r.mass_matrix(q)),
+    "C": QuantityKind("the Coriolis matrix", True, True, ("C",), lambda r, q, v, _: r.coriolis_matrix(q, v)),
+    "c": QuantityKind("the Coriolis and centrifugal forces C q̇", True, labels=("c", "n", "b"),
                   numeric=_coriolis_force),
-    "g": Quantity("the gravity forces", True, labels=("g", "G"),
+    "g": QuantityKind("the gravity forces", True, labels=("g", "G"),
                   numeric=lambda r, q, *_: _column(r.gravity(q))),
-    "T": Quantity("the kinetic energy", labels=("T", "KE", "K", "E_kin"),
+    "T": QuantityKind("the kinetic energy", labels=("T", "KE", "K", "E_kin"),
                   numeric=lambda r, q, v, _: r.kinetic_energy(q, v)),
-    "V": Quantity("the potential energy", labels=("V", "PE", "U", "P", "E_pot"),
+    "V": QuantityKind("the potential energy", labels=("V", "PE", "U", "P", "E_pot"),
                   numeric=lambda r, q, *_: r.potential_energy(q)),
-    "tau": Quantity("the joint torques", True, labels=("tau", "u", "Q"),
+    "tau": QuantityKind("the joint torques", True, labels=("tau", "u", "Q"),
                     numeric=lambda r, q, v, a: _column(r.inverse_dynamics(q, v, a, losses=False))),
-    "equation": Quantity("the equations of motion", True),
-    "expression": Quantity("the expression"),
+    "equation": QuantityKind("the equations of motion", True),
+    "expression": QuantityKind("the expression"),
 }  # fmt: skip
 
 
-def quantity(what: str) -> Quantity:
+def quantity(what: str) -> QuantityKind:
     """The kind of quantity of this name.
 
     Raises:

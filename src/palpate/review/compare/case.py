@@ -21,7 +21,7 @@ from palpate.review.algebra.points import Field, Modular, Point, Real, Space
 from palpate.review.algebra.tree import Grid, Name, Node, Num, Ref, Sym, Value, as_grid, fresh, rename, walk
 from palpate.review.algebra.wanted import quantity, torque_names
 from palpate.review.read.lexer import is_latex
-from palpate.review.read.reading import Text
+from palpate.review.read.reading import SymbolText
 
 
 def is_derivation(value: Any) -> bool:
@@ -150,7 +150,7 @@ class Case:
         return self.text is not None and is_latex(self.text)
 
 
-class Reference(NamedTuple):
+class RightMatrix(NamedTuple):
     """What is right: a matrix, the symbols it uses, and the SymPy symbols that their names came from."""
 
     wanted: Grid
@@ -171,7 +171,7 @@ def case(
             reference = offered("derivation of a robot")(reference)
     if is_derivation(reference):
         reader = DerivationReader(reference)
-        read = _merged(Reference(reader.wanted(what), reader.table, reader.originals), equal)
+        read = _merged(RightMatrix(reader.wanted(what), reader.table, reader.originals), equal)
     elif callable(reference) and not hasattr(reference, "free_symbols"):
         read = _of_function(reference, meanings, names)
     else:
@@ -179,7 +179,7 @@ def case(
     return _finished(given, what, meanings, read)
 
 
-def _merged(read: Reference, equal: Equal) -> Reference:
+def _merged(read: RightMatrix, equal: Equal) -> RightMatrix:
     """The reference with one name for symbols that the writer does not tell apart."""
     names: dict[Name, Node] = {}
     table = read.table
@@ -194,7 +194,7 @@ def _merged(read: Reference, equal: Equal) -> Reference:
     return read._replace(wanted=read.wanted.each(lambda node: rename(node, names))) if names else read
 
 
-def _finished(given: Any, what: str, meanings: Meanings, read: Reference) -> Case:
+def _finished(given: Any, what: str, meanings: Meanings, read: RightMatrix) -> Case:
     """Read what is given with the symbols of the reference."""
     wanted, table, originals = read
     if what == "equation":
@@ -217,7 +217,7 @@ def is_robot(value: Any) -> bool:
     return hasattr(value, "mass_matrix") and hasattr(value, "nv")
 
 
-def _of_robot(robot: Any, what: str, coordinates: list[str]) -> Reference:
+def _of_robot(robot: Any, what: str, coordinates: list[str]) -> RightMatrix:
     """The numbers of a robot."""
     kind = quantity(what)
     if robot.nq != robot.nv:
@@ -235,10 +235,10 @@ def _of_robot(robot: Any, what: str, coordinates: list[str]) -> Reference:
         q, v, a = (np.array(values, dtype=float) for values in state)
         return np.atleast_2d(np.asarray(function(robot, q, v, a), dtype=float))
 
-    return Reference(_numeric(numbers), table, {})
+    return RightMatrix(_numeric(numbers), table, {})
 
 
-def _of_function(function: Callable[..., Any], meanings: Meanings, coordinates: list[str]) -> Reference:
+def _of_function(function: Callable[..., Any], meanings: Meanings, coordinates: list[str]) -> RightMatrix:
     """The numbers that a function of {name: value} gives."""
     table = SymbolTable(meanings, coordinates)
 
@@ -252,7 +252,7 @@ def _of_function(function: Callable[..., Any], meanings: Meanings, coordinates: 
             raise UnluckyPoint("the reference is not finite at a random point")
         return outputs.reshape(-1, 1) if outputs.ndim < 2 else outputs
 
-    return Reference(_numeric(numbers), table, {})
+    return RightMatrix(_numeric(numbers), table, {})
 
 
 def _numeric(numbers: Callable[[Point], Any]) -> Grid:
@@ -262,7 +262,7 @@ def _numeric(numbers: Callable[[Point], Any]) -> Grid:
     return Grid(tuple(tuple(algebra.Numeric(matrix, i, j) for j in range(columns)) for i in range(rows)))
 
 
-def _of_expression(value: Any, what: str, meanings: Meanings, coordinates: list[str]) -> Reference:
+def _of_expression(value: Any, what: str, meanings: Meanings, coordinates: list[str]) -> RightMatrix:
     """Text, SymPy, numbers or nested lists; coordinates that nobody named are those that move."""
     kind, table = quantity(what), SymbolTable(coordinates=coordinates)
     originals: dict[Name, Any] = {}
@@ -273,7 +273,7 @@ def _of_expression(value: Any, what: str, meanings: Meanings, coordinates: list[
     table.open = False
     count = wanted.shape[1 if kind.right else 0] if kind.left or kind.right else 1
     table.infer_coordinates(wanted.angular(), count)
-    return Reference(wanted, table, originals)
+    return RightMatrix(wanted, table, originals)
 
 
 # ------------------------------------------------------------------ reading
@@ -282,7 +282,7 @@ def _of_expression(value: Any, what: str, meanings: Meanings, coordinates: list[
 def _read(value: Any, table: SymbolTable, what: str) -> list[Value]:
     """Text, SymPy, numbers or nested lists as trees."""
     if isinstance(value, str):
-        text = Text(value, table)
+        text = SymbolText(value, table)
         return text.equations() if what == "equation" else text.claims()
     if isinstance(value, Grid | Node):
         return [value]

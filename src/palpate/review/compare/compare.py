@@ -24,7 +24,7 @@ _DIGITS = 50
 
 
 @dataclass
-class Comparison:
+class MatrixComparison:
     """A given matrix and what is wanted in its place.
 
     Attributes:
@@ -146,10 +146,10 @@ class Comparison:
         return factors
 
 
-def compared(case: Case, given: Grid, seed: int) -> Comparison:
+def compared(case: Case, given: Grid, seed: int) -> MatrixComparison:
     """Compare what is given with what is wanted, in the shape that fits best."""
     given, wanted, notes = _coriolis(case, _all_zeros(given, case.wanted))
-    comparisons: list[Comparison] = []
+    comparisons: list[MatrixComparison] = []
     for words, part in fitting(given.shape, wanted, case.what):
         comparisons.append(_in_field(case, given, part, seed))
         comparisons[-1].notes = [*notes, words] if words else notes
@@ -159,7 +159,7 @@ def compared(case: Case, given: Grid, seed: int) -> Comparison:
     return best
 
 
-def _unlikeness(one: Comparison) -> int:
+def _unlikeness(one: MatrixComparison) -> int:
     """How many symbols only one side has: of several equations that could be meant, the likest is."""
     given = set().union(*(algebra.symbols(node) for _, node in one.given.entries()))
     wanted = set().union(*(algebra.symbols(node) for _, node in one.wanted.entries()))
@@ -187,7 +187,7 @@ def _coriolis(case: Case, given: Grid) -> tuple[Grid, Grid, list[str]]:
     return given, wanted, []
 
 
-def _in_field(case: Case, given: Grid, wanted: Grid, seed: int) -> Comparison:
+def _in_field(case: Case, given: Grid, wanted: Grid, seed: int) -> MatrixComparison:
     """Compare exactly, or in floats where the expressions do not fit."""
     trees = [node for _, node in (*given.entries(), *wanted.entries())]
     signed = {name._replace(dots=dots) for name in case.table.coordinates for dots in range(4)}
@@ -200,7 +200,7 @@ def _in_field(case: Case, given: Grid, wanted: Grid, seed: int) -> Comparison:
             reason = str(error)
             continue
         method = field_.words + (f", because of {reason}" if field_ is not case.field else "")
-        return Comparison(case, given, wanted, space, method, differing=mismatches)
+        return MatrixComparison(case, given, wanted, space, method, differing=mismatches)
     raise DoesNotFit(f"{quantity(case.what).title} has no value that could be compared: {reason}")
 
 
@@ -226,7 +226,7 @@ def _agrees(node: Node, wanted: Node, space: Space, points: list[Point]) -> bool
     raise DoesNotFit("roots or divisions that hardly any random point allows")
 
 
-def _asymmetry(one: Comparison) -> list[str]:
+def _asymmetry(one: MatrixComparison) -> list[str]:
     n = one.given.shape[0]
     if one.given.shape != (n, n):
         return []
@@ -237,7 +237,7 @@ def _asymmetry(one: Comparison) -> list[str]:
 # ------------------------------------------------------------------ equations, decimals
 
 
-def _multiple(one: Comparison, given: Node, wanted: Node) -> Node | None:
+def _multiple(one: MatrixComparison, given: Node, wanted: Node) -> Node | None:
     space, field_ = one.space, one.space.field
 
     def ratio(point: Point) -> Any:

@@ -10,8 +10,8 @@ from itertools import islice, product
 from palpate.errors import PalpateError, UnluckyPoint
 from palpate.review.algebra.points import PI, Point
 from palpate.review.algebra.tree import Grid, Name, as_grid, symbols, walk
-from palpate.review.compare.compare import Comparison, differing
-from palpate.review.read.reading import Text
+from palpate.review.compare.compare import MatrixComparison, differing
+from palpate.review.read.reading import SymbolText
 
 _POWER = r"\s*\^\s*(?:\{\s*(?:T|\\top|-1|-T)\s*\}|T|\\top|-1)|\s*'"
 _MOST_SYMBOLS, _MOST_TRIED, _CHOICES = 12, 400, 3
@@ -19,7 +19,7 @@ _MOST_WORK = 2_000_000  # nodes that may be evaluated
 Places = Sequence[tuple[int, int]]
 
 
-def matrix_slip(one: Comparison) -> tuple[str, str, Grid] | None:
+def matrix_slip(one: MatrixComparison) -> tuple[str, str, Grid] | None:
     """The one exchange of a named matrix (or its transpose, or inverse) that makes a text right.
 
     Returns:
@@ -32,7 +32,7 @@ def matrix_slip(one: Comparison) -> tuple[str, str, Grid] | None:
     claim = next((number for number, value in enumerate(case.claims) if value is one.given), 0)
     for was, becomes, text in _variants(case.text, names):
         try:
-            reading = Text(text, table)
+            reading = SymbolText(text, table)
             value = as_grid((reading.equations() if case.what == "equation" else reading.claims())[claim])
             if value.shape == one.wanted.shape and not differing(value, one.wanted, one.space):
                 return f"{was} should be {becomes}", text, value
@@ -51,7 +51,7 @@ def _variants(text: str, names: list[str]) -> Iterator[tuple[str, str, str]]:
                     yield match[0], form, f"{text[: match.start()]}{form}{text[match.end() :]}"
 
 
-def renamed(one: Comparison) -> dict[Name, Name] | None:
+def renamed(one: MatrixComparison) -> dict[Name, Name] | None:
     """{symbol of the reference: symbol that stands in its place}, if that explains every entry that differs.
 
     If the reference becomes what is given once some of its symbols are called like others, only names are wrong. Names

@@ -22,7 +22,7 @@ from palpate.errors import DoesNotFit, UnluckyPoint
 from palpate.review.algebra.points import Field, Point, Table
 from palpate.review.algebra.tree import ZERO, Node, Num, Sum, Sym
 from palpate.review.mend.edits import Edit, Factor, Product, is_sum, likelihood_of_all, product, swaps, with_term
-from palpate.review.mend.terms import Atoms, MissingTerm, Step
+from palpate.review.mend.terms import Atoms, BracketStep, MissingTerm
 
 _EXPONENT_STEPS = tuple(Fraction(step) for step in (1, -1, 2, -2, 3, -3, 4))
 _NUMBERS = (
@@ -46,7 +46,7 @@ class SingleSlip:
         """Every correction of one slip that removes the error; `thorough` looks for lost terms nobody knows."""
         yield from self._sum(tree, error, () if thorough else None)
 
-    def _sum(self, node: Node, error: Any, way: tuple[Step, ...] | None) -> Iterator[Edit]:
+    def _sum(self, node: Node, error: Any, way: tuple[BracketStep, ...] | None) -> Iterator[Edit]:
         if isinstance(node, Sum):
             twice = self._written_twice(node, error)
             yield from twice
@@ -84,7 +84,7 @@ class SingleSlip:
             return None
         return self.field.add(1, self.field.mul(error, self.field.inverse(value)))
 
-    def _term(self, node: Node, error: Any, way: tuple[Step, ...] | None) -> Iterator[Edit]:
+    def _term(self, node: Node, error: Any, way: tuple[BracketStep, ...] | None) -> Iterator[Edit]:
         ratio = self._needed(node, error)
         if ratio is None:
             return
@@ -97,7 +97,7 @@ class SingleSlip:
             yield parts.scaled(number)
         yield from self._factors(parts, ratio)
         for factor in filter(is_sum, parts.factors):
-            below = None if way is None else (*way, Step(node, factor))
+            below = None if way is None else (*way, BracketStep(node, factor))
             for inner in self._errors_of_base(factor.base, factor.total, ratio):
                 yield from self._sum(factor.base, inner, below)
         for base, exponent in parts.powers:  # (a b)^2 that should be (a b + c)^2

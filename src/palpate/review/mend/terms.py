@@ -156,7 +156,7 @@ def _term(coefficient: Fraction, monomial: tuple[tuple[Name, int], ...]) -> Node
 
 
 @dataclass(frozen=True)
-class Step:
+class BracketStep:
     """A step into a bracket, on the way down to a nested sum: the term, and the factor of it that is the bracket."""
 
     term: Node
@@ -194,7 +194,7 @@ class MissingTerm:
             self.known.put(size, one)
             self.values.append((size, one))
 
-    def terms(self, error: Any, way: Sequence[Step] | None) -> list[Node]:
+    def terms(self, error: Any, way: Sequence[BracketStep] | None) -> list[Node]:
         """Terms with this value that the sum at the end of the way may lack; without a way, known ones only."""
         if self.field.is_zero(error):
             return []
@@ -210,7 +210,7 @@ class MissingTerm:
 
     # ------------------------------------------------------------------ exponent by exponent
 
-    def _monomial(self, error: Any, way: Sequence[Step]) -> list[Node]:
+    def _monomial(self, error: Any, way: Sequence[BracketStep]) -> list[Node]:
         if any(abs(step.factor.total) != 1 for step in way):
             return []
         powers: dict[Name, int] = {}
@@ -259,7 +259,7 @@ class MissingTerm:
         return table
 
 
-def _error_at(point: Point, error: Any, way: Sequence[Step]) -> Any:
+def _error_at(point: Point, error: Any, way: Sequence[BracketStep]) -> Any:
     """The error of the sum at the end of a way, from the error of the whole."""
     field = point.field
     for step in way:

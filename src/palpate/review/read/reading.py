@@ -19,7 +19,7 @@ Sides = tuple[tuple[Token, ...], ...]  # label = claim = claim …; a bare expre
 
 
 @dataclass(frozen=True)
-class Text:
+class SymbolText:
     """A text with the symbols it may use."""
 
     text: str

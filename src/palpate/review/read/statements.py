@@ -51,7 +51,7 @@ _PROGRAM = re.compile(r"^\s*(?:import\s|from\s+\S+\s+import\s|def\s+\w+\(|functi
 
 
 @dataclass(frozen=True)
-class Formula:
+class GivenFormula:
     """A formula of a file.
 
     Attributes:
@@ -71,7 +71,7 @@ class Formula:
     line: int
 
 
-def formulas(text: str) -> list[Formula]:
+def formulas(text: str) -> list[GivenFormula]:
     """The formulas of a file.
 
     Raises:
@@ -122,7 +122,7 @@ def _begins(segment: str, before: str) -> bool:
     return before not in (",", ";") or bool(re.fullmatch(r"[\\\w{}^.\[\]() ]{1,60}", left))
 
 
-def _formula(text: str, whole: str, start: int, end: int) -> Formula:
+def _formula(text: str, whole: str, start: int, end: int) -> GivenFormula:
     body = text[start:end].rstrip().rstrip(",;")
     begins = start + len(body) - len(body.lstrip())
     line = text[:begins].count("\n") + 1
@@ -131,13 +131,13 @@ def _formula(text: str, whole: str, start: int, end: int) -> Formula:
     if keyword:
         blank = " " * len(keyword[0])
         what = label_quantity(spelled(keyword[1])) or keyword[1]
-        return Formula(keyword[1], spelled(keyword[1]), what, None, above + blank + body[len(keyword[0]) :], line)
+        return GivenFormula(keyword[1], spelled(keyword[1]), what, None, above + blank + body[len(keyword[0]) :], line)
     left = _left_side(body)
     if left is None:
         raise UnreadableExpression("a formula without a name and an equals sign", text, start, hint="write M = …")
     name = _name(left)
     what, entry = _meaning(name)
-    return Formula(_bare(left), name, what, entry, above + body, line)
+    return GivenFormula(_bare(left), name, what, entry, above + body, line)
 
 
 def _definitions_kept(text: str) -> str:
@@ -192,7 +192,7 @@ def _meaning(name: Name) -> tuple[str | None, tuple[int, int] | None]:
     return None, None
 
 
-def _used_elsewhere(one: Formula, number: int, mentioned: list[set[Name]]) -> Formula:
+def _used_elsewhere(one: GivenFormula, number: int, mentioned: list[set[Name]]) -> GivenFormula:
     """An entry, or a quantity with a common name such as h, is a definition if another formula uses its name."""
     if one.what is None or (one.entry is None and str(one.name) in _PLAIN):
         return one

@@ -94,7 +94,7 @@ GRADES = ("measured", "identified", "published", "guessed")  # from the best to 
 
 
 @dataclass(frozen=True)
-class Quantity:
+class FactKind:
     """What a fact is about: its unit, its meaning, and the attribute of an MJCF joint that it sets, if any."""
 
     unit: str
@@ -102,12 +102,12 @@ class Quantity:
     attribute: str = ""
 
 
-QUANTITIES: Mapping[str, Quantity] = {
-    "rotor_inertia": Quantity("kg·m²", "of rotor and gear, felt at the joint", "armature"),
-    "viscous_friction": Quantity("N·m·s/rad", "joint torque per joint speed", "damping"),
-    "coulomb_friction": Quantity("N·m", "joint torque that has to be overcome", "frictionloss"),
-    "motor_side_inertia": Quantity("kg·m²", "of the rotor times gear squared, without a torque loop around it"),
-    "gear_ratio": Quantity("1", "turns of the motor per turn of the joint"),
+QUANTITIES: Mapping[str, FactKind] = {
+    "rotor_inertia": FactKind("kg·m²", "of rotor and gear, felt at the joint", "armature"),
+    "viscous_friction": FactKind("N·m·s/rad", "joint torque per joint speed", "damping"),
+    "coulomb_friction": FactKind("N·m", "joint torque that has to be overcome", "frictionloss"),
+    "motor_side_inertia": FactKind("kg·m²", "of the rotor times gear squared, without a torque loop around it"),
+    "gear_ratio": FactKind("1", "turns of the motor per turn of the joint"),
 }
 
 

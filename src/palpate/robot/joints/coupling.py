@@ -165,7 +165,7 @@ _LOOPS = {
 
 
 @dataclass(frozen=True)
-class Loop:
+class KinematicLoop:
     """A constraint that makes more than a tree of a model.
 
     Attributes:
@@ -185,14 +185,14 @@ class Loop:
         return f"lock {some} (lock=…), or delete the constraint" if some else "delete the constraint"
 
 
-def closed_loops(model: mujoco.MjModel) -> list[Loop]:
+def closed_loops(model: mujoco.MjModel) -> list[KinematicLoop]:
     """The constraints that close a loop of the model, in the order of the file."""
     loops = []
     for e in range(model.neq):
         if model.eq_active0[e] and model.eq_type[e] != mujoco.mjtEq.mjEQ_JOINT:
             name = model.equality(e).name
             what = _LOOPS.get(mujoco.mjtEq(int(model.eq_type[e])), "constrains more than joints")
-            loops.append(Loop(repr(name) if name else f"number {e + 1}", what, _joints_between(model, e)))
+            loops.append(KinematicLoop(repr(name) if name else f"number {e + 1}", what, _joints_between(model, e)))
     return loops
 
 

@@ -32,7 +32,7 @@ class Mesh:
 
 
 @dataclass(frozen=True)
-class Shape:
+class LinkShape:
     """What a link looks like, or collides with.
 
     Attributes:
@@ -63,8 +63,8 @@ class Link:
     mass: float = 0.0
     com: Array = field(default_factory=_zeros)
     inertia: Array = field(default_factory=lambda: np.zeros((3, 3)))
-    visuals: tuple[Shape, ...] = ()
-    collisions: tuple[Shape, ...] = ()
+    visuals: tuple[LinkShape, ...] = ()
+    collisions: tuple[LinkShape, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from palpate.errors import ModelError
-from palpate.robot.mechanics.tree import FREEDOMS, Shape, Tree
+from palpate.robot.mechanics.tree import FREEDOMS, LinkShape, Tree
 from palpate.robot.readers.findings import Finding, errors_of, untouched
 from palpate.robot.readers.guarded import CompileLimits
 from palpate.robot.readers.mjcf.reader import MjcfInspection, inspect_mjcf
 from palpate.robot.readers.urdf.reader import inspect_urdf
-from palpate.robot.readers.xmlfile import Report, Source, parse, read_bytes
+from palpate.robot.readers.xmlfile import Report, SourceFile, parse, read_bytes
 
 if TYPE_CHECKING:
     from palpate.robot.robot import Robot
@@ -172,7 +172,7 @@ def _from_tree(tree: Tree, options: ModelOptions, findings: Sequence[Finding]) -
     return robot.with_locked(options.lock) if options.lock else robot
 
 
-def _primitives(shapes: tuple[Shape, ...]) -> tuple[Shape, ...]:
+def _primitives(shapes: tuple[LinkShape, ...]) -> tuple[LinkShape, ...]:
     return tuple(shape for shape in shapes if shape.kind != "mesh")
 
 
@@ -220,7 +220,7 @@ def model_format(path: Path, report: Report, text: bytes | None = None) -> Forma
     data = read_bytes(path, report) if text is None else text
     if data is None or not _looks_like_xml(data, path, report):
         return None
-    root = parse(Source(report.file, data), report)
+    root = parse(SourceFile(report.file, data), report)
     if root is None:
         return None
     if root.tag not in ("robot", "mujoco"):

@@ -17,7 +17,16 @@ from palpate.robot.readers.check import model_format
 from palpate.robot.readers.findings import Mend, refuse
 from palpate.robot.readers.mjcf.rules import RANGES
 from palpate.robot.readers.urdf import inertials
-from palpate.robot.readers.xmlfile import Element, Report, Source, numbers, parse, parse_number, place_of, read_bytes
+from palpate.robot.readers.xmlfile import (
+    Element,
+    Report,
+    SourceFile,
+    numbers,
+    parse,
+    parse_number,
+    place_of,
+    read_bytes,
+)
 
 _SIX = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 _DECIMAL_COMMA = re.compile(r"(?<!\S)([+-]?\d+),(\d+(?:[eE][+-]?\d+)?)(?!\S)")
@@ -64,13 +73,13 @@ def repair_model(path: str | Path, out: str | Path) -> list[Change | Mend]:
         return list(changes)
     report = Report(str(path))
     data = read_bytes(Path(path), report) if model_format(Path(path), report) else None
-    root = parse(Source(str(path), data), report) if data else None
+    root = parse(SourceFile(str(path), data), report) if data else None
     if root is None:
         raise refuse(str(path), report.findings)
     edits: list[tuple[int, int, bytes]] = []
     mends = [mend for element in root.walk() for mend in _mends(element, root.tag, edits)]
     data = _edited(root.source.data, edits)
-    root, edits = parse(Source(str(path), data), report), []
+    root, edits = parse(SourceFile(str(path), data), report), []
     repairs = [tensor.repair(edits) for element in (root.walk() if root else ()) for tensor in _tensors(element)]
     write_file(out, _edited(data, edits))
     return sorted([*mends, *(change for change in repairs if change)], key=lambda change: change.line)

@@ -25,7 +25,7 @@ _ATTRIBUTE = re.compile(rb"""\s+([^\s=<>"'/]+)\s*=\s*("[^"]*"|'[^']*')""")
 
 
 @dataclass(frozen=True)
-class Source:
+class SourceFile:
     """A file as the caller named it, and its bytes."""
 
     file: str
@@ -38,7 +38,7 @@ class Element:
 
     tag: str
     attributes: dict[str, str]
-    source: Source
+    source: SourceFile
     line: int
     column: int
     offset: int
@@ -133,7 +133,7 @@ def read_bytes(path: Path, report: Report) -> bytes | None:
     return data
 
 
-def parse(source: Source, report: Report) -> Element | None:
+def parse(source: SourceFile, report: Report) -> Element | None:
     """The root element of `source`, or None with the reason reported."""
     builder = _Builder(source)
     parser = expat.ParserCreate()
@@ -244,7 +244,7 @@ def _refuse_doctype(*_: object) -> None:
 
 
 class _Builder:
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: SourceFile) -> None:
         self.source = source
         self.root: Element | None = None
         self.open: list[Element] = []

@@ -12,7 +12,7 @@ from palpate.control.law import Law
 from palpate.errors import PalpateError
 from palpate.run.after.promise import End, Miss, misses
 from palpate.run.assemble.assemble import Assembly
-from palpate.run.before.differences import Difference
+from palpate.run.before.differences import ModelDifference
 from palpate.run.loop.state import RATE_LIMITED, TORQUE_LIMITED
 from palpate.spatial import Pose, matrix_from_quat
 
@@ -75,7 +75,7 @@ def _friction(miss: Miss, end: End) -> str:
     return f"{frictions[0].what}: it holds {miss.what} up to {factor * holds:.3g} {unit} off"
 
 
-def _effect(each: Difference, miss: Miss, end: End) -> float:
+def _effect(each: ModelDifference, miss: Miss, end: End) -> float:
     """How much of a miss a difference makes, in the miss's unit; infinite where nothing holds the arm against it."""
     if miss.wrench is not None:
         return float(np.linalg.norm(miss.wrench @ each.reading))

@@ -47,7 +47,7 @@ def event_table(exact: ExactPlant | None) -> list[dict[str, Any]]:
     return [] if exact is None else [_row(event) for event in exact.events]
 
 
-def _row(event: contact.Event) -> dict[str, Any]:
+def _row(event: contact.ContactEvent) -> dict[str, Any]:
     row = {"time": event.time, "what": event.what, "contact": event.contact}
     row |= {"before": event.before, "after": event.after, "where": [float(x) for x in event.where]}
     return row | {"detail": {key: _plain(value) for key, value in event.detail.items()}}
@@ -75,7 +75,7 @@ def trace_events(exact: ExactPlant, period: float) -> list[Event]:
     ]
 
 
-def _change(event: contact.Event) -> str:
+def _change(event: contact.ContactEvent) -> str:
     return event.before if event.before == event.after else f"{event.before} → {event.after}"
 
 

@@ -26,7 +26,7 @@ from palpate.control.law import Law
 from palpate.control.promise import Promise, promise_axes
 from palpate.errors import PalpateError
 from palpate.run.assemble.assemble import Assembly
-from palpate.run.before.differences import Difference, differences
+from palpate.run.before.differences import ModelDifference, differences
 from palpate.run.before.foresee import Forecast, wall_of
 from palpate.spatial import matrix_from_quat, rows as rotations
 from palpate.world.config import Surface
@@ -125,7 +125,7 @@ class End:
             return None
 
     @cached_property
-    def differences(self) -> list[Difference]:
+    def differences(self) -> list[ModelDifference]:
         """Declared ones that are there at the end."""
         end = self.times[-1]
         return [each for each in differences(self.assembly, self.q) if each.since < end < each.until]

@@ -23,7 +23,7 @@ _MASSES = ("mass_scale", "link_mass_scale", "com_offset")
 
 
 @dataclass(frozen=True)
-class Difference:
+class ModelDifference:
     """One difference at a posture.
 
     Attributes:
@@ -58,7 +58,7 @@ class Difference:
         return float(np.linalg.norm(self.moves(give, rows)))
 
 
-def differences(assembly: Assembly, q: Array) -> list[Difference]:
+def differences(assembly: Assembly, q: Array) -> list[ModelDifference]:
     """Everything that the world declares to be other than the law's model has it, at a posture."""
     run = assembly.run
     robot, world = run.robot, run.world
@@ -85,7 +85,7 @@ def gravity_of(run: Run) -> Array:
     return own.copy() if run.world.gravity is None else np.array(run.world.gravity)
 
 
-def _gravity(assembly: Assembly, q: Array) -> Difference | None:
+def _gravity(assembly: Assembly, q: Array) -> ModelDifference | None:
     run = assembly.run
     true, known = gravity_of(run), run.robot.model.opt.gravity
     if np.abs(true - known).max() <= 1e-9 * max(float(np.abs(known).max()), 1.0):
@@ -96,7 +96,7 @@ def _gravity(assembly: Assembly, q: Array) -> Difference | None:
     if wrist.compensate:  # it takes off the weight that the law's model gives the tool
         carried = sum(float(assembly.plant.model.body_mass[b]) for b, own in zip(wrist.beyond, wrist.known) if own >= 0)
         reading[:3] = carried * (true - known)
-    return Difference(
+    return ModelDifference(
         f"the world's gravity is {words[0]} m/s², the law's model has {words[1]} m/s²",
         "model",
         _without_weight(run.robot, World(gravity=tuple(true)), q),
@@ -105,7 +105,7 @@ def _gravity(assembly: Assembly, q: Array) -> Difference | None:
     )
 
 
-def _masses(run: Run, q: Array) -> Difference | None:
+def _masses(run: Run, q: Array) -> ModelDifference | None:
     change = run.world.plant
     masses = {name: getattr(change, name) for name in _MASSES}
     if masses == {name: getattr(PlantChange(), name) for name in _MASSES}:
@@ -118,10 +118,10 @@ def _masses(run: Run, q: Array) -> Difference | None:
     torque = _without_weight(run.robot, World(gravity=run.world.gravity, plant=PlantChange(**masses)), q)
     if run.world.gravity is not None:
         torque = torque - _without_weight(run.robot, World(gravity=run.world.gravity), q)
-    return Difference(" and ".join(words), "model", torque)
+    return ModelDifference(" and ".join(words), "model", torque)
 
 
-def _loads(assembly: Assembly, q: Array) -> list[Difference]:
+def _loads(assembly: Assembly, q: Array) -> list[ModelDifference]:
     run, felt = assembly.run, set(assembly.loop.wrist.beyond.tolist())
     return [
         _load(run, load, body in felt, q)
@@ -129,7 +129,7 @@ def _loads(assembly: Assembly, q: Array) -> list[Difference]:
     ]  # fmt: skip
 
 
-def _load(run: Run, load: Attachment, felt: bool, q: Array) -> Difference:
+def _load(run: Run, load: Attachment, felt: bool, q: Array) -> ModelDifference:
     robot, gravity = run.robot, gravity_of(run)
     frame = robot.pose(q, load.frame)
     com = frame.position + frame.rotation @ np.array(load.com)
@@ -144,10 +144,10 @@ def _load(run: Run, load: Attachment, felt: bool, q: Array) -> Difference:
     when += f" until {load.release:g} s" if load.release is not None else ""
     what = f"load {load.name!r} of {load.mass:g} kg{when} is not in the law's model"
     until = np.inf if load.release is None else load.release
-    return Difference(what, "model", torque, reading, since=load.attach, until=until)
+    return ModelDifference(what, "model", torque, reading, since=load.attach, until=until)
 
 
-def _friction(assembly: Assembly) -> Difference | None:
+def _friction(assembly: Assembly) -> ModelDifference | None:
     """Dry friction of the joints, which no law's model has."""
     robot = assembly.run.robot
     friction = dry_friction(robot, assembly.run.world)
@@ -155,7 +155,7 @@ def _friction(assembly: Assembly) -> Difference | None:
         return None
     most = int(np.argmax(friction))
     unit = "N" if robot.dof_units[most] == "m" else "N·m"
-    return Difference(
+    return ModelDifference(
         f"dry friction of up to {friction[most]:.3g} {unit} ({robot.dof_names[most]}) is in the joints, and what"
         " sticks is not compensated",
         "friction",
@@ -163,10 +163,10 @@ def _friction(assembly: Assembly) -> Difference | None:
     )
 
 
-def _frames(robot: Robot, world: World) -> list[Difference]:
+def _frames(robot: Robot, world: World) -> list[ModelDifference]:
     change, none = world.plant, np.zeros(robot.nv)
     return [
-        Difference(
+        ModelDifference(
             "the {} of the plant is ({:g}, {:g}, {:g}) m off its position in the law's model".format(what, *offset),
             "model", none, shift=np.array(offset),
         )
@@ -175,12 +175,12 @@ def _frames(robot: Robot, world: World) -> list[Difference]:
     ]  # fmt: skip
 
 
-def _bias(run: Run) -> Difference | None:
+def _bias(run: Run) -> ModelDifference | None:
     wrench = run.world.sensors.wrench
     if not any(wrench.bias) or not (isinstance(run.law, Law) and run.law.feels):
         return None
     words = ", ".join(f"{b:g}" for b in wrench.bias)
-    return Difference(
+    return ModelDifference(
         f"the wrench sensor is off by ({words}) N, N·m", "sensor", np.zeros(run.robot.nv), np.array(wrench.bias)
     )
 
@@ -222,7 +222,7 @@ def _forced(run: Run, q: Array) -> Array:
     return np.vstack([np.zeros((0, 6)), *rows])
 
 
-def told(each: Difference, give: Compliance | None, robot: Robot, q: Array, force: Array) -> str:
+def told(each: ModelDifference, give: Compliance | None, robot: Robot, q: Array, force: Array) -> str:
     """A difference with its static effect: on the tool where the law holds the arm, else on the joints.
 
     Args:
@@ -237,7 +237,7 @@ def told(each: Difference, give: Compliance | None, robot: Robot, q: Array, forc
     return f"{each.what}: {'; '.join(said) or 'no effect at rest'}"
 
 
-def _on_joints(each: Difference, robot: Robot) -> str:
+def _on_joints(each: ModelDifference, robot: Robot) -> str:
     if not each.torque.any() or each.cause == "friction":
         return ""
     most = int(np.argmax(np.abs(each.torque)))
@@ -245,7 +245,7 @@ def _on_joints(each: Difference, robot: Robot) -> str:
     return f"up to {abs(each.torque[most]):.3g} {unit} more at {robot.dof_names[most]}"
 
 
-def _on_tool(each: Difference, give: Compliance | None, robot: Robot, q: Array) -> str:
+def _on_tool(each: ModelDifference, give: Compliance | None, robot: Robot, q: Array) -> str:
     if each.shift.any():
         return f"the tool is {1e3 * np.linalg.norm(each.shift):.3g} mm from where the law takes it to be"
     if give is None:
@@ -260,6 +260,6 @@ def _on_tool(each: Difference, give: Compliance | None, robot: Robot, q: Array) 
     return f"{verb} {size} {'from its goal in free motion' if each.cause == 'friction' else 'at rest'}"
 
 
-def _on_force(each: Difference, force: Array) -> str:
+def _on_force(each: ModelDifference, force: Array) -> str:
     off = np.abs(force @ each.reading)
     return f"the force is off by {off.max():.3g} N or N·m" if off.max(initial=0.0) > 1e-9 else ""

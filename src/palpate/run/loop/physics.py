@@ -22,7 +22,7 @@ from palpate.engine.views import address_of, part
 from palpate.robot.mechanics.kernels import add_generalized_force, read_pose
 from palpate.run.loop.kinematic import move_as_told
 from palpate.run.loop.state import BAD_POSITION, BAD_SPEED, CLOCK, RUNNING, TOO_FAST, WARNED, Load, Loop, RigidPoint
-from palpate.world.forces.contact import Contact, find_contact, move_surface
+from palpate.world.forces.contact import PointContact, find_contact, move_surface
 from palpate.world.forces.pushes import apply_push, push_share
 from palpate.world.plants.bodies import add_force, add_wrench, velocity_at
 from palpate.world.plants.joint_friction import SETTLED, correct_velocities, end_velocities
@@ -129,7 +129,7 @@ def _push(L: Loop, t: float) -> None:
 
 
 @kernel
-def _add_contact(L: Loop, c: Contact) -> None:
+def _add_contact(L: Loop, c: PointContact) -> None:
     """Add the force of one surface on one contact point."""
     add_generalized_force(L.plant, c.point.body, c.force, L.no_moment, c.position, L.outside)
     L.energy.stored += c.stored
@@ -452,7 +452,7 @@ def advance(L: Loop) -> None:
 
 
 @kernel
-def _stretch(L: Loop, c: Contact) -> None:
+def _stretch(L: Loop, c: PointContact) -> None:
     """The friction spring stretches by the slip of this step; one that leaves the surface gives up what it held."""
     held = 0.0
     for i in range(3):

@@ -34,7 +34,7 @@ _OF_MASSES = ("tau", "kinetic", "potential", "stored", "injected", "pushed", "di
 
 
 @dataclass(frozen=True)
-class Recorded(Sized):
+class RecordedQuantity(Sized):
     """A recorded quantity: its size, and what its channel says.
 
     Attributes:
@@ -52,7 +52,7 @@ class Recorded(Sized):
 
 def recorded(*shape: int | str, **meaning: Any) -> Any:
     """Declare a recorded quantity: its size, and what its channel says."""
-    return Recorded(shape, **meaning)
+    return RecordedQuantity(shape, **meaning)
 
 
 def _of_joints(key: str, help: str, **meaning: Any) -> Any:
@@ -241,7 +241,7 @@ class _Words:
         """The channels' own names where a field stands for several."""
         return self._rows.get(field)
 
-    def channel(self, name: str, meaning: Recorded, size: int, row: str) -> Channel:
+    def channel(self, name: str, meaning: RecordedQuantity, size: int, row: str) -> Channel:
         """The channel of a recorded quantity."""
         labels = self.labels[meaning.labels] if isinstance(meaning.labels, str) else meaning.labels
         unit = self.units.get(meaning.unit, meaning.unit) if isinstance(meaning.unit, str) else meaning.unit

@@ -10,7 +10,7 @@ from palpate.engine.records import Integers, Matrix, Record, Vector, sized
 from palpate.robot.joints.coupled import CoupledModel
 from palpate.robot.mechanics.kernels import FrameOnBody
 from palpate.run.loop.row import Row
-from palpate.world.forces.contact import Contact, SurfaceState
+from palpate.world.forces.contact import PointContact, SurfaceState
 from palpate.world.forces.pushes import Pushed, PushState
 from palpate.world.plants.joint_friction import JointFriction
 from palpate.world.plants.ties import Ties
@@ -218,7 +218,7 @@ class Loop(Record):
     camera: PoleCamera
     # what acts on the plant
     surfaces: list[SurfaceState]
-    contacts: list[Contact]
+    contacts: list[PointContact]
     rigid: list[RigidReading]
     rigid_points: list[RigidPoint]
     touches: list[TouchReading]  # exact contacts

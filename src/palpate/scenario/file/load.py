@@ -34,7 +34,7 @@ KeyPath = tuple[str | int, ...]
 
 
 @dataclass(frozen=True)
-class Source:
+class KeySource:
     """A text that gave some of the keys: how to call it, and the line of each key."""
 
     name: str
@@ -57,7 +57,7 @@ def load_scenario(source: str | os.PathLike[str], overrides: Iterable[str] = ())
     if overrides:
         data = with_modules(apply_overrides(data, overrides), folder_of(source))
         lines = {tuple(int(p) if p.isdecimal() else p for p in parse_override(text)[0]): 0 for text in overrides}
-        sources = [Source("--set", lines), *sources]
+        sources = [KeySource("--set", lines), *sources]
     return scenario_from_data(data, sources)
 
 
@@ -66,7 +66,7 @@ def replaced(scenario: Scenario, changes: Mapping[str, Any]) -> Scenario:
     values = {key: "" if value is None else toml_value(_plain(value)) for key, value in changes.items()}
     texts = [f"{key.replace('__', '.')}={value}" for key, value in values.items()]
     data = apply_overrides(scenario.as_data(), texts)
-    return scenario_from_data(data, [Source(f"{scenario.name} with other values")])
+    return scenario_from_data(data, [KeySource(f"{scenario.name} with other values")])
 
 
 def _plain(value: Any) -> Any:
@@ -76,9 +76,9 @@ def _plain(value: Any) -> Any:
     return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def scenario_from_data(data: dict[str, Any], sources: Iterable[Source] = ()) -> Scenario:
+def scenario_from_data(data: dict[str, Any], sources: Iterable[KeySource] = ()) -> Scenario:
     """Type plain data and check it, collecting every problem."""
-    sources = list(sources) or [Source("scenario")]
+    sources = list(sources) or [KeySource("scenario")]
     problems: list[Problem] = []
     scenario = None
     try:
@@ -116,7 +116,7 @@ def _sections(scenario: Scenario | None, data: dict[str, Any], problems: list[Pr
     return typed
 
 
-def _message(problems: list[Problem], sources: list[Source]) -> str:
+def _message(problems: list[Problem], sources: list[KeySource]) -> str:
     file = next(source.name for source in sources if source.name != "--set")
     count = f"{len(problems)} problem{'s' if len(problems) > 1 else ''}"
     many = len(problems) > 2 * MOST_PROBLEMS
@@ -125,7 +125,7 @@ def _message(problems: list[Problem], sources: list[Source]) -> str:
     return "\n".join([f"{file} has {count}:", *lines, *more])
 
 
-def _located(problem: Problem, sources: list[Source]) -> str:
+def _located(problem: Problem, sources: list[KeySource]) -> str:
     """The problem with the line of its key, or of the nearest table above it."""
     for length in range(len(problem.path), 0, -1):
         for index, source in enumerate(sources):
@@ -141,10 +141,10 @@ def _located(problem: Problem, sources: list[Source]) -> str:
 # ---------------------------------------------------------------------------------------------- files
 
 
-def read_data(source: str | os.PathLike[str]) -> tuple[dict[str, Any], list[Source]]:
+def read_data(source: str | os.PathLike[str]) -> tuple[dict[str, Any], list[KeySource]]:
     """A scenario's data with what it extends merged in, and the texts it came from, its own first."""
     data: dict[str, Any] | None = None
-    sources: list[Source] = []
+    sources: list[KeySource] = []
     seen: list[str] = []
     folder: Path | None = None
     while True:
@@ -157,7 +157,7 @@ def read_data(source: str | os.PathLike[str]) -> tuple[dict[str, Any], list[Sour
         content = with_modules(_resolved(_parsed(text, name), folder), folder)
         parent = content.pop("extends", None)
         data = content if data is None else merged(content, data)
-        sources.append(Source(name, key_lines(text)))
+        sources.append(KeySource(name, key_lines(text)))
         if parent is None:
             return data, sources
         if not isinstance(parent, str):

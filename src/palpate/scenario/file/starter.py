@@ -97,7 +97,7 @@ def description(data: dict[str, Any]) -> str:
     )
 
 
-def _scenario(settings: dict[str, Any], robot: Robot, press: Press) -> dict[str, Any]:
+def _scenario(settings: dict[str, Any], robot: Robot, press: PressPose) -> dict[str, Any]:
     mass = _masses(robot, press)
     duration = _digits(min(max(_DURATION, _SLOWER * press.mass), _LONGEST))
     lightest = _lightest(robot, press)
@@ -132,7 +132,7 @@ def _scenario(settings: dict[str, Any], robot: Robot, press: Press) -> dict[str,
     }
 
 
-def _overhang(robot: Robot, press: Press) -> float:
+def _overhang(robot: Robot, press: PressPose) -> float:
     """m that the spheres with which the robot touches stand out before the tool's origin."""
     model, tool = robot.model, robot.pose(press.q).position
     spheres = [geom for geom in map(model.geom, range(model.ngeom)) if touches_unasked(geom.name)]
@@ -145,7 +145,7 @@ def _wall(position: list[float], normal: list[float], stiffness: float, damping:
     return {**pose, "stiffness": stiffness, "damping": damping, "friction": 0.3}
 
 
-def _bounds(robot: Robot, press: Press) -> dict[str, Any]:
+def _bounds(robot: Robot, press: PressPose) -> dict[str, Any]:
     """On the force, which friction in the joints holds back; on the motors too, if all can hold the robot up."""
     force, error = press.force, _digits(max(0.2 * press.force, 2.0 * press.friction))
     hold = bool(np.all(np.abs(robot.gravity(press.q)) < robot.limits.torque))
@@ -156,7 +156,7 @@ def _bounds(robot: Robot, press: Press) -> dict[str, Any]:
     }
 
 
-def _masses(robot: Robot, press: Press) -> Array:
+def _masses(robot: Robot, press: PressPose) -> Array:
     """kg and kg·m²: what the arm weighs along each direction, the others free; 0 where it cannot move."""
     x = robot.terms(press.q, np.zeros(robot.nv))
     chosen = [DIRECTIONS.index(direction) for direction in press.directions]
@@ -165,7 +165,7 @@ def _masses(robot: Robot, press: Press) -> Array:
     return mass
 
 
-def _lightest(robot: Robot, press: Press) -> float:
+def _lightest(robot: Robot, press: PressPose) -> float:
     """kg: the least that the tool weighs in any direction, which is what bounces on the wall."""
     x = robot.terms(press.q, np.zeros(robot.nv))
     return 1.0 / float(np.linalg.norm(x.J[:3] @ np.linalg.solve(x.M, x.J[:3].T), 2))
@@ -199,7 +199,7 @@ _USUAL, _OVER_FRICTION, _PER_MASS = 20.0, 6.0, 1.25  # N; times the joints' fric
 
 
 @dataclass(frozen=True)
-class Press:
+class PressPose:
     """A posture, and how to press from there.
 
     Attributes:
@@ -221,7 +221,7 @@ class Press:
     score: float
 
 
-def pressing_postures(robot: Robot, way: float) -> Iterator[Press]:
+def pressing_postures(robot: Robot, way: float) -> Iterator[PressPose]:
     """Postures from which the tool can go `way` metres straight on and press there, the best first.
 
     Home is among them, the others are drawn between the joints' limits (the same at every call).
@@ -265,7 +265,7 @@ class _Arm:
             q = q if k % 2 else self.home + _NEAR * (q - self.home)
             yield np.where(self.moves, np.round(q, 2), self.home)
 
-    def presses(self, q: Array) -> Iterator[Press]:
+    def presses(self, q: Array) -> Iterator[PressPose]:
         """Every axis of the world along which the arm can press from a posture."""
         J, clearance = self.robot.jacobian(q), self._stop_clearance(q)
         scaled = J * np.array([1.0] * 3 + [self.lever] * 3)[:, None]
@@ -286,9 +286,9 @@ class _Arm:
                 score = quality * suits * (1.0 - sideways) * (1.0 - friction / force) + (
                     _HOME if q is self.home else 0.0
                 )
-                yield Press(q, tuple(DIRECTIONS[k] for k in chosen), axis, force, friction, mass, score)
+                yield PressPose(q, tuple(DIRECTIONS[k] for k in chosen), axis, force, friction, mass, score)
 
-    def goes(self, press: Press, way: float) -> bool:
+    def goes(self, press: PressPose, way: float) -> bool:
         """Whether the tool can go straight on, turning in none of the chosen directions, within the stops."""
         robot, limits = self.robot, self.robot.limits
         start, x = robot.pose(press.q), press.q.copy()

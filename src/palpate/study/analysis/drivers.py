@@ -18,11 +18,11 @@ from palpate.metrics import METRICS
 from palpate.study.analysis.maps import COARSE, TOLERANCE, BoundaryMap, map_spans, refine
 from palpate.study.analysis.rare import Batch, RareEstimate, rare_failure
 from palpate.study.analysis.statistics import Interval, confidence_sequence
-from palpate.study.plans.plan import Plan, Point, Stage, run_seed
+from palpate.study.plans.plan import Plan, PlannedRun, PlanStage, run_seed
 from palpate.study.running.store import Store
 from palpate.user_code import is_address
 
-Driver = Generator[Stage, None, Any]
+Driver = Generator[PlanStage, None, Any]
 LOOK_EVERY = 8  # chunks between two looks of a sweep that may stop by itself
 _RULE = re.compile(r"\s*([a-z_]+|[\w.]+:\w+)\s*(?:(<=?|>=?)\s*([+-]?[\d.]+(?:[eE][+-]?\d+)?)\s*)?")
 
@@ -36,7 +36,7 @@ def drive(store: Store) -> Driver:
 
 
 def _all(store: Store) -> Driver:
-    yield Stage(0, store.plan.runs, store.plan.points)
+    yield PlanStage(0, store.plan.runs, store.plan.points)
     return None
 
 
@@ -74,7 +74,7 @@ def _until(store: Store) -> Driver:
     interval = confidence_sequence(0, 0, confidence)
     while first < plan.runs and not decided(rule, interval):
         count = min(LOOK_EVERY * plan.chunk, plan.runs - first)
-        yield Stage(first, count, plan.points)
+        yield PlanStage(first, count, plan.points)
         failures += store.columns(["passed"], first, count)["passed"].count(False)
         first += count
         interval = confidence_sequence(failures, first, confidence)
@@ -102,18 +102,18 @@ def score_of(plan: Plan) -> tuple[str, Callable[[Any], float]]:
     return name, lambda value: np.inf if value is None else side * (float(value) - edge)
 
 
-def _rare(store: Store) -> Generator[Stage, None, RareEstimate]:
+def _rare(store: Store) -> Generator[PlanStage, None, RareEstimate]:
     from scipy.special import ndtr
 
     plan = store.plan
     name, score = score_of(plan)
     climb = rare_failure(len(plan.axes), plan.runs, plan.seed, float(plan.options["confidence"]))
 
-    def points(batch: Batch, first: int, level: int) -> list[Point]:
+    def points(batch: Batch, first: int, level: int) -> list[PlannedRun]:
         values = [tuple(axis.at(u) for axis, u in zip(plan.axes, row)) for row in ndtr(batch.u)]
         seeds = [run_seed(plan.seed, first + k, 0) for k in range(len(values))]
         weights = batch.weight.tolist()
-        return [Point(values[k], seeds[k], first + k, 0, level, weights[k]) for k in range(len(values))]
+        return [PlannedRun(values[k], seeds[k], first + k, 0, level, weights[k]) for k in range(len(values))]
 
     def scores(first: int, count: int) -> Array:
         return np.array([score(value) for value in store.columns([name], first, count)[name]])
@@ -123,7 +123,7 @@ def _rare(store: Store) -> Generator[Stage, None, RareEstimate]:
 
 def drive_search(
     search: Generator[Any, Any, Any],
-    points: Callable[[Any, int, int], list[Point]],
+    points: Callable[[Any, int, int], list[PlannedRun]],
     answers: Callable[[int, int], Any],
     most: int | None = None,
 ) -> Driver:
@@ -135,7 +135,7 @@ def drive_search(
     try:
         while True:
             made = points(asked, first, level)
-            yield Stage(first, len(made), lambda a, b, made=made, first=first: made[a - first : b - first])
+            yield PlanStage(first, len(made), lambda a, b, made=made, first=first: made[a - first : b - first])
             if first + len(made) == most:
                 return None
             asked = search.send(answers(first, len(made)))
@@ -159,14 +159,14 @@ def verdicts(store: Store, first: int, count: int) -> Array:
     return np.array([value is not None and (value < level if sign == "<" else value > level) for value in values])
 
 
-def _map(store: Store) -> Generator[Stage, None, BoundaryMap]:
+def _map(store: Store) -> Generator[PlanStage, None, BoundaryMap]:
     plan = store.plan
     (x, y), options = map_spans(plan), plan.options
     cells = int(options["cells"])
     steps = refine(cells, min(COARSE, cells), float(options.get("tolerance", TOLERANCE)), x, y)
 
-    def points(places: Array, first: int, level: int) -> list[Point]:
-        return [Point((x.at(u), y.at(v)), plan.own_seed, first + k, 0, level) for k, (u, v) in enumerate(places)]
+    def points(places: Array, first: int, level: int) -> list[PlannedRun]:
+        return [PlannedRun((x.at(u), y.at(v)), plan.own_seed, first + k, 0, level) for k, (u, v) in enumerate(places)]
 
     return (yield from drive_search(steps, points, lambda first, count: verdicts(store, first, count)))
 

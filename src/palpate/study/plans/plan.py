@@ -83,7 +83,7 @@ class Plan:
         """Whether later runs depend on earlier ones."""
         return self.method in ("map", "rare", "tune")
 
-    def overrides(self, point: Point) -> list[str]:
+    def overrides(self, point: PlannedRun) -> list[str]:
         """The `key=value` texts of a run, its seed among them."""
         texts = [override(axis, value, self.scenario) for axis, value in zip(self.axes, point.values)]
         seeded = any(axis.key == "run.seed" for axis in self.axes)
@@ -104,19 +104,19 @@ class Plan:
         use_files({name: file for name, file in scenario.get("modules", {}).items() if os.path.isfile(file)})
         return replace(self, scenario=scenario, files=files)
 
-    def points(self, first: int, stop: int) -> list[Point]:
+    def points(self, first: int, stop: int) -> list[PlannedRun]:
         """Runs number first … stop − 1 of a method whose runs are known beforehand.
 
         Every run is a function of its number alone, so that chunks may be run anywhere, in any order, and again.
         """
         return [self._point(number) for number in range(first, stop)]
 
-    def _point(self, number: int) -> Point:
+    def _point(self, number: int) -> PlannedRun:
         point, repeat = divmod(number, self.repeat)
         if self.method == "grid":
-            return Point(self._combination(point), self.own_seed + repeat, point, repeat)
+            return PlannedRun(self._combination(point), self.own_seed + repeat, point, repeat)
         values = tuple(axis.at(u) for axis, u in zip(self.axes, self._chances(point)))
-        return Point(values, run_seed(self.seed, self._seeded(point), repeat), point, repeat)
+        return PlannedRun(values, run_seed(self.seed, self._seeded(point), repeat), point, repeat)
 
     def _combination(self, point: int) -> tuple[Value, ...]:
         """A point of a grid; the last parameter changes fastest."""
@@ -218,7 +218,7 @@ DEFAULT_RUNS = 1000
 
 
 @dataclass(frozen=True)
-class Point:
+class PlannedRun:
     """One run to make.
 
     Attributes:
@@ -240,12 +240,12 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Stage:
+class PlanStage:
     """Runs that can be made at once: numbers first … first + count − 1, and what each of them is."""
 
     first: int
     count: int
-    points: Callable[[int, int], list[Point]] = field(repr=False)
+    points: Callable[[int, int], list[PlannedRun]] = field(repr=False)
 
 
 def planned_runs(method: str | None, axes: Sequence[Axis], runs: int | None, repeat: int) -> tuple[str, int]:

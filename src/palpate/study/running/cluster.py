@@ -30,7 +30,7 @@ from palpate.study.running.address import ClusterAddress, check_command
 from palpate.study.running.jobs import jobs_for
 from palpate.study.running.pool import Chunk
 from palpate.study.running.shipping import contents_of, forget_copies, mark_of, use_scratch
-from palpate.study.running.worker import Job, Result, empty_row, run_chunk
+from palpate.study.running.worker import Job, RunResult, empty_row, run_chunk
 
 AHEAD = 3  # chunks under way per thread of the cluster
 PATIENCE = 30.0  # s until a scheduler answers
@@ -62,7 +62,7 @@ class Files(WorkerPlugin):
         forget_copies()
 
 
-def run_there(job: Job, mark: str, wanted: Mapping[str, str], chunk: Chunk) -> list[Result]:
+def run_there(job: Job, mark: str, wanted: Mapping[str, str], chunk: Chunk) -> list[RunResult]:
     """The work of a Dask worker: a chunk, with the files that were handed to it.
 
     Raises:
@@ -124,12 +124,12 @@ class DaskCluster:
                 hint="start one with `dask scheduler`, and workers with `dask worker ADDRESS`",
             ) from error
 
-    def results(self, job: Job, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, list[Result]]]:
+    def results(self, job: Job, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, list[RunResult]]]:
         """Each chunk with what came of it, as they are done."""
         send = self._sender(job)
         self._await_a_worker()
         pieces, under_way = _pieces(chunks, self.most), {}
-        made: dict[int, list[Result]] = {}
+        made: dict[int, list[RunResult]] = {}
 
         def submit(piece: tuple[Chunk, Chunk]) -> Any:
             future = send(piece[1])
@@ -171,17 +171,17 @@ class DaskCluster:
     def _ahead(self) -> int:
         return AHEAD * max(1, sum(self.client.nthreads().values()))
 
-    def _result(self, future: Any, send: Any, job: Job, chunk: Chunk) -> list[Result]:
+    def _result(self, future: Any, send: Any, job: Job, chunk: Chunk) -> list[RunResult]:
         try:
             with self._told():
                 return future.result()
         except KilledWorker as error:
             return self._one_by_one(send, job, chunk, str(error))
 
-    def _one_by_one(self, send: Any, job: Job, chunk: Chunk, reason: str) -> list[Result]:
+    def _one_by_one(self, send: Any, job: Job, chunk: Chunk, reason: str) -> list[RunResult]:
         """A chunk that killed several workers: its runs alone, so that only the culprit is lost."""
         if len(chunk) == 1:
-            return [Result(chunk[0].run, empty_row(CRASHED, f"its worker died each time ({reason})", job.metrics))]
+            return [RunResult(chunk[0].run, empty_row(CRASHED, f"its worker died each time ({reason})", job.metrics))]
         futures = [send([task]) for task in chunk]
         return [result for task, future in zip(chunk, futures) for result in self._result(future, send, job, [task])]
 

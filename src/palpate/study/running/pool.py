@@ -26,9 +26,9 @@ from typing import Any, Protocol
 
 from palpate.errors import PalpateError, StudyError
 from palpate.study.plans.plan import CRASHED
-from palpate.study.running.worker import Job, Result, Task, empty_row, run_chunk
+from palpate.study.running.worker import Job, RunResult, RunTask, empty_row, run_chunk
 
-Chunk = list[Task]
+Chunk = list[RunTask]
 _SPAWN = multiprocessing.get_context("spawn")
 _ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
 _STARTING = threading.Lock()
@@ -40,7 +40,7 @@ HUNG, TIMES = 600.0, 100.0
 class Executor(Protocol):
     """Makes chunks of runs, in any order."""
 
-    def results(self, job: Job, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, list[Result]]]:
+    def results(self, job: Job, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, list[RunResult]]]:
         """Each chunk with what came of it, as they are done."""
         ...
 
@@ -52,7 +52,7 @@ class Executor(Protocol):
 class Here:
     """Runs in this process, one after the other."""
 
-    def results(self, job: Job, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, list[Result]]]:
+    def results(self, job: Job, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, list[RunResult]]]:
         """Each chunk in turn."""
         for chunk in chunks:
             yield chunk, run_chunk(job, chunk)
@@ -81,7 +81,7 @@ class _Process:
         except (_Dead, OSError):
             raise StudyError(f"a worker process did not start: {self._last_words()}") from None
 
-    def ask(self, job: Job, chunk: Chunk, limit: float | None) -> list[Result]:
+    def ask(self, job: Job, chunk: Chunk, limit: float | None) -> list[RunResult]:
         """What came of a chunk, within so many seconds."""
         with contextlib.suppress(OSError):  # it is dead, as its answer shows
             self.pipe.send((job, chunk))
@@ -159,10 +159,10 @@ class LocalPool:
         self.busy: set[_Process] = set()
         self._longest, self._stopped = 0.0, False
 
-    def results(self, job: Job, chunks: Iterable[Chunk]) -> Generator[tuple[Chunk, list[Result]], None, None]:
+    def results(self, job: Job, chunks: Iterable[Chunk]) -> Generator[tuple[Chunk, list[RunResult]], None, None]:
         """Each chunk with what came of it, as they are done."""
         work, self._stopped = iter(chunks), False
-        threads, waiting = ThreadPoolExecutor(self.workers), dict[Future[list[Result]], Chunk]()
+        threads, waiting = ThreadPoolExecutor(self.workers), dict[Future[list[RunResult]], Chunk]()
         try:
             while True:
                 for chunk in islice(work, 2 * self.workers - len(waiting)):
@@ -184,7 +184,7 @@ class LocalPool:
         while self.free:
             self.free.pop().end()
 
-    def _made(self, job: Job, chunk: Chunk) -> list[Result]:
+    def _made(self, job: Job, chunk: Chunk) -> list[RunResult]:
         words = ""
         for _ in range(ATTEMPTS):
             if self._stopped:
@@ -196,9 +196,9 @@ class LocalPool:
         if len(chunk) > 1:
             return [result for task in chunk for result in self._made(job, [task])]
         reason = f"the process ended during this run ({words})"
-        return [Result(chunk[0].run, empty_row(CRASHED, reason, job.metrics))]
+        return [RunResult(chunk[0].run, empty_row(CRASHED, reason, job.metrics))]
 
-    def _asked(self, job: Job, chunk: Chunk) -> list[Result]:
+    def _asked(self, job: Job, chunk: Chunk) -> list[RunResult]:
         """A chunk made by a process that is free, or a new one."""
         process, start = self.free.pop() if self.free else _Process(), time.monotonic()
         self.busy.add(process)

@@ -14,8 +14,8 @@ from palpate.metrics import METRICS
 from palpate.parquet import Column
 from palpate.parquet.layout import Kind
 from palpate.study.plans.axis import Axis, Value
-from palpate.study.plans.plan import Plan, Point
-from palpate.study.running.worker import Result, Row
+from palpate.study.plans.plan import Plan, PlannedRun
+from palpate.study.running.worker import Row, RunResult
 from palpate.toml import toml_value
 
 BEFORE: dict[str, Kind] = {"run": "int64", "point": "int64", "repeat": "int32", "seed": "int64"}
@@ -54,7 +54,7 @@ def _kind(axis: Axis) -> Kind:
 _KINDS: dict[type, Kind] = {int: "int64", bool: "bool", str: "text"}
 
 
-def record(plan: Plan, point: Point, result: Result) -> Row:
+def record(plan: Plan, point: PlannedRun, result: RunResult) -> Row:
     """A whole row: what was asked for beside what came of it."""
     asked: Row = {"run": result.run, "point": point.point, "repeat": point.repeat, "seed": point.seed}
     asked |= {axis.key: _stored(axis, value) for axis, value in zip(plan.axes, point.values)}

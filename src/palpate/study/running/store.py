@@ -19,9 +19,9 @@ from typing import Any, BinaryIO
 from palpate.errors import FileError
 from palpate.files import atomic_write, make_folder, read_text, remove_litter, write_file
 from palpate.parquet import ParquetWriter, read_columns, read_footer
-from palpate.study.plans.plan import Plan, Point, Stage, differences, plan_from_text
+from palpate.study.plans.plan import Plan, PlannedRun, PlanStage, differences, plan_from_text
 from palpate.study.running import rows as R
-from palpate.study.running.worker import Result
+from palpate.study.running.worker import RunResult
 from palpate.toml import toml_text
 
 PLAN, SCENARIO, CHUNKS, TABLE, TRACES = "sweep.json", "scenario.toml", "chunks", "table.parquet", "traces"
@@ -98,7 +98,7 @@ class Store:
 
     # ------------------------------------------------------------------ chunks
 
-    def missing(self, stage: Stage) -> list[tuple[int, int]]:
+    def missing(self, stage: PlanStage) -> list[tuple[int, int]]:
         """The chunks of a stage that are not done: first run and the one after the last."""
         if self.complete:
             return []
@@ -117,7 +117,7 @@ class Store:
         except (OSError, ValueError):  # damaged: made again
             return False
 
-    def write(self, points: Sequence[Point], results: Sequence[Result]) -> None:
+    def write(self, points: Sequence[PlannedRun], results: Sequence[RunResult]) -> None:
         """Keep a chunk: its traces first, so that rows never promise what is not there."""
         for result in results:
             if result.trace is not None:

@@ -51,7 +51,7 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Task:
+class RunTask:
     """One run: its number, the `key=value` texts that make it, and why it is not to be made, if it is not."""
 
     run: int
@@ -60,7 +60,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Result:
+class RunResult:
     """A run's row, and its trace as the bytes of a Parquet file where it is kept."""
 
     run: int
@@ -138,22 +138,22 @@ def empty_row(outcome: str, reason: str, metrics: Sequence[str]) -> Row:
     return row | dict.fromkeys(metrics)
 
 
-def run_chunk(job: Job, tasks: Sequence[Task]) -> list[Result]:
+def run_chunk(job: Job, tasks: Sequence[RunTask]) -> list[RunResult]:
     """Make several runs, in order."""
     check_files({file: digest for file, digest in job.files.items() if file not in job.contents})
     here = replace(job, scenario=moved(job.scenario, job.contents))
     return [run_task(here, task) for task in tasks]
 
 
-def run_task(job: Job, task: Task) -> Result:
+def run_task(job: Job, task: RunTask) -> RunResult:
     """Make one run of a sweep."""
     if task.refusal is not None:
-        return Result(task.run, empty_row(REFUSED, task.refusal, job.metrics))
+        return RunResult(task.run, empty_row(REFUSED, task.refusal, job.metrics))
     row = run_row(job.scenario, task.overrides, job.metrics, job.own)
     row["reason"] = bare_names(row["reason"], job.files)
     kept = job.traces == "all" or (job.traces == "failing" and not row["passed"])
     kept = kept and row["outcome"] not in (IMPOSSIBLE, CRASHED)
-    return Result(task.run, row, _as_bytes(whole_trace(job.scenario, task.overrides)) if kept else None)
+    return RunResult(task.run, row, _as_bytes(whole_trace(job.scenario, task.overrides)) if kept else None)
 
 
 def check_files(files: Mapping[str, str]) -> None:

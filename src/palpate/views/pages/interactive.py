@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from palpate.checks import Array
-from palpate.views.panels import MARKS, Figure, Line, Marks, Panel, kinds_of
+from palpate.views.panels import MARKS, Curve, Figure, Marks, Panel, kinds_of
 
 MOST_POINTS = 1500
 _TALL, _STACKED, _SMALL = 240, 150, 120  # px, of the axes alone
@@ -40,7 +40,7 @@ def _chart(figure: Figure, panel: Panel, marks: Marks, height: int, first: bool,
     }
 
 
-def _series(line: Line) -> dict[str, Any]:
+def _series(line: Curve) -> dict[str, Any]:
     time, values = thin(line.time, line.values, MOST_POINTS)
     return {
         "kind": "line", "label": line.label, "listed": line.listed, "colour": line.colour, "dash": line.dash,

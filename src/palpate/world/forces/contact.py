@@ -60,7 +60,7 @@ class PointState(Record):
     share: float  # of the surface's stiffness and damping
 
 
-class Contact(Record):
+class PointContact(Record):
     """One point against one surface: what the surface does to the point now; all 0 where they do not touch."""
 
     point: PointState
@@ -108,7 +108,7 @@ def surface_numbers(surface: Surface) -> dict[str, Any]:
 
 def contact_pairs(
     plant: Plant, surfaces: list[SurfaceState], felt: Collection[int], shown: Iterable[tuple[Vector, Vector]] = ()
-) -> list[Contact]:
+) -> list[PointContact]:
     """Every contact point with every surface, point by point; `felt` are the bodies that the wrist sensor feels.
 
     `shown` is where those of `compliant_names` write force and place, if they are recorded.
@@ -119,7 +119,7 @@ def contact_pairs(
     for point, surface in product(points, surfaces):
         row = next(rows, None) if point.on_robot and surface.compliant else None
         recorded = {} if row is None else {"force": row[0], "place": row[1]}
-        pairs.append(Contact(point=point, surface=surface, **recorded))
+        pairs.append(PointContact(point=point, surface=surface, **recorded))
     return pairs
 
 
@@ -163,7 +163,7 @@ def stored_energy(s: SurfaceState, depth: float) -> float:
 
 
 @kernel
-def find_contact(p: Physics, c: Contact, elapsed: float) -> bool:
+def find_contact(p: Physics, c: PointContact, elapsed: float) -> bool:
     """Whether the point is in the surface, and with what force that pushes back.
 
     elapsed: time since the step began, when the friction spring was stretched by `slip`.
@@ -192,7 +192,7 @@ def find_contact(p: Physics, c: Contact, elapsed: float) -> bool:
 
 
 @kernel
-def _push_back(p: Physics, c: Contact, elapsed: float) -> None:
+def _push_back(p: Physics, c: PointContact, elapsed: float) -> None:
     s, v, n, share = c.surface, c.velocity, c.normal, c.point.share
     velocity_at(p, c.point.body, c.position, v)
     along = 0.0
@@ -212,7 +212,7 @@ def _push_back(p: Physics, c: Contact, elapsed: float) -> None:
 
 
 @kernel
-def _rub(c: Contact, along: float, limit: float, elapsed: float) -> None:
+def _rub(c: PointContact, along: float, limit: float, elapsed: float) -> None:
     """Friction: the spring stretched by the slip and the damper; beyond the limit the spring's foot slides along."""
     v, n, stiffness = c.velocity, c.normal, c.point.share * c.surface.tangential_stiffness
     damping, across, size = c.point.share * c.surface.tangential_damping, 0.0, 0.0
@@ -233,7 +233,7 @@ def _rub(c: Contact, along: float, limit: float, elapsed: float) -> None:
 
 
 @kernel
-def _add_rubbing_loss(c: Contact, along: float, sliding: bool, elapsed: float) -> None:
+def _add_rubbing_loss(c: PointContact, along: float, sliding: bool, elapsed: float) -> None:
     """d_t v_t² of the damper while it sticks; −f_t · (v_t − ṡ), friction times the speed of the foot, while it slides.
 
     ṡ is the mean rate of the stretch since the step began.

@@ -62,7 +62,7 @@ class Reading(Record):
     values: Vector = sized("width")
 
 
-class NoMemory(Record):
+class NoState(Record):
     """The gains or memory of a sensor that needs none."""
 
 
@@ -135,7 +135,7 @@ def _bound(name: str, sensor: Sensor, robot: Robot, stream: int, first: int) -> 
     gains, memory = sensor.gains(robot), sensor.memory(robot)
     function, places = 0, (0, 0)
     if sensor.kernel is not None:
-        gains, memory = (NoMemory() if part is None else part for part in (gains, memory))
+        gains, memory = (NoState() if part is None else part for part in (gains, memory))
         if not isinstance(gains, Record) or not isinstance(memory, Record):
             raise InvalidInput(f"sensor {name!r} is compiled: its gains and its memory are records")
         function, places = sensor.kernel.pointer, (gains.address, memory.address)

@@ -81,7 +81,7 @@ class TaskModel:
 
 
 @dataclass(frozen=True)
-class TaskGains:
+class ToolGains:
     """A law's gains over its k task directions.
 
     Attributes:
@@ -126,14 +126,14 @@ class LawModel:
     """
 
     title: str
-    equation: Callable[[TaskModel, TaskGains, float], LinearLaw]
+    equation: Callable[[TaskModel, ToolGains, float], LinearLaw]
     gains: tuple[str, ...]
     presses: bool = False
     servo: bool = False
     damping: Literal["tool", "per mass", "joints"] = "tool"
     across: LawModel | None = None
 
-    def law(self, task: TaskModel, gains: TaskGains, period: float) -> LinearLaw:
+    def law(self, task: TaskModel, gains: ToolGains, period: float) -> LinearLaw:
         """The law's matrices, without states that do nothing."""
         with np.errstate(over="ignore", invalid="ignore"):
             return _pruned(self.equation(task, gains, period))
@@ -152,7 +152,7 @@ class LinearModel:
 
     model: LawModel
     task: TaskModel
-    gains: TaskGains
+    gains: ToolGains
     period: float
     slopes: LinearLaw | None = None
 
@@ -170,7 +170,7 @@ class LinearModel:
         mass: Array | None = None,
         **numbers: Any,
     ) -> LinearModel:
-        """The model of a law at the tool: K, D and M are 6×6 in its axes, `numbers` the other fields of `TaskGains`."""
+        """The model of a law at the tool: K, D and M are 6×6 in its axes, `numbers` the other fields of `ToolGains`."""
         if law.about_rest is None:
             raise InvalidInput(f"law {law.name!r} names no equation about rest", hint="give the class its `about_rest`")
         posture = law.posture_gains()
@@ -239,13 +239,13 @@ def task_gains(
     damping: Array | None = None,
     mass: Array | None = None,
     **numbers: Any,
-) -> TaskGains:
+) -> ToolGains:
     """Gains along some directions, from 6×6 matrices in the law's axes; numbers that are None count as 0."""
     rows = [DIRECTIONS.index(d) for d in directions]
     K, D = (np.zeros((6, 6)) if X is None else X for X in (stiffness, damping))
     pick, M = np.ix_(rows, rows), np.eye(6) if mass is None else mass
     pressed = np.array([d in force for d in directions], dtype=bool)
-    return TaskGains(K[pick], D[pick], M[pick], pressed, **{name: _number(x) for name, x in numbers.items()})
+    return ToolGains(K[pick], D[pick], M[pick], pressed, **{name: _number(x) for name, x in numbers.items()})
 
 
 def _number(value: Any) -> Any:
@@ -274,20 +274,20 @@ def _pruned(law: LinearLaw) -> LinearLaw:
     )
 
 
-def _torque(task: TaskModel, gains: TaskGains, q: Array, v: Array, **others: Array) -> LinearLaw:
+def _torque(task: TaskModel, gains: ToolGains, q: Array, v: Array, **others: Array) -> LinearLaw:
     """A torque law of slopes over q and v, its posture and gravity added, and its other matrices."""
     N = task.null_space
     q = q - N * gains.posture_stiffness + task.gravity
     return LinearLaw.over("torque", *task.push.shape, q=q, v=v - N * gains.posture_damping, **others)
 
 
-def _impedance(task: TaskModel, gains: TaskGains, period: float) -> LinearLaw:
+def _impedance(task: TaskModel, gains: ToolGains, period: float) -> LinearLaw:
     """τ = Jᵀ (K e − D V) + N τ₀ + b̂."""
     J = task.J
     return _torque(task, gains, -J.T @ gains.stiffness @ J, -J.T @ gains.damping @ J)
 
 
-def _shaped(task: TaskModel, gains: TaskGains, period: float) -> LinearLaw:
+def _shaped(task: TaskModel, gains: ToolGains, period: float) -> LinearLaw:
     """τ = Jᵀ Λ (M_d⁻¹ (K e − D V + F) − J M⁻¹ Jᵀ F) + N τ₀ + b̂."""
     J, admit = task.J, np.linalg.pinv(gains.mass)
     lift = J.T @ task.inertia
@@ -296,26 +296,26 @@ def _shaped(task: TaskModel, gains: TaskGains, period: float) -> LinearLaw:
     return _torque(task, gains, q, v, wrench=lift @ (admit @ task.along - own))
 
 
-def _force_integral(task: TaskModel, gains: TaskGains, period: float, carry: Array) -> dict[str, Array]:
+def _force_integral(task: TaskModel, gains: ToolGains, period: float, carry: Array) -> dict[str, Array]:
     """I ← I − k_i T F along the force directions; what it adds to the torque is −carry I."""
     f = task.along[gains.force]
     step, stay = (gains.integral * period, 1.0) if period else (gains.integral, 0.0)
     return {"update": stay * np.eye(len(f)), "update_wrench": -step * f, "state": -carry}
 
 
-def _integral_force(task: TaskModel, gains: TaskGains, period: float) -> LinearLaw:
+def _integral_force(task: TaskModel, gains: ToolGains, period: float) -> LinearLaw:
     """τ = −Jᵀ k ∫(F_d − F) dt − d M̂ v + b̂."""
     integral = _force_integral(task, gains, period, task.J[gains.force].T)
     return _torque(task, gains, 0.0 * task.mass_matrix, -gains.joint_damping * task.mass_matrix, **integral)
 
 
-def _direct_force(task: TaskModel, gains: TaskGains, period: float) -> LinearLaw:
+def _direct_force(task: TaskModel, gains: ToolGains, period: float) -> LinearLaw:
     """τ = Jᵀ (K e − D V − [k_p (F_d − F) + k_i ∫(F_d − F) dt]_f) + N τ₀ + b̂, K = 0 along f."""
     motion = np.diag((~gains.force).astype(float))
     return _parallel_force(task, replace(gains, stiffness=motion @ gains.stiffness @ motion), period)
 
 
-def _parallel_force(task: TaskModel, gains: TaskGains, period: float) -> LinearLaw:
+def _parallel_force(task: TaskModel, gains: ToolGains, period: float) -> LinearLaw:
     """As direct force control, with K along f too."""
     J, carry = task.J, task.J[gains.force].T
     q, v = -J.T @ gains.stiffness @ J, -J.T @ gains.damping @ J
@@ -323,7 +323,7 @@ def _parallel_force(task: TaskModel, gains: TaskGains, period: float) -> LinearL
     return _torque(task, gains, q, v, wrench=wrench, **_force_integral(task, gains, period, carry))
 
 
-def _hybrid_force(task: TaskModel, gains: TaskGains, period: float) -> LinearLaw:
+def _hybrid_force(task: TaskModel, gains: ToolGains, period: float) -> LinearLaw:
     """τ = Jᵀ (Λ u − [c F_m; F_f]) + N τ₀ + b̂, u_m = −K_d V − K_p e, u_f = Λ_ff⁻¹ (W + F_f) − d V."""
     J, f, lift = task.J, gains.force, task.J.T @ task.inertia
     into = lift[:, f] @ np.linalg.pinv(task.inertia[np.ix_(f, f)])  # a force along f to joint torques
@@ -334,7 +334,7 @@ def _hybrid_force(task: TaskModel, gains: TaskGains, period: float) -> LinearLaw
     return _torque(task, gains, q, v, wrench=wrench, **_force_integral(task, gains, period, into))
 
 
-def _admittance(task: TaskModel, gains: TaskGains, period: float) -> LinearLaw:
+def _admittance(task: TaskModel, gains: ToolGains, period: float) -> LinearLaw:
     """M Δẍ + D Δẋ + K Δx = F, speed first; c = J⁺ Δx; a trim g ∫(c − q) dt, or g (c − q) on a velocity."""
     pick = np.diag(gains.mass) > 0  # the other directions do not yield: the arm holds them
     both, along = np.ix_(pick, pick), task.along[pick]
@@ -359,7 +359,7 @@ def _admittance(task: TaskModel, gains: TaskGains, period: float) -> LinearLaw:
     return LinearLaw.over(_servo(gains, T), n, m, update=A, update_q=on_q, update_wrench=on, state=C)
 
 
-def _servo_force(task: TaskModel, gains: TaskGains, period: float) -> LinearLaw:
+def _servo_force(task: TaskModel, gains: ToolGains, period: float) -> LinearLaw:
     """A commanded velocity J⁺ k (F − F_d), or its sum as a commanded position."""
     servo, (n, m), f = _servo(gains, period), task.push.shape, gains.force
     back, on = np.linalg.pinv(task.J)[:, f], gains.integral * task.along[f]
@@ -368,7 +368,7 @@ def _servo_force(task: TaskModel, gains: TaskGains, period: float) -> LinearLaw:
     return LinearLaw.over(servo, n, m, update=np.eye(len(on)), update_wrench=period * on, state=back)
 
 
-def _servo(gains: TaskGains, period: float) -> Command:
+def _servo(gains: ToolGains, period: float) -> Command:
     """Without a period a position and its rate are a velocity and its integral."""
     return "velocity" if gains.servo == "position" and not period else gains.servo
 

@@ -107,7 +107,7 @@ class Timing:
 
 
 @dataclass(frozen=True)
-class Plant:
+class LinearPlant:
     """What moves: n coordinates and the wall, as deviations from rest; m measured wrench components.
 
     Attributes:
@@ -167,30 +167,30 @@ class LinearLaw:
         return replace(self, **outputs)
 
 
-class Late(dict[int, Array]):
+class DelayedSum(dict[int, Array]):
     """A linear function of past states: the sum over delays of matrix @ state `delay` samples ago."""
 
     __array_ufunc__ = None  # so that numpy leaves `matrix @ late` to this class
 
-    def __add__(self, other: Late) -> Late:
-        total = Late(self)
+    def __add__(self, other: DelayedSum) -> DelayedSum:
+        total = DelayedSum(self)
         for delay, matrix in other.items():
             total[delay] = total[delay] + matrix if delay in total else matrix
         return total
 
-    def __rmatmul__(self, factor: Array) -> Late:
-        return Late({delay: factor @ matrix for delay, matrix in self.items()})
+    def __rmatmul__(self, factor: Array) -> DelayedSum:
+        return DelayedSum({delay: factor @ matrix for delay, matrix in self.items()})
 
-    def scaled(self, factor: float) -> Late:
+    def scaled(self, factor: float) -> DelayedSum:
         """The same times a number."""
-        return Late({delay: factor * matrix for delay, matrix in self.items()})
+        return DelayedSum({delay: factor * matrix for delay, matrix in self.items()})
 
-    def later(self, samples: int) -> Late:
+    def later(self, samples: int) -> DelayedSum:
         """The same, some samples ago."""
-        return Late({delay + samples: matrix for delay, matrix in self.items()})
+        return DelayedSum({delay + samples: matrix for delay, matrix in self.items()})
 
 
-def close(plant: Plant, law: LinearLaw, timing: Timing, *, standing: float = 0.0) -> ClosedLoop:
+def close(plant: LinearPlant, law: LinearLaw, timing: Timing, *, standing: float = 0.0) -> ClosedLoop:
     """The closed loop of a plant under a law with this timing."""
     late = max(timing.joint_delay, timing.wrench_delay) + timing.command_delay
     if late + (timing.lag / timing.period if timing.period else 0.0) > MOST_SAMPLES:
@@ -201,7 +201,7 @@ def close(plant: Plant, law: LinearLaw, timing: Timing, *, standing: float = 0.0
         return _sampled(plant, law, timing, standing)
 
 
-def _sampled(plant: Plant, law: LinearLaw, timing: Timing, standing: float) -> ClosedLoop:
+def _sampled(plant: LinearPlant, law: LinearLaw, timing: Timing, standing: float) -> ClosedLoop:
     """State [plant; ξ_{k−1}; filtered v_{k−1}; filtered F_{k−1}; filtered u_{k−1}]."""
     low_v = plant.freedoms if timing.velocity_cutoff else 0
     low_F = len(plant.felt_q) if timing.wrench_cutoff else 0
@@ -210,13 +210,13 @@ def _sampled(plant: Plant, law: LinearLaw, timing: Timing, standing: float) -> C
     pick = _picker([states, len(law.update), low_v, low_F, low_u])
     q, v, F = _fresh(plant, timing, pick)
     q_seen, v_seen, F_seen = q.later(timing.joint_delay), v.later(timing.joint_delay), F.later(timing.wrench_delay)
-    xi = Late({0: law.update @ pick[1]})
+    xi = DelayedSum({0: law.update @ pick[1]})
     xi += (law.update_q @ q_seen) + (law.update_v @ v_seen) + (law.update_wrench @ F_seen)
     u = (law.state @ xi) + (law.q @ q_seen) + (law.v @ v_seen) + (law.wrench @ F_seen)
     # Gravity that the driver adds reaches the joints beside the command, not through it.
     apart = timing.adds_gravity and law.command == "torque"
-    added = Late({0: plant.gravity @ pick[0][: plant.freedoms]}) if apart else Late()
-    u = u + (-plant.gravity @ q_seen if added else Late())
+    added = DelayedSum({0: plant.gravity @ pick[0][: plant.freedoms]}) if apart else DelayedSum()
+    u = u + (-plant.gravity @ q_seen if added else DelayedSum())
     u = _low_passed(u.later(timing.command_delay), timing.command_share, pick[4])
     total = pick[0].T @ _moved(plant, law, timing, u + added, pick[0]) + pick[1].T @ xi
     if low_v:
@@ -234,11 +234,11 @@ def _picker(sizes: list[int]) -> list[Array]:
     return [whole[end - size : end] for size, end in zip(sizes, ends)]
 
 
-def _fresh(plant: Plant, timing: Timing, pick: list[Array]) -> tuple[Late, Late, Late]:
+def _fresh(plant: LinearPlant, timing: Timing, pick: list[Array]) -> tuple[DelayedSum, DelayedSum, DelayedSum]:
     """This tick's readings of q, v and F, filtered."""
     n, T = plant.freedoms, timing.period
-    q, v = Late({0: pick[0][:n]}), Late({0: pick[0][n : 2 * n]})
-    F = Late({0: plant.felt_q @ pick[0][:n] + plant.felt_v @ pick[0][n : 2 * n]})
+    q, v = DelayedSum({0: pick[0][:n]}), DelayedSum({0: pick[0][n : 2 * n]})
+    F = DelayedSum({0: plant.felt_q @ pick[0][:n] + plant.felt_v @ pick[0][n : 2 * n]})
     if timing.velocity == "differentiated":
         v = (q + q.later(1).scaled(-1.0)).scaled(1 / T)
     v_low = _low_passed(v, sensor_share(timing.velocity_cutoff, T), pick[2])
@@ -250,9 +250,9 @@ def sensor_share(cutoff: float | None, period: float) -> float:
     return 1.0 if cutoff is None else -float(np.expm1(-2 * np.pi * cutoff * period))
 
 
-def _low_passed(fresh: Late, share: float, last: Array) -> Late:
+def _low_passed(fresh: DelayedSum, share: float, last: Array) -> DelayedSum:
     """y_k = y_{k−1} + share (x_k − y_{k−1})."""
-    return fresh if share == 1.0 else fresh.scaled(share) + Late({0: (1 - share) * last})
+    return fresh if share == 1.0 else fresh.scaled(share) + DelayedSum({0: (1 - share) * last})
 
 
 def command_filter(timing: Timing, z: Array) -> Array:
@@ -261,7 +261,7 @@ def command_filter(timing: Timing, z: Array) -> Array:
     return share / (1 - (1 - share) / z)
 
 
-def _moved(plant: Plant, law: LinearLaw, timing: Timing, u: Late, pick: Array) -> Late:
+def _moved(plant: LinearPlant, law: LinearLaw, timing: Timing, u: DelayedSum, pick: Array) -> DelayedSum:
     """The plant's state one period on, under the command u that acts from this tick (and `lag` later) on."""
     T = timing.period
     whole = int(np.floor(timing.lag / T + 1e-9))
@@ -273,11 +273,11 @@ def _moved(plant: Plant, law: LinearLaw, timing: Timing, u: Late, pick: Array) -
             np.vstack([np.zeros((plant.freedoms,) * 2), -np.eye(plant.freedoms) / T]) @ u.later(1)
         )
     Phi, now, before = _over_period(plant, law.command, timing, late)
-    moved = Late({0: Phi @ pick}) + now @ u
+    moved = DelayedSum({0: Phi @ pick}) + now @ u
     return moved + before @ u.later(1) if late else moved
 
 
-def _over_period(plant: Plant, command: Command, timing: Timing, late: float) -> tuple[Array, Array, Array]:
+def _over_period(plant: LinearPlant, command: Command, timing: Timing, late: float) -> tuple[Array, Array, Array]:
     """Φ, Γ of this tick's command and Γ of the last one's, which still acts for the first `late` seconds."""
     T = timing.period
     if command != "torque" and np.isinf(timing.servo_bandwidth):
@@ -308,7 +308,7 @@ def _ideal_servo(n: int, command: Command, T: float, late: float) -> tuple[Array
     return Phi, now, before
 
 
-def state_space(plant: Plant, command: Command, bandwidth: float) -> tuple[Array, Array]:
+def state_space(plant: LinearPlant, command: Command, bandwidth: float) -> tuple[Array, Array]:
     """ẋ = A x + B u of plant and servo: x = [q; v], with [q_s] for a velocity servo; u as `command` says.
 
     position: q̈ = M⁻¹(M̂ + rotors) (ω² (u₁ − q) + 2 ω (u₂ − v)) + …, u₂ the velocity that leads to u₁ in a period;
@@ -329,7 +329,7 @@ def state_space(plant: Plant, command: Command, bandwidth: float) -> tuple[Array
     return A, np.vstack([zero, 2 * w * S, one])
 
 
-def _continuous(plant: Plant, law: LinearLaw, timing: Timing, standing: float) -> ClosedLoop:
+def _continuous(plant: LinearPlant, law: LinearLaw, timing: Timing, standing: float) -> ClosedLoop:
     """State [plant; ξ; filtered v; filtered F]; the command alone is late."""
     n, memory, m = plant.freedoms, len(law.update), len(plant.felt_q)
     if law.command != "torque" and np.isinf(timing.servo_bandwidth):
@@ -351,7 +351,7 @@ def _continuous(plant: Plant, law: LinearLaw, timing: Timing, standing: float) -
     return ClosedLoop({0: X + late} if timing.lag == 0 else {0: X, timing.lag: late}, 0.0, standing)
 
 
-def _continuous_ideal(plant: Plant, law: LinearLaw, timing: Timing, standing: float) -> ClosedLoop:
+def _continuous_ideal(plant: LinearPlant, law: LinearLaw, timing: Timing, standing: float) -> ClosedLoop:
     """State [q; ξ], q̇ = u."""
     if plant.felt_v.any() or law.update_v.any() or law.v.any() or timing.wrench_cutoff or timing.velocity_cutoff:
         raise InvalidInput(

@@ -16,7 +16,7 @@ from palpate.checks import Array, finite_number
 from palpate.errors import InvalidInput
 from palpate.robot.build import add_shape
 from palpate.robot.mechanics.compiled import engine_warnings
-from palpate.robot.mechanics.tree import Link, Shape, Tree, massless_movers
+from palpate.robot.mechanics.tree import Link, LinkShape, Tree, massless_movers
 from palpate.robot.readers.dh.table import capsule_between
 from palpate.robot.readers.findings import Finding
 from palpate.spatial import matrix_from_quat
@@ -72,7 +72,7 @@ def _solid(tree: Tree, link: Link, moves: bool) -> _Solid | None:
     return _compiled(_bars(tree, link)) if moves else None
 
 
-def _compiled(shapes: tuple[Shape, ...]) -> _Solid | None:
+def _compiled(shapes: tuple[LinkShape, ...]) -> _Solid | None:
     """The engine's own volume and inertia of shapes; None where it cannot take them."""
     spec = mujoco.MjSpec()
     body = spec.worldbody.add_body(name="solid")
@@ -90,11 +90,11 @@ def _compiled(shapes: tuple[Shape, ...]) -> _Solid | None:
     return _Solid(float(made.mass[0]), made.ipos.copy(), R @ np.diag(made.inertia) @ R.T)
 
 
-def _bars(tree: Tree, link: Link) -> tuple[Shape, ...]:
+def _bars(tree: Tree, link: Link) -> tuple[LinkShape, ...]:
     ends = [joint.position for joint in tree.joints if joint.parent == link.name]
     lengths = [float(np.linalg.norm(end)) for end in ends]
     if not lengths or max(lengths) < _LEAST_RADIUS:
-        return (Shape("sphere", (_LEAST_RADIUS,)),)
+        return (LinkShape("sphere", (_LEAST_RADIUS,)),)
     far = ends[int(np.argmax(lengths))]
     return (capsule_between(np.zeros(3), far, max(_SLENDER * max(lengths), _LEAST_RADIUS)),)
 

@@ -17,7 +17,7 @@ from palpate.checks import Array, finite_array, finite_number
 from palpate.config import Vector3
 from palpate.errors import InvalidInput, ModelError
 from palpate.robot.mechanics.tensor import checked_inertia, inertia_fault, tensor_from
-from palpate.robot.mechanics.tree import FixedFrame, Joint, Link, Shape, Tree
+from palpate.robot.mechanics.tree import FixedFrame, Joint, Link, LinkShape, Tree
 from palpate.robot.readers.findings import Finding, Mend, did_you_mean, quoted, refuse
 from palpate.robot.readers.urdf import inertials
 from palpate.robot.readers.xmlfile import Report, read_bytes
@@ -226,9 +226,9 @@ def _joint(row: DHLink, number: int, parent: str, convention: Convention) -> Joi
 
 def _with_looks(links: list[Link], joints: list[Joint]) -> list[Link]:
     """A capsule from each joint to the next origin, so that a replay shows an arm."""
-    looks: dict[str, list[Shape]] = {link.name: [] for link in links}
+    looks: dict[str, list[LinkShape]] = {link.name: [] for link in links}
     for joint in joints:
-        looks[joint.child].append(Shape("sphere", (0.04,), rgba=(0.25, 0.3, 0.38, 1.0)))
+        looks[joint.child].append(LinkShape("sphere", (0.04,), rgba=(0.25, 0.3, 0.38, 1.0)))
         start = joint.anchor
         if np.linalg.norm(start) > 1e-6:
             looks[joint.child].append(capsule_between(start, np.zeros(3), 0.03))
@@ -237,7 +237,7 @@ def _with_looks(links: list[Link], joints: list[Joint]) -> list[Link]:
     return [Link(k.name, k.mass, k.com, k.inertia, tuple(looks[k.name])) for k in links]
 
 
-def capsule_between(start: Array, end: Array, radius: float) -> Shape:
+def capsule_between(start: Array, end: Array, radius: float) -> LinkShape:
     """A capsule whose axis runs from start to end."""
     along = end - start
     length = float(np.linalg.norm(along))
@@ -246,7 +246,7 @@ def capsule_between(start: Array, end: Array, radius: float) -> Shape:
     x = np.cross(helper, z)
     x /= np.linalg.norm(x)
     rotation = np.column_stack([x, np.cross(z, x), z])
-    return Shape("capsule", (radius, length), (start + end) / 2, rotation, (0.55, 0.6, 0.68, 1.0))
+    return LinkShape("capsule", (radius, length), (start + end) / 2, rotation, (0.55, 0.6, 0.68, 1.0))
 
 
 # ----------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import mujoco
 
 from palpate.errors import ModelError
-from palpate.robot.joints.coupling import Loop, closed_loops
+from palpate.robot.joints.coupling import KinematicLoop, closed_loops
 from palpate.robot.joints.locking import lock_joints
 from palpate.robot.mechanics.compiled import compiled, engine_warnings, named
 from palpate.robot.readers.findings import Finding, untouched
@@ -56,7 +56,7 @@ def _passive_spec(path: Path, missing: Sequence[str]) -> mujoco.MjSpec:
     return named(spec)
 
 
-def _loop_findings(path: Path, root: Element | None, loops: Sequence[Loop]) -> list[Finding]:
+def _loop_findings(path: Path, root: Element | None, loops: Sequence[KinematicLoop]) -> list[Finding]:
     """One error for each closed loop, at the line of its element where that can be told."""
     blocks = root.all("equality") if root is not None else []
     elements = [e for block in blocks for e in block.children if e.attributes.get("active") != "false"]
@@ -65,7 +65,7 @@ def _loop_findings(path: Path, root: Element | None, loops: Sequence[Loop]) -> l
     return [_loop_finding(path, element, loop) for element, loop in zip(at, loops)]
 
 
-def _loop_finding(path: Path, at: Element | None, loop: Loop) -> Finding:
+def _loop_finding(path: Path, at: Element | None, loop: KinematicLoop) -> Finding:
     rule = "a closed loop: palpate computes with trees of joints"
     location = (at.source.file, at.line, at.label) if at is not None else (str(path), 0, "equality")
     return Finding("error", *location, f"equality {loop.name} {loop.what}", rule, loop.hint)

@@ -15,14 +15,14 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.errors import nearest
-from palpate.robot.mechanics.tree import FREEDOMS, JOINT_KINDS, Joint, JointKind, Link, Mimic, Shape, Tree
+from palpate.robot.mechanics.tree import FREEDOMS, JOINT_KINDS, Joint, JointKind, Link, LinkShape, Mimic, Tree
 from palpate.robot.readers.assets import Asset, find_asset, mesh_problem, undrawable
 from palpate.robot.readers.findings import UNDRAWN, Finding, quoted
 from palpate.robot.readers.urdf import inertials
 from palpate.robot.readers.urdf.collada import INSTALL, NEEDS, SUFFIX, ColladaMesh, read_collada
 from palpate.robot.readers.urdf.inertials import LARGEST
 from palpate.robot.readers.urdf.structure import Numbered, check_structure, check_words, rotor_inertias
-from palpate.robot.readers.xmlfile import Element, Report, Source, listed, numbers, parse, read_bytes
+from palpate.robot.readers.xmlfile import Element, Report, SourceFile, listed, numbers, parse, read_bytes
 
 PLAUSIBLE_LENGTH = 10.0  # m: a longer offset or centre of mass suggests millimetres
 PLAUSIBLE_MASS = 1e4  # kg: a heavier link suggests grams
@@ -48,7 +48,7 @@ def inspect_urdf(
     """
     report = Report(str(path))
     data = read_bytes(Path(path), report) if text is None else text
-    root = parse(Source(str(path), data), report) if data else None
+    root = parse(SourceFile(str(path), data), report) if data else None
     if root is None:
         return None, report.findings
     if root.tag != "robot":
@@ -266,7 +266,7 @@ class _Reader:
 
     # Shapes
 
-    def _shapes(self, element: Element) -> list[Shape]:
+    def _shapes(self, element: Element) -> list[LinkShape]:
         """The shape of an element; of a COLLADA mesh one for each of its colours.
 
         A file's own colours win over the URDF's, which stands where the file gives none: so does RViz.
@@ -277,7 +277,7 @@ class _Reader:
             return [shape] if shape else []
         return [replace(shape, rgba=rgba or shape.rgba, mesh=part) for rgba, part in mesh.parts]
 
-    def _shape(self, element: Element) -> Shape | None:
+    def _shape(self, element: Element) -> LinkShape | None:
         geometry = self._required(element, "geometry", always=True)
         if geometry is None:
             return None
@@ -291,7 +291,7 @@ class _Reader:
         if made is None:
             return None
         colour = self._colour(element.first("material"))
-        return Shape(solid.tag, made[0], position, rotation, colour, made[1])  # pyright: ignore[reportArgumentType]
+        return LinkShape(solid.tag, made[0], position, rotation, colour, made[1])  # pyright: ignore[reportArgumentType]
 
     def _sizes(self, solid: Element, fields: list[tuple[str, int]]) -> tuple[tuple[float, ...], None] | None:
         sizes: list[float] = []
