@@ -103,3 +103,11 @@ def test_gains_per_joint() -> None:
     refuse_free_base(robot, "any")
     with pytest.raises(InvalidInput, match="quadruped"):
         refuse_free_base(load_robot("quadruped"), "any")
+
+
+def test_a_law_that_overrides_bind_is_refused_since_a_run_would_pass_over_it() -> None:
+    with pytest.raises(InvalidInput, match="(?s)overrides `bind`.*override `bound_to"):
+
+        class _Old(JointImpedance):
+            def bind(self, robot):
+                return super().bind(robot)

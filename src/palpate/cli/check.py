@@ -25,7 +25,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         "model", metavar="MODEL", help="a .urdf or MJCF .xml file, a .toml with a DH table, or a catalogue name"
     )
-    parser.add_argument("--repair", metavar="OUT", help="write a copy with what can be mended mended")
+    parser.add_argument("--repair", metavar="OUT", help="write a copy with everything repaired that can be")
     parser.add_argument("--force", action="store_true", help="let --repair replace a file")
     add_model_options(parser)
     parser.add_argument("--json", action="store_true", help="print the findings as JSON")

@@ -43,7 +43,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument("--no-map", action="store_true", help="make no map")
     parser.add_argument("--runs", type=int, metavar="N", help="independent draws (300)")
     parser.add_argument("--confidence", type=float, metavar="P", default=0.95, help="of every interval (0.95)")
-    parser.add_argument("--dry-run", action="store_true", help="show the spreads, and make nothing")
+    parser.add_argument("--dry-run", action="store_true", help="show the spreads, and run nothing")
 
 
 def run(args: argparse.Namespace) -> int:

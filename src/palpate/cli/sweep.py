@@ -65,7 +65,9 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument("--predict", action="store_true", help="draw where theory says a map's boundary lies")
     parser.add_argument("--pareto", metavar="A,B", help="the front of two metrics, smaller being better")
     parser.add_argument("--confidence", type=float, metavar="P", help="of every interval (0.95)")
-    parser.add_argument("--dry-run", action="store_true", help="tell runs, time and disk, and make nothing")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="show the number of runs, time and disk space, and run nothing"
+    )
 
 
 def run(args: argparse.Namespace) -> int:

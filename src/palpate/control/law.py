@@ -370,6 +370,12 @@ class Law(Config):
         0.0, "1", "share of the model's joint friction that the loop adds to the command as a term", ge=0, le=1
     )
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Refuse what a run would pass over: it binds a law that leaves nothing open by `bound_to`."""
+        super().__init_subclass__(**options)
+        if "bind" in vars(cls):
+            raise InvalidInput(f"the law {cls.__name__} overrides `bind`", hint="override `bound_to(robot)` instead")
+
     @property
     def follows(self) -> Follows | None:
         """Whose target it follows, as its kernel reads it: the tool's, else the joints', or none; None for both."""

@@ -33,7 +33,7 @@ class Describer:
         self.short = any(isinstance(node, Trig) and node.short for node in nodes)
 
     def verdict(self, notes: tuple[str, ...]) -> Verdict:
-        """The verdict, with every entry that can be mended mended."""
+        """The verdict, with every entry corrected that can be."""
         rows = [list(row) for row in self.comparison.given.rows]
         differences = []
         if self._swapped():
