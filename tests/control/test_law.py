@@ -106,7 +106,7 @@ def test_gains_per_joint() -> None:
 
 
 def test_a_law_that_overrides_bind_is_refused_since_a_run_would_pass_over_it() -> None:
-    with pytest.raises(InvalidInput, match="(?s)overrides `bind`.*override `bound_to"):
+    with pytest.raises(InvalidInput, match=r"(?s)overrides `bind`.*override `bound_to"):
 
         class _Old(JointImpedance):
             def bind(self, robot):
