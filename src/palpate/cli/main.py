@@ -31,7 +31,9 @@ import importlib
 import io
 import os
 import re
+import shutil
 import sys
+import textwrap
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from types import ModuleType
@@ -179,7 +181,8 @@ class _Command(argparse.ArgumentParser):
 
     def __init__(self, **options: Any) -> None:
         description, _, epilog = (options.get("description") or "").partition("\n\n")
-        text = {"description": " ".join(description.split()), "epilog": epilog.rstrip() or options.get("epilog")}
+        description = textwrap.fill(" ".join(description.split()), shutil.get_terminal_size().columns - 2)
+        text = {"description": description, "epilog": epilog.rstrip() or options.get("epilog")}
         formatter = argparse.RawDescriptionHelpFormatter if "\n" in (text["epilog"] or "") else argparse.HelpFormatter
         super().__init__(**{"formatter_class": formatter, "allow_abbrev": False, **options, **text})
 
