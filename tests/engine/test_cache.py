@@ -28,8 +28,13 @@ def forget_sources() -> None:
     cache.stamp.cache_clear()
 
 
+def no_bytecode(**variables: str) -> dict[str, str]:
+    """An environment without Python's own bytecode, which knows a source by its date and size alone."""
+    return {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **variables}
+
+
 def run_kernel(folder: Path, cache_folder: Path) -> list[str]:
-    environment = {**os.environ, "PALPATE_CACHE_DIR": str(cache_folder), "NUMBA_CACHE_DIR": str(cache_folder / "old")}
+    environment = no_bytecode(PALPATE_CACHE_DIR=str(cache_folder), NUMBA_CACHE_DIR=str(cache_folder / "old"))
     code = MAIN.format(folder=str(folder))
     out = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
     assert out.returncode == 0, out.stderr
@@ -136,7 +141,7 @@ def test_a_source_replaced_after_its_import_does_not_stamp_the_old_code(tmp_path
     source.write_text(text)
     swap = f"from pathlib import Path; Path({str(source)!r}).write_text({text.replace('3.0', '5.0')!r})\nprint(triple("
     code = MAIN.format(folder=str(tmp_path)).replace("print(triple(", swap)
-    environment = {**os.environ, "PALPATE_CACHE_DIR": str(kept)}
+    environment = no_bytecode(PALPATE_CACHE_DIR=str(kept))
     out = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
     assert out.stdout.split()[0] == "9.0", out.stderr
     assert run_kernel(tmp_path, kept) == ["15.0", "0"]

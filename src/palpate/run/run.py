@@ -75,6 +75,10 @@ class Run:
         """The law fitted to the robot and to the run's clock, delays and sensors."""
         return FittedLaw(self.law, self.robot, self.rig)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """A copied or pickled run fits its law anew: a bound law is at addresses of this process."""
+        return {name: value for name, value in vars(self).items() if name != "fitted"}
+
     @property
     def rig(self) -> Rig:
         """What the law may know of its loop."""

@@ -118,7 +118,7 @@ def contact_pairs(
     pairs, rows = [], iter(shown)
     for point, surface in product(points, surfaces):
         row = next(rows, None) if point.on_robot and surface.compliant else None
-        recorded = {} if row is None else {"force": row[0], "place": row[1]}
+        recorded = {} if row is None else {"force": row[0], "position": row[1]}
         pairs.append(PointContact(point=point, surface=surface, **recorded))
     return pairs
 
