@@ -33,7 +33,7 @@ from numpy.typing import ArrayLike
 from palpate.checks import Array, finite_array, finite_number
 from palpate.config import MOST_SENSOR_VALUES, Config, setting
 from palpate.control.promise import Promise
-from palpate.control.reads import NEEDS, Need, reads_of
+from palpate.control.reads import NEEDS, Need, Reads, reads_of
 from palpate.control.steps.reach import DIRECTIONS, reachable
 from palpate.engine.kernels import Kernel, kernel
 from palpate.engine.records import ReadOnly, Record, Vector, sized
@@ -389,19 +389,24 @@ class Law(Config):
         return self.command
 
     @property
+    def tick_reads(self) -> Reads:
+        """What its kernel reads of the tick."""
+        return reads_of(type(self).kernel)
+
+    @property
     def takes(self) -> tuple[str, ...]:
         """The fields of the target that its kernel reads; it ignores the others."""
-        return reads_of(type(self).kernel).target
+        return self.tick_reads.target
 
     @property
     def reads_sensors(self) -> bool:
         """Whether its kernel reads the sensors of one's own, `seen.values`."""
-        return reads_of(type(self).kernel).sensors
+        return self.tick_reads.sensors
 
     @property
     def feels(self) -> bool:
         """Whether its kernel reads the measured wrench."""
-        return reads_of(type(self).kernel).wrench
+        return self.tick_reads.wrench
 
     @property
     def force_directions(self) -> tuple[str, ...] | None:
@@ -438,9 +443,13 @@ class Law(Config):
     def gains(self, robot: Robot) -> Record:
         """The gains that the kernel reads, checked against the robot."""
 
-    def memory(self, robot: Robot) -> Record:
-        """The memory at the start."""
-        return NoMemory()
+    def record_sizes(self, robot: Robot) -> dict[str, int]:
+        """The sizes that its memory and its terms are made with."""
+        return sizes_of(robot)
+
+    def memory(self, robot: Robot) -> Any:
+        """The memory at the start: a fresh record of the class that the kernel states."""
+        return type(self).kernel.stated.args[2].record(self.record_sizes(robot))
 
     def remarks(self, memory: Any) -> list[str]:
         """What the law did during a run that its reader should know, from its memory at the end."""
@@ -458,14 +467,13 @@ class Law(Config):
         """The law with everything that its settings leave open chosen for a robot and a loop."""
         return self
 
-    @classmethod
-    def terms_record(cls) -> type[Record]:
-        """The record of the law's terms, as its kernel states it."""
-        return cls.kernel.stated.args[3].record
+    def term_names(self) -> tuple[str, ...]:
+        """Names of the terms: the fields of the record that the kernel states."""
+        return tuple(type(self).kernel.stated.args[3].record.fields)
 
     def needed(self) -> tuple[Need, ...]:
         """What the law reads of the model: what its kernel does, unless some settings need less."""
-        return reads_of(type(self).kernel).needs
+        return self.tick_reads.needs
 
     def bind(self, robot: Robot) -> BoundLaw:
         """Make the law ready for a robot; what it leaves open is chosen for a `Rig` of 1 ms, unless done before."""
@@ -473,17 +481,17 @@ class Law(Config):
 
     def bound_to(self, robot: Robot) -> BoundLaw:
         """`bind` for a law that leaves nothing open: gains, memory and code for a robot."""
-        terms, sizes = self.terms_record(), sizes_of(robot)
-        rows = np.zeros((len(terms.fields), robot.nv))
+        names, record = self.term_names(), type(self).kernel.stated.args[3].record
+        rows = np.zeros((len(names), robot.nv))
         return BoundLaw(
             self.name,
             type(self).kernel,
-            tuple(terms.fields),
+            names,
             self.commanded,
             self.gains(robot),
             self.memory(robot),
             rows,
-            terms.over(rows.reshape(-1), sizes),
+            record.over(rows.reshape(-1), self.record_sizes(robot)),
             self.needed(),
             self.memoryless,
             self.remarks,
@@ -559,6 +567,11 @@ class PythonLaw:
     def begin(self, bound: BoundLaw, robot: Robot, start: Beginning) -> BoundLaw:
         """The bound law: any beginning suits it."""
         return bound
+
+
+def sentences_that_hold(conditions: Mapping[str, object]) -> list[str]:
+    """The sentences whose condition is true, for remarks and alarms."""
+    return [sentence for sentence, holds in conditions.items() if holds]
 
 
 def per_joint(

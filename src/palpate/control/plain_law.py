@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from numpy.typing import ArrayLike
 
 from palpate.control.law import BoundLaw, Follows, Law, PythonLaw
-from palpate.control.reads import TARGET
+from palpate.control.reads import Reads
 from palpate.robot.robot import Robot
 from palpate.user_code import blamed
 
@@ -38,19 +38,9 @@ class PlainLaw(Law):
         return None
 
     @property
-    def takes(self) -> tuple[str, ...]:
-        """All fields of the target: what its code reads is not known."""
-        return TARGET
-
-    @property
-    def reads_sensors(self) -> bool:
-        """It may: what its code reads is not known."""
-        return True
-
-    @property
-    def feels(self) -> bool:
-        """It may read the measured wrench: that is not known."""
-        return True
+    def tick_reads(self) -> Reads:
+        """Everything: what its code reads is not known."""
+        return Reads()
 
     def gains(self, robot: Robot) -> Any:
         """The law itself: its settings are its gains."""

@@ -14,7 +14,16 @@ from palpate.config import Quaternion, setting
 from palpate.control.design.gains import damping_by_ratio
 from palpate.control.design.linear.law_models import ADMITTANCE, LinearModel, task_gains, task_model
 from palpate.control.design.linear.loop_model import Timing
-from palpate.control.law import CommandKind, Law, Shown, Tick, law_kernel, refuse_free_base, sizes_of
+from palpate.control.law import (
+    CommandKind,
+    Law,
+    Shown,
+    Tick,
+    law_kernel,
+    refuse_free_base,
+    sentences_that_hold,
+    sizes_of,
+)
 from palpate.control.promise import Promise
 from palpate.control.steps.compliance import (
     AXES,
@@ -35,13 +44,7 @@ from palpate.control.steps.frames import (
 )
 from palpate.control.steps.linear_algebra import damped_step, product
 from palpate.control.steps.reach import reachable, rotation_of
-from palpate.control.steps.task_space import (
-    DIRECTIONS,
-    Direction,
-    Gain6,
-    checked_directions,
-    symmetric6,
-)
+from palpate.control.steps.task_space import DIRECTIONS, Direction, Gain6, checked_directions, symmetric6
 from palpate.engine.kernels import clear, kernel, put
 from palpate.engine.maths import sin
 from palpate.engine.records import Cube, Integers, Matrix, Record, Vector, sized
@@ -243,14 +246,6 @@ def _kernel(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
             out.compliant[i], out.trim[i] = m.command[i], m.trim[i]
 
 
-class _Given(Record):
-    """Wrenches and desired poses, one row per step."""
-
-    wrench: Matrix
-    position: Matrix
-    rotation: Cube
-
-
 class _Response(Record):
     """The compliant frame at the start and after every step."""
 
@@ -264,12 +259,12 @@ class _Response(Record):
 
 
 @kernel
-def _respond(k: EquationGains, given: _Given, dt: float, out: _Response) -> None:
+def _respond(k: EquationGains, F: Matrix, p_d: Matrix, R_d: Cube, dt: float, out: _Response) -> None:
     """The equations alone: row i of the answer is the compliant frame after i steps."""
-    c, steps = out.c, given.wrench.shape[0]
+    c, steps = out.c, F.shape[0]
     for i in range(steps + 1):
         d = min(i, steps - 1)
-        set_compliant_pose(given.position[d], given.rotation[d], k, c)
+        set_compliant_pose(p_d[d], R_d[d], k, c)
         put(out.displacement[i], 0, c.displacement)
         put(out.speed[i], 0, c.speed)
         put(out.turn_wxyz[i], 0, c.turn_wxyz)
@@ -277,7 +272,7 @@ def _respond(k: EquationGains, given: _Given, dt: float, out: _Response) -> None
         put(out.position[i], 0, c.position)
         put(out.quat_wxyz[i], 0, c.quat_wxyz)
         if i < steps:
-            advance_admittance(given.wrench[i], given.position[i], given.rotation[i], dt, k, c)
+            advance_admittance(F[i], p_d[i], R_d[i], dt, k, c)
 
 
 class Admittance(Law):
@@ -382,15 +377,11 @@ class Admittance(Law):
             return np.array([axes_rotation, rotation @ axes_rotation])
         return axes_rotation if self.axes == "world" else rotation @ axes_rotation
 
-    def followed(self, robot: Robot) -> tuple[Direction, ...]:
+    def task_directions(self, robot: Robot) -> tuple[str, ...]:
         """The directions that the arm follows: those that yield, then the others as far as it can hold them."""
         checked_directions(robot, self.directions, self.name, self.axes_at)
         others = tuple(d for d in DIRECTIONS if d not in self.directions)
-        return tuple(d for d in reachable(robot, self.directions + others, self.axes_at))  # pyright: ignore
-
-    def task_directions(self, robot: Robot) -> tuple[str, ...]:
-        """The directions of the tool that it follows."""
-        return self.followed(robot)
+        return reachable(robot, self.directions + others, self.axes_at)
 
     def promises(self, robot: Robot) -> tuple[Promise, ...]:
         """The tool where the compliance has it: at the target, moved by the wrench along the chosen directions.
@@ -400,7 +391,7 @@ class Admittance(Law):
         """
         held = np.any(self.matrices()[2], axis=1)
         free = tuple(d for d in self.directions if not held[DIRECTIONS.index(d)])
-        followed = tuple(d for d in self.followed(robot) if d not in free)
+        followed = tuple(d for d in self.task_directions(robot) if d not in free)
         pressing = (Promise(force=free, axes=self.axes_at),) if free else ()
         return (Promise(motion=followed, axes=self.axes_at), *pressing)
 
@@ -409,8 +400,8 @@ class Admittance(Law):
         M, D, K = self.matrices()
         chosen = np.array([d in self.directions for d in DIRECTIONS])
         K, D, M = (np.where(np.outer(chosen, chosen), X, 0.0) for X in (K, D, M))
-        task = task_model(robot, q, self.followed(robot), self.axes_at)
-        gains = task_gains(self.followed(robot), (), K, D, M, servo=self.servo, trim=self.trim)
+        task = task_model(robot, q, self.task_directions(robot), self.axes_at)
+        gains = task_gains(self.task_directions(robot), (), K, D, M, servo=self.servo, trim=self.trim)
         return LinearModel(ADMITTANCE, task, gains, timing.period)
 
     def gains(self, robot: Robot) -> Gains:
@@ -425,52 +416,43 @@ class Admittance(Law):
             lower=robot.limits.lower,
             upper=robot.limits.upper,
             speed=robot.limits.velocity,
-            rows=[DIRECTIONS.index(d) for d in self.followed(robot)],
+            rows=[DIRECTIONS.index(d) for d in self.task_directions(robot)],
         )
 
     def memory(self, robot: Robot) -> Memory:
         """The compliant frame, the commanded posture and the trim, and scratch."""
         tool = robot.frame()
-        return Memory(
-            {**sizes_of(robot), "k": len(self.followed(robot))},
-            tool=tool.record,
-            tree=tree_of(robot, [tool.body]),
-            motion=motion_of(robot),
-        )
+        sizes = {**sizes_of(robot), "k": len(self.task_directions(robot))}
+        return Memory(sizes, tool=tool.record, tree=tree_of(robot, [tool.body]), motion=motion_of(robot))
 
     def remarks(self, memory: Memory) -> list[str]:
         """Whether joints' speeds, ranges or a singular posture kept the arm from following the compliant pose."""
-        why = [
-            f"{what} held the command back at {ticks} ticks"
-            for what, ticks in (("joint speeds", memory.slowed), ("joint ranges", memory.stopped))
-            if ticks
-        ]
-        said = [f"{self.name}: {' and '.join(why)}: the arm did not follow the compliant pose then"] if why else []
-        if memory.behind > _BEHIND or memory.askew > _ASKEW:
-            said.append(
-                f"{self.name}: the commanded posture was up to {memory.behind:.3g} m and {memory.askew:.3g} rad from"
-                " the compliant pose: out of reach, or near a singular posture"
-            )
-        return said
+        speeds = f"joint speeds held the command back at {memory.slowed} ticks"
+        ranges = f"joint ranges held the command back at {memory.stopped} ticks"
+        why = " and ".join(sentences_that_hold({speeds: memory.slowed, ranges: memory.stopped}))
+        held_back = f"{self.name}: {why}: the arm did not follow the compliant pose then"
+        behind = (
+            f"{self.name}: the commanded posture was up to {memory.behind:.3g} m and {memory.askew:.3g} rad from"
+            " the compliant pose: out of reach, or near a singular posture"
+        )
+        return sentences_that_hold({held_back: why, behind: memory.behind > _BEHIND or memory.askew > _ASKEW})
 
     def alarms(self, memory: Memory) -> list[str]:
         """Where the arm left its compliant frame, and an Euler form so near its singularity that K means little."""
-        said, s = [], memory.steepest
-        if memory.farthest > _BEHIND or memory.widest > _ASKEW:
-            said.append(
-                f"{self.name}: the tool was up to {memory.farthest:.3g} m and {memory.widest:.3g} rad from its"
-                " compliant frame: the joint servo did not follow it; see law.compliant_distance and"
-                " law.compliant_angle, and try a faster servo (world.driver.servo_bandwidth), a slower compliant frame"
-                " (mass, damping) or a softer push"
-            )
-        if s > _STEEP:
-            said.append(
-                f"{self.name}: Euler angles came to |ϑ| = {math.degrees(math.asin(min(s, 1.0))):.3g}° while a moment"
-                f" acted: there it turns the tool by {1 - s:.2g} to {1 + s:.2g} times what K says, depending on the"
-                f" moment's axis (1 ∓ |sin ϑ|: off by half from {math.degrees(math.asin(_STEEP)):.3g}° on, singular at"
-                ' 90°); use rotation = "quaternion"'
-            )
-        return said
+        s = memory.steepest
+        apart = (
+            f"{self.name}: the tool was up to {memory.farthest:.3g} m and {memory.widest:.3g} rad from its"
+            " compliant frame: the joint servo did not follow it; see law.compliant_distance and"
+            " law.compliant_angle, and try a faster servo (world.driver.servo_bandwidth), a slower compliant frame"
+            " (mass, damping) or a softer push"
+        )
+        steep = (
+            f"{self.name}: Euler angles came to |ϑ| = {math.degrees(math.asin(min(s, 1.0))):.3g}° while a moment"
+            f" acted: there it turns the tool by {1 - s:.2g} to {1 + s:.2g} times what K says, depending on the"
+            f" moment's axis (1 ∓ |sin ϑ|: off by half from {math.degrees(math.asin(_STEEP)):.3g}° on, singular at"
+            ' 90°); use rotation = "quaternion"'
+        )
+        return sentences_that_hold({apart: memory.farthest > _BEHIND or memory.widest > _ASKEW, steep: s > _STEEP})
 
     @property
     def commanded(self) -> CommandKind:
@@ -514,18 +496,11 @@ def admittance_response(
     poses = desired if isinstance(desired, list) else [desired or Pose(np.zeros(3), np.eye(3))] * steps
     if len(poses) != steps or not steps:
         raise InvalidInput(f"need at least one wrench and one desired pose per step, got {steps} and {len(poses)}")
-    given = _Given(wrench=h, position=[x.position for x in poses], rotation=[x.rotation for x in poses])
-    response = _Response({"count": steps + 1})
-    _respond(EquationGains(**law.equation()), given, dt, response)
-    rotations = response.angles if law.rotation == "euler" else _rotation_vectors(response.turn_wxyz)
-    return AdmittanceResponse(
-        np.arange(steps + 1) * dt,
-        response.displacement,
-        response.speed,
-        rotations,
-        response.position,
-        response.quat_wxyz,
-    )
+    positions, rotations = np.array([x.position for x in poses]), np.array([x.rotation for x in poses])
+    r = _Response({"count": steps + 1})
+    _respond(EquationGains(**law.equation()), h, positions, rotations, dt, r)
+    angles = r.angles if law.rotation == "euler" else _rotation_vectors(r.turn_wxyz)
+    return AdmittanceResponse(np.arange(steps + 1) * dt, r.displacement, r.speed, angles, r.position, r.quat_wxyz)
 
 
 def _rotation_vectors(quats: Array) -> Array:

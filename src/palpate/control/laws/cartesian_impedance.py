@@ -16,12 +16,12 @@ from palpate.control.design.linear.loop_model import Timing
 from palpate.control.law import BoundLaw, Need, Tick, law_kernel
 from palpate.control.promise import Promise
 from palpate.control.steps.linear_algebra import times, transpose_times
-from palpate.control.steps.posture import PostureLaw
 from palpate.control.steps.task_space import (
     DIRECTIONS,
     Direction,
     Gain6,
-    PostureGains,
+    MotionTerms,
+    PostureLaw,
     TaskGains,
     TaskMemory,
     accelerate,
@@ -55,12 +55,11 @@ class StageGains(Record):
 
 
 class Gains(TaskGains):
-    """K and D in stages of time; whether J̇ v is undone, and the force held through changes of K; the posture."""
+    """K and D in stages of time; whether J̇ v is undone, and the force held through changes of K."""
 
     stages: list[StageGains]
     exact: bool
     hold_force: bool
-    posture: PostureGains
 
 
 class Memory(TaskMemory):
@@ -73,16 +72,6 @@ class Memory(TaskMemory):
     D: Matrix = sized(6, 6)
     K_before: Matrix = sized(6, 6)
     D_before: Matrix = sized(6, 6)
-
-
-class Terms(Record):
-    """What the torque is made of."""
-
-    spring: Vector = sized("nv")
-    damper: Vector = sized("nv")
-    feed_forward: Vector = sized("nv")
-    null_space: Vector = sized("nv")
-    bias: Vector = sized("nv")
 
 
 @kernel
@@ -145,7 +134,7 @@ def _note_pinned(m: Memory, torque: Vector) -> None:
 
 
 @kernel
-def _spring_damper(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
+def _spring_damper(x: Tick, k: Gains, m: Memory, out: MotionTerms) -> None:
     """spring = Jᵀ (K e + held), damper = Jᵀ D (V_d − V)."""
     K, D = k.stages[0].K, k.stages[0].D
     if len(k.stages) > 1:
@@ -173,7 +162,7 @@ def _feeds_forward(x: Tick, k: Gains) -> bool:
 
 
 @law_kernel
-def _kernel(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
+def _kernel(x: Tick, k: Gains, m: Memory, out: MotionTerms) -> None:
     set_axes(x, k, m)
     find_errors(x, k, m)
     _spring_damper(x, k, m, out)  # Jᵀ (K e + D (V_d − V))
@@ -195,7 +184,7 @@ def _kernel(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
         if in_order:
             note_missed(k, m)
     if redundant > 0:
-        hold_posture(x, k, k.posture, m, out.null_space)
+        hold_posture(x, k, m, out.null_space)
 
 
 class Stage(Config):
@@ -224,6 +213,7 @@ class CartesianImpedance(PostureLaw):
 
     name: ClassVar[str] = "cartesian-impedance"
     memoryless: ClassVar[bool] = True
+    serves_in_order: ClassVar[bool] = True
     kernel = _kernel
     about_rest = IMPEDANCE
     literature = ("10.1115/1.3140702",)
@@ -249,7 +239,7 @@ class CartesianImpedance(PostureLaw):
 
     def linear(self, robot: Robot, q: Array, timing: Timing) -> LinearModel:
         """J_tᵀ (K e − D V) + N τ₀, with K and D of the start."""
-        first = self._stage(robot, 0.0, 0.0, self.stiffness, self.damping, "stiffness")
+        first = self._stages(robot)[0]
         return LinearModel.of_task(self, robot, q, timing, stiffness=first.K, damping=first.D)
 
     def spring_damper(self, gains: Gains) -> tuple[Array, Array]:
@@ -257,15 +247,9 @@ class CartesianImpedance(PostureLaw):
         return gains.stages[0].K, gains.stages[0].D
 
     def gains(self, robot: Robot) -> Gains:
-        """The stages of K and D, the form and the posture, beside the task's."""
-        self.check_directions(robot, more=True)
-        return Gains(
-            **self.task_gains(robot),
-            stages=self._stages(robot),
-            exact=self.form == "exact",
-            hold_force=self.hold_force,
-            posture=self.posture(robot),
-        )
+        """The stages of K and D and the form, beside the task's."""
+        task, exact = self.task_gains(robot), self.form == "exact"
+        return Gains(**task, stages=self._stages(robot), exact=exact, hold_force=self.hold_force)
 
     def bound_to(self, robot: Robot) -> BoundLaw:
         """Make the law ready for a robot; a force held through changes of stiffness is a memory."""
@@ -277,22 +261,16 @@ class CartesianImpedance(PostureLaw):
 
     def remarks(self, memory: Memory) -> list[str]:
         """Whether the spring pulled out of reach, and what the laws at the tool tell."""
-        said = super().remarks(memory)
-        if memory.pinned:
-            said.append(
-                f"{self.name}: the spring pulled with up to {memory.pulled:.3g} N where no joint moves the tool at"
-                f" {memory.pinned} ticks: the target is out of reach, or the posture singular"
-            )
-        return said
-
-    def memory(self, robot: Robot) -> Memory:
-        """What the remarks tell, the force held through changes of stiffness, and scratch."""
-        return Memory(self.task_sizes(robot))
+        pinned = (
+            f"{self.name}: the spring pulled with up to {memory.pulled:.3g} N where no joint moves the tool at"
+            f" {memory.pinned} ticks: the target is out of reach, or the posture singular"
+        )
+        return [*super().remarks(memory), *([pinned] if memory.pinned else [])]
 
     def _stages(self, robot: Robot) -> list[StageGains]:
         """The stiffness at the start and every later one."""
-        stages = [self._stage(robot, 0.0, 0.0, self.stiffness, self.damping, "stiffness")]
-        end = 0.0
+        start = Stage.model_construct(start=0.0, duration=0.0, stiffness=self.stiffness, damping=self.damping)
+        stages, end = [self._stage(robot, start, "")], 0.0
         for number, stage in enumerate(self.schedule):
             if stage.start < end:
                 raise InvalidInput(
@@ -304,17 +282,15 @@ class CartesianImpedance(PostureLaw):
                     hint="give a duration > 0, or hold_force = true",
                 )
             end = stage.start + stage.duration
-            name = f"schedule[{number}].stiffness"
-            stages.append(self._stage(robot, stage.start, stage.duration, stage.stiffness, stage.damping, name))
+            stages.append(self._stage(robot, stage, f"schedule[{number}]."))
         return stages
 
-    def _stage(
-        self, robot: Robot, start: float, duration: float, stiffness: Gain6, damping: Gain6 | None, name: str
-    ) -> StageGains:
+    def _stage(self, robot: Robot, stage: Stage, prefix: str) -> StageGains:
+        """K and D of a stage along the chosen directions; its settings are called by the prefix."""
         chosen = np.diag([float(d in self.directions) for d in DIRECTIONS])
-        K = chosen @ symmetric6(stiffness, name) @ chosen
-        if damping is None:
+        K = chosen @ symmetric6(stage.stiffness, f"{prefix}stiffness") @ chosen
+        if stage.damping is None:
             D = damping_by_ratio(K, self.mobility_at_home(robot), self.damping_ratio)
         else:
-            D = symmetric6(damping, name.replace("stiffness", "damping"))
-        return StageGains(start=start, duration=duration, K=K, D=chosen @ D @ chosen)
+            D = symmetric6(stage.damping, f"{prefix}damping")
+        return StageGains(start=stage.start, duration=stage.duration, K=K, D=chosen @ D @ chosen)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from palpate.config import PerJoint, setting
-from palpate.control.law import Law, Tick, law_kernel, per_joint, refuse_free_base, sizes_of
+from palpate.control.law import Law, Tick, law_kernel, per_joint, refuse_free_base
 from palpate.control.steps.linear_algebra import times
 from palpate.engine.records import Record, Vector, sized
 from palpate.errors import InvalidInput
@@ -76,7 +76,3 @@ class ComputedTorque(Law):
         frequency = per_joint(robot, self.frequency, "frequency", above=0.0)
         ratio = per_joint(robot, self.damping_ratio, "damping_ratio", least=0.0)
         return Gains(kp=frequency**2, kd=2.0 * ratio * frequency)
-
-    def memory(self, robot: Robot) -> Memory:
-        """Scratch."""
-        return Memory(sizes_of(robot))

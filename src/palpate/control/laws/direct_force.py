@@ -17,7 +17,6 @@ from palpate.control.steps.force_loop import (
     ForceGains,
     ForceMemory,
     PressingLaw,
-    check_split,
     integrate_error,
     is_beyond,
     pi_wrench,
@@ -27,14 +26,7 @@ from palpate.control.steps.force_loop import (
     wrenches_in_axes,
 )
 from palpate.control.steps.linear_algebra import times
-from palpate.control.steps.task_space import (
-    DIRECTIONS,
-    Gain6,
-    PostureGains,
-    hold_posture,
-    open_task,
-    symmetric6,
-)
+from palpate.control.steps.task_space import DIRECTIONS, Gain6, hold_posture, open_task, symmetric6
 from palpate.engine.records import Matrix, Record, Vector, sized
 from palpate.robot.robot import Robot
 
@@ -42,11 +34,10 @@ _MOST_DELAY = 4  # samples; beyond, gains are sought for a slower clock that is 
 
 
 class Gains(ForceGains):
-    """K and D along the axes of A; the posture."""
+    """K and D along the axes of A."""
 
     K: Vector = sized(6)
     D: Matrix = sized(6, 6)
-    posture: PostureGains
 
 
 class Terms(Record):
@@ -73,7 +64,7 @@ def _kernel(x: Tick, k: Gains, m: ForceMemory, out: Terms) -> None:
     pi_wrench(k, m, m.W)
     torque_of(-1.0, m.W, k, m, out.force)  # −J_tᵀ (φ F_d + k_p (F_d − F))
     torque_of(-1.0, m.integral, k, m, out.integral)  # −J_tᵀ k_i ∫(F_d − F) dt
-    hold_posture(x, k, k.posture, m, out.null_space)
+    hold_posture(x, k, m, out.null_space)
     for j in range(x.v.size):
         out.bias[j] = x.bias[j]
         m.tau[j] = out.spring[j] + out.damper[j] + out.force[j] + out.integral[j] + out.null_space[j] + out.bias[j]
@@ -115,12 +106,12 @@ class DirectForce(PressingLaw):
         return np.array([0.0 if d in self.force else k for d, k in zip(DIRECTIONS, self.stiffness or (0.0,) * 6)])
 
     def gains(self, robot: Robot) -> Gains:
-        """K, D and the posture beside the loop's."""
-        check_split(self.force, self.motion, self.name)
-        self.check_directions(robot)
-        self._refuse_negative()
-        D = symmetric6(self.damping or (0.0,) * 6, "damping")
-        return Gains(**self.loop_gains(robot, self.force), K=self.springs(), D=D, posture=self.posture(robot))
+        """K and D beside the loop's."""
+        loop = self.loop_gains(robot)
+        refuse_negative("stiffness", self.stiffness or ())
+        if np.ndim(self.damping or ()) == 1:
+            refuse_negative("damping", tuple(self.damping or ()))  # pyright: ignore[reportArgumentType]
+        return Gains(**loop, K=self.springs(), D=symmetric6(self.damping or (0.0,) * 6, "damping"))
 
     def linear(self, robot: Robot, q: Array, timing: Timing) -> LinearModel:
         """J_tᵀ (K e − D V − [k_p (F_d − F) + k_i ∫(F_d − F) dt]_f) + N τ₀."""
@@ -129,17 +120,11 @@ class DirectForce(PressingLaw):
         numbers = {"integral": self.integral, "proportional": self.proportional}
         return LinearModel.of_task(self, robot, q, timing, force=self.force, stiffness=K, damping=D, **numbers)
 
-    def _refuse_negative(self) -> None:
-        refuse_negative("stiffness", self.stiffness or ())
-        if np.ndim(self.damping or ()) == 1:
-            refuse_negative("damping", tuple(self.damping or ()))  # pyright: ignore[reportArgumentType]
-
     def suited(self, robot: Robot, rig: Rig) -> Self:
         """With the gains of `design.force_defaults` for what is not given; its account stands in the run's remarks."""
         open_ones = [name for name in ("stiffness", "damping", "integral") if getattr(self, name) is None]
         if not open_ones:
             return super().suited(robot, rig)
-        check_split(self.force, self.motion, self.name)
         self.check_directions(robot)
         q = robot.home if rig.q is None else rig.q
         period, delay = (rig.period, max(rig.delay, 1)) if rig.delay <= _MOST_DELAY else (rig.lag / 1.5, 1)

@@ -20,6 +20,7 @@ from palpate.control.law import (
     Tick,
     per_joint,
     refuse_free_base,
+    sentences_that_hold,
     sizes_of,
 )
 from palpate.control.promise import Promise
@@ -423,7 +424,7 @@ class FastestStop(Law):
             conflict: memory.conflicts > 0,
             "the tool had not stopped by the end": memory.phase == BRAKING,
         }
-        return [text for text, holds in said.items() if holds]
+        return sentences_that_hold(said)
 
     def remarks(self, memory: Memory) -> list[str]:
         """Each change between a line that is kept and one that is lost, and how the stop ended."""
@@ -438,4 +439,4 @@ class FastestStop(Law):
             f"the joints at their bounds changed {memory.switched} times": memory.switched,
             f"the tool stood still at {memory.stands:.4g} s": memory.stands >= 0.0,
         }
-        return [*changes, *(text for text, holds in said.items() if holds)]
+        return [*changes, *sentences_that_hold(said)]

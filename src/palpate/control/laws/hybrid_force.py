@@ -11,13 +11,12 @@ from palpate.checks import Array
 from palpate.config import Vector6, setting
 from palpate.control.design.linear.law_models import HYBRID_FORCE, LinearModel
 from palpate.control.design.linear.loop_model import Timing
-from palpate.control.law import Rig, Tick, law_kernel
+from palpate.control.law import Rig, Tick, law_kernel, sentences_that_hold
 from palpate.control.steps.force_loop import (
     INTEGRAL,
     ForceGains,
     ForceMemory,
     PressingLaw,
-    check_split,
     integrate_error,
     is_beyond,
     pi_wrench,
@@ -25,16 +24,16 @@ from palpate.control.steps.force_loop import (
     undo_integral,
     wrenches_in_axes,
 )
-from palpate.control.steps.linear_algebra import cholesky, cholesky_solve
+from palpate.control.steps.linear_algebra import add_transpose_times, cholesky, cholesky_solve
 from palpate.control.steps.task_space import (
     DIRECTIONS,
-    PostureGains,
     choose,
     find_acceleration,
     hold_posture,
     into_axes,
     lever_of,
     open_task,
+    push_along,
 )
 from palpate.engine.kernels import clear, kernel
 from palpate.engine.records import Matrix, Record, Vector, sized
@@ -47,13 +46,12 @@ _SIGMAS = 5.0  # standard deviations of the sensor's noise that count as contact
 
 
 class Gains(ForceGains):
-    """K_p, K_d of the motion, d along the forces, the posture, and what counts as contact."""
+    """K_p, K_d of the motion, d along the forces, and what counts as contact."""
 
     motions: int  # how many of the task's rows are motion-controlled; they come first
     kp: Vector = sized(6)
     kd: Vector = sized(6)
     damping: float
-    posture: PostureGains
     approach: Vector = sized(6)  # m/s along, rad/s about the axes of A
     contact: Vector = sized(6)  # N, N·m felt that count as contact,
     contact_ticks: int  # so many times in a row
@@ -191,13 +189,9 @@ def _follow_force(k: Gains, m: Memory) -> None:
 @kernel
 def _push_rows(begin: int, end: int, m: Memory, out: Vector) -> None:
     """out = J_tᵀ Λ u, of the rows begin ≤ i < end of u alone."""
-    clear(out)
     for i in range(m.u.size):
-        force = 0.0
-        for l in range(begin, end):
-            force += m.Lambda[i, l] * m.u[l]
-        for j in range(out.size):
-            out[j] += m.J_t[i, j] * force
+        m.a[i] = m.u[i] if begin <= i < end else 0.0
+    push_along(m, m.a, out)
 
 
 @kernel
@@ -206,9 +200,8 @@ def _subtract_felt(k: Gains, m: Memory, out: Vector) -> None:
     c = k.friction_feedback
     for i in range(m.u.size):
         direction = k.choice[i]
-        force = m.F[direction] * (1.0 if i >= k.motions else c) / lever_of(direction)
-        for j in range(out.size):
-            out[j] -= m.J_t[i, j] * force
+        m.force[i] = m.F[direction] * (1.0 if i >= k.motions else c) / lever_of(direction)
+    add_transpose_times(m.J_t, m.force, -1.0, out)
 
 
 @kernel
@@ -242,7 +235,7 @@ def _kernel(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
     else:
         _approach(k, m)
     _answer(k, m, out)
-    hold_posture(x, k, k.posture, m, out.null_space)
+    hold_posture(x, k, m, out.null_space)
     for j in range(x.v.size):
         out.bias[j] = x.bias[j]
         m.tau[j] = out.motion[j] + out.force[j] + out.null_space[j] + out.bias[j]
@@ -308,19 +301,17 @@ class HybridForce(PressingLaw):
     )
 
     def gains(self, robot: Robot) -> Gains:
-        """K_p, K_d, d and the posture, and what counts as contact, beside the loop's."""
-        check_split(self.force, self.motion, self.name)
-        self.check_directions(robot)
+        """K_p, K_d, d, and what counts as contact, beside the loop's."""
+        loop = self.loop_gains(robot)
         refuse_negative("kp", self.kp or ())
         refuse_negative("kd", self.kd or ())
         speed = self.force_speed or 2.0 * self.approach_speed, self.force_rate or 2.0 * self.approach_rate
         return Gains(
-            **self.loop_gains(robot, self.force),
+            **loop,
             motions=len(self.motion),
             kp=self.kp or (0.0,) * 6,
             kd=self.kd or (0.0,) * 6,
             damping=self.force_damping or 0.0,
-            posture=self.posture(robot),
             approach=np.repeat([self.approach_speed, self.approach_rate], 3),
             fastest=np.repeat(speed, 3),
             contact=np.repeat([self.contact_force or 0.0, self.contact_moment or 0.0], 3),
@@ -356,10 +347,6 @@ class HybridForce(PressingLaw):
         update = {name: value for name, value in chosen.items() if getattr(self, name) is None}
         return super().suited(robot, rig).model_copy(update=update)
 
-    def memory(self, robot: Robot) -> Memory:
-        """The state of the contact, the force integral, what the remarks tell, and scratch."""
-        return Memory(self.task_sizes(robot))
-
     def alarms(self, memory: Memory) -> list[str]:
         """A force that was wanted without contact ever being made."""
         if memory.wanted > 0.0 and memory.made == 0:
@@ -368,12 +355,12 @@ class HybridForce(PressingLaw):
 
     def remarks(self, memory: Memory) -> list[str]:
         """Contacts made and lost, and directions lost near singular postures."""
-        said = [f"{self.name}: contact made {memory.made} times, lost {memory.lost} times"]
-        if memory.capped:
-            said.append(f"{self.name}: the speed towards the force was held at its cap at {memory.capped} ticks")
-        if memory.weak:
-            said.append(
-                f"{self.name}: a wanted force of {memory.weak:.3g} is below what counts as contact"
-                f" ({self.contact_force:.3g} N, {self.contact_moment:.3g} N·m), so that contact may never be made"
-            )
+        contacts = f"{self.name}: contact made {memory.made} times, lost {memory.lost} times"
+        capped = f"{self.name}: the speed towards the force was held at its cap at {memory.capped} ticks"
+        weak = (
+            f"{self.name}: a wanted force of {memory.weak:.3g} is below what counts as contact"
+            f" ({self.contact_force or 0.0:.3g} N, {self.contact_moment or 0.0:.3g} N·m), so that contact may never be"
+            " made"
+        )
+        said = sentences_that_hold({contacts: True, capped: memory.capped, weak: memory.weak})
         return [*said, *super().remarks(memory)]

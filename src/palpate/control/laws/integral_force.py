@@ -113,5 +113,4 @@ class IntegralForce(ForceLaw):
 
     def gains(self, robot: Robot) -> Gains:
         """The joint damping beside the loop's."""
-        self.check_directions(robot)
-        return Gains(**self.loop_gains(robot, self.directions), joint_damping=self.joint_damping or 0.0)
+        return Gains(**self.loop_gains(robot), joint_damping=self.joint_damping or 0.0)

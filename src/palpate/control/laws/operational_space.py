@@ -14,7 +14,7 @@ from palpate.control.steps.linear_algebra import times
 from palpate.control.steps.task_space import (
     DIRECTIONS,
     Direction,
-    PostureGains,
+    MotionTerms,
     TaskGains,
     TaskLaw,
     TaskMemory,
@@ -25,11 +25,10 @@ from palpate.control.steps.task_space import (
     is_close,
     keep_clear,
     open_task,
-    posture_of,
     pull_to_posture,
 )
 from palpate.engine.kernels import put
-from palpate.engine.records import Matrix, Record, Vector, sized
+from palpate.engine.records import Matrix, Vector, sized
 from palpate.errors import InvalidInput
 from palpate.robot.robot import Robot
 
@@ -37,11 +36,10 @@ _LEAST_SIGMA = 0.02  # m: singular values of J_t below this are damped in the ki
 
 
 class Gains(TaskGains):
-    """K_p and K_d along the axes of A, 1/s² and 1/s; the posture, and how it is kept out of the task."""
+    """K_p and K_d along the axes of A, 1/s² and 1/s; how the posture is kept out of the task."""
 
     kp: Vector = sized(6)
     kd: Vector = sized(6)
-    posture: PostureGains
     kinematic: bool
 
 
@@ -52,18 +50,8 @@ class Memory(TaskMemory):
     unit: Matrix = sized("nv", "nv")
 
 
-class Terms(Record):
-    """What the torque is made of."""
-
-    spring: Vector = sized("nv")
-    damper: Vector = sized("nv")
-    feed_forward: Vector = sized("nv")
-    null_space: Vector = sized("nv")
-    bias: Vector = sized("nv")
-
-
 @law_kernel
-def _kernel(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
+def _kernel(x: Tick, k: Gains, m: Memory, out: MotionTerms) -> None:
     open_task(x, k, m)
     find_acceleration(x, True, m)
     for i in range(6):
@@ -117,16 +105,17 @@ class OperationalSpace(TaskLaw):
         return self.directions
 
     def gains(self, robot: Robot) -> Gains:
-        """K_p, K_d and the posture, beside the task's."""
-        self.check_directions(robot)
-        kp, kd = self._pair()
-        posture = posture_of(robot, self.posture_stiffness, self.posture_damping)
-        kinematic = self.projector == "kinematic"
-        return Gains(**self.task_gains(robot), kp=kp, kd=kd, posture=posture, kinematic=kinematic)
+        """K_p and K_d, beside the task's."""
+        task, (kp, kd) = self.task_gains(robot), self._pair()
+        return Gains(**task, kp=kp, kd=kd, kinematic=self.projector == "kinematic")
+
+    def posture_gains(self) -> tuple[PerJoint, PerJoint]:
+        """k and d, of accelerations."""
+        return self.posture_stiffness, self.posture_damping
 
     def memory(self, robot: Robot) -> Memory:
         """What the remarks tell, and scratch."""
-        return Memory(self.task_sizes(robot), unit=np.eye(robot.nv))
+        return Memory(self.record_sizes(robot), unit=np.eye(robot.nv))
 
     def _pair(self) -> tuple[Array, Array]:
         """K_p and K_d."""

@@ -13,13 +13,12 @@ from palpate.control.design.linear.law_models import SHAPED_IMPEDANCE, LinearMod
 from palpate.control.design.linear.loop_model import Timing
 from palpate.control.law import Tick, law_kernel
 from palpate.control.steps.linear_algebra import times, transpose_times
-from palpate.control.steps.posture import PostureLaw
 from palpate.control.steps.task_space import (
     DIRECTIONS,
     LEVER,
     Direction,
     Gain6,
-    PostureGains,
+    PostureLaw,
     TaskGains,
     TaskMemory,
     accelerate,
@@ -36,12 +35,11 @@ from palpate.robot.robot import Robot
 
 
 class Gains(TaskGains):
-    """M_d⁻¹, M_d⁻¹ K and M_d⁻¹ D: rows of the chosen directions (angular ones times the lever) × 6; the posture."""
+    """M_d⁻¹, M_d⁻¹ K and M_d⁻¹ D: rows of the chosen directions (angular ones times the lever) × 6."""
 
     admit: Matrix = sized("k", 6)
     admit_K: Matrix = sized("k", 6)
     admit_D: Matrix = sized("k", 6)
-    posture: PostureGains
 
 
 class Memory(TaskMemory):
@@ -84,7 +82,7 @@ def _kernel(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
     push_along(m, m.a, out.damper)  # J_tᵀ Λ M_d⁻¹ D (V_d − V)
     _answer_force(x, k, m, out.force)
     accelerate(k, m, m.A_d, out.feed_forward)  # J_tᵀ Λ (A_d − J̇ v)
-    hold_posture(x, k, k.posture, m, out.null_space)
+    hold_posture(x, k, m, out.null_space)
     put(out.bias, 0, x.bias)
 
 
@@ -115,20 +113,14 @@ class ShapedImpedance(PostureLaw):
         return self.directions
 
     def gains(self, robot: Robot) -> Gains:
-        """M_d⁻¹, M_d⁻¹ K and M_d⁻¹ D over the chosen directions, and the posture, beside the task's."""
-        self.check_directions(robot)
-        mass, D, K = self.matrices()
+        """M_d⁻¹, M_d⁻¹ K and M_d⁻¹ D over the chosen directions, beside the task's."""
+        task, (mass, D, K) = self.task_gains(robot), self.matrices()
         rows = [DIRECTIONS.index(d) for d in self.directions]
         lever = np.diag([1.0 if row < 3 else LEVER for row in rows])
         admit = lever @ np.linalg.inv(mass[np.ix_(rows, rows)]) @ np.eye(6)[rows]
         chosen = np.diag([float(d in self.directions) for d in DIRECTIONS])
-        return Gains(
-            **self.task_gains(robot),
-            admit=admit,
-            admit_K=admit @ (chosen @ K @ chosen),
-            admit_D=admit @ (chosen @ D @ chosen),
-            posture=self.posture(robot),
-        )
+        admit_K, admit_D = admit @ (chosen @ K @ chosen), admit @ (chosen @ D @ chosen)
+        return Gains(**task, admit=admit, admit_K=admit_K, admit_D=admit_D)
 
     def matrices(self) -> tuple[Array, Array, Array]:
         """M_d, D and K as used, 6×6; D given, or by its ratio."""
@@ -141,7 +133,3 @@ class ShapedImpedance(PostureLaw):
         """J_tᵀ Λ (M_d⁻¹ (K e − D V + F) − J M⁻¹ Jᵀ F) + N τ₀."""
         mass, D, K = self.matrices()
         return LinearModel.of_task(self, robot, q, timing, stiffness=K, damping=D, mass=mass)
-
-    def memory(self, robot: Robot) -> Memory:
-        """What the remarks tell, and scratch."""
-        return Memory(self.task_sizes(robot))

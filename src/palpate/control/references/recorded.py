@@ -22,7 +22,6 @@ from palpate.parquet import read_numbers
 from palpate.robot.robot import Robot
 
 MOST_BYTES = 500_000_000
-_SUFFIXES = (".parquet", ".csv", ".npz")
 _UNIT = re.compile(r"\s*\(([^)]*)\)\s*$")
 _SI = {"time": {"s"}, "q": {"rad", "m", "1"}, "tool_position": {"m"}, "tool_quat_wxyz": {"1"}}
 
@@ -118,11 +117,11 @@ def _table(file: str) -> dict[str, Array]:
 @lru_cache(maxsize=8)
 def _read(file: str, changed: int, size: int) -> dict[str, Array]:
     suffix = Path(file).suffix.lower()
-    if suffix not in _SUFFIXES:
-        raise FileError(f"cannot read {file}: its suffix must be one of {', '.join(_SUFFIXES)}")
-    reader = {".parquet": read_numbers, ".csv": _read_csv, ".npz": _read_npz}[suffix]
+    readers = {".parquet": read_numbers, ".csv": _read_csv, ".npz": _read_npz}
+    if suffix not in readers:
+        raise FileError(f"cannot read {file}: its suffix must be one of {', '.join(readers)}")
     try:
-        table = reader(file)
+        table = readers[suffix](file)
     except (OSError, ValueError, KeyError) as error:
         raise FileError(f"cannot read {file}: {' '.join(str(error).split())}") from error
     table = {name: finite_array(values, f"column {name!r} of {file}") for name, values in table.items()}

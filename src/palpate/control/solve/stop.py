@@ -226,12 +226,10 @@ def fastest_stop(
         raise InvalidInput(f"most must be positive, got {most:g}")
     if not (weight > 0 and math.isfinite(weight)):
         raise InvalidInput(f"weight must be positive and finite, got {weight:g}")
-    motion = _motion_of(J, drift, velocity, limits, float(most), float(weight))
-    if method == "optimal":
-        return _optimal(motion)
     if method not in METHODS:
         raise InvalidInput(f"method must be one of {', '.join(METHODS)}, got {method!r}")
-    return _by_pseudoinverse(motion, method)
+    motion = _motion_of(J, drift, velocity, limits, float(most), float(weight))
+    return _optimal(motion) if method == "optimal" else _by_pseudoinverse(motion)
 
 
 def _optimal(motion: ToolMotion) -> Stop:
@@ -244,19 +242,19 @@ def _optimal(motion: ToolMotion) -> Stop:
     if status == kernels.GAVE_UP:
         raise NoSolution("the search for the fastest stop did not end", hint="are the data well scaled?")
     best = solution.most_braking if status == kernels.LOST else None
-    return _stop(
-        motion, solution.u.copy(), solution.rate, (solution.braking, solution.deviation, best), solution.conflict
-    )
+    braking = solution.braking, solution.deviation, best
+    return _stop("optimal", motion, solution.u.copy(), solution.rate, braking, solution.conflict)
 
 
 def _stop(
+    method: Method,
     motion: ToolMotion,
     u: Array,
     rate: float,
     braking: tuple[float, float, float | None],
     conflict: float = 0.0,
-    method: Method = "optimal",
 ) -> Stop:
+    """What a command u leads to; `braking` is (braking, deviation, most_braking) of `Stop`."""
     feasible, torque, violation = braking[2] is None and rate >= 0.0, None, 0.0
     if motion.bias is not None and motion.torque is not None:
         torque = motion.C[: len(u)] @ u + motion.bias
@@ -268,18 +266,19 @@ def _stop(
     return Stop(rate, u, feasible, *braking, violation, conflict, torque, method, motion)
 
 
-def _by_pseudoinverse(motion: ToolMotion, method: Method) -> Stop:
+def _by_pseudoinverse(motion: ToolMotion) -> Stop:
     """u = a λ + b with the largest λ that keeps the bounds; where there is none, what the optimum does."""
     _refuse(motion)
-    idea = _stop(motion, np.zeros(motion.J.shape[1]), -np.inf, (0.0, 0.0, None), 0.0, method)
+    idea = _stop("pseudoinverse", motion, np.zeros(motion.J.shape[1]), -np.inf, (0.0, 0.0, None))
     rate = -np.inf if idea.interval is None else max(min(idea.interval[1], motion.most), idea.interval[0])
     if rate == np.inf:
         raise NoSolution("nothing bounds the stop: λ grows without end", hint="give finite limits, or `most`")
     if rate >= 0.0:
         u = idea.a * rate + idea.b
-        return _stop(motion, u, rate, (*_judged(motion, u), None), 0.0, method)
+        return _stop("pseudoinverse", motion, u, rate, (*_judged(motion, u), None))
     best = _optimal(motion)
-    return _stop(motion, best.acceleration, rate, (best.braking, best.deviation, best.most_braking), 0.0, method)
+    braking = best.braking, best.deviation, best.most_braking
+    return _stop("pseudoinverse", motion, best.acceleration, rate, braking)
 
 
 def _judged(motion: ToolMotion, u: Array) -> tuple[float, float]:

@@ -7,26 +7,26 @@ answers with W = −(…) on the environment, τ = J_tᵀ W, so that a wall that
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from palpate.checks import finite_number
-from palpate.config import PerJoint, setting
-from palpate.control.law import Rig, Tick
-from palpate.control.steps.posture import posture_setting, with_posture
-from palpate.control.steps.reach import POSTURE
+from palpate.config import setting
+from palpate.control.law import Tick, sentences_that_hold
+from palpate.control.steps.linear_algebra import transpose_times
 from palpate.control.steps.task_space import (
     DIRECTIONS,
     Direction,
+    PostureLaw,
     TaskGains,
     TaskLaw,
     TaskMemory,
     into_axes,
     lever_of,
 )
-from palpate.engine.kernels import clear, kernel, put
+from palpate.engine.kernels import kernel, put
 from palpate.engine.records import Integers, Vector, sized
 from palpate.errors import InvalidInput
 from palpate.robot.robot import Robot
@@ -101,12 +101,10 @@ def pi_wrench(k: ForceGains, m: ForceMemory, out: Vector) -> None:
 @kernel
 def torque_of(factor: float, W: Vector, k: TaskGains, m: TaskMemory, out: Vector) -> None:
     """out = factor · J_tᵀ W over the task's directions; W in the axes of A."""
-    clear(out)
     for i in range(k.choice.size):
         direction = k.choice[i]
-        force = factor * (W[direction] / lever_of(direction))
-        for j in range(out.size):
-            out[j] += m.J_t[i, j] * force
+        m.force[i] = factor * (W[direction] / lever_of(direction))
+    transpose_times(m.J_t, m.force, out)
 
 
 @kernel
@@ -129,7 +127,7 @@ class ForceLaw(TaskLaw):
     most_force: float = setting(100.0, "N", "bound of the integral along a direction (anti-windup)", gt=0)
     most_moment: float = setting(20.0, "N·m", "bound of the integral about a direction (anti-windup)", gt=0)
 
-    def loop_gains(self, robot: Robot, force: tuple[Direction, ...]) -> dict[str, Any]:
+    def loop_gains(self, robot: Robot) -> dict[str, Any]:
         """The fields of `ForceGains`, the task's among them."""
         return {
             **self.task_gains(robot),
@@ -137,17 +135,15 @@ class ForceLaw(TaskLaw):
             "integral": self.integral or 0.0,
             "feed_forward": self.feed_forward,
             "most": np.repeat([self.most_force, self.most_moment], 3),
-            "forced": [int(d in force) for d in DIRECTIONS],
+            "forced": [int(d in (self.force_directions or ())) for d in DIRECTIONS],
             "limits": robot.limits.torque,
         }
 
-    def memory(self, robot: Robot) -> ForceMemory:
-        """The force integral, what the remarks tell, and scratch."""
-        return ForceMemory(self.task_sizes(robot))
-
     def remarks(self, memory: Any) -> list[str]:
         """Where the force could not be what was wanted, and directions lost near singular postures."""
-        return [*force_remarks(self.name, memory), *super().remarks(memory)]
+        at_bound = f"{self.name}: the force integral was at its bound at {memory.wound} ticks"
+        held = f"{self.name}: the force integral was held at {memory.saturated} ticks, a torque beyond its limit"
+        return [*sentences_that_hold({at_bound: memory.wound, held: memory.saturated}), *super().remarks(memory)]
 
     def alarms(self, memory: Any) -> list[str]:
         """A force that was wanted and never felt."""
@@ -157,11 +153,9 @@ class ForceLaw(TaskLaw):
         return []
 
 
-class PressingLaw(ForceLaw):
+class PressingLaw(PostureLaw, ForceLaw):
     """The same beside motion-controlled directions, with a posture held beneath them all; abstract."""
 
-    posture_stiffness: PerJoint | None = posture_setting("k", "N·m/rad", POSTURE[0])
-    posture_damping: PerJoint | None = posture_setting("d", "N·m·s/rad", POSTURE[1])
     force: tuple[Direction, ...] = setting(("z",), "1", "force- or moment-controlled directions")
     motion: tuple[Direction, ...] = setting(("x", "y", "rx", "ry", "rz"), "1", "motion-controlled directions")
 
@@ -174,32 +168,14 @@ class PressingLaw(ForceLaw):
         """The motion-controlled directions, then the force-controlled ones."""
         return self.motion + self.force
 
-    def suited(self, robot: Robot, rig: Rig) -> Self:
-        """With a posture that the loop's period bears, where none is given."""
-        return with_posture(super().suited(robot, rig), robot, rig)
-
-    def posture_gains(self) -> tuple[PerJoint, PerJoint]:
-        """k and d, once suited."""
-        return self.posture_stiffness or 0.0, self.posture_damping or 0.0
-
-
-def force_remarks(law: str, memory: ForceMemory) -> list[str]:
-    """Where the force could not be what was wanted: a bound was met, a torque was at its limit."""
-    said = []
-    if memory.wound:
-        said.append(f"{law}: the force integral was at its bound at {memory.wound} ticks")
-    if memory.saturated:
-        said.append(f"{law}: the force integral was held at {memory.saturated} ticks, a torque beyond its limit")
-    return said
-
-
-def check_split(force: tuple[Direction, ...], motion: tuple[Direction, ...], law: str) -> None:
-    """Refuse a direction that is both force- and motion-controlled, and no force direction."""
-    if not force:
-        raise InvalidInput(f"{law}: name at least one force direction of {', '.join(DIRECTIONS)}")
-    both = sorted(set(force) & set(motion))
-    if both:
-        raise InvalidInput(f"{law}: {', '.join(both)} cannot be both force- and motion-controlled")
+    def check_directions(self, robot: Robot) -> None:
+        """Refuse no force direction, and one that is both force- and motion-controlled, too."""
+        if not self.force:
+            raise InvalidInput(f"{self.name}: name at least one force direction of {', '.join(DIRECTIONS)}")
+        both = sorted(set(self.force) & set(self.motion))
+        if both:
+            raise InvalidInput(f"{self.name}: {', '.join(both)} cannot be both force- and motion-controlled")
+        super().check_directions(robot)
 
 
 def refuse_negative(name: str, values: Sequence[float]) -> None:

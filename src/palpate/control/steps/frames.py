@@ -21,13 +21,7 @@ from palpate.robot.robot import Robot
 from palpate.spatial.kernels import matrix_from_quat, matrix_from_rotation_vector
 
 FREE, BALL, SLIDE, HINGE = (
-    int(kind)
-    for kind in (
-        mujoco.mjtJoint.mjJNT_FREE,
-        mujoco.mjtJoint.mjJNT_BALL,
-        mujoco.mjtJoint.mjJNT_SLIDE,
-        mujoco.mjtJoint.mjJNT_HINGE,
-    )
+    int(getattr(mujoco.mjtJoint, f"mjJNT_{kind}")) for kind in ("FREE", "BALL", "SLIDE", "HINGE")
 )
 
 

@@ -88,7 +88,8 @@ def posture_defaults(
     5 N·m/rad and 2 N·m·s/rad, if the lightest motion of the null space bears it: d times its mobility at most 0.5/lag.
     Else joint by joint, in proportion to the lightest inertia that each one shows.
     """
-    J, back = _rows(robot, q, directions, axes), np.linalg.pinv(robot.mass_matrix(q))
+    J = _rows(robot.jacobian(q), axes(robot.pose(q).rotation), directions)
+    back = np.linalg.pinv(robot.mass_matrix(q))
     N = np.eye(robot.nv) - J.T @ np.linalg.pinv(J @ back @ J.T, rcond=1e-9, hermitian=True) @ J @ back
     loosest = float(np.abs(np.linalg.eigvals(back @ N)).max())
     if POSTURE[1] * loosest * lag <= 2.0 * CLOCK_SHARE:
@@ -117,24 +118,15 @@ def _from_rows(robot: Robot, directions: Sequence[str], axes: AxesAt, find: Call
     if key not in known:
         if len(known) >= _MOST_KNOWN:
             known.clear()
-        known[key] = find([_chosen(_turned(J, turn), directions) for (J, _), turn in zip(tools, turns)])
+        known[key] = find([_rows(J, turn, directions) for (J, _), turn in zip(tools, turns)])
     return known[key]
 
 
-def _turned(J: Array, R: Array) -> Array:
-    """J along other axes, or along two sets of them, of translation and of rotation; angular rows times the lever."""
+def _rows(J: Array, R: Array, directions: Sequence[str]) -> Array:
+    """S J: some directions along axes R, or two sets of them, of translation and rotation; angular rows × the lever."""
     linear, angular = (R, R) if R.ndim == 2 else R
-    return np.vstack([linear.T @ J[:3], LEVER * angular.T @ J[3:]])
-
-
-def _chosen(rows: Array, directions: Sequence[str]) -> Array:
-    """S J: the rows of some directions."""
+    rows = np.vstack([linear.T @ J[:3], LEVER * angular.T @ J[3:]])
     return rows[[DIRECTIONS.index(d) for d in directions]]
-
-
-def _rows(robot: Robot, q: Array, directions: Sequence[str], axes: AxesAt) -> Array:
-    """S J at a posture, angular rows times the lever."""
-    return _chosen(_turned(robot.jacobian(q), axes(robot.pose(q).rotation)), directions)
 
 
 def _independent(J: Array, directions: Sequence[str]) -> tuple[str, ...]:

@@ -22,22 +22,15 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from palpate.checks import Array, finite_array
 from palpate.config import PerJoint, Quaternion, Vector6, setting
-from palpate.control.law import Tick, per_joint, refuse_free_base, sizes_of
+from palpate.control.law import Rig, Tick, per_joint, refuse_free_base, sentences_that_hold, sizes_of
 from palpate.control.promise import Promise
-from palpate.control.steps.clearance import (
-    Clearance,
-    ClearanceMemory,
-    ClearingLaw,
-    is_close,
-    set_mobility,
-    steer_clear,
-)
+from palpate.control.steps.clearance import Clearance, ClearanceMemory, ClearingLaw, is_close, set_mobility, steer_clear
 from palpate.control.steps.linear_algebra import (
     add_transpose_times,
     cholesky,
@@ -52,9 +45,11 @@ from palpate.control.steps.orientation import KINDS, OrientationError, Orientati
 from palpate.control.steps.reach import (
     DIRECTIONS,
     LEVER,
+    POSTURE,
     Direction,
     checked_directions,
     lost_mass,
+    posture_defaults,
     reachable,
     rotation_of,
 )
@@ -75,8 +70,15 @@ _MISSED = 1e-6  # m/s² or rad/s²: rounding is less
 FAR_TURN = np.deg2rad(175.0)  # an orientation error beyond this is worth a remark
 
 
+class PostureGains(Record):
+    """Spring and damper that hold the joints beneath the task, one each per joint."""
+
+    stiffness: Vector = sized("nv")
+    damping: Vector = sized("nv")
+
+
 class TaskGains(Record):
-    """Which directions, along whose axes, how an orientation error is measured, and when a direction is lost."""
+    """Which directions, along whose axes, how an orientation error is measured, when one is lost; the posture."""
 
     choice: Integers = sized("k")  # places of the chosen directions in DIRECTIONS
     axes: int  # place in AXES
@@ -86,13 +88,7 @@ class TaskGains(Record):
     freedoms: int  # how many of the directions can be moved along, each apart from those before it
     clear: Clearance  # of joint stops and rated speeds, within the null space
     aligned: bool = False  # whether frame A always has the world's axes, and six directions stand in their order
-
-
-class PostureGains(Record):
-    """Spring and damper that hold the joints beneath the task, one each per joint."""
-
-    stiffness: Vector = sized("nv")
-    damping: Vector = sized("nv")
+    posture: PostureGains
 
 
 class TaskMemory(Record):
@@ -123,6 +119,16 @@ class TaskMemory(Record):
     base: Matrix = sized(3, 3)
     orientation: OrientationWork
     clear: ClearanceMemory
+
+
+class MotionTerms(Record):
+    """What the torque of a law that measures no force is made of."""
+
+    spring: Vector = sized("nv")
+    damper: Vector = sized("nv")
+    feed_forward: Vector = sized("nv")
+    null_space: Vector = sized("nv")
+    bias: Vector = sized("nv")
 
 
 @kernel(inline=True)
@@ -248,23 +254,17 @@ def _weigh(M: Matrix, k: int, n: int, m: TaskMemory) -> None:
 @kernel(inline=True)
 def _invert(M: Matrix, k: int, n: int, m: TaskMemory) -> float:
     """Y = J_t M⁻¹ and Λ, whose trace is returned; 0 where there is no Λ."""
-    if k == 6 and n == 7:
-        return _invert_6_7(M, m)
-    if k == 6 and n == 6:
-        return _invert_6_6(M, m)
+    if k == 6 and (n == 7 or n == 6):
+        return _invert_six(M, n, m)
     _weigh(M, k, n, m)
     return cholesky_inverse(m.mobility, k, m.Lambda) if cholesky(m.mobility, k) else 0.0
 
 
 @kernel
-def _invert_6_7(M: Matrix, m: TaskMemory) -> float:
+def _invert_six(M: Matrix, n: int, m: TaskMemory) -> float:
     to = address_of(m.Y), address_of(m.Lambda)
-    return invert_6_7(address_of(M), address_of(m.J_t), to[0], to[1])  # pyright: ignore[reportCallIssue]
-
-
-@kernel
-def _invert_6_6(M: Matrix, m: TaskMemory) -> float:
-    to = address_of(m.Y), address_of(m.Lambda)
+    if n == 7:
+        return invert_6_7(address_of(M), address_of(m.J_t), to[0], to[1])  # pyright: ignore[reportCallIssue]
     return invert_6_6(address_of(M), address_of(m.J_t), to[0], to[1])  # pyright: ignore[reportCallIssue]
 
 
@@ -409,23 +409,17 @@ def keep_clear(x: Tick, k: TaskGains, m: TaskMemory, acting: Vector, out: Vector
 
 
 @kernel
-def hold_posture(x: Tick, k: TaskGains, posture: PostureGains, m: TaskMemory, out: Vector) -> None:
+def hold_posture(x: Tick, k: TaskGains, m: TaskMemory, out: Vector) -> None:
     """out = N (k (q_d − q) − d v), clear of joint stops and rated speeds."""
-    pull_to_posture(x, posture, out)
+    pull_to_posture(x, k.posture, out)
     into_null_space(m, out)
     keep_clear(x, k, m, out, out)
 
 
-def posture_of(robot: Robot, stiffness: PerJoint, damping: PerJoint) -> PostureGains:
-    """The posture's gains as the kernels read them."""
-    return PostureGains(
-        stiffness=per_joint(robot, stiffness, "posture_stiffness", least=0.0),
-        damping=per_joint(robot, damping, "posture_damping", least=0.0),
-    )
-
-
 class TaskLaw(ClearingLaw):
     """Settings shared by the laws at the tool; abstract."""
+
+    serves_in_order: ClassVar[bool] = False  # whether the arm may be unable to follow some of the directions
 
     axes: Axes = setting("world", "1", "whose axes directions and gains are along: the world's, tool's or target's")
     axes_quat_wxyz: Quaternion = setting((1.0, 0.0, 0.0, 0.0), "1", "turns those axes into a frame of your own")
@@ -449,8 +443,9 @@ class TaskLaw(ClearingLaw):
         return self.chosen()
 
     def task_gains(self, robot: Robot) -> dict[str, Any]:
-        """The fields of `TaskGains`, which every law at the tool has."""
-        refuse_free_base(robot, self.name)
+        """The fields of `TaskGains`, which every law at the tool has; directions that it cannot serve are refused."""
+        self.check_directions(robot)
+        stiffness, damping = self.posture_gains() or (0.0, 0.0)
         return {
             "clear": self.clearance(robot),
             "freedoms": len(reachable(robot, self.chosen(), self.axes_at)),
@@ -460,6 +455,10 @@ class TaskLaw(ClearingLaw):
             "aligned": self._is_aligned(),
             "orientation": KINDS.index(self.orientation_error),
             "heaviest": lost_mass(robot, self.chosen(), self.axes_at) if self.heaviest is None else self.heaviest,
+            "posture": PostureGains(
+                stiffness=per_joint(robot, stiffness, "posture_stiffness", least=0.0),
+                damping=per_joint(robot, damping, "posture_damping", least=0.0),
+            ),
         }
 
     def _is_aligned(self) -> bool:
@@ -472,10 +471,10 @@ class TaskLaw(ClearingLaw):
         axes_rotation = rotation_of(self.axes_quat_wxyz)
         return axes_rotation if self.axes == "world" else rotation @ axes_rotation
 
-    def check_directions(self, robot: Robot, *, more: bool = False) -> None:
-        """Refuse directions that the robot cannot follow; with `more`, only if it can follow none of them."""
+    def check_directions(self, robot: Robot) -> None:
+        """Refuse directions that the robot cannot follow; served in order, only if it can follow none of them."""
         refuse_free_base(robot, self.name)
-        checked_directions(robot, self.chosen(), self.name, self.axes_at, more=more)
+        checked_directions(robot, self.chosen(), self.name, self.axes_at, more=self.serves_in_order)
 
     def promises(self, robot: Robot) -> tuple[Promise, ...]:
         """The target along the directions that are controlled in motion, the wanted wrench along those of force."""
@@ -487,12 +486,8 @@ class TaskLaw(ClearingLaw):
         """k and d of the posture held beneath the task; None if it holds none."""
         return None
 
-    def posture(self, robot: Robot) -> PostureGains:
-        """The same as the kernels read them."""
-        return posture_of(robot, *(self.posture_gains() or (0.0, 0.0)))
-
-    def task_sizes(self, robot: Robot) -> dict[str, int]:
-        """The sizes that a `TaskMemory` is made with."""
+    def record_sizes(self, robot: Robot) -> dict[str, int]:
+        """With k, the number of chosen directions."""
         return {**sizes_of(robot), "k": len(self.chosen())}
 
     def mobility_at_home(self, robot: Robot) -> Array:
@@ -502,33 +497,57 @@ class TaskLaw(ClearingLaw):
         J = np.vstack([R.T @ x.J[:3], R.T @ x.J[3:]])
         return J @ np.linalg.solve(x.M, J.T)
 
-    def memory(self, robot: Robot) -> TaskMemory:
-        """What the remarks tell, and scratch."""
-        return TaskMemory(self.task_sizes(robot))
-
     def remarks(self, memory: Any) -> list[str]:
         """Whether a direction was lost, or an orientation error near 180° met, on the way."""
-        found = []
-        if memory.damped:
-            found.append(
-                f"{self.name}: near a singular posture the task was damped along a lost direction at"
-                f" {memory.damped} ticks between {memory.damped_from:.4g} s and {memory.damped_until:.4g} s"
-                f" (apparent mass up to {memory.damped_mass:.3g} kg)"
-            )
-        missed = [(d, left) for d, left in zip(DIRECTIONS, memory.missed) if left > _MISSED]
-        if missed:
-            shortfalls = ", ".join(f"{d} ({left:.3g} {'m' if d in 'xyz' else 'rad'}/s²)" for d, left in missed)
-            found.append(
-                f"{self.name}: the arm cannot follow the wanted acceleration along {shortfalls};"
-                " its spring and damper act there alone"
-            )
-        if memory.angle > FAR_TURN:
-            fades = "fades to nothing" if self.orientation_error == "matrix" else "may turn either way"
-            found.append(
-                f"{self.name}: the orientation error reached {np.rad2deg(memory.angle):.4g}°, where the"
-                f" {self.orientation_error} error {fades}"
-            )
-        return [*found, *self.clearance_remarks(memory.clear)]
+        damped = (
+            f"{self.name}: near a singular posture the task was damped along a lost direction at"
+            f" {memory.damped} ticks between {memory.damped_from:.4g} s and {memory.damped_until:.4g} s"
+            f" (apparent mass up to {memory.damped_mass:.3g} kg)"
+        )
+        shortfalls = ", ".join(
+            f"{d} ({left:.3g} {'m' if d in 'xyz' else 'rad'}/s²)"
+            for d, left in zip(DIRECTIONS, memory.missed)
+            if left > _MISSED
+        )
+        missed = (
+            f"{self.name}: the arm cannot follow the wanted acceleration along {shortfalls};"
+            " its spring and damper act there alone"
+        )
+        fades = "fades to nothing" if self.orientation_error == "matrix" else "may turn either way"
+        far = (
+            f"{self.name}: the orientation error reached {np.rad2deg(memory.angle):.4g}°, where the"
+            f" {self.orientation_error} error {fades}"
+        )
+        said = sentences_that_hold({damped: memory.damped, missed: shortfalls, far: memory.angle > FAR_TURN})
+        return [*said, *self.clearance_remarks(memory.clear)]
+
+
+def _posture_setting(letter: str, unit: str, usual: float) -> Any:
+    """A gain of the posture; left open by default."""
+    return setting(
+        None, unit, f"{letter} of the null-space posture; {usual:g}, less on joints too light for the period"
+    )
+
+
+class PostureLaw(TaskLaw):
+    """Settings of the laws at the tool that hold a posture beneath it by joint springs; abstract."""
+
+    posture_stiffness: PerJoint | None = _posture_setting("k", "N·m/rad", POSTURE[0])
+    posture_damping: PerJoint | None = _posture_setting("d", "N·m·s/rad", POSTURE[1])
+
+    def suited(self, robot: Robot, rig: Rig) -> Self:
+        """With a posture that the loop's period bears, where none is given."""
+        law = super().suited(robot, rig)
+        open_ones = [name for name in ("posture_stiffness", "posture_damping") if getattr(self, name) is None]
+        if not open_ones or robot.nq != robot.nv or not self.chosen():  # the latter two are refused later, by name
+            return law
+        k, d = posture_defaults(robot, robot.home if rig.q is None else rig.q, self.chosen(), self.axes_at, rig.lag)
+        defaults = {"posture_stiffness": k, "posture_damping": d}
+        return law.model_copy(update={name: defaults[name] for name in open_ones})
+
+    def posture_gains(self) -> tuple[PerJoint, PerJoint]:
+        """k and d, once suited."""
+        return self.posture_stiffness or 0.0, self.posture_damping or 0.0
 
 
 def symmetric6(value: Any, name: str, *, definite: bool = False) -> Array:
