@@ -307,6 +307,13 @@ def test_the_tool_comes_as_the_law_says_while_lower_levels_pull_elsewhere() -> N
     assert remark.startswith("priorities: entry 2, posture: relaxed at ")
 
 
+def test_shares_of_the_levels_are_recorded_in_a_run() -> None:
+    law = Priorities(shares=True)
+    trace = simulate(Run(panda(), law, clock=Clock(duration=0.02), reference=Hold(offset=(0.01, 0.0, 0.0))))
+    total = trace["tau.bias"] + trace["tau.level1"] + trace["tau.level2"]
+    np.testing.assert_allclose(total, trace["command"], atol=1e-11)
+
+
 @functools.cache
 def shipped_run(share: float) -> Trace:
     changes = [f"control.torque_share={share}", "control.friction_compensation=0", "robot.joints=ideal"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import ClassVar, Literal, Self
 
 import numpy as np
@@ -10,7 +9,7 @@ from pydantic import model_validator
 
 from palpate.checks import Array
 from palpate.config import Config, PerJoint, Vector3, required, setting
-from palpate.control.law import BoundLaw, Follows, Law, Tick, law_kernel, per_joint, refuse_free_base, sizes_of
+from palpate.control.law import Follows, Law, Tick, law_kernel, per_joint, refuse_free_base, sizes_of
 from palpate.control.promise import Promise
 from palpate.control.solve.hierarchy import make_stack
 from palpate.control.solve.task_stack import FrameNow, StackEntry, TaskStack, look, missed, solve_levels
@@ -65,8 +64,12 @@ class Level(Config):
         """Of its residual."""
         return {"position": "m/s²", "direction": "m/s²", "pose": "m/s², rad/s²"}.get(self.kind, "rad/s²")
 
-    def rows(self) -> Array:
-        """S over [linear; angular] world axes, k×6."""
+    def rows(self, robot: Robot) -> Array:
+        """S: over the joints of a posture, else over [linear; angular] world axes, k×6."""
+        if self.kind == "posture":
+            joints = self.joints or robot.dof_names
+            check_names("joint", joints, robot.dof_names)
+            return np.eye(robot.nv)[[robot.dof_names.index(joint) for joint in joints]]
         if self.along is not None:
             return np.array([[*(np.array(self.along) / np.linalg.norm(self.along)), 0.0, 0.0, 0.0]])
         chosen = self.directions or _OF[self.kind]
@@ -83,7 +86,7 @@ class Gains(Record):
     most: Vector = sized("nv")
 
 
-class PriorityCounts(Record):
+class Memory(Record):
     """At how many ticks what decided; per entry of the stack, at how many it was relaxed, and the worst of it."""
 
     ticks: int = 0
@@ -91,25 +94,13 @@ class PriorityCounts(Record):
     fallback: int = 0
     relaxed: Integers = sized("entries")
     worst: Vector = sized("entries")
-
-
-class Memory(PriorityCounts):
-    """The same, then room for a tick."""
-
-    tasks: TaskStack
+    tasks: TaskStack  # scratch
 
 
 class Terms(Record):
-    """What the torque is made of."""
+    """What the torque is made of: one row for all levels, or the bias and what each level adds to it."""
 
-    priorities: Vector = sized("nv")
-
-
-class Shares(Record):
-    """The same, level by level."""
-
-    bias: Vector = sized("nv")
-    levels: Matrix = sized("levels", "nv")
+    torques: Matrix = sized("terms", "nv")
 
 
 @kernel
@@ -138,37 +129,20 @@ def _fall_back(x: Tick, k: Gains, m: Memory, torque: Vector) -> None:
 @law_kernel
 def _kernel(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
     m.ticks += 1
-    relaxed, solved = 0.0, look(x, m.tasks)
-    if solved:
-        relaxed, solved = solve_levels(x, m.tasks, m.tasks.starts.size - 1, out.priorities)
-    if solved:
-        _count(m, relaxed)
-    else:
-        _fall_back(x, k, m, out.priorities)
-
-
-@law_kernel
-def _shares_kernel(x: Tick, k: Gains, m: Memory, out: Shares) -> None:
-    """Level k is what it adds to the torque of the levels above it."""
-    m.ticks += 1
-    levels, relaxed, solved = out.levels.shape[0], 0.0, look(x, m.tasks)
-    for i in range(levels):
+    torques, relaxed, solved = out.torques, 0.0, look(x, m.tasks)
+    last = torques.shape[0] - 1  # 0 where all levels are one term
+    put(torques[0], 0, x.bias)
+    for i in range(min(last, 1), last + 1):
         if solved:
-            relaxed, solved = solve_levels(x, m.tasks, i + 1, out.levels[i])
-    put(out.bias, 0, x.bias)
+            relaxed, solved = solve_levels(x, m.tasks, i if last > 0 else m.tasks.starts.size - 1, torques[i])
     if not solved:
-        clear(flat(out.levels))
-        _fall_back(x, k, m, out.bias)
+        clear(flat(torques))
+        _fall_back(x, k, m, torques[0])
         return
     _count(m, relaxed)
-    for i in range(levels - 1, -1, -1):
+    for i in range(last, 0, -1):  # what level i adds to the torque of those above it
         for j in range(x.v.size):
-            out.levels[i, j] -= x.bias[j] if i == 0 else out.levels[i - 1, j]
-
-
-def _place(what: str, name: str, known: tuple[str, ...]) -> int:
-    check_names(what, [name], known)
-    return known.index(name)
+            torques[i, j] -= torques[i - 1, j]
 
 
 class Priorities(Law):
@@ -233,53 +207,45 @@ class Priorities(Law):
         return Gains(fallback_damping=damping, most=most * _INSIDE)
 
     def memory(self, robot: Robot) -> Memory:
-        """Counters, and room for a tick."""
-        return Memory({"entries": len(self.stack)}, tasks=_room(robot, self.stack, self.gains(robot).most))
+        """Counters, and scratch."""
+        return Memory({"entries": len(self.stack)}, tasks=_task_stack(robot, self.stack, self.gains(robot).most))
 
-    def remarks(self, memory: PriorityCounts) -> list[str]:
+    def term_names(self) -> tuple[str, ...]:
+        """One term, or with `shares` the bias and one for each level."""
+        if not self.shares:
+            return ("priorities",)
+        return ("bias", *(f"level{k + 1}" for k in range(sum(not level.shared for level in self.stack))))
+
+    def record_sizes(self, robot: Robot) -> dict[str, int]:
+        """With the number of terms."""
+        return {**sizes_of(robot), "terms": len(self.term_names())}
+
+    def remarks(self, memory: Memory) -> list[str]:
         """Which entries below the first were relaxed, and how often limits decided."""
         said = [line for i in range(1, len(self.stack)) for line in self._relaxed(memory, i)]
         if memory.limited:
             said.append(f"torque limits were met at {memory.limited} of {memory.ticks} ticks")
         return [f"{self.name}: {line}" for line in said]
 
-    def alarms(self, memory: PriorityCounts) -> list[str]:
+    def alarms(self, memory: Memory) -> list[str]:
         """An entry with nothing above it that was relaxed all the same, and ticks without an answer."""
         said = self._relaxed(memory, 0)
         if memory.fallback:
             said.append(f"no answer at {memory.fallback} of {memory.ticks} ticks: held by gravity and damping instead")
         return [f"{self.name}: {line}" for line in said]
 
-    def _relaxed(self, memory: PriorityCounts, i: int) -> list[str]:
+    def _relaxed(self, memory: Memory, i: int) -> list[str]:
         """What there is to say of an entry of the stack that was not met."""
         entry, count = self.stack[i], int(memory.relaxed[i])
         amount = f"at {count} of {memory.ticks} ticks, at worst by {memory.worst[i]:.3g} {entry.unit}"
         return [f"entry {i + 1}, {entry.kind}: relaxed {amount}"] if count else []
 
-    def bound_to(self, robot: Robot) -> BoundLaw:
-        """Make the law ready for a robot; with `shares` every level is a term of its own."""
-        bound = super().bound_to(robot)
-        if not self.shares:
-            return bound
-        count = sum(not level.shared for level in self.stack)
-        rows = np.zeros((1 + count, robot.nv))
-        answer = Shares.over(rows.reshape(-1), {**sizes_of(robot), "levels": count})
-        names = ("bias", *(f"level{k + 1}" for k in range(count)))
-        return replace(bound, function=_shares_kernel, terms=names, rows=rows, answer=answer)
-
-
-def _selection(robot: Robot, entry: Level) -> Array:
-    """S of an entry, over the joints or over the six directions of its frame."""
-    if entry.kind != "posture":
-        return entry.rows()
-    return np.eye(robot.nv)[[_place("joint", joint, robot.dof_names) for joint in entry.joints or robot.dof_names]]
-
 
 def _frames(robot: Robot, entries: tuple[Level, ...]) -> list[str]:
     """The frames that a stack is about, each once; of a robot with coupled joints the tool's alone."""
     named = [entry.frame or robot.tool_frame for entry in entries if entry.kind != "posture"]
+    check_names("frame", named, robot.frame_names)
     for name in named:
-        _place("frame", name, robot.frame_names)
         if robot.coordinates.coupled and name != robot.tool_frame:
             raise InvalidInput(
                 f"{robot.name} has coupled joints, for which a stack knows the tool's frame alone, not {name!r}",
@@ -288,11 +254,11 @@ def _frames(robot: Robot, entries: tuple[Level, ...]) -> list[str]:
     return list(dict.fromkeys(named))
 
 
-def _room(robot: Robot, entries: tuple[Level, ...], most: Array) -> TaskStack:
-    """Everything a tick of the stack writes, for a robot."""
+def _task_stack(robot: Robot, entries: tuple[Level, ...], most: Array) -> TaskStack:
+    """The tasks of a robot, and everything that a tick writes of them."""
     names, starts, made = _frames(robot, entries), [0], list[StackEntry]()
     for entry in entries:
-        S, w = _selection(robot, entry), entry.frequency
+        S, w = entry.rows(robot), entry.frequency
         frame = -1 if entry.kind == "posture" else names.index(entry.frame or robot.tool_frame)
         gains = {"kp": w * w, "kd": 2 * entry.damping_ratio * w, "root_weight": entry.weight**0.5}
         made.append(StackEntry(frame=frame, first=starts[-1], S=S, **gains))

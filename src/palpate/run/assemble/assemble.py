@@ -256,7 +256,8 @@ def writing_to(law: BoundLaw, rows: Layout) -> BoundLaw:
     if law.answer is None:
         return replace(law, rows=terms)
     own = terms[:-1] if law.compensates else terms
-    return replace(law, rows=terms, answer=type(law.answer).over(own.reshape(-1), {"nv": terms.shape[1]}))
+    sizes = {"terms": len(own), "nv": terms.shape[1]}
+    return replace(law, rows=terms, answer=type(law.answer).over(own.reshape(-1), sizes))
 
 
 def _clock(run: Run) -> dict[str, object]:
