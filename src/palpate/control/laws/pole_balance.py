@@ -21,6 +21,7 @@ from palpate.control.design.pole import (
 )
 from palpate.control.law import Beginning, BoundLaw, Shown, Tick, law_kernel, refuse_free_base, sizes_of
 from palpate.control.promise import Promise
+from palpate.control.solve.hierarchy import Stack, make_stack, solve_stack
 from palpate.control.steps.clearance import (
     Clearance,
     ClearanceMemory,
@@ -29,7 +30,7 @@ from palpate.control.steps.clearance import (
     set_mobility_along,
     steer_clear,
 )
-from palpate.control.steps.linear_algebra import cholesky, cholesky_solve, times
+from palpate.control.steps.linear_algebra import add_transpose_times, cholesky, cholesky_solve, times
 from palpate.engine.kernels import dot, kernel, put
 from palpate.engine.maths import atan2, exp, hypot
 from palpate.engine.records import Matrix, Record, Vector, sized
@@ -42,6 +43,7 @@ MOST_JOINTS = 7
 # Of an arm whose pole fell: how fast it brakes, 1/s; what counts as rest, rad/s or m/s; after how many s it may end.
 BRAKE_RATE, STILL, SETTLE, PATIENCE = 20.0, 0.01, 0.1, 2.0
 _XYZ = ("x", "y", "z")
+_WHOLE = 1e-12  # of a force: a share that is less short of 1 is all of it
 _ALWAYS = 4.0  # rad: an angle that no pole passes
 JERK_TIME = 0.05  # s, over which the wanted acceleration is differentiated: a step of it must not become a blow
 
@@ -101,6 +103,7 @@ class Memory(Record):
     none: Vector = sized("nv")  # torques without horizontal force
     free: Vector = sized("nv")  # torques that leave the tool alone
     own: Vector = sized("nv")
+    stack: Stack  # of the share of the force and the step along the free direction
     clear: ClearanceMemory
 
 
@@ -221,9 +224,7 @@ def _torques(x: Tick, k: Gains, m: Memory, share: float, out: Vector) -> None:
         for j in range(n):
             b[i] += A[i, j] * (weight * m.push[j] - m.x[j])
     cholesky_solve(m.S, b.size, b)
-    for j in range(n):
-        for i in range(b.size):
-            m.x[j] += A[i, j] * b[i]
+    add_transpose_times(A, b, 1.0, m.x)
     if k.nearest_torque:
         put(out, 0, m.x)
         return
@@ -265,72 +266,30 @@ def _project(m: Memory, start: int) -> float:
 
 
 @kernel
-def _room(torque: Vector, free: Vector, limits: Vector) -> tuple[float, float]:
-    """From where to where a step along the free direction keeps the torques within the limits; crossed if nowhere."""
-    low, high = -np.inf, np.inf
-    for j in range(torque.size):
-        if abs(free[j]) > 1e-12:
-            one, two = (-limits[j] - torque[j]) / free[j], (limits[j] - torque[j]) / free[j]
-            low, high = max(low, min(one, two)), min(high, max(one, two))
-        elif abs(torque[j]) > limits[j]:
-            return 1.0, -1.0
-    return low, high
-
-
-@kernel
-def _largest_share(none: Vector, full: Vector, free: Vector, limits: Vector) -> float:
-    """The largest share s in [0, 1] for which a step keeps none + s (full − none) within the limits; −1 if none does.
-
-    Two joints i, j find a common step if |d_i τ_j − d_j τ_i| ≤ L_i |d_j| + L_j |d_i|, d the free direction; all of them
-    do if each pair does (intervals of a line).
-    """
-    low, high = 0.0, 1.0
-    for i in range(none.size):
-        for j in range(i + 1):
-            if i == j:  # a joint that the step does not move must hold alone
-                one, two, room = (1.0, 0.0, limits[i]) if abs(free[i]) <= 1e-12 else (0.0, 0.0, 1.0)
-            else:
-                one, two = -free[j], free[i]
-                room = limits[i] * abs(one) + limits[j] * abs(two)
-            start = one * none[i] + two * none[j]
-            slope = one * (full[i] - none[i]) + two * (full[j] - none[j])
-            if slope != 0.0:
-                ends = (-room - start) / slope, (room - start) / slope
-                low, high = max(low, min(ends[0], ends[1])), min(high, max(ends[0], ends[1]))
-            elif abs(start) > room:
-                return -1.0
-    return high if low <= high else -1.0
-
-
-@kernel
 def _within_limits(x: Tick, k: Gains, m: Memory, full: Vector, change: Vector) -> None:
     """The change of torques that brings them within the limits: the least self-motion, else the least loss of force.
 
-    For one free direction both are exact: the quadratic program min |x − x*|² within the limits, and where it has no
-    solution the largest share of the horizontal force for which it has one.
+    τ = τ₀ + s (τ₁ − τ₀) + t d, with τ₁ of the wanted horizontal force, τ₀ of none, and the free direction d:
+    s as near to 1 as |τ| ≤ limits and 0 ≤ s ≤ 1 allow, then t as near to 0. Exact for one free direction.
     """
-    limits, free, none, part = k.torque_limit, m.free, m.none, m.x
+    none, search, n = m.none, m.stack.search, full.size
     _free_direction(x, k, m)
-    low, high = _room(full, free, limits)
-    if low <= high:
-        m.bent += 1
-        for j in range(full.size):
-            change[j] = min(max(0.0, low), high) * free[j]
-        return
     _torques(x, k, m, 0.0, none)
-    share = _largest_share(none, full, free, limits)
-    _apply_force(m, share if share >= 0.0 else 1.0)
-    if share < 0.0:
+    for j in range(n):
+        search.C[j, 0], search.C[j, 1] = full[j] - none[j], m.free[j]
+        search.lower[j], search.upper[j] = -k.torque_limit[j] - none[j], k.torque_limit[j] - none[j]
+    search.C[n, 0], search.lower[n], search.upper[n] = 1.0, 0.0, 1.0
+    relaxed, failed = solve_stack(m.stack)
+    possible, share, step = failed == 0 and relaxed == 0.0, search.x[0], search.x[1]
+    share = share if possible and share < 1.0 - _WHOLE else 1.0
+    _apply_force(m, share)
+    if not possible:
         m.beyond += 1
         return
-    m.shared += 1
-    for j in range(full.size):
-        part[j] = none[j] + share * (full[j] - none[j])
-    low, high = _room(part, free, limits)
-    # At the largest share the two meet, up to rounding; six joints have no step at all.
-    step = min(max(0.0, low), high) if low <= high else 0.5 * (low + high)
-    for j in range(full.size):
-        change[j] = part[j] + step * free[j] - full[j]
+    m.bent += share == 1.0
+    m.shared += share < 1.0
+    for j in range(n):
+        change[j] = (share - 1.0) * (full[j] - none[j]) + step * m.free[j]
 
 
 @kernel
@@ -520,12 +479,13 @@ class PoleBalance(ClearingLaw):
         return np.array([*[0.0] * skip, *axis, *[0.0] * skip, *vertical])
 
     def memory(self, robot: Robot) -> Memory:
-        """Counters of cut forces and torques, then scratch."""
-        return self._memory(robot, 1e-3, None)
-
-    def _memory(self, robot: Robot, period: float, camera: tuple[float, float, float] | None) -> Memory:
-        estimate = pole_estimate(self.model(), period, camera, self.disturbance)
-        return Memory({**sizes_of(robot), "d": _directions(robot)}, pole=self.model().dynamics(), estimate=estimate)
+        """Counters of cut forces and torques, then scratch; an ideal view of the pole."""
+        estimate = pole_estimate(self.model(), 1e-3, None, self.disturbance)
+        stack, limits = make_stack(2, 2, 2, robot.nv + 1), robot.limits.torque
+        stack.level.A[:], stack.level.b[:], stack.starts[:] = np.eye(2), (1.0, 0.0), (0, 1, 2)
+        stack.units[: robot.nv] = np.where(np.isfinite(limits), limits, 1.0)
+        sizes = {**sizes_of(robot), "d": _directions(robot)}
+        return Memory(sizes, pole=self.model().dynamics(), estimate=estimate, stack=stack)
 
     def begin(self, bound: BoundLaw, robot: Robot, start: Beginning) -> BoundLaw:
         """Refuse a world without a pole, fit the estimator to its camera, and compare gravity and pole."""
@@ -533,14 +493,14 @@ class PoleBalance(ClearingLaw):
             raise InvalidInput(
                 "pole-balance balances a pole, and there is none in this world", hint="give world.pole, or another law"
             )
-        bound = replace(bound, memory=self._memory(robot, start.period, start.camera))
+        memory = self.memory(robot)
+        memory.replace("estimate", pole_estimate(self.model(), start.period, start.camera, self.disturbance))
         J, M = robot.jacobian(start.q)[2], robot.mass_matrix(start.q)
-        moved = float(J @ np.linalg.solve(M, J)) * (
-            self.end_effector_mass + self.model().mass
-        )  # ÿ of a force, and back
+        mass = self.end_effector_mass + self.model().mass
+        moved = float(J @ np.linalg.solve(M, J)) * mass  # ÿ of a force, and back
         stiffness = float(self.force_gains()[4]) / max(moved, 1e-12)
-        said = pole_differences(self.model(), start.gravity, start.pole, stiffness)
-        return replace(bound, warnings=tuple(said))
+        differences = pole_differences(self.model(), start.gravity, start.pole, stiffness)
+        return replace(bound, memory=memory, warnings=tuple(differences))
 
     def alarms(self, memory: Memory) -> list[str]:
         """A pole that fell, a posture without a way to move."""
