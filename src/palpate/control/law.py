@@ -277,14 +277,14 @@ class BoundLaw:
                 f"law {self.name!r} returned {type(terms).__name__}, not its terms",
                 hint=f"return a dictionary with {', '.join(map(repr, self.terms))}",
             )
-        own = self.terms[:-1] if self.compensates else self.terms
-        if set(terms) != set(own):
-            odd = sorted(set(terms) ^ set(own))
+        declared = self.terms[:-1] if self.compensates else self.terms
+        if set(terms) != set(declared):
+            differing = sorted(set(terms) ^ set(declared))
             raise InvalidInput(
                 f"law {self.name!r} returned the terms {', '.join(map(repr, terms)) or 'none'}, declared are"
-                f" {', '.join(map(repr, own))}: see {', '.join(map(repr, odd))}"
+                f" {', '.join(map(repr, declared))}: see {', '.join(map(repr, differing))}"
             )
-        for row, name in zip(self.rows, own):
+        for row, name in zip(self.rows, declared):
             value = np.asarray(terms[name])
             if value.shape != row.shape or value.dtype.kind not in "fiu":
                 raise InvalidInput(
@@ -338,8 +338,8 @@ class BoundLaw:
     def with_own_memory(self) -> BoundLaw:
         """The same law on a copy of its memory and without the loop's own term, for ticks that are no part of a run."""
         terms = len(self.terms) - self.compensates
-        own = {"terms": self.terms[:terms], "rows": self.rows[:terms], "compensates": False}
-        return replace(self, memory=deepcopy(self.memory), **own)
+        changes = {"terms": self.terms[:terms], "rows": self.rows[:terms], "compensates": False}
+        return replace(self, memory=deepcopy(self.memory), **changes)
 
     def _tick_of(self, robot: Robot) -> tuple[Tick, Target, Seen]:
         """A tick to fill in, a target and a view of its own: to make them takes ten times as long as to use them."""

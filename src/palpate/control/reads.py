@@ -100,8 +100,8 @@ class _Body:
 
     def _alias(self, target: ast.expr, value: ast.expr) -> None:
         if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
-            for one, its in zip(target.elts, value.elts):
-                self._alias(one, its)
+            for part, source in zip(target.elts, value.elts):
+                self._alias(part, source)
         elif isinstance(target, ast.Name) and (paths := self._paths(value)):
             self.known.setdefault(target.id, set()).update(paths)
 

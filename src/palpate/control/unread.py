@@ -47,8 +47,8 @@ def _sentence(law: Law, reads: str, ignored: list[str], instead: str) -> list[st
 def _uncontrolled(law: Law, reference: ReferenceSettings, wanted: list[str]) -> list[str]:
     """Wanted along a direction in which the law controls no force, where both are along the same axes."""
     forced = law.force_directions
-    turned = getattr(law, "axes_quat_wxyz", (1.0, 0.0, 0.0, 0.0)) != (1.0, 0.0, 0.0, 0.0)
-    if forced is None or turned or getattr(law, "axes", "world") != reference.wrench_axes:
+    rotated_axes = getattr(law, "axes_quat_wxyz", (1.0, 0.0, 0.0, 0.0)) != (1.0, 0.0, 0.0, 0.0)
+    if forced is None or rotated_axes or getattr(law, "axes", "world") != reference.wrench_axes:
         return []
     ignored = [d for d in wanted if d not in forced]
     if not ignored:

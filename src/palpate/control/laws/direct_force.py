@@ -132,12 +132,12 @@ class DirectForce(PressingLaw):
             robot, q, period, force=self.force, motion=self.motion, axes=self.axes_at(robot.pose(q).rotation),
             delay=delay,
         )  # fmt: skip
-        own = {**vars(defaults), "damping": tuple(map(tuple, defaults.damping.tolist()))}
+        defaults_by_name = {**vars(defaults), "damping": tuple(map(tuple, defaults.damping.tolist()))}
         names = [*open_ones, "posture_stiffness", "posture_damping"]
-        update = {name: own[name] for name in names if getattr(self, name) is None}
+        update = {name: defaults_by_name[name] for name in names if getattr(self, name) is None}
         chosen = super().suited(robot, rig).model_copy(update=update)
-        said = f"{self.name}: {', '.join(open_ones)} chosen {defaults.account}"
-        chosen._account = said  # pyright: ignore[reportAttributeAccessIssue] - private, so pydantic lets it be set
+        account = f"{self.name}: {', '.join(open_ones)} chosen {defaults.account}"
+        chosen._account = account  # pyright: ignore[reportAttributeAccessIssue] - private, so pydantic lets it be set
         return chosen
 
     def remarks(self, memory: ForceMemory) -> list[str]:

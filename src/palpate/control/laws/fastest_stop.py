@@ -73,7 +73,7 @@ class Memory(Record):
     faster: int = 0  # ticks at which every command sped the tool up
     conflicts: int = 0  # ticks at which torque and acceleration bounds excluded each other
     replaced: int = 0  # ticks at which the pseudo-inverse had no answer
-    turned: int = 0  # how often another direction had to be taken
+    redirected: int = 0  # how often another direction had to be taken
     switched: int = 0  # changes of the active bounds
     stands: float = -1.0  # when the tool stood still
     # scratch
@@ -248,7 +248,7 @@ def _on_line(x: Tick, k: Gains, m: Memory) -> bool:
         if size_of(m.problem.velocity) <= _ASIDE * m.first_speed:
             return False
         _take_direction(m)  # the line is lost for good: the tool moves another way, and is stopped there
-        m.turned += 1
+        m.redirected += 1
         speed = size_of(m.problem.velocity)
     for i in range(m.problem.velocity.size):
         m.problem.line[i] = m.direction[i] * speed
@@ -271,7 +271,7 @@ def _brake(x: Tick, k: Gains, m: Memory) -> bool:
 
 
 @kernel
-def _rest(x: Tick, k: Gains, m: Memory) -> None:
+def _stop_joints(x: Tick, k: Gains, m: Memory) -> None:
     """Hold the tool still first, then brake every joint with what is left."""
     (count, n), level, s = m.problem.J.shape, m.stack.level, m.stack.search
     rate = min(k.rest_rate, _fastest(x, k))
@@ -296,7 +296,7 @@ def _kernel(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
         m.phase, m.rate, m.deviation, m.feasible, m.stands = RESTING, 0.0, 0.0, 1.0, x.t
         clear(m.active)
     if m.phase == RESTING:
-        _rest(x, k, m)
+        _stop_joints(x, k, m)
     m.tick += 1
     for j in range(x.v.size):
         out.stop[j] = m.problem.u[j] if m.phase == BRAKING else 0.0
@@ -418,13 +418,13 @@ class FastestStop(Law):
         )
         faster = f"at {memory.faster} ticks every command within the bounds sped the tool up; the least was taken"
         conflict = f"at {memory.conflicts} ticks torque and acceleration bounds excluded each other and were widened"
-        said = {
+        sentences = {
             lost: memory.lost_time > 0.0,
             faster: memory.faster > 0,
             conflict: memory.conflicts > 0,
             "the tool had not stopped by the end": memory.phase == BRAKING,
         }
-        return sentences_that_hold(said)
+        return sentences_that_hold(sentences)
 
     def remarks(self, memory: Memory) -> list[str]:
         """Each change between a line that is kept and one that is lost, and how the stop ended."""
@@ -432,11 +432,11 @@ class FastestStop(Law):
         for k in range(min(memory.changes, _REMEMBERED)):
             what = "could be kept again" if k % 2 else f"was lost: {memory.change_deviation[k]:.4g} m/s² across it"
             changes.append(f"at {memory.change_time[k]:.4g} s the tool's direction {what}")
-        said = {
+        sentences = {
             f"{memory.changes - _REMEMBERED} more changes of that kind": memory.changes > _REMEMBERED,
             f"at {memory.replaced} ticks the pseudo-inverse had no answer and the optimum's was taken": memory.replaced,
-            f"the tool left its direction for good; another one was taken {memory.turned} times": memory.turned,
+            f"the tool left its direction for good; another one was taken {memory.redirected} times": memory.redirected,
             f"the joints at their bounds changed {memory.switched} times": memory.switched,
             f"the tool stood still at {memory.stands:.4g} s": memory.stands >= 0.0,
         }
-        return [*changes, *sentences_that_hold(said)]
+        return [*changes, *sentences_that_hold(sentences)]

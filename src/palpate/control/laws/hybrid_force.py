@@ -362,5 +362,5 @@ class HybridForce(PressingLaw):
             f" ({self.contact_force or 0.0:.3g} N, {self.contact_moment or 0.0:.3g} N·m), so that contact may never be"
             " made"
         )
-        said = sentences_that_hold({contacts: True, capped: memory.capped, weak: memory.weak})
-        return [*said, *super().remarks(memory)]
+        sentences = sentences_that_hold({contacts: True, capped: memory.capped, weak: memory.weak})
+        return [*sentences, *super().remarks(memory)]

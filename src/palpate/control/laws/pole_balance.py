@@ -44,7 +44,7 @@ MOST_JOINTS = 7
 BRAKE_RATE, STILL, SETTLE, PATIENCE = 20.0, 0.01, 0.1, 2.0
 _XYZ = ("x", "y", "z")
 _WHOLE = 1e-12  # of a force: a share that is less short of 1 is all of it
-_ALWAYS = 4.0  # rad: an angle that no pole passes
+_BEYOND_ANY_TILT = 4.0  # rad: an angle that no pole passes
 JERK_TIME = 0.05  # s, over which the wanted acceleration is differentiated: a step of it must not become a blow
 
 
@@ -102,7 +102,7 @@ class Memory(Record):
     push: Vector = sized("nv")
     none: Vector = sized("nv")  # torques without horizontal force
     free: Vector = sized("nv")  # torques that leave the tool alone
-    own: Vector = sized("nv")
+    null_vector: Vector = sized("nv")
     stack: Stack  # of the share of the force and the step along the free direction
     clear: ClearanceMemory
 
@@ -149,7 +149,7 @@ def _differentiate(m: Memory, dt: float, wanted: float, axis: int) -> float:
 
 
 @kernel
-def _wanted_turn(x: Tick, k: Gains, m: Memory) -> None:
+def _wanted_angular_acceleration(x: Tick, k: Gains, m: Memory) -> None:
     """α = k_p log(R_d Rᵀ) − k_d ω; both gains are 0 where no angular acceleration is asked for."""
     quat_from_matrix(x.rotation, m.quat_wxyz)
     put(m.level_wxyz, 0, x.target.quat_wxyz)
@@ -244,9 +244,9 @@ def _free_direction(x: Tick, k: Gains, m: Memory) -> None:
     if chosen >= 0:
         _project(m, chosen)
     for j in range(n):
-        m.free[j] = m.own[j] if chosen >= 0 else 0.0
+        m.free[j] = m.null_vector[j] if chosen >= 0 else 0.0
     if not k.nearest_torque and chosen >= 0:
-        times(x.M, m.own, m.free)
+        times(x.M, m.null_vector, m.free)
 
 
 @kernel
@@ -256,11 +256,11 @@ def _project(m: Memory, start: int) -> float:
         m.b[i] = m.A[i, start]
     cholesky_solve(m.S, m.b.size, m.b)
     size = 0.0
-    for j in range(m.own.size):
+    for j in range(m.null_vector.size):
         entry = 1.0 if j == start else 0.0
         for i in range(m.b.size):
             entry -= m.A[i, j] * m.b[i]
-        m.own[j] = entry
+        m.null_vector[j] = entry
         size += entry * entry
     return size
 
@@ -334,9 +334,9 @@ def _keep_clear(x: Tick, k: Gains, m: Memory, torque: Vector) -> None:
         size += abs(m.free[i])
     if size == 0.0 or not cholesky(m.L, x.v.size):
         return
-    put(m.own, 0, m.free)
-    cholesky_solve(m.L, x.v.size, m.own)
-    set_mobility_along(m.L, m.free, m.own, m.clear)
+    put(m.null_vector, 0, m.free)
+    cholesky_solve(m.L, x.v.size, m.null_vector)
+    set_mobility_along(m.L, m.free, m.null_vector, m.clear)
     steer_clear(x, k.clear, m.clear, m.x, torque)
 
 
@@ -352,7 +352,7 @@ def _kernel(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
         _brake(x, k, m, out)
         return
     _wanted_force(x, k, m)
-    _wanted_turn(x, k, m)
+    _wanted_angular_acceleration(x, k, m)
     _preferred(x, k, m)
     _torques(x, k, m, 1.0, out.balance)
     if is_close(x, k.clear):
@@ -463,7 +463,7 @@ class PoleBalance(ClearingLaw):
             held=self.self_motion == "held",
             nearest_torque=self.nearest == "torque",
             force_limit=self.force_limit,
-            fall_angle=_ALWAYS if self.fall_angle is None else self.fall_angle,
+            fall_angle=_BEYOND_ANY_TILT if self.fall_angle is None else self.fall_angle,
             level=self.orientation == "pd",
             speed_limit=(np.inf if self.fall_speed is None else self.fall_speed) * robot.limits.velocity,
             torque_limit=robot.limits.torque.copy() if self.respect_limits else np.full(robot.nv, np.inf),
@@ -504,10 +504,10 @@ class PoleBalance(ClearingLaw):
 
     def alarms(self, memory: Memory) -> list[str]:
         """A pole that fell, a posture without a way to move."""
-        said = [self.ended(memory)] if memory.fell >= 0.0 else []
+        alarms = [self.ended(memory)] if memory.fell >= 0.0 else []
         if memory.singular:
-            said.append(f"at {memory.singular} ticks the posture was singular: the arm braked instead of balancing")
-        return said
+            alarms.append(f"at {memory.singular} ticks the posture was singular: the arm braked instead of balancing")
+        return alarms
 
     def ended(self, memory: Memory) -> str:
         """What ended the run."""
@@ -516,18 +516,18 @@ class PoleBalance(ClearingLaw):
                 f"balancing was given up: joint {memory.fast + 1} passed {self.fall_speed:g} times its rated speed at"
                 f" {memory.fell:.4g} s; the arm braked"
             )
-        angle = math.degrees(_ALWAYS if self.fall_angle is None else self.fall_angle)
+        angle = math.degrees(_BEYOND_ANY_TILT if self.fall_angle is None else self.fall_angle)
         return f"the pole fell: past {angle:.3g}° at {memory.fell:.4g} s; the arm braked"
 
     def remarks(self, memory: Memory) -> list[str]:
         """How often a limit shaped the command."""
-        said = {
+        counts = {
             "the force limit cut the wanted force": memory.force_cut,
             "a torque limit bent the self-motion": memory.bent,
             "only a share of the wanted force was within the torque limits": memory.shared,
             "no share of the wanted force was within the torque limits": memory.beyond,
         }
-        sentences = [f"{text} at {count} ticks" for text, count in said.items() if count]
+        sentences = [f"{text} at {count} ticks" for text, count in counts.items() if count]
         return [*sentences, *self.clearance_remarks(memory.clear)]
 
 

@@ -12,7 +12,7 @@ from palpate.config import Config, PerJoint, Vector3, required, setting
 from palpate.control.law import Follows, Law, Tick, law_kernel, per_joint, refuse_free_base, sizes_of
 from palpate.control.promise import Promise
 from palpate.control.solve.hierarchy import make_stack
-from palpate.control.solve.task_stack import FrameNow, StackEntry, TaskStack, look, missed, solve_levels
+from palpate.control.solve.task_stack import FrameNow, StackEntry, TaskStack, missed, solve_levels, update_tasks
 from palpate.control.steps.frames import motion_of, tree_of
 from palpate.control.steps.reach import reachable
 from palpate.control.steps.task_space import DIRECTIONS, Direction
@@ -129,7 +129,7 @@ def _fall_back(x: Tick, k: Gains, m: Memory, torque: Vector) -> None:
 @law_kernel
 def _kernel(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
     m.ticks += 1
-    torques, relaxed, solved = out.torques, 0.0, look(x, m.tasks)
+    torques, relaxed, solved = out.torques, 0.0, update_tasks(x, m.tasks)
     last = torques.shape[0] - 1  # 0 where all levels are one term
     put(torques[0], 0, x.bias)
     for i in range(min(last, 1), last + 1):
@@ -222,17 +222,17 @@ class Priorities(Law):
 
     def remarks(self, memory: Memory) -> list[str]:
         """Which entries below the first were relaxed, and how often limits decided."""
-        said = [line for i in range(1, len(self.stack)) for line in self._relaxed(memory, i)]
+        lines = [line for i in range(1, len(self.stack)) for line in self._relaxed(memory, i)]
         if memory.limited:
-            said.append(f"torque limits were met at {memory.limited} of {memory.ticks} ticks")
-        return [f"{self.name}: {line}" for line in said]
+            lines.append(f"torque limits were met at {memory.limited} of {memory.ticks} ticks")
+        return [f"{self.name}: {line}" for line in lines]
 
     def alarms(self, memory: Memory) -> list[str]:
         """An entry with nothing above it that was relaxed all the same, and ticks without an answer."""
-        said = self._relaxed(memory, 0)
+        lines = self._relaxed(memory, 0)
         if memory.fallback:
-            said.append(f"no answer at {memory.fallback} of {memory.ticks} ticks: held by gravity and damping instead")
-        return [f"{self.name}: {line}" for line in said]
+            lines.append(f"no answer at {memory.fallback} of {memory.ticks} ticks: held by gravity and damping instead")
+        return [f"{self.name}: {line}" for line in lines]
 
     def _relaxed(self, memory: Memory, i: int) -> list[str]:
         """What there is to say of an entry of the stack that was not met."""

@@ -105,7 +105,7 @@ def feet_of(robot: Robot, feet: tuple[str, ...] = ()) -> tuple[str, ...]:
 
 
 def _footing(robot: Robot, feet: tuple[str, ...]) -> Footing:
-    """Room for a tick; a foot is the sphere that its name gives to a geom, or a point where there is none."""
+    """The problem of standing; a foot is the sphere that its name gives to a geom, or a point where there is none."""
     geoms = [mujoco.mj_name2id(robot.model, mujoco.mjtObj.mjOBJ_GEOM, foot) for foot in feet]
     return make_footing(robot, feet, [float(robot.model.geom_size[geom, 0]) if geom >= 0 else 0.0 for geom in geoms])
 
@@ -128,7 +128,7 @@ class Gains(Record):
 
 
 class Memory(Record):
-    """Ticks at which limits decided, forces and torques of the last tick, and room for one."""
+    """Ticks at which limits decided, forces and torques of the last tick, and scratch."""
 
     conflict: int = 0
     short: int = 0  # the trunk's wish was not met in full
@@ -150,7 +150,7 @@ class Terms(Record):
 
 
 @kernel
-def _wish(x: Tick, k: Gains, m: Memory) -> None:
+def _wanted_acceleration(x: Tick, k: Gains, m: Memory) -> None:
     """wanted = a_ref + K_p e − K_d (V − V_ref), e = [p_d − p; log(R_d Rᵀ)]."""
     spatial.matrix_from_quat(x.target.quat_wxyz, m.goal)
     for i in range(3):
@@ -167,7 +167,7 @@ def _wish(x: Tick, k: Gains, m: Memory) -> None:
 
 @law_kernel
 def _kernel(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
-    _wish(x, k, m)
+    _wanted_acceleration(x, k, m)
     relaxed, solved = solve_stance(x, m.footing, m.wanted, k.friction, k.least_force, out.support, out.motion)
     if not solved:
         m.silent += 1
@@ -218,18 +218,18 @@ class Standing(Law):
         return Gains(kp=w * w, kd=2 * self.damping_ratio * w, friction=self.friction, least_force=self.least_force)
 
     def memory(self, robot: Robot) -> Memory:
-        """Counters, the forces of the last tick, and room for a tick."""
+        """Counters, the forces of the last tick, and scratch."""
         feet = feet_of(robot, self.feet)
         return Memory({"feet": len(feet), "nv": robot.nv}, footing=_footing(robot, feet))
 
     def remarks(self, memory: Memory) -> list[str]:
         """How often limits shaped the command."""
-        said = {
+        counts = {
             "friction cones and torque limits conflicted and gave way": memory.conflict,
             "the trunk's wanted acceleration was beyond friction cones or torque limits": memory.short,
             "no answer, so that the torques of the tick before were kept,": memory.silent,
         }
-        return [f"{text} at {count} ticks" for text, count in said.items() if count]
+        return [f"{text} at {count} ticks" for text, count in counts.items() if count]
 
     def bound_to(self, robot: Robot) -> BoundLaw:
         """Make the law ready for a robot; the trace shows the forces it counts on as `law.forces`."""

@@ -44,7 +44,7 @@ def check_joint_motion(robot: Robot) -> None:
         )
 
 
-class Path(Record):
+class JointPath(Record):
     """The motion of all joints, also of those that follow others, one row per instant, and of the tool with them."""
 
     q: Matrix = sized("count", "nq")
@@ -62,7 +62,7 @@ def follow_joints(targets: Targets, robot: Robot) -> None:
     check_joint_motion(robot)
     c, sizes = robot.coordinates, {"nq": robot.model.nq, "nv": robot.model.nv, "count": len(targets.array)}
     q, v, a = c.expand_position(targets.q), c.expand_velocity(targets.v), c.expand_velocity(targets.a)
-    path = Path(sizes, q=q, v=v, a=a)
+    path = JointPath(sizes, q=q, v=v, a=a)
     done = _follow(robot._work.physics.address, robot.frame().record.address, path.address)
     if done < len(targets.array):
         raise InvalidInput(f"the reference of {robot.name} is not finite at its sample {done}")
@@ -71,7 +71,7 @@ def follow_joints(targets: Targets, robot: Robot) -> None:
 
 
 @kernel
-def _follow(p: Physics, frame: FrameOnBody, path: Path) -> int:
+def _follow(p: Physics, frame: FrameOnBody, path: JointPath) -> int:
     x = path.here
     for k in range(path.q.shape[0]):
         if stage_state(p, path.q[k], path.v[k]) != OK:
@@ -87,7 +87,7 @@ def _follow(p: Physics, frame: FrameOnBody, path: Path) -> int:
     return path.q.shape[0]
 
 
-def turned(r: Array, quat_wxyz: Array) -> Array:
+def rotated_quats(r: Array, quat_wxyz: Array) -> Array:
     """exp(r) ⊗ quat for many rotation vectors (N, 3), world axes, and one quaternion (4,)."""
     return product(quats_from_rotation_vectors(r), quat_wxyz)
 
@@ -197,11 +197,15 @@ class JointMotion(TimedPath):
         """q = q₀ + s Δ; the Cartesian part follows by forward kinematics."""
         check_joint_motion(robot)
         if self.q is not None:
-            way = finite_array(self.q, f"reference.q of {robot.name}", (robot.nq,)) - q_start
+            change = finite_array(self.q, f"reference.q of {robot.name}", (robot.nq,)) - q_start
         else:
-            way = finite_array(self.offset or (), f"reference.offset of {robot.name}", (robot.nq,))
+            change = finite_array(self.offset or (), f"reference.offset of {robot.name}", (robot.nq,))
         s, rate, acceleration = self.progress(times)
-        targets.q[:], targets.v[:], targets.a[:] = q_start + s * way, rate * way, acceleration * way
+        targets.q[:], targets.v[:], targets.a[:] = (
+            q_start + s * change,
+            rate * change,
+            acceleration * change,
+        )
         follow_joints(targets, robot)
 
 
@@ -230,16 +234,16 @@ class Line(TimedPath):
     def fill(self, targets: Targets, times: Array, robot: Robot, q_start: Array) -> None:
         """The Cartesian part; the joint part stays."""
         pose = robot.pose(q_start)
-        way = np.zeros(3) if self.offset is None else np.array(self.offset)
+        displacement = np.zeros(3) if self.offset is None else np.array(self.offset)
         if self.position is not None:
-            way = np.array(self.position) - pose.position
+            displacement = np.array(self.position) - pose.position
         rotation_vector = np.zeros(3) if self.turn is None else np.array(self.turn)
         if self.quat_wxyz is not None:
             rotation_vector = rotation_error(matrix_from_quat(self.quat_wxyz), pose.rotation)
         s, rate, acceleration = self.progress(times)
-        both = np.concatenate([way, rotation_vector])
-        targets.position[:] = pose.position + s * way
-        targets.quat_wxyz[:] = turned(s * rotation_vector, pose.quat_wxyz)
+        both = np.concatenate([displacement, rotation_vector])
+        targets.position[:] = pose.position + s * displacement
+        targets.quat_wxyz[:] = rotated_quats(s * rotation_vector, pose.quat_wxyz)
         targets.twist[:], targets.acceleration[:] = rate * both, acceleration * both
 
 
@@ -278,7 +282,7 @@ class Circle(TimedPath):
         targets.twist[:, :3] = rate * along
         targets.acceleration[:, :3] = acceleration * along - rate**2 * out
         if self.follow:
-            targets.quat_wxyz[:] = turned(phi * n, pose.quat_wxyz)
+            targets.quat_wxyz[:] = rotated_quats(phi * n, pose.quat_wxyz)
             targets.twist[:, 3:], targets.acceleration[:, 3:] = rate * n, acceleration * n
 
 
@@ -341,35 +345,35 @@ class Waypoints(ReferenceSettings):
             finite_array(p.q or (), f"reference.points.{k}.q of {robot.name}", (robot.nq,))
             for k, p in enumerate(self.points)
         ]
-        given = [None] + [
+        velocities = [None] + [
             None if p.v is None else finite_array(p.v, f"reference.points.{k}.v of {robot.name}", (robot.nv,))
             for k, p in enumerate(self.points)
         ]
-        targets.q[:], targets.v[:], targets.a[:] = self._through(times, rows, given)
+        targets.q[:], targets.v[:], targets.a[:] = self._through(times, rows, velocities)
         follow_joints(targets, robot)
 
     def _fill_tool(self, targets: Targets, times: Array, robot: Robot, q_start: Array) -> None:
         pose = robot.pose(q_start)
         rows, quats = [np.array(pose.position)], [pose.quat_wxyz]
-        given: list[Array | None] = [None]
+        velocities: list[Array | None] = [None]
         for point in self.points:
             rows.append(rows[-1] if point.position is None else np.array(point.position))
-            given.append(None if point.velocity is None else np.array(point.velocity))
+            velocities.append(None if point.velocity is None else np.array(point.velocity))
             quats.append(quats[-1] if point.quat_wxyz is None else np.array(point.quat_wxyz))
-        moved = self._through(times, rows, given)
+        moved = self._through(times, rows, velocities)
         targets.position[:], targets.twist[:, :3], targets.acceleration[:, :3] = moved
-        self._turn(targets, times, quats)
+        self._fill_orientation(targets, times, quats)
 
     def _knots(self) -> Array:
         return np.array([0.0, *(point.time for point in self.points)])
 
-    def _through(self, times: Array, rows: Sequence[Array], given: Sequence[Array | None]) -> list[Array]:
+    def _through(self, times: Array, rows: Sequence[Array], velocities: Sequence[Array | None]) -> list[Array]:
         """Position, velocity and acceleration of the quintics through `rows`."""
         knots, points = self._knots(), np.array(rows)
         speeds = np.zeros_like(points)
         if self.smooth and len(knots) > 2:
             speeds[1:-1] = (points[2:] - points[:-2]) / (knots[2:] - knots[:-2])[:, None]
-        for k, speed in enumerate(given):
+        for k, speed in enumerate(velocities):
             speeds[k] = speeds[k] if speed is None else speed
         out = [np.empty((len(times), points.shape[1])) for _ in range(3)]
         for k, inside in self._segments(times, knots):
@@ -378,12 +382,12 @@ class Waypoints(ReferenceSettings):
                 whole[inside] = piece
         return out
 
-    def _turn(self, targets: Targets, times: Array, quats: Sequence[Array]) -> None:
+    def _fill_orientation(self, targets: Targets, times: Array, quats: Sequence[Array]) -> None:
         knots, still = self._knots(), np.zeros(1)
         for k, inside in self._segments(times, knots):
             rotation_vector = rotation_error(matrix_from_quat(quats[k + 1]), matrix_from_quat(quats[k]))
             s, rate, acceleration = quintic(times[inside], knots[k], knots[k + 1], still, still + 1, still, still)
-            targets.quat_wxyz[inside] = turned(s * rotation_vector, np.array(quats[k]))
+            targets.quat_wxyz[inside] = rotated_quats(s * rotation_vector, np.array(quats[k]))
             targets.twist[inside, 3:] = rate * rotation_vector
             targets.acceleration[inside, 3:] = acceleration * rotation_vector
 

@@ -11,7 +11,7 @@ from pydantic import model_validator
 
 from palpate.checks import Array
 from palpate.config import Quaternion, Vector3, setting
-from palpate.control.references.motions import trapezoidal, turned
+from palpate.control.references.motions import rotated_quats, trapezoidal
 from palpate.control.references.reference import ReferenceSettings, Targets
 from palpate.engine.kernels import kernel
 from palpate.engine.records import Matrix, Vector
@@ -86,16 +86,16 @@ class SurfacePath(ReferenceSettings):
         pose = robot.pose(q_start)
         foot = self.foot(pose.position)
         s, rate, acceleration = self.progress(times)
-        angle, way = foot.curvature * s, foot.slide * s
-        out = turned_vectors(angle * foot.axis, pose.position - foot.centre)
+        angle, shift = foot.curvature * s, foot.slide * s
+        out = rotated_vectors(angle * foot.axis, pose.position - foot.centre)
         across = np.cross(foot.curvature * foot.axis, out)  # dp/ds of the turning part
-        targets.position[:] = foot.centre + out + way
+        targets.position[:] = foot.centre + out + shift
         targets.twist[:, :3] = rate * (across + foot.slide)
         inward = np.cross(foot.curvature * foot.axis, across)
-        targets.wrench[:, :3] = self.pressure(times) * turned_vectors(angle * foot.axis, foot.normal)
+        targets.wrench[:, :3] = self.pressure(times) * rotated_vectors(angle * foot.axis, foot.normal)
         targets.acceleration[:, :3] = acceleration * (across + foot.slide) + rate**2 * inward
         if self.follow:
-            targets.quat_wxyz[:] = turned(angle * foot.axis, pose.quat_wxyz)
+            targets.quat_wxyz[:] = rotated_quats(angle * foot.axis, pose.quat_wxyz)
             targets.twist[:, 3:] = rate * foot.curvature * foot.axis
             targets.acceleration[:, 3:] = acceleration * foot.curvature * foot.axis
 
@@ -142,7 +142,7 @@ class PathStart:
     slide: Array
 
 
-def turned_vectors(rotation_vectors: Array, vector: Array) -> Array:
+def rotated_vectors(rotation_vectors: Array, vector: Array) -> Array:
     """exp(r) v, one row per rotation vector."""
     angle = np.linalg.norm(rotation_vectors, axis=1, keepdims=True)
     axis = rotation_vectors / np.where(angle > 0, angle, 1.0)
@@ -173,21 +173,21 @@ class FieldPath(SurfacePath):
         from scipy.spatial.transform import Rotation
 
         pose = robot.pose(q_start)
-        way = self.way(pose.position)
+        line = self.line(pose.position)
         s, rate, acceleration = self.progress(times)
         s, square = np.clip(s[:, 0], 0.0, self.length), rate**2
-        targets.position[:] = way.position(s)
-        targets.twist[:, :3] = rate * way.position(s, 1)
-        targets.acceleration[:, :3] = acceleration * way.position(s, 1) + square * way.position(s, 2)
-        n, bend, change = way.normal(s), way.normal(s, 1), way.normal(s, 2)
+        targets.position[:] = line.position(s)
+        targets.twist[:, :3] = rate * line.position(s, 1)
+        targets.acceleration[:, :3] = acceleration * line.position(s, 1) + square * line.position(s, 2)
+        n, bend, change = line.normal(s), line.normal(s, 1), line.normal(s, 2)
         targets.wrench[:, :3] = self.pressure(times) * n
         if self.follow:
-            turned = Rotation.from_matrix(way.rotation(s)).as_quat(scalar_first=True)
-            targets.quat_wxyz[:] = product(turned, pose.quat_wxyz)
+            rotation_wxyz = Rotation.from_matrix(line.rotation(s)).as_quat(scalar_first=True)
+            targets.quat_wxyz[:] = product(rotation_wxyz, pose.quat_wxyz)
             targets.twist[:, 3:] = rate * np.cross(n, bend)
             targets.acceleration[:, 3:] = acceleration * np.cross(n, bend) + square * np.cross(n, change)
 
-    def way(self, tool: Array) -> Way:
+    def line(self, tool: Array) -> FieldLine:
         """The geodesic below the tool's start, in world axes.
 
         Raises:
@@ -212,11 +212,11 @@ class FieldPath(SurfacePath):
                 hint="shorten it, turn its direction, or start elsewhere",
             )
         away = float(n @ (local - [u, v, h]))
-        return Way(np.linspace(0.0, self.length, count + 1), rows, away, axes, origin)
+        return FieldLine(np.linspace(0.0, self.length, count + 1), rows, away, axes, origin)
 
 
 @dataclass
-class Way:
+class FieldLine:
     """A line on a surface by its length s: foot, tangent and normal at samples, joined by splines, world axes."""
 
     s: Array

@@ -33,7 +33,7 @@ def lq_factor(A: Matrix, rows: int, columns: int, Q: Matrix, order: Integers, fl
     for i in range(rows):
         order[i] = i
     for k in range(min(rows, columns)):
-        best, norm = _longest_rest(A, k, rows, columns)
+        best, norm = _longest_remainder(A, k, rows, columns)
         if norm <= floor or norm < 1e-150:
             return k
         _swap_rows(A, order, k, best, columns)
@@ -42,7 +42,7 @@ def lq_factor(A: Matrix, rows: int, columns: int, Q: Matrix, order: Integers, fl
 
 
 @kernel
-def _longest_rest(A: Matrix, k: int, rows: int, columns: int) -> tuple[int, float]:
+def _longest_remainder(A: Matrix, k: int, rows: int, columns: int) -> tuple[int, float]:
     """Which of the rows from k on is longest, its first k entries left out, and how long."""
     best, top = k, -1.0
     for i in range(k, rows):
@@ -140,7 +140,7 @@ def _reflect_column(L: Matrix, b: Vector, k: int, rows: int, rank: int) -> None:
 
 
 class Factors(Record):
-    """LQ factors of a matrix, and room to solve with them."""
+    """LQ factors of a matrix, and scratch to solve with them."""
 
     L: Matrix = sized("rows", "columns")
     Q: Matrix = sized("columns", "columns")
@@ -186,7 +186,7 @@ class LevelRows(Record):
 
 
 class ActiveSet(Record):
-    """n variables within c limits, levels of at most r rows: where it stands, and room to go on."""
+    """n variables within c limits, levels of at most r rows: the point reached, and scratch."""
 
     # lower ≤ C x ≤ upper; a limit may be infinite
     C: Matrix = sized("c", "n")
@@ -224,7 +224,7 @@ class ActiveSet(Record):
 
 
 def make_search(n: int, rows: int, limits: int) -> ActiveSet:
-    """Room for n variables, levels of at most `rows` rows, or n, and `limits` limits."""
+    """A search over n variables, levels of at most `rows` rows, or n, and `limits` limits."""
     return ActiveSet({"n": n, "r": max(rows, n), "c": limits})
 
 
@@ -247,7 +247,7 @@ def all_free(s: ActiveSet) -> None:
 
 
 @kernel
-def ask(level: LevelRows, first: int, last: int) -> None:
+def select_rows(level: LevelRows, first: int, last: int) -> None:
     """Make rows first … last − 1 the ones that count, as a goal, rank judged by the longest of them."""
     level.first, level.last, level.endless = first, last, False
     level.floor = RANK * longest_row(level.A, first, last)
@@ -350,7 +350,7 @@ def _towards_optimum(level: LevelRows, s: ActiveSet) -> None:
 
 
 @kernel
-def _first_wall(s: ActiveSet, endless: bool) -> tuple[float, int]:
+def _first_limit(s: ActiveSet, endless: bool) -> tuple[float, int]:
     """How far along the step the first limit is met, at most 1 or without end, and which.
 
     +(i + 1) is the upper side of limit i, −(i + 1) its lower side, 0 none.
@@ -358,7 +358,7 @@ def _first_wall(s: ActiveSet, endless: bool) -> tuple[float, int]:
     size = 0.0
     for k in range(s.free):
         size = max(size, abs(s.step[k]))
-    share, wall = (math.inf if endless and size > 0.0 else 1.0), 0
+    share, limit_met = (math.inf if endless and size > 0.0 else 1.0), 0
     for i in range(s.lower.size):
         slope = s.slopes[i] = dot(s.E[i], s.step, s.free)
         if s.active[i] != 0 or abs(slope) <= 1e-12 * s.lengths[i] * size:
@@ -366,22 +366,22 @@ def _first_wall(s: ActiveSet, endless: bool) -> tuple[float, int]:
         room = (s.upper[i] - s.at[i]) if slope > 0.0 else (s.lower[i] - s.at[i])
         part = max(room / slope, 0.0)
         if part < share:
-            share, wall = part, (i + 1 if slope > 0.0 else -(i + 1))
-    return share, wall
+            share, limit_met = part, (i + 1 if slope > 0.0 else -(i + 1))
+    return share, limit_met
 
 
 @kernel
-def _advance(s: ActiveSet, share: float, wall: int) -> None:
+def _advance(s: ActiveSet, share: float, limit_met: int) -> None:
     """Go the share of the step, and lean on the limit met there."""
     for j in range(s.x.size):
         for k in range(s.free):
             s.x[j] += share * s.Z[j, k] * s.step[k]
     for i in range(s.lower.size):
         s.at[i] += share * s.slopes[i]
-    if wall != 0:
-        i = abs(wall) - 1
-        s.active[i] = 1 if wall > 0 else -1
-        s.at[i] = s.upper[i] if wall > 0 else s.lower[i]
+    if limit_met != 0:
+        i = abs(limit_met) - 1
+        s.active[i] = 1 if limit_met > 0 else -1
+        s.at[i] = s.upper[i] if limit_met > 0 else s.lower[i]
 
 
 @kernel
@@ -427,11 +427,11 @@ def solve_level(level: LevelRows, s: ActiveSet) -> int:
         _hold_active(s, floor)
         _set_residual(level, s)
         _towards_optimum(level, s)
-        share, wall = _first_wall(s, level.endless)
+        share, limit_met = _first_limit(s, level.endless)
         if math.isinf(share):
             return ENDLESS
-        _advance(s, share, wall)
-        if wall != 0:
+        _advance(s, share, limit_met)
+        if limit_met != 0:
             continue
         if s.held == 0:
             return SOLVED
@@ -452,11 +452,11 @@ def narrow(level: LevelRows, s: ActiveSet) -> None:
     """Z ← a basis of what the level leaves free of Z."""
     times_free(level.A, level.first, level.last, s, s.inner_factor)
     count = level.last - level.first
-    _keep_rest(s, lq_factor(s.inner_factor, count, s.free, s.inner_basis, s.inner_order, level.floor))
+    _keep_remaining(s, lq_factor(s.inner_factor, count, s.free, s.inner_basis, s.inner_order, level.floor))
 
 
 @kernel
-def _keep_rest(s: ActiveSet, rank: int) -> None:
+def _keep_remaining(s: ActiveSet, rank: int) -> None:
     """Z ← Z times the columns of inner_basis beyond the rank."""
     left = s.free - rank
     for i in range(s.x.size):
@@ -478,4 +478,4 @@ def step_freely(level: LevelRows, s: ActiveSet) -> None:
     for i in range(s.x.size):
         for k in range(s.free):
             s.x[i] += s.Z[i, k] * s.row[k]
-    _keep_rest(s, rank)
+    _keep_remaining(s, rank)

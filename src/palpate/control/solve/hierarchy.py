@@ -30,9 +30,9 @@ from palpate.control.solve.active_set import (
     ActiveSet,
     LevelRows,
     all_free,
-    ask,
     make_search,
     narrow,
+    select_rows,
     solve_level,
     start_search,
     step_freely,
@@ -139,7 +139,7 @@ def _free_optimum(stack: Stack) -> bool:
     clear(s.x)
     all_free(s)
     for k in range(stack.starts.size - 1):
-        ask(level, int(stack.starts[k]), int(stack.starts[k + 1]))
+        select_rows(level, int(stack.starts[k]), int(stack.starts[k + 1]))
         step_freely(level, s)
     start_search(s)
     for i in range(s.lower.size):
@@ -172,7 +172,7 @@ def solve_stack(stack: Stack) -> tuple[float, int]:
         elif k == depth:
             level = stack.shortest
         else:
-            ask(level, int(stack.starts[k]), int(stack.starts[k + 1]))
+            select_rows(level, int(stack.starts[k]), int(stack.starts[k + 1]))
         if solve_level(level, where) != SOLVED:
             return relaxed, (k + 1 if k >= 0 else -1)
         if k < 0:

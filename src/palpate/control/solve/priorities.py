@@ -247,7 +247,7 @@ def _solve(stack: _Stack, box: _Limits, action: str, dynamics: tuple[Array, Arra
         solution = solve_hierarchy(stack.A, stack.b, stack.starts, box.C, box.lower, box.upper, box.size)
         x, relaxed, solver, active = solution.x, solution.relaxation, solution.solver, solution.active.nonzero()[0]
     except NoSolution as error:
-        x, relaxed, solver, active = _held(box, dynamics), 0.0, "fallback", np.zeros(0, dtype=int)
+        x, relaxed, solver, active = _fallback(box, dynamics), 0.0, "fallback", np.zeros(0, dtype=int)
         notes.append(f"no answer ({error}); {action}")
     names = tuple([box.names[i] for i in active])
     if relaxed > 0.0:
@@ -259,7 +259,7 @@ def _solve(stack: _Stack, box: _Limits, action: str, dynamics: tuple[Array, Arra
     return Answer(x, torque, names, conflicts, relaxed, solver, tuple(notes), stack.tasks)
 
 
-def _held(box: _Limits, dynamics: tuple[Array, Array] | None) -> Array:
+def _fallback(box: _Limits, dynamics: tuple[Array, Array] | None) -> Array:
     """The fallback: 0 within the joints' limits, or the acceleration of torques that hold against gravity as far as
     theirs go.
     """

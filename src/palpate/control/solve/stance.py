@@ -69,7 +69,7 @@ class Footing(Record):
 
 
 def make_footing(robot: Robot, feet: tuple[str, ...], radii: list[float]) -> Footing:
-    """Room for a machine on these feet."""
+    """The problem of a machine on these feet, its numbers not yet set."""
     n, forces, rows = robot.nv, 3 * len(feet), BASE + 3 * len(feet)
     motors, most = n - BASE, robot.limits.torque[BASE:].copy()
     stack = make_stack(forces, BASE, 1, PER_FOOT * len(feet) + motors)
@@ -89,7 +89,7 @@ def make_footing(robot: Robot, feet: tuple[str, ...], radii: list[float]) -> Foo
 
 
 @kernel
-def _look(x: Tick, f: Footing) -> None:
+def _update_feet(x: Tick, f: Footing) -> None:
     """J and J̇ v of the trunk and of the points under the feet, o = (0, 0, −r): J_p = J_v − [o]× J_ω."""
     move_tree(f.tree, x.q, x.v, f.motion)
     for i in range(6):
@@ -190,7 +190,7 @@ def solve_stance(
     x: Tick, f: Footing, wanted: Vector, friction: float, least: float, support: Vector, motion: Vector
 ) -> tuple[float, bool]:
     """Torques of the forces in `f.stack.search.x`: (by how many units limits gave way, whether solved)."""
-    _look(x, f)
+    _update_feet(x, f)
     _accelerations(f)
     if not _base_rows(x, f):
         return 0.0, False

@@ -66,10 +66,10 @@ class ToolMotion:
     bias: Array | None = None
     torque: tuple[Array, Array] | None = None
 
-    def solve(self, way: float = 1.0, most: float | None = None) -> kernels.StopProblem:
+    def solve(self, sign: float = 1.0, most: float | None = None) -> kernels.StopProblem:
         """What the kernel finds for way · p; the record is used again by the next problem of this size."""
         s, given = _problems.of(self.J.shape[1], len(self.p), len(self.lower))
-        p = self.p if way == 1.0 else way * self.p
+        p = self.p if sign == 1.0 else sign * self.p
         for array, value in zip(given, (self.J, self.drift, self.C, self.lower, self.upper, p, p)):
             array[...] = value
         s.most, s.weight = self.most if most is None else most, self.weight
@@ -144,7 +144,7 @@ class Stop:
         Of u = a λ + b for the pseudo-inverse versions, of every u for "optimal".
         """
         if self.method == "optimal":
-            backwards, high = (self.motion.solve(way, np.inf).rate for way in (-1.0, 1.0))
+            backwards, high = (self.motion.solve(sign, np.inf).rate for sign in (-1.0, 1.0))
             low = -backwards
         else:
             ends = _ends(self.a, self.b, self.motion)

@@ -28,10 +28,10 @@ from palpate.control.solve.active_set import (
     SOLVED,
     ActiveSet,
     LevelRows,
-    ask,
     longest_row,
     lq_factor,
     narrow,
+    select_rows,
     solve_level,
     start_search,
     trapezoid_solve,
@@ -89,7 +89,7 @@ def size_of(p: Vector) -> float:
 
 
 @kernel
-def _turn(s: StopProblem, p: Vector) -> None:
+def _align_axes(s: StopProblem, p: Vector) -> None:
     """J and steer − drift in axes whose first is d = p/|p|, the others across it: a reflection. Along d, no steer."""
     A, c, size = s.stack.level.A, s.stack.level.b, size_of(p)
     sign = -1.0 if p[0] > 0.0 else 1.0
@@ -314,7 +314,7 @@ def _is_kept(s: StopProblem) -> bool:
 def _brake_on_line(s: StopProblem) -> None:
     """Keep the line, then brake most; the status is LOST where that is not possible without speeding up."""
     level, search = s.stack.level, s.stack.search
-    ask(level, 1, level.A.shape[0])
+    select_rows(level, 1, level.A.shape[0])
     level.floor = RANK * longest_row(level.A, 0, level.A.shape[0])
     if not _solved(s, level, search):
         return
@@ -339,7 +339,7 @@ def _brake_on_line(s: StopProblem) -> None:
 def _trade_off(s: StopProblem) -> None:
     """Brake hardest, then the least of deviation² + weight² (β − braking)²."""
     level, search = s.stack.level, s.stack.search
-    _turn(s, s.velocity)
+    _align_axes(s, s.velocity)
     start_search(search)
     if not _brake_up_to(s, s.most * size_of(s.velocity)):
         return
@@ -348,7 +348,7 @@ def _trade_off(s: StopProblem) -> None:
     level.b[0] = s.weight * (level.b[0] - s.most_braking)
     for j in range(s.u.size):
         level.A[0, j] *= s.weight
-    ask(level, 0, level.A.shape[0])
+    select_rows(level, 0, level.A.shape[0])
     if _solved(s, level, search):
         narrow(level, search)
 
@@ -370,7 +370,7 @@ def _search_afresh(s: StopProblem) -> bool:
 @kernel
 def find_stop(s: StopProblem) -> int:
     """The fastest stop, or the best trade where there is none, into u and what stands beside it; returns the status."""
-    _turn(s, s.line)
+    _align_axes(s, s.line)
     _take_limits(s)
     s.most_braking = 0.0
     if _holds_again(s):

@@ -66,7 +66,7 @@ class TaskStack(Record):
 
 
 @kernel
-def _look_at_tool(x: Tick, f: FrameNow) -> None:
+def _update_tool(x: Tick, f: FrameNow) -> None:
     put(f.position, 0, x.position)
     put(f.drift, 0, x.drift)
     for i in range(6):
@@ -80,7 +80,7 @@ def _look_at_tool(x: Tick, f: FrameNow) -> None:
 
 
 @kernel
-def _look_at(x: Tick, t: TaskStack, f: FrameNow) -> None:
+def _update_frame(x: Tick, t: TaskStack, f: FrameNow) -> None:
     """A frame that is not the tool; its goal is where the wanted posture puts it."""
     target, body = x.target, f.frame.body
     frame_pose(t.wanted, f.frame, f.goal_position, f.goal_rotation)
@@ -109,16 +109,16 @@ def _find_errors(x: Tick, f: FrameNow) -> None:
 
 
 @kernel
-def _look(x: Tick, t: TaskStack) -> None:
+def _update_frames(x: Tick, t: TaskStack) -> None:
     """Every frame of the stack, and its goal."""
     move_tree(t.tree, x.q, x.v, t.now)
     move_tree(t.tree, x.target.q, x.target.v, t.wanted)
     for k in range(len(t.frames)):
         f = t.frames[k]
         if f.tool:
-            _look_at_tool(x, f)
+            _update_tool(x, f)
         else:
-            _look_at(x, t, f)
+            _update_frame(x, t, f)
         _find_errors(x, f)
 
 
@@ -183,9 +183,9 @@ def _limit(x: Tick, t: TaskStack) -> None:
 
 
 @kernel
-def look(x: Tick, t: TaskStack) -> bool:
+def update_tasks(x: Tick, t: TaskStack) -> bool:
     """Every frame and the rows of every entry at a tick; False where one is no number."""
-    _look(x, t)
+    _update_frames(x, t)
     return _fill(x, t)
 
 

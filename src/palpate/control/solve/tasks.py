@@ -69,7 +69,7 @@ class Task(ABC):
             finite_number(value, f"{label} of {self.title}", least=0.0)
         finite_number(self.weight, f"weight of {self.title}", above=0.0)
 
-    def _settle(self, name: str, value: Array) -> None:
+    def _store(self, name: str, value: Array) -> None:
         """Keep a checked copy of a field, so that a tick need not check it again."""
         object.__setattr__(self, name, value)
 
@@ -117,7 +117,7 @@ class FramePose(Task):
         t, error = state.terms(self.frame), np.empty(6)
         error[:3] = self.target.position
         error[:3] -= t.position
-        error[3:] = _turn(self.target.rotation, t.rotation)
+        error[3:] = _rotation_error(self.target.rotation, t.rotation)
         if self.directions is None:
             return TaskRows(t.J, t.drift, error)
         S = finite_array(self.directions, f"directions of {self.title}", (None, 6))
@@ -134,7 +134,7 @@ class FramePosition(Task):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._settle("target", finite_array(self.target, f"target of {self.title}", (3,)))
+        self._store("target", finite_array(self.target, f"target of {self.title}", (3,)))
 
     def rows(self, state: State) -> TaskRows:
         """e = S (p_d − p)."""
@@ -156,12 +156,12 @@ class FrameOrientation(Task):
     def __post_init__(self) -> None:
         super().__post_init__()
         wanted = finite_array(self.target, f"target of {self.title}", (3, 3))
-        self._settle("target", Pose(np.zeros(3), wanted).rotation)
+        self._store("target", Pose(np.zeros(3), wanted).rotation)
 
     def rows(self, state: State) -> TaskRows:
         """e = log(R_d Rᵀ)."""
         t = state.terms(self.frame)
-        return TaskRows(t.J[3:], t.drift[3:], _turn(np.asarray(self.target), t.rotation))
+        return TaskRows(t.J[3:], t.drift[3:], _rotation_error(np.asarray(self.target), t.rotation))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,7 +182,7 @@ class RelativePose(Task):
         # d/dt of Rᵀ x is Rᵀ (ẋ − ω × x).
         linear = b.drift[:3] - a.drift[:3] - np.cross(a.drift[3:], r) - np.cross(omega, speed) - np.cross(omega, slide)
         angular = b.drift[3:] - a.drift[3:] - np.cross(omega, (b.J[3:] - a.J[3:]) @ v)
-        angular_error = _turn(self.target.rotation, R.T @ b.rotation)
+        angular_error = _rotation_error(self.target.rotation, R.T @ b.rotation)
         return TaskRows(
             J,
             np.concatenate([R.T @ linear, R.T @ angular]),
@@ -221,7 +221,7 @@ class Posture(Task):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._settle("target", finite_array(self.target, f"target of {self.title}", (None,)))
+        self._store("target", finite_array(self.target, f"target of {self.title}", (None,)))
 
     def rows(self, state: State) -> TaskRows:
         """e = q_d − q; a fixed base is assumed."""
@@ -229,7 +229,7 @@ class Posture(Task):
         if np.shape(self.target) != (robot.nv,):
             raise BadShape(f"target of {self.title} must have {robot.nv} entries, got {np.shape(self.target)}")
         error = self.target - state.q
-        return _pick(robot, self.joints, unit_matrix(robot.nv), error)
+        return _rows_of_joints(robot, self.joints, unit_matrix(robot.nv), error)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -246,7 +246,7 @@ class JointMiddle(Task):
         limited = np.isfinite(span)
         error = np.zeros(robot.nv)
         error[limited] = (middle - q)[limited] / span[limited] ** 2
-        return _pick(robot, self.joints, np.eye(robot.nv), error)
+        return _rows_of_joints(robot, self.joints, np.eye(robot.nv), error)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -282,7 +282,7 @@ def unit_matrix(n: int) -> Array:
     return one
 
 
-def _pick(robot: Robot, joints: tuple[str, ...], J: Array, error: Array) -> TaskRows:
+def _rows_of_joints(robot: Robot, joints: tuple[str, ...], J: Array, error: Array) -> TaskRows:
     if not joints:
         return TaskRows(J, np.zeros(len(J)), error)
     check_names("joint", joints, robot.dof_names)
@@ -306,7 +306,7 @@ def _com(robot: Robot, data: mujoco.MjData, q: Array) -> tuple[Array, Array]:
     return data.subtree_com[0].copy(), J
 
 
-def _turn(wanted: Array, actual: Array) -> Array:
+def _rotation_error(wanted: Array, actual: Array) -> Array:
     """log(R_d Rᵀ), the shorter way; both are known to be rotations."""
     out = np.empty(3)
     kernels.rotation_vector_from_matrix(np.ascontiguousarray(wanted @ actual.T), out)

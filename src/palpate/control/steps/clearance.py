@@ -59,7 +59,7 @@ class ClearanceMemory(Record):
     softness: Vector = sized("nv")  # s (M⁻¹)_jj
     a: Vector = sized("nv")  # accelerations within the null space
     push: Vector = sized("nv")  # τ_e
-    turned: Vector = sized("nv")  # P τ_e
+    response: Vector = sized("nv")  # P τ_e
 
 
 @kernel
@@ -91,7 +91,7 @@ def _stop_excess(rate: float, zone: float, room: float, towards: float, a: float
 
 
 @kernel
-def _held(x: Tick, k: Clearance, j: int, a: float) -> float:
+def _allowed_acceleration(x: Tick, k: Clearance, j: int, a: float) -> float:
     """What joint j may accelerate by where `a` is asked for."""
     speed, along = abs(x.v[j]), math.copysign(1.0, x.v[j])
     a -= _stop_excess(k.rate, k.zone[j], k.upper[j] - x.q[j], x.v[j], a)
@@ -139,17 +139,17 @@ def set_mobility_along(factor: Matrix, torque: Vector, motion: Vector, c: Cleara
 @kernel
 def _hold_back(x: Tick, k: Clearance, c: ClearanceMemory) -> bool:
     """τ_e, joint after joint, for the accelerations c.a; whether there is any."""
-    P, push, turned, any_held = c.P, c.push, c.turned, False
+    P, push, response, any_held = c.P, c.push, c.response, False
     clear(push)
-    clear(turned)
+    clear(response)
     for _ in range(_SWEEPS):
         for j in range(x.v.size):
-            others = c.a[j] + turned[j] - P[j, j] * push[j]
-            wanted = (_held(x, k, j, others) - others) / (max(P[j, j], 0.0) + c.softness[j])
+            others = c.a[j] + response[j] - P[j, j] * push[j]
+            wanted = (_allowed_acceleration(x, k, j, others) - others) / (max(P[j, j], 0.0) + c.softness[j])
             change = wanted - push[j]
             push[j] = wanted
             for i in range(x.v.size):
-                turned[i] += P[i, j] * change
+                response[i] += P[i, j] * change
             if wanted != 0.0 and not any_held:
                 any_held = True
                 c.steered_joint = j if c.steered_joint < 0 else c.steered_joint
@@ -167,7 +167,7 @@ def steer_clear(x: Tick, k: Clearance, c: ClearanceMemory, acting: Vector, out: 
     c.steered += 1
     for i in range(x.v.size):
         for j in range(x.v.size):
-            out[i] += x.M[i, j] * c.turned[j]
+            out[i] += x.M[i, j] * c.response[j]
 
 
 class ClearingLaw(Law):

@@ -22,7 +22,7 @@ from palpate.spatial.kernels import (
 
 AdmittanceAxes = Literal["document", "world", "tool", "target"]
 AXES: tuple[AdmittanceAxes, ...] = ("document", "world", "tool", "target")
-_DOCUMENT, _WORLD, _TOOL, _TARGET = range(4)  # the places of AXES
+_DOCUMENT, _WORLD, _TOOL, _TARGET = range(4)  # indices in AXES
 
 
 class EquationGains(Record):
@@ -32,7 +32,7 @@ class EquationGains(Record):
     damping: Matrix = sized(6, 6)
     stiffness: Matrix = sized(6, 6)
     chosen: Integers = sized(6)  # 1 where a direction yields
-    axes: int  # place in AXES
+    axes: int  # index in AXES
     rotation: Matrix = sized(3, 3)  # turns those axes into a frame of one's own
     euler: bool  # whether the rotation is written in XYZ angles
     about_base: bool  # whether moments are about the base's origin
@@ -63,14 +63,14 @@ class Compliant(Record):
 
 
 @kernel
-def _into(axes: Matrix, x: Vector, out: Vector) -> None:
+def _to_axes(axes: Matrix, x: Vector, out: Vector) -> None:
     """out = axesᵀ x."""
     for i in range(3):
         out[i] = axes[0, i] * x[0] + axes[1, i] * x[1] + axes[2, i] * x[2]
 
 
 @kernel
-def _add_out(axes: Matrix, factor: float, x: Vector, out: Vector) -> None:
+def _add_from_axes(axes: Matrix, factor: float, x: Vector, out: Vector) -> None:
     """out += factor · axes x."""
     for i in range(3):
         out[i] += factor * (axes[i, 0] * x[0] + axes[i, 1] * x[1] + axes[i, 2] * x[2])
@@ -79,28 +79,28 @@ def _add_out(axes: Matrix, factor: float, x: Vector, out: Vector) -> None:
 @kernel
 def _set_axes(R_d: Matrix, k: EquationGains, c: Compliant) -> None:
     """Axes of translation in the world, and of rotation in the desired frame."""
-    turned, wide = c.matrix, k.axes
-    if wide == _TOOL:
-        matrix_from_quat(c.turn_wxyz, turned)
-        product(turned, k.rotation, c.angular)
+    work = c.matrix
+    if k.axes == _TOOL:
+        matrix_from_quat(c.turn_wxyz, work)
+        product(work, k.rotation, c.angular)
         product(R_d, c.angular, c.linear)
         return
     for i in range(3):
         for j in range(3):
             c.linear[i, j] = c.angular[i, j] = k.rotation[i, j]
-            turned[i, j] = R_d[j, i]
-    if wide == _TARGET:
+            work[i, j] = R_d[j, i]
+    if k.axes == _TARGET:
         product(R_d, k.rotation, c.linear)
-    elif wide == _WORLD:
-        product(turned, k.rotation, c.angular)
+    elif k.axes == _WORLD:
+        product(work, k.rotation, c.angular)
 
 
 @kernel
-def _bend(k: EquationGains, c: Compliant) -> None:
+def _find_spring_force(k: EquationGains, c: Compliant) -> None:
     """x and its rate in the axes, and a = −K x: the spring's answer, Eᵀ(η, ε) applied to its moment (quaternion)."""
     q, bent, angular = c.turn_wxyz, c.vector, part(c.a, 3, 3)
-    _into(c.linear, c.displacement, c.x)
-    _into(c.linear, c.speed, c.rate)
+    _to_axes(c.linear, c.displacement, c.x)
+    _to_axes(c.linear, c.speed, c.rate)
     if k.euler:
         put(c.x, 3, c.angles)
         put(c.rate, 3, c.angle_rates)
@@ -108,48 +108,48 @@ def _bend(k: EquationGains, c: Compliant) -> None:
         return
     for i in range(3):
         bent[i] = 2.0 * q[1 + i]
-    _into(c.angular, bent, part(c.x, 3, 3))
-    _into(c.angular, c.omega, part(c.rate, 3, 3))
+    _to_axes(c.angular, bent, part(c.x, 3, 3))
+    _to_axes(c.angular, c.omega, part(c.rate, 3, 3))
     times(k.stiffness, c.x, c.a)
     clear(bent)
-    _add_out(c.angular, 1.0, angular, bent)
+    _add_from_axes(c.angular, 1.0, angular, bent)
     # Eᵀ b = η b + ε × b, desired-frame axes
     x = q[0] * bent[0] + q[2] * bent[2] - q[3] * bent[1]
     y = q[0] * bent[1] + q[3] * bent[0] - q[1] * bent[2]
     z = q[0] * bent[2] + q[1] * bent[1] - q[2] * bent[0]
     bent[0], bent[1], bent[2] = x, y, z
-    _into(c.angular, bent, angular)
+    _to_axes(c.angular, bent, angular)
 
 
 @kernel
-def _feel(f: Vector, R_d: Matrix, k: EquationGains, c: Compliant) -> None:
+def _find_wrench(f: Vector, R_d: Matrix, k: EquationGains, c: Compliant) -> None:
     """F = [f; μ] in the axes; Tᵀ(φ_c) μ of the Euler form, φ_c = φ_d + Δφ (XYZ angles)."""
-    mu, turned, T = c.moment, c.vector, c.matrix
-    _into(c.linear, f, c.F)
+    mu, rotated, T = c.moment, c.vector, c.matrix
+    _to_axes(c.linear, f, c.F)
     if k.euler:
-        euler_xyz_from_matrix(R_d, turned)
+        euler_xyz_from_matrix(R_d, rotated)
         for i in range(3):
-            turned[i] += c.angles[i]
-        euler_xyz_rate_matrix(turned, T)
-        _into(T, mu, part(c.F, 3, 3))
+            rotated[i] += c.angles[i]
+        euler_xyz_rate_matrix(rotated, T)
+        _to_axes(T, mu, part(c.F, 3, 3))
         return
-    _into(R_d, mu, turned)
-    _into(c.angular, turned, part(c.F, 3, 3))
+    _to_axes(R_d, mu, rotated)
+    _to_axes(c.angular, rotated, part(c.F, 3, 3))
 
 
 @kernel
 def _keep_stiff(k: EquationGains, c: Compliant) -> None:
     """No displacement along directions that do not yield, although the axes may have turned."""
-    _into(c.linear, c.displacement, c.x)
+    _to_axes(c.linear, c.displacement, c.x)
     for i in range(3):
         c.x[i] *= k.chosen[i]
     clear(c.displacement)
-    _add_out(c.linear, 1.0, c.x, c.displacement)
+    _add_from_axes(c.linear, 1.0, c.x, c.displacement)
 
 
 @kernel
 def advance_admittance(F: Vector, p_d: Vector, R_d: Matrix, dt: float, k: EquationGains, c: Compliant) -> None:
-    """One step of the compliant frame under a wrench [f; μ], world axes: speeds first, then places with the new speeds.
+    """One step of the compliant frame under a wrench [f; μ], world axes: speeds, then positions with the new speeds.
 
     μ is taken about the tool's origin, or about the base's, and then moved to the desired frame's by μ − p_d × f, the
     lower rows of Ad(T_0^d) in (42).
@@ -161,14 +161,14 @@ def advance_admittance(F: Vector, p_d: Vector, R_d: Matrix, dt: float, k: Equati
         for i in range(3):
             c.moment[i] -= c.vector[i]
     _set_axes(R_d, k, c)
-    _bend(k, c)
+    _find_spring_force(k, c)
     put(c.x, 0, c.a)
-    _feel(f, R_d, k, c)
+    _find_wrench(f, R_d, k, c)
     times(k.damping, c.rate, c.a)
     for i in range(6):
         c.F[i] -= c.a[i] + c.x[i]
     times(k.yields, c.F, c.a)  # M⁻¹ (F − D ẋ − K x)
-    _add_out(c.linear, dt, c.a, c.speed)
+    _add_from_axes(c.linear, dt, c.a, c.speed)
     for i in range(3):
         c.displacement[i] += dt * c.speed[i]
     if k.chosen[0] + k.chosen[1] + k.chosen[2] < 3:
@@ -178,7 +178,7 @@ def advance_admittance(F: Vector, p_d: Vector, R_d: Matrix, dt: float, k: Equati
             c.angle_rates[i] += dt * turned[i]
             c.angles[i] += dt * c.angle_rates[i]
         return
-    _add_out(c.angular, dt, turned, c.omega)
+    _add_from_axes(c.angular, dt, turned, c.omega)
     for i in range(3):
         c.vector[i] = dt * c.omega[i]
     quat_from_rotation_vector(c.vector, c.step_wxyz)

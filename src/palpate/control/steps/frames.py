@@ -84,7 +84,7 @@ def tree_of(robot: Robot, bodies: Iterable[int]) -> BodyTree:
 
 
 def motion_of(robot: Robot) -> BodyMotions:
-    """Room for a robot's bodies; the world itself rests at its origin."""
+    """A record for the motion of a robot's bodies; the world itself rests at its origin."""
     motion = BodyMotions({"bodies": robot.model.nbody, "nv": robot.model.nv})
     motion.rotation[0] = np.eye(3).ravel()
     return motion
@@ -97,8 +97,8 @@ def _whole(numbers: object) -> np.ndarray:
 def _last_dofs(model: mujoco.MjModel) -> np.ndarray:
     last = np.full(model.nbody, -1, dtype=np.int64)
     for body in range(1, model.nbody):
-        own = model.body_dofnum[body]
-        last[body] = model.body_dofadr[body] + own - 1 if own else last[model.body_parentid[body]]
+        dofs = model.body_dofnum[body]
+        last[body] = model.body_dofadr[body] + dofs - 1 if dofs else last[model.body_parentid[body]]
     return last
 
 
@@ -167,7 +167,7 @@ def _shift_to_anchor(tree: BodyTree, body: int, joint: int, x: BodyMotions, sign
 
 
 @kernel
-def _turn(x: BodyMotions, body: int) -> None:
+def _rotate_body(x: BodyMotions, body: int) -> None:
     """R ← R x.joint_rotation."""
     R = fold(x.rotation[body], 0, 3, 3)
     product(R, x.joint_rotation, x.product)
@@ -209,7 +209,7 @@ def _hinge(tree: BodyTree, body: int, joint: int, q: ReadVector, v: ReadVector, 
     for i in range(3):
         x.w[i] = tree.axis[joint, i] * angle
     matrix_from_rotation_vector(x.w, x.joint_rotation)
-    _turn(x, body)
+    _rotate_body(x, body)
     _shift_to_anchor(tree, body, joint, x, -1.0)
 
 
@@ -218,9 +218,9 @@ def _slide(tree: BodyTree, body: int, joint: int, q: ReadVector, v: ReadVector, 
     """Go along an axis that the parent carries: v + u q̇, a + 2 ω × u q̇."""
     dof, w, a, S = tree.dof[joint], x.omega[body], x.acceleration[body], x.screws[tree.dof[joint]]
     _times(fold(x.rotation[body], 0, 3, 3), tree.axis[joint], x.u)
-    way = q[tree.q_index[joint]] - tree.start[joint]
+    distance = q[tree.q_index[joint]] - tree.start[joint]
     for i in range(3):
-        x.w[i] = way * x.u[i]
+        x.w[i] = distance * x.u[i]
         S[i], S[3 + i] = x.u[i], 0.0
     _shift(x, body, x.w, 1.0)
     for i in range(3):
@@ -243,11 +243,11 @@ def _free(tree: BodyTree, body: int, joint: int, q: ReadVector, v: ReadVector, x
         x.acceleration[body, i] = x.omega[body, i] = x.alpha[body, i] = 0.0
         for j in range(6):
             x.screws[dof + i, j] = 1.0 if i == j else 0.0
-    _about_own_axes(x, body, dof + 3, v)
+    _about_body_axes(x, body, dof + 3, v)
 
 
 @kernel
-def _about_own_axes(x: BodyMotions, body: int, dof: int, v: ReadVector) -> None:
+def _about_body_axes(x: BodyMotions, body: int, dof: int, v: ReadVector) -> None:
     """Three velocities about the body's own axes through its origin; together, for ω × (u₁ + u₂ + u₃) of the parent."""
     R = fold(x.rotation[body], 0, 3, 3)
     for i in range(3):
@@ -267,8 +267,8 @@ def _ball(tree: BodyTree, body: int, joint: int, q: ReadVector, v: ReadVector, x
     for i in range(4):
         x.screws[dof, i] = q[start + i]
     matrix_from_quat(x.screws[dof], x.joint_rotation)
-    _turn(x, body)
-    _about_own_axes(x, body, dof, v)
+    _rotate_body(x, body)
+    _about_body_axes(x, body, dof, v)
     _shift_to_anchor(tree, body, joint, x, -1.0)
 
 

@@ -34,7 +34,7 @@ from palpate.spatial.kernels import (
 
 OrientationError = Literal["rotation-vector", "quaternion", "matrix", "euler"]
 KINDS: tuple[OrientationError, ...] = ("rotation-vector", "quaternion", "matrix", "euler")
-_ROTATION_VECTOR, _QUATERNION, _MATRIX, _EULER = range(4)  # the places of KINDS
+_ROTATION_VECTOR, _QUATERNION, _MATRIX, _EULER = range(4)  # indices in KINDS
 
 
 class OrientationWork(Record):
@@ -48,7 +48,7 @@ class OrientationWork(Record):
 def write_orientation_error(
     kind: int, quat_desired: ReadVector, quat: ReadVector, out: Vector, work: OrientationWork
 ) -> float:
-    """out = the error of `kind` (a place in KINDS) between unit quaternions wxyz, world axes. Returns its angle θ."""
+    """out = the error of `kind` (an index in KINDS) between unit quaternions wxyz, world axes. Returns its angle θ."""
     quat_error_world(quat_desired, quat, out)
     theta = math.sqrt(out[0] * out[0] + out[1] * out[1] + out[2] * out[2])
     if kind == _ROTATION_VECTOR or theta < 1e-6:
@@ -64,7 +64,7 @@ def write_orientation_error(
 
 @kernel
 def _euler_error(error: Vector, work: OrientationWork) -> None:
-    """turn ← T(φ) φ with φ the XYZ Euler angles of the rotation vector `turn`."""
+    """error ← T(φ) φ with φ the XYZ Euler angles of the rotation vector `error`."""
     phi, T = work.phi, work.matrix
     matrix_from_rotation_vector(error, work.matrix)
     euler_xyz_from_matrix(work.matrix, phi)

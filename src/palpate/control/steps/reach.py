@@ -89,12 +89,12 @@ def posture_defaults(
     Else joint by joint, in proportion to the lightest inertia that each one shows.
     """
     J = _rows(robot.jacobian(q), axes(robot.pose(q).rotation), directions)
-    back = np.linalg.pinv(robot.mass_matrix(q))
-    N = np.eye(robot.nv) - J.T @ np.linalg.pinv(J @ back @ J.T, rcond=1e-9, hermitian=True) @ J @ back
-    loosest = float(np.abs(np.linalg.eigvals(back @ N)).max())
+    M_inverse = np.linalg.pinv(robot.mass_matrix(q))
+    N = np.eye(robot.nv) - J.T @ np.linalg.pinv(J @ M_inverse @ J.T, rcond=1e-9, hermitian=True) @ J @ M_inverse
+    loosest = float(np.abs(np.linalg.eigvals(M_inverse @ N)).max())
     if POSTURE[1] * loosest * lag <= 2.0 * CLOCK_SHARE:
         return POSTURE
-    return joint_posture(1.0 / np.maximum(np.diag(back), 1e-300), CLOCK_SHARE / lag)
+    return joint_posture(1.0 / np.maximum(np.diag(M_inverse), 1e-300), CLOCK_SHARE / lag)
 
 
 def joint_posture(inertia: Array, rate: float) -> tuple[tuple[float, ...], tuple[float, ...]]:
@@ -113,12 +113,12 @@ def _from_rows(robot: Robot, directions: Sequence[str], axes: AxesAt, find: Call
     if robot not in _KNOWN:
         _KNOWN[robot] = [(robot.jacobian(q), robot.pose(q).rotation) for q in postures(robot)], {}
     tools, known = _KNOWN[robot]
-    turns = [axes(rotation) for _, rotation in tools]
-    key = (find.__name__, *directions, *(turn.tobytes() for turn in turns))
+    rotations = [axes(rotation) for _, rotation in tools]
+    key = (find.__name__, *directions, *(rotation.tobytes() for rotation in rotations))
     if key not in known:
         if len(known) >= _MOST_KNOWN:
             known.clear()
-        known[key] = find([_rows(J, turn, directions) for (J, _), turn in zip(tools, turns)])
+        known[key] = find([_rows(J, rotation, directions) for (J, _), rotation in zip(tools, rotations)])
     return known[key]
 
 
@@ -162,11 +162,11 @@ def checked_directions(
 
 def _why_not(robot: Robot, directions: tuple[Direction, ...], can: tuple[str, ...], axes: AxesAt) -> str:
     """Of the directions that cannot be followed, which are never moved along, and which only with the others."""
-    still = immovable(robot, directions, axes)
-    bound = [d for d in directions if d not in can and d not in still]
-    said = [f"it never moves along {', '.join(still)}"] if still else []
-    said += [f"{', '.join(bound)} only together with {', '.join(can)}"] if bound else []
-    return "; ".join(said)
+    unmoved = immovable(robot, directions, axes)
+    bound = [d for d in directions if d not in can and d not in unmoved]
+    reasons = [f"it never moves along {', '.join(unmoved)}"] if unmoved else []
+    reasons += [f"{', '.join(bound)} only together with {', '.join(can)}"] if bound else []
+    return "; ".join(reasons)
 
 
 @lru_cache(maxsize=64)

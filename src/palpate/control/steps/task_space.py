@@ -80,10 +80,10 @@ class PostureGains(Record):
 class TaskGains(Record):
     """Which directions, along whose axes, how an orientation error is measured, when one is lost; the posture."""
 
-    choice: Integers = sized("k")  # places of the chosen directions in DIRECTIONS
-    axes: int  # place in AXES
+    choice: Integers = sized("k")  # indices of the chosen directions in DIRECTIONS
+    axes: int  # index in AXES
     rotation: Matrix = sized(3, 3)  # turns those axes into frame A
-    orientation: int  # place in orientation.KINDS
+    orientation: int  # index in orientation.KINDS
     heaviest: float  # kg
     freedoms: int  # how many of the directions can be moved along, each apart from those before it
     clear: Clearance  # of joint stops and rated speeds, within the null space
@@ -518,8 +518,8 @@ class TaskLaw(ClearingLaw):
             f"{self.name}: the orientation error reached {np.rad2deg(memory.angle):.4g}°, where the"
             f" {self.orientation_error} error {fades}"
         )
-        said = sentences_that_hold({damped: memory.damped, missed: shortfalls, far: memory.angle > FAR_TURN})
-        return [*said, *self.clearance_remarks(memory.clear)]
+        sentences = sentences_that_hold({damped: memory.damped, missed: shortfalls, far: memory.angle > FAR_TURN})
+        return [*sentences, *self.clearance_remarks(memory.clear)]
 
 
 def _posture_setting(letter: str, unit: str, usual: float) -> Any:
