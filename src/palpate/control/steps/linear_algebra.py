@@ -68,18 +68,22 @@ def cholesky_solve_rows(L: Matrix, n: int, X: Matrix, count: int) -> None:
 def times(A: Matrix, x: Vector, out: Vector) -> None:
     """out = A x. Addresses are handed on, which are a third of the words of an array."""
     rows, n = A.shape
-    if rows == 6 and (n == 7 or n == 6):
-        _times_six(address_of(A), n, address_of(x), address_of(out))
+    if rows == 6 and n == 7:
+        _times_6_7(address_of(A), address_of(x), address_of(out))
+    elif rows == 6 and n == 6:
+        _times_6_6(address_of(A), address_of(x), address_of(out))
     else:
         _times(A, rows, n, x, out)
 
 
 @kernel
-def _times_six(A: int, n: int, x: int, out: int) -> None:
-    if n == 7:
-        times_6_7(A, x, out)  # pyright: ignore[reportCallIssue]
-    else:
-        times_6_6(A, x, out)  # pyright: ignore[reportCallIssue]
+def _times_6_7(A: int, x: int, out: int) -> None:
+    times_6_7(A, x, out)  # pyright: ignore[reportCallIssue]
+
+
+@kernel
+def _times_6_6(A: int, x: int, out: int) -> None:
+    times_6_6(A, x, out)  # pyright: ignore[reportCallIssue]
 
 
 @kernel
@@ -110,18 +114,22 @@ def transpose_times(A: Matrix, x: Vector, out: Vector) -> None:
 def add_transpose_times(A: Matrix, x: Vector, sign: float, out: Vector) -> None:
     """out += sign Aᵀ x, row by row."""
     rows, n = A.shape
-    if rows == 6 and (n == 7 or n == 6):
-        _add_transpose_times_six(address_of(A), n, address_of(x), sign, address_of(out))
+    if rows == 6 and n == 7:
+        _add_transpose_times_6_7(address_of(A), address_of(x), sign, address_of(out))
+    elif rows == 6 and n == 6:
+        _add_transpose_times_6_6(address_of(A), address_of(x), sign, address_of(out))
     else:
         _add_transpose_times(A, rows, n, x, sign, out)
 
 
 @kernel
-def _add_transpose_times_six(A: int, n: int, x: int, sign: float, out: int) -> None:
-    if n == 7:
-        add_transpose_times_6_7(A, x, sign, out)  # pyright: ignore[reportCallIssue]
-    else:
-        add_transpose_times_6_6(A, x, sign, out)  # pyright: ignore[reportCallIssue]
+def _add_transpose_times_6_7(A: int, x: int, sign: float, out: int) -> None:
+    add_transpose_times_6_7(A, x, sign, out)  # pyright: ignore[reportCallIssue]
+
+
+@kernel
+def _add_transpose_times_6_6(A: int, x: int, sign: float, out: int) -> None:
+    add_transpose_times_6_6(A, x, sign, out)  # pyright: ignore[reportCallIssue]
 
 
 @kernel

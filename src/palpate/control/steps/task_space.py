@@ -254,17 +254,23 @@ def _weigh(M: Matrix, k: int, n: int, m: TaskMemory) -> None:
 @kernel(inline=True)
 def _invert(M: Matrix, k: int, n: int, m: TaskMemory) -> float:
     """Y = J_t M⁻¹ and Λ, whose trace is returned; 0 where there is no Λ."""
-    if k == 6 and (n == 7 or n == 6):
-        return _invert_six(M, n, m)
+    if k == 6 and n == 7:
+        return _invert_6_7(M, m)
+    if k == 6 and n == 6:
+        return _invert_6_6(M, m)
     _weigh(M, k, n, m)
     return cholesky_inverse(m.mobility, k, m.Lambda) if cholesky(m.mobility, k) else 0.0
 
 
 @kernel
-def _invert_six(M: Matrix, n: int, m: TaskMemory) -> float:
+def _invert_6_7(M: Matrix, m: TaskMemory) -> float:
     to = address_of(m.Y), address_of(m.Lambda)
-    if n == 7:
-        return invert_6_7(address_of(M), address_of(m.J_t), to[0], to[1])  # pyright: ignore[reportCallIssue]
+    return invert_6_7(address_of(M), address_of(m.J_t), to[0], to[1])  # pyright: ignore[reportCallIssue]
+
+
+@kernel
+def _invert_6_6(M: Matrix, m: TaskMemory) -> float:
+    to = address_of(m.Y), address_of(m.Lambda)
     return invert_6_6(address_of(M), address_of(m.J_t), to[0], to[1])  # pyright: ignore[reportCallIssue]
 
 
