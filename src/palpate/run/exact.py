@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from palpate.contact.motion.events import ContactEvent
 from palpate.contact.motion.hybrid import HybridSystem
 from palpate.contact.motion.simulation import Simulation
 from palpate.contact.motion.steps import LOOK_CLOSER, TURNED, coasts, is_wedged, stand, step_until_event
+from palpate.contact.touch.contacts import JointStop
 from palpate.contact.touch.records import PIN, Machine, StepControl
 from palpate.engine.fatal import FATAL
 from palpate.engine.kernels import address_of_record, call_law, clear, kernel, put
@@ -31,6 +32,7 @@ from palpate.run.loop import loop
 from palpate.run.loop.physics import add_exact_contacts
 from palpate.run.loop.state import NO_ANSWER, PAINLEVE, RUNNING, Loop, TouchReading
 from palpate.run.stepping import thinking
+from palpate.trace import Event, Outcome
 from palpate.world.config import World
 from palpate.world.forces.exact import exact_system
 from palpate.world.plants.plant import Plant
@@ -43,6 +45,21 @@ if TYPE_CHECKING:
 EXACT_SLICE = 200  # physics steps between two looks at the progress bar and Ctrl-C
 # Where compiled steps leave off: a torque changes modes, a creeping slip turns with it, something happens on the way.
 _SETTLE, _TURN, _ADVANCE = 101, 102, 103
+_MEANING = {
+    "touchdown": "touches",
+    "impact": "collides without having been apart",
+    "edge": "leaves an edge",
+    "stick": "sticks",
+    "slip": "slips",
+    "reversal": "slips the other way",
+    "side": "changes sides",
+    "graze": "grazes its surface",
+    "lift-off": "lifts off",
+    "zeno": "has bounced infinitely often",
+    "painleve": "has no or several answers",
+    "dependent": "holds what others hold already",
+    "limit": "leaves its range",
+}
 
 
 class ExactLoop(Record):
@@ -102,14 +119,14 @@ class ExactPlant:
     def push(self, L: Loop) -> int:
         """Let the torque act: the modes and forces it leads to at once."""
         self.simulation.push(self.tau.copy())
-        status = self._tried(lambda: self.simulation.go(self.time))
-        show(L.address, self._machine)
-        renew_contacts(L.address)
-        return status
+        return self._at_once(L, lambda: self.simulation.go(self.time))
 
     def turn(self, L: Loop) -> int:
         """Let a torque act that turns a creeping slip and changes no mode."""
-        status = self._tried(lambda: self.simulation.take_over(TURNED, self.simulation.stepper.step.t))
+        return self._at_once(L, lambda: self.simulation.take_over(TURNED, self.simulation.stepper.step.t))
+
+    def _at_once(self, L: Loop, go: Callable[[], str]) -> int:
+        status = self._tried(go)
         show(L.address, self._machine)
         renew_contacts(L.address)
         return status
@@ -148,6 +165,78 @@ class ExactPlant:
                 mean = 0.5 * (event.v_before + event.v_after)
                 lost += float(mean @ self.system.robot.mass_matrix(event.q) @ change)
         return lost
+
+    # ------------------------------------------------------------------ for the trace
+
+    def outcome(self, period: float) -> Outcome:
+        """How a run ended whose equations had no answer, or which was told to stop there."""
+        t = self.time
+        tick = int(t / period + 1e-9)
+        if self.trouble is not None:
+            return Outcome("diverged", str(self.trouble), t, tick, "exact contact")
+        last = next((e for e in reversed(self.events) if e.what == "painleve"), None)
+        name = last.contact if last else "a contact"
+        kind = f"{last.detail['kind']}, coefficient {last.detail['coefficient']:.6g} 1/kg" if last else "no answer"
+        return Outcome("stopped", f"Painlevé's paradox at {name!r} ({kind})", t, tick, name)
+
+    def trace_events(self, period: float) -> list[Event]:
+        """Every event as a trace lists it."""
+        return [
+            Event(
+                event.time,
+                int(event.time / period + 1e-9),
+                f"contact.{event.contact}",
+                event.what,
+                f"{event.contact} {_MEANING.get(event.what, event.what)}: {_change(event)}",
+            )
+            for event in self.events
+        ]
+
+    def event_table(self) -> list[dict[str, Any]]:
+        """Every event as plain data."""
+        return [_row(event) for event in self.events]
+
+    def stop_warnings(self) -> list[str]:
+        """Joints that met their stops, and when first."""
+        named = zip(self.system.names, self.system.contacts)
+        stops = {name: touch.joint for name, touch in named if isinstance(touch, JointStop)}
+        first: dict[str, float] = {}
+        for event in self.events:
+            if event.contact in stops and event.what == "touchdown":
+                first.setdefault(stops[event.contact], event.time)
+        return [
+            f"{joint} met its stop at {t:.6g} s; it is held there as by an exact contact" for joint, t in first.items()
+        ]
+
+    def assumptions(self, world: World) -> list[str]:
+        """What exact contact takes for granted, in plain words."""
+        notes = [
+            "contact is exact: rigid surfaces, Coulomb friction, impacts that take no time;"
+            " forces are multipliers, impulses stand with the events",
+            "bodies touch at points and spheres, not along whole links; joints stop without rebound",
+            "between two physics steps the joint torques are held",
+        ]
+        if world.pushes:
+            notes.append("pushes act as joint forces held over each physics step")
+        return notes
+
+
+def _change(event: ContactEvent) -> str:
+    return event.before if event.before == event.after else f"{event.before} → {event.after}"
+
+
+def _row(event: ContactEvent) -> dict[str, Any]:
+    row = {"time": event.time, "what": event.what, "contact": event.contact}
+    row |= {"before": event.before, "after": event.after, "where": [float(x) for x in event.where]}
+    return row | {"detail": {key: _plain(value) for key, value in event.detail.items()}}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    return value.item() if isinstance(value, np.generic) else value
 
 
 @kernel
@@ -247,10 +336,7 @@ def _run_compiled(assembly: Assembly, exact: ExactPlant, steps: int) -> int:
         if X.begun:
             exact.simulation.catch_up()
         if status in (_SETTLE, _TURN):
-            status = exact.push(L) if status == _SETTLE else exact.turn(L)
-            status = loop.write_down(L.address) if status == RUNNING else status
-            status = exact.advance(L) if status == RUNNING else status
-            status = loop.end_step(L.address) if status == RUNNING else status
+            status = _end(L, exact, exact.push(L) if status == _SETTLE else exact.turn(L))
         elif status == _ADVANCE:
             status = exact.go_on(L)
             status = loop.end_step(L.address) if status == RUNNING else status
@@ -303,7 +389,11 @@ def _take(L: Loop, X: ExactLoop) -> int:
 def _step(L: Loop, exact: ExactPlant, due: bool) -> int:
     """What follows the law in a physics step: command, record, and the way to the next step."""
     status = loop.decide(L.address, due)
-    status = exact.settle(L) if status == RUNNING else status
+    return _end(L, exact, exact.settle(L) if status == RUNNING else status)
+
+
+def _end(L: Loop, exact: ExactPlant, status: int) -> int:
+    """Once the torque has been taken: record, and the way to the next step."""
     status = loop.write_down(L.address) if status == RUNNING else status
     status = exact.advance(L) if status == RUNNING else status
     return loop.end_step(L.address) if status == RUNNING else status

@@ -23,7 +23,6 @@ from palpate.engine.library import WARNINGS
 from palpate.robot.readers.findings import CONTACT, Finding, without_meshes
 from palpate.run.after.causes import LIMITS, promise_warnings
 from palpate.run.after.ending import INTERRUPTED, Ending
-from palpate.run.after.exact_story import event_table, exact_assumptions, exact_outcome, stop_warnings, trace_events
 from palpate.run.after.keep import Keeper
 from palpate.run.after.observed import (
     beyond_bounds,
@@ -39,7 +38,6 @@ from palpate.run.assemble.assemble import Assembly
 from palpate.run.assemble.carrier import ENGINE, EQUATIONS
 from palpate.run.before.checks import Foretold
 from palpate.run.loop import state as S
-from palpate.run.loop.kinematic import ASSUMED
 from palpate.run.run import Run
 from palpate.scenario.file.places import without_places
 from palpate.trace import Event, Outcome, RunFacts, Trace
@@ -115,7 +113,8 @@ def _remarks(assembly: Assembly, named: Mapping[str, Array]) -> tuple[str, ...]:
 def _warnings(assembly: Assembly, named: Mapping[str, Array], foretold: Foretold) -> list[str]:
     alarms = assembly.law.alarms(assembly.law.memory)
     early_warnings = [*_of_the_file(assembly.run), *foretold.warnings]
-    run_warnings = [*_joint_warnings(assembly), *stop_warnings(assembly.exact), *energy_warnings(named)]
+    run_warnings = [*_joint_warnings(assembly), *(assembly.exact.stop_warnings() if assembly.exact else ())]
+    run_warnings += energy_warnings(named)
     run_warnings += beyond_the_interface(assembly, named)
     run_warnings += beyond_bounds(assembly, named)[1]
     return [*early_warnings, *alarms, *run_warnings, *_limit_warnings(assembly), *wrench_warnings(assembly, named)]
@@ -141,7 +140,7 @@ def _outcome(assembly: Assembly, ending: Ending) -> Outcome:
         count = f"{L.drives.lost_in_row} command{'s' if L.drives.lost_in_row > 1 else ''} in a row"
         return Outcome("stopped", f"the driver stopped the arm: {count} lost", t, tick, "world.driver")
     if assembly.exact is not None and status in (S.PAINLEVE, S.NO_ANSWER):
-        return exact_outcome(assembly.exact, run.clock.control_period)
+        return assembly.exact.outcome(run.clock.control_period)
     if ending.raised is not None:
         return Outcome("diverged", ending.raised, t, tick, ending.by)
     if status == FATAL:
@@ -231,7 +230,7 @@ def _events(assembly: Assembly, named: Mapping[str, Array], warnings: Iterable[s
         events += _guard_events(times, named["guard"].astype(int), ticks)
     events += _fault_events(assembly, times)
     if assembly.exact is not None:
-        events += trace_events(assembly.exact, assembly.run.clock.control_period)
+        events += assembly.exact.trace_events(assembly.run.clock.control_period)
     elif "contact_force" in named:
         events += _contact_events(times, named["contact_force"], ticks)
     return events
@@ -312,7 +311,7 @@ def _measured_facts(assembly: Assembly, named: Mapping[str, Array]) -> dict[str,
         "law": assembly.law.name,
         "follows": assembly.run.law.follows,
         "torque_limit": tuple(t if math.isfinite(t) else None for t in limits),
-        "contact_events": event_table(assembly.exact),
+        "contact_events": [] if assembly.exact is None else assembly.exact.event_table(),
         "joint_watch": _joint_watch(assembly),
         "singularity": None if q is None else singularity(assembly.run.robot, named["time"], q),
     }
@@ -339,7 +338,9 @@ def _assumptions(assembly: Assembly) -> list[str]:
     """What this run took for granted, in plain words."""
     world, notes = assembly.run.world, []
     if assembly.run.robot.unresisted:
-        notes.append(ASSUMED)
+        notes.append(
+            "the robot's masses are unknown: its joints go exactly where their servos are told, whatever pushes back"
+        )
     elif world.plant.none and not world.attachments:
         notes.append("the law's model has the plant's true masses, inertias and geometry")
     if world.sensors.ideal:
@@ -358,7 +359,7 @@ def _assumptions(assembly: Assembly) -> list[str]:
         notes.append("a height field is the cubic spline through its heights, with upright walls at its edges")
     notes += _of_the_driver(assembly.run)
     if assembly.exact is not None:
-        notes += exact_assumptions(world)
+        notes += assembly.exact.assumptions(world)
     elif assembly.run.clock.integrator != "rk4" and not assembly.run.robot.unresisted:
         notes.append(f"integrated by the {assembly.run.clock.integrator} method: first order in the physics step")
     return notes

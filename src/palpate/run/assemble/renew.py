@@ -149,19 +149,16 @@ def _face(law: BoundLaw) -> tuple[Any, ...]:
 
 def _structure(world: World) -> tuple[Any, ...]:
     """A world without the numbers that can be changed in place; centres of mass can where they are shifted at all."""
+    facts = world.driver.facts
+    # What of the driver is built into the scene, or into what the law's model is asked for.
+    built = facts.adds_gravity, facts.viscous_compensation, facts.coulomb_compensation, facts.servo_bandwidth
     return (
         tuple(_shape(surface) for surface in world.surfaces),
         [getattr(world, name) for name in _REST_OF_WORLD],
-        (world.sensors.wrench.frame, world.sensors.camera, _of_driver(world)),
+        (world.sensors.wrench.frame, world.sensors.camera, built),
         [(name, type(sensor)) for name, sensor in world.sensors.custom.items()],
         (any(world.plant.com_offset), [getattr(world.plant, name) for name in _REST_OF_PLANT]),
     )
-
-
-def _of_driver(world: World) -> Any:
-    """What of the driver is built into the scene, or into what the law's model is asked for."""
-    facts = world.driver.facts
-    return facts.adds_gravity, facts.viscous_compensation, facts.coulomb_compensation, facts.servo_bandwidth
 
 
 def _shape(surface: Surface) -> Any:
