@@ -103,12 +103,9 @@ class ArmContact:
             self.mobility, self.servo, self.damping, self.gravity, J.T @ K @ J, J.T @ B @ J, -T @ K @ J, -T @ B @ J
         )
 
+    @cached_property
     def loop(self) -> ClosedLoop:
         """The closed loop of the whole arm."""
-        return self._loop
-
-    @cached_property
-    def _loop(self) -> ClosedLoop:
         return close(self.plant(), self.model.law(), self.timing, standing=_STANDING)
 
     def loop_at(
@@ -116,7 +113,7 @@ class ArmContact:
     ) -> ClosedLoop:
         """The loop on another wall, later, with a gain multiplied: see `ContactCase.loop_at`."""
         if wall is None and lag == 0.0 and gain == "":
-            return self._loop
+            return self.loop
         arm = self if wall is None else self.on(replace(self.wall, stiffness=wall))
         model = self.model if gain in ("", "command") else self.model.with_gain(gain, factor)
         law = model.law().scaled(factor) if gain == "command" else model.law()
@@ -166,14 +163,18 @@ def predict_for_arm(
     try:
         return predict_arm_contact(arm_contact(robot, q, law, wall=wall, timing=timing, **arm), limits=limits)
     except (NoSolution, np.linalg.LinAlgError) as error:
-        case = ContactCase(IMPEDANCE, 1.0, timing, label=law.name)
-        return prediction.unknown(case, f"{law.name} on {robot.name} at this posture: {error}")
+        return unpredicted(law, timing, f"{law.name} on {robot.name} at this posture: {error}")
+
+
+def unpredicted(law: Any, timing: Timing, why: str) -> ContactPrediction:
+    """The prediction of an arm of which nothing can be predicted."""
+    return prediction.unknown(ContactCase(IMPEDANCE, 1.0, timing, label=law.name), why)
 
 
 def largest_wall_for_arm(contact: ArmContact) -> float:
     """The largest stable wall stiffness of the whole arm, N/m."""
     axis = axis_of(contact)
-    if contact.loop().states > FULL_MOST:
+    if contact.loop.states > FULL_MOST:
         return prediction.largest_wall(axis)
     start = axis.wall_stiffness
     most = max(prediction.RIGID, 2 * start)
@@ -188,20 +189,12 @@ def hold_error_for_arm(robot: Robot, q: ArrayLike, law: Any, *, physics_step: fl
         physics_step: of the simulation, s; its integrator is the timing's.
         contact: wall, timing, plant, rotor_inertia and joint_damping, as for `predict_for_arm`.
     """
-    return hold_error_of(arm_contact(robot, q, law, **contact), physics_step)
-
-
-def hold_error_of(contact: ArmContact, physics_step: float) -> HoldError:
-    """`hold_error_for_arm` of an arm whose matrices are known."""
-    timing = contact.timing
-    on_exact_physics = contact if timing.physics_step is None else contact.timed(replace(timing, physics_step=None))
-    shown = contact.timed(replace(timing, physics_step=physics_step)).loop().growth
-    return prediction.held_apart(contact.label, on_exact_physics.loop().growth, shown, physics_step, timing.period)
+    return prediction.hold_error(arm_contact(robot, q, law, **contact), physics_step)
 
 
 def predict_arm_contact(contact: ArmContact, *, limits: bool = True) -> ContactPrediction:
     """`predict_for_arm` of an arm whose matrices are known."""
-    axis, loop = axis_of(contact), contact.loop()
+    axis, loop = axis_of(contact), contact.loop
     joint = _moving_most(contact.robot, loop)
     if limits and loop.states > FULL_MOST:
         return _with_axis_limits(contact, axis, joint)
@@ -406,7 +399,7 @@ def period_warnings(
 
 def free_motion_warnings(contact: ArmContact) -> list[str]:
     """A sentence with the numbers if an arm that touches nothing is unstable at its period and delay."""
-    loop, robot, delay = contact.loop(), contact.robot, contact.timing.command_delay
+    loop, robot, delay = contact.loop, contact.robot, contact.timing.command_delay
     if loop.stable or loop.radius <= 1.0 + _STANDING:
         return []
     late = f" and a delay of {delay} ticks" if delay else ""

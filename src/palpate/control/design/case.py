@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -125,10 +126,14 @@ class ContactCase:
         K, B = self.wall_stiffness * one, self.wall_damping * one
         return LinearPlant(W, one, self.own_damping * one, 0 * one, K, B, -K, -B)
 
-    @property
+    @cached_property
     def loop(self) -> ClosedLoop:
         """The closed loop with its poles."""
         return self.loop_at()
+
+    def timed(self, timing: Timing) -> ContactCase:
+        """The same with another clock, delays or filters."""
+        return replace(self, timing=timing)
 
     def loop_at(
         self, *, wall: float | None = None, lag: float = 0.0, gain: str = "", factor: float = 1.0

@@ -23,6 +23,7 @@ import numpy as np
 from palpate.checks import Array
 from palpate.control.design.arm import ArmContact, axis_of
 from palpate.control.design.linear.loop_model import LinearLaw, LinearPlant, Timing, sensor_share, state_space
+from palpate.control.design.statics import compliance
 from palpate.engine.kernels import clear, dot, kernel, put
 from palpate.engine.records import Matrix, Record, Vector, sized
 from palpate.engine.views import part
@@ -60,7 +61,7 @@ class Press:
     @property
     def bounces(self) -> bool:
         """Whether contact is lost again and again, or is not there in the end."""
-        return self.losses * self.time * _LAST >= _LOST and self.free > _LEAST
+        return bounces(self.losses * self.time * _LAST, self.free)
 
     @property
     def sentence(self) -> str:
@@ -83,7 +84,7 @@ class PressedPlant:
     """What presses: a plant and its law about rest, and how both meet the wall.
 
     Attributes:
-        plant: n coordinates; its wall counts for nothing here.
+        plant: n coordinates, and the wall.
         law: its matrices.
         timing: clock, delays, sensors, servo.
         into: p, n, how far the point of contact goes into the wall per coordinate.
@@ -334,7 +335,8 @@ def _system(pressed: PressedPlant, ticks: int, behind: Array | None, **press: An
     way = np.interp(np.arange(ticks + 1) / ticks, np.linspace(0.0, 1.0, len(way)), way)
     n = plant.freedoms
     apart = timing.adds_gravity and law.command == "torque"  # what the arm gets of itself, at once
-    A, B = _state_space(pressed, apart)
+    free = plant.without_wall()
+    A, B = state_space(replace(free, gravity=0.0 * free.gravity) if apart else free, law.command, _bandwidth(pressed))
     steps = substeps(pressed)
     # v⁺ = v + h (a + A_v (v⁺ + v)/2): the trapezoidal rule, once and for all
     mean = np.linalg.inv(np.eye(n) - 0.5 * timing.period / steps * A[n : 2 * n, n : 2 * n])
@@ -357,14 +359,6 @@ def _system(pressed: PressedPlant, ticks: int, behind: Array | None, **press: An
     )  # fmt: skip
 
 
-def _state_space(pressed: PressedPlant, weightless: bool = False) -> tuple[Array, Array]:
-    """A and B of plant and servo without the wall."""
-    none = 0.0 * pressed.plant.gravity
-    free = replace(pressed.plant, wall_stiffness=none, wall_damping=none)
-    free = replace(free, gravity=none) if weightless else free
-    return state_space(free, pressed.law.command, _bandwidth(pressed))
-
-
 def _bandwidth(pressed: PressedPlant) -> float:
     return min(pressed.timing.servo_bandwidth, _FASTEST_SERVO)
 
@@ -379,11 +373,7 @@ def _followed(pressed: PressedPlant, q: Array, held: float) -> Array:
 
 def substeps(pressed: PressedPlant) -> int:
     """Physics steps per period that follow the fastest motion of plant, wall and servo."""
-    A, _ = _state_space(pressed)
-    n, p = pressed.plant.freedoms, pressed.into
-    pushed = np.outer(pressed.plant.mobility @ p, p)
-    A[n : 2 * n, :n] -= pressed.stiffness * pushed
-    A[n : 2 * n, n : 2 * n] -= pressed.damping * pushed
+    A, _ = state_space(pressed.plant, pressed.law.command, _bandwidth(pressed))
     fastest = float(np.abs(np.linalg.eigvals(A)).max())
     if pressed.law.command == "torque":
         fastest = max(fastest, float(np.abs(np.linalg.eigvals(pressed.plant.mobility @ pressed.law.v)).max()))
@@ -399,28 +389,32 @@ def cost_of_press(pressed: PressedPlant, duration: float) -> float:
 
 def _free(pressed: PressedPlant) -> tuple[Array, Array]:
     """Coordinates and state of the law, per newton of f*, of the plant that the wall does not push: at first touch."""
-    law, plant, n, k = pressed.law, pressed.plant, pressed.plant.freedoms, len(pressed.law.update)
     if pressed.controls_force:
-        return np.zeros(n), np.zeros(k)
-    apart = np.zeros((n, n)) if law.command != "torque" else plant.gravity
-    wrench = law.wrench @ pressed.felt
-    if law.command == "position":
-        give = np.linalg.solve(plant.servo, plant.mobility @ pressed.into) / _bandwidth(pressed) ** 2
-        rows, right = np.hstack([law.q - np.eye(n), law.state]), wrench - give
-    else:
-        own = pressed.into if law.command == "torque" else 0.0
-        rows, right = np.hstack([law.q - apart, law.state]), wrench - own
-    A = np.vstack([rows, np.hstack([law.update_q, law.update - np.eye(k)])])
-    right = np.r_[right, law.update_wrench @ pressed.felt]
-    solution = np.linalg.lstsq(A, right, rcond=1e-12)[0]
-    return solution[:n], solution[n:]
+        return np.zeros(pressed.plant.freedoms), np.zeros(len(pressed.law.update))
+    timing = replace(pressed.timing, servo_bandwidth=_bandwidth(pressed))
+    give = compliance(pressed.plant.without_wall(), pressed.law, timing)
+    missing = np.r_[pressed.into, -pressed.felt]  # the wall's push as a torque and as a reading
+    return np.hstack([give.torque, give.reading]) @ missing, give.state @ missing
+
+
+def last_third(samples: Array) -> Array:
+    """The samples by which a contact is judged."""
+    return samples[-max(int(_LAST * len(samples)), 1) :]
+
+
+def times_lost(touching: Array) -> int:
+    """How often contact was lost."""
+    return int(np.count_nonzero(touching[:-1] & ~touching[1:]))
+
+
+def bounces(lost: float, free: float) -> bool:
+    """Whether a contact bounces that was lost so often in its last third, and absent for that share of it."""
+    return lost >= _LOST and free > _LEAST
 
 
 def _judged(motion: _Motion, force: float, speed: float, time: float) -> Press:
     touching = motion.touching > 0.5
-    last = touching[-max(int(_LAST * len(touching)), 1) :]
-    lost = np.flatnonzero(touching[:-1] & ~touching[1:]) + 1
-    losses = int(np.count_nonzero(lost > len(touching) - len(last)))
+    last, lost = last_third(touching), np.flatnonzero(touching[:-1] & ~touching[1:]) + 1
     lost_last = float(lost[-1]) * time / len(touching) if len(lost) else 0.0
-    peak = float(motion.peak[-len(last) :].max())
-    return Press(force, speed, float(1.0 - last.mean()), losses / max(_LAST * time, 1e-12), peak, time, lost_last)
+    losses, peak = times_lost(last) / max(_LAST * time, 1e-12), float(last_third(motion.peak).max())
+    return Press(force, speed, float(1.0 - last.mean()), losses, peak, time, lost_last)

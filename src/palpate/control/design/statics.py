@@ -9,7 +9,7 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.control.design.arm import ArmContact
-from palpate.control.design.linear.loop_model import LinearLaw
+from palpate.control.design.linear.loop_model import LinearLaw, LinearPlant, Timing
 
 MOST_STATES = 400  # of a loop whose remainder is computed; beyond, its slowest pole speaks for it
 _HELD = 1e-6  # of a torque: what may be left unbalanced
@@ -26,12 +26,14 @@ class Compliance:
     Attributes:
         torque: n×n, joint displacement per joint torque from outside.
         reading: n×6, joint displacement per wrench that the sensor reads and that does not act.
+        state: k×(n+6), the law's state per torque and reading.
         held: per joint, whether the law holds the arm against a torque there; what it does not hold moves for ever.
         free: n×r, joint motions that nothing brings back.
     """
 
     torque: Array
     reading: Array
+    state: Array
     held: Array
     free: Array
 
@@ -40,14 +42,13 @@ class Compliance:
         return self.torque @ (J.T @ wrench) + self.reading @ wrench
 
 
-def compliance(contact: ArmContact) -> Compliance:
+def compliance(plant: LinearPlant, law: LinearLaw, timing: Timing) -> Compliance:
     """The rest of the sampled loop under constant disturbances.
 
     At rest the law's state stands, ξ = A ξ + B_q δq + B_f F, its command is u = C ξ + D_q δq + D_f F, and the plant's
     equation has no acceleration: u − (G + K_c) δq + τ = 0, or behind a servo S ω² (u − δq) + M⁻¹ (τ − K_c δq) = 0 (for
     a velocity, u = 0 and the servo's own position in its place).
     """
-    plant, law, timing = contact.plant(), contact.model.law(), contact.timing
     n, k, one = plant.freedoms, len(law.update), np.eye(plant.freedoms)
     on_q, on_F = law.q + law.wrench @ plant.felt_q, law.wrench
     state = np.hstack([law.update_q + law.update_wrench @ plant.felt_q, law.update - np.eye(k)])
@@ -75,7 +76,7 @@ def compliance(contact: ArmContact) -> Compliance:
     held = left <= _HELD * np.abs(right[:, :n]).max(axis=0)
     _, sizes, motions = np.linalg.svd(A / scale)
     still = np.r_[sizes, np.zeros(len(motions) - len(sizes))] <= _FREE * sizes.max(initial=0.0)
-    return Compliance(solution[:n, :n], solution[:n, n:], held, motions[still, :n].T)
+    return Compliance(solution[:n, :n], solution[:n, n:], solution[n : n + k], held, motions[still, :n].T)
 
 
 def farthest(rows: Array, bounds: Array) -> float:
@@ -97,7 +98,7 @@ def farthest(rows: Array, bounds: Array) -> float:
 
 def remainder(contact: ArmContact, J: Array, time: float) -> Array:
     """k×k: what is left of an error along the k rows of J after a time without further change; entries are sizes."""
-    loop, T, n = contact.loop(), contact.timing.period, contact.robot.nv
+    loop, T, n = contact.loop, contact.timing.period, contact.robot.nv
     if not loop.stable:
         return np.eye(len(J))
     if T == 0 or loop.states > MOST_STATES:
@@ -124,7 +125,7 @@ def held_off(contact: ArmContact, friction: Array) -> tuple[float, float] | None
     """
     if integrates(contact.model.law(), contact.timing.period):
         return None
-    J, give = contact.J_contact, compliance(contact)
+    J, give = contact.J_contact, compliance(contact.plant(), contact.model.law(), contact.timing)
     if np.abs(J @ give.free).max(initial=0.0) > _MOVES * np.abs(J).max():
         return None
     pressed = contact.wall.stiffness * contact.wall.direction()[None] @ J

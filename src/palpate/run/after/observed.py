@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 
 from palpate.checks import Array
-from palpate.control.design.press import Press
+from palpate.control.design.press import Press, bounces, last_third, times_lost
 from palpate.control.law import Law
 from palpate.control.promise import promise_axes
 from palpate.run.assemble.assemble import Assembly
@@ -20,8 +20,6 @@ _SMALLEST = 1e-6  # J; below, there is nothing to balance
 _NAMES = ("kinetic", "potential", "stored", "injected", "pushed", "dissipated")
 _WORTH, _MUCH = 2e-3, 0.05  # of a bound: an excess that is remarked on, and one that is warned of
 _MOVED = 1e-6  # m or rad
-_LAST = 1 / 3  # of the time since the first touch, that is judged
-_LOST, _FREE = 3, 0.02  # times, and share of that time without contact, from which on it counts as bouncing
 _LOOKS = 200  # samples of a run that are looked at for the closest distance
 
 
@@ -35,13 +33,14 @@ def contact_story(named: Mapping[str, Array], presses: Mapping[str, Press | str]
     if force is None or not len(touched):
         return [], []
     since = force.ravel()[touched[0] :] > 0
-    text = f"in contact {100 * since.mean():.3g} % of the time since the first touch, lost {_lost(since)} times"
+    text = f"in contact {100 * since.mean():.3g} % of the time since the first touch, lost {times_lost(since)} times"
     foretold = [press for press in presses.values() if isinstance(press, Press)]
-    if not foretold or not _undisturbed(named, len(since)):
+    last, predicted = last_third(since), any(press.bounces for press in foretold)
+    pushed = "push_wrench" not in named or named["push_wrench"][-len(last) :].any()
+    if not foretold or pushed:  # a push may have taken the tool away
         return [f"what happened: {text}"], []
-    last, predicted = since[-max(int(_LAST * len(since)), 1) :], any(press.bounces for press in foretold)
-    lost, free = _lost(last), 1.0 - last.mean()
-    bounced = lost >= _LOST and free > _FREE
+    lost, free = times_lost(last), 1.0 - last.mean()
+    bounced = bounces(lost, free)
     happened = [f"what happened: {text}; {'as foretold' if bounced == predicted else 'not as foretold'}"]
     if not bounced:
         return happened, []
@@ -51,17 +50,6 @@ def contact_story(named: Mapping[str, Array], presses: Mapping[str, Press | str]
         f"contact bounces: lost {lost} times in the last {span:.3g} s, {100 * free:.3g} % of them without contact,"
         f" {compared}; more damping of the wall or law, less delay of the wrench, or a slower approach end it"
     ]
-
-
-def _undisturbed(named: Mapping[str, Array], samples: int) -> bool:
-    """Whether nothing else took the tool away in the last third: no push."""
-    last = -max(int(_LAST * samples), 1)
-    return "push_wrench" in named and not named["push_wrench"][last:].any()
-
-
-def _lost(touching: Array) -> int:
-    """How often contact was lost."""
-    return int(np.count_nonzero(touching[:-1] & ~touching[1:]))
 
 
 def contact_remarks(assembly: Assembly, named: Mapping[str, Array]) -> list[str]:

@@ -24,15 +24,15 @@ from palpate.control.design.arm import ArmContact, Wall
 from palpate.control.design.statics import Compliance, compliance, remainder
 from palpate.control.law import Law
 from palpate.control.promise import Promise, promise_axes
-from palpate.errors import PalpateError
 from palpate.run.assemble.assemble import Assembly
 from palpate.run.before.differences import ModelDifference, differences
-from palpate.run.before.foresee import Forecast, wall_of
+from palpate.run.before.foresee import Forecast, unless_unsolvable, wall_of
 from palpate.spatial import matrix_from_quat, rows as rotations
 from palpate.world.config import Surface
 
 _NEEDED = ("time", "q", "v", "target_q", "tool_position", "tool_quat_wxyz", "target_position", "target_quat_wxyz",
            "target_twist", "target_wrench", "contact_wrench", "push_wrench", "contact_force", "guard")  # fmt: skip
+_SIGNALS = ("target_position", "target_quat_wxyz", "target_q", "target_wrench", "push_wrench")
 WINDOW = 0.05  # of the run, at its end, over which is averaged
 _STATIC = 0.1  # of the motion asked for, up to which friction and declared differences are borne
 _AS_BUILT = 0.5  # the same of friction that the arm as built has
@@ -111,18 +111,15 @@ class End:
         wall, surface = Wall(0.0), self.touched
         if surface is not None and getattr(self.law, "force_directions", None):
             wall = wall_of(surface, self.named["tool_position"][-1])
-        try:
-            return Forecast(self.assembly).contact(self.q, wall)
-        except (PalpateError, np.linalg.LinAlgError):
-            return None
+        return unless_unsolvable(Forecast(self.assembly).contact, self.q, wall)
 
     @cached_property
     def give(self) -> Compliance | None:
         """How the arm gives way under its law."""
-        try:
-            return None if self.contact is None else compliance(self.contact)
-        except (PalpateError, np.linalg.LinAlgError):
+        contact = self.contact
+        if contact is None:
             return None
+        return unless_unsolvable(compliance, contact.plant(), contact.model.law(), contact.timing)
 
     @cached_property
     def differences(self) -> list[ModelDifference]:
@@ -139,18 +136,17 @@ class End:
         instants = [t for load in world.attachments for t in (load.attach, load.release)]
         instants += [t for fault in world.faults for t in (fault.at, fault.end)]
         clock = [t for t in instants if t is not None and t < end]
-        signals = [self._changed(name) for name in ("target_position", "target_quat_wxyz", "target_q", "target_wrench")]
-        return max(0.0, *clock, *signals, self._changed("push_wrench"), self._touched_or_left())
+        touching = self.named["contact_force"] > 0
+        return max(0.0, *clock, *map(self._last_change, _SIGNALS), self._last_time(touching != touching[-1]))
 
-    def _changed(self, name: str) -> float:
+    def _last_change(self, name: str) -> float:
         x = self.named[name]
         size = max(float(np.abs(x).max(initial=0.0)), 1e-12)
-        away = np.flatnonzero((np.abs(x - x[-1]) > _CHANGED * size).any(axis=1))
-        return float(self.times[min(away[-1] + 1, len(self.times) - 1)]) if len(away) else 0.0
+        return self._last_time((np.abs(x - x[-1]) > _CHANGED * size).any(axis=1))
 
-    def _touched_or_left(self) -> float:
-        touching = self.named["contact_force"] > 0
-        away = np.flatnonzero(touching != touching[-1])
+    def _last_time(self, differs: Array) -> float:
+        """When samples have differed from the end's for the last time, s."""
+        away = np.flatnonzero(differs)
         return float(self.times[min(away[-1] + 1, len(self.times) - 1)]) if len(away) else 0.0
 
     @property
@@ -162,6 +158,11 @@ class End:
     def since(self) -> int:
         """The sample of the last change."""
         return min(int(np.searchsorted(self.times, self.quiet_since)), len(self.times) - 1)
+
+    @property
+    def last_tenth(self) -> int:
+        """The sample at which the last tenth of the quiet time begins."""
+        return min(int(np.searchsorted(self.times, float(self.times[-1]) - 0.1 * self.quiet)), len(self.times) - 1)
 
     @property
     def noisy(self) -> bool:
@@ -285,7 +286,7 @@ def _pressed(promise: Promise, end: End) -> list[Miss]:
 
 def _at_rest(promise: Promise, end: End) -> Miss:
     speed = np.abs(end.named["v"]).max(axis=1)
-    rate = promise.rate if promise.rate is not None else 0.0 if end.contact is None else end.contact.loop().rate
+    rate = promise.rate if promise.rate is not None else 0.0 if end.contact is None else end.contact.loop.rate
     time = 0.5 * end.quiet if promise.rate is not None else end.quiet
     moving = bool(np.abs(end.wrench).max() > 0.0)
     left = double_pole(rate, time) * float(speed.max())
@@ -315,7 +316,7 @@ def _still_to_come(end: End, rows: Array) -> float:
     """How far what still moves can come: v/r of a loop that dies out at r. A law with a memory may move again."""
     contact = end.contact
     assert contact is not None
-    rate = contact.loop().rate
+    rate = contact.loop.rate
     if rate <= 0.0 or len(contact.model.law().update):
         return np.inf
     return float(np.linalg.norm(np.abs(end.named["v"][end.window] @ rows.T).max(axis=0))) / rate
@@ -325,13 +326,12 @@ def _left_of(end: End, rows: Array) -> Array:
     """k×k, what the linear loop leaves of an error: of joints displaced, and of a memory that has to follow."""
     contact = end.contact
     assert contact is not None
-    try:
-        left = remainder(contact, rows, end.quiet)
-        if not contact.model.model.presses and len(contact.model.law().update):
-            left = np.maximum(left, np.eye(len(rows)) * double_pole(contact.loop().rate, end.quiet))
-        return left
-    except (PalpateError, np.linalg.LinAlgError):
+    left = unless_unsolvable(remainder, contact, rows, end.quiet)
+    if left is None:
         return np.eye(len(rows))
+    if not contact.model.model.presses and len(contact.model.law().update):
+        left = np.maximum(left, np.eye(len(rows)) * double_pole(contact.loop.rate, end.quiet))
+    return left
 
 
 def double_pole(rate: float, time: float) -> float:
@@ -342,8 +342,7 @@ def double_pole(rate: float, time: float) -> float:
 
 def _still_moving(error: Array, end: End) -> float:
     """By how much the error fell in the last tenth of the quiet time, ten times: it is not at its end yet."""
-    start = int(np.searchsorted(end.times, float(end.times[-1]) - 0.1 * max(end.quiet, 0.0)))
-    before, now = (float(np.linalg.norm(error[min(k, len(error) - 1)])) for k in (start, -1))
+    before, now = (float(np.linalg.norm(error[k])) for k in (end.last_tenth, -1))
     return 10.0 * max(before - now, 0.0)
 
 
@@ -351,8 +350,7 @@ def _still_pushed(end: End, rows: Array) -> float:
     """How far the change of the wrench on the tool in the last tenth of the quiet time would move it at rest."""
     if end.give is None:
         return 0.0
-    start = min(int(np.searchsorted(end.times, float(end.times[-1]) - 0.1 * end.quiet)), len(end.times) - 1)
-    wrench = end.named["contact_wrench"][start:] + end.named["push_wrench"][start:]
+    wrench = (end.named["contact_wrench"] + end.named["push_wrench"])[end.last_tenth :]
     return float(np.linalg.norm(np.abs(rows @ end.give.under(np.eye(6), end.jacobian)) @ np.ptp(wrench, axis=0)))
 
 
@@ -368,7 +366,7 @@ def _lag(end: End, rows: Array, speed: Array) -> float:
         return 0.0
     world, T, takes = end.run.world, end.run.clock.control_period, getattr(end.law, "takes", ())
     late = T * (1.5 + world.sensors.delay + world.driver.delay)
-    rate = 0.0 if end.contact is None else max(end.contact.loop().rate, 0.0)
+    rate = 0.0 if end.contact is None else max(end.contact.loop.rate, 0.0)
     if not {"twist", "v"} & set(takes):
         return float(np.linalg.norm(fastest)) * (late + 1.0 / max(rate, 1e-3))
     steps = np.diff(end.times[end.window])

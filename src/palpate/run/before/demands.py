@@ -15,13 +15,11 @@ from functools import cached_property
 import numpy as np
 
 from palpate.checks import Array
-from palpate.control.design.arm import Wall, axis_of
-from palpate.control.design.case import ContactCase
+from palpate.control.design.arm import axis_of
 from palpate.control.law import BoundLaw, Law, Target, sizes_of
 from palpate.control.steps.reach import DIRECTIONS
-from palpate.errors import PalpateError
 from palpate.robot.terms import Terms
-from palpate.run.before.foresee import Forecast, depths, reads_custom
+from palpate.run.before.foresee import Forecast, depths, reads_custom, unless_unsolvable
 from palpate.spatial import matrix_from_quat
 from palpate.world.driver import limits_of, torque_rates
 
@@ -150,7 +148,8 @@ class TargetPath:
         """Wanted force of the environment on the tool, world axes, one row per time; and what presses on what."""
         total, said = np.zeros((len(self.t), 3)), []
         for surface, wall in self.forecast.still_surfaces:
-            case = self._axis(wall)
+            contact = unless_unsolvable(self.forecast.contact, self.q0, wall)
+            case = None if contact is None else unless_unsolvable(axis_of, contact)
             if case is None:
                 continue
             n = np.asarray(wall.direction())
@@ -166,12 +165,6 @@ class TargetPath:
                 said.append(f"{force.max():.3g} N on {surface.name!r}")
             total += force[:, None] * n
         return total, said
-
-    def _axis(self, wall: Wall) -> ContactCase | None:
-        try:
-            return axis_of(self.forecast.contact(self.q0, wall))
-        except (PalpateError, np.linalg.LinAlgError):
-            return None
 
     @cached_property
     def _radius(self) -> float:
@@ -342,12 +335,9 @@ class TargetPath:
 
     def _slopes(self, q: Array) -> Array | None:
         """K_q = −∂τ/∂q of the law beyond gravity, n×n."""
-        try:
-            contact = self.forecast.contact(q)
-        except (PalpateError, np.linalg.LinAlgError):
-            return None
-        law = contact.model.law()
-        return None if len(law.update) else contact.gravity - law.q
+        contact = unless_unsolvable(self.forecast.contact, q)
+        law = None if contact is None else contact.model.law()
+        return None if contact is None or law is None or len(law.update) else contact.gravity - law.q
 
     @cached_property
     def _law(self) -> BoundLaw:

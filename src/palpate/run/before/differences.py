@@ -11,10 +11,9 @@ from palpate.checks import Array
 from palpate.control.design.statics import Compliance, compliance, farthest
 from palpate.control.law import Law
 from palpate.control.promise import promise_axes
-from palpate.errors import PalpateError
 from palpate.robot.robot import Robot
 from palpate.run.assemble.assemble import Assembly
-from palpate.run.before.foresee import FREE, Forecast
+from palpate.run.before.foresee import FREE, Forecast, unless_unsolvable
 from palpate.run.run import Run
 from palpate.world.config import Attachment, PlantChange, World
 from palpate.world.plants.plant import dry_friction, true_robot
@@ -79,15 +78,9 @@ def _plant(robot: Robot, world: str) -> Robot:
     return true_robot(robot, World.model_validate_json(world))
 
 
-def gravity_of(run: Run) -> Array:
-    """The world's gravity, m/s²."""
-    own = run.robot.model.opt.gravity
-    return own.copy() if run.world.gravity is None else np.array(run.world.gravity)
-
-
 def _gravity(assembly: Assembly, q: Array) -> ModelDifference | None:
     run = assembly.run
-    true, known = gravity_of(run), run.robot.model.opt.gravity
+    true, known = run.gravity, run.robot.model.opt.gravity
     if np.abs(true - known).max() <= 1e-9 * max(float(np.abs(known).max()), 1.0):
         return None
     words = ["({})".format(", ".join(f"{g:.6g}" for g in each)) for each in (true, known)]
@@ -130,7 +123,7 @@ def _loads(assembly: Assembly, q: Array) -> list[ModelDifference]:
 
 
 def _load(run: Run, load: Attachment, felt: bool, q: Array) -> ModelDifference:
-    robot, gravity = run.robot, gravity_of(run)
+    robot, gravity = run.robot, run.gravity
     frame = robot.pose(q, load.frame)
     com = frame.position + frame.rotation @ np.array(load.com)
     J = robot.jacobian(q, load.frame)
@@ -208,11 +201,10 @@ def _give(forecast: Forecast) -> Compliance | None:
     """How the arm gives way at the start; on the first wall where the law controls a force."""
     pressing = bool(getattr(forecast.law, "force_directions", None))
     walls = [wall for _, wall in forecast.still_surfaces] if pressing else [FREE]
-    try:
-        contact = forecast.contact(forecast.q, walls[0])
-        return compliance(contact) if contact.loop().stable else None
-    except (PalpateError, np.linalg.LinAlgError, IndexError):  # there is no wall to press on
+    contact = unless_unsolvable(forecast.contact, forecast.q, walls[0]) if walls else None
+    if contact is None or not contact.loop.stable:
         return None
+    return unless_unsolvable(compliance, contact.plant(), contact.model.law(), contact.timing)
 
 
 def _forced(run: Run, q: Array) -> Array:
