@@ -27,11 +27,10 @@ from palpate.engine.library import mj_differentiatePos
 from palpate.engine.records import Record, Vector
 from palpate.engine.views import address_of
 from palpate.errors import InvalidInput, PalpateError
-from palpate.run.after.ending import RAISED, Ending
 from palpate.run.loop import loop
 from palpate.run.loop.physics import add_exact_contacts
 from palpate.run.loop.state import NO_ANSWER, PAINLEVE, RUNNING, Loop, TouchReading
-from palpate.run.stepping import thinking
+from palpate.run.stepping import RAISED, Ending, thinking
 from palpate.trace import Event, Outcome
 from palpate.world.config import World
 from palpate.world.forces.exact import exact_system

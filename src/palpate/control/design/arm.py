@@ -221,14 +221,14 @@ def _largest_delay(contact: ArmContact, axis: ContactCase, loop: ClosedLoop) -> 
 def _with_axis_limits(contact: ArmContact, axis: ContactCase, joint: str) -> ContactPrediction:
     whole = prediction.predicted(axis, contact.loop_at, limits=False, joint=joint)
     along = prediction.predict_contact(axis)
-    limited = replace(
+    note = "These limits are those of the one axis along the normal: " + along.sentences[1]
+    return replace(
         whole,
         largest_wall_stiffness=along.largest_wall_stiffness,
         largest_delay=along.largest_delay,
         largest_gains=along.largest_gains,
+        sentences=(whole.sentences[0], note, *whole.sentences[1:]),
     )
-    note = "These limits are those of the one axis along the normal: " + along.sentences[1]
-    return replace(limited, sentences=(whole.sentences[0], note, *whole.sentences[1:]))
 
 
 def _moving_most(robot: Robot, loop: ClosedLoop) -> str:
@@ -265,7 +265,8 @@ def arm_contact(
     losses = joint_damping_of(true) + np.broadcast_to(finite_array(joint_damping, "joint_damping"), (robot.nv,))
     mobility = inverse_of(true.mass_matrix(q) + np.diag(rotor), f"mass matrix of {true.name}")
     lever = _lever(true, q, wall)
-    law = _suited(law, robot, q, timing) if bound is None else law
+    if bound is None and isinstance(law, Law):  # choose what its settings leave open
+        law = law.suited(robot, Rig(timing.period or 1e-3, timing.joint_delay + timing.command_delay, q=q))
     model = law.linear(robot, q, timing) if isinstance(law, Law) else None
     model = model or _measured(law, robot, q, timing, bound)
     # Under a law that does not hold the arm up a posture is no rest, and the pull of gravity there says nothing of it.
@@ -287,13 +288,6 @@ def why_unpredicted(law: Any) -> str | None:
 def predictable(law: Any) -> bool:
     """Whether `predict_for_arm` knows a law: it has a linear model, or no memory."""
     return why_unpredicted(law) is None
-
-
-def _suited(law: Any, robot: Robot, q: Array, timing: Timing) -> Any:
-    """The law with everything chosen that its settings leave open."""
-    if not isinstance(law, Law):
-        return law
-    return law.suited(robot, Rig(timing.period or 1e-3, timing.joint_delay + timing.command_delay, q=q))
 
 
 def moves_along(mobility: Array, direction: Array) -> bool:

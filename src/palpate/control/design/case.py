@@ -88,7 +88,9 @@ class ContactCase:
         if not (self.mass == math.inf and self.model.servo):
             finite_number(self.mass, "mass", above=0.0)
         finite_number(self.shaped_mass, "shaped_mass", above=0.0)
-        for name in _AT_LEAST_ZERO:
+        for name in ("stiffness", "damping", "integral", "proportional", "trim"):
+            finite_number(getattr(self, name), name, least=0.0)
+        for name in ("own_damping", "wall_stiffness", "wall_damping"):
             finite_number(getattr(self, name), name, least=0.0)
         if self.model_mass is not None:
             finite_number(self.model_mass, "model_mass", above=0.0)
@@ -157,11 +159,6 @@ class ContactCase:
     def gains(self) -> tuple[str, ...]:
         """Gains whose limits are worth knowing; the first is the main one. Compliance is 1/M, 1/D and 1/K together."""
         return tuple(name for name in self.model.gains if name == "compliance" or getattr(self, name) > 0)
-
-
-_AT_LEAST_ZERO = (
-    "stiffness", "damping", "integral", "proportional", "own_damping", "wall_stiffness", "wall_damping", "trim",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)

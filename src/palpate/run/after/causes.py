@@ -35,9 +35,14 @@ def promise_warnings(assembly: Assembly, named: Mapping[str, Array]) -> list[str
 
 
 def _ended(miss: Miss, moving: bool) -> str:
+    off = f"still move at {_shown(miss.size, miss)}" if moving else f"is {_shown(miss.size, miss)} off"
+    return f"{miss.what} {off} (its closed loop leaves {_shown(miss.tolerance, miss, 2)} at the most)"
+
+
+def _shown(size: float, miss: Miss, digits: int = 3) -> str:
+    """A size of what was missed, with its unit; small lengths and angles in thousandths."""
     factor, unit = _SMALL.get(miss.unit, (1.0, miss.unit))
-    off = f"still move at {miss.size:.3g} {unit}" if moving else f"is {factor * miss.size:.3g} {unit} off"
-    return f"{miss.what} {off} (its closed loop leaves {factor * miss.tolerance:.2g} {unit} at the most)"
+    return f"{factor * size:.{digits}g} {unit}"
 
 
 def likeliest(miss: Miss, end: End) -> str:
@@ -71,8 +76,7 @@ def _friction(miss: Miss, end: End) -> str:
     beside = float(np.linalg.norm(miss.error + np.sum(others, axis=0))) if others else miss.size
     if holds < _EXPLAINS * miss.size or beside < 0.5 * miss.size:  # a difference explains it better
         return ""
-    factor, unit = _SMALL.get(miss.unit, (1.0, miss.unit))
-    return f"{frictions[0].what}: it holds {miss.what} up to {factor * holds:.3g} {unit} off"
+    return f"{frictions[0].what}: it holds {miss.what} up to {_shown(holds, miss)} off"
 
 
 def _effect(each: ModelDifference, miss: Miss, end: End) -> float:
@@ -93,8 +97,7 @@ def _declared(cause: str, miss: Miss, end: End) -> str:
     if not effects:
         return ""
     each, size = max(effects, key=lambda pair: pair[1])
-    factor, unit = _SMALL.get(miss.unit, (1.0, miss.unit))
-    return each.what + (f": that makes {factor * size:.3g} {unit}" if np.isfinite(size) else "")
+    return each.what + (f": that makes {_shown(size, miss)}" if np.isfinite(size) else "")
 
 
 def _model(miss: Miss, end: End) -> str:
@@ -121,10 +124,9 @@ def _reach(miss: Miss, end: End) -> str:
     robot, q = end.robot, end.named["q"][end.window]
     if robot.nq != robot.nv or miss.rows is None:
         return ""
-    near = 1e-3 * np.where(
-        np.isfinite(robot.limits.upper - robot.limits.lower), robot.limits.upper - robot.limits.lower, 0.0
-    )
-    at_stop = np.any((q <= robot.limits.lower + near) | (q >= robot.limits.upper - near), axis=0).tolist()
+    lower, upper = robot.limits.lower, robot.limits.upper
+    near = 1e-3 * np.where(np.isfinite(upper - lower), upper - lower, 0.0)
+    at_stop = np.any((q <= lower + near) | (q >= upper - near), axis=0).tolist()
     if any(at_stop):
         return f"{', '.join(n for n, at in zip(robot.dof_names, at_stop) if at)} at the end of its range"
     sizes = np.linalg.svd(miss.rows, compute_uv=False)

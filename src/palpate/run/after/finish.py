@@ -22,7 +22,6 @@ from palpate.engine.fatal import FATAL
 from palpate.engine.library import WARNINGS
 from palpate.robot.readers.findings import CONTACT, Finding, without_meshes
 from palpate.run.after.causes import LIMITS, promise_warnings
-from palpate.run.after.ending import INTERRUPTED, Ending
 from palpate.run.after.keep import Keeper
 from palpate.run.after.observed import (
     beyond_bounds,
@@ -31,14 +30,15 @@ from palpate.run.after.observed import (
     contact_story,
     dropped_motion,
     energy_warnings,
+    wrench_warnings,
 )
 from palpate.run.after.scene import scene_of, singularity
-from palpate.run.after.wrench_watch import wrench_warnings
 from palpate.run.assemble.assemble import Assembly
 from palpate.run.assemble.carrier import ENGINE, EQUATIONS
 from palpate.run.before.checks import Foretold
 from palpate.run.loop import state as S
 from palpate.run.run import Run
+from palpate.run.stepping import INTERRUPTED, Ending
 from palpate.scenario.file.places import without_places
 from palpate.trace import Event, Outcome, RunFacts, Trace
 from palpate.world.driver import servo_rotors

@@ -111,7 +111,7 @@ class TargetPath:
         return rows[[DIRECTIONS.index(name) for name in names]]
 
     @cached_property
-    def _motion(self) -> tuple[Array, Array, list[Terms]]:
+    def motion(self) -> tuple[Array, Array, list[Terms]]:
         """Joint speeds and accelerations on the target, one row per time, and the terms of the model there."""
         if self.law.follows == "joints":
             v, a = self.target["v"], self.target["a"]
@@ -127,21 +127,6 @@ class TargetPath:
                 a[k] = back @ (rate - x.drift)
             terms.append(x)
         return v, a, terms
-
-    @property
-    def v(self) -> Array:
-        """Joint speeds."""
-        return self._motion[0]
-
-    @property
-    def a(self) -> Array:
-        """Joint accelerations."""
-        return self._motion[1]
-
-    @property
-    def terms(self) -> list[Terms]:
-        """The model's terms at each time."""
-        return self._motion[2]
 
     @cached_property
     def forces(self) -> tuple[Array, list[str]]:
@@ -175,10 +160,9 @@ class TargetPath:
     @cached_property
     def tau(self) -> Array:
         """Joint torques on the target, one row per time."""
-        rotor, forces = self._rotor, self.forces[0]
-        return np.array(
-            [x.M @ a + rotor * a + x.bias - x.J[:3].T @ force for x, a, force in zip(self.terms, self.a, forces)]
-        )
+        (_, accelerations, terms), rotor, forces = self.motion, self._rotor, self.forces[0]
+        states = zip(terms, accelerations, forces)
+        return np.array([x.M @ a + rotor * a + x.bias - x.J[:3].T @ force for x, a, force in states])
 
     @property
     def _rotor(self) -> Array:
@@ -230,10 +214,11 @@ class TargetPath:
     def speed(self) -> list[str]:
         """Joint speeds along the target beyond the rated ones, and those and accelerations beyond the interface's."""
         fix, interface = "slow the reference down", "slow the reference down: the interface lets no more pass"
-        said = self._beyond(np.abs(self.v), self.robot.limits.velocity, "speed", "rad/s", fix)
+        v, a, _ = self.motion
+        said = self._beyond(np.abs(v), self.robot.limits.velocity, "speed", "rad/s", fix)
         if said or not self.servo:
             return said
-        for x, name, unit in ((self.v, "speed", "rad/s"), (self.a, "acceleration", "rad/s²")):
+        for x, name, unit in ((v, "speed", "rad/s"), (a, "acceleration", "rad/s²")):
             most = limits_of(self.robot, getattr(self.driver, f"joint_{name}_limit"), name)
             said += self._beyond(np.abs(x), most, name, unit, interface)
         return said
@@ -243,8 +228,9 @@ class TargetPath:
         said, limits = [], (self.driver.tool_speed_limit, self.driver.tool_acceleration_limit)
         if not self.servo or not np.any(limits):
             return []
-        twists = np.array([x.J @ v for x, v in zip(self.terms, self.v)])
-        rates = np.array([x.J @ a + x.drift for x, a in zip(self.terms, self.a)])
+        speeds, accelerations, terms = self.motion
+        twists = np.array([x.J @ v for x, v in zip(terms, speeds)])
+        rates = np.array([x.J @ a + x.drift for x, a in zip(terms, accelerations)])
         for x, most, what, units in zip((twists, rates), limits, ("speed", "acceleration"), (_SPEEDS, _RATES)):
             for part, limit, unit in zip((x[:, :3], x[:, 3:]), most, units):
                 size = np.linalg.norm(part, axis=1)
@@ -303,17 +289,17 @@ class TargetPath:
 
     def lag(self) -> list[str]:
         """How far a law of torques stays behind a target that moves, at its fastest and at its largest acceleration."""
-        law = self.law
-        moves = law.follows in ("tool", "joints") and np.abs(self.v).max() > 1e-3
+        law, (speeds, accelerations, terms) = self.law, self.motion
+        moves = law.follows in ("tool", "joints") and np.abs(speeds).max() > 1e-3
         if self.servo or not moves or reads_custom(self.run) or self._singular():
             return []
         worst = (0.0, 0)
-        for index in {int(np.argmax(np.abs(x).max(axis=1))) for x in (self.v, self.a)}:
-            q, v, x = self.q[index], self.v[index], self.terms[index]
+        for index in {int(np.argmax(np.abs(x).max(axis=1))) for x in (speeds, accelerations)}:
+            q, v, x = self.q[index], speeds[index], terms[index]
             slopes = self._slopes(q)
             if slopes is None:
                 return []
-            short = x.M @ self.a[index] + x.bias - self._command(index, q, v)
+            short = x.M @ accelerations[index] + x.bias - self._command(index, q, v)
             e = np.linalg.pinv(slopes, rcond=1e-6) @ short
             moved = x.J[:3] @ e if law.follows == "tool" else e
             worst = max(worst, (float(np.linalg.norm(moved)), index))
@@ -329,7 +315,7 @@ class TargetPath:
 
     def _singular(self) -> bool:
         """Whether the target leads through a posture that is nearly singular."""
-        values = np.linalg.svd(np.array([x.J[:3] for x in self.terms]), compute_uv=False)
+        values = np.linalg.svd(np.array([x.J[:3] for x in self.motion[2]]), compute_uv=False)
         moving = values.max(axis=0) > 1e-6  # a planar arm never moves out of its plane
         return bool(values[:, moving].min(initial=np.inf) < _SINGULAR)
 

@@ -119,10 +119,11 @@ class ClosedLoop:
     def count_beyond(self, growth: float = 0.0) -> int:
         """How many poles grow faster than `growth`, 1/s, by the argument principle (see `resolved`)."""
         n, (_, signs, _) = self.size, self._along_boundary(growth)
+        turned = float(np.angle(signs[1:] / signs[:-1]).sum())  # how far the argument turns along the boundary, rad
         if self.period > 0:
-            return round(n - turn(signs) / np.pi)
+            return round(n - turned / np.pi)
         remaining_angle = float(np.angle(signs[-1] * (-1j) ** n))  # what is still to come beyond the boundary's end
-        return round(n / 2 - (turn(signs) - remaining_angle) / np.pi)
+        return round(n / 2 - (turned - remaining_angle) / np.pi)
 
     def critical_lags(self, cut: ClosedLoop, longest: float) -> Array:
         """Further delays of the command, s, shortest first, at which poles pass the boundary of stability.
@@ -386,11 +387,6 @@ def resolved(matrices: Matrices, along: Along, grid: Array, size: int) -> tuple[
         grid = np.concatenate([grid, middle])[order]
         signs, logs = np.concatenate([signs, new_signs])[order], np.concatenate([logs, new_logs])[order]
     return grid, signs, logs
-
-
-def turn(signs: Array) -> float:
-    """How far the argument turns along the places, rad."""
-    return float(np.angle(signs[1:] / signs[:-1]).sum())
 
 
 def refined_where(grid: Array, active: Array, step: float) -> Array:
