@@ -170,12 +170,15 @@ class LimitSearch:
         tolerance: relative, of the end that is found.
     """
 
-    step: tuple[float, float] = (1.1, 1.3)
-    tolerance: float = 1e-10
+    step: tuple[float, float]
+    tolerance: float
+
+
+FINE = LimitSearch((1.1, 1.3), 1e-10)
 
 
 def stable_up_to(
-    stable: Callable[[float], bool], start: float, *, most: float, first: float, search: LimitSearch | None = None
+    stable: Callable[[float], bool], start: float, *, most: float, first: float, search: LimitSearch = FINE
 ) -> float:
     """The end of the stable values about `start`, or the nearest stable value below it if `start` is unstable.
 
@@ -183,7 +186,6 @@ def stable_up_to(
     `first` where start is 0), to the first unstable one, and the end is found by halving. Infinite if `most` is
     reached, 0 if nothing is stable.
     """
-    search = search or LimitSearch()
     near, far = search.step
     if stable(start):
         low, high = start, max(start * near, start + first)
@@ -203,13 +205,12 @@ def stable_up_to(
     return low
 
 
-def stiffest_stable(stable: Callable[[float], bool], most: float, search: LimitSearch | None = None) -> float:
+def stiffest_stable(stable: Callable[[float], bool], most: float, search: LimitSearch = FINE) -> float:
     """The stiffness, N/m, up to which walls are stable: the end of the softest range of stable ones.
 
     Looked at are stiffnesses from 1 N/m on, each a tenth (or as `search` says) above the last: the same ones whatever
     the wall that is asked about. Infinite if `most` is reached, 0 if nothing is stable.
     """
-    search = search or LimitSearch()
     low, step = 1.0, search.step[0]
     while not stable(low):
         low *= step

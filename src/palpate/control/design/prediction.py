@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from palpate.checks import Array, finite_array, finite_number
-from palpate.control.design.case import ContactCase, LimitSearch, port_admittance, stable_up_to, stiffest_stable
+from palpate.control.design.case import FINE, ContactCase, LimitSearch, port_admittance, stable_up_to, stiffest_stable
 from palpate.control.design.linear.closed_loop import DENSE_MOST, ClosedLoop
 from palpate.control.design.linear.law_models import IMPEDANCE
 from palpate.control.design.linear.loop_model import Timing
@@ -111,7 +111,7 @@ def predicted(
 ) -> ContactPrediction:
     """A prediction from the loops of a contact, whose axis along the wall's normal is `case`."""
     loop = loop_at()
-    search = search or (LimitSearch() if loop.states <= DENSE_MOST else LONG)
+    search = search or (FINE if loop.states <= DENSE_MOST else LONG)
     wall, gains = _limits(case, loop_at, search) if limits else (math.nan, {})
     longest = largest_delay or (lambda: _largest_delay(case.timing.period, loop_at))
     delay = math.nan if not limits else longest() if loop.stable else 0.0

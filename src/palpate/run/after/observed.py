@@ -65,7 +65,9 @@ def contact_remarks(assembly: Assembly, named: Mapping[str, Array]) -> list[str]
         return []
     if not len(named["q"]) or np.any(named["contact_force"] > 0):  # a run that has not begun says nothing
         return []
-    if _was_touched(assembly):
+    L = assembly.loop
+    # Whether the loop found the robot in a surface at any step, recorded or not.
+    if any(c.point.on_robot and c.looks for c in L.contacts) or any(reading.looks for reading in L.rigid):
         every = assembly.run.record.stride
         return [f"a surface was touched, between two of the recorded samples: every {every}th step is recorded"]
     still = [surface for surface in plant.surfaces if surface.motion is None]
@@ -89,12 +91,6 @@ def contact_remarks(assembly: Assembly, named: Mapping[str, Array]) -> list[str]
     return [f"no surface was touched; the closest distance was {1e3 * closest:.3g} mm, from {point!r} to {surface!r}"]
 
 
-def _was_touched(assembly: Assembly) -> bool:
-    """Whether the loop found the robot in a surface at any step, recorded or not."""
-    L = assembly.loop
-    return any(c.point.on_robot and c.looks for c in L.contacts) or any(reading.looks for reading in L.rigid)
-
-
 # ---------------------------------------------------------------------------------------------- energies
 
 
@@ -113,29 +109,22 @@ def energy_warnings(named: Mapping[str, Array]) -> list[str]:
     residual -= e["dissipated"][0]
     moved = sum(float(np.abs(np.diff(e[name])).sum()) for name in ("injected", "pushed", "dissipated"))
     moved = max(moved, float(np.ptp(e["kinetic"])), float(np.ptp(e["potential"])))
-    return _residual_warning(times, residual, moved) + _falling_warning(times, e["dissipated"], moved)
-
-
-def _residual_warning(times: Array, residual: Array, moved: float) -> list[str]:
-    k = int(np.argmax(np.abs(residual)))
-    if moved < _SMALLEST or abs(residual[k]) <= MOST_RESIDUAL * moved:
+    if moved < _SMALLEST:
         return []
-    wrong, share = residual[k], abs(residual[k]) / moved
-    return [
-        f"the energies do not add up: {wrong:.3g} J too much at {times[k]:.4g} s, {share:.0%} of the {moved:.3g} J"
-        " that were moved; use a shorter physics step, or integrator = 'rk4'"
-    ]
-
-
-def _falling_warning(times: Array, dissipated: Array, moved: float) -> list[str]:
-    fall = np.maximum.accumulate(dissipated) - dissipated
-    k = int(np.argmax(fall))
-    if moved < _SMALLEST or fall[k] <= max(MOST_RESIDUAL * moved, _SMALLEST):
-        return []
-    return [
-        f"dissipated energy fell by {fall[k]:.3g} J until {times[k]:.4g} s, and a loss never gives back; use a shorter"
-        " physics step, or less contact stiffness and damping"
-    ]
+    warnings, fall = [], np.maximum.accumulate(e["dissipated"]) - e["dissipated"]
+    k, last = int(np.argmax(np.abs(residual))), int(np.argmax(fall))
+    if abs(residual[k]) > MOST_RESIDUAL * moved:
+        warnings.append(
+            f"the energies do not add up: {residual[k]:.3g} J too much at {times[k]:.4g} s,"
+            f" {abs(residual[k]) / moved:.0%} of the {moved:.3g} J that were moved; use a shorter physics step, or"
+            " integrator = 'rk4'"
+        )
+    if fall[last] > max(MOST_RESIDUAL * moved, _SMALLEST):
+        warnings.append(
+            f"dissipated energy fell by {fall[last]:.3g} J until {times[last]:.4g} s, and a loss never gives back; use"
+            " a shorter physics step, or less contact stiffness and damping"
+        )
+    return warnings
 
 
 # ---------------------------------------------------------------------------------------------- around the law

@@ -19,7 +19,7 @@ from palpate.control.design.arm import axis_of
 from palpate.control.law import BoundLaw, Law, Target, sizes_of
 from palpate.control.steps.reach import DIRECTIONS
 from palpate.robot.terms import Terms
-from palpate.run.before.foresee import Forecast, depths, reads_custom, unless_unsolvable
+from palpate.run.before.foresee import BETWEEN, Forecast, depths, reads_custom, unless_unsolvable
 from palpate.spatial import matrix_from_quat
 from palpate.world.driver import limits_of, torque_rates
 
@@ -56,7 +56,8 @@ class TargetPath:
         self.forecast, self.run, self.robot, self.law = forecast, forecast.run, forecast.robot, forecast.law
         self.driver, self.servo = self.run.world.driver.facts, self.law.commanded in ("position", "velocity")
         self.q0, self.missed = forecast.q, 0.0
-        self.t, self.rows = forecast.path
+        times, rows = forecast.reference
+        self.t, self.rows = times[::BETWEEN], rows[::BETWEEN]  # what is computed along it takes long at each
         self.target = Target.columns(self.rows, sizes_of(self.robot))
 
     @cached_property

@@ -45,7 +45,7 @@ WORK_BEFORE_RUN = 1e10  # floating-point operations per loop, about a second; se
 WORK_OF_DESIGN = 3e11  # the same where a forecast is all that is asked for
 _LOOPS = 5  # of the whole arm in one forecast
 FREE = Wall(0.0)
-PATH_SAMPLES, _BETWEEN = 50, 41  # instants at which a path's postures are found; samples of the reference from each on
+PATH_SAMPLES, BETWEEN = 50, 41  # instants at which a path's postures are found; samples of the reference from each on
 _MOST_JOINTS = 400  # whose law and gravity are differentiated before a run; the work grows with their cube
 
 
@@ -161,19 +161,13 @@ class Forecast:
     def reference(self) -> tuple[Array, Array]:
         """Instants spread evenly over the run, s, and the rows of the target there."""
         end = max(self.run.clock.duration, self.run.clock.timestep)
-        times = np.linspace(0.0, end, (PATH_SAMPLES - 1) * _BETWEEN + 1)
+        times = np.linspace(0.0, end, (PATH_SAMPLES - 1) * BETWEEN + 1)
         return times, np.asarray(self.run.reference.sample(times, self.robot, self.q))
 
     @property
     def target(self) -> dict[str, Array]:
         """The columns of the target by name."""
         return Target.columns(self.reference[1], sizes_of(self.robot))
-
-    @property
-    def path(self) -> tuple[Array, Array]:
-        """Some of the instants and rows, for what takes long at each."""
-        times, rows = self.reference
-        return times[::_BETWEEN], rows[::_BETWEEN]
 
     @property
     def knows_target(self) -> bool:
