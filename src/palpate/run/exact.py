@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +22,6 @@ from palpate.contact.motion.simulation import Simulation
 from palpate.contact.motion.steps import LOOK_CLOSER, TURNED, coasts, is_wedged, stand, step_until_event
 from palpate.contact.touch.contacts import JointStop
 from palpate.contact.touch.records import PIN, Machine, StepControl
-from palpate.engine.fatal import FATAL
 from palpate.engine.kernels import address_of_record, call_law, clear, kernel, put
 from palpate.engine.library import mj_differentiatePos
 from palpate.engine.records import Record, Vector
@@ -30,7 +30,7 @@ from palpate.errors import InvalidInput, PalpateError
 from palpate.run.loop import loop
 from palpate.run.loop.physics import add_exact_contacts
 from palpate.run.loop.state import NO_ANSWER, PAINLEVE, RUNNING, Loop, TouchReading
-from palpate.run.stepping import RAISED, Ending, thinking
+from palpate.run.stepping import Ending, run_python
 from palpate.trace import Event, Outcome
 from palpate.world.config import World
 from palpate.world.forces.exact import exact_system
@@ -307,21 +307,11 @@ def renew_contacts(L: Loop) -> None:
 
 def run_exact(assembly: Assembly, steps: int, ending: Ending) -> int:
     """Up to `steps` physics steps over an exact plant; how the last one went."""
-    L, exact, call = assembly.loop, assembly.exact, assembly.rescues.call
+    exact = assembly.exact
     assert exact is not None
     if assembly.compiled:
         return _run_compiled(assembly, exact, steps)
-    think = thinking(assembly)
-    for _ in range(steps):
-        due = call(loop.first_half)
-        if due == FATAL:
-            return FATAL
-        if due and not think(ending):
-            return RAISED
-        status = _step(L, exact, due == 1)
-        if status != RUNNING:
-            return status
-    return RUNNING
+    return run_python(assembly, steps, ending, partial(_second_half, assembly.loop, exact))
 
 
 def _run_compiled(assembly: Assembly, exact: ExactPlant, steps: int) -> int:
@@ -385,9 +375,9 @@ def _take(L: Loop, X: ExactLoop) -> int:
     return RUNNING
 
 
-def _step(L: Loop, exact: ExactPlant, due: bool) -> int:
+def _second_half(L: Loop, exact: ExactPlant, due: int) -> int:
     """What follows the law in a physics step: command, record, and the way to the next step."""
-    status = loop.decide(L.address, due)
+    status = loop.decide(L.address, due == 1)
     return _end(L, exact, exact.settle(L) if status == RUNNING else status)
 
 

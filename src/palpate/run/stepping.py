@@ -6,6 +6,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -81,13 +82,13 @@ class Rescues:
         return status
 
 
-def thinking(assembly: Assembly) -> Callable[[Ending], bool]:
+def _decision(assembly: Assembly) -> Callable[[Ending], bool]:
     """What happens between the two halves of a step: plain sensors read, the law decides; False if one raised."""
     L, law = assembly.loop, assembly.law
     plain = [(k, sensor) for k, sensor in enumerate(assembly.sensors) if not sensor.compiled]
     tick, truth = ReadOnly(L.tick), ReadOnly(L.truth)
 
-    def think(ending: Ending) -> bool:
+    def decide(ending: Ending) -> bool:
         if L.blind:
             return True
         for k, sensor in plain:
@@ -102,19 +103,23 @@ def thinking(assembly: Assembly) -> Callable[[Ending], bool]:
                     law.take(law.function(tick, law.gains, law.memory))
         return ending.raised is None
 
-    return think
+    return decide
 
 
-def run_python(assembly: Assembly, steps: int, ending: Ending) -> int:
-    """The same loop with a law or sensors in plain Python between its two compiled halves."""
-    call, status, think = assembly.rescues.call, RUNNING, thinking(assembly)
+def run_python(assembly: Assembly, steps: int, ending: Ending, second_half: Callable[[int], int] | None = None) -> int:
+    """The same loop with a law or sensors in plain Python between its two halves; how the last step went.
+
+    The second half is the compiled one if not given; it takes whether a control tick is due, as 0 or 1.
+    """
+    call, status, decide = assembly.rescues.call, RUNNING, _decision(assembly)
+    second_half = second_half or partial(call, loop.second_half)
     for _ in range(steps):
         due = call(loop.first_half)
         if due == FATAL:
             return FATAL
-        if due and not think(ending):
+        if due and not decide(ending):
             return RAISED
-        status = call(loop.second_half, due)
+        status = second_half(due)
         if status != RUNNING:
             break
     return status
