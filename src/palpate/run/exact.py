@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 EXACT_SLICE = 200  # physics steps between two looks at the progress bar and Ctrl-C
 # Where compiled steps leave off: a torque changes modes, a creeping slip turns with it, something happens on the way.
-_SETTLE, _TURN, _ADVANCE = 101, 102, 103
+_SETTLE, _REDIRECT, _ADVANCE = 101, 102, 103
 _MEANING = {
     "touchdown": "touches",
     "impact": "collides without having been apart",
@@ -118,14 +118,14 @@ class ExactPlant:
     def push(self, L: Loop) -> int:
         """Let the torque act: the modes and forces it leads to at once."""
         self.simulation.push(self.tau.copy())
-        return self._at_once(L, lambda: self.simulation.go(self.time))
+        return self._respond(L, lambda: self.simulation.go(self.time))
 
-    def turn(self, L: Loop) -> int:
+    def redirect_slip(self, L: Loop) -> int:
         """Let a torque act that turns a creeping slip and changes no mode."""
-        return self._at_once(L, lambda: self.simulation.take_over(TURNED, self.simulation.stepper.step.t))
+        return self._respond(L, lambda: self.simulation.take_over(TURNED, self.simulation.stepper.step.t))
 
-    def _at_once(self, L: Loop, go: Callable[[], str]) -> int:
-        status = self._tried(go)
+    def _respond(self, L: Loop, go: Callable[[], str]) -> int:
+        status = self._status_after(go)
         show(L.address, self._machine)
         renew_contacts(L.address)
         return status
@@ -135,19 +135,19 @@ class ExactPlant:
         depart(L.address, self._step)
         return self._arrive(L, self.simulation.go)
 
-    def go_on(self, L: Loop) -> int:
+    def finish_step(self, L: Loop) -> int:
         """The rest of a physics step in which compiled steps have left off."""
         return self._arrive(L, lambda until: self.simulation.take_over(self.compiled.status, until))
 
     def _arrive(self, L: Loop, go: Callable[[float], str]) -> int:
         seen, until = len(self.events), (L.step + 1) * L.dt
-        status = self._tried(lambda: go(until))
+        status = self._status_after(lambda: go(until))
         if len(self.events) > seen:
-            L.energy.dissipated += self._lost(self.events[seen:])
+            L.energy.dissipated += self._impact_loss(self.events[seen:])
         arrive(L.address, self._machine, self._step)
         return status
 
-    def _tried(self, go: Callable[[], str]) -> int:
+    def _status_after(self, go: Callable[[], str]) -> int:
         try:
             outcome = go()
         except PalpateError as error:
@@ -155,7 +155,7 @@ class ExactPlant:
             return NO_ANSWER
         return PAINLEVE if outcome == "painleve" else RUNNING
 
-    def _lost(self, events: list[ContactEvent]) -> float:
+    def _impact_loss(self, events: list[ContactEvent]) -> float:
         """Kinetic energy that impacts took, J."""
         lost = 0.0
         for event in {event.time: event for event in events}.values():
@@ -186,7 +186,7 @@ class ExactPlant:
                 int(event.time / period + 1e-9),
                 f"contact.{event.contact}",
                 event.what,
-                f"{event.contact} {_MEANING.get(event.what, event.what)}: {_change(event)}",
+                f"{event.contact} {_MEANING.get(event.what, event.what)}: {_mode_change(event)}",
             )
             for event in self.events
         ]
@@ -220,7 +220,7 @@ class ExactPlant:
         return notes
 
 
-def _change(event: ContactEvent) -> str:
+def _mode_change(event: ContactEvent) -> str:
     return event.before if event.before == event.after else f"{event.before} → {event.after}"
 
 
@@ -324,10 +324,10 @@ def _run_compiled(assembly: Assembly, exact: ExactPlant, steps: int) -> int:
         status = assembly.rescues.call(steps_to_event, X.address)
         if X.begun:
             exact.simulation.catch_up()
-        if status in (_SETTLE, _TURN):
-            status = _end(L, exact, exact.push(L) if status == _SETTLE else exact.turn(L))
+        if status in (_SETTLE, _REDIRECT):
+            status = _record_and_advance(L, exact, exact.push(L) if status == _SETTLE else exact.redirect_slip(L))
         elif status == _ADVANCE:
-            status = exact.go_on(L)
+            status = exact.finish_step(L)
             status = loop.end_step(L.address) if status == RUNNING else status
     return status
 
@@ -370,7 +370,7 @@ def _take(L: Loop, X: ExactLoop) -> int:
     if stand(X.machine, X.step, X.control) != OK:
         return _SETTLE
     if follow_creep(X.machine):
-        return _TURN
+        return _REDIRECT
     show(L, X.machine)
     return RUNNING
 
@@ -378,10 +378,10 @@ def _take(L: Loop, X: ExactLoop) -> int:
 def _second_half(L: Loop, exact: ExactPlant, due: int) -> int:
     """What follows the law in a physics step: command, record, and the way to the next step."""
     status = loop.decide(L.address, due == 1)
-    return _end(L, exact, exact.settle(L) if status == RUNNING else status)
+    return _record_and_advance(L, exact, exact.settle(L) if status == RUNNING else status)
 
 
-def _end(L: Loop, exact: ExactPlant, status: int) -> int:
+def _record_and_advance(L: Loop, exact: ExactPlant, status: int) -> int:
     """Once the torque has been taken: record, and the way to the next step."""
     status = loop.write_down(L.address) if status == RUNNING else status
     status = exact.advance(L) if status == RUNNING else status

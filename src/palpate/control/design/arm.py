@@ -268,7 +268,7 @@ def arm_contact(
     if bound is None and isinstance(law, Law):  # choose what its settings leave open
         law = law.suited(robot, Rig(timing.period or 1e-3, timing.joint_delay + timing.command_delay, q=q))
     model = law.linear(robot, q, timing) if isinstance(law, Law) else None
-    model = model or _measured(law, robot, q, timing, bound)
+    model = model or _model_by_differences(law, robot, q, timing, bound)
     # Under a law that does not hold the arm up a posture is no rest, and the pull of gravity there says nothing of it.
     holds = not isinstance(law, Law) or law.holds
     weight = gravity_slope(true, q) if holds else np.zeros((robot.nv, robot.nv))
@@ -312,12 +312,12 @@ def push_direction(contact: ArmContact) -> Array | None:
     return up if np.abs(yielding @ up).sum() > 0.0 else next(iter(yielding), None)
 
 
-def _measured(law: Any, robot: Robot, q: Array, timing: Timing, bound: BoundLaw | None) -> LinearModel:
+def _model_by_differences(law: Any, robot: Robot, q: Array, timing: Timing, bound: BoundLaw | None) -> LinearModel:
     """The slopes of a law without memory: an impedance without a task of its own."""
     if (why := why_unpredicted(law)) is not None:
         raise InvalidInput(why)
-    known: BoundLaw = bound or (law if isinstance(law, BoundLaw) else law.bind(robot))
-    slopes, n = slope_law(known, robot, q, timing.period or 1e-3), robot.nv
+    bound_law: BoundLaw = bound or (law if isinstance(law, BoundLaw) else law.bind(robot))
+    slopes, n = slope_law(bound_law, robot, q, timing.period or 1e-3), robot.nv
     M, G, none = robot.mass_matrix(q), gravity_slope(robot, q), np.zeros((0, 0))
     task = TaskModel(np.zeros((0, n)), none, M, np.zeros((n, n)), G, np.zeros((0, 6)), robot.jacobian(q).T)
     return LinearModel(IMPEDANCE, task, ToolGains(none, none, none, np.zeros(0, bool)), timing.period, slopes)
@@ -339,26 +339,26 @@ def axis_of(contact: ArmContact) -> ContactCase:
     if not moves_along(contact.tool_mobility, n):
         raise NoSolution(NOT_ALONG)
     mass = 1.0 / float(J @ contact.mobility @ J)
-    moved = contact.mobility @ J * mass  # joint motion per normal motion, the rest left free
+    motion = contact.mobility @ J * mass  # joint motion per normal motion, the rest left free
     along = task.along[:, :3] @ n
     along = along / max(float(np.linalg.norm(along)), 1e-12)
     if (slopes := contact.model.slopes) is not None:  # what they amount to along that motion
-        K, D = (max(float(-moved @ X @ moved), 0.0) for X in (slopes.q - task.gravity, slopes.v))
-        M, known = 1.0, mass
+        K, D = (max(float(-motion @ X @ motion), 0.0) for X in (slopes.q - task.gravity, slopes.v))
+        M, model_mass = 1.0, mass
     else:
         K, D, M = (float(along @ X @ along) for X in (gains.stiffness, gains.damping, gains.mass))
-        known = 1.0 / max(float(along @ np.linalg.pinv(task.inertia) @ along), 1e-12)
+        model_mass = 1.0 / max(float(along @ np.linalg.pinv(task.inertia) @ along), 1e-12)
     if model.servo and M <= 0.0:
         raise NoSolution("the law does not yield along the wall's normal; the joint servo alone meets it")
     if model.damping == "per mass":
-        K, D = known * K, known * D
+        K, D = model_mass * K, model_mass * D
     elif model.damping == "joints":
-        D = gains.joint_damping * known
+        D = gains.joint_damping * model_mass
     pressed = float(along[gains.force] @ along[gains.force]) > 0.5
     return ContactCase(
         model if pressed or model.across is None else model.across, mass, contact.timing, stiffness=K, damping=D,
         shaped_mass=max(M, 1e-12), integral=gains.integral, proportional=gains.proportional,
-        own_damping=float(moved @ contact.damping @ moved), model_mass=known,
+        own_damping=float(motion @ contact.damping @ motion), model_mass=model_mass,
         wall_stiffness=contact.wall.stiffness, wall_damping=contact.wall.damping,
         servo=gains.servo if model.servo else "position", trim=gains.trim, label=contact.label,
     )  # fmt: skip

@@ -23,7 +23,7 @@ import numpy as np
 from palpate.checks import Array
 from palpate.control.design.arm import ArmContact, axis_of
 from palpate.control.design.linear.loop_model import LinearLaw, LinearPlant, Timing, sensor_share, state_space
-from palpate.control.design.statics import compliance
+from palpate.control.design.statics import compliance_at_rest
 from palpate.engine.kernels import clear, dot, kernel, put
 from palpate.engine.records import Matrix, Record, Vector, sized
 from palpate.engine.views import part
@@ -312,27 +312,27 @@ def simulated_press(
         force: that such a law wants, N.
     """
     timing, n = pressed.timing, pressed.plant.freedoms
-    q_free, xi = _free(pressed)
-    give = max(float(pressed.into @ q_free), 0.0)
-    held = force if pressed.controls_force else depth / (give + 1.0 / pressed.stiffness)
+    q_free, xi = _rest_at_first_touch(pressed)
+    compliance = max(float(pressed.into @ q_free), 0.0)
+    held = force if pressed.controls_force else depth / (compliance + 1.0 / pressed.stiffness)
     ticks = max(int(duration / timing.period), 1)
     system = _system(pressed, ticks, behind, force=held, depth=held / pressed.stiffness)
-    q = held * q_free - (held * give + system.depth) * pressed.path  # the free rest, moved back to the surface
+    q = held * q_free - (held * compliance + system.depth) * pressed.path  # the free rest, moved back to the surface
     late = max(timing.joint_delay, timing.wrench_delay, system.command_delay) + 2
-    states = np.r_[q, speed * pressed.path, _followed(pressed, q, held)]
+    states = np.r_[q, speed * pressed.path, _servo_position(pressed, q, held)]
     motion = _Motion(
         {"n": n, "k": len(xi), "seen": 2 * n + 1, "inputs": system.B.shape[1], "ring": late, "ticks": ticks},
         x=states, xi=held * xi,
     )  # fmt: skip
     motion.readings[-1, n : 2 * n] = states[n : 2 * n]
     _pressed(system, motion, bool(pressed.friction.any()))
-    return _judged(motion, held, speed, ticks * timing.period)
+    return _press_result(motion, held, speed, ticks * timing.period)
 
 
 def _system(pressed: PressedPlant, ticks: int, behind: Array | None, **press: Any) -> _System:
     plant, law, timing = pressed.plant, pressed.law, pressed.timing
-    way = np.zeros(1) if behind is None else behind
-    way = np.interp(np.arange(ticks + 1) / ticks, np.linspace(0.0, 1.0, len(way)), way)
+    distance = np.zeros(1) if behind is None else behind
+    distance = np.interp(np.arange(ticks + 1) / ticks, np.linspace(0.0, 1.0, len(distance)), distance)
     n = plant.freedoms
     apart = timing.adds_gravity and law.command == "torque"  # what the arm gets of itself, at once
     free = plant.without_wall()
@@ -355,7 +355,7 @@ def _system(pressed: PressedPlant, ticks: int, behind: Array | None, **press: An
         share_v=sensor_share(timing.velocity_cutoff, timing.period),
         share_f=sensor_share(timing.wrench_cutoff, timing.period),
         share_u=timing.command_share, differentiated=timing.velocity == "differentiated",
-        behind=way[:-1], pace=-np.diff(way) / timing.period, **press,
+        behind=distance[:-1], pace=-np.diff(distance) / timing.period, **press,
     )  # fmt: skip
 
 
@@ -363,7 +363,7 @@ def _bandwidth(pressed: PressedPlant) -> float:
     return min(pressed.timing.servo_bandwidth, _FASTEST_SERVO)
 
 
-def _followed(pressed: PressedPlant, q: Array, held: float) -> Array:
+def _servo_position(pressed: PressedPlant, q: Array, held: float) -> Array:
     """Where a servo of velocities is at first touch, S ω² (q_s − q) = M⁻¹ p f* being its rest; others have no state."""
     if pressed.law.command != "velocity":
         return np.zeros(0)
@@ -387,14 +387,14 @@ def cost_of_press(pressed: PressedPlant, duration: float) -> float:
     return COST * entries * substeps(pressed) * duration / pressed.timing.period
 
 
-def _free(pressed: PressedPlant) -> tuple[Array, Array]:
+def _rest_at_first_touch(pressed: PressedPlant) -> tuple[Array, Array]:
     """Coordinates and state of the law, per newton of f*, of the plant that the wall does not push: at first touch."""
     if pressed.controls_force:
         return np.zeros(pressed.plant.freedoms), np.zeros(len(pressed.law.update))
     timing = replace(pressed.timing, servo_bandwidth=_bandwidth(pressed))
-    give = compliance(pressed.plant.without_wall(), pressed.law, timing)
+    compliance = compliance_at_rest(pressed.plant.without_wall(), pressed.law, timing)
     missing = np.r_[pressed.into, -pressed.felt]  # the wall's push as a torque and as a reading
-    return np.hstack([give.torque, give.reading]) @ missing, give.state @ missing
+    return np.hstack([compliance.torque, compliance.reading]) @ missing, compliance.state @ missing
 
 
 def last_third(samples: Array) -> Array:
@@ -412,7 +412,7 @@ def bounces(lost: float, free: float) -> bool:
     return lost >= _LOST and free > _LEAST
 
 
-def _judged(motion: _Motion, force: float, speed: float, time: float) -> Press:
+def _press_result(motion: _Motion, force: float, speed: float, time: float) -> Press:
     touching = motion.touching > 0.5
     last, lost = last_third(touching), np.flatnonzero(touching[:-1] & ~touching[1:]) + 1
     lost_last = float(lost[-1]) * time / len(touching) if len(lost) else 0.0

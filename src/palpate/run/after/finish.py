@@ -80,17 +80,17 @@ def bare_trace(assembly: Assembly, ending: Ending, keeper: Keeper, foretold: For
     return Trace.over(named, assembly.chosen, _outcome(assembly, ending), facts)
 
 
-def _of_the_file(run: Run) -> list[str]:
+def _robot_warnings(run: Run) -> list[str]:
     """The robot's warnings without the folder of its file; unused contact geometry where something could be touched."""
     world = run.world
     named = world.contact_points or world.contact_shapes or world.contact_links
     matters = not named and (world.surfaces or world.objects)
-    findings, meshes = _meshes_apart(run)
+    findings, meshes = _findings_and_meshes(run)
     findings = [finding for finding in findings if matters or finding.element != CONTACT]
     return [*(finding.sentence for finding in findings), *(meshes if world.contact_links else ())]
 
 
-def _meshes_apart(run: Run) -> tuple[list[Finding], list[str]]:
+def _findings_and_meshes(run: Run) -> tuple[list[Finding], list[str]]:
     """The robot's warnings without the folder of its file, and a sentence on meshes that could not be had."""
     return without_meshes(replace(finding, file=os.path.basename(finding.file)) for finding in run.robot.warnings)
 
@@ -98,7 +98,7 @@ def _meshes_apart(run: Run) -> tuple[list[Finding], list[str]]:
 def _remarks(assembly: Assembly, named: Mapping[str, Array]) -> tuple[str, ...]:
     """What the reader should know; a missing mesh belongs here unless links touch by their geometry."""
     run, law = assembly.run, assembly.law
-    meshes = [] if run.world.contact_links else _meshes_apart(run)[1]
+    meshes = [] if run.world.contact_links else _findings_and_meshes(run)[1]
     unread = unread_of_reference(run.law, run.reference)
     unread += dropped_motion(assembly, named)
     return (
@@ -112,7 +112,7 @@ def _remarks(assembly: Assembly, named: Mapping[str, Array]) -> tuple[str, ...]:
 
 def _warnings(assembly: Assembly, named: Mapping[str, Array], foretold: Foretold) -> list[str]:
     alarms = assembly.law.alarms(assembly.law.memory)
-    early_warnings = [*_of_the_file(assembly.run), *foretold.warnings]
+    early_warnings = [*_robot_warnings(assembly.run), *foretold.warnings]
     run_warnings = [*_joint_warnings(assembly), *(assembly.exact.stop_warnings() if assembly.exact else ())]
     run_warnings += energy_warnings(named)
     run_warnings += beyond_the_interface(assembly, named)
@@ -182,33 +182,33 @@ def _what_went_wrong(assembly: Assembly, status: int, index: int) -> tuple[str, 
 
 def _joint_warnings(assembly: Assembly) -> list[str]:
     """Joints that met their stops or went faster than they are rated."""
-    robot, w, dt, said = assembly.run.robot, assembly.loop.watch, assembly.loop.dt, []
+    robot, w, dt, warnings = assembly.run.robot, assembly.loop.watch, assembly.loop.dt, []
     if not w.on or not (w.beyond_steps.any() or w.fast_steps.any()):
         return []
     for j, (name, unit) in enumerate(zip(robot.dof_names, robot.dof_units)):
         if w.beyond_steps[j]:
-            said.append(
+            warnings.append(
                 f"{name} met its stop: up to {w.beyond[j]:.3g} {unit} past it, for {w.beyond_steps[j] * dt:.3g} s"
                 f" from {w.beyond_since[j]:.4g} s on"
             )
         if w.fast_steps[j]:
-            said.append(
+            warnings.append(
                 f"{name} moved at up to {w.share[j]:.3g} times its rated speed of {w.rated[j]:.4g} {unit}/s,"
                 f" for {w.fast_steps[j] * dt:.3g} s from {w.fast_since[j]:.4g} s on"
             )
-    return said
+    return warnings
 
 
 def _limit_warnings(assembly: Assembly) -> list[str]:
     """What the driver could not give: torques, rates, commands that were lost."""
-    L, said = assembly.loop, []
+    L, warnings = assembly.loop, []
     for bit, what, least in ((S.TORQUE_LIMITED, "torque limit", 0.0), (S.RATE_LIMITED, "rate limit", _SHORT)):
         time = int(L.guard_steps[bit.bit_length() - 1]) * L.dt
         if time > least:
-            said.append(f"the {what} cut the law's command for {time:.3g} s in all")
+            warnings.append(f"the {what} cut the law's command for {time:.3g} s in all")
     if L.drives.lost:
-        said.append(f"{L.drives.lost} of {L.tick_count} commands were lost; the last one was held")
-    return said
+        warnings.append(f"{L.drives.lost} of {L.tick_count} commands were lost; the last one was held")
+    return warnings
 
 
 def _joint_watch(assembly: Assembly) -> dict[str, float]:
@@ -348,7 +348,7 @@ def _assumptions(assembly: Assembly) -> list[str]:
     wrist = world.sensors.wrench
     if not (wrist.noise_force or wrist.noise_torque or any(wrist.bias) or wrist.cutoff or wrist.delay):
         notes.append("the wrench sensor has no noise, bias, filter or delay")
-    notes += _who_moved(assembly)
+    notes += _carrier_assumptions(assembly)
     if any(s.contact == "rigid" for s in world.surfaces):
         notes.append("rigid contact is the physics engine's; its forces are reported one physics step late")
     if any(s.contact == "rigid" and s.motion is not None for s in world.surfaces):
@@ -357,7 +357,7 @@ def _assumptions(assembly: Assembly) -> list[str]:
         notes.append("compliant surfaces touch points and spheres on the robot and objects, not what lies between them")
     if any(s.shape == "height-field" for s in world.surfaces):
         notes.append("a height field is the cubic spline through its heights, with upright walls at its edges")
-    notes += _of_the_driver(assembly.run)
+    notes += _driver_assumptions(assembly.run)
     if assembly.exact is not None:
         notes += assembly.exact.assumptions(world)
     elif assembly.run.clock.integrator != "rk4" and not assembly.run.robot.unresisted:
@@ -365,7 +365,7 @@ def _assumptions(assembly: Assembly) -> list[str]:
     return notes
 
 
-def _of_the_driver(run: Run) -> list[str]:
+def _driver_assumptions(run: Run) -> list[str]:
     """Rotors that were assumed behind a servo, and what of a maker's interface is in the run."""
     robot, driver = run.robot, run.world.driver
     rotors = np.broadcast_to(run.world.plant.rotor_inertia, (robot.nv,))
@@ -377,7 +377,7 @@ def _of_the_driver(run: Run) -> list[str]:
     return notes
 
 
-def _who_moved(assembly: Assembly) -> list[str]:
+def _carrier_assumptions(assembly: Assembly) -> list[str]:
     """Who moved the plant, and why it was not the equations."""
     steps = assembly.loop.tree.handed
     handed = f"; the engine took {steps} of {assembly.loop.step} steps, at joint stops" if steps else ""

@@ -19,12 +19,12 @@ from palpate.spatial import matrix_from_quat
 MOST_RESIDUAL = 0.05  # of the energy that was moved
 _SMALLEST = 1e-6  # J; below, there is nothing to balance
 _NAMES = ("kinetic", "potential", "stored", "injected", "pushed", "dissipated")
-_WORTH, _MUCH = 2e-3, 0.05  # of a bound: an excess that is remarked on, and one that is warned of
+_REMARKED, _WARNED = 2e-3, 0.05  # of a bound: an excess that is remarked on, and one that is warned of
 _MOVED = 1e-6  # m or rad
 _NEEDED = ("time", "measured_wrench", "contact_wrench", "push_wrench", "v")
-_LOOKS = 200  # samples of a run that are looked at for the closest distance
-_LEAST = 10  # samples of control that a fault of the wrench sensor is watched for
-_FELT = 1e-6  # N or N·m: less does not count as a wrench, or as a change of one
+_MOST_SAMPLES = 200  # samples of a run that are looked at for the closest distance
+_LEAST_SAMPLES = 10  # samples of control that a fault of the wrench sensor is watched for
+_NOTICED = 1e-6  # N or N·m: less does not count as a wrench, or as a change of one
 _START, _STILL = 0.05, 1e-6  # s at the start that count, and rad/s or m/s of an arm at rest
 _SIGMAS = 6.0  # of the noise, that a mean reading must leave to be a bias
 
@@ -75,7 +75,7 @@ def contact_remarks(assembly: Assembly, named: Mapping[str, Array]) -> list[str]
     if not still or not points or plant.model.nq != assembly.run.robot.nq:
         return ["no surface was touched"]
     data, q = mujoco.MjData(plant.model), named["q"]
-    samples = np.linspace(0, len(q) - 1, min(len(q), _LOOKS)).astype(int)
+    samples = np.linspace(0, len(q) - 1, min(len(q), _MOST_SAMPLES)).astype(int)
     centres = np.empty((len(points), len(samples), 3))
     for row, sample in enumerate(samples):
         data.qpos[:] = q[sample]
@@ -143,7 +143,7 @@ def beyond_bounds(assembly: Assembly, named: Mapping[str, Array]) -> tuple[list[
     share = np.abs(np.diff(named["v"], axis=0) / steps) / most - 1.0
     worst = share.max(axis=0)
     j = int(np.argmax(worst))
-    if worst[j] < _WORTH:
+    if worst[j] < _REMARKED:
         return [], []
     k, T, unit = int(np.argmax(share[:, j])), run.clock.control_period, run.robot.dof_units[j]
     text = (
@@ -151,23 +151,23 @@ def beyond_bounds(assembly: Assembly, named: Mapping[str, Array]) -> tuple[list[
         f" between ticks, at {named['time'][k]:.4g} s: torques are held for {1e3 * T:.3g} ms; a shorter period or"
         " lower bounds keep it"
     )
-    return ([], [text]) if worst[j] > _MUCH else ([text], [])
+    return ([], [text]) if worst[j] > _WARNED else ([text], [])
 
 
 def beyond_the_interface(assembly: Assembly, named: Mapping[str, Array]) -> list[str]:
     """A warning of a tool that was faster under position or velocity commands than its interface lets it be."""
     if assembly.law.command not in ("position", "velocity") or "tool_twist" not in named or not len(named["time"]):
         return []
-    said, limits = [], assembly.run.world.driver.facts.tool_speed_limit
+    warnings, limits = [], assembly.run.world.driver.facts.tool_speed_limit
     for part, limit, unit in zip((slice(0, 3), slice(3, 6)), limits, ("m/s", "rad/s")):
         speed = np.linalg.norm(named["tool_twist"][:, part], axis=1)
         k = int(np.argmax(speed))
-        if limit and speed[k] > (1.0 + _WORTH) * limit:
-            said.append(
+        if limit and speed[k] > (1.0 + _REMARKED) * limit:
+            warnings.append(
                 f"the tool moved at {speed[k]:.4g} {unit} at {named['time'][k]:.4g} s; the interface stops an arm at"
                 f" {limit:g} {unit} (world.driver.tool_speed_limit), which is not simulated"
             )
-    return said
+    return warnings
 
 
 def dropped_motion(assembly: Assembly, named: Mapping[str, Array]) -> list[str]:
@@ -200,10 +200,10 @@ def wrench_warnings(assembly: Assembly, named: Mapping[str, Array]) -> list[str]
     """A dead, stuck or biased wrench sensor, in words."""
     run = assembly.run
     feels = not isinstance(run.law, Law) or run.law.feels
-    if not feels or not set(_NEEDED) <= set(named) or len(named["time"]) < _LEAST:
+    if not feels or not set(_NEEDED) <= set(named) or len(named["time"]) < _LEAST_SAMPLES:
         return []
     acting = named["contact_wrench"] + named["push_wrench"] if all_is_felt(assembly) else None
-    return [*_biased(assembly, named), *_still(run, named, acting)]
+    return [*_biased(assembly, named), *_stuck(run, named, acting)]
 
 
 def all_is_felt(assembly: Assembly) -> bool:
@@ -215,28 +215,28 @@ def all_is_felt(assembly: Assembly) -> bool:
     return touching and all(push.frame in tool for push in run.world.pushes) and not run.world.objects
 
 
-def _still(run: Run, named: Mapping[str, Array], acting: Array | None) -> list[str]:
+def _stuck(run: Run, named: Mapping[str, Array], acting: Array | None) -> list[str]:
     """Of a reading that has not changed any more up to the end."""
     readings, times, sensor = named["measured_wrench"], named["time"], run.world.sensors.wrench
     other = np.flatnonzero((readings != readings[-1]).any(axis=1))
     since = int(other[-1]) + 1 if len(other) else 0
     late = sensor.delay * run.clock.control_period
-    if times[-1] - times[since] < late + _LEAST * run.clock.control_period:
+    if times[-1] - times[since] < late + _LEAST_SAMPLES * run.clock.control_period:
         return []
     # What acts is read only after the delay.
     end = int(np.searchsorted(times, times[-1] - late, side="right"))
     seen = None if acting is None else acting[since:end]
     most = 0.0 if seen is None else float(np.abs(seen).max(initial=0.0))
-    if not readings[-1].any() and seen is not None and (np.abs(seen).max(axis=1) > _FELT).sum() >= _LEAST:
+    if not readings[-1].any() and seen is not None and (np.abs(seen).max(axis=1) > _NOTICED).sum() >= _LEAST_SAMPLES:
         return [
             f"the wrench sensor reads exactly 0 from {times[since]:.4g} s on, although up to {most:.3g} N or N·m act on"
             " the tool: it is dead, and the law does not feel what it touches"
         ]
     changed = 0.0 if seen is None or not len(seen) else float(np.ptp(seen, axis=0).max())
     scatters = bool(sensor.noise_force or sensor.noise_torque)
-    if not (scatters or changed > max(_FELT, 1e-6 * most)):
+    if not (scatters or changed > max(_NOTICED, 1e-6 * most)):
         return []
-    why = f"what acts on the tool changed by up to {changed:.3g} N or N·m" if changed > _FELT else "it has noise"
+    why = f"what acts on the tool changed by up to {changed:.3g} N or N·m" if changed > _NOTICED else "it has noise"
     return [f"the measured wrench is stuck from {times[since]:.4g} s on, although {why} since"]
 
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.control.design.arm import ArmContact, Wall
-from palpate.control.design.statics import Compliance, compliance, remainder
+from palpate.control.design.statics import Compliance, compliance_at_rest, remainder
 from palpate.control.law import Law
 from palpate.control.promise import Promise, promise_axes
 from palpate.run.assemble.assemble import Assembly
@@ -114,12 +114,12 @@ class End:
         return unless_unsolvable(Forecast(self.assembly).contact, self.q, wall)
 
     @cached_property
-    def give(self) -> Compliance | None:
+    def compliance(self) -> Compliance | None:
         """How the arm gives way under its law."""
         contact = self.contact
         if contact is None:
             return None
-        return unless_unsolvable(compliance, contact.plant(), contact.model.law(), contact.timing)
+        return unless_unsolvable(compliance_at_rest, contact.plant(), contact.model.law(), contact.timing)
 
     @cached_property
     def differences(self) -> list[ModelDifference]:
@@ -179,29 +179,29 @@ def misses(assembly: Assembly, named: Mapping[str, Array]) -> list[tuple[Promise
         return []
     end, broken = End(assembly, named), []
     for promise in law.promises(robot):
-        missed = [miss for miss in _judged(promise, end) if not miss.kept]
+        missed = [miss for miss in _misses_of(promise, end) if not miss.kept]
         if missed and promise.joints:
             missed = [max(missed, key=lambda miss: miss.size / max(miss.tolerance, 1e-300))]
         broken += [(promise, missed, end)] if missed else []
     return broken
 
 
-def _judged(promise: Promise, end: End) -> list[Miss]:
+def _misses_of(promise: Promise, end: End) -> list[Miss]:
     if promise.rest:
-        return [_at_rest(promise, end)]
+        return [_speed_miss(promise, end)]
     if promise.joints:
-        return _at_joints(promise, end)
-    pressed = [] if not promise.force else _pressed(promise, end)
+        return _joint_misses(promise, end)
+    pressed = [] if not promise.force else _force_miss(promise, end)
     if promise.force and not pressed:  # never in contact, which the law says itself
         return []
-    return [*pressed, *_at_tool(promise, end)]
+    return [*pressed, *_tool_misses(promise, end)]
 
 
-def _axes(promise: Promise, end: End, directions: tuple[str, ...]) -> Array:
+def _promised_axes(promise: Promise, end: End, directions: tuple[str, ...]) -> Array:
     return promise_axes(promise, matrix_from_quat(end.named["tool_quat_wxyz"][-1]), directions)
 
 
-def _turned(goal: Array, is_at: Array) -> Array:
+def _rotation_between(goal: Array, is_at: Array) -> Array:
     """Rotation vectors from one orientation to another, world axes."""
     return rotations.rotation_vectors(rotations.product(goal, rotations.conjugate(is_at)))
 
@@ -209,7 +209,7 @@ def _turned(goal: Array, is_at: Array) -> Array:
 # ------------------------------------------------------------------ quantities
 
 
-def _at_tool(promise: Promise, end: End) -> list[Miss]:
+def _tool_misses(promise: Promise, end: End) -> list[Miss]:
     named, missed, reached = end.named, [], 0.0
     if not {promise.position, promise.quat_wxyz} <= set(named):
         return []
@@ -217,7 +217,7 @@ def _at_tool(promise: Promise, end: End) -> list[Miss]:
         directions = tuple(d for d in promise.motion if d in group.split())
         if not directions:
             continue
-        S = _axes(promise, end, directions)
+        S = _promised_axes(promise, end, directions)
         if first == 0:
             e, goal, tool = (
                 named[promise.position] - named["tool_position"],
@@ -226,17 +226,17 @@ def _at_tool(promise: Promise, end: End) -> list[Miss]:
             )
             moved = [np.linalg.norm((x - tool[0]) @ S[:, :3].T, axis=1).max() for x in (goal, tool)]
         else:
-            e = _turned(named[promise.quat_wxyz], named["tool_quat_wxyz"])
+            e = _rotation_between(named[promise.quat_wxyz], named["tool_quat_wxyz"])
             start = named["tool_quat_wxyz"][:1]
             moved = [
-                np.linalg.norm(_turned(x, np.broadcast_to(start, x.shape)) @ S[:, 3:].T, axis=1).max()
+                np.linalg.norm(_rotation_between(x, np.broadcast_to(start, x.shape)) @ S[:, 3:].T, axis=1).max()
                 for x in (named["target_quat_wxyz"], named["tool_quat_wxyz"])
             ]
         rows = S @ end.jacobian
         error = e @ S[:, first : first + 3].T
         yields = np.zeros(len(rows))
-        if promise.yields and end.give is not None and promise.position == "target_position":
-            yields = rows @ end.give.under(end.wrench, end.jacobian)
+        if promise.yields and end.compliance is not None and promise.position == "target_position":
+            yields = rows @ end.compliance.under(end.wrench, end.jacobian)
         error = error + yields
         speed = end.named["target_twist"][end.window] @ S.T
         # An arm that moves its tool turns it a little too, and the other way round.
@@ -244,17 +244,17 @@ def _at_tool(promise: Promise, end: End) -> list[Miss]:
         miss = _miss(promise, end, promise.what, unit, error, rows, (asked, far), speed)
         # Angles add up to first order only.
         curved = 0.5 * float(yields @ yields) if unit == "rad" else 0.0
-        missed.append(replace(miss, tolerance=miss.tolerance + curved + _still_pushed(end, rows)))
+        missed.append(replace(miss, tolerance=miss.tolerance + curved + _changing_wrench(end, rows)))
     return missed
 
 
-def _at_joints(promise: Promise, end: End) -> list[Miss]:
+def _joint_misses(promise: Promise, end: End) -> list[Miss]:
     named, robot = end.named, end.robot
     if robot.nq != robot.nv:
         return []
     error = named["target_q"] - named["q"]
-    if end.give is not None:
-        error = error + end.give.under(end.wrench, end.jacobian)
+    if end.compliance is not None:
+        error = error + end.compliance.under(end.wrench, end.jacobian)
     speeds = np.gradient(named["target_q"], end.times, axis=0)[end.window] if len(end.times) > 2 else 0 * error
     missed = []
     for j, (name, unit) in enumerate(zip(robot.dof_names, robot.dof_units)):
@@ -266,25 +266,25 @@ def _at_joints(promise: Promise, end: End) -> list[Miss]:
     return missed
 
 
-def _pressed(promise: Promise, end: End) -> list[Miss]:
+def _force_miss(promise: Promise, end: End) -> list[Miss]:
     """The wrench of surfaces and objects along the force directions; none where nothing is wanted or touched."""
     named = end.named
-    S = _axes(promise, end, promise.force)
+    S = _promised_axes(promise, end, promise.force)
     wanted = named["target_wrench"] @ S.T
     if not named["contact_force"][end.window].any() or not np.abs(wanted[end.window]).max() > 0.0:
         return []
     error = wanted - (named["contact_wrench"] + named["push_wrench"]) @ S.T
     size = float(np.linalg.norm(wanted[end.window], axis=1).max())
     largest = np.abs(error[end.since :]).max(axis=0, initial=0.0)
-    left = largest if end.contact is None else _left_of(end, S @ end.jacobian) @ largest
-    tolerance = _SAFETY * float(np.linalg.norm(left)) + _still_moving(error, end) + _scatter(error, end)
+    left = largest if end.contact is None else _remaining_error(end, S @ end.jacobian) @ largest
+    tolerance = _SAFETY * float(np.linalg.norm(left)) + _decreasing_error(error, end) + _scatter(error, end)
     tolerance += min(_force_statics(end, S), _STATIC * size) + _RESOLUTION * size
     if not named["contact_force"][end.since :].all():
         return [Miss("the force", "N", 0.0 * error[0], np.inf)]
     return [Miss("the force", "N", error[end.window].mean(axis=0), tolerance, wrench=S)]
 
 
-def _at_rest(promise: Promise, end: End) -> Miss:
+def _speed_miss(promise: Promise, end: End) -> Miss:
     speed = np.abs(end.named["v"]).max(axis=1)
     rate = promise.rate if promise.rate is not None else 0.0 if end.contact is None else end.contact.loop.rate
     time = 0.5 * end.quiet if promise.rate is not None else end.quiet
@@ -298,21 +298,21 @@ def _at_rest(promise: Promise, end: End) -> Miss:
 
 
 def _miss(
-    promise: Promise, end: End, what: str, unit: str, error: Array, rows: Array, ways: tuple[float, float], speed: Array
+    promise: Promise, end: End, what: str, unit: str, error: Array, rows: Array, span: tuple[float, float], speed: Array
 ) -> Miss:
-    """`ways`: how far it was asked to go, and how far it went or was asked to."""
+    """`span`: how far it was asked to go, and how far it went or was asked to."""
     largest = np.abs(error[end.since :]).max(axis=0, initial=0.0)
     if end.contact is not None and promise.rate is None:
-        settling = min(float(np.linalg.norm(_left_of(end, rows) @ largest)), _still_to_come(end, rows))
+        settling = min(float(np.linalg.norm(_remaining_error(end, rows) @ largest)), _remaining_motion(end, rows))
     else:
         # A push grows into an error first: half the time is left to die out.
         settling = double_pole(promise.rate or 0.0, 0.5 * end.quiet) * float(np.linalg.norm(largest))
-    tolerance = _SAFETY * settling + _still_moving(error, end) + _scatter(error, end) + _lag(end, rows, speed)
-    tolerance += _borne(end, rows, *ways) + _RESOLUTION * ways[1]
+    tolerance = _SAFETY * settling + _decreasing_error(error, end) + _scatter(error, end) + _lag(end, rows, speed)
+    tolerance += _tolerated_statics(end, rows, *span) + _RESOLUTION * span[1]
     return Miss(what, unit, error[end.window].mean(axis=0), tolerance, rows)
 
 
-def _still_to_come(end: End, rows: Array) -> float:
+def _remaining_motion(end: End, rows: Array) -> float:
     """How far what still moves can come: v/r of a loop that dies out at r. A law with a memory may move again."""
     contact = end.contact
     assert contact is not None
@@ -322,7 +322,7 @@ def _still_to_come(end: End, rows: Array) -> float:
     return float(np.linalg.norm(np.abs(end.named["v"][end.window] @ rows.T).max(axis=0))) / rate
 
 
-def _left_of(end: End, rows: Array) -> Array:
+def _remaining_error(end: End, rows: Array) -> Array:
     """k×k, what the linear loop leaves of an error: of joints displaced, and of a memory that has to follow."""
     contact = end.contact
     assert contact is not None
@@ -336,22 +336,22 @@ def _left_of(end: End, rows: Array) -> Array:
 
 def double_pole(rate: float, time: float) -> float:
     """(1 + r t) e^(−r t): what is left of an error that dies out at a double pole."""
-    turns = min(max(rate, 0.0) * time, 700.0)
-    return float((1.0 + turns) * np.exp(-turns))
+    exponent = min(max(rate, 0.0) * time, 700.0)
+    return float((1.0 + exponent) * np.exp(-exponent))
 
 
-def _still_moving(error: Array, end: End) -> float:
+def _decreasing_error(error: Array, end: End) -> float:
     """By how much the error fell in the last tenth of the quiet time, ten times: it is not at its end yet."""
     before, now = (float(np.linalg.norm(error[k])) for k in (end.last_tenth, -1))
     return 10.0 * max(before - now, 0.0)
 
 
-def _still_pushed(end: End, rows: Array) -> float:
+def _changing_wrench(end: End, rows: Array) -> float:
     """How far the change of the wrench on the tool in the last tenth of the quiet time would move it at rest."""
-    if end.give is None:
+    if end.compliance is None:
         return 0.0
     wrench = (end.named["contact_wrench"] + end.named["push_wrench"])[end.last_tenth :]
-    return float(np.linalg.norm(np.abs(rows @ end.give.under(np.eye(6), end.jacobian)) @ np.ptp(wrench, axis=0)))
+    return float(np.linalg.norm(np.abs(rows @ end.compliance.under(np.eye(6), end.jacobian)) @ np.ptp(wrench, axis=0)))
 
 
 def _scatter(error: Array, end: End) -> float:
@@ -372,24 +372,24 @@ def _lag(end: End, rows: Array, speed: Array) -> float:
     steps = np.diff(end.times[end.window])
     pace = np.abs(np.diff(speed, axis=0) / steps[:, None]).max(axis=0, initial=0.0) if len(steps) else 0 * fastest
     push = 0.0
-    if end.give is not None and pace.any():
+    if end.compliance is not None and pace.any():
         inertia = end.robot.mass_matrix(end.q) @ np.linalg.pinv(rows)
-        push = float(np.linalg.norm(np.abs(rows @ end.give.torque @ inertia) @ pace))
+        push = float(np.linalg.norm(np.abs(rows @ end.compliance.torque @ inertia) @ pace))
     return _SAFETY * (float(np.linalg.norm(fastest)) * late + push)
 
 
-def _borne(end: End, rows: Array, asked: float, moved: float) -> float:
+def _tolerated_statics(end: End, rows: Array, asked: float, moved: float) -> float:
     """How much of what friction and declared differences can do is borne."""
     most, friction = _STATIC * moved, [each for each in end.differences if each.cause == "friction"]
-    if end.give is None or not friction or np.any(end.run.world.plant.joint_friction):
+    if end.compliance is None or not friction or np.any(end.run.world.plant.joint_friction):
         return min(_statics(end, rows), most)
-    held = sum(each.moves_at_most(end.give, rows) for each in friction)
+    held = sum(each.moves_at_most(end.compliance, rows) for each in friction)
     return min(held, _AS_BUILT * moved if asked > 0.0 else np.inf) + min(_statics(end, rows) - held, most)
 
 
 def _force_statics(end: End, S: Array) -> float:
     """How far friction and declared differences can hold a force off, at the most: through the wall, and as read."""
-    if end.give is None or end.contact is None:
+    if end.compliance is None or end.contact is None:
         return np.inf
     through = S @ end.contact.plant().felt_q
     by_reading = sum(float(np.linalg.norm(S @ each.reading)) for each in end.differences)
@@ -398,6 +398,6 @@ def _force_statics(end: End, S: Array) -> float:
 
 def _statics(end: End, rows: Array) -> float:
     """How far friction and declared differences can hold or move it, at the most."""
-    if end.give is None:
+    if end.compliance is None:
         return np.inf if end.differences else 0.0
-    return sum(each.moves_at_most(end.give, rows) for each in end.differences)
+    return sum(each.moves_at_most(end.compliance, rows) for each in end.differences)

@@ -108,8 +108,8 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
     physics = Physics.of(plant.model, data)
     tool = plant.tool if shared else robot.frame()
     (coordinate, dof), tool_rotation = plant.places(), np.zeros((3, 3))
-    of_law, outside = _law(run, law, rows), outside_places(run, plant, physics, rows, felt)
-    measuring = sensor_places(run, plant, law, shared)
+    of_law, outside = _law(run, law, rows), outside_fields(run, plant, physics, rows, felt)
+    measuring = sensor_fields(run, plant, law, shared)
     tree, program = _tree(plant, outside, measuring) if carrier.name == EQUATIONS else (no_tree(), None)
     loop = Loop(
         {"N": plant.model.nv, "NQ": plant.model.nq},
@@ -305,7 +305,7 @@ def _law(run: Run, law: BoundLaw, rows: Layout) -> dict[str, Any]:
     if robot.unresisted:  # not a number, so that nobody takes them for one
         tick.M[:], tick.bias[:], tick.gravity[:] = np.nan, np.nan, np.nan
     return {
-        **law_places(run, law),
+        **law_fields(run, law),
         "tick": tick,
         "target": target,
         "wanted": wanted_axes(run),
@@ -316,7 +316,7 @@ def _law(run: Run, law: BoundLaw, rows: Layout) -> dict[str, Any]:
     }
 
 
-def law_places(run: Run, law: BoundLaw) -> dict[str, Any]:
+def law_fields(run: Run, law: BoundLaw) -> dict[str, Any]:
     """Where the loop finds the law: its code, its records, and what it reads of the model."""
     needs = set(law.needs) | (set(NEEDS) - {"J_rate"} if run.guards is not None else set())
     if law.command != "torque":
@@ -355,7 +355,7 @@ def _watch(robot: Robot) -> JointWatch:
     return JointWatch(sizes_of(robot), on=robot.nq == robot.nv, **bounds)
 
 
-def sensor_places(run: Run, plant: Plant, law: BoundLaw, shared: bool) -> dict[str, Any]:
+def sensor_fields(run: Run, plant: Plant, law: BoundLaw, shared: bool) -> dict[str, Any]:
     """Sensors and drives."""
     robot, sensors, period = run.robot, run.world.sensors, run.clock.control_period
     return {
@@ -372,7 +372,7 @@ def felt_bodies(run: Run, plant: Plant) -> set[int]:
     return {sensor_body(plant, run.world.sensors), *map(int, beyond)}
 
 
-def outside_places(run: Run, plant: Plant, physics: Physics, rows: Layout, felt: set[int]) -> dict[str, Any]:
+def outside_fields(run: Run, plant: Plant, physics: Physics, rows: Layout, felt: set[int]) -> dict[str, Any]:
     """What acts on the plant from outside."""
     robot, world, dt = run.robot, run.world, run.clock.timestep
     bodies = {plant.model.body(robot.model.body(b).name).id for b in range(1, robot.model.nbody)}
@@ -386,8 +386,8 @@ def outside_places(run: Run, plant: Plant, physics: Physics, rows: Layout, felt:
         "surfaces": surfaces,
         "contacts": contact_pairs(plant, surfaces, felt, shown),
         "rigid_points": [
-            RigidPoint(reading=physics.sensordata[address : address + POINT_NUMBERS], force=force, position=place)
-            for address, (force, place) in zip(plant.rigid_points.values(), rigid)
+            RigidPoint(reading=physics.sensordata[address : address + POINT_NUMBERS], force=force, position=position)
+            for address, (force, position) in zip(plant.rigid_points.values(), rigid)
         ],
         "rigid": [_reading(physics, sensor.address, sensor.whose) for sensor in plant.rigid_sensors],
         "pushes": [push_state(plant, push, dt, bodies, felt) for push in world.pushes],
@@ -410,7 +410,7 @@ def _record(run: Run, law: BoundLaw, rows: Layout, chosen: tuple[Channel, ...]) 
         "orientation_is_kept": any(name.startswith("tool_quat_wxyz") for name in names),
         "target_is_kept": any(name.startswith("target_") for name in names),
         "stride": run.record.stride,
-        "kept": _kept(rows, chosen),
+        "kept": _column_ranges(rows, chosen),
         "record": np.empty((samples, sum(channel.size for channel in chosen))),
         "times": np.zeros(samples),
         "stop": _stop_rules(run, law, rows),
@@ -452,7 +452,7 @@ def _stop_rules(run: Run, law: BoundLaw, rows: Layout) -> list[StopRule]:
     return rules
 
 
-def _kept(rows: Layout, chosen: tuple[Channel, ...]) -> np.ndarray:
+def _column_ranges(rows: Layout, chosen: tuple[Channel, ...]) -> np.ndarray:
     """The chosen columns of the row as runs (first, how many); neighbours are one run."""
     runs: list[list[int]] = []
     for channel in chosen:

@@ -77,10 +77,10 @@ class Expectation:
         """What should be looked at before the run; a simulation that shows another growth than there is among it."""
         if self.prediction.stable is None and self.note:  # it is known why, and nothing is wrong
             return []
-        said = [f"{self.place}: {text}" for text in self.prediction.warnings]
+        sentences = [f"{self.place}: {text}" for text in self.prediction.warnings]
         if self.hold is not None and self.hold.matters:
-            said.append(f"{self.place}: {self.hold.sentence}")
-        return said
+            sentences.append(f"{self.place}: {self.hold.sentence}")
+        return sentences
 
 
 @dataclass(frozen=True)
@@ -216,8 +216,8 @@ def foretell(forecast: Forecast) -> tuple[list[str], list[str]]:
         if expectation.warnings:
             expectation = _expect(forecast, surface, wall, True, WORK_BEFORE_RUN)
         expectations.append(expectation)
-    said = [f"{e.place}: {text}" for e in expectations for text in (*e.prediction.sentences[:1], e.note) if text]
-    return said, [warning for expectation in expectations for warning in expectation.warnings]
+    sentences = [f"{e.place}: {text}" for e in expectations for text in (*e.prediction.sentences[:1], e.note) if text]
+    return sentences, [warning for expectation in expectations for warning in expectation.warnings]
 
 
 def _added_damping(run: Run) -> Array:
@@ -243,9 +243,9 @@ def _expect(forecast: Forecast, surface: str | None, wall: Wall, limits: bool, m
         return Expectation(surface, unpredicted(law, forecast.timing, why), None)
     without = _without_driver(contact) if limits and surface is not None else None
     friction = dry_friction(run.robot, run.world)
-    said = unless_unsolvable(friction_sentences, contact, friction) if limits else None
+    sentences = unless_unsolvable(friction_sentences, contact, friction) if limits else None
     hold = unless_unsolvable(hold_error, contact, run.clock.timestep)
-    return Expectation(surface, prediction, hold, " ".join(said or ()), without)
+    return Expectation(surface, prediction, hold, " ".join(sentences or ()), without)
 
 
 def unless_unsolvable(compute: Callable[..., Result], *inputs: Any) -> Result | None:

@@ -41,8 +41,8 @@ def foretold_presses(forecast: Forecast, path: TargetPath | None) -> dict[str, P
 
 def presses_in_words(presses: Mapping[str, Press | str]) -> tuple[list[str], list[str]]:
     """What was foretold of the presses, and the warnings among it."""
-    said = {f"on {name!r}: {p if isinstance(p, str) else p.sentence}": p for name, p in presses.items()}
-    return list(said), [text for text, press in said.items() if isinstance(press, Press) and press.bounces]
+    sentences = {f"on {name!r}: {p if isinstance(p, str) else p.sentence}": p for name, p in presses.items()}
+    return list(sentences), [text for text, press in sentences.items() if isinstance(press, Press) and press.bounces]
 
 
 def _press_on(forecast: Forecast, path: TargetPath, surface: Surface) -> Press | str | None:
