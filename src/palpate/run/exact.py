@@ -98,16 +98,6 @@ class ExactPlant:
         self.trouble: PalpateError | None = None
         self._machine, self._step = self.system.model.machine.address, self.system.stepper.step.address
 
-    @property
-    def time(self) -> float:
-        """When the state is that has been reached, s."""
-        return self.simulation.t
-
-    @property
-    def events(self) -> list[ContactEvent]:
-        """What has happened so far, in order."""
-        return self.simulation.events
-
     def settle(self, L: Loop) -> int:
         """Take the torque that a tick has set: the modes and forces it leads to at once."""
         if take_torque(L.address, self.tau) or not self.simulation.begun:
@@ -118,7 +108,7 @@ class ExactPlant:
     def push(self, L: Loop) -> int:
         """Let the torque act: the modes and forces it leads to at once."""
         self.simulation.push(self.tau.copy())
-        return self._respond(L, lambda: self.simulation.go(self.time))
+        return self._respond(L, lambda: self.simulation.go(self.simulation.t))
 
     def redirect_slip(self, L: Loop) -> int:
         """Let a torque act that turns a creeping slip and changes no mode."""
@@ -140,10 +130,10 @@ class ExactPlant:
         return self._arrive(L, lambda until: self.simulation.take_over(self.compiled.status, until))
 
     def _arrive(self, L: Loop, go: Callable[[float], str]) -> int:
-        seen, until = len(self.events), (L.step + 1) * L.dt
+        seen, until = len(self.simulation.events), (L.step + 1) * L.dt
         status = self._status_after(lambda: go(until))
-        if len(self.events) > seen:
-            L.energy.dissipated += self._impact_loss(self.events[seen:])
+        if len(self.simulation.events) > seen:
+            L.energy.dissipated += self._impact_loss(self.simulation.events[seen:])
         arrive(L.address, self._machine, self._step)
         return status
 
@@ -169,11 +159,11 @@ class ExactPlant:
 
     def outcome(self, period: float) -> Outcome:
         """How a run ended whose equations had no answer, or which was told to stop there."""
-        t = self.time
+        t = self.simulation.t
         tick = int(t / period + 1e-9)
         if self.trouble is not None:
             return Outcome("diverged", str(self.trouble), t, tick, "exact contact")
-        last = next((e for e in reversed(self.events) if e.what == "painleve"), None)
+        last = next((e for e in reversed(self.simulation.events) if e.what == "painleve"), None)
         name = last.contact if last else "a contact"
         kind = f"{last.detail['kind']}, coefficient {last.detail['coefficient']:.6g} 1/kg" if last else "no answer"
         return Outcome("stopped", f"Painlevé's paradox at {name!r} ({kind})", t, tick, name)
@@ -188,19 +178,19 @@ class ExactPlant:
                 event.what,
                 f"{event.contact} {_MEANING.get(event.what, event.what)}: {_mode_change(event)}",
             )
-            for event in self.events
+            for event in self.simulation.events
         ]
 
     def event_table(self) -> list[dict[str, Any]]:
         """Every event as plain data."""
-        return [_row(event) for event in self.events]
+        return [_row(event) for event in self.simulation.events]
 
     def stop_warnings(self) -> list[str]:
         """Joints that met their stops, and when first."""
         named = zip(self.system.names, self.system.contacts)
         stops = {name: touch.joint for name, touch in named if isinstance(touch, JointStop)}
         first: dict[str, float] = {}
-        for event in self.events:
+        for event in self.simulation.events:
             if event.contact in stops and event.what == "touchdown":
                 first.setdefault(stops[event.contact], event.time)
         return [

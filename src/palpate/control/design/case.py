@@ -12,15 +12,7 @@ import numpy as np
 from palpate.checks import Array, finite_number
 from palpate.control.design.linear.closed_loop import ClosedLoop
 from palpate.control.design.linear.law_models import ADMITTANCE, LawModel, TaskModel, ToolGains
-from palpate.control.design.linear.loop_model import (
-    COMMANDS,
-    Command,
-    LinearLaw,
-    LinearPlant,
-    Timing,
-    close,
-    command_filter,
-)
+from palpate.control.design.linear.loop_model import COMMANDS, Command, LinearLaw, LinearPlant, Timing, close
 from palpate.control.law import Law
 from palpate.errors import InvalidInput, check_names
 
@@ -240,7 +232,7 @@ def port_admittance(case: ContactCase, frequencies: Array) -> Array:
     on_F = z**-timing.wrench_delay * (law.wrench[0] + back @ law.update_wrench[:, 0])
     on_F = on_F * _low_pass(timing.wrench_cutoff, s, T)
     acts = z**-timing.command_delay * np.exp(-s * timing.lag) * ((1 - 1 / z) / (s * T) if T else 1.0)
-    acts = acts * command_filter(timing, z)
+    acts = acts * timing.command_share / (1 - (1 - timing.command_share) / z)  # the driver's low-pass
     own = 0.0 if math.isinf(case.mass) else 1.0 / case.mass
     drive, stays = _servo_port(law.command, timing.servo_bandwidth, s, (1 - 1 / z) / T if T else s, own)
     # s² x = (F − b s x)/m + drive · acts · (on_x x + on_F F) − stays · x

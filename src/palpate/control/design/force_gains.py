@@ -159,11 +159,6 @@ class _Arm:
         """J M⁻¹ Jᵀ."""
         return self.task.J @ self.mobility @ self.task.J.T
 
-    @property
-    def null_mobility(self) -> float:
-        """The largest mobility of the null space, 1/(kg·m²)."""
-        return float(np.abs(np.linalg.eigvals(self.mobility @ self.task.null_space)).max())
-
 
 def _gains(arms: list[_Arm], force: Array, timing: Timing, share: float, diagonal: bool) -> ToolGains:
     """The gains with every rate at most `share` of what the clock would bear."""
@@ -175,7 +170,8 @@ def _gains(arms: list[_Arm], force: Array, timing: Timing, share: float, diagona
     scale = np.array([1.0 if row < 3 else LEVER for row in arms[0].rows])
     full = damping_by_ratio(np.diag(K), arms[0].task_mobility, 1.0, scale=scale)
     D = np.diag(2.0 * np.sqrt(K * lightest)) if diagonal else full
-    loosest = max(arm.null_mobility for arm in arms)
+    # The largest mobility of the null space, 1/(kg·m²).
+    loosest = max(float(np.abs(np.linalg.eigvals(arm.mobility @ arm.task.null_space)).max()) for arm in arms)
     posture: tuple[PerJoint, PerJoint] = POSTURE
     if POSTURE[1] * loosest > share * 0.25 / effective:
         lightest_joints = np.min([1.0 / np.diag(arm.mobility) for arm in arms], axis=0)

@@ -62,10 +62,9 @@ def trace_of(assembly: Assembly, ending: Ending, keeper: Keeper, foretold: Foret
 
 def unfinished(assembly: Assembly, foretold: Foretold) -> Trace:
     """What is known of a run before it ends: a trace without samples, with the outcome of one that never did."""
-    data = {channel: np.zeros((0, *channel.shape)) for channel in assembly.chosen}
-    outcome = Outcome("interrupted", "the process ended before the run did", 0.0, 0)
-    named = {"time": np.zeros(0), **{channel.name: array for channel, array in data.items()}}
-    return Trace(named["time"], data, outcome, (), _facts(assembly, foretold.expected, foretold.warnings, named))
+    keeper, outcome = Keeper(assembly), Outcome("interrupted", "the process ended before the run did", 0.0, 0)
+    facts = _facts(assembly, foretold.expected, foretold.warnings, keeper.named)
+    return Trace(keeper.times, keeper.data, outcome, (), facts)
 
 
 def bare_trace(assembly: Assembly, ending: Ending, keeper: Keeper, foretold: Foretold, *, singular: bool) -> Trace:

@@ -219,12 +219,9 @@ def _tool_misses(promise: Promise, end: End) -> list[Miss]:
             continue
         S = _promised_axes(promise, end, directions)
         if first == 0:
-            e, goal, tool = (
-                named[promise.position] - named["tool_position"],
-                named["target_position"],
-                named["tool_position"],
-            )
-            moved = [np.linalg.norm((x - tool[0]) @ S[:, :3].T, axis=1).max() for x in (goal, tool)]
+            tool = named["tool_position"]
+            e, both = named[promise.position] - tool, (named["target_position"], tool)
+            moved = [np.linalg.norm((x - tool[0]) @ S[:, :3].T, axis=1).max() for x in both]
         else:
             e = _rotation_between(named[promise.quat_wxyz], named["tool_quat_wxyz"])
             start = named["tool_quat_wxyz"][:1]

@@ -122,7 +122,8 @@ class Renewable:
         if law is not self._law:
             of_law = law_fields(run, law)
             changed |= {name: of_law[name] for name in _LAW_FIELDS}
-        other = {name for name in ("sensors", "driver", "pushes") if self._differs(run, name)}
+        first = self.first.world
+        other = {name for name in ("sensors", "driver", "pushes") if getattr(run.world, name) != getattr(first, name)}
         if other & {"sensors", "driver"}:
             changed |= sensor_fields(run, plant, law, loop.shared)
         if custom := run.world.sensors.custom:  # with a memory that has not run
@@ -133,13 +134,9 @@ class Renewable:
         if run.reference is not self.first.reference:
             changed["wanted"] = wanted_axes(run)
         loop.replace_all(changed)
-        for state, surface, first in zip(loop.surfaces, run.world.surfaces, self.first.world.surfaces):
-            if surface is not first and not anew:
+        for state, surface, old in zip(loop.surfaces, run.world.surfaces, first.surfaces):
+            if surface is not old and not anew:
                 state.replace_all(surface_numbers(surface))
-
-    def _differs(self, run: Run, part: str) -> bool:
-        """Whether a part of the world is another than in the run that was assembled."""
-        return getattr(run.world, part) != getattr(self.first.world, part)
 
 
 def _interface(law: BoundLaw) -> tuple[Any, ...]:

@@ -260,12 +260,6 @@ def _low_passed(fresh: DelayedSum, share: float, last: Array) -> DelayedSum:
     return fresh if share == 1.0 else fresh.scaled(share) + DelayedSum({0: (1 - share) * last})
 
 
-def command_filter(timing: Timing, z: Array) -> Array:
-    """The driver's low-pass at points z: g / (1 − (1 − g)/z)."""
-    share = timing.command_share
-    return share / (1 - (1 - share) / z)
-
-
 def _moved(plant: LinearPlant, law: LinearLaw, timing: Timing, u: DelayedSum, pick: Array) -> DelayedSum:
     """The plant's state one period on, under the command u that acts from this tick (and `lag` later) on."""
     T = timing.period
