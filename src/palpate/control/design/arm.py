@@ -369,8 +369,8 @@ def period_warnings(
 ) -> list[str]:
     """A sentence with the numbers if a law is unstable at this period in free motion; nothing if it has a memory.
 
-    Where nothing can be told (a singular mass matrix, gains beyond all numbers) the sentence says so: it never raises
-    for what a robot or a law is like.
+    Where nothing can be predicted (a singular mass matrix, gains beyond all numbers) the sentence says so: it never
+    raises for what a robot or a law is like.
 
     Args:
         law: bound to the robot.

@@ -16,7 +16,7 @@ from palpate.control.design.linear.loop_model import COMMANDS, Command, LinearLa
 from palpate.control.law import Law
 from palpate.errors import InvalidInput, check_names
 
-_STANDING = 1e-9  # in z: a velocity servo without trim remembers no place, and holds any
+_STANDING = 1e-9  # in z: a velocity servo without trim remembers no position, and holds any
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ class ContactCase:
 
 @dataclass(frozen=True)
 class LimitSearch:
-    """How a limit is looked for.
+    """How a limit is searched for.
 
     Attributes:
         step: factor from one value to the next, near the start and far from it.

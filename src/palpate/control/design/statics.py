@@ -11,7 +11,7 @@ from palpate.checks import Array
 from palpate.control.design.arm import ArmContact
 from palpate.control.design.linear.loop_model import LinearLaw, LinearPlant, Timing
 
-MOST_STATES = 400  # of a loop whose remainder is computed; beyond, its slowest pole speaks for it
+MOST_STATES = 400  # of a loop whose remainder is computed; beyond, its slowest pole is taken
 _HELD = 1e-6  # of a torque: what may be left unbalanced
 _FREE = 1e-12  # of the largest stiffness: what holds nothing
 _ROUNDING = 1e-12

@@ -170,7 +170,7 @@ def _what_went_wrong(assembly: Assembly, status: int, index: int) -> tuple[str, 
     if status == S.CLOCK:
         return "physics engine", f"the engine's clock did not rise by one step, it stands at {assembly.data.time:g} s"
     if status == S.BAD_REFERENCE:
-        return f"target[{index}]", f"the reference is not a finite number: {L.targets[0, index]} at place {index}"
+        return f"target[{index}]", f"the reference is not a finite number: {L.targets[0, index]} in column {index}"
     if not np.isfinite(L.tick.wrench).all():
         return "measured_wrench", f"the measured wrench is not a finite number ({L.tick.wrench})"
     return "measurement", f"what the joint sensors say is no state: q = {L.tick.q}, v = {L.tick.v}"
@@ -351,7 +351,7 @@ def _assumptions(assembly: Assembly) -> list[str]:
     if any(s.contact == "rigid" for s in world.surfaces):
         notes.append("rigid contact is the physics engine's; its forces are reported one physics step late")
     if any(s.contact == "rigid" and s.motion is not None for s in world.surfaces):
-        notes.append("a rigid surface that moves pushes by its place alone: the engine gives it no velocity")
+        notes.append("a rigid surface that moves pushes by its position alone: the engine gives it no velocity")
     if any(s.contact == "compliant" for s in world.surfaces):
         notes.append("compliant surfaces touch points and spheres on the robot and objects, not what lies between them")
     if any(s.shape == "height-field" for s in world.surfaces):

@@ -22,7 +22,7 @@ _NAMES = ("kinetic", "potential", "stored", "injected", "pushed", "dissipated")
 _REMARKED, _WARNED = 2e-3, 0.05  # of a bound: an excess that is remarked on, and one that is warned of
 _MOVED = 1e-6  # m or rad
 _NEEDED = ("time", "measured_wrench", "contact_wrench", "push_wrench", "v")
-_MOST_SAMPLES = 200  # samples of a run that are looked at for the closest distance
+_MOST_SAMPLES = 200  # samples of a run that are searched for the closest distance
 _LEAST_SAMPLES = 10  # samples of control that a fault of the wrench sensor is watched for
 _NOTICED = 1e-6  # N or N·m: less does not count as a wrench, or as a change of one
 _START, _STILL = 0.05, 1e-6  # s at the start that count, and rad/s or m/s of an arm at rest
@@ -193,7 +193,7 @@ def dropped_motion(assembly: Assembly, named: Mapping[str, Array]) -> list[str]:
 # ---------------------------------------------------------------------------------------------- the wrench sensor
 # A sensor is judged by what it must show: a reading of exactly 0 while something acts on the tool, one that is the same
 # to the last bit while that changes (or while it has noise), and one that is not 0 at the start while nothing touches.
-# Nothing is said where the law does not read the wrench.
+# There are no warnings where the law does not read the wrench.
 
 
 def wrench_warnings(assembly: Assembly, named: Mapping[str, Array]) -> list[str]:

@@ -6,8 +6,8 @@ The promise is kept where the error in the last part of the run is within what t
     yielding      where the wrench on the tool has moved it: not an error, if the law yields
     lag           target speed × delay, and target acceleration against stiffness, while the target moves
     statics       dry friction and declared differences against the law's stiffness, up to a tenth of the motion asked
-                  for: a law that stays away by more does not follow. Friction of the arm as built is borne up to half
-                  of it, and wholly where no motion was asked for
+                  for: a law that stays away by more does not follow. Friction of the arm as built is tolerated up to
+                  half of it, and wholly where no motion was asked for
     noise         the scatter that noisy sensors cause
 """
 
@@ -34,7 +34,7 @@ _NEEDED = ("time", "q", "v", "target_q", "tool_position", "tool_quat_wxyz", "tar
            "target_twist", "target_wrench", "contact_wrench", "push_wrench", "contact_force", "guard")  # fmt: skip
 _SIGNALS = ("target_position", "target_quat_wxyz", "target_q", "target_wrench", "push_wrench")
 WINDOW = 0.05  # of the run, at its end, over which is averaged
-_STATIC = 0.1  # of the motion asked for, up to which friction and declared differences are borne
+_STATIC = 0.1  # of the motion asked for, up to which friction and declared differences are tolerated
 _AS_BUILT = 0.5  # the same of friction that the arm as built has
 _RESOLUTION = 0.01  # of the same, below which nothing is judged: the steps of integrators and references
 _SAFETY = 2.0  # on what the linear loop leaves: arms are not linear
@@ -376,7 +376,7 @@ def _lag(end: End, rows: Array, speed: Array) -> float:
 
 
 def _tolerated_statics(end: End, rows: Array, asked: float, moved: float) -> float:
-    """How much of what friction and declared differences can do is borne."""
+    """How much of what friction and declared differences can do is tolerated."""
     most, friction = _STATIC * moved, [each for each in end.differences if each.cause == "friction"]
     if end.compliance is None or not friction or np.any(end.run.world.plant.joint_friction):
         return min(_statics(end, rows), most)

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 BATCH = 4000  # physics steps between two looks at the clock, the progress bar and Ctrl-C
 _PEAK = 1.5  # of the record: what a run takes of memory at its peak
 _MASS_TERMS = ("M", "bias", "gravity")
-_WIDEST_READING = 10  # found, force, moment, place
+_WIDEST_READING = 10  # found, force, moment, position
 
 
 @dataclass

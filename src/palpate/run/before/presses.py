@@ -33,7 +33,7 @@ def foretold_presses(forecast: Forecast, path: TargetPath | None) -> dict[str, P
         try:
             press = _press_on(forecast, path, surface)  # pyright: ignore[reportArgumentType]
         except (PalpateError, np.linalg.LinAlgError):
-            continue  # what cannot be predicted is said with the loop's poles
+            continue  # the prediction of the loop's poles says why
         if press is not None:
             presses[surface.name] = press
     return presses

@@ -1,6 +1,6 @@
 """Everything that can be recorded, declared once: the row that the loop fills, and the channels it holds.
 
-A channel is a field of `Row`. Its place follows from the order of the fields; the loop's own arrays are parts of the
+A channel is a field of `Row`. Its position follows from the order of the fields; the loop's own arrays are parts of the
 row where they can be, so that recording them costs nothing.
 """
 

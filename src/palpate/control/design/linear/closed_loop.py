@@ -138,7 +138,7 @@ class ClosedLoop:
         """
         tiny = 1e-9 / (self.period or 1.0)
         grid, _, _ = cut._along_boundary(tiny)
-        for _ in range(3):  # a summit of |g| may pass 1 between two places
+        for _ in range(3):  # a summit of |g| may pass 1 between two positions
             grid = _summits_refined(grid, np.abs(self._return_gains(cut, grid, tiny)))
         sizes = np.abs(self._return_gains(cut, grid, tiny))
         lags: list[float] = []
@@ -148,7 +148,7 @@ class ClosedLoop:
         return np.array(sorted(lags))
 
     def _return_gains(self, cut: ClosedLoop, positions: Array, growth: float) -> Array:
-        """Eigenvalues of Δ₀⁻¹E at places of the boundary, each row by size."""
+        """Eigenvalues of Δ₀⁻¹E at positions along the boundary, each row by size."""
         points = self._boundary(growth, positions)
         base = cut._matrices(points)
         with np.errstate(all="ignore"):
@@ -335,7 +335,7 @@ def _solved(matrices: Array, right: Array) -> Array:
 
 
 def _summits_refined(grid: Array, sizes: Array) -> Array:
-    """The grid with more places beside each summit or valley of a size that is near 1."""
+    """The grid with more positions beside each summit or valley of a size that is near 1."""
     inner = sizes[1:-1]
     summit = (inner >= sizes[:-2]) & (inner >= sizes[2:]) & (inner > 0.3) & (inner <= 1.0)
     valley = (inner <= sizes[:-2]) & (inner <= sizes[2:]) & (inner < 3.0) & (inner > 1.0)
@@ -351,7 +351,7 @@ def _summits_refined(grid: Array, sizes: Array) -> Array:
 # boundary: the circle |z| = e^{gT} of a sampled loop, or the line Re s = g of a continuous one.
 
 
-Along = Callable[[Array], Array]  # places along the boundary, 0 to 1, to complex points
+Along = Callable[[Array], Array]  # positions along the boundary, 0 to 1, to complex points
 Matrices = Callable[[Array], Array]  # complex points to characteristic matrices, (count, n, n)
 
 MOST_CHANGE = 0.7  # rad, and in log size: the most that a resolved piece of the boundary may change
@@ -368,10 +368,10 @@ def determinants(matrices: Matrices, points: Array, size: int) -> tuple[Array, A
 
 
 def resolved(matrices: Matrices, along: Along, grid: Array, size: int) -> tuple[Array, Array, Array]:
-    """(places, signs, log sizes): the grid, halved wherever det Δ still changes too much from place to place.
+    """(positions, signs, log sizes): the grid, halved wherever det Δ still changes too much from one to the next.
 
-    Pieces beside one that changes too much are halved too: two zeros between two places turn the argument by a whole
-    turn, which cannot be seen from the places themselves, but their neighbours see the size fall towards them.
+    Pieces beside one that changes too much are halved too: two zeros between two positions turn the argument by a whole
+    turn, which cannot be seen from the positions themselves, but their neighbours see the size fall towards them.
     """
     signs, logs = determinants(matrices, along(grid), size)
     while len(grid) < MOST_POINTS:
