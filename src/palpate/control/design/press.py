@@ -23,7 +23,6 @@ import numpy as np
 from palpate.checks import Array
 from palpate.control.design.arm import ArmContact, axis_of
 from palpate.control.design.linear.loop_model import LinearLaw, LinearPlant, Timing, sensor_share, state_space
-from palpate.control.design.statics import compliance_at_rest
 from palpate.engine.kernels import clear, dot, kernel, put
 from palpate.engine.records import Matrix, Record, Vector, sized
 from palpate.engine.views import part
@@ -335,8 +334,9 @@ def _system(pressed: PressedPlant, ticks: int, behind: Array | None, **press: An
     distance = np.interp(np.arange(ticks + 1) / ticks, np.linspace(0.0, 1.0, len(distance)), distance)
     n = plant.freedoms
     apart = timing.adds_gravity and law.command == "torque"  # what the arm gets of itself, at once
-    free = plant.without_wall()
-    A, B = state_space(replace(free, gravity=0.0 * free.gravity) if apart else free, law.command, _bandwidth(pressed))
+    none = 0.0 * plant.gravity
+    free = replace(plant, wall_stiffness=none, wall_damping=none, gravity=none if apart else plant.gravity)
+    A, B = state_space(free, law.command, _bandwidth(pressed))
     steps = substeps(pressed)
     # v⁺ = v + h (a + A_v (v⁺ + v)/2): the trapezoidal rule, once and for all
     mean = np.linalg.inv(np.eye(n) - 0.5 * timing.period / steps * A[n : 2 * n, n : 2 * n])
@@ -388,13 +388,26 @@ def cost_of_press(pressed: PressedPlant, duration: float) -> float:
 
 
 def _rest_at_first_touch(pressed: PressedPlant) -> tuple[Array, Array]:
-    """Coordinates and state of the law, per newton of f*, of the plant that the wall does not push: at first touch."""
+    """Coordinates and state of the law, per newton of f*, of the plant that the wall does not push: at first touch.
+
+    A law that drifts in free motion has no rest. Least squares then gives the speed of its drift, which they would not
+    if the rows were scaled as in `statics.compliance_at_rest`.
+    """
+    law, plant, n, k = pressed.law, pressed.plant, pressed.plant.freedoms, len(pressed.law.update)
     if pressed.controls_force:
-        return np.zeros(pressed.plant.freedoms), np.zeros(len(pressed.law.update))
-    timing = replace(pressed.timing, servo_bandwidth=_bandwidth(pressed))
-    compliance = compliance_at_rest(pressed.plant.without_wall(), pressed.law, timing)
-    missing = np.r_[pressed.into, -pressed.felt]  # the wall's push as a torque and as a reading
-    return np.hstack([compliance.torque, compliance.reading]) @ missing, compliance.state @ missing
+        return np.zeros(n), np.zeros(k)
+    apart = np.zeros((n, n)) if law.command != "torque" else plant.gravity
+    wrench = law.wrench @ pressed.felt
+    if law.command == "position":
+        deflection = np.linalg.solve(plant.servo, plant.mobility @ pressed.into) / _bandwidth(pressed) ** 2
+        rows, right = np.hstack([law.q - np.eye(n), law.state]), wrench - deflection
+    else:
+        own = pressed.into if law.command == "torque" else 0.0
+        rows, right = np.hstack([law.q - apart, law.state]), wrench - own
+    A = np.vstack([rows, np.hstack([law.update_q, law.update - np.eye(k)])])
+    right = np.r_[right, law.update_wrench @ pressed.felt]
+    solution = np.linalg.lstsq(A, right, rcond=1e-12)[0]
+    return solution[:n], solution[n:]
 
 
 def last_third(samples: Array) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.control.design.arm import ArmContact
-from palpate.control.design.linear.loop_model import LinearLaw, LinearPlant, Timing
+from palpate.control.design.linear.loop_model import LinearLaw
 
 MOST_STATES = 400  # of a loop whose remainder is computed; beyond, its slowest pole is taken
 _HELD = 1e-6  # of a torque: what may be left unbalanced
@@ -26,14 +26,12 @@ class Compliance:
     Attributes:
         torque: n×n, joint displacement per joint torque from outside.
         reading: n×6, joint displacement per wrench that the sensor reads and that does not act.
-        state: k×(n+6), the law's state per torque and reading.
         held: per joint, whether the law holds the arm against a torque there; what it does not hold moves for ever.
         free: n×r, joint motions that nothing brings back.
     """
 
     torque: Array
     reading: Array
-    state: Array
     held: Array
     free: Array
 
@@ -42,13 +40,14 @@ class Compliance:
         return self.torque @ (J.T @ wrench) + self.reading @ wrench
 
 
-def compliance_at_rest(plant: LinearPlant, law: LinearLaw, timing: Timing) -> Compliance:
+def compliance_at_rest(contact: ArmContact) -> Compliance:
     """The rest of the sampled loop under constant disturbances.
 
     At rest the law's state stands, ξ = A ξ + B_q δq + B_f F, its command is u = C ξ + D_q δq + D_f F, and the plant's
     equation has no acceleration: u − (G + K_c) δq + τ = 0, or behind a servo S ω² (u − δq) + M⁻¹ (τ − K_c δq) = 0 (for
     a velocity, u = 0 and the servo's own position in its place).
     """
+    plant, law, timing = contact.plant(), contact.model.law(), contact.timing
     n, k, one = plant.freedoms, len(law.update), np.eye(plant.freedoms)
     on_q, on_F = law.q + law.wrench @ plant.felt_q, law.wrench
     state = np.hstack([law.update_q + law.update_wrench @ plant.felt_q, law.update - np.eye(k)])
@@ -76,7 +75,7 @@ def compliance_at_rest(plant: LinearPlant, law: LinearLaw, timing: Timing) -> Co
     held = unbalanced <= _HELD * np.abs(right[:, :n]).max(axis=0)
     _, sizes, motions = np.linalg.svd(A / scale)
     still = np.r_[sizes, np.zeros(len(motions) - len(sizes))] <= _FREE * sizes.max(initial=0.0)
-    return Compliance(solution[:n, :n], solution[:n, n:], solution[n : n + k], held, motions[still, :n].T)
+    return Compliance(solution[:n, :n], solution[:n, n:], held, motions[still, :n].T)
 
 
 def farthest(rows: Array, bounds: Array) -> float:
@@ -125,7 +124,7 @@ def held_off(contact: ArmContact, friction: Array) -> tuple[float, float] | None
     """
     if integrates(contact.model.law(), contact.timing.period):
         return None
-    J, compliance = contact.J_contact, compliance_at_rest(contact.plant(), contact.model.law(), contact.timing)
+    J, compliance = contact.J_contact, compliance_at_rest(contact)
     if np.abs(J @ compliance.free).max(initial=0.0) > _MOVES * np.abs(J).max():
         return None
     pressed = contact.wall.stiffness * contact.wall.direction()[None] @ J

@@ -116,10 +116,7 @@ class End:
     @cached_property
     def compliance(self) -> Compliance | None:
         """How the arm gives way under its law."""
-        contact = self.contact
-        if contact is None:
-            return None
-        return unless_unsolvable(compliance_at_rest, contact.plant(), contact.model.law(), contact.timing)
+        return None if self.contact is None else unless_unsolvable(compliance_at_rest, self.contact)
 
     @cached_property
     def differences(self) -> list[ModelDifference]:

@@ -204,7 +204,7 @@ def _compliance_at_start(forecast: Forecast) -> Compliance | None:
     contact = unless_unsolvable(forecast.contact, forecast.q, walls[0]) if walls else None
     if contact is None or not contact.loop.stable:
         return None
-    return unless_unsolvable(compliance_at_rest, contact.plant(), contact.model.law(), contact.timing)
+    return unless_unsolvable(compliance_at_rest, contact)
 
 
 def _force_directions(run: Run, q: Array) -> Array:

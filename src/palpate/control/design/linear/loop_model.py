@@ -132,11 +132,6 @@ class LinearPlant:
         """n."""
         return len(self.mobility)
 
-    def without_wall(self) -> LinearPlant:
-        """The same in free motion."""
-        none = {name: 0.0 * getattr(self, name) for name in ("wall_stiffness", "wall_damping", "felt_q", "felt_v")}
-        return replace(self, **none)
-
 
 @dataclass(frozen=True)
 class LinearLaw:
