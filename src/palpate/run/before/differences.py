@@ -8,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from palpate.checks import Array
+from palpate.control.design.arm import Wall
 from palpate.control.design.statics import Compliance, compliance_at_rest, farthest
 from palpate.control.law import Law
 from palpate.control.promise import promise_axes
@@ -201,10 +202,12 @@ def _compliance_at_start(forecast: Forecast) -> Compliance | None:
     """How the arm gives way at the start; on the first wall where the law controls a force."""
     pressing = bool(getattr(forecast.law, "force_directions", None))
     walls = [wall for _, wall in forecast.still_surfaces] if pressing else [FREE]
-    contact = unless_unsolvable(forecast.contact, forecast.q, walls[0]) if walls else None
-    if contact is None or not contact.loop.stable:
-        return None
-    return unless_unsolvable(compliance_at_rest, contact)
+    return unless_unsolvable(_compliance_if_stable, forecast, walls[0]) if walls else None
+
+
+def _compliance_if_stable(forecast: Forecast, wall: Wall) -> Compliance | None:
+    contact = forecast.contact(forecast.q, wall)
+    return compliance_at_rest(contact) if contact.loop.stable else None
 
 
 def _force_directions(run: Run, q: Array) -> Array:
