@@ -31,11 +31,11 @@ from palpate.engine.kernels import kernel
 from palpate.engine.library import mj_step
 from palpate.engine.physics import Physics
 from palpate.errors import PalpateError
-from palpate.run.after.ending import Ending
 from palpate.run.assemble.assemble import Assembly, assemble
 from palpate.run.loop import loop, state as S
 from palpate.run.run import Run
 from palpate.run.simulate import _fill_targets as sample_targets, simulate, simulate_many
+from palpate.run.stepping import Ending
 from palpate.trace import Recording
 from palpate.world.clock import Clock
 from palpate.world.config import PlantChange, Surface, World

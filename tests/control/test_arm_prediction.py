@@ -162,7 +162,7 @@ def test_the_poles_of_an_arm_are_those_of_its_equations_of_motion() -> None:
     stiffness, damping = J.T @ K @ J + 5.0 * N, J.T @ D @ J + 2.0 * N
     back = np.linalg.inv(M)
     poles = np.linalg.eigvals(np.block([[np.zeros((7, 7)), np.eye(7)], [-back @ stiffness, -back @ damping]]))
-    assert contact.loop().growth == pytest.approx(poles.real.max(), rel=1e-3)
+    assert contact.loop.growth == pytest.approx(poles.real.max(), rel=1e-3)
 
 
 def test_rotors_and_joint_damping_count() -> None:
@@ -176,7 +176,7 @@ def test_rotors_and_joint_damping_count() -> None:
     assert axis.own_damping == pytest.approx(3.0)
     same = ContactCase(IMPEDANCE, 9.0, Timing(T), stiffness=400.0, damping=40.0, own_damping=3.0,
                        wall_stiffness=1e4, wall_damping=5.0)  # fmt: skip
-    assert np.abs(arm.loop().poles - same.loop.poles[0]).min() < 1e-9
+    assert np.abs(arm.loop.poles - same.loop.poles[0]).min() < 1e-9
 
 
 def test_a_contact_beside_the_tools_origin_turns_the_tool() -> None:

@@ -20,7 +20,7 @@ T = 0.01
 def sampled_loop(law, robot, *, period: float, delay: int = 0) -> ClosedLoop:
     """A law and an arm in free motion about home."""
     timing = Timing(period, command_delay=delay)
-    return arm_contact(robot, robot.home, law, wall=Wall(0.0), timing=timing).loop()
+    return arm_contact(robot, robot.home, law, wall=Wall(0.0), timing=timing).loop
 
 
 def test_a_held_damper_is_stable_up_to_twice_the_inertia_over_the_period() -> None:

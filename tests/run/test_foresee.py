@@ -183,4 +183,4 @@ def test_the_size_of_the_loop_is_known_beforehand(delay: int):
     run = chain_run(5, delay)
     q, _ = run.start()
     contact = arm_contact(run.robot, q, run.law, wall=Wall(0.0), timing=timing_of(run))
-    assert loop_size(run).states == contact.loop().states
+    assert loop_size(run).states == contact.loop.states

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,18 +20,18 @@ from palpate.contact.motion.events import ContactEvent
 from palpate.contact.motion.hybrid import HybridSystem
 from palpate.contact.motion.simulation import Simulation
 from palpate.contact.motion.steps import LOOK_CLOSER, TURNED, coasts, is_wedged, stand, step_until_event
+from palpate.contact.touch.contacts import JointStop
 from palpate.contact.touch.records import PIN, Machine, StepControl
-from palpate.engine.fatal import FATAL
 from palpate.engine.kernels import address_of_record, call_law, clear, kernel, put
 from palpate.engine.library import mj_differentiatePos
 from palpate.engine.records import Record, Vector
 from palpate.engine.views import address_of
 from palpate.errors import InvalidInput, PalpateError
-from palpate.run.after.ending import RAISED, Ending
 from palpate.run.loop import loop
 from palpate.run.loop.physics import add_exact_contacts
 from palpate.run.loop.state import NO_ANSWER, PAINLEVE, RUNNING, Loop, TouchReading
-from palpate.run.stepping import thinking
+from palpate.run.stepping import Ending, run_python
+from palpate.trace import Event, Outcome
 from palpate.world.config import World
 from palpate.world.forces.exact import exact_system
 from palpate.world.plants.plant import Plant
@@ -42,7 +43,22 @@ if TYPE_CHECKING:
 
 EXACT_SLICE = 200  # physics steps between two looks at the progress bar and Ctrl-C
 # Where compiled steps leave off: a torque changes modes, a creeping slip turns with it, something happens on the way.
-_SETTLE, _TURN, _ADVANCE = 101, 102, 103
+_SETTLE, _REDIRECT, _ADVANCE = 101, 102, 103
+_MEANING = {
+    "touchdown": "touches",
+    "impact": "collides without having been apart",
+    "edge": "leaves an edge",
+    "stick": "sticks",
+    "slip": "slips",
+    "reversal": "slips the other way",
+    "side": "changes sides",
+    "graze": "grazes its surface",
+    "lift-off": "lifts off",
+    "zeno": "has bounced infinitely often",
+    "painleve": "has no or several answers",
+    "dependent": "holds what others hold already",
+    "limit": "leaves its range",
+}
 
 
 class ExactLoop(Record):
@@ -82,16 +98,6 @@ class ExactPlant:
         self.trouble: PalpateError | None = None
         self._machine, self._step = self.system.model.machine.address, self.system.stepper.step.address
 
-    @property
-    def time(self) -> float:
-        """When the state is that has been reached, s."""
-        return self.simulation.t
-
-    @property
-    def events(self) -> list[ContactEvent]:
-        """What has happened so far, in order."""
-        return self.simulation.events
-
     def settle(self, L: Loop) -> int:
         """Take the torque that a tick has set: the modes and forces it leads to at once."""
         if take_torque(L.address, self.tau) or not self.simulation.begun:
@@ -102,14 +108,14 @@ class ExactPlant:
     def push(self, L: Loop) -> int:
         """Let the torque act: the modes and forces it leads to at once."""
         self.simulation.push(self.tau.copy())
-        status = self._tried(lambda: self.simulation.go(self.time))
-        show(L.address, self._machine)
-        renew_contacts(L.address)
-        return status
+        return self._respond(L, lambda: self.simulation.go(self.simulation.t))
 
-    def turn(self, L: Loop) -> int:
+    def redirect_slip(self, L: Loop) -> int:
         """Let a torque act that turns a creeping slip and changes no mode."""
-        status = self._tried(lambda: self.simulation.take_over(TURNED, self.simulation.stepper.step.t))
+        return self._respond(L, lambda: self.simulation.take_over(TURNED, self.simulation.stepper.step.t))
+
+    def _respond(self, L: Loop, go: Callable[[], str]) -> int:
+        status = self._status_after(go)
         show(L.address, self._machine)
         renew_contacts(L.address)
         return status
@@ -119,19 +125,19 @@ class ExactPlant:
         depart(L.address, self._step)
         return self._arrive(L, self.simulation.go)
 
-    def go_on(self, L: Loop) -> int:
+    def finish_step(self, L: Loop) -> int:
         """The rest of a physics step in which compiled steps have left off."""
         return self._arrive(L, lambda until: self.simulation.take_over(self.compiled.status, until))
 
     def _arrive(self, L: Loop, go: Callable[[float], str]) -> int:
-        seen, until = len(self.events), (L.step + 1) * L.dt
-        status = self._tried(lambda: go(until))
-        if len(self.events) > seen:
-            L.energy.dissipated += self._lost(self.events[seen:])
+        seen, until = len(self.simulation.events), (L.step + 1) * L.dt
+        status = self._status_after(lambda: go(until))
+        if len(self.simulation.events) > seen:
+            L.energy.dissipated += self._impact_loss(self.simulation.events[seen:])
         arrive(L.address, self._machine, self._step)
         return status
 
-    def _tried(self, go: Callable[[], str]) -> int:
+    def _status_after(self, go: Callable[[], str]) -> int:
         try:
             outcome = go()
         except PalpateError as error:
@@ -139,7 +145,7 @@ class ExactPlant:
             return NO_ANSWER
         return PAINLEVE if outcome == "painleve" else RUNNING
 
-    def _lost(self, events: list[ContactEvent]) -> float:
+    def _impact_loss(self, events: list[ContactEvent]) -> float:
         """Kinetic energy that impacts took, J."""
         lost = 0.0
         for event in {event.time: event for event in events}.values():
@@ -148,6 +154,78 @@ class ExactPlant:
                 mean = 0.5 * (event.v_before + event.v_after)
                 lost += float(mean @ self.system.robot.mass_matrix(event.q) @ change)
         return lost
+
+    # ------------------------------------------------------------------ for the trace
+
+    def outcome(self, period: float) -> Outcome:
+        """How a run ended whose equations had no answer, or which was told to stop there."""
+        t = self.simulation.t
+        tick = int(t / period + 1e-9)
+        if self.trouble is not None:
+            return Outcome("diverged", str(self.trouble), t, tick, "exact contact")
+        last = next((e for e in reversed(self.simulation.events) if e.what == "painleve"), None)
+        name = last.contact if last else "a contact"
+        kind = f"{last.detail['kind']}, coefficient {last.detail['coefficient']:.6g} 1/kg" if last else "no answer"
+        return Outcome("stopped", f"Painlevé's paradox at {name!r} ({kind})", t, tick, name)
+
+    def trace_events(self, period: float) -> list[Event]:
+        """Every event as a trace lists it."""
+        return [
+            Event(
+                event.time,
+                int(event.time / period + 1e-9),
+                f"contact.{event.contact}",
+                event.what,
+                f"{event.contact} {_MEANING.get(event.what, event.what)}: {_mode_change(event)}",
+            )
+            for event in self.simulation.events
+        ]
+
+    def event_table(self) -> list[dict[str, Any]]:
+        """Every event as plain data."""
+        return [_row(event) for event in self.simulation.events]
+
+    def stop_warnings(self) -> list[str]:
+        """Joints that met their stops, and when first."""
+        named = zip(self.system.names, self.system.contacts)
+        stops = {name: touch.joint for name, touch in named if isinstance(touch, JointStop)}
+        first: dict[str, float] = {}
+        for event in self.simulation.events:
+            if event.contact in stops and event.what == "touchdown":
+                first.setdefault(stops[event.contact], event.time)
+        return [
+            f"{joint} met its stop at {t:.6g} s; it is held there as by an exact contact" for joint, t in first.items()
+        ]
+
+    def assumptions(self, world: World) -> list[str]:
+        """What exact contact takes for granted, in plain words."""
+        notes = [
+            "contact is exact: rigid surfaces, Coulomb friction, impacts that take no time;"
+            " forces are multipliers, impulses stand with the events",
+            "bodies touch at points and spheres, not along whole links; joints stop without rebound",
+            "between two physics steps the joint torques are held",
+        ]
+        if world.pushes:
+            notes.append("pushes act as joint forces held over each physics step")
+        return notes
+
+
+def _mode_change(event: ContactEvent) -> str:
+    return event.before if event.before == event.after else f"{event.before} → {event.after}"
+
+
+def _row(event: ContactEvent) -> dict[str, Any]:
+    row = {"time": event.time, "what": event.what, "contact": event.contact}
+    row |= {"before": event.before, "after": event.after, "where": [float(x) for x in event.where]}
+    return row | {"detail": {key: _plain(value) for key, value in event.detail.items()}}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    return value.item() if isinstance(value, np.generic) else value
 
 
 @kernel
@@ -219,21 +297,11 @@ def renew_contacts(L: Loop) -> None:
 
 def run_exact(assembly: Assembly, steps: int, ending: Ending) -> int:
     """Up to `steps` physics steps over an exact plant; how the last one went."""
-    L, exact, call = assembly.loop, assembly.exact, assembly.rescues.call
+    exact = assembly.exact
     assert exact is not None
     if assembly.compiled:
         return _run_compiled(assembly, exact, steps)
-    think = thinking(assembly)
-    for _ in range(steps):
-        due = call(loop.first_half)
-        if due == FATAL:
-            return FATAL
-        if due and not think(ending):
-            return RAISED
-        status = _step(L, exact, due == 1)
-        if status != RUNNING:
-            return status
-    return RUNNING
+    return run_python(assembly, steps, ending, partial(_second_half, assembly.loop, exact))
 
 
 def _run_compiled(assembly: Assembly, exact: ExactPlant, steps: int) -> int:
@@ -246,13 +314,10 @@ def _run_compiled(assembly: Assembly, exact: ExactPlant, steps: int) -> int:
         status = assembly.rescues.call(steps_to_event, X.address)
         if X.begun:
             exact.simulation.catch_up()
-        if status in (_SETTLE, _TURN):
-            status = exact.push(L) if status == _SETTLE else exact.turn(L)
-            status = loop.write_down(L.address) if status == RUNNING else status
-            status = exact.advance(L) if status == RUNNING else status
-            status = loop.end_step(L.address) if status == RUNNING else status
+        if status in (_SETTLE, _REDIRECT):
+            status = _record_and_advance(L, exact, exact.push(L) if status == _SETTLE else exact.redirect_slip(L))
         elif status == _ADVANCE:
-            status = exact.go_on(L)
+            status = exact.finish_step(L)
             status = loop.end_step(L.address) if status == RUNNING else status
     return status
 
@@ -295,15 +360,19 @@ def _take(L: Loop, X: ExactLoop) -> int:
     if stand(X.machine, X.step, X.control) != OK:
         return _SETTLE
     if follow_creep(X.machine):
-        return _TURN
+        return _REDIRECT
     show(L, X.machine)
     return RUNNING
 
 
-def _step(L: Loop, exact: ExactPlant, due: bool) -> int:
+def _second_half(L: Loop, exact: ExactPlant, due: int) -> int:
     """What follows the law in a physics step: command, record, and the way to the next step."""
-    status = loop.decide(L.address, due)
-    status = exact.settle(L) if status == RUNNING else status
+    status = loop.decide(L.address, due == 1)
+    return _record_and_advance(L, exact, exact.settle(L) if status == RUNNING else status)
+
+
+def _record_and_advance(L: Loop, exact: ExactPlant, status: int) -> int:
+    """Once the torque has been taken: record, and the way to the next step."""
     status = loop.write_down(L.address) if status == RUNNING else status
     status = exact.advance(L) if status == RUNNING else status
     return loop.end_step(L.address) if status == RUNNING else status

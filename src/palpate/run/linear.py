@@ -15,13 +15,12 @@ from palpate.contact.touch.contacts import Contact, Pin
 from palpate.control.law import Law, Target, sizes_of
 from palpate.errors import InvalidInput
 from palpate.robot.robot import Robot
+from palpate.run.before.foresee import distance_from
 from palpate.run.run import Run
 from palpate.run.simulate import Source, as_run
-from palpate.spatial.shapes import SHAPES
 from palpate.world.config import Surface
 from palpate.world.forces.exact import touches_of
-from palpate.world.plants.plant import ContactPoint, Plant, build_plant, surface_rotation, true_robot
-from palpate.world.surfaces.forms import form_of
+from palpate.world.plants.plant import ContactPoint, Plant, build_plant, true_robot
 
 _LEAST = 1e-6  # N: a closed contact that carries less is neither open nor closed
 
@@ -130,12 +129,9 @@ def _refuse_what_is_not_linear(surface: Surface) -> None:
 
 def _depth(data: mujoco.MjData, point: ContactPoint, surface: Surface) -> tuple[float, Array, Array]:
     """How deep a point is in a surface, the normal there, and where it touches, world axes."""
-    shape, axes, normal = SHAPES[surface.shape], surface_rotation(surface), np.zeros(3)
     centre = data.xpos[point.body] + data.xmat[point.body].reshape(3, 3) @ point.offset
-    local = axes.T @ (centre - np.array(surface.position))
-    gap = shape.distance(form_of(surface), local, normal) - point.radius
-    n = axes @ normal
-    return -gap, n, centre - point.radius * n
+    distance, n = distance_from(surface, centre)
+    return point.radius - distance, n, centre - point.radius * n
 
 
 def _spring(robot: Robot, data: mujoco.MjData, v: Array, point: ContactPoint, surface: Surface) -> Array:

@@ -84,6 +84,11 @@ class Run:
         """What the law may know of its loop."""
         return rig_of(self.world, self.clock, self.start()[0])
 
+    @property
+    def gravity(self) -> Array:
+        """The world's gravity, m/s²."""
+        return self.robot.model.opt.gravity.copy() if self.world.gravity is None else np.array(self.world.gravity)
+
     def start(self) -> tuple[Array, Array]:
         """Coordinates and velocities at t = 0."""
         q, v = self._start  # pyright: ignore[reportAttributeAccessIssue]

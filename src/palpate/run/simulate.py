@@ -13,7 +13,6 @@ import numpy as np
 from palpate.checks import Array
 from palpate.errors import BadShape, InvalidInput
 from palpate.lazy import notebook_progress
-from palpate.run.after.ending import RAISED, Ending
 from palpate.run.after.finish import bare_trace, trace_of, unfinished
 from palpate.run.after.keep import Keeper, Partial
 from palpate.run.assemble.assemble import BATCH, Assembly, assemble
@@ -21,7 +20,7 @@ from palpate.run.before.checks import check_start
 from palpate.run.build import build
 from palpate.run.loop import loop, state as S
 from palpate.run.run import Run
-from palpate.run.stepping import run_python
+from palpate.run.stepping import RAISED, Ending, run_python
 from palpate.scenario.file.load import load_scenario
 from palpate.scenario.model import Scenario
 from palpate.trace import Trace

@@ -1,20 +1,66 @@
-"""How the compiled halves of a step are called: under guard, and around what is plain Python."""
+"""How the compiled halves of a step are called: under guard, and around what is plain Python; and how a run ends."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from palpate.engine.fatal import FATAL, Rescue, guarded, rescue_for, said
 from palpate.engine.kernels import Kernel
 from palpate.engine.records import ReadOnly
-from palpate.run.after.ending import RAISED, Ending
+from palpate.errors import PalpateError
 from palpate.run.loop import loop
 from palpate.run.loop.measure import pass_on_reading
 from palpate.run.loop.state import RUNNING
 
 if TYPE_CHECKING:
     from palpate.run.assemble.assemble import Assembly
+
+
+INTERRUPTED, RAISED = -1, -3  # beside the loop's own ways to end, and FATAL
+
+
+@dataclass
+class Ending:
+    """The status of a run under way.
+
+    Attributes:
+        status: RUNNING, or how it ended.
+        raised: what the user's Python raised, in one sentence.
+        by: whose Python it was: "law" or "reference".
+    """
+
+    status: int
+    raised: str | None = None
+    by: str = ""
+
+    def interrupted(self) -> None:
+        """The user wants no more of it; a run that is over already stays what it is."""
+        if self.status == RUNNING:
+            self.status = INTERRUPTED
+
+    @contextmanager
+    def noting(self, by: str, step: int) -> Iterator[None]:
+        """Note what the user's Python raises instead of losing the run; a misuse at step 0 is raised as it is."""
+        try:
+            yield
+        except PalpateError as error:
+            if step == 0:
+                raise
+            self._note(by, error)
+        except Exception as error:
+            self._note(by, error)
+
+    def _note(self, by: str, error: Exception) -> None:
+        frames = traceback.extract_tb(error.__traceback__)
+        location = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
+        text = " ".join(str(error).split())
+        self.by, self.raised = by, f"the {by} raised {type(error).__name__}: {text}{location}"
 
 
 class Rescues:
@@ -36,13 +82,13 @@ class Rescues:
         return status
 
 
-def thinking(assembly: Assembly) -> Callable[[Ending], bool]:
+def _decision(assembly: Assembly) -> Callable[[Ending], bool]:
     """What happens between the two halves of a step: plain sensors read, the law decides; False if one raised."""
     L, law = assembly.loop, assembly.law
     plain = [(k, sensor) for k, sensor in enumerate(assembly.sensors) if not sensor.compiled]
     tick, truth = ReadOnly(L.tick), ReadOnly(L.truth)
 
-    def think(ending: Ending) -> bool:
+    def decide(ending: Ending) -> bool:
         if L.blind:
             return True
         for k, sensor in plain:
@@ -57,19 +103,23 @@ def thinking(assembly: Assembly) -> Callable[[Ending], bool]:
                     law.take(law.function(tick, law.gains, law.memory))
         return ending.raised is None
 
-    return think
+    return decide
 
 
-def run_python(assembly: Assembly, steps: int, ending: Ending) -> int:
-    """The same loop with a law or sensors in plain Python between its two compiled halves."""
-    call, status, think = assembly.rescues.call, RUNNING, thinking(assembly)
+def run_python(assembly: Assembly, steps: int, ending: Ending, second_half: Callable[[int], int] | None = None) -> int:
+    """The same loop with a law or sensors in plain Python between its two halves; how the last step went.
+
+    The second half is the compiled one if not given; it takes whether a control tick is due, as 0 or 1.
+    """
+    call, status, decide = assembly.rescues.call, RUNNING, _decision(assembly)
+    second_half = second_half or partial(call, loop.second_half)
     for _ in range(steps):
         due = call(loop.first_half)
         if due == FATAL:
             return FATAL
-        if due and not think(ending):
+        if due and not decide(ending):
             return RAISED
-        status = call(loop.second_half, due)
+        status = second_half(due)
         if status != RUNNING:
             break
     return status

@@ -7,14 +7,13 @@ import numpy as np
 from palpate.checks import Array
 from palpate.control.law import Target, sizes_of
 from palpate.errors import InvalidInput
-from palpate.run.after.ending import Ending
 from palpate.run.after.finish import trace_of
 from palpate.run.after.keep import Keeper
 from palpate.run.assemble.assemble import Assembly, assemble
 from palpate.run.before.checks import check_start
 from palpate.run.loop import loop, state as S
 from palpate.run.run import Run
-from palpate.run.stepping import run_python
+from palpate.run.stepping import Ending, run_python
 from palpate.trace import Trace
 
 

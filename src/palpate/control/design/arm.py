@@ -103,12 +103,9 @@ class ArmContact:
             self.mobility, self.servo, self.damping, self.gravity, J.T @ K @ J, J.T @ B @ J, -T @ K @ J, -T @ B @ J
         )
 
+    @cached_property
     def loop(self) -> ClosedLoop:
         """The closed loop of the whole arm."""
-        return self._loop
-
-    @cached_property
-    def _loop(self) -> ClosedLoop:
         return close(self.plant(), self.model.law(), self.timing, standing=_STANDING)
 
     def loop_at(
@@ -116,7 +113,7 @@ class ArmContact:
     ) -> ClosedLoop:
         """The loop on another wall, later, with a gain multiplied: see `ContactCase.loop_at`."""
         if wall is None and lag == 0.0 and gain == "":
-            return self._loop
+            return self.loop
         arm = self if wall is None else self.on(replace(self.wall, stiffness=wall))
         model = self.model if gain in ("", "command") else self.model.with_gain(gain, factor)
         law = model.law().scaled(factor) if gain == "command" else model.law()
@@ -166,14 +163,18 @@ def predict_for_arm(
     try:
         return predict_arm_contact(arm_contact(robot, q, law, wall=wall, timing=timing, **arm), limits=limits)
     except (NoSolution, np.linalg.LinAlgError) as error:
-        case = ContactCase(IMPEDANCE, 1.0, timing, label=law.name)
-        return prediction.unknown(case, f"{law.name} on {robot.name} at this posture: {error}")
+        return unpredicted(law, timing, f"{law.name} on {robot.name} at this posture: {error}")
+
+
+def unpredicted(law: Any, timing: Timing, why: str) -> ContactPrediction:
+    """The prediction of an arm of which nothing can be predicted."""
+    return prediction.unknown(ContactCase(IMPEDANCE, 1.0, timing, label=law.name), why)
 
 
 def largest_wall_for_arm(contact: ArmContact) -> float:
     """The largest stable wall stiffness of the whole arm, N/m."""
     axis = axis_of(contact)
-    if contact.loop().states > FULL_MOST:
+    if contact.loop.states > FULL_MOST:
         return prediction.largest_wall(axis)
     start = axis.wall_stiffness
     most = max(prediction.RIGID, 2 * start)
@@ -188,20 +189,12 @@ def hold_error_for_arm(robot: Robot, q: ArrayLike, law: Any, *, physics_step: fl
         physics_step: of the simulation, s; its integrator is the timing's.
         contact: wall, timing, plant, rotor_inertia and joint_damping, as for `predict_for_arm`.
     """
-    return hold_error_of(arm_contact(robot, q, law, **contact), physics_step)
-
-
-def hold_error_of(contact: ArmContact, physics_step: float) -> HoldError:
-    """`hold_error_for_arm` of an arm whose matrices are known."""
-    timing = contact.timing
-    on_exact_physics = contact if timing.physics_step is None else contact.timed(replace(timing, physics_step=None))
-    shown = contact.timed(replace(timing, physics_step=physics_step)).loop().growth
-    return prediction.held_apart(contact.label, on_exact_physics.loop().growth, shown, physics_step, timing.period)
+    return prediction.hold_error(arm_contact(robot, q, law, **contact), physics_step)
 
 
 def predict_arm_contact(contact: ArmContact, *, limits: bool = True) -> ContactPrediction:
     """`predict_for_arm` of an arm whose matrices are known."""
-    axis, loop = axis_of(contact), contact.loop()
+    axis, loop = axis_of(contact), contact.loop
     joint = _moving_most(contact.robot, loop)
     if limits and loop.states > FULL_MOST:
         return _with_axis_limits(contact, axis, joint)
@@ -228,14 +221,14 @@ def _largest_delay(contact: ArmContact, axis: ContactCase, loop: ClosedLoop) -> 
 def _with_axis_limits(contact: ArmContact, axis: ContactCase, joint: str) -> ContactPrediction:
     whole = prediction.predicted(axis, contact.loop_at, limits=False, joint=joint)
     along = prediction.predict_contact(axis)
-    limited = replace(
+    note = "These limits are those of the one axis along the normal: " + along.sentences[1]
+    return replace(
         whole,
         largest_wall_stiffness=along.largest_wall_stiffness,
         largest_delay=along.largest_delay,
         largest_gains=along.largest_gains,
+        sentences=(whole.sentences[0], note, *whole.sentences[1:]),
     )
-    note = "These limits are those of the one axis along the normal: " + along.sentences[1]
-    return replace(limited, sentences=(whole.sentences[0], note, *whole.sentences[1:]))
 
 
 def _moving_most(robot: Robot, loop: ClosedLoop) -> str:
@@ -272,9 +265,10 @@ def arm_contact(
     losses = joint_damping_of(true) + np.broadcast_to(finite_array(joint_damping, "joint_damping"), (robot.nv,))
     mobility = inverse_of(true.mass_matrix(q) + np.diag(rotor), f"mass matrix of {true.name}")
     lever = _lever(true, q, wall)
-    law = _suited(law, robot, q, timing) if bound is None else law
+    if bound is None and isinstance(law, Law):  # choose what its settings leave open
+        law = law.suited(robot, Rig(timing.period or 1e-3, timing.joint_delay + timing.command_delay, q=q))
     model = law.linear(robot, q, timing) if isinstance(law, Law) else None
-    model = model or _measured(law, robot, q, timing, bound)
+    model = model or _model_by_differences(law, robot, q, timing, bound)
     # Under a law that does not hold the arm up a posture is no rest, and the pull of gravity there says nothing of it.
     holds = not isinstance(law, Law) or law.holds
     weight = gravity_slope(true, q) if holds else np.zeros((robot.nv, robot.nv))
@@ -294,13 +288,6 @@ def why_unpredicted(law: Any) -> str | None:
 def predictable(law: Any) -> bool:
     """Whether `predict_for_arm` knows a law: it has a linear model, or no memory."""
     return why_unpredicted(law) is None
-
-
-def _suited(law: Any, robot: Robot, q: Array, timing: Timing) -> Any:
-    """The law with everything chosen that its settings leave open."""
-    if not isinstance(law, Law):
-        return law
-    return law.suited(robot, Rig(timing.period or 1e-3, timing.joint_delay + timing.command_delay, q=q))
 
 
 def moves_along(mobility: Array, direction: Array) -> bool:
@@ -325,12 +312,12 @@ def push_direction(contact: ArmContact) -> Array | None:
     return up if np.abs(yielding @ up).sum() > 0.0 else next(iter(yielding), None)
 
 
-def _measured(law: Any, robot: Robot, q: Array, timing: Timing, bound: BoundLaw | None) -> LinearModel:
+def _model_by_differences(law: Any, robot: Robot, q: Array, timing: Timing, bound: BoundLaw | None) -> LinearModel:
     """The slopes of a law without memory: an impedance without a task of its own."""
     if (why := why_unpredicted(law)) is not None:
         raise InvalidInput(why)
-    known: BoundLaw = bound or (law if isinstance(law, BoundLaw) else law.bind(robot))
-    slopes, n = slope_law(known, robot, q, timing.period or 1e-3), robot.nv
+    bound_law: BoundLaw = bound or (law if isinstance(law, BoundLaw) else law.bind(robot))
+    slopes, n = slope_law(bound_law, robot, q, timing.period or 1e-3), robot.nv
     M, G, none = robot.mass_matrix(q), gravity_slope(robot, q), np.zeros((0, 0))
     task = TaskModel(np.zeros((0, n)), none, M, np.zeros((n, n)), G, np.zeros((0, 6)), robot.jacobian(q).T)
     return LinearModel(IMPEDANCE, task, ToolGains(none, none, none, np.zeros(0, bool)), timing.period, slopes)
@@ -352,26 +339,26 @@ def axis_of(contact: ArmContact) -> ContactCase:
     if not moves_along(contact.tool_mobility, n):
         raise NoSolution(NOT_ALONG)
     mass = 1.0 / float(J @ contact.mobility @ J)
-    moved = contact.mobility @ J * mass  # joint motion per normal motion, the rest left free
+    motion = contact.mobility @ J * mass  # joint motion per normal motion, the rest left free
     along = task.along[:, :3] @ n
     along = along / max(float(np.linalg.norm(along)), 1e-12)
     if (slopes := contact.model.slopes) is not None:  # what they amount to along that motion
-        K, D = (max(float(-moved @ X @ moved), 0.0) for X in (slopes.q - task.gravity, slopes.v))
-        M, known = 1.0, mass
+        K, D = (max(float(-motion @ X @ motion), 0.0) for X in (slopes.q - task.gravity, slopes.v))
+        M, model_mass = 1.0, mass
     else:
         K, D, M = (float(along @ X @ along) for X in (gains.stiffness, gains.damping, gains.mass))
-        known = 1.0 / max(float(along @ np.linalg.pinv(task.inertia) @ along), 1e-12)
+        model_mass = 1.0 / max(float(along @ np.linalg.pinv(task.inertia) @ along), 1e-12)
     if model.servo and M <= 0.0:
         raise NoSolution("the law does not yield along the wall's normal; the joint servo alone meets it")
     if model.damping == "per mass":
-        K, D = known * K, known * D
+        K, D = model_mass * K, model_mass * D
     elif model.damping == "joints":
-        D = gains.joint_damping * known
+        D = gains.joint_damping * model_mass
     pressed = float(along[gains.force] @ along[gains.force]) > 0.5
     return ContactCase(
         model if pressed or model.across is None else model.across, mass, contact.timing, stiffness=K, damping=D,
         shaped_mass=max(M, 1e-12), integral=gains.integral, proportional=gains.proportional,
-        own_damping=float(moved @ contact.damping @ moved), model_mass=known,
+        own_damping=float(motion @ contact.damping @ motion), model_mass=model_mass,
         wall_stiffness=contact.wall.stiffness, wall_damping=contact.wall.damping,
         servo=gains.servo if model.servo else "position", trim=gains.trim, label=contact.label,
     )  # fmt: skip
@@ -382,8 +369,8 @@ def period_warnings(
 ) -> list[str]:
     """A sentence with the numbers if a law is unstable at this period in free motion; nothing if it has a memory.
 
-    Where nothing can be told (a singular mass matrix, gains beyond all numbers) the sentence says so: it never raises
-    for what a robot or a law is like.
+    Where nothing can be predicted (a singular mass matrix, gains beyond all numbers) the sentence says so: it never
+    raises for what a robot or a law is like.
 
     Args:
         law: bound to the robot.
@@ -406,7 +393,7 @@ def period_warnings(
 
 def free_motion_warnings(contact: ArmContact) -> list[str]:
     """A sentence with the numbers if an arm that touches nothing is unstable at its period and delay."""
-    loop, robot, delay = contact.loop(), contact.robot, contact.timing.command_delay
+    loop, robot, delay = contact.loop, contact.robot, contact.timing.command_delay
     if loop.stable or loop.radius <= 1.0 + _STANDING:
         return []
     late = f" and a delay of {delay} ticks" if delay else ""

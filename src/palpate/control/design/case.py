@@ -5,25 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
 from palpate.checks import Array, finite_number
 from palpate.control.design.linear.closed_loop import ClosedLoop
 from palpate.control.design.linear.law_models import ADMITTANCE, LawModel, TaskModel, ToolGains
-from palpate.control.design.linear.loop_model import (
-    COMMANDS,
-    Command,
-    LinearLaw,
-    LinearPlant,
-    Timing,
-    close,
-    command_filter,
-)
+from palpate.control.design.linear.loop_model import COMMANDS, Command, LinearLaw, LinearPlant, Timing, close
 from palpate.control.law import Law
 from palpate.errors import InvalidInput, check_names
 
-_STANDING = 1e-9  # in z: a velocity servo without trim remembers no place, and holds any
+_STANDING = 1e-9  # in z: a velocity servo without trim remembers no position, and holds any
 
 
 @dataclass(frozen=True)
@@ -87,7 +80,9 @@ class ContactCase:
         if not (self.mass == math.inf and self.model.servo):
             finite_number(self.mass, "mass", above=0.0)
         finite_number(self.shaped_mass, "shaped_mass", above=0.0)
-        for name in _AT_LEAST_ZERO:
+        for name in ("stiffness", "damping", "integral", "proportional", "trim"):
+            finite_number(getattr(self, name), name, least=0.0)
+        for name in ("own_damping", "wall_stiffness", "wall_damping"):
             finite_number(getattr(self, name), name, least=0.0)
         if self.model_mass is not None:
             finite_number(self.model_mass, "model_mass", above=0.0)
@@ -125,10 +120,14 @@ class ContactCase:
         K, B = self.wall_stiffness * one, self.wall_damping * one
         return LinearPlant(W, one, self.own_damping * one, 0 * one, K, B, -K, -B)
 
-    @property
+    @cached_property
     def loop(self) -> ClosedLoop:
         """The closed loop with its poles."""
         return self.loop_at()
+
+    def timed(self, timing: Timing) -> ContactCase:
+        """The same with another clock, delays or filters."""
+        return replace(self, timing=timing)
 
     def loop_at(
         self, *, wall: float | None = None, lag: float = 0.0, gain: str = "", factor: float = 1.0
@@ -154,26 +153,24 @@ class ContactCase:
         return tuple(name for name in self.model.gains if name == "compliance" or getattr(self, name) > 0)
 
 
-_AT_LEAST_ZERO = (
-    "stiffness", "damping", "integral", "proportional", "own_damping", "wall_stiffness", "wall_damping", "trim",
-)  # fmt: skip
-
-
 @dataclass(frozen=True)
 class LimitSearch:
-    """How a limit is looked for.
+    """How a limit is searched for.
 
     Attributes:
         step: factor from one value to the next, near the start and far from it.
         tolerance: relative, of the end that is found.
     """
 
-    step: tuple[float, float] = (1.1, 1.3)
-    tolerance: float = 1e-10
+    step: tuple[float, float]
+    tolerance: float
+
+
+FINE = LimitSearch((1.1, 1.3), 1e-10)
 
 
 def stable_up_to(
-    stable: Callable[[float], bool], start: float, *, most: float, first: float, search: LimitSearch | None = None
+    stable: Callable[[float], bool], start: float, *, most: float, first: float, search: LimitSearch = FINE
 ) -> float:
     """The end of the stable values about `start`, or the nearest stable value below it if `start` is unstable.
 
@@ -181,7 +178,6 @@ def stable_up_to(
     `first` where start is 0), to the first unstable one, and the end is found by halving. Infinite if `most` is
     reached, 0 if nothing is stable.
     """
-    search = search or LimitSearch()
     near, far = search.step
     if stable(start):
         low, high = start, max(start * near, start + first)
@@ -201,13 +197,12 @@ def stable_up_to(
     return low
 
 
-def stiffest_stable(stable: Callable[[float], bool], most: float, search: LimitSearch | None = None) -> float:
+def stiffest_stable(stable: Callable[[float], bool], most: float, search: LimitSearch = FINE) -> float:
     """The stiffness, N/m, up to which walls are stable: the end of the softest range of stable ones.
 
     Looked at are stiffnesses from 1 N/m on, each a tenth (or as `search` says) above the last: the same ones whatever
     the wall that is asked about. Infinite if `most` is reached, 0 if nothing is stable.
     """
-    search = search or LimitSearch()
     low, step = 1.0, search.step[0]
     while not stable(low):
         low *= step
@@ -237,7 +232,7 @@ def port_admittance(case: ContactCase, frequencies: Array) -> Array:
     on_F = z**-timing.wrench_delay * (law.wrench[0] + back @ law.update_wrench[:, 0])
     on_F = on_F * _low_pass(timing.wrench_cutoff, s, T)
     acts = z**-timing.command_delay * np.exp(-s * timing.lag) * ((1 - 1 / z) / (s * T) if T else 1.0)
-    acts = acts * command_filter(timing, z)
+    acts = acts * timing.command_share / (1 - (1 - timing.command_share) / z)  # the driver's low-pass
     own = 0.0 if math.isinf(case.mass) else 1.0 / case.mass
     drive, stays = _servo_port(law.command, timing.servo_bandwidth, s, (1 - 1 / z) / T if T else s, own)
     # s² x = (F − b s x)/m + drive · acts · (on_x x + on_F F) − stays · x

@@ -32,7 +32,7 @@ NEIGHBOURS = 0.3  # rad or m: how far the joints may be from q
 WALLS = (0.0, 1e3, 1e4, 1e5)  # N/m, that the gains are tried on, where the clock allows
 FASTEST_WALL = 0.7  # ω T_e of an undamped wall that a held command can still damp
 MARGIN = 2.0  # every gain, times this, is stable still
-_ROUGH = LimitSearch((1.25, 1.5), 0.02)
+_COARSE = LimitSearch((1.25, 1.5), 0.02)
 
 
 @dataclass(frozen=True)
@@ -99,15 +99,15 @@ def force_defaults(
     if not force:
         raise InvalidInput(f"force must name at least one of {', '.join(DIRECTIONS)}")
     key = (_fingerprint(robot, q), T, force, motion, R.tobytes(), delay, diagonal)
-    if key not in _KEPT:
-        while len(_KEPT) >= _MOST_KEPT:
-            _KEPT.pop(next(iter(_KEPT)))
-        _KEPT[key] = _found(robot, q, R, force, motion, Timing(T, command_delay=delay), diagonal)
-    return _KEPT[key]
+    if key not in _CACHE:
+        while len(_CACHE) >= _MOST_CACHED:
+            _CACHE.pop(next(iter(_CACHE)))
+        _CACHE[key] = _search_gains(robot, q, R, force, motion, Timing(T, command_delay=delay), diagonal)
+    return _CACHE[key]
 
 
-_KEPT: dict[Any, ForceDefaults] = {}  # a scenario is checked and then run, and a sweep runs it again and again
-_MOST_KEPT = 64
+_CACHE: dict[Any, ForceDefaults] = {}  # a scenario is checked and then run, and a sweep runs it again and again
+_MOST_CACHED = 64
 
 
 def _fingerprint(robot: Robot, q: Array) -> bytes:
@@ -117,7 +117,7 @@ def _fingerprint(robot: Robot, q: Array) -> bytes:
     return b"".join(term.tobytes() for term in (*terms, joint_damping_of(robot)))
 
 
-def _found(
+def _search_gains(
     robot: Robot, q: Array, R: Array, force: tuple[str, ...], motion: tuple[str, ...], timing: Timing, diagonal: bool
 ) -> ForceDefaults:
     rows = [DIRECTIONS.index(d) for d in (*motion, *force)]
@@ -126,10 +126,10 @@ def _found(
     marked = np.array([False] * len(motion) + [True] * len(force))
     share = 1.0
     gains = _gains(arms, marked, timing, share, diagonal)
-    while not (sure := _bears_margin(arms, gains, timing)) and share > 1e-3:
+    while not (has_margin := _stable_with_margin(arms, gains, timing)) and share > 1e-3:
         share *= 0.7
         gains = _gains(arms, marked, timing, share, diagonal)
-    return _told(robot, arms[0], gains, timing, MARGIN if sure else 0.0)
+    return _result(robot, arms[0], gains, timing, MARGIN if has_margin else 0.0)
 
 
 def _neighbours(robot: Robot, q: Array) -> list[Array]:
@@ -159,11 +159,6 @@ class _Arm:
         """J M⁻¹ Jᵀ."""
         return self.task.J @ self.mobility @ self.task.J.T
 
-    @property
-    def null_mobility(self) -> float:
-        """The largest mobility of the null space, 1/(kg·m²)."""
-        return float(np.abs(np.linalg.eigvals(self.mobility @ self.task.null_space)).max())
-
 
 def _gains(arms: list[_Arm], force: Array, timing: Timing, share: float, diagonal: bool) -> ToolGains:
     """The gains with every rate at most `share` of what the clock would bear."""
@@ -175,13 +170,14 @@ def _gains(arms: list[_Arm], force: Array, timing: Timing, share: float, diagona
     scale = np.array([1.0 if row < 3 else LEVER for row in arms[0].rows])
     full = damping_by_ratio(np.diag(K), arms[0].task_mobility, 1.0, scale=scale)
     D = np.diag(2.0 * np.sqrt(K * lightest)) if diagonal else full
-    loosest = max(arm.null_mobility for arm in arms)
+    # The largest mobility of the null space, 1/(kg·m²).
+    loosest = max(float(np.abs(np.linalg.eigvals(arm.mobility @ arm.task.null_space)).max()) for arm in arms)
     posture: tuple[PerJoint, PerJoint] = POSTURE
     if POSTURE[1] * loosest > share * 0.25 / effective:
         lightest_joints = np.min([1.0 / np.diag(arm.mobility) for arm in arms], axis=0)
         posture = joint_posture(lightest_joints, share * 0.25 / effective)
-    held: dict[str, Any] = {"posture_stiffness": np.array(posture[0]), "posture_damping": np.array(posture[1])}
-    gains = ToolGains(np.diag(K), D, np.eye(len(K)), force, **held)
+    posture_gains: dict[str, Any] = {"posture_stiffness": np.array(posture[0]), "posture_damping": np.array(posture[1])}
+    gains = ToolGains(np.diag(K), D, np.eye(len(K)), force, **posture_gains)
     return replace(gains, integral=_integral(arms[0], gains, timing))
 
 
@@ -191,37 +187,37 @@ def _integral(arm: _Arm, gains: ToolGains, timing: Timing) -> float:
     def stable(integral: float) -> bool:
         return _stable(arm, replace(gains, integral=integral), timing, WALLS[1:])
 
-    return min(INTEGRAL, stable_up_to(stable, INTEGRAL, most=3 * INTEGRAL, first=1.0, search=_ROUGH) / 3)
+    return min(INTEGRAL, stable_up_to(stable, INTEGRAL, most=3 * INTEGRAL, first=1.0, search=_COARSE) / 3)
 
 
-def _bears_margin(arms: list[_Arm], gains: ToolGains, timing: Timing) -> bool:
+def _stable_with_margin(arms: list[_Arm], gains: ToolGains, timing: Timing) -> bool:
     doubled = [
         replace(gains, damping=MARGIN * gains.damping, posture_damping=MARGIN * gains.posture_damping),
         replace(gains, integral=MARGIN * gains.integral),
         replace(gains, stiffness=MARGIN * gains.stiffness, posture_stiffness=MARGIN * gains.posture_stiffness),
     ]
-    here = gains.integral > 0 and all(_stable(arms[0], changed, timing, WALLS) for changed in doubled)
-    return here and all(_stable(arm, gains, timing, (0.0, 1e4)) for arm in arms[1:])
+    at_posture = gains.integral > 0 and all(_stable(arms[0], changed, timing, WALLS) for changed in doubled)
+    return at_posture and all(_stable(arm, gains, timing, (0.0, 1e4)) for arm in arms[1:])
 
 
 def _stable(arm: _Arm, gains: ToolGains, timing: Timing, walls: tuple[float, ...]) -> bool:
     laws = [model.law(arm.task, gains, timing.period) for model in (DIRECT_FORCE, PARALLEL_FORCE)]
     plants = [
-        _against(arm, int(direction), min(wall, _stiffest(arm, int(direction), timing)))
+        _plant_on_wall(arm, int(direction), min(wall, _stiffest_wall(arm, int(direction), timing)))
         for direction in np.flatnonzero(gains.force)
         for wall in walls
     ]
     return all(close(plant, law, timing, standing=1e-6).stable for law in laws for plant in plants)
 
 
-def _stiffest(arm: _Arm, direction: int, timing: Timing) -> float:
+def _stiffest_wall(arm: _Arm, direction: int, timing: Timing) -> float:
     """The stiffest wall along a direction that the clock lets a force loop meet, N/m or N·m/rad."""
     mass = 1.0 / max(float(arm.task_mobility[direction, direction]), 1e-12)
     most = WALLS[-1] * (1.0 if arm.rows[direction] < 3 else LEVER**2)
     return min(most, mass * (FASTEST_WALL / (timing.period * (0.5 + timing.command_delay))) ** 2)
 
 
-def _against(arm: _Arm, direction: int, wall: float) -> LinearPlant:
+def _plant_on_wall(arm: _Arm, direction: int, wall: float) -> LinearPlant:
     """The arm on an undamped wall along one of its directions."""
     n, J = len(arm.mobility), arm.task.J[direction]
     felt, zero = -wall * np.outer(arm.task.along[direction], J), np.zeros((n, n))
@@ -230,11 +226,11 @@ def _against(arm: _Arm, direction: int, wall: float) -> LinearPlant:
     )
 
 
-def _told(robot: Robot, arm: _Arm, gains: ToolGains, timing: Timing, margin: float) -> ForceDefaults:
+def _result(robot: Robot, arm: _Arm, gains: ToolGains, timing: Timing, margin: float) -> ForceDefaults:
     K, D = np.zeros(6), np.zeros((6, 6))
     K[arm.rows] = np.diag(gains.stiffness)
     D[np.ix_(arm.rows, arm.rows)] = gains.damping
-    stiffest = min(_stiffest(arm, int(direction), timing) for direction in np.flatnonzero(gains.force))
+    stiffest = min(_stiffest_wall(arm, int(direction), timing) for direction in np.flatnonzero(gains.force))
     text = (
         f"for {robot.name} at a period of {1e3 * timing.period:g} ms and {timing.command_delay} samples of delay:"
         f" K = {listed(K)}, D with the diagonal {listed(np.diag(D))} along x, y, z, rx, ry, rz,"

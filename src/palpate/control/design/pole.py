@@ -195,10 +195,10 @@ def pole_differences(model: PoleModel, gravity: Array, pole: tuple[float, float,
         pole: its length, m, and the masses of sphere and rod, kg.
         stiffness: of the law against a vertical force, N/m; 0 for none.
     """
-    said, known = [], np.array([0.0, 0.0, -model.gravity])
+    notes, known = [], np.array([0.0, 0.0, -model.gravity])
     if np.linalg.norm(gravity - known) > 1e-6 * model.gravity:
         its = ", ".join(f"{g:.6g}" for g in gravity)
-        said.append(f"pole-balance takes gravity for {model.gravity:.6g} m/s² along −z; the world's is ({its}) m/s²")
+        notes.append(f"pole-balance takes gravity for {model.gravity:.6g} m/s² along −z; the world's is ({its}) m/s²")
     named = (
         ("length", "m", model.length),
         ("sphere's mass", "kg", model.sphere_mass),
@@ -212,7 +212,7 @@ def pole_differences(model: PoleModel, gravity: Array, pole: tuple[float, float,
     weight = model.gravity * (pole[1] + pole[2] - model.mass)
     held = f", which lowers the tool by {1e3 * weight / stiffness:.3g} mm at rest" if weight and stiffness else ""
     effect = f"{weight:.3g} N more weight{held}" if weight else "no more weight at rest"
-    return said + ([f"pole-balance takes the pole {' and '.join(other)}: {effect}"] if other else [])
+    return notes + ([f"pole-balance takes the pole {' and '.join(other)}: {effect}"] if other else [])
 
 
 def _lqr(A: Array, B: Array, state_weight: ArrayLike, effort_weight: float) -> Array:

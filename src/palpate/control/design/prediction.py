@@ -5,15 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from palpate.checks import Array, finite_array, finite_number
-from palpate.control.design.case import ContactCase, LimitSearch, port_admittance, stable_up_to, stiffest_stable
+from palpate.control.design.case import FINE, ContactCase, LimitSearch, port_admittance, stable_up_to, stiffest_stable
 from palpate.control.design.linear.closed_loop import DENSE_MOST, ClosedLoop
 from palpate.control.design.linear.law_models import IMPEDANCE
 from palpate.control.design.linear.loop_model import Timing
 from palpate.errors import InvalidInput, NoSolution, UnknownName
+
+if TYPE_CHECKING:
+    from palpate.control.design.arm import ArmContact
 
 RIGID = 1e9  # N/m: stable up to here counts as stable on every wall
 LONGEST = 1000  # periods: stable with so much more delay counts as stable with any
@@ -107,7 +111,7 @@ def predicted(
 ) -> ContactPrediction:
     """A prediction from the loops of a contact, whose axis along the wall's normal is `case`."""
     loop = loop_at()
-    search = search or (LimitSearch() if loop.states <= DENSE_MOST else LONG)
+    search = search or (FINE if loop.states <= DENSE_MOST else LONG)
     wall, gains = _limits(case, loop_at, search) if limits else (math.nan, {})
     longest = largest_delay or (lambda: _largest_delay(case.timing.period, loop_at))
     delay = math.nan if not limits else longest() if loop.stable else 0.0
@@ -315,7 +319,7 @@ class HoldError:
 STEPS_PER_PERIOD = 5  # physics steps in a control period, unless a run says otherwise; see docs/gain-design.md
 
 
-def hold_error(case: ContactCase, physics_step: float | None = None) -> HoldError:
+def hold_error(case: ContactCase | ArmContact, physics_step: float | None = None) -> HoldError:
     """How a simulation with a physics step misjudges a loop whose command is held over the period.
 
     With one physics step per period, a semi-implicit step moves the positions with the velocities after the step, and
@@ -329,21 +333,17 @@ def hold_error(case: ContactCase, physics_step: float | None = None) -> HoldErro
     if timing.period == 0:
         raise InvalidInput("a loop without a period has no hold")
     step = finite_number(physics_step or timing.physics_step or timing.period, "physics_step", above=0.0)
-    exact = replace(case, timing=replace(timing, physics_step=None)).loop.growth
-    shown = replace(case, timing=replace(timing, physics_step=step)).loop.growth
-    return held_apart(case.label, exact, shown, step, timing.period)
-
-
-def held_apart(what: str, exact: float, shown: float, step: float, period: float) -> HoldError:
-    """What a loop does and what a simulation shows of it, with the sentence."""
+    on_exact_physics = case if timing.physics_step is None else case.timed(replace(timing, physics_step=None))
+    exact = on_exact_physics.loop.growth
+    shown = case.timed(replace(timing, physics_step=step)).loop.growth
     if abs(shown - exact) <= 0.1 * abs(exact):
-        return HoldError(exact, shown, step, period, "")
-    ratio = round(period / step)
+        return HoldError(exact, shown, step, timing.period, "")
+    ratio = round(timing.period / step)
     count = "one physics step" if ratio == 1 else f"{ratio} physics steps"
     verb = {True: "grows", False: "dies out"}
     sentence = (
-        f"{what}: with {count} per control period the simulation shows a loop that"
+        f"{case.label}: with {count} per control period the simulation shows a loop that"
         f" {verb[shown > 0]} at {abs(shown):.3g} 1/s where the sampled loop {verb[exact > 0]} at {abs(exact):.3g} 1/s;"
-        f" shorten the physics step to {period / max(STEPS_PER_PERIOD, 2 * ratio):.3g} s or less"
+        f" shorten the physics step to {timing.period / max(STEPS_PER_PERIOD, 2 * ratio):.3g} s or less"
     )
-    return HoldError(exact, shown, step, period, sentence)
+    return HoldError(exact, shown, step, timing.period, sentence)

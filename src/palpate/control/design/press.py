@@ -60,7 +60,7 @@ class Press:
     @property
     def bounces(self) -> bool:
         """Whether contact is lost again and again, or is not there in the end."""
-        return self.losses * self.time * _LAST >= _LOST and self.free > _LEAST
+        return bounces(self.losses * self.time * _LAST, self.free)
 
     @property
     def sentence(self) -> str:
@@ -83,7 +83,7 @@ class PressedPlant:
     """What presses: a plant and its law about rest, and how both meet the wall.
 
     Attributes:
-        plant: n coordinates; its wall counts for nothing here.
+        plant: n coordinates, and the wall.
         law: its matrices.
         timing: clock, delays, sensors, servo.
         into: p, n, how far the point of contact goes into the wall per coordinate.
@@ -311,30 +311,32 @@ def simulated_press(
         force: that such a law wants, N.
     """
     timing, n = pressed.timing, pressed.plant.freedoms
-    q_free, xi = _free(pressed)
-    give = max(float(pressed.into @ q_free), 0.0)
-    held = force if pressed.controls_force else depth / (give + 1.0 / pressed.stiffness)
+    q_free, xi = _rest_at_first_touch(pressed)
+    compliance = max(float(pressed.into @ q_free), 0.0)
+    held = force if pressed.controls_force else depth / (compliance + 1.0 / pressed.stiffness)
     ticks = max(int(duration / timing.period), 1)
     system = _system(pressed, ticks, behind, force=held, depth=held / pressed.stiffness)
-    q = held * q_free - (held * give + system.depth) * pressed.path  # the free rest, moved back to the surface
+    q = held * q_free - (held * compliance + system.depth) * pressed.path  # the free rest, moved back to the surface
     late = max(timing.joint_delay, timing.wrench_delay, system.command_delay) + 2
-    states = np.r_[q, speed * pressed.path, _followed(pressed, q, held)]
+    states = np.r_[q, speed * pressed.path, _servo_position(pressed, q, held)]
     motion = _Motion(
         {"n": n, "k": len(xi), "seen": 2 * n + 1, "inputs": system.B.shape[1], "ring": late, "ticks": ticks},
         x=states, xi=held * xi,
     )  # fmt: skip
     motion.readings[-1, n : 2 * n] = states[n : 2 * n]
     _pressed(system, motion, bool(pressed.friction.any()))
-    return _judged(motion, held, speed, ticks * timing.period)
+    return _press_result(motion, held, speed, ticks * timing.period)
 
 
 def _system(pressed: PressedPlant, ticks: int, behind: Array | None, **press: Any) -> _System:
     plant, law, timing = pressed.plant, pressed.law, pressed.timing
-    way = np.zeros(1) if behind is None else behind
-    way = np.interp(np.arange(ticks + 1) / ticks, np.linspace(0.0, 1.0, len(way)), way)
+    distance = np.zeros(1) if behind is None else behind
+    distance = np.interp(np.arange(ticks + 1) / ticks, np.linspace(0.0, 1.0, len(distance)), distance)
     n = plant.freedoms
     apart = timing.adds_gravity and law.command == "torque"  # what the arm gets of itself, at once
-    A, B = _state_space(pressed, apart)
+    none = 0.0 * plant.gravity
+    free = replace(plant, wall_stiffness=none, wall_damping=none, gravity=none if apart else plant.gravity)
+    A, B = state_space(free, law.command, _bandwidth(pressed))
     steps = substeps(pressed)
     # v⁺ = v + h (a + A_v (v⁺ + v)/2): the trapezoidal rule, once and for all
     mean = np.linalg.inv(np.eye(n) - 0.5 * timing.period / steps * A[n : 2 * n, n : 2 * n])
@@ -353,23 +355,15 @@ def _system(pressed: PressedPlant, ticks: int, behind: Array | None, **press: An
         share_v=sensor_share(timing.velocity_cutoff, timing.period),
         share_f=sensor_share(timing.wrench_cutoff, timing.period),
         share_u=timing.command_share, differentiated=timing.velocity == "differentiated",
-        behind=way[:-1], pace=-np.diff(way) / timing.period, **press,
+        behind=distance[:-1], pace=-np.diff(distance) / timing.period, **press,
     )  # fmt: skip
-
-
-def _state_space(pressed: PressedPlant, weightless: bool = False) -> tuple[Array, Array]:
-    """A and B of plant and servo without the wall."""
-    none = 0.0 * pressed.plant.gravity
-    free = replace(pressed.plant, wall_stiffness=none, wall_damping=none)
-    free = replace(free, gravity=none) if weightless else free
-    return state_space(free, pressed.law.command, _bandwidth(pressed))
 
 
 def _bandwidth(pressed: PressedPlant) -> float:
     return min(pressed.timing.servo_bandwidth, _FASTEST_SERVO)
 
 
-def _followed(pressed: PressedPlant, q: Array, held: float) -> Array:
+def _servo_position(pressed: PressedPlant, q: Array, held: float) -> Array:
     """Where a servo of velocities is at first touch, S ω² (q_s − q) = M⁻¹ p f* being its rest; others have no state."""
     if pressed.law.command != "velocity":
         return np.zeros(0)
@@ -379,11 +373,7 @@ def _followed(pressed: PressedPlant, q: Array, held: float) -> Array:
 
 def substeps(pressed: PressedPlant) -> int:
     """Physics steps per period that follow the fastest motion of plant, wall and servo."""
-    A, _ = _state_space(pressed)
-    n, p = pressed.plant.freedoms, pressed.into
-    pushed = np.outer(pressed.plant.mobility @ p, p)
-    A[n : 2 * n, :n] -= pressed.stiffness * pushed
-    A[n : 2 * n, n : 2 * n] -= pressed.damping * pushed
+    A, _ = state_space(pressed.plant, pressed.law.command, _bandwidth(pressed))
     fastest = float(np.abs(np.linalg.eigvals(A)).max())
     if pressed.law.command == "torque":
         fastest = max(fastest, float(np.abs(np.linalg.eigvals(pressed.plant.mobility @ pressed.law.v)).max()))
@@ -397,16 +387,20 @@ def cost_of_press(pressed: PressedPlant, duration: float) -> float:
     return COST * entries * substeps(pressed) * duration / pressed.timing.period
 
 
-def _free(pressed: PressedPlant) -> tuple[Array, Array]:
-    """Coordinates and state of the law, per newton of f*, of the plant that the wall does not push: at first touch."""
+def _rest_at_first_touch(pressed: PressedPlant) -> tuple[Array, Array]:
+    """Coordinates and state of the law, per newton of f*, of the plant that the wall does not push: at first touch.
+
+    A law that drifts in free motion has no rest. Least squares then gives the speed of its drift, which they would not
+    if the rows were scaled as in `statics.compliance_at_rest`.
+    """
     law, plant, n, k = pressed.law, pressed.plant, pressed.plant.freedoms, len(pressed.law.update)
     if pressed.controls_force:
         return np.zeros(n), np.zeros(k)
     apart = np.zeros((n, n)) if law.command != "torque" else plant.gravity
     wrench = law.wrench @ pressed.felt
     if law.command == "position":
-        give = np.linalg.solve(plant.servo, plant.mobility @ pressed.into) / _bandwidth(pressed) ** 2
-        rows, right = np.hstack([law.q - np.eye(n), law.state]), wrench - give
+        deflection = np.linalg.solve(plant.servo, plant.mobility @ pressed.into) / _bandwidth(pressed) ** 2
+        rows, right = np.hstack([law.q - np.eye(n), law.state]), wrench - deflection
     else:
         own = pressed.into if law.command == "torque" else 0.0
         rows, right = np.hstack([law.q - apart, law.state]), wrench - own
@@ -416,11 +410,24 @@ def _free(pressed: PressedPlant) -> tuple[Array, Array]:
     return solution[:n], solution[n:]
 
 
-def _judged(motion: _Motion, force: float, speed: float, time: float) -> Press:
+def last_third(samples: Array) -> Array:
+    """The samples by which a contact is judged."""
+    return samples[-max(int(_LAST * len(samples)), 1) :]
+
+
+def times_lost(touching: Array) -> int:
+    """How often contact was lost."""
+    return int(np.count_nonzero(touching[:-1] & ~touching[1:]))
+
+
+def bounces(lost: float, free: float) -> bool:
+    """Whether a contact bounces that was lost so often in its last third, and absent for that share of it."""
+    return lost >= _LOST and free > _LEAST
+
+
+def _press_result(motion: _Motion, force: float, speed: float, time: float) -> Press:
     touching = motion.touching > 0.5
-    last = touching[-max(int(_LAST * len(touching)), 1) :]
-    lost = np.flatnonzero(touching[:-1] & ~touching[1:]) + 1
-    losses = int(np.count_nonzero(lost > len(touching) - len(last)))
+    last, lost = last_third(touching), np.flatnonzero(touching[:-1] & ~touching[1:]) + 1
     lost_last = float(lost[-1]) * time / len(touching) if len(lost) else 0.0
-    peak = float(motion.peak[-len(last) :].max())
-    return Press(force, speed, float(1.0 - last.mean()), losses / max(_LAST * time, 1e-12), peak, time, lost_last)
+    losses, peak = times_lost(last) / max(_LAST * time, 1e-12), float(last_third(motion.peak).max())
+    return Press(force, speed, float(1.0 - last.mean()), losses, peak, time, lost_last)

@@ -11,7 +11,7 @@ from palpate.checks import Array
 from palpate.control.design.arm import ArmContact
 from palpate.control.design.linear.loop_model import LinearLaw
 
-MOST_STATES = 400  # of a loop whose remainder is computed; beyond, its slowest pole speaks for it
+MOST_STATES = 400  # of a loop whose remainder is computed; beyond, its slowest pole is taken
 _HELD = 1e-6  # of a torque: what may be left unbalanced
 _FREE = 1e-12  # of the largest stiffness: what holds nothing
 _ROUNDING = 1e-12
@@ -40,7 +40,7 @@ class Compliance:
         return self.torque @ (J.T @ wrench) + self.reading @ wrench
 
 
-def compliance(contact: ArmContact) -> Compliance:
+def compliance_at_rest(contact: ArmContact) -> Compliance:
     """The rest of the sampled loop under constant disturbances.
 
     At rest the law's state stands, ξ = A ξ + B_q δq + B_f F, its command is u = C ξ + D_q δq + D_f F, and the plant's
@@ -71,8 +71,8 @@ def compliance(contact: ArmContact) -> Compliance:
     right = np.block([[by_torque, by_reading], [np.zeros((k, n)), -law.update_wrench]])
     scale = np.maximum(np.abs(A).max(axis=1, keepdims=True), 1e-300)
     solution = np.linalg.lstsq(A / scale, right / scale, rcond=1e-12)[0]
-    left = np.abs(A @ solution - right)[:, :n].max(axis=0)
-    held = left <= _HELD * np.abs(right[:, :n]).max(axis=0)
+    unbalanced = np.abs(A @ solution - right)[:, :n].max(axis=0)
+    held = unbalanced <= _HELD * np.abs(right[:, :n]).max(axis=0)
     _, sizes, motions = np.linalg.svd(A / scale)
     still = np.r_[sizes, np.zeros(len(motions) - len(sizes))] <= _FREE * sizes.max(initial=0.0)
     return Compliance(solution[:n, :n], solution[:n, n:], held, motions[still, :n].T)
@@ -97,7 +97,7 @@ def farthest(rows: Array, bounds: Array) -> float:
 
 def remainder(contact: ArmContact, J: Array, time: float) -> Array:
     """k×k: what is left of an error along the k rows of J after a time without further change; entries are sizes."""
-    loop, T, n = contact.loop(), contact.timing.period, contact.robot.nv
+    loop, T, n = contact.loop, contact.timing.period, contact.robot.nv
     if not loop.stable:
         return np.eye(len(J))
     if T == 0 or loop.states > MOST_STATES:
@@ -124,11 +124,11 @@ def held_off(contact: ArmContact, friction: Array) -> tuple[float, float] | None
     """
     if integrates(contact.model.law(), contact.timing.period):
         return None
-    J, give = contact.J_contact, compliance(contact)
-    if np.abs(J @ give.free).max(initial=0.0) > _MOVES * np.abs(J).max():
+    J, compliance = contact.J_contact, compliance_at_rest(contact)
+    if np.abs(J @ compliance.free).max(initial=0.0) > _MOVES * np.abs(J).max():
         return None
     pressed = contact.wall.stiffness * contact.wall.direction()[None] @ J
-    return farthest(J @ give.torque, friction), farthest(pressed @ give.torque, friction)
+    return farthest(J @ compliance.torque, friction), farthest(pressed @ compliance.torque, friction)
 
 
 def integrates(law: LinearLaw, period: float) -> bool:
@@ -141,16 +141,16 @@ def integrates(law: LinearLaw, period: float) -> bool:
 
 def friction_sentences(contact: ArmContact, friction: Array) -> list[str]:
     """What friction does, and what of it is not foretold; nothing for joints without any."""
-    rubs = friction[friction > 0.0]
-    if not rubs.size:
+    nonzero = friction[friction > 0.0]
+    if not nonzero.size:
         return []
-    least, most = f"{rubs.min():.3g}", f"{rubs.max():.3g}"
-    said = f"Joint friction ({least if least == most else f'{least} to {most}'} N·m) is not in the poles"
+    least, most = f"{nonzero.min():.3g}", f"{nonzero.max():.3g}"
+    head = f"Joint friction ({least if least == most else f'{least} to {most}'} N·m) is not in the poles"
     if integrates(contact.model.law(), contact.timing.period):
-        return [f"{said}: the integral action can hunt against it (stick–slip), which is not foretold."]
+        return [f"{head}: the integral action can hunt against it (stick–slip), which is not foretold."]
     held = held_off(contact, friction)
     if held is None:
-        return [f"{said}; how far off it holds the arm at rest was not found."]
+        return [f"{head}; how far off it holds the arm at rest was not found."]
     force = f" and the force {held[1]:.3g} N" if contact.wall.stiffness > 0 else ""
     off = f"{1e3 * held[0]:.3g} mm{force}"
-    return [f"{said}; at rest it can hold the tool {off} off. Nothing integrates, so nothing hunts."]
+    return [f"{head}; at rest it can hold the tool {off} off. Nothing integrates, so nothing hunts."]

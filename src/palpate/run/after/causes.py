@@ -24,26 +24,31 @@ CAUSES = ("saturation", "friction", "model", "sensor", "reach")
 
 def promise_warnings(assembly: Assembly, named: Mapping[str, Array]) -> list[str]:
     """A sentence for every promise of the law that was not kept, with its likeliest cause."""
-    said = []
+    warnings = []
     for promise, missed, end in misses(assembly, named):
-        ended = " and ".join(_ended(miss, promise.rest) for miss in missed)
+        ended = " and ".join(_miss_in_words(miss, promise.rest) for miss in missed)
         worst = max(missed, key=lambda miss: miss.size / max(miss.tolerance, 1e-300))
-        said.append(
+        warnings.append(
             f"{end.law.name} did not keep its promise: at the end {ended}; likeliest cause: {likeliest(worst, end)}"
         )
-    return said
+    return warnings
 
 
-def _ended(miss: Miss, moving: bool) -> str:
+def _miss_in_words(miss: Miss, moving: bool) -> str:
+    off = f"still move at {_with_unit(miss.size, miss)}" if moving else f"is {_with_unit(miss.size, miss)} off"
+    return f"{miss.what} {off} (its closed loop leaves {_with_unit(miss.tolerance, miss, 2)} at the most)"
+
+
+def _with_unit(size: float, miss: Miss, digits: int = 3) -> str:
+    """A size of what was missed, with its unit; small lengths and angles in thousandths."""
     factor, unit = _SMALL.get(miss.unit, (1.0, miss.unit))
-    off = f"still move at {miss.size:.3g} {unit}" if moving else f"is {factor * miss.size:.3g} {unit} off"
-    return f"{miss.what} {off} (its closed loop leaves {factor * miss.tolerance:.2g} {unit} at the most)"
+    return f"{factor * size:.{digits}g} {unit}"
 
 
 def likeliest(miss: Miss, end: End) -> str:
     """The cause and its evidence, in words."""
-    for cause, look in zip(CAUSES, (_saturation, _friction, _model, _sensor, _reach)):
-        evidence = look(miss, end)
+    for cause, explain in zip(CAUSES, (_saturation, _friction, _model, _sensor, _reach)):
+        evidence = explain(miss, end)
         if evidence:
             return f"{cause} ({evidence})"
     alarms = end.assembly.law.alarms(end.assembly.law.memory)
@@ -52,27 +57,26 @@ def likeliest(miss: Miss, end: End) -> str:
 
 def _saturation(miss: Miss, end: End) -> str:
     bits = end.named["guard"][end.window].astype(int)
-    cut = [
+    limits_hit = [
         f"the {what} cut the command {share:.0%} of the last {end.times[-1] - end.times[end.window][0]:.2g} s"
         for bit, what in LIMITS.items()
         if (share := float(((bits & bit) != 0).mean())) > 0.02
     ]
-    return " and ".join(cut)
+    return " and ".join(limits_hit)
 
 
 def _friction(miss: Miss, end: End) -> str:
     frictions = [each for each in end.differences if each.cause == "friction"]
     if not frictions or miss.rows is None:
         return ""
-    if end.give is None:  # how far it holds anything off is not known: named where nothing else is declared
+    if end.compliance is None:  # how far it holds anything off is not known: named where nothing else is declared
         return frictions[0].what if len(end.differences) == 1 else ""
-    holds = frictions[0].moves_at_most(end.give, miss.rows)
-    others = [each.moves(end.give, miss.rows) for each in end.differences if each.cause != "friction"]
+    holds = frictions[0].moves_at_most(end.compliance, miss.rows)
+    others = [each.moves(end.compliance, miss.rows) for each in end.differences if each.cause != "friction"]
     beside = float(np.linalg.norm(miss.error + np.sum(others, axis=0))) if others else miss.size
     if holds < _EXPLAINS * miss.size or beside < 0.5 * miss.size:  # a difference explains it better
         return ""
-    factor, unit = _SMALL.get(miss.unit, (1.0, miss.unit))
-    return f"{frictions[0].what}: it holds {miss.what} up to {factor * holds:.3g} {unit} off"
+    return f"{frictions[0].what}: it holds {miss.what} up to {_with_unit(holds, miss)} off"
 
 
 def _effect(each: ModelDifference, miss: Miss, end: End) -> float:
@@ -82,9 +86,9 @@ def _effect(each: ModelDifference, miss: Miss, end: End) -> float:
     shifted = float(np.linalg.norm(each.shift))
     if miss.rows is None:
         return np.inf if each.torque.any() else 0.0
-    if end.give is None or np.abs(each.torque[~end.give.held]).max(initial=0.0) > 1e-9:
+    if end.compliance is None or np.abs(each.torque[~end.compliance.held]).max(initial=0.0) > 1e-9:
         return np.inf if each.torque.any() or each.reading.any() else shifted
-    return each.moves_at_most(end.give, miss.rows) + shifted
+    return each.moves_at_most(end.compliance, miss.rows) + shifted
 
 
 def _declared(cause: str, miss: Miss, end: End) -> str:
@@ -93,8 +97,7 @@ def _declared(cause: str, miss: Miss, end: End) -> str:
     if not effects:
         return ""
     each, size = max(effects, key=lambda pair: pair[1])
-    factor, unit = _SMALL.get(miss.unit, (1.0, miss.unit))
-    return each.what + (f": that makes {factor * size:.3g} {unit}" if np.isfinite(size) else "")
+    return each.what + (f": that makes {_with_unit(size, miss)}" if np.isfinite(size) else "")
 
 
 def _model(miss: Miss, end: End) -> str:
@@ -108,8 +111,8 @@ def _sensor(miss: Miss, end: End) -> str:
     off = end.mean("measured_wrench") - end.wrench
     if miss.wrench is not None:
         effect = float(np.linalg.norm(miss.wrench @ off))
-    elif miss.rows is not None and end.give is not None:
-        effect = float(np.linalg.norm(miss.rows @ end.give.reading @ off))
+    elif miss.rows is not None and end.compliance is not None:
+        effect = float(np.linalg.norm(miss.rows @ end.compliance.reading @ off))
     else:
         return ""
     if effect < _EXPLAINS * miss.size:
@@ -121,10 +124,9 @@ def _reach(miss: Miss, end: End) -> str:
     robot, q = end.robot, end.named["q"][end.window]
     if robot.nq != robot.nv or miss.rows is None:
         return ""
-    near = 1e-3 * np.where(
-        np.isfinite(robot.limits.upper - robot.limits.lower), robot.limits.upper - robot.limits.lower, 0.0
-    )
-    at_stop = np.any((q <= robot.limits.lower + near) | (q >= robot.limits.upper - near), axis=0).tolist()
+    lower, upper = robot.limits.lower, robot.limits.upper
+    near = 1e-3 * np.where(np.isfinite(upper - lower), upper - lower, 0.0)
+    at_stop = np.any((q <= lower + near) | (q >= upper - near), axis=0).tolist()
     if any(at_stop):
         return f"{', '.join(n for n, at in zip(robot.dof_names, at_stop) if at)} at the end of its range"
     sizes = np.linalg.svd(miss.rows, compute_uv=False)

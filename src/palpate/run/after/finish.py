@@ -22,8 +22,6 @@ from palpate.engine.fatal import FATAL
 from palpate.engine.library import WARNINGS
 from palpate.robot.readers.findings import CONTACT, Finding, without_meshes
 from palpate.run.after.causes import LIMITS, promise_warnings
-from palpate.run.after.ending import INTERRUPTED, Ending
-from palpate.run.after.exact_story import event_table, exact_assumptions, exact_outcome, stop_warnings, trace_events
 from palpate.run.after.keep import Keeper
 from palpate.run.after.observed import (
     beyond_bounds,
@@ -32,15 +30,15 @@ from palpate.run.after.observed import (
     contact_story,
     dropped_motion,
     energy_warnings,
+    wrench_warnings,
 )
 from palpate.run.after.scene import scene_of, singularity
-from palpate.run.after.wrench_watch import wrench_warnings
 from palpate.run.assemble.assemble import Assembly
 from palpate.run.assemble.carrier import ENGINE, EQUATIONS
 from palpate.run.before.checks import Foretold
 from palpate.run.loop import state as S
-from palpate.run.loop.kinematic import ASSUMED
 from palpate.run.run import Run
+from palpate.run.stepping import INTERRUPTED, Ending
 from palpate.scenario.file.places import without_places
 from palpate.trace import Event, Outcome, RunFacts, Trace
 from palpate.world.driver import servo_rotors
@@ -64,10 +62,9 @@ def trace_of(assembly: Assembly, ending: Ending, keeper: Keeper, foretold: Foret
 
 def unfinished(assembly: Assembly, foretold: Foretold) -> Trace:
     """What is known of a run before it ends: a trace without samples, with the outcome of one that never did."""
-    data = {channel: np.zeros((0, *channel.shape)) for channel in assembly.chosen}
-    outcome = Outcome("interrupted", "the process ended before the run did", 0.0, 0)
-    named = {"time": np.zeros(0), **{channel.name: array for channel, array in data.items()}}
-    return Trace(named["time"], data, outcome, (), _facts(assembly, foretold.expected, foretold.warnings, named))
+    keeper, outcome = Keeper(assembly), Outcome("interrupted", "the process ended before the run did", 0.0, 0)
+    facts = _facts(assembly, foretold.expected, foretold.warnings, keeper.named)
+    return Trace(keeper.times, keeper.data, outcome, (), facts)
 
 
 def bare_trace(assembly: Assembly, ending: Ending, keeper: Keeper, foretold: Foretold, *, singular: bool) -> Trace:
@@ -82,17 +79,17 @@ def bare_trace(assembly: Assembly, ending: Ending, keeper: Keeper, foretold: For
     return Trace.over(named, assembly.chosen, _outcome(assembly, ending), facts)
 
 
-def _of_the_file(run: Run) -> list[str]:
+def _robot_warnings(run: Run) -> list[str]:
     """The robot's warnings without the folder of its file; unused contact geometry where something could be touched."""
     world = run.world
     named = world.contact_points or world.contact_shapes or world.contact_links
     matters = not named and (world.surfaces or world.objects)
-    findings, meshes = _meshes_apart(run)
+    findings, meshes = _findings_and_meshes(run)
     findings = [finding for finding in findings if matters or finding.element != CONTACT]
     return [*(finding.sentence for finding in findings), *(meshes if world.contact_links else ())]
 
 
-def _meshes_apart(run: Run) -> tuple[list[Finding], list[str]]:
+def _findings_and_meshes(run: Run) -> tuple[list[Finding], list[str]]:
     """The robot's warnings without the folder of its file, and a sentence on meshes that could not be had."""
     return without_meshes(replace(finding, file=os.path.basename(finding.file)) for finding in run.robot.warnings)
 
@@ -100,7 +97,7 @@ def _meshes_apart(run: Run) -> tuple[list[Finding], list[str]]:
 def _remarks(assembly: Assembly, named: Mapping[str, Array]) -> tuple[str, ...]:
     """What the reader should know; a missing mesh belongs here unless links touch by their geometry."""
     run, law = assembly.run, assembly.law
-    meshes = [] if run.world.contact_links else _meshes_apart(run)[1]
+    meshes = [] if run.world.contact_links else _findings_and_meshes(run)[1]
     unread = unread_of_reference(run.law, run.reference)
     unread += dropped_motion(assembly, named)
     return (
@@ -114,8 +111,9 @@ def _remarks(assembly: Assembly, named: Mapping[str, Array]) -> tuple[str, ...]:
 
 def _warnings(assembly: Assembly, named: Mapping[str, Array], foretold: Foretold) -> list[str]:
     alarms = assembly.law.alarms(assembly.law.memory)
-    early_warnings = [*_of_the_file(assembly.run), *foretold.warnings]
-    run_warnings = [*_joint_warnings(assembly), *stop_warnings(assembly.exact), *energy_warnings(named)]
+    early_warnings = [*_robot_warnings(assembly.run), *foretold.warnings]
+    run_warnings = [*_joint_warnings(assembly), *(assembly.exact.stop_warnings() if assembly.exact else ())]
+    run_warnings += energy_warnings(named)
     run_warnings += beyond_the_interface(assembly, named)
     run_warnings += beyond_bounds(assembly, named)[1]
     return [*early_warnings, *alarms, *run_warnings, *_limit_warnings(assembly), *wrench_warnings(assembly, named)]
@@ -141,7 +139,7 @@ def _outcome(assembly: Assembly, ending: Ending) -> Outcome:
         count = f"{L.drives.lost_in_row} command{'s' if L.drives.lost_in_row > 1 else ''} in a row"
         return Outcome("stopped", f"the driver stopped the arm: {count} lost", t, tick, "world.driver")
     if assembly.exact is not None and status in (S.PAINLEVE, S.NO_ANSWER):
-        return exact_outcome(assembly.exact, run.clock.control_period)
+        return assembly.exact.outcome(run.clock.control_period)
     if ending.raised is not None:
         return Outcome("diverged", ending.raised, t, tick, ending.by)
     if status == FATAL:
@@ -172,7 +170,7 @@ def _what_went_wrong(assembly: Assembly, status: int, index: int) -> tuple[str, 
     if status == S.CLOCK:
         return "physics engine", f"the engine's clock did not rise by one step, it stands at {assembly.data.time:g} s"
     if status == S.BAD_REFERENCE:
-        return f"target[{index}]", f"the reference is not a finite number: {L.targets[0, index]} at place {index}"
+        return f"target[{index}]", f"the reference is not a finite number: {L.targets[0, index]} in column {index}"
     if not np.isfinite(L.tick.wrench).all():
         return "measured_wrench", f"the measured wrench is not a finite number ({L.tick.wrench})"
     return "measurement", f"what the joint sensors say is no state: q = {L.tick.q}, v = {L.tick.v}"
@@ -183,33 +181,33 @@ def _what_went_wrong(assembly: Assembly, status: int, index: int) -> tuple[str, 
 
 def _joint_warnings(assembly: Assembly) -> list[str]:
     """Joints that met their stops or went faster than they are rated."""
-    robot, w, dt, said = assembly.run.robot, assembly.loop.watch, assembly.loop.dt, []
+    robot, w, dt, warnings = assembly.run.robot, assembly.loop.watch, assembly.loop.dt, []
     if not w.on or not (w.beyond_steps.any() or w.fast_steps.any()):
         return []
     for j, (name, unit) in enumerate(zip(robot.dof_names, robot.dof_units)):
         if w.beyond_steps[j]:
-            said.append(
+            warnings.append(
                 f"{name} met its stop: up to {w.beyond[j]:.3g} {unit} past it, for {w.beyond_steps[j] * dt:.3g} s"
                 f" from {w.beyond_since[j]:.4g} s on"
             )
         if w.fast_steps[j]:
-            said.append(
+            warnings.append(
                 f"{name} moved at up to {w.share[j]:.3g} times its rated speed of {w.rated[j]:.4g} {unit}/s,"
                 f" for {w.fast_steps[j] * dt:.3g} s from {w.fast_since[j]:.4g} s on"
             )
-    return said
+    return warnings
 
 
 def _limit_warnings(assembly: Assembly) -> list[str]:
     """What the driver could not give: torques, rates, commands that were lost."""
-    L, said = assembly.loop, []
+    L, warnings = assembly.loop, []
     for bit, what, least in ((S.TORQUE_LIMITED, "torque limit", 0.0), (S.RATE_LIMITED, "rate limit", _SHORT)):
         time = int(L.guard_steps[bit.bit_length() - 1]) * L.dt
         if time > least:
-            said.append(f"the {what} cut the law's command for {time:.3g} s in all")
+            warnings.append(f"the {what} cut the law's command for {time:.3g} s in all")
     if L.drives.lost:
-        said.append(f"{L.drives.lost} of {L.tick_count} commands were lost; the last one was held")
-    return said
+        warnings.append(f"{L.drives.lost} of {L.tick_count} commands were lost; the last one was held")
+    return warnings
 
 
 def _joint_watch(assembly: Assembly) -> dict[str, float]:
@@ -231,7 +229,7 @@ def _events(assembly: Assembly, named: Mapping[str, Array], warnings: Iterable[s
         events += _guard_events(times, named["guard"].astype(int), ticks)
     events += _fault_events(assembly, times)
     if assembly.exact is not None:
-        events += trace_events(assembly.exact, assembly.run.clock.control_period)
+        events += assembly.exact.trace_events(assembly.run.clock.control_period)
     elif "contact_force" in named:
         events += _contact_events(times, named["contact_force"], ticks)
     return events
@@ -312,7 +310,7 @@ def _measured_facts(assembly: Assembly, named: Mapping[str, Array]) -> dict[str,
         "law": assembly.law.name,
         "follows": assembly.run.law.follows,
         "torque_limit": tuple(t if math.isfinite(t) else None for t in limits),
-        "contact_events": event_table(assembly.exact),
+        "contact_events": [] if assembly.exact is None else assembly.exact.event_table(),
         "joint_watch": _joint_watch(assembly),
         "singularity": None if q is None else singularity(assembly.run.robot, named["time"], q),
     }
@@ -339,7 +337,9 @@ def _assumptions(assembly: Assembly) -> list[str]:
     """What this run took for granted, in plain words."""
     world, notes = assembly.run.world, []
     if assembly.run.robot.unresisted:
-        notes.append(ASSUMED)
+        notes.append(
+            "the robot's masses are unknown: its joints go exactly where their servos are told, whatever pushes back"
+        )
     elif world.plant.none and not world.attachments:
         notes.append("the law's model has the plant's true masses, inertias and geometry")
     if world.sensors.ideal:
@@ -347,24 +347,24 @@ def _assumptions(assembly: Assembly) -> list[str]:
     wrist = world.sensors.wrench
     if not (wrist.noise_force or wrist.noise_torque or any(wrist.bias) or wrist.cutoff or wrist.delay):
         notes.append("the wrench sensor has no noise, bias, filter or delay")
-    notes += _who_moved(assembly)
+    notes += _carrier_assumptions(assembly)
     if any(s.contact == "rigid" for s in world.surfaces):
         notes.append("rigid contact is the physics engine's; its forces are reported one physics step late")
     if any(s.contact == "rigid" and s.motion is not None for s in world.surfaces):
-        notes.append("a rigid surface that moves pushes by its place alone: the engine gives it no velocity")
+        notes.append("a rigid surface that moves pushes by its position alone: the engine gives it no velocity")
     if any(s.contact == "compliant" for s in world.surfaces):
         notes.append("compliant surfaces touch points and spheres on the robot and objects, not what lies between them")
     if any(s.shape == "height-field" for s in world.surfaces):
         notes.append("a height field is the cubic spline through its heights, with upright walls at its edges")
-    notes += _of_the_driver(assembly.run)
+    notes += _driver_assumptions(assembly.run)
     if assembly.exact is not None:
-        notes += exact_assumptions(world)
+        notes += assembly.exact.assumptions(world)
     elif assembly.run.clock.integrator != "rk4" and not assembly.run.robot.unresisted:
         notes.append(f"integrated by the {assembly.run.clock.integrator} method: first order in the physics step")
     return notes
 
 
-def _of_the_driver(run: Run) -> list[str]:
+def _driver_assumptions(run: Run) -> list[str]:
     """Rotors that were assumed behind a servo, and what of a maker's interface is in the run."""
     robot, driver = run.robot, run.world.driver
     rotors = np.broadcast_to(run.world.plant.rotor_inertia, (robot.nv,))
@@ -376,7 +376,7 @@ def _of_the_driver(run: Run) -> list[str]:
     return notes
 
 
-def _who_moved(assembly: Assembly) -> list[str]:
+def _carrier_assumptions(assembly: Assembly) -> list[str]:
     """Who moved the plant, and why it was not the equations."""
     steps = assembly.loop.tree.handed
     handed = f"; the engine took {steps} of {assembly.loop.step} steps, at joint stops" if steps else ""

@@ -1,4 +1,4 @@
-"""What a finished run shows: its contact, the balance of its energies, and what the loop around the law adds to it."""
+"""What a finished run shows: its contact, its energies, what the loop around the law adds, and its wrench sensor."""
 
 from __future__ import annotations
 
@@ -8,21 +8,25 @@ import mujoco
 import numpy as np
 
 from palpate.checks import Array
-from palpate.control.design.press import Press
+from palpate.control.design.press import Press, bounces, last_third, times_lost
 from palpate.control.law import Law
 from palpate.control.promise import promise_axes
 from palpate.run.assemble.assemble import Assembly
 from palpate.run.before.foresee import depths
+from palpate.run.run import Run
 from palpate.spatial import matrix_from_quat
 
 MOST_RESIDUAL = 0.05  # of the energy that was moved
 _SMALLEST = 1e-6  # J; below, there is nothing to balance
 _NAMES = ("kinetic", "potential", "stored", "injected", "pushed", "dissipated")
-_WORTH, _MUCH = 2e-3, 0.05  # of a bound: an excess that is remarked on, and one that is warned of
+_REMARKED, _WARNED = 2e-3, 0.05  # of a bound: an excess that is remarked on, and one that is warned of
 _MOVED = 1e-6  # m or rad
-_LAST = 1 / 3  # of the time since the first touch, that is judged
-_LOST, _FREE = 3, 0.02  # times, and share of that time without contact, from which on it counts as bouncing
-_LOOKS = 200  # samples of a run that are looked at for the closest distance
+_NEEDED = ("time", "measured_wrench", "contact_wrench", "push_wrench", "v")
+_MOST_SAMPLES = 200  # samples of a run that are searched for the closest distance
+_LEAST_SAMPLES = 10  # samples of control that a fault of the wrench sensor is watched for
+_NOTICED = 1e-6  # N or N·m: less does not count as a wrench, or as a change of one
+_START, _STILL = 0.05, 1e-6  # s at the start that count, and rad/s or m/s of an arm at rest
+_SIGMAS = 6.0  # of the noise, that a mean reading must leave to be a bias
 
 
 # ---------------------------------------------------------------------------------------------- contact
@@ -35,13 +39,14 @@ def contact_story(named: Mapping[str, Array], presses: Mapping[str, Press | str]
     if force is None or not len(touched):
         return [], []
     since = force.ravel()[touched[0] :] > 0
-    text = f"in contact {100 * since.mean():.3g} % of the time since the first touch, lost {_lost(since)} times"
+    text = f"in contact {100 * since.mean():.3g} % of the time since the first touch, lost {times_lost(since)} times"
     foretold = [press for press in presses.values() if isinstance(press, Press)]
-    if not foretold or not _undisturbed(named, len(since)):
+    last, predicted = last_third(since), any(press.bounces for press in foretold)
+    pushed = "push_wrench" not in named or named["push_wrench"][-len(last) :].any()
+    if not foretold or pushed:  # a push may have taken the tool away
         return [f"what happened: {text}"], []
-    last, predicted = since[-max(int(_LAST * len(since)), 1) :], any(press.bounces for press in foretold)
-    lost, free = _lost(last), 1.0 - last.mean()
-    bounced = lost >= _LOST and free > _FREE
+    lost, free = times_lost(last), 1.0 - last.mean()
+    bounced = bounces(lost, free)
     happened = [f"what happened: {text}; {'as foretold' if bounced == predicted else 'not as foretold'}"]
     if not bounced:
         return happened, []
@@ -53,17 +58,6 @@ def contact_story(named: Mapping[str, Array], presses: Mapping[str, Press | str]
     ]
 
 
-def _undisturbed(named: Mapping[str, Array], samples: int) -> bool:
-    """Whether nothing else took the tool away in the last third: no push."""
-    last = -max(int(_LAST * samples), 1)
-    return "push_wrench" in named and not named["push_wrench"][last:].any()
-
-
-def _lost(touching: Array) -> int:
-    """How often contact was lost."""
-    return int(np.count_nonzero(touching[:-1] & ~touching[1:]))
-
-
 def contact_remarks(assembly: Assembly, named: Mapping[str, Array]) -> list[str]:
     """A sentence where there was something to touch and it was never touched: the closest distance, and to what."""
     world, plant = assembly.run.world, assembly.plant
@@ -71,7 +65,9 @@ def contact_remarks(assembly: Assembly, named: Mapping[str, Array]) -> list[str]
         return []
     if not len(named["q"]) or np.any(named["contact_force"] > 0):  # a run that has not begun says nothing
         return []
-    if _was_touched(assembly):
+    L = assembly.loop
+    # Whether the loop found the robot in a surface at any step, recorded or not.
+    if any(c.point.on_robot and c.looks for c in L.contacts) or any(reading.looks for reading in L.rigid):
         every = assembly.run.record.stride
         return [f"a surface was touched, between two of the recorded samples: every {every}th step is recorded"]
     still = [surface for surface in plant.surfaces if surface.motion is None]
@@ -79,7 +75,7 @@ def contact_remarks(assembly: Assembly, named: Mapping[str, Array]) -> list[str]
     if not still or not points or plant.model.nq != assembly.run.robot.nq:
         return ["no surface was touched"]
     data, q = mujoco.MjData(plant.model), named["q"]
-    samples = np.linspace(0, len(q) - 1, min(len(q), _LOOKS)).astype(int)
+    samples = np.linspace(0, len(q) - 1, min(len(q), _MOST_SAMPLES)).astype(int)
     centres = np.empty((len(points), len(samples), 3))
     for row, sample in enumerate(samples):
         data.qpos[:] = q[sample]
@@ -93,12 +89,6 @@ def contact_remarks(assembly: Assembly, named: Mapping[str, Array]) -> list[str]
     }
     (point, surface), closest = min(distances.items(), key=lambda item: item[1])
     return [f"no surface was touched; the closest distance was {1e3 * closest:.3g} mm, from {point!r} to {surface!r}"]
-
-
-def _was_touched(assembly: Assembly) -> bool:
-    """Whether the loop found the robot in a surface at any step, recorded or not."""
-    L = assembly.loop
-    return any(c.point.on_robot and c.looks for c in L.contacts) or any(reading.looks for reading in L.rigid)
 
 
 # ---------------------------------------------------------------------------------------------- energies
@@ -119,29 +109,22 @@ def energy_warnings(named: Mapping[str, Array]) -> list[str]:
     residual -= e["dissipated"][0]
     moved = sum(float(np.abs(np.diff(e[name])).sum()) for name in ("injected", "pushed", "dissipated"))
     moved = max(moved, float(np.ptp(e["kinetic"])), float(np.ptp(e["potential"])))
-    return _residual_warning(times, residual, moved) + _falling_warning(times, e["dissipated"], moved)
-
-
-def _residual_warning(times: Array, residual: Array, moved: float) -> list[str]:
-    k = int(np.argmax(np.abs(residual)))
-    if moved < _SMALLEST or abs(residual[k]) <= MOST_RESIDUAL * moved:
+    if moved < _SMALLEST:
         return []
-    wrong, share = residual[k], abs(residual[k]) / moved
-    return [
-        f"the energies do not add up: {wrong:.3g} J too much at {times[k]:.4g} s, {share:.0%} of the {moved:.3g} J"
-        " that were moved; use a shorter physics step, or integrator = 'rk4'"
-    ]
-
-
-def _falling_warning(times: Array, dissipated: Array, moved: float) -> list[str]:
-    fall = np.maximum.accumulate(dissipated) - dissipated
-    k = int(np.argmax(fall))
-    if moved < _SMALLEST or fall[k] <= max(MOST_RESIDUAL * moved, _SMALLEST):
-        return []
-    return [
-        f"dissipated energy fell by {fall[k]:.3g} J until {times[k]:.4g} s, and a loss never gives back; use a shorter"
-        " physics step, or less contact stiffness and damping"
-    ]
+    warnings, fall = [], np.maximum.accumulate(e["dissipated"]) - e["dissipated"]
+    k, last = int(np.argmax(np.abs(residual))), int(np.argmax(fall))
+    if abs(residual[k]) > MOST_RESIDUAL * moved:
+        warnings.append(
+            f"the energies do not add up: {residual[k]:.3g} J too much at {times[k]:.4g} s,"
+            f" {abs(residual[k]) / moved:.0%} of the {moved:.3g} J that were moved; use a shorter physics step, or"
+            " integrator = 'rk4'"
+        )
+    if fall[last] > max(MOST_RESIDUAL * moved, _SMALLEST):
+        warnings.append(
+            f"dissipated energy fell by {fall[last]:.3g} J until {times[last]:.4g} s, and a loss never gives back; use"
+            " a shorter physics step, or less contact stiffness and damping"
+        )
+    return warnings
 
 
 # ---------------------------------------------------------------------------------------------- around the law
@@ -160,7 +143,7 @@ def beyond_bounds(assembly: Assembly, named: Mapping[str, Array]) -> tuple[list[
     share = np.abs(np.diff(named["v"], axis=0) / steps) / most - 1.0
     worst = share.max(axis=0)
     j = int(np.argmax(worst))
-    if worst[j] < _WORTH:
+    if worst[j] < _REMARKED:
         return [], []
     k, T, unit = int(np.argmax(share[:, j])), run.clock.control_period, run.robot.dof_units[j]
     text = (
@@ -168,23 +151,23 @@ def beyond_bounds(assembly: Assembly, named: Mapping[str, Array]) -> tuple[list[
         f" between ticks, at {named['time'][k]:.4g} s: torques are held for {1e3 * T:.3g} ms; a shorter period or"
         " lower bounds keep it"
     )
-    return ([], [text]) if worst[j] > _MUCH else ([text], [])
+    return ([], [text]) if worst[j] > _WARNED else ([text], [])
 
 
 def beyond_the_interface(assembly: Assembly, named: Mapping[str, Array]) -> list[str]:
     """A warning of a tool that was faster under position or velocity commands than its interface lets it be."""
     if assembly.law.command not in ("position", "velocity") or "tool_twist" not in named or not len(named["time"]):
         return []
-    said, limits = [], assembly.run.world.driver.facts.tool_speed_limit
+    warnings, limits = [], assembly.run.world.driver.facts.tool_speed_limit
     for part, limit, unit in zip((slice(0, 3), slice(3, 6)), limits, ("m/s", "rad/s")):
         speed = np.linalg.norm(named["tool_twist"][:, part], axis=1)
         k = int(np.argmax(speed))
-        if limit and speed[k] > (1.0 + _WORTH) * limit:
-            said.append(
+        if limit and speed[k] > (1.0 + _REMARKED) * limit:
+            warnings.append(
                 f"the tool moved at {speed[k]:.4g} {unit} at {named['time'][k]:.4g} s; the interface stops an arm at"
                 f" {limit:g} {unit} (world.driver.tool_speed_limit), which is not simulated"
             )
-    return said
+    return warnings
 
 
 def dropped_motion(assembly: Assembly, named: Mapping[str, Array]) -> list[str]:
@@ -205,3 +188,78 @@ def dropped_motion(assembly: Assembly, named: Mapping[str, Array]) -> list[str]:
                 f" {', '.join(along)} is ignored while in contact"
             ]
     return []
+
+
+# ---------------------------------------------------------------------------------------------- the wrench sensor
+# A sensor is judged by what it must show: a reading of exactly 0 while something acts on the tool, one that is the same
+# to the last bit while that changes (or while it has noise), and one that is not 0 at the start while nothing touches.
+# There are no warnings where the law does not read the wrench.
+
+
+def wrench_warnings(assembly: Assembly, named: Mapping[str, Array]) -> list[str]:
+    """A dead, stuck or biased wrench sensor, in words."""
+    run = assembly.run
+    feels = not isinstance(run.law, Law) or run.law.feels
+    if not feels or not set(_NEEDED) <= set(named) or len(named["time"]) < _LEAST_SAMPLES:
+        return []
+    acting = named["contact_wrench"] + named["push_wrench"] if all_is_felt(assembly) else None
+    return [*_biased(assembly, named), *_stuck(run, named, acting)]
+
+
+def all_is_felt(assembly: Assembly) -> bool:
+    """Whether everything that can touch or push the robot does so at the wrist sensor or beyond it."""
+    run, loop = assembly.run, assembly.loop
+    bodies = {int(loop.wrist.body), *map(int, loop.wrist.beyond)}
+    tool = {None, run.robot.tool_frame}
+    touching = all(point.body in bodies for point in assembly.plant.points if point.on_robot)
+    return touching and all(push.frame in tool for push in run.world.pushes) and not run.world.objects
+
+
+def _stuck(run: Run, named: Mapping[str, Array], acting: Array | None) -> list[str]:
+    """Of a reading that has not changed any more up to the end."""
+    readings, times, sensor = named["measured_wrench"], named["time"], run.world.sensors.wrench
+    other = np.flatnonzero((readings != readings[-1]).any(axis=1))
+    since = int(other[-1]) + 1 if len(other) else 0
+    late = sensor.delay * run.clock.control_period
+    if times[-1] - times[since] < late + _LEAST_SAMPLES * run.clock.control_period:
+        return []
+    # What acts is read only after the delay.
+    end = int(np.searchsorted(times, times[-1] - late, side="right"))
+    seen = None if acting is None else acting[since:end]
+    most = 0.0 if seen is None else float(np.abs(seen).max(initial=0.0))
+    if not readings[-1].any() and seen is not None and (np.abs(seen).max(axis=1) > _NOTICED).sum() >= _LEAST_SAMPLES:
+        return [
+            f"the wrench sensor reads exactly 0 from {times[since]:.4g} s on, although up to {most:.3g} N or N·m act on"
+            " the tool: it is dead, and the law does not feel what it touches"
+        ]
+    changed = 0.0 if seen is None or not len(seen) else float(np.ptp(seen, axis=0).max())
+    scatters = bool(sensor.noise_force or sensor.noise_torque)
+    if not (scatters or changed > max(_NOTICED, 1e-6 * most)):
+        return []
+    why = f"what acts on the tool changed by up to {changed:.3g} N or N·m" if changed > _NOTICED else "it has noise"
+    return [f"the measured wrench is stuck from {times[since]:.4g} s on, although {why} since"]
+
+
+def _biased(assembly: Assembly, named: Mapping[str, Array]) -> list[str]:
+    """Of a reading at the start, while nothing touches and the arm stands."""
+    sensor, period = assembly.run.world.sensors.wrench, assembly.run.clock.control_period
+    times = named["time"]
+    free = ~(named["contact_wrench"].any(axis=1) | named["push_wrench"].any(axis=1))
+    still = np.abs(named["v"]).max(axis=1) <= _STILL
+    begins = max(sensor.delay * period, 3.0 / (2 * np.pi * sensor.cutoff) if sensor.cutoff else 0.0)
+    if not assembly.loop.wrist.beyond.size:  # nothing hangs on it: its motion is not read either
+        still[:] = True
+    held = np.minimum.accumulate(free & still)
+    chosen = held & (times >= begins) & (times <= begins + _START)
+    if not chosen.any():
+        return []
+    mean, ticks = named["measured_wrench"][chosen].mean(axis=0), max(int(np.ptp(times[chosen]) / period), 1)
+    noise = np.repeat([sensor.noise_force, sensor.noise_torque], 3)
+    over = np.abs(mean) > _SIGMAS * noise / np.sqrt(ticks) + 1e-9
+    if not over.any():
+        return []
+    words = ", ".join(f"{x:.3g}" for x in np.where(over, mean, 0.0))
+    return [
+        f"the wrench sensor reads ({words}) N, N·m at the start, while nothing touches the tool: a bias, or a load that"
+        " the law's model lacks; the law takes it for contact"
+    ]

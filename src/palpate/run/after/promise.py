@@ -6,8 +6,8 @@ The promise is kept where the error in the last part of the run is within what t
     yielding      where the wrench on the tool has moved it: not an error, if the law yields
     lag           target speed × delay, and target acceleration against stiffness, while the target moves
     statics       dry friction and declared differences against the law's stiffness, up to a tenth of the motion asked
-                  for: a law that stays away by more does not follow. Friction of the arm as built is borne up to half
-                  of it, and wholly where no motion was asked for
+                  for: a law that stays away by more does not follow. Friction of the arm as built is tolerated up to
+                  half of it, and wholly where no motion was asked for
     noise         the scatter that noisy sensors cause
 """
 
@@ -21,20 +21,20 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.control.design.arm import ArmContact, Wall
-from palpate.control.design.statics import Compliance, compliance, remainder
+from palpate.control.design.statics import Compliance, compliance_at_rest, remainder
 from palpate.control.law import Law
 from palpate.control.promise import Promise, promise_axes
-from palpate.errors import PalpateError
 from palpate.run.assemble.assemble import Assembly
 from palpate.run.before.differences import ModelDifference, differences
-from palpate.run.before.foresee import Forecast, wall_of
+from palpate.run.before.foresee import Forecast, unless_unsolvable, wall_of
 from palpate.spatial import matrix_from_quat, rows as rotations
 from palpate.world.config import Surface
 
 _NEEDED = ("time", "q", "v", "target_q", "tool_position", "tool_quat_wxyz", "target_position", "target_quat_wxyz",
            "target_twist", "target_wrench", "contact_wrench", "push_wrench", "contact_force", "guard")  # fmt: skip
+_SIGNALS = ("target_position", "target_quat_wxyz", "target_q", "target_wrench", "push_wrench")
 WINDOW = 0.05  # of the run, at its end, over which is averaged
-_STATIC = 0.1  # of the motion asked for, up to which friction and declared differences are borne
+_STATIC = 0.1  # of the motion asked for, up to which friction and declared differences are tolerated
 _AS_BUILT = 0.5  # the same of friction that the arm as built has
 _RESOLUTION = 0.01  # of the same, below which nothing is judged: the steps of integrators and references
 _SAFETY = 2.0  # on what the linear loop leaves: arms are not linear
@@ -111,18 +111,12 @@ class End:
         wall, surface = Wall(0.0), self.touched
         if surface is not None and getattr(self.law, "force_directions", None):
             wall = wall_of(surface, self.named["tool_position"][-1])
-        try:
-            return Forecast(self.assembly).contact(self.q, wall)
-        except (PalpateError, np.linalg.LinAlgError):
-            return None
+        return unless_unsolvable(Forecast(self.assembly).contact, self.q, wall)
 
     @cached_property
-    def give(self) -> Compliance | None:
+    def compliance(self) -> Compliance | None:
         """How the arm gives way under its law."""
-        try:
-            return None if self.contact is None else compliance(self.contact)
-        except (PalpateError, np.linalg.LinAlgError):
-            return None
+        return None if self.contact is None else unless_unsolvable(compliance_at_rest, self.contact)
 
     @cached_property
     def differences(self) -> list[ModelDifference]:
@@ -139,18 +133,17 @@ class End:
         instants = [t for load in world.attachments for t in (load.attach, load.release)]
         instants += [t for fault in world.faults for t in (fault.at, fault.end)]
         clock = [t for t in instants if t is not None and t < end]
-        signals = [self._changed(name) for name in ("target_position", "target_quat_wxyz", "target_q", "target_wrench")]
-        return max(0.0, *clock, *signals, self._changed("push_wrench"), self._touched_or_left())
+        touching = self.named["contact_force"] > 0
+        return max(0.0, *clock, *map(self._last_change, _SIGNALS), self._last_time(touching != touching[-1]))
 
-    def _changed(self, name: str) -> float:
+    def _last_change(self, name: str) -> float:
         x = self.named[name]
         size = max(float(np.abs(x).max(initial=0.0)), 1e-12)
-        away = np.flatnonzero((np.abs(x - x[-1]) > _CHANGED * size).any(axis=1))
-        return float(self.times[min(away[-1] + 1, len(self.times) - 1)]) if len(away) else 0.0
+        return self._last_time((np.abs(x - x[-1]) > _CHANGED * size).any(axis=1))
 
-    def _touched_or_left(self) -> float:
-        touching = self.named["contact_force"] > 0
-        away = np.flatnonzero(touching != touching[-1])
+    def _last_time(self, differs: Array) -> float:
+        """When samples have differed from the end's for the last time, s."""
+        away = np.flatnonzero(differs)
         return float(self.times[min(away[-1] + 1, len(self.times) - 1)]) if len(away) else 0.0
 
     @property
@@ -162,6 +155,11 @@ class End:
     def since(self) -> int:
         """The sample of the last change."""
         return min(int(np.searchsorted(self.times, self.quiet_since)), len(self.times) - 1)
+
+    @property
+    def last_tenth(self) -> int:
+        """The sample at which the last tenth of the quiet time begins."""
+        return min(int(np.searchsorted(self.times, float(self.times[-1]) - 0.1 * self.quiet)), len(self.times) - 1)
 
     @property
     def noisy(self) -> bool:
@@ -178,29 +176,29 @@ def misses(assembly: Assembly, named: Mapping[str, Array]) -> list[tuple[Promise
         return []
     end, broken = End(assembly, named), []
     for promise in law.promises(robot):
-        missed = [miss for miss in _judged(promise, end) if not miss.kept]
+        missed = [miss for miss in _misses_of(promise, end) if not miss.kept]
         if missed and promise.joints:
             missed = [max(missed, key=lambda miss: miss.size / max(miss.tolerance, 1e-300))]
         broken += [(promise, missed, end)] if missed else []
     return broken
 
 
-def _judged(promise: Promise, end: End) -> list[Miss]:
+def _misses_of(promise: Promise, end: End) -> list[Miss]:
     if promise.rest:
-        return [_at_rest(promise, end)]
+        return [_speed_miss(promise, end)]
     if promise.joints:
-        return _at_joints(promise, end)
-    pressed = [] if not promise.force else _pressed(promise, end)
+        return _joint_misses(promise, end)
+    pressed = [] if not promise.force else _force_miss(promise, end)
     if promise.force and not pressed:  # never in contact, which the law says itself
         return []
-    return [*pressed, *_at_tool(promise, end)]
+    return [*pressed, *_tool_misses(promise, end)]
 
 
-def _axes(promise: Promise, end: End, directions: tuple[str, ...]) -> Array:
+def _promised_axes(promise: Promise, end: End, directions: tuple[str, ...]) -> Array:
     return promise_axes(promise, matrix_from_quat(end.named["tool_quat_wxyz"][-1]), directions)
 
 
-def _turned(goal: Array, is_at: Array) -> Array:
+def _rotation_between(goal: Array, is_at: Array) -> Array:
     """Rotation vectors from one orientation to another, world axes."""
     return rotations.rotation_vectors(rotations.product(goal, rotations.conjugate(is_at)))
 
@@ -208,7 +206,7 @@ def _turned(goal: Array, is_at: Array) -> Array:
 # ------------------------------------------------------------------ quantities
 
 
-def _at_tool(promise: Promise, end: End) -> list[Miss]:
+def _tool_misses(promise: Promise, end: End) -> list[Miss]:
     named, missed, reached = end.named, [], 0.0
     if not {promise.position, promise.quat_wxyz} <= set(named):
         return []
@@ -216,26 +214,23 @@ def _at_tool(promise: Promise, end: End) -> list[Miss]:
         directions = tuple(d for d in promise.motion if d in group.split())
         if not directions:
             continue
-        S = _axes(promise, end, directions)
+        S = _promised_axes(promise, end, directions)
         if first == 0:
-            e, goal, tool = (
-                named[promise.position] - named["tool_position"],
-                named["target_position"],
-                named["tool_position"],
-            )
-            moved = [np.linalg.norm((x - tool[0]) @ S[:, :3].T, axis=1).max() for x in (goal, tool)]
+            tool = named["tool_position"]
+            e, both = named[promise.position] - tool, (named["target_position"], tool)
+            moved = [np.linalg.norm((x - tool[0]) @ S[:, :3].T, axis=1).max() for x in both]
         else:
-            e = _turned(named[promise.quat_wxyz], named["tool_quat_wxyz"])
+            e = _rotation_between(named[promise.quat_wxyz], named["tool_quat_wxyz"])
             start = named["tool_quat_wxyz"][:1]
             moved = [
-                np.linalg.norm(_turned(x, np.broadcast_to(start, x.shape)) @ S[:, 3:].T, axis=1).max()
+                np.linalg.norm(_rotation_between(x, np.broadcast_to(start, x.shape)) @ S[:, 3:].T, axis=1).max()
                 for x in (named["target_quat_wxyz"], named["tool_quat_wxyz"])
             ]
         rows = S @ end.jacobian
         error = e @ S[:, first : first + 3].T
         yields = np.zeros(len(rows))
-        if promise.yields and end.give is not None and promise.position == "target_position":
-            yields = rows @ end.give.under(end.wrench, end.jacobian)
+        if promise.yields and end.compliance is not None and promise.position == "target_position":
+            yields = rows @ end.compliance.under(end.wrench, end.jacobian)
         error = error + yields
         speed = end.named["target_twist"][end.window] @ S.T
         # An arm that moves its tool turns it a little too, and the other way round.
@@ -243,17 +238,17 @@ def _at_tool(promise: Promise, end: End) -> list[Miss]:
         miss = _miss(promise, end, promise.what, unit, error, rows, (asked, far), speed)
         # Angles add up to first order only.
         curved = 0.5 * float(yields @ yields) if unit == "rad" else 0.0
-        missed.append(replace(miss, tolerance=miss.tolerance + curved + _still_pushed(end, rows)))
+        missed.append(replace(miss, tolerance=miss.tolerance + curved + _changing_wrench(end, rows)))
     return missed
 
 
-def _at_joints(promise: Promise, end: End) -> list[Miss]:
+def _joint_misses(promise: Promise, end: End) -> list[Miss]:
     named, robot = end.named, end.robot
     if robot.nq != robot.nv:
         return []
     error = named["target_q"] - named["q"]
-    if end.give is not None:
-        error = error + end.give.under(end.wrench, end.jacobian)
+    if end.compliance is not None:
+        error = error + end.compliance.under(end.wrench, end.jacobian)
     speeds = np.gradient(named["target_q"], end.times, axis=0)[end.window] if len(end.times) > 2 else 0 * error
     missed = []
     for j, (name, unit) in enumerate(zip(robot.dof_names, robot.dof_units)):
@@ -265,27 +260,27 @@ def _at_joints(promise: Promise, end: End) -> list[Miss]:
     return missed
 
 
-def _pressed(promise: Promise, end: End) -> list[Miss]:
+def _force_miss(promise: Promise, end: End) -> list[Miss]:
     """The wrench of surfaces and objects along the force directions; none where nothing is wanted or touched."""
     named = end.named
-    S = _axes(promise, end, promise.force)
+    S = _promised_axes(promise, end, promise.force)
     wanted = named["target_wrench"] @ S.T
     if not named["contact_force"][end.window].any() or not np.abs(wanted[end.window]).max() > 0.0:
         return []
     error = wanted - (named["contact_wrench"] + named["push_wrench"]) @ S.T
     size = float(np.linalg.norm(wanted[end.window], axis=1).max())
     largest = np.abs(error[end.since :]).max(axis=0, initial=0.0)
-    left = largest if end.contact is None else _left_of(end, S @ end.jacobian) @ largest
-    tolerance = _SAFETY * float(np.linalg.norm(left)) + _still_moving(error, end) + _scatter(error, end)
+    left = largest if end.contact is None else _remaining_error(end, S @ end.jacobian) @ largest
+    tolerance = _SAFETY * float(np.linalg.norm(left)) + _decreasing_error(error, end) + _scatter(error, end)
     tolerance += min(_force_statics(end, S), _STATIC * size) + _RESOLUTION * size
     if not named["contact_force"][end.since :].all():
         return [Miss("the force", "N", 0.0 * error[0], np.inf)]
     return [Miss("the force", "N", error[end.window].mean(axis=0), tolerance, wrench=S)]
 
 
-def _at_rest(promise: Promise, end: End) -> Miss:
+def _speed_miss(promise: Promise, end: End) -> Miss:
     speed = np.abs(end.named["v"]).max(axis=1)
-    rate = promise.rate if promise.rate is not None else 0.0 if end.contact is None else end.contact.loop().rate
+    rate = promise.rate if promise.rate is not None else 0.0 if end.contact is None else end.contact.loop.rate
     time = 0.5 * end.quiet if promise.rate is not None else end.quiet
     moving = bool(np.abs(end.wrench).max() > 0.0)
     left = double_pole(rate, time) * float(speed.max())
@@ -297,63 +292,60 @@ def _at_rest(promise: Promise, end: End) -> Miss:
 
 
 def _miss(
-    promise: Promise, end: End, what: str, unit: str, error: Array, rows: Array, ways: tuple[float, float], speed: Array
+    promise: Promise, end: End, what: str, unit: str, error: Array, rows: Array, span: tuple[float, float], speed: Array
 ) -> Miss:
-    """`ways`: how far it was asked to go, and how far it went or was asked to."""
+    """`span`: how far it was asked to go, and how far it went or was asked to."""
     largest = np.abs(error[end.since :]).max(axis=0, initial=0.0)
     if end.contact is not None and promise.rate is None:
-        settling = min(float(np.linalg.norm(_left_of(end, rows) @ largest)), _still_to_come(end, rows))
+        settling = min(float(np.linalg.norm(_remaining_error(end, rows) @ largest)), _remaining_motion(end, rows))
     else:
         # A push grows into an error first: half the time is left to die out.
         settling = double_pole(promise.rate or 0.0, 0.5 * end.quiet) * float(np.linalg.norm(largest))
-    tolerance = _SAFETY * settling + _still_moving(error, end) + _scatter(error, end) + _lag(end, rows, speed)
-    tolerance += _borne(end, rows, *ways) + _RESOLUTION * ways[1]
+    tolerance = _SAFETY * settling + _decreasing_error(error, end) + _scatter(error, end) + _lag(end, rows, speed)
+    tolerance += _tolerated_statics(end, rows, *span) + _RESOLUTION * span[1]
     return Miss(what, unit, error[end.window].mean(axis=0), tolerance, rows)
 
 
-def _still_to_come(end: End, rows: Array) -> float:
+def _remaining_motion(end: End, rows: Array) -> float:
     """How far what still moves can come: v/r of a loop that dies out at r. A law with a memory may move again."""
     contact = end.contact
     assert contact is not None
-    rate = contact.loop().rate
+    rate = contact.loop.rate
     if rate <= 0.0 or len(contact.model.law().update):
         return np.inf
     return float(np.linalg.norm(np.abs(end.named["v"][end.window] @ rows.T).max(axis=0))) / rate
 
 
-def _left_of(end: End, rows: Array) -> Array:
+def _remaining_error(end: End, rows: Array) -> Array:
     """k×k, what the linear loop leaves of an error: of joints displaced, and of a memory that has to follow."""
     contact = end.contact
     assert contact is not None
-    try:
-        left = remainder(contact, rows, end.quiet)
-        if not contact.model.model.presses and len(contact.model.law().update):
-            left = np.maximum(left, np.eye(len(rows)) * double_pole(contact.loop().rate, end.quiet))
-        return left
-    except (PalpateError, np.linalg.LinAlgError):
+    left = unless_unsolvable(remainder, contact, rows, end.quiet)
+    if left is None:
         return np.eye(len(rows))
+    if not contact.model.model.presses and len(contact.model.law().update):
+        left = np.maximum(left, np.eye(len(rows)) * double_pole(contact.loop.rate, end.quiet))
+    return left
 
 
 def double_pole(rate: float, time: float) -> float:
     """(1 + r t) e^(−r t): what is left of an error that dies out at a double pole."""
-    turns = min(max(rate, 0.0) * time, 700.0)
-    return float((1.0 + turns) * np.exp(-turns))
+    exponent = min(max(rate, 0.0) * time, 700.0)
+    return float((1.0 + exponent) * np.exp(-exponent))
 
 
-def _still_moving(error: Array, end: End) -> float:
+def _decreasing_error(error: Array, end: End) -> float:
     """By how much the error fell in the last tenth of the quiet time, ten times: it is not at its end yet."""
-    start = int(np.searchsorted(end.times, float(end.times[-1]) - 0.1 * max(end.quiet, 0.0)))
-    before, now = (float(np.linalg.norm(error[min(k, len(error) - 1)])) for k in (start, -1))
+    before, now = (float(np.linalg.norm(error[k])) for k in (end.last_tenth, -1))
     return 10.0 * max(before - now, 0.0)
 
 
-def _still_pushed(end: End, rows: Array) -> float:
+def _changing_wrench(end: End, rows: Array) -> float:
     """How far the change of the wrench on the tool in the last tenth of the quiet time would move it at rest."""
-    if end.give is None:
+    if end.compliance is None:
         return 0.0
-    start = min(int(np.searchsorted(end.times, float(end.times[-1]) - 0.1 * end.quiet)), len(end.times) - 1)
-    wrench = end.named["contact_wrench"][start:] + end.named["push_wrench"][start:]
-    return float(np.linalg.norm(np.abs(rows @ end.give.under(np.eye(6), end.jacobian)) @ np.ptp(wrench, axis=0)))
+    wrench = (end.named["contact_wrench"] + end.named["push_wrench"])[end.last_tenth :]
+    return float(np.linalg.norm(np.abs(rows @ end.compliance.under(np.eye(6), end.jacobian)) @ np.ptp(wrench, axis=0)))
 
 
 def _scatter(error: Array, end: End) -> float:
@@ -368,30 +360,30 @@ def _lag(end: End, rows: Array, speed: Array) -> float:
         return 0.0
     world, T, takes = end.run.world, end.run.clock.control_period, getattr(end.law, "takes", ())
     late = T * (1.5 + world.sensors.delay + world.driver.delay)
-    rate = 0.0 if end.contact is None else max(end.contact.loop().rate, 0.0)
+    rate = 0.0 if end.contact is None else max(end.contact.loop.rate, 0.0)
     if not {"twist", "v"} & set(takes):
         return float(np.linalg.norm(fastest)) * (late + 1.0 / max(rate, 1e-3))
     steps = np.diff(end.times[end.window])
     pace = np.abs(np.diff(speed, axis=0) / steps[:, None]).max(axis=0, initial=0.0) if len(steps) else 0 * fastest
     push = 0.0
-    if end.give is not None and pace.any():
+    if end.compliance is not None and pace.any():
         inertia = end.robot.mass_matrix(end.q) @ np.linalg.pinv(rows)
-        push = float(np.linalg.norm(np.abs(rows @ end.give.torque @ inertia) @ pace))
+        push = float(np.linalg.norm(np.abs(rows @ end.compliance.torque @ inertia) @ pace))
     return _SAFETY * (float(np.linalg.norm(fastest)) * late + push)
 
 
-def _borne(end: End, rows: Array, asked: float, moved: float) -> float:
-    """How much of what friction and declared differences can do is borne."""
+def _tolerated_statics(end: End, rows: Array, asked: float, moved: float) -> float:
+    """How much of what friction and declared differences can do is tolerated."""
     most, friction = _STATIC * moved, [each for each in end.differences if each.cause == "friction"]
-    if end.give is None or not friction or np.any(end.run.world.plant.joint_friction):
+    if end.compliance is None or not friction or np.any(end.run.world.plant.joint_friction):
         return min(_statics(end, rows), most)
-    held = sum(each.moves_at_most(end.give, rows) for each in friction)
+    held = sum(each.moves_at_most(end.compliance, rows) for each in friction)
     return min(held, _AS_BUILT * moved if asked > 0.0 else np.inf) + min(_statics(end, rows) - held, most)
 
 
 def _force_statics(end: End, S: Array) -> float:
     """How far friction and declared differences can hold a force off, at the most: through the wall, and as read."""
-    if end.give is None or end.contact is None:
+    if end.compliance is None or end.contact is None:
         return np.inf
     through = S @ end.contact.plant().felt_q
     by_reading = sum(float(np.linalg.norm(S @ each.reading)) for each in end.differences)
@@ -400,6 +392,6 @@ def _force_statics(end: End, S: Array) -> float:
 
 def _statics(end: End, rows: Array) -> float:
     """How far friction and declared differences can hold or move it, at the most."""
-    if end.give is None:
+    if end.compliance is None:
         return np.inf if end.differences else 0.0
-    return sum(each.moves_at_most(end.give, rows) for each in end.differences)
+    return sum(each.moves_at_most(end.compliance, rows) for each in end.differences)

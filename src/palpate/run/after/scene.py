@@ -28,8 +28,8 @@ MOST_TRIANGLES = 1200  # per mesh of the replay
 def scene_of(plant: Plant) -> list[dict[str, Any]]:
     """Every body of the scene, parents first: where it sits on its parent, how it moves, what is drawn of it.
 
-    A joint's `coordinate` is its first place in [q, rest_q]; `reference` is the coordinate at which the body sits at
-    its own place. A joint that follows another stands at `slope` times that coordinate plus `constant`. A body with
+    A joint's `coordinate` is its first index in [q, rest_q]; `reference` is the coordinate at which the body sits at
+    its own position. A joint that follows another stands at `slope` times that coordinate plus `constant`. A body with
     `surface` is where the channel `surface.<name>` says. Lengths in m, sizes are MuJoCo's: radius, half lengths.
     """
     model, surfaces = plant.model, {surface.name for surface in plant.surfaces}

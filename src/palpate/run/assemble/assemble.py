@@ -15,19 +15,19 @@ from palpate.control.law import NEEDS, Beginning, BoundLaw, Target, Tick, sizes_
 from palpate.control.references.reference import WRENCH_AXES, Reference
 from palpate.engine.physics import Physics
 from palpate.equations.code.tree_program import TreeProgram
-from palpate.errors import InvalidInput, TooLarge, UnknownName
+from palpate.errors import InvalidInput, MassesMissing, TooLarge, UnknownName
 from palpate.memory import free_bytes, shown_bytes
 from palpate.robot.frames import Frame
 from palpate.robot.joints.coupled import coupled_model
 from palpate.robot.robot import Robot
 from palpate.run.assemble.carrier import EQUATIONS, Carrier, carrier_of
 from palpate.run.assemble.drives import drives_of, with_servo_rotors
-from palpate.run.loop.kinematic import refuse_what_needs_masses
 from palpate.run.loop.row import Layout, layout
 from palpate.run.loop.state import JointWatch, Load, Loop, Needs, RigidPoint, RigidReading, Shows, StopRule, WantedAxes
 from palpate.run.run import Run
 from palpate.run.stepping import Rescues
 from palpate.trace import Channel
+from palpate.world.config import PlantChange
 from palpate.world.forces.contact import compliant_names, contact_pairs, surface_state
 from palpate.world.forces.pushes import Pushed, push_state
 from palpate.world.plants.contact_sensors import POINT_NUMBERS
@@ -43,7 +43,8 @@ if TYPE_CHECKING:
 
 BATCH = 4000  # physics steps between two looks at the clock, the progress bar and Ctrl-C
 _PEAK = 1.5  # of the record: what a run takes of memory at its peak
-_WIDEST_READING = 10  # found, force, moment, place
+_MASS_TERMS = ("M", "bias", "gravity")
+_WIDEST_READING = 10  # found, force, moment, position
 
 
 @dataclass
@@ -107,8 +108,8 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
     physics = Physics.of(plant.model, data)
     tool = plant.tool if shared else robot.frame()
     (coordinate, dof), tool_rotation = plant.places(), np.zeros((3, 3))
-    of_law, outside = _law(run, law, rows), outside_places(run, plant, physics, rows, felt)
-    measuring = sensor_places(run, plant, law, shared)
+    of_law, outside = _law(run, law, rows), outside_fields(run, plant, physics, rows, felt)
+    measuring = sensor_fields(run, plant, law, shared)
     tree, program = _tree(plant, outside, measuring) if carrier.name == EQUATIONS else (no_tree(), None)
     loop = Loop(
         {"N": plant.model.nv, "NQ": plant.model.nq},
@@ -181,12 +182,11 @@ def _compensated_share(run: Run) -> float:
 def beginning(run: Run, q: Array, v: Array) -> Beginning:
     """What a law is told before the run."""
     world = run.world
-    gravity = run.robot.model.opt.gravity.copy() if world.gravity is None else np.array(world.gravity)
     pole = None if world.pole is None else (world.pole.length, world.pole.mass, world.pole.rod_mass)
     seen, period = world.sensors.camera, run.clock.control_period
     interval = period if seen.rate is None else max(1.0 / seen.rate, period)
     camera = None if seen.ideal else (interval, seen.delay, seen.noise)
-    return Beginning(q.copy(), v.copy(), period, gravity, pole, camera)
+    return Beginning(q.copy(), v.copy(), period, run.gravity, pole, camera)
 
 
 def suited(run: Run) -> Run:
@@ -200,13 +200,36 @@ def suited(run: Run) -> Run:
 def _refuse_what_a_run_cannot_do(run: Run, law: BoundLaw) -> None:
     robot, sensors = run.robot, run.world.sensors
     run.world.driver.refuse_misfit(robot, run.clock.control_period, run.clock.timestep)
-    refuse_what_needs_masses(run, law)
+    _refuse_what_needs_masses(run, law)
     if robot.nq == robot.nv:
         return
     if law.command in ("velocity", "position"):
         raise InvalidInput(f"{robot.name} has a free base, which no servo can move by a {law.command} command")
     if not sensors.model_copy(update={"delay": 0}).ideal:
         raise InvalidInput(f"{robot.name} has a free base; noise and resolution are for joint sensors only")
+
+
+def _refuse_what_needs_masses(run: Run, law: BoundLaw) -> None:
+    """Refuse by name what a robot without masses cannot be asked for; nothing where masses are known."""
+    robot, world = run.robot, run.world
+    if not robot.unresisted:
+        return
+    masses = [name for name in _MASS_TERMS if law.compiled and name in law.needs]
+    geometry = world.plant.model_copy(
+        update={name: PlantChange.model_fields[name].default for name in ("base_position", "tool_offset")}
+    )
+    asked = {
+        f"the {law.command} command of the law {law.name!r}": law.command in ("torque", "acceleration"),
+        f"the law {law.name!r} (it reads {', '.join(masses)})": bool(masses),
+        "contact with a rigid surface": any(surface.contact == "rigid" for surface in world.surfaces),
+        "a free object beside the motion": bool(world.objects),
+        "a pole on the tool": world.pole is not None,
+        "a load attached during the run": bool(world.attachments),
+        "a plant of other masses or losses (world.plant)": geometry != PlantChange(),
+    }
+    for what, is_asked in asked.items():
+        if is_asked:
+            raise MassesMissing(what, robot.name, robot.unresisted)
 
 
 def set_state(plant: Plant, data: mujoco.MjData, q: Array, v: Array) -> None:
@@ -283,7 +306,7 @@ def _law(run: Run, law: BoundLaw, rows: Layout) -> dict[str, Any]:
     if robot.unresisted:  # not a number, so that nobody takes them for one
         tick.M[:], tick.bias[:], tick.gravity[:] = np.nan, np.nan, np.nan
     return {
-        **law_places(run, law),
+        **law_fields(run, law),
         "tick": tick,
         "target": target,
         "wanted": wanted_axes(run),
@@ -294,7 +317,7 @@ def _law(run: Run, law: BoundLaw, rows: Layout) -> dict[str, Any]:
     }
 
 
-def law_places(run: Run, law: BoundLaw) -> dict[str, Any]:
+def law_fields(run: Run, law: BoundLaw) -> dict[str, Any]:
     """Where the loop finds the law: its code, its records, and what it reads of the model."""
     needs = set(law.needs) | (set(NEEDS) - {"J_rate"} if run.guards is not None else set())
     if law.command != "torque":
@@ -303,15 +326,13 @@ def law_places(run: Run, law: BoundLaw) -> dict[str, Any]:
         needs |= {"gravity"}
     if run.robot.unresisted:
         needs &= {"J", "drift"}
-    pointer = law.function.pointer if law.answer is not None else 0
-    records = (law.gains, law.memory, law.answer) if law.answer is not None else ()
-    gains, memory, terms = (record.address for record in records) if records else (0, 0, 0)
+    addresses: dict[str, int] = dict.fromkeys(("law", "gains", "memory", "terms"), 0)
+    if law.answer is not None:
+        records = {"gains": law.gains, "memory": law.memory, "terms": law.answer}
+        addresses = {"law": law.function.pointer, **{name: record.address for name, record in records.items()}}
     return {
+        **addresses,
         "needs": Needs(**{name: name in needs for name in NEEDS}),
-        "law": pointer,
-        "gains": gains,
-        "memory": memory,
-        "terms": terms,
         "compensation": compensation_of(run.robot, _compensated_share(run)),
         "shows": [Shows(source=item.source(law.memory)) for item in law.shown],
     }
@@ -335,7 +356,7 @@ def _watch(robot: Robot) -> JointWatch:
     return JointWatch(sizes_of(robot), on=robot.nq == robot.nv, **bounds)
 
 
-def sensor_places(run: Run, plant: Plant, law: BoundLaw, shared: bool) -> dict[str, Any]:
+def sensor_fields(run: Run, plant: Plant, law: BoundLaw, shared: bool) -> dict[str, Any]:
     """Sensors and drives."""
     robot, sensors, period = run.robot, run.world.sensors, run.clock.control_period
     return {
@@ -352,7 +373,7 @@ def felt_bodies(run: Run, plant: Plant) -> set[int]:
     return {sensor_body(plant, run.world.sensors), *map(int, beyond)}
 
 
-def outside_places(run: Run, plant: Plant, physics: Physics, rows: Layout, felt: set[int]) -> dict[str, Any]:
+def outside_fields(run: Run, plant: Plant, physics: Physics, rows: Layout, felt: set[int]) -> dict[str, Any]:
     """What acts on the plant from outside."""
     robot, world, dt = run.robot, run.world, run.clock.timestep
     bodies = {plant.model.body(robot.model.body(b).name).id for b in range(1, robot.model.nbody)}
@@ -366,8 +387,8 @@ def outside_places(run: Run, plant: Plant, physics: Physics, rows: Layout, felt:
         "surfaces": surfaces,
         "contacts": contact_pairs(plant, surfaces, felt, shown),
         "rigid_points": [
-            RigidPoint(reading=physics.sensordata[address : address + POINT_NUMBERS], force=force, position=place)
-            for address, (force, place) in zip(plant.rigid_points.values(), rigid)
+            RigidPoint(reading=physics.sensordata[address : address + POINT_NUMBERS], force=force, position=position)
+            for address, (force, position) in zip(plant.rigid_points.values(), rigid)
         ],
         "rigid": [_reading(physics, sensor.address, sensor.whose) for sensor in plant.rigid_sensors],
         "pushes": [push_state(plant, push, dt, bodies, felt) for push in world.pushes],
@@ -390,7 +411,7 @@ def _record(run: Run, law: BoundLaw, rows: Layout, chosen: tuple[Channel, ...]) 
         "orientation_is_kept": any(name.startswith("tool_quat_wxyz") for name in names),
         "target_is_kept": any(name.startswith("target_") for name in names),
         "stride": run.record.stride,
-        "kept": _kept(rows, chosen),
+        "kept": _column_ranges(rows, chosen),
         "record": np.empty((samples, sum(channel.size for channel in chosen))),
         "times": np.zeros(samples),
         "stop": _stop_rules(run, law, rows),
@@ -421,18 +442,18 @@ def refuse_too_large(run: Run, chosen: tuple[Channel, ...]) -> None:
 
 def _stop_rules(run: Run, law: BoundLaw, rows: Layout) -> list[StopRule]:
     """The run's own events, then the law's."""
-    rules = []
+    rules, columns = [], rows.columns() if run.stop else {}
     for rule in run.stop:
-        column = rows.column(rule.column)
-        if column is None:
-            raise UnknownName("column", rule.column, rows.columns())
+        if rule.column not in columns:
+            raise UnknownName("column", rule.column, list(columns))
+        column = columns[rule.column]
         rules.append(StopRule(column=column, below=rule.below is not None, magnitude=rule.magnitude, bound=rule.bound))
     if law.ending is not None:
         rules.append(StopRule(column=rows.starts[f"law.{law.ending}"], below=False, magnitude=False, bound=0.5))
     return rules
 
 
-def _kept(rows: Layout, chosen: tuple[Channel, ...]) -> np.ndarray:
+def _column_ranges(rows: Layout, chosen: tuple[Channel, ...]) -> np.ndarray:
     """The chosen columns of the row as runs (first, how many); neighbours are one run."""
     runs: list[list[int]] = []
     for channel in chosen:

@@ -13,7 +13,7 @@ from palpate.run.run import Run
 from palpate.world.plants.plant import Plant, build_plant
 
 EQUATIONS, ENGINE = "equations", "engine"
-_TOLD = {
+_IN_WORDS = {
     EQUATIONS: "the plant's own equations of motion",
     ENGINE: "the physics engine",
     "exact": "exact contact",
@@ -36,7 +36,7 @@ class Carrier:
 
     def __str__(self) -> str:
         asked = ", as asked" if self.name == ENGINE else ""
-        return f"moved by {_TOLD[self.name]}{f': {self.reason}' if self.reason else asked}"
+        return f"moved by {_IN_WORDS[self.name]}{f': {self.reason}' if self.reason else asked}"
 
 
 def carrier_before(run: Run) -> Carrier:
@@ -83,8 +83,8 @@ def _obstacles(run: Run, plant: Plant) -> Iterator[str]:
     for surface in world.surfaces:
         if surface.contact == "rigid":
             yield f"surface {surface.name!r} is rigid, which is the engine's contact"
-    for thing in world.objects:
-        yield f"object {thing.name!r} moves freely beside the robot"
+    for item in world.objects:
+        yield f"object {item.name!r} moves freely beside the robot"
     for name in world.sensors.custom:
         yield f"sensor {name!r} may read any body of the engine"
     if robot.coordinates.coupled:

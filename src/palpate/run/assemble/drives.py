@@ -29,7 +29,9 @@ def drives_of(run: Run, plant: Plant, law: BoundLaw) -> Drives:
     }
     rates = torque_rates(robot, facts)
     limited = any(np.isfinite(x).any() for x in most.values()) if servo else bool(np.isfinite(rates).any())
-    gravity, added = _gravity(run, servo), facts.adds_gravity and not servo
+    # What holds the arm at the start, as the law knows it.
+    gravity = np.zeros(robot.nv) if robot.unresisted or servo else robot.gravity(run.start()[0])
+    added = facts.adds_gravity and not servo
     held = np.zeros(robot.nv) if added else gravity
     first = {"torque": held, "acceleration": held, "velocity": np.zeros(robot.nv), "position": run.start()[0]}
     return Drives(
@@ -58,21 +60,11 @@ def drives_of(run: Run, plant: Plant, law: BoundLaw) -> Drives:
 
 def with_servo_rotors(run: Run) -> Run:
     """The run with the rotors that a joint servo is assumed to have, where the law needs one and none are given."""
-    rotors = assumed_rotors(run)
+    given = run.world.plant.rotor_inertia not in (0, 0.0)
+    if given or run.law.commanded in ("torque", "acceleration"):
+        return run
+    rotors = servo_rotors(run.robot, run.world.driver)
     return replace(run, world=run.world.with_rotors(tuple(map(float, rotors)))) if rotors.any() else run
-
-
-def assumed_rotors(run: Run) -> Array:
-    """Rotor inertias that are assumed of a run, per joint; zeros where the law commands torques, or some are given."""
-    if run.law.commanded in ("torque", "acceleration") or run.world.plant.rotor_inertia not in (0, 0.0):
-        return np.zeros(run.robot.nv)
-    return servo_rotors(run.robot, run.world.driver)
-
-
-def _gravity(run: Run, servo: bool) -> Array:
-    """What holds the arm at the start, as the law knows it, N·m."""
-    robot = run.robot
-    return np.zeros(robot.nv) if robot.unresisted or servo else robot.gravity(run.start()[0])
 
 
 def _adds_gravity(run: Run, law: BoundLaw, gravity: Array) -> bool:

@@ -21,9 +21,9 @@ from palpate.run.assemble.assemble import (
     begun,
     can_share,
     felt_bodies,
-    law_places,
-    outside_places,
-    sensor_places,
+    law_fields,
+    outside_fields,
+    sensor_fields,
     set_state,
     suited,
     wanted_axes,
@@ -41,12 +41,12 @@ from palpate.world.sensing.custom import bound_sensors
 _IN_RUN = {"law", "world", "reference", "clock", "q_start", "v_start", "scenario", "changed"}
 _IN_WORLD = {"surfaces", "pushes", "sensors", "driver", "plant"}
 _IN_PLANT = {"mass_scale", "link_mass_scale", "com_offset", "joint_damping", "joint_friction"}
-_REST_OF_RUN = [field.name for field in fields(Run) if field.name not in _IN_RUN]
-_REST_OF_WORLD = [name for name in World.model_fields if name not in _IN_WORLD]
-_REST_OF_PLANT = [name for name in PlantChange.model_fields if name not in _IN_PLANT]
+_FIXED_IN_RUN = [field.name for field in fields(Run) if field.name not in _IN_RUN]
+_FIXED_IN_WORLD = [name for name in World.model_fields if name not in _IN_WORLD]
+_FIXED_IN_PLANT = [name for name in PlantChange.model_fields if name not in _IN_PLANT]
 _BUFFERS = ("record", "times", "targets")  # written anew by every run, or kept on purpose
 _PLACED = ("position", "quat_wxyz", "normal", "friction")  # of a surface, in the compiled scene
-_LAW_PLACES = ("needs", "gains", "memory", "terms", "compensation", "shows")
+_LAW_FIELDS = ("needs", "gains", "memory", "terms", "compensation", "shows")
 
 
 class Renewable:
@@ -76,7 +76,7 @@ class Renewable:
             if law.terms != self._law.terms:
                 return False
             law = writing_to(law, self.assembly.layout)
-        if _face(law) != _face(self._law) or can_share(run, self._plant) != self.assembly.loop.shared:
+        if _interface(law) != _interface(self._law) or can_share(run, self._plant) != self.assembly.loop.shared:
             return False
         self._numbers.restore()
         self._change_scene(run)
@@ -86,7 +86,7 @@ class Renewable:
 
     def _fits(self, run: Run) -> bool:
         first = self.first
-        same = all(getattr(run, name) is getattr(first, name) for name in _REST_OF_RUN)
+        same = all(getattr(run, name) is getattr(first, name) for name in _FIXED_IN_RUN)
         start = np.array_equal(run.start(), first.start())
         clock = run.clock is first.clock or run.clock.model_copy(update={"seed": first.clock.seed}) == first.clock
         world = run.world is first.world or _structure(run.world) == self._structure
@@ -114,54 +114,48 @@ class Renewable:
     def _change_loop(self, run: Run, law: BoundLaw) -> None:
         loop, plant, rows = self.assembly.loop, self.assembly.plant, self.assembly.layout
         loop.seed = run.clock.seed
-        places: dict[str, Any] = {}
+        changed: dict[str, Any] = {}
         if loop.friction.on and plant.friction.any():
             loop.friction.coulomb[:], loop.friction.damping[:] = plant.friction, plant.model.dof_damping
         else:
-            places["friction"] = joint_friction(plant.model, plant.friction, False)
+            changed["friction"] = joint_friction(plant.model, plant.friction, False)
         if law is not self._law:
-            law_fields = law_places(run, law)
-            places |= {name: law_fields[name] for name in _LAW_PLACES}
-        other = {name for name in ("sensors", "driver", "pushes") if self._differs(run, name)}
+            of_law = law_fields(run, law)
+            changed |= {name: of_law[name] for name in _LAW_FIELDS}
+        first = self.first.world
+        other = {name for name in ("sensors", "driver", "pushes") if getattr(run.world, name) != getattr(first, name)}
         if other & {"sensors", "driver"}:
-            places |= sensor_places(run, plant, law, loop.shared)
+            changed |= sensor_fields(run, plant, law, loop.shared)
         if custom := run.world.sensors.custom:  # with a memory that has not run
             self.assembly.sensors = bound_sensors(custom, run.robot)
-            places["custom"] = [sensor.record for sensor in self.assembly.sensors]
+            changed["custom"] = [sensor.record for sensor in self.assembly.sensors]
         if anew := other & {"pushes", "sensors"}:
-            places |= outside_places(run, plant, loop.plant, rows, felt_bodies(run, plant))
+            changed |= outside_fields(run, plant, loop.plant, rows, felt_bodies(run, plant))
         if run.reference is not self.first.reference:
-            places["wanted"] = wanted_axes(run)
-        loop.replace_all(places)
-        for state, surface, first in zip(loop.surfaces, run.world.surfaces, self.first.world.surfaces):
-            if surface is not first and not anew:
+            changed["wanted"] = wanted_axes(run)
+        loop.replace_all(changed)
+        for state, surface, old in zip(loop.surfaces, run.world.surfaces, first.surfaces):
+            if surface is not old and not anew:
                 state.replace_all(surface_numbers(surface))
 
-    def _differs(self, run: Run, part: str) -> bool:
-        """Whether a part of the world is another than in the run that was assembled."""
-        return getattr(run.world, part) != getattr(self.first.world, part)
 
-
-def _face(law: BoundLaw) -> tuple[Any, ...]:
+def _interface(law: BoundLaw) -> tuple[Any, ...]:
     """What the loop and the row know of a law besides its records."""
     return law.terms, law.command, law.shown, law.compiled, law.needs, law.ending
 
 
 def _structure(world: World) -> tuple[Any, ...]:
     """A world without the numbers that can be changed in place; centres of mass can where they are shifted at all."""
+    facts = world.driver.facts
+    # What of the driver is built into the scene, or into what the law's model is asked for.
+    built = facts.adds_gravity, facts.viscous_compensation, facts.coulomb_compensation, facts.servo_bandwidth
     return (
         tuple(_shape(surface) for surface in world.surfaces),
-        [getattr(world, name) for name in _REST_OF_WORLD],
-        (world.sensors.wrench.frame, world.sensors.camera, _of_driver(world)),
+        [getattr(world, name) for name in _FIXED_IN_WORLD],
+        (world.sensors.wrench.frame, world.sensors.camera, built),
         [(name, type(sensor)) for name, sensor in world.sensors.custom.items()],
-        (any(world.plant.com_offset), [getattr(world.plant, name) for name in _REST_OF_PLANT]),
+        (any(world.plant.com_offset), [getattr(world.plant, name) for name in _FIXED_IN_PLANT]),
     )
-
-
-def _of_driver(world: World) -> Any:
-    """What of the driver is built into the scene, or into what the law's model is asked for."""
-    facts = world.driver.facts
-    return facts.adds_gravity, facts.viscous_compensation, facts.coulomb_compensation, facts.servo_bandwidth
 
 
 def _shape(surface: Surface) -> Any:

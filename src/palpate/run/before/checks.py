@@ -128,16 +128,16 @@ def _short_enough(assembly: Assembly) -> list[str]:
 
 def _fits_into_hollows(assembly: Assembly) -> list[str]:
     """Warn of spheres that are wider than a hollow of a height field, where they would touch in two places."""
-    plant, said = assembly.plant, []
+    plant, warnings = assembly.plant, []
     widest = max(plant.points, key=lambda point: point.radius, default=None)
     for surface in plant.surfaces if widest is not None else ():
         radius = tightest_hollow(form_of(surface)) if surface.shape == "height-field" else np.inf
         if widest is not None and widest.radius > radius:
-            said.append(
+            warnings.append(
                 f"{widest.name!r} has a radius of {widest.radius:.3g} m, more than the {radius:.3g} m of the tightest"
                 f" hollow of {surface.name!r}: there it touches at one place only"
             )
-    return said
+    return warnings
 
 
 def _pair_warnings(assembly: Assembly, point: ContactPoint, surface: Surface) -> list[str]:
@@ -170,7 +170,7 @@ def slides_too_fast(forecast: Forecast) -> list[str]:
     With F the wanted force into the surface and m the tool's inertia across it, a rigid contact carries F up to
     v* = F (1 + μ²)(1 − d)/(d m μ b); beyond, it switches on and off.
     """
-    assembly, run, said = forecast.assembly, forecast.run, []
+    assembly, run, warnings = forecast.assembly, forecast.run, []
     rubbing = [s for s in run.world.surfaces if s.contact == "rigid" and s.friction > 0 and s.shape == "plane"]
     if not rubbing or not isinstance(run.reference, ReferenceSettings):
         return []
@@ -184,12 +184,12 @@ def slides_too_fast(forecast: Forecast) -> list[str]:
             mass = float(1.0 / max(n @ _mobility(assembly, tool.body, tool.offset) @ n, 1e-12))
             most = rigid_sliding_speed(force, surface.friction, mass)
             if speed > most:
-                said.append(
+                warnings.append(
                     f"rigid contact with {surface.name!r} will chatter: the target slides at {speed:.3g} m/s under"
                     f" {force:.3g} N, but the engine's friction lifts the tool off above v* = {most:.3g} m/s"
                     f" ({mass:.3g} kg, μ = {surface.friction:g}); press harder, slide slower, or make it compliant"
                 )
-    return said
+    return warnings
 
 
 def _mobility(assembly: Assembly, body: int, offset: Array) -> Array:

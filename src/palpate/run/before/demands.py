@@ -15,22 +15,20 @@ from functools import cached_property
 import numpy as np
 
 from palpate.checks import Array
-from palpate.control.design.arm import Wall, axis_of
-from palpate.control.design.case import ContactCase
+from palpate.control.design.arm import axis_of
 from palpate.control.law import BoundLaw, Law, Target, sizes_of
 from palpate.control.steps.reach import DIRECTIONS
-from palpate.errors import PalpateError
 from palpate.robot.terms import Terms
-from palpate.run.before.foresee import Forecast, depths, reads_custom
+from palpate.run.before.foresee import BETWEEN, Forecast, depths, reads_custom, unless_unsolvable
 from palpate.spatial import matrix_from_quat
 from palpate.world.driver import limits_of, torque_rates
 
 _NEWTON_STEPS = 3  # from one posture on the target to the next
 _DAMPED = 1e-6  # of least squares near singular postures
-_GIVE, _TURN = 5e-3, 0.05  # m and rad: a servo that gives way by more under a known push is said
-_LAG = 0.2  # of the way: a law that stays behind its target by more is said
-_SINGULAR = 0.05  # m, smallest singular value of the tool's Jacobian, below which nothing is said of a lag
-_MISSED, _THERE = 0.01, 1e-6  # m, or rad: a target that is out of reach, and one that is reached
+_MOST_DEFLECTION, _MOST_ROTATION = 5e-3, 0.05  # m and rad: a servo that gives way by more is warned of
+_LAG = 0.2  # of the way: a law that stays behind its target by more is warned of
+_SINGULAR = 0.05  # m, smallest singular value of the tool's Jacobian, below which no lag is warned of
+_OUT_OF_REACH, _REACHED = 0.01, 1e-6  # m, or rad: a target that is out of reach, and one that is reached
 _SPEEDS, _RATES = ("m/s", "rad/s"), ("m/s²", "rad/s²")
 _MOST_JOINTS = 40
 _FASTER = 3.0  # a servo should be so many times faster than the compliant frame that it follows
@@ -41,9 +39,9 @@ def demands(path: TargetPath | None) -> tuple[list[str], list[str]]:
     with np.errstate(all="ignore"):
         if path is None or not path.reached:
             return [], []
-        said, warned = path.torque()
-        others = (path.rate, path.first_command, path.speed, path.tool_motion, path.give, path.bandwidth, path.lag)
-        return said, [*warned, *(text for look in others for text in look())]
+        sentences, warnings = path.torque()
+        others = (path.rate, path.first_command, path.speed, path.tool_motion, path.yields, path.bandwidth, path.lag)
+        return sentences, [*warnings, *(text for check in others for text in check())]
 
 
 def target_path(forecast: Forecast) -> TargetPath | None:
@@ -57,14 +55,15 @@ class TargetPath:
     def __init__(self, forecast: Forecast) -> None:
         self.forecast, self.run, self.robot, self.law = forecast, forecast.run, forecast.robot, forecast.law
         self.driver, self.servo = self.run.world.driver.facts, self.law.commanded in ("position", "velocity")
-        self.q0, self.missed = forecast.q, 0.0
-        self.t, self.rows = forecast.path
+        self.q0, self.position_error = forecast.q, 0.0
+        times, rows = forecast.reference
+        self.t, self.rows = times[::BETWEEN], rows[::BETWEEN]  # what is computed along it takes long at each
         self.target = Target.columns(self.rows, sizes_of(self.robot))
 
     @cached_property
     def reached(self) -> bool:
         """Whether postures on the target are known all along it."""
-        return self.robot.nv <= _MOST_JOINTS and len(self.q) > 0 and self.missed <= _MISSED
+        return self.robot.nv <= _MOST_JOINTS and len(self.q) > 0 and self.position_error <= _OUT_OF_REACH
 
     def posture_at(self, time: float) -> Array:
         """Joint positions on the target at a time; the start's where the target is out of reach."""
@@ -81,28 +80,28 @@ class TargetPath:
         rotations = matrix_from_quat(self.target["quat_wxyz"])
         for k, (position, rotation) in enumerate(zip(self.target["position"], rotations)):
             if k == 0 or not np.array_equal(self.rows[k], self.rows[k - 1]):
-                q, x = self._towards(q, x, position, rotation)
+                q, x = self._posture_at_pose(q, x, position, rotation)
             postures.append(q)
         return np.array(postures)
 
-    def _towards(self, q: Array, x: Terms, position: Array, rotation: Array) -> tuple[Array, Terms]:
+    def _posture_at_pose(self, q: Array, x: Terms, position: Array, rotation: Array) -> tuple[Array, Terms]:
         """A posture at a pose, by Newton's steps from q, where the model's terms are x; and its terms."""
         for _ in range(_NEWTON_STEPS):
-            rows = self._rows(x.rotation)
+            rows = self._task_rows(x.rotation)
             e = rows @ np.concatenate([position - x.position, _rotation_vector(rotation @ x.rotation.T)])
-            if np.abs(e).max(initial=0.0) < _THERE:
+            if np.abs(e).max(initial=0.0) < _REACHED:
                 break
-            q = q + _back(rows @ x.J) @ e
+            q = q + _damped_inverse(rows @ x.J) @ e
             x = self.robot.terms(q, np.zeros(self.robot.nv))
-        left = self._rows(rotation)[:, :3] @ (position - x.position)
-        self.missed = max(self.missed, float(np.linalg.norm(left)))
+        left = self._task_rows(rotation)[:, :3] @ (position - x.position)
+        self.position_error = max(self.position_error, float(np.linalg.norm(left)))
         return q, x
 
     @cached_property
     def _directions(self) -> tuple[str, ...] | None:
         return self.law.task_directions(self.robot) if isinstance(self.law, Law) else None
 
-    def _rows(self, rotation: Array) -> Array:
+    def _task_rows(self, rotation: Array) -> Array:
         """The directions that the law follows, as rows over [v; ω] in world axes."""
         names, rows = self._directions, np.eye(6)
         if names is None:
@@ -113,7 +112,7 @@ class TargetPath:
         return rows[[DIRECTIONS.index(name) for name in names]]
 
     @cached_property
-    def _motion(self) -> tuple[Array, Array, list[Terms]]:
+    def motion(self) -> tuple[Array, Array, list[Terms]]:
         """Joint speeds and accelerations on the target, one row per time, and the terms of the model there."""
         if self.law.follows == "joints":
             v, a = self.target["v"], self.target["a"]
@@ -122,35 +121,21 @@ class TargetPath:
         for k, (q, twist, rate) in enumerate(zip(self.q, self.target["twist"], self.target["acceleration"])):
             x = self.robot.terms(q, v[k])
             if self.law.follows != "nothing":
-                rows = self._rows(x.rotation)
-                back = _back(rows @ x.J) @ rows
+                rows = self._task_rows(x.rotation)
+                back = _damped_inverse(rows @ x.J) @ rows
                 v[k] = back @ twist
                 x = self.robot.terms(q, v[k])
                 a[k] = back @ (rate - x.drift)
             terms.append(x)
         return v, a, terms
 
-    @property
-    def v(self) -> Array:
-        """Joint speeds."""
-        return self._motion[0]
-
-    @property
-    def a(self) -> Array:
-        """Joint accelerations."""
-        return self._motion[1]
-
-    @property
-    def terms(self) -> list[Terms]:
-        """The model's terms at each time."""
-        return self._motion[2]
-
     @cached_property
     def forces(self) -> tuple[Array, list[str]]:
         """Wanted force of the environment on the tool, world axes, one row per time; and what presses on what."""
-        total, said = np.zeros((len(self.t), 3)), []
+        total, presses = np.zeros((len(self.t), 3)), []
         for surface, wall in self.forecast.still_surfaces:
-            case = self._axis(wall)
+            contact = unless_unsolvable(self.forecast.contact, self.q0, wall)
+            case = None if contact is None else unless_unsolvable(axis_of, contact)
             if case is None:
                 continue
             n = np.asarray(wall.direction())
@@ -163,15 +148,9 @@ class TargetPath:
                 force = np.where(depth > 0, (K * np.maximum(depth, 0.0) + wanted) / (1.0 + K / k), 0.0)
                 force = np.maximum(force, 0.0)
             if force.max() > 0.0:
-                said.append(f"{force.max():.3g} N on {surface.name!r}")
+                presses.append(f"{force.max():.3g} N on {surface.name!r}")
             total += force[:, None] * n
-        return total, said
-
-    def _axis(self, wall: Wall) -> ContactCase | None:
-        try:
-            return axis_of(self.forecast.contact(self.q0, wall))
-        except (PalpateError, np.linalg.LinAlgError):
-            return None
+        return total, presses
 
     @cached_property
     def _radius(self) -> float:
@@ -182,10 +161,9 @@ class TargetPath:
     @cached_property
     def tau(self) -> Array:
         """Joint torques on the target, one row per time."""
-        rotor, forces = self._rotor, self.forces[0]
-        return np.array(
-            [x.M @ a + rotor * a + x.bias - x.J[:3].T @ force for x, a, force in zip(self.terms, self.a, forces)]
-        )
+        (_, accelerations, terms), rotor, forces = self.motion, self._rotor, self.forces[0]
+        states = zip(terms, accelerations, forces)
+        return np.array([x.M @ a + rotor * a + x.bias - x.J[:3].T @ force for x, a, force in states])
 
     @property
     def _rotor(self) -> Array:
@@ -203,11 +181,11 @@ class TargetPath:
         pressing = self.forces[1]
         cause = f", pressing with {' and '.join(pressing)}" if pressing else ""
         number = f"{abs(self.tau[worst, joint]):.3g} of {limits[joint]:g} N·m at {self.t[worst]:.3g} s{cause}"
-        said = f"Largest torque on the target: {self.robot.dof_names[joint]} with {number}."
+        sentence = f"Largest torque on the target: {self.robot.dof_names[joint]} with {number}."
         if share[worst, joint] <= 1.0 or not self.driver.torque_limit:
-            return [said], []
+            return [sentence], []
         names = [self.robot.dof_names[j] for j in np.flatnonzero((share > 1.0).any(axis=0))]
-        return [said], [
+        return [sentence], [
             f"the torque limit will cut the command: {', '.join(names)} cannot give what the target asks,"
             f" {self.robot.dof_names[joint]} {number}; ask for less force or speed, or choose another posture"
         ]
@@ -237,31 +215,33 @@ class TargetPath:
     def speed(self) -> list[str]:
         """Joint speeds along the target beyond the rated ones, and those and accelerations beyond the interface's."""
         fix, interface = "slow the reference down", "slow the reference down: the interface lets no more pass"
-        said = self._beyond(np.abs(self.v), self.robot.limits.velocity, "speed", "rad/s", fix)
-        if said or not self.servo:
-            return said
-        for x, name, unit in ((self.v, "speed", "rad/s"), (self.a, "acceleration", "rad/s²")):
+        v, a, _ = self.motion
+        warnings = self._beyond(np.abs(v), self.robot.limits.velocity, "speed", "rad/s", fix)
+        if warnings or not self.servo:
+            return warnings
+        for x, name, unit in ((v, "speed", "rad/s"), (a, "acceleration", "rad/s²")):
             most = limits_of(self.robot, getattr(self.driver, f"joint_{name}_limit"), name)
-            said += self._beyond(np.abs(x), most, name, unit, interface)
-        return said
+            warnings += self._beyond(np.abs(x), most, name, unit, interface)
+        return warnings
 
     def tool_motion(self) -> list[str]:
         """Speeds and accelerations of the tool along the target beyond those at which the interface stops the arm."""
-        said, limits = [], (self.driver.tool_speed_limit, self.driver.tool_acceleration_limit)
+        warnings, limits = [], (self.driver.tool_speed_limit, self.driver.tool_acceleration_limit)
         if not self.servo or not np.any(limits):
             return []
-        twists = np.array([x.J @ v for x, v in zip(self.terms, self.v)])
-        rates = np.array([x.J @ a + x.drift for x, a in zip(self.terms, self.a)])
+        speeds, accelerations, terms = self.motion
+        twists = np.array([x.J @ v for x, v in zip(terms, speeds)])
+        rates = np.array([x.J @ a + x.drift for x, a in zip(terms, accelerations)])
         for x, most, what, units in zip((twists, rates), limits, ("speed", "acceleration"), (_SPEEDS, _RATES)):
             for part, limit, unit in zip((x[:, :3], x[:, 3:]), most, units):
                 size = np.linalg.norm(part, axis=1)
                 worst = int(np.argmax(size))
                 if limit and size[worst] > limit:
-                    said.append(
+                    warnings.append(
                         f"the target asks the tool for a {what} of {size[worst]:.3g} {unit} at {self.t[worst]:.3g} s,"
                         f" {limit:g} {unit} is the most that the interface takes; slow the reference down"
                     )
-        return said
+        return warnings
 
     def _beyond(self, asked: Array, most: Array, what: str, unit: str, fix: str) -> list[str]:
         share = np.where(np.isfinite(most), asked / most, 0.0)
@@ -273,7 +253,7 @@ class TargetPath:
             f" {self.t[sample]:.3g} s, {most[joint]:g} {unit} is the most; {fix}"
         ]
 
-    def give(self) -> list[str]:
+    def yields(self) -> list[str]:
         """A servo that gives way under the pushes of the world: δ = J ((M̂ + rotors) ω²)⁻¹ Jᵀ F."""
         if not self.servo:
             return []
@@ -283,11 +263,11 @@ class TargetPath:
             if push.kind == "impulse" or push.frame is not None or push.axes != "world":
                 continue
             moved = J @ np.linalg.solve(K, J.T @ np.array([*push.force, *push.torque]))
-            by, turned = float(np.linalg.norm(moved[:3])), float(np.linalg.norm(moved[3:]))
-            if by > _GIVE or turned > _TURN:
+            distance, angle = float(np.linalg.norm(moved[:3])), float(np.linalg.norm(moved[3:]))
+            if distance > _MOST_DEFLECTION or angle > _MOST_ROTATION:
                 return [
-                    f"the joint servo ({self.driver.servo_bandwidth:g} rad/s) gives way by {1e3 * by:.3g} mm and"
-                    f" {turned:.3g} rad under {push.name!r}: the tool will leave what it follows; raise"
+                    f"the joint servo ({self.driver.servo_bandwidth:g} rad/s) gives way by {1e3 * distance:.3g} mm and"
+                    f" {angle:.3g} rad under {push.name!r}: the tool will leave what it follows; raise"
                     " world.driver.servo_bandwidth, or give the drives' world.plant.rotor_inertia"
                 ]
         return []
@@ -310,17 +290,17 @@ class TargetPath:
 
     def lag(self) -> list[str]:
         """How far a law of torques stays behind a target that moves, at its fastest and at its largest acceleration."""
-        law = self.law
-        moves = law.follows in ("tool", "joints") and np.abs(self.v).max() > 1e-3
+        law, (speeds, accelerations, terms) = self.law, self.motion
+        moves = law.follows in ("tool", "joints") and np.abs(speeds).max() > 1e-3
         if self.servo or not moves or reads_custom(self.run) or self._singular():
             return []
         worst = (0.0, 0)
-        for index in {int(np.argmax(np.abs(x).max(axis=1))) for x in (self.v, self.a)}:
-            q, v, x = self.q[index], self.v[index], self.terms[index]
+        for index in {int(np.argmax(np.abs(x).max(axis=1))) for x in (speeds, accelerations)}:
+            q, v, x = self.q[index], speeds[index], terms[index]
             slopes = self._slopes(q)
             if slopes is None:
                 return []
-            short = x.M @ self.a[index] + x.bias - self._command(index, q, v)
+            short = x.M @ accelerations[index] + x.bias - self._command(index, q, v)
             e = np.linalg.pinv(slopes, rcond=1e-6) @ short
             moved = x.J[:3] @ e if law.follows == "tool" else e
             worst = max(worst, (float(np.linalg.norm(moved)), index))
@@ -336,18 +316,15 @@ class TargetPath:
 
     def _singular(self) -> bool:
         """Whether the target leads through a posture that is nearly singular."""
-        values = np.linalg.svd(np.array([x.J[:3] for x in self.terms]), compute_uv=False)
+        values = np.linalg.svd(np.array([x.J[:3] for x in self.motion[2]]), compute_uv=False)
         moving = values.max(axis=0) > 1e-6  # a planar arm never moves out of its plane
         return bool(values[:, moving].min(initial=np.inf) < _SINGULAR)
 
     def _slopes(self, q: Array) -> Array | None:
         """K_q = −∂τ/∂q of the law beyond gravity, n×n."""
-        try:
-            contact = self.forecast.contact(q)
-        except (PalpateError, np.linalg.LinAlgError):
-            return None
-        law = contact.model.law()
-        return None if len(law.update) else contact.gravity - law.q
+        contact = unless_unsolvable(self.forecast.contact, q)
+        law = None if contact is None else contact.model.law()
+        return None if contact is None or law is None or len(law.update) else contact.gravity - law.q
 
     @cached_property
     def _law(self) -> BoundLaw:
@@ -361,7 +338,7 @@ class TargetPath:
         return law.tick(self.robot, q, v, target=target, t=self.t[index], dt=self.run.clock.control_period).command
 
 
-def _back(J: Array) -> Array:
+def _damped_inverse(J: Array) -> Array:
     """J⁺, damped near singular postures."""
     return J.T @ np.linalg.inv(J @ J.T + _DAMPED * np.eye(len(J)))
 

@@ -8,13 +8,13 @@ from functools import lru_cache
 import numpy as np
 
 from palpate.checks import Array
-from palpate.control.design.statics import Compliance, compliance, farthest
+from palpate.control.design.arm import Wall
+from palpate.control.design.statics import Compliance, compliance_at_rest, farthest
 from palpate.control.law import Law
 from palpate.control.promise import promise_axes
-from palpate.errors import PalpateError
 from palpate.robot.robot import Robot
 from palpate.run.assemble.assemble import Assembly
-from palpate.run.before.foresee import FREE, Forecast
+from palpate.run.before.foresee import FREE, Forecast, unless_unsolvable
 from palpate.run.run import Run
 from palpate.world.config import Attachment, PlantChange, World
 from palpate.world.plants.plant import dry_friction, true_robot
@@ -45,17 +45,17 @@ class ModelDifference:
     until: float = np.inf
     contradicts: bool = False
 
-    def moves(self, give: Compliance, rows: Array) -> Array:
+    def moves(self, compliance: Compliance, rows: Array) -> Array:
         """How far it moves what the rows over the joints give, at rest; nothing is known of friction's direction."""
         if self.cause == "friction":
             return np.zeros(len(rows))
-        return rows @ (give.torque @ self.torque + give.reading @ self.reading)
+        return rows @ (compliance.torque @ self.torque + compliance.reading @ self.reading)
 
-    def moves_at_most(self, give: Compliance, rows: Array) -> float:
+    def moves_at_most(self, compliance: Compliance, rows: Array) -> float:
         """The length of that; of friction, how far it can hold it off."""
         if self.cause == "friction":
-            return farthest(rows @ give.torque, self.torque)
-        return float(np.linalg.norm(self.moves(give, rows)))
+            return farthest(rows @ compliance.torque, self.torque)
+        return float(np.linalg.norm(self.moves(compliance, rows)))
 
 
 def differences(assembly: Assembly, q: Array) -> list[ModelDifference]:
@@ -68,26 +68,20 @@ def differences(assembly: Assembly, q: Array) -> list[ModelDifference]:
     return [each for each in [*listed, _bias(run)] if each is not None]
 
 
-def _without_weight(robot: Robot, world: World, q: Array) -> Array:
+def _weight_difference(robot: Robot, world: World, q: Array) -> Array:
     """The torque that the plant's weight adds beside what the nominal model holds up."""
-    return robot.gravity(q) - _plant(robot, world.model_dump_json()).gravity(q)
+    return robot.gravity(q) - _true_robot(robot, world.model_dump_json()).gravity(q)
 
 
 @lru_cache(maxsize=4)
-def _plant(robot: Robot, world: str) -> Robot:
+def _true_robot(robot: Robot, world: str) -> Robot:
     """The robot as a world has it, kept from the start of a run to its end: it takes as long as the forecast."""
     return true_robot(robot, World.model_validate_json(world))
 
 
-def gravity_of(run: Run) -> Array:
-    """The world's gravity, m/s²."""
-    own = run.robot.model.opt.gravity
-    return own.copy() if run.world.gravity is None else np.array(run.world.gravity)
-
-
 def _gravity(assembly: Assembly, q: Array) -> ModelDifference | None:
     run = assembly.run
-    true, known = gravity_of(run), run.robot.model.opt.gravity
+    true, known = run.gravity, run.robot.model.opt.gravity
     if np.abs(true - known).max() <= 1e-9 * max(float(np.abs(known).max()), 1.0):
         return None
     words = ["({})".format(", ".join(f"{g:.6g}" for g in each)) for each in (true, known)]
@@ -99,7 +93,7 @@ def _gravity(assembly: Assembly, q: Array) -> ModelDifference | None:
     return ModelDifference(
         f"the world's gravity is {words[0]} m/s², the law's model has {words[1]} m/s²",
         "model",
-        _without_weight(run.robot, World(gravity=tuple(true)), q),
+        _weight_difference(run.robot, World(gravity=tuple(true)), q),
         reading,
         contradicts=True,
     )
@@ -115,9 +109,9 @@ def _masses(run: Run, q: Array) -> ModelDifference | None:
     words = [f"the plant's masses are not the law's: {', '.join(scaled)} as heavy"] if scaled else []
     if any(change.com_offset):
         words.append("the links' centres of mass are shifted by ({:g}, {:g}, {:g}) m".format(*change.com_offset))
-    torque = _without_weight(run.robot, World(gravity=run.world.gravity, plant=PlantChange(**masses)), q)
+    torque = _weight_difference(run.robot, World(gravity=run.world.gravity, plant=PlantChange(**masses)), q)
     if run.world.gravity is not None:
-        torque = torque - _without_weight(run.robot, World(gravity=run.world.gravity), q)
+        torque = torque - _weight_difference(run.robot, World(gravity=run.world.gravity), q)
     return ModelDifference(" and ".join(words), "model", torque)
 
 
@@ -130,7 +124,7 @@ def _loads(assembly: Assembly, q: Array) -> list[ModelDifference]:
 
 
 def _load(run: Run, load: Attachment, felt: bool, q: Array) -> ModelDifference:
-    robot, gravity = run.robot, gravity_of(run)
+    robot, gravity = run.robot, run.gravity
     frame = robot.pose(q, load.frame)
     com = frame.position + frame.rotation @ np.array(load.com)
     J = robot.jacobian(q, load.frame)
@@ -197,32 +191,33 @@ def declared(forecast: Forecast) -> tuple[list[str], list[str]]:
     mismatches = differences(assembly, q)
     if not mismatches:
         return [], []
-    give, force = _give(forecast), _forced(run, q)
-    words = [told(each, give, run.robot, q, force) for each in mismatches]
+    compliance, force = _compliance_at_start(forecast), _force_directions(run, q)
+    words = [in_words(each, compliance, run.robot, q, force) for each in mismatches]
     # The law that has a gravity of its own has compared it already.
     warned = [text for each, text in zip(mismatches, words) if each.contradicts and not assembly.law.warnings]
     return [f"declared difference: {text}" for text in words], warned
 
 
-def _give(forecast: Forecast) -> Compliance | None:
+def _compliance_at_start(forecast: Forecast) -> Compliance | None:
     """How the arm gives way at the start; on the first wall where the law controls a force."""
     pressing = bool(getattr(forecast.law, "force_directions", None))
     walls = [wall for _, wall in forecast.still_surfaces] if pressing else [FREE]
-    try:
-        contact = forecast.contact(forecast.q, walls[0])
-        return compliance(contact) if contact.loop().stable else None
-    except (PalpateError, np.linalg.LinAlgError, IndexError):  # there is no wall to press on
-        return None
+    return unless_unsolvable(_compliance_if_stable, forecast, walls[0]) if walls else None
 
 
-def _forced(run: Run, q: Array) -> Array:
+def _compliance_if_stable(forecast: Forecast, wall: Wall) -> Compliance | None:
+    contact = forecast.contact(forecast.q, wall)
+    return compliance_at_rest(contact) if contact.loop.stable else None
+
+
+def _force_directions(run: Run, q: Array) -> Array:
     """The rows over [f; n], world axes, along which the law controls a wrench."""
     promises = run.law.promises(run.robot) if isinstance(run.law, Law) else ()
     rows = [promise_axes(each, run.robot.pose(q).rotation, each.force) for each in promises]
     return np.vstack([np.zeros((0, 6)), *rows])
 
 
-def told(each: ModelDifference, give: Compliance | None, robot: Robot, q: Array, force: Array) -> str:
+def in_words(each: ModelDifference, compliance: Compliance | None, robot: Robot, q: Array, force: Array) -> str:
     """A difference with its static effect: on the tool where the law holds the arm, else on the joints.
 
     Args:
@@ -231,10 +226,8 @@ def told(each: ModelDifference, give: Compliance | None, robot: Robot, q: Array,
         robot, q: as the law knows it, and the posture.
         force: m×6, the directions along which the law controls a wrench; no rows if it controls none.
     """
-    said = [
-        effect for effect in (_on_joints(each, robot), _on_tool(each, give, robot, q), _on_force(each, force)) if effect
-    ]
-    return f"{each.what}: {'; '.join(said) or 'no effect at rest'}"
+    effects = [_on_joints(each, robot), _on_tool(each, compliance, robot, q), _on_force(each, force)]
+    return f"{each.what}: {'; '.join(filter(None, effects)) or 'no effect at rest'}"
 
 
 def _on_joints(each: ModelDifference, robot: Robot) -> str:
@@ -245,14 +238,14 @@ def _on_joints(each: ModelDifference, robot: Robot) -> str:
     return f"up to {abs(each.torque[most]):.3g} {unit} more at {robot.dof_names[most]}"
 
 
-def _on_tool(each: ModelDifference, give: Compliance | None, robot: Robot, q: Array) -> str:
+def _on_tool(each: ModelDifference, compliance: Compliance | None, robot: Robot, q: Array) -> str:
     if each.shift.any():
         return f"the tool is {1e3 * np.linalg.norm(each.shift):.3g} mm from where the law takes it to be"
-    if give is None:
+    if compliance is None:
         return ""
-    if each.cause != "friction" and np.abs(each.torque[~give.held]).max(initial=0.0) > 1e-9:
+    if each.cause != "friction" and np.abs(each.torque[~compliance.held]).max(initial=0.0) > 1e-9:
         return "nothing in the law holds the arm against it"
-    moved = each.moves_at_most(give, robot.jacobian(q)[:3])
+    moved = each.moves_at_most(compliance, robot.jacobian(q)[:3])
     if moved < 1e-7:
         return ""
     verb = "holds the tool up to" if each.cause == "friction" else "moves the tool by"

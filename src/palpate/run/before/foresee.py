@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -14,18 +16,17 @@ from palpate.control.design.arm import (
     Wall,
     arm_contact,
     axis_of,
-    hold_error_of,
     largest_wall_for_arm,
     moves_along,
     predict_arm_contact,
     predictable,
     push_direction,
+    unpredicted,
 )
-from palpate.control.design.case import ContactCase
 from palpate.control.design.linear.closed_loop import eigenvalue_work, encirclement_work
-from palpate.control.design.linear.law_models import IMPEDANCE, joint_damping_of
+from palpate.control.design.linear.law_models import joint_damping_of
 from palpate.control.design.linear.loop_model import Timing
-from palpate.control.design.prediction import ContactPrediction, HoldError, predict_contact, unknown
+from palpate.control.design.prediction import ContactPrediction, HoldError, hold_error, predict_contact
 from palpate.control.design.statics import friction_sentences
 from palpate.control.law import Target, sizes_of
 from palpate.control.references.reference import ReferenceSettings
@@ -38,12 +39,13 @@ from palpate.world.driver import per_joint, uncompensated
 from palpate.world.plants.plant import dry_friction, surface_rotation
 from palpate.world.surfaces.forms import form_of
 
+Result = TypeVar("Result")
 _FORCE = 10.0  # N, at which the slope of a contact that stiffens is taken
 WORK_BEFORE_RUN = 1e10  # floating-point operations per loop, about a second; several loops are closed per forecast
 WORK_OF_DESIGN = 3e11  # the same where a forecast is all that is asked for
 _LOOPS = 5  # of the whole arm in one forecast
 FREE = Wall(0.0)
-PATH_SAMPLES, _BETWEEN = 50, 41  # instants at which a path's postures are found; samples of the reference from each on
+PATH_SAMPLES, BETWEEN = 50, 41  # instants at which a path's postures are found; samples of the reference from each on
 _MOST_JOINTS = 400  # whose law and gravity are differentiated before a run; the work grows with their cube
 
 
@@ -75,10 +77,10 @@ class Expectation:
         """What should be looked at before the run; a simulation that shows another growth than there is among it."""
         if self.prediction.stable is None and self.note:  # it is known why, and nothing is wrong
             return []
-        said = [f"{self.place}: {text}" for text in self.prediction.warnings]
+        sentences = [f"{self.place}: {text}" for text in self.prediction.warnings]
         if self.hold is not None and self.hold.matters:
-            said.append(f"{self.place}: {self.hold.sentence}")
-        return said
+            sentences.append(f"{self.place}: {self.hold.sentence}")
+        return sentences
 
 
 @dataclass(frozen=True)
@@ -159,7 +161,7 @@ class Forecast:
     def reference(self) -> tuple[Array, Array]:
         """Instants spread evenly over the run, s, and the rows of the target there."""
         end = max(self.run.clock.duration, self.run.clock.timestep)
-        times = np.linspace(0.0, end, (PATH_SAMPLES - 1) * _BETWEEN + 1)
+        times = np.linspace(0.0, end, (PATH_SAMPLES - 1) * BETWEEN + 1)
         return times, np.asarray(self.run.reference.sample(times, self.robot, self.q))
 
     @property
@@ -168,28 +170,20 @@ class Forecast:
         return Target.columns(self.reference[1], sizes_of(self.robot))
 
     @property
-    def path(self) -> tuple[Array, Array]:
-        """Some of the instants and rows, for what takes long at each."""
-        times, rows = self.reference
-        return times[::_BETWEEN], rows[::_BETWEEN]
-
-    @property
     def knows_target(self) -> bool:
         """Whether the target along the run means something for a law and an arm that can be predicted."""
         known = isinstance(self.run.reference, ReferenceSettings) and predictable(self.law)
         return known and not self.run.world.is_exact and not self.robot.unresisted and self.robot.nq == self.robot.nv
 
 
-def foresee(forecast: Forecast, *, limits: bool = True, most_work: float = WORK_OF_DESIGN) -> list[Expectation]:
+def foresee(forecast: Forecast, *, limits: bool = True) -> list[Expectation]:
     """Predict the sampled loop of a run at its start posture; empty for laws and robots without a prediction.
 
     Args:
         forecast: of what is to be simulated.
         limits: whether to look for the largest stable wall, delay and gains too.
-        most_work: floating-point operations per loop; a larger arm is predicted along one axis only, and a note says
-            so.
     """
-    return [_expect(forecast, surface, wall, limits, most_work) for surface, wall in _walls(forecast)]
+    return [_expect(forecast, surface, wall, limits, WORK_OF_DESIGN) for surface, wall in _walls(forecast)]
 
 
 def _walls(forecast: Forecast) -> list[tuple[str | None, Wall]]:
@@ -211,17 +205,19 @@ def reads_custom(run: Run) -> str | None:
     return f"the law reads sensors of its own ({', '.join(names)}), which no linear model knows" if names else None
 
 
-def foretell(forecast: Forecast, most_work: float = WORK_BEFORE_RUN) -> tuple[list[str], list[str]]:
+def foretell(forecast: Forecast) -> tuple[list[str], list[str]]:
     """What to expect in words, and the warnings among it; limits are looked for only where something is wrong."""
     size = loop_size(forecast.run)
     if size.joints > _MOST_JOINTS:
         return [f"stability was not judged: {size.joints} joints, and at most {_MOST_JOINTS} are before a run"], []
     expectations = []
     for surface, wall in _walls(forecast):
-        expectation = _expect(forecast, surface, wall, False, most_work)
-        expectations.append(_expect(forecast, surface, wall, True, most_work) if expectation.warnings else expectation)
-    said = [f"{e.place}: {text}" for e in expectations for text in (*e.prediction.sentences[:1], e.note) if text]
-    return said, [warning for expectation in expectations for warning in expectation.warnings]
+        expectation = _expect(forecast, surface, wall, False, WORK_BEFORE_RUN)
+        if expectation.warnings:
+            expectation = _expect(forecast, surface, wall, True, WORK_BEFORE_RUN)
+        expectations.append(expectation)
+    sentences = [f"{e.place}: {text}" for e in expectations for text in (*e.prediction.sentences[:1], e.note) if text]
+    return sentences, [warning for expectation in expectations for warning in expectation.warnings]
 
 
 def _added_damping(run: Run) -> Array:
@@ -232,24 +228,32 @@ def _added_damping(run: Run) -> Array:
 
 
 def _expect(forecast: Forecast, surface: str | None, wall: Wall, limits: bool, most_work: float) -> Expectation:
-    run, size = forecast.run, loop_size(forecast.run)
+    """A larger loop than `most_work` floating-point operations is predicted along one axis only, and a note says so."""
+    run, law, size = forecast.run, forecast.law, loop_size(forecast.run)
     try:
         contact = forecast.contact(forecast.q, wall)
         if not moves_along(contact.tool_mobility, wall.direction()):
-            return Expectation(surface, _unknown(forecast, NOT_ALONG), None, "contact there is not judged")
+            prediction = unpredicted(law, forecast.timing, NOT_ALONG)
+            return Expectation(surface, prediction, None, "contact there is not judged")
         if size.exceeds(most_work):
             return Expectation(surface, predict_contact(axis_of(contact), limits=limits), None, _left_out(size))
         prediction = predict_arm_contact(contact, limits=limits)
     except (NoSolution, np.linalg.LinAlgError) as error:
-        why = f"{run.law.name} on {run.robot.name} at this posture: {error}"
-        return Expectation(surface, _unknown(forecast, why), None)
+        why = f"{law.name} on {run.robot.name} at this posture: {error}"
+        return Expectation(surface, unpredicted(law, forecast.timing, why), None)
     without = _without_driver(contact) if limits and surface is not None else None
-    note = _friction(run, contact) if limits else ""
-    return Expectation(surface, prediction, _hold(run, contact), note, without)
+    friction = dry_friction(run.robot, run.world)
+    sentences = unless_unsolvable(friction_sentences, contact, friction) if limits else None
+    hold = unless_unsolvable(hold_error, contact, run.clock.timestep)
+    return Expectation(surface, prediction, hold, " ".join(sentences or ()), without)
 
 
-def _unknown(forecast: Forecast, why: str) -> ContactPrediction:
-    return unknown(ContactCase(IMPEDANCE, 1.0, forecast.timing, label=forecast.law.name), why)
+def unless_unsolvable(compute: Callable[..., Result], *inputs: Any) -> Result | None:
+    """compute(*inputs); None where there is no solution: gains or masses beyond all numbers, a singular posture."""
+    try:
+        return compute(*inputs)
+    except (PalpateError, np.linalg.LinAlgError):
+        return None
 
 
 def _without_driver(contact: ArmContact) -> float | None:
@@ -260,27 +264,11 @@ def _without_driver(contact: ArmContact) -> float | None:
     return largest_wall_for_arm(contact.timed(replace(timing, command_cutoff=None, lag=0.0)))
 
 
-def _friction(run: Run, contact: ArmContact) -> str:
-    """What the plant's Coulomb friction does to an arm at rest."""
-    friction = dry_friction(run.robot, run.world)
-    try:
-        return " ".join(friction_sentences(contact, friction)) if friction.any() else ""
-    except (PalpateError, np.linalg.LinAlgError):  # gains or masses beyond all numbers
-        return ""
-
-
 def _left_out(size: LoopSize) -> str:
     return (
         f"only the axis along the normal was looked at: the loop of the whole arm has {size.states} states and would"
         f" take about {size.seconds:.0f} s; shorten the delays, or ask `palpate design`"
     )
-
-
-def _hold(run: Run, contact: ArmContact) -> HoldError | None:
-    try:
-        return hold_error_of(contact, run.clock.timestep)
-    except (PalpateError, np.linalg.LinAlgError):  # gains or masses beyond all numbers
-        return None
 
 
 def timing_of(run: Run) -> Timing:
@@ -305,15 +293,19 @@ def timing_of(run: Run) -> Timing:
 
 def wall_of(surface: Surface, tool: Array) -> Wall:
     """A surface as a linear wall where the tool would meet it: its slope at some newtons, its normal near the tool."""
-    axes, shape, normal = surface_rotation(surface), SHAPES[surface.shape], np.zeros(3)
-    local = axes.T @ (tool - np.array(surface.position))
-    shape.distance(form_of(surface), local, normal)
     stiffness, damping = surface.stiffness, surface.damping
     if surface.model == "hunt-crossley":
         depth = (_FORCE / surface.stiffness) ** (1.0 / surface.exponent)
         stiffness = surface.stiffness * surface.exponent * depth ** (surface.exponent - 1.0)
         damping = _FORCE * surface.dissipation
-    return Wall(stiffness, damping, axes @ normal)
+    return Wall(stiffness, damping, distance_from(surface, tool)[1])
+
+
+def distance_from(surface: Surface, point: Array) -> tuple[float, Array]:
+    """How far a point is from a surface that stands still, m, and the outward normal there, world axes."""
+    axes, normal = surface_rotation(surface), np.zeros(3)
+    local = axes.T @ (point - np.array(surface.position))
+    return SHAPES[surface.shape].distance(form_of(surface), local, normal), axes @ normal
 
 
 def depths(surface: Surface, points: Array, radius: float) -> Array:

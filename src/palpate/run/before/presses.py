@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import mujoco
 import numpy as np
@@ -25,29 +24,6 @@ _TOUCHING = 1e-4  # m: a gap that is none
 _SHORTEST = 0.2  # s of a press
 
 
-@dataclass(frozen=True)
-class Approach:
-    """How the target meets a surface.
-
-    Attributes:
-        depth: behind the surface at the end, m.
-        speed: towards it when it passes, m/s.
-        behind: how far it is from its last position, m, from then on at equal times.
-        force: the largest that is wanted, N.
-        gap: between surface and robot at the start, m.
-        time: left of the run then, s.
-        q: posture then.
-    """
-
-    depth: float
-    speed: float
-    behind: Array
-    force: float
-    gap: float
-    time: float
-    q: Array
-
-
 def foretold_presses(forecast: Forecast, path: TargetPath | None) -> dict[str, Press | str]:
     """A press by surface, or why none was simulated; nothing for surfaces that the target does not lead into."""
     presses = {}
@@ -57,7 +33,7 @@ def foretold_presses(forecast: Forecast, path: TargetPath | None) -> dict[str, P
         try:
             press = _press_on(forecast, path, surface)  # pyright: ignore[reportArgumentType]
         except (PalpateError, np.linalg.LinAlgError):
-            continue  # what cannot be predicted is said with the loop's poles
+            continue  # the prediction of the loop's poles says why
         if press is not None:
             presses[surface.name] = press
     return presses
@@ -65,54 +41,43 @@ def foretold_presses(forecast: Forecast, path: TargetPath | None) -> dict[str, P
 
 def presses_in_words(presses: Mapping[str, Press | str]) -> tuple[list[str], list[str]]:
     """What was foretold of the presses, and the warnings among it."""
-    said = {f"on {name!r}: {p if isinstance(p, str) else p.sentence}": p for name, p in presses.items()}
-    return list(said), [text for text, press in said.items() if isinstance(press, Press) and press.bounces]
+    sentences = {f"on {name!r}: {p if isinstance(p, str) else p.sentence}": p for name, p in presses.items()}
+    return list(sentences), [text for text, press in sentences.items() if isinstance(press, Press) and press.bounces]
 
 
 def _press_on(forecast: Forecast, path: TargetPath, surface: Surface) -> Press | str | None:
-    run, approach = forecast.run, _approach(forecast, path, surface)
-    wall = wall_of(surface, run.robot.pose(approach.q).position)
-    contact = forecast.contact(approach.q, wall)
+    """A press on a surface, from the posture at which the target passes it for the last time."""
+    run, (times, _), target, left = forecast.run, forecast.reference, forecast.target, forecast.run.clock.duration
+    offsets, tool = _contact_points(forecast.assembly)
+    inside = np.max([depths(surface, target["position"] + offset, radius) for offset, radius in offsets], axis=0)
+    force, depth = float(np.linalg.norm(target["wrench"][:, :3], axis=1).max()), float(inside[-1])
+    q, speed, behind = forecast.q, 0.0, np.zeros(1)
+    if len(passes := np.flatnonzero((inside[1:] > 0.0) & (inside[:-1] <= 0.0))):
+        k = int(passes[-1])
+        speed = float((inside[k + 1] - inside[k]) / (times[k + 1] - times[k]))
+        passed = float(times[k] - inside[k] / speed)
+        behind = depth - np.interp(np.linspace(passed, left, len(times)), times, inside)
+        q, left = path.posture_at(passed), left - passed
+    contact = forecast.contact(q, wall_of(surface, run.robot.pose(q).position))
     case = axis_of(contact)
     if not case.loop.stable:
         return None
     plant = pressed_arm(contact, dry_friction(run.robot, run.world))
-    speed, behind = approach.speed, approach.behind
-    if plant.controls_force and approach.force > 0.0:
-        speed, behind = _speed_of(run, case, approach), np.zeros(1)
-    elif plant.controls_force or approach.depth <= 0.0 or approach.time < _SHORTEST:
+    if plant.controls_force and force > 0.0:
+        touching = max(float(depths(surface, (tool + offset)[None], radius)[0]) for offset, radius in offsets)
+        speed, behind = 0.0 if touching >= -_TOUCHING else _approach_speed(run, case, force), np.zeros(1)
+    elif plant.controls_force or depth <= 0.0 or left < _SHORTEST:
         return None
-    cost = cost_of_press(plant, approach.time)
+    cost = cost_of_press(plant, left)
     if cost > MOST_CPU:
         return f"whether the contact lasts is not foretold: a simulated press would take about {cost:.2g} s"
-    return simulated_press(
-        plant, speed=speed, duration=approach.time, depth=approach.depth, behind=behind, force=approach.force
-    )
+    return simulated_press(plant, speed=speed, duration=left, depth=depth, behind=behind, force=force)
 
 
-def _speed_of(run: Run, case: ContactCase, approach: Approach) -> float:
+def _approach_speed(run: Run, case: ContactCase, force: float) -> float:
     """At which a law of force meets a surface: its approach speed, or what its damping leaves of the wanted force."""
-    if approach.gap <= _TOUCHING:
-        return 0.0
-    free = (1.0 + case.proportional) * approach.force / max(case.damping, 1e-9)
+    free = (1.0 + case.proportional) * force / max(case.damping, 1e-9)
     return float(getattr(run.law, "approach_speed", free))
-
-
-def _approach(forecast: Forecast, path: TargetPath, surface: Surface) -> Approach:
-    (times, _), target, duration = forecast.reference, forecast.target, forecast.run.clock.duration
-    offsets, tool = _contact_points(forecast.assembly)
-    inside = np.max([depths(surface, target["position"] + offset, radius) for offset, radius in offsets], axis=0)
-    gap = -max(float(depths(surface, (tool + offset)[None], radius)[0]) for offset, radius in offsets)
-    wanted, depth = float(np.linalg.norm(target["wrench"][:, :3], axis=1).max()), float(inside[-1])
-    passes = np.flatnonzero((inside[1:] > 0.0) & (inside[:-1] <= 0.0))
-    if not len(passes):
-        return Approach(depth, 0.0, np.zeros(1), wanted, gap, duration, forecast.q)
-    k = int(passes[-1])
-    speed = float((inside[k + 1] - inside[k]) / (times[k + 1] - times[k]))
-    passed = float(times[k] - inside[k] / speed)
-    left = np.linspace(passed, duration, len(times))
-    behind = depth - np.interp(left, times, inside)
-    return Approach(depth, speed, behind, wanted, gap, duration - passed, path.posture_at(passed))
 
 
 def _contact_points(assembly: Assembly) -> tuple[list[tuple[Array, float]], Array]:

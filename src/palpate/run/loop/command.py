@@ -7,7 +7,7 @@ import math
 from palpate.control.friction import friction_torque
 from palpate.control.guards import guard_set_points, guard_torque
 from palpate.engine.kernels import kernel, put
-from palpate.engine.library import mju_cholFactor, mju_cholSolve
+from palpate.engine.library import mj_integratePos, mju_cholFactor, mju_cholSolve
 from palpate.engine.records import Matrix, Vector
 from palpate.engine.views import address_of
 from palpate.run.loop.state import (
@@ -219,3 +219,19 @@ def actuate(L: Loop) -> None:
     if bits != 0:
         for bit in range(L.guard_steps.size):
             L.guard_steps[bit] += (bits >> bit) & 1
+
+
+@kernel
+def move_as_told(L: Loop) -> None:
+    """One physics step of a robot without masses: its joints go where their servos are told, whatever pushes back.
+
+    v as commanded; towards a commanded position so that it is reached when the period ends.
+    """
+    p, d = L.plant, L.drives
+    left = (L.ratio - L.step % L.ratio) * L.dt
+    for j in range(L.dof.size):
+        q = p.qpos[L.coordinate[j]]
+        p.qvel[L.dof[j]] = (d.set_q[j] - q) / left if d.kind == POSITION else d.set_v[j]
+    put(L.v_old, 0, p.qvel)
+    mj_integratePos(p.model, address_of(p.qpos), address_of(p.qvel), L.dt)
+    p.time = L.step * L.dt + L.dt

@@ -20,7 +20,7 @@ from palpate.engine.library import (
 from palpate.engine.physics import Physics
 from palpate.engine.views import address_of, part
 from palpate.robot.mechanics.kernels import add_generalized_force, read_pose
-from palpate.run.loop.kinematic import move_as_told
+from palpate.run.loop.command import move_as_told
 from palpate.run.loop.state import BAD_POSITION, BAD_SPEED, CLOCK, RUNNING, TOO_FAST, WARNED, Load, Loop, RigidPoint
 from palpate.world.forces.contact import PointContact, find_contact, move_surface
 from palpate.world.forces.pushes import apply_push, push_share

@@ -1,6 +1,6 @@
 """Everything that can be recorded, declared once: the row that the loop fills, and the channels it holds.
 
-A channel is a field of `Row`. Its place follows from the order of the fields; the loop's own arrays are parts of the
+A channel is a field of `Row`. Its position follows from the order of the fields; the loop's own arrays are parts of the
 row where they can be, so that recording them costs nothing.
 """
 
@@ -147,16 +147,13 @@ class Layout:
     channels: tuple[Channel, ...]
     starts: dict[str, int]
 
-    def column(self, name: str) -> int | None:
-        """Place of a flat column in the row."""
-        for channel in self.channels:
-            if name in channel.columns:
-                return self.starts[channel.name] + channel.columns.index(name)
-        return None
-
-    def columns(self) -> list[str]:
-        """Every flat column name."""
-        return [column for channel in self.channels for column in channel.columns]
+    def columns(self) -> dict[str, int]:
+        """Where in the row every flat column is, by name."""
+        return {
+            name: self.starts[channel.name] + index
+            for channel in self.channels
+            for index, name in enumerate(channel.columns)
+        }
 
 
 def layout(
@@ -190,7 +187,7 @@ def layout(
                 starts[channel.name] = offset
                 offset += channel.size
             continue
-        rows = words.rows(field)
+        rows = words.rows.get(field)
         for name in [meaning.name or field] if rows is None else [str(meaning.name).format(row) for row in rows]:
             size = int(np.prod(shape)) if rows is None else shape[1]
             if size and not (robot.unresisted and field in _OF_MASSES):
@@ -215,7 +212,7 @@ def _sensor_channel(item: tuple[str, Sensor]) -> Channel:
 
 
 class _Words:
-    """A robot's own labels and units."""
+    """A robot's own labels and units, and in `rows` the channels' names where a field stands for several."""
 
     def __init__(
         self, robot: Robot, plant: Plant, law: BoundLaw, touches: tuple[str, ...], points: tuple[str, ...]
@@ -234,12 +231,8 @@ class _Words:
         self.units = {"position": positions, "speed": speed, "effort": effort, "rest": rest_units}
         self.units |= {"rest speed": rate_units, "command": command[law.command]}
         self.labels["touches"] = touches
-        self._rows = {"terms": law.terms, "surfaces": tuple(surface.name for surface in plant.surfaces)}
-        self._rows |= dict.fromkeys(("touch_forces", "touch_positions"), (*touches, *points))
-
-    def rows(self, field: str) -> tuple[str, ...] | None:
-        """The channels' own names where a field stands for several."""
-        return self._rows.get(field)
+        self.rows = {"terms": law.terms, "surfaces": tuple(surface.name for surface in plant.surfaces)}
+        self.rows |= dict.fromkeys(("touch_forces", "touch_positions"), (*touches, *points))
 
     def channel(self, name: str, meaning: RecordedQuantity, size: int, row: str) -> Channel:
         """The channel of a recorded quantity."""

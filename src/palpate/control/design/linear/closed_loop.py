@@ -40,7 +40,7 @@ class ClosedLoop:
         """States with those under way in delays; infinite for a continuous delay."""
         if self.period == 0 and len(self.terms) > 1:
             return np.inf
-        return self.size + len(self._under_way) * max(self.terms)
+        return self.size + len(self._delayed_states) * max(self.terms)
 
     @cached_property
     def poles(self) -> Array:
@@ -79,8 +79,8 @@ class ClosedLoop:
         """How fast the leading pole swings, Hz."""
         if not np.isfinite(self.leading):
             return 0.0
-        turns = np.angle(self.leading) / self.period if self.period > 0 else self.leading.imag
-        return float(abs(turns)) / (2 * np.pi)
+        angular_frequency = np.angle(self.leading) / self.period if self.period > 0 else self.leading.imag
+        return float(abs(angular_frequency)) / (2 * np.pi)
 
     @cached_property
     def stable(self) -> bool:
@@ -104,25 +104,26 @@ class ClosedLoop:
         """The state matrix with the delays written out: [x; what is under way]. Of few states only."""
         if self.period == 0 and len(self.terms) > 1:
             raise NotApplicable("a continuous delay has no state matrix", hint="ask for poles, rate or stable")
-        n, r, longest = self.size, len(self._under_way), int(max(self.terms))
+        n, r, longest = self.size, len(self._delayed_states), int(max(self.terms))
         X = np.zeros((n + r * longest, n + r * longest))
         X[:n, :n] = self.terms[0]
         if longest:
-            X[n : n + r, :n] = self._under_way
+            X[n : n + r, :n] = self._delayed_states
             X[n + r :, n:-r] = np.eye(r * (longest - 1))
             for delay, A in self.terms.items():
                 if delay:
                     at = n + r * (int(delay) - 1)
-                    X[:n, at : at + r] += A @ self._under_way.T
+                    X[:n, at : at + r] += A @ self._delayed_states.T
         return X
 
     def count_beyond(self, growth: float = 0.0) -> int:
         """How many poles grow faster than `growth`, 1/s, by the argument principle (see `resolved`)."""
         n, (_, signs, _) = self.size, self._along_boundary(growth)
+        angle = float(np.angle(signs[1:] / signs[:-1]).sum())  # how far the argument turns along the boundary, rad
         if self.period > 0:
-            return round(n - turn(signs) / np.pi)
+            return round(n - angle / np.pi)
         remaining_angle = float(np.angle(signs[-1] * (-1j) ** n))  # what is still to come beyond the boundary's end
-        return round(n / 2 - (turn(signs) - remaining_angle) / np.pi)
+        return round(n / 2 - (angle - remaining_angle) / np.pi)
 
     def critical_lags(self, cut: ClosedLoop, longest: float) -> Array:
         """Further delays of the command, s, shortest first, at which poles pass the boundary of stability.
@@ -137,18 +138,18 @@ class ClosedLoop:
         """
         tiny = 1e-9 / (self.period or 1.0)
         grid, _, _ = cut._along_boundary(tiny)
-        for _ in range(3):  # a summit of |g| may pass 1 between two places
-            grid = _summits_refined(grid, np.abs(self._returns(cut, grid, tiny)))
-        sizes = np.abs(self._returns(cut, grid, tiny))
+        for _ in range(3):  # a summit of |g| may pass 1 between two positions
+            grid = _summits_refined(grid, np.abs(self._return_gains(cut, grid, tiny)))
+        sizes = np.abs(self._return_gains(cut, grid, tiny))
         lags: list[float] = []
         for index, branch in zip(*np.nonzero((sizes[1:] > 1) != (sizes[:-1] > 1))):
-            lag, turn_time = self._lag_between(cut, float(grid[index]), float(grid[index + 1]), int(branch), tiny)
-            lags += list(np.arange(lag, longest, turn_time)) if turn_time < np.inf else []
+            lag, spacing = self._lag_between(cut, float(grid[index]), float(grid[index + 1]), int(branch), tiny)
+            lags += list(np.arange(lag, longest, spacing)) if spacing < np.inf else []
         return np.array(sorted(lags))
 
-    def _returns(self, cut: ClosedLoop, places: Array, growth: float) -> Array:
-        """Eigenvalues of Δ₀⁻¹E at places of the boundary, each row by size."""
-        points = self._along(growth, places)
+    def _return_gains(self, cut: ClosedLoop, positions: Array, growth: float) -> Array:
+        """Eigenvalues of Δ₀⁻¹E at positions along the boundary, each row by size."""
+        points = self._boundary(growth, positions)
         base = cut._matrices(points)
         with np.errstate(all="ignore"):
             values = np.linalg.eigvals(_solved(base, base - self._matrices(points)))
@@ -156,13 +157,13 @@ class ClosedLoop:
 
     def _lag_between(self, cut: ClosedLoop, low: float, high: float, branch: int, growth: float) -> tuple[float, float]:
         """The delay that meets the branch's way through |g| = 1, found by halving, and that of a further turn."""
-        rising = abs(self._returns(cut, np.array([high]), growth)[0, branch]) > 1
+        rising = abs(self._return_gains(cut, np.array([high]), growth)[0, branch]) > 1
         for _ in range(50):
             middle = (low + high) / 2
-            above = abs(self._returns(cut, np.array([middle]), growth)[0, branch]) > 1
+            above = abs(self._return_gains(cut, np.array([middle]), growth)[0, branch]) > 1
             low, high = (low, middle) if above == rising else (middle, high)
         frequency = high * (np.pi / self.period if self.period > 0 else self._reach)
-        phase = float(np.angle(self._returns(cut, np.array([high]), growth)[0, branch])) % (2 * np.pi)
+        phase = float(np.angle(self._return_gains(cut, np.array([high]), growth)[0, branch])) % (2 * np.pi)
         return (phase / frequency, 2 * np.pi / frequency) if frequency > 0 else (np.inf, np.inf)
 
     # ------------------------------------------------------------------ structure
@@ -172,8 +173,8 @@ class ClosedLoop:
         return all(np.isfinite(A).all() and np.abs(A).max(initial=0.0) < _LIMIT for A in self.terms.values())
 
     @cached_property
-    def _under_way(self) -> Array:
-        """Orthonormal rows: what of the state travels through delays."""
+    def _delayed_states(self) -> Array:
+        """Orthonormal rows: what of the state goes through delays."""
         late = [A / max(float(np.abs(A).max()), 1e-300) for d, A in self.terms.items() if d > 0]
         if not late:
             return np.zeros((0, self.size))
@@ -197,18 +198,18 @@ class ClosedLoop:
         if delayed:
             for delay, A in self.terms.items():
                 if delay > 0:
-                    out = out - self._late(points, delay)[:, None, None] * A
+                    out = out - self._delayed(points, delay)[:, None, None] * A
         return out
 
-    def _late(self, points: Array, delay: float) -> Array:
+    def _delayed(self, points: Array, delay: float) -> Array:
         with np.errstate(over="ignore"):
             return np.exp(-delay * (np.log(points) if self.period > 0 else points))
 
-    def _along(self, growth: float, places: Array) -> Array:
+    def _boundary(self, growth: float, positions: Array) -> Array:
         """Points of the boundary's upper half: a half circle, or a line as far up as poles can lie."""
         if self.period > 0:
-            return np.exp(growth * self.period + 1j * np.pi * places)
-        return growth + 1j * self._reach * places
+            return np.exp(growth * self.period + 1j * np.pi * positions)
+        return growth + 1j * self._reach * positions
 
     @cached_property
     def _reach(self) -> float:
@@ -222,26 +223,26 @@ class ClosedLoop:
         """Places, signs and log sizes of det Δ along the boundary, fine enough for loop and delays."""
         n = self.size
         base = np.unique(np.concatenate([[0.0], np.geomspace(1e-9, 1.0, 73), np.linspace(0.0, 1.0, 65)]))
-        grid, _, _ = resolved(lambda p: self._matrices(p, delayed=False), lambda x: self._along(growth, x), base, n)
+        grid, _, _ = resolved(lambda p: self._matrices(p, delayed=False), lambda x: self._boundary(growth, x), base, n)
         if len(self.terms) > 1:
             angle = np.pi if self.period > 0 else self._reach
             grid = refined_where(grid, self._active(growth, grid), np.pi / 6 / (angle * max(self.terms)))
-        return resolved(self._matrices, lambda x: self._along(growth, x), grid, n)
+        return resolved(self._matrices, lambda x: self._boundary(growth, x), grid, n)
 
     def _active(self, growth: float, grid: Array) -> Array:
         """Where what comes late could turn the determinant: pieces whose late return is not well below 1."""
-        points = self._along(growth, grid)
+        points = self._boundary(growth, grid)
         strength = np.zeros(len(points))
         with np.errstate(all="ignore"):
             for at in range(0, len(points), 2000):
-                some = points[at : at + 2000]
-                into = _solved(self._matrices(some, delayed=False), np.eye(self.size))
+                chunk = points[at : at + 2000]
+                into = _solved(self._matrices(chunk, delayed=False), np.eye(self.size))
                 for delay, A in self.terms.items():
                     if delay > 0:
-                        loop = self._under_way @ into @ (A @ self._under_way.T)
-                        strength[at : at + 2000] += np.abs(self._late(some, delay)) * np.linalg.norm(loop, axis=(1, 2))
-        busy = ~(strength < 0.5)
-        return busy[1:] | busy[:-1]
+                        gain = np.linalg.norm(self._delayed_states @ into @ (A @ self._delayed_states.T), axis=(1, 2))
+                        strength[at : at + 2000] += np.abs(self._delayed(chunk, delay)) * gain
+        active = ~(strength < 0.5)
+        return active[1:] | active[:-1]
 
     # ------------------------------------------------------------------ leading poles
 
@@ -271,8 +272,8 @@ class ClosedLoop:
         return high
 
     def _poles_near(self, growth: float) -> Array:
-        places, _, logs = self._along_boundary(growth)
-        points = self._along(growth, places)
+        positions, _, logs = self._along_boundary(growth)
+        points = self._boundary(growth, positions)
         depth = logs - determinants(lambda p: self._matrices(p, delayed=False), points, self.size)[1]
         inside = np.flatnonzero((depth[1:-1] <= depth[:-2]) & (depth[1:-1] <= depth[2:])) + 1
         starts = [0, len(points) - 1, *inside[np.argsort(depth[inside])][:40]]
@@ -285,7 +286,7 @@ class ClosedLoop:
         slope = np.eye(self.size, dtype=complex)
         for delay, A in self.terms.items():
             if delay > 0:
-                slope = slope + delay * self._late(at, delay)[0] * A / (p if self.period > 0 else 1.0)
+                slope = slope + delay * self._delayed(at, delay)[0] * A / (p if self.period > 0 else 1.0)
         try:
             with np.errstate(all="ignore"):
                 return 1.0 / complex(np.trace(np.linalg.solve(self._matrices(at)[0], slope)))
@@ -334,13 +335,13 @@ def _solved(matrices: Array, right: Array) -> Array:
 
 
 def _summits_refined(grid: Array, sizes: Array) -> Array:
-    """The grid with more places beside each summit or valley of a size that is near 1."""
+    """The grid with more positions beside each summit or valley of a size that is near 1."""
     inner = sizes[1:-1]
     summit = (inner >= sizes[:-2]) & (inner >= sizes[2:]) & (inner > 0.3) & (inner <= 1.0)
     valley = (inner <= sizes[:-2]) & (inner <= sizes[2:]) & (inner < 3.0) & (inner > 1.0)
-    places = np.flatnonzero((summit | valley).any(axis=1)) + 1
-    more = [np.linspace(grid[i - 1], grid[i + 1], 18) for i in places]
-    return np.unique(np.concatenate([grid, *more]))
+    positions = np.flatnonzero((summit | valley).any(axis=1)) + 1
+    extra = [np.linspace(grid[i - 1], grid[i + 1], 18) for i in positions]
+    return np.unique(np.concatenate([grid, *extra]))
 
 
 # ---------------------------------------- How many poles lie beyond a boundary, by the argument principle: cheap for
@@ -350,10 +351,10 @@ def _summits_refined(grid: Array, sizes: Array) -> Array:
 # boundary: the circle |z| = e^{gT} of a sampled loop, or the line Re s = g of a continuous one.
 
 
-Along = Callable[[Array], Array]  # places along the boundary, 0 to 1, to complex points
+Along = Callable[[Array], Array]  # positions along the boundary, 0 to 1, to complex points
 Matrices = Callable[[Array], Array]  # complex points to characteristic matrices, (count, n, n)
 
-TURN = 0.7  # rad, and in log size: the most that a resolved piece of the boundary may change
+MOST_CHANGE = 0.7  # rad, and in log size: the most that a resolved piece of the boundary may change
 MOST_POINTS = 400_000
 _FINEST = 1e-13
 _CHUNK = 200_000  # complex numbers per batch of matrices
@@ -367,30 +368,25 @@ def determinants(matrices: Matrices, points: Array, size: int) -> tuple[Array, A
 
 
 def resolved(matrices: Matrices, along: Along, grid: Array, size: int) -> tuple[Array, Array, Array]:
-    """(places, signs, log sizes): the grid, halved wherever det Δ still changes too much from place to place.
+    """(positions, signs, log sizes): the grid, halved wherever det Δ still changes too much from one to the next.
 
-    Pieces beside one that changes too much are halved too: two zeros between two places turn the argument by a whole
-    turn, which cannot be seen from the places themselves, but their neighbours see the size fall towards them.
+    Pieces beside one that changes too much are halved too: two zeros between two positions turn the argument by a whole
+    turn, which cannot be seen from the positions themselves, but their neighbours see the size fall towards them.
     """
     signs, logs = determinants(matrices, along(grid), size)
     while len(grid) < MOST_POINTS:
-        wild = (np.abs(np.angle(signs[1:] / signs[:-1])) > TURN) | ~(np.abs(np.diff(logs)) < TURN)
-        wild[1:] |= wild[:-1].copy()
-        wild[:-1] |= wild[1:].copy()
-        wild &= np.diff(grid) > _FINEST * np.maximum(grid[1:], _FINEST)
-        if not wild.any():
+        unresolved = (np.abs(np.angle(signs[1:] / signs[:-1])) > MOST_CHANGE) | ~(np.abs(np.diff(logs)) < MOST_CHANGE)
+        unresolved[1:] |= unresolved[:-1].copy()
+        unresolved[:-1] |= unresolved[1:].copy()
+        unresolved &= np.diff(grid) > _FINEST * np.maximum(grid[1:], _FINEST)
+        if not unresolved.any():
             break
-        middle = ((grid[1:] + grid[:-1]) / 2)[wild]
+        middle = ((grid[1:] + grid[:-1]) / 2)[unresolved]
         new_signs, new_logs = determinants(matrices, along(middle), size)
         order = np.argsort(np.concatenate([grid, middle]), kind="stable")
         grid = np.concatenate([grid, middle])[order]
         signs, logs = np.concatenate([signs, new_signs])[order], np.concatenate([logs, new_logs])[order]
     return grid, signs, logs
-
-
-def turn(signs: Array) -> float:
-    """How far the argument turns along the places, rad."""
-    return float(np.angle(signs[1:] / signs[:-1]).sum())
 
 
 def refined_where(grid: Array, active: Array, step: float) -> Array:

@@ -281,12 +281,6 @@ def _torque(task: TaskModel, gains: ToolGains, q: Array, v: Array, **others: Arr
     return LinearLaw.over("torque", *task.push.shape, q=q, v=v - N * gains.posture_damping, **others)
 
 
-def _impedance(task: TaskModel, gains: ToolGains, period: float) -> LinearLaw:
-    """τ = Jᵀ (K e − D V) + N τ₀ + b̂."""
-    J = task.J
-    return _torque(task, gains, -J.T @ gains.stiffness @ J, -J.T @ gains.damping @ J)
-
-
 def _shaped(task: TaskModel, gains: ToolGains, period: float) -> LinearLaw:
     """τ = Jᵀ Λ (M_d⁻¹ (K e − D V + F) − J M⁻¹ Jᵀ F) + N τ₀ + b̂."""
     J, admit = task.J, np.linalg.pinv(gains.mass)
@@ -316,7 +310,7 @@ def _direct_force(task: TaskModel, gains: ToolGains, period: float) -> LinearLaw
 
 
 def _parallel_force(task: TaskModel, gains: ToolGains, period: float) -> LinearLaw:
-    """As direct force control, with K along f too."""
+    """As direct force control, with K along f too; without directions f an impedance, τ = Jᵀ (K e − D V) + N τ₀ + b̂."""
     J, carry = task.J, task.J[gains.force].T
     q, v = -J.T @ gains.stiffness @ J, -J.T @ gains.damping @ J
     wrench = gains.proportional * carry @ task.along[gains.force]
@@ -373,7 +367,7 @@ def _servo(gains: ToolGains, period: float) -> Command:
     return "velocity" if gains.servo == "position" and not period else gains.servo
 
 
-IMPEDANCE = LawModel("impedance", _impedance, ("stiffness", "damping"))
+IMPEDANCE = LawModel("impedance", _parallel_force, ("stiffness", "damping"))
 SHAPED_IMPEDANCE = LawModel("impedance with a chosen mass", _shaped, ("stiffness", "damping"))
 ADMITTANCE = LawModel("mass, damper and spring before a servo", _admittance, ("compliance",), servo=True)
 SERVO_FORCE = LawModel("servo-force", _servo_force, ("integral",), presses=True, servo=True)

@@ -21,7 +21,7 @@ from palpate.errors import InvalidInput, NoSolution
 
 Command = Literal["torque", "position", "velocity", "velocity-loop"]
 COMMANDS: tuple[Command, ...] = ("torque", "position", "velocity", "velocity-loop")
-MOST_SAMPLES = 20_000  # of delay, beyond which no loop is looked at
+MOST_SAMPLES = 20_000  # of delay, beyond which no loop is predicted
 
 
 @dataclass(frozen=True)
@@ -195,7 +195,7 @@ def close(plant: LinearPlant, law: LinearLaw, timing: Timing, *, standing: float
     late = max(timing.joint_delay, timing.wrench_delay) + timing.command_delay
     if late + (timing.lag / timing.period if timing.period else 0.0) > MOST_SAMPLES:
         raise NoSolution(f"a delay of more than {MOST_SAMPLES} samples is beyond what is worth predicting")
-    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is told by the loop: it is unstable
+    with np.errstate(over="ignore", invalid="ignore"):  # a loop that overflows counts as unstable
         if timing.period == 0:
             return _continuous(plant, law, timing, standing)
         return _sampled(plant, law, timing, standing)
@@ -253,12 +253,6 @@ def sensor_share(cutoff: float | None, period: float) -> float:
 def _low_passed(fresh: DelayedSum, share: float, last: Array) -> DelayedSum:
     """y_k = y_{k−1} + share (x_k − y_{k−1})."""
     return fresh if share == 1.0 else fresh.scaled(share) + DelayedSum({0: (1 - share) * last})
-
-
-def command_filter(timing: Timing, z: Array) -> Array:
-    """The driver's low-pass at points z: g / (1 − (1 − g)/z)."""
-    share = timing.command_share
-    return share / (1 - (1 - share) / z)
 
 
 def _moved(plant: LinearPlant, law: LinearLaw, timing: Timing, u: DelayedSum, pick: Array) -> DelayedSum:
