@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import TYPE_CHECKING, get_args
 
 import mujoco
@@ -366,30 +366,21 @@ def joint_remarks(robot: Robot) -> list[str]:
     """A sentence on rotor inertia and one on friction where they are not known; none for joints that are ideal."""
     if robot.text(JOINTS) == "ideal" or robot.unresisted:
         return []
-    rotors = _without(robot, robot.model.dof_armature)
-    friction = _without(robot, robot.model.dof_damping + robot.model.dof_frictionloss)
-    said = []
-    if rotors:
-        where = "along the wrist" if len(rotors) == robot.nv else f"along {_some(rotors)}"
-        said.append(f"{_unknown('rotor inertia', rotors, robot)}: predicted limits are pessimistic {where}")
-    if friction:
-        said.append(
-            f"{_unknown('friction', friction, robot)}: the real arm's steady errors and stick–slip are not predicted"
-        )
-    return said
-
-
-def _without(robot: Robot, numbers: np.ndarray) -> list[str]:
-    """Hinges and slides, among the independent joints, for which there is no number."""
-    model = robot.model
-    kinds = model.jnt_type[model.dof_jntid[robot.coordinates.kept]]
-    lacking = np.isin(kinds, _DRIVEN) & (numbers[robot.coordinates.kept] == 0)
-    return [name for name, lacks in zip(robot.dof_names, lacking) if lacks]
-
-
-def _unknown(what: str, joints: Sequence[str], robot: Robot) -> str:
-    return f"no {what} known" + ("" if len(joints) == robot.nv else f" of {_some(joints)}")
-
-
-def _some(joints: Sequence[str]) -> str:
-    return ", ".join(joints[:6]) + (" …" if len(joints) > 6 else "")
+    model, kept = robot.model, robot.coordinates.kept
+    driven = np.isin(model.jnt_type[model.dof_jntid[kept]], _DRIVEN)
+    lacking = {
+        "rotor inertia": (model.dof_armature, "predicted limits are pessimistic along {}"),
+        "friction": (
+            model.dof_damping + model.dof_frictionloss,
+            "the real arm's steady errors and stick–slip are not predicted",
+        ),
+    }
+    remarks = []
+    for what, (values, consequence) in lacking.items():
+        joints = [name for name, lacks in zip(robot.dof_names, driven & (values[kept] == 0)) if lacks]
+        listed = ", ".join(joints[:6]) + (" …" if len(joints) > 6 else "")
+        if len(joints) == robot.nv:
+            remarks.append(f"no {what} known: {consequence.format('the wrist')}")
+        elif joints:
+            remarks.append(f"no {what} known of {listed}: {consequence.format(listed)}")
+    return remarks

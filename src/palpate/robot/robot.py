@@ -15,7 +15,7 @@ from palpate.equations.code.tree_program import TreeProgram
 from palpate.equations.model.mechanism import Mechanism, mechanism_from_model
 from palpate.errors import BadShape, InvalidInput, MassesMissing, SingularTask, UnknownName, shortened
 from palpate.lazy import offered
-from palpate.robot import batches, build
+from palpate.robot import build
 from palpate.robot.frames import Frame, ToolChoice, chosen_tool, frames_of
 from palpate.robot.gate import refuse_impossible_robot, refuse_too_many, spec_from_text
 from palpate.robot.joints.coupling import acceleration, coordinates_of
@@ -38,18 +38,20 @@ from palpate.robot.mechanics.compiled import (
 )
 from palpate.robot.mechanics.tensor import checked_inertia
 from palpate.robot.mechanics.tree import Tree, massless_movers
-from palpate.robot.mechanics.tree_kernels import rows_of_terms
 from palpate.robot.readers.dh.table import Convention, DHLink, repaired_rows, tree_from_dh
 from palpate.robot.readers.findings import TOOL_FRAME, Finding, guessed_tool, held_up
 from palpate.robot.terms import (
     Equations,
     Terms,
     Workspace,
-    bad_quaternion,
+    checked_rows,
+    checked_states,
     engine_terms,
     not_finite,
     reason_for_engine,
     refusal,
+    rows_at_rest,
+    rows_of_dynamics,
 )
 from palpate.spatial import Pose
 
@@ -445,30 +447,30 @@ class Robot:
         """
         self.demand_masses("the equation of motion")
         name, layout = self.frame(frame).name, self.equations.layout
-        inputs, wanted = batches.states(self, {"Q": Q, "V": V}), slice(0, layout.size)
-        return layout.views(batches.rows(self, rows_of_terms, inputs, name, wanted))
+        inputs, wanted = checked_states(self, {"Q": Q, "V": V}), slice(0, layout.size)
+        return layout.views(checked_rows(self, tree_kernels.rows_of_terms, inputs, name, wanted))
 
     def pose_batch(self, Q: ArrayLike, frame: str | None = None) -> tuple[Array, Array]:
         """Positions (N, 3) and rotations (N, 3, 3) of a frame in the world, for N states."""
-        rows = batches.rows_at_rest(self, Q, self.frame(frame).name, "position", "rotation")
+        rows = rows_at_rest(self, Q, self.frame(frame).name, "position", "rotation")
         return rows[:, :3], rows[:, 3:].reshape(-1, 3, 3)
 
     def jacobian_batch(self, Q: ArrayLike, frame: str | None = None) -> Array:
         """`jacobian` of N states, (N, 6, n)."""
-        return batches.rows_at_rest(self, Q, self.frame(frame).name, "J", "J").reshape(-1, 6, self.nv)
+        return rows_at_rest(self, Q, self.frame(frame).name, "J", "J").reshape(-1, 6, self.nv)
 
     def mass_matrix_batch(self, Q: ArrayLike) -> Array:
         """`mass_matrix` of N states, (N, n, n)."""
         self.demand_masses("the mass matrix")
-        return batches.rows_at_rest(self, Q, None, "M", "M").reshape(-1, self.nv, self.nv)
+        return rows_at_rest(self, Q, None, "M", "M").reshape(-1, self.nv, self.nv)
 
     def inverse_dynamics_batch(self, Q: ArrayLike, V: ArrayLike, A: ArrayLike, *, losses: bool = True) -> Array:
         """`inverse_dynamics` of N states, (N, n); what joints lose is computed by the engine, state by state."""
-        return batches.dynamics(self, {"Q": Q, "V": V, "A": A}, "inverse dynamics", losses)
+        return rows_of_dynamics(self, {"Q": Q, "V": V, "A": A}, "inverse dynamics", losses)
 
     def forward_dynamics_batch(self, Q: ArrayLike, V: ArrayLike, T: ArrayLike, *, losses: bool = True) -> Array:
         """`forward_dynamics` of N states under torques T, (N, n); with losses by the engine, state by state."""
-        return batches.dynamics(self, {"Q": Q, "V": V, "T": T}, "forward dynamics", losses)
+        return rows_of_dynamics(self, {"Q": Q, "V": V, "T": T}, "forward dynamics", losses)
 
     def task_inertia(
         self, q: ArrayLike, frame: str | None = None, *, directions: ArrayLike | None = None, damping: float = 0.0
@@ -525,8 +527,9 @@ class Robot:
 
     def integrate(self, q: ArrayLike, v: ArrayLike, dt: float) -> Array:
         """q ⊕ v dt: coordinates after moving at v for dt; on the rotation group for a free base."""
-        start, speed = self._checked_q(q), self._plain(v, "v", self.nv, finite=True)
-        return motion.moved(self, start, speed, finite_number(dt, "dt"))
+        moved, speed = self._checked_q(q).copy(), self._plain(v, "v", self.nv, finite=True)
+        mujoco.mj_integratePos(self.model, moved, self.coordinates.expand_velocity(speed), finite_number(dt, "dt"))
+        return moved[self.coordinates.kept_position]
 
     def velocity_map(self, q: ArrayLike) -> Array:
         """E(q), n_v × n_q, with v = E(q) q̇: identity for joints; a free base's quaternion rates become body ω."""
@@ -563,17 +566,13 @@ class Robot:
             raise not_finite(self, name, array)
         return array
 
-    def _q(self, q: ArrayLike, name: str = "q") -> Array:
-        return self.coordinates.expand_position(self._plain(q, name, self.nq, finite=self.coordinates.coupled))
+    def _q(self, q: ArrayLike) -> Array:
+        return self.coordinates.expand_position(self._plain(q, "q", self.nq, finite=self.coordinates.coupled))
 
     def _checked_q(self, q: ArrayLike) -> Array:
-        """q itself, refused like the kernels refuse it."""
-        array = self._plain(q, "q", self.nq, finite=True)
-        full = self.coordinates.expand_position(array)
-        for address in motion.quaternion_places(self.model):
-            if abs(np.linalg.norm(full[address : address + 4]) - 1.0) > kernels.QUAT_TOLERANCE:
-                raise bad_quaternion(self)
-        return array
+        """All joints' positions, refused where no state has them."""
+        self._stage(q)
+        return self._q(q)
 
     def _v(self, v: ArrayLike, name: str = "v") -> Array:
         return self.coordinates.expand_velocity(self._plain(v, name, self.nv, finite=self.coordinates.coupled))

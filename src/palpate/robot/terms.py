@@ -7,13 +7,14 @@ import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import mujoco
 import numpy as np
 from numpy import empty
+from numpy.typing import ArrayLike
 
-from palpate.checks import Array
+from palpate.checks import Array, as_numbers
 from palpate.engine.lanes import DOUBLES_IN_LINE, LIMIT
 from palpate.engine.physics import Physics
 from palpate.engine.records import Record
@@ -21,10 +22,18 @@ from palpate.equations.code.tree_code import Sizes
 from palpate.equations.code.tree_program import LANES, TreeMotion, TreePlace, TreeProgram
 from palpate.equations.code.tree_solver import lane_solver_of
 from palpate.equations.model.mechanism import LinkFrame, Mechanism, obstacle
-from palpate.errors import BadRotation, InvalidInput, NotFinite, PalpateError
+from palpate.errors import BadRotation, BadShape, InvalidInput, NotFinite, PalpateError
 from palpate.robot.mechanics import kernels, tree_kernels
 from palpate.robot.mechanics.kernels import OK
-from palpate.robot.mechanics.tree_kernels import STATUSES, LaneWork, StateWork, rows_of_accelerations, tree_terms
+from palpate.robot.mechanics.tree_kernels import (
+    STATUSES,
+    LaneWork,
+    StateWork,
+    rows_of_accelerations,
+    rows_of_terms,
+    rows_of_torques,
+    tree_terms,
+)
 
 if TYPE_CHECKING:
     from palpate.robot.robot import Robot
@@ -239,25 +248,72 @@ def _cores() -> int:
 
 
 # ----------------------------------------------------------------------------------------------
+# Terms of many states at once: arrays with one state in each row, on all lanes and cores.
+
+
+def rows_of_dynamics(
+    robot: Robot, given: Mapping[str, ArrayLike], what: Literal["inverse dynamics", "forward dynamics"], losses: bool
+) -> Array:
+    """Torques for accelerations, or accelerations under torques."""
+    robot.demand_masses(what)
+    inputs, inverse = checked_states(robot, given), what == "inverse dynamics"
+    if losses and has_losses(robot.model):
+        single = robot.inverse_dynamics if inverse else robot.forward_dynamics
+        return np.array([single(*state) for state in zip(*inputs.values())]).reshape(-1, robot.nv)
+    wanted = robot.equations.layout.where["bias"]
+    return checked_rows(robot, rows_of_torques if inverse else rows_of_accelerations, inputs, None, wanted)
+
+
+def rows_at_rest(robot: Robot, Q: ArrayLike, frame: str | None, first: str, last: str) -> Array:
+    """Rows of the terms from one to another, for v = 0."""
+    inputs, where = checked_states(robot, {"Q": Q}), robot.equations.layout.where
+    inputs["V"] = np.zeros((len(inputs["Q"]), robot.nv))
+    return checked_rows(robot, rows_of_terms, inputs, frame, slice(where[first].start, where[last].stop))
+
+
+def checked_states(robot: Robot, given: Mapping[str, ArrayLike]) -> dict[str, Array]:
+    """Arrays of as many rows each: coordinates in Q, velocities in everything else."""
+    arrays = {name: as_numbers(value, f"{name} of {robot.name}") for name, value in given.items()}
+    for name, array in arrays.items():
+        size = robot.nq if name == "Q" else robot.nv
+        if array.ndim != 2 or array.shape[1] != size:
+            raise BadShape(
+                f"{name} of {robot.name} must have shape (N, {size}), a state in each row, got {array.shape}",
+                hint="for one state alone there is the function without _batch",
+            )
+    lengths = {name: len(array) for name, array in arrays.items()}
+    if len(set(lengths.values())) > 1:
+        counts = ", ".join(f"{count} in {name}" for name, count in lengths.items())
+        raise BadShape(f"each array needs one row for each state of {robot.name}, got {counts}")
+    return arrays
+
+
+def checked_rows(
+    robot: Robot, kernel: Callable[..., int], inputs: Mapping[str, Array], frame: str | None, wanted: slice
+) -> Array:
+    """A kernel's rows for many states; refused where one of them is."""
+    arrays = list(inputs.values())
+    result, status, state = robot.equations.rows(kernel, arrays, frame, wanted)
+    if status != OK:
+        raise refusal(robot, status, [array[state] for array in arrays], list(inputs)[-1], f"[{state}]")
+    return result
+
+
+# ----------------------------------------------------------------------------------------------
 # What a kernel's status says about a robot's state, as the error that is raised.
 
 
 def refusal(robot: Robot, status: int, arguments: Sequence[Array], third: str = "", where: str = "") -> PalpateError:
     """The error behind a status; `arguments` are q, v and what `third` names, `where` says of which state."""
     if status == kernels.BAD_QUATERNION:
-        return bad_quaternion(robot, where)
+        what = f"q{where} of {robot.name} holds a quaternion whose norm is not 1 (wxyz, after the base position)"
+        return BadRotation(what, hint="normalise it before calling")
     if status == tree_kernels.NOT_POSITIVE:
         return InvalidInput(f"the mass matrix{where} of {robot.name} is not positive definite")
     if status == tree_kernels.TOO_FAR:
         return _too_far(robot, arguments[0], where)
     index = {kernels.BAD_POSITION: 0, kernels.BAD_VELOCITY: 1, kernels.BAD_INPUT: 2}[status]
     return not_finite(robot, ("q", "v", third)[index], arguments[index], where)
-
-
-def bad_quaternion(robot: Robot, where: str = "") -> BadRotation:
-    """A quaternion that is not of length 1."""
-    what = f"q{where} of {robot.name} holds a quaternion whose norm is not 1 (wxyz, after the base position)"
-    return BadRotation(what, hint="normalise it before calling")
 
 
 def not_finite(robot: Robot, name: str, values: Array, where: str = "") -> NotFinite:

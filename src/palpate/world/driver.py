@@ -19,7 +19,7 @@ from pydantic import model_validator
 from palpate.checks import Array
 from palpate.config import PerJoint, setting
 from palpate.errors import InvalidInput
-from palpate.world.sensing.late import Late
+from palpate.world.sensing.sensor import Late
 
 if TYPE_CHECKING:
     from palpate.robot.robot import Robot

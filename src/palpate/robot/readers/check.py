@@ -14,7 +14,7 @@ from palpate.errors import ModelError
 from palpate.robot.mechanics.tree import FREEDOMS, LinkShape, Tree
 from palpate.robot.readers.findings import Finding, errors_of, untouched
 from palpate.robot.readers.guarded import CompileLimits
-from palpate.robot.readers.mjcf.reader import MjcfInspection, inspect_mjcf
+from palpate.robot.readers.mjcf.reader import MjcfSource, inspect_mjcf
 from palpate.robot.readers.urdf.reader import inspect_urdf
 from palpate.robot.readers.xmlfile import Report, SourceFile, parse, read_bytes
 
@@ -193,7 +193,7 @@ def _check_mjcf(path: Path, report: Report, options: ModelOptions) -> ModelRepor
     )
 
 
-def _build_mjcf(path: Path, seen: MjcfInspection, options: ModelOptions, findings: list[Finding]) -> Robot | None:
+def _build_mjcf(path: Path, seen: MjcfSource, options: ModelOptions, findings: list[Finding]) -> Robot | None:
     """The robot of a file that compiles; what stands against it is added to the findings."""
     from palpate.robot.readers.mjcf.build import build_mjcf
 

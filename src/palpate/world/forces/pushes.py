@@ -60,7 +60,7 @@ def push_state(
         robot_bodies: bodies of the robot.
         felt: bodies beyond the wrist sensor, which feels what acts on them.
     """
-    frame = plant.tool if push.frame is None else plant.frame(push.frame)
+    frame = plant.frame(push.frame)
     blow = push.kind == "impulse"
     scale = 1.0 / timestep if blow else 1.0
     return PushState(

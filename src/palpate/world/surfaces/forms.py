@@ -170,7 +170,6 @@ def _from_stl(content: bytes) -> Triangles:
     else:
         if len(content) < 84 + 50 * count or not count:
             raise InvalidInput(f"an STL of {len(content)} bytes does not hold the {count} triangles it claims")
-        _refuse_many(count)
         rows = np.frombuffer(
             content, dtype=np.dtype([("n", "<f4", 3), ("p", "<f4", (3, 3)), ("a", "<u2")]), count=count, offset=84
         )
@@ -278,9 +277,7 @@ def points_of_shapes(robot: Robot, world: World, frames: dict[str, Frame]) -> li
     """The points of the world's contact shapes."""
     points: list[ContactPoint] = []
     for shape in world.contact_shapes:
-        frame = frames.get(robot.tool_frame if shape.frame is None else shape.frame)
-        if frame is None:
-            raise UnknownName("frame", str(shape.frame), robot.frame_names)
+        frame = frames[robot.frame(shape.frame).name]
         own = shape_points(shape) @ matrix_from_quat(shape.quat_wxyz).T + np.array(shape.position)
         places = frame.offset + own @ frame.rotation.T
         share, radius = 1.0 / len(places), shape.size[0] if shape.shape == "sphere" else 0.0

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,41 +20,23 @@ from palpate.robot.readers.xmlfile import Element, Report, SourceFile, parse, re
 _LARGEST_STEP_ANGLE = 1.0  # rad: dt·ω of a spring; explicit integration diverges at 2
 
 
-@dataclass(frozen=True)
-class MjcfInspection:
-    """What there is to say of an MJCF file.
-
-    Attributes:
-        findings: every problem, the main file's first.
-        facts: MuJoCo's: bodies, joints, dof, mass; empty unless the file compiles.
-        missing: meshes that are not there, by name.
-        root: the root element, includes in place, or None.
-    """
-
-    findings: tuple[Finding, ...]
-    facts: dict[str, Any]
-    missing: tuple[str, ...]
-    root: Element | None
-
-
 def inspect_mjcf(
     path: str | Path, *, limits: CompileLimits | None = None, package_roots: Sequence[str | Path] = ()
-) -> MjcfInspection:
-    """The findings, MuJoCo's facts where the model compiles, and what it must be compiled without."""
+) -> MjcfSource:
+    """The file with its includes, every problem of it, and MuJoCo's facts where the model compiles."""
     report = Report(str(path))
     source = load_mjcf(Path(path), report, [Path(root) for root in package_roots])
-    facts: dict[str, Any] = {}
     if source.root is not None:
         check_rules(source.root, Defaults(source.root), report)
     if source.root is not None and source.safe:
         compilation = compile_guarded(path, limits, source.missing)
-        facts = compilation.facts
+        source.facts = compilation.facts
         for name in compilation.weighty:
             rule = "a body's mass is computed from this mesh: give the body an <inertial>, or the file"
             report.error(source.missing.get(name, source.root), f"mesh {quoted(name)} is not there", rule)
         _report_compilation(compilation, source.root, limits or CompileLimits(), report)
-    main_file_first = sorted(report.findings, key=lambda f: (f.file != report.file, f.file, f.line))
-    return MjcfInspection(tuple(main_file_first), facts, tuple(source.missing), source.root)
+    source.findings = sorted(report.findings, key=lambda f: (f.file != report.file, f.file, f.line))
+    return source
 
 
 def _report_compilation(made: Compilation, root: Element, limits: CompileLimits, report: Report) -> None:
@@ -194,6 +175,8 @@ class MjcfSource:
         root: its root element, or None.
         safe: whether MuJoCo may open the file: no path escapes the model's folder, no include is broken.
         missing: meshes that are not there, by name, each with the element that names it.
+        findings: every problem, the main file's first, once the file is inspected.
+        facts: MuJoCo's: bodies, joints, dof, mass; empty unless the file compiles.
     """
 
     def __init__(self, path: Path, report: Report, package_roots: Sequence[Path], attached: bool = False) -> None:
@@ -201,6 +184,8 @@ class MjcfSource:
         self.root: Element | None = None
         self.safe, self.count = True, 0
         self.missing: dict[str, Element] = {}
+        self.findings: list[Finding] = []
+        self.facts: dict[str, Any] = {}
         self.folders: dict[str, Path] = {}  # of each file that was read, by its name
 
     def read(self, path: Path, name: str | None = None) -> Element | None:

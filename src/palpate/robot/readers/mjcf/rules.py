@@ -81,9 +81,7 @@ def check_rules(root: Element, defaults: Defaults, report: Report) -> None:
 
 def _quiet(element: Element, attribute: str) -> list[float] | None:
     """The numbers of an attribute if all are finite; what is wrong is told by _check_finite or MuJoCo."""
-    values = [parse_number(word) for word in element.attributes.get(attribute, "").split()]
-    finite = [value for value in values if value is not None and math.isfinite(value)]
-    return finite if finite and len(finite) == len(values) else None
+    return numbers(element, attribute, Report("")) or None
 
 
 def _check_finite(element: Element, report: Report) -> None:
