@@ -63,7 +63,7 @@ def _spec_from_tree(tree: Tree) -> mujoco.MjSpec:
     spec.option.gravity = (0.0, 0.0, -9.81)
     spec.option.timestep = 1e-3
     links = {link.name: link for link in tree.links}
-    bodies = {tree.root: _add_root(spec, links[tree.root])}
+    bodies = {tree.root: _add_body(spec, spec.worldbody, links[tree.root], np.zeros(3), np.eye(3))}
     for joint in _parents_first(tree):
         # The engine wants a floating body at the top, and the root does not move: it stands at the origin.
         parent = _floor(spec, tree, joint) if joint.kind == "floating" else bodies[joint.parent]
@@ -71,7 +71,9 @@ def _spec_from_tree(tree: Tree) -> mujoco.MjSpec:
         _add_joint(body, joint)
         bodies[joint.child] = body
     unresisted = unresisted_joints(tree.links, tree.joints)
-    filled = _fill_massless(tree, bodies, STAND_IN if unresisted else PLACEHOLDER)
+    filled, mass = massless_movers(tree.links, tree.joints), STAND_IN if unresisted else PLACEHOLDER
+    for name in filled:  # the engine wants some mass; a stand-in, where the masses of the robot are unknown
+        set_inertia(bodies[name], mass, np.zeros(3), mass * np.eye(3))
     for frame in tree.frames:
         bodies[frame.link].add_site(name=frame.name, pos=frame.position, quat=quat_from_matrix(frame.rotation))
     _add_couplings(spec, tree)
@@ -107,14 +109,6 @@ def set_inertia(body: mujoco.MjsBody, mass: float, com: Array, inertia: Array) -
     body.inertia = moments
 
 
-def _fill_massless(tree: Tree, bodies: dict[str, mujoco.MjsBody], mass: float) -> list[str]:
-    """Moving bodies without mass get next to none; or a stand-in, where the masses of the robot are unknown."""
-    filled = massless_movers(tree.links, tree.joints)
-    for name in filled:
-        set_inertia(bodies[name], mass, np.zeros(3), mass * np.eye(3))
-    return filled
-
-
 def drop_stand_ins(spec: mujoco.MjSpec, names: list[str]) -> None:
     """The dynamics are known after all: what stood in for unknown masses goes."""
     for name in names:
@@ -138,20 +132,14 @@ def _parents_first(tree: Tree) -> list[Joint]:
     return ordered
 
 
-def _add_root(spec: mujoco.MjSpec, link: Link) -> mujoco.MjsBody:
-    if link.name != spec.worldbody.name:
-        return _add_body(spec, spec.worldbody, link, np.zeros(3), np.eye(3))
-    for shape in link.visuals or link.collisions:
-        add_shape(spec, spec.worldbody, shape)
-    return spec.worldbody
-
-
 def _add_body(
     spec: mujoco.MjSpec, parent: mujoco.MjsBody, link: Link, position: Array, rotation: Array
 ) -> mujoco.MjsBody:
-    body = parent.add_body(name=link.name, pos=position, quat=quat_from_matrix(rotation))
-    if link.mass > 0 or link.inertia.any():  # tables give links that only turn an inertia alone
-        set_inertia(body, link.mass or PLACEHOLDER, link.com, link.inertia)
+    body = spec.worldbody
+    if link.name != body.name:
+        body = parent.add_body(name=link.name, pos=position, quat=quat_from_matrix(rotation))
+        if link.mass > 0 or link.inertia.any():  # tables give links that only turn an inertia alone
+            set_inertia(body, link.mass or PLACEHOLDER, link.com, link.inertia)
     for shape in link.visuals or link.collisions:
         add_shape(spec, body, shape)
     return body

@@ -21,21 +21,7 @@ from palpate.robot.gate import refuse_impossible_robot, refuse_too_many, spec_fr
 from palpate.robot.joints.coupling import acceleration, coordinates_of
 from palpate.robot.joints.locking import lock_joints
 from palpate.robot.limits import JointLimits, coordinate_labels, home_position, limits_from_model, rate_labels
-from palpate.robot.mechanics import kernels, motion, tree_kernels
-from palpate.robot.mechanics.compiled import (
-    SINGULAR,
-    UNRESISTED,
-    compiled,
-    exact_xml,
-    listed,
-    named,
-    note,
-    robot_again,
-    set_note,
-    unused,
-    weakest_motion,
-    without_gravcomp,
-)
+from palpate.robot.mechanics import compiled, kernels, motion, tree_kernels
 from palpate.robot.mechanics.tensor import checked_inertia
 from palpate.robot.mechanics.tree import Tree, massless_movers
 from palpate.robot.readers.dh.table import Convention, DHLink, repaired_rows, tree_from_dh
@@ -86,11 +72,11 @@ class Robot:
         idle: bool = False,
     ) -> None:
         refuse_too_many(len(spec.bodies), name or spec.modelname)
-        self._spec = named(spec.copy())
-        held = without_gravcomp(self._spec)
-        self.model = compiled(self._spec)
+        self._spec = compiled.named(spec.copy())
+        held = compiled.without_gravcomp(self._spec)
+        self.model = compiled.compiled_model(self._spec)
         self.name = name or spec.modelname
-        self.unresisted = listed(self.model, UNRESISTED)
+        self.unresisted = compiled.listed(self.model, compiled.UNRESISTED)
         refuse_impossible_robot(self.model, self.name, weightless=bool(self.unresisted) or idle)
         self.coordinates = coordinates_of(self.model)
         self._work = Workspace(self.model)
@@ -107,7 +93,7 @@ class Robot:
         massless = bool(massless_movers(tree.links, tree.joints))
         robot = cls(build.spec_from_tree(tree), name=tree.name, tool_frame=tool_frame, warnings=warnings, idle=massless)
         if not robot.unresisted and massless and (idle := robot._idle_joints()):
-            set_note(robot._spec, UNRESISTED, "\n".join(idle))
+            compiled.set_note(robot._spec, compiled.UNRESISTED, "\n".join(idle))
             return robot._again(robot._spec)
         return robot
 
@@ -171,7 +157,7 @@ class Robot:
             build.add_load(spec, body, mount, (load, finite_array(com, "com", (3,)), tensor), name, self._frames)
         if tip is None:
             return self._again(spec)
-        site = unused(name, self._frames)
+        site = compiled.unused(name, self._frames)
         build.add_tip(spec, body, mount, tip, site)
         return self._again(spec, site)
 
@@ -316,11 +302,11 @@ class Robot:
 
     def text(self, name: str) -> str | None:
         """A note carried by the model: provenance, licence, summary."""
-        return note(self.model, name)
+        return compiled.note(self.model, name)
 
     def __reduce__(self) -> tuple[Any, ...]:
         tool, idle = self.tool_choice, bool(self.unresisted)
-        return robot_again, (type(self), exact_xml(self._spec), self.name, tool, self.warnings, idle)
+        return compiled.robot_again, (type(self), compiled.exact_xml(self._spec), self.name, tool, self.warnings, idle)
 
     def __repr__(self) -> str:
         weight = "kinematics only" if self.unresisted else f"{self.mass:.4g} kg"
@@ -537,8 +523,8 @@ class Robot:
 
     def _idle_joints(self) -> list[str]:
         """Joints that move together without moving any mass, at home: there the mass matrix is singular."""
-        value, motion = weakest_motion(self.mass_matrix(self.home))
-        return [name for name, share in zip(self.dof_names, motion) if value < SINGULAR and abs(share) > 1e-3]
+        value, motion = compiled.weakest_motion(self.mass_matrix(self.home))
+        return [name for name, share in zip(self.dof_names, motion) if value < compiled.SINGULAR and abs(share) > 1e-3]
 
     def demand_masses(self, what: str) -> None:
         """Refuse what needs masses, where joints move none."""

@@ -66,7 +66,7 @@ def without_gravcomp(spec: mujoco.MjSpec) -> list[str]:
     return held
 
 
-def compiled(spec: mujoco.MjSpec) -> mujoco.MjModel:
+def compiled_model(spec: mujoco.MjSpec) -> mujoco.MjModel:
     """The model of a robot alone: no contacts, no limits, no actuators, friction solved to rounding."""
     try:
         with engine_warnings():

@@ -138,12 +138,7 @@ def _check_urdf(path: Path, report: Report, options: ModelOptions, text: bytes |
 
         tree, warning = estimate_inertias(tree, options.estimate_inertia, str(path))
         findings = [finding for finding in findings if "--estimate-inertia" not in finding.hint] + [warning]
-    try:
-        robot = _from_tree(tree, options, findings)
-    except ModelError as error:
-        return ModelReport(str(path), "urdf", (*findings, _refusal(path, error)), tree=tree)
-    summary = replace(_summary(tree), dof=robot.nv)
-    return ModelReport(str(path), "urdf", _all_findings(findings, robot), summary, tree, robot)
+    return _tree_report(path, "urdf", tree, findings, options)
 
 
 def _check_table(path: Path, options: ModelOptions) -> ModelReport:
@@ -154,8 +149,19 @@ def _check_table(path: Path, options: ModelOptions) -> ModelReport:
     if errors_of(table.findings):
         return ModelReport(str(path), "dh" if table.rows else None, table.findings)
     tree = tree_from_dh(table.rows, table.convention, table.name)
-    robot = _from_tree(tree, options, table.findings)
-    return ModelReport(str(path), "dh", _all_findings(table.findings, robot), _summary(tree), tree, robot)
+    return _tree_report(path, "dh", tree, table.findings, options)
+
+
+def _tree_report(
+    path: Path, file_format: Format, tree: Tree, findings: Sequence[Finding], options: ModelOptions
+) -> ModelReport:
+    try:
+        robot = _from_tree(tree, options, findings)
+    except ModelError as error:
+        return ModelReport(str(path), file_format, (*findings, _refusal(path, error)), tree=tree)
+    joints = sum(FREEDOMS[joint.kind] > 0 for joint in tree.joints)
+    summary = Summary(len(tree.links), joints, robot.nv, sum(link.mass for link in tree.links))
+    return ModelReport(str(path), file_format, _all_findings(findings, robot), summary, tree, robot)
 
 
 def _from_tree(tree: Tree, options: ModelOptions, findings: Sequence[Finding]) -> Robot:
@@ -244,9 +250,3 @@ def _looks_like_xml(data: bytes, path: Path, report: Report) -> bool:
     problem = "binary data" if b"\0" in data[:4096] else "text that is not XML"
     report.error(None, problem, rule, hint, line=1)
     return False
-
-
-def _summary(tree: Tree) -> Summary:
-    dofs = [FREEDOMS[joint.kind] for joint in tree.joints if FREEDOMS[joint.kind]]
-    tied = sum(joint.mimic is not None for joint in tree.joints)
-    return Summary(len(tree.links), len(dofs), sum(dofs) - tied, sum(link.mass for link in tree.links))

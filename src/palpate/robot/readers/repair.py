@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from palpate.files import write_file
+from palpate.robot.mechanics.tensor import tensor_from
 from palpate.robot.readers.check import model_format
 from palpate.robot.readers.findings import Mend, refuse
 from palpate.robot.readers.mjcf.rules import RANGES
@@ -118,7 +119,7 @@ class _Tensor:
     six: tuple[float, ...]
 
     def repair(self, edits: list[tuple[int, int, bytes]]) -> Change | None:
-        inertia = inertials.inertia_from_six(*self.six)
+        inertia = tensor_from(self.six)
         if inertials.is_physical(inertia):
             return None
         new = inertials.printed_entries(inertials.nearest_physical(inertia))

@@ -11,7 +11,7 @@ import mujoco
 from palpate.errors import ModelError
 from palpate.robot.joints.coupling import KinematicLoop, closed_loops
 from palpate.robot.joints.locking import lock_joints
-from palpate.robot.mechanics.compiled import compiled, engine_warnings, named
+from palpate.robot.mechanics.compiled import compiled_model, engine_warnings, named
 from palpate.robot.readers.findings import Finding, untouched
 from palpate.robot.readers.mjcf.reader import MjcfSource
 from palpate.robot.readers.passive import make_passive, read_spec
@@ -37,8 +37,8 @@ def build_mjcf(
     from palpate.robot.robot import Robot
 
     spec = _passive_spec(path, seen.missing)
-    doubts = lock_joints(spec, compiled(spec), lock) if lock else []
-    if loops := closed_loops(compiled(spec)):
+    doubts = lock_joints(spec, compiled_model(spec), lock) if lock else []
+    if loops := closed_loops(compiled_model(spec)):
         raise ModelError(f"{path.name} is no tree", _loop_findings(path, seen.root, loops))
     touching = [geom for geom in spec.geoms if geom.contype or geom.conaffinity]
     spheres = sum(geom.name == "tip" or geom.name.startswith("foot_") for geom in touching)  # taken unasked

@@ -13,7 +13,7 @@ from typing import Any
 from palpate.robot.readers.assets import Asset, find_asset, mesh_problem
 from palpate.robot.readers.findings import UNDRAWN, Finding, did_you_mean, printable, quoted
 from palpate.robot.readers.guarded import Compilation, CompileLimits, compile_guarded
-from palpate.robot.readers.mjcf.rules import Defaults, check_rules
+from palpate.robot.readers.mjcf.rules import check_rules
 from palpate.robot.readers.xmlfile import Element, Report, SourceFile, parse, read_bytes
 
 # Contacts answer at 1/0.02 s = 50 rad/s unless told otherwise; MuJoCo itself wants dt·ω ≤ 0.5 there.
@@ -27,7 +27,7 @@ def inspect_mjcf(
     report = Report(str(path))
     source = load_mjcf(Path(path), report, [Path(root) for root in package_roots])
     if source.root is not None:
-        check_rules(source.root, Defaults(source.root), report)
+        check_rules(source.root, report)
     if source.root is not None and source.safe:
         compilation = compile_guarded(path, limits, source.missing)
         source.facts = compilation.facts

@@ -5,11 +5,14 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Generic, TypeVar
 
 from palpate.robot.mechanics.tree import FREEDOMS, Joint, Link, massless_movers, unresisted_joints
 from palpate.robot.readers.findings import did_you_mean, quoted
 from palpate.robot.readers.xmlfile import Element, Report, numbers, parse_number
+from palpate.toml import toml_data
 
 T = TypeVar("T")
 _UNKNOWN = "the dynamics are unknown: only the kinematics can be used"
@@ -250,38 +253,13 @@ def _value(element: Element, report: Report) -> float | None:
 # vendor's extension: a warning, since it is ignored.
 
 
-# element -> (attributes, children)
-_WORDS: dict[str, tuple[set[str], set[str]]] = {
-    "robot": ({"name", "version"}, {"link", "joint", "material"}),
-    "link": ({"name", "type"}, {"inertial", "visual", "collision"}),
-    "inertial": (set(), {"origin", "mass", "inertia"}),
-    "mass": ({"value"}, set()),
-    "inertia": ({"ixx", "ixy", "ixz", "iyy", "iyz", "izz"}, set()),
-    "origin": ({"xyz", "rpy"}, set()),
-    "visual": ({"name"}, {"origin", "geometry", "material"}),
-    "collision": ({"name"}, {"origin", "geometry", "material", "verbose"}),
-    "geometry": ({"name"}, {"box", "cylinder", "sphere", "capsule", "mesh"}),
-    "box": ({"size"}, set()),
-    "cylinder": ({"radius", "length"}, set()),
-    "capsule": ({"radius", "length"}, set()),
-    "sphere": ({"radius"}, set()),
-    "mesh": ({"filename", "scale"}, set()),
-    "material": ({"name"}, {"color", "texture"}),
-    "color": ({"rgba"}, set()),
-    "texture": ({"filename"}, set()),
-    "joint": (
-        {"name", "type"},
-        {"origin", "parent", "child", "axis", "limit", "dynamics", "mimic", "calibration", "safety_controller"},
-    ),
-    "parent": ({"link"}, set()),
-    "child": ({"link"}, set()),
-    "axis": ({"xyz"}, set()),
-    "limit": ({"lower", "upper", "effort", "velocity"}, set()),
-    "dynamics": ({"damping", "friction"}, set()),
-    "mimic": ({"joint", "multiplier", "offset"}, set()),
-    "calibration": ({"rising", "falling", "reference_position"}, set()),
-    "safety_controller": ({"soft_lower_limit", "soft_upper_limit", "k_position", "k_velocity"}, set()),
-}
+@cache
+def _vocabulary() -> dict[str, dict[str, set[str]]]:
+    """The attributes and the children of each element."""
+    text = Path(__file__).with_name("vocabulary.toml").read_text(encoding="utf-8")
+    return {tag: {kind: set(words) for kind, words in known.items()} for tag, known in toml_data(text).items()}
+
+
 # Blocks for other programs: neither read nor checked, with all they hold.
 _FOREIGN = {"gazebo", "transmission", "ros2_control", "sensor", "mujoco", "plugin", "verbose", "contact"}
 _ONCE = {"inertial", "origin", "mass", "inertia", "geometry", "parent", "child", "axis", "limit", "dynamics", "mimic"}
@@ -291,16 +269,16 @@ _CLOSE = 0.7
 
 def check_words(root: Element, report: Report) -> None:
     """Reports unknown elements and attributes, with the nearest known name, and elements given twice."""
-    stack = [root]
+    stack, vocabulary = [root], _vocabulary()
     while stack:
         element = stack.pop()
-        attributes, children = _WORDS[element.tag]
-        _check_attributes(element, attributes, report)
+        known = vocabulary[element.tag]
+        _check_attributes(element, known["attributes"], report)
         _check_repeats(element, report)
         for child in reversed(element.children):
-            if child.tag not in children:
-                _check_unknown_child(child, children, report)
-            elif child.tag in _WORDS:
+            if child.tag not in known["children"]:
+                _check_unknown_child(child, known["children"], report)
+            elif child.tag in vocabulary:
                 stack.append(child)
 
 
