@@ -294,7 +294,8 @@ class Robot:
     @cached_property
     def equations(self) -> Equations:
         """The compiled equations with scratch to call them."""
-        return Equations(self.program)
+        chain = range(-1, self.nv - 1)  # where joints are coupled
+        return Equations(self.program, chain if self.coordinates.coupled else self.model.dof_parentid.tolist())
 
     @cached_property
     def _by_equations(self) -> bool:

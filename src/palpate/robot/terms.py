@@ -21,7 +21,7 @@ from palpate.engine.records import Record
 from palpate.equations.code.tree_code import Sizes
 from palpate.equations.code.tree_program import LANES, TreeMotion, TreePlace, TreeProgram
 from palpate.equations.code.tree_solver import lane_solver_of
-from palpate.equations.model.mechanism import LinkFrame, Mechanism, obstacle
+from palpate.equations.model.mechanism import LinkFrame, obstacle
 from palpate.errors import BadRotation, BadShape, InvalidInput, NotFinite, PalpateError
 from palpate.robot.mechanics import kernels, tree_kernels
 from palpate.robot.mechanics.kernels import OK
@@ -138,10 +138,13 @@ class _Scratch(threading.local):
 
 
 class Equations:
-    """The compiled equations of a robot, and scratch to call them with."""
+    """The compiled equations of a robot, and scratch to call them with.
 
-    def __init__(self, program: TreeProgram) -> None:
-        self.program, self.layout = program, TermsLayout(program.sizes.nv)
+    `parents` tells of each velocity which other one carries it, −1 for the ground.
+    """
+
+    def __init__(self, program: TreeProgram, parents: Sequence[int]) -> None:
+        self.program, self.layout, self._parents = program, TermsLayout(program.sizes.nv), parents
         self._scratch = _Scratch(program.sizes)
         self._code, self._nv = program.code.address, program.sizes.nv
         self._square, self._wide = (self._nv, self._nv), (6, self._nv)
@@ -213,20 +216,7 @@ class Equations:
     @cached_property
     def _solver(self) -> int:
         """Address of the program that solves with the mass matrices of LANES states."""
-        return lane_solver_of(_nearest_carriers(self.program.mechanism), LANES)
-
-
-def _nearest_carriers(mechanism: Mechanism) -> list[int]:
-    """Of each velocity that of the joint which carries it, −1 for the ground; one chain where joints are coupled."""
-    if mechanism.coupling is not None:
-        return list(range(-1, mechanism.coupling.map.shape[1] - 1))
-    carriers: list[int] = []
-    last: list[int] = []  # velocity of every link
-    for link in mechanism.links:
-        carriers.append(last[link.parent] if link.parent >= 0 else -1)
-        carriers += range(len(carriers) - 1, len(carriers) + 4) if link.kind == "free" else ()
-        last.append(len(carriers) - 1)
-    return carriers
+        return lane_solver_of(self._parents, LANES)
 
 
 def _aligned_arrays(kind: type[Record], sizes: Mapping[str, int]) -> dict[str, Array]:

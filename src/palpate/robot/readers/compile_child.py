@@ -42,8 +42,8 @@ def _compile(path: str, missing: list[str]) -> dict[str, Any]:
     except Exception as error:
         text = str(error)
         schema = mujoco.mj_printSchema(False, False) if "Schema violation" in text else ""
-        return {"error": text, "schema": schema}
-    return {
+        return {"refusal": text, "schema": schema}
+    facts = {
         "warnings": said,
         "bodies": int(model.nbody) - 1,
         "joints": int(model.njnt),
@@ -53,6 +53,7 @@ def _compile(path: str, missing: list[str]) -> dict[str, Any]:
         "frequency": _stiffest(model),
         "finite": bool(all(map(math.isfinite, data.qacc))),
     }
+    return {"facts": facts}
 
 
 if __name__ == "__main__":

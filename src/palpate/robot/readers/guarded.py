@@ -53,7 +53,7 @@ class Compilation:
     refusal: str | None = None
     accident: str | None = None
     schema: str = ""
-    weighty: tuple[str, ...] = ()
+    weighty: Sequence[str] = ()
 
 
 def compile_guarded(
@@ -102,16 +102,10 @@ def _answer(done: subprocess.CompletedProcess[bytes], limits: CompileLimits) -> 
     if done.returncode != 0:
         return Compilation(accident=_accident(done, limits))
     try:
-        answer = json.loads(done.stdout)
+        made = Compilation(**json.loads(done.stdout))
     except ValueError:
         return Compilation(accident=f"MuJoCo ended without an answer: {_tail(done.stderr)}")
-    if "weighty" in answer:
-        return Compilation(weighty=tuple(answer["weighty"]))
-    if "error" in answer:
-        if "alloc" in answer["error"].lower():
-            return Compilation(accident=_memory(limits))
-        return Compilation(refusal=answer["error"], schema=answer["schema"])
-    return Compilation(facts=answer)
+    return Compilation(accident=_memory(limits)) if "alloc" in (made.refusal or "").lower() else made
 
 
 def _accident(done: subprocess.CompletedProcess[bytes], limits: CompileLimits) -> str:
