@@ -514,9 +514,10 @@ class Robot:
 
     def integrate(self, q: ArrayLike, v: ArrayLike, dt: float) -> Array:
         """q ⊕ v dt: coordinates after moving at v for dt; on the rotation group for a free base."""
-        moved, speed = self._checked_q(q).copy(), self._plain(v, "v", self.nv, finite=True)
-        mujoco.mj_integratePos(self.model, moved, self.coordinates.expand_velocity(speed), finite_number(dt, "dt"))
-        return moved[self.coordinates.kept_position]
+        c, start, speed = self.coordinates, self._checked_q(q), self._plain(v, "v", self.nv, finite=True)
+        moved = c.expand_position(start).copy()
+        mujoco.mj_integratePos(self.model, moved, c.expand_velocity(speed), finite_number(dt, "dt"))
+        return moved[c.kept_position]
 
     def velocity_map(self, q: ArrayLike) -> Array:
         """E(q), n_v × n_q, with v = E(q) q̇: identity for joints; a free base's quaternion rates become body ω."""
@@ -557,9 +558,9 @@ class Robot:
         return self.coordinates.expand_position(self._plain(q, "q", self.nq, finite=self.coordinates.coupled))
 
     def _checked_q(self, q: ArrayLike) -> Array:
-        """All joints' positions, refused where no state has them."""
+        """q as an array, refused where no state has it."""
         self._stage(q)
-        return self._q(q)
+        return self._plain(q, "q", self.nq)
 
     def _v(self, v: ArrayLike, name: str = "v") -> Array:
         return self.coordinates.expand_velocity(self._plain(v, name, self.nv, finite=self.coordinates.coupled))

@@ -20,8 +20,9 @@ _FREE, _BALL = 0, 1
 
 
 def velocity_map(robot: Robot, q: Array) -> Array:
-    """E(q), n_v × n_q, with u = E(q) q̇ for a quaternion that stays of unit length; q are all joints' positions."""
+    """E(q), n_v × n_q, with u = E(q) q̇ for a quaternion that stays of unit length."""
     model, coordinates = robot.model, robot.coordinates
+    q = coordinates.expand_position(q)
     E = np.zeros((model.nv, model.nq))
     for j in range(model.njnt):
         row, column, kind = model.jnt_dofadr[j], model.jnt_qposadr[j], model.jnt_type[j]
