@@ -66,7 +66,7 @@ def _spec_from_tree(tree: Tree) -> mujoco.MjSpec:
     bodies = {tree.root: _add_body(spec, spec.worldbody, links[tree.root], np.zeros(3), np.eye(3))}
     for joint in _parents_first(tree):
         # The engine wants a floating body at the top, and the root does not move: it stands at the origin.
-        parent = _floor(spec, tree, joint) if joint.kind == "floating" else bodies[joint.parent]
+        parent = _floating_parent(spec, tree, joint) if joint.kind == "floating" else bodies[joint.parent]
         body = _add_body(spec, parent, links[joint.child], joint.position, joint.rotation)
         _add_joint(body, joint)
         bodies[joint.child] = body
@@ -86,7 +86,7 @@ def _spec_from_tree(tree: Tree) -> mujoco.MjSpec:
     return spec
 
 
-def _floor(spec: mujoco.MjSpec, tree: Tree, joint: Joint) -> mujoco.MjsBody:
+def _floating_parent(spec: mujoco.MjSpec, tree: Tree, joint: Joint) -> mujoco.MjsBody:
     if joint.parent != tree.root:
         raise ModelError(
             f"{tree.name}: floating joint {joint.name!r} hangs on {joint.parent!r}, not on the root {tree.root!r}",

@@ -73,7 +73,7 @@ class Robot:
     ) -> None:
         refuse_too_many(len(spec.bodies), name or spec.modelname)
         self._spec = compiled.named(spec.copy())
-        held = compiled.without_gravcomp(self._spec)
+        compensated = compiled.without_gravcomp(self._spec)
         self.model = compiled.compiled_model(self._spec)
         self.name = name or spec.modelname
         self.unresisted = compiled.listed(self.model, compiled.UNRESISTED)
@@ -85,7 +85,7 @@ class Robot:
         self.tool_frame = self.tool_choice.name
         self.frame(self.tool_frame)
         guess = guessed_tool(self.name, self.tool_choice if tool_frame is None else None)
-        self.warnings = (*warnings, *held_up(self.name, held), *guess)
+        self.warnings = (*warnings, *held_up(self.name, compensated), *guess)
 
     @classmethod
     def from_tree(cls, tree: Tree, *, tool_frame: str | None = None, warnings: Sequence[Finding] = ()) -> Self:
@@ -205,8 +205,8 @@ class Robot:
             InvalidInput: a joint of several freedoms, or values that a tie contradicts.
         """
         spec = self._spec.copy()
-        doubts = lock_joints(spec, self.model, joints)
-        return type(self)(spec, name=self.name, tool_frame=self.tool_choice, warnings=[*self.warnings, *doubts])
+        range_warnings = lock_joints(spec, self.model, joints)
+        return type(self)(spec, name=self.name, tool_frame=self.tool_choice, warnings=[*self.warnings, *range_warnings])
 
     def _again(self, spec: mujoco.MjSpec, tool_frame: str | None = None) -> Self:
         return type(self)(spec, name=self.name, tool_frame=tool_frame or self.tool_choice, warnings=self.warnings)

@@ -182,7 +182,7 @@ class Equations:
         """
         count = len(inputs[0])
         out = np.empty((count, wanted.stop - wanted.start))
-        edges = _shares(count)
+        edges = _thread_bounds(count)
         results = [OK] * (len(edges) - 1)
         lanes, frame_address = self.program.lanes.address, self.place(frame).address
         solver = self._solver if kernel is rows_of_accelerations else 0
@@ -226,7 +226,7 @@ def _aligned_arrays(kind: type[Record], sizes: Mapping[str, int]) -> dict[str, A
     return {name: array.reshape(kind.shapes(sizes)[name]) for name, array in kind.columns(aligned, sizes).items()}
 
 
-def _shares(count: int) -> list[int]:
+def _thread_bounds(count: int) -> list[int]:
     """Where each thread's states begin, and where the last one's end; whole lanes but for the last."""
     threads = max(1, min(_cores(), count // FEWEST_A_THREAD))
     size = -(-count // (threads * LANES)) * LANES

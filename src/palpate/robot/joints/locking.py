@@ -49,7 +49,7 @@ def lock_joints(spec: mujoco.MjSpec, model: mujoco.MjModel, values: Mapping[str,
     mujoco.mj_kinematics(model, data)
     for b in sorted({int(model.jnt_bodyid[j]) for j in held}):
         _lock_body(spec, model, data, b, held)
-    _release(spec, model, held)
+    _delete_settled(spec, model, held)
     for j in held:
         spec.delete(spec.joint(model.joint(j).name))
     for key, (qpos, qvel) in zip(spec.keys, keys):
@@ -59,7 +59,7 @@ def lock_joints(spec: mujoco.MjSpec, model: mujoco.MjModel, values: Mapping[str,
             spec.numeric(name).data, spec.numeric(name).size = data, len(data)
         else:
             spec.delete(spec.numeric(name))
-    _forget_unresisted(spec, model, held)
+    _update_unresisted(spec, model, held)
     return [finding for j, q in held.items() for finding in _out_of_range(model, spec.modelname, j, q)]
 
 
@@ -94,11 +94,11 @@ def _with_followers(model: mujoco.MjModel, held: dict[int, float]) -> dict[int, 
                 held[leader] = (held[follower] - constant) / slope
                 changed = True
             elif follower in held and leader in held:
-                _agree(model, follower, leader, held[follower] - slope * held[leader] - constant)
+                _refuse_disagreement(model, follower, leader, held[follower] - slope * held[leader] - constant)
     return held
 
 
-def _agree(model: mujoco.MjModel, follower: int, leader: int, gap: float) -> None:
+def _refuse_disagreement(model: mujoco.MjModel, follower: int, leader: int, gap: float) -> None:
     if abs(gap) > _ROUNDING:
         names = f"{model.joint(follower).name!r} and {model.joint(leader).name!r}"
         raise InvalidInput(
@@ -140,7 +140,7 @@ def _resolved(frame: mujoco.MjsFrame, spec: mujoco.MjSpec) -> Pose:
     return Pose.from_quat(frame.pos, spec.resolve_orientation(**angles, orientation=frame.alt))
 
 
-def _release(spec: mujoco.MjSpec, model: mujoco.MjModel, held: dict[int, float]) -> None:
+def _delete_settled(spec: mujoco.MjSpec, model: mujoco.MjModel, held: dict[int, float]) -> None:
     """Delete ties of locked joints, loops that have become rigid, and tendons that no longer move anything."""
     names = {model.joint(j).name for j in held}
     group = _rigid_groups(model, held)
@@ -198,9 +198,9 @@ def _tendon_acts(model: mujoco.MjModel, t: int) -> bool:
 
 
 def _shortened_keys(model: mujoco.MjModel, held: dict[int, float]) -> list[tuple[Array, Array]]:
-    places = [int(model.jnt_qposadr[j]) for j in held]
+    addresses = [int(model.jnt_qposadr[j]) for j in held]
     dofs = [int(model.jnt_dofadr[j]) for j in held]
-    return [(np.delete(model.key_qpos[k], places), np.delete(model.key_qvel[k], dofs)) for k in range(model.nkey)]
+    return [(np.delete(model.key_qpos[k], addresses), np.delete(model.key_qvel[k], dofs)) for k in range(model.nkey)]
 
 
 def _shortened_numerics(model: mujoco.MjModel, held: dict[int, float]) -> dict[str, Array]:
@@ -215,7 +215,7 @@ def _shortened_numerics(model: mujoco.MjModel, held: dict[int, float]) -> dict[s
     return shortened
 
 
-def _forget_unresisted(spec: mujoco.MjSpec, model: mujoco.MjModel, held: dict[int, float]) -> None:
+def _update_unresisted(spec: mujoco.MjSpec, model: mujoco.MjModel, held: dict[int, float]) -> None:
     """A joint that moved no mass does no harm once it is locked."""
     locked = {model.joint(j).name for j in held}
     left = [name for name in listed(model, UNRESISTED) if name not in locked]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from palpate.errors import ModelError
-from palpate.robot.mechanics.tree import FREEDOMS, LinkShape, Tree
+from palpate.robot.mechanics.tree import FREEDOMS, Link, Tree
 from palpate.robot.readers.findings import Finding, errors_of, untouched
 from palpate.robot.readers.guarded import CompileLimits
 from palpate.robot.readers.mjcf.reader import MjcfSource, inspect_mjcf
@@ -172,25 +172,27 @@ def _from_tree(tree: Tree, options: ModelOptions, findings: Sequence[Finding]) -
     try:
         robot = Robot.from_tree(tree, tool_frame=options.tool_frame, warnings=warnings)
     except ModelError:
-        plain = (replace(k, visuals=_primitives(k.visuals), collisions=_primitives(k.collisions)) for k in tree.links)
-        tree = replace(tree, links=tuple(plain))
+        tree = replace(tree, links=tuple(map(_without_meshes, tree.links)))
         robot = Robot.from_tree(tree, tool_frame=options.tool_frame, warnings=warnings)
     return robot.with_locked(options.lock) if options.lock else robot
 
 
-def _primitives(shapes: tuple[LinkShape, ...]) -> tuple[LinkShape, ...]:
-    return tuple(shape for shape in shapes if shape.kind != "mesh")
+def _without_meshes(link: Link) -> Link:
+    visuals, collisions = (
+        tuple(shape for shape in shapes if shape.kind != "mesh") for shapes in (link.visuals, link.collisions)
+    )
+    return replace(link, visuals=visuals, collisions=collisions)
 
 
 def _check_mjcf(path: Path, report: Report, options: ModelOptions) -> ModelReport:
-    seen = inspect_mjcf(path, limits=options.limits, package_roots=options.package_roots)
-    findings = [*report.findings, *seen.findings]
+    source = inspect_mjcf(path, limits=options.limits, package_roots=options.package_roots)
+    findings = [*report.findings, *source.findings]
     if options.estimate_inertia is not None:
         rule = "the bodies of an MJCF file have masses, its own or those of their shapes; estimate_inertia is ignored"
         findings.append(Finding("warning", str(path), 0, "", "no mass is missing", rule))
-    facts, robot = seen.facts, None
+    facts, robot = source.facts, None
     if facts and not errors_of(findings):
-        robot = _build_mjcf(path, seen, options, findings)
+        robot = _build_mjcf(path, source, options, findings)
     if not facts:
         return ModelReport(str(path), "mjcf", tuple(findings))
     dof, all_findings = (robot.nv, _all_findings(findings, robot)) if robot else (facts["dof"], tuple(findings))
@@ -199,13 +201,13 @@ def _check_mjcf(path: Path, report: Report, options: ModelOptions) -> ModelRepor
     )
 
 
-def _build_mjcf(path: Path, seen: MjcfSource, options: ModelOptions, findings: list[Finding]) -> Robot | None:
+def _build_mjcf(path: Path, source: MjcfSource, options: ModelOptions, findings: list[Finding]) -> Robot | None:
     """The robot of a file that compiles; what stands against it is added to the findings."""
     from palpate.robot.readers.mjcf.build import build_mjcf
 
     warnings = [finding for finding in findings if finding.level == "warning"]
     try:
-        return build_mjcf(path, seen, options.lock, options.tool_frame, warnings)
+        return build_mjcf(path, source, options.lock, options.tool_frame, warnings)
     except ModelError as error:
         findings += [finding for finding in error.findings if isinstance(finding, Finding)] or [_refusal(path, error)]
         return None

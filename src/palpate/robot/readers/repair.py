@@ -25,8 +25,8 @@ from palpate.robot.readers.xmlfile import (
     numbers,
     parse,
     parse_number,
-    place_of,
     read_bytes,
+    value_span,
 )
 
 _SIX = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
@@ -93,14 +93,14 @@ def _mends(element: Element, root: str, edits: list[tuple[int, int, bytes]]) -> 
         if all(parse_number(word.replace(",", ".")) is not None for word in old.split()):
             new = _DECIMAL_COMMA.sub(r"\1.\2", old)
         if root == "mujoco" and attribute in RANGES:
-            new = _turned(new)
-        span = place_of(element, attribute)
+            new = _lower_end_first(new)
+        span = value_span(element, attribute)
         if new != old and span is not None:
             edits.append((*span, new.encode()))
             yield Mend(element.label, element.line, attribute, repr(old), repr(new))
 
 
-def _turned(text: str) -> str:
+def _lower_end_first(text: str) -> str:
     """A range with its lower end first."""
     words = text.split()
     values = [parse_number(word) for word in words]
@@ -123,10 +123,10 @@ class _Tensor:
         if inertials.is_physical(inertia):
             return None
         new = inertials.printed_entries(inertials.nearest_physical(inertia))
-        places = [place_of(self.element, attribute) for attribute in self.attributes]
-        if any(span is None for span in places) or not any(new):
+        spans = [value_span(self.element, attribute) for attribute in self.attributes]
+        if any(span is None for span in spans) or not any(new):
             return None
-        for span, text in zip(places, self._texts(new)):
+        for span, text in zip(spans, self._texts(new)):
             if span is not None:
                 edits.append((*span, text.encode()))
         return Change(self.element.label, self.element.line, self.six, new)

@@ -1,4 +1,4 @@
-"""Reading XML that nobody vouches for: every element with its line and place, DTDs and bombs refused.
+"""Reading XML that nobody vouches for: every element with its line and position, DTDs and bombs refused.
 
 Built on expat because it tells where each element stands. Nothing is resolved, expanded or executed here.
 """
@@ -34,7 +34,7 @@ class SourceFile:
 
 @dataclass(eq=False)
 class Element:
-    """An element of the file, with its place: line and column from 1, byte offset of its `<` from 0."""
+    """An element of the file, with its position: line and column from 1, byte offset of its `<` from 0."""
 
     tag: str
     attributes: dict[str, str]
@@ -64,7 +64,7 @@ class Element:
 
     @property
     def label(self) -> str:
-        """How a message calls it: the nearest named element above, then the way down."""
+        """How a message calls it: the nearest named element above, then the elements down to it."""
         steps: list[str] = []
         element: Element | None = self
         while element is not None and element.parent is not None:
@@ -145,7 +145,7 @@ def parse(source: SourceFile, report: Report) -> Element | None:
     try:
         parser.Parse(source.data, True)
     except _Refused as refusal:
-        report.error(None, refusal.found, refusal.rule, refusal.hint or "", line=parser.CurrentLineNumber)
+        report.error(None, refusal.problem, refusal.rule, refusal.hint or "", line=parser.CurrentLineNumber)
     except expat.ExpatError as error:
         _report_broken_xml(error, builder, report)
     except (ValueError, LookupError) as error:  # an encoding that Python knows no table for
@@ -155,7 +155,7 @@ def parse(source: SourceFile, report: Report) -> Element | None:
     return None
 
 
-def place_of(element: Element, attribute: str) -> tuple[int, int] | None:
+def value_span(element: Element, attribute: str) -> tuple[int, int] | None:
     """First byte of an attribute's value in its file, and the byte behind it; None unless ASCII text."""
     data, start = element.source.data, element.offset + 1
     end = start + len(element.tag)
@@ -219,7 +219,7 @@ def _report_bad_word(element: Element, attribute: str, word: str, value: float |
 
 
 def _word_position(element: Element, attribute: str, word: str) -> tuple[int, int]:
-    span = place_of(element, attribute)
+    span = value_span(element, attribute)
     if span is None:
         return element.line, element.column
     data = element.source.data
@@ -232,7 +232,7 @@ def _word_position(element: Element, attribute: str, word: str) -> tuple[int, in
 class _Refused(PalpateError):  # leaves the parser's callbacks, never this module
     def __init__(self, problem: str, rule: str, hint: str = "") -> None:
         super().__init__(problem, hint=hint or None)
-        self.found, self.rule = problem, rule
+        self.problem, self.rule = problem, rule
 
 
 def _refuse_doctype(*_: object) -> None:

@@ -120,23 +120,23 @@ def build_plant(
     for thing in world.objects:
         _add_object(spec, thing)
     touching, rigid = _contact_geoms(robot, world), [s.name for s in _rigid(world)]
-    whose = add_contact_sensors(spec, robot, world, touching, rigid)
-    slots = add_point_sensors(spec, robot, world, touching, rigid) if points else {}
+    owners = add_contact_sensors(spec, robot, world, touching, rigid)
+    point_sensors = add_point_sensors(spec, robot, world, touching, rigid) if points else {}
     draw_shapes(spec, robot, world)
     hold_ties(spec, robot)
     model = _compile(spec)
     _check_order(model, robot)
     _shift_base(model, robot, world)
     frames = frames_of(model)
-    q0, v0 = _start_of_the_rest(model, robot, world)
+    q0, v0 = _start_beyond_robot(model, robot, world)
     return Plant(
         model,
         frames[robot.tool_frame],
         _contact_points(model, robot, world, frames),
         world.surfaces,
         np.array([int(model.body(s.name).mocapid[0]) for s in world.surfaces], dtype=np.int64),
-        tuple(RigidSensor(int(model.sensor(name).adr[0]), kind) for name, kind in whose.items()),
-        {name: int(model.sensor(sensor).adr[0]) + offset for name, (sensor, offset) in slots.items()},
+        tuple(RigidSensor(int(model.sensor(name).adr[0]), kind) for name, kind in owners.items()),
+        {name: int(model.sensor(sensor).adr[0]) + offset for name, (sensor, offset) in point_sensors.items()},
         q0,
         v0,
         tuple(model.body(f"attachment {a.name}").id for a in world.attachments),
@@ -486,7 +486,7 @@ def _check_order(model: mujoco.MjModel, robot: Robot) -> None:
             raise ModelError(f"joint {name!r} of {robot.name} lies beyond what hangs on it; fix that at the last link")
 
 
-def _start_of_the_rest(model: mujoco.MjModel, robot: Robot, world: World) -> tuple[Array, Array]:
+def _start_beyond_robot(model: mujoco.MjModel, robot: Robot, world: World) -> tuple[Array, Array]:
     q0, v0 = model.qpos0.copy(), np.zeros(model.nv)
     for thing in world.objects:
         joint = model.joint(thing.name)

@@ -296,12 +296,12 @@ def read_wrench(w: Wrist, seed: int, count: int) -> None:
 
 
 @kernel(inline=True)
-def sense_wrench(w: Wrist, plant: Physics, nominal: Physics, tree: TreePlant, felt: Vector, tool_place: Vector) -> None:
+def sense_wrench(w: Wrist, plant: Physics, nominal: Physics, tree: TreePlant, felt: Vector, origin: Vector) -> None:
     """True wrench at the tool's origin: what acts from outside, and the load of the tool moved there."""
     clear(w.true)
     if w.beyond.size > 0:
         feel_load(w, plant, nominal, tree)
-        add_wrench(w.true, part(w.load, 0, 3), part(w.load, 3, 3), w.position, tool_place)
+        add_wrench(w.true, part(w.load, 0, 3), part(w.load, 3, 3), w.position, origin)
     for i in range(6):
         w.true[i] += felt[i]
 

@@ -301,11 +301,11 @@ _HINT = "palpate check --repair writes the nearest valid inertia"
 
 
 def _read_convention(robot: dict[str, Any], report: Report) -> Convention:
-    said = robot.get("dh_convention", robot.get("convention", "standard"))
-    if said not in ("standard", "modified"):
-        report.error(None, f"dh_convention {said!r}", "a DH table is 'standard' or 'modified'")
+    convention = robot.get("dh_convention", robot.get("convention", "standard"))
+    if convention not in ("standard", "modified"):
+        report.error(None, f"dh_convention {convention!r}", "a DH table is 'standard' or 'modified'")
         return "standard"
-    return said
+    return convention
 
 
 def _read_row(given: dict[str, Any], number: int, line: int, report: Report) -> DHLink:

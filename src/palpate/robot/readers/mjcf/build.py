@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def build_mjcf(
     path: Path,
-    seen: MjcfSource,
+    source: MjcfSource,
     lock: Mapping[str, float] | None,
     tool_frame: str | None,
     warnings: Sequence[Finding],
@@ -36,14 +36,14 @@ def build_mjcf(
     """
     from palpate.robot.robot import Robot
 
-    spec = _passive_spec(path, seen.missing)
-    doubts = lock_joints(spec, compiled_model(spec), lock) if lock else []
+    spec = _passive_spec(path, source.missing)
+    range_warnings = lock_joints(spec, compiled_model(spec), lock) if lock else []
     if loops := closed_loops(compiled_model(spec)):
-        raise ModelError(f"{path.name} is no tree", _loop_findings(path, seen.root, loops))
+        raise ModelError(f"{path.name} is no tree", _loop_findings(path, source.root, loops))
     touching = [geom for geom in spec.geoms if geom.contype or geom.conaffinity]
     spheres = sum(geom.name == "tip" or geom.name.startswith("foot_") for geom in touching)  # taken unasked
     contact_warnings = untouched(str(path), len(touching) - spheres, "geoms that collide")
-    return Robot(spec, name=path.stem, tool_frame=tool_frame, warnings=[*warnings, *contact_warnings, *doubts])
+    return Robot(spec, name=path.stem, tool_frame=tool_frame, warnings=[*warnings, *contact_warnings, *range_warnings])
 
 
 def _passive_spec(path: Path, missing: Collection[str]) -> mujoco.MjSpec:

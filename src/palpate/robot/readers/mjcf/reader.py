@@ -39,25 +39,25 @@ def inspect_mjcf(
     return source
 
 
-def _report_compilation(made: Compilation, root: Element, limits: CompileLimits, report: Report) -> None:
-    if made.accident:
+def _report_compilation(compilation: Compilation, root: Element, limits: CompileLimits, report: Report) -> None:
+    if compilation.accident:
         rule = f"a foreign model gets {limits.seconds:g} s and {limits.memory / 2**30:g} GiB"
-        report.error(None, made.accident, rule, "make it smaller: fewer bodies, smaller meshes and fields")
-    elif made.refusal:
-        if made.schema:
-            _check_words(root, _vocabulary(made.schema), report)
-        _report_refusal(made.refusal, root, report)
-    elif made.facts:
-        _report_facts(made.facts, root, report)
+        report.error(None, compilation.accident, rule, "make it smaller: fewer bodies, smaller meshes and fields")
+    elif compilation.refusal:
+        if compilation.schema:
+            _check_words(root, _vocabulary(compilation.schema), report)
+        _report_refusal(compilation.refusal, root, report)
+    elif compilation.facts:
+        _report_facts(compilation.facts, root, report)
 
 
 def _report_refusal(message: str, root: Element, report: Report) -> None:
     """MuJoCo's complaint with its line, unless the same line has been told better already."""
     line_match = re.search(r"line(?: number=)? ?(\d+)", message, re.IGNORECASE)
     line = int(line_match[1]) if line_match else 0
-    at = _culprit(message, line, root)
+    at = _named_element(message, line, root)
     reported = {(finding.file, finding.line) for finding in report.findings if finding.level == "error"}
-    if reported & _places(at, (report.file, line)):
+    if reported & _possible_lines(at, (report.file, line)):
         return
     problem = printable(" ".join(re.sub(r"^(XML )?Error:|^Element.*", "", message, flags=re.MULTILINE).split()))
     if at is not None:
@@ -66,7 +66,7 @@ def _report_refusal(message: str, root: Element, report: Report) -> None:
         report.error(None, problem, "MuJoCo refuses this", line=line)
 
 
-def _places(at: Element | None, otherwise: tuple[str, int]) -> set[tuple[str, int]]:
+def _possible_lines(at: Element | None, otherwise: tuple[str, int]) -> set[tuple[str, int]]:
     """Where a complaint about an element may stand: itself, or what it is made of (but not the next body)."""
     if at is None:
         return {otherwise}
@@ -74,7 +74,7 @@ def _places(at: Element | None, otherwise: tuple[str, int]) -> set[tuple[str, in
     return {(part.source.file, part.line) for part in parts}
 
 
-def _culprit(message: str, line: int, root: Element) -> Element | None:
+def _named_element(message: str, line: int, root: Element) -> Element | None:
     named = re.search(r"Element (?:name )?'([^']*)'", message)
     if named is None:
         return None
@@ -108,17 +108,17 @@ def _report_facts(facts: dict[str, Any], root: Element, report: Report) -> None:
 def _vocabulary(schema: str) -> dict[str, tuple[set[str], set[str]]]:
     """For each element name of MuJoCo's printed schema: its attributes and its children."""
     words: dict[str, tuple[set[str], set[str]]] = {}
-    way: list[str] = []
+    ancestors: list[str] = []
     for line in schema.splitlines():
         head = re.match(r"( *)(?:\(world\))?(\w+) \(.\)(.*)", line)
         if head:
             depth = len(head[1]) // 3
-            way[depth:] = [head[2]]
+            ancestors[depth:] = [head[2]]
             if depth:
-                words.setdefault(way[depth - 1], (set(), set()))[1].add(head[2])
-        if way:
+                words.setdefault(ancestors[depth - 1], (set(), set()))[1].add(head[2])
+        if ancestors:
             attributes = head[3] if head else line
-            words.setdefault(way[-1], (set(), set()))[0].update(attributes.split())
+            words.setdefault(ancestors[-1], (set(), set()))[0].update(attributes.split())
     _add_recursion(words)
     return words
 
@@ -216,12 +216,12 @@ class MjcfSource:
             self._refuse_path(include, name, asset.escapes)
             return []
         if asset.path in chain:
-            way = " → ".join(path.name for path in (*chain, asset.path))
-            return self._refuse(include, f"the include chain {way} is cyclic", "a file cannot include itself")
+            files = " → ".join(path.name for path in (*chain, asset.path))
+            return self._refuse(include, f"the include chain {files} is cyclic", "a file cannot include itself")
         self.count += 1
         if self.count > _MAX_INCLUDES:
             return self._refuse(include, f"more than {_MAX_INCLUDES} includes", "the limit protects the engine")
-        root = self.read(asset.path, self._shown(asset.path))
+        root = self.read(asset.path, self._displayed_name(asset.path))
         if root is None:
             return []
         self.resolve(root, (*chain, asset.path))
@@ -239,7 +239,7 @@ class MjcfSource:
     def _check_file(self, element: Element, name: str, folders: dict[str, str]) -> None:
         key = "meshdir" if element.tag in ("mesh", "skin", "flexcomp") else "texturedir"
         folder = folders.get(key, folders.get("assetdir", "")) if element.tag != "model" else ""
-        asset = self._found(element, str(Path(folder) / name), name)
+        asset = self._lookup(element, str(Path(folder) / name), name)
         if element.tag in _LOOKS:
             return  # never opened: textures and skins are taken off before the model is compiled
         if asset.path is None and element.tag == "mesh" and not self.attached:
@@ -251,7 +251,7 @@ class MjcfSource:
         elif problem := mesh_problem(asset.path):
             self._refuse(element, f"file={quoted(name)}", f"the mesh {problem}")
 
-    def _found(self, element: Element, path: str, name: str) -> Asset:
+    def _lookup(self, element: Element, path: str, name: str) -> Asset:
         """As MuJoCo looks it up: in the model's asset folder, then beside the included file that names it."""
         asset = find_asset(path, self.folder, self.package_roots)
         own = self.folders.get(element.source.file, self.folder)
@@ -265,7 +265,7 @@ class MjcfSource:
         hint = "declare its folder as a package root" if escapes else ""
         self.report.warning(element, f"file={quoted(name)}", f"{rule}; {UNDRAWN}", hint)
 
-    def _shown(self, path: Path) -> str:
+    def _displayed_name(self, path: Path) -> str:
         home = self.folder.resolve()
         return str(path.relative_to(home)) if path.is_relative_to(home) else str(path)
 
@@ -275,7 +275,7 @@ class MjcfSource:
         if self.count > _MAX_INCLUDES:
             self._refuse(element, f"more than {_MAX_INCLUDES} files", "the limit protects the engine")
             return
-        root = self.read(path, self._shown(path))
+        root = self.read(path, self._displayed_name(path))
         if root is not None:
             inner = MjcfSource(path, self.report, self.package_roots, attached=True)
             inner.count = self.count

@@ -142,8 +142,8 @@ def _balanced(root: Element) -> bool:
 
 def _angle_unit(root: Element) -> str:
     """ "radian", "degree", or "default" where the file says nothing and MuJoCo takes degrees."""
-    said = [c.attributes["angle"] for c in root.all("compiler") if "angle" in c.attributes]
-    return said[-1] if said else "default"
+    units = [c.attributes["angle"] for c in root.all("compiler") if "angle" in c.attributes]
+    return units[-1] if units else "default"
 
 
 def _check_angles(element: Element, unit: str, types: dict[str, str], report: Report) -> None:
@@ -172,8 +172,8 @@ def _check_timestep(element: Element, report: Report) -> None:
         report.error(element, problem, "a timestep is greater than 0: time would stand still or run backward")
     elif step[0] > _LARGE_STEP:
         angle = f"dt·ω_max = {step[0] * _CONTACT_FREQUENCY:.3g} > 0.5 at the default contact's 50 rad/s"
-        tell = report.error if step[0] >= _HUGE_STEP else report.warning
-        tell(element, problem, f"too large: {angle}", "1 to 2 ms is usual")
+        report_it = report.error if step[0] >= _HUGE_STEP else report.warning
+        report_it(element, problem, f"too large: {angle}", "1 to 2 ms is usual")
 
 
 # Names

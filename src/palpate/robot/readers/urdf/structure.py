@@ -35,9 +35,9 @@ def check_structure(root: Element, links: list[Numbered[Link]], joints: list[Num
     if not links:
         report.error(root, "has no <link>", "a robot has at least one link", line=root.line)
         return
-    whole = [joint for joint in joints if joint.item.parent in known and joint.item.child in known]
-    if _check_one_tree(links, whole, report) and not report.has_errors:
-        _check_masses(root, links, whole, report)
+    connected = [joint for joint in joints if joint.item.parent in known and joint.item.child in known]
+    if _check_one_tree(links, connected, report) and not report.has_errors:
+        _check_masses(root, links, connected, report)
     if not any(FREEDOMS[joint.item.kind] for joint in joints):
         report.error(root, "no joint moves", "there is nothing to control", line=root.line)
     _check_mimic(joints, report)
@@ -99,8 +99,8 @@ def _check_one_tree(links: list[Numbered[Link]], joints: list[Numbered[Joint]], 
             good = False
     cycle = _find_cycle({child: several[0] for child, several in incoming.items()})
     if cycle:
-        way = "→".join(joint.item.parent for joint in cycle) + f"→{cycle[0].item.parent}"
-        report.error(cycle[0].element, f"the links form a cycle {way}", "links form a tree")
+        names = "→".join(joint.item.parent for joint in cycle) + f"→{cycle[0].item.parent}"
+        report.error(cycle[0].element, f"the links form a cycle {names}", "links form a tree")
         good = False
     roots = [link for link in links if link.item.name not in incoming]
     if len(roots) > 1:
@@ -115,15 +115,15 @@ def _find_cycle(parent_joint: dict[str, Numbered[Joint]]) -> list[Numbered[Joint
     """The joints of one ring, parents first, or nothing."""
     done: set[str] = set()
     for start in parent_joint:
-        way: dict[str, Numbered[Joint]] = {}
+        steps: dict[str, Numbered[Joint]] = {}
         link = start
-        while link in parent_joint and link not in done and link not in way:
-            way[link] = parent_joint[link]
+        while link in parent_joint and link not in done and link not in steps:
+            steps[link] = parent_joint[link]
             link = parent_joint[link].item.parent
-        if link in way:
-            links = list(way)
-            return [way[name] for name in reversed(links[links.index(link) :])]
-        done.update(way)
+        if link in steps:
+            links = list(steps)
+            return [steps[name] for name in reversed(links[links.index(link) :])]
+        done.update(steps)
     return []
 
 
@@ -207,7 +207,7 @@ _ROTOR, _GEARS = "drake:rotor_inertia", ("drake:gear_ratio", "mechanicalReductio
 def rotor_inertias(root: Element, joints: Iterable[str], report: Report) -> dict[str, float]:
     """I_rotor · gear² [kg·m², or kg for a prismatic joint], by joint; several motors of one joint add up."""
     known = set(joints)
-    felt: dict[str, float] = {}
+    armatures: dict[str, float] = {}
     for transmission in root.all("transmission"):
         for at in transmission.all("joint"):
             name, inertia = at.attributes.get("name", ""), _armature(transmission, report)
@@ -215,18 +215,18 @@ def rotor_inertias(root: Element, joints: Iterable[str], report: Report) -> dict
                 hint = did_you_mean(name, known)
                 report.error(at, f"drives joint {quoted(name)}", "there is no such joint", hint)
             elif inertia:
-                felt[name] = felt.get(name, 0.0) + inertia
-    return felt
+                armatures[name] = armatures.get(name, 0.0) + inertia
+    return armatures
 
 
 def _armature(transmission: Element, report: Report) -> float:
     """The inertia of one transmission, or 0 where it gives none."""
-    places = [transmission, *transmission.all("actuator"), *transmission.all("joint")]
-    rotor = next((e for parent in places for e in parent.all(_ROTOR)), None)
+    parents = [transmission, *transmission.all("actuator"), *transmission.all("joint")]
+    rotor = next((e for parent in parents for e in parent.all(_ROTOR)), None)
     if rotor is None:
         return 0.0
     inertia = _value(rotor, report)
-    ratios = [e for tag in _GEARS for parent in places for e in parent.all(tag)]
+    ratios = [e for tag in _GEARS for parent in parents for e in parent.all(tag)]
     gear = _value(ratios[0], report) if ratios else 1.0
     if inertia is not None and inertia < 0:
         report.dynamics_error(rotor, f"rotor inertia {inertia:g} kg·m²", "an inertia is not negative")
@@ -284,15 +284,15 @@ def check_words(root: Element, report: Report) -> None:
 
 def _check_attributes(element: Element, known: set[str], report: Report) -> None:
     unknown = [n for n in element.attributes if n not in known and ":" not in n and n != "xmlns"]
-    strange: list[str] = []
+    unrelated: list[str] = []
     for name in unknown:
-        near = _near(name, known - element.attributes.keys())
+        near = _closest(name, known - element.attributes.keys())
         if near:
             _report_misspelt(element, f"unknown attribute {quoted(name)}", near, known, report)
         else:
-            strange.append(quoted(name))
-    if strange:
-        problem = f"unknown attribute{'s' if len(strange) > 1 else ''} {', '.join(strange)}"
+            unrelated.append(quoted(name))
+    if unrelated:
+        problem = f"unknown attribute{'s' if len(unrelated) > 1 else ''} {', '.join(unrelated)}"
         report.warning(element, problem, f"ignored; known here: {_listed(known)}")
 
 
@@ -302,18 +302,18 @@ def _check_unknown_child(child: Element, known: set[str], report: Report) -> Non
         report.error(child, problem, "xacro is run only on request", "ask for it: --xacro, load_robot(…, xacro=True)")
     elif child.tag in _FOREIGN or ":" in child.tag:
         return
-    elif near := _near(child.tag, known):
+    elif near := _closest(child.tag, known):
         _report_misspelt(child, problem, near, known, report)
     else:
         report.warning(child, problem, f"ignored; known here: {_listed(known)}")
 
 
 def _report_misspelt(at: Element, problem: str, near: str, known: set[str], report: Report) -> None:
-    tell = report.warning if near in _ONLY_LOOKS else report.error
-    tell(at, problem, f"known here: {_listed(known)}", f"did you mean {near!r}?")
+    report_it = report.warning if near in _ONLY_LOOKS else report.error
+    report_it(at, problem, f"known here: {_listed(known)}", f"did you mean {near!r}?")
 
 
-def _near(word: str, known: set[str]) -> str | None:
+def _closest(word: str, known: set[str]) -> str | None:
     return next(iter(difflib.get_close_matches(word.lower(), sorted(known), n=1, cutoff=_CLOSE)), None)
 
 
