@@ -37,6 +37,8 @@ STAND_IN = 1.0
 FAR_REST = 1e6
 
 _GEOM_KINDS = {k: getattr(mujoco.mjtGeom, f"mjGEOM_{k.upper()}") for k in get_args(trees.ShapeKind)}
+_SLIDE, _HINGE, _BALL = mujoco.mjtJoint.mjJNT_SLIDE, mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_BALL
+_JOINT_KINDS = {"revolute": _HINGE, "continuous": _HINGE, "prismatic": _SLIDE, "spherical": _BALL}
 _UNTOUCHED = {"contype": 0, "conaffinity": 0, "group": 1, "mass": 0.0}  # only seen
 _LIMITED, _UNLIMITED = mujoco.mjtLimited.mjLIMITED_TRUE, mujoco.mjtLimited.mjLIMITED_FALSE
 
@@ -63,7 +65,7 @@ def _spec_from_tree(tree: Tree) -> mujoco.MjSpec:
     spec.option.gravity = (0.0, 0.0, -9.81)
     spec.option.timestep = 1e-3
     links = {link.name: link for link in tree.links}
-    bodies = {tree.root: _add_body(spec, spec.worldbody, links[tree.root], np.zeros(3), np.eye(3))}
+    bodies = {tree.root: _add_root(spec, links[tree.root])}
     for joint in _parents_first(tree):
         # The engine wants a floating body at the top, and the root does not move: it stands at the origin.
         parent = _floating_parent(spec, tree, joint) if joint.kind == "floating" else bodies[joint.parent]
@@ -77,8 +79,8 @@ def _spec_from_tree(tree: Tree) -> mujoco.MjSpec:
     for frame in tree.frames:
         bodies[frame.link].add_site(name=frame.name, pos=frame.position, quat=quat_from_matrix(frame.rotation))
     _add_couplings(spec, tree)
-    _add_limits(spec, tree, "velocity_limit", "velocity")
-    _add_limits(spec, tree, "acceleration_limit", "acceleration")
+    for field in ("velocity", "acceleration"):
+        _add_limits(spec, tree, field)
     for name, text in tree.notes:
         set_note(spec, name, text)
     set_note(spec, UNRESISTED, "\n".join(unresisted))
@@ -132,14 +134,20 @@ def _parents_first(tree: Tree) -> list[Joint]:
     return ordered
 
 
+def _add_root(spec: mujoco.MjSpec, link: Link) -> mujoco.MjsBody:
+    if link.name != spec.worldbody.name:
+        return _add_body(spec, spec.worldbody, link, np.zeros(3), np.eye(3))
+    for shape in link.visuals or link.collisions:
+        add_shape(spec, spec.worldbody, shape)
+    return spec.worldbody
+
+
 def _add_body(
     spec: mujoco.MjSpec, parent: mujoco.MjsBody, link: Link, position: Array, rotation: Array
 ) -> mujoco.MjsBody:
-    body = spec.worldbody
-    if link.name != body.name:
-        body = parent.add_body(name=link.name, pos=position, quat=quat_from_matrix(rotation))
-        if link.mass > 0 or link.inertia.any():  # tables give links that only turn an inertia alone
-            set_inertia(body, link.mass or PLACEHOLDER, link.com, link.inertia)
+    body = parent.add_body(name=link.name, pos=position, quat=quat_from_matrix(rotation))
+    if link.mass > 0 or link.inertia.any():  # tables give links that only turn an inertia alone
+        set_inertia(body, link.mass or PLACEHOLDER, link.com, link.inertia)
     for shape in link.visuals or link.collisions:
         add_shape(spec, body, shape)
     return body
@@ -173,21 +181,16 @@ def _add_mesh(spec: mujoco.MjSpec, shape: LinkShape) -> str:
 
 
 def _add_joint(body: mujoco.MjsBody, joint: Joint) -> None:
-    if joint.kind == "fixed":
-        return
     if joint.kind == "floating":
         body.add_freejoint(name=joint.name)
-    elif joint.kind == "spherical":
-        ball = body.add_joint(name=joint.name, type=mujoco.mjtJoint.mjJNT_BALL, pos=joint.anchor)
-        _set_losses(ball, joint)
     elif joint.kind == "planar":
         for suffix, kind, axis in _planar(joint):
             _set_losses(body.add_joint(name=f"{joint.name}_{suffix}", type=kind, axis=axis, pos=joint.anchor), joint)
-    else:
-        kind = mujoco.mjtJoint.mjJNT_SLIDE if joint.kind == "prismatic" else mujoco.mjtJoint.mjJNT_HINGE
-        added = body.add_joint(name=joint.name, type=kind, axis=joint.axis, pos=joint.anchor)
+    elif joint.kind != "fixed":
+        added = body.add_joint(name=joint.name, type=_JOINT_KINDS[joint.kind], axis=joint.axis, pos=joint.anchor)
         _set_losses(added, joint)
-        _set_bounds(added, joint)
+        if joint.kind != "spherical":
+            _set_bounds(added, joint)
 
 
 def _planar(joint: Joint) -> list[tuple[str, mujoco.mjtJoint, Array]]:
@@ -197,8 +200,7 @@ def _planar(joint: Joint) -> list[tuple[str, mujoco.mjtJoint, Array]]:
         x = np.cross(y if abs(joint.axis[1]) < 0.9 else z, joint.axis)
         x /= np.linalg.norm(x)
         y = np.cross(joint.axis, x)
-    slide, hinge = mujoco.mjtJoint.mjJNT_SLIDE, mujoco.mjtJoint.mjJNT_HINGE
-    return [("x", slide, x), ("y", slide, y), ("theta", hinge, joint.axis)]
+    return [("x", _SLIDE, x), ("y", _SLIDE, y), ("theta", _HINGE, joint.axis)]
 
 
 def _set_losses(added: mujoco.MjsJoint, joint: Joint) -> None:
@@ -235,7 +237,7 @@ def _add_couplings(spec: mujoco.MjSpec, tree: Tree) -> None:
             spec.add_equality(**names, **kinds, data=data)
 
 
-def _add_limits(spec: mujoco.MjSpec, tree: Tree, name: str, field: str) -> None:
+def _add_limits(spec: mujoco.MjSpec, tree: Tree, field: str) -> None:
     """A `<numeric>` with one number per scalar joint of the engine, if any of them is finite."""
     limits: list[float] = []
     for joint in _parents_first(tree):
@@ -243,7 +245,7 @@ def _add_limits(spec: mujoco.MjSpec, tree: Tree, name: str, field: str) -> None:
         value = getattr(joint, field) if scalar == 1 else math.inf
         limits += [value if value > 0 else math.inf] * scalar
     if any(map(math.isfinite, limits)):
-        spec.add_numeric(name=name, data=limits, size=len(limits))
+        spec.add_numeric(name=f"{field}_limit", data=limits, size=len(limits))
 
 
 # ----------------------------------------------------------------------------------------------
@@ -347,15 +349,12 @@ def _outermost(body: mujoco.MjsBody) -> mujoco.MjsBody | mujoco.MjsFrame:
 # What is not known of a robot's joints, and what follows from it.
 
 
-_DRIVEN = (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE)
-
-
 def joint_remarks(robot: Robot) -> list[str]:
     """A sentence on rotor inertia and one on friction where they are not known; none for joints that are ideal."""
     if robot.text(JOINTS) == "ideal" or robot.unresisted:
         return []
     model, kept = robot.model, robot.coordinates.kept
-    driven = np.isin(model.jnt_type[model.dof_jntid[kept]], _DRIVEN)
+    driven = np.isin(model.jnt_type[model.dof_jntid[kept]], (_HINGE, _SLIDE))
     lacking = {
         "rotor inertia": (model.dof_armature, "predicted limits are pessimistic along {}"),
         "friction": (

@@ -167,11 +167,9 @@ def _named(arm: ET.Element, side: str, y: float) -> ET.Element:
         if name := element.get("name"):
             element.set("name", f"{side}_{name}")
     if side == "left":
-        parents = {child: parent for parent in arm.iter() for child in parent}
-        for element in list(arm.iter("site")):
-            if element.get("name") == "left_tool":
-                parents[element].append(ET.Element("site", {**element.attrib, "name": "tool"}))
-        for element in arm.iter("geom"):
-            if element.get("name") == "left_tip":
-                element.set("name", "tip")
+        for body in arm.iter("body"):
+            for site in body.findall("site[@name='left_tool']"):
+                body.append(ET.Element("site", {**site.attrib, "name": "tool"}))
+        for tip in arm.findall(".//geom[@name='left_tip']"):
+            tip.set("name", "tip")
     return arm

@@ -16,7 +16,7 @@ from palpate.robot.readers.findings import Finding, errors_of, untouched
 from palpate.robot.readers.guarded import CompileLimits
 from palpate.robot.readers.mjcf.reader import MjcfSource, inspect_mjcf
 from palpate.robot.readers.urdf.reader import inspect_urdf
-from palpate.robot.readers.xmlfile import Report, SourceFile, parse, read_bytes
+from palpate.robot.readers.xmlfile import Element, Report, SourceFile, parse, read_bytes
 
 if TYPE_CHECKING:
     from palpate.robot.robot import Robot
@@ -109,12 +109,12 @@ def check_model(
         return _check_table(Path(path), options)
     report = Report(str(path))
     text = _expanded(Path(path), report, options)
-    file_format = None if report.has_errors else model_format(Path(path), report, text)
-    if file_format == "urdf":
+    root = None if report.has_errors else model_root(Path(path), report, text)
+    if root is None:
+        return ModelReport(str(path), None, tuple(report.findings))
+    if root.tag == "robot":
         return _check_urdf(Path(path), report, options, text)
-    if file_format == "mjcf":
-        return _check_mjcf(Path(path), report, options)
-    return ModelReport(str(path), None, tuple(report.findings))
+    return _check_mjcf(Path(path), report, options)
 
 
 def _expanded(path: Path, report: Report, options: ModelOptions) -> bytes | None:
@@ -223,8 +223,8 @@ def _refusal(path: Path, error: ModelError) -> Finding:
     return Finding("error", str(path), 0, "", " ".join(problem.split()), "palpate cannot compute with it", hint)
 
 
-def model_format(path: Path, report: Report, text: bytes | None = None) -> Format | None:
-    """What the file is by its root element, or None with the reason reported; `text` stands in for its content."""
+def model_root(path: Path, report: Report, text: bytes | None = None) -> Element | None:
+    """The root element of a URDF or MJCF file, or None with the reason reported; `text` stands in for its content."""
     data = read_bytes(path, report) if text is None else text
     if data is None or not _looks_like_xml(data, path, report):
         return None
@@ -240,7 +240,7 @@ def model_format(path: Path, report: Report, text: bytes | None = None) -> Forma
     if text is None and path.suffix.lower() not in _ENDINGS:
         problem = f"the name ends in {path.suffix!r}" if path.suffix else "the name has no ending"
         report.warning(None, problem, "model files end in .urdf or .xml")
-    return "urdf" if root.tag == "robot" else "mjcf"
+    return root
 
 
 def _looks_like_xml(data: bytes, path: Path, report: Report) -> bool:

@@ -111,26 +111,21 @@ def read_bytes(path: Path, report: Report) -> bytes | None:
     """The content of a model file, or None with the reason reported."""
     try:
         if path.is_dir():
-            report.error(None, "is a directory", "a model is a file", "name the .urdf or .xml file in it")
-            return None
-        if path.exists() and not path.is_file():  # a pipe or device would never end
-            report.error(None, "is not a regular file", "a model is a file")
-            return None
-        if path.stat().st_size > MAX_BYTES:
-            size = f"{path.stat().st_size / 2**20:.0f} MiB"
-            report.error(None, f"has {size}", f"a model file has at most {MAX_BYTES // 2**20} MiB")
-            return None
-        data = path.read_bytes()
+            problem = "is a directory", "a model is a file", "name the .urdf or .xml file in it"
+        elif path.exists() and not path.is_file():  # a pipe or device would never end
+            problem = "is not a regular file", "a model is a file"
+        elif (size := path.stat().st_size) > MAX_BYTES:
+            problem = f"has {size / 2**20:.0f} MiB", f"a model file has at most {MAX_BYTES // 2**20} MiB"
+        elif (data := path.read_bytes()).strip():
+            return data
+        else:
+            problem = "the file is empty", "a model starts with <robot> (URDF) or <mujoco> (MJCF)"
     except FileNotFoundError:
-        report.error(None, "file not found", "a model is a .urdf or MJCF .xml file", _neighbours(path))
-        return None
+        problem = "file not found", "a model is a .urdf or MJCF .xml file", _neighbours(path)
     except (OSError, ValueError) as error:
-        report.error(None, f"cannot be read: {error}", "a model is a readable file")
-        return None
-    if not data.strip():
-        report.error(None, "the file is empty", "a model starts with <robot> (URDF) or <mujoco> (MJCF)")
-        return None
-    return data
+        problem = f"cannot be read: {error}", "a model is a readable file"
+    report.error(None, *problem)
+    return None
 
 
 def parse(source: SourceFile, report: Report) -> Element | None:

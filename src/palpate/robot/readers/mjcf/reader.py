@@ -218,10 +218,7 @@ class MjcfSource:
         if asset.path in chain:
             files = " → ".join(path.name for path in (*chain, asset.path))
             return self._refuse(include, f"the include chain {files} is cyclic", "a file cannot include itself")
-        self.count += 1
-        if self.count > _MAX_INCLUDES:
-            return self._refuse(include, f"more than {_MAX_INCLUDES} includes", "the limit protects the engine")
-        root = self.read(asset.path, self._displayed_name(asset.path))
+        root = self._read_another(include, asset.path, "includes")
         if root is None:
             return []
         self.resolve(root, (*chain, asset.path))
@@ -265,17 +262,18 @@ class MjcfSource:
         hint = "declare its folder as a package root" if escapes else ""
         self.report.warning(element, f"file={quoted(name)}", f"{rule}; {UNDRAWN}", hint)
 
-    def _displayed_name(self, path: Path) -> str:
+    def _read_another(self, element: Element, path: Path, what: str) -> Element | None:
+        """The root of a file that an element names, or None with the reason reported."""
+        self.count += 1
+        if self.count > _MAX_INCLUDES:
+            self._refuse(element, f"more than {_MAX_INCLUDES} {what}", "the limit protects the engine")
+            return None
         home = self.folder.resolve()
-        return str(path.relative_to(home)) if path.is_relative_to(home) else str(path)
+        return self.read(path, str(path.relative_to(home)) if path.is_relative_to(home) else str(path))
 
     def _check_submodel(self, element: Element, path: Path) -> None:
         """A sub-model is another file's whole model: it is checked for its paths alone, MuJoCo reads the rest."""
-        self.count += 1
-        if self.count > _MAX_INCLUDES:
-            self._refuse(element, f"more than {_MAX_INCLUDES} files", "the limit protects the engine")
-            return
-        root = self.read(path, self._displayed_name(path))
+        root = self._read_another(element, path, "files")
         if root is not None:
             inner = MjcfSource(path, self.report, self.package_roots, attached=True)
             inner.count = self.count

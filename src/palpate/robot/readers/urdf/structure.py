@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -97,8 +97,9 @@ def _check_one_tree(links: list[Numbered[Link]], joints: list[Numbered[Joint]], 
             problem = f"link {quoted(child)} has {len(several)} parents: joints {names}"
             report.error(several[1].element, problem, "a loop: every link is the child of one joint")
             good = False
-    cycle = _find_cycle({child: several[0] for child, several in incoming.items()})
-    if cycle:
+    parents, done = {child: several[0].item.parent for child, several in incoming.items()}, set()
+    ring = next(filter(None, (_ring(child, parents, done) for child in parents)), [])
+    if cycle := [incoming[child][0] for child in reversed(ring)]:
         names = "→".join(joint.item.parent for joint in cycle) + f"→{cycle[0].item.parent}"
         report.error(cycle[0].element, f"the links form a cycle {names}", "links form a tree")
         good = False
@@ -111,19 +112,16 @@ def _check_one_tree(links: list[Numbered[Link]], joints: list[Numbered[Joint]], 
     return good and len(roots) == 1
 
 
-def _find_cycle(parent_joint: dict[str, Numbered[Joint]]) -> list[Numbered[Joint]]:
-    """The joints of one ring, parents first, or nothing."""
-    done: set[str] = set()
-    for start in parent_joint:
-        steps: dict[str, Numbered[Joint]] = {}
-        link = start
-        while link in parent_joint and link not in done and link not in steps:
-            steps[link] = parent_joint[link]
-            link = parent_joint[link].item.parent
-        if link in steps:
-            links = list(steps)
-            return [steps[name] for name in reversed(links[links.index(link) :])]
-        done.update(steps)
+def _ring(name: str, following: Mapping[str, str], done: set[str]) -> list[str]:
+    """The ring of names that one leads into, or nothing; `done` takes those that lead into none."""
+    steps: dict[str, None] = {}
+    while name in following and name not in done and name not in steps:
+        steps[name] = None
+        name = following[name]
+    if name in steps:
+        names = list(steps)
+        return names[names.index(name) :]
+    done.update(steps)
     return []
 
 
@@ -178,19 +176,8 @@ def _check_mimic(joints: list[Numbered[Joint]], report: Report) -> None:
             report.error(at, f"{problem}, which does not exist", "mimic names a joint of the file", hint)
         elif FREEDOMS[by_name[name].item.kind] != 1:
             report.error(at, f"{problem}, which is {by_name[name].item.kind}", "mimic follows a joint of one dof")
-        elif _leads_back(joint.item.name, leader):
+        elif joint.item.name in _ring(joint.item.name, leader, set()):
             report.error(at, problem, "the mimic joints follow each other in a ring")
-
-
-def _leads_back(start: str, leader: dict[str, str]) -> bool:
-    seen: set[str] = set()
-    name = leader.get(start)
-    while name is not None and name not in seen:
-        if name == start:
-            return True
-        seen.add(name)
-        name = leader.get(name)
-    return False
 
 
 # ----------------------------------------------------------------------------------------------
