@@ -15,7 +15,7 @@ from palpate.equations.code.tree_program import TreeProgram
 from palpate.equations.model.mechanism import Mechanism, mechanism_from_model
 from palpate.errors import BadShape, InvalidInput, MassesMissing, SingularTask, UnknownName, shortened
 from palpate.lazy import offered
-from palpate.robot import build
+from palpate.robot import build, terms
 from palpate.robot.frames import Frame, ToolChoice, chosen_tool, frames_of
 from palpate.robot.gate import refuse_impossible_robot, refuse_too_many, spec_from_text
 from palpate.robot.joints.coupling import acceleration, coordinates_of
@@ -26,19 +26,7 @@ from palpate.robot.mechanics.tensor import checked_inertia
 from palpate.robot.mechanics.tree import Tree, massless_movers
 from palpate.robot.readers.dh.table import Convention, DHLink, repaired_rows, tree_from_dh
 from palpate.robot.readers.findings import TOOL_FRAME, Finding, guessed_tool, held_up
-from palpate.robot.terms import (
-    Equations,
-    Terms,
-    Workspace,
-    checked_rows,
-    checked_states,
-    engine_terms,
-    not_finite,
-    reason_for_engine,
-    refusal,
-    rows_at_rest,
-    rows_of_dynamics,
-)
+from palpate.robot.terms import Equations, Terms, Workspace
 from palpate.spatial import Pose
 
 
@@ -299,7 +287,7 @@ class Robot:
 
     @cached_property
     def _by_equations(self) -> bool:
-        return reason_for_engine(self.model) is None
+        return terms.reason_for_engine(self.model) is None
 
     def text(self, name: str) -> str | None:
         """A note carried by the model: provenance, licence, summary."""
@@ -342,7 +330,7 @@ class Robot:
         out, state = np.empty(self.model.nv), (self._q(q), self._v(v), self._v(a, "a"))
         status = kernels.inverse_dynamics(self._work.physics.address, *state, out)
         if status != kernels.OK:
-            raise refusal(self, status, state, "a")
+            raise terms.refusal(self, status, state, "a")
         return self.coordinates.reduce_force(out)
 
     def forward_dynamics(
@@ -415,7 +403,7 @@ class Robot:
     def _terms(self, q: ArrayLike, v: ArrayLike, frame: str | None) -> Terms:
         """By the compiled equations, where there are any; by the engine for what they do not hold."""
         name = self.frame(frame).name
-        compute = self.equations.terms if self._by_equations else partial(engine_terms, self)
+        compute = self.equations.terms if self._by_equations else partial(terms.engine_terms, self)
         try:  # plain arrays go straight in
             plain = type(q) is type(v) is np.ndarray
             result: Any = compute(q, v, name) if plain else tree_kernels.BAD_SHAPE  # pyright: ignore[reportArgumentType]
@@ -424,7 +412,7 @@ class Robot:
         if result == tree_kernels.BAD_SHAPE:
             result = compute(self._plain(q, "q", self.nq), self._plain(v, "v", self.nv), name)
         if not isinstance(result, Terms):
-            raise refusal(self, result, (np.asarray(q, dtype=float), np.asarray(v, dtype=float)))
+            raise terms.refusal(self, result, (np.asarray(q, dtype=float), np.asarray(v, dtype=float)))
         return result
 
     def terms_batch(self, Q: ArrayLike, V: ArrayLike, frame: str | None = None) -> Terms:
@@ -434,30 +422,30 @@ class Robot:
         """
         self.demand_masses("the equation of motion")
         name, layout = self.frame(frame).name, self.equations.layout
-        inputs, wanted = checked_states(self, {"Q": Q, "V": V}), slice(0, layout.size)
-        return layout.views(checked_rows(self, tree_kernels.rows_of_terms, inputs, name, wanted))
+        inputs, wanted = terms.checked_states(self, {"Q": Q, "V": V}), slice(0, layout.size)
+        return layout.views(terms.checked_rows(self, tree_kernels.rows_of_terms, inputs, name, wanted))
 
     def pose_batch(self, Q: ArrayLike, frame: str | None = None) -> tuple[Array, Array]:
         """Positions (N, 3) and rotations (N, 3, 3) of a frame in the world, for N states."""
-        rows = rows_at_rest(self, Q, self.frame(frame).name, "position", "rotation")
+        rows = terms.rows_at_rest(self, Q, self.frame(frame).name, "position", "rotation")
         return rows[:, :3], rows[:, 3:].reshape(-1, 3, 3)
 
     def jacobian_batch(self, Q: ArrayLike, frame: str | None = None) -> Array:
         """`jacobian` of N states, (N, 6, n)."""
-        return rows_at_rest(self, Q, self.frame(frame).name, "J", "J").reshape(-1, 6, self.nv)
+        return terms.rows_at_rest(self, Q, self.frame(frame).name, "J", "J").reshape(-1, 6, self.nv)
 
     def mass_matrix_batch(self, Q: ArrayLike) -> Array:
         """`mass_matrix` of N states, (N, n, n)."""
         self.demand_masses("the mass matrix")
-        return rows_at_rest(self, Q, None, "M", "M").reshape(-1, self.nv, self.nv)
+        return terms.rows_at_rest(self, Q, None, "M", "M").reshape(-1, self.nv, self.nv)
 
     def inverse_dynamics_batch(self, Q: ArrayLike, V: ArrayLike, A: ArrayLike, *, losses: bool = True) -> Array:
         """`inverse_dynamics` of N states, (N, n); what joints lose is computed by the engine, state by state."""
-        return rows_of_dynamics(self, {"Q": Q, "V": V, "A": A}, "inverse dynamics", losses)
+        return terms.rows_of_dynamics(self, {"Q": Q, "V": V, "A": A}, "inverse dynamics", losses)
 
     def forward_dynamics_batch(self, Q: ArrayLike, V: ArrayLike, T: ArrayLike, *, losses: bool = True) -> Array:
         """`forward_dynamics` of N states under torques T, (N, n); with losses by the engine, state by state."""
-        return rows_of_dynamics(self, {"Q": Q, "V": V, "T": T}, "forward dynamics", losses)
+        return terms.rows_of_dynamics(self, {"Q": Q, "V": V, "T": T}, "forward dynamics", losses)
 
     def task_inertia(
         self, q: ArrayLike, frame: str | None = None, *, directions: ArrayLike | None = None, damping: float = 0.0
@@ -551,7 +539,7 @@ class Robot:
         if array.shape != (size,):
             raise BadShape(f"{name} of {self.name} must have shape ({size},), got {np.shape(value)}")
         if finite and not np.isfinite(array).all():
-            raise not_finite(self, name, array)
+            raise terms.not_finite(self, name, array)
         return array
 
     def _q(self, q: ArrayLike) -> Array:
@@ -571,7 +559,7 @@ class Robot:
         v_all = q_all if v is None else self._v(v)
         status = kernels.stage_position(engine, q_all) if v is None else kernels.stage_state(engine, q_all, v_all)
         if status != kernels.OK:
-            raise refusal(self, status, (q_all, v_all))
+            raise terms.refusal(self, status, (q_all, v_all))
         return engine
 
     def _read(
