@@ -186,7 +186,7 @@ class Robot:
     def with_locked(self, joints: Mapping[str, float]) -> Self:
         """The robot with joints welded at values, rad or m; joints tied to them (mimic) are welded along.
 
-        A value outside a joint's range is told in `warnings`.
+        `warnings` names each value outside a joint's range.
 
         Raises:
             UnknownName: no such joint.

@@ -148,14 +148,14 @@ class Equations:
         self._scratch = _Scratch(program.sizes)
         self._code, self._nv = program.code.address, program.sizes.nv
         self._square, self._wide = (self._nv, self._nv), (6, self._nv)
-        self._places: dict[str | None, TreePlace] = {None: program.place(_GROUND)}
+        self._frames: dict[str | None, TreePlace] = {None: program.place(_GROUND)}
         self._spare: list[LaneWork] = []  # scratch for lanes that no thread uses now
 
-    def place(self, frame: str | None) -> TreePlace:
+    def frame(self, frame: str | None) -> TreePlace:
         """A named frame as the program takes it; None for the ground."""
-        known = self._places.get(frame)
+        known = self._frames.get(frame)
         if known is None:
-            known = self._places[frame] = self.program.place(self.program.mechanism.frames[str(frame)])
+            known = self._frames[frame] = self.program.place(self.program.mechanism.frames[str(frame)])
         return known
 
     def terms(self, q: Array, v: Array, frame: str) -> Terms | int:
@@ -166,7 +166,7 @@ class Equations:
         """
         n = self._nv
         out = empty(self._square), empty(n), empty(n), empty(3), empty((3, 3)), empty(self._wide), empty(6)
-        status = tree_terms(self._code, q, v, self.place(frame).address, self._scratch.address, out)
+        status = tree_terms(self._code, q, v, self.frame(frame).address, self._scratch.address, out)
         return Terms._make(out) if status == OK else status
 
     def rows(
@@ -184,7 +184,7 @@ class Equations:
         out = np.empty((count, wanted.stop - wanted.start))
         edges = _thread_bounds(count)
         results = [OK] * (len(edges) - 1)
-        lanes, frame_address = self.program.lanes.address, self.place(frame).address
+        lanes, frame_address = self.program.lanes.address, self.frame(frame).address
         solver = self._solver if kernel is rows_of_accelerations else 0
 
         def work(share: int) -> None:

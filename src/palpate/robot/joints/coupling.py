@@ -31,11 +31,11 @@ class Coordinates:
     Attributes:
         coupled: whether any joint mimics another.
         map: G, n_v(all) × n_v.
-        kept: places of v in v_all.
+        kept: indices of v in v_all.
         position_map: P, n_q(all) × n_q.
         position_offset: c, n_q(all).
-        kept_position: places of q in q_all.
-        position_of: place in q_all of each scalar joint's velocity, −1 where a velocity has no coordinate of its own.
+        kept_position: indices of q in q_all.
+        position_of: index in q_all of each scalar joint's velocity, −1 where a velocity has no coordinate of its own.
     """
 
     coupled: bool

@@ -1,4 +1,4 @@
-"""What is wrong with a model file: one finding per problem, told with file, line, element and rule."""
+"""What is wrong with a model file: one finding per problem, with file, line, element and rule."""
 
 from __future__ import annotations
 

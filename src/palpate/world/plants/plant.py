@@ -279,7 +279,7 @@ def change_in_place(plant: Plant, world: World, scratch: mujoco.MjData, where: R
 
 @dataclass(frozen=True)
 class RobotPlaces:
-    """Names of a robot's bodies with mass, where they are in a scene and in its own model; its joints' places."""
+    """Names of a robot's bodies with mass, where they are in a scene and in its own model; its joints' indices."""
 
     names: tuple[str, ...]
     bodies: np.ndarray
@@ -305,7 +305,7 @@ def place_surface(model: mujoco.MjModel, surface: Surface) -> None:
 
 
 def _shift_base(model: mujoco.MjModel, robot: Robot, world: World) -> None:
-    """Move the compiled robot's root bodies, whose places are then in world axes whatever frames they stood in."""
+    """Move the compiled robot's root bodies, whose positions are then in world axes whatever frames they stood in."""
     if not any(world.plant.base_position):
         return
     for b in range(1, robot.model.nbody):

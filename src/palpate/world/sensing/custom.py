@@ -75,7 +75,7 @@ class CustomSensor(Record):
     reading: Reading
     noise: float
     stream: int
-    first: int  # place of its numbers among those of all
+    first: int  # index of its numbers among those of all
     signal: Delayed
 
 

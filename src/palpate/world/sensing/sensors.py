@@ -272,7 +272,7 @@ def _minus_euler(w: Wrist, plant: Physics, body: int) -> None:
 
 @kernel
 def _subtract_weight(w: Wrist, plant: Physics, nominal: Physics, body: int, known: int) -> None:
-    """Take off the weight that the nominal model gives the tool, at the place where it believes its centre to be."""
+    """Take off the weight that the nominal model gives the tool, at the point where it believes its centre to be."""
     for i in range(3):
         w.force[i] = -nominal.body_mass[known] * nominal.gravity[i]
     point_on_body(plant, body, nominal.body_ipos[known], w.centre)

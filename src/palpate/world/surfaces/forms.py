@@ -53,7 +53,7 @@ def form_of(surface: Surface) -> Array:
 
 
 def drawn_mesh(surface: Surface) -> Triangles:
-    """Vertices and faces that show a height field, as a block down to its lowest place, or a mesh as it is."""
+    """Vertices and faces that show a height field, as a block down to its lowest point, or a mesh as it is."""
     form = form_of(surface)
     if SHAPES[surface.shape].data == "triangles":
         assert surface.file is not None

@@ -252,7 +252,7 @@ def capsule_between(start: Array, end: Array, radius: float) -> LinkShape:
 # ----------------------------------------------------------------------------------------------
 # DH tables in TOML files, as scenarios hold them: `[[robot.dh]]` or `[[dh]]`, one block per row.
 #
-# Every fault of every row is told in one pass, with its line.
+# Every fault of every row is reported in one pass, with its line.
 
 
 _HEADER = re.compile(r"^[ \t]*\[\[[ \t]*(?:robot[ \t]*\.[ \t]*)?dh[ \t]*\]\]", re.MULTILINE)
@@ -337,7 +337,7 @@ def repaired_table(path: Path) -> tuple[bytes, list[Mend]]:
     if len(starts) != len(table.rows):
         raise ModelError(f"{path.name}: only rows written as blocks [[robot.dh]] can be repaired in place")
     text, changes = table.text, []
-    for number in range(len(starts), 0, -1):  # from the end, so that the places before stay
+    for number in range(len(starts), 0, -1):  # from the end, so that the offsets before stay
         old, new, start = table.rows[number - 1], mended[number - 1], starts[number - 1]
         if new is not old:
             text = _rewritten(text, start, number, old, new, changes)

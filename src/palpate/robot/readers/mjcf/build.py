@@ -57,7 +57,7 @@ def _passive_spec(path: Path, missing: Collection[str]) -> mujoco.MjSpec:
 
 
 def _loop_findings(path: Path, root: Element | None, loops: Sequence[KinematicLoop]) -> list[Finding]:
-    """One error for each closed loop, at the line of its element where that can be told."""
+    """One error for each closed loop, at the line of its element where that is known."""
     blocks = root.all("equality") if root is not None else []
     elements = [e for block in blocks for e in block.children if e.attributes.get("active") != "false"]
     ties = [e for e in elements if e.tag != "joint"]

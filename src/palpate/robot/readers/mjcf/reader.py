@@ -52,7 +52,7 @@ def _report_compilation(compilation: Compilation, root: Element, limits: Compile
 
 
 def _report_refusal(message: str, root: Element, report: Report) -> None:
-    """MuJoCo's complaint with its line, unless the same line has been told better already."""
+    """MuJoCo's complaint with its line, unless a better report of the same line is there already."""
     line_match = re.search(r"line(?: number=)? ?(\d+)", message, re.IGNORECASE)
     line = int(line_match[1]) if line_match else 0
     at = _named_element(message, line, root)

@@ -66,7 +66,7 @@ def check_rules(root: Element, report: Report) -> None:
 
 
 def _quiet(element: Element, attribute: str) -> list[float] | None:
-    """The numbers of an attribute if all are finite; what is wrong is told by _check_finite or MuJoCo."""
+    """The numbers of an attribute if all are finite; what is wrong is reported by _check_finite or MuJoCo."""
     return numbers(element, attribute, Report("")) or None
 
 

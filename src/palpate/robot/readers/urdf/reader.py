@@ -1,4 +1,4 @@
-"""URDF files, read with distrust: a Tree, and every problem of the file told in one pass.
+"""URDF files, read with distrust: a Tree, and every problem of the file reported in one pass.
 
 Format: wiki.ros.org/urdf/XML. Angles rad, lengths m; rpy turns about the fixed x, y, z axes in that order.
 """
@@ -127,7 +127,7 @@ class _Reader:
             self.report.dynamics_error(element, f"entries beyond {LARGEST:g} kg·m²", "no link is that large")
             return np.zeros((3, 3))
         if any(value is None and name in element.attributes for name, value in zip(names, six)):
-            return np.zeros((3, 3))  # told already; do not judge a tensor of defaults
+            return np.zeros((3, 3))  # reported already; do not judge a tensor of defaults
         absent = [name for name in names[3:] if name not in element.attributes]
         if absent:
             rule = "taken as 0, but other readers drop the whole inertial without them"
@@ -312,7 +312,7 @@ class _Reader:
         return tuple(sizes), None
 
     def _mesh(self, element: Element) -> tuple[tuple[float, ...], str] | None:
-        """A mesh is only looks: what cannot be had is told and left out."""
+        """A mesh is only looks: what cannot be had is reported and left out."""
         scale = self._scale(element)
         name = element.attributes.get("filename", "")
         asset = find_asset(name, self.folder, self.package_roots)
