@@ -115,7 +115,8 @@ def _impossible_numbers(model: mujoco.MjModel, only: Collection[str] | None) -> 
                 continue
             values = field.reshape(len(field), -1)
             for i in np.flatnonzero(~(np.abs(values).max(axis=1) <= most)):  # also a NaN
-                yield f"{name} of {named(int(i))} is {values[i].max():.3g} {unit}, at most {most:g}"
+                largest = values[i][np.abs(values[i]).argmax()]  # also a negative one
+                yield f"{name} of {named(int(i))} is {largest:.3g} {unit}, at most {most:g}"
 
 
 def _refuse_singular(model: mujoco.MjModel, robot: str) -> None:
