@@ -14,7 +14,7 @@ from palpate.robot.readers.compile_child import _stiffest
 from palpate.robot.readers.findings import Finding
 from palpate.robot.readers.guarded import CompileLimits, compile_guarded
 from palpate.robot.readers.mjcf.reader import inspect_mjcf, load_mjcf
-from palpate.robot.readers.mjcf.rules import Defaults, check_rules
+from palpate.robot.readers.mjcf.rules import check_rules
 from palpate.robot.readers.xmlfile import Report
 
 BODY = '<body name="b"><joint name="j" axis="0 1 0"/><geom size="0.1"/></body>'
@@ -166,4 +166,4 @@ def test_a_garbled_file_gives_findings_and_nothing_else(tmp_path):
         assert root is not None or report.has_errors
         assert root is not None or not source.safe
         if root is not None:
-            check_rules(root, Defaults(root), report)
+            check_rules(root, report)

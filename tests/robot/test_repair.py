@@ -8,6 +8,7 @@ from scipy.optimize import minimize
 
 import palpate as pp
 from palpate.errors import FileError, ModelError
+from palpate.robot.mechanics.tensor import tensor_from
 from palpate.robot.readers.check import check_model
 from palpate.robot.readers.repair import Change, repair_model
 from palpate.robot.readers.urdf import inertials
@@ -106,8 +107,8 @@ def test_only_the_inertia_changes_in_a_urdf(tmp_path):
     assert written.startswith(URDF[:start])
     assert written.endswith(URDF[end:])
     assert check_model(out).errors == []
-    expected = inertials.nearest_physical(inertials.inertia_from_six(*change.old))
-    np.testing.assert_allclose(inertials.inertia_from_six(*change.new), expected, rtol=1e-8, atol=1e-15)
+    expected = inertials.nearest_physical(tensor_from(change.old))
+    np.testing.assert_allclose(tensor_from(change.new), expected, rtol=1e-8, atol=1e-15)
     assert f'ixx="{change.new[0]:.9g}"' in written
     assert f"izz='{change.new[2]:.9g}'" in written
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import TYPE_CHECKING, get_args
 
 import mujoco
@@ -37,6 +37,8 @@ STAND_IN = 1.0
 FAR_REST = 1e6
 
 _GEOM_KINDS = {k: getattr(mujoco.mjtGeom, f"mjGEOM_{k.upper()}") for k in get_args(trees.ShapeKind)}
+_SLIDE, _HINGE, _BALL = mujoco.mjtJoint.mjJNT_SLIDE, mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_BALL
+_JOINT_KINDS = {"revolute": _HINGE, "continuous": _HINGE, "prismatic": _SLIDE, "spherical": _BALL}
 _UNTOUCHED = {"contype": 0, "conaffinity": 0, "group": 1, "mass": 0.0}  # only seen
 _LIMITED, _UNLIMITED = mujoco.mjtLimited.mjLIMITED_TRUE, mujoco.mjtLimited.mjLIMITED_FALSE
 
@@ -66,17 +68,19 @@ def _spec_from_tree(tree: Tree) -> mujoco.MjSpec:
     bodies = {tree.root: _add_root(spec, links[tree.root])}
     for joint in _parents_first(tree):
         # The engine wants a floating body at the top, and the root does not move: it stands at the origin.
-        parent = _floor(spec, tree, joint) if joint.kind == "floating" else bodies[joint.parent]
+        parent = _floating_parent(spec, tree, joint) if joint.kind == "floating" else bodies[joint.parent]
         body = _add_body(spec, parent, links[joint.child], joint.position, joint.rotation)
         _add_joint(body, joint)
         bodies[joint.child] = body
     unresisted = unresisted_joints(tree.links, tree.joints)
-    filled = _fill_massless(tree, bodies, STAND_IN if unresisted else PLACEHOLDER)
+    filled, mass = massless_movers(tree.links, tree.joints), STAND_IN if unresisted else PLACEHOLDER
+    for name in filled:  # the engine wants some mass; a stand-in, where the masses of the robot are unknown
+        set_inertia(bodies[name], mass, np.zeros(3), mass * np.eye(3))
     for frame in tree.frames:
         bodies[frame.link].add_site(name=frame.name, pos=frame.position, quat=quat_from_matrix(frame.rotation))
     _add_couplings(spec, tree)
-    _add_limits(spec, tree, "velocity_limit", "velocity")
-    _add_limits(spec, tree, "acceleration_limit", "acceleration")
+    for field in ("velocity", "acceleration"):
+        _add_limits(spec, tree, field)
     for name, text in tree.notes:
         set_note(spec, name, text)
     set_note(spec, UNRESISTED, "\n".join(unresisted))
@@ -84,7 +88,7 @@ def _spec_from_tree(tree: Tree) -> mujoco.MjSpec:
     return spec
 
 
-def _floor(spec: mujoco.MjSpec, tree: Tree, joint: Joint) -> mujoco.MjsBody:
+def _floating_parent(spec: mujoco.MjSpec, tree: Tree, joint: Joint) -> mujoco.MjsBody:
     if joint.parent != tree.root:
         raise ModelError(
             f"{tree.name}: floating joint {joint.name!r} hangs on {joint.parent!r}, not on the root {tree.root!r}",
@@ -105,14 +109,6 @@ def set_inertia(body: mujoco.MjsBody, mass: float, com: Array, inertia: Array) -
     moments = np.maximum(moments, max(POINT_INERTIA * mass, LEAST_INERTIA))
     moments[2] = min(moments[2], moments[0] + moments[1])  # a flat plate's moments may break the rule by rounding
     body.inertia = moments
-
-
-def _fill_massless(tree: Tree, bodies: dict[str, mujoco.MjsBody], mass: float) -> list[str]:
-    """Moving bodies without mass get next to none; or a stand-in, where the masses of the robot are unknown."""
-    filled = massless_movers(tree.links, tree.joints)
-    for name in filled:
-        set_inertia(bodies[name], mass, np.zeros(3), mass * np.eye(3))
-    return filled
 
 
 def drop_stand_ins(spec: mujoco.MjSpec, names: list[str]) -> None:
@@ -185,21 +181,16 @@ def _add_mesh(spec: mujoco.MjSpec, shape: LinkShape) -> str:
 
 
 def _add_joint(body: mujoco.MjsBody, joint: Joint) -> None:
-    if joint.kind == "fixed":
-        return
     if joint.kind == "floating":
         body.add_freejoint(name=joint.name)
-    elif joint.kind == "spherical":
-        ball = body.add_joint(name=joint.name, type=mujoco.mjtJoint.mjJNT_BALL, pos=joint.anchor)
-        _set_losses(ball, joint)
     elif joint.kind == "planar":
         for suffix, kind, axis in _planar(joint):
             _set_losses(body.add_joint(name=f"{joint.name}_{suffix}", type=kind, axis=axis, pos=joint.anchor), joint)
-    else:
-        kind = mujoco.mjtJoint.mjJNT_SLIDE if joint.kind == "prismatic" else mujoco.mjtJoint.mjJNT_HINGE
-        added = body.add_joint(name=joint.name, type=kind, axis=joint.axis, pos=joint.anchor)
+    elif joint.kind != "fixed":
+        added = body.add_joint(name=joint.name, type=_JOINT_KINDS[joint.kind], axis=joint.axis, pos=joint.anchor)
         _set_losses(added, joint)
-        _set_bounds(added, joint)
+        if joint.kind != "spherical":
+            _set_bounds(added, joint)
 
 
 def _planar(joint: Joint) -> list[tuple[str, mujoco.mjtJoint, Array]]:
@@ -209,8 +200,7 @@ def _planar(joint: Joint) -> list[tuple[str, mujoco.mjtJoint, Array]]:
         x = np.cross(y if abs(joint.axis[1]) < 0.9 else z, joint.axis)
         x /= np.linalg.norm(x)
         y = np.cross(joint.axis, x)
-    slide, hinge = mujoco.mjtJoint.mjJNT_SLIDE, mujoco.mjtJoint.mjJNT_HINGE
-    return [("x", slide, x), ("y", slide, y), ("theta", hinge, joint.axis)]
+    return [("x", _SLIDE, x), ("y", _SLIDE, y), ("theta", _HINGE, joint.axis)]
 
 
 def _set_losses(added: mujoco.MjsJoint, joint: Joint) -> None:
@@ -247,7 +237,7 @@ def _add_couplings(spec: mujoco.MjSpec, tree: Tree) -> None:
             spec.add_equality(**names, **kinds, data=data)
 
 
-def _add_limits(spec: mujoco.MjSpec, tree: Tree, name: str, field: str) -> None:
+def _add_limits(spec: mujoco.MjSpec, tree: Tree, field: str) -> None:
     """A `<numeric>` with one number per scalar joint of the engine, if any of them is finite."""
     limits: list[float] = []
     for joint in _parents_first(tree):
@@ -255,7 +245,7 @@ def _add_limits(spec: mujoco.MjSpec, tree: Tree, name: str, field: str) -> None:
         value = getattr(joint, field) if scalar == 1 else math.inf
         limits += [value if value > 0 else math.inf] * scalar
     if any(map(math.isfinite, limits)):
-        spec.add_numeric(name=name, data=limits, size=len(limits))
+        spec.add_numeric(name=f"{field}_limit", data=limits, size=len(limits))
 
 
 # ----------------------------------------------------------------------------------------------
@@ -359,37 +349,25 @@ def _outermost(body: mujoco.MjsBody) -> mujoco.MjsBody | mujoco.MjsFrame:
 # What is not known of a robot's joints, and what follows from it.
 
 
-_DRIVEN = (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE)
-
-
 def joint_remarks(robot: Robot) -> list[str]:
     """A sentence on rotor inertia and one on friction where they are not known; none for joints that are ideal."""
     if robot.text(JOINTS) == "ideal" or robot.unresisted:
         return []
-    rotors = _without(robot, robot.model.dof_armature)
-    friction = _without(robot, robot.model.dof_damping + robot.model.dof_frictionloss)
-    said = []
-    if rotors:
-        where = "along the wrist" if len(rotors) == robot.nv else f"along {_some(rotors)}"
-        said.append(f"{_unknown('rotor inertia', rotors, robot)}: predicted limits are pessimistic {where}")
-    if friction:
-        said.append(
-            f"{_unknown('friction', friction, robot)}: the real arm's steady errors and stick–slip are not predicted"
-        )
-    return said
-
-
-def _without(robot: Robot, numbers: np.ndarray) -> list[str]:
-    """Hinges and slides, among the independent joints, for which there is no number."""
-    model = robot.model
-    kinds = model.jnt_type[model.dof_jntid[robot.coordinates.kept]]
-    lacking = np.isin(kinds, _DRIVEN) & (numbers[robot.coordinates.kept] == 0)
-    return [name for name, lacks in zip(robot.dof_names, lacking) if lacks]
-
-
-def _unknown(what: str, joints: Sequence[str], robot: Robot) -> str:
-    return f"no {what} known" + ("" if len(joints) == robot.nv else f" of {_some(joints)}")
-
-
-def _some(joints: Sequence[str]) -> str:
-    return ", ".join(joints[:6]) + (" …" if len(joints) > 6 else "")
+    model, kept = robot.model, robot.coordinates.kept
+    driven = np.isin(model.jnt_type[model.dof_jntid[kept]], (_HINGE, _SLIDE))
+    lacking = {
+        "rotor inertia": (model.dof_armature, "predicted limits are pessimistic along {}"),
+        "friction": (
+            model.dof_damping + model.dof_frictionloss,
+            "the real arm's steady errors and stick–slip are not predicted",
+        ),
+    }
+    remarks = []
+    for what, (values, consequence) in lacking.items():
+        joints = [name for name, lacks in zip(robot.dof_names, driven & (values[kept] == 0)) if lacks]
+        listed = ", ".join(joints[:6]) + (" …" if len(joints) > 6 else "")
+        if len(joints) == robot.nv:
+            remarks.append(f"no {what} known: {consequence.format('the wrist')}")
+        elif joints:
+            remarks.append(f"no {what} known of {listed}: {consequence.format(listed)}")
+    return remarks

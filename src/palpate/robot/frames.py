@@ -24,7 +24,7 @@ _LISTED = 6
 
 @dataclass(frozen=True)
 class Frame:
-    """A frame fixed on a body: its place and axes there."""
+    """A frame fixed on a body: its origin and axes there."""
 
     name: str
     body: int
@@ -70,11 +70,11 @@ def frames_of(model: mujoco.MjModel) -> dict[str, Frame]:
     return frames
 
 
-def chosen_tool(asked: str | ToolChoice | None, model: mujoco.MjModel) -> ToolChoice:
+def chosen_tool(requested: str | ToolChoice | None, model: mujoco.MjModel) -> ToolChoice:
     """The frame asked for, or the one a model suggests."""
-    if isinstance(asked, ToolChoice):
-        return asked
-    return ToolChoice(asked, "as asked") if asked else choose_tool(model)
+    if isinstance(requested, ToolChoice):
+        return requested
+    return ToolChoice(requested, "as asked") if requested else choose_tool(model)
 
 
 def choose_tool(model: mujoco.MjModel) -> ToolChoice:
@@ -84,10 +84,10 @@ def choose_tool(model: mujoco.MjModel) -> ToolChoice:
     body that carries them.
     """
     joints = _joints_before(model)
-    called = _called_like_tools(model, joints)
-    if called:
-        twins = len(called) > 1 and _convention(called[1]) == _convention(called[0])
-        return ToolChoice(called[0], "by its name", tuple(called[1:]), guessed=twins)
+    conventional = _conventional_frames(model, joints)
+    if conventional:
+        twins = len(conventional) > 1 and _convention(conventional[1]) == _convention(conventional[0])
+        return ToolChoice(conventional[0], "by its name", tuple(conventional[1:]), guessed=twins)
     deepest = [b for b in range(1, model.nbody) if joints[b] == joints.max() and _is_tip(model, b, joints)]
     deepest.sort(key=lambda b: -_depth(model, b))
     body = _carrier(model, joints, deepest)
@@ -97,7 +97,7 @@ def choose_tool(model: mujoco.MjModel) -> ToolChoice:
     return ToolChoice(model.body(body).name, "where the longest chain of joints ends", others, guessed)
 
 
-def _called_like_tools(model: mujoco.MjModel, joints: np.ndarray) -> list[str]:
+def _conventional_frames(model: mujoco.MjModel, joints: np.ndarray) -> list[str]:
     """Frames of a conventional name: best convention first, then those behind more joints, then file order."""
     sites = [(model.site(s).name, int(model.site_bodyid[s])) for s in range(model.nsite)]
     bodies = [(model.body(b).name, b) for b in range(1, model.nbody)]
@@ -108,7 +108,7 @@ def _called_like_tools(model: mujoco.MjModel, joints: np.ndarray) -> list[str]:
 
 
 def _convention(name: str) -> int:
-    """The place of a name among the conventions, or their number if it follows none."""
+    """The rank of a name among the conventions, or their number if it follows none."""
     low = name.lower().replace("-", "_").replace("/", "_").replace(":", "_")
     for rank, word in enumerate(CONVENTIONS):
         if low == word or (rank > 0 and low.endswith("_" + word)):
@@ -140,7 +140,7 @@ def _carrier(model: mujoco.MjModel, joints: np.ndarray, tips: list[int]) -> int:
     """The tip of the longest chain; or what carries it, where it is one of several fingers beside each other."""
     below = joints[tips[0]]
     for steps in range(1, MOST_FINGER_JOINTS + 1):
-        carrier = _above(model, joints, tips[0], below - steps)
+        carrier = _ancestor_with(model, joints, tips[0], below - steps)
         fingers = [
             b for b in range(1, model.nbody) if model.body_parentid[b] == carrier and joints[b] > joints[carrier]
         ]
@@ -149,7 +149,7 @@ def _carrier(model: mujoco.MjModel, joints: np.ndarray, tips: list[int]) -> int:
     return tips[0]
 
 
-def _above(model: mujoco.MjModel, joints: np.ndarray, body: int, count: int) -> int:
+def _ancestor_with(model: mujoco.MjModel, joints: np.ndarray, body: int, count: int) -> int:
     while body > 0 and joints[body] > count:
         body = int(model.body_parentid[body])
     return body

@@ -21,13 +21,13 @@ MOST_BODIES = 600  # compiling takes time by their cube: a second
 LONGEST_TEXT = 20_000_000  # characters of an MJCF document
 POSTURES = 6  # random ones at which the mass matrix is tried
 # The engine's field, its largest value, its unit; every number must be finite, too.
-_OF_BODIES = {
+_BODY_LIMITS = {
     "body_mass": (1e7, "kg"), "body_inertia": (1e10, "kg·m²"), "body_pos": (1e5, "m"), "body_ipos": (1e5, "m"),
     "body_quat": (1.1, "1"), "body_iquat": (1.1, "1"),
 }  # fmt: skip
-_OF_JOINTS = {"jnt_axis": (1.001, "1"), "jnt_pos": (1e5, "m"), "jnt_stiffness": (1e12, "N·m/rad")}
-_OF_DOFS = {"dof_damping": (1e12, "N·m·s/rad"), "dof_armature": (1e9, "kg·m²"), "dof_frictionloss": (1e12, "N·m")}
-_OF_GEOMS = {"geom_pos": (1e5, "m"), "geom_size": (1e5, "m")}
+_JOINT_LIMITS = {"jnt_axis": (1.001, "1"), "jnt_pos": (1e5, "m"), "jnt_stiffness": (1e12, "N·m/rad")}
+_DOF_LIMITS = {"dof_damping": (1e12, "N·m·s/rad"), "dof_armature": (1e9, "kg·m²"), "dof_frictionloss": (1e12, "N·m")}
+_GEOM_LIMITS = {"geom_pos": (1e5, "m"), "geom_size": (1e5, "m")}
 _STRONGEST_GRAVITY = 1e4  # m/s²
 
 
@@ -93,7 +93,7 @@ def refuse_impossible(model: mujoco.MjModel, what: str, only: Collection[str] | 
     Raises:
         ModelError: every such number, by the name of its body or joint.
     """
-    problems = [*_beyond(model, only)]
+    problems = [*_impossible_numbers(model, only)]
     if not np.linalg.norm(model.opt.gravity) <= _STRONGEST_GRAVITY:
         problems.append(f"gravity is {model.opt.gravity} m/s², at most {_STRONGEST_GRAVITY:g}")
     if problems:
@@ -101,12 +101,12 @@ def refuse_impossible(model: mujoco.MjModel, what: str, only: Collection[str] | 
         raise ModelError(f"{what} cannot exist: " + "; ".join(problems[:10]) + more, hint="lengths in m, masses in kg")
 
 
-def _beyond(model: mujoco.MjModel, only: Collection[str] | None) -> Iterator[str]:
+def _impossible_numbers(model: mujoco.MjModel, only: Collection[str] | None) -> Iterator[str]:
     groups = (
-        (_OF_BODIES, lambda i: f"body {shortened(model.body(i).name)!r}"),
-        (_OF_JOINTS, lambda i: f"joint {shortened(model.joint(i).name)!r}"),
-        (_OF_DOFS, lambda i: f"joint {shortened(model.joint(int(model.dof_jntid[i])).name)!r}"),
-        (_OF_GEOMS, lambda i: f"geom {i} of {shortened(model.body(int(model.geom_bodyid[i])).name)!r}"),
+        (_BODY_LIMITS, lambda i: f"body {shortened(model.body(i).name)!r}"),
+        (_JOINT_LIMITS, lambda i: f"joint {shortened(model.joint(i).name)!r}"),
+        (_DOF_LIMITS, lambda i: f"joint {shortened(model.joint(int(model.dof_jntid[i])).name)!r}"),
+        (_GEOM_LIMITS, lambda i: f"geom {i} of {shortened(model.body(int(model.geom_bodyid[i])).name)!r}"),
     )
     for limits, named in groups:
         for name, (most, unit) in limits.items():
@@ -115,7 +115,8 @@ def _beyond(model: mujoco.MjModel, only: Collection[str] | None) -> Iterator[str
                 continue
             values = field.reshape(len(field), -1)
             for i in np.flatnonzero(~(np.abs(values).max(axis=1) <= most)):  # also a NaN
-                yield f"{name} of {named(int(i))} is {values[i].max():.3g} {unit}, at most {most:g}"
+                largest = values[i][np.abs(values[i]).argmax()]  # also a negative one
+                yield f"{name} of {named(int(i))} is {largest:.3g} {unit}, at most {most:g}"
 
 
 def _refuse_singular(model: mujoco.MjModel, robot: str) -> None:
@@ -153,12 +154,12 @@ def _postures(model: mujoco.MjModel) -> Iterator[Array]:
     yield home
     draw = np.random.default_rng(0)
     hinges = scalar_joints(model)
-    places = model.jnt_qposadr[hinges]
+    addresses = model.jnt_qposadr[hinges]
     limited = model.jnt_limited[hinges].astype(bool)
     reach = np.where(model.jnt_type[hinges] == int(mujoco.mjtJoint.mjJNT_HINGE), np.pi, 1.0)
     lower = np.where(limited, np.clip(model.jnt_range[hinges, 0], -1e3, 1e3), -reach)
     upper = np.where(limited, np.clip(model.jnt_range[hinges, 1], -1e3, 1e3), reach)
     for _ in range(POSTURES):
         q = home.copy()
-        q[places] = lower + (upper - lower) * draw.random(len(hinges))
+        q[addresses] = lower + (upper - lower) * draw.random(len(hinges))
         yield q

@@ -34,34 +34,34 @@ class _Space:
 
     Attributes:
         q0: the robot's coordinates at the start.
-        places, dofs: where those joints stand in q and in v.
+        indices, dofs: where those joints stand in q and in v.
         lower, upper: how far each is searched.
-        turns: which of them are angles that nothing follows.
-        endless: which of them are slides without limits.
+        unwindable: which of them are angles that nothing follows.
+        unbounded: which of them are slides without limits.
     """
 
     q0: Array
-    places: np.ndarray
+    indices: np.ndarray
     dofs: np.ndarray
     lower: Array
     upper: Array
-    turns: np.ndarray
-    endless: np.ndarray
+    unwindable: np.ndarray
+    unbounded: np.ndarray
 
     @property
     def start(self) -> Array:
-        return np.clip(self.q0[self.places], self.lower, self.upper)
+        return np.clip(self.q0[self.indices], self.lower, self.upper)
 
     def coordinates(self, x: Array) -> Array:
         """The robot's coordinates with those joints at x."""
         q = self.q0.copy()
-        q[self.places] = x
+        q[self.indices] = x
         return q
 
     def unwound(self, x: Array) -> Array:
         """The same posture without needless full turns away from the start."""
         near = x - np.round((x - self.start) / math.tau) * math.tau
-        return np.where(self.turns & (near >= self.lower) & (near <= self.upper), near, x)
+        return np.where(self.unwindable & (near >= self.lower) & (near <= self.upper), near, x)
 
 
 def solve(
@@ -83,11 +83,11 @@ def solve(
     q0 = robot._plain(robot.home if seed is None else seed, "seed", robot.nq, finite=True)
     frame_info, c = robot.frame(frame), robot.coordinates
     space = _space(robot, q0, float(np.linalg.norm(position - robot.pose(q0, frame).position)))
-    fixed, start = c.expand_position(space.coordinates(np.zeros(len(space.places)))), space.start
-    longest = np.where(space.endless, np.maximum(0.05 * (space.upper - space.lower), LONGEST_STEP), LONGEST_STEP)
+    fixed, start = c.expand_position(space.coordinates(np.zeros(len(space.indices)))), space.start
+    longest = np.where(space.unbounded, np.maximum(0.05 * (space.upper - space.lower), LONGEST_STEP), LONGEST_STEP)
     goal = IkSearch(
         {"rows": rows, "n": len(start), "nq": len(fixed), "nv": len(c.map)}, frame=frame_info.record, fixed=fixed,
-        position_map=np.ascontiguousarray(c.position_map[:, space.places]),
+        position_map=np.ascontiguousarray(c.position_map[:, space.indices]),
         velocity_map=np.ascontiguousarray(c.map[:, space.dofs]),
         lower=space.lower, upper=space.upper, longest=longest, position=position, rotation=rotation,
         position_tolerance=tolerances[0], angle_tolerance=tolerances[1],
@@ -122,10 +122,10 @@ def _target(target: Pose | ArrayLike) -> tuple[Array, Array, int]:
 
 def _searched(robot: Robot, space: _Space) -> str:
     """Where the search went, in words: limits are those of the joints, but slides without them end somewhere too."""
-    if not space.endless.any():
+    if not space.unbounded.any():
         return "within its limits"
     names = np.array(robot.dof_names)[space.dofs]
-    ranges = zip(names[space.endless], space.lower[space.endless], space.upper[space.endless])
+    ranges = zip(names[space.unbounded], space.lower[space.unbounded], space.upper[space.unbounded])
     searched = ", ".join(f"{name} from {low:.3g} to {high:.3g} m" for name, low, high in ranges)
     return f"within its limits ({searched}: without limits, searched so far)"
 
@@ -139,16 +139,16 @@ def _space(robot: Robot, q0: Array, distance: float) -> _Space:
         raise InvalidInput(f"inverse kinematics of ball joints is not supported, and {robot.name} has some")
     c = robot.coordinates
     dofs = np.flatnonzero(c.position_of[c.kept] >= 0)
-    places = np.searchsorted(c.kept_position, c.position_of[c.kept[dofs]])
-    hinges, x = (np.array(robot.dof_units) == "rad")[dofs], q0[places]
+    indices = np.searchsorted(c.kept_position, c.position_of[c.kept[dofs]])
+    hinges, x = (np.array(robot.dof_units) == "rad")[dofs], q0[indices]
     reach = distance + 2.0 * float(np.linalg.norm(robot.model.body_pos, axis=1).sum())
     span, centre = np.where(hinges, math.pi, max(reach, 1.0)), np.where(hinges, 0.0, x)
     lower, upper = robot.limits.lower[dofs], robot.limits.upper[dofs]
     below, above = np.where(hinges, upper, np.minimum(upper, x)), np.where(hinges, lower, np.maximum(lower, x))
     low = np.where(np.isfinite(lower), lower, np.where(np.isfinite(upper), below - 2 * span, centre - span))
     high = np.where(np.isfinite(upper), upper, np.where(np.isfinite(lower), above + 2 * span, centre + span))
-    turns = hinges & (np.count_nonzero(c.map, axis=0)[dofs] == 1)
-    return _Space(q0, places, dofs, low, high, turns, ~hinges & ~(np.isfinite(lower) & np.isfinite(upper)))
+    unwindable = hinges & (np.count_nonzero(c.map, axis=0)[dofs] == 1)
+    return _Space(q0, indices, dofs, low, high, unwindable, ~hinges & ~(np.isfinite(lower) & np.isfinite(upper)))
 
 
 class IkSearch(Record):
@@ -182,7 +182,7 @@ class IkSearch(Record):
 
 
 @kernel
-def _look(p: Physics, s: IkSearch, x: Vector, error: Vector) -> None:
+def _pose_error(p: Physics, s: IkSearch, x: Vector, error: Vector) -> None:
     """Stage x; error = [p_d − p; log(R_d Rᵀ)], world axes."""
     for i in range(s.q.size):
         s.q[i] = s.fixed[i]
@@ -263,7 +263,7 @@ def _descend(p: Physics, s: IkSearch, x: Vector) -> tuple[float, float]:
     Returns the remaining (position, angle) error.
     """
     rows, damping, stalled, e = s.J.shape[0], 1e-3, 0, s.error
-    _look(p, s, x, e)
+    _pose_error(p, s, x, e)
     _reduce(s)
     for _ in range(_ITERATIONS):
         near = _square(e, 0, 3) <= (0.1 * s.position_tolerance) ** 2
@@ -272,7 +272,7 @@ def _descend(p: Physics, s: IkSearch, x: Vector) -> tuple[float, float]:
         _step_within(s, x, damping)
         for j in range(x.size):
             s.trial[j] = min(max(x[j] + s.step[j], s.lower[j]), s.upper[j])
-        _look(p, s, s.trial, s.error_trial)
+        _pose_error(p, s, s.trial, s.error_trial)
         if _square(s.error_trial, 0, rows) < _square(e, 0, rows):
             put(x, 0, s.trial)
             put(e, 0, s.error_trial)

@@ -72,8 +72,8 @@ def home_position(model: mujoco.MjModel) -> Array:
 def clipped_zero(model: mujoco.MjModel) -> Array:
     """The model's zero position, moved into the joints' ranges."""
     q, limits, joints = model.qpos0.copy(), limits_from_model(model), scalar_joints(model)
-    places, dofs = model.jnt_qposadr[joints], model.jnt_dofadr[joints]
-    q[places] = np.clip(q[places], limits.lower[dofs], limits.upper[dofs])
+    addresses, dofs = model.jnt_qposadr[joints], model.jnt_dofadr[joints]
+    q[addresses] = np.clip(q[addresses], limits.lower[dofs], limits.upper[dofs])
     return q
 
 

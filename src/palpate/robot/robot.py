@@ -15,42 +15,18 @@ from palpate.equations.code.tree_program import TreeProgram
 from palpate.equations.model.mechanism import Mechanism, mechanism_from_model
 from palpate.errors import BadShape, InvalidInput, MassesMissing, SingularTask, UnknownName, shortened
 from palpate.lazy import offered
-from palpate.robot import batches, build
+from palpate.robot import build, terms
 from palpate.robot.frames import Frame, ToolChoice, chosen_tool, frames_of
 from palpate.robot.gate import refuse_impossible_robot, refuse_too_many, spec_from_text
 from palpate.robot.joints.coupling import acceleration, coordinates_of
 from palpate.robot.joints.locking import lock_joints
 from palpate.robot.limits import JointLimits, coordinate_labels, home_position, limits_from_model, rate_labels
-from palpate.robot.mechanics import kernels, motion, tree_kernels
-from palpate.robot.mechanics.compiled import (
-    SINGULAR,
-    UNRESISTED,
-    compiled,
-    exact_xml,
-    listed,
-    named,
-    note,
-    robot_again,
-    set_note,
-    unused,
-    weakest_motion,
-    without_gravcomp,
-)
+from palpate.robot.mechanics import compiled, kernels, motion, tree_kernels
 from palpate.robot.mechanics.tensor import checked_inertia
 from palpate.robot.mechanics.tree import Tree, massless_movers
-from palpate.robot.mechanics.tree_kernels import rows_of_terms
 from palpate.robot.readers.dh.table import Convention, DHLink, repaired_rows, tree_from_dh
 from palpate.robot.readers.findings import TOOL_FRAME, Finding, guessed_tool, held_up
-from palpate.robot.terms import (
-    Equations,
-    Terms,
-    Workspace,
-    bad_quaternion,
-    engine_terms,
-    not_finite,
-    reason_for_engine,
-    refusal,
-)
+from palpate.robot.terms import Equations, Terms, Workspace
 from palpate.spatial import Pose
 
 
@@ -84,11 +60,11 @@ class Robot:
         idle: bool = False,
     ) -> None:
         refuse_too_many(len(spec.bodies), name or spec.modelname)
-        self._spec = named(spec.copy())
-        held = without_gravcomp(self._spec)
-        self.model = compiled(self._spec)
+        self._spec = compiled.named(spec.copy())
+        compensated = compiled.without_gravcomp(self._spec)
+        self.model = compiled.compiled_model(self._spec)
         self.name = name or spec.modelname
-        self.unresisted = listed(self.model, UNRESISTED)
+        self.unresisted = compiled.listed(self.model, compiled.UNRESISTED)
         refuse_impossible_robot(self.model, self.name, weightless=bool(self.unresisted) or idle)
         self.coordinates = coordinates_of(self.model)
         self._work = Workspace(self.model)
@@ -97,7 +73,7 @@ class Robot:
         self.tool_frame = self.tool_choice.name
         self.frame(self.tool_frame)
         guess = guessed_tool(self.name, self.tool_choice if tool_frame is None else None)
-        self.warnings = (*warnings, *held_up(self.name, held), *guess)
+        self.warnings = (*warnings, *held_up(self.name, compensated), *guess)
 
     @classmethod
     def from_tree(cls, tree: Tree, *, tool_frame: str | None = None, warnings: Sequence[Finding] = ()) -> Self:
@@ -105,7 +81,7 @@ class Robot:
         massless = bool(massless_movers(tree.links, tree.joints))
         robot = cls(build.spec_from_tree(tree), name=tree.name, tool_frame=tool_frame, warnings=warnings, idle=massless)
         if not robot.unresisted and massless and (idle := robot._idle_joints()):
-            set_note(robot._spec, UNRESISTED, "\n".join(idle))
+            compiled.set_note(robot._spec, compiled.UNRESISTED, "\n".join(idle))
             return robot._again(robot._spec)
         return robot
 
@@ -169,7 +145,7 @@ class Robot:
             build.add_load(spec, body, mount, (load, finite_array(com, "com", (3,)), tensor), name, self._frames)
         if tip is None:
             return self._again(spec)
-        site = unused(name, self._frames)
+        site = compiled.unused(name, self._frames)
         build.add_tip(spec, body, mount, tip, site)
         return self._again(spec, site)
 
@@ -210,15 +186,15 @@ class Robot:
     def with_locked(self, joints: Mapping[str, float]) -> Self:
         """The robot with joints welded at values, rad or m; joints tied to them (mimic) are welded along.
 
-        A value outside a joint's range is told in `warnings`.
+        `warnings` names each value outside a joint's range.
 
         Raises:
             UnknownName: no such joint.
             InvalidInput: a joint of several freedoms, or values that a tie contradicts.
         """
         spec = self._spec.copy()
-        doubts = lock_joints(spec, self.model, joints)
-        return type(self)(spec, name=self.name, tool_frame=self.tool_choice, warnings=[*self.warnings, *doubts])
+        range_warnings = lock_joints(spec, self.model, joints)
+        return type(self)(spec, name=self.name, tool_frame=self.tool_choice, warnings=[*self.warnings, *range_warnings])
 
     def _again(self, spec: mujoco.MjSpec, tool_frame: str | None = None) -> Self:
         return type(self)(spec, name=self.name, tool_frame=tool_frame or self.tool_choice, warnings=self.warnings)
@@ -306,19 +282,20 @@ class Robot:
     @cached_property
     def equations(self) -> Equations:
         """The compiled equations with scratch to call them."""
-        return Equations(self.program)
+        chain = range(-1, self.nv - 1)  # where joints are coupled
+        return Equations(self.program, chain if self.coordinates.coupled else self.model.dof_parentid.tolist())
 
     @cached_property
     def _by_equations(self) -> bool:
-        return reason_for_engine(self.model) is None
+        return terms.reason_for_engine(self.model) is None
 
     def text(self, name: str) -> str | None:
         """A note carried by the model: provenance, licence, summary."""
-        return note(self.model, name)
+        return compiled.note(self.model, name)
 
     def __reduce__(self) -> tuple[Any, ...]:
         tool, idle = self.tool_choice, bool(self.unresisted)
-        return robot_again, (type(self), exact_xml(self._spec), self.name, tool, self.warnings, idle)
+        return compiled.robot_again, (type(self), compiled.exact_xml(self._spec), self.name, tool, self.warnings, idle)
 
     def __repr__(self) -> str:
         weight = "kinematics only" if self.unresisted else f"{self.mass:.4g} kg"
@@ -353,7 +330,7 @@ class Robot:
         out, state = np.empty(self.model.nv), (self._q(q), self._v(v), self._v(a, "a"))
         status = kernels.inverse_dynamics(self._work.physics.address, *state, out)
         if status != kernels.OK:
-            raise refusal(self, status, state, "a")
+            raise terms.refusal(self, status, state, "a")
         return self.coordinates.reduce_force(out)
 
     def forward_dynamics(
@@ -426,7 +403,7 @@ class Robot:
     def _terms(self, q: ArrayLike, v: ArrayLike, frame: str | None) -> Terms:
         """By the compiled equations, where there are any; by the engine for what they do not hold."""
         name = self.frame(frame).name
-        compute = self.equations.terms if self._by_equations else partial(engine_terms, self)
+        compute = self.equations.terms if self._by_equations else partial(terms.engine_terms, self)
         try:  # plain arrays go straight in
             plain = type(q) is type(v) is np.ndarray
             result: Any = compute(q, v, name) if plain else tree_kernels.BAD_SHAPE  # pyright: ignore[reportArgumentType]
@@ -435,7 +412,7 @@ class Robot:
         if result == tree_kernels.BAD_SHAPE:
             result = compute(self._plain(q, "q", self.nq), self._plain(v, "v", self.nv), name)
         if not isinstance(result, Terms):
-            raise refusal(self, result, (np.asarray(q, dtype=float), np.asarray(v, dtype=float)))
+            raise terms.refusal(self, result, (np.asarray(q, dtype=float), np.asarray(v, dtype=float)))
         return result
 
     def terms_batch(self, Q: ArrayLike, V: ArrayLike, frame: str | None = None) -> Terms:
@@ -445,30 +422,30 @@ class Robot:
         """
         self.demand_masses("the equation of motion")
         name, layout = self.frame(frame).name, self.equations.layout
-        inputs, wanted = batches.states(self, {"Q": Q, "V": V}), slice(0, layout.size)
-        return layout.views(batches.rows(self, rows_of_terms, inputs, name, wanted))
+        inputs, wanted = terms.checked_states(self, {"Q": Q, "V": V}), slice(0, layout.size)
+        return layout.views(terms.checked_rows(self, tree_kernels.rows_of_terms, inputs, name, wanted))
 
     def pose_batch(self, Q: ArrayLike, frame: str | None = None) -> tuple[Array, Array]:
         """Positions (N, 3) and rotations (N, 3, 3) of a frame in the world, for N states."""
-        rows = batches.rows_at_rest(self, Q, self.frame(frame).name, "position", "rotation")
+        rows = terms.rows_at_rest(self, Q, self.frame(frame).name, "position", "rotation")
         return rows[:, :3], rows[:, 3:].reshape(-1, 3, 3)
 
     def jacobian_batch(self, Q: ArrayLike, frame: str | None = None) -> Array:
         """`jacobian` of N states, (N, 6, n)."""
-        return batches.rows_at_rest(self, Q, self.frame(frame).name, "J", "J").reshape(-1, 6, self.nv)
+        return terms.rows_at_rest(self, Q, self.frame(frame).name, "J", "J").reshape(-1, 6, self.nv)
 
     def mass_matrix_batch(self, Q: ArrayLike) -> Array:
         """`mass_matrix` of N states, (N, n, n)."""
         self.demand_masses("the mass matrix")
-        return batches.rows_at_rest(self, Q, None, "M", "M").reshape(-1, self.nv, self.nv)
+        return terms.rows_at_rest(self, Q, None, "M", "M").reshape(-1, self.nv, self.nv)
 
     def inverse_dynamics_batch(self, Q: ArrayLike, V: ArrayLike, A: ArrayLike, *, losses: bool = True) -> Array:
         """`inverse_dynamics` of N states, (N, n); what joints lose is computed by the engine, state by state."""
-        return batches.dynamics(self, {"Q": Q, "V": V, "A": A}, "inverse dynamics", losses)
+        return terms.rows_of_dynamics(self, {"Q": Q, "V": V, "A": A}, "inverse dynamics", losses)
 
     def forward_dynamics_batch(self, Q: ArrayLike, V: ArrayLike, T: ArrayLike, *, losses: bool = True) -> Array:
         """`forward_dynamics` of N states under torques T, (N, n); with losses by the engine, state by state."""
-        return batches.dynamics(self, {"Q": Q, "V": V, "T": T}, "forward dynamics", losses)
+        return terms.rows_of_dynamics(self, {"Q": Q, "V": V, "T": T}, "forward dynamics", losses)
 
     def task_inertia(
         self, q: ArrayLike, frame: str | None = None, *, directions: ArrayLike | None = None, damping: float = 0.0
@@ -525,8 +502,10 @@ class Robot:
 
     def integrate(self, q: ArrayLike, v: ArrayLike, dt: float) -> Array:
         """q ⊕ v dt: coordinates after moving at v for dt; on the rotation group for a free base."""
-        start, speed = self._checked_q(q), self._plain(v, "v", self.nv, finite=True)
-        return motion.moved(self, start, speed, finite_number(dt, "dt"))
+        c, start, speed = self.coordinates, self._checked_q(q), self._plain(v, "v", self.nv, finite=True)
+        moved = c.expand_position(start).copy()
+        mujoco.mj_integratePos(self.model, moved, c.expand_velocity(speed), finite_number(dt, "dt"))
+        return moved[c.kept_position]
 
     def velocity_map(self, q: ArrayLike) -> Array:
         """E(q), n_v × n_q, with v = E(q) q̇: identity for joints; a free base's quaternion rates become body ω."""
@@ -534,8 +513,8 @@ class Robot:
 
     def _idle_joints(self) -> list[str]:
         """Joints that move together without moving any mass, at home: there the mass matrix is singular."""
-        value, motion = weakest_motion(self.mass_matrix(self.home))
-        return [name for name, share in zip(self.dof_names, motion) if value < SINGULAR and abs(share) > 1e-3]
+        value, motion = compiled.weakest_motion(self.mass_matrix(self.home))
+        return [name for name, share in zip(self.dof_names, motion) if value < compiled.SINGULAR and abs(share) > 1e-3]
 
     def demand_masses(self, what: str) -> None:
         """Refuse what needs masses, where joints move none."""
@@ -560,20 +539,16 @@ class Robot:
         if array.shape != (size,):
             raise BadShape(f"{name} of {self.name} must have shape ({size},), got {np.shape(value)}")
         if finite and not np.isfinite(array).all():
-            raise not_finite(self, name, array)
+            raise terms.not_finite(self, name, array)
         return array
 
-    def _q(self, q: ArrayLike, name: str = "q") -> Array:
-        return self.coordinates.expand_position(self._plain(q, name, self.nq, finite=self.coordinates.coupled))
+    def _q(self, q: ArrayLike) -> Array:
+        return self.coordinates.expand_position(self._plain(q, "q", self.nq, finite=self.coordinates.coupled))
 
     def _checked_q(self, q: ArrayLike) -> Array:
-        """q itself, refused like the kernels refuse it."""
-        array = self._plain(q, "q", self.nq, finite=True)
-        full = self.coordinates.expand_position(array)
-        for address in motion.quaternion_places(self.model):
-            if abs(np.linalg.norm(full[address : address + 4]) - 1.0) > kernels.QUAT_TOLERANCE:
-                raise bad_quaternion(self)
-        return array
+        """q as an array, refused where no state has it."""
+        self._stage(q)
+        return self._plain(q, "q", self.nq)
 
     def _v(self, v: ArrayLike, name: str = "v") -> Array:
         return self.coordinates.expand_velocity(self._plain(v, name, self.nv, finite=self.coordinates.coupled))
@@ -584,7 +559,7 @@ class Robot:
         v_all = q_all if v is None else self._v(v)
         status = kernels.stage_position(engine, q_all) if v is None else kernels.stage_state(engine, q_all, v_all)
         if status != kernels.OK:
-            raise refusal(self, status, (q_all, v_all))
+            raise terms.refusal(self, status, (q_all, v_all))
         return engine
 
     def _read(

@@ -7,24 +7,33 @@ import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import mujoco
 import numpy as np
 from numpy import empty
+from numpy.typing import ArrayLike
 
-from palpate.checks import Array
+from palpate.checks import Array, as_numbers
 from palpate.engine.lanes import DOUBLES_IN_LINE, LIMIT
 from palpate.engine.physics import Physics
 from palpate.engine.records import Record
 from palpate.equations.code.tree_code import Sizes
 from palpate.equations.code.tree_program import LANES, TreeMotion, TreePlace, TreeProgram
 from palpate.equations.code.tree_solver import lane_solver_of
-from palpate.equations.model.mechanism import LinkFrame, Mechanism, obstacle
-from palpate.errors import BadRotation, InvalidInput, NotFinite, PalpateError
+from palpate.equations.model.mechanism import LinkFrame, obstacle
+from palpate.errors import BadRotation, BadShape, InvalidInput, NotFinite, PalpateError
 from palpate.robot.mechanics import kernels, tree_kernels
 from palpate.robot.mechanics.kernels import OK
-from palpate.robot.mechanics.tree_kernels import STATUSES, LaneWork, StateWork, rows_of_accelerations, tree_terms
+from palpate.robot.mechanics.tree_kernels import (
+    STATUSES,
+    LaneWork,
+    StateWork,
+    rows_of_accelerations,
+    rows_of_terms,
+    rows_of_torques,
+    tree_terms,
+)
 
 if TYPE_CHECKING:
     from palpate.robot.robot import Robot
@@ -129,21 +138,24 @@ class _Scratch(threading.local):
 
 
 class Equations:
-    """The compiled equations of a robot, and scratch to call them with."""
+    """The compiled equations of a robot, and scratch to call them with.
 
-    def __init__(self, program: TreeProgram) -> None:
-        self.program, self.layout = program, TermsLayout(program.sizes.nv)
+    `parents` tells of each velocity which other one carries it, −1 for the ground.
+    """
+
+    def __init__(self, program: TreeProgram, parents: Sequence[int]) -> None:
+        self.program, self.layout, self._parents = program, TermsLayout(program.sizes.nv), parents
         self._scratch = _Scratch(program.sizes)
         self._code, self._nv = program.code.address, program.sizes.nv
         self._square, self._wide = (self._nv, self._nv), (6, self._nv)
-        self._places: dict[str | None, TreePlace] = {None: program.place(_GROUND)}
+        self._frames: dict[str | None, TreePlace] = {None: program.place(_GROUND)}
         self._spare: list[LaneWork] = []  # scratch for lanes that no thread uses now
 
-    def place(self, frame: str | None) -> TreePlace:
+    def frame(self, frame: str | None) -> TreePlace:
         """A named frame as the program takes it; None for the ground."""
-        known = self._places.get(frame)
+        known = self._frames.get(frame)
         if known is None:
-            known = self._places[frame] = self.program.place(self.program.mechanism.frames[str(frame)])
+            known = self._frames[frame] = self.program.place(self.program.mechanism.frames[str(frame)])
         return known
 
     def terms(self, q: Array, v: Array, frame: str) -> Terms | int:
@@ -154,7 +166,7 @@ class Equations:
         """
         n = self._nv
         out = empty(self._square), empty(n), empty(n), empty(3), empty((3, 3)), empty(self._wide), empty(6)
-        status = tree_terms(self._code, q, v, self.place(frame).address, self._scratch.address, out)
+        status = tree_terms(self._code, q, v, self.frame(frame).address, self._scratch.address, out)
         return Terms._make(out) if status == OK else status
 
     def rows(
@@ -170,9 +182,9 @@ class Equations:
         """
         count = len(inputs[0])
         out = np.empty((count, wanted.stop - wanted.start))
-        edges = _shares(count)
+        edges = _thread_bounds(count)
         results = [OK] * (len(edges) - 1)
-        lanes, frame_address = self.program.lanes.address, self.place(frame).address
+        lanes, frame_address = self.program.lanes.address, self.frame(frame).address
         solver = self._solver if kernel is rows_of_accelerations else 0
 
         def work(share: int) -> None:
@@ -204,20 +216,7 @@ class Equations:
     @cached_property
     def _solver(self) -> int:
         """Address of the program that solves with the mass matrices of LANES states."""
-        return lane_solver_of(_nearest_carriers(self.program.mechanism), LANES)
-
-
-def _nearest_carriers(mechanism: Mechanism) -> list[int]:
-    """Of each velocity that of the joint which carries it, −1 for the ground; one chain where joints are coupled."""
-    if mechanism.coupling is not None:
-        return list(range(-1, mechanism.coupling.map.shape[1] - 1))
-    carriers: list[int] = []
-    last: list[int] = []  # velocity of every link
-    for link in mechanism.links:
-        carriers.append(last[link.parent] if link.parent >= 0 else -1)
-        carriers += range(len(carriers) - 1, len(carriers) + 4) if link.kind == "free" else ()
-        last.append(len(carriers) - 1)
-    return carriers
+        return lane_solver_of(self._parents, LANES)
 
 
 def _aligned_arrays(kind: type[Record], sizes: Mapping[str, int]) -> dict[str, Array]:
@@ -227,7 +226,7 @@ def _aligned_arrays(kind: type[Record], sizes: Mapping[str, int]) -> dict[str, A
     return {name: array.reshape(kind.shapes(sizes)[name]) for name, array in kind.columns(aligned, sizes).items()}
 
 
-def _shares(count: int) -> list[int]:
+def _thread_bounds(count: int) -> list[int]:
     """Where each thread's states begin, and where the last one's end; whole lanes but for the last."""
     threads = max(1, min(_cores(), count // FEWEST_A_THREAD))
     size = -(-count // (threads * LANES)) * LANES
@@ -239,25 +238,72 @@ def _cores() -> int:
 
 
 # ----------------------------------------------------------------------------------------------
+# Terms of many states at once: arrays with one state in each row, on all lanes and cores.
+
+
+def rows_of_dynamics(
+    robot: Robot, given: Mapping[str, ArrayLike], what: Literal["inverse dynamics", "forward dynamics"], losses: bool
+) -> Array:
+    """Torques for accelerations, or accelerations under torques."""
+    robot.demand_masses(what)
+    inputs, inverse = checked_states(robot, given), what == "inverse dynamics"
+    if losses and has_losses(robot.model):
+        single = robot.inverse_dynamics if inverse else robot.forward_dynamics
+        return np.array([single(*state) for state in zip(*inputs.values())]).reshape(-1, robot.nv)
+    wanted = robot.equations.layout.where["bias"]
+    return checked_rows(robot, rows_of_torques if inverse else rows_of_accelerations, inputs, None, wanted)
+
+
+def rows_at_rest(robot: Robot, Q: ArrayLike, frame: str | None, first: str, last: str) -> Array:
+    """Rows of the terms from one to another, for v = 0."""
+    inputs, where = checked_states(robot, {"Q": Q}), robot.equations.layout.where
+    inputs["V"] = np.zeros((len(inputs["Q"]), robot.nv))
+    return checked_rows(robot, rows_of_terms, inputs, frame, slice(where[first].start, where[last].stop))
+
+
+def checked_states(robot: Robot, given: Mapping[str, ArrayLike]) -> dict[str, Array]:
+    """Arrays of as many rows each: coordinates in Q, velocities in everything else."""
+    arrays = {name: as_numbers(value, f"{name} of {robot.name}") for name, value in given.items()}
+    for name, array in arrays.items():
+        size = robot.nq if name == "Q" else robot.nv
+        if array.ndim != 2 or array.shape[1] != size:
+            raise BadShape(
+                f"{name} of {robot.name} must have shape (N, {size}), a state in each row, got {array.shape}",
+                hint="for one state alone there is the function without _batch",
+            )
+    lengths = {name: len(array) for name, array in arrays.items()}
+    if len(set(lengths.values())) > 1:
+        counts = ", ".join(f"{count} in {name}" for name, count in lengths.items())
+        raise BadShape(f"each array needs one row for each state of {robot.name}, got {counts}")
+    return arrays
+
+
+def checked_rows(
+    robot: Robot, kernel: Callable[..., int], inputs: Mapping[str, Array], frame: str | None, wanted: slice
+) -> Array:
+    """A kernel's rows for many states; refused where one of them is."""
+    arrays = list(inputs.values())
+    result, status, state = robot.equations.rows(kernel, arrays, frame, wanted)
+    if status != OK:
+        raise refusal(robot, status, [array[state] for array in arrays], list(inputs)[-1], f"[{state}]")
+    return result
+
+
+# ----------------------------------------------------------------------------------------------
 # What a kernel's status says about a robot's state, as the error that is raised.
 
 
 def refusal(robot: Robot, status: int, arguments: Sequence[Array], third: str = "", where: str = "") -> PalpateError:
     """The error behind a status; `arguments` are q, v and what `third` names, `where` says of which state."""
     if status == kernels.BAD_QUATERNION:
-        return bad_quaternion(robot, where)
+        what = f"q{where} of {robot.name} holds a quaternion whose norm is not 1 (wxyz, after the base position)"
+        return BadRotation(what, hint="normalise it before calling")
     if status == tree_kernels.NOT_POSITIVE:
         return InvalidInput(f"the mass matrix{where} of {robot.name} is not positive definite")
     if status == tree_kernels.TOO_FAR:
         return _too_far(robot, arguments[0], where)
     index = {kernels.BAD_POSITION: 0, kernels.BAD_VELOCITY: 1, kernels.BAD_INPUT: 2}[status]
     return not_finite(robot, ("q", "v", third)[index], arguments[index], where)
-
-
-def bad_quaternion(robot: Robot, where: str = "") -> BadRotation:
-    """A quaternion that is not of length 1."""
-    what = f"q{where} of {robot.name} holds a quaternion whose norm is not 1 (wxyz, after the base position)"
-    return BadRotation(what, hint="normalise it before calling")
 
 
 def not_finite(robot: Robot, name: str, values: Array, where: str = "") -> NotFinite:

@@ -13,8 +13,7 @@ from palpate.spatial.height_field import FEWEST, MOST
 from palpate.spatial.shapes import SHAPES
 from palpate.world.driver import Driver
 from palpate.world.sensing.faults import Fault
-from palpate.world.sensing.late import Late
-from palpate.world.sensing.sensor import Sensor, sensor_of
+from palpate.world.sensing.sensor import Late, Sensor, sensor_of
 
 if TYPE_CHECKING:
     ShapeName = str

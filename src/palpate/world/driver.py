@@ -11,7 +11,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from pydantic import model_validator
@@ -19,7 +20,8 @@ from pydantic import model_validator
 from palpate.checks import Array
 from palpate.config import PerJoint, setting
 from palpate.errors import InvalidInput
-from palpate.world.sensing.late import Late
+from palpate.toml import toml_data
+from palpate.world.sensing.sensor import Late
 
 if TYPE_CHECKING:
     from palpate.robot.robot import Robot
@@ -57,36 +59,13 @@ class DriverFacts:
     servo_bandwidth: float = DEFAULT_BANDWIDTH
 
 
-_LIBFRANKA = DriverFacts(
-    arms=("panda", "fr3"),
-    rate=1000.0,
-    cutoff=100.0,
-    torque_rate_limit=999.999,
-    joint_speed_limit=(2.619, 2.619, 2.619, 2.619, 5.259, 4.179, 5.259),
-    joint_acceleration_limit=9.999,
-    joint_jerk_limit=4999.999,
-    tool_speed_limit=(2.999, 2.499),
-    tool_acceleration_limit=(8.999, 16.999),
-    stop_after=20,
-    adds_gravity=True,
-    viscous_compensation=1.0,
-    coulomb_compensation=1.0,
-)
-_UR = DriverFacts(
-    arms=("ur3e", "ur5e", "ur10e"),
-    rate=500.0,
-    stop_after=1,
-    adds_gravity=True,
-    viscous_compensation=(0.9, 0.9, 0.8, 0.9, 0.9, 0.9),
-    coulomb_compensation=(0.8, 0.8, 0.7, 0.8, 0.8, 0.8),
-)
-PRESETS: dict[str, DriverFacts] = {
-    "ideal": DriverFacts(),
-    "libfranka": _LIBFRANKA,
-    "ur-direct-torque": _UR,
-    "fri": DriverFacts(arms=("iiwa14",), adds_gravity=True),
-    "ros2-control": DriverFacts(),
-}
+def _preset(table: dict[str, Any]) -> DriverFacts:
+    facts: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
+    return DriverFacts(**facts)
+
+
+_PUBLISHED = toml_data(Path(__file__).with_name("drivers.toml").read_text(encoding="utf-8"))
+PRESETS: dict[str, DriverFacts] = {name: _preset(table) for name, table in _PUBLISHED.items()}
 Preset = Literal["ideal", "libfranka", "ur-direct-torque", "fri", "ros2-control"]
 
 

@@ -1,5 +1,4 @@
-"""The robots palpate ships, each as an MJCF text: files for real arms, generated text for textbook ones
-and for pairs of arms.
+"""The robots palpate ships, each as an MJCF text: files for real arms, templates for textbook ones, and pairs of arms.
 
 Every text follows one form (see docs/catalogue.md): radians, no actuators, torque limits on the joints,
 further limits and the provenance in `<custom>`, a keyframe `home`, a site `tool`, a geom `tip` that collides
@@ -19,7 +18,7 @@ from typing import Any
 
 from palpate.checks import finite_array
 from palpate.errors import InvalidInput, check_names
-from palpate.robot.catalogue.generated import DISTANCE, PAIRS, RECIPES, Entry, Parameter, Value, pair
+from palpate.robot.catalogue.generated import DISTANCE, PAIRS, TEXTBOOK, Entry, Parameter, Value, pair, textbook_xml
 from palpate.toml import toml_data
 
 __all__ = ["Entry", "Fact", "Parameter", "describe", "facts", "is_textbook", "model_xml", "names"]
@@ -34,7 +33,7 @@ def _files() -> dict[str, Traversable]:
 
 def names() -> list[str]:
     """The catalogue's robots, in alphabetical order."""
-    return sorted([*_files(), *RECIPES, *PAIRS])
+    return sorted([*_files(), *TEXTBOOK, *PAIRS])
 
 
 def describe(name: str) -> Entry:
@@ -51,7 +50,7 @@ def facts(name: str) -> tuple[Fact, ...]:
 
 def is_textbook(name: str) -> bool:
     """Whether the robot is nobody's machine, so that its joints lack nothing."""
-    return name in RECIPES or name in ("quadruped", "ur5e-3link")
+    return name in TEXTBOOK or name in ("quadruped", "ur5e-3link")
 
 
 def model_xml(name: str, /, **parameters: Value) -> str:
@@ -68,8 +67,9 @@ def model_xml(name: str, /, **parameters: Value) -> str:
     known = {parameter.name: parameter for parameter in _parameters(name)}
     check_names(f"parameter of robot {name!r}", parameters, known)
     values = {key: known[key].read(parameters.get(key, known[key].default)) for key in known}
-    if recipe := RECIPES.get(name):
-        return recipe.build(**values)
+    if name in TEXTBOOK:
+        template = resources.files(__name__).joinpath("textbook", f"{name}.xml")
+        return textbook_xml(template.read_text(encoding="utf-8"), values)
     if name in PAIRS:
         return pair(name, model_xml(PAIRS[name][0]), **values)
     return as_built(_files()[name].read_text(encoding="utf-8"), facts_about(name))
@@ -79,7 +79,7 @@ def _parameters(name: str) -> tuple[Parameter, ...]:
     check_names("robot", [name], names())
     if name in PAIRS:
         return (DISTANCE,)
-    return RECIPES[name].parameters if name in RECIPES else ()
+    return TEXTBOOK.get(name, ())
 
 
 # ----------------------------------------------------------------------------------------------

@@ -31,11 +31,11 @@ class Coordinates:
     Attributes:
         coupled: whether any joint mimics another.
         map: G, n_v(all) × n_v.
-        kept: places of v in v_all.
+        kept: indices of v in v_all.
         position_map: P, n_q(all) × n_q.
         position_offset: c, n_q(all).
-        kept_position: places of q in q_all.
-        position_of: place in q_all of each scalar joint's velocity, −1 where a velocity has no coordinate of its own.
+        kept_position: indices of q in q_all.
+        position_of: index in q_all of each scalar joint's velocity, −1 where a velocity has no coordinate of its own.
     """
 
     coupled: bool
@@ -93,14 +93,14 @@ class Coordinates:
         a, r = start, residual(start)
         for _ in range(100):
             step = -np.linalg.solve(M + (self.map.T * slopes()) @ self.map, r)
-            a = a + _fraction(residual, a, step) * step
+            a = a + _step_length(residual, a, step) * step
             r = residual(a)
             if np.abs(step).max() <= 1e-13 * (1 + np.abs(a).max()):
                 break
         return a
 
 
-def _fraction(residual: Callable[[Array], Array], a: Array, step: Array) -> float:
+def _step_length(residual: Callable[[Array], Array], a: Array, step: Array) -> float:
     """How far to go along a step: all of it, or to where the falling function begins to rise."""
     from scipy.optimize import brentq
 
@@ -198,7 +198,7 @@ def closed_loops(model: mujoco.MjModel) -> list[KinematicLoop]:
 
 def _joints_between(model: mujoco.MjModel, e: int) -> tuple[str, ...]:
     """The joints that move one end of a constraint between bodies and not the other."""
-    first, second = (_joints_above(model, body) for body in bodies_joined(model, e))
+    first, second = (_joints_carrying(model, body) for body in bodies_joined(model, e))
     return tuple(model.joint(j).name for j in sorted(first ^ second))
 
 
@@ -212,7 +212,7 @@ def bodies_joined(model: mujoco.MjModel, e: int) -> tuple[int, int]:
     return first, second
 
 
-def _joints_above(model: mujoco.MjModel, body: int) -> set[int]:
+def _joints_carrying(model: mujoco.MjModel, body: int) -> set[int]:
     joints: set[int] = set()
     while body > 0:
         joints |= set(range(model.body_jntadr[body], model.body_jntadr[body] + model.body_jntnum[body]))

@@ -1,8 +1,7 @@
 """Joints welded at a value: the same machine with fewer freedoms, exactly.
 
-A joint with anchor c and axis a (body axes) moves its body by X_J(q): a turn about a through c, or a shift along a,
-counted from the joint's reference position. A locked joint leaves the tree; X_J(q) becomes part of the body's pose, and
-the joints before it on the same body are seen from the moved body.
+A locked joint leaves the tree: its body stands, at the reference position of all other joints, where the engine's
+kinematics puts it, and the joints before it on the same body are seen from the moved body.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from palpate.robot.joints.coupling import bodies_joined, ties_of
 from palpate.robot.limits import scalar_joints
 from palpate.robot.mechanics.compiled import STAND_INS, UNRESISTED, listed, set_note
 from palpate.robot.readers.findings import Finding
-from palpate.spatial import Pose, matrix_from_quat
+from palpate.spatial import Pose
 
 _SLIDE = int(mujoco.mjtJoint.mjJNT_SLIDE)
 _ROUNDING = 1e-9  # rad or m by which two locked joints of one tie may disagree
@@ -44,9 +43,13 @@ def lock_joints(spec: mujoco.MjSpec, model: mujoco.MjModel, values: Mapping[str,
         model, {_joint(model, name): finite_number(value, f"lock of joint {name!r}") for name, value in values.items()}
     )
     keys, numerics = _shortened_keys(model, held), _shortened_numerics(model, held)
+    data = mujoco.MjData(model)
+    for j, value in held.items():
+        data.qpos[model.jnt_qposadr[j]] = value
+    mujoco.mj_kinematics(model, data)
     for b in sorted({int(model.jnt_bodyid[j]) for j in held}):
-        _lock_body(spec, model, b, held)
-    _release(spec, model, held)
+        _lock_body(spec, model, data, b, held)
+    _delete_settled(spec, model, held)
     for j in held:
         spec.delete(spec.joint(model.joint(j).name))
     for key, (qpos, qvel) in zip(spec.keys, keys):
@@ -56,7 +59,7 @@ def lock_joints(spec: mujoco.MjSpec, model: mujoco.MjModel, values: Mapping[str,
             spec.numeric(name).data, spec.numeric(name).size = data, len(data)
         else:
             spec.delete(spec.numeric(name))
-    _forget_unresisted(spec, model, held)
+    _update_unresisted(spec, model, held)
     return [finding for j, q in held.items() for finding in _out_of_range(model, spec.modelname, j, q)]
 
 
@@ -91,11 +94,11 @@ def _with_followers(model: mujoco.MjModel, held: dict[int, float]) -> dict[int, 
                 held[leader] = (held[follower] - constant) / slope
                 changed = True
             elif follower in held and leader in held:
-                _agree(model, follower, leader, held[follower] - slope * held[leader] - constant)
+                _refuse_disagreement(model, follower, leader, held[follower] - slope * held[leader] - constant)
     return held
 
 
-def _agree(model: mujoco.MjModel, follower: int, leader: int, gap: float) -> None:
+def _refuse_disagreement(model: mujoco.MjModel, follower: int, leader: int, gap: float) -> None:
     if abs(gap) > _ROUNDING:
         names = f"{model.joint(follower).name!r} and {model.joint(leader).name!r}"
         raise InvalidInput(
@@ -104,42 +107,25 @@ def _agree(model: mujoco.MjModel, follower: int, leader: int, gap: float) -> Non
         )
 
 
-def _lock_body(spec: mujoco.MjSpec, model: mujoco.MjModel, b: int, held: dict[int, float]) -> None:
-    """Put the motion of a body's locked joints into its pose: X J₁ X₂ = (X X₂)(X₂⁻¹ J₁ X₂)."""
-    first, count = int(model.body_jntadr[b]), int(model.body_jntnum[b])
-    pose = _pose_in_frame(spec, model, b)
-    axes = {j: model.jnt_axis[j].copy() for j in range(first, first + count)}
-    anchors = {j: model.jnt_pos[j].copy() for j in range(first, first + count)}
-    for j in (j for j in range(first, first + count) if j in held):
-        X_J = _motion(int(model.jnt_type[j]), axes[j], anchors[j], held[j] - model.qpos0[model.jnt_qposadr[j]])
-        pose = pose @ X_J
-        for before in range(first, j):  # seen from the moved body
-            axes[before] = X_J.rotation.T @ axes[before]
-            anchors[before] = X_J.inverse().apply(anchors[before])
-    body = spec.body(model.body(b).name)
+def _lock_body(spec: mujoco.MjSpec, model: mujoco.MjModel, data: mujoco.MjData, b: int, held: dict[int, float]) -> None:
+    """Put the motion of a body's locked joints into its pose; its other joints are seen from the moved body."""
+    body, X_WB = spec.body(model.body(b).name), Pose.from_quat(data.xpos[b], data.xquat[b])
+    parent = model.body_parentid[b]
+    pose = _pose_in_frame(body, spec, Pose.from_quat(data.xpos[parent], data.xquat[parent]).inverse() @ X_WB)
     body.pos, body.quat = pose.position, pose.quat_wxyz
     body.alt.type = mujoco.mjtOrientation.mjORIENTATION_QUAT
-    for j in axes:
+    for j in range(model.body_jntadr[b], model.body_jntadr[b] + model.body_jntnum[b]):
         if j not in held:
             joint = spec.joint(model.joint(j).name)
-            joint.axis, joint.pos = axes[j], anchors[j]
+            joint.axis, joint.pos = X_WB.rotation.T @ data.xaxis[j], X_WB.inverse().apply(data.xanchor[j])
 
 
-def _motion(kind: int, axis: Array, anchor: Array, amount: float) -> Pose:
-    if kind == _SLIDE:
-        return Pose(amount * axis, np.eye(3))
-    quat = np.concatenate([[np.cos(amount / 2)], np.sin(amount / 2) * axis])
-    rotation = matrix_from_quat(quat)
-    return Pose(anchor - rotation @ anchor, rotation)
-
-
-def _pose_in_frame(spec: mujoco.MjSpec, model: mujoco.MjModel, b: int) -> Pose:
+def _pose_in_frame(body: mujoco.MjsBody, spec: mujoco.MjSpec, whole: Pose) -> Pose:
     """The body's pose as its element gives it: in its parent, or in the `<frame>` it stands in.
 
     The compiled pose has the frames in it, so they are taken off again.
     """
-    whole = Pose.from_quat(model.body_pos[b], model.body_quat[b])
-    frame, outside = spec.body(model.body(b).name).frame, Pose.identity()
+    frame, outside = body.frame, Pose.identity()
     while frame is not None:
         outside = _resolved(frame, spec) @ outside
         frame = frame.frame
@@ -154,7 +140,7 @@ def _resolved(frame: mujoco.MjsFrame, spec: mujoco.MjSpec) -> Pose:
     return Pose.from_quat(frame.pos, spec.resolve_orientation(**angles, orientation=frame.alt))
 
 
-def _release(spec: mujoco.MjSpec, model: mujoco.MjModel, held: dict[int, float]) -> None:
+def _delete_settled(spec: mujoco.MjSpec, model: mujoco.MjModel, held: dict[int, float]) -> None:
     """Delete ties of locked joints, loops that have become rigid, and tendons that no longer move anything."""
     names = {model.joint(j).name for j in held}
     group = _rigid_groups(model, held)
@@ -212,9 +198,9 @@ def _tendon_acts(model: mujoco.MjModel, t: int) -> bool:
 
 
 def _shortened_keys(model: mujoco.MjModel, held: dict[int, float]) -> list[tuple[Array, Array]]:
-    places = [int(model.jnt_qposadr[j]) for j in held]
+    addresses = [int(model.jnt_qposadr[j]) for j in held]
     dofs = [int(model.jnt_dofadr[j]) for j in held]
-    return [(np.delete(model.key_qpos[k], places), np.delete(model.key_qvel[k], dofs)) for k in range(model.nkey)]
+    return [(np.delete(model.key_qpos[k], addresses), np.delete(model.key_qvel[k], dofs)) for k in range(model.nkey)]
 
 
 def _shortened_numerics(model: mujoco.MjModel, held: dict[int, float]) -> dict[str, Array]:
@@ -229,7 +215,7 @@ def _shortened_numerics(model: mujoco.MjModel, held: dict[int, float]) -> dict[s
     return shortened
 
 
-def _forget_unresisted(spec: mujoco.MjSpec, model: mujoco.MjModel, held: dict[int, float]) -> None:
+def _update_unresisted(spec: mujoco.MjSpec, model: mujoco.MjModel, held: dict[int, float]) -> None:
     """A joint that moved no mass does no harm once it is locked."""
     locked = {model.joint(j).name for j in held}
     left = [name for name in listed(model, UNRESISTED) if name not in locked]

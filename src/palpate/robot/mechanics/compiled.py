@@ -28,21 +28,21 @@ _DISABLED = (
 SINGULAR = 1e-11
 # Texts a spec carries: joints that move no mass, and bodies whose mass only stands in for an unknown one.
 UNRESISTED, STAND_INS = "unresisted", "stand_ins"
-_ears = threading.RLock()
+_warning_lock = threading.RLock()
 
 
 @contextlib.contextmanager
 def engine_warnings() -> Iterator[list[str]]:
     """What MuJoCo says while a model is read and compiled, as a list instead of on the terminal or in a log file."""
-    said: list[str] = []
-    with _ears, warnings.catch_warnings(record=True) as heard:  # the engine has one ear for all threads
+    messages: list[str] = []
+    with _warning_lock, warnings.catch_warnings(record=True) as caught:  # the engine has one handler for all threads
         warnings.simplefilter("always")
-        mujoco.set_mju_user_warning(said.append)
+        mujoco.set_mju_user_warning(messages.append)
         try:
-            yield said
+            yield messages
         finally:
             mujoco.set_mju_user_warning(None)
-            said += [str(warning.message) for warning in heard]
+            messages += [str(warning.message) for warning in caught]
 
 
 def named(spec: mujoco.MjSpec) -> mujoco.MjSpec:
@@ -60,13 +60,13 @@ def without_gravcomp(spec: mujoco.MjSpec) -> list[str]:
 
     The law knows gravity and compensates it: a plant that holds itself up would be held up twice.
     """
-    held = [body.name for body in spec.bodies if body.gravcomp != 0]
+    compensated = [body.name for body in spec.bodies if body.gravcomp != 0]
     for body in spec.bodies:
         body.gravcomp = 0.0
-    return held
+    return compensated
 
 
-def compiled(spec: mujoco.MjSpec) -> mujoco.MjModel:
+def compiled_model(spec: mujoco.MjSpec) -> mujoco.MjModel:
     """The model of a robot alone: no contacts, no limits, no actuators, friction solved to rounding."""
     try:
         with engine_warnings():
@@ -132,7 +132,7 @@ def weakest_motion(M: Array) -> tuple[float, Array]:
 
 
 _EXACT = 17  # digits that hold every float64
-_pen = threading.Lock()  # the engine has one precision for all threads
+_precision_lock = threading.Lock()  # the engine has one precision for all threads
 
 
 @cache
@@ -145,7 +145,7 @@ def exact_xml(spec: mujoco.MjSpec) -> str:
     """A spec as MJCF text that reads back bit by bit."""
     written = spec.copy()
     written.compile()
-    with _pen:
+    with _precision_lock:
         before = _library()._mjPRIVATE__get_xml_precision()
         _library()._mjPRIVATE__set_xml_precision(_EXACT)
         try:

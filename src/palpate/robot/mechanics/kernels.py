@@ -91,21 +91,17 @@ def stage_position(p: Physics, q: ReadVector) -> int:
 
 
 @kernel
-def stage_velocity(p: Physics, v: ReadVector) -> int:
-    """Body velocities at v; needs a staged position."""
+def stage_state(p: Physics, q: ReadVector, v: ReadVector) -> int:
+    """The same, and body velocities at v."""
+    status = stage_position(p, q)
+    if status != OK:
+        return status
     if not all_finite(v):
         return BAD_VELOCITY
     for i in range(p.nv):
         p.qvel[i] = v[i]
     mj_comVel(p.model, p.data)
     return OK
-
-
-@kernel
-def stage_state(p: Physics, q: ReadVector, v: ReadVector) -> int:
-    """Position and velocity together."""
-    status = stage_position(p, q)
-    return stage_velocity(p, v) if status == OK else status
 
 
 @kernel

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import mujoco
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -35,20 +34,6 @@ def velocity_map(robot: Robot, q: Array) -> Array:
         else:
             E[row, column] = 1.0
     return E[np.ix_(coordinates.kept, coordinates.kept_position)]
-
-
-def moved(robot: Robot, q: Array, v: Array, dt: float) -> Array:
-    """q ⊕ v dt."""
-    coordinates = robot.coordinates
-    out = coordinates.expand_position(q).copy()
-    mujoco.mj_integratePos(robot.model, out, coordinates.expand_velocity(v), dt)
-    return out[coordinates.kept_position]
-
-
-def quaternion_places(model: mujoco.MjModel) -> list[int]:
-    """Where each quaternion of q begins."""
-    joints = zip(model.jnt_type, model.jnt_qposadr)
-    return [int(address) + (3 if kind == _FREE else 0) for kind, address in joints if kind in (_FREE, _BALL)]
 
 
 def body_rate_map(quat_wxyz: Array) -> Array:

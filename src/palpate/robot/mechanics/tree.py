@@ -176,11 +176,11 @@ def axis_inertias(links: Sequence[Link], joints: Sequence[Joint]) -> dict[str, f
     """
     moved = depth_first(links, joints)
     poses = _poses(links, moved)
-    whole = {link.name: _moments(link, *poses[link.name]) for link in links}
+    moments = {link.name: _moments(link, *poses[link.name]) for link in links}
     for joint in reversed(moved):
-        whole[joint.parent] = whole[joint.parent] + whole[joint.child]
+        moments[joint.parent] = moments[joint.parent] + moments[joint.child]
     return {
-        joint.name: _resistance(joint, whole[joint.child], *poses[joint.child])
+        joint.name: _resistance(joint, moments[joint.child], *poses[joint.child])
         for joint in moved
         if joint.kind != "fixed"
     }
@@ -193,14 +193,14 @@ def _resistance(joint: Joint, moments: Array, rotation: Array, position: Array) 
     position = position + rotation @ joint.anchor
     about = second - np.outer(first, position) - np.outer(position, first) + mass * np.outer(position, position)
     if joint.kind in ("spherical", "floating"):
-        least = _felt(float(np.linalg.eigvalsh(np.trace(about) * np.eye(3) - about)[0]), about)
+        least = _unless_rounding(float(np.linalg.eigvalsh(np.trace(about) * np.eye(3) - about)[0]), about)
         return least if joint.kind == "spherical" else min(mass, least)
     axis = rotation @ joint.axis
-    turning = _felt(float(np.trace(about) - axis @ about @ axis), about)
+    turning = _unless_rounding(float(np.trace(about) - axis @ about @ axis), about)
     return min(mass, turning) if joint.kind == "planar" else turning
 
 
-def _felt(value: float, about: Array) -> float:
+def _unless_rounding(value: float, about: Array) -> float:
     return value if value > NOTHING + SHARE * float(np.trace(about)) else 0.0
 
 

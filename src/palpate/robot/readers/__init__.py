@@ -1,1 +1,1 @@
-"""From the files and tables people have to a robot, with every problem told: URDF, MJCF, DH."""
+"""From the files and tables people have to a robot, with every problem reported: URDF, MJCF, DH."""

@@ -18,22 +18,22 @@ _MAX_STL_FACES = 200_000
 _LEVELS_UP = 6  # how far above the model a package may begin
 
 
-_noted: ContextVar[set[Path] | None] = ContextVar("files that were found", default=None)
+_recorded_files: ContextVar[set[Path] | None] = ContextVar("files that were found", default=None)
 
 
 @contextmanager
 def noting_files() -> Iterator[set[Path]]:
     """The files that models read inside this block have named, and what lets them be found: for another machine."""
     files: set[Path] = set()
-    token = _noted.set(files)
+    token = _recorded_files.set(files)
     try:
         yield files
     finally:
-        _noted.reset(token)
+        _recorded_files.reset(token)
 
 
-def _note(path: Path | None) -> None:
-    files = _noted.get()
+def _record(path: Path | None) -> None:
+    files = _recorded_files.get()
     if files is not None and path is not None:
         files.add(path)
 
@@ -66,7 +66,7 @@ def find_asset(name: str, folder: Path, package_roots: Sequence[Path] = (), besi
         beside: the folder of the included file that names the asset; a plain name is looked up there too.
     """
     home = folder.resolve()
-    allowed = [home, *(Path(root).resolve() for root in package_roots), *_own_package(home)]
+    allowed = [home, *(Path(root).resolve() for root in package_roots), *_enclosing_package(home)]
     scheme, _, uri_path = name.partition("://")
     if not uri_path:
         candidates = [folder / name, *([beside / name] if beside else [])]
@@ -84,7 +84,7 @@ def find_asset(name: str, folder: Path, package_roots: Sequence[Path] = (), besi
         asset_path = next((path for path in inside if path.is_file()), None)
     except (OSError, ValueError, RuntimeError):  # too long a name, a NUL in it, a ring of links
         return Asset(None)
-    _note(asset_path)
+    _record(asset_path)
     return Asset(asset_path, escapes=not inside)
 
 
@@ -93,11 +93,11 @@ def folders_above(home: Path) -> list[Path]:
     return [home, *(parent for parent in list(home.parents)[:_LEVELS_UP] if parent != parent.parent)]
 
 
-def _own_package(home: Path) -> list[Path]:
+def _enclosing_package(home: Path) -> list[Path]:
     """The ROS package a model lies in, or nothing."""
     try:
         package = next(parent for parent in folders_above(home) if (parent / "package.xml").is_file())
-        _note(package / "package.xml")
+        _record(package / "package.xml")
         return [package]
     except (OSError, StopIteration):
         return []

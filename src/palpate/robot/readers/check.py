@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from palpate.errors import ModelError
-from palpate.robot.mechanics.tree import FREEDOMS, LinkShape, Tree
+from palpate.robot.mechanics.tree import FREEDOMS, Link, Tree
 from palpate.robot.readers.findings import Finding, errors_of, untouched
 from palpate.robot.readers.guarded import CompileLimits
-from palpate.robot.readers.mjcf.reader import MjcfInspection, inspect_mjcf
+from palpate.robot.readers.mjcf.reader import MjcfSource, inspect_mjcf
 from palpate.robot.readers.urdf.reader import inspect_urdf
-from palpate.robot.readers.xmlfile import Report, SourceFile, parse, read_bytes
+from palpate.robot.readers.xmlfile import Element, Report, SourceFile, parse, read_bytes
 
 if TYPE_CHECKING:
     from palpate.robot.robot import Robot
@@ -109,12 +109,12 @@ def check_model(
         return _check_table(Path(path), options)
     report = Report(str(path))
     text = _expanded(Path(path), report, options)
-    file_format = None if report.has_errors else model_format(Path(path), report, text)
-    if file_format == "urdf":
+    root = None if report.has_errors else model_root(Path(path), report, text)
+    if root is None:
+        return ModelReport(str(path), None, tuple(report.findings))
+    if root.tag == "robot":
         return _check_urdf(Path(path), report, options, text)
-    if file_format == "mjcf":
-        return _check_mjcf(Path(path), report, options)
-    return ModelReport(str(path), None, tuple(report.findings))
+    return _check_mjcf(Path(path), report, options)
 
 
 def _expanded(path: Path, report: Report, options: ModelOptions) -> bytes | None:
@@ -138,12 +138,7 @@ def _check_urdf(path: Path, report: Report, options: ModelOptions, text: bytes |
 
         tree, warning = estimate_inertias(tree, options.estimate_inertia, str(path))
         findings = [finding for finding in findings if "--estimate-inertia" not in finding.hint] + [warning]
-    try:
-        robot = _from_tree(tree, options, findings)
-    except ModelError as error:
-        return ModelReport(str(path), "urdf", (*findings, _refusal(path, error)), tree=tree)
-    summary = replace(_summary(tree), dof=robot.nv)
-    return ModelReport(str(path), "urdf", _all_findings(findings, robot), summary, tree, robot)
+    return _tree_report(path, "urdf", tree, findings, options)
 
 
 def _check_table(path: Path, options: ModelOptions) -> ModelReport:
@@ -154,8 +149,19 @@ def _check_table(path: Path, options: ModelOptions) -> ModelReport:
     if errors_of(table.findings):
         return ModelReport(str(path), "dh" if table.rows else None, table.findings)
     tree = tree_from_dh(table.rows, table.convention, table.name)
-    robot = _from_tree(tree, options, table.findings)
-    return ModelReport(str(path), "dh", _all_findings(table.findings, robot), _summary(tree), tree, robot)
+    return _tree_report(path, "dh", tree, table.findings, options)
+
+
+def _tree_report(
+    path: Path, file_format: Format, tree: Tree, findings: Sequence[Finding], options: ModelOptions
+) -> ModelReport:
+    try:
+        robot = _from_tree(tree, options, findings)
+    except ModelError as error:
+        return ModelReport(str(path), file_format, (*findings, _refusal(path, error)), tree=tree)
+    joints = sum(FREEDOMS[joint.kind] > 0 for joint in tree.joints)
+    summary = Summary(len(tree.links), joints, robot.nv, sum(link.mass for link in tree.links))
+    return ModelReport(str(path), file_format, _all_findings(findings, robot), summary, tree, robot)
 
 
 def _from_tree(tree: Tree, options: ModelOptions, findings: Sequence[Finding]) -> Robot:
@@ -166,25 +172,27 @@ def _from_tree(tree: Tree, options: ModelOptions, findings: Sequence[Finding]) -
     try:
         robot = Robot.from_tree(tree, tool_frame=options.tool_frame, warnings=warnings)
     except ModelError:
-        plain = (replace(k, visuals=_primitives(k.visuals), collisions=_primitives(k.collisions)) for k in tree.links)
-        tree = replace(tree, links=tuple(plain))
+        tree = replace(tree, links=tuple(map(_without_meshes, tree.links)))
         robot = Robot.from_tree(tree, tool_frame=options.tool_frame, warnings=warnings)
     return robot.with_locked(options.lock) if options.lock else robot
 
 
-def _primitives(shapes: tuple[LinkShape, ...]) -> tuple[LinkShape, ...]:
-    return tuple(shape for shape in shapes if shape.kind != "mesh")
+def _without_meshes(link: Link) -> Link:
+    visuals, collisions = (
+        tuple(shape for shape in shapes if shape.kind != "mesh") for shapes in (link.visuals, link.collisions)
+    )
+    return replace(link, visuals=visuals, collisions=collisions)
 
 
 def _check_mjcf(path: Path, report: Report, options: ModelOptions) -> ModelReport:
-    seen = inspect_mjcf(path, limits=options.limits, package_roots=options.package_roots)
-    findings = [*report.findings, *seen.findings]
+    source = inspect_mjcf(path, limits=options.limits, package_roots=options.package_roots)
+    findings = [*report.findings, *source.findings]
     if options.estimate_inertia is not None:
         rule = "the bodies of an MJCF file have masses, its own or those of their shapes; estimate_inertia is ignored"
         findings.append(Finding("warning", str(path), 0, "", "no mass is missing", rule))
-    facts, robot = seen.facts, None
+    facts, robot = source.facts, None
     if facts and not errors_of(findings):
-        robot = _build_mjcf(path, seen, options, findings)
+        robot = _build_mjcf(path, source, options, findings)
     if not facts:
         return ModelReport(str(path), "mjcf", tuple(findings))
     dof, all_findings = (robot.nv, _all_findings(findings, robot)) if robot else (facts["dof"], tuple(findings))
@@ -193,13 +201,13 @@ def _check_mjcf(path: Path, report: Report, options: ModelOptions) -> ModelRepor
     )
 
 
-def _build_mjcf(path: Path, seen: MjcfInspection, options: ModelOptions, findings: list[Finding]) -> Robot | None:
+def _build_mjcf(path: Path, source: MjcfSource, options: ModelOptions, findings: list[Finding]) -> Robot | None:
     """The robot of a file that compiles; what stands against it is added to the findings."""
     from palpate.robot.readers.mjcf.build import build_mjcf
 
     warnings = [finding for finding in findings if finding.level == "warning"]
     try:
-        return build_mjcf(path, seen, options.lock, options.tool_frame, warnings)
+        return build_mjcf(path, source, options.lock, options.tool_frame, warnings)
     except ModelError as error:
         findings += [finding for finding in error.findings if isinstance(finding, Finding)] or [_refusal(path, error)]
         return None
@@ -215,8 +223,8 @@ def _refusal(path: Path, error: ModelError) -> Finding:
     return Finding("error", str(path), 0, "", " ".join(problem.split()), "palpate cannot compute with it", hint)
 
 
-def model_format(path: Path, report: Report, text: bytes | None = None) -> Format | None:
-    """What the file is by its root element, or None with the reason reported; `text` stands in for its content."""
+def model_root(path: Path, report: Report, text: bytes | None = None) -> Element | None:
+    """The root element of a URDF or MJCF file, or None with the reason reported; `text` stands in for its content."""
     data = read_bytes(path, report) if text is None else text
     if data is None or not _looks_like_xml(data, path, report):
         return None
@@ -232,7 +240,7 @@ def model_format(path: Path, report: Report, text: bytes | None = None) -> Forma
     if text is None and path.suffix.lower() not in _ENDINGS:
         problem = f"the name ends in {path.suffix!r}" if path.suffix else "the name has no ending"
         report.warning(None, problem, "model files end in .urdf or .xml")
-    return "urdf" if root.tag == "robot" else "mjcf"
+    return root
 
 
 def _looks_like_xml(data: bytes, path: Path, report: Report) -> bool:
@@ -244,9 +252,3 @@ def _looks_like_xml(data: bytes, path: Path, report: Report) -> bool:
     problem = "binary data" if b"\0" in data[:4096] else "text that is not XML"
     report.error(None, problem, rule, hint, line=1)
     return False
-
-
-def _summary(tree: Tree) -> Summary:
-    dofs = [FREEDOMS[joint.kind] for joint in tree.joints if FREEDOMS[joint.kind]]
-    tied = sum(joint.mimic is not None for joint in tree.joints)
-    return Summary(len(tree.links), len(dofs), sum(dofs) - tied, sum(link.mass for link in tree.links))

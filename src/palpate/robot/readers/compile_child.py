@@ -27,24 +27,24 @@ def _stiffest(model: Any) -> float:
 def _compile(path: str, missing: list[str]) -> dict[str, Any]:
     import mujoco
 
-    passive, said = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("passive.py")))), []
-    mujoco.set_mju_user_warning(said.append)
+    passive, warnings = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("passive.py")))), []
+    mujoco.set_mju_user_warning(warnings.append)
     try:
         spec = mujoco.MjSpec.from_file(path)
         if weighty := passive.weighty_meshes(spec, missing):
             return {"weighty": weighty}
         spec = passive.read_spec(path, missing)
         passive.make_passive(spec)
-        said.clear()  # about motors, which are gone
+        warnings.clear()  # about motors, which are gone
         model = spec.compile()
         data = mujoco.MjData(model)
         mujoco.mj_forward(model, data)
     except Exception as error:
         text = str(error)
         schema = mujoco.mj_printSchema(False, False) if "Schema violation" in text else ""
-        return {"error": text, "schema": schema}
-    return {
-        "warnings": said,
+        return {"refusal": text, "schema": schema}
+    facts = {
+        "warnings": warnings,
         "bodies": int(model.nbody) - 1,
         "joints": int(model.njnt),
         "dof": int(model.nv),
@@ -53,6 +53,7 @@ def _compile(path: str, missing: list[str]) -> dict[str, Any]:
         "frequency": _stiffest(model),
         "finite": bool(all(map(math.isfinite, data.qacc))),
     }
+    return {"facts": facts}
 
 
 if __name__ == "__main__":

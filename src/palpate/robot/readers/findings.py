@@ -1,4 +1,4 @@
-"""What is wrong with a model file: one finding per problem, told with file, line, element and rule."""
+"""What is wrong with a model file: one finding per problem, with file, line, element and rule."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ class Mend:
 
 def quoted(text: str) -> str:
     """A value of the file in quotes, shortened if it is very long."""
-    shown = text if len(text) <= _LONGEST_QUOTE else f"{text[:_LONGEST_QUOTE]}… ({len(text)} characters)"
-    return printable(f"'{shown}'")
+    shortened = text if len(text) <= _LONGEST_QUOTE else f"{text[:_LONGEST_QUOTE]}… ({len(text)} characters)"
+    return printable(f"'{shortened}'")
 
 
 def did_you_mean(word: str, known: Iterable[str], count: int = 3) -> str:
@@ -101,12 +101,12 @@ def without_meshes(findings: Iterable[Finding]) -> tuple[list[Finding], list[str
     if len(meshes) == 1:
         return others, [meshes[0].sentence]
     names = list(dict.fromkeys(finding.found.partition("=")[2] for finding in meshes))
-    shown = ", ".join(names[:2]) + (f" and {len(names) - 2} more" if len(names) > 2 else "")
+    listed = ", ".join(names[:2]) + (f" and {len(names) - 2} more" if len(names) > 2 else "")
     count = "1 mesh is" if len(names) == 1 else f"{len(names)} meshes are"
     hints = " and ".join(dict.fromkeys(finding.hint for finding in meshes if finding.hint))
     advice = f"{hints}, or see palpate check" if hints else "see palpate check"
-    said = f"{meshes[0].file}: {count} missing or cannot be read ({shown}); they are not drawn, {advice}"
-    return others, [printable(said)]
+    sentence = f"{meshes[0].file}: {count} missing or cannot be read ({listed}); they are not drawn, {advice}"
+    return others, [printable(sentence)]
 
 
 def refuse(file: str, findings: Iterable[Finding]) -> ModelError:
@@ -130,8 +130,8 @@ def held_up(robot: str, bodies: list[str]) -> list[Finding]:
     """The warning that a model's own gravity compensation was taken off, if it was."""
     if not bodies:
         return []
-    shown = ", ".join(bodies[:4]) + (" …" if len(bodies) > 4 else "")
-    problem = f"gravcomp on {len(bodies)} {'body' if len(bodies) == 1 else 'bodies'} ({shown})"
+    listed = ", ".join(bodies[:4]) + (" …" if len(bodies) > 4 else "")
+    problem = f"gravcomp on {len(bodies)} {'body' if len(bodies) == 1 else 'bodies'} ({listed})"
     rule = "taken off: the law compensates gravity, and would do so twice"
     return [Finding("warning", robot, 0, "", problem, rule)]
 

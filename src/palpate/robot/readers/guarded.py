@@ -53,7 +53,7 @@ class Compilation:
     refusal: str | None = None
     accident: str | None = None
     schema: str = ""
-    weighty: tuple[str, ...] = ()
+    weighty: Sequence[str] = ()
 
 
 def compile_guarded(
@@ -67,10 +67,10 @@ def compile_guarded(
         missing: names of meshes that are not there; the shapes that need them are left out.
     """
     limits = limits or CompileLimits()
-    done = run_guarded(_CHILD, [str(Path(path).resolve()), json.dumps(list(missing))], limits)
-    if done is None:
+    process = run_guarded(_CHILD, [str(Path(path).resolve()), json.dumps(list(missing))], limits)
+    if process is None:
         return Compilation(accident=f"compiling took longer than {limits.patience:g} s and was stopped")
-    return _answer(done, limits)
+    return _compilation_from(process, limits)
 
 
 def run_guarded(
@@ -81,13 +81,13 @@ def run_guarded(
     The working folder is a temporary one, so that no log file is left behind. `bare` hides the environment and takes
     the right to write files.
     """
-    within = [str(_LIMITED), str(limits.seconds), str(limits.memory), str(int(not bare))]
+    limit_arguments = [str(_LIMITED), str(limits.seconds), str(limits.memory), str(int(not bare))]
     # One thread: each would reserve address space and eat into the limit.
     environment = {**({} if bare else os.environ), "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
     with tempfile.TemporaryDirectory(prefix="palpate-") as folder:
         try:
             return subprocess.run(
-                [sys.executable, "-I", *within, str(script), *arguments],
+                [sys.executable, "-I", *limit_arguments, str(script), *arguments],
                 cwd=folder,
                 env=environment,
                 capture_output=True,
@@ -98,38 +98,32 @@ def run_guarded(
             return None
 
 
-def _answer(done: subprocess.CompletedProcess[bytes], limits: CompileLimits) -> Compilation:
-    if done.returncode != 0:
-        return Compilation(accident=_accident(done, limits))
+def _compilation_from(process: subprocess.CompletedProcess[bytes], limits: CompileLimits) -> Compilation:
+    if process.returncode != 0:
+        return Compilation(accident=_accident(process, limits))
     try:
-        answer = json.loads(done.stdout)
+        made = Compilation(**json.loads(process.stdout))
     except ValueError:
-        return Compilation(accident=f"MuJoCo ended without an answer: {_tail(done.stderr)}")
-    if "weighty" in answer:
-        return Compilation(weighty=tuple(answer["weighty"]))
-    if "error" in answer:
-        if "alloc" in answer["error"].lower():
-            return Compilation(accident=_memory(limits))
-        return Compilation(refusal=answer["error"], schema=answer["schema"])
-    return Compilation(facts=answer)
+        return Compilation(accident=f"MuJoCo ended without an answer: {_last_line(process.stderr)}")
+    return Compilation(accident=_out_of_memory(limits)) if "alloc" in (made.refusal or "").lower() else made
 
 
-def _accident(done: subprocess.CompletedProcess[bytes], limits: CompileLimits) -> str:
-    code = done.returncode
+def _accident(process: subprocess.CompletedProcess[bytes], limits: CompileLimits) -> str:
+    code = process.returncode
     if code == -getattr(signal, "SIGXCPU", 0):
         return f"compiling took longer than {limits.seconds:g} s of processor time and was stopped"
-    if b"alloc" in done.stderr.lower() or b"MemoryError" in done.stderr:
-        return _memory(limits)
+    if b"alloc" in process.stderr.lower() or b"MemoryError" in process.stderr:
+        return _out_of_memory(limits)
     if code < 0:
         return f"MuJoCo crashed ({signal.Signals(-code).name})"
-    return f"MuJoCo ended with exit code {code}: {_tail(done.stderr)}"
+    return f"MuJoCo ended with exit code {code}: {_last_line(process.stderr)}"
 
 
-def _memory(limits: CompileLimits) -> str:
+def _out_of_memory(limits: CompileLimits) -> str:
     return f"compiling took more than {limits.memory / 2**30:.3g} GiB of memory and was stopped"
 
 
-def _tail(text: bytes) -> str:
+def _last_line(text: bytes) -> str:
     lines = text.decode(errors="replace").strip().splitlines()
     return printable(lines[-1])[:200] if lines else "no message"
 
@@ -169,21 +163,21 @@ def expand_xacro(
         str(p) for p in folders_above(path.parent.resolve())
     ]
     options = json.dumps({"arguments": dict(arguments), "roots": roots})
-    done = run_guarded(_XACRO, [str(path.resolve()), options], limits, bare=True)
-    if done is not None and done.returncode == 0 and 0 < len(done.stdout) <= MAX_BYTES:
-        return done.stdout
-    report.error(None, f"xacro: {_reason(done, limits)}", "the file cannot be expanded")
+    process = run_guarded(_XACRO, [str(path.resolve()), options], limits, bare=True)
+    if process is not None and process.returncode == 0 and 0 < len(process.stdout) <= MAX_BYTES:
+        return process.stdout
+    report.error(None, f"xacro: {_reason(process, limits)}", "the file cannot be expanded")
     return None
 
 
 _INSTALL_XACRO = "pip install 'palpate[xacro]'"
 
 
-def _reason(done: object, limits: CompileLimits) -> str:
-    code = getattr(done, "returncode", None)
+def _reason(process: object, limits: CompileLimits) -> str:
+    code = getattr(process, "returncode", None)
     if code is None or code == -getattr(signal, "SIGXCPU", 0):
         return f"took longer than {limits.seconds:g} s of processor time, or {limits.patience:g} s, and was stopped"
     if code == 0:
-        return f"gave {len(getattr(done, 'stdout', b''))} bytes; a model file has at most {MAX_BYTES // 2**20} MiB"
-    lines = getattr(done, "stderr", b"").decode(errors="replace").strip().splitlines()
+        return f"gave {len(getattr(process, 'stdout', b''))} bytes; a model file has at most {MAX_BYTES // 2**20} MiB"
+    lines = getattr(process, "stderr", b"").decode(errors="replace").strip().splitlines()
     return printable(" ".join(lines))[:400] if lines else f"ended with exit code {code}"

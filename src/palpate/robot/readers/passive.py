@@ -22,16 +22,11 @@ def read_spec(path: str, missing: Collection[str] = ()) -> mujoco.MjSpec:
         spec.delete(texture)
     for skin in list(spec.skins):
         spec.delete(skin)
-    if missing:
-        _drop_meshes(spec, set(missing))
-    return spec
-
-
-def _drop_meshes(spec: mujoco.MjSpec, missing: set[str]) -> None:
     for geom in [geom for geom in spec.geoms if geom.meshname in missing]:
         spec.delete(geom)
     for mesh in [mesh for mesh in spec.meshes if mesh_name(mesh) in missing]:
         spec.delete(mesh)
+    return spec
 
 
 def mesh_name(mesh: Any) -> str:

@@ -10,25 +10,22 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from palpate.files import write_file
-from palpate.robot.readers.check import model_format
+from palpate.robot.mechanics.tensor import tensor_from
+from palpate.robot.readers.check import model_root
 from palpate.robot.readers.findings import Mend, refuse
 from palpate.robot.readers.mjcf.rules import RANGES
 from palpate.robot.readers.urdf import inertials
-from palpate.robot.readers.xmlfile import (
-    Element,
-    Report,
-    SourceFile,
-    numbers,
-    parse,
-    parse_number,
-    place_of,
-    read_bytes,
-)
+from palpate.robot.readers.xmlfile import Element, Report, SourceFile, numbers, parse, parse_number, value_span
 
-_SIX = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
+# How an element may write a tensor: attributes, and how many of xx yy zz xy xz yz each holds.
+_TENSORS = {
+    "inertia": [dict.fromkeys(("ixx", "iyy", "izz", "ixy", "ixz", "iyz"), 1)],
+    "inertial": [{"fullinertia": 6}, {"diaginertia": 3}],
+}
 _DECIMAL_COMMA = re.compile(r"(?<!\S)([+-]?\d+),(\d+(?:[eE][+-]?\d+)?)(?!\S)")
 
 
@@ -72,17 +69,17 @@ def repair_model(path: str | Path, out: str | Path) -> list[Change | Mend]:
         write_file(out, table)
         return list(changes)
     report = Report(str(path))
-    data = read_bytes(Path(path), report) if model_format(Path(path), report) else None
-    root = parse(SourceFile(str(path), data), report) if data else None
+    root = model_root(Path(path), report)
     if root is None:
         raise refuse(str(path), report.findings)
     edits: list[tuple[int, int, bytes]] = []
     mends = [mend for element in root.walk() for mend in _mends(element, root.tag, edits)]
     data = _edited(root.source.data, edits)
     root, edits = parse(SourceFile(str(path), data), report), []
-    repairs = [tensor.repair(edits) for element in (root.walk() if root else ()) for tensor in _tensors(element)]
+    elements = root.walk() if root else ()
+    repairs = [change for element in elements for change in _repaired_tensors(element, edits)]
     write_file(out, _edited(data, edits))
-    return sorted([*mends, *(change for change in repairs if change)], key=lambda change: change.line)
+    return sorted([*mends, *repairs], key=lambda change: change.line)
 
 
 def _mends(element: Element, root: str, edits: list[tuple[int, int, bytes]]) -> Iterator[Mend]:
@@ -92,14 +89,14 @@ def _mends(element: Element, root: str, edits: list[tuple[int, int, bytes]]) -> 
         if all(parse_number(word.replace(",", ".")) is not None for word in old.split()):
             new = _DECIMAL_COMMA.sub(r"\1.\2", old)
         if root == "mujoco" and attribute in RANGES:
-            new = _turned(new)
-        span = place_of(element, attribute)
+            new = _lower_end_first(new)
+        span = value_span(element, attribute)
         if new != old and span is not None:
             edits.append((*span, new.encode()))
             yield Mend(element.label, element.line, attribute, repr(old), repr(new))
 
 
-def _turned(text: str) -> str:
+def _lower_end_first(text: str) -> str:
     """A range with its lower end first."""
     words = text.split()
     values = [parse_number(word) for word in words]
@@ -109,48 +106,23 @@ def _turned(text: str) -> str:
     return text if lower <= upper else f"{words[1]} {words[0]}"
 
 
-@dataclass(frozen=True)
-class _Tensor:
-    """A tensor of the file: the attributes it stands in, in the order xx yy zz xy xz yz."""
-
-    element: Element
-    attributes: tuple[str, ...]
-    six: tuple[float, ...]
-
-    def repair(self, edits: list[tuple[int, int, bytes]]) -> Change | None:
-        inertia = inertials.inertia_from_six(*self.six)
-        if inertials.is_physical(inertia):
-            return None
-        new = inertials.printed_entries(inertials.nearest_physical(inertia))
-        places = [place_of(self.element, attribute) for attribute in self.attributes]
-        if any(span is None for span in places) or not any(new):
-            return None
-        for span, text in zip(places, self._texts(new)):
-            if span is not None:
-                edits.append((*span, text.encode()))
-        return Change(self.element.label, self.element.line, self.six, new)
-
-    def _texts(self, new: tuple[float, ...]) -> list[str]:
-        words = [f"{value:.{inertials.DIGITS}g}" for value in new]
-        if self.attributes == ("diaginertia",):
-            return [" ".join(words[:3])]
-        return [" ".join(words)] if self.attributes == ("fullinertia",) else words
-
-
-def _tensors(element: Element) -> list[_Tensor]:
-    quiet = Report("")
-    tensors: list[_Tensor] = []
-    if element.tag == "inertia" and element.parent is not None and element.parent.tag == "inertial":
-        present = tuple(name for name in _SIX if name in element.attributes)
-        values = [numbers(element, name, quiet, 1) for name in present]
-        if all(values) and len(present) == len(_SIX):
-            tensors.append(_Tensor(element, _SIX, tuple(value[0] for value in values if value)))
-    elif element.tag == "inertial":
-        for attribute, count in (("fullinertia", 6), ("diaginertia", 3)):
-            values = numbers(element, attribute, quiet, count)
-            if values:
-                tensors.append(_Tensor(element, (attribute,), (*values, *[0.0] * (6 - count))))
-    return [t for t in tensors if max(map(abs, t.six)) < inertials.LARGEST]
+def _repaired_tensors(element: Element, edits: list[tuple[int, int, bytes]]) -> Iterator[Change]:
+    """The tensors of an element that no body has, each replaced by the nearest possible one."""
+    for attributes in _TENSORS.get(element.tag, ()):
+        parts = [part for name, count in attributes.items() if (part := numbers(element, name, Report(""), count))]
+        spans = [span for name in attributes if (span := value_span(element, name))]
+        if not len(parts) == len(spans) == len(attributes):
+            continue
+        given = [value for part in parts for value in part]
+        old = tuple(given + [0.0] * (6 - len(given)))
+        if max(map(abs, old)) >= inertials.LARGEST or inertials.is_physical(tensor_from(old)):
+            continue
+        new = inertials.printed_entries(inertials.nearest_physical(tensor_from(old)))
+        if any(new):
+            words = iter(f"{value:.{inertials.DIGITS}g}" for value in new)
+            texts = [" ".join(islice(words, count)) for count in attributes.values()]
+            edits += [(*span, text.encode()) for span, text in zip(spans, texts)]
+            yield Change(element.label, element.line, old, new)
 
 
 def _edited(data: bytes, edits: list[tuple[int, int, bytes]]) -> bytes:

@@ -1,4 +1,4 @@
-"""Reading XML that nobody vouches for: every element with its line and place, DTDs and bombs refused.
+"""Reading XML that nobody vouches for: every element with its line and position, DTDs and bombs refused.
 
 Built on expat because it tells where each element stands. Nothing is resolved, expanded or executed here.
 """
@@ -34,7 +34,7 @@ class SourceFile:
 
 @dataclass(eq=False)
 class Element:
-    """An element of the file, with its place: line and column from 1, byte offset of its `<` from 0."""
+    """An element of the file, with its position: line and column from 1, byte offset of its `<` from 0."""
 
     tag: str
     attributes: dict[str, str]
@@ -64,7 +64,7 @@ class Element:
 
     @property
     def label(self) -> str:
-        """How a message calls it: the nearest named element above, then the way down."""
+        """How a message calls it: the nearest named element above, then the elements down to it."""
         steps: list[str] = []
         element: Element | None = self
         while element is not None and element.parent is not None:
@@ -111,26 +111,21 @@ def read_bytes(path: Path, report: Report) -> bytes | None:
     """The content of a model file, or None with the reason reported."""
     try:
         if path.is_dir():
-            report.error(None, "is a directory", "a model is a file", "name the .urdf or .xml file in it")
-            return None
-        if path.exists() and not path.is_file():  # a pipe or device would never end
-            report.error(None, "is not a regular file", "a model is a file")
-            return None
-        if path.stat().st_size > MAX_BYTES:
-            size = f"{path.stat().st_size / 2**20:.0f} MiB"
-            report.error(None, f"has {size}", f"a model file has at most {MAX_BYTES // 2**20} MiB")
-            return None
-        data = path.read_bytes()
+            problem = "is a directory", "a model is a file", "name the .urdf or .xml file in it"
+        elif path.exists() and not path.is_file():  # a pipe or device would never end
+            problem = "is not a regular file", "a model is a file"
+        elif (size := path.stat().st_size) > MAX_BYTES:
+            problem = f"has {size / 2**20:.0f} MiB", f"a model file has at most {MAX_BYTES // 2**20} MiB"
+        elif (data := path.read_bytes()).strip():
+            return data
+        else:
+            problem = "the file is empty", "a model starts with <robot> (URDF) or <mujoco> (MJCF)"
     except FileNotFoundError:
-        report.error(None, "file not found", "a model is a .urdf or MJCF .xml file", _neighbours(path))
-        return None
+        problem = "file not found", "a model is a .urdf or MJCF .xml file", _neighbours(path)
     except (OSError, ValueError) as error:
-        report.error(None, f"cannot be read: {error}", "a model is a readable file")
-        return None
-    if not data.strip():
-        report.error(None, "the file is empty", "a model starts with <robot> (URDF) or <mujoco> (MJCF)")
-        return None
-    return data
+        problem = f"cannot be read: {error}", "a model is a readable file"
+    report.error(None, *problem)
+    return None
 
 
 def parse(source: SourceFile, report: Report) -> Element | None:
@@ -145,7 +140,7 @@ def parse(source: SourceFile, report: Report) -> Element | None:
     try:
         parser.Parse(source.data, True)
     except _Refused as refusal:
-        report.error(None, refusal.found, refusal.rule, refusal.hint or "", line=parser.CurrentLineNumber)
+        report.error(None, refusal.problem, refusal.rule, refusal.hint or "", line=parser.CurrentLineNumber)
     except expat.ExpatError as error:
         _report_broken_xml(error, builder, report)
     except (ValueError, LookupError) as error:  # an encoding that Python knows no table for
@@ -155,7 +150,7 @@ def parse(source: SourceFile, report: Report) -> Element | None:
     return None
 
 
-def place_of(element: Element, attribute: str) -> tuple[int, int] | None:
+def value_span(element: Element, attribute: str) -> tuple[int, int] | None:
     """First byte of an attribute's value in its file, and the byte behind it; None unless ASCII text."""
     data, start = element.source.data, element.offset + 1
     end = start + len(element.tag)
@@ -219,7 +214,7 @@ def _report_bad_word(element: Element, attribute: str, word: str, value: float |
 
 
 def _word_position(element: Element, attribute: str, word: str) -> tuple[int, int]:
-    span = place_of(element, attribute)
+    span = value_span(element, attribute)
     if span is None:
         return element.line, element.column
     data = element.source.data
@@ -232,7 +227,7 @@ def _word_position(element: Element, attribute: str, word: str) -> tuple[int, in
 class _Refused(PalpateError):  # leaves the parser's callbacks, never this module
     def __init__(self, problem: str, rule: str, hint: str = "") -> None:
         super().__init__(problem, hint=hint or None)
-        self.found, self.rule = problem, rule
+        self.problem, self.rule = problem, rule
 
 
 def _refuse_doctype(*_: object) -> None:

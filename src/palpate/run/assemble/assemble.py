@@ -36,7 +36,7 @@ from palpate.world.plants.plant import Plant, build_plant
 from palpate.world.plants.tree_plant import TreeModel, TreePlant, no_model, no_tree, tree_model, tree_of, tree_plant
 from palpate.world.sensing.custom import BoundSensor, Truth, bound_sensors
 from palpate.world.sensing.faults import fault_state
-from palpate.world.sensing.sensors import bodies_beyond, joint_sensors, pole_camera, sensor_body, wrist_sensor
+from palpate.world.sensing.sensors import bodies_beyond, joint_sensors, pole_camera, wrist_sensor
 
 if TYPE_CHECKING:
     from palpate.run.exact import ExactPlant
@@ -370,7 +370,7 @@ def sensor_fields(run: Run, plant: Plant, law: BoundLaw, shared: bool) -> dict[s
 def felt_bodies(run: Run, plant: Plant) -> set[int]:
     """The bodies beyond the wrist sensor, which feels what acts on them."""
     beyond, _ = bodies_beyond(plant, run.robot, run.world.sensors)
-    return {sensor_body(plant, run.world.sensors), *map(int, beyond)}
+    return {plant.frame(run.world.sensors.wrench.frame).body, *map(int, beyond)}
 
 
 def outside_fields(run: Run, plant: Plant, physics: Physics, rows: Layout, felt: set[int]) -> dict[str, Any]:

@@ -43,7 +43,7 @@ class SurfaceState(Record):
     velocity: Vector = sized(3)
     amplitude: Vector = sized(3)
     frequency: float
-    mocap: int  # its place among the engine's moved bodies, −1 if it stands still
+    mocap: int  # its index among the engine's moved bodies, −1 if it stands still
     axes: Matrix = sized(3, 3)
     position: Vector = sized(3)
     speed: Vector = sized(3)
@@ -80,7 +80,7 @@ class PointContact(Record):
 
 
 def surface_state(surface: Surface, mocap: int, position: Vector) -> SurfaceState:
-    """A surface for the loop; `place` is where its position is written."""
+    """A surface for the loop; `position` is where its position is written."""
     motion = surface.motion or Motion(stop=0.0)
     return SurfaceState(
         **surface_numbers(surface),
@@ -111,7 +111,7 @@ def contact_pairs(
 ) -> list[PointContact]:
     """Every contact point with every surface, point by point; `felt` are the bodies that the wrist sensor feels.
 
-    `shown` is where those of `compliant_names` write force and place, if they are recorded.
+    `shown` is where those of `compliant_names` write force and position, if they are recorded.
     """
     same = ("body", "offset", "radius", "on_robot", "share")
     points = [PointState(felt=p.body in felt, **{name: getattr(p, name) for name in same}) for p in plant.points]
@@ -131,7 +131,7 @@ def compliant_names(plant: Plant) -> list[str]:
 
 @kernel
 def move_surface(s: SurfaceState, t: float) -> None:
-    """Place and velocity of a surface at time t."""
+    """Position and velocity of a surface at time t."""
     held = min(max(t - s.start, 0.0), max(s.stop - s.start, 0.0))
     moving = 1.0 if s.start <= t < s.stop else 0.0
     rate = 2.0 * math.pi * s.frequency

@@ -18,8 +18,8 @@ from palpate.world.plants.plant import ContactPoint, Plant, surface_rotation, to
 def touches_of(plant: Plant, world: World) -> list[Contact | Pin]:
     """Every contact point of the robot with every surface, point by point, then the pins."""
     points, surfaces = [p for p in plant.points if p.on_robot], plant.surfaces
-    made: list[Contact | Pin] = [_contact(plant, p, surface, len(points)) for p in points for surface in surfaces]
-    return made + [Pin(frame=pin.frame, name=pin.name) for pin in world.pins]
+    contacts: list[Contact | Pin] = [_contact(plant, p, surface, len(points)) for p in points for surface in surfaces]
+    return contacts + [Pin(frame=pin.frame, name=pin.name) for pin in world.pins]
 
 
 def joint_stops(robot: Robot) -> list[JointStop]:
@@ -56,8 +56,8 @@ def _contact(plant: Plant, point: ContactPoint, surface: Surface, points: int) -
 
 
 _SHAPES: dict[str, Callable[[Sequence[float], Array, Sequence[float]], Shape]] = {
-    "plane": lambda place, axes, size: Plane(place, axes[:, 2]),
-    "sphere": lambda place, axes, size: Sphere(place, size[0]),
-    "cylinder": lambda place, axes, size: Cylinder(place, size[0], size[1], axes[:, 2]),
-    "box": lambda place, axes, size: Box(place, size, quat_from_matrix(axes)),
+    "plane": lambda position, axes, size: Plane(position, axes[:, 2]),
+    "sphere": lambda position, axes, size: Sphere(position, size[0]),
+    "cylinder": lambda position, axes, size: Cylinder(position, size[0], size[1], axes[:, 2]),
+    "box": lambda position, axes, size: Box(position, size, quat_from_matrix(axes)),
 }

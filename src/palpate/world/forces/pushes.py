@@ -60,7 +60,7 @@ def push_state(
         robot_bodies: bodies of the robot.
         felt: bodies beyond the wrist sensor, which feels what acts on them.
     """
-    frame = plant.tool if push.frame is None else plant.frame(push.frame)
+    frame = plant.frame(push.frame)
     blow = push.kind == "impulse"
     scale = 1.0 / timestep if blow else 1.0
     return PushState(
@@ -96,7 +96,7 @@ def push_share(u: PushState, step_start: float, dt: float, t: float) -> float:
 
 
 @kernel
-def apply_push(p: Physics, u: PushState, share: float, tool_place: Vector, total: Pushed) -> None:
+def apply_push(p: Physics, u: PushState, share: float, tool_position: Vector, total: Pushed) -> None:
     """Add a push to what all of them do."""
     _world_wrench(p, u, share)
     f, n, v, twist = u.force, u.moment, u.velocity, p.cvel[u.body]
@@ -105,9 +105,9 @@ def apply_push(p: Physics, u: PushState, share: float, tool_place: Vector, total
     add_generalized_force(p, u.body, f, n, u.position, total.force)
     total.power += f[0] * v[0] + f[1] * v[1] + f[2] * v[2] + (n[0] * twist[0] + n[1] * twist[1] + n[2] * twist[2])
     if u.on_robot:
-        add_wrench(total.wrench, f, n, u.position, tool_place)
+        add_wrench(total.wrench, f, n, u.position, tool_position)
     if u.felt:
-        add_wrench(total.felt, f, n, u.position, tool_place)
+        add_wrench(total.felt, f, n, u.position, tool_position)
 
 
 @kernel

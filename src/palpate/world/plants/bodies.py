@@ -18,7 +18,7 @@ def point_on_body(p: Physics, body: int, offset: Vector, position: Vector) -> No
 
 @kernel
 def velocity_at(p: Physics, body: int, position: Vector, v: Vector) -> None:
-    """World velocity of the body's material point at a place, from MuJoCo's com-based velocity [ω; v]."""
+    """World velocity of the body's material point at a position, from MuJoCo's com-based velocity [ω; v]."""
     twist, c = p.cvel[body], p.subtree_com[p.body_rootid[body]]
     x, y, z = position[0] - c[0], position[1] - c[1], position[2] - c[2]
     v[0] = twist[3] + twist[1] * z - twist[2] * y
@@ -28,7 +28,7 @@ def velocity_at(p: Physics, body: int, position: Vector, v: Vector) -> None:
 
 @kernel
 def add_force(total: Vector, f: Vector, position: Vector, about: Vector) -> None:
-    """Add force f acting at a place to a wrench about another point."""
+    """Add force f acting at a point to a wrench about another point."""
     x, y, z = position[0] - about[0], position[1] - about[1], position[2] - about[2]
     total[0] += f[0]
     total[1] += f[1]
@@ -40,7 +40,7 @@ def add_force(total: Vector, f: Vector, position: Vector, about: Vector) -> None
 
 @kernel
 def add_wrench(total: Vector, f: Vector, n: Vector, position: Vector, about: Vector) -> None:
-    """Add force f and moment n acting at a place to a wrench about another point."""
+    """Add force f and moment n acting at a point to a wrench about another point."""
     add_force(total, f, position, about)
     for i in range(3):
         total[3 + i] += n[i]

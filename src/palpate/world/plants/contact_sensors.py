@@ -11,7 +11,7 @@ import mujoco
 from palpate.robot.robot import Robot
 from palpate.world.config import World
 
-POINT_NUMBERS = 13  # of one contact: found, force, place, normal, tangent
+POINT_NUMBERS = 13  # of one contact: found, force, position, normal, tangent
 _MOST_POINTS = 8  # contacts of one geom with another that are told apart, the strongest; a sphere has one
 _NEAREST, _STRONGEST, _SUM = 1, 2, 3  # which of several contacts, or how they become one
 _WRENCH, _POINT = ("FORCE", "TORQUE", "POS"), ("FORCE", "POS", "NORMAL", "TANGENT")

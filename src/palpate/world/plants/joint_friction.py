@@ -76,7 +76,7 @@ def solve_joint_friction(M: Matrix, b: Vector, bound: Vector, v: Vector, w: Fric
         w.side[i] = 0.0 if v[i] == 0.0 else (1.0 if v[i] > 0.0 else -1.0)
     for _ in range(8 * n + 8):
         _least_of_sliding(M, b, bound, w)
-        blocked = _go(bound, v, w)
+        blocked = _step_to_least(bound, v, w)
         if blocked:
             continue
         i = _most_loaded(M, b, bound, v, w)
@@ -100,7 +100,7 @@ def _least_of_sliding(M: Matrix, b: Vector, bound: Vector, w: FrictionWork) -> N
 
 
 @kernel
-def _go(bound: Vector, v: Vector, w: FrictionWork) -> bool:
+def _step_to_least(bound: Vector, v: Vector, w: FrictionWork) -> bool:
     """Go to w.least, or until the first joint would turn back, which then stands still; whether one did."""
     share, first = 1.0, -1
     for i in range(v.size):
@@ -147,11 +147,11 @@ def end_velocities(f: JointFriction, ties: Ties, p: Physics, dt: float) -> float
     for i in range(n):
         M[i, i] += dt * f.damping[i]
         f.v[i] = p.qvel[i]
-    return _found_anew(f, ties, dt)
+    return _solve_again(f, ties, dt)
 
 
 @kernel
-def _found_anew(f: JointFriction, ties: Ties, dt: float) -> float:
+def _solve_again(f: JointFriction, ties: Ties, dt: float) -> float:
     """Solve for f.v and take the friction torques that go with it; how much they change, as a share of the friction."""
     n, M, b, v = f.v.size, f.M, f.momentum, f.v
     for i in range(n):
@@ -182,4 +182,4 @@ def correct_velocities(f: JointFriction, ties: Ties, p: Physics, dt: float) -> f
         f.v[i], b[i] = p.qvel[i], -dt * f.force[i]
         for j in range(n):
             b[i] += M[i, j] * p.qvel[j]
-    return _found_anew(f, ties, dt)
+    return _solve_again(f, ties, dt)

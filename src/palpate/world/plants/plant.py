@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,11 +16,10 @@ from palpate.robot.gate import refuse_impossible
 from palpate.robot.robot import Robot
 from palpate.spatial import matrix_from_quat, quat_from_euler, quat_from_matrix, rows
 from palpate.spatial.shapes import SHAPES
-from palpate.world.config import FreeObject, PlantChange, Surface, World
+from palpate.world.config import FreeObject, Pole, Surface, World
 from palpate.world.driver import per_joint, uncompensated
 from palpate.world.plants.contact_sensors import RigidSensor, add_contact_sensors, add_point_sensors
 from palpate.world.plants.joint_friction import take_over_friction
-from palpate.world.plants.pole import add_pole
 from palpate.world.plants.ties import Ties, hold_ties, plant_ties
 from palpate.world.surfaces.forms import ContactPoint, draw_shapes, drawn_mesh, points_of_links, points_of_shapes
 
@@ -34,6 +32,7 @@ RIGID_FRICTION_TIME, RIGID_IMPRATIO = 1.0, 3000.0  # s; stiffness of friction ov
 RIGID_IMPEDANCE = (0.9, 0.95)  # the engine's own: at a depth of 0, and at most
 # Collision bits: (type, affinity). The robot's contact geoms and objects touch surfaces, objects touch each other too.
 _TOUCHES, _TOUCHED, _BOTH, _NEITHER = (1, 0), (0, 1), (1, 1), (0, 0)
+_ONLY_SEEN = {"contype": 0, "conaffinity": 0, "mass": 0}
 
 
 @dataclass(frozen=True)
@@ -83,8 +82,10 @@ class Plant:
         """Where the robot's coordinates and velocities stand in the scene's."""
         return self.robot.coordinates.kept_position.copy(), self.robot.coordinates.kept.copy()
 
-    def frame(self, name: str) -> Frame:
-        """A frame of the scene by name."""
+    def frame(self, name: str | None) -> Frame:
+        """A frame of the scene by name; the tool frame if None."""
+        if name is None:
+            return self.tool
         frames = frames_of(self.model)
         check_names("frame", [name], frames)
         return frames[name]
@@ -114,27 +115,28 @@ def build_plant(
     _change_robot(spec, robot, world)
     _add_surfaces(spec, robot, world)
     _add_attachments(spec, robot, world)
-    add_pole(spec, robot, world, robot.home if q_start is None else q_start)
+    if world.pole is not None:
+        _add_pole(spec, robot, world.pole, robot.home if q_start is None else q_start)
     for thing in world.objects:
         _add_object(spec, thing)
     touching, rigid = _contact_geoms(robot, world), [s.name for s in _rigid(world)]
-    whose = add_contact_sensors(spec, robot, world, touching, rigid)
-    slots = add_point_sensors(spec, robot, world, touching, rigid) if points else {}
+    owners = add_contact_sensors(spec, robot, world, touching, rigid)
+    point_sensors = add_point_sensors(spec, robot, world, touching, rigid) if points else {}
     draw_shapes(spec, robot, world)
     hold_ties(spec, robot)
     model = _compile(spec)
     _check_order(model, robot)
     _shift_base(model, robot, world)
     frames = frames_of(model)
-    q0, v0 = _start_of_the_rest(model, robot, world)
+    q0, v0 = _start_beyond_robot(model, robot, world)
     return Plant(
         model,
         frames[robot.tool_frame],
         _contact_points(model, robot, world, frames),
         world.surfaces,
         np.array([int(model.body(s.name).mocapid[0]) for s in world.surfaces], dtype=np.int64),
-        tuple(RigidSensor(int(model.sensor(name).adr[0]), kind) for name, kind in whose.items()),
-        {name: int(model.sensor(sensor).adr[0]) + offset for name, (sensor, offset) in slots.items()},
+        tuple(RigidSensor(int(model.sensor(name).adr[0]), kind) for name, kind in owners.items()),
+        {name: int(model.sensor(sensor).adr[0]) + offset for name, (sensor, offset) in point_sensors.items()},
         q0,
         v0,
         tuple(model.body(f"attachment {a.name}").id for a in world.attachments),
@@ -213,13 +215,9 @@ def _set_options(spec: mujoco.MjSpec, world: World, timestep: float, integrator:
     spec.option.disableflags = (spec.option.disableflags | int(off)) & ~int(on)
 
 
-def _check_links(change: PlantChange, names: Collection[str]) -> None:
-    check_names("link", change.link_mass_scale, names)
-
-
 def _change_robot(spec: mujoco.MjSpec, robot: Robot, world: World) -> None:
     change = world.plant
-    _check_links(change, {body.name for body in spec.bodies})
+    check_names("link", change.link_mass_scale, {body.name for body in spec.bodies})
     damping = per_joint(robot, change.joint_damping, "joint_damping")
     friction = per_joint(robot, change.joint_friction, "joint_friction")
     rotor = per_joint(robot, change.rotor_inertia, "rotor_inertia")
@@ -263,7 +261,7 @@ def change_in_place(plant: Plant, world: World, scratch: mujoco.MjData, where: R
     Centres of mass can only be shifted where the compiled ones were: the engine notes which frames coincide.
     """
     model, robot, change, nominal = plant.model, plant.robot, world.plant, plant.robot.model
-    _check_links(change, where.names)
+    check_names("link", change.link_mass_scale, where.names)
     scale = np.array([change.mass_scale * change.link_mass_scale.get(name, 1.0) for name in where.names])
     here, there = where.bodies, where.nominal
     model.body_mass[here] = scale * nominal.body_mass[there]
@@ -281,7 +279,7 @@ def change_in_place(plant: Plant, world: World, scratch: mujoco.MjData, where: R
 
 @dataclass(frozen=True)
 class RobotPlaces:
-    """Names of a robot's bodies with mass, where they are in a scene and in its own model; its joints' places."""
+    """Names of a robot's bodies with mass, where they are in a scene and in its own model; its joints' indices."""
 
     names: tuple[str, ...]
     bodies: np.ndarray
@@ -307,7 +305,7 @@ def place_surface(model: mujoco.MjModel, surface: Surface) -> None:
 
 
 def _shift_base(model: mujoco.MjModel, robot: Robot, world: World) -> None:
-    """Move the compiled robot's root bodies, whose places are then in world axes whatever frames they stood in."""
+    """Move the compiled robot's root bodies, whose positions are then in world axes whatever frames they stood in."""
     if not any(world.plant.base_position):
         return
     for b in range(1, robot.model.nbody):
@@ -436,14 +434,37 @@ def _add_attachments(spec: mujoco.MjSpec, robot: Robot, world: World) -> None:
             name=f"attachment {load.name}", pos=frame.offset + frame.rotation @ np.array(load.com), gravcomp=0
         )
         set_inertia(body, load.mass, np.zeros(3), np.zeros((3, 3)))
-        body.add_geom(
-            type=mujoco.mjtGeom.mjGEOM_SPHERE,
-            size=[0.04, 0, 0],
-            rgba=(0.8, 0.3, 0.3, 1),
-            contype=0,
-            conaffinity=0,
-            mass=0,
-        )
+        looks = {"size": [0.04, 0, 0], "rgba": (0.8, 0.3, 0.3, 1)}
+        body.add_geom(type=mujoco.mjtGeom.mjGEOM_SPHERE, **looks, **_ONLY_SEEN)
+
+
+def _add_pole(spec: mujoco.MjSpec, robot: Robot, pole: Pole, q_start: Array) -> None:
+    """Stand a pole upright on the tool."""
+    frame = robot.frame()
+    holder = spec.body(robot.model.body(frame.body).name)
+    R_WH = robot.pose(q_start, robot.model.body(frame.body).name).rotation
+    body = holder.add_body(name="pole", pos=frame.offset, quat=quat_from_matrix(R_WH.T))
+    body.explicitinertial = True
+    body.mass, body.ipos = pole.mass + pole.rod_mass, [0.0, 0.0, pole.centre]
+    body.inertia = _pole_inertia(pole)
+    kind = mujoco.mjtJoint.mjJNT_BALL if pole.joint == "ball" else mujoco.mjtJoint.mjJNT_HINGE
+    axes = {"pole": [0, 0, 1]} if pole.joint == "ball" else {"pole_x": [1, 0, 0], "pole_y": [0, 1, 0]}
+    for joint in [body.add_joint(name=name, type=kind, axis=axis) for name, axis in axes.items()]:
+        joint.damping, joint.frictionloss = [pole.pivot_damping, 0.0, 0.0], pole.pivot_friction
+    body.add_site(name="pole_tip", pos=[0.0, 0.0, pole.length])  # a frame that pushes can name
+    rod, ball = (0.55, 0.36, 0.2, 1.0), (0.8, 0.2, 0.2, 1.0)
+    fromto = [0, 0, 0, 0, 0, pole.length]
+    body.add_geom(type=mujoco.mjtGeom.mjGEOM_CYLINDER, fromto=fromto, size=[0.008, 0, 0], rgba=rod, **_ONLY_SEEN)
+    end, size = [0, 0, pole.length], [pole.radius, 0, 0]
+    body.add_geom(type=mujoco.mjtGeom.mjGEOM_SPHERE, pos=end, size=size, rgba=ball, **_ONLY_SEEN)
+
+
+def _pole_inertia(pole: Pole) -> list[float]:
+    """About the centre of mass: a point and a thin rod; about the rod the least that the engine does not take for 0."""
+    least = max(1e-12 * pole.mass, 1e-13)
+    rod = pole.rod_mass * (pole.length**2 / 12 + (pole.length / 2 - pole.centre) ** 2)
+    across = pole.mass * (pole.length - pole.centre) ** 2 + rod
+    return [max(across, least)] * 2 + [least]
 
 
 def _compile(spec: mujoco.MjSpec) -> mujoco.MjModel:
@@ -465,7 +486,7 @@ def _check_order(model: mujoco.MjModel, robot: Robot) -> None:
             raise ModelError(f"joint {name!r} of {robot.name} lies beyond what hangs on it; fix that at the last link")
 
 
-def _start_of_the_rest(model: mujoco.MjModel, robot: Robot, world: World) -> tuple[Array, Array]:
+def _start_beyond_robot(model: mujoco.MjModel, robot: Robot, world: World) -> tuple[Array, Array]:
     q0, v0 = model.qpos0.copy(), np.zeros(model.nv)
     for thing in world.objects:
         joint = model.joint(thing.name)

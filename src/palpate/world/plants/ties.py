@@ -27,7 +27,7 @@ SOLVER_TOLERANCE = 1e-15
 
 
 class Tie(Record):
-    """One joint that follows another, by places in the plant's velocities and coordinates."""
+    """One joint that follows another, by indices in the plant's velocities and coordinates."""
 
     follower: int
     follower_place: int

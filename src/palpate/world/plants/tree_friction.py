@@ -15,7 +15,7 @@ def end_velocities_of_tree(f: JointFriction, t: TreePlant, p: Physics, dt: float
 
     Joints mostly go on as they did, sliding or standing still: that is tried first, and else the search begins.
     """
-    _push(f, t, p, dt)
+    _set_impulses(f, t, p, dt)
     w, s, n = f.work, f.sliding, p.nv
     slide_tree(t.slider, t.terms.M, p.qvel, s)
     goes_on = True
@@ -27,7 +27,7 @@ def end_velocities_of_tree(f: JointFriction, t: TreePlant, p: Physics, dt: float
         elif f.bound[i] > 0.0:
             goes_on = goes_on and w.side[i] * s.x[i] >= 0.0
     if not goes_on:
-        _search(f, t, p)
+        _search_sliding(f, t, p)
     for i in range(n):
         if goes_on:
             f.v[i] = s.x[i]
@@ -37,7 +37,7 @@ def end_velocities_of_tree(f: JointFriction, t: TreePlant, p: Physics, dt: float
 
 
 @kernel(inline=True)
-def _push(f: JointFriction, t: TreePlant, p: Physics, dt: float) -> None:
+def _set_impulses(f: JointFriction, t: TreePlant, p: Physics, dt: float) -> None:
     """What acts in the step, and which joints slide, with the signs of the velocities at its start."""
     for i in range(p.nv):
         v, bound = p.qvel[i], dt * f.coulomb[i]
@@ -52,7 +52,7 @@ def _push(f: JointFriction, t: TreePlant, p: Physics, dt: float) -> None:
 
 
 @kernel
-def _search(f: JointFriction, t: TreePlant, p: Physics) -> None:
+def _search_sliding(f: JointFriction, t: TreePlant, p: Physics) -> None:
     """f.v from the velocities at the step's start on, and f.sliding.load with it."""
     n, M = p.nv, f.M
     for i in range(n):

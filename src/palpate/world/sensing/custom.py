@@ -75,7 +75,7 @@ class CustomSensor(Record):
     reading: Reading
     noise: float
     stream: int
-    first: int  # place of its numbers among those of all
+    first: int  # index of its numbers among those of all
     signal: Delayed
 
 
@@ -133,14 +133,14 @@ def bound_sensors(sensors: Mapping[str, Sensor], robot: Robot) -> tuple[BoundSen
 
 def _bound(name: str, sensor: Sensor, robot: Robot, stream: int, first: int) -> BoundSensor:
     gains, memory = sensor.gains(robot), sensor.memory(robot)
-    function, places = 0, (0, 0)
+    function, addresses = 0, (0, 0)
     if sensor.kernel is not None:
         gains, memory = (NoState() if part is None else part for part in (gains, memory))
         if not isinstance(gains, Record) or not isinstance(memory, Record):
             raise InvalidInput(f"sensor {name!r} is compiled: its gains and its memory are records")
-        function, places = sensor.kernel.pointer, (gains.address, memory.address)
+        function, addresses = sensor.kernel.pointer, (gains.address, memory.address)
     record = CustomSensor(
-        function=function, gains=places[0], memory=places[1], reading=Reading({"width": sensor.width}),
+        function=function, gains=addresses[0], memory=addresses[1], reading=Reading({"width": sensor.width}),
         noise=sensor.noise, stream=stream, first=first, signal=delayed(sensor.delay, sensor.width),
     )  # fmt: skip
     return BoundSensor(name, sensor, record, gains, memory)

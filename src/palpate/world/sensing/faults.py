@@ -70,8 +70,7 @@ def fault_now(faults: list[FaultState], lowest: int, highest: int, seed: int, co
 
 def lost_commands(faults: Iterable[Fault], seed: int, period: float, ticks: int, *, loss: float = 0.0) -> np.ndarray:
     """At which of the first control ticks the command is lost, as a run has it; `loss` is the driver's own."""
-    lost = np.array([loss > 0.0 and uniform(seed, LOSS, count) < loss for count in range(ticks if loss else 0)], bool)
-    lost = np.resize(lost, ticks) if loss else np.zeros(ticks, bool)
+    lost = np.array([loss > 0.0 and uniform(seed, LOSS, count) < loss for count in range(ticks)], dtype=bool)
     for k, fault in enumerate(faults):
         state = fault_state(fault, period)
         for count in range(state.first, min(state.last, ticks) if state.kind == LOST else 0):

@@ -133,7 +133,7 @@ def joint_sensors(sensors: Sensors, robot: Robot, period: float) -> JointSensors
 def wrist_sensor(plant: Plant, robot: Robot, sensors: Sensors, period: float, *, shared: bool) -> Wrist:
     """The wrist sensor for the loop; `shared` says that plant and nominal model are one."""
     wrench = sensors.wrench
-    frame = plant.tool if wrench.frame is None else plant.frame(wrench.frame)
+    frame = plant.frame(wrench.frame)
     beyond, known = bodies_beyond(plant, robot, sensors)
     return Wrist(
         {"N": plant.model.nv},
@@ -152,14 +152,9 @@ def low_pass_share(cutoff: float | None, period: float) -> float:
     return 1.0 if cutoff is None else 1.0 - math.exp(-2.0 * math.pi * cutoff * period)
 
 
-def sensor_body(plant: Plant, sensors: Sensors) -> int:
-    """The body that the wrist sensor sits on."""
-    return (plant.tool if sensors.wrench.frame is None else plant.frame(sensors.wrench.frame)).body
-
-
 def bodies_beyond(plant: Plant, robot: Robot, sensors: Sensors) -> tuple[np.ndarray, np.ndarray]:
     """The bodies beyond the wrist sensor: their numbers in the plant, and in the nominal model (−1: unknown)."""
-    model, carried = plant.model, [sensor_body(plant, sensors)]
+    model, carried = plant.model, [plant.frame(sensors.wrench.frame).body]
     if robot.unresisted:  # masses unknown: nothing is known to hang on the sensor
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
     for body in range(carried[0] + 1, model.nbody):
@@ -277,7 +272,7 @@ def _minus_euler(w: Wrist, plant: Physics, body: int) -> None:
 
 @kernel
 def _subtract_weight(w: Wrist, plant: Physics, nominal: Physics, body: int, known: int) -> None:
-    """Take off the weight that the nominal model gives the tool, at the place where it believes its centre to be."""
+    """Take off the weight that the nominal model gives the tool, at the point where it believes its centre to be."""
     for i in range(3):
         w.force[i] = -nominal.body_mass[known] * nominal.gravity[i]
     point_on_body(plant, body, nominal.body_ipos[known], w.centre)
@@ -301,12 +296,12 @@ def read_wrench(w: Wrist, seed: int, count: int) -> None:
 
 
 @kernel(inline=True)
-def sense_wrench(w: Wrist, plant: Physics, nominal: Physics, tree: TreePlant, felt: Vector, tool_place: Vector) -> None:
+def sense_wrench(w: Wrist, plant: Physics, nominal: Physics, tree: TreePlant, felt: Vector, origin: Vector) -> None:
     """True wrench at the tool's origin: what acts from outside, and the load of the tool moved there."""
     clear(w.true)
     if w.beyond.size > 0:
         feel_load(w, plant, nominal, tree)
-        add_wrench(w.true, part(w.load, 0, 3), part(w.load, 3, 3), w.position, tool_place)
+        add_wrench(w.true, part(w.load, 0, 3), part(w.load, 3, 3), w.position, origin)
     for i in range(6):
         w.true[i] += felt[i]
 

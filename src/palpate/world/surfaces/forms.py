@@ -45,19 +45,19 @@ def form_of(surface: Surface) -> Array:
     if not SHAPES[surface.shape].data:
         return SHAPES[surface.shape].form(surface.size)
     try:
-        state = None if surface.file is None else _state(surface.name, surface.file)
+        state = None if surface.file is None else _file_state(surface.name, surface.file)
         return _form(surface.shape, surface.size, surface.heights, surface.scale, state)
     except InvalidInput as error:
-        where = f"surface {surface.name!r}" + ("" if surface.file is None else f", {_shown(surface.file)}")
+        where = f"surface {surface.name!r}" + ("" if surface.file is None else f", {_short_name(surface.file)}")
         raise InvalidInput(f"{where}: {error.args[0]}", hint=error.hint) from error
 
 
 def drawn_mesh(surface: Surface) -> Triangles:
-    """Vertices and faces that show a height field, as a block down to its lowest place, or a mesh as it is."""
+    """Vertices and faces that show a height field, as a block down to its lowest point, or a mesh as it is."""
     form = form_of(surface)
     if SHAPES[surface.shape].data == "triangles":
         assert surface.file is not None
-        vertices, faces = _content("triangles", _state(surface.name, surface.file))
+        vertices, faces = _content("triangles", _file_state(surface.name, surface.file))
         return joined(vertices * surface.scale, faces)
     return _block(form)
 
@@ -81,7 +81,7 @@ def _content(data: str, state: FileState) -> Any:
     reader = readers.get(Path(file).suffix.lower())
     if reader is None:
         takes = f"heights are in one of {', '.join(readers)}" if data == "heights" else "a mesh is an .stl or .obj"
-        raise FileError(f"cannot read {_shown(file)}: {takes}")
+        raise FileError(f"cannot read {_short_name(file)}: {takes}")
     try:
         with open_regular(file, most_bytes=MOST_BYTES) as opened:
             return reader(opened.read(MOST_BYTES + 1))
@@ -89,14 +89,14 @@ def _content(data: str, state: FileState) -> Any:
         raise
     except (ValueError, TypeError, IndexError, OSError, EOFError, SyntaxError, MemoryError, struct.error) as error:
         why = getattr(error, "strerror", None) or shortened(" ".join(str(error).split()))
-        raise FileError(f"cannot read {_shown(file)}: {why}") from error
+        raise FileError(f"cannot read {_short_name(file)}: {why}") from error
 
 
-def _shown(file: str) -> str:
+def _short_name(file: str) -> str:
     return shortened(os.path.basename(file))
 
 
-def _state(name: str, file: str) -> FileState:
+def _file_state(name: str, file: str) -> FileState:
     try:
         state = os.stat(file)
     except (OSError, ValueError) as error:
@@ -170,7 +170,6 @@ def _from_stl(content: bytes) -> Triangles:
     else:
         if len(content) < 84 + 50 * count or not count:
             raise InvalidInput(f"an STL of {len(content)} bytes does not hold the {count} triangles it claims")
-        _refuse_many(count)
         rows = np.frombuffer(
             content, dtype=np.dtype([("n", "<f4", 3), ("p", "<f4", (3, 3)), ("a", "<u2")]), count=count, offset=84
         )
@@ -278,15 +277,13 @@ def points_of_shapes(robot: Robot, world: World, frames: dict[str, Frame]) -> li
     """The points of the world's contact shapes."""
     points: list[ContactPoint] = []
     for shape in world.contact_shapes:
-        frame = frames.get(robot.tool_frame if shape.frame is None else shape.frame)
-        if frame is None:
-            raise UnknownName("frame", str(shape.frame), robot.frame_names)
-        own = shape_points(shape) @ matrix_from_quat(shape.quat_wxyz).T + np.array(shape.position)
-        places = frame.offset + own @ frame.rotation.T
-        share, radius = 1.0 / len(places), shape.size[0] if shape.shape == "sphere" else 0.0
+        frame = frames[robot.frame(shape.frame).name]
+        points_in_frame = shape_points(shape) @ matrix_from_quat(shape.quat_wxyz).T + np.array(shape.position)
+        positions = frame.offset + points_in_frame @ frame.rotation.T
+        share, radius = 1.0 / len(positions), shape.size[0] if shape.shape == "sphere" else 0.0
         points += [
             ContactPoint(f"{shape.name} point {k + 1}", frame.body, position, radius, True, share, shape.name)
-            for k, position in enumerate(places)
+            for k, position in enumerate(positions)
         ]
     return points
 
@@ -341,10 +338,10 @@ def geom_points(model: mujoco.MjModel, g: int) -> Array:
     """Points whose convex hull is a geom's: corners, rims, vertices; round ones by points on them. Body axes."""
     kind, size = mujoco.mjtGeom(int(model.geom_type[g])), model.geom_size[g]
     rotation = matrix_from_quat(model.geom_quat[g])
-    return model.geom_pos[g] + _own_points(model, g, kind, size) @ rotation.T
+    return model.geom_pos[g] + _points_in_geom(model, g, kind, size) @ rotation.T
 
 
-def _own_points(model: mujoco.MjModel, g: int, kind: mujoco.mjtGeom, size: Array) -> Array:
+def _points_in_geom(model: mujoco.MjModel, g: int, kind: mujoco.mjtGeom, size: Array) -> Array:
     signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=float)
     geoms = mujoco.mjtGeom
     if kind == geoms.mjGEOM_BOX:

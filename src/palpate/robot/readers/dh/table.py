@@ -252,7 +252,7 @@ def capsule_between(start: Array, end: Array, radius: float) -> LinkShape:
 # ----------------------------------------------------------------------------------------------
 # DH tables in TOML files, as scenarios hold them: `[[robot.dh]]` or `[[dh]]`, one block per row.
 #
-# Every fault of every row is told in one pass, with its line.
+# Every fault of every row is reported in one pass, with its line.
 
 
 _HEADER = re.compile(r"^[ \t]*\[\[[ \t]*(?:robot[ \t]*\.[ \t]*)?dh[ \t]*\]\]", re.MULTILINE)
@@ -301,11 +301,11 @@ _HINT = "palpate check --repair writes the nearest valid inertia"
 
 
 def _read_convention(robot: dict[str, Any], report: Report) -> Convention:
-    said = robot.get("dh_convention", robot.get("convention", "standard"))
-    if said not in ("standard", "modified"):
-        report.error(None, f"dh_convention {said!r}", "a DH table is 'standard' or 'modified'")
+    convention = robot.get("dh_convention", robot.get("convention", "standard"))
+    if convention not in ("standard", "modified"):
+        report.error(None, f"dh_convention {convention!r}", "a DH table is 'standard' or 'modified'")
         return "standard"
-    return said
+    return convention
 
 
 def _read_row(given: dict[str, Any], number: int, line: int, report: Report) -> DHLink:
@@ -337,7 +337,7 @@ def repaired_table(path: Path) -> tuple[bytes, list[Mend]]:
     if len(starts) != len(table.rows):
         raise ModelError(f"{path.name}: only rows written as blocks [[robot.dh]] can be repaired in place")
     text, changes = table.text, []
-    for number in range(len(starts), 0, -1):  # from the end, so that the places before stay
+    for number in range(len(starts), 0, -1):  # from the end, so that the offsets before stay
         old, new, start = table.rows[number - 1], mended[number - 1], starts[number - 1]
         if new is not old:
             text = _rewritten(text, start, number, old, new, changes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,9 +11,9 @@ import mujoco
 from palpate.errors import ModelError
 from palpate.robot.joints.coupling import KinematicLoop, closed_loops
 from palpate.robot.joints.locking import lock_joints
-from palpate.robot.mechanics.compiled import compiled, engine_warnings, named
+from palpate.robot.mechanics.compiled import compiled_model, engine_warnings, named
 from palpate.robot.readers.findings import Finding, untouched
-from palpate.robot.readers.mjcf.reader import MjcfInspection
+from palpate.robot.readers.mjcf.reader import MjcfSource
 from palpate.robot.readers.passive import make_passive, read_spec
 from palpate.robot.readers.xmlfile import Element
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def build_mjcf(
     path: Path,
-    seen: MjcfInspection,
+    source: MjcfSource,
     lock: Mapping[str, float] | None,
     tool_frame: str | None,
     warnings: Sequence[Finding],
@@ -36,17 +36,17 @@ def build_mjcf(
     """
     from palpate.robot.robot import Robot
 
-    spec = _passive_spec(path, seen.missing)
-    doubts = lock_joints(spec, compiled(spec), lock) if lock else []
-    if loops := closed_loops(compiled(spec)):
-        raise ModelError(f"{path.name} is no tree", _loop_findings(path, seen.root, loops))
+    spec = _passive_spec(path, source.missing)
+    range_warnings = lock_joints(spec, compiled_model(spec), lock) if lock else []
+    if loops := closed_loops(compiled_model(spec)):
+        raise ModelError(f"{path.name} is no tree", _loop_findings(path, source.root, loops))
     touching = [geom for geom in spec.geoms if geom.contype or geom.conaffinity]
     spheres = sum(geom.name == "tip" or geom.name.startswith("foot_") for geom in touching)  # taken unasked
     contact_warnings = untouched(str(path), len(touching) - spheres, "geoms that collide")
-    return Robot(spec, name=path.stem, tool_frame=tool_frame, warnings=[*warnings, *contact_warnings, *doubts])
+    return Robot(spec, name=path.stem, tool_frame=tool_frame, warnings=[*warnings, *contact_warnings, *range_warnings])
 
 
-def _passive_spec(path: Path, missing: Sequence[str]) -> mujoco.MjSpec:
+def _passive_spec(path: Path, missing: Collection[str]) -> mujoco.MjSpec:
     try:
         with engine_warnings():
             spec = read_spec(str(path), missing)
@@ -57,15 +57,15 @@ def _passive_spec(path: Path, missing: Sequence[str]) -> mujoco.MjSpec:
 
 
 def _loop_findings(path: Path, root: Element | None, loops: Sequence[KinematicLoop]) -> list[Finding]:
-    """One error for each closed loop, at the line of its element where that can be told."""
+    """One error for each closed loop, at the line of its element where that is known."""
     blocks = root.all("equality") if root is not None else []
     elements = [e for block in blocks for e in block.children if e.attributes.get("active") != "false"]
     ties = [e for e in elements if e.tag != "joint"]
-    at = ties if len(ties) == len(loops) else [None] * len(loops)
-    return [_loop_finding(path, element, loop) for element, loop in zip(at, loops)]
-
-
-def _loop_finding(path: Path, at: Element | None, loop: KinematicLoop) -> Finding:
+    locations = [(e.source.file, e.line, e.label) for e in ties]
+    if len(ties) != len(loops):
+        locations = [(str(path), 0, "equality")] * len(loops)
     rule = "a closed loop: palpate computes with trees of joints"
-    location = (at.source.file, at.line, at.label) if at is not None else (str(path), 0, "equality")
-    return Finding("error", *location, f"equality {loop.name} {loop.what}", rule, loop.hint)
+    return [
+        Finding("error", *location, f"equality {loop.name} {loop.what}", rule, loop.hint)
+        for location, loop in zip(locations, loops)
+    ]

@@ -7,76 +7,57 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from palpate.robot.readers.assets import Asset, find_asset, mesh_problem
 from palpate.robot.readers.findings import UNDRAWN, Finding, did_you_mean, printable, quoted
 from palpate.robot.readers.guarded import Compilation, CompileLimits, compile_guarded
-from palpate.robot.readers.mjcf.rules import Defaults, check_rules
+from palpate.robot.readers.mjcf.rules import check_rules
 from palpate.robot.readers.xmlfile import Element, Report, SourceFile, parse, read_bytes
 
 # Contacts answer at 1/0.02 s = 50 rad/s unless told otherwise; MuJoCo itself wants dt·ω ≤ 0.5 there.
 _LARGEST_STEP_ANGLE = 1.0  # rad: dt·ω of a spring; explicit integration diverges at 2
 
 
-@dataclass(frozen=True)
-class MjcfInspection:
-    """What there is to say of an MJCF file.
-
-    Attributes:
-        findings: every problem, the main file's first.
-        facts: MuJoCo's: bodies, joints, dof, mass; empty unless the file compiles.
-        missing: meshes that are not there, by name.
-        root: the root element, includes in place, or None.
-    """
-
-    findings: tuple[Finding, ...]
-    facts: dict[str, Any]
-    missing: tuple[str, ...]
-    root: Element | None
-
-
 def inspect_mjcf(
     path: str | Path, *, limits: CompileLimits | None = None, package_roots: Sequence[str | Path] = ()
-) -> MjcfInspection:
-    """The findings, MuJoCo's facts where the model compiles, and what it must be compiled without."""
+) -> MjcfSource:
+    """The file with its includes, every problem of it, and MuJoCo's facts where the model compiles."""
     report = Report(str(path))
     source = load_mjcf(Path(path), report, [Path(root) for root in package_roots])
-    facts: dict[str, Any] = {}
     if source.root is not None:
-        check_rules(source.root, Defaults(source.root), report)
+        check_rules(source.root, report)
     if source.root is not None and source.safe:
         compilation = compile_guarded(path, limits, source.missing)
-        facts = compilation.facts
+        source.facts = compilation.facts
         for name in compilation.weighty:
             rule = "a body's mass is computed from this mesh: give the body an <inertial>, or the file"
             report.error(source.missing.get(name, source.root), f"mesh {quoted(name)} is not there", rule)
         _report_compilation(compilation, source.root, limits or CompileLimits(), report)
-    main_file_first = sorted(report.findings, key=lambda f: (f.file != report.file, f.file, f.line))
-    return MjcfInspection(tuple(main_file_first), facts, tuple(source.missing), source.root)
+    source.findings = sorted(report.findings, key=lambda f: (f.file != report.file, f.file, f.line))
+    return source
 
 
-def _report_compilation(made: Compilation, root: Element, limits: CompileLimits, report: Report) -> None:
-    if made.accident:
+def _report_compilation(compilation: Compilation, root: Element, limits: CompileLimits, report: Report) -> None:
+    if compilation.accident:
         rule = f"a foreign model gets {limits.seconds:g} s and {limits.memory / 2**30:g} GiB"
-        report.error(None, made.accident, rule, "make it smaller: fewer bodies, smaller meshes and fields")
-    elif made.refusal:
-        if made.schema:
-            _check_words(root, _vocabulary(made.schema), report)
-        _report_refusal(made.refusal, root, report)
-    elif made.facts:
-        _report_facts(made.facts, root, report)
+        report.error(None, compilation.accident, rule, "make it smaller: fewer bodies, smaller meshes and fields")
+    elif compilation.refusal:
+        if compilation.schema:
+            _check_words(root, _vocabulary(compilation.schema), report)
+        _report_refusal(compilation.refusal, root, report)
+    elif compilation.facts:
+        _report_facts(compilation.facts, root, report)
 
 
 def _report_refusal(message: str, root: Element, report: Report) -> None:
-    """MuJoCo's complaint with its line, unless the same line has been told better already."""
+    """MuJoCo's complaint with its line, unless a better report of the same line is there already."""
     line_match = re.search(r"line(?: number=)? ?(\d+)", message, re.IGNORECASE)
     line = int(line_match[1]) if line_match else 0
-    at = _culprit(message, line, root)
+    at = _named_element(message, line, root)
     reported = {(finding.file, finding.line) for finding in report.findings if finding.level == "error"}
-    if reported & _places(at, (report.file, line)):
+    if reported & _possible_lines(at, (report.file, line)):
         return
     problem = printable(" ".join(re.sub(r"^(XML )?Error:|^Element.*", "", message, flags=re.MULTILINE).split()))
     if at is not None:
@@ -85,7 +66,7 @@ def _report_refusal(message: str, root: Element, report: Report) -> None:
         report.error(None, problem, "MuJoCo refuses this", line=line)
 
 
-def _places(at: Element | None, otherwise: tuple[str, int]) -> set[tuple[str, int]]:
+def _possible_lines(at: Element | None, otherwise: tuple[str, int]) -> set[tuple[str, int]]:
     """Where a complaint about an element may stand: itself, or what it is made of (but not the next body)."""
     if at is None:
         return {otherwise}
@@ -93,7 +74,7 @@ def _places(at: Element | None, otherwise: tuple[str, int]) -> set[tuple[str, in
     return {(part.source.file, part.line) for part in parts}
 
 
-def _culprit(message: str, line: int, root: Element) -> Element | None:
+def _named_element(message: str, line: int, root: Element) -> Element | None:
     named = re.search(r"Element (?:name )?'([^']*)'", message)
     if named is None:
         return None
@@ -127,17 +108,17 @@ def _report_facts(facts: dict[str, Any], root: Element, report: Report) -> None:
 def _vocabulary(schema: str) -> dict[str, tuple[set[str], set[str]]]:
     """For each element name of MuJoCo's printed schema: its attributes and its children."""
     words: dict[str, tuple[set[str], set[str]]] = {}
-    way: list[str] = []
+    ancestors: list[str] = []
     for line in schema.splitlines():
         head = re.match(r"( *)(?:\(world\))?(\w+) \(.\)(.*)", line)
         if head:
             depth = len(head[1]) // 3
-            way[depth:] = [head[2]]
+            ancestors[depth:] = [head[2]]
             if depth:
-                words.setdefault(way[depth - 1], (set(), set()))[1].add(head[2])
-        if way:
+                words.setdefault(ancestors[depth - 1], (set(), set()))[1].add(head[2])
+        if ancestors:
             attributes = head[3] if head else line
-            words.setdefault(way[-1], (set(), set()))[0].update(attributes.split())
+            words.setdefault(ancestors[-1], (set(), set()))[0].update(attributes.split())
     _add_recursion(words)
     return words
 
@@ -194,6 +175,8 @@ class MjcfSource:
         root: its root element, or None.
         safe: whether MuJoCo may open the file: no path escapes the model's folder, no include is broken.
         missing: meshes that are not there, by name, each with the element that names it.
+        findings: every problem, the main file's first, once the file is inspected.
+        facts: MuJoCo's: bodies, joints, dof, mass; empty unless the file compiles.
     """
 
     def __init__(self, path: Path, report: Report, package_roots: Sequence[Path], attached: bool = False) -> None:
@@ -201,6 +184,8 @@ class MjcfSource:
         self.root: Element | None = None
         self.safe, self.count = True, 0
         self.missing: dict[str, Element] = {}
+        self.findings: list[Finding] = []
+        self.facts: dict[str, Any] = {}
         self.folders: dict[str, Path] = {}  # of each file that was read, by its name
 
     def read(self, path: Path, name: str | None = None) -> Element | None:
@@ -231,12 +216,9 @@ class MjcfSource:
             self._refuse_path(include, name, asset.escapes)
             return []
         if asset.path in chain:
-            way = " → ".join(path.name for path in (*chain, asset.path))
-            return self._refuse(include, f"the include chain {way} is cyclic", "a file cannot include itself")
-        self.count += 1
-        if self.count > _MAX_INCLUDES:
-            return self._refuse(include, f"more than {_MAX_INCLUDES} includes", "the limit protects the engine")
-        root = self.read(asset.path, self._shown(asset.path))
+            files = " → ".join(path.name for path in (*chain, asset.path))
+            return self._refuse(include, f"the include chain {files} is cyclic", "a file cannot include itself")
+        root = self._read_another(include, asset.path, "includes")
         if root is None:
             return []
         self.resolve(root, (*chain, asset.path))
@@ -254,7 +236,7 @@ class MjcfSource:
     def _check_file(self, element: Element, name: str, folders: dict[str, str]) -> None:
         key = "meshdir" if element.tag in ("mesh", "skin", "flexcomp") else "texturedir"
         folder = folders.get(key, folders.get("assetdir", "")) if element.tag != "model" else ""
-        asset = self._found(element, str(Path(folder) / name), name)
+        asset = self._lookup(element, str(Path(folder) / name), name)
         if element.tag in _LOOKS:
             return  # never opened: textures and skins are taken off before the model is compiled
         if asset.path is None and element.tag == "mesh" and not self.attached:
@@ -266,7 +248,7 @@ class MjcfSource:
         elif problem := mesh_problem(asset.path):
             self._refuse(element, f"file={quoted(name)}", f"the mesh {problem}")
 
-    def _found(self, element: Element, path: str, name: str) -> Asset:
+    def _lookup(self, element: Element, path: str, name: str) -> Asset:
         """As MuJoCo looks it up: in the model's asset folder, then beside the included file that names it."""
         asset = find_asset(path, self.folder, self.package_roots)
         own = self.folders.get(element.source.file, self.folder)
@@ -280,17 +262,18 @@ class MjcfSource:
         hint = "declare its folder as a package root" if escapes else ""
         self.report.warning(element, f"file={quoted(name)}", f"{rule}; {UNDRAWN}", hint)
 
-    def _shown(self, path: Path) -> str:
+    def _read_another(self, element: Element, path: Path, what: str) -> Element | None:
+        """The root of a file that an element names, or None with the reason reported."""
+        self.count += 1
+        if self.count > _MAX_INCLUDES:
+            self._refuse(element, f"more than {_MAX_INCLUDES} {what}", "the limit protects the engine")
+            return None
         home = self.folder.resolve()
-        return str(path.relative_to(home)) if path.is_relative_to(home) else str(path)
+        return self.read(path, str(path.relative_to(home)) if path.is_relative_to(home) else str(path))
 
     def _check_submodel(self, element: Element, path: Path) -> None:
         """A sub-model is another file's whole model: it is checked for its paths alone, MuJoCo reads the rest."""
-        self.count += 1
-        if self.count > _MAX_INCLUDES:
-            self._refuse(element, f"more than {_MAX_INCLUDES} files", "the limit protects the engine")
-            return
-        root = self.read(path, self._shown(path))
+        root = self._read_another(element, path, "files")
         if root is not None:
             inner = MjcfSource(path, self.report, self.package_roots, attached=True)
             inner.count = self.count

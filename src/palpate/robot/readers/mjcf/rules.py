@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from palpate.robot.mechanics.tensor import tensor_from
 from palpate.robot.readers.findings import did_you_mean, quoted
 from palpate.robot.readers.urdf import inertials
 from palpate.robot.readers.xmlfile import Element, Report, listed, numbers, parse_number
@@ -27,63 +28,46 @@ _KINDS = {
 }  # fmt: skip
 
 
-class Defaults:
-    """The attributes an element has after MJCF's default classes are applied."""
-
-    def __init__(self, root: Element) -> None:
-        self._classes: dict[str, dict[str, dict[str, str]]] = {"main": {}}
-        for element in root.all("default"):
-            self._collect(element, "main" if element.parent is root else "", {})
-
-    def _collect(self, top: Element, name: str, inherited: dict[str, dict[str, str]]) -> None:
-        stack = [(top, name, inherited)]
-        while stack:
-            element, name, inherited = stack.pop()
-            name = element.attributes.get("class", name)
-            merged = {tag: dict(values) for tag, values in inherited.items()}
-            for child in element.children:
-                if child.tag != "default":
-                    merged.setdefault(child.tag, {}).update(child.attributes)
-            self._classes.setdefault(name, {}).update(merged)
-            stack.extend((child, name, merged) for child in element.all("default"))
-
-    def value(self, element: Element, attribute: str) -> str | None:
-        """The attribute as the element has it itself, from its class, or from a body's childclass."""
-        if attribute in element.attributes:
-            return element.attributes[attribute]
-        name = element.attributes.get("class") or _childclass(element)
-        return self._classes.get(name, {}).get(element.tag, {}).get(attribute)
+def _joint_types(root: Element) -> dict[str, str]:
+    """The type that each of MJCF's default classes gives to a joint."""
+    types = {"main": "hinge"}
+    stack = [(element, "main", "hinge") for element in root.all("default")]
+    while stack:
+        element, name, inherited = stack.pop()
+        name = element.attributes.get("class", name)
+        given = [joint.attributes["type"] for joint in element.all("joint") if "type" in joint.attributes]
+        types[name] = [types.get(name, inherited), *given][-1]
+        stack.extend((child, name, types[name]) for child in element.all("default"))
+    return types
 
 
-def _childclass(element: Element) -> str:
-    above = element.parent
-    while above is not None:
-        if "childclass" in above.attributes:
-            return above.attributes["childclass"]
+def _joint_type(joint: Element, types: dict[str, str]) -> str:
+    """The type of a joint: its own, that of its class, or of the childclass of a body above."""
+    above = joint.parent
+    while above is not None and "childclass" not in above.attributes:
         above = above.parent
-    return "main"
+    name = joint.attributes.get("class") or (above.attributes["childclass"] if above else "main")
+    return joint.attributes.get("type") or types.get(name) or "hinge"
 
 
-def check_rules(root: Element, defaults: Defaults, report: Report) -> None:
+def check_rules(root: Element, report: Report) -> None:
     """Reports every value that breaks a rule."""
-    degrees = _angle_unit(root)
+    unit, types = _angle_unit(root), _joint_types(root)
     for element in root.walk():
         for check in (_check_finite, _check_ranges, _check_signs, _check_directions):
             check(element, report)
         _check_inertial(element, root, report)
-        _check_angles(element, degrees, defaults, report)
+        _check_angles(element, unit, types, report)
         _check_timestep(element, report)
     _check_names(root, report)
     if not any(element.tag in _GENERATORS for element in root.walk()):
         _check_references(root, report)
-        _check_keyframes(root, defaults, report)
+        _check_keyframes(root, types, report)
 
 
 def _quiet(element: Element, attribute: str) -> list[float] | None:
-    """The numbers of an attribute if all are finite; what is wrong is told by _check_finite or MuJoCo."""
-    values = [parse_number(word) for word in element.attributes.get(attribute, "").split()]
-    finite = [value for value in values if value is not None and math.isfinite(value)]
-    return finite if finite and len(finite) == len(values) else None
+    """The numbers of an attribute if all are finite; what is wrong is reported by _check_finite or MuJoCo."""
+    return numbers(element, attribute, Report("")) or None
 
 
 def _check_finite(element: Element, report: Report) -> None:
@@ -146,7 +130,7 @@ def _check_inertial(element: Element, root: Element, report: Report) -> None:
         return
     inertia_report = Report(report.file, dynamics=not _balanced(root))
     mass = _quiet(element, "mass")
-    inertials.check_inertia(element, mass[0] if mass else None, inertials.inertia_from_six(*six), inertia_report)
+    inertials.check_inertia(element, mass[0] if mass else None, tensor_from(six), inertia_report)
     report.findings += inertia_report.findings
 
 
@@ -158,13 +142,13 @@ def _balanced(root: Element) -> bool:
 
 def _angle_unit(root: Element) -> str:
     """ "radian", "degree", or "default" where the file says nothing and MuJoCo takes degrees."""
-    said = [c.attributes["angle"] for c in root.all("compiler") if "angle" in c.attributes]
-    return said[-1] if said else "default"
+    units = [c.attributes["angle"] for c in root.all("compiler") if "angle" in c.attributes]
+    return units[-1] if units else "default"
 
 
-def _check_angles(element: Element, unit: str, defaults: Defaults, report: Report) -> None:
+def _check_angles(element: Element, unit: str, types: dict[str, str], report: Report) -> None:
     values = _quiet(element, "range")
-    if element.tag == "joint" and values and (defaults.value(element, "type") or "hinge") in ("hinge", "ball"):
+    if element.tag == "joint" and values and _joint_type(element, types) in ("hinge", "ball"):
         largest = max(map(abs, values))
         problem = f"range {listed(values)}"
         if unit == "default" and 0 < largest <= _SMALL_DEGREES:
@@ -188,8 +172,8 @@ def _check_timestep(element: Element, report: Report) -> None:
         report.error(element, problem, "a timestep is greater than 0: time would stand still or run backward")
     elif step[0] > _LARGE_STEP:
         angle = f"dt·ω_max = {step[0] * _CONTACT_FREQUENCY:.3g} > 0.5 at the default contact's 50 rad/s"
-        tell = report.error if step[0] >= _HUGE_STEP else report.warning
-        tell(element, problem, f"too large: {angle}", "1 to 2 ms is usual")
+        report_it = report.error if step[0] >= _HUGE_STEP else report.warning
+        report_it(element, problem, f"too large: {angle}", "1 to 2 ms is usual")
 
 
 # Names
@@ -241,12 +225,11 @@ def _check_reference(element: Element, names: dict[str, set[str]], report: Repor
             report.error(element, f"{attribute}={quoted(name)} does not exist", f"it names a {kind} of the model", hint)
 
 
-def _check_keyframes(root: Element, defaults: Defaults, report: Report) -> None:
+def _check_keyframes(root: Element, types: dict[str, str], report: Report) -> None:
     sizes = {"qpos": 0, "qvel": 0, "ctrl": 0}
     for kind, element in _named(root):
         if kind == "joint":
-            free = element.tag == "freejoint"
-            joint = "free" if free else defaults.value(element, "type") or "hinge"
+            joint = "free" if element.tag == "freejoint" else _joint_type(element, types)
             sizes["qpos"] += {"free": 7, "ball": 4}.get(joint, 1)
             sizes["qvel"] += {"free": 6, "ball": 3}.get(joint, 1)
         elif kind == "actuator":

@@ -52,8 +52,8 @@ def _read(files: tuple[tuple[Path, int, int], ...]) -> dict[Path, ColladaMesh]:
         return {path: ColladaMesh(problem=NEEDS) for path in paths}
     done = run_guarded(_CHILD, [json.dumps([str(path) for path in paths])], _LIMITS, bare=True)
     if done is None or done.returncode != 0:
-        said = f"could not be read with the others in {_LIMITS.seconds:g} s and {_LIMITS.memory / 2**30:.3g} GiB"
-        return {path: ColladaMesh(problem=said) for path in paths}
+        problem = f"could not be read with the others in {_LIMITS.seconds:g} s and {_LIMITS.memory / 2**30:.3g} GiB"
+        return {path: ColladaMesh(problem=problem) for path in paths}
     head, _, data = done.stdout.partition(b"\n")
     answer = io.BytesIO(data)
     return {path: _mesh(parts, answer) for path, parts in zip(paths, json.loads(head))}

@@ -23,11 +23,6 @@ FLOOR = 1e-6
 DIGITS = 9  # of a repaired tensor: with that floor they keep it valid
 
 
-def inertia_from_six(ixx: float, iyy: float, izz: float, ixy: float, ixz: float, iyz: float) -> Array:
-    """The symmetric 3×3 tensor [kg·m²] of its six entries."""
-    return np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]])
-
-
 def printed_entries(inertia: Array) -> tuple[float, ...]:
     """xx yy zz xy xz yz with as many digits as a repaired file gets, and no traces of round-off where one is zero."""
     six = inertia[(0, 1, 2, 0, 0, 1), (0, 1, 2, 1, 2, 2)]
@@ -77,11 +72,6 @@ def nearest_physical(inertia: Array) -> Array:
     floor = FLOOR * float(np.maximum(moments, 0.0).sum())
     projected = (axes * np.maximum(moments, floor)) @ axes.T
     return inertia_from_second_moment(projected)
-
-
-def radius_of_gyration(mass: float, inertia: Array) -> float:
-    """√(C/m) [m]: how far from its centre of mass the mass would sit."""
-    return float(np.sqrt(max(principal_moments(inertia)[-1], 0.0) / mass))
 
 
 def check_inertia(at: Element, mass: float | None, inertia: Array, report: Report) -> None:

@@ -1,4 +1,4 @@
-"""URDF files, read with distrust: a Tree, and every problem of the file told in one pass.
+"""URDF files, read with distrust: a Tree, and every problem of the file reported in one pass.
 
 Format: wiki.ros.org/urdf/XML. Angles rad, lengths m; rpy turns about the fixed x, y, z axes in that order.
 """
@@ -15,6 +15,7 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.errors import nearest
+from palpate.robot.mechanics.tensor import tensor_from
 from palpate.robot.mechanics.tree import FREEDOMS, JOINT_KINDS, Joint, JointKind, Link, LinkShape, Mimic, Tree
 from palpate.robot.readers.assets import Asset, find_asset, mesh_problem, undrawable
 from palpate.robot.readers.findings import UNDRAWN, Finding, quoted
@@ -126,12 +127,12 @@ class _Reader:
             self.report.dynamics_error(element, f"entries beyond {LARGEST:g} kg·m²", "no link is that large")
             return np.zeros((3, 3))
         if any(value is None and name in element.attributes for name, value in zip(names, six)):
-            return np.zeros((3, 3))  # told already; do not judge a tensor of defaults
+            return np.zeros((3, 3))  # reported already; do not judge a tensor of defaults
         absent = [name for name in names[3:] if name not in element.attributes]
         if absent:
             rule = "taken as 0, but other readers drop the whole inertial without them"
             self.report.warning(element, f"has no {', '.join(absent)}", rule)
-        inertia = inertials.inertia_from_six(*(value or 0.0 for value in six))
+        inertia = tensor_from([value or 0.0 for value in six])
         inertials.check_inertia(element, mass, inertia, self.report)
         return inertia
 
@@ -142,7 +143,7 @@ class _Reader:
         for link in links:
             if link.item.mass <= 0 or not inertials.is_physical(link.item.inertia):
                 continue
-            radius = inertials.radius_of_gyration(link.item.mass, link.item.inertia)
+            radius = math.sqrt(max(inertials.principal_moments(link.item.inertia)[-1], 0.0) / link.item.mass)
             if radius > size:
                 problem = f"radius of gyration {radius:.3g} m"
                 rule = f"implausible for mass {link.item.mass:g} kg in a robot {reach:.2g} m long"
@@ -183,7 +184,7 @@ class _Reader:
         default = np.array([1.0, 0.0, 0.0])  # the URDF default, not ours
         if element is None or kind in ("fixed", "floating", "spherical"):
             return np.array([0.0, 0.0, 1.0]) if kind == "planar" else default
-        xyz = self._numbers(element, "xyz", 3)
+        xyz = numbers(element, "xyz", self.report, 3)
         if xyz is None:
             if "xyz" not in element.attributes:
                 self.report.error(element, "has no attribute xyz", '<axis> takes xyz="x y z"')
@@ -296,7 +297,7 @@ class _Reader:
     def _sizes(self, solid: Element, fields: list[tuple[str, int]]) -> tuple[tuple[float, ...], None] | None:
         sizes: list[float] = []
         for name, count in fields:
-            values = self._numbers(solid, name, count)
+            values = numbers(solid, name, self.report, count)
             if values is None:
                 if name not in solid.attributes:
                     self.report.error(solid, f"has no attribute {name}", f"<{solid.tag}> takes {name}")
@@ -311,7 +312,7 @@ class _Reader:
         return tuple(sizes), None
 
     def _mesh(self, element: Element) -> tuple[tuple[float, ...], str] | None:
-        """A mesh is only looks: what cannot be had is told and left out."""
+        """A mesh is only looks: what cannot be had is reported and left out."""
         scale = self._scale(element)
         name = element.attributes.get("filename", "")
         asset = find_asset(name, self.folder, self.package_roots)
@@ -344,7 +345,7 @@ class _Reader:
     def _scale(self, element: Element) -> tuple[float, ...]:
         """Three factors, or one for all axes."""
         single = len(element.attributes.get("scale", "").split()) == 1
-        scale = self._numbers(element, "scale", 1 if single else 3) or [1.0]
+        scale = numbers(element, "scale", self.report, 1 if single else 3) or [1.0]
         if 0 in scale:
             self.report.error(element, f"scale {listed(scale)}", "a scale of 0 flattens the mesh")
         return tuple(scale * 3 if len(scale) == 1 else scale)
@@ -376,8 +377,8 @@ class _Reader:
         origin = element.first("origin")
         if origin is None:
             return np.zeros(3), np.eye(3)
-        xyz = self._numbers(origin, "xyz", 3) or [0.0, 0.0, 0.0]
-        rpy = self._numbers(origin, "rpy", 3) or [0.0, 0.0, 0.0]
+        xyz = numbers(origin, "xyz", self.report, 3) or [0.0, 0.0, 0.0]
+        rpy = numbers(origin, "rpy", self.report, 3) or [0.0, 0.0, 0.0]
         distance = math.hypot(*xyz)
         if distance > LARGEST:
             self.report.error(origin, f"xyz {listed(xyz)}", f"lengths end at {LARGEST:g} m")
@@ -397,14 +398,11 @@ class _Reader:
             tell(element, f"has no <{tag}>", f"<{element.tag}> needs one")
         return child
 
-    def _numbers(self, element: Element, name: str, count: int) -> list[float] | None:
-        return numbers(element, name, self.report, count)
-
     def _number(self, element: Element, name: str, *, required: bool = False) -> float | None:
         if required and name not in element.attributes:
             self.report.dynamics_error(element, f"has no attribute {name}", f"<{element.tag}> needs {name}")
             return None
-        values = self._numbers(element, name, 1)
+        values = numbers(element, name, self.report, 1)
         return values[0] if values else None
 
 

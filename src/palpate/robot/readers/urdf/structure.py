@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Generic, TypeVar
 
 from palpate.robot.mechanics.tree import FREEDOMS, Joint, Link, massless_movers, unresisted_joints
 from palpate.robot.readers.findings import did_you_mean, quoted
 from palpate.robot.readers.xmlfile import Element, Report, numbers, parse_number
+from palpate.toml import toml_data
 
 T = TypeVar("T")
 _UNKNOWN = "the dynamics are unknown: only the kinematics can be used"
@@ -32,9 +35,9 @@ def check_structure(root: Element, links: list[Numbered[Link]], joints: list[Num
     if not links:
         report.error(root, "has no <link>", "a robot has at least one link", line=root.line)
         return
-    whole = [joint for joint in joints if joint.item.parent in known and joint.item.child in known]
-    if _check_one_tree(links, whole, report) and not report.has_errors:
-        _check_masses(root, links, whole, report)
+    connected = [joint for joint in joints if joint.item.parent in known and joint.item.child in known]
+    if _check_one_tree(links, connected, report) and not report.has_errors:
+        _check_masses(root, links, connected, report)
     if not any(FREEDOMS[joint.item.kind] for joint in joints):
         report.error(root, "no joint moves", "there is nothing to control", line=root.line)
     _check_mimic(joints, report)
@@ -94,10 +97,11 @@ def _check_one_tree(links: list[Numbered[Link]], joints: list[Numbered[Joint]], 
             problem = f"link {quoted(child)} has {len(several)} parents: joints {names}"
             report.error(several[1].element, problem, "a loop: every link is the child of one joint")
             good = False
-    cycle = _find_cycle({child: several[0] for child, several in incoming.items()})
-    if cycle:
-        way = "→".join(joint.item.parent for joint in cycle) + f"→{cycle[0].item.parent}"
-        report.error(cycle[0].element, f"the links form a cycle {way}", "links form a tree")
+    parents, done = {child: several[0].item.parent for child, several in incoming.items()}, set()
+    ring = next(filter(None, (_ring(child, parents, done) for child in parents)), [])
+    if cycle := [incoming[child][0] for child in reversed(ring)]:
+        names = "→".join(joint.item.parent for joint in cycle) + f"→{cycle[0].item.parent}"
+        report.error(cycle[0].element, f"the links form a cycle {names}", "links form a tree")
         good = False
     roots = [link for link in links if link.item.name not in incoming]
     if len(roots) > 1:
@@ -108,19 +112,16 @@ def _check_one_tree(links: list[Numbered[Link]], joints: list[Numbered[Joint]], 
     return good and len(roots) == 1
 
 
-def _find_cycle(parent_joint: dict[str, Numbered[Joint]]) -> list[Numbered[Joint]]:
-    """The joints of one ring, parents first, or nothing."""
-    done: set[str] = set()
-    for start in parent_joint:
-        way: dict[str, Numbered[Joint]] = {}
-        link = start
-        while link in parent_joint and link not in done and link not in way:
-            way[link] = parent_joint[link]
-            link = parent_joint[link].item.parent
-        if link in way:
-            links = list(way)
-            return [way[name] for name in reversed(links[links.index(link) :])]
-        done.update(way)
+def _ring(name: str, following: Mapping[str, str], done: set[str]) -> list[str]:
+    """The ring of names that one leads into, or nothing; `done` takes those that lead into none."""
+    steps: dict[str, None] = {}
+    while name in following and name not in done and name not in steps:
+        steps[name] = None
+        name = following[name]
+    if name in steps:
+        names = list(steps)
+        return names[names.index(name) :]
+    done.update(steps)
     return []
 
 
@@ -175,19 +176,8 @@ def _check_mimic(joints: list[Numbered[Joint]], report: Report) -> None:
             report.error(at, f"{problem}, which does not exist", "mimic names a joint of the file", hint)
         elif FREEDOMS[by_name[name].item.kind] != 1:
             report.error(at, f"{problem}, which is {by_name[name].item.kind}", "mimic follows a joint of one dof")
-        elif _leads_back(joint.item.name, leader):
+        elif joint.item.name in _ring(joint.item.name, leader, set()):
             report.error(at, problem, "the mimic joints follow each other in a ring")
-
-
-def _leads_back(start: str, leader: dict[str, str]) -> bool:
-    seen: set[str] = set()
-    name = leader.get(start)
-    while name is not None and name not in seen:
-        if name == start:
-            return True
-        seen.add(name)
-        name = leader.get(name)
-    return False
 
 
 # ----------------------------------------------------------------------------------------------
@@ -204,7 +194,7 @@ _ROTOR, _GEARS = "drake:rotor_inertia", ("drake:gear_ratio", "mechanicalReductio
 def rotor_inertias(root: Element, joints: Iterable[str], report: Report) -> dict[str, float]:
     """I_rotor · gear² [kg·m², or kg for a prismatic joint], by joint; several motors of one joint add up."""
     known = set(joints)
-    felt: dict[str, float] = {}
+    armatures: dict[str, float] = {}
     for transmission in root.all("transmission"):
         for at in transmission.all("joint"):
             name, inertia = at.attributes.get("name", ""), _armature(transmission, report)
@@ -212,18 +202,18 @@ def rotor_inertias(root: Element, joints: Iterable[str], report: Report) -> dict
                 hint = did_you_mean(name, known)
                 report.error(at, f"drives joint {quoted(name)}", "there is no such joint", hint)
             elif inertia:
-                felt[name] = felt.get(name, 0.0) + inertia
-    return felt
+                armatures[name] = armatures.get(name, 0.0) + inertia
+    return armatures
 
 
 def _armature(transmission: Element, report: Report) -> float:
     """The inertia of one transmission, or 0 where it gives none."""
-    places = [transmission, *transmission.all("actuator"), *transmission.all("joint")]
-    rotor = next((e for parent in places for e in parent.all(_ROTOR)), None)
+    parents = [transmission, *transmission.all("actuator"), *transmission.all("joint")]
+    rotor = next((e for parent in parents for e in parent.all(_ROTOR)), None)
     if rotor is None:
         return 0.0
     inertia = _value(rotor, report)
-    ratios = [e for tag in _GEARS for parent in places for e in parent.all(tag)]
+    ratios = [e for tag in _GEARS for parent in parents for e in parent.all(tag)]
     gear = _value(ratios[0], report) if ratios else 1.0
     if inertia is not None and inertia < 0:
         report.dynamics_error(rotor, f"rotor inertia {inertia:g} kg·m²", "an inertia is not negative")
@@ -250,38 +240,13 @@ def _value(element: Element, report: Report) -> float | None:
 # vendor's extension: a warning, since it is ignored.
 
 
-# element -> (attributes, children)
-_WORDS: dict[str, tuple[set[str], set[str]]] = {
-    "robot": ({"name", "version"}, {"link", "joint", "material"}),
-    "link": ({"name", "type"}, {"inertial", "visual", "collision"}),
-    "inertial": (set(), {"origin", "mass", "inertia"}),
-    "mass": ({"value"}, set()),
-    "inertia": ({"ixx", "ixy", "ixz", "iyy", "iyz", "izz"}, set()),
-    "origin": ({"xyz", "rpy"}, set()),
-    "visual": ({"name"}, {"origin", "geometry", "material"}),
-    "collision": ({"name"}, {"origin", "geometry", "material", "verbose"}),
-    "geometry": ({"name"}, {"box", "cylinder", "sphere", "capsule", "mesh"}),
-    "box": ({"size"}, set()),
-    "cylinder": ({"radius", "length"}, set()),
-    "capsule": ({"radius", "length"}, set()),
-    "sphere": ({"radius"}, set()),
-    "mesh": ({"filename", "scale"}, set()),
-    "material": ({"name"}, {"color", "texture"}),
-    "color": ({"rgba"}, set()),
-    "texture": ({"filename"}, set()),
-    "joint": (
-        {"name", "type"},
-        {"origin", "parent", "child", "axis", "limit", "dynamics", "mimic", "calibration", "safety_controller"},
-    ),
-    "parent": ({"link"}, set()),
-    "child": ({"link"}, set()),
-    "axis": ({"xyz"}, set()),
-    "limit": ({"lower", "upper", "effort", "velocity"}, set()),
-    "dynamics": ({"damping", "friction"}, set()),
-    "mimic": ({"joint", "multiplier", "offset"}, set()),
-    "calibration": ({"rising", "falling", "reference_position"}, set()),
-    "safety_controller": ({"soft_lower_limit", "soft_upper_limit", "k_position", "k_velocity"}, set()),
-}
+@cache
+def _vocabulary() -> dict[str, dict[str, set[str]]]:
+    """The attributes and the children of each element."""
+    text = Path(__file__).with_name("vocabulary.toml").read_text(encoding="utf-8")
+    return {tag: {kind: set(words) for kind, words in known.items()} for tag, known in toml_data(text).items()}
+
+
 # Blocks for other programs: neither read nor checked, with all they hold.
 _FOREIGN = {"gazebo", "transmission", "ros2_control", "sensor", "mujoco", "plugin", "verbose", "contact"}
 _ONCE = {"inertial", "origin", "mass", "inertia", "geometry", "parent", "child", "axis", "limit", "dynamics", "mimic"}
@@ -291,30 +256,30 @@ _CLOSE = 0.7
 
 def check_words(root: Element, report: Report) -> None:
     """Reports unknown elements and attributes, with the nearest known name, and elements given twice."""
-    stack = [root]
+    stack, vocabulary = [root], _vocabulary()
     while stack:
         element = stack.pop()
-        attributes, children = _WORDS[element.tag]
-        _check_attributes(element, attributes, report)
+        known = vocabulary[element.tag]
+        _check_attributes(element, known["attributes"], report)
         _check_repeats(element, report)
         for child in reversed(element.children):
-            if child.tag not in children:
-                _check_unknown_child(child, children, report)
-            elif child.tag in _WORDS:
+            if child.tag not in known["children"]:
+                _check_unknown_child(child, known["children"], report)
+            elif child.tag in vocabulary:
                 stack.append(child)
 
 
 def _check_attributes(element: Element, known: set[str], report: Report) -> None:
     unknown = [n for n in element.attributes if n not in known and ":" not in n and n != "xmlns"]
-    strange: list[str] = []
+    unrelated: list[str] = []
     for name in unknown:
-        near = _near(name, known - element.attributes.keys())
+        near = _closest(name, known - element.attributes.keys())
         if near:
             _report_misspelt(element, f"unknown attribute {quoted(name)}", near, known, report)
         else:
-            strange.append(quoted(name))
-    if strange:
-        problem = f"unknown attribute{'s' if len(strange) > 1 else ''} {', '.join(strange)}"
+            unrelated.append(quoted(name))
+    if unrelated:
+        problem = f"unknown attribute{'s' if len(unrelated) > 1 else ''} {', '.join(unrelated)}"
         report.warning(element, problem, f"ignored; known here: {_listed(known)}")
 
 
@@ -324,18 +289,18 @@ def _check_unknown_child(child: Element, known: set[str], report: Report) -> Non
         report.error(child, problem, "xacro is run only on request", "ask for it: --xacro, load_robot(…, xacro=True)")
     elif child.tag in _FOREIGN or ":" in child.tag:
         return
-    elif near := _near(child.tag, known):
+    elif near := _closest(child.tag, known):
         _report_misspelt(child, problem, near, known, report)
     else:
         report.warning(child, problem, f"ignored; known here: {_listed(known)}")
 
 
 def _report_misspelt(at: Element, problem: str, near: str, known: set[str], report: Report) -> None:
-    tell = report.warning if near in _ONLY_LOOKS else report.error
-    tell(at, problem, f"known here: {_listed(known)}", f"did you mean {near!r}?")
+    report_it = report.warning if near in _ONLY_LOOKS else report.error
+    report_it(at, problem, f"known here: {_listed(known)}", f"did you mean {near!r}?")
 
 
-def _near(word: str, known: set[str]) -> str | None:
+def _closest(word: str, known: set[str]) -> str | None:
     return next(iter(difflib.get_close_matches(word.lower(), sorted(known), n=1, cutoff=_CLOSE)), None)
 
 
