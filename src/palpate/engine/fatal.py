@@ -128,6 +128,3 @@ def guarded(rescue: Rescue, record: int, number: int) -> int:
     status = _call_with_way_back(ground, rescue.code, record, number)
     _set_handler(before)
     return status
-
-
-__all__ = ["FATAL", "POSSIBLE", "Rescue", "guarded", "rescue_for", "said"]

@@ -19,7 +19,7 @@ import secrets
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import reduce
+from functools import cached_property, reduce
 from pathlib import Path
 from typing import Any
 
@@ -231,17 +231,14 @@ class Kernel(CPUDispatcher):
         self._door_options = options
         self._entry: Any = None
         self._by_symbol = is_findable(function) and not inline
-        self._namespace: dict[str, Any] | None = namespace
-        self._stated: Any = None
+        self._namespace = namespace
         remember_source(Path(function.__code__.co_filename))
 
-    @property
+    @cached_property
     def stated(self) -> Any:
         """The signature that the annotations state."""
-        if self._stated is None:
-            self._stated = signature_of(self.py_func, self._namespace or {})
-            self._namespace = None
-        return self._stated
+        namespace, self._namespace = self._namespace, {}  # a function's names would keep all it has alive
+        return signature_of(self.py_func, namespace)
 
     def ready(self) -> None:
         """Compile, or load from the cache, if that has not been done; one thread at a time."""

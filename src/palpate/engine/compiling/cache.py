@@ -112,12 +112,6 @@ def stamp(file: Path) -> str:
     return digest_of_files(sources_of(file), versions())
 
 
-def file_name(function: Function) -> str:
-    """A kernel's module and name, as its file's name begins."""
-    name = f"{Path(function.__code__.co_filename).stem}.{function.__qualname__}"
-    return name.replace("<", "").replace(">", "")
-
-
 class Origin(NamedTuple):
     """What machine code is made from: a place in a file, a name, and a digest of what the file does not tell.
 
@@ -131,9 +125,10 @@ class Origin(NamedTuple):
 
 
 def origin_of(function: Function) -> Origin:
-    """Where a function's kernel comes from; its file must be there."""
-    code = function.__code__
-    return Origin(Path(code.co_filename), code.co_firstlineno, file_name(function), function_digest(function))
+    """Where a function's kernel comes from; its file must be there. The name begins its kept files' names."""
+    code, file = function.__code__, Path(function.__code__.co_filename)
+    name = f"{file.stem}.{function.__qualname__}".replace("<", "").replace(">", "")
+    return Origin(file, code.co_firstlineno, name, function_digest(function))
 
 
 class KernelStore:
