@@ -64,7 +64,7 @@ def common_batch(*shapes: tuple[int, ...]) -> tuple[int, ...]:
         raise BadShape(f"batches of shapes {' and '.join(map(str, shapes))} do not fit together") from None
 
 
-def checked(value: ArrayLike, name: str, shape: tuple[int, ...]) -> Array:
+def numbers(value: ArrayLike, name: str, shape: tuple[int, ...]) -> Array:
     """`value` as finite numbers of a shape, or as a batch of them."""
     array = as_numbers(value, name)
     if array.ndim <= len(shape):
@@ -75,23 +75,23 @@ def checked(value: ArrayLike, name: str, shape: tuple[int, ...]) -> Array:
     return finite_array(array, name)
 
 
-def checked_number(value: ArrayLike, name: str) -> Any:
+def number(value: ArrayLike, name: str) -> Any:
     """`value` as a finite number, or as an array of them."""
     return finite_number(value, name) if np.ndim(value) == 0 else finite_array(value, name)  # pyright: ignore[reportArgumentType]
 
 
-def checked_vector(value: ArrayLike, name: str) -> Array:
+def vector(value: ArrayLike, name: str) -> Array:
     """`value` as three finite numbers."""
-    return checked(value, name, (3,))
+    return numbers(value, name, (3,))
 
 
-def checked_rotation(value: ArrayLike, name: str) -> Array:
+def rotation(value: ArrayLike, name: str) -> Array:
     """`value` as a rotation matrix; small departures from RᵀR = I are projected away.
 
     Raises:
         BadRotation: if an entry of RᵀR − I exceeds 1e-6, or det R is not +1.
     """
-    R = checked(value, name, (3, 3))
+    R = numbers(value, name, (3, 3))
     defect = _defect(R)
     if k := _first(~(defect <= TOLERANCE)):  # also true for the NaN of an overflow
         raise BadRotation(
@@ -110,19 +110,19 @@ def checked_rotation(value: ArrayLike, name: str) -> Array:
     return R
 
 
-def checked_quat(value: ArrayLike, name: str) -> Array:
+def quat(value: ArrayLike, name: str) -> Array:
     """`value` as a unit quaternion wxyz; refused unless its norm is within 1e-6 of one."""
-    return _checked_unit(checked(value, name, (4,)), name, "quaternion (wxyz)")
+    return _checked_unit(numbers(value, name, (4,)), name, "quaternion (wxyz)")
 
 
-def checked_axis(value: ArrayLike, name: str) -> Array:
+def axis(value: ArrayLike, name: str) -> Array:
     """`value` as a unit vector; refused unless its norm is within 1e-6 of one."""
-    return _checked_unit(checked_vector(value, name), name, "axis")
+    return _checked_unit(vector(value, name), name, "axis")
 
 
-def checked_rotation_vector(value: ArrayLike, name: str) -> Array:
+def rotation_vector(value: ArrayLike, name: str) -> Array:
     """`value` as a rotation vector no longer than `LARGEST_ANGLE`."""
-    r = checked_vector(value, name)
+    r = vector(value, name)
     if k := _first(np.abs(r).max(axis=-1, initial=0.0) > LARGEST_ANGLE):
         raise InvalidInput(
             f"{name}{_at(k)} must be at most {LARGEST_ANGLE:g} rad long, got {r[k[0]]}", hint="is it in radians?"

@@ -14,20 +14,8 @@ from numpy.typing import ArrayLike
 
 from palpate.checks import Array
 from palpate.errors import InvalidInput
-from palpate.spatial import kernels
-from palpate.spatial.inputs import (
-    TOLERANCE,
-    checked,
-    checked_number,
-    checked_rotation,
-    checked_rotation_vector,
-    checked_vector,
-    common_batch,
-    filled,
-    product,
-    times,
-    transposed,
-)
+from palpate.spatial import inputs, kernels
+from palpate.spatial.inputs import TOLERANCE, common_batch, filled, product, times, transposed
 from palpate.spatial.rotation import (
     matrix_from_quat,
     matrix_from_rotation_vector,
@@ -57,7 +45,7 @@ class Pose:
     __array_ufunc__ = None  # numpy shall not take X @ array for a product of its own
 
     def __init__(self, position: ArrayLike, rotation: ArrayLike) -> None:
-        p, R = checked_vector(position, "position"), checked_rotation(rotation, "rotation")
+        p, R = inputs.vector(position, "position"), inputs.rotation(rotation, "rotation")
         if p.ndim > 1 or R.ndim > 2:
             batch = common_batch(p.shape[:-1], R.shape[:-2])
             p, R = np.broadcast_to(p, (*batch, 3)), np.broadcast_to(R, (*batch, 3, 3))
@@ -77,7 +65,7 @@ class Pose:
     @classmethod
     def from_matrix(cls, matrix: ArrayLike) -> Pose:
         """From a homogeneous matrix [R p; 0 1]."""
-        matrix = checked(matrix, "matrix", (4, 4))
+        matrix = inputs.numbers(matrix, "matrix", (4, 4))
         if np.abs(matrix[..., 3, :] - [0.0, 0.0, 0.0, 1.0]).max(initial=0.0) > TOLERANCE:
             raise InvalidInput(
                 f"the last row of a homogeneous matrix must be 0 0 0 1, got {matrix[..., 3, :]}",
@@ -91,8 +79,8 @@ class Pose:
 
         exp [S(ω) v; 0 0] = [exp S(ω), J(ω) v; 0 1], with J the left Jacobian of SO(3).
         """
-        twist = checked(twist, "twist", (6,))
-        omega = checked_rotation_vector(twist[..., 3:], "angular part of twist")
+        twist = inputs.numbers(twist, "twist", (6,))
+        omega = inputs.rotation_vector(twist[..., 3:], "angular part of twist")
         position = times(filled(kernels.left_jacobian, (3, 3), omega), twist[..., :3])
         return cls(position, matrix_from_rotation_vector(omega))
 
@@ -119,7 +107,7 @@ class Pose:
 
     def apply(self, points: ArrayLike) -> Array:
         """p_A = R_AB p_B + position, m, for points (…, 3); of many poses each takes its own point."""
-        return turned(self.rotation, checked_vector(points, "points")) + self.position
+        return turned(self.rotation, inputs.vector(points, "points")) + self.position
 
     def log(self) -> Array:
         """The twist [v; ω] with `Pose.exp(twist)` equal to this pose and |ω| ≤ π."""
@@ -130,7 +118,7 @@ class Pose:
     def interpolate(self, other: Pose, s: ArrayLike) -> Pose:
         """X exp(s log(X⁻¹ Y)): one screw motion, this pose at s = 0 and `other` at s = 1."""
         other = checked_pose(other, "other")
-        return self @ Pose.exp(np.asarray(checked_number(s, "s"))[..., None] * (self.inverse() @ other).log())
+        return self @ Pose.exp(np.asarray(inputs.number(s, "s"))[..., None] * (self.inverse() @ other).log())
 
     def error_to(self, desired: Pose) -> Array:
         """Desired − measured, in the axes both poses are given in: [p_d − p; log(R_d Rᵀ)], m and rad."""
@@ -176,18 +164,18 @@ def adjoint_wrench(X_AB: Pose) -> Array:
 
 def rotate_axes(R_AB: ArrayLike, twist_or_wrench: ArrayLike) -> Array:
     """Components in A of a twist or wrench given in B, at the same point: both halves times R_AB."""
-    six, R = checked(twist_or_wrench, "twist_or_wrench", (6,)), checked_rotation(R_AB, "R_AB")
+    six, R = inputs.numbers(twist_or_wrench, "twist_or_wrench", (6,)), inputs.rotation(R_AB, "R_AB")
     return np.concatenate([turned(R, six[..., :3]), turned(R, six[..., 3:])], axis=-1)
 
 
 def shift_twist(twist: ArrayLike, r_PQ: ArrayLike) -> Array:
     """The twist of the same body at Q instead of P, same axes: v_Q = v_P + ω × r_PQ."""
-    return filled(kernels.shift_twist, (6,), checked(twist, "twist", (6,)), checked_vector(r_PQ, "r_PQ"))
+    return filled(kernels.shift_twist, (6,), inputs.numbers(twist, "twist", (6,)), inputs.vector(r_PQ, "r_PQ"))
 
 
 def shift_wrench(wrench: ArrayLike, r_PQ: ArrayLike) -> Array:
     """The same wrench with its moment about Q instead of P, same axes: n_Q = n_P − r_PQ × f."""
-    return filled(kernels.shift_wrench, (6,), checked(wrench, "wrench", (6,)), checked_vector(r_PQ, "r_PQ"))
+    return filled(kernels.shift_wrench, (6,), inputs.numbers(wrench, "wrench", (6,)), inputs.vector(r_PQ, "r_PQ"))
 
 
 def _blocks(X_AB: Pose, upper: Array | float = 0.0, lower: Array | float = 0.0) -> Array:
