@@ -9,17 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from palpate.checks import Array
-from palpate.contact.modes.dynamics import (
-    SPEED,
-    Wrench,
-    apply_option,
-    close_gaps,
-    closed_contacts,
-    mode_of,
-    row_velocities,
-    rows_of,
-    settle,
-)
+from palpate.contact.modes.dynamics import SPEED, Wrench, apply_option, close_gaps, closed_contacts, mode_of, settle
 from palpate.contact.modes.model import ContactModel, Snapshot
 from palpate.contact.touch.contacts import FREE, LOCKED, MODES, SLIDING, STICKING, Mode, Touch
 from palpate.errors import InvalidInput, Singular, check_names
@@ -108,14 +98,14 @@ def reduced_dynamics(
 def held_rows(model: ContactModel, snap: Snapshot, modes: dict[int, int] | None = None) -> tuple[Array, Array]:
     """Rows A and drifts with A v̇ + drift = 0 of the contacts that touch; normals, tangents too of what sticks."""
     closed = closed_contacts(model, snap)
-    rows = rows_of(model, snap, closed, SPEED)
+    rows = snap.rows(closed, SPEED)
     kept: list[int] = []
     for c in rows.candidates:
         mode = SLIDING if modes is None else modes.get(c.index, FREE)
         if mode == FREE and c.normal is not None:
             continue
         kept += c.rows if c.normal is None or mode == STICKING else [c.normal]
-    u = row_velocities(model, snap, closed, exact=True)
+    u = snap.row_velocities(closed, exact=True)
     if np.abs(u[kept]).max(initial=0.0) > 1e3 * SPEED:
         raise InvalidInput("v breaks the constraints", hint="choose v with A v = 0, such as (θ̇, −2 θ̇)")
     return rows.R[kept], rows.drift[kept]

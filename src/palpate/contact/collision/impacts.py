@@ -10,25 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from palpate.checks import Array
-from palpate.contact.modes.complementarity import (
-    Candidate,
-    ContactProblem,
-    ModeOption,
-    Solution,
-    distinct,
-    solutions,
-    solve,
-)
-from palpate.contact.modes.dynamics import (
-    GAP,
-    SPEED,
-    ContactRows,
-    directions_of,
-    refuse_overlap,
-    row_velocities,
-    rows_of,
-)
-from palpate.contact.modes.model import ContactModel, Snapshot
+from palpate.contact.modes.complementarity import Candidate, ContactProblem, ModeOption, Solution
+from palpate.contact.modes.dynamics import GAP, SPEED, refuse_overlap
+from palpate.contact.modes.model import ContactModel, ContactRows, Snapshot
 from palpate.contact.touch import contacts as touching
 from palpate.contact.touch.contacts import FREE, SLIDING, STICKING, Contact, Law, Pin, Touch
 from palpate.contact.touch.records import PIN
@@ -181,7 +165,7 @@ class ImpulsePath:
         for k, closing in offsets.items():
             b[self._normal(k)] = closing
         problem = ContactProblem(self.G, b, self._candidates(drives, offsets), self.scale)
-        solutions = solve(problem)
+        solutions = problem.solve()
         if not solutions:
             raise NoSolution("no consistent mode inside an impact", hint="less friction at the contacts that rest")
         best = min(solutions, key=lambda s: (float(np.abs(s.z).sum()), s.deficiency))
@@ -353,8 +337,8 @@ def strike(
 ) -> Impact:
     """The impact of some contacts while others rest; with `paradox` an impact without collision of one contact."""
     closed = [*colliding, *resting]
-    rows = rows_of(model, snap, closed, np.inf)
-    u = row_velocities(model, snap, closed)
+    rows = snap.rows(closed, np.inf)
+    u = snap.row_velocities(closed)
     e = {k: getattr(model.contacts[i], "restitution", 0.0) for k, i in enumerate(colliding)}
     laws: dict[str, Law] = {model.names[i]: getattr(model.contacts[i], "law", "poisson") for i in colliding}
     path = ImpulsePath(rows.G, rows.candidates, rows.scale, u.copy())
@@ -416,7 +400,7 @@ def _newton(path: ImpulsePath, u: Array, e: Mapping[int, float]) -> None:
     for k, value in e.items():
         b[path._normal(k)] *= 1.0 + value
     problem = ContactProblem(path.G, b, path.candidates, path.scale)
-    outcomes = distinct(solutions(problem), problem)
+    outcomes = problem.distinct(problem.solutions())
     if not outcomes:
         raise NoSolution("Newton's law with friction has no answer here", hint="use Poisson's or Stronge's law")
     best = min(outcomes, key=lambda s: float(np.abs(s.z).sum()))
@@ -435,7 +419,7 @@ def _result(
         raise EnergyCreated(next(iter(laws.values()), "poisson"), before, before - dissipated)
     impulses, normal = np.zeros((model.count, 3)), np.zeros(model.count)
     for c in rows.candidates:
-        impulses[c.index] = path.Z[c.rows] @ directions_of(model, snap, c.index)
+        impulses[c.index] = path.Z[c.rows] @ snap.directions(c.index)
         normal[c.index] = 0.0 if c.normal is None else path.Z[c.normal]
     phases = tuple((model.names[rows.candidates[k].index], word) for k, word in path.phases)
     return Impact(velocity, impulses, normal, before, after, dissipated, phases, laws, model.names)

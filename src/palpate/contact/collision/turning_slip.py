@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from palpate.contact.integrator import OK, Step, accept, evaluate, make_step, next_length, stride
-from palpate.contact.modes.complementarity import push_of, stack
 from palpate.contact.modes.linear_algebra import eliminate, least_norm
 from palpate.contact.touch.contacts import FREE, STICKING
 from palpate.engine.kernels import clear, dot, kernel
@@ -276,9 +275,9 @@ def _finish(path: ImpulsePath, flow: TurningSlip, step: Step, goal: Goal, fallen
 def _make(path: ImpulsePath, piece: Piece, goal: Goal, size: float) -> tuple[TurningSlip, Step]:
     problem, pairs = piece.problem, list(zip(piece.problem.candidates, piece.options))
     m, rows = len(path.u), np.array(path.watched_rows(piece), dtype=np.int64)
-    held, columns, _ = stack(problem, piece.options)
+    held, columns, _ = problem.stack(piece.options)
     driven = [(c, o) for c, o in pairs if c.drive is not None]
-    forcing = np.vstack([columns.T, *(push_of(c, o, m) for c, o in driven)])
+    forcing = np.vstack([columns.T, *(c.push(o, m) for c, o in driven)])
     values = np.array([*[0.0] * len(held), *(c.drive for c, _ in driven)], dtype=float)
     pushed = [*held, *(c.normal for c, _ in driven)]
     legs = [_leg(c, o, pushed) for c, o in pairs]

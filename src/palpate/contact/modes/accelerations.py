@@ -8,30 +8,22 @@ slides along d.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
 
 from palpate.contact.modes.linear_algebra import back, eliminate, factor, least_norm
 from palpate.contact.touch.contacts import FREE, LOCKED, SLIDING, STICKING
 from palpate.contact.touch.geometry import hold, locate, stop, touch
 from palpate.contact.touch.records import MARGINS, PIN, STOP, ContactState, Machine, Touching, Work
-from palpate.engine.kernels import clear, kernel, put
+from palpate.engine.kernels import clear, dot, kernel, put
 from palpate.engine.records import Matrix, Vector
+from palpate.engine.signatures import instructions
 from palpate.engine.views import flat, part
 from palpate.robot.joints.coupled import expand_state, reduce_columns, reduce_force, reduce_matrix
-from palpate.robot.mechanics.kernels import (
-    OK,
-    inverse_dynamics,
-    read_bias,
-    read_drift,
-    read_jacobian,
-    read_mass_matrix,
-    stage_state,
-)
+from palpate.robot.mechanics import kernels as mechanics
+from palpate.robot.mechanics.kernels import OK
 from palpate.spatial.kernels import quat_normalize, quat_rate_body
 
 NOT_DEFINITE, FORCE_FAILED = 9, 10
@@ -42,7 +34,6 @@ STOPPED = 1e-9  # m/s: a slip in two directions slower than this has stopped
 CREEP, CREEP_BALANCE = 1e-4, 1e-2
 # rad: how far the direction of a creeping slip may be off before it is turned; where it is no longer settled.
 CREEP_TURN, CREEP_LOST = 1e-4, 0.3
-LONGEST_CREEP = 1e-3  # s: the longest step in which a creeping slip keeps its direction
 _FREE_JOINT, _BALL = 0, 1
 
 
@@ -83,13 +74,13 @@ def _coordinate_rates(machine: Machine, q: Vector, v: Vector, out: Vector) -> No
 def _read_dynamics(machine: Machine, q: Vector, v: Vector, M: Matrix, bias: Vector) -> int:
     """M and C v + g + losses at the engine's coordinates."""
     if machine.lossy:
-        status = inverse_dynamics(machine.handle, q, v, machine.work.zero, bias)
+        status = mechanics.inverse_dynamics(machine.handle, q, v, machine.work.zero, bias)
     else:
-        status = stage_state(machine.handle, q, v)
+        status = mechanics.stage_state(machine.handle, q, v)
     if status == OK:
-        read_mass_matrix(machine.handle, M)
+        mechanics.read_mass_matrix(machine.handle, M)
         if not machine.lossy:
-            read_bias(machine.handle, bias)
+            mechanics.read_bias(machine.handle, bias)
     return status
 
 
@@ -98,12 +89,12 @@ def _point_jacobian(machine: Machine, c: Touching, work: Work) -> None:
     """J (6×nv) of the contact's point into work.J, its drift into work.six; needs work.point."""
     handle, full = machine.handle, machine.coupled
     if full.on:
-        read_jacobian(handle, c.body, work.point, full.terms.J)
-        read_drift(handle, c.body, work.point, full.v, full.terms.J_rate, work.six)
+        mechanics.read_jacobian(handle, c.body, work.point, full.terms.J)
+        mechanics.read_drift(handle, c.body, work.point, full.v, full.terms.J_rate, work.six)
         reduce_columns(full, full.terms.J, work.J)
     else:
-        read_jacobian(handle, c.body, work.point, work.J)
-        read_drift(handle, c.body, work.point, work.v, work.J_rate, work.six)
+        mechanics.read_jacobian(handle, c.body, work.point, work.J)
+        mechanics.read_drift(handle, c.body, work.point, work.v, work.J_rate, work.six)
 
 
 @kernel
@@ -157,11 +148,6 @@ def _add_row(work: Work, m: int, number: int, held: Vector, push: Vector, drift:
     return m + 1
 
 
-@kernel(inline=True)
-def _dot(a: Vector, b: Vector) -> float:
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-
-
 @kernel
 def _hold_rows(contacts: list[Touching], contact_states: list[ContactState], work: Work) -> int:
     """The rows of every contact by its mode; how many."""
@@ -170,7 +156,7 @@ def _hold_rows(contacts: list[Touching], contact_states: list[ContactState], wor
         c, f = contacts[i], contact_states[i]
         if c.kind == PIN:
             for k in range(c.freedoms):
-                m = _add_row(work, m, i, c.directions[k], c.directions[k], _dot(c.directions[k], f.drift))
+                m = _add_row(work, m, i, c.directions[k], c.directions[k], dot(c.directions[k], f.drift, 3))
             continue
         if c.coast == 0 and (c.mode == SLIDING or c.mode == STICKING or c.mode == LOCKED):
             s = c.friction * c.side if c.mode == SLIDING and c.freedoms > 0 else 0.0
@@ -178,10 +164,10 @@ def _hold_rows(contacts: list[Touching], contact_states: list[ContactState], wor
                 push[k] = f.normal[k] - s * f.heading[k]
             m = _add_row(work, m, i, f.normal, push, f.bend)
             if c.creep:
-                m = _add_row(work, m, i, f.across, f.across, _dot(f.across, f.drift))
+                m = _add_row(work, m, i, f.across, f.across, dot(f.across, f.drift, 3))
         if c.mode == STICKING:
             for k in range(c.freedoms):
-                m = _add_row(work, m, i, f.tangents[k], f.tangents[k], _dot(f.tangents[k], f.drift))
+                m = _add_row(work, m, i, f.tangents[k], f.tangents[k], dot(f.tangents[k], f.drift, 3))
     return m
 
 
@@ -311,8 +297,8 @@ def _margins(contacts: list[Touching], contact_states: list[ContactState], work:
             f.margin[3] = COAST_END - leverage if c.coast else leverage - COAST_BEGIN
         if c.coast:
             continue
-        f.pressure = _dot(f.force, f.normal)
-        total = _dot(f.force, f.force)
+        f.pressure = dot(f.force, f.normal, 3)
+        total = dot(f.force, f.force, 3)
         f.grip = math.sqrt(max(total - f.pressure**2, 0.0))
         if c.wedged:  # asked anew by `simulation` whenever the force changes
             continue
@@ -327,9 +313,9 @@ def _margins(contacts: list[Touching], contact_states: list[ContactState], work:
         if c.two_sided:
             f.margin[0] = c.side * f.pressure
         if c.freedoms == 1:
-            f.margin[1] = c.sign * _dot(f.slide, f.tangents[0])
+            f.margin[1] = c.sign * dot(f.slide, f.tangents[0], 3)
         else:
-            f.margin[1] = (_dot(f.slide, f.heading) if c.creep else math.sqrt(_dot(f.slide, f.slide))) - STOPPED
+            f.margin[1] = (dot(f.slide, f.heading, 3) if c.creep else math.sqrt(dot(f.slide, f.slide, 3))) - STOPPED
     if not frictional:
         work.verdict.determinant = math.inf
     else:
@@ -357,8 +343,8 @@ def follow_creep(machine: Machine) -> bool:
                 c.creep, changed = 1, True
                 put(c.slip, 0, f.heading)
             continue
-        sine = -_dot(f.force, f.across) / friction if friction > 0.0 else math.inf
-        if _dot(f.slide, f.heading) > 2.0 * CREEP or not abs(sine) < CREEP_LOST:
+        sine = -dot(f.force, f.across, 3) / friction if friction > 0.0 else math.inf
+        if dot(f.slide, f.heading, 3) > 2.0 * CREEP or not abs(sine) < CREEP_LOST:
             c.creep, changed = 0, True
         elif abs(sine) > CREEP_TURN:
             changed = True
@@ -371,16 +357,23 @@ def follow_creep(machine: Machine) -> bool:
 def _has_settled(machine: Machine, i: int, friction: float) -> bool:
     """Whether a slip is slow, and friction and what drives it are in balance: |u̇| ≪ μ f_n/m."""
     c, f, work = machine.contacts[i], machine.states[i], machine.work
-    if not _dot(f.slide, f.slide) < CREEP * CREEP:
+    if not dot(f.slide, f.slide, 3) < CREEP * CREEP:
         return False
     total = 0.0
     for k in range(2):
-        rate = _dot(f.tangents[k], f.drift)
+        rate = dot(f.tangents[k], f.drift, 3)
         for j in range(work.v.size):
             for r in range(3):
                 rate += f.tangents[k, r] * work.Jc[i, r, j] * work.acceleration[j]
         total += rate * rate
     return math.sqrt(total) < CREEP_BALANCE * friction * c.mobility
+
+
+@instructions(types.int64, types.int64, types.float64)
+def _call_force(context: Any, builder: Any, pointer: Any, t: Any) -> Any:
+    """force(t) at a C address: Python's function of (t, q, v), which writes the machine's tau."""
+    kind = ir.FunctionType(ir.IntType(64), [ir.DoubleType()])
+    return builder.call(builder.inttoptr(pointer, kind.as_pointer()), [t])
 
 
 @kernel
@@ -389,15 +382,14 @@ def slope(machine: Machine, t: float, y: Vector, dy: Vector, margins: Vector) ->
     work = machine.work
     status = look(machine, t, y, False)
     if status == OK and machine.force != 0:
-        status = _call_force(machine.force, t)  # pyright: ignore[reportCallIssue]
+        status = _call_force(machine.force, t)
     if status != OK:
         return status
     status = accelerate(machine, t)
     if status != OK:
         return status
     _coordinate_rates(machine, work.q, work.v, dy)
-    for k in range(work.v.size):
-        dy[work.q.size + k] = work.acceleration[k]
+    put(dy, work.q.size, work.acceleration)
     _powers(machine, dy)
     _read_margins(machine, margins)
     return OK
@@ -409,8 +401,8 @@ def _powers(machine: Machine, dy: Vector) -> None:
     dissipated = brought = 0.0
     for i in range(len(machine.states)):
         if machine.contacts[i].mode != FREE and machine.contacts[i].kind != STOP:
-            dissipated -= _dot(machine.states[i].force, machine.states[i].slide)
-            brought += _dot(machine.states[i].force, machine.states[i].carry)
+            dissipated -= dot(machine.states[i].force, machine.states[i].slide, 3)
+            brought += dot(machine.states[i].force, machine.states[i].carry, 3)
     dy[dy.size - 2], dy[dy.size - 1] = dissipated, brought
 
 
@@ -422,14 +414,3 @@ def _read_margins(machine: Machine, out: Vector) -> None:
         for k in range(MARGINS):
             out[MARGINS * i + k] = machine.states[i].margin[k]
     out[MARGINS * count] = machine.work.verdict.determinant
-
-
-@intrinsic
-def _call_force(typingctx: Any, pointer: Any, t: Any) -> Any:
-    """force(t) at a C address: Python's function of (t, q, v), which writes the machine's tau."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
-        kind = ir.FunctionType(ir.IntType(64), [ir.DoubleType()])
-        return builder.call(builder.inttoptr(args[0], kind.as_pointer()), [args[1]])
-
-    return types.int64(types.int64, types.float64), generate

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -13,8 +13,7 @@ from palpate.contact.integrator import next_length
 from palpate.contact.modes.accelerations import follow_creep
 from palpate.contact.modes.model import ContactModel
 from palpate.contact.motion import steps
-from palpate.contact.motion.event_handling import EventHandler, Rules
-from palpate.contact.motion.events import GRAZE, Bounces, dips, first_fall, locate
+from palpate.contact.motion.events import GRAZE, EventHandler, Memory, Rules, dips, first_fall, locate
 from palpate.contact.motion.steps import Force, Stepper
 from palpate.contact.touch.contacts import FREE, MODES, Mode
 from palpate.contact.touch.records import COAST_TERMS, LEVERAGE_MARGIN, MARGINS, NORMAL_MARGIN, Touching
@@ -53,23 +52,7 @@ class HybridState:
     memory: Memory = field(repr=False, compare=False)
 
 
-@dataclass
-class Memory:
-    """The contacts' records, whether the modes still have to be found, the bounces, the step to try next."""
-
-    records: Array
-    fresh: bool
-    bounces: dict[int, Bounces]
-    pending: tuple[float, tuple[int, ...]] | None = None
-    stride: float = 1e-3
-    dependent: bool = False
-    pull: Array | None = None  # of coasting contacts
-    force: Array | None = None  # held until now, where it was numbers
-    beyond: frozenset[int] = frozenset()
-
-
-@dataclass(frozen=True)
-class Samples:
+class Samples(NamedTuple):
     """States inside an advance: time (m), q, v, modes (codes, see `MODES`), forces (m × contact × 3)."""
 
     time: Array
@@ -88,7 +71,7 @@ class Simulation:
     """
 
     def __init__(self, model: ContactModel, stepper: Stepper, state: HybridState, rules: Rules, notes: Array) -> None:
-        bounces = {i: history.copy() for i, history in state.memory.bounces.items()}
+        bounces = {i: replace(history) for i, history in state.memory.bounces.items()}
         memory = self.memory = replace(state.memory, bounces=bounces)
         self.model, self.stepper, self.watch = model, stepper, stepper.control
         model.records[_STATE_FIELDS] = memory.records[_STATE_FIELDS]
@@ -97,9 +80,9 @@ class Simulation:
             model.work.pull[:] = memory.pull
         self.begun = False
         self.t, self.y = state.time, np.concatenate([state.q, state.v])
-        self.notes, self.next_note = notes, 0
-        self.noted: list[tuple[float, Array, Array, Array]] = []
-        self.handler = EventHandler(model, stepper, rules, bounces)
+        shapes = (model.robot.nq,), (model.robot.nv,), (model.count,), (model.count, 3)
+        self.notes, self.next_note = Samples(notes.copy(), *(np.zeros((len(notes), *shape)) for shape in shapes)), 0
+        self.handler = EventHandler(model, stepper, rules, memory)
         self.events = self.handler.events
         self.riding = [record for record in model.records if np.any(record["velocity"])]
         self.turns = [float(record[end]) for record in self.riding for end in ("start", "stop")]
@@ -179,12 +162,12 @@ class Simulation:
 
     def _next_appointment(self) -> float:
         """The next time at which a ride turns, a series of bounces ends or the state is to be noted."""
-        times = [*self.turns, *self.notes[self.next_note : self.next_note + 1]]
+        times = [*self.turns, *self.notes.time[self.next_note : self.next_note + 1]]
         times += [] if self.memory.pending is None else [self.memory.pending[0]]
         return min((t for t in times if t > self.t), default=np.inf)
 
     def _underflow(self) -> None:
-        if self.stepper.margins()[-1] < 1e-3:  # the friction problem is turning singular: Painlevé
+        if self.stepper.step.margins[-1] < 1e-3:  # the friction problem is turning singular: Painlevé
             self._resolve({}, paradox=True)
             return
         raise NoSolution(f"the step shrank below {steps.SHORTEST:g} s at t = {self.t:.12g} s")
@@ -235,13 +218,13 @@ class Simulation:
 
     def _stand_again(self) -> None:
         """Stand at the state with other rows or directions, and bring it back onto what they hold."""
-        self.watch.margins[:] = self.stepper.begin(self.t, self.y)
+        self.stepper.begin(self.t, self.y)
         self._bring_back()
 
     def _bring_back(self) -> None:
         if steps.has_drifted(self.model.machine.address):
             self.y = self.handler.project(self.t, self.y)
-            self.watch.margins[:] = self.stepper.begin(self.t, self.y)
+            self.stepper.begin(self.t, self.y)
 
     def _watch_health(self) -> None:
         """Say when constraints become dependent, and when a joint leaves its range."""
@@ -280,8 +263,6 @@ class Simulation:
                 self.stepper.stand(self.t, self.y)
                 return
         self.t, self.y, self.watch.flight = self.handler.resolve(self.t, self.y, triggers, paradox)
-        if self.handler.limit is not None:
-            self.memory.pending, self.handler.limit = self.handler.limit, None
         self.stepper.stand(self.t, self.y)
         self.watch.stride = min(self.watch.stride, 1e-2)
 
@@ -304,12 +285,11 @@ class Simulation:
         point and carried on until the row has grown again; then the constraint holds as before. The row is small
         meanwhile, and so is the error.
         """
-        margins = self.stepper.begin(self.t, self.y)
         times = -_BACK * np.linspace(0.0, 1.0, _POINTS)
         forces = [self._generalised_force(self.t, self.y, i)]
         for s in times[1:]:
             self.stepper.begin(self.t, self.y)
-            self.stepper.stride(float(s), margins)
+            self.stepper.stride(float(s), self.watch.margins)
             forces.append(self._generalised_force(self.t + float(s), self.stepper.step.y.copy(), i))
         powers = np.vander(times / _BACK, COAST_TERMS, increasing=True)
         fit = np.linalg.lstsq(powers, np.array(forces), rcond=None)[0]
@@ -337,13 +317,16 @@ class Simulation:
 
     def _appointment(self) -> None:
         """What was due at this time: a note of the state, the end of a series of bounces, a ride that turns."""
-        while self.next_note < len(self.notes) and self.notes[self.next_note] <= self.t:
-            modes, forces = self.model.records["mode"].copy(), self.model.states["force"].copy()
-            self.noted.append((float(self.notes[self.next_note]), self.y.copy(), modes, forces))
+        notes, nq = self.notes, self.model.robot.nq
+        while self.next_note < len(notes.time) and notes.time[self.next_note] <= self.t:
+            k = self.next_note
+            notes.q[k], notes.v[k] = self.y[:nq], self.y[nq:]
+            notes.modes[k], notes.forces[k] = self.model.records["mode"], self.model.states["force"]
             self.next_note += 1
         if self.memory.pending is not None and self.t >= self.memory.pending[0]:
-            for i in self.memory.pending[1]:
-                self.handler.say(self.t, self.y, "zeno", i, self.handler.tail, before=0)
+            _, contacts, uncertainty = self.memory.pending
+            for i in contacts:
+                self.handler.say(self.t, self.y, "zeno", i, {"uncertainty": uncertainty}, before=FREE)
             self.memory.pending = None
         turning = False
         for record in self.riding:
@@ -369,8 +352,5 @@ class Simulation:
 
     def samples(self) -> Samples:
         """What was asked to be noted."""
-        nq, k, many = self.model.robot.nq, self.model.count, len(self.noted)
-        y = np.array([n[1] for n in self.noted]).reshape(many, len(self.y))
-        times, modes = np.array([n[0] for n in self.noted]), np.array([n[2] for n in self.noted], dtype=int)
-        forces = np.array([n[3] for n in self.noted]).reshape(many, k, 3)
-        return Samples(times, y[:, :nq], y[:, nq:], modes.reshape(many, k), forces)
+        noted = Samples(*(values[: self.next_note] for values in self.notes))
+        return noted._replace(modes=noted.modes.astype(int))
