@@ -14,17 +14,8 @@ from numpy.typing import ArrayLike
 
 from palpate.checks import Array
 from palpate.errors import InvalidInput
-from palpate.spatial import inputs, kernels
+from palpate.spatial import inputs, kernels, rotation as rotations
 from palpate.spatial.inputs import TOLERANCE, common_batch, filled, product, times, transposed
-from palpate.spatial.rotation import (
-    matrix_from_quat,
-    matrix_from_rotation_vector,
-    quat_from_matrix,
-    rotation_error,
-    rotation_vector_from_matrix,
-    skew,
-    turned,
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +51,7 @@ class Pose:
     @classmethod
     def from_quat(cls, position: ArrayLike, quat_wxyz: ArrayLike) -> Pose:
         """From a position and a unit quaternion wxyz."""
-        return cls(position, matrix_from_quat(quat_wxyz))
+        return cls(position, rotations.matrix_from_quat(quat_wxyz))
 
     @classmethod
     def from_matrix(cls, matrix: ArrayLike) -> Pose:
@@ -82,12 +73,12 @@ class Pose:
         twist = inputs.numbers(twist, "twist", (6,))
         omega = inputs.rotation_vector(twist[..., 3:], "angular part of twist")
         position = times(filled(kernels.left_jacobian, (3, 3), omega), twist[..., :3])
-        return cls(position, matrix_from_rotation_vector(omega))
+        return cls(position, rotations.matrix_from_rotation_vector(omega))
 
     @property
     def quat_wxyz(self) -> Array:
         """The rotation as a unit quaternion wxyz, w ≥ 0."""
-        return quat_from_matrix(self.rotation)
+        return rotations.quat_from_matrix(self.rotation)
 
     @property
     def matrix(self) -> Array:
@@ -107,11 +98,11 @@ class Pose:
 
     def apply(self, points: ArrayLike) -> Array:
         """p_A = R_AB p_B + position, m, for points (…, 3); of many poses each takes its own point."""
-        return turned(self.rotation, inputs.vector(points, "points")) + self.position
+        return rotations.turned(self.rotation, inputs.vector(points, "points")) + self.position
 
     def log(self) -> Array:
         """The twist [v; ω] with `Pose.exp(twist)` equal to this pose and |ω| ≤ π."""
-        omega = rotation_vector_from_matrix(self.rotation)
+        omega = rotations.rotation_vector_from_matrix(self.rotation)
         J_inverse = filled(kernels.left_jacobian_inverse, (3, 3), omega)
         return np.concatenate([times(J_inverse, self.position), omega], axis=-1)
 
@@ -123,7 +114,7 @@ class Pose:
     def error_to(self, desired: Pose) -> Array:
         """Desired − measured, in the axes both poses are given in: [p_d − p; log(R_d Rᵀ)], m and rad."""
         desired = checked_pose(desired, "desired")
-        orientation_error = rotation_error(desired.rotation, self.rotation)
+        orientation_error = rotations.rotation_error(desired.rotation, self.rotation)
         return np.concatenate([desired.position - self.position, orientation_error], axis=-1)
 
     def __reduce__(self) -> tuple[type[Pose], tuple[Array, Array]]:
@@ -153,19 +144,19 @@ def _frozen(array: Array) -> Array:
 def adjoint_twist(X_AB: Pose) -> Array:
     """Ad (6×6) with V_A = Ad V_B: [R, S(p) R; 0, R]; axes and reference point go from B's to A's."""
     X_AB = checked_pose(X_AB, "X_AB")
-    return _blocks(X_AB, upper=skew(X_AB.position) @ X_AB.rotation)
+    return _blocks(X_AB, upper=rotations.skew(X_AB.position) @ X_AB.rotation)
 
 
 def adjoint_wrench(X_AB: Pose) -> Array:
     """Ad (6×6) with F_A = Ad F_B: [R, 0; S(p) R, R], the inverse transpose of `adjoint_twist`."""
     X_AB = checked_pose(X_AB, "X_AB")
-    return _blocks(X_AB, lower=skew(X_AB.position) @ X_AB.rotation)
+    return _blocks(X_AB, lower=rotations.skew(X_AB.position) @ X_AB.rotation)
 
 
 def rotate_axes(R_AB: ArrayLike, twist_or_wrench: ArrayLike) -> Array:
     """Components in A of a twist or wrench given in B, at the same point: both halves times R_AB."""
     six, R = inputs.numbers(twist_or_wrench, "twist_or_wrench", (6,)), inputs.rotation(R_AB, "R_AB")
-    return np.concatenate([turned(R, six[..., :3]), turned(R, six[..., 3:])], axis=-1)
+    return np.concatenate([rotations.turned(R, six[..., :3]), rotations.turned(R, six[..., 3:])], axis=-1)
 
 
 def shift_twist(twist: ArrayLike, r_PQ: ArrayLike) -> Array:

@@ -13,10 +13,9 @@ from palpate.checks import Array
 from palpate.contact.modes.complementarity import Candidate, ContactProblem, ModeOption, Solution
 from palpate.contact.modes.dynamics import GAP, SPEED, refuse_overlap
 from palpate.contact.modes.model import ContactModel, ContactRows, Snapshot
-from palpate.contact.touch import contacts as touching
-from palpate.contact.touch.contacts import FREE, SLIDING, STICKING, Contact, Law, Pin, Touch
+from palpate.contact.touch.contacts import FREE, LAWS, SLIDING, STICKING, Contact, Law, Pin, Touch
 from palpate.contact.touch.records import PIN
-from palpate.errors import EnergyCreated, InvalidInput, NoSolution, UnknownName
+from palpate.errors import EnergyCreated, InvalidInput, NoSolution, check_names
 from palpate.robot.robot import Robot
 
 _STILL = 1e-11  # m/s, of the largest row velocity: slower counts as none
@@ -347,27 +346,24 @@ def strike(
             raise InvalidInput("Newton's law cannot be mixed with others in one impact", hint="name one law for all")
         _newton(path, u, e)
     elif e:
-        _rounds(path, e, list(laws.values()), paradox)
+        _rounds(path, e, dict(zip(e, laws.values())), paradox)
     return _result(model, snap, rows, path, u, laws)
 
 
 def _overridden(touch: Touch, restitution: float | None, friction: float | None, law: Law | None) -> Touch:
-    if law is not None and law not in touching.LAWS:
-        raise UnknownName("impact law", str(law), touching.LAWS)
+    check_names("impact law", [] if law is None else [law], LAWS)
     if isinstance(touch, Pin):
         return touch
-    if restitution is not None:
-        touch = replace(touch, restitution=touching.checked_restitution(restitution))
     if friction is not None and isinstance(touch, Contact):
-        touch = replace(touch, friction=touching.checked_friction(friction), static_friction=None)
-    return touch if law is None else replace(touch, law=law)
+        touch = replace(touch, friction=friction, static_friction=None)
+    e, law = touch.restitution if restitution is None else restitution, law or touch.law
+    return replace(touch, restitution=e, law=law)
 
 
-def _rounds(path: ImpulsePath, e: dict[int, float], laws: Sequence[Law], paradox: bool) -> None:
+def _rounds(path: ImpulsePath, e: dict[int, float], laws: Mapping[int, Law], paradox: bool) -> None:
     """Compression and release; once more without rebound for whatever still closes."""
-    by = dict(zip(e, laws))
     for _ in range(_MOST_ROUNDS):
-        _one_round(path, e, by, paradox)
+        _one_round(path, e, laws, paradox)
         closing = [k for k, c in enumerate(path.candidates) if c.normal is not None and path.u[c.normal] < -path.still]
         if not closing:
             return

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from palpate.contact.collision.impacts import Goal, ImpulsePath, Piece
     from palpate.contact.modes.complementarity import Candidate, ModeOption
 
-REACHED, STUCK = -1, -2  # how a piece ended, where no margin fell
+REACHED = -1  # how a piece ended, where no margin fell
 _SHORTEST = 1e-16  # of the impulse that would stop the slip: no step is shorter
 _CLEAR = 1e-12  # of the largest impulse rate: a margin below it at the start is watched once it has risen
 
@@ -152,83 +152,45 @@ def _slack(flow: TurningSlip, leg: Leg) -> float:
     return slack
 
 
-@kernel
-def _fallen(flow: TurningSlip, step: Step) -> int:
-    """The first watched margin that has fallen, or −1."""
-    for k in range(step.margins.size):
-        if flow.armed[k] and step.margins[k] <= 0.0:
-            return k
+def _run(flow: TurningSlip, step: Step, far: float) -> int:
+    """Steps to the first fallen margin or as far as asked; which margin, or REACHED."""
+    size = flow.z.size
+    natural = (np.abs(step.origin[:size]).max() + flow.slow) / np.abs(step.K[0, :size]).max(initial=1e-300)
+    h = 0.01 * natural  # of the impulse over which the velocities change by their own size
+    while far - step.t > 1e-15 * far:
+        step.h = min(h, far - step.t)
+        stride(step.address, step.lowest)
+        h = next_length(step.address)
+        if not step.error <= 1.0:
+            if h < _SHORTEST * natural:
+                raise NoSolution("an impact's sliding could not be followed to its end")
+            continue
+        fallen = _shorten(flow, step)
+        accept(step.address)
+        flow.armed[step.margins > 0.0] = 1
+        if fallen != REACHED:
+            return fallen
     return REACHED
 
 
-@kernel
-def _margin_after(step: Step, h: float, k: int) -> float:
-    """Margin k at the end of a step of another length."""
-    step.h = h
-    stride(step, step.lowest)
-    return step.margins[k]
+def _shorten(flow: TurningSlip, step: Step) -> int:
+    """Shorten the step just tried to where the first watched margin falls; which one, or REACHED."""
+    from scipy.optimize import brentq
 
+    def margin(length: float, k: int) -> float:
+        step.h = length
+        stride(step.address, step.lowest)
+        return float(step.margins[k])
 
-@kernel
-def _find(step: Step, k: int) -> None:
-    """Shorten the step to where margin k is 0 at its end, by halving and secants."""
-    h, low, high = step.h, 0.0, step.h
-    b = step.margins[k]
-    evaluate(step, 0.0, step.origin, step.K[0])
-    a = step.margins[k]
-    for n in range(200):
-        middle = 0.5 * (low + high) if n % 3 == 2 else high - b * (high - low) / (b - a)
-        if not low < middle < high:
-            middle = 0.5 * (low + high)
-        value = _margin_after(step, middle, k)
-        if value > 0.0:
-            low, a = middle, value
-        else:
-            high, b = middle, value
-        if high - low <= 1e-15 * h or value == 0.0:
-            break
-    _margin_after(step, high, k)
+    def end(k: int) -> float:
+        return float(np.asarray(brentq(margin, 0.0, whole, (k,), xtol=1e-15 * whole))) if margin(0.0, k) > 0.0 else 0.0
 
-
-@kernel
-def _natural(flow: TurningSlip, step: Step) -> float:
-    """The impulse over which the velocities change by their own size."""
-    swift, fast = 1e-300, 0.0
-    for r in range(flow.z.size):
-        swift, fast = max(swift, abs(step.K[0, r])), max(fast, abs(step.origin[r]))
-    return (fast + flow.slow) / swift
-
-
-@kernel
-def _run(flow: TurningSlip, step: Step, far: float) -> int:
-    """Steps to the first fallen margin or as far as asked; which margin, REACHED, or STUCK."""
-    evaluate(step, 0.0, step.origin, step.K[0])
-    natural = _natural(flow, step)
-    h = 0.01 * natural
-    for _ in range(100000):
-        if far - step.t <= 1e-15 * far:
-            return REACHED
-        step.h = min(h, far - step.t)
-        stride(step, step.lowest)
-        h = next_length(step)
-        if not step.error <= 1.0:
-            if h < _SHORTEST * natural:
-                return STUCK
-            continue
-        fallen = _fallen(flow, step)
-        while fallen >= 0:
-            _find(step, fallen)
-            other = _fallen(flow, step)
-            if other == fallen or other < 0:
-                break
-            fallen = other
-        accept(step)
-        for k in range(flow.armed.size):
-            if step.margins[k] > 0.0:
-                flow.armed[k] = 1
-        if fallen >= 0:
-            return fallen
-    return STUCK
+    fallen, whole = np.flatnonzero((flow.armed > 0) & (step.margins <= 0.0)).tolist(), step.h
+    ends = {end(k): k for k in fallen}
+    if not ends:
+        return REACHED
+    margin(min(ends), 0)
+    return ends[min(ends)]
 
 
 def follow(path: ImpulsePath, piece: Piece, goal: Goal) -> float:
@@ -237,8 +199,8 @@ def follow(path: ImpulsePath, piece: Piece, goal: Goal) -> float:
     flow, step = _make(path, piece, goal, size)
     step.origin[:] = np.concatenate([path.u, path.Z, path.work])
     _arm(flow, step)
-    fallen = _run(flow.address, step.address, min(goal.length, 1e30))
-    if fallen == STUCK or (fallen == REACHED and not math.isfinite(goal.length)):
+    fallen = _run(flow, step, min(goal.length, 1e30))
+    if fallen == REACHED and not math.isfinite(goal.length):
         raise NoSolution("an impact's sliding could not be followed to its end")
     path.u, path.Z, path.work = (part.copy() for part in np.split(step.origin, 3))
     return step.t + _finish(path, flow, step, goal, fallen)
