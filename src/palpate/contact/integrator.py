@@ -89,7 +89,7 @@ def _note_margins(step: Step) -> None:
 
 
 @kernel
-def stride(step: Step, margins: Vector) -> int:
+def try_step(step: Step, margins: Vector) -> int:
     """Try a step of length h from t: y, the slope at its end (K[12]), the error; K[0] is the slope at its start.
 
     The margins' range over the stages, from those at the start on, is kept: it shows where to look closer.

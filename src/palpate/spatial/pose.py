@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from palpate.checks import Array
 from palpate.errors import InvalidInput
 from palpate.spatial import inputs, kernels, rotation as rotations
-from palpate.spatial.inputs import TOLERANCE, common_batch, filled, product, times, transposed
+from palpate.spatial.inputs import TOLERANCE, common_batch, product, result_of, times, transposed
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +72,7 @@ class Pose:
         """
         twist = inputs.numbers(twist, "twist", (6,))
         omega = inputs.rotation_vector(twist[..., 3:], "angular part of twist")
-        position = times(filled(kernels.left_jacobian, (3, 3), omega), twist[..., :3])
+        position = times(result_of(kernels.left_jacobian, (3, 3), omega), twist[..., :3])
         return cls(position, rotations.matrix_from_rotation_vector(omega))
 
     @property
@@ -98,12 +98,12 @@ class Pose:
 
     def apply(self, points: ArrayLike) -> Array:
         """p_A = R_AB p_B + position, m, for points (…, 3); of many poses each takes its own point."""
-        return rotations.turned(self.rotation, inputs.vector(points, "points")) + self.position
+        return rotations.rotated(self.rotation, inputs.vector(points, "points")) + self.position
 
     def log(self) -> Array:
         """The twist [v; ω] with `Pose.exp(twist)` equal to this pose and |ω| ≤ π."""
         omega = rotations.rotation_vector_from_matrix(self.rotation)
-        J_inverse = filled(kernels.left_jacobian_inverse, (3, 3), omega)
+        J_inverse = result_of(kernels.left_jacobian_inverse, (3, 3), omega)
         return np.concatenate([times(J_inverse, self.position), omega], axis=-1)
 
     def interpolate(self, other: Pose, s: ArrayLike) -> Pose:
@@ -156,17 +156,17 @@ def adjoint_wrench(X_AB: Pose) -> Array:
 def rotate_axes(R_AB: ArrayLike, twist_or_wrench: ArrayLike) -> Array:
     """Components in A of a twist or wrench given in B, at the same point: both halves times R_AB."""
     six, R = inputs.numbers(twist_or_wrench, "twist_or_wrench", (6,)), inputs.rotation(R_AB, "R_AB")
-    return np.concatenate([rotations.turned(R, six[..., :3]), rotations.turned(R, six[..., 3:])], axis=-1)
+    return np.concatenate([rotations.rotated(R, six[..., :3]), rotations.rotated(R, six[..., 3:])], axis=-1)
 
 
 def shift_twist(twist: ArrayLike, r_PQ: ArrayLike) -> Array:
     """The twist of the same body at Q instead of P, same axes: v_Q = v_P + ω × r_PQ."""
-    return filled(kernels.shift_twist, (6,), inputs.numbers(twist, "twist", (6,)), inputs.vector(r_PQ, "r_PQ"))
+    return result_of(kernels.shift_twist, (6,), inputs.numbers(twist, "twist", (6,)), inputs.vector(r_PQ, "r_PQ"))
 
 
 def shift_wrench(wrench: ArrayLike, r_PQ: ArrayLike) -> Array:
     """The same wrench with its moment about Q instead of P, same axes: n_Q = n_P − r_PQ × f."""
-    return filled(kernels.shift_wrench, (6,), inputs.numbers(wrench, "wrench", (6,)), inputs.vector(r_PQ, "r_PQ"))
+    return result_of(kernels.shift_wrench, (6,), inputs.numbers(wrench, "wrench", (6,)), inputs.vector(r_PQ, "r_PQ"))
 
 
 def _blocks(X_AB: Pose, upper: Array | float = 0.0, lower: Array | float = 0.0) -> Array:

@@ -29,7 +29,7 @@ from numpy.typing import ArrayLike
 from palpate.checks import Array
 from palpate.errors import InvalidInput, UnknownName
 from palpate.spatial import inputs, kernels, rows
-from palpate.spatial.inputs import TOLERANCE, Axes, filled, inverse, is_world, product, times, transposed
+from palpate.spatial.inputs import TOLERANCE, Axes, inverse, is_world, product, result_of, times, transposed
 
 Angle = float | Array
 """One angle, rad, or an array of them."""
@@ -37,37 +37,37 @@ Angle = float | Array
 
 def skew(v: ArrayLike) -> Array:
     """S(v), with S(v) u = v × u."""
-    return filled(kernels.skew, (3, 3), inputs.vector(v, "v"))
+    return result_of(kernels.skew, (3, 3), inputs.vector(v, "v"))
 
 
 def matrix_from_quat(quat_wxyz: ArrayLike) -> Array:
     """R of a unit quaternion: R v = vec(q ⊗ (0, v) ⊗ q*)."""
-    return filled(kernels.matrix_from_quat, (3, 3), inputs.quat(quat_wxyz, "quat_wxyz"))
+    return result_of(kernels.matrix_from_quat, (3, 3), inputs.quat(quat_wxyz, "quat_wxyz"))
 
 
 def quat_from_matrix(R: ArrayLike) -> Array:
     """Unit quaternion wxyz of R, w ≥ 0; at w = 0 (half a turn) its largest component is positive."""
-    return filled(kernels.quat_from_matrix, (4,), inputs.rotation(R, "R"))
+    return result_of(kernels.quat_from_matrix, (4,), inputs.rotation(R, "R"))
 
 
 def matrix_from_rotation_vector(r: ArrayLike) -> Array:
     """exp S(r): the rotation by |r| rad about r (the exponential of SO(3))."""
-    return filled(kernels.matrix_from_rotation_vector, (3, 3), inputs.rotation_vector(r, "r"))
+    return result_of(kernels.matrix_from_rotation_vector, (3, 3), inputs.rotation_vector(r, "r"))
 
 
 def rotation_vector_from_matrix(R: ArrayLike) -> Array:
     """log R of SO(3), of length at most π; at exactly π its first nonzero entry is positive."""
-    return filled(kernels.rotation_vector_from_matrix, (3,), inputs.rotation(R, "R"))
+    return result_of(kernels.rotation_vector_from_matrix, (3,), inputs.rotation(R, "R"))
 
 
 def quat_from_rotation_vector(r: ArrayLike) -> Array:
     """(cos ½θ, sin ½θ · r/θ), θ = |r|; continuous in r, so w < 0 when θ > π."""
-    return filled(kernels.quat_from_rotation_vector, (4,), inputs.rotation_vector(r, "r"))
+    return result_of(kernels.quat_from_rotation_vector, (4,), inputs.rotation_vector(r, "r"))
 
 
 def rotation_vector_from_quat(quat_wxyz: ArrayLike) -> Array:
     """Rotation vector of ±q, of length at most π; at exactly π its first nonzero entry is positive."""
-    return filled(kernels.rotation_vector_from_quat, (3,), inputs.quat(quat_wxyz, "quat_wxyz"))
+    return result_of(kernels.rotation_vector_from_quat, (3,), inputs.quat(quat_wxyz, "quat_wxyz"))
 
 
 def rotation_vector_from_angle_axis(angle: ArrayLike, axis: ArrayLike) -> Array:
@@ -107,20 +107,20 @@ def angle_axis_from_quat(quat_wxyz: ArrayLike) -> tuple[Angle, Array]:
 
 def quat_multiply(a_wxyz: ArrayLike, b_wxyz: ArrayLike) -> Array:
     """a ⊗ b of unit quaternions: R(a ⊗ b) = R(a) R(b)."""
-    return filled(kernels.quat_multiply, (4,), inputs.quat(a_wxyz, "a_wxyz"), inputs.quat(b_wxyz, "b_wxyz"))
+    return result_of(kernels.quat_multiply, (4,), inputs.quat(a_wxyz, "a_wxyz"), inputs.quat(b_wxyz, "b_wxyz"))
 
 
 def quat_conjugate(quat_wxyz: ArrayLike) -> Array:
     """q* = (w, −x, −y, −z), the inverse rotation."""
-    return filled(kernels.quat_conjugate, (4,), inputs.quat(quat_wxyz, "quat_wxyz"))
+    return result_of(kernels.quat_conjugate, (4,), inputs.quat(quat_wxyz, "quat_wxyz"))
 
 
 def rotate(quat_wxyz: ArrayLike, vectors: ArrayLike) -> Array:
     """vec(q ⊗ (0, v) ⊗ q*): one rotation for all vectors (…, 3), or one for each."""
-    return turned(matrix_from_quat(quat_wxyz), inputs.vector(vectors, "vectors"))
+    return rotated(matrix_from_quat(quat_wxyz), inputs.vector(vectors, "vectors"))
 
 
-def turned(R: Array, vectors: Array) -> Array:
+def rotated(R: Array, vectors: Array) -> Array:
     """R v: one matrix for all vectors, or one for each."""
     return vectors @ R.T if R.ndim == 2 else times(R, vectors)
 
@@ -141,7 +141,7 @@ def interpolate_rotation(R_start: ArrayLike, R_end: ArrayLike, s: ArrayLike) -> 
 def interpolate_quat(start_wxyz: ArrayLike, end_wxyz: ArrayLike, s: ArrayLike) -> Array:
     """Slerp by the shorter way: `start_wxyz` at s = 0, ±`end_wxyz` at s = 1."""
     start, end = inputs.quat(start_wxyz, "start_wxyz"), inputs.quat(end_wxyz, "end_wxyz")
-    return filled(kernels.quat_interpolate, (4,), start, end, inputs.number(s, "s"))
+    return result_of(kernels.quat_interpolate, (4,), start, end, inputs.number(s, "s"))
 
 
 # --- Euler angles -------------------------------------------------------------------------------------------
@@ -171,12 +171,12 @@ def euler_from_matrix(R: ArrayLike, sequence: str) -> Array:
 
 def quat_from_euler(angles: ArrayLike, sequence: str) -> Array:
     """Unit quaternion wxyz of Euler angles: q_i(α) ⊗ q_j(β) ⊗ q_k(γ), reversed if extrinsic."""
-    indices, turns = intrinsic_order(angles, sequence)
+    indices, ordered = intrinsic_order(angles, sequence)
     total = np.array([1.0, 0.0, 0.0, 0.0])
-    for index, angle in zip(indices, turns):
+    for index, angle in zip(indices, ordered):
         factor = np.zeros((*np.shape(angle), 4))
         factor[..., 0], factor[..., 1 + index] = _cos_sin(0.5 * angle)
-        total = filled(kernels.quat_multiply, (4,), total, factor)
+        total = result_of(kernels.quat_multiply, (4,), total, factor)
     return total
 
 
@@ -189,8 +189,8 @@ def intrinsic_order(angles: ArrayLike, sequence: str) -> tuple[tuple[int, int, i
     """Axis indices and checked angles of the intrinsic sequence that makes the same rotation."""
     indices, extrinsic = _axes(sequence)
     values = inputs.vector(angles, "angles")
-    turns = values.tolist() if values.ndim == 1 else [values[..., i] for i in range(3)]
-    return indices, turns[::-1] if extrinsic else turns
+    ordered = values.tolist() if values.ndim == 1 else [values[..., i] for i in range(3)]
+    return indices, ordered[::-1] if extrinsic else ordered
 
 
 def axis_rotation(index: int, angle: Any) -> Array:
@@ -255,7 +255,7 @@ def angular_velocity_from_quat_rate(quat_wxyz: ArrayLike, rate: ArrayLike, axes:
 def quat_rate_from_angular_velocity(quat_wxyz: ArrayLike, omega: ArrayLike, axes: Axes = "world") -> Array:
     """q̇ = ½ (0, ω) ⊗ q (world) or ½ q ⊗ (0, ω) (body)."""
     q, omega = inputs.quat(quat_wxyz, "quat_wxyz"), inputs.vector(omega, "omega")
-    return filled(kernels.quat_rate_world if is_world(axes) else kernels.quat_rate_body, (4,), q, omega)
+    return result_of(kernels.quat_rate_world if is_world(axes) else kernels.quat_rate_body, (4,), q, omega)
 
 
 # --- rates of a rotation vector -----------------------------------------------------------------------------
@@ -266,7 +266,7 @@ def rotation_vector_rate_matrix(r: ArrayLike, axes: Axes = "world") -> Array:
 
     It is the identity at r = 0 and singular at θ = 2π, 4π….
     """
-    out = filled(kernels.left_jacobian, (3, 3), inputs.rotation_vector(r, "r"))
+    out = result_of(kernels.left_jacobian, (3, 3), inputs.rotation_vector(r, "r"))
     return out if is_world(axes) else transposed(out).copy()
 
 
@@ -303,8 +303,8 @@ def angular_velocity_from_angle_axis_rate(
     """ω = E(θ, n) (θ̇, ṅ); refused if ṅ changes |n| by more than 1e-6."""
     n, n_rate = inputs.axis(axis, "axis"), inputs.vector(axis_rate, "axis_rate")
     _refuse_leaving(rows.dot(n, n_rate)[..., None], n_rate, -1, "axis_rate", "n · ṅ must be 0, but it")
-    E, turning = angle_axis_rate_matrix(angle, n, axes), np.asarray(inputs.number(angle_rate, "angle_rate"))
-    return E[..., 0] * turning[..., None] + times(E[..., 1:], n_rate)
+    E, rate_of_angle = angle_axis_rate_matrix(angle, n, axes), np.asarray(inputs.number(angle_rate, "angle_rate"))
+    return E[..., 0] * rate_of_angle[..., None] + times(E[..., 1:], n_rate)
 
 
 def angle_axis_rate_from_angular_velocity(

@@ -307,11 +307,11 @@ def impact(
     for i in range(model.count):
         if model.records[i]["kind"] != PIN:
             refuse_overlap(model, i, float(snap.states[i]["gap"]))
-    colliding, resting = who_collides(model, snap)
-    return strike(model, snap, colliding, resting)
+    colliding, resting = colliding_and_resting(model, snap)
+    return solve_impact(model, snap, colliding, resting)
 
 
-def who_collides(
+def colliding_and_resting(
     model: ContactModel, snap: Snapshot, slow: float = SPEED, skip: Collection[int] = (), sinking: Collection[int] = ()
 ) -> tuple[list[int], list[int]]:
     """Contacts that close faster than `slow`, m/s, and those that touch at rest; `sinking` ones rest in any case.
@@ -331,7 +331,7 @@ def who_collides(
     return colliding, resting
 
 
-def strike(
+def solve_impact(
     model: ContactModel, snap: Snapshot, colliding: Sequence[int], resting: Sequence[int], paradox: bool = False
 ) -> Impact:
     """The impact of some contacts while others rest; with `paradox` an impact without collision of one contact."""

@@ -13,9 +13,9 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 
-from palpate.contact.modes.linear_algebra import back, eliminate, factor, least_norm
+from palpate.contact.modes.linear_algebra import cholesky, cholesky_solve, gauss_solve, least_norm
 from palpate.contact.touch.contacts import FREE, LOCKED, SLIDING, STICKING
-from palpate.contact.touch.geometry import hold, locate, stop, touch
+from palpate.contact.touch.geometry import locate_on_surface, update_pin, update_stop, update_surface_contact
 from palpate.contact.touch.records import MARGINS, PIN, STOP, ContactState, Machine, Touching, Work
 from palpate.engine.kernels import clear, dot, kernel, put
 from palpate.engine.records import Matrix, Vector
@@ -48,7 +48,7 @@ def _locate_point(machine: Machine, c: Touching, work: Work) -> None:
 
 
 @kernel
-def unit_quaternions(machine: Machine, q: Vector) -> None:
+def normalize_quaternions(machine: Machine, q: Vector) -> None:
     """Scale the quaternions of q back to length 1."""
     for j in range(machine.joints.shape[0]):
         if machine.joints[j, 0] <= _BALL:
@@ -90,20 +90,20 @@ def _point_jacobian(machine: Machine, c: Touching, work: Work) -> None:
     handle, full = machine.handle, machine.coupled
     if full.on:
         mechanics.read_jacobian(handle, c.body, work.point, full.terms.J)
-        mechanics.read_drift(handle, c.body, work.point, full.v, full.terms.J_rate, work.six)
+        mechanics.read_drift(handle, c.body, work.point, full.v, full.terms.J_rate, work.point_drift)
         reduce_columns(full, full.terms.J, work.J)
     else:
         mechanics.read_jacobian(handle, c.body, work.point, work.J)
-        mechanics.read_drift(handle, c.body, work.point, work.v, work.J_rate, work.six)
+        mechanics.read_drift(handle, c.body, work.point, work.v, work.J_rate, work.point_drift)
 
 
 @kernel
-def look(machine: Machine, t: float, y: Vector, thorough: bool) -> int:
-    """M, rest and every contact's kinematics at y; of free contacts only the gap unless `thorough`."""
+def update_kinematics(machine: Machine, t: float, y: Vector, thorough: bool) -> int:
+    """M, bias and every contact's kinematics at y; of free contacts only the gap unless `thorough`."""
     contacts, contact_states, work, full = machine.contacts, machine.states, machine.work, machine.coupled
     put(work.q, 0, part(y, 0, work.q.size))
     put(work.v, 0, part(y, work.q.size, work.v.size))
-    unit_quaternions(machine, work.q)
+    normalize_quaternions(machine, work.q)
     if full.on:
         expand_state(full, work.q, work.v)
         status = _read_dynamics(machine, full.q, full.v, full.terms.M, full.terms.bias)
@@ -116,18 +116,18 @@ def look(machine: Machine, t: float, y: Vector, thorough: bool) -> int:
     for i in range(len(contacts)):
         c, f = contacts[i], contact_states[i]
         if c.kind == STOP:
-            stop(c, f, work, i)
+            update_stop(c, f, work, i)
             continue
         _locate_point(machine, c, work)
         if c.kind != PIN:
-            locate(c, f, work, t)
+            locate_on_surface(c, f, work, t)
             if c.mode == FREE and not thorough:
                 continue
         _point_jacobian(machine, c, work)
         if c.kind == PIN:
-            hold(c, f, work, t, i)
+            update_pin(c, f, work, t, i)
         else:
-            touch(c, f, work, t, i)
+            update_surface_contact(c, f, work, t, i)
     return OK
 
 
@@ -149,7 +149,7 @@ def _add_row(work: Work, m: int, number: int, held: Vector, push: Vector, drift:
 
 
 @kernel
-def _hold_rows(contacts: list[Touching], contact_states: list[ContactState], work: Work) -> int:
+def _assemble_rows(contacts: list[Touching], contact_states: list[ContactState], work: Work) -> int:
     """The rows of every contact by its mode; how many."""
     m, push = 0, work.normal  # borrowed
     for i in range(len(contacts)):
@@ -161,7 +161,7 @@ def _hold_rows(contacts: list[Touching], contact_states: list[ContactState], wor
         if c.coast == 0 and (c.mode == SLIDING or c.mode == STICKING or c.mode == LOCKED):
             s = c.friction * c.side if c.mode == SLIDING and c.freedoms > 0 else 0.0
             for k in range(3):
-                push[k] = f.normal[k] - s * f.heading[k]
+                push[k] = f.normal[k] - s * f.slip_direction[k]
             m = _add_row(work, m, i, f.normal, push, f.bend)
             if c.creep:
                 m = _add_row(work, m, i, f.across, f.across, dot(f.across, f.drift, 3))
@@ -172,14 +172,14 @@ def _hold_rows(contacts: list[Touching], contact_states: list[ContactState], wor
 
 
 @kernel
-def _multiply(contacts: list[Touching], work: Work, m: int) -> None:
+def _solve_multipliers(contacts: list[Touching], work: Work, m: int) -> None:
     """Multipliers of the m rows in work.multipliers, from M's factor and the free acceleration."""
     nv, scale = work.v.size, 0.0
     for i in range(len(contacts)):
         scale = max(scale, contacts[i].mobility)
     for a in range(m):
         put(work.inverse[a], 0, work.forcing[a])
-        back(work.L, work.inverse[a])
+        cholesky_solve(work.L, work.inverse[a])
     for a in range(m):
         wanted = -work.drift[a]
         for k in range(nv):
@@ -190,7 +190,7 @@ def _multiply(contacts: list[Touching], work: Work, m: int) -> None:
             for k in range(nv):
                 work.S[a, b] += work.rows[a, k] * work.inverse[b, k]
             work.LU[a, b] = work.S[a, b]
-    determinant, regular = eliminate(work.LU, work.multipliers, m, scale)
+    determinant, regular = gauss_solve(work.LU, work.multipliers, m, scale)
     rank = m
     if not regular:
         put(flat(work.LU), 0, flat(work.S))
@@ -245,11 +245,11 @@ def _leverage(f: ContactState, work: Work, number: int) -> float:
 
 
 @kernel
-def accelerate(machine: Machine, t: float) -> int:
-    """a, multipliers and margins from what `look` left in work, under the machine's tau."""
+def solve_accelerations(machine: Machine, t: float) -> int:
+    """a, multipliers and margins from what `update_kinematics` left in work, under the machine's tau."""
     contacts, contact_states, work, tau = machine.contacts, machine.states, machine.work, machine.tau
     nv = work.v.size
-    if not factor(work.M, work.L):
+    if not cholesky(work.M, work.L):
         return NOT_DEFINITE
     for k in range(nv):
         work.acceleration[k] = tau[k] - work.bias[k]
@@ -257,12 +257,12 @@ def accelerate(machine: Machine, t: float) -> int:
         if contacts[i].coast:
             for k in range(nv):
                 work.acceleration[k] += carried_force(contacts[i], work.pull[i], t, k)
-    back(work.L, work.acceleration)
-    m = _hold_rows(contacts, contact_states, work)
-    _multiply(contacts, work, m)
+    cholesky_solve(work.L, work.acceleration)
+    m = _assemble_rows(contacts, contact_states, work)
+    _solve_multipliers(contacts, work, m)
     _residual(work, m)
     for i in range(len(contacts)):
-        contact_states[i].pressure = contact_states[i].grip = 0.0
+        contact_states[i].normal_force = contact_states[i].friction_force = 0.0
         clear(contact_states[i].force)
     for a in range(m):
         value = work.multipliers[a]
@@ -274,7 +274,7 @@ def accelerate(machine: Machine, t: float) -> int:
         if contacts[i].coast:
             _coasting_force(contacts[i], contact_states[i], work, t, i)
         if contacts[i].wedged:
-            put(contact_states[i].force, 0, contacts[i].carried)
+            put(contact_states[i].force, 0, contacts[i].wedge_force)
     _margins(contacts, contact_states, work)
     return OK
 
@@ -297,25 +297,26 @@ def _margins(contacts: list[Touching], contact_states: list[ContactState], work:
             f.margin[3] = COAST_END - leverage if c.coast else leverage - COAST_BEGIN
         if c.coast:
             continue
-        f.pressure = dot(f.force, f.normal, 3)
+        f.normal_force = dot(f.force, f.normal, 3)
         total = dot(f.force, f.force, 3)
-        f.grip = math.sqrt(max(total - f.pressure**2, 0.0))
+        f.friction_force = math.sqrt(max(total - f.normal_force**2, 0.0))
         if c.wedged:  # asked anew by `simulation` whenever the force changes
             continue
         if not c.two_sided:
-            f.margin[0] = f.pressure
+            f.margin[0] = f.normal_force
         if c.freedoms == 0 or (c.mode == SLIDING and c.friction == 0.0):
             continue
         if c.mode == STICKING:
-            f.margin[1] = c.hold * abs(f.pressure) - f.grip
+            f.margin[1] = c.hold * abs(f.normal_force) - f.friction_force
             continue
         frictional = True
         if c.two_sided:
-            f.margin[0] = c.side * f.pressure
+            f.margin[0] = c.side * f.normal_force
         if c.freedoms == 1:
             f.margin[1] = c.sign * dot(f.slide, f.tangents[0], 3)
         else:
-            f.margin[1] = (dot(f.slide, f.heading, 3) if c.creep else math.sqrt(dot(f.slide, f.slide, 3))) - STOPPED
+            speed = dot(f.slide, f.slip_direction, 3) if c.creep else math.sqrt(dot(f.slide, f.slide, 3))
+            f.margin[1] = speed - STOPPED
     if not frictional:
         work.verdict.determinant = math.inf
     else:
@@ -337,19 +338,19 @@ def follow_creep(machine: Machine) -> bool:
         c, f = machine.contacts[i], machine.states[i]
         if c.mode != SLIDING or c.freedoms != 2 or c.friction == 0.0 or c.coast:
             continue
-        friction = c.friction * abs(f.pressure)
+        friction = c.friction * abs(f.normal_force)
         if c.creep == 0:
             if _has_settled(machine, i, friction):
                 c.creep, changed = 1, True
-                put(c.slip, 0, f.heading)
+                put(c.slip, 0, f.slip_direction)
             continue
         sine = -dot(f.force, f.across, 3) / friction if friction > 0.0 else math.inf
-        if dot(f.slide, f.heading, 3) > 2.0 * CREEP or not abs(sine) < CREEP_LOST:
+        if dot(f.slide, f.slip_direction, 3) > 2.0 * CREEP or not abs(sine) < CREEP_LOST:
             c.creep, changed = 0, True
         elif abs(sine) > CREEP_TURN:
             changed = True
             for k in range(3):
-                c.slip[k] = math.sqrt(1.0 - sine * sine) * f.heading[k] + sine * f.across[k]
+                c.slip[k] = math.sqrt(1.0 - sine * sine) * f.slip_direction[k] + sine * f.across[k]
     return changed
 
 
@@ -380,12 +381,12 @@ def _call_force(context: Any, builder: Any, pointer: Any, t: Any) -> Any:
 def slope(machine: Machine, t: float, y: Vector, dy: Vector, margins: Vector) -> int:
     """dy/dt of y = [q; v] and the powers of the contacts, N·m/s: what friction takes, what moving surfaces bring in."""
     work = machine.work
-    status = look(machine, t, y, False)
+    status = update_kinematics(machine, t, y, False)
     if status == OK and machine.force != 0:
         status = _call_force(machine.force, t)
     if status != OK:
         return status
-    status = accelerate(machine, t)
+    status = solve_accelerations(machine, t)
     if status != OK:
         return status
     _coordinate_rates(machine, work.q, work.v, dy)
@@ -402,7 +403,7 @@ def _powers(machine: Machine, dy: Vector) -> None:
     for i in range(len(machine.states)):
         if machine.contacts[i].mode != FREE and machine.contacts[i].kind != STOP:
             dissipated -= dot(machine.states[i].force, machine.states[i].slide, 3)
-            brought += dot(machine.states[i].force, machine.states[i].carry, 3)
+            brought += dot(machine.states[i].force, machine.states[i].surface_velocity, 3)
     dy[dy.size - 2], dy[dy.size - 1] = dissipated, brought
 
 

@@ -145,25 +145,25 @@ class ContactProblem:
         self.rate_size = 1.0 + float(np.abs(self.b).max(initial=0.0))
         self.force_size = self.rate_size / self.scale
 
-    def solve(self, wishes: Mapping[int, int] = MappingProxyType({})) -> list[Solution]:
+    def solve(self, preferred: Mapping[int, int] = MappingProxyType({})) -> list[Solution]:
         """The answer, or every answer where there may be several or none.
 
-        An answer is sought by mending what is violated, from sticking contacts or the modes of `wishes` on. Only where
+        An answer is sought by mending what is violated, from sticking contacts or the `preferred` modes on. Only where
         some contact's own coefficient n·M⁻¹(n − μ d) may be negative, or mending fails, is every combination tried.
         """
         if not any(self.is_risky(c) for c in self.candidates):
-            solution = self._mended(wishes)
+            solution = self._by_mending(preferred)
             if solution is not None:
-                return [self._at_rest(solution, wishes) or solution]
+                return [self._wedged(solution, preferred) or solution]
         return self.solutions()
 
-    def _at_rest(self, solution: Solution, wishes: Mapping[int, int]) -> Solution | None:
+    def _wedged(self, solution: Solution, preferred: Mapping[int, int]) -> Solution | None:
         """The answer in which all contacts stick, where one says that contacts slide although nothing moves.
 
         A body wedged between contacts is held in many ways: the shortest multipliers may leave a friction cone while
         others do not. They are sought as sums of the cones' edges, z = Σ s_k e_k with s_k ≥ 0 and G z = −b.
         """
-        if any(wishes.get(c.index) == FREE or c.slip is not None or c.drive is not None for c in self.candidates):
+        if any(preferred.get(c.index) == FREE or c.slip is not None or c.drive is not None for c in self.candidates):
             return None
         labelled = any(o.mode == SLIDING and c.hold > 0.0 for c, o in zip(self.candidates, solution.options))
         if not labelled or np.abs(solution.rates).max(initial=0.0) > _TOLERANCE * self.rate_size:
@@ -192,7 +192,7 @@ class ContactProblem:
                 f" {count} of them",
                 hint="fewer contact points, or no friction on those that do not need it",
             )
-        tried = (self._settled(options) for options in itertools.product(*choices))
+        tried = (self._consistent(options) for options in itertools.product(*choices))
         return [solution for group in tried for solution in group]
 
     def is_risky(self, c: Candidate) -> bool:
@@ -269,9 +269,9 @@ class ContactProblem:
         slips = o.mode == STICKING and np.linalg.norm(s.z[c.tangents]) > c.hold * abs(press) + force_slack
         return c.slip_against(s.z) if slips else None
 
-    def _settled(self, options: Sequence[ModeOption]) -> Iterator[Solution]:
+    def _consistent(self, options: Sequence[ModeOption]) -> Iterator[Solution]:
         """The consistent answers of a combination; slips of unknown direction are sought first."""
-        for choice in self._headings(list(options)):
+        for choice in self._directions(list(options)):
             solution = self.attempt(choice)
             if solution is None:
                 continue
@@ -279,7 +279,7 @@ class ContactProblem:
             if all(self._violation(c, o, solution) is None for c, o in pairs):  # none pulls, penetrates, breaks Coulomb
                 yield solution
 
-    def _headings(self, options: list[ModeOption]) -> list[list[ModeOption]]:
+    def _directions(self, options: list[ModeOption]) -> list[list[ModeOption]]:
         """Combinations in which every sought slip speeds up exactly along its own direction."""
         sought = _Seeking(self, options)
         if not sought.numbers:
@@ -291,9 +291,9 @@ class ContactProblem:
         combination = sought.from_guess([math.atan2(-g[1], -g[0]) for g in grips]) if grips else None
         return [] if combination is None else [combination]
 
-    def _mended(self, wishes: Mapping[int, int]) -> Solution | None:
+    def _by_mending(self, preferred: Mapping[int, int]) -> Solution | None:
         """One answer by changing whatever is violated; None where that goes round in circles."""
-        options: list[ModeOption] | None = self._first_guess(wishes)
+        options: list[ModeOption] | None = self._first_guess(preferred)
         seen: set[tuple[ModeOption, ...]] = set()
         while options is not None and tuple(options) not in seen:
             seen.add(tuple(options))
@@ -305,25 +305,25 @@ class ContactProblem:
             if not wrong:
                 return solution
             options = [wrong.get(n, o) for n, o in enumerate(options)]
-            options = self._directed(options)
+            options = self._with_directions(options)
             if len(seen) > 30 + 10 * len(options or ()):
                 return None
         return None
 
-    def _first_guess(self, wishes: Mapping[int, int]) -> list[ModeOption]:
+    def _first_guess(self, preferred: Mapping[int, int]) -> list[ModeOption]:
         """Every contact held as far as it can be, but as the wishes say."""
         options = [c.options()[0] for c in self.candidates]
         sticking = self.attempt(options)
         for n, c in enumerate(self.candidates):
             if c.normal is None or c.drive is not None:
                 continue
-            if wishes.get(c.index) == FREE and c.one_sided:
+            if preferred.get(c.index) == FREE and c.one_sided:
                 options[n] = ModeOption(FREE)
-            elif wishes.get(c.index) == SLIDING and options[n].mode == STICKING and sticking is not None:
+            elif preferred.get(c.index) == SLIDING and options[n].mode == STICKING and sticking is not None:
                 options[n] = c.slip_against(sticking.z)
-        return self._directed(options) or [c.options()[0] for c in self.candidates]
+        return self._with_directions(options) or [c.options()[0] for c in self.candidates]
 
-    def _directed(self, options: list[ModeOption]) -> list[ModeOption] | None:
+    def _with_directions(self, options: list[ModeOption]) -> list[ModeOption] | None:
         """Options whose slips that begin now point to where they speed up; a guess of their direction is given."""
         guesses = [o.slip for o in options if o.seek]
         angles = [math.atan2(slip[1], slip[0]) for slip in guesses if slip is not None]

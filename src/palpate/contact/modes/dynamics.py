@@ -18,8 +18,8 @@ from palpate.contact.touch.records import PIN, STOP
 from palpate.errors import InvalidInput, Painleve
 from palpate.robot.robot import Robot
 
-Wishes = Mapping[int, int]  # contact → the mode to prefer where others would be as good
-_NONE: Wishes = MappingProxyType({})
+Preferred = Mapping[int, int]  # contact → the mode to prefer where others would be as good
+_NONE: Preferred = MappingProxyType({})
 Wrench = ArrayLike | Mapping[str, ArrayLike]
 GAP, SPEED = 1e-9, 1e-9  # m, m/s: closer and slower than this counts as touching and at rest
 
@@ -58,7 +58,7 @@ class Settled:
 
 
 def settle(
-    model: ContactModel, snap: Snapshot, force: Array, closed: Sequence[int], slow: float, prefer: Wishes = _NONE
+    model: ContactModel, snap: Snapshot, force: Array, closed: Sequence[int], slow: float, prefer: Preferred = _NONE
 ) -> Settled:
     """Modes and accelerations of the closed contacts under a generalised force.
 
@@ -82,7 +82,7 @@ def settle(
     return Settled(chosen, problem, rows, len(answers), free + rows.inverse @ chosen.z)
 
 
-def _by_hysteresis(candidates: Sequence[Candidate], solutions: list[Solution], prefer: Wishes) -> list[Solution]:
+def _by_hysteresis(candidates: Sequence[Candidate], solutions: list[Solution], prefer: Preferred) -> list[Solution]:
     """Where static friction exceeds sliding friction both may hold: a contact sticks until it is made to slip."""
     for index, c in enumerate(candidates):
         if c.hold <= c.friction or c.slip is not None:
@@ -92,7 +92,7 @@ def _by_hysteresis(candidates: Sequence[Candidate], solutions: list[Solution], p
     return solutions
 
 
-def _rank(candidates: Sequence[Candidate], solution: Solution, prefer: Wishes) -> tuple[int, int, int]:
+def _rank(candidates: Sequence[Candidate], solution: Solution, prefer: Preferred) -> tuple[int, int, int]:
     """Which of an answer's labels: wishes first, then what rests is said to stick, then few dependent rows."""
     pairs = list(zip(candidates, solution.options))
     unmet = sum(c.index in prefer and prefer[c.index] != o.mode for c, o in pairs)

@@ -67,6 +67,11 @@ class Snapshot:
         """One row per contact: ġ = row·v − n·v_surface."""
         return np.einsum("ki,kij->kj", self.states["normal"], self.Jc)
 
+    @property
+    def y(self) -> Array:
+        """[q; v]."""
+        return np.concatenate([self.q, self.v])
+
     def energy(self, v: Array) -> float:
         """½ vᵀ M v."""
         return float(0.5 * v @ self.M @ v)
@@ -147,9 +152,9 @@ class ContactModel:
     def survey(self, t: float, q: Array, v: Array) -> Snapshot:
         """Everything about every contact at a state."""
         work = self.work
-        status = kernels.look(self.machine.address, t, np.concatenate([q, v]), True)
+        status = kernels.update_kinematics(self.machine.address, t, np.concatenate([q, v]), True)
         if status != kernels.OK:
-            self.refuse(status, t)
+            self.raise_for_status(status, t)
         M, bias, Jc = work.M.copy(), work.bias.copy(), work.Jc[: self.count].copy()
         return Snapshot(t, q, v, M, bias, self.records, self.states.copy(), Jc)
 
@@ -159,10 +164,10 @@ class ContactModel:
         slope, margins = np.empty(len(y) + 2), np.empty(tables.MARGINS * self.count + 1)
         status = kernels.slope(self.machine.address, t, y, slope, margins)
         if status != kernels.OK:
-            self.refuse(status, t)
+            self.raise_for_status(status, t)
         return slope[:-2]
 
-    def refuse(self, status: int, t: float) -> None:
+    def raise_for_status(self, status: int, t: float) -> None:
         """Turn a kernel's bad status into an error."""
         if status == kernels.NOT_DEFINITE:
             raise ModelError(f"the mass matrix of {self.robot.name} is not positive definite at t = {t:g} s")
@@ -181,7 +186,7 @@ class ContactModel:
         q, v = self.robot._checked_q(q).copy(), self.robot._plain(v, "v", self.robot.nv, finite=True).copy()
         self.reset(t)
         pinned, at_rest = self.records["kind"] == tables.PIN, self.survey(t, q, np.zeros(self.robot.nv))
-        self.records["home"][pinned] += at_rest.states["normal"][pinned]  # how far it is from where it was held
+        self.records["origin"][pinned] += at_rest.states["normal"][pinned]  # how far it is from where it was held
         return self.survey(t, q, v)
 
     # ------------------------------------------------------------------ building
@@ -224,13 +229,13 @@ class ContactModel:
         record["kind"] = tables.STOP
         record["joint"] = robot.coordinate_names.index(touch.joint)
         record["dof"] = robot.dof_names.index(touch.joint)
-        record["at"], record["way"] = touch.at, 1.0 if touch.side == "lower" else -1.0
+        record["limit"], record["direction"] = touch.at, 1.0 if touch.side == "lower" else -1.0
         inverse = np.linalg.inv(robot.mass_matrix(robot.home))
         record["mobility"] = inverse[record["dof"], record["dof"]]
 
     def _describe_motion(self, number: int, touch: Contact | Pin, record: np.void) -> None:
         """Along which directions the point can move at all, and how easily."""
-        columns, mobility = self._reach(touch, float(record["radius"]))
+        columns, mobility = self._sampled_velocities(touch, float(record["radius"]))
         U, sizes, _ = np.linalg.svd(columns)
         dimension = int((sizes > 1e-9 * max(sizes[0], 1e-300)).sum()) if sizes[0] > 1e-12 else 0
         if dimension == 0:
@@ -241,14 +246,14 @@ class ContactModel:
             )
         record["mobility"] = mobility
         if isinstance(touch, Pin):
-            record["freedoms"], record["directions"][:dimension] = dimension, _tidy(U[:, :dimension])
+            record["freedoms"], record["directions"][:dimension] = dimension, _aligned_basis(U[:, :dimension])
             return
         record["freedoms"] = dimension - 1
         if dimension == 2:
             record["plane"] = U[:, 2]
         self._refuse_normal_out_of_reach(number, touch, U[:, :dimension])
 
-    def _reach(self, touch: Contact | Pin, radius: float) -> tuple[Array, float]:
+    def _sampled_velocities(self, touch: Contact | Pin, radius: float) -> tuple[Array, float]:
         """Velocities the touching point can have at some postures, as columns; a typical J M⁻¹ Jᵀ."""
         robot, random = self.robot, np.random.default_rng(0)
         columns, sizes = [], []
@@ -279,7 +284,7 @@ class ContactModel:
             )
 
 
-def _tidy(U: Array) -> Array:
+def _aligned_basis(U: Array) -> Array:
     """An orthonormal basis of U's columns, as rows, that follows the world's axes where it can."""
     rows: list[Array] = []
     for shadow in (U @ U.T).T:
@@ -293,7 +298,7 @@ def _describe_surface(touch: Contact, record: np.void) -> None:
     form = touch.surface.form
     record["kind"], record["form"], record["lengths"] = tables.SURFACE, form.code, form.size
     record["rotation"] = form.rotation
-    record["home"], record["outward"], record["radius"] = form.position, form.outward, touch.radius
+    record["origin"], record["outward"], record["radius"] = form.position, form.outward, touch.radius
     record["friction"], record["two_sided"] = touch.friction, int(touch.two_sided)
     record["hold"] = touch.friction if touch.static_friction is None else touch.static_friction
 

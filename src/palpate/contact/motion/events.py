@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from palpate.checks import Array
-from palpate.contact.collision.impacts import Impact, strike, who_collides
+from palpate.contact.collision.impacts import Impact, colliding_and_resting, solve_impact
 from palpate.contact.modes.complementarity import ModeOption
 from palpate.contact.modes.dynamics import GAP, Settled, apply_option, close_gaps, painleve, settle
 from palpate.contact.modes.model import ContactModel, Snapshot
@@ -31,7 +31,7 @@ SLOW = 2e-9  # m/s: what events within 1e-10 s leave of a velocity that is 0
 _NO_OPTIONS: Mapping[int, ModeOption] = MappingProxyType({})
 _AHEAD = 1e-8  # m: how far beyond an edge the next feature is looked for
 # Events of one instant are listed in this order.
-_ORDER = ("touchdown", "impact", "edge", "stick", "slip", "reversal", "side", "graze", "lift-off")
+_EVENT_ORDER = ("touchdown", "impact", "edge", "stick", "slip", "reversal", "side", "graze", "lift-off")
 
 
 @dataclass(frozen=True)
@@ -66,19 +66,19 @@ class ContactEvent:
         return f"{self.time:14.10f} s  {self.what:<10} {self.contact:<12} {change}"
 
 
-def first_fall(watch: StepControl, lengths: Array, margins: Array) -> tuple[float, float, list[int]] | None:
+def first_fall(control: StepControl, lengths: Array, margins: Array) -> tuple[float, float, list[int]] | None:
     """The first of the sampled intervals (its ends, s) in which a margin falls, and all that fall there."""
-    armed = watch.armed.astype(bool)
-    left, before = 0.0, watch.margins
+    armed = control.armed.astype(bool)
+    left, before = 0.0, control.margins
     for right, values in zip(lengths, margins):
         # What was near 0 from the start counts only if it goes on falling.
-        sinking = ~armed & (values < -watch.noise) & (values < before)
+        sinking = ~armed & (values < -control.noise) & (values < before)
         fallen = np.flatnonzero((armed & (values <= 0.0)) | sinking)
         if fallen.size:
             return float(left), float(right), [int(j) for j in fallen]
-        armed |= values > watch.noise
+        armed |= values > control.noise
         left, before = right, values
-    watch.armed[:] = armed
+    control.armed[:] = armed
     return None
 
 
@@ -189,7 +189,7 @@ class Memory:
     dependent: bool = False
     pull: Array | None = None
     force: Array | None = None
-    beyond: frozenset[int] = frozenset()
+    out_of_range: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -206,7 +206,8 @@ class EventHandler:
     def __init__(self, model: ContactModel, stepper: Stepper, rules: Rules, memory: Memory) -> None:
         self.model, self.stepper, self.rules, self.memory = model, stepper, rules, memory
         self.events: list[ContactEvent] = []
-        self.stopped, self.sinking = False, set[int]()  # sinking: free contacts whose gap has closed
+        self.stopped = False
+        self.sinking = self.left_edges = set[int]()  # free contacts whose gap has closed; points beyond a face's edge
 
     def resolve(
         self, t: float, y: Array, triggers: Mapping[int, int], paradox: bool = False
@@ -215,16 +216,16 @@ class EventHandler:
         t, y = self._stop_slow_slips(t, y, triggers)
         before, sides = self.model.records["mode"].copy(), self.model.records["side"].copy()
         self.sinking = {i for i, margin in triggers.items() if margin == NORMAL_MARGIN and before[i] == FREE}
-        gone = self._edges(t, y, triggers)
+        self._leave_edges(t, y, triggers)
         snap = self._survey(t, y)
-        v_before, blow = snap.v, None
+        v_before, impact = snap.v, None
         for _ in range(20):
-            snap, hit = self._collide(snap, gone)
-            blow = hit or blow
+            snap, hit = self._collide(snap)
+            impact = hit or impact
             try:
-                settled = self._settle(snap, triggers, gone, paradox)
+                settled = self._settle(snap, triggers, paradox)
             except Painleve as error:
-                snap, blow = self._paradox(snap, error, gone)
+                snap, impact = self._paradox(snap, error)
                 if self.stopped:
                     return t, y, np.inf
                 paradox = False
@@ -235,10 +236,10 @@ class EventHandler:
         self._apply(snap, settled)
         self._change_sides(triggers, before, sides)
         flight = np.inf
-        if blow is not None:
-            flight, snap, settled = self._bounce(snap, settled, gone)
-        y, nq = self.project(t, np.concatenate([snap.q, snap.v]), settled.options), len(snap.q)
-        self._describe(snap, (y[:nq], v_before, y[nq:]), before, triggers, blow)
+        if impact is not None:
+            flight, snap, settled = self._bounce(snap, settled)
+        y, nq = self.project(t, snap.y, settled.options), len(snap.q)
+        self._add_events(snap, (y[:nq], v_before, y[nq:]), before, triggers, impact)
         return t, y, flight
 
     # ------------------------------------------------------------------ the steps of it
@@ -264,19 +265,16 @@ class EventHandler:
                 return t + wait, np.concatenate([q, snap.v + wait * a])
         return t, y
 
-    def _edges(self, t: float, y: Array, triggers: Mapping[int, int]) -> set[int]:
-        """Points that leave a face at its edge; balls roll on over it."""
-        gone = set()
-        for i, margin in triggers.items():
-            if margin != EDGE_MARGIN:
-                continue
+    def _leave_edges(self, t: float, y: Array, triggers: Mapping[int, int]) -> None:
+        """Points leave a face at its edge; balls roll on over it."""
+        edges = [i for i, margin in triggers.items() if margin == EDGE_MARGIN]
+        self.left_edges = {i for i in edges if self.model.records[i]["radius"] == 0.0}
+        for i in edges:
             self.model.records[i]["feature"] = -1
-            if self.model.records[i]["radius"] == 0.0:
+            if i in self.left_edges:
                 self.model.records[i]["mode"] = FREE
-                gone.add(i)
             else:
                 self.model.records[i]["feature"] = self._feature_ahead(t, y, i)
-        return gone
 
     def _feature_ahead(self, t: float, y: Array, i: int) -> int:
         """The face or edge that a ball rolls onto: on the border itself rounding would decide."""
@@ -285,32 +283,32 @@ class EventHandler:
         ahead = self.model.robot.integrate(snap.q, snap.v, _AHEAD / max(speed, 1e-12))
         return int(self.model.survey(t, ahead, snap.v).states[i]["feature"])
 
-    def _closed(self, snap: Snapshot, gone: set[int]) -> tuple[list[int], list[int]]:
+    def _closed(self, snap: Snapshot) -> tuple[list[int], list[int]]:
         """Contacts that collide, and those that touch at rest."""
-        return who_collides(self.model, snap, SLOW, gone, self.sinking)
+        return colliding_and_resting(self.model, snap, SLOW, self.left_edges, self.sinking)
 
-    def _collide(self, snap: Snapshot, gone: set[int]) -> tuple[Snapshot, Impact | None]:
-        colliding, resting = self._closed(snap, gone)
+    def _collide(self, snap: Snapshot) -> tuple[Snapshot, Impact | None]:
+        colliding, resting = self._closed(snap)
         if not colliding:
             return snap, None
-        blow = strike(self.model, snap, colliding, resting)
+        impact = solve_impact(self.model, snap, colliding, resting)
         self.sinking -= set(colliding)  # a rebound is no sinking
-        return self.model.survey(snap.t, snap.q, blow.velocity), blow
+        return self.model.survey(snap.t, snap.q, impact.velocity), impact
 
-    def _settle(self, snap: Snapshot, triggers: Mapping[int, int], gone: set[int], paradox: bool = False) -> Settled:
-        colliding, resting = self._closed(snap, gone)
-        force = self.stepper.force_at(snap.t, np.concatenate([snap.q, snap.v]))
-        prefer = self._wishes(triggers)
+    def _settle(self, snap: Snapshot, triggers: Mapping[int, int], paradox: bool = False) -> Settled:
+        colliding, resting = self._closed(snap)
+        force = self.stepper.force_at(snap.t, snap.y)
+        prefer = self._preferred_modes(triggers)
         if paradox:
             rows = snap.rows(resting, SLOW)
             raise painleve(self.model, snap, rows.problem(np.zeros(len(snap.v))), "inconsistent")
         settled = settle(self.model, snap, force, [*colliding, *resting], SLOW, prefer)
         if settled.answers > 1:
             error = painleve(self.model, snap, settled.problem, "indeterminate")
-            self._say_paradox(snap, error)
+            self._add_paradox(snap, error)
         return settled
 
-    def _wishes(self, triggers: Mapping[int, int]) -> dict[int, int]:
+    def _preferred_modes(self, triggers: Mapping[int, int]) -> dict[int, int]:
         """The mode a trigger leads to where others would be as good."""
         wishes = {}
         for i, margin in triggers.items():
@@ -321,16 +319,16 @@ class EventHandler:
                 wishes[i] = SLIDING if mode == STICKING else STICKING
         return wishes
 
-    def _paradox(self, snap: Snapshot, error: Painleve, gone: set[int]) -> tuple[Snapshot, Impact | None]:
+    def _paradox(self, snap: Snapshot, error: Painleve) -> tuple[Snapshot, Impact | None]:
         """No answer: name it, then go on by an impact without collision, or stop."""
-        self._say_paradox(snap, error)
+        self._add_paradox(snap, error)
         if self.rules.painleve == "stop":
             self.stopped = True
             return snap, None
-        _, resting = self._closed(snap, gone)
+        _, resting = self._closed(snap)
         i = self.model.names.index(error.contact)
-        blow = strike(self.model, snap, [i], [k for k in resting if k != i], paradox=True)
-        return self.model.survey(snap.t, snap.q, blow.velocity), blow
+        impact = solve_impact(self.model, snap, [i], [k for k in resting if k != i], paradox=True)
+        return self.model.survey(snap.t, snap.q, impact.velocity), impact
 
     def _apply(self, snap: Snapshot, settled: Settled) -> None:
         for i, record in enumerate(self.model.records):
@@ -343,7 +341,7 @@ class EventHandler:
 
         for c in settled.rows.candidates if settled.solution.wedged else ():
             force = settled.solution.z[c.rows] @ snap.directions(c.index)
-            self.model.records[c.index]["carried"] = force
+            self.model.records[c.index]["wedge_force"] = force
 
     def _change_sides(self, triggers: Mapping[int, int], before: Array, sides: Array) -> None:
         """A slot's force that falls through 0 comes out on the other side; at 0 itself rounding would decide."""
@@ -352,7 +350,7 @@ class EventHandler:
             if slot and self.model.records[i]["mode"] == before[i] == SLIDING:
                 self.model.records[i]["side"] = -sides[i]
 
-    def _bounce(self, snap: Snapshot, settled: Settled, gone: set[int]) -> tuple[float, Snapshot, Settled]:
+    def _bounce(self, snap: Snapshot, settled: Settled) -> tuple[float, Snapshot, Settled]:
         """After an impact: the flights that begin, and the end of their series where they are short enough."""
         flights = self._flights(snap, settled)
         limits = {}
@@ -364,7 +362,7 @@ class EventHandler:
                 limit = (snap.t + flight, flight)
             if limit is not None:
                 limits[i] = limit
-        landed = self._land(snap, tuple(limits), gone) if limits else None
+        landed = self._land(snap, tuple(limits)) if limits else None
         if landed is None:
             return min(flights.values(), default=np.inf), snap, settled
         for i in limits:
@@ -385,11 +383,11 @@ class EventHandler:
                     flights[i] = 2.0 * float(kinematics["rate"]) / fall
         return flights
 
-    def _land(self, snap: Snapshot, bouncing: Sequence[int], gone: set[int]) -> tuple[Snapshot, Settled] | None:
+    def _land(self, snap: Snapshot, bouncing: Sequence[int]) -> tuple[Snapshot, Settled] | None:
         """Close the bouncing contacts for good: what all further impulses take off their velocities, in one."""
-        _, resting = self._closed(snap, gone)
+        _, resting = self._closed(snap)
         closed = [*bouncing, *(i for i in resting if i not in bouncing)]
-        force = self.stepper.force_at(snap.t, np.concatenate([snap.q, snap.v]))
+        force = self.stepper.force_at(snap.t, snap.y)
         try:
             settled = settle(self.model, snap, force, closed, SLOW)
         except Painleve:
@@ -437,26 +435,26 @@ class EventHandler:
 
     # ------------------------------------------------------------------ words
 
-    def _describe(
-        self, snap: Snapshot, states: Sequence[Array], before: Array, triggers: Mapping[int, int], blow: Impact | None
+    def _add_events(
+        self, snap: Snapshot, states: Sequence[Array], before: Array, triggers: Mapping[int, int], impact: Impact | None
     ) -> None:
         """Write what happened at an instant; states are the coordinates, and the velocities before and after."""
         changes = list(zip(before.tolist(), self.model.records["mode"].tolist()))
-        names, struck = self.model.names, () if blow is None else blow.law
-        words = [self._word(i, changes[i], triggers.get(i), name in struck) for i, name in enumerate(names)]
+        names, struck = self.model.names, () if impact is None else impact.law
+        words = [self._event_name(i, changes[i], triggers.get(i), name in struck) for i, name in enumerate(names)]
         happened = [i for i, word in enumerate(words) if word]
-        for i in sorted(happened, key=lambda i: _ORDER.index(words[i])):
+        for i in sorted(happened, key=lambda i: _EVENT_ORDER.index(words[i])):
             detail: dict[str, object] = {}
-            if blow is not None and np.any(blow.impulses[i]):
-                detail = {"impulse": blow.impulses[i], "dissipated": blow.dissipated, "phases": blow.phases}
+            if impact is not None and np.any(impact.impulses[i]):
+                detail = {"impulse": impact.impulses[i], "dissipated": impact.dissipated, "phases": impact.phases}
             self._add(snap.t, states, words[i], i, changes[i], snap.states[i]["point"], detail)
 
-    def _word(self, i: int, modes: tuple[int, int], trigger: int | None, struck: bool) -> str:
+    def _event_name(self, i: int, modes: tuple[int, int], trigger: int | None, struck: bool) -> str:
         """What happened to a contact; nothing if nothing did."""
         (old, new), record = modes, self.model.records[i]
         if struck:
             return "touchdown" if old == FREE else "impact"
-        if old != new and not (trigger == EDGE_MARGIN and record["radius"] == 0.0):
+        if old != new and i not in self.left_edges:
             return "touchdown" if old == FREE else {FREE: "lift-off", STICKING: "stick"}.get(new, "slip")
         if trigger == EDGE_MARGIN:
             return "edge"
@@ -466,18 +464,18 @@ class EventHandler:
             return "side"
         return "reversal" if trigger == SLIP_MARGIN and old == SLIDING else ""
 
-    def _say_paradox(self, snap: Snapshot, error: Painleve) -> None:
+    def _add_paradox(self, snap: Snapshot, error: Painleve) -> None:
         detail = {"kind": error.kind, "coefficient": error.coefficient}
-        self.say(snap.t, np.concatenate([snap.q, snap.v]), "painleve", self.model.names.index(error.contact), detail)
+        self.add_event(snap.t, snap.y, "painleve", self.model.names.index(error.contact), detail)
 
-    def say(self, t: float, y: Array, what: str, i: int, detail: Mapping[str, object], before: int = -1) -> None:
+    def add_event(self, t: float, y: Array, what: str, i: int, detail: Mapping[str, object], before: int = -1) -> None:
         """An event that changes no mode, or whose old mode is given."""
         nq, mode = self.model.robot.nq, int(self.model.records[i]["mode"])
         old = before if before >= 0 else mode
         q, v = y[:nq].copy(), y[nq:].copy()
         self._add(t, (q, v, v), what, i, (old, mode), self.model.states[i]["point"], detail)
 
-    def say_joint(self, t: float, y: Array, joint: str, value: float) -> None:
+    def add_limit_event(self, t: float, y: Array, joint: str, value: float) -> None:
         """A joint that has left its range."""
         nq = self.model.robot.nq
         q, v = y[:nq].copy(), y[nq:].copy()

@@ -14,7 +14,7 @@ from palpate.contact.modes.accelerations import COAST_BEGIN
 from palpate.contact.modes.dynamics import GAP, Wrench, refuse_start
 from palpate.contact.modes.model import ContactModel, Snapshot
 from palpate.contact.motion.events import SLOW, ContactEvent, Memory, Rules
-from palpate.contact.motion.simulation import NOWHERE, HybridState, Samples, Simulation, modes_of
+from palpate.contact.motion.simulation import NO_TIMES, HybridState, Samples, Simulation, modes_of
 from palpate.contact.motion.steps import Force, Stepper
 from palpate.contact.touch.contacts import FREE, SLIDING, Touch
 from palpate.errors import InvalidInput
@@ -153,7 +153,7 @@ class HybridSystem:
         outcome = simulation.go(until)
         return Advance(simulation.state(), tuple(simulation.events), simulation.samples(), outcome)
 
-    def simulation(self, state: HybridState, notes: Array = NOWHERE) -> Simulation:
+    def simulation(self, state: HybridState, notes: Array = NO_TIMES) -> Simulation:
         """A way on from a state, force by force, without the states between: see `Simulation`."""
         return Simulation(self.model, self.stepper, state, self._rules, notes)
 

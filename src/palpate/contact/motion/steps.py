@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array
-from palpate.contact.integrator import OK, Step, accept, evaluate, make_step, next_length, stride
-from palpate.contact.modes.accelerations import FORCE_FAILED, STOPPED, follow_creep, slope, unit_quaternions
+from palpate.contact.integrator import OK, Step, accept, evaluate, make_step, next_length, try_step
+from palpate.contact.modes.accelerations import FORCE_FAILED, STOPPED, follow_creep, normalize_quaternions, slope
 from palpate.contact.modes.model import ContactModel
 from palpate.contact.touch.contacts import FREE, SLIDING
 from palpate.contact.touch.records import MARGINS, NORMAL_MARGIN, PIN, SLIP_MARGIN, Machine, StepControl
@@ -21,7 +21,7 @@ from palpate.errors import NoSolution
 
 # What Python is asked for: to look closer at the step just tried, to look after the state reached, to take new
 # directions, to say why no step is short enough, to give up.
-LOOK_CLOSER, MEND, TURNED, TOO_SHORT, TOO_SLOW = 20, 21, 22, 23, 24
+LOOK_CLOSER, CHECK_STATE, TURNED, TOO_SHORT, TOO_SLOW = 20, 21, 22, 23, 24
 # So many steps must bring the time on by this, s: 1 µs each, a hundredth of what a stiff contact at 1 kHz needs.
 MANY_STEPS, LITTLE_TIME = 5000, 5e-3
 SHORTEST = 1e-13  # s: no step is shorter
@@ -61,7 +61,7 @@ def _set_noise(machine: Machine, control: StepControl) -> None:
     """How far from 0 each margin counts as 0: 1e-12 m, 1e-11 m/s, 1e-10 of the forces at play."""
     forces, noise = control.weight, control.noise
     for i in range(len(machine.states)):
-        forces = max(forces, control.weight + abs(machine.states[i].pressure))
+        forces = max(forces, control.weight + abs(machine.states[i].normal_force))
     for i in range(len(machine.contacts)):
         c, at = machine.contacts[i], MARGINS * i
         for k in range(MARGINS):
@@ -94,7 +94,7 @@ def step_until_event(machine: Machine, step: Step, control: StepControl) -> int:
         if follow_creep(machine):
             return TURNED
         if _needs_mending(machine, step, control):
-            return MEND
+            return CHECK_STATE
     return OK
 
 
@@ -121,7 +121,7 @@ def _try_step(machine: Machine, step: Step, control: StepControl) -> int:
         h = left
     while h >= SHORTEST:
         step.h = h
-        status = stride(step, control.margins)
+        status = try_step(step, control.margins)
         if status != OK or step.error <= 1.0:
             return status
         h = next_length(step)
@@ -144,7 +144,7 @@ def take_step(machine: Machine, step: Step, control: StepControl) -> None:
     """Make the end of the step just tried the state, and choose the length to try next."""
     control.stride = next_length(step)
     accept(step)
-    unit_quaternions(machine, step.origin)
+    normalize_quaternions(machine, step.origin)
     if control.until - step.t <= 1e-15 * max(1.0, abs(control.until)):
         step.t = control.until
     put(control.margins, 0, step.margins)
@@ -290,8 +290,8 @@ class Stepper:
                 f" {LITTLE_TIME * 1e3:g} ms, to t = {self.step.t:.12g} s: forces or speeds are too large to follow",
                 hint="look at forces, masses and velocities at this time; a smaller force has an answer",
             )
-        if status not in (OK, LOOK_CLOSER, MEND, TURNED, TOO_SHORT):
-            self.model.refuse(status, self.step.t)
+        if status not in (OK, LOOK_CLOSER, CHECK_STATE, TURNED, TOO_SHORT):
+            self.model.raise_for_status(status, self.step.t)
         return status
 
     def slope(self, t: float, y: Array) -> Array:
@@ -301,17 +301,17 @@ class Stepper:
         self.checked(evaluate(step.address, t, step.point, step.slope))
         return step.slope[: len(y)].copy()
 
-    def stride(self, h: float, start: Array) -> float:
+    def try_step(self, h: float, start: Array) -> float:
         """Try a step of length h; its error over the tolerance. `start` are the margins at its beginning."""
         self.step.h = h
-        self.checked(stride(self.step.address, start))
+        self.checked(try_step(self.step.address, start))
         return self.step.error
 
     def margins_after(self, length: float) -> Array:
         """The margins at the end of a step of a length; at its beginning for 0."""
         if length <= 0.0:
             return self.control.margins
-        self.stride(length, self.control.margins)
+        self.try_step(length, self.control.margins)
         return self.step.margins.copy()
 
     def sampled_margins(self) -> tuple[Array, Array]:
