@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from palpate.contact.collision.impacts import Goal, ImpulsePath, Piece
     from palpate.contact.modes.complementarity import Candidate, ModeOption
 
-REACHED = -1  # how a piece ended, where no margin fell
+REACHED, STUCK = -1, -2  # how a piece ended, where no margin fell
 _SHORTEST = 1e-16  # of the impulse that would stop the slip: no step is shorter
+_MOST_STEPS = 100_000
 _CLEAR = 1e-12  # of the largest impulse rate: a margin below it at the start is watched once it has risen
 
 
@@ -153,24 +154,24 @@ def _slack(flow: TurningSlip, contact: PieceContact) -> float:
 
 
 def _run(flow: TurningSlip, step: Step, far: float) -> int:
-    """Steps to the first fallen margin or as far as asked; which margin, or REACHED."""
+    """Steps to the first fallen margin or as far as asked; which margin, REACHED, or STUCK."""
     size = flow.z.size
     natural = (np.abs(step.origin[:size]).max() + flow.slow) / np.abs(step.K[0, :size]).max(initial=1e-300)
     h = 0.01 * natural  # of the impulse over which the velocities change by their own size
-    while far - step.t > 1e-15 * far:
+    for _ in range(_MOST_STEPS):
         step.h = min(h, far - step.t)
         try_step(step.address, step.lowest)
         h = next_length(step.address)
         if not step.error <= 1.0:
             if h < _SHORTEST * natural:
-                raise NoSolution("an impact's sliding could not be followed to its end")
+                return STUCK
             continue
         fallen = _shorten(flow, step)
         accept(step.address)
         flow.armed[step.margins > 0.0] = 1
-        if fallen != REACHED:
+        if fallen != REACHED or far - step.t <= 1e-15 * far:
             return fallen
-    return REACHED
+    return STUCK
 
 
 def _shorten(flow: TurningSlip, step: Step) -> int:
@@ -200,7 +201,7 @@ def follow(path: ImpulsePath, piece: Piece, goal: Goal) -> float:
     step.origin[:] = np.concatenate([path.u, path.Z, path.work])
     _arm(flow, step)
     fallen = _run(flow, step, min(goal.length, 1e30))
-    if fallen == REACHED and not math.isfinite(goal.length):
+    if fallen == STUCK or (fallen == REACHED and not math.isfinite(goal.length)):
         raise NoSolution("an impact's sliding could not be followed to its end")
     path.u, path.Z, path.work = (part.copy() for part in np.split(step.origin, 3))
     return step.t + _finish(path, flow, step, goal, fallen)

@@ -161,7 +161,7 @@ class Simulation:
             self._handle_due()
 
     def _next_due_time(self) -> float:
-        """The next time at which a ride turns, a series of bounces ends or the state is to be noted."""
+        """The next time at which a surface starts or stops, a series of bounces ends or the state is to be noted."""
         times = [*self.ride_times, *self.notes.time[self.next_note : self.next_note + 1]]
         times += [] if self.memory.pending is None else [self.memory.pending[0]]
         return min((t for t in times if t > self.t), default=np.inf)
@@ -206,7 +206,7 @@ class Simulation:
         self.catch_up()
 
     def _maintain_state(self) -> None:
-        """What the state just reached needs: a word where its health has changed, a way back to its constraints."""
+        """Check the state just reached, and bring it back onto its constraints."""
         if self.t > 0 and not (self.model.records["mode"] == FREE).any():
             self.control.flight = np.inf
         self._check_state()
@@ -217,7 +217,7 @@ class Simulation:
             self._evaluate_again()
 
     def _evaluate_again(self) -> None:
-        """Stand at the state with other rows or directions, and bring it back onto what they hold."""
+        """Evaluate the state with other rows or slip directions, and bring it back onto what they hold."""
         self.stepper.begin(self.t, self.y)
         self._project_if_drifted()
 
@@ -227,7 +227,7 @@ class Simulation:
             self.stepper.begin(self.t, self.y)
 
     def _check_state(self) -> None:
-        """Say when constraints become dependent, and when a joint leaves its range."""
+        """Add an event when constraints become dependent, and when a joint leaves its range."""
         verdict = self.model.work.verdict
         deficient = verdict.rank < verdict.rows
         if deficient and not self.control.dependent:
@@ -316,7 +316,7 @@ class Simulation:
                 self.model.work.pull[i, 0] -= row * (row @ inverse[:, 1]) / (row @ inverse[:, 0])
 
     def _handle_due(self) -> None:
-        """What was due at this time: a note of the state, the end of a series of bounces, a ride that turns."""
+        """Do what is due at this time: note the state, end a series of bounces, start or stop a surface."""
         notes, nq = self.notes, self.model.robot.nq
         while self.next_note < len(notes.time) and notes.time[self.next_note] <= self.t:
             k = self.next_note

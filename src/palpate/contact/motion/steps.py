@@ -19,8 +19,8 @@ from palpate.contact.touch.records import MARGINS, NORMAL_MARGIN, PIN, SLIP_MARG
 from palpate.engine.kernels import dot, kernel, put
 from palpate.errors import NoSolution
 
-# What Python is asked for: to look closer at the step just tried, to look after the state reached, to take new
-# directions, to say why no step is short enough, to give up.
+# What Python is asked for: to look for an event in the step just tried, to check the state reached, to evaluate it with
+# new slip directions, to handle a step that would be too short, to give up.
 LOOK_CLOSER, CHECK_STATE, TURNED, TOO_SHORT, TOO_SLOW = 20, 21, 22, 23, 24
 # So many steps must bring the time on by this, s: 1 µs each, a hundredth of what a stiff contact at 1 kHz needs.
 MANY_STEPS, LITTLE_TIME = 5000, 5e-3
@@ -78,9 +78,9 @@ def step_until_event(machine: Machine, step: Step, control: StepControl) -> int:
     """Steps from step.origin to control.until; OK there, else what has to be looked at where it stands.
 
     LOOK_CLOSER leaves the state before the step in which something may happen, tried and not accepted; TOO_SHORT the
-    state from which no step is exact enough; MEND the state after one that has left a constraint, a joint's range or
-    the rank of the held rows; TURNED one after which a creeping slip points elsewhere. TOO_SLOW: the steps have become
-    so short that the end is out of reach.
+    state from which no step is exact enough; CHECK_STATE the state after one that has left a constraint, a joint's range
+    or the rank of the held rows; TURNED one after which a creeping slip points elsewhere. TOO_SLOW: the steps have
+    become so short that the end is out of reach.
     """
     while step.t < control.until:
         if _is_too_slow(step, control):

@@ -68,7 +68,7 @@ class Touching(Record):
     since: RealAt
     wedged: IntegerAt  # 1 while it rests wedged between others, under one of many forces: `wedge_force`
     wedge_force: Vector = sized(3)
-    creep: IntegerAt  # 1 while a slow slip keeps the direction `slip`: see `kernels.follow_creep`
+    creep: IntegerAt  # 1 while a slow slip keeps the direction `slip`: see `accelerations.follow_creep`
 
 
 class ContactState(Record):
