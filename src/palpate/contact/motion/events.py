@@ -433,7 +433,7 @@ class EventHandler:
         share = np.linalg.lstsq(H @ rows.G @ P, H @ u, rcond=1e-12)[0]
         return snap.v - rows.inverse @ (P @ share)
 
-    # ------------------------------------------------------------------ words
+    # ------------------------------------------------------------------ writing events
 
     def _add_events(
         self, snap: Snapshot, states: Sequence[Array], before: Array, triggers: Mapping[int, int], impact: Impact | None
@@ -471,9 +471,8 @@ class EventHandler:
     def add_event(self, t: float, y: Array, what: str, i: int, detail: Mapping[str, object], before: int = -1) -> None:
         """An event that changes no mode, or whose old mode is given."""
         nq, mode = self.model.robot.nq, int(self.model.records[i]["mode"])
-        old = before if before >= 0 else mode
-        q, v = y[:nq].copy(), y[nq:].copy()
-        self._add(t, (q, v, v), what, i, (old, mode), self.model.states[i]["point"], detail)
+        modes = (before if before >= 0 else mode, mode)
+        self._add(t, (y[:nq], y[nq:], y[nq:]), what, i, modes, self.model.states[i]["point"], detail)
 
     def add_limit_event(self, t: float, y: Array, joint: str, value: float) -> None:
         """A joint that has left its range."""

@@ -79,8 +79,8 @@ def step_until_event(machine: Machine, step: Step, control: StepControl) -> int:
 
     LOOK_CLOSER leaves the state before the step in which something may happen, tried and not accepted; TOO_SHORT the
     state from which no step is exact enough; CHECK_STATE the state after one that has left a constraint, a joint's
-    range or the rank of the held rows; TURNED one after which a creeping slip points elsewhere. TOO_SLOW: the steps have
-    become so short that the end is out of reach.
+    range or the rank of the held rows; TURNED one after which a creeping slip points elsewhere. TOO_SLOW: the steps
+    have become so short that the end is out of reach.
     """
     while step.t < control.until:
         if _is_too_slow(step, control):
