@@ -34,16 +34,15 @@ LARGEST_ANGLE = 1e6
 
 
 @cache
-def _axes(kernel: Kernel) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """How many axes each input of a kernel has, 0 for a number; the same with its output."""
-    axes = tuple(getattr(kind, "ndim", 0) for kind in kernel.stated.args)
-    return axes[:-1], axes
+def _axes(kernel: Kernel) -> tuple[int, ...]:
+    """How many axes each argument of a kernel has, 0 for a number; the output is the last."""
+    return tuple(getattr(kind, "ndim", 0) for kind in kernel.stated.args)
 
 
 def result_of(kernel: Kernel, shape: tuple[int, ...], *inputs: Array | float) -> Array:
     """What a kernel of `kernels` writes into its last argument, an array of a shape; for each of a batch."""
-    of_inputs, axes = _axes(kernel)
-    if tuple([getattr(value, "ndim", 0) for value in inputs]) == of_inputs:
+    axes = _axes(kernel)
+    if tuple([getattr(value, "ndim", 0) for value in inputs]) == axes[:-1]:
         out = np.empty(shape)
         kernel(*inputs, out)
         return out

@@ -106,7 +106,7 @@ class ImpulsePath:
 
     def compress_together(self, colliding: Sequence[int]) -> None:
         """All closing velocities to 0 in proportion, over a clock from 0 to 1."""
-        self._clocked({}, {k: float(self.u[self._normal(k)]) for k in colliding})
+        self._run_clock({}, {k: float(self.u[self._normal(k)]) for k in colliding})
         for k in colliding:
             n = self._normal(k)
             if abs(self.u[n]) < 1e3 * self.still:
@@ -114,7 +114,7 @@ class ImpulsePath:
 
     def release_impulse(self, drives: dict[int, float]) -> None:
         """Poisson: give back a share of each impulse of compression."""
-        self._clocked(drives, {})
+        self._run_clock(drives, {})
 
     def release_work(self, drives: dict[int, float], target: float) -> None:
         """Stronge: until the normal impulses have given back the work `target`."""
@@ -126,7 +126,7 @@ class ImpulsePath:
             self._run(self._piece(drives, {}), Goal(work_rows=rows, work=wanted))
         raise NoSolution("an impact's release does not end")
 
-    def _clocked(self, drives: dict[int, float], offsets: dict[int, float]) -> None:
+    def _run_clock(self, drives: dict[int, float], offsets: dict[int, float]) -> None:
         left = 1.0
         for _ in range(_MOST_PIECES):
             left -= self._run(self._piece(drives, offsets), Goal(length=left))
@@ -168,10 +168,10 @@ class ImpulsePath:
         if not solutions:
             raise NoSolution("no consistent mode inside an impact", hint="less friction at the contacts that rest")
         best = min(solutions, key=lambda s: (float(np.abs(s.z).sum()), s.deficiency))
-        self._note(problem, best)
+        self._record_phases(problem, best)
         return Piece(problem, best.options, best.z, best.rates - problem.b)
 
-    def _note(self, problem: ContactProblem, best: Solution) -> None:
+    def _record_phases(self, problem: ContactProblem, best: Solution) -> None:
         for candidate, option in zip(problem.candidates, best.options):
             if not candidate.tangents or candidate.friction == 0.0 or option.mode == FREE:
                 continue
@@ -344,9 +344,9 @@ def solve_impact(
     if "newton" in laws.values():
         if set(laws.values()) != {"newton"}:
             raise InvalidInput("Newton's law cannot be mixed with others in one impact", hint="name one law for all")
-        _newton(path, u, e)
+        _newton_impact(path, u, e)
     elif e:
-        _rounds(path, e, dict(zip(e, laws.values())), paradox)
+        _repeat_until_open(path, e, dict(zip(e, laws.values())), paradox)
     return _result(model, snap, rows, path, u, laws)
 
 
@@ -360,10 +360,10 @@ def _overridden(touch: Touch, restitution: float | None, friction: float | None,
     return replace(touch, restitution=e, law=law)
 
 
-def _rounds(path: ImpulsePath, e: dict[int, float], laws: Mapping[int, Law], paradox: bool) -> None:
+def _repeat_until_open(path: ImpulsePath, e: dict[int, float], laws: Mapping[int, Law], paradox: bool) -> None:
     """Compression and release; once more without rebound for whatever still closes."""
     for _ in range(_MOST_ROUNDS):
-        _one_round(path, e, laws, paradox)
+        _compress_and_release(path, e, laws, paradox)
         closing = [k for k, c in enumerate(path.candidates) if c.normal is not None and path.u[c.normal] < -path.still]
         if not closing:
             return
@@ -373,7 +373,7 @@ def _rounds(path: ImpulsePath, e: dict[int, float], laws: Mapping[int, Law], par
     )
 
 
-def _one_round(path: ImpulsePath, e: dict[int, float], laws: Mapping[int, Law], paradox: bool) -> None:
+def _compress_and_release(path: ImpulsePath, e: dict[int, float], laws: Mapping[int, Law], paradox: bool) -> None:
     before, work = path.Z.copy(), path.work.copy()
     if len(e) == 1:
         path.compress_one(next(iter(e)), paradox)
@@ -390,7 +390,7 @@ def _one_round(path: ImpulsePath, e: dict[int, float], laws: Mapping[int, Law], 
         path.release_work({k: gained[k] for k in stored}, sum(stored.values()))
 
 
-def _newton(path: ImpulsePath, u: Array, e: Mapping[int, float]) -> None:
+def _newton_impact(path: ImpulsePath, u: Array, e: Mapping[int, float]) -> None:
     """u_n⁺ = −e u_n⁻ and Coulomb's law on the whole impulse, as one complementarity problem."""
     b = u.copy()
     for k, value in e.items():

@@ -143,9 +143,9 @@ class ContactModel:
         )
         self.states = np.zeros(len(self.contacts), tables.CONTACT_STATE)
         self.records = np.zeros(len(self.contacts), tables.CONTACT)
-        self.machine = self._machine(losses)
-        for number in range(len(self.contacts)):
-            self._describe(number)
+        self.machine = self._build_machine(losses)
+        for index in range(len(self.contacts)):
+            self._fill_record(index)
         self.reset(0.0)
         self._refuse_too_many()
 
@@ -191,7 +191,7 @@ class ContactModel:
 
     # ------------------------------------------------------------------ building
 
-    def _machine(self, losses: bool) -> Machine:
+    def _build_machine(self, losses: bool) -> Machine:
         robot, model, kept = self.robot, self.robot.model, self.robot.coordinates
         joints = robot._independent
         starts = np.searchsorted(kept.kept_position, model.jnt_qposadr[joints])
@@ -204,10 +204,10 @@ class ContactModel:
             contacts=rows_over(Touching, self.records), states=rows_over(ContactState, self.states),
         )  # fmt: skip
 
-    def _describe(self, number: int) -> None:
-        touch, record = self.contacts[number], self.records[number]
+    def _fill_record(self, index: int) -> None:
+        touch, record = self.contacts[index], self.records[index]
         if isinstance(touch, JointStop):
-            self._describe_stop(touch, record)
+            self._fill_stop(touch, record)
             return
         frame = self.robot.frame(touch.frame)
         offset = frame.offset + frame.rotation @ finite_array(touch.offset, "offset", (3,))
@@ -218,10 +218,10 @@ class ContactModel:
         if isinstance(touch, Pin):
             record["kind"] = tables.PIN
         else:
-            _describe_surface(touch, record)
-        self._describe_motion(number, touch, record)
+            _fill_surface(touch, record)
+        self._fill_motion(index, touch, record)
 
-    def _describe_stop(self, touch: JointStop, record: np.void) -> None:
+    def _fill_stop(self, touch: JointStop, record: np.void) -> None:
         robot = self.robot
         check_names("joint", [touch.joint], robot.joint_names)
         if touch.joint not in robot.dof_names:
@@ -233,7 +233,7 @@ class ContactModel:
         inverse = np.linalg.inv(robot.mass_matrix(robot.home))
         record["mobility"] = inverse[record["dof"], record["dof"]]
 
-    def _describe_motion(self, number: int, touch: Contact | Pin, record: np.void) -> None:
+    def _fill_motion(self, index: int, touch: Contact | Pin, record: np.void) -> None:
         """Along which directions the point can move at all, and how easily."""
         columns, mobility = self._sampled_velocities(touch, float(record["radius"]))
         U, sizes, _ = np.linalg.svd(columns)
@@ -241,7 +241,7 @@ class ContactModel:
         if dimension == 0:
             name = touch.frame or self.robot.tool_frame
             raise InvalidInput(
-                f"contact {self.names[number]!r}: frame {name!r} of {self.robot.name} cannot move,"
+                f"contact {self.names[index]!r}: frame {name!r} of {self.robot.name} cannot move,"
                 " so no contact can hold it"
             )
         record["mobility"] = mobility
@@ -251,7 +251,7 @@ class ContactModel:
         record["freedoms"] = dimension - 1
         if dimension == 2:
             record["plane"] = U[:, 2]
-        self._refuse_normal_out_of_reach(number, touch, U[:, :dimension])
+        self._refuse_normal_out_of_reach(index, touch, U[:, :dimension])
 
     def _sampled_velocities(self, touch: Contact | Pin, radius: float) -> tuple[Array, float]:
         """Velocities the touching point can have at some postures, as columns; a typical J M⁻¹ Jᵀ."""
@@ -266,11 +266,11 @@ class ContactModel:
             sizes.append(np.linalg.eigvalsh(Jp @ np.linalg.solve(robot.mass_matrix(q), Jp.T))[-1])
         return np.hstack(columns), float(np.median(sizes))
 
-    def _refuse_normal_out_of_reach(self, number: int, touch: Contact, reach: Array) -> None:
+    def _refuse_normal_out_of_reach(self, index: int, touch: Contact, reach: Array) -> None:
         normal = touch.surface.form.rotation[:, 2]
         if isinstance(touch.surface, Plane) and np.linalg.norm(reach.T @ normal) < 1e-9:
             raise InvalidInput(
-                f"contact {self.names[number]!r}: the point never moves along the plane's normal {normal.round(6)}",
+                f"contact {self.names[index]!r}: the point never moves along the plane's normal {normal.round(6)}",
                 hint="a planar arm can only touch planes that stand across its own plane",
             )
 
@@ -294,7 +294,7 @@ def _aligned_basis(U: Array) -> Array:
     return np.array(rows)
 
 
-def _describe_surface(touch: Contact, record: np.void) -> None:
+def _fill_surface(touch: Contact, record: np.void) -> None:
     form = touch.surface.form
     record["kind"], record["form"], record["lengths"] = tables.SURFACE, form.code, form.size
     record["rotation"] = form.rotation
