@@ -12,15 +12,7 @@ from scipy.integrate import solve_ivp
 
 import palpate as pp
 from palpate.contact import Box, Cylinder, HybridSystem, Plane, Ride
-from palpate.contact.modes.complementarity import (
-    Candidate,
-    ContactProblem,
-    ModeOption,
-    Solution,
-    _violation,
-    attempt,
-    solve,
-)
+from palpate.contact.modes.complementarity import Candidate, ContactProblem, ModeOption, Solution
 from palpate.contact.modes.dynamics import _by_hysteresis
 from palpate.contact.touch.contacts import SLIDING, STICKING
 
@@ -147,10 +139,10 @@ def test_a_bead_in_a_rough_slot_presses_on_the_side_it_is_pushed_to(bodies, load
     assert found.acceleration == pytest.approx([-0.2 * 7.0, 0.0], abs=1e-12)
     c = Candidate(0, 0, [1], one_sided=False, friction=0.2, hold=0.2, slip=(1.0,))
     problem = ContactProblem(np.eye(2), np.array([load, 0.0]), [c], 1.0)
-    (answer,) = solve(problem)
+    (answer,) = problem.solve()
     assert answer.options[0].side == -math.copysign(1.0, load)
-    wrong = attempt(problem, [ModeOption(SLIDING, (1.0,), math.copysign(1.0, load))])
-    assert _violation(problem, c, wrong.options[0], wrong).side == -math.copysign(1.0, load)
+    wrong = problem.attempt([ModeOption(SLIDING, (1.0,), math.copysign(1.0, load))])
+    assert problem._violation(c, wrong.options[0], wrong).side == -math.copysign(1.0, load)
 
 
 def test_a_belt_and_a_shaken_table_bring_in_the_work_of_their_forces() -> None:

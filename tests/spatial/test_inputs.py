@@ -8,7 +8,7 @@ from scipy.spatial.transform import Rotation
 
 from palpate import spatial as sp
 from palpate.errors import BadRotation, BadShape, InvalidInput, NotFinite, UnknownName
-from palpate.spatial.inputs import checked_quat, checked_rotation
+from palpate.spatial.inputs import quat as checked_quat, rotation as checked_rotation
 
 TAKES_MATRIX = [
     sp.quat_from_matrix,

@@ -8,14 +8,12 @@ quantities that do not act back on it (work done): they are summed with the meth
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numba import types
-from numba.extending import intrinsic
 
-from palpate.engine.kernels import call_at, kernel, put
+from palpate.engine.kernels import caller, kernel, put
 from palpate.engine.maths import power
 from palpate.engine.records import Matrix, Record, Vector, sized
 
@@ -61,24 +59,14 @@ def make_step(rate: Any, record: Record, sizes: tuple[int, int, int], relative: 
     return Step(lengths, rate=rate.pointer, record=record.address, relative=relative, absolute=absolute, **tables)
 
 
-_REALS = types.Array(types.float64, 1, "C")
-
-
-@intrinsic
-def _call_rate(typingctx: Any, pointer: Any, record: Any, t: Any, y: Any, dy: Any, margins: Any) -> Any:
-    """rate(record, t, y, dy, margins) at an address."""
-    kinds = [types.int64, types.float64, _REALS, _REALS, _REALS]
-
-    def generate(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
-        return call_at(context, builder, args[0], types.int64, kinds, args[1:])
-
-    return types.int64(types.int64, *kinds), generate
+# rate(record, t, y, dy, margins) at an address.
+_call_rate = caller(types.int64, types.int64, types.float64, *[types.float64[::1]] * 3)
 
 
 @kernel
 def evaluate(step: Step, t: float, y: Vector, dy: Vector) -> int:
     """Rates and margins at a state."""
-    return _call_rate(step.rate, step.record, t, y, dy, step.margins)  # pyright: ignore[reportCallIssue]
+    return _call_rate(step.rate, step.record, t, y, dy, step.margins)
 
 
 @kernel
@@ -101,7 +89,7 @@ def _note_margins(step: Step) -> None:
 
 
 @kernel
-def stride(step: Step, margins: Vector) -> int:
+def try_step(step: Step, margins: Vector) -> int:
     """Try a step of length h from t: y, the slope at its end (K[12]), the error; K[0] is the slope at its start.
 
     The margins' range over the stages, from those at the start on, is kept: it shows where to look closer.

@@ -52,7 +52,7 @@ class Rescue(Record):
 
     handler: int  # addresses of machine code: of the handler, of what is guarded
     code: int
-    ground: Vector = sized((_JUMP_BYTES + _TEXT_BYTES) // 8)  # jmp_buf, then text
+    buffer: Vector = sized((_JUMP_BYTES + _TEXT_BYTES) // 8)  # jmp_buf, then text
 
 
 def rescue_for(code: Kernel) -> Rescue:
@@ -62,7 +62,7 @@ def rescue_for(code: Kernel) -> Rescue:
 
 def said(rescue: Rescue) -> str:
     """What the engine said when it gave up, on one line."""
-    text = np.asarray(rescue.ground).tobytes()[_JUMP_BYTES:].split(b"\0", 1)[0].decode("utf-8", "replace")
+    text = np.asarray(rescue.buffer).tobytes()[_JUMP_BYTES:].split(b"\0", 1)[0].decode("utf-8", "replace")
     return " ".join(text.split()) or "it gave no reason"
 
 
@@ -80,9 +80,9 @@ def _int32_at(context: Any, builder: Any, address: Any) -> Any:
 
 
 @instructions(types.int64, *[types.int64] * 4)
-def _call_with_way_back(context: Any, builder: Any, ground: Any, code: Any, record: Any, number: Any) -> Any:
+def _call_with_way_back(context: Any, builder: Any, buffer: Any, code: Any, record: Any, number: Any) -> Any:
     """code(record, number), or FATAL where a longjmp to the ground ended it."""
-    return builder.call(_way_back(context, builder.module), [ground, code, record, number])
+    return builder.call(_way_back(context, builder.module), [buffer, code, record, number])
 
 
 def _way_back(context: Any, module: Any) -> Any:
@@ -94,15 +94,15 @@ def _way_back(context: Any, module: Any) -> Any:
     function.linkage = "linkonce_odr"
     function.attributes.add("noinline")
     builder = ir.IRBuilder(function.append_basic_block("mark"))
-    go, back = function.append_basic_block("go"), function.append_basic_block("back")
+    go, returned = function.append_basic_block("go"), function.append_basic_block("back")
     setjmp = ir.Function(module, ir.FunctionType(ir.IntType(32), [_WORD]), "_setjmp")
     setjmp.attributes.add("returns_twice")
-    came = builder.call(setjmp, [function.args[0]])
-    builder.cbranch(builder.icmp_signed("==", came, ir.Constant(ir.IntType(32), 0)), go, back)
+    jumped = builder.call(setjmp, [function.args[0]])
+    builder.cbranch(builder.icmp_signed("==", jumped, ir.Constant(ir.IntType(32), 0)), go, returned)
     builder.position_at_end(go)
     words = [types.int64, types.int64]
     builder.ret(call_at(context, builder, function.args[1], types.int64, words, function.args[2:]))
-    builder.position_at_end(back)
+    builder.position_at_end(returned)
     builder.ret(ir.Constant(_WORD, FATAL))
     return function
 
@@ -112,22 +112,19 @@ def _handle(message: int) -> None:
     """Of what the engine reports: warnings are counted elsewhere; an error ends the guarded call."""
     if _int32_at(message) < _ERROR_LEVEL:
         return
-    ground = _getspecific(_jump_key())
-    _memcpy(ground + _JUMP_BYTES, message + _TEXT_AT, _TEXT_BYTES)
-    _longjmp(ground, 1)
+    buffer = _getspecific(_jump_key())
+    _memcpy(buffer + _JUMP_BYTES, message + _TEXT_AT, _TEXT_BYTES)
+    _longjmp(buffer, 1)
 
 
 @kernel
 def guarded(rescue: Rescue, record: int, number: int) -> int:
     """rescue.code(record, number); FATAL where the engine gave up."""
-    ground = address_of(rescue.ground)
+    buffer = address_of(rescue.buffer)
     if rescue.handler == 0:
-        return _call_with_way_back(ground, rescue.code, record, number)
-    _setspecific(_jump_key(), ground)
+        return _call_with_way_back(buffer, rescue.code, record, number)
+    _setspecific(_jump_key(), buffer)
     before = _set_handler(rescue.handler)
-    status = _call_with_way_back(ground, rescue.code, record, number)
+    status = _call_with_way_back(buffer, rescue.code, record, number)
     _set_handler(before)
     return status
-
-
-__all__ = ["FATAL", "POSSIBLE", "Rescue", "guarded", "rescue_for", "said"]

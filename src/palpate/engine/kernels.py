@@ -10,8 +10,8 @@ from numba import types
 from numba.extending import intrinsic
 
 from palpate.engine.compiling import numba_parts
-from palpate.engine.records import Record, Vector
-from palpate.engine.signatures import Function, instructions, signature_of
+from palpate.engine.records import Vector
+from palpate.engine.signatures import Function, instructions
 from palpate.engine.views import part
 
 if TYPE_CHECKING:
@@ -45,10 +45,18 @@ def kernel(
     return compiled if function is None else compiled(function)
 
 
-@instructions(types.void, *[types.int64] * 5)
-def call_law(context: Any, builder: Any, pointer: Any, tick: Any, gains: Any, memory: Any, terms: Any) -> None:
-    """law(tick, gains, memory, terms) at an address: four records whose layouts the law knows."""
-    call_at(context, builder, pointer, types.void, [types.int64] * 4, [tick, gains, memory, terms])
+def caller(result: types.Type, *arguments: types.Type) -> Any:
+    """A function for kernels that calls a kernel at its `pointer`, which it takes before the kernel's arguments."""
+
+    def write(context: Any, builder: Any, pointer: Any, *values: Any) -> Any:
+        value = call_at(context, builder, pointer, result, arguments, values)
+        return None if result == types.void else value
+
+    return instructions(result, types.int64, *arguments)(write)
+
+
+# law(tick, gains, memory, terms) at an address: four records whose layouts the law knows.
+call_law = caller(types.void, *[types.int64] * 4)
 
 
 @intrinsic
@@ -83,8 +91,3 @@ def dot(a: Vector, b: Vector, count: int) -> float:
     for k in range(count):
         total += a[k] * b[k]
     return total
-
-
-__all__ = [
-    "Kernel", "Record", "address_of_record", "call_at", "call_law", "clear", "dot", "kernel", "put", "signature_of",
-]  # fmt: skip

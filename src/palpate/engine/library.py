@@ -24,7 +24,7 @@ WARNINGS = tuple(name.removeprefix("mjWARN_").lower() for name in mujoco.mjtWarn
 _P = types.int64  # every pointer is passed as an address
 
 
-def _function(name: str, result: types.Type, *arguments: types.Type) -> Any:
+def _function(name: str, *arguments: types.Type, result: types.Type = types.void) -> Any:
     """A function of the physics engine.
 
     Raises:
@@ -38,34 +38,30 @@ def _function(name: str, result: types.Type, *arguments: types.Type) -> Any:
     return ExternalFunction(name, result(*arguments))
 
 
-def _declare(name: str, count: int) -> Any:
-    return _function(name, types.void, *([_P] * count))
-
-
-mj_kinematics = _declare("mj_kinematics", 2)
-mj_comPos = _declare("mj_comPos", 2)
-mj_tendon = _declare("mj_tendon", 2)
-mj_makeM = _declare("mj_makeM", 2)
-mj_comVel = _declare("mj_comVel", 2)
-mj_energyPos = _declare("mj_energyPos", 2)
-mj_fullM = _declare("mj_fullM", 3)
-mj_mulM = _declare("mj_mulM", 4)
-mj_forward = _declare("mj_forward", 2)
-mj_inverse = _declare("mj_inverse", 2)
-mj_step = _declare("mj_step", 2)
-mj_step1 = _declare("mj_step1", 2)
-mj_step2 = _declare("mj_step2", 2)
-mj_fwdPosition = _declare("mj_fwdPosition", 2)
-mj_fwdVelocity = _declare("mj_fwdVelocity", 2)
-mj_fwdActuation = _declare("mj_fwdActuation", 2)
-mj_fwdAcceleration = _declare("mj_fwdAcceleration", 2)
-mj_fwdConstraint = _declare("mj_fwdConstraint", 2)
-mj_sensorAcc = _declare("mj_sensorAcc", 2)
-mj_rne = _function("mj_rne", types.void, _P, _P, types.int32, _P)
-mj_jac = _function("mj_jac", types.void, _P, _P, _P, _P, _P, types.int32)
-mj_jacDot = _function("mj_jacDot", types.void, _P, _P, _P, _P, _P, types.int32)
-mj_integratePos = _function("mj_integratePos", types.void, _P, _P, _P, types.float64)
-mj_differentiatePos = _function("mj_differentiatePos", types.void, _P, _P, types.float64, _P, _P)
-mju_copy = _function("mju_copy", types.void, _P, _P, types.int32)
-mju_cholFactor = _function("mju_cholFactor", types.int32, _P, types.int32, types.float64)
-mju_cholSolve = _function("mju_cholSolve", types.void, _P, _P, _P, types.int32)
+mj_kinematics = _function("mj_kinematics", _P, _P)
+mj_comPos = _function("mj_comPos", _P, _P)
+mj_tendon = _function("mj_tendon", _P, _P)
+mj_makeM = _function("mj_makeM", _P, _P)
+mj_comVel = _function("mj_comVel", _P, _P)
+mj_energyPos = _function("mj_energyPos", _P, _P)
+mj_fullM = _function("mj_fullM", _P, _P, _P)
+mj_mulM = _function("mj_mulM", _P, _P, _P, _P)
+mj_forward = _function("mj_forward", _P, _P)
+mj_inverse = _function("mj_inverse", _P, _P)
+mj_step = _function("mj_step", _P, _P)
+mj_step1 = _function("mj_step1", _P, _P)
+mj_step2 = _function("mj_step2", _P, _P)
+mj_fwdPosition = _function("mj_fwdPosition", _P, _P)
+mj_fwdVelocity = _function("mj_fwdVelocity", _P, _P)
+mj_fwdActuation = _function("mj_fwdActuation", _P, _P)
+mj_fwdAcceleration = _function("mj_fwdAcceleration", _P, _P)
+mj_fwdConstraint = _function("mj_fwdConstraint", _P, _P)
+mj_sensorAcc = _function("mj_sensorAcc", _P, _P)
+mj_rne = _function("mj_rne", _P, _P, types.int32, _P)
+mj_jac = _function("mj_jac", _P, _P, _P, _P, _P, types.int32)
+mj_jacDot = _function("mj_jacDot", _P, _P, _P, _P, _P, types.int32)
+mj_integratePos = _function("mj_integratePos", _P, _P, _P, types.float64)
+mj_differentiatePos = _function("mj_differentiatePos", _P, _P, types.float64, _P, _P)
+mju_copy = _function("mju_copy", _P, _P, types.int32)
+mju_cholFactor = _function("mju_cholFactor", _P, types.int32, types.float64, result=types.int32)
+mju_cholSolve = _function("mju_cholSolve", _P, _P, _P, types.int32)

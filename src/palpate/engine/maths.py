@@ -233,17 +233,13 @@ def sin_cos(x: float) -> tuple[float, float]:
 @kernel
 def sin(x: float) -> float:
     """Sine of an angle in radians."""
-    if abs(x) < LIMIT:
-        return _near(x)[0]
-    return _far(x)[0]
+    return sin_cos(x)[0]
 
 
 @kernel
 def cos(x: float) -> float:
     """Cosine of an angle in radians."""
-    if abs(x) < LIMIT:
-        return _near(x)[1]
-    return _far(x)[1]
+    return sin_cos(x)[1]
 
 
 # ------------------------------------------------------------------------------------- exponentials and logarithms

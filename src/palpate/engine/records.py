@@ -131,9 +131,14 @@ class Field:
     @property
     def numba(self) -> types.Type:
         """Its type in compiled code."""
-        if self.listed:
-            return RecordsType(self.kind)
-        return self.kind.numba if isinstance(self.kind, Kind) else numba_type(self.kind)
+        return compiled_type(self.kind, self.listed)
+
+
+def compiled_type(kind: Any, listed: bool) -> types.Type:
+    """The type in compiled code of what `kind_of` gives."""
+    if listed:
+        return RecordsType(kind)
+    return kind.numba if isinstance(kind, Kind) else numba_type(kind)
 
 
 _REQUIRED = object()
@@ -449,19 +454,18 @@ class _Fields(AttributeTemplate):
         return None if field is None else field.numba
 
 
-def _word(builder: Any, table: Any, index: int, *, fixed: bool) -> Any:
-    """One word of a table; addresses and lengths never change, so that the optimiser may read them once."""
-    word = builder.load(builder.gep(table, [ir.Constant(_WORD, index)]))
-    if fixed:
-        word.set_metadata("invariant.load", builder.module.add_metadata([]))
+def _fixed_word(builder: Any, table: Any, index: Any) -> Any:
+    """An address or a length in a table: it never changes, so that the optimiser may read it once."""
+    word = builder.load(builder.gep(table, [index]))
+    word.set_metadata("invariant.load", builder.module.add_metadata([]))
     return word
 
 
 def _number_pointer(builder: Any, table: Any, field: Field, element: Any) -> Any:
     """Where a number lies: in the table, or behind the address there."""
     if field.kind.behind:
-        return builder.inttoptr(_word(builder, table, field.offset, fixed=True), element.as_pointer())
-    return builder.bitcast(builder.gep(table, [ir.Constant(_WORD, field.offset)]), element.as_pointer())
+        return builder.inttoptr(_fixed_word(builder, table, _WORD(field.offset)), element.as_pointer())
+    return builder.bitcast(builder.gep(table, [_WORD(field.offset)]), element.as_pointer())
 
 
 @extending.lower_getattr_generic(RecordType)
@@ -469,18 +473,18 @@ def _read_field(context: Any, builder: Any, kind: RecordType, record: Any, name:
     field = kind.record.fields[name]
     table = builder.inttoptr(record, _WORD.as_pointer())
     if field.listed:
-        return builder.add(record, ir.Constant(_WORD, 8 * field.offset))
+        return builder.add(record, _WORD(8 * field.offset))
     if not isinstance(field.kind, Kind):
-        return _word(builder, table, field.offset, fixed=True)
+        return _fixed_word(builder, table, _WORD(field.offset))
     if field.kind.dimensions == 0:
         if field.kind.element == types.boolean:
-            word = builder.load(builder.gep(table, [ir.Constant(_WORD, field.offset)]))
-            return builder.icmp_unsigned("!=", word, ir.Constant(_WORD, 0))
+            word = builder.load(builder.gep(table, [_WORD(field.offset)]))
+            return builder.icmp_unsigned("!=", word, _WORD(0))
         return builder.load(_number_pointer(builder, table, field, context.get_data_type(field.kind.element)))
-    address = _word(builder, table, field.offset, fixed=True)
+    address = _fixed_word(builder, table, _WORD(field.offset))
     pointer = builder.inttoptr(address, context.get_data_type(field.kind.element).as_pointer())
     shape = [
-        ir.Constant(_WORD, length) if isinstance(length, int) else _word(builder, table, field.offset + k, fixed=True)
+        _WORD(length) if isinstance(length, int) else _fixed_word(builder, table, _WORD(field.offset + k))
         for k, length in enumerate(field.lengths, 1)
     ]
     return make_view(context, builder, field.kind.numba, pointer, shape)  # pyright: ignore[reportArgumentType]
@@ -493,7 +497,7 @@ def _write_field(context: Any, builder: Any, signature: Any, args: Sequence[Any]
         raise InvalidInput(f"{name!r} has a place of its own: write into it ({name}[i] = …)")
     table = builder.inttoptr(args[0], _WORD.as_pointer())
     if field.kind.element == types.boolean:
-        builder.store(builder.zext(args[1], _WORD), builder.gep(table, [ir.Constant(_WORD, field.offset)]))
+        builder.store(builder.zext(args[1], _WORD), builder.gep(table, [_WORD(field.offset)]))
     else:
         builder.store(args[1], _number_pointer(builder, table, field, context.get_data_type(field.kind.element)))
 
@@ -506,11 +510,9 @@ def _type_item(context: Any) -> Any:
 @extending.lower_builtin(operator.getitem, RecordsType, types.Integer)
 def _lower_item(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
     pair = builder.inttoptr(args[0], _WORD.as_pointer())
-    tables = builder.inttoptr(_word(builder, pair, 0, fixed=True), _WORD.as_pointer())
+    tables = builder.inttoptr(_fixed_word(builder, pair, _WORD(0)), _WORD.as_pointer())
     index = context.cast(builder, args[1], signature.args[1], types.int64)
-    word = builder.load(builder.gep(tables, [index]))
-    word.set_metadata("invariant.load", builder.module.add_metadata([]))
-    return word
+    return _fixed_word(builder, tables, index)
 
 
 @extending.type_callable(len)
@@ -520,4 +522,4 @@ def _type_length(context: Any) -> Any:
 
 @extending.lower_builtin(len, RecordsType)
 def _lower_length(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
-    return _word(builder, builder.inttoptr(args[0], _WORD.as_pointer()), 1, fixed=True)
+    return _fixed_word(builder, builder.inttoptr(args[0], _WORD.as_pointer()), _WORD(1))

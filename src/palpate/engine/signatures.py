@@ -10,7 +10,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 from numba import types
 from numba.extending import intrinsic
 
-from palpate.engine.records import Kind, RecordsType, kind_of, numba_type
+from palpate.engine.records import compiled_type, kind_of
 from palpate.errors import InvalidInput
 
 Function = Callable[..., Any]
@@ -32,10 +32,7 @@ def signature_of(function: Function, namespace: dict[str, Any]) -> Any:
 def _compiled(hint: Any, where: str) -> types.Type:
     if get_origin(hint) is tuple:
         return types.Tuple([_compiled(part, where) for part in get_args(hint)])
-    kind, listed = kind_of(hint, where)
-    if listed:
-        return RecordsType(kind)
-    return kind.numba if isinstance(kind, Kind) else numba_type(kind)
+    return compiled_type(*kind_of(hint, where))
 
 
 def call_through(kernel: Any, name: str) -> Function:
@@ -67,7 +64,7 @@ def instructions(result: types.Type, *arguments: types.Type) -> Callable[[Functi
 
             return result(*arguments), generate
 
-        names = "typingctx", *list(inspect.signature(write).parameters)[2:]
+        names = "typingctx", *(f"argument{k}" for k in range(len(arguments)))
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
         update_wrapper(typed, write).__signature__ = inspect.Signature([inspect.Parameter(n, kind) for n in names])  # pyright: ignore[reportAttributeAccessIssue]
         return intrinsic(typed)

@@ -33,6 +33,12 @@ def make_view(context: Any, builder: Any, kind: types.Array, pointer: Any, shape
     return array._getvalue()
 
 
+def machine_code_of(function: Any, rule: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
+    """Decorate what writes a function's machine code; `rule` gives its signature for types of arguments, or None."""
+    type_callable(function)(lambda context: rule)
+    return lower_builtin(function, *arguments)
+
+
 def _is_flat(array: types.Type) -> bool:
     return isinstance(array, types.Array) and array.ndim == 1 and array.layout == "C"
 
@@ -42,15 +48,8 @@ def part(array: Floats, start: int, size: int) -> Floats:
     return array[start : start + size]
 
 
-@type_callable(part)
-def _type_part(context: Any) -> Callable[..., Any]:
-    return lambda array, start, size: array(array, types.int64, types.int64) if _is_flat(array) else None
-
-
-@lower_builtin(part, types.Array, types.int64, types.int64)
-def _lower_part(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
-    data = context.make_array(signature.args[0])(context, builder, args[0]).data
-    return make_view(context, builder, signature.return_type, builder.gep(data, [args[1]]), [args[2]])
+def _part_signature(array: Any, start: Any, size: Any) -> Any:
+    return array(array, types.int64, types.int64) if _is_flat(array) else None
 
 
 def fold(array: Floats, start: int, rows: int, columns: int) -> Floats:
@@ -58,18 +57,13 @@ def fold(array: Floats, start: int, rows: int, columns: int) -> Floats:
     return array[start : start + rows * columns].reshape((rows, columns))
 
 
-@type_callable(fold)
-def _type_fold(context: Any) -> Callable[..., Any]:
-    folded, integer = types.Array(types.float64, 2, "C"), types.int64
-
-    def typed(array: Any, start: Any, rows: Any, columns: Any) -> Any:
-        return folded(array, integer, integer, integer) if _is_flat(array) else None
-
-    return typed
+def _fold_signature(array: Any, start: Any, rows: Any, columns: Any) -> Any:
+    return types.float64[:, ::1](array, types.int64, types.int64, types.int64) if _is_flat(array) else None
 
 
-@lower_builtin(fold, types.Array, types.int64, types.int64, types.int64)
-def _lower_fold(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
+@machine_code_of(part, _part_signature, types.Array, types.int64, types.int64)
+@machine_code_of(fold, _fold_signature, types.Array, types.int64, types.int64, types.int64)
+def _lower_part(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
     data = context.make_array(signature.args[0])(context, builder, args[0]).data
     return make_view(context, builder, signature.return_type, builder.gep(data, [args[1]]), args[2:])
 
@@ -79,17 +73,12 @@ def flat(matrix: Floats) -> Floats:
     return matrix.reshape(-1)
 
 
-@type_callable(flat)
-def _type_flat(context: Any) -> Callable[..., Any]:
-    def typed(array: Any) -> Any:
-        if isinstance(array, types.Array) and array.layout == "C":
-            return types.Array(array.dtype, 1, "C")(array)
-        return None
-
-    return typed
+def _flat_signature(array: Any) -> Any:
+    contiguous = isinstance(array, types.Array) and array.layout == "C"
+    return types.Array(array.dtype, 1, "C")(array) if contiguous else None
 
 
-@lower_builtin(flat, types.Array)
+@machine_code_of(flat, _flat_signature, types.Array)
 def _lower_flat(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
     array = context.make_array(signature.args[0])(context, builder, args[0])
     return make_view(context, builder, signature.return_type, array.data, [array.nitems])
@@ -100,12 +89,11 @@ def copy_long(target: Floats, source: Floats) -> None:
     target[:] = source
 
 
-@type_callable(copy_long)
-def _type_copy_long(context: Any) -> Callable[..., Any]:
-    return lambda target, source: types.void(target, source) if _is_flat(target) and _is_flat(source) else None
+def _copy_signature(target: Any, source: Any) -> Any:
+    return types.void(target, source) if _is_flat(target) and _is_flat(source) else None
 
 
-@lower_builtin(copy_long, types.Array, types.Array)
+@machine_code_of(copy_long, _copy_signature, types.Array, types.Array)
 def _lower_copy_long(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
     to, source = (context.make_array(kind)(context, builder, value) for kind, value in zip(signature.args, args))
     count, word = source.nitems, ir.IntType(64)
@@ -139,12 +127,7 @@ def address_of(array: NDArray[Any]) -> int:
     return array.ctypes.data
 
 
-@type_callable(address_of)
-def _type_address_of(context: Any) -> Callable[..., Any]:
-    return lambda array: types.int64 if isinstance(array, types.Array) else None
-
-
-@lower_builtin(address_of, types.Array)
+@machine_code_of(address_of, lambda array: types.int64 if isinstance(array, types.Array) else None, types.Array)
 def _lower_address_of(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
     array = context.make_array(signature.args[0])(context, builder, args[0])
     return builder.ptrtoint(array.data, context.get_value_type(types.int64))

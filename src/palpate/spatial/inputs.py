@@ -34,16 +34,15 @@ LARGEST_ANGLE = 1e6
 
 
 @cache
-def _axes(kernel: Kernel) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """How many axes each input of a kernel has, 0 for a number; the same with its output."""
-    axes = tuple(getattr(kind, "ndim", 0) for kind in kernel.stated.args)
-    return axes[:-1], axes
+def _axes(kernel: Kernel) -> tuple[int, ...]:
+    """How many axes each argument of a kernel has, 0 for a number; the output is the last."""
+    return tuple(getattr(kind, "ndim", 0) for kind in kernel.stated.args)
 
 
-def filled(kernel: Kernel, shape: tuple[int, ...], *inputs: Array | float) -> Array:
+def result_of(kernel: Kernel, shape: tuple[int, ...], *inputs: Array | float) -> Array:
     """What a kernel of `kernels` writes into its last argument, an array of a shape; for each of a batch."""
-    of_inputs, axes = _axes(kernel)
-    if tuple([getattr(value, "ndim", 0) for value in inputs]) == of_inputs:
+    axes = _axes(kernel)
+    if tuple([getattr(value, "ndim", 0) for value in inputs]) == axes[:-1]:
         out = np.empty(shape)
         kernel(*inputs, out)
         return out
@@ -64,7 +63,7 @@ def common_batch(*shapes: tuple[int, ...]) -> tuple[int, ...]:
         raise BadShape(f"batches of shapes {' and '.join(map(str, shapes))} do not fit together") from None
 
 
-def checked(value: ArrayLike, name: str, shape: tuple[int, ...]) -> Array:
+def numbers(value: ArrayLike, name: str, shape: tuple[int, ...]) -> Array:
     """`value` as finite numbers of a shape, or as a batch of them."""
     array = as_numbers(value, name)
     if array.ndim <= len(shape):
@@ -75,32 +74,33 @@ def checked(value: ArrayLike, name: str, shape: tuple[int, ...]) -> Array:
     return finite_array(array, name)
 
 
-def checked_number(value: ArrayLike, name: str) -> Any:
+def number(value: ArrayLike, name: str) -> Any:
     """`value` as a finite number, or as an array of them."""
     return finite_number(value, name) if np.ndim(value) == 0 else finite_array(value, name)  # pyright: ignore[reportArgumentType]
 
 
-def checked_vector(value: ArrayLike, name: str) -> Array:
+def vector(value: ArrayLike, name: str) -> Array:
     """`value` as three finite numbers."""
-    return checked(value, name, (3,))
+    return numbers(value, name, (3,))
 
 
-def checked_rotation(value: ArrayLike, name: str) -> Array:
+def rotation(value: ArrayLike, name: str) -> Array:
     """`value` as a rotation matrix; small departures from RᵀR = I are projected away.
 
     Raises:
         BadRotation: if an entry of RᵀR − I exceeds 1e-6, or det R is not +1.
     """
-    R = checked(value, name, (3, 3))
+    R = numbers(value, name, (3, 3))
     defect = _defect(R)
-    if k := _first(~(defect <= TOLERANCE)):  # also true for the NaN of an overflow
+    if k := _first_true(~(defect <= TOLERANCE)):  # also true for the NaN of an overflow
         raise BadRotation(
-            f"{name}{_at(k)} must be orthonormal to {TOLERANCE:g}, but RᵀR − I reaches {defect[k[0]]:.3g}",
+            f"{name}{_index(k)} must be orthonormal to {TOLERANCE:g}, but RᵀR − I reaches {defect[k[0]]:.3g}",
             hint="check for scaling, rounded digits or a row that is not a unit vector",
         )
-    if k := _first(np.linalg.det(R) < 0.0):
+    if k := _first_true(np.linalg.det(R) < 0.0):
         raise BadRotation(
-            f"{name}{_at(k)} must have determinant +1, got {np.linalg.det(R[k[0]]):.6g}: a reflection, not a rotation",
+            f"{name}{_index(k)} must have determinant +1, got {np.linalg.det(R[k[0]]):.6g}:"
+            " a reflection, not a rotation",
             hint="its axes are left-handed; swap two of them or reverse one",
         )
     while (defect > 1e-14).any():  # a Newton step towards the nearest rotation squares the defect
@@ -110,22 +110,22 @@ def checked_rotation(value: ArrayLike, name: str) -> Array:
     return R
 
 
-def checked_quat(value: ArrayLike, name: str) -> Array:
+def quat(value: ArrayLike, name: str) -> Array:
     """`value` as a unit quaternion wxyz; refused unless its norm is within 1e-6 of one."""
-    return _checked_unit(checked(value, name, (4,)), name, "quaternion (wxyz)")
+    return _checked_unit(numbers(value, name, (4,)), name, "quaternion (wxyz)")
 
 
-def checked_axis(value: ArrayLike, name: str) -> Array:
+def axis(value: ArrayLike, name: str) -> Array:
     """`value` as a unit vector; refused unless its norm is within 1e-6 of one."""
-    return _checked_unit(checked_vector(value, name), name, "axis")
+    return _checked_unit(vector(value, name), name, "axis")
 
 
-def checked_rotation_vector(value: ArrayLike, name: str) -> Array:
+def rotation_vector(value: ArrayLike, name: str) -> Array:
     """`value` as a rotation vector no longer than `LARGEST_ANGLE`."""
-    r = checked_vector(value, name)
-    if k := _first(np.abs(r).max(axis=-1, initial=0.0) > LARGEST_ANGLE):
+    r = vector(value, name)
+    if k := _first_true(np.abs(r).max(axis=-1, initial=0.0) > LARGEST_ANGLE):
         raise InvalidInput(
-            f"{name}{_at(k)} must be at most {LARGEST_ANGLE:g} rad long, got {r[k[0]]}", hint="is it in radians?"
+            f"{name}{_index(k)} must be at most {LARGEST_ANGLE:g} rad long, got {r[k[0]]}", hint="is it in radians?"
         )
     return r
 
@@ -163,8 +163,8 @@ def inverse(E: Array, where: str, smallest_gain: float = SMALLEST_GAIN) -> Array
         Singular: if the smallest singular value of E is below `smallest_gain`.
     """
     U, gains, Vt = np.linalg.svd(E, full_matrices=False)
-    if k := _first(gains[..., -1] < smallest_gain):
-        raise Singular(f"{where}{_at(k)}: no rates give every velocity there", float(gains[k[0]][-1]), smallest_gain)
+    if k := _first_true(gains[..., -1] < smallest_gain):
+        raise Singular(f"{where}{_index(k)}: no rates give every velocity there", float(gains[k[0]][-1]), smallest_gain)
     return (transposed(Vt) / gains[..., None, :]) @ transposed(U)
 
 
@@ -172,11 +172,11 @@ def _checked_unit(value: Array, name: str, kind: str) -> Array:
     norm: Any = np.linalg.norm(value) if value.ndim == 1 else np.linalg.norm(value, axis=-1)
     if value.ndim == 1 and abs(norm - 1.0) < _ROUNDING:
         return value
-    if k := _first(norm == 0.0):
-        raise BadRotation(f"{name}{_at(k)} must be a unit {kind}, got norm 0: it has no direction")
-    if k := _first(~(np.abs(norm - 1.0) <= TOLERANCE)):
+    if k := _first_true(norm == 0.0):
+        raise BadRotation(f"{name}{_index(k)} must be a unit {kind}, got norm 0: it has no direction")
+    if k := _first_true(~(np.abs(norm - 1.0) <= TOLERANCE)):
         raise BadRotation(
-            f"{name}{_at(k)} must be a unit {kind} to {TOLERANCE:g}, got norm {norm[k[0]]:.9g} from {value[k[0]]}",
+            f"{name}{_index(k)} must be a unit {kind} to {TOLERANCE:g}, got norm {norm[k[0]]:.9g} from {value[k[0]]}",
             hint="divide it by its norm first, if its direction is what you mean",
         )
     # An already unit value keeps its bits; dividing by a norm one ulp off would change them.
@@ -184,14 +184,14 @@ def _checked_unit(value: Array, name: str, kind: str) -> Array:
     return value if exact.all() else np.where(exact[..., None], value, value / norm[..., None])
 
 
-def _first(wrong: Any) -> tuple[tuple[int, ...]] | None:
+def _first_true(wrong: Any) -> tuple[tuple[int, ...]] | None:
     """Where a flag is first on, in a tuple of its own; None where it is nowhere."""
     if not (wrong if wrong.ndim == 0 else wrong.any()):
         return None
     return (tuple(int(i) for i in np.argwhere(wrong)[0]),)
 
 
-def _at(indices: tuple[tuple[int, ...]]) -> str:
+def _index(indices: tuple[tuple[int, ...]]) -> str:
     """The place in a batch; nothing for a single one."""
     return f"[{', '.join(map(str, indices[0]))}]" if indices[0] else ""
 

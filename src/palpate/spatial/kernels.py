@@ -52,8 +52,7 @@ def shift_twist(V: ReadVector, r_PQ: ReadVector, out: Vector) -> None:
     x = V[0] + V[4] * r_PQ[2] - V[5] * r_PQ[1]
     y = V[1] + V[5] * r_PQ[0] - V[3] * r_PQ[2]
     z = V[2] + V[3] * r_PQ[1] - V[4] * r_PQ[0]
-    a, b, c = V[3], V[4], V[5]
-    out[0], out[1], out[2], out[3], out[4], out[5] = x, y, z, a, b, c
+    out[0], out[1], out[2], out[3], out[4], out[5] = x, y, z, V[3], V[4], V[5]
 
 
 @kernel
@@ -62,8 +61,7 @@ def shift_wrench(F: ReadVector, r_PQ: ReadVector, out: Vector) -> None:
     a = F[3] - (r_PQ[1] * F[2] - r_PQ[2] * F[1])
     b = F[4] - (r_PQ[2] * F[0] - r_PQ[0] * F[2])
     c = F[5] - (r_PQ[0] * F[1] - r_PQ[1] * F[0])
-    x, y, z = F[0], F[1], F[2]
-    out[0], out[1], out[2], out[3], out[4], out[5] = x, y, z, a, b, c
+    out[0], out[1], out[2], out[3], out[4], out[5] = F[0], F[1], F[2], a, b, c
 
 
 # --- quaternions --------------------------------------------------------------------------------------------
@@ -107,15 +105,13 @@ def _exp(x: float, y: float, z: float) -> tuple[float, float, float, float]:
 @kernel
 def quat_multiply(a: ReadVector, b: ReadVector, out: Vector) -> None:
     """out = a ⊗ b, the rotation b followed by a."""
-    w, x, y, z = _product(a[0], a[1], a[2], a[3], b[0], b[1], b[2], b[3])
-    out[0], out[1], out[2], out[3] = w, x, y, z
+    out[0], out[1], out[2], out[3] = _product(a[0], a[1], a[2], a[3], b[0], b[1], b[2], b[3])
 
 
 @kernel
 def quat_conjugate(a: ReadVector, out: Vector) -> None:
     """out = a* = (w, −x, −y, −z), the inverse rotation of a unit quaternion."""
-    w, x, y, z = a[0], -a[1], -a[2], -a[3]
-    out[0], out[1], out[2], out[3] = w, x, y, z
+    out[0], out[1], out[2], out[3] = a[0], -a[1], -a[2], -a[3]
 
 
 @kernel
@@ -143,15 +139,13 @@ def rotate(q: ReadVector, v: ReadVector, out: Vector) -> None:
 @kernel
 def quat_from_rotation_vector(r: ReadVector, out: Vector) -> None:
     """out = (cos ½θ, sin ½θ · r/θ), θ = |r|."""
-    w, x, y, z = _exp(r[0], r[1], r[2])
-    out[0], out[1], out[2], out[3] = w, x, y, z
+    out[0], out[1], out[2], out[3] = _exp(r[0], r[1], r[2])
 
 
 @kernel
 def rotation_vector_from_quat(q: ReadVector, out: Vector) -> None:
     """out = 2 atan2(|u|, w) u/|u|, of q or −q, whichever turns less; at π the first nonzero entry is > 0."""
-    x, y, z = _log(q[0], q[1], q[2], q[3])
-    out[0], out[1], out[2] = x, y, z
+    out[0], out[1], out[2] = _log(q[0], q[1], q[2], q[3])
 
 
 @kernel
@@ -159,8 +153,7 @@ def quat_error_world(q_desired: ReadVector, q: ReadVector, out: Vector) -> None:
     """out = log(R_d Rᵀ): the rotation vector, in world axes, that takes measured to desired."""
     d = q_desired
     w, x, y, z = _product(d[0], d[1], d[2], d[3], q[0], -q[1], -q[2], -q[3])
-    x, y, z = _log(w, x, y, z)
-    out[0], out[1], out[2] = x, y, z
+    out[0], out[1], out[2] = _log(w, x, y, z)
 
 
 @kernel
@@ -169,8 +162,7 @@ def quat_interpolate(a: ReadVector, b: ReadVector, s: float, out: Vector) -> Non
     w, x, y, z = _product(b[0], b[1], b[2], b[3], a[0], -a[1], -a[2], -a[3])
     x, y, z = _log(w, x, y, z)
     w, x, y, z = _exp(s * x, s * y, s * z)
-    w, x, y, z = _product(w, x, y, z, a[0], a[1], a[2], a[3])
-    out[0], out[1], out[2], out[3] = w, x, y, z
+    out[0], out[1], out[2], out[3] = _product(w, x, y, z, a[0], a[1], a[2], a[3])
 
 
 @kernel
@@ -212,8 +204,7 @@ def _quat_of(R: ReadMatrix) -> tuple[float, float, float, float]:
 @kernel
 def quat_from_matrix(R: ReadMatrix, out: Vector) -> None:
     """out = unit quaternion of R with w ≥ 0; at w = 0 its largest component is positive."""
-    w, x, y, z = _quat_of(R)
-    out[0], out[1], out[2], out[3] = w, x, y, z
+    out[0], out[1], out[2], out[3] = _quat_of(R)
 
 
 @kernel
@@ -230,8 +221,7 @@ def matrix_from_quat(q: ReadVector, out: Matrix) -> None:
 def rotation_vector_from_matrix(R: ReadMatrix, out: Vector) -> None:
     """out = log R, of length at most π; at exactly π the first nonzero entry is positive."""
     w, x, y, z = _quat_of(R)
-    x, y, z = _log(w, x, y, z)
-    out[0], out[1], out[2] = x, y, z
+    out[0], out[1], out[2] = _log(w, x, y, z)
 
 
 @kernel

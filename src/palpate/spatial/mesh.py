@@ -94,12 +94,12 @@ def decimated(vertices: Array, faces: np.ndarray, most: int) -> tuple[Array, np.
 def _refuse_what_has_no_inside(vertices: Array, faces: Array) -> None:
     """Every edge must be run through once each way, and the volume within be positive."""
     edges = np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])
-    there = edges[:, 0] * len(vertices) + edges[:, 1]
-    back = edges[:, 1] * len(vertices) + edges[:, 0]
-    _, times = np.unique(there, return_counts=True)
-    alone = int((~np.isin(there, back)).sum())
-    if len(faces) < 4 or alone or times.max() > 1:
-        what = f"{alone} edges have no neighbour" if alone else f"{int((times > 1).sum())} edges have too many"
+    forward = edges[:, 0] * len(vertices) + edges[:, 1]
+    backward = edges[:, 1] * len(vertices) + edges[:, 0]
+    _, counts = np.unique(forward, return_counts=True)
+    unpaired = int((~np.isin(forward, backward)).sum())
+    if len(faces) < 4 or unpaired or counts.max() > 1:
+        what = f"{unpaired} edges have no neighbour" if unpaired else f"{int((counts > 1).sum())} edges have too many"
         raise InvalidInput(
             f"the mesh is not closed: {what if len(faces) >= 4 else f'it has {len(faces)} triangles'}",
             hint="close its holes and turn its faces to one side, so that it has an inside",
@@ -124,15 +124,15 @@ def _normals(vertices: Array, faces: Array) -> Array:
     face = across / np.where(flat, 1.0, size)[:, None] * ~flat[:, None]
     sides = {(int(f[k]), int(f[(k + 1) % 3])): row for k in range(3) for row, f in enumerate(faces)}
     # The neighbour runs through an edge the other way.
-    beside = np.array([[sides[int(f[(k + 1) % 3]), int(f[k])] for k in range(3)] for f in faces])
-    mean = face[beside[flat]].sum(axis=1)
+    neighbour = np.array([[sides[int(f[(k + 1) % 3]), int(f[k])] for k in range(3)] for f in faces])
+    mean = face[neighbour[flat]].sum(axis=1)
     face[flat] = mean / np.maximum(np.linalg.norm(mean, axis=1, keepdims=True), _FLAT)
     at_corner = np.zeros_like(vertices)
     for k in range(3):
         one, other = corners[:, (k + 1) % 3] - corners[:, k], corners[:, (k + 2) % 3] - corners[:, k]
         angle = np.arctan2(np.linalg.norm(np.cross(one, other), axis=1), np.einsum("ij,ij->i", one, other))
         np.add.at(at_corner, faces[:, k], angle[:, None] * face)
-    edges = [face + face[beside[:, k]] for k in range(3)]
+    edges = [face + face[neighbour[:, k]] for k in range(3)]
     return np.concatenate([face, *edges, *(at_corner[faces[:, k]] for k in range(3))], axis=1)
 
 

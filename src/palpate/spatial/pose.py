@@ -14,29 +14,8 @@ from numpy.typing import ArrayLike
 
 from palpate.checks import Array
 from palpate.errors import InvalidInput
-from palpate.spatial import kernels
-from palpate.spatial.inputs import (
-    TOLERANCE,
-    checked,
-    checked_number,
-    checked_rotation,
-    checked_rotation_vector,
-    checked_vector,
-    common_batch,
-    filled,
-    product,
-    times,
-    transposed,
-)
-from palpate.spatial.rotation import (
-    matrix_from_quat,
-    matrix_from_rotation_vector,
-    quat_from_matrix,
-    rotation_error,
-    rotation_vector_from_matrix,
-    skew,
-    turned,
-)
+from palpate.spatial import inputs, kernels, rotation as rotations
+from palpate.spatial.inputs import TOLERANCE, common_batch, product, result_of, times, transposed
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +36,7 @@ class Pose:
     __array_ufunc__ = None  # numpy shall not take X @ array for a product of its own
 
     def __init__(self, position: ArrayLike, rotation: ArrayLike) -> None:
-        p, R = checked_vector(position, "position"), checked_rotation(rotation, "rotation")
+        p, R = inputs.vector(position, "position"), inputs.rotation(rotation, "rotation")
         if p.ndim > 1 or R.ndim > 2:
             batch = common_batch(p.shape[:-1], R.shape[:-2])
             p, R = np.broadcast_to(p, (*batch, 3)), np.broadcast_to(R, (*batch, 3, 3))
@@ -72,12 +51,12 @@ class Pose:
     @classmethod
     def from_quat(cls, position: ArrayLike, quat_wxyz: ArrayLike) -> Pose:
         """From a position and a unit quaternion wxyz."""
-        return cls(position, matrix_from_quat(quat_wxyz))
+        return cls(position, rotations.matrix_from_quat(quat_wxyz))
 
     @classmethod
     def from_matrix(cls, matrix: ArrayLike) -> Pose:
         """From a homogeneous matrix [R p; 0 1]."""
-        matrix = checked(matrix, "matrix", (4, 4))
+        matrix = inputs.numbers(matrix, "matrix", (4, 4))
         if np.abs(matrix[..., 3, :] - [0.0, 0.0, 0.0, 1.0]).max(initial=0.0) > TOLERANCE:
             raise InvalidInput(
                 f"the last row of a homogeneous matrix must be 0 0 0 1, got {matrix[..., 3, :]}",
@@ -91,15 +70,15 @@ class Pose:
 
         exp [S(ω) v; 0 0] = [exp S(ω), J(ω) v; 0 1], with J the left Jacobian of SO(3).
         """
-        twist = checked(twist, "twist", (6,))
-        omega = checked_rotation_vector(twist[..., 3:], "angular part of twist")
-        position = times(filled(kernels.left_jacobian, (3, 3), omega), twist[..., :3])
-        return cls(position, matrix_from_rotation_vector(omega))
+        twist = inputs.numbers(twist, "twist", (6,))
+        omega = inputs.rotation_vector(twist[..., 3:], "angular part of twist")
+        position = times(result_of(kernels.left_jacobian, (3, 3), omega), twist[..., :3])
+        return cls(position, rotations.matrix_from_rotation_vector(omega))
 
     @property
     def quat_wxyz(self) -> Array:
         """The rotation as a unit quaternion wxyz, w ≥ 0."""
-        return quat_from_matrix(self.rotation)
+        return rotations.quat_from_matrix(self.rotation)
 
     @property
     def matrix(self) -> Array:
@@ -119,23 +98,23 @@ class Pose:
 
     def apply(self, points: ArrayLike) -> Array:
         """p_A = R_AB p_B + position, m, for points (…, 3); of many poses each takes its own point."""
-        return turned(self.rotation, checked_vector(points, "points")) + self.position
+        return rotations.rotated(self.rotation, inputs.vector(points, "points")) + self.position
 
     def log(self) -> Array:
         """The twist [v; ω] with `Pose.exp(twist)` equal to this pose and |ω| ≤ π."""
-        omega = rotation_vector_from_matrix(self.rotation)
-        J_inverse = filled(kernels.left_jacobian_inverse, (3, 3), omega)
+        omega = rotations.rotation_vector_from_matrix(self.rotation)
+        J_inverse = result_of(kernels.left_jacobian_inverse, (3, 3), omega)
         return np.concatenate([times(J_inverse, self.position), omega], axis=-1)
 
     def interpolate(self, other: Pose, s: ArrayLike) -> Pose:
         """X exp(s log(X⁻¹ Y)): one screw motion, this pose at s = 0 and `other` at s = 1."""
         other = checked_pose(other, "other")
-        return self @ Pose.exp(np.asarray(checked_number(s, "s"))[..., None] * (self.inverse() @ other).log())
+        return self @ Pose.exp(np.asarray(inputs.number(s, "s"))[..., None] * (self.inverse() @ other).log())
 
     def error_to(self, desired: Pose) -> Array:
         """Desired − measured, in the axes both poses are given in: [p_d − p; log(R_d Rᵀ)], m and rad."""
         desired = checked_pose(desired, "desired")
-        orientation_error = rotation_error(desired.rotation, self.rotation)
+        orientation_error = rotations.rotation_error(desired.rotation, self.rotation)
         return np.concatenate([desired.position - self.position, orientation_error], axis=-1)
 
     def __reduce__(self) -> tuple[type[Pose], tuple[Array, Array]]:
@@ -165,29 +144,29 @@ def _frozen(array: Array) -> Array:
 def adjoint_twist(X_AB: Pose) -> Array:
     """Ad (6×6) with V_A = Ad V_B: [R, S(p) R; 0, R]; axes and reference point go from B's to A's."""
     X_AB = checked_pose(X_AB, "X_AB")
-    return _blocks(X_AB, upper=skew(X_AB.position) @ X_AB.rotation)
+    return _blocks(X_AB, upper=rotations.skew(X_AB.position) @ X_AB.rotation)
 
 
 def adjoint_wrench(X_AB: Pose) -> Array:
     """Ad (6×6) with F_A = Ad F_B: [R, 0; S(p) R, R], the inverse transpose of `adjoint_twist`."""
     X_AB = checked_pose(X_AB, "X_AB")
-    return _blocks(X_AB, lower=skew(X_AB.position) @ X_AB.rotation)
+    return _blocks(X_AB, lower=rotations.skew(X_AB.position) @ X_AB.rotation)
 
 
 def rotate_axes(R_AB: ArrayLike, twist_or_wrench: ArrayLike) -> Array:
     """Components in A of a twist or wrench given in B, at the same point: both halves times R_AB."""
-    six, R = checked(twist_or_wrench, "twist_or_wrench", (6,)), checked_rotation(R_AB, "R_AB")
-    return np.concatenate([turned(R, six[..., :3]), turned(R, six[..., 3:])], axis=-1)
+    six, R = inputs.numbers(twist_or_wrench, "twist_or_wrench", (6,)), inputs.rotation(R_AB, "R_AB")
+    return np.concatenate([rotations.rotated(R, six[..., :3]), rotations.rotated(R, six[..., 3:])], axis=-1)
 
 
 def shift_twist(twist: ArrayLike, r_PQ: ArrayLike) -> Array:
     """The twist of the same body at Q instead of P, same axes: v_Q = v_P + ω × r_PQ."""
-    return filled(kernels.shift_twist, (6,), checked(twist, "twist", (6,)), checked_vector(r_PQ, "r_PQ"))
+    return result_of(kernels.shift_twist, (6,), inputs.numbers(twist, "twist", (6,)), inputs.vector(r_PQ, "r_PQ"))
 
 
 def shift_wrench(wrench: ArrayLike, r_PQ: ArrayLike) -> Array:
     """The same wrench with its moment about Q instead of P, same axes: n_Q = n_P − r_PQ × f."""
-    return filled(kernels.shift_wrench, (6,), checked(wrench, "wrench", (6,)), checked_vector(r_PQ, "r_PQ"))
+    return result_of(kernels.shift_wrench, (6,), inputs.numbers(wrench, "wrench", (6,)), inputs.vector(r_PQ, "r_PQ"))
 
 
 def _blocks(X_AB: Pose, upper: Array | float = 0.0, lower: Array | float = 0.0) -> Array:

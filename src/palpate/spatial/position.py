@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 
 from palpate.checks import Array
 from palpate.errors import InvalidInput
-from palpate.spatial.inputs import checked_vector, inverse, times
+from palpate.spatial import inputs
+from palpate.spatial.inputs import inverse, times
 
 NEAREST_AXIS = 1e-9
 """Distance from the z axis, m, within which azimuth rates are refused."""
@@ -26,7 +27,7 @@ def cartesian_from_cylindrical(coordinates: ArrayLike) -> Array:
 
 def cylindrical_from_cartesian(position: ArrayLike) -> Array:
     """(ρ, θ, z) = (√(x² + y²), atan2(y, x), z), θ in (−π, π]."""
-    x, y, z = _parts(checked_vector(position, "position") + 0.0)  # −0 would move the azimuth by π
+    x, y, z = _parts(inputs.vector(position, "position") + 0.0)  # −0 would move the azimuth by π
     return np.stack([np.hypot(x, y), np.arctan2(y, x), z], axis=-1)
 
 
@@ -39,7 +40,7 @@ def cartesian_from_spherical(coordinates: ArrayLike) -> Array:
 
 def spherical_from_cartesian(position: ArrayLike) -> Array:
     """(r, θ, φ) = (|p|, atan2(y, x), atan2(√(x² + y²), z)), θ in (−π, π], φ in [0, π]."""
-    x, y, z = _parts(checked_vector(position, "position") + 0.0)
+    x, y, z = _parts(inputs.vector(position, "position") + 0.0)
     rho = np.hypot(x, y)
     return np.stack([np.hypot(rho, z), np.arctan2(y, x), np.arctan2(rho, z)], axis=-1)
 
@@ -61,35 +62,35 @@ def spherical_rate_matrix(coordinates: ArrayLike) -> Array:
 
 def velocity_from_cylindrical_rate(coordinates: ArrayLike, rate: ArrayLike) -> Array:
     """ṗ = E_P (ρ̇, θ̇, ż), m/s in Cartesian axes."""
-    return times(cylindrical_rate_matrix(coordinates), checked_vector(rate, "rate"))
+    return times(cylindrical_rate_matrix(coordinates), inputs.vector(rate, "rate"))
 
 
 def cylindrical_rate_from_velocity(coordinates: ArrayLike, velocity: ArrayLike) -> Array:
     """(ρ̇, θ̇, ż) = E_P⁻¹ ṗ; refused (Singular) on the z axis."""
     E = inverse(cylindrical_rate_matrix(coordinates), f"cylindrical rates at {coordinates}", NEAREST_AXIS)
-    return times(E, checked_vector(velocity, "velocity"))
+    return times(E, inputs.vector(velocity, "velocity"))
 
 
 def velocity_from_spherical_rate(coordinates: ArrayLike, rate: ArrayLike) -> Array:
     """ṗ = E_P (ṙ, θ̇, φ̇), m/s in Cartesian axes."""
-    return times(spherical_rate_matrix(coordinates), checked_vector(rate, "rate"))
+    return times(spherical_rate_matrix(coordinates), inputs.vector(rate, "rate"))
 
 
 def spherical_rate_from_velocity(coordinates: ArrayLike, velocity: ArrayLike) -> Array:
     """(ṙ, θ̇, φ̇) = E_P⁻¹ ṗ; refused (Singular) on the z axis, the origin included."""
     E = inverse(spherical_rate_matrix(coordinates), f"spherical rates at {coordinates}", NEAREST_AXIS)
-    return times(E, checked_vector(velocity, "velocity"))
+    return times(E, inputs.vector(velocity, "velocity"))
 
 
 def _cylindrical(coordinates: ArrayLike) -> list[Array]:
-    parts = _parts(checked_vector(coordinates, "cylindrical coordinates (ρ, θ, z)"))
+    parts = _parts(inputs.vector(coordinates, "cylindrical coordinates (ρ, θ, z)"))
     if np.any(parts[0] < 0.0):
         raise InvalidInput(f"the cylindrical radius ρ must be at least 0, got {parts[0].min():g}")
     return parts
 
 
 def _spherical(coordinates: ArrayLike) -> list[Array]:
-    parts = r, _, phi = _parts(checked_vector(coordinates, "spherical coordinates (r, θ, φ)"))
+    parts = r, _, phi = _parts(inputs.vector(coordinates, "spherical coordinates (r, θ, φ)"))
     if np.any(r < 0.0):
         raise InvalidInput(f"the spherical radius r must be at least 0, got {r.min():g}")
     if np.any(outside := (phi < 0.0) | (phi > np.pi)):

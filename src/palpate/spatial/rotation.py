@@ -28,24 +28,8 @@ from numpy.typing import ArrayLike
 
 from palpate.checks import Array
 from palpate.errors import InvalidInput, UnknownName
-from palpate.spatial import kernels, rows
-from palpate.spatial.inputs import (
-    TOLERANCE,
-    Axes,
-    checked,
-    checked_axis,
-    checked_number,
-    checked_quat,
-    checked_rotation,
-    checked_rotation_vector,
-    checked_vector,
-    filled,
-    inverse,
-    is_world,
-    product,
-    times,
-    transposed,
-)
+from palpate.spatial import inputs, kernels, rows
+from palpate.spatial.inputs import TOLERANCE, Axes, inverse, is_world, product, result_of, times, transposed
 
 Angle = float | Array
 """One angle, rad, or an array of them."""
@@ -53,47 +37,47 @@ Angle = float | Array
 
 def skew(v: ArrayLike) -> Array:
     """S(v), with S(v) u = v × u."""
-    return filled(kernels.skew, (3, 3), checked_vector(v, "v"))
+    return result_of(kernels.skew, (3, 3), inputs.vector(v, "v"))
 
 
 def matrix_from_quat(quat_wxyz: ArrayLike) -> Array:
     """R of a unit quaternion: R v = vec(q ⊗ (0, v) ⊗ q*)."""
-    return filled(kernels.matrix_from_quat, (3, 3), checked_quat(quat_wxyz, "quat_wxyz"))
+    return result_of(kernels.matrix_from_quat, (3, 3), inputs.quat(quat_wxyz, "quat_wxyz"))
 
 
 def quat_from_matrix(R: ArrayLike) -> Array:
     """Unit quaternion wxyz of R, w ≥ 0; at w = 0 (half a turn) its largest component is positive."""
-    return filled(kernels.quat_from_matrix, (4,), checked_rotation(R, "R"))
+    return result_of(kernels.quat_from_matrix, (4,), inputs.rotation(R, "R"))
 
 
 def matrix_from_rotation_vector(r: ArrayLike) -> Array:
     """exp S(r): the rotation by |r| rad about r (the exponential of SO(3))."""
-    return filled(kernels.matrix_from_rotation_vector, (3, 3), checked_rotation_vector(r, "r"))
+    return result_of(kernels.matrix_from_rotation_vector, (3, 3), inputs.rotation_vector(r, "r"))
 
 
 def rotation_vector_from_matrix(R: ArrayLike) -> Array:
     """log R of SO(3), of length at most π; at exactly π its first nonzero entry is positive."""
-    return filled(kernels.rotation_vector_from_matrix, (3,), checked_rotation(R, "R"))
+    return result_of(kernels.rotation_vector_from_matrix, (3,), inputs.rotation(R, "R"))
 
 
 def quat_from_rotation_vector(r: ArrayLike) -> Array:
     """(cos ½θ, sin ½θ · r/θ), θ = |r|; continuous in r, so w < 0 when θ > π."""
-    return filled(kernels.quat_from_rotation_vector, (4,), checked_rotation_vector(r, "r"))
+    return result_of(kernels.quat_from_rotation_vector, (4,), inputs.rotation_vector(r, "r"))
 
 
 def rotation_vector_from_quat(quat_wxyz: ArrayLike) -> Array:
     """Rotation vector of ±q, of length at most π; at exactly π its first nonzero entry is positive."""
-    return filled(kernels.rotation_vector_from_quat, (3,), checked_quat(quat_wxyz, "quat_wxyz"))
+    return result_of(kernels.rotation_vector_from_quat, (3,), inputs.quat(quat_wxyz, "quat_wxyz"))
 
 
 def rotation_vector_from_angle_axis(angle: ArrayLike, axis: ArrayLike) -> Array:
     """r = angle · axis, with a unit axis."""
-    return np.asarray(checked_number(angle, "angle"))[..., None] * checked_axis(axis, "axis")
+    return np.asarray(inputs.number(angle, "angle"))[..., None] * inputs.axis(axis, "axis")
 
 
 def angle_axis_from_rotation_vector(r: ArrayLike) -> tuple[Angle, Array]:
     """(|r|, r/|r|); at r = 0 every axis is right and (1, 0, 0) is returned."""
-    r = checked_rotation_vector(r, "r")
+    r = inputs.rotation_vector(r, "r")
     scale = np.abs(r).max(axis=-1, initial=0.0, keepdims=True)
     unscaled = np.where(scale > 0.0, r, [1.0, 0.0, 0.0]) / np.where(scale > 0.0, scale, 1.0)  # tiny squares underflow
     length = np.linalg.norm(unscaled, axis=-1, keepdims=True)
@@ -123,20 +107,20 @@ def angle_axis_from_quat(quat_wxyz: ArrayLike) -> tuple[Angle, Array]:
 
 def quat_multiply(a_wxyz: ArrayLike, b_wxyz: ArrayLike) -> Array:
     """a ⊗ b of unit quaternions: R(a ⊗ b) = R(a) R(b)."""
-    return filled(kernels.quat_multiply, (4,), checked_quat(a_wxyz, "a_wxyz"), checked_quat(b_wxyz, "b_wxyz"))
+    return result_of(kernels.quat_multiply, (4,), inputs.quat(a_wxyz, "a_wxyz"), inputs.quat(b_wxyz, "b_wxyz"))
 
 
 def quat_conjugate(quat_wxyz: ArrayLike) -> Array:
     """q* = (w, −x, −y, −z), the inverse rotation."""
-    return filled(kernels.quat_conjugate, (4,), checked_quat(quat_wxyz, "quat_wxyz"))
+    return result_of(kernels.quat_conjugate, (4,), inputs.quat(quat_wxyz, "quat_wxyz"))
 
 
 def rotate(quat_wxyz: ArrayLike, vectors: ArrayLike) -> Array:
     """vec(q ⊗ (0, v) ⊗ q*): one rotation for all vectors (…, 3), or one for each."""
-    return turned(matrix_from_quat(quat_wxyz), checked_vector(vectors, "vectors"))
+    return rotated(matrix_from_quat(quat_wxyz), inputs.vector(vectors, "vectors"))
 
 
-def turned(R: Array, vectors: Array) -> Array:
+def rotated(R: Array, vectors: Array) -> Array:
     """R v: one matrix for all vectors, or one for each."""
     return vectors @ R.T if R.ndim == 2 else times(R, vectors)
 
@@ -144,20 +128,20 @@ def turned(R: Array, vectors: Array) -> Array:
 def rotation_error(R_desired: ArrayLike, R: ArrayLike) -> Array:
     """log(R_d Rᵀ), rad, world axes: desired − measured, the turn still to make, by the shorter way."""
     return rotation_vector_from_matrix(
-        product(checked_rotation(R_desired, "R_desired"), transposed(checked_rotation(R, "R")))
+        product(inputs.rotation(R_desired, "R_desired"), transposed(inputs.rotation(R, "R")))
     )
 
 
 def interpolate_rotation(R_start: ArrayLike, R_end: ArrayLike, s: ArrayLike) -> Array:
     """exp(s log(R_end R_startᵀ)) R_start: constant angular velocity, R_start at s = 0 and R_end at s = 1."""
-    step = np.asarray(checked_number(s, "s"))[..., None] * rotation_error(R_end, R_start)
-    return product(matrix_from_rotation_vector(step), checked_rotation(R_start, "R_start"))
+    step = np.asarray(inputs.number(s, "s"))[..., None] * rotation_error(R_end, R_start)
+    return product(matrix_from_rotation_vector(step), inputs.rotation(R_start, "R_start"))
 
 
 def interpolate_quat(start_wxyz: ArrayLike, end_wxyz: ArrayLike, s: ArrayLike) -> Array:
     """Slerp by the shorter way: `start_wxyz` at s = 0, ±`end_wxyz` at s = 1."""
-    start, end = checked_quat(start_wxyz, "start_wxyz"), checked_quat(end_wxyz, "end_wxyz")
-    return filled(kernels.quat_interpolate, (4,), start, end, checked_number(s, "s"))
+    start, end = inputs.quat(start_wxyz, "start_wxyz"), inputs.quat(end_wxyz, "end_wxyz")
+    return result_of(kernels.quat_interpolate, (4,), start, end, inputs.number(s, "s"))
 
 
 # --- Euler angles -------------------------------------------------------------------------------------------
@@ -177,7 +161,7 @@ def matrix_from_euler(angles: ArrayLike, sequence: str) -> Array:
 def euler_from_matrix(R: ArrayLike, sequence: str) -> Array:
     """Euler angles of R, rad, in the order of `sequence`; at gimbal lock the last angle is 0."""
     (i, j, k), extrinsic = _axes(sequence)
-    R = checked_rotation(R, "R")
+    R = inputs.rotation(R, "R")
     out = np.empty((*R.shape[:-2], 3))
     kernels.euler_from_each(
         np.ascontiguousarray(R).reshape(-1, 3, 3), np.array([i, j, k, extrinsic]), out.reshape(-1, 3)
@@ -187,12 +171,12 @@ def euler_from_matrix(R: ArrayLike, sequence: str) -> Array:
 
 def quat_from_euler(angles: ArrayLike, sequence: str) -> Array:
     """Unit quaternion wxyz of Euler angles: q_i(α) ⊗ q_j(β) ⊗ q_k(γ), reversed if extrinsic."""
-    indices, turns = intrinsic_order(angles, sequence)
+    indices, ordered = intrinsic_order(angles, sequence)
     total = np.array([1.0, 0.0, 0.0, 0.0])
-    for index, angle in zip(indices, turns):
+    for index, angle in zip(indices, ordered):
         factor = np.zeros((*np.shape(angle), 4))
         factor[..., 0], factor[..., 1 + index] = _cos_sin(0.5 * angle)
-        total = filled(kernels.quat_multiply, (4,), total, factor)
+        total = result_of(kernels.quat_multiply, (4,), total, factor)
     return total
 
 
@@ -204,9 +188,9 @@ def euler_from_quat(quat_wxyz: ArrayLike, sequence: str) -> Array:
 def intrinsic_order(angles: ArrayLike, sequence: str) -> tuple[tuple[int, int, int], list[Any]]:
     """Axis indices and checked angles of the intrinsic sequence that makes the same rotation."""
     indices, extrinsic = _axes(sequence)
-    values = checked_vector(angles, "angles")
-    turns = values.tolist() if values.ndim == 1 else [values[..., i] for i in range(3)]
-    return indices, turns[::-1] if extrinsic else turns
+    values = inputs.vector(angles, "angles")
+    ordered = values.tolist() if values.ndim == 1 else [values[..., i] for i in range(3)]
+    return indices, ordered[::-1] if extrinsic else ordered
 
 
 def axis_rotation(index: int, angle: Any) -> Array:
@@ -237,7 +221,7 @@ def _axes(sequence: str) -> tuple[tuple[int, int, int], bool]:
 
 def angular_velocity_from_matrix_rate(R: ArrayLike, R_rate: ArrayLike, axes: Axes = "world") -> Array:
     """ω with S(ω) = Ṙ Rᵀ (world) or Rᵀ Ṙ (body); refused if that product is not skew to 1e-6."""
-    R, R_rate = checked_rotation(R, "R"), checked(R_rate, "R_rate", (3, 3))
+    R, R_rate = inputs.rotation(R, "R"), inputs.numbers(R_rate, "R_rate", (3, 3))
     S = R_rate @ transposed(R) if is_world(axes) else transposed(R) @ R_rate
     twice = S - transposed(S)
     _refuse_leaving(S + transposed(S), S, (-1, -2), "R_rate", "Ṙ Rᵀ must be skew, but its symmetric part")
@@ -246,7 +230,7 @@ def angular_velocity_from_matrix_rate(R: ArrayLike, R_rate: ArrayLike, axes: Axe
 
 def matrix_rate_from_angular_velocity(R: ArrayLike, omega: ArrayLike, axes: Axes = "world") -> Array:
     """Ṙ = S(ω) R (world) or R S(ω) (body)."""
-    R, S = checked_rotation(R, "R"), skew(checked_vector(omega, "omega"))
+    R, S = inputs.rotation(R, "R"), skew(inputs.vector(omega, "omega"))
     return S @ R if is_world(axes) else R @ S
 
 
@@ -255,7 +239,7 @@ def matrix_rate_from_angular_velocity(R: ArrayLike, omega: ArrayLike, axes: Axes
 
 def quat_rate_matrix(quat_wxyz: ArrayLike, axes: Axes = "world") -> Array:
     """E (3×4) with ω = E q̇: 2 [−ε, ηI + S(ε)] (world) or 2 [−ε, ηI − S(ε)] (body), q = (η, ε)."""
-    q = checked_quat(quat_wxyz, "quat_wxyz")
+    q = inputs.quat(quat_wxyz, "quat_wxyz")
     S = skew(q[..., 1:])
     square = q[..., :1, None] * np.eye(3) + (S if is_world(axes) else -S)
     return 2.0 * np.concatenate([-q[..., 1:, None], square], axis=-1)
@@ -263,15 +247,15 @@ def quat_rate_matrix(quat_wxyz: ArrayLike, axes: Axes = "world") -> Array:
 
 def angular_velocity_from_quat_rate(quat_wxyz: ArrayLike, rate: ArrayLike, axes: Axes = "world") -> Array:
     """ω = 2 vec(q̇ ⊗ q*) (world) or 2 vec(q* ⊗ q̇) (body); refused if q̇ changes |q| by more than 1e-6."""
-    q, rate = checked_quat(quat_wxyz, "quat_wxyz"), checked(rate, "rate", (4,))
+    q, rate = inputs.quat(quat_wxyz, "quat_wxyz"), inputs.numbers(rate, "rate", (4,))
     _refuse_leaving(rows.dot(q, rate)[..., None], rate, -1, "rate", "q · q̇ must be 0, but it")
     return times(quat_rate_matrix(q, axes), rate)
 
 
 def quat_rate_from_angular_velocity(quat_wxyz: ArrayLike, omega: ArrayLike, axes: Axes = "world") -> Array:
     """q̇ = ½ (0, ω) ⊗ q (world) or ½ q ⊗ (0, ω) (body)."""
-    q, omega = checked_quat(quat_wxyz, "quat_wxyz"), checked_vector(omega, "omega")
-    return filled(kernels.quat_rate_world if is_world(axes) else kernels.quat_rate_body, (4,), q, omega)
+    q, omega = inputs.quat(quat_wxyz, "quat_wxyz"), inputs.vector(omega, "omega")
+    return result_of(kernels.quat_rate_world if is_world(axes) else kernels.quat_rate_body, (4,), q, omega)
 
 
 # --- rates of a rotation vector -----------------------------------------------------------------------------
@@ -282,19 +266,19 @@ def rotation_vector_rate_matrix(r: ArrayLike, axes: Axes = "world") -> Array:
 
     It is the identity at r = 0 and singular at θ = 2π, 4π….
     """
-    out = filled(kernels.left_jacobian, (3, 3), checked_rotation_vector(r, "r"))
+    out = result_of(kernels.left_jacobian, (3, 3), inputs.rotation_vector(r, "r"))
     return out if is_world(axes) else transposed(out).copy()
 
 
 def angular_velocity_from_rotation_vector_rate(r: ArrayLike, rate: ArrayLike, axes: Axes = "world") -> Array:
     """ω = E(r) ṙ."""
-    return times(rotation_vector_rate_matrix(r, axes), checked_vector(rate, "rate"))
+    return times(rotation_vector_rate_matrix(r, axes), inputs.vector(rate, "rate"))
 
 
 def rotation_vector_rate_from_angular_velocity(r: ArrayLike, omega: ArrayLike, axes: Axes = "world") -> Array:
     """ṙ = E(r)⁻¹ ω; refused at |r| = 2π, 4π…, where r may point anywhere."""
     E = inverse(rotation_vector_rate_matrix(r, axes), f"rotation-vector rates at {r}")
-    return times(E, checked_vector(omega, "omega"))
+    return times(E, inputs.vector(omega, "omega"))
 
 
 # --- rates of angle and axis --------------------------------------------------------------------------------
@@ -305,7 +289,7 @@ def angle_axis_rate_matrix(angle: ArrayLike, axis: ArrayLike, axes: Axes = "worl
 
     Only the part of ṅ across n counts, since |n| = 1.
     """
-    theta, n = np.asarray(checked_number(angle, "angle"))[..., None, None], checked_axis(axis, "axis")
+    theta, n = np.asarray(inputs.number(angle, "angle"))[..., None, None], inputs.axis(axis, "axis")
     sign = 1.0 if is_world(axes) else -1.0
     across = np.eye(3) - n[..., :, None] * n[..., None, :]
     axis_rate_matrix = np.sin(theta) * across + sign * 2.0 * np.sin(0.5 * theta) ** 2 * skew(n)
@@ -317,10 +301,10 @@ def angular_velocity_from_angle_axis_rate(
     angle: ArrayLike, axis: ArrayLike, angle_rate: ArrayLike, axis_rate: ArrayLike, axes: Axes = "world"
 ) -> Array:
     """ω = E(θ, n) (θ̇, ṅ); refused if ṅ changes |n| by more than 1e-6."""
-    n, n_rate = checked_axis(axis, "axis"), checked_vector(axis_rate, "axis_rate")
+    n, n_rate = inputs.axis(axis, "axis"), inputs.vector(axis_rate, "axis_rate")
     _refuse_leaving(rows.dot(n, n_rate)[..., None], n_rate, -1, "axis_rate", "n · ṅ must be 0, but it")
-    E, turning = angle_axis_rate_matrix(angle, n, axes), np.asarray(checked_number(angle_rate, "angle_rate"))
-    return E[..., 0] * turning[..., None] + times(E[..., 1:], n_rate)
+    E, rate_of_angle = angle_axis_rate_matrix(angle, n, axes), np.asarray(inputs.number(angle_rate, "angle_rate"))
+    return E[..., 0] * rate_of_angle[..., None] + times(E[..., 1:], n_rate)
 
 
 def angle_axis_rate_from_angular_velocity(
@@ -328,7 +312,7 @@ def angle_axis_rate_from_angular_velocity(
 ) -> tuple[Angle, Array]:
     """(θ̇, ṅ) of ω, with ṅ across n; refused near θ = 0, 2π…, where the axis is free."""
     E = inverse(angle_axis_rate_matrix(angle, axis, axes), f"angle-axis rates at angle {angle}")
-    rates = times(E, checked_vector(omega, "omega"))
+    rates = times(E, inputs.vector(omega, "omega"))
     return rates[..., 0] if rates.ndim > 1 else float(rates[0]), rates[..., 1:]
 
 
@@ -348,13 +332,13 @@ def euler_rate_matrix(angles: ArrayLike, sequence: str, axes: Axes = "world") ->
 
 def angular_velocity_from_euler_rate(angles: ArrayLike, rate: ArrayLike, sequence: str, axes: Axes = "world") -> Array:
     """ω = E(α, β, γ) (α̇, β̇, γ̇)."""
-    return times(euler_rate_matrix(angles, sequence, axes), checked_vector(rate, "rate"))
+    return times(euler_rate_matrix(angles, sequence, axes), inputs.vector(rate, "rate"))
 
 
 def euler_rate_from_angular_velocity(angles: ArrayLike, omega: ArrayLike, sequence: str, axes: Axes = "world") -> Array:
     """(α̇, β̇, γ̇) = E⁻¹ ω; refused at gimbal lock."""
     E = inverse(euler_rate_matrix(angles, sequence, axes), f"Euler {sequence} rates at {angles} (gimbal lock)")
-    return times(E, checked_vector(omega, "omega"))
+    return times(E, inputs.vector(omega, "omega"))
 
 
 def _refuse_leaving(amount: Array, rate: Array, axes: int | tuple[int, int], name: str, rule: str) -> None:

@@ -11,17 +11,6 @@ import numpy as np
 from palpate.checks import Array
 
 
-def _columns(a: Array) -> list[Array]:
-    return [a[..., i] for i in range(a.shape[-1])]
-
-
-def _stacked(*columns: Array) -> Array:
-    out = np.empty((*columns[0].shape, len(columns)))
-    for i, column in enumerate(columns):
-        out[..., i] = column
-    return out
-
-
 def dot(a: Array, b: Array) -> Array:
     """a · b."""
     return np.einsum("...i,...i", a, b)
@@ -34,19 +23,15 @@ def length(vector: Array) -> Array:
 
 def cross(a: Array, b: Array) -> Array:
     """a × b."""
-    (a0, a1, a2), (b0, b1, b2) = _columns(a), _columns(b)
-    return _stacked(a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0)
+    (a0, a1, a2), (b0, b1, b2) = np.moveaxis(a, -1, 0), np.moveaxis(b, -1, 0)
+    return np.stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0], axis=-1)
 
 
 def product(a: Array, b: Array) -> Array:
     """a ⊗ b."""
-    (w, x, y, z), (s, p, q, r) = _columns(a), _columns(b)
-    return _stacked(
-        w * s - (x * p + y * q + z * r),
-        w * p + s * x + (y * r - z * q),
-        w * q + s * y + (z * p - x * r),
-        w * r + s * z + (x * q - y * p),
-    )
+    (w, x, y, z), (s, p, q, r) = np.moveaxis(a, -1, 0), np.moveaxis(b, -1, 0)
+    vector = w * p + s * x + (y * r - z * q), w * q + s * y + (z * p - x * r), w * r + s * z + (x * q - y * p)
+    return np.stack([w * s - (x * p + y * q + z * r), *vector], axis=-1)
 
 
 def conjugate(quat_wxyz: Array) -> Array:

@@ -14,9 +14,8 @@ import numpy as np
 from numba import types
 
 from palpate.checks import Array
-from palpate.engine.kernels import call_at, kernel
+from palpate.engine.kernels import caller, kernel
 from palpate.engine.records import Vector
-from palpate.engine.signatures import instructions
 from palpate.spatial.height_field import height_field_distance, packed_heights
 from palpate.spatial.mesh import mesh_distance, packed_mesh
 
@@ -122,10 +121,5 @@ SHAPES = {
 }
 
 
-_VECTORS = [types.float64[::1]] * 3
-
-
-@instructions(types.float64, types.int64, *_VECTORS)
-def call_distance(context: Any, builder: Any, pointer: Any, size: Any, p: Any, normal: Any) -> Any:
-    """distance(size, p, normal) of the shape at an address: a new shape recompiles nothing."""
-    return call_at(context, builder, pointer, types.float64, _VECTORS, [size, p, normal])
+# distance(size, p, normal) of the shape at an address: a new shape recompiles nothing.
+call_distance = caller(types.float64, *[types.float64[::1]] * 3)

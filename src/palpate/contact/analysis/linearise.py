@@ -9,17 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from palpate.checks import Array
-from palpate.contact.modes.dynamics import (
-    SPEED,
-    Wrench,
-    apply_option,
-    close_gaps,
-    closed_contacts,
-    mode_of,
-    row_velocities,
-    rows_of,
-    settle,
-)
+from palpate.contact.modes.dynamics import SPEED, Wrench, apply_option, close_gaps, closed_contacts, mode_of, settle
 from palpate.contact.modes.model import ContactModel, Snapshot
 from palpate.contact.touch.contacts import FREE, LOCKED, MODES, SLIDING, STICKING, Mode, Touch
 from palpate.errors import InvalidInput, Singular, check_names
@@ -92,8 +82,8 @@ def reduced_dynamics(
     model = ContactModel(robot, contacts)
     snap = model.begin_at(q, v)
     A, drift = held_rows(model, snap)
-    chosen = _chosen(robot, A, independent)
-    Phi, gamma = _basis(A, drift, chosen, robot)
+    kept = _independent_indices(robot, A, independent)
+    Phi, gamma = _basis(A, drift, kept, robot)
     force = robot._plain(tau, "tau", robot.nv, finite=True) + robot.generalised_force(snap.q, wrench)
     gravity = robot.gravity(snap.q)
     inertia = Phi.T @ snap.M @ Phi
@@ -101,27 +91,27 @@ def reduced_dynamics(
     s = np.linalg.solve(inertia, Phi.T @ (force - gravity) - moving)
     full = Phi @ s + gamma
     multipliers = np.linalg.lstsq(A.T, snap.M @ full + snap.bias - force, rcond=None)[0]
-    names = tuple(robot.dof_names[i] for i in chosen)
+    names = tuple(robot.dof_names[i] for i in kept)
     return Reduced(names, Phi, gamma, inertia, moving, Phi.T @ gravity, Phi.T @ force, s, full, multipliers)
 
 
 def held_rows(model: ContactModel, snap: Snapshot, modes: dict[int, int] | None = None) -> tuple[Array, Array]:
     """Rows A and drifts with A v̇ + drift = 0 of the contacts that touch; normals, tangents too of what sticks."""
     closed = closed_contacts(model, snap)
-    rows = rows_of(model, snap, closed, SPEED)
+    rows = snap.rows(closed, SPEED)
     kept: list[int] = []
     for c in rows.candidates:
         mode = SLIDING if modes is None else modes.get(c.index, FREE)
         if mode == FREE and c.normal is not None:
             continue
         kept += c.rows if c.normal is None or mode == STICKING else [c.normal]
-    u = row_velocities(model, snap, closed, exact=True)
+    u = snap.row_velocities(closed, exact=True)
     if np.abs(u[kept]).max(initial=0.0) > 1e3 * SPEED:
         raise InvalidInput("v breaks the constraints", hint="choose v with A v = 0, such as (θ̇, −2 θ̇)")
     return rows.R[kept], rows.drift[kept]
 
 
-def _chosen(robot: Robot, A: Array, names: Sequence[str] | None) -> list[int]:
+def _independent_indices(robot: Robot, A: Array, names: Sequence[str] | None) -> list[int]:
     rank = int(np.linalg.matrix_rank(A)) if len(A) else 0
     if names is None:
         return _first_that_work(A, rank)
@@ -144,19 +134,19 @@ def _first_that_work(A: Array, rank: int) -> list[int]:
     return [i for i in range(n) if i not in dependent]
 
 
-def _basis(A: Array, drift: Array, chosen: list[int], robot: Robot) -> tuple[Array, Array]:
+def _basis(A: Array, drift: Array, kept: list[int], robot: Robot) -> tuple[Array, Array]:
     """Φ and γ: A Φ = 0 with unit rows at the chosen places, A γ = −drift with zeros there."""
     n = robot.nv
-    others = [i for i in range(n) if i not in chosen]
-    Phi, gamma = np.zeros((n, len(chosen))), np.zeros(n)
-    Phi[chosen, range(len(chosen))] = 1.0
+    others = [i for i in range(n) if i not in kept]
+    Phi, gamma = np.zeros((n, len(kept))), np.zeros(n)
+    Phi[kept, range(len(kept))] = 1.0
     if not others:
         return Phi, gamma
     sizes = np.linalg.svd(A[:, others], compute_uv=False)
     if len(sizes) < len(others) or sizes[-1] < _SINGULAR:
-        named = ", ".join(robot.dof_names[i] for i in chosen)
-        raise Singular(f"({named}) does not determine the constrained motion", float(sizes[-1]), _SINGULAR)
-    Phi[others] = -np.linalg.lstsq(A[:, others], A[:, chosen], rcond=None)[0]
+        names_kept = ", ".join(robot.dof_names[i] for i in kept)
+        raise Singular(f"({names_kept}) does not determine the constrained motion", float(sizes[-1]), _SINGULAR)
+    Phi[others] = -np.linalg.lstsq(A[:, others], A[:, kept], rcond=None)[0]
     gamma[others] = -np.linalg.lstsq(A[:, others], drift, rcond=None)[0]
     return Phi, gamma
 

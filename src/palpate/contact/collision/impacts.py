@@ -10,29 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from palpate.checks import Array
-from palpate.contact.modes.complementarity import (
-    Candidate,
-    ContactProblem,
-    ModeOption,
-    Solution,
-    distinct,
-    solutions,
-    solve,
-)
-from palpate.contact.modes.dynamics import (
-    GAP,
-    SPEED,
-    ContactRows,
-    directions_of,
-    refuse_overlap,
-    row_velocities,
-    rows_of,
-)
-from palpate.contact.modes.model import ContactModel, Snapshot
-from palpate.contact.touch import contacts as touching
-from palpate.contact.touch.contacts import FREE, SLIDING, STICKING, Contact, Law, Pin, Touch
+from palpate.contact.modes.complementarity import Candidate, ContactProblem, ModeOption, Solution
+from palpate.contact.modes.dynamics import GAP, SPEED, refuse_overlap
+from palpate.contact.modes.model import ContactModel, ContactRows, Snapshot
+from palpate.contact.touch.contacts import FREE, LAWS, SLIDING, STICKING, Contact, Law, Pin, Touch
 from palpate.contact.touch.records import PIN
-from palpate.errors import EnergyCreated, InvalidInput, NoSolution, UnknownName
+from palpate.errors import EnergyCreated, InvalidInput, NoSolution, check_names
 from palpate.robot.robot import Robot
 
 _STILL = 1e-11  # m/s, of the largest row velocity: slower counts as none
@@ -123,7 +106,7 @@ class ImpulsePath:
 
     def compress_together(self, colliding: Sequence[int]) -> None:
         """All closing velocities to 0 in proportion, over a clock from 0 to 1."""
-        self._clocked({}, {k: float(self.u[self._normal(k)]) for k in colliding})
+        self._run_clock({}, {k: float(self.u[self._normal(k)]) for k in colliding})
         for k in colliding:
             n = self._normal(k)
             if abs(self.u[n]) < 1e3 * self.still:
@@ -131,7 +114,7 @@ class ImpulsePath:
 
     def release_impulse(self, drives: dict[int, float]) -> None:
         """Poisson: give back a share of each impulse of compression."""
-        self._clocked(drives, {})
+        self._run_clock(drives, {})
 
     def release_work(self, drives: dict[int, float], target: float) -> None:
         """Stronge: until the normal impulses have given back the work `target`."""
@@ -143,7 +126,7 @@ class ImpulsePath:
             self._run(self._piece(drives, {}), Goal(work_rows=rows, work=wanted))
         raise NoSolution("an impact's release does not end")
 
-    def _clocked(self, drives: dict[int, float], offsets: dict[int, float]) -> None:
+    def _run_clock(self, drives: dict[int, float], offsets: dict[int, float]) -> None:
         left = 1.0
         for _ in range(_MOST_PIECES):
             left -= self._run(self._piece(drives, offsets), Goal(length=left))
@@ -181,14 +164,14 @@ class ImpulsePath:
         for k, closing in offsets.items():
             b[self._normal(k)] = closing
         problem = ContactProblem(self.G, b, self._candidates(drives, offsets), self.scale)
-        solutions = solve(problem)
+        solutions = problem.solve()
         if not solutions:
             raise NoSolution("no consistent mode inside an impact", hint="less friction at the contacts that rest")
         best = min(solutions, key=lambda s: (float(np.abs(s.z).sum()), s.deficiency))
-        self._note(problem, best)
+        self._record_phases(problem, best)
         return Piece(problem, best.options, best.z, best.rates - problem.b)
 
-    def _note(self, problem: ContactProblem, best: Solution) -> None:
+    def _record_phases(self, problem: ContactProblem, best: Solution) -> None:
         for candidate, option in zip(problem.candidates, best.options):
             if not candidate.tangents or candidate.friction == 0.0 or option.mode == FREE:
                 continue
@@ -324,11 +307,11 @@ def impact(
     for i in range(model.count):
         if model.records[i]["kind"] != PIN:
             refuse_overlap(model, i, float(snap.states[i]["gap"]))
-    colliding, resting = who_collides(model, snap)
-    return strike(model, snap, colliding, resting)
+    colliding, resting = colliding_and_resting(model, snap)
+    return solve_impact(model, snap, colliding, resting)
 
 
-def who_collides(
+def colliding_and_resting(
     model: ContactModel, snap: Snapshot, slow: float = SPEED, skip: Collection[int] = (), sinking: Collection[int] = ()
 ) -> tuple[list[int], list[int]]:
     """Contacts that close faster than `slow`, m/s, and those that touch at rest; `sinking` ones rest in any case.
@@ -348,42 +331,39 @@ def who_collides(
     return colliding, resting
 
 
-def strike(
+def solve_impact(
     model: ContactModel, snap: Snapshot, colliding: Sequence[int], resting: Sequence[int], paradox: bool = False
 ) -> Impact:
     """The impact of some contacts while others rest; with `paradox` an impact without collision of one contact."""
     closed = [*colliding, *resting]
-    rows = rows_of(model, snap, closed, np.inf)
-    u = row_velocities(model, snap, closed)
+    rows = snap.rows(closed, np.inf)
+    u = snap.row_velocities(closed)
     e = {k: getattr(model.contacts[i], "restitution", 0.0) for k, i in enumerate(colliding)}
     laws: dict[str, Law] = {model.names[i]: getattr(model.contacts[i], "law", "poisson") for i in colliding}
     path = ImpulsePath(rows.G, rows.candidates, rows.scale, u.copy())
     if "newton" in laws.values():
         if set(laws.values()) != {"newton"}:
             raise InvalidInput("Newton's law cannot be mixed with others in one impact", hint="name one law for all")
-        _newton(path, u, e)
+        _newton_impact(path, u, e)
     elif e:
-        _rounds(path, e, list(laws.values()), paradox)
+        _repeat_until_open(path, e, dict(zip(e, laws.values())), paradox)
     return _result(model, snap, rows, path, u, laws)
 
 
 def _overridden(touch: Touch, restitution: float | None, friction: float | None, law: Law | None) -> Touch:
-    if law is not None and law not in touching.LAWS:
-        raise UnknownName("impact law", str(law), touching.LAWS)
+    check_names("impact law", [] if law is None else [law], LAWS)
     if isinstance(touch, Pin):
         return touch
-    if restitution is not None:
-        touch = replace(touch, restitution=touching.checked_restitution(restitution))
     if friction is not None and isinstance(touch, Contact):
-        touch = replace(touch, friction=touching.checked_friction(friction), static_friction=None)
-    return touch if law is None else replace(touch, law=law)
+        touch = replace(touch, friction=friction, static_friction=None)
+    e, law = touch.restitution if restitution is None else restitution, law or touch.law
+    return replace(touch, restitution=e, law=law)
 
 
-def _rounds(path: ImpulsePath, e: dict[int, float], laws: Sequence[Law], paradox: bool) -> None:
+def _repeat_until_open(path: ImpulsePath, e: dict[int, float], laws: Mapping[int, Law], paradox: bool) -> None:
     """Compression and release; once more without rebound for whatever still closes."""
-    by = dict(zip(e, laws))
     for _ in range(_MOST_ROUNDS):
-        _one_round(path, e, by, paradox)
+        _compress_and_release(path, e, laws, paradox)
         closing = [k for k, c in enumerate(path.candidates) if c.normal is not None and path.u[c.normal] < -path.still]
         if not closing:
             return
@@ -393,7 +373,7 @@ def _rounds(path: ImpulsePath, e: dict[int, float], laws: Sequence[Law], paradox
     )
 
 
-def _one_round(path: ImpulsePath, e: dict[int, float], laws: Mapping[int, Law], paradox: bool) -> None:
+def _compress_and_release(path: ImpulsePath, e: dict[int, float], laws: Mapping[int, Law], paradox: bool) -> None:
     before, work = path.Z.copy(), path.work.copy()
     if len(e) == 1:
         path.compress_one(next(iter(e)), paradox)
@@ -410,13 +390,13 @@ def _one_round(path: ImpulsePath, e: dict[int, float], laws: Mapping[int, Law], 
         path.release_work({k: gained[k] for k in stored}, sum(stored.values()))
 
 
-def _newton(path: ImpulsePath, u: Array, e: Mapping[int, float]) -> None:
+def _newton_impact(path: ImpulsePath, u: Array, e: Mapping[int, float]) -> None:
     """u_n⁺ = −e u_n⁻ and Coulomb's law on the whole impulse, as one complementarity problem."""
     b = u.copy()
     for k, value in e.items():
         b[path._normal(k)] *= 1.0 + value
     problem = ContactProblem(path.G, b, path.candidates, path.scale)
-    outcomes = distinct(solutions(problem), problem)
+    outcomes = problem.distinct(problem.solutions())
     if not outcomes:
         raise NoSolution("Newton's law with friction has no answer here", hint="use Poisson's or Stronge's law")
     best = min(outcomes, key=lambda s: float(np.abs(s.z).sum()))
@@ -435,7 +415,7 @@ def _result(
         raise EnergyCreated(next(iter(laws.values()), "poisson"), before, before - dissipated)
     impulses, normal = np.zeros((model.count, 3)), np.zeros(model.count)
     for c in rows.candidates:
-        impulses[c.index] = path.Z[c.rows] @ directions_of(model, snap, c.index)
+        impulses[c.index] = path.Z[c.rows] @ snap.directions(c.index)
         normal[c.index] = 0.0 if c.normal is None else path.Z[c.normal]
     phases = tuple((model.names[rows.candidates[k].index], word) for k, word in path.phases)
     return Impact(velocity, impulses, normal, before, after, dissipated, phases, laws, model.names)

@@ -8,30 +8,22 @@ slides along d.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
 
-from palpate.contact.modes.linear_algebra import back, eliminate, factor, least_norm
+from palpate.contact.modes.linear_algebra import cholesky, cholesky_solve, gauss_solve, least_norm
 from palpate.contact.touch.contacts import FREE, LOCKED, SLIDING, STICKING
-from palpate.contact.touch.geometry import hold, locate, stop, touch
+from palpate.contact.touch.geometry import locate_on_surface, update_pin, update_stop, update_surface_contact
 from palpate.contact.touch.records import MARGINS, PIN, STOP, ContactState, Machine, Touching, Work
-from palpate.engine.kernels import clear, kernel, put
+from palpate.engine.kernels import clear, dot, kernel, put
 from palpate.engine.records import Matrix, Vector
+from palpate.engine.signatures import instructions
 from palpate.engine.views import flat, part
 from palpate.robot.joints.coupled import expand_state, reduce_columns, reduce_force, reduce_matrix
-from palpate.robot.mechanics.kernels import (
-    OK,
-    inverse_dynamics,
-    read_bias,
-    read_drift,
-    read_jacobian,
-    read_mass_matrix,
-    stage_state,
-)
+from palpate.robot.mechanics import kernels as mechanics
+from palpate.robot.mechanics.kernels import OK
 from palpate.spatial.kernels import quat_normalize, quat_rate_body
 
 NOT_DEFINITE, FORCE_FAILED = 9, 10
@@ -42,7 +34,6 @@ STOPPED = 1e-9  # m/s: a slip in two directions slower than this has stopped
 CREEP, CREEP_BALANCE = 1e-4, 1e-2
 # rad: how far the direction of a creeping slip may be off before it is turned; where it is no longer settled.
 CREEP_TURN, CREEP_LOST = 1e-4, 0.3
-LONGEST_CREEP = 1e-3  # s: the longest step in which a creeping slip keeps its direction
 _FREE_JOINT, _BALL = 0, 1
 
 
@@ -57,7 +48,7 @@ def _locate_point(machine: Machine, c: Touching, work: Work) -> None:
 
 
 @kernel
-def unit_quaternions(machine: Machine, q: Vector) -> None:
+def normalize_quaternions(machine: Machine, q: Vector) -> None:
     """Scale the quaternions of q back to length 1."""
     for j in range(machine.joints.shape[0]):
         if machine.joints[j, 0] <= _BALL:
@@ -83,13 +74,13 @@ def _coordinate_rates(machine: Machine, q: Vector, v: Vector, out: Vector) -> No
 def _read_dynamics(machine: Machine, q: Vector, v: Vector, M: Matrix, bias: Vector) -> int:
     """M and C v + g + losses at the engine's coordinates."""
     if machine.lossy:
-        status = inverse_dynamics(machine.handle, q, v, machine.work.zero, bias)
+        status = mechanics.inverse_dynamics(machine.handle, q, v, machine.work.zero, bias)
     else:
-        status = stage_state(machine.handle, q, v)
+        status = mechanics.stage_state(machine.handle, q, v)
     if status == OK:
-        read_mass_matrix(machine.handle, M)
+        mechanics.read_mass_matrix(machine.handle, M)
         if not machine.lossy:
-            read_bias(machine.handle, bias)
+            mechanics.read_bias(machine.handle, bias)
     return status
 
 
@@ -98,21 +89,21 @@ def _point_jacobian(machine: Machine, c: Touching, work: Work) -> None:
     """J (6×nv) of the contact's point into work.J, its drift into work.six; needs work.point."""
     handle, full = machine.handle, machine.coupled
     if full.on:
-        read_jacobian(handle, c.body, work.point, full.terms.J)
-        read_drift(handle, c.body, work.point, full.v, full.terms.J_rate, work.six)
+        mechanics.read_jacobian(handle, c.body, work.point, full.terms.J)
+        mechanics.read_drift(handle, c.body, work.point, full.v, full.terms.J_rate, work.point_drift)
         reduce_columns(full, full.terms.J, work.J)
     else:
-        read_jacobian(handle, c.body, work.point, work.J)
-        read_drift(handle, c.body, work.point, work.v, work.J_rate, work.six)
+        mechanics.read_jacobian(handle, c.body, work.point, work.J)
+        mechanics.read_drift(handle, c.body, work.point, work.v, work.J_rate, work.point_drift)
 
 
 @kernel
-def look(machine: Machine, t: float, y: Vector, thorough: bool) -> int:
-    """M, rest and every contact's kinematics at y; of free contacts only the gap unless `thorough`."""
+def update_kinematics(machine: Machine, t: float, y: Vector, thorough: bool) -> int:
+    """M, bias and every contact's kinematics at y; of free contacts only the gap unless `thorough`."""
     contacts, contact_states, work, full = machine.contacts, machine.states, machine.work, machine.coupled
     put(work.q, 0, part(y, 0, work.q.size))
     put(work.v, 0, part(y, work.q.size, work.v.size))
-    unit_quaternions(machine, work.q)
+    normalize_quaternions(machine, work.q)
     if full.on:
         expand_state(full, work.q, work.v)
         status = _read_dynamics(machine, full.q, full.v, full.terms.M, full.terms.bias)
@@ -125,18 +116,18 @@ def look(machine: Machine, t: float, y: Vector, thorough: bool) -> int:
     for i in range(len(contacts)):
         c, f = contacts[i], contact_states[i]
         if c.kind == STOP:
-            stop(c, f, work, i)
+            update_stop(c, f, work, i)
             continue
         _locate_point(machine, c, work)
         if c.kind != PIN:
-            locate(c, f, work, t)
+            locate_on_surface(c, f, work, t)
             if c.mode == FREE and not thorough:
                 continue
         _point_jacobian(machine, c, work)
         if c.kind == PIN:
-            hold(c, f, work, t, i)
+            update_pin(c, f, work, t, i)
         else:
-            touch(c, f, work, t, i)
+            update_surface_contact(c, f, work, t, i)
     return OK
 
 
@@ -157,43 +148,38 @@ def _add_row(work: Work, m: int, number: int, held: Vector, push: Vector, drift:
     return m + 1
 
 
-@kernel(inline=True)
-def _dot(a: Vector, b: Vector) -> float:
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-
-
 @kernel
-def _hold_rows(contacts: list[Touching], contact_states: list[ContactState], work: Work) -> int:
+def _assemble_rows(contacts: list[Touching], contact_states: list[ContactState], work: Work) -> int:
     """The rows of every contact by its mode; how many."""
     m, push = 0, work.normal  # borrowed
     for i in range(len(contacts)):
         c, f = contacts[i], contact_states[i]
         if c.kind == PIN:
             for k in range(c.freedoms):
-                m = _add_row(work, m, i, c.directions[k], c.directions[k], _dot(c.directions[k], f.drift))
+                m = _add_row(work, m, i, c.directions[k], c.directions[k], dot(c.directions[k], f.drift, 3))
             continue
         if c.coast == 0 and (c.mode == SLIDING or c.mode == STICKING or c.mode == LOCKED):
             s = c.friction * c.side if c.mode == SLIDING and c.freedoms > 0 else 0.0
             for k in range(3):
-                push[k] = f.normal[k] - s * f.heading[k]
+                push[k] = f.normal[k] - s * f.slip_direction[k]
             m = _add_row(work, m, i, f.normal, push, f.bend)
             if c.creep:
-                m = _add_row(work, m, i, f.across, f.across, _dot(f.across, f.drift))
+                m = _add_row(work, m, i, f.across, f.across, dot(f.across, f.drift, 3))
         if c.mode == STICKING:
             for k in range(c.freedoms):
-                m = _add_row(work, m, i, f.tangents[k], f.tangents[k], _dot(f.tangents[k], f.drift))
+                m = _add_row(work, m, i, f.tangents[k], f.tangents[k], dot(f.tangents[k], f.drift, 3))
     return m
 
 
 @kernel
-def _multiply(contacts: list[Touching], work: Work, m: int) -> None:
+def _solve_multipliers(contacts: list[Touching], work: Work, m: int) -> None:
     """Multipliers of the m rows in work.multipliers, from M's factor and the free acceleration."""
     nv, scale = work.v.size, 0.0
     for i in range(len(contacts)):
         scale = max(scale, contacts[i].mobility)
     for a in range(m):
         put(work.inverse[a], 0, work.forcing[a])
-        back(work.L, work.inverse[a])
+        cholesky_solve(work.L, work.inverse[a])
     for a in range(m):
         wanted = -work.drift[a]
         for k in range(nv):
@@ -204,7 +190,7 @@ def _multiply(contacts: list[Touching], work: Work, m: int) -> None:
             for k in range(nv):
                 work.S[a, b] += work.rows[a, k] * work.inverse[b, k]
             work.LU[a, b] = work.S[a, b]
-    determinant, regular = eliminate(work.LU, work.multipliers, m, scale)
+    determinant, regular = gauss_solve(work.LU, work.multipliers, m, scale)
     rank = m
     if not regular:
         put(flat(work.LU), 0, flat(work.S))
@@ -259,11 +245,11 @@ def _leverage(f: ContactState, work: Work, number: int) -> float:
 
 
 @kernel
-def accelerate(machine: Machine, t: float) -> int:
-    """a, multipliers and margins from what `look` left in work, under the machine's tau."""
+def solve_accelerations(machine: Machine, t: float) -> int:
+    """a, multipliers and margins from what `update_kinematics` left in work, under the machine's tau."""
     contacts, contact_states, work, tau = machine.contacts, machine.states, machine.work, machine.tau
     nv = work.v.size
-    if not factor(work.M, work.L):
+    if not cholesky(work.M, work.L):
         return NOT_DEFINITE
     for k in range(nv):
         work.acceleration[k] = tau[k] - work.bias[k]
@@ -271,12 +257,12 @@ def accelerate(machine: Machine, t: float) -> int:
         if contacts[i].coast:
             for k in range(nv):
                 work.acceleration[k] += carried_force(contacts[i], work.pull[i], t, k)
-    back(work.L, work.acceleration)
-    m = _hold_rows(contacts, contact_states, work)
-    _multiply(contacts, work, m)
+    cholesky_solve(work.L, work.acceleration)
+    m = _assemble_rows(contacts, contact_states, work)
+    _solve_multipliers(contacts, work, m)
     _residual(work, m)
     for i in range(len(contacts)):
-        contact_states[i].pressure = contact_states[i].grip = 0.0
+        contact_states[i].normal_force = contact_states[i].friction_force = 0.0
         clear(contact_states[i].force)
     for a in range(m):
         value = work.multipliers[a]
@@ -288,7 +274,7 @@ def accelerate(machine: Machine, t: float) -> int:
         if contacts[i].coast:
             _coasting_force(contacts[i], contact_states[i], work, t, i)
         if contacts[i].wedged:
-            put(contact_states[i].force, 0, contacts[i].carried)
+            put(contact_states[i].force, 0, contacts[i].wedge_force)
     _margins(contacts, contact_states, work)
     return OK
 
@@ -311,25 +297,26 @@ def _margins(contacts: list[Touching], contact_states: list[ContactState], work:
             f.margin[3] = COAST_END - leverage if c.coast else leverage - COAST_BEGIN
         if c.coast:
             continue
-        f.pressure = _dot(f.force, f.normal)
-        total = _dot(f.force, f.force)
-        f.grip = math.sqrt(max(total - f.pressure**2, 0.0))
+        f.normal_force = dot(f.force, f.normal, 3)
+        total = dot(f.force, f.force, 3)
+        f.friction_force = math.sqrt(max(total - f.normal_force**2, 0.0))
         if c.wedged:  # asked anew by `simulation` whenever the force changes
             continue
         if not c.two_sided:
-            f.margin[0] = f.pressure
+            f.margin[0] = f.normal_force
         if c.freedoms == 0 or (c.mode == SLIDING and c.friction == 0.0):
             continue
         if c.mode == STICKING:
-            f.margin[1] = c.hold * abs(f.pressure) - f.grip
+            f.margin[1] = c.hold * abs(f.normal_force) - f.friction_force
             continue
         frictional = True
         if c.two_sided:
-            f.margin[0] = c.side * f.pressure
+            f.margin[0] = c.side * f.normal_force
         if c.freedoms == 1:
-            f.margin[1] = c.sign * _dot(f.slide, f.tangents[0])
+            f.margin[1] = c.sign * dot(f.slide, f.tangents[0], 3)
         else:
-            f.margin[1] = (_dot(f.slide, f.heading) if c.creep else math.sqrt(_dot(f.slide, f.slide))) - STOPPED
+            speed = dot(f.slide, f.slip_direction, 3) if c.creep else math.sqrt(dot(f.slide, f.slide, 3))
+            f.margin[1] = speed - STOPPED
     if not frictional:
         work.verdict.determinant = math.inf
     else:
@@ -351,19 +338,19 @@ def follow_creep(machine: Machine) -> bool:
         c, f = machine.contacts[i], machine.states[i]
         if c.mode != SLIDING or c.freedoms != 2 or c.friction == 0.0 or c.coast:
             continue
-        friction = c.friction * abs(f.pressure)
+        friction = c.friction * abs(f.normal_force)
         if c.creep == 0:
             if _has_settled(machine, i, friction):
                 c.creep, changed = 1, True
-                put(c.slip, 0, f.heading)
+                put(c.slip, 0, f.slip_direction)
             continue
-        sine = -_dot(f.force, f.across) / friction if friction > 0.0 else math.inf
-        if _dot(f.slide, f.heading) > 2.0 * CREEP or not abs(sine) < CREEP_LOST:
+        sine = -dot(f.force, f.across, 3) / friction if friction > 0.0 else math.inf
+        if dot(f.slide, f.slip_direction, 3) > 2.0 * CREEP or not abs(sine) < CREEP_LOST:
             c.creep, changed = 0, True
         elif abs(sine) > CREEP_TURN:
             changed = True
             for k in range(3):
-                c.slip[k] = math.sqrt(1.0 - sine * sine) * f.heading[k] + sine * f.across[k]
+                c.slip[k] = math.sqrt(1.0 - sine * sine) * f.slip_direction[k] + sine * f.across[k]
     return changed
 
 
@@ -371,11 +358,11 @@ def follow_creep(machine: Machine) -> bool:
 def _has_settled(machine: Machine, i: int, friction: float) -> bool:
     """Whether a slip is slow, and friction and what drives it are in balance: |u̇| ≪ μ f_n/m."""
     c, f, work = machine.contacts[i], machine.states[i], machine.work
-    if not _dot(f.slide, f.slide) < CREEP * CREEP:
+    if not dot(f.slide, f.slide, 3) < CREEP * CREEP:
         return False
     total = 0.0
     for k in range(2):
-        rate = _dot(f.tangents[k], f.drift)
+        rate = dot(f.tangents[k], f.drift, 3)
         for j in range(work.v.size):
             for r in range(3):
                 rate += f.tangents[k, r] * work.Jc[i, r, j] * work.acceleration[j]
@@ -383,21 +370,27 @@ def _has_settled(machine: Machine, i: int, friction: float) -> bool:
     return math.sqrt(total) < CREEP_BALANCE * friction * c.mobility
 
 
+@instructions(types.int64, types.int64, types.float64)
+def _call_force(context: Any, builder: Any, pointer: Any, t: Any) -> Any:
+    """force(t) at a C address: Python's function of (t, q, v), which writes the machine's tau."""
+    kind = ir.FunctionType(ir.IntType(64), [ir.DoubleType()])
+    return builder.call(builder.inttoptr(pointer, kind.as_pointer()), [t])
+
+
 @kernel
 def slope(machine: Machine, t: float, y: Vector, dy: Vector, margins: Vector) -> int:
     """dy/dt of y = [q; v] and the powers of the contacts, N·m/s: what friction takes, what moving surfaces bring in."""
     work = machine.work
-    status = look(machine, t, y, False)
+    status = update_kinematics(machine, t, y, False)
     if status == OK and machine.force != 0:
-        status = _call_force(machine.force, t)  # pyright: ignore[reportCallIssue]
+        status = _call_force(machine.force, t)
     if status != OK:
         return status
-    status = accelerate(machine, t)
+    status = solve_accelerations(machine, t)
     if status != OK:
         return status
     _coordinate_rates(machine, work.q, work.v, dy)
-    for k in range(work.v.size):
-        dy[work.q.size + k] = work.acceleration[k]
+    put(dy, work.q.size, work.acceleration)
     _powers(machine, dy)
     _read_margins(machine, margins)
     return OK
@@ -409,8 +402,8 @@ def _powers(machine: Machine, dy: Vector) -> None:
     dissipated = brought = 0.0
     for i in range(len(machine.states)):
         if machine.contacts[i].mode != FREE and machine.contacts[i].kind != STOP:
-            dissipated -= _dot(machine.states[i].force, machine.states[i].slide)
-            brought += _dot(machine.states[i].force, machine.states[i].carry)
+            dissipated -= dot(machine.states[i].force, machine.states[i].slide, 3)
+            brought += dot(machine.states[i].force, machine.states[i].surface_velocity, 3)
     dy[dy.size - 2], dy[dy.size - 1] = dissipated, brought
 
 
@@ -422,14 +415,3 @@ def _read_margins(machine: Machine, out: Vector) -> None:
         for k in range(MARGINS):
             out[MARGINS * i + k] = machine.states[i].margin[k]
     out[MARGINS * count] = machine.work.verdict.determinant
-
-
-@intrinsic
-def _call_force(typingctx: Any, pointer: Any, t: Any) -> Any:
-    """force(t) at a C address: Python's function of (t, q, v), which writes the machine's tau."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
-        kind = ir.FunctionType(ir.IntType(64), [ir.DoubleType()])
-        return builder.call(builder.inttoptr(args[0], kind.as_pointer()), [args[1]])
-
-    return types.int64(types.int64, types.float64), generate

@@ -11,87 +11,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from palpate.checks import Array
-from palpate.contact.modes.complementarity import (
-    Candidate,
-    ContactProblem,
-    ModeOption,
-    Solution,
-    coefficient,
-    distinct,
-    solve,
-)
-from palpate.contact.modes.model import ContactModel, Snapshot
+from palpate.contact.modes.complementarity import Candidate, ContactProblem, ModeOption, Solution
+from palpate.contact.modes.model import ContactModel, ContactRows, Snapshot
 from palpate.contact.touch.contacts import FREE, LOCKED, MODES, SLIDING, STICKING, Mode, Touch
 from palpate.contact.touch.records import PIN, STOP
 from palpate.errors import InvalidInput, Painleve
 from palpate.robot.robot import Robot
 
-Wishes = Mapping[int, int]  # contact → the mode to prefer where others would be as good
-_NONE: Wishes = MappingProxyType({})
+Preferred = Mapping[int, int]  # contact → the mode to prefer where others would be as good
+_NONE: Preferred = MappingProxyType({})
 Wrench = ArrayLike | Mapping[str, ArrayLike]
 GAP, SPEED = 1e-9, 1e-9  # m, m/s: closer and slower than this counts as touching and at rest
-
-
-@dataclass(frozen=True)
-class ContactRows:
-    """The closed contacts' rows R over v, their drifts, M⁻¹ Rᵀ as columns, and each contact as a candidate."""
-
-    R: Array
-    drift: Array
-    inverse: Array
-    G: Array
-    candidates: list[Candidate]
-    scale: float
-
-    def problem(self, free_rates: Array) -> ContactProblem:
-        """rates = R·free_rates + drift + G z."""
-        return ContactProblem(self.G, self.R @ free_rates + self.drift, self.candidates, self.scale)
-
-
-def rows_of(model: ContactModel, snap: Snapshot, closed: Sequence[int], slow: float) -> ContactRows:
-    """Rows of the closed contacts at a snapshot; a slip slower than `slow` counts as none."""
-    blocks, drifts, candidates = [np.zeros((0, model.robot.nv))], [np.zeros(0)], []
-    for i in closed:
-        D, start, kinematics = directions_of(model, snap, i), sum(map(len, blocks)), snap.states[i]
-        drift = D @ kinematics["drift"]
-        candidate = Candidate(i, None, list(range(start, start + len(D))))
-        if model.records[i]["kind"] != PIN:
-            drift[0] = kinematics["bend"]
-            candidate = _surface_candidate(i, start, model.records[i], D[1:] @ kinematics["slide"], slow)
-        blocks.append(D @ snap.Jc[i])
-        drifts.append(drift)
-        candidates.append(candidate)
-    R = np.vstack(blocks)
-    inverse = np.linalg.solve(snap.M, R.T)
-    scale = float(max((model.records[i]["mobility"] for i in closed), default=1.0))
-    return ContactRows(R, np.concatenate(drifts), inverse, R @ inverse, candidates, scale)
-
-
-def _surface_candidate(i: int, start: int, record: np.void, slip: Array, slow: float) -> Candidate:
-    speed = float(np.linalg.norm(slip))
-    direction = tuple(slip / speed) if speed > slow else None
-    tangents = list(range(start + 1, start + 1 + len(slip)))
-    friction, hold = float(record["friction"]), float(record["hold"])
-    return Candidate(i, start, tangents, not record["two_sided"], friction, hold, direction)
-
-
-def directions_of(model: ContactModel, snap: Snapshot, i: int) -> Array:
-    """World directions of a contact's rows: normal and tangents, or all that a pin holds."""
-    record, kinematics = model.records[i], snap.states[i]
-    if record["kind"] == PIN:
-        return record["directions"][: record["freedoms"]]
-    return np.vstack([kinematics["normal"], kinematics["tangents"][: record["freedoms"]]])
-
-
-def row_velocities(model: ContactModel, snap: Snapshot, closed: Sequence[int], exact: bool = False) -> Array:
-    """Velocities along the rows, over the surfaces; those that are held count as 0 unless `exact`."""
-    parts = [np.zeros(0)]
-    for i in closed:
-        record, u = model.records[i], directions_of(model, snap, i) @ snap.states[i]["slide"]
-        if record["kind"] != PIN:
-            u[0] = snap.states[i]["rate"] if exact or not record["two_sided"] else 0.0
-        parts.append(u if exact or record["kind"] != PIN else np.zeros(len(u)))
-    return np.concatenate(parts)
 
 
 def close_gaps(model: ContactModel, t: float, q: Array, v: Array, closed: Sequence[int], rounds: int = 3) -> Array:
@@ -100,7 +30,7 @@ def close_gaps(model: ContactModel, t: float, q: Array, v: Array, closed: Sequen
         here = model.survey(t, q, v)
         rows, gaps = [np.zeros((0, model.robot.nv))], [np.zeros(0)]
         for i in closed:
-            D, pinned = directions_of(model, here, i), model.records[i]["kind"] == PIN
+            D, pinned = here.directions(i), model.records[i]["kind"] == PIN
             rows.append((D if pinned else D[:1]) @ here.Jc[i])
             gaps.append(D @ here.states[i]["normal"] if pinned else here.states["gap"][i : i + 1])
         A, gap = np.vstack(rows), np.concatenate(gaps)
@@ -128,7 +58,7 @@ class Settled:
 
 
 def settle(
-    model: ContactModel, snap: Snapshot, force: Array, closed: Sequence[int], slow: float, prefer: Wishes = _NONE
+    model: ContactModel, snap: Snapshot, force: Array, closed: Sequence[int], slow: float, prefer: Preferred = _NONE
 ) -> Settled:
     """Modes and accelerations of the closed contacts under a generalised force.
 
@@ -138,21 +68,21 @@ def settle(
     Raises:
         Painleve: there is no answer.
     """
-    rows = rows_of(model, snap, closed, slow)
+    rows = snap.rows(closed, slow)
     free = np.linalg.solve(snap.M, force - snap.bias)
     problem = rows.problem(free)
-    solutions = solve(problem, prefer)
+    solutions = problem.solve(prefer)
     if not solutions:
         raise painleve(model, snap, problem, "inconsistent")
     solutions = _by_hysteresis(rows.candidates, solutions, prefer)
-    answers = distinct(solutions, problem)
+    answers = problem.distinct(solutions)
     best = min(answers, key=lambda s: float(np.abs(s.z).sum()))
     alike = [s for s in solutions if np.abs(s.rates - best.rates).max(initial=0.0) < 1e-7 * problem.rate_size]
     chosen = min(alike, key=lambda s: _rank(rows.candidates, s, prefer))
     return Settled(chosen, problem, rows, len(answers), free + rows.inverse @ chosen.z)
 
 
-def _by_hysteresis(candidates: Sequence[Candidate], solutions: list[Solution], prefer: Wishes) -> list[Solution]:
+def _by_hysteresis(candidates: Sequence[Candidate], solutions: list[Solution], prefer: Preferred) -> list[Solution]:
     """Where static friction exceeds sliding friction both may hold: a contact sticks until it is made to slip."""
     for index, c in enumerate(candidates):
         if c.hold <= c.friction or c.slip is not None:
@@ -162,7 +92,7 @@ def _by_hysteresis(candidates: Sequence[Candidate], solutions: list[Solution], p
     return solutions
 
 
-def _rank(candidates: Sequence[Candidate], solution: Solution, prefer: Wishes) -> tuple[int, int, int]:
+def _rank(candidates: Sequence[Candidate], solution: Solution, prefer: Preferred) -> tuple[int, int, int]:
     """Which of an answer's labels: wishes first, then what rests is said to stick, then few dependent rows."""
     pairs = list(zip(candidates, solution.options))
     unmet = sum(c.index in prefer and prefer[c.index] != o.mode for c, o in pairs)
@@ -182,11 +112,11 @@ def painleve(model: ContactModel, snap: Snapshot, problem: ContactProblem, kind:
 def least_coefficient(problem: ContactProblem, candidate: Candidate) -> float:
     """The coefficient along the present slip, or the least one over the directions a slip could take."""
     if candidate.slip is not None:
-        return coefficient(problem, candidate)
+        return problem.coefficient(candidate)
     if len(candidate.tangents) == 1:
-        return min(coefficient(problem, candidate, (s,)) for s in (1.0, -1.0))
+        return min(problem.coefficient(candidate, (s,)) for s in (1.0, -1.0))
     pull = problem.G[candidate.normal, candidate.tangents]
-    return coefficient(problem, candidate, tuple(pull / max(float(np.linalg.norm(pull)), 1e-300)))
+    return problem.coefficient(candidate, tuple(pull / max(float(np.linalg.norm(pull)), 1e-300)))
 
 
 def apply_option(model: ContactModel, snap: Snapshot, index: int, option: ModeOption) -> None:
@@ -326,7 +256,7 @@ def _result(model: ContactModel, settled: Settled, snap: Snapshot) -> Constraine
     for candidate, option in zip(settled.rows.candidates, settled.solution.options):
         i, values = candidate.index, settled.solution.z[candidate.rows]
         modes[i] = mode_of(option, model.records[i])
-        multipliers[i, : len(values)], forces[i] = values, values @ directions_of(model, snap, i)
+        multipliers[i, : len(values)], forces[i] = values, values @ snap.directions(i)
         if candidate.normal is not None:
             coefficients[i] = least_coefficient(settled.problem, candidate)
     return Constrained(

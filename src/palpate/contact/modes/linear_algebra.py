@@ -12,7 +12,7 @@ RANK_CUT = 1e-12  # of the contacts' typical mobility: below it a constraint cou
 
 
 @kernel
-def factor(M: Matrix, L: Matrix) -> bool:
+def cholesky(M: Matrix, L: Matrix) -> bool:
     """Cholesky: M = L Lᵀ. False where M is not positive definite."""
     n = M.shape[0]
     for i in range(n):
@@ -30,7 +30,7 @@ def factor(M: Matrix, L: Matrix) -> bool:
 
 
 @kernel
-def back(L: Matrix, x: Vector) -> None:
+def cholesky_solve(L: Matrix, x: Vector) -> None:
     """x ← (L Lᵀ)⁻¹ x."""
     n = L.shape[0]
     for i in range(n):
@@ -44,7 +44,7 @@ def back(L: Matrix, x: Vector) -> None:
 
 
 @kernel
-def eliminate(A: Matrix, b: Vector, m: int, scale: float) -> tuple[float, bool]:
+def gauss_solve(A: Matrix, b: Vector, m: int, scale: float) -> tuple[float, bool]:
     """Gauss with column pivots on the m×m head of A (destroyed): b becomes the solution.
 
     Returns the determinant over scaleᵐ, and whether every pivot is above the rank cut.

@@ -13,8 +13,9 @@ from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array
 from palpate.contact.modes import accelerations as kernels
+from palpate.contact.modes.complementarity import Candidate, ContactProblem
 from palpate.contact.touch import records as tables
-from palpate.contact.touch.contacts import FREE, LOCKED, SLIDING, Contact, JointStop, Pin, Ride, Touch, names_of
+from palpate.contact.touch.contacts import FREE, LOCKED, SLIDING, Contact, JointStop, Pin, Plane, Ride, Touch, names_of
 from palpate.contact.touch.records import ContactState, Machine, Touching, Work, rows_over
 from palpate.engine.physics import Physics
 from palpate.errors import InvalidInput, ModelError, NotFinite, check_names
@@ -25,13 +26,30 @@ _STILL = Ride()
 
 
 @dataclass(frozen=True)
+class ContactRows:
+    """The closed contacts' rows R over v, their drifts, M⁻¹ Rᵀ as columns, and each contact as a candidate."""
+
+    R: Array
+    drift: Array
+    inverse: Array
+    G: Array
+    candidates: list[Candidate]
+    scale: float
+
+    def problem(self, free_rates: Array) -> ContactProblem:
+        """rates = R·free_rates + drift + G z."""
+        return ContactProblem(self.G, self.R @ free_rates + self.drift, self.candidates, self.scale)
+
+
+@dataclass(frozen=True)
 class Snapshot:
     """A state and everything the contacts need to know of it.
 
     Attributes:
         t, q, v: the state.
         M: mass matrix; bias: C v + g + losses.
-        states: one record per contact (see `records.CONTACT_STATE`).
+        records: the contacts as they are now (see `records.CONTACT`), shared with the model.
+        states: what was found of each contact (see `records.CONTACT_STATE`).
         Jc: contact × 3 × nv, the touching points' velocities over v, world axes.
     """
 
@@ -40,6 +58,7 @@ class Snapshot:
     v: Array
     M: Array
     bias: Array
+    records: Array
     states: Array
     Jc: Array
 
@@ -48,9 +67,57 @@ class Snapshot:
         """One row per contact: ġ = row·v − n·v_surface."""
         return np.einsum("ki,kij->kj", self.states["normal"], self.Jc)
 
+    @property
+    def y(self) -> Array:
+        """[q; v]."""
+        return np.concatenate([self.q, self.v])
+
     def energy(self, v: Array) -> float:
         """½ vᵀ M v."""
         return float(0.5 * v @ self.M @ v)
+
+    def directions(self, i: int) -> Array:
+        """World directions of a contact's rows: normal and tangents, or all that a pin holds."""
+        record, state = self.records[i], self.states[i]
+        if record["kind"] == tables.PIN:
+            return record["directions"][: record["freedoms"]]
+        return np.vstack([state["normal"], state["tangents"][: record["freedoms"]]])
+
+    def rows(self, closed: Sequence[int], slow: float) -> ContactRows:
+        """Rows of the closed contacts; a slip slower than `slow`, m/s, counts as none."""
+        blocks, drifts, candidates = [np.zeros((0, len(self.v)))], [np.zeros(0)], []
+        for i in closed:
+            D, start, state = self.directions(i), sum(map(len, blocks)), self.states[i]
+            drift = D @ state["drift"]
+            candidate = Candidate(i, None, list(range(start, start + len(D))))
+            if self.records[i]["kind"] != tables.PIN:
+                drift[0] = state["bend"]
+                candidate = _surface_candidate(i, start, self.records[i], D[1:] @ state["slide"], slow)
+            blocks.append(D @ self.Jc[i])
+            drifts.append(drift)
+            candidates.append(candidate)
+        R = np.vstack(blocks)
+        inverse = np.linalg.solve(self.M, R.T)
+        scale = float(max((self.records[i]["mobility"] for i in closed), default=1.0))
+        return ContactRows(R, np.concatenate(drifts), inverse, R @ inverse, candidates, scale)
+
+    def row_velocities(self, closed: Sequence[int], exact: bool = False) -> Array:
+        """Velocities along the rows, over the surfaces; those that are held count as 0 unless `exact`."""
+        parts = [np.zeros(0)]
+        for i in closed:
+            record, u = self.records[i], self.directions(i) @ self.states[i]["slide"]
+            if record["kind"] != tables.PIN:
+                u[0] = self.states[i]["rate"] if exact or not record["two_sided"] else 0.0
+            parts.append(u if exact or record["kind"] != tables.PIN else np.zeros(len(u)))
+        return np.concatenate(parts)
+
+
+def _surface_candidate(i: int, start: int, record: np.void, slip: Array, slow: float) -> Candidate:
+    speed = float(np.linalg.norm(slip))
+    direction = tuple(slip / speed) if speed > slow else None
+    tangents = list(range(start + 1, start + 1 + len(slip)))
+    friction, hold = float(record["friction"]), float(record["hold"])
+    return Candidate(i, start, tangents, not record["two_sided"], friction, hold, direction)
 
 
 class ContactModel:
@@ -67,7 +134,7 @@ class ContactModel:
 
     def __init__(self, robot: Robot, contacts: Sequence[Touch], *, losses: bool = True) -> None:
         self.robot, self.contacts = robot, tuple(contacts)
-        self.names = names_of(self.contacts)
+        self.names, self.count = names_of(self.contacts), len(self.contacts)
         _refuse_what_is_not_exact(robot, losses)
         self._data = mujoco.MjData(robot.model)
         self.work = Work(
@@ -76,23 +143,20 @@ class ContactModel:
         )
         self.states = np.zeros(len(self.contacts), tables.CONTACT_STATE)
         self.records = np.zeros(len(self.contacts), tables.CONTACT)
-        self.machine = self._machine(losses)
-        for number in range(len(self.contacts)):
-            self._describe(number)
+        self.machine = self._build_machine(losses)
+        for index in range(len(self.contacts)):
+            self._fill_record(index)
+        self.reset(0.0)
         self._refuse_too_many()
-
-    @property
-    def count(self) -> int:
-        """How many contacts."""
-        return len(self.contacts)
 
     def survey(self, t: float, q: Array, v: Array) -> Snapshot:
         """Everything about every contact at a state."""
         work = self.work
-        status = kernels.look(self.machine.address, t, np.concatenate([q, v]), True)
+        status = kernels.update_kinematics(self.machine.address, t, np.concatenate([q, v]), True)
         if status != kernels.OK:
-            self.refuse(status, t)
-        return Snapshot(t, q, v, work.M.copy(), work.bias.copy(), self.states.copy(), work.Jc[: self.count].copy())
+            self.raise_for_status(status, t)
+        M, bias, Jc = work.M.copy(), work.bias.copy(), work.Jc[: self.count].copy()
+        return Snapshot(t, q, v, M, bias, self.records, self.states.copy(), Jc)
 
     def rate(self, t: float, y: Array, tau: Array) -> Array:
         """dy/dt in the present modes."""
@@ -100,33 +164,34 @@ class ContactModel:
         slope, margins = np.empty(len(y) + 2), np.empty(tables.MARGINS * self.count + 1)
         status = kernels.slope(self.machine.address, t, y, slope, margins)
         if status != kernels.OK:
-            self.refuse(status, t)
+            self.raise_for_status(status, t)
         return slope[:-2]
 
-    def refuse(self, status: int, t: float) -> None:
+    def raise_for_status(self, status: int, t: float) -> None:
         """Turn a kernel's bad status into an error."""
         if status == kernels.NOT_DEFINITE:
             raise ModelError(f"the mass matrix of {self.robot.name} is not positive definite at t = {t:g} s")
         raise NotFinite(f"the state of {self.robot.name} is not finite at t = {t:g} s")
 
-    def pin_here(self, q: Array, t: float = 0.0) -> None:
-        """Make every pin hold its point where it is at q."""
-        zero = np.zeros(self.robot.nv)
-        kinematics = self.survey(t, q, zero).states
-        for number, touch in enumerate(self.contacts):
-            if isinstance(touch, Pin):
-                # `normal` of a pin is how far its point is from where it is held
-                self.records[number]["home"] += kinematics[number]["normal"]
+    def reset(self, t: float) -> None:
+        """Every contact as it is before anything is known of it."""
+        records, held = self.records, self.records["kind"] == tables.PIN
+        records["mode"] = np.select([held, records["two_sided"] > 0], [LOCKED, SLIDING], FREE)
+        records["side"], records["sign"], records["feature"] = 1.0, 1.0, -1
+        records["moving"] = (records["start"] <= t) & (t < records["stop"])
+        records["coast"], records["creep"], records["wedged"] = 0, 0, 0
 
     def begin_at(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> Snapshot:
         """A state, checked, with every pin's point held where it is."""
         q, v = self.robot._checked_q(q).copy(), self.robot._plain(v, "v", self.robot.nv, finite=True).copy()
-        self.pin_here(q, t)
+        self.reset(t)
+        pinned, at_rest = self.records["kind"] == tables.PIN, self.survey(t, q, np.zeros(self.robot.nv))
+        self.records["origin"][pinned] += at_rest.states["normal"][pinned]  # how far it is from where it was held
         return self.survey(t, q, v)
 
     # ------------------------------------------------------------------ building
 
-    def _machine(self, losses: bool) -> Machine:
+    def _build_machine(self, losses: bool) -> Machine:
         robot, model, kept = self.robot, self.robot.model, self.robot.coordinates
         joints = robot._independent
         starts = np.searchsorted(kept.kept_position, model.jnt_qposadr[joints])
@@ -139,11 +204,10 @@ class ContactModel:
             contacts=rows_over(Touching, self.records), states=rows_over(ContactState, self.states),
         )  # fmt: skip
 
-    def _describe(self, number: int) -> None:
-        touch, record = self.contacts[number], self.records[number]
-        record["side"], record["sign"], record["feature"] = 1.0, 1.0, -1
+    def _fill_record(self, index: int) -> None:
+        touch, record = self.contacts[index], self.records[index]
         if isinstance(touch, JointStop):
-            self._describe_stop(touch, record)
+            self._fill_stop(touch, record)
             return
         frame = self.robot.frame(touch.frame)
         offset = frame.offset + frame.rotation @ finite_array(touch.offset, "offset", (3,))
@@ -151,46 +215,45 @@ class ContactModel:
         ride = touch.ride or _STILL
         record["velocity"], record["amplitude"], record["frequency"] = ride.velocity, ride.amplitude, ride.frequency
         record["start"], record["stop"] = ride.start, ride.stop
-        record["moving"] = float(ride.start <= 0.0 < ride.stop)
         if isinstance(touch, Pin):
-            record["kind"], record["mode"] = tables.PIN, LOCKED
+            record["kind"] = tables.PIN
         else:
-            _describe_surface(touch, record)
-        self._describe_motion(number, touch, record)
+            _fill_surface(touch, record)
+        self._fill_motion(index, touch, record)
 
-    def _describe_stop(self, touch: JointStop, record: np.void) -> None:
+    def _fill_stop(self, touch: JointStop, record: np.void) -> None:
         robot = self.robot
         check_names("joint", [touch.joint], robot.joint_names)
         if touch.joint not in robot.dof_names:
             raise InvalidInput(f"joint {touch.joint!r} has no single coordinate to stop")
-        record["kind"], record["mode"] = tables.STOP, FREE
+        record["kind"] = tables.STOP
         record["joint"] = robot.coordinate_names.index(touch.joint)
         record["dof"] = robot.dof_names.index(touch.joint)
-        record["at"], record["way"] = touch.at, 1.0 if touch.side == "lower" else -1.0
+        record["limit"], record["direction"] = touch.at, 1.0 if touch.side == "lower" else -1.0
         inverse = np.linalg.inv(robot.mass_matrix(robot.home))
         record["mobility"] = inverse[record["dof"], record["dof"]]
 
-    def _describe_motion(self, number: int, touch: Contact | Pin, record: np.void) -> None:
+    def _fill_motion(self, index: int, touch: Contact | Pin, record: np.void) -> None:
         """Along which directions the point can move at all, and how easily."""
-        columns, mobility = self._reach(touch, float(record["radius"]))
+        columns, mobility = self._sampled_velocities(touch, float(record["radius"]))
         U, sizes, _ = np.linalg.svd(columns)
         dimension = int((sizes > 1e-9 * max(sizes[0], 1e-300)).sum()) if sizes[0] > 1e-12 else 0
         if dimension == 0:
             name = touch.frame or self.robot.tool_frame
             raise InvalidInput(
-                f"contact {self.names[number]!r}: frame {name!r} of {self.robot.name} cannot move,"
+                f"contact {self.names[index]!r}: frame {name!r} of {self.robot.name} cannot move,"
                 " so no contact can hold it"
             )
         record["mobility"] = mobility
         if isinstance(touch, Pin):
-            record["freedoms"], record["directions"][:dimension] = dimension, _tidy(U[:, :dimension])
+            record["freedoms"], record["directions"][:dimension] = dimension, _aligned_basis(U[:, :dimension])
             return
         record["freedoms"] = dimension - 1
         if dimension == 2:
             record["plane"] = U[:, 2]
-        self._refuse_normal_out_of_reach(number, touch, U[:, :dimension])
+        self._refuse_normal_out_of_reach(index, touch, U[:, :dimension])
 
-    def _reach(self, touch: Contact | Pin, radius: float) -> tuple[Array, float]:
+    def _sampled_velocities(self, touch: Contact | Pin, radius: float) -> tuple[Array, float]:
         """Velocities the touching point can have at some postures, as columns; a typical J M⁻¹ Jᵀ."""
         robot, random = self.robot, np.random.default_rng(0)
         columns, sizes = [], []
@@ -203,12 +266,11 @@ class ContactModel:
             sizes.append(np.linalg.eigvalsh(Jp @ np.linalg.solve(robot.mass_matrix(q), Jp.T))[-1])
         return np.hstack(columns), float(np.median(sizes))
 
-    def _refuse_normal_out_of_reach(self, number: int, touch: Contact, reach: Array) -> None:
-        form = touch.surface.form
-        normal = form.rotation[:, 2]
-        if type(touch.surface).__name__ == "Plane" and np.linalg.norm(reach.T @ normal) < 1e-9:
+    def _refuse_normal_out_of_reach(self, index: int, touch: Contact, reach: Array) -> None:
+        normal = touch.surface.form.rotation[:, 2]
+        if isinstance(touch.surface, Plane) and np.linalg.norm(reach.T @ normal) < 1e-9:
             raise InvalidInput(
-                f"contact {self.names[number]!r}: the point never moves along the plane's normal {normal.round(6)}",
+                f"contact {self.names[index]!r}: the point never moves along the plane's normal {normal.round(6)}",
                 hint="a planar arm can only touch planes that stand across its own plane",
             )
 
@@ -222,7 +284,7 @@ class ContactModel:
             )
 
 
-def _tidy(U: Array) -> Array:
+def _aligned_basis(U: Array) -> Array:
     """An orthonormal basis of U's columns, as rows, that follows the world's axes where it can."""
     rows: list[Array] = []
     for shadow in (U @ U.T).T:
@@ -232,11 +294,11 @@ def _tidy(U: Array) -> Array:
     return np.array(rows)
 
 
-def _describe_surface(touch: Contact, record: np.void) -> None:
+def _fill_surface(touch: Contact, record: np.void) -> None:
     form = touch.surface.form
-    record["kind"], record["mode"] = tables.SURFACE, SLIDING if touch.two_sided else FREE
-    record["form"], record["lengths"], record["rotation"] = form.code, form.size, form.rotation
-    record["home"], record["outward"], record["radius"] = form.position, form.outward, touch.radius
+    record["kind"], record["form"], record["lengths"] = tables.SURFACE, form.code, form.size
+    record["rotation"] = form.rotation
+    record["origin"], record["outward"], record["radius"] = form.position, form.outward, touch.radius
     record["friction"], record["two_sided"] = touch.friction, int(touch.two_sided)
     record["hold"] = touch.friction if touch.static_friction is None else touch.static_friction
 

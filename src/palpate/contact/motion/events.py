@@ -1,22 +1,37 @@
-"""Where a mode ends: margins that fall through 0, found by steps of other lengths from the same state."""
+"""Events: where a mode ends, and what happens there.
+
+A mode ends where one of its margins falls through 0, found by steps of other lengths from the same state. At that
+instant impacts come first, then the modes of every closed contact from the accelerations, then what to call it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Literal
 
 import numpy as np
 
 from palpate.checks import Array
+from palpate.contact.collision.impacts import Impact, colliding_and_resting, solve_impact
+from palpate.contact.modes.complementarity import ModeOption
+from palpate.contact.modes.dynamics import GAP, Settled, apply_option, close_gaps, painleve, settle
+from palpate.contact.modes.model import ContactModel, Snapshot
 from palpate.contact.motion.steps import Stepper
-from palpate.contact.touch.contacts import Mode
-from palpate.contact.touch.records import StepControl
+from palpate.contact.touch.contacts import FREE, MODES, SLIDING, STICKING, Mode
+from palpate.contact.touch.records import EDGE_MARGIN, NORMAL_MARGIN, PIN, SLIP_MARGIN, StepControl
+from palpate.errors import NoSolution, Painleve
 
 TOGETHER = 1e-10  # s: events closer than this are one
 GRAZE = 1e-10  # m: a gap that comes closer than this without closing has grazed
 _STEADY = 0.02  # how much the ratio of two successive flights may still change
 UNRESOLVED = 1e-8  # s: a flight shorter than this is lost in rounding, whatever its series
+SLOW = 2e-9  # m/s: what events within 1e-10 s leave of a velocity that is 0
+_NO_OPTIONS: Mapping[int, ModeOption] = MappingProxyType({})
+_AHEAD = 1e-8  # m: how far beyond an edge the next feature is looked for
+# Events of one instant are listed in this order.
+_EVENT_ORDER = ("touchdown", "impact", "edge", "stick", "slip", "reversal", "side", "graze", "lift-off")
 
 
 @dataclass(frozen=True)
@@ -51,19 +66,19 @@ class ContactEvent:
         return f"{self.time:14.10f} s  {self.what:<10} {self.contact:<12} {change}"
 
 
-def first_fall(watch: StepControl, lengths: Array, margins: Array) -> tuple[float, float, list[int]] | None:
+def first_fall(control: StepControl, lengths: Array, margins: Array) -> tuple[float, float, list[int]] | None:
     """The first of the sampled intervals (its ends, s) in which a margin falls, and all that fall there."""
-    armed = watch.armed.astype(bool)
-    left, before = 0.0, watch.margins
+    armed = control.armed.astype(bool)
+    left, before = 0.0, control.margins
     for right, values in zip(lengths, margins):
         # What was near 0 from the start counts only if it goes on falling.
-        sinking = ~armed & (values < -watch.noise) & (values < before)
+        sinking = ~armed & (values < -control.noise) & (values < before)
         fallen = np.flatnonzero((armed & (values <= 0.0)) | sinking)
         if fallen.size:
             return float(left), float(right), [int(j) for j in fallen]
-        armed |= values > watch.noise
+        armed |= values > control.noise
         left, before = right, values
-    watch.armed[:] = armed
+    control.armed[:] = armed
     return None
 
 
@@ -124,10 +139,6 @@ class Bounces:
     times: list[float] = field(default_factory=list)
     flights: list[float] = field(default_factory=list)
 
-    def copy(self) -> Bounces:
-        """Another history with the same past."""
-        return Bounces(list(self.times), list(self.flights))
-
     def add(self, time: float, flight: float) -> None:
         """A departure and the flight after it; only the last few are kept."""
         self.times, self.flights = [*self.times[-4:], time], [*self.flights[-4:], flight]
@@ -152,3 +163,329 @@ class Bounces:
         if abs(pause - self.flights[n - 1]) > 1e-3 * pause:  # another contact strikes in between
             next_pause = pause * r
         return self.times[n] + next_pause / (1 - r)
+
+
+@dataclass
+class Memory:
+    """What is kept between two advances.
+
+    Attributes:
+        records: the contacts' records.
+        fresh: whether the modes still have to be found.
+        bounces: by contact.
+        pending: the end of a series of bounces: when, s, of which contacts, and how uncertain the time is, s.
+        stride: the step to try next, s.
+        dependent: whether held directions are known to depend on each other.
+        pull: generalised forces of coasting contacts.
+        force: held until now, where it was numbers.
+        beyond: joints out of their range.
+    """
+
+    records: Array
+    fresh: bool
+    bounces: dict[int, Bounces] = field(default_factory=dict)
+    pending: tuple[float, tuple[int, ...], float] | None = None
+    stride: float = 1e-3
+    dependent: bool = False
+    pull: Array | None = None
+    force: Array | None = None
+    out_of_range: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What to do at Painlevé's paradox; the flight, s, below which a series of bounces ends by its tail."""
+
+    painleve: Literal["impact", "stop"]
+    shortest_flight: float
+
+
+class EventHandler:
+    """Turns a state at which something happens into one with new modes and velocities, and writes the events."""
+
+    def __init__(self, model: ContactModel, stepper: Stepper, rules: Rules, memory: Memory) -> None:
+        self.model, self.stepper, self.rules, self.memory = model, stepper, rules, memory
+        self.events: list[ContactEvent] = []
+        self.stopped = False
+        self.sinking = self.left_edges = set[int]()  # free contacts whose gap has closed; points beyond a face's edge
+
+    def resolve(
+        self, t: float, y: Array, triggers: Mapping[int, int], paradox: bool = False
+    ) -> tuple[float, Array, float]:
+        """The state after everything that happens at t; and how long the shortest flight that begins here lasts."""
+        t, y = self._stop_slow_slips(t, y, triggers)
+        before, sides = self.model.records["mode"].copy(), self.model.records["side"].copy()
+        self.sinking = {i for i, margin in triggers.items() if margin == NORMAL_MARGIN and before[i] == FREE}
+        self._leave_edges(t, y, triggers)
+        snap = self._survey(t, y)
+        v_before, impact = snap.v, None
+        for _ in range(20):
+            snap, hit = self._collide(snap)
+            impact = hit or impact
+            try:
+                settled = self._settle(snap, triggers, paradox)
+            except Painleve as error:
+                snap, impact = self._paradox(snap, error)
+                if self.stopped:
+                    return t, y, np.inf
+                paradox = False
+                continue
+            break
+        else:
+            raise NoSolution(f"impacts at t = {t:.12g} s do not come to an end")
+        self._apply(snap, settled)
+        self._change_sides(triggers, before, sides)
+        flight = np.inf
+        if impact is not None:
+            flight, snap, settled = self._bounce(snap, settled)
+        y, nq = self.project(t, snap.y, settled.options), len(snap.q)
+        self._add_events(snap, (y[:nq], v_before, y[nq:]), before, triggers, impact)
+        return t, y, flight
+
+    # ------------------------------------------------------------------ the steps of it
+
+    def _survey(self, t: float, y: Array) -> Snapshot:
+        nq = self.model.robot.nq
+        return self.model.survey(t, y[:nq].copy(), y[nq:].copy())
+
+    def _stop_slow_slips(self, t: float, y: Array, triggers: Mapping[int, int]) -> tuple[float, Array]:
+        """A slip in two directions was caught just before it stops: go on to where it does."""
+        for i, margin in triggers.items():
+            record = self.model.records[i]
+            if margin != SLIP_MARGIN or record["mode"] != SLIDING or record["freedoms"] != 2:
+                continue
+            slope = self.stepper.slope(t, y)
+            snap = self._survey(t, y)
+            slide, a = snap.states[i]["slide"], slope[self.model.robot.nq :]
+            speed = float(np.linalg.norm(slide))
+            braking = -float(slide @ (snap.Jc[i] @ a + snap.states[i]["drift"])) / max(speed, 1e-300)
+            if braking > 0.0:
+                wait = speed / braking
+                q = self.model.robot.integrate(snap.q, snap.v + 0.5 * wait * a, wait)
+                return t + wait, np.concatenate([q, snap.v + wait * a])
+        return t, y
+
+    def _leave_edges(self, t: float, y: Array, triggers: Mapping[int, int]) -> None:
+        """Points leave a face at its edge; balls roll on over it."""
+        edges = [i for i, margin in triggers.items() if margin == EDGE_MARGIN]
+        self.left_edges = {i for i in edges if self.model.records[i]["radius"] == 0.0}
+        for i in edges:
+            self.model.records[i]["feature"] = -1
+            if i in self.left_edges:
+                self.model.records[i]["mode"] = FREE
+            else:
+                self.model.records[i]["feature"] = self._feature_ahead(t, y, i)
+
+    def _feature_ahead(self, t: float, y: Array, i: int) -> int:
+        """The face or edge that a ball rolls onto: on the border itself rounding would decide."""
+        snap = self._survey(t, y)
+        speed = float(np.linalg.norm(snap.states[i]["slide"])) + float(np.abs(snap.states[i]["rate"]))
+        ahead = self.model.robot.integrate(snap.q, snap.v, _AHEAD / max(speed, 1e-12))
+        return int(self.model.survey(t, ahead, snap.v).states[i]["feature"])
+
+    def _closed(self, snap: Snapshot) -> tuple[list[int], list[int]]:
+        """Contacts that collide, and those that touch at rest."""
+        return colliding_and_resting(self.model, snap, SLOW, self.left_edges, self.sinking)
+
+    def _collide(self, snap: Snapshot) -> tuple[Snapshot, Impact | None]:
+        colliding, resting = self._closed(snap)
+        if not colliding:
+            return snap, None
+        impact = solve_impact(self.model, snap, colliding, resting)
+        self.sinking -= set(colliding)  # a rebound is no sinking
+        return self.model.survey(snap.t, snap.q, impact.velocity), impact
+
+    def _settle(self, snap: Snapshot, triggers: Mapping[int, int], paradox: bool = False) -> Settled:
+        colliding, resting = self._closed(snap)
+        force = self.stepper.force_at(snap.t, snap.y)
+        prefer = self._preferred_modes(triggers)
+        if paradox:
+            rows = snap.rows(resting, SLOW)
+            raise painleve(self.model, snap, rows.problem(np.zeros(len(snap.v))), "inconsistent")
+        settled = settle(self.model, snap, force, [*colliding, *resting], SLOW, prefer)
+        if settled.answers > 1:
+            error = painleve(self.model, snap, settled.problem, "indeterminate")
+            self._add_paradox(snap, error)
+        return settled
+
+    def _preferred_modes(self, triggers: Mapping[int, int]) -> dict[int, int]:
+        """The mode a trigger leads to where others would be as good."""
+        wishes = {}
+        for i, margin in triggers.items():
+            mode = self.model.records[i]["mode"]
+            if margin == NORMAL_MARGIN and mode != FREE:
+                wishes[i] = FREE
+            elif margin == SLIP_MARGIN:
+                wishes[i] = SLIDING if mode == STICKING else STICKING
+        return wishes
+
+    def _paradox(self, snap: Snapshot, error: Painleve) -> tuple[Snapshot, Impact | None]:
+        """No answer: name it, then go on by an impact without collision, or stop."""
+        self._add_paradox(snap, error)
+        if self.rules.painleve == "stop":
+            self.stopped = True
+            return snap, None
+        _, resting = self._closed(snap)
+        i = self.model.names.index(error.contact)
+        impact = solve_impact(self.model, snap, [i], [k for k in resting if k != i], paradox=True)
+        return self.model.survey(snap.t, snap.q, impact.velocity), impact
+
+    def _apply(self, snap: Snapshot, settled: Settled) -> None:
+        for i, record in enumerate(self.model.records):
+            if i in settled.options:
+                apply_option(self.model, snap, i, settled.options[i])
+                record["wedged"] = settled.solution.wedged
+            elif record["kind"] != PIN:
+                record["mode"], record["feature"], record["creep"] = FREE, -1, 0
+                record["wedged"] = 0
+
+        for c in settled.rows.candidates if settled.solution.wedged else ():
+            force = settled.solution.z[c.rows] @ snap.directions(c.index)
+            self.model.records[c.index]["wedge_force"] = force
+
+    def _change_sides(self, triggers: Mapping[int, int], before: Array, sides: Array) -> None:
+        """A slot's force that falls through 0 comes out on the other side; at 0 itself rounding would decide."""
+        for i, margin in triggers.items():
+            slot = margin == NORMAL_MARGIN and self.model.records[i]["two_sided"]
+            if slot and self.model.records[i]["mode"] == before[i] == SLIDING:
+                self.model.records[i]["side"] = -sides[i]
+
+    def _bounce(self, snap: Snapshot, settled: Settled) -> tuple[float, Snapshot, Settled]:
+        """After an impact: the flights that begin, and the end of their series where they are short enough."""
+        flights = self._flights(snap, settled)
+        limits = {}
+        for i, flight in flights.items():
+            history = self.memory.bounces.setdefault(i, Bounces())
+            history.add(snap.t, flight)
+            limit = history.limit() if flight < self.rules.shortest_flight else None
+            if limit is None and flight < UNRESOLVED:
+                limit = (snap.t + flight, flight)
+            if limit is not None:
+                limits[i] = limit
+        landed = self._land(snap, tuple(limits)) if limits else None
+        if landed is None:
+            return min(flights.values(), default=np.inf), snap, settled
+        for i in limits:
+            del self.memory.bounces[i]
+        time, uncertainty = max(limits.values())
+        self.memory.pending = time, tuple(limits), uncertainty
+        left = self._flights(*landed)
+        return min(left.values(), default=np.inf), *landed
+
+    def _flights(self, snap: Snapshot, settled: Settled) -> dict[int, float]:
+        """How long each contact that has just left stays off: 2 u/|g̈|."""
+        flights = {}
+        for i, (record, kinematics) in enumerate(zip(self.model.records, snap.states)):
+            free = record["mode"] == FREE and record["kind"] != PIN
+            if free and abs(kinematics["gap"]) <= GAP and kinematics["rate"] > SLOW:
+                fall = -(snap.normals[i] @ settled.acceleration + kinematics["bend"])
+                if fall > 0.0:
+                    flights[i] = 2.0 * float(kinematics["rate"]) / fall
+        return flights
+
+    def _land(self, snap: Snapshot, bouncing: Sequence[int]) -> tuple[Snapshot, Settled] | None:
+        """Close the bouncing contacts for good: what all further impulses take off their velocities, in one."""
+        _, resting = self._closed(snap)
+        closed = [*bouncing, *(i for i in resting if i not in bouncing)]
+        force = self.stepper.force_at(snap.t, snap.y)
+        try:
+            settled = settle(self.model, snap, force, closed, SLOW)
+        except Painleve:
+            return None
+        if any(settled.options[i].mode == FREE for i in bouncing):
+            return None
+        self._apply(snap, settled)
+        v = self._allowed(snap, settled.options, frictional=True)
+        return self.model.survey(snap.t, snap.q, v), settled
+
+    # ------------------------------------------------------------------ projection
+
+    def project(self, t: float, y: Array, options: Mapping[int, ModeOption] = _NO_OPTIONS) -> Array:
+        """The state brought back onto the constraints of the present modes; `options` led to them if they are new."""
+        snap = self._survey(t, y)
+        closed = np.flatnonzero(self.model.records["mode"] != FREE).tolist()
+        q = close_gaps(self.model, t, snap.q, snap.v, closed)
+        return np.concatenate([q, self._allowed(self.model.survey(t, q, snap.v), options)])
+
+    def _allowed(self, snap: Snapshot, options: Mapping[int, ModeOption], frictional: bool = False) -> Array:
+        """v without what the present modes do not allow: normal velocities, slips of what sticks or begins to slip.
+
+        It is taken off by impulses along the same directions; with `frictional` sliding contacts answer along n − μ d.
+        """
+        closed = np.flatnonzero(self.model.records["mode"] != FREE).tolist()
+        rows, u = snap.rows(closed, SLOW), snap.row_velocities(closed, exact=True)
+        unit = np.eye(len(u))
+        held, pushes = [unit[:0]], [unit[:0]]
+        for c in rows.candidates:
+            record, option = self.model.records[c.index], options.get(c.index)
+            begins = option is not None and option.slip is not None and c.slip is None
+            along = unit[c.rows if record["mode"] != SLIDING or begins else c.rows[:1]]
+            if record["creep"]:
+                across = snap.states[c.index]["tangents"] @ snap.states[c.index]["across"] @ unit[c.tangents]
+                along = np.vstack([along, across])
+            held.append(along)
+            if frictional and option is not None and c.normal is not None:
+                along = np.vstack([c.push(option, len(u)), along[1:]])
+            pushes.append(along)
+        H, P = np.vstack(held), np.vstack(pushes).T
+        if not len(H):
+            return snap.v
+        share = np.linalg.lstsq(H @ rows.G @ P, H @ u, rcond=1e-12)[0]
+        return snap.v - rows.inverse @ (P @ share)
+
+    # ------------------------------------------------------------------ writing events
+
+    def _add_events(
+        self, snap: Snapshot, states: Sequence[Array], before: Array, triggers: Mapping[int, int], impact: Impact | None
+    ) -> None:
+        """Write what happened at an instant; states are the coordinates, and the velocities before and after."""
+        changes = list(zip(before.tolist(), self.model.records["mode"].tolist()))
+        names, struck = self.model.names, () if impact is None else impact.law
+        words = [self._event_name(i, changes[i], triggers.get(i), name in struck) for i, name in enumerate(names)]
+        happened = [i for i, word in enumerate(words) if word]
+        for i in sorted(happened, key=lambda i: _EVENT_ORDER.index(words[i])):
+            detail: dict[str, object] = {}
+            if impact is not None and np.any(impact.impulses[i]):
+                detail = {"impulse": impact.impulses[i], "dissipated": impact.dissipated, "phases": impact.phases}
+            self._add(snap.t, states, words[i], i, changes[i], snap.states[i]["point"], detail)
+
+    def _event_name(self, i: int, modes: tuple[int, int], trigger: int | None, struck: bool) -> str:
+        """What happened to a contact; nothing if nothing did."""
+        (old, new), record = modes, self.model.records[i]
+        if struck:
+            return "touchdown" if old == FREE else "impact"
+        if old != new and i not in self.left_edges:
+            return "touchdown" if old == FREE else {FREE: "lift-off", STICKING: "stick"}.get(new, "slip")
+        if trigger == EDGE_MARGIN:
+            return "edge"
+        if trigger == NORMAL_MARGIN and old == FREE:
+            return "graze"
+        if trigger == NORMAL_MARGIN and old == SLIDING and record["two_sided"]:
+            return "side"
+        return "reversal" if trigger == SLIP_MARGIN and old == SLIDING else ""
+
+    def _add_paradox(self, snap: Snapshot, error: Painleve) -> None:
+        detail = {"kind": error.kind, "coefficient": error.coefficient}
+        self.add_event(snap.t, snap.y, "painleve", self.model.names.index(error.contact), detail)
+
+    def add_event(self, t: float, y: Array, what: str, i: int, detail: Mapping[str, object], before: int = -1) -> None:
+        """An event that changes no mode, or whose old mode is given."""
+        nq, mode = self.model.robot.nq, int(self.model.records[i]["mode"])
+        modes = (before if before >= 0 else mode, mode)
+        self._add(t, (y[:nq], y[nq:], y[nq:]), what, i, modes, self.model.states[i]["point"], detail)
+
+    def add_limit_event(self, t: float, y: Array, joint: str, value: float) -> None:
+        """A joint that has left its range."""
+        nq = self.model.robot.nq
+        q, v = y[:nq].copy(), y[nq:].copy()
+        self.events.append(ContactEvent(t, "limit", joint, np.zeros(3), "free", "free", q, v, v, {"position": value}))
+
+    def _add(
+        self, t: float, states: Sequence[Array], what: str, i: int, modes: tuple[int, int], where: Array, detail: Any
+    ) -> None:
+        """An event; states are the coordinates, and the velocities before and after."""
+        before, after = MODES[modes[0]], MODES[modes[1]]
+        q, v, v_after = (state.copy() for state in states)
+        self.events.append(
+            ContactEvent(t, what, self.model.names[i], where.copy(), before, after, q, v, v_after, detail)
+        )

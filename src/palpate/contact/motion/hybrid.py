@@ -13,11 +13,10 @@ from palpate.checks import Array, finite_array, finite_number
 from palpate.contact.modes.accelerations import COAST_BEGIN
 from palpate.contact.modes.dynamics import GAP, Wrench, refuse_start
 from palpate.contact.modes.model import ContactModel, Snapshot
-from palpate.contact.motion.event_handling import SLOW, Rules
-from palpate.contact.motion.events import ContactEvent
-from palpate.contact.motion.simulation import NOWHERE, HybridState, Memory, Samples, Simulation, modes_of
+from palpate.contact.motion.events import SLOW, ContactEvent, Memory, Rules
+from palpate.contact.motion.simulation import NO_TIMES, HybridState, Samples, Simulation, modes_of
 from palpate.contact.motion.steps import Force, Stepper
-from palpate.contact.touch.contacts import Pin, Touch
+from palpate.contact.touch.contacts import FREE, SLIDING, Touch
 from palpate.errors import InvalidInput
 from palpate.robot.robot import Robot
 
@@ -89,18 +88,14 @@ class HybridSystem:
         """
         model = self.model
         time = finite_number(time, "time")
-        for record, touch in zip(model.records, model.contacts):
-            record["mode"] = 3 if isinstance(touch, Pin) else 1 if record["two_sided"] else 0
-            record["feature"], record["moving"] = -1, float(record["start"] <= time < record["stop"])
-            record["coast"] = record["creep"] = record["wedged"] = 0
         snap = model.begin_at(q, np.zeros(self.robot.nv) if v is None else v, time)
         for i in range(model.count):
             refuse_start(model, i, snap.states[i])
             resting = abs(snap.states[i]["gap"]) <= GAP and abs(snap.states[i]["rate"]) <= SLOW
-            if model.records[i]["mode"] == 0 and resting:
-                model.records[i]["mode"] = 1  # until the first force is known
+            if model.records[i]["mode"] == FREE and resting:
+                model.records[i]["mode"] = SLIDING  # until the first force is known
         self._refuse_ends_of_reach(snap)
-        memory = Memory(model.records.copy(), True, {})
+        memory = Memory(model.records.copy(), fresh=True)
         return HybridState(time, snap.q, snap.v, modes_of(model), np.zeros((model.count, 3)), memory)
 
     def _refuse_ends_of_reach(self, snap: Snapshot) -> None:
@@ -158,7 +153,7 @@ class HybridSystem:
         outcome = simulation.go(until)
         return Advance(simulation.state(), tuple(simulation.events), simulation.samples(), outcome)
 
-    def simulation(self, state: HybridState, notes: Array = NOWHERE) -> Simulation:
+    def simulation(self, state: HybridState, notes: Array = NO_TIMES) -> Simulation:
         """A way on from a state, force by force, without the states between: see `Simulation`."""
         return Simulation(self.model, self.stepper, state, self._rules, notes)
 
@@ -215,6 +210,5 @@ def _grid(period: float, duration: float) -> Array:
 
 
 def _joined(parts: Sequence[Advance]) -> Advance:
-    names = ("time", "q", "v", "modes", "forces")
-    samples = Samples(*(np.concatenate([getattr(p.samples, n) for p in parts]) for n in names))
+    samples = Samples(*map(np.concatenate, zip(*(part.samples for part in parts))))
     return Advance(parts[-1].state, tuple(e for p in parts for e in p.events), samples, parts[-1].outcome)

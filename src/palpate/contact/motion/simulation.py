@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -13,19 +13,18 @@ from palpate.contact.integrator import next_length
 from palpate.contact.modes.accelerations import follow_creep
 from palpate.contact.modes.model import ContactModel
 from palpate.contact.motion import steps
-from palpate.contact.motion.event_handling import EventHandler, Rules
-from palpate.contact.motion.events import GRAZE, Bounces, dips, first_fall, locate
+from palpate.contact.motion.events import GRAZE, EventHandler, Memory, Rules, dips, first_fall, locate
 from palpate.contact.motion.steps import Force, Stepper
 from palpate.contact.touch.contacts import FREE, MODES, Mode
 from palpate.contact.touch.records import COAST_TERMS, LEVERAGE_MARGIN, MARGINS, NORMAL_MARGIN, Touching
 from palpate.errors import NoSolution, NotFinite
 
-_BACK = 2e-3  # s: how far back the fit looks
-_POINTS = 6
+_FIT_SPAN = 2e-3  # s: how far back the fit looks
+_FIT_POINTS = 6
 
 
-NOWHERE = np.zeros(0)
-_STATE_FIELDS = ["home", *list(Touching.fields)[list(Touching.fields).index("mode") :]]
+NO_TIMES = np.zeros(0)
+_STATE_FIELDS = ["origin", *list(Touching.fields)[list(Touching.fields).index("mode") :]]
 
 
 def modes_of(model: ContactModel) -> tuple[Mode, ...]:
@@ -53,23 +52,7 @@ class HybridState:
     memory: Memory = field(repr=False, compare=False)
 
 
-@dataclass
-class Memory:
-    """The contacts' records, whether the modes still have to be found, the bounces, the step to try next."""
-
-    records: Array
-    fresh: bool
-    bounces: dict[int, Bounces]
-    pending: tuple[float, tuple[int, ...]] | None = None
-    stride: float = 1e-3
-    dependent: bool = False
-    pull: Array | None = None  # of coasting contacts
-    force: Array | None = None  # held until now, where it was numbers
-    beyond: frozenset[int] = frozenset()
-
-
-@dataclass(frozen=True)
-class Samples:
+class Samples(NamedTuple):
     """States inside an advance: time (m), q, v, modes (codes, see `MODES`), forces (m × contact × 3)."""
 
     time: Array
@@ -88,21 +71,21 @@ class Simulation:
     """
 
     def __init__(self, model: ContactModel, stepper: Stepper, state: HybridState, rules: Rules, notes: Array) -> None:
-        bounces = {i: history.copy() for i, history in state.memory.bounces.items()}
+        bounces = {i: replace(history) for i, history in state.memory.bounces.items()}
         memory = self.memory = replace(state.memory, bounces=bounces)
-        self.model, self.stepper, self.watch = model, stepper, stepper.control
+        self.model, self.stepper, self.control = model, stepper, stepper.control
         model.records[_STATE_FIELDS] = memory.records[_STATE_FIELDS]
-        self.watch.stride, self.watch.dependent, self.watch.flight = memory.stride, memory.dependent, np.inf
+        self.control.stride, self.control.dependent, self.control.flight = memory.stride, memory.dependent, np.inf
         if memory.pull is not None:
             model.work.pull[:] = memory.pull
         self.begun = False
         self.t, self.y = state.time, np.concatenate([state.q, state.v])
-        self.notes, self.next_note = notes, 0
-        self.noted: list[tuple[float, Array, Array, Array]] = []
-        self.handler = EventHandler(model, stepper, rules, bounces)
+        shapes = (model.robot.nq,), (model.robot.nv,), (model.count,), (model.count, 3)
+        self.notes, self.next_note = Samples(notes.copy(), *(np.zeros((len(notes), *shape)) for shape in shapes)), 0
+        self.handler = EventHandler(model, stepper, rules, memory)
         self.events = self.handler.events
-        self.riding = [record for record in model.records if np.any(record["velocity"])]
-        self.turns = [float(record[end]) for record in self.riding for end in ("start", "stop")]
+        self.moving_surfaces = [record for record in model.records if np.any(record["velocity"])]
+        self.ride_times = [float(record[end]) for record in self.moving_surfaces for end in ("start", "stop")]
 
     # ------------------------------------------------------------------ the loop
 
@@ -115,15 +98,15 @@ class Simulation:
 
     def go(self, until: float) -> Literal["done", "painleve"]:
         """Reach a time, event by event; a force just pushed acts at once, even if that time is now."""
-        same = self.watch.steps = 0
+        stalled = self.control.steps = 0
         if not self.begun:
             self._begin_at_state()
             self.begun = True
         while self.t < until and not self.handler.stopped:
             before = self.t
-            self._advance(min(until, self._next_appointment()))
-            same = same + 1 if self.t - before < steps.SHORTEST else 0
-            if same > 100:
+            self._advance(min(until, self._next_due_time()))
+            stalled = stalled + 1 if self.t - before < steps.SHORTEST else 0
+            if stalled > 100:
                 raise NoSolution(f"modes keep changing at t = {self.t:.12g} s", hint=str(self.events[-1]))
         return "painleve" if self.handler.stopped else "done"
 
@@ -138,15 +121,15 @@ class Simulation:
 
     def _answer(self, status: int) -> None:
         """What compiled steps have asked for."""
-        if status == steps.MEND:
-            self._look_after()
+        if status == steps.CHECK_STATE:
+            self._maintain_state()
         elif status == steps.TURNED:
-            self._stand_again()
+            self._evaluate_again()
 
     @property
     def steady_until(self) -> float:
         """Up to where compiled steps alone may go: the next appointment."""
-        return self._next_appointment() if self.begun else self.t
+        return self._next_due_time() if self.begun else self.t
 
     def _begin_at_state(self) -> None:
         if self.memory.fresh:
@@ -159,111 +142,111 @@ class Simulation:
             self._resolve({})
             return
         if not self.stepper.stand(self.t, self.y):  # the force has jumped: a tick is an event
-            wrong = np.flatnonzero(self.watch.margins < -self.watch.noise)
+            wrong = np.flatnonzero(self.control.margins < -self.control.noise)
             self._resolve(self._triggers([int(j) for j in wrong]))
         elif follow_creep(self.model.machine.address):
-            self._stand_again()
+            self._evaluate_again()
 
     def _advance(self, end: float) -> None:
         """Compiled steps to a time, or to where something happens on the way."""
         status = self.stepper.step_to(self.t, self.y, end)
         self.catch_up()
         if status == steps.TOO_SHORT:
-            self._underflow()
+            self._handle_short_step()
         elif status == steps.LOOK_CLOSER:
-            self._look_closer()
+            self._locate_event()
         else:
             self._answer(status)
         if self.t >= end:
-            self._appointment()
+            self._handle_due()
 
-    def _next_appointment(self) -> float:
-        """The next time at which a ride turns, a series of bounces ends or the state is to be noted."""
-        times = [*self.turns, *self.notes[self.next_note : self.next_note + 1]]
+    def _next_due_time(self) -> float:
+        """The next time at which a surface starts or stops, a series of bounces ends or the state is to be noted."""
+        times = [*self.ride_times, *self.notes.time[self.next_note : self.next_note + 1]]
         times += [] if self.memory.pending is None else [self.memory.pending[0]]
         return min((t for t in times if t > self.t), default=np.inf)
 
-    def _underflow(self) -> None:
-        if self.stepper.margins()[-1] < 1e-3:  # the friction problem is turning singular: Painlevé
+    def _handle_short_step(self) -> None:
+        if self.stepper.step.margins[-1] < 1e-3:  # the friction problem is turning singular: Painlevé
             self._resolve({}, paradox=True)
             return
         raise NoSolution(f"the step shrank below {steps.SHORTEST:g} s at t = {self.t:.12g} s")
 
-    def _look_closer(self) -> None:
+    def _locate_event(self) -> None:
         """The step just tried, up to the first event in it if there is one."""
-        h, self.watch.stride = self.stepper.step.h, next_length(self.stepper.step.address)
+        h, self.control.stride = self.stepper.step.h, next_length(self.stepper.step.address)
         lengths, margins = self.stepper.sampled_margins()
-        bracket = first_fall(self.watch, lengths, margins) or self._look_at_dips(lengths, margins)
+        bracket = first_fall(self.control, lengths, margins) or self._examine_dips(lengths, margins)
         length, fallen = (h, []) if bracket is None else locate(self.stepper, bracket)
         if length > 0.0:
-            self.stepper.stride(length, self.watch.margins)
-            self._take()
+            self.stepper.try_step(length, self.control.margins)
+            self._accept_step()
         if bracket is None:
-            self._look_after()
+            self._maintain_state()
         else:
-            self._watch_health()
+            self._check_state()
             self._resolve(self._triggers(fallen))
 
-    def _look_at_dips(self, lengths: Array, margins: Array) -> tuple[float, float, list[int]] | None:
+    def _examine_dips(self, lengths: Array, margins: Array) -> tuple[float, float, list[int]] | None:
         """A margin that falls and rises between two samples has fallen; a gap that only touches 0 has grazed."""
         for length, j, least in dips(self.stepper, lengths, margins):
-            if least < -self.watch.noise[j]:
+            if least < -self.control.noise[j]:
                 return float(max(lengths[lengths < length], default=0.0)), length, [j]
             i, kind = divmod(j, MARGINS)
             if kind == NORMAL_MARGIN and self.model.records[i]["mode"] == FREE and least < GRAZE:
-                self.stepper.stride(length, self.watch.margins)
-                self.handler.say(self.t + length, self.stepper.step.y, "graze", i, {"gap": least})
+                self.stepper.try_step(length, self.control.margins)
+                self.handler.add_event(self.t + length, self.stepper.step.y, "graze", i, {"gap": least})
         return None
 
-    def _take(self) -> None:
+    def _accept_step(self) -> None:
         """Accept the step just tried, which an event may have shortened: the next one is as long as it was to be."""
-        stride = self.watch.stride
-        steps.take_step(self.model.machine.address, self.stepper.step.address, self.watch.address)
-        self.watch.stride = stride
+        stride = self.control.stride
+        steps.take_step(self.model.machine.address, self.stepper.step.address, self.control.address)
+        self.control.stride = stride
         self.catch_up()
 
-    def _look_after(self) -> None:
-        """What the state just reached needs: a word where its health has changed, a way back to its constraints."""
+    def _maintain_state(self) -> None:
+        """Check the state just reached, and bring it back onto its constraints."""
         if self.t > 0 and not (self.model.records["mode"] == FREE).any():
-            self.watch.flight = np.inf
-        self._watch_health()
-        self._bring_back()
+            self.control.flight = np.inf
+        self._check_state()
+        self._project_if_drifted()
         if self.stepper.force is not None and steps.is_wedged(self.model.machine.address):
             self._resolve({})
         if follow_creep(self.model.machine.address):
-            self._stand_again()
+            self._evaluate_again()
 
-    def _stand_again(self) -> None:
-        """Stand at the state with other rows or directions, and bring it back onto what they hold."""
-        self.watch.margins[:] = self.stepper.begin(self.t, self.y)
-        self._bring_back()
+    def _evaluate_again(self) -> None:
+        """Evaluate the state with other rows or slip directions, and bring it back onto what they hold."""
+        self.stepper.begin(self.t, self.y)
+        self._project_if_drifted()
 
-    def _bring_back(self) -> None:
+    def _project_if_drifted(self) -> None:
         if steps.has_drifted(self.model.machine.address):
             self.y = self.handler.project(self.t, self.y)
-            self.watch.margins[:] = self.stepper.begin(self.t, self.y)
+            self.stepper.begin(self.t, self.y)
 
-    def _watch_health(self) -> None:
-        """Say when constraints become dependent, and when a joint leaves its range."""
+    def _check_state(self) -> None:
+        """Add an event when constraints become dependent, and when a joint leaves its range."""
         verdict = self.model.work.verdict
         deficient = verdict.rank < verdict.rows
-        if deficient and not self.watch.dependent:
+        if deficient and not self.control.dependent:
             detail = {"dependent": verdict.rows - verdict.rank, "residual": verdict.residual}
-            self.handler.say(self.t, self.y, "dependent", 0, detail)
-        self.watch.dependent = deficient
+            self.handler.add_event(self.t, self.y, "dependent", 0, detail)
+        self.control.dependent = deficient
         if not np.isfinite(self.y).all():
             raise NotFinite(f"the state of {self.model.robot.name} is not finite at t = {self.t:g} s")
-        self._watch_limits()
+        self._check_limits()
 
-    def _watch_limits(self) -> None:
+    def _check_limits(self) -> None:
         robot = self.model.robot
         if robot.nq != robot.nv:
             return
         limits, q = robot._limits, self.y[: robot.nq]
         out = set(np.flatnonzero((q < limits.lower - 1e-9) | (q > limits.upper + 1e-9)).tolist())
-        for j in out - self.memory.beyond:
-            self.handler.say_joint(self.t, self.y, robot.dof_names[j], float(q[j]))
-        self.memory.beyond = frozenset(out)
+        for j in out - self.memory.out_of_range:
+            self.handler.add_limit_event(self.t, self.y, robot.dof_names[j], float(q[j]))
+        self.memory.out_of_range = frozenset(out)
 
     # ------------------------------------------------------------------ events
 
@@ -279,11 +262,9 @@ class Simulation:
             if not triggers:
                 self.stepper.stand(self.t, self.y)
                 return
-        self.t, self.y, self.watch.flight = self.handler.resolve(self.t, self.y, triggers, paradox)
-        if self.handler.limit is not None:
-            self.memory.pending, self.handler.limit = self.handler.limit, None
+        self.t, self.y, self.control.flight = self.handler.resolve(self.t, self.y, triggers, paradox)
         self.stepper.stand(self.t, self.y)
-        self.watch.stride = min(self.watch.stride, 1e-2)
+        self.control.stride = min(self.control.stride, 1e-2)
 
     def _coast(self, turned: set[int]) -> None:
         """Carry singular constraints through by their own smooth force, or hold them again."""
@@ -292,7 +273,7 @@ class Simulation:
                 self.model.records[i]["coast"] = 0
                 self.y = self.handler.project(self.t, self.y)
             else:
-                self.handler.say(self.t, self.y, "dependent", i, {"dependent": 1})
+                self.handler.add_event(self.t, self.y, "dependent", i, {"dependent": 1})
                 self._begin_coasting(i)
 
     def _begin_coasting(self, i: int) -> None:
@@ -304,16 +285,15 @@ class Simulation:
         point and carried on until the row has grown again; then the constraint holds as before. The row is small
         meanwhile, and so is the error.
         """
-        margins = self.stepper.begin(self.t, self.y)
-        times = -_BACK * np.linspace(0.0, 1.0, _POINTS)
+        times = -_FIT_SPAN * np.linspace(0.0, 1.0, _FIT_POINTS)
         forces = [self._generalised_force(self.t, self.y, i)]
         for s in times[1:]:
             self.stepper.begin(self.t, self.y)
-            self.stepper.stride(float(s), margins)
+            self.stepper.try_step(float(s), self.control.margins)
             forces.append(self._generalised_force(self.t + float(s), self.stepper.step.y.copy(), i))
-        powers = np.vander(times / _BACK, COAST_TERMS, increasing=True)
+        powers = np.vander(times / _FIT_SPAN, COAST_TERMS, increasing=True)
         fit = np.linalg.lstsq(powers, np.array(forces), rcond=None)[0]
-        self.model.work.pull[i] = fit / _BACK ** np.arange(COAST_TERMS)[:, None]
+        self.model.work.pull[i] = fit / _FIT_SPAN ** np.arange(COAST_TERMS)[:, None]
         self.model.records[i]["coast"], self.model.records[i]["since"] = 1, self.t
 
     def _generalised_force(self, t: float, y: Array, i: int) -> Array:
@@ -335,22 +315,25 @@ class Simulation:
                 inverse = np.linalg.solve(snap.M, np.column_stack([row, change]))
                 self.model.work.pull[i, 0] -= row * (row @ inverse[:, 1]) / (row @ inverse[:, 0])
 
-    def _appointment(self) -> None:
-        """What was due at this time: a note of the state, the end of a series of bounces, a ride that turns."""
-        while self.next_note < len(self.notes) and self.notes[self.next_note] <= self.t:
-            modes, forces = self.model.records["mode"].copy(), self.model.states["force"].copy()
-            self.noted.append((float(self.notes[self.next_note]), self.y.copy(), modes, forces))
+    def _handle_due(self) -> None:
+        """Do what is due at this time: note the state, end a series of bounces, start or stop a surface."""
+        notes, nq = self.notes, self.model.robot.nq
+        while self.next_note < len(notes.time) and notes.time[self.next_note] <= self.t:
+            k = self.next_note
+            notes.q[k], notes.v[k] = self.y[:nq], self.y[nq:]
+            notes.modes[k], notes.forces[k] = self.model.records["mode"], self.model.states["force"]
             self.next_note += 1
         if self.memory.pending is not None and self.t >= self.memory.pending[0]:
-            for i in self.memory.pending[1]:
-                self.handler.say(self.t, self.y, "zeno", i, self.handler.tail, before=0)
+            _, contacts, uncertainty = self.memory.pending
+            for i in contacts:
+                self.handler.add_event(self.t, self.y, "zeno", i, {"uncertainty": uncertainty}, before=FREE)
             self.memory.pending = None
-        turning = False
-        for record in self.riding:
+        changed = False
+        for record in self.moving_surfaces:
             moving = float(record["start"] <= self.t < record["stop"])
             if moving != record["moving"]:
-                record["moving"], turning = moving, True
-        if turning:
+                record["moving"], changed = moving, True
+        if changed:
             self._resolve({})
 
     # ------------------------------------------------------------------ results
@@ -362,15 +345,12 @@ class Simulation:
         """The state reached."""
         model, nq = self.model, self.model.robot.nq
         pull = model.work.pull.copy() if model.records["coast"].any() else None
-        step = {"stride": self.watch.stride, "dependent": self.watch.dependent}
+        step = {"stride": self.control.stride, "dependent": self.control.dependent}
         memory = replace(self.memory, records=model.records.copy(), pull=pull, force=self._held(), **step)
         forces = model.states["force"].copy()
         return HybridState(self.t, self.y[:nq].copy(), self.y[nq:].copy(), modes_of(model), forces, memory)
 
     def samples(self) -> Samples:
         """What was asked to be noted."""
-        nq, k, many = self.model.robot.nq, self.model.count, len(self.noted)
-        y = np.array([n[1] for n in self.noted]).reshape(many, len(self.y))
-        times, modes = np.array([n[0] for n in self.noted]), np.array([n[2] for n in self.noted], dtype=int)
-        forces = np.array([n[3] for n in self.noted]).reshape(many, k, 3)
-        return Samples(times, y[:, :nq], y[:, nq:], modes.reshape(many, k), forces)
+        noted = Samples(*(values[: self.next_note] for values in self.notes))
+        return noted._replace(modes=noted.modes.astype(int))

@@ -11,22 +11,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array
-from palpate.contact import integrator
-from palpate.contact.integrator import Step, accept, evaluate, next_length, stride
-from palpate.contact.modes import accelerations as kernels
-from palpate.contact.modes.accelerations import LONGEST_CREEP, OK, STOPPED, follow_creep, unit_quaternions
+from palpate.contact.integrator import OK, Step, accept, evaluate, make_step, next_length, try_step
+from palpate.contact.modes.accelerations import FORCE_FAILED, STOPPED, follow_creep, normalize_quaternions, slope
 from palpate.contact.modes.model import ContactModel
 from palpate.contact.touch.contacts import FREE, SLIDING
 from palpate.contact.touch.records import MARGINS, NORMAL_MARGIN, PIN, SLIP_MARGIN, Machine, StepControl
-from palpate.engine.kernels import kernel, put
+from palpate.engine.kernels import dot, kernel, put
 from palpate.errors import NoSolution
 
-# What Python is asked for: to look closer at the step just tried, to look after the state reached, to take new
-# directions, to say why no step is short enough, to give up.
-LOOK_CLOSER, MEND, TURNED, TOO_SHORT, TOO_SLOW = 20, 21, 22, 23, 24
+# What Python is asked for: to look for an event in the step just tried, to check the state reached, to evaluate it with
+# new slip directions, to handle a step that would be too short, to give up.
+LOOK_CLOSER, CHECK_STATE, TURNED, TOO_SHORT, TOO_SLOW = 20, 21, 22, 23, 24
 # So many steps must bring the time on by this, s: 1 µs each, a hundredth of what a stiff contact at 1 kHz needs.
 MANY_STEPS, LITTLE_TIME = 5000, 5e-3
 SHORTEST = 1e-13  # s: no step is shorter
+LONGEST_CREEP = 1e-3  # s: the longest step in which a creeping slip keeps its direction
 DRIFT = 1e-12  # m, m/s: beyond it a held contact is brought back
 Force = Callable[[float, Array, Array], ArrayLike]
 # s: the longest step under a force that is a function, so that a pulse longer than this is not stepped over.
@@ -62,7 +61,7 @@ def _set_noise(machine: Machine, control: StepControl) -> None:
     """How far from 0 each margin counts as 0: 1e-12 m, 1e-11 m/s, 1e-10 of the forces at play."""
     forces, noise = control.weight, control.noise
     for i in range(len(machine.states)):
-        forces = max(forces, control.weight + abs(machine.states[i].pressure))
+        forces = max(forces, control.weight + abs(machine.states[i].normal_force))
     for i in range(len(machine.contacts)):
         c, at = machine.contacts[i], MARGINS * i
         for k in range(MARGINS):
@@ -79,9 +78,9 @@ def step_until_event(machine: Machine, step: Step, control: StepControl) -> int:
     """Steps from step.origin to control.until; OK there, else what has to be looked at where it stands.
 
     LOOK_CLOSER leaves the state before the step in which something may happen, tried and not accepted; TOO_SHORT the
-    state from which no step is exact enough; MEND the state after one that has left a constraint, a joint's range or
-    the rank of the held rows; TURNED one after which a creeping slip points elsewhere. TOO_SLOW: the steps have become
-    so short that the end is out of reach.
+    state from which no step is exact enough; CHECK_STATE the state after one that has left a constraint, a joint's
+    range or the rank of the held rows; TURNED one after which a creeping slip points elsewhere. TOO_SLOW: the steps
+    have become so short that the end is out of reach.
     """
     while step.t < control.until:
         if _is_too_slow(step, control):
@@ -95,7 +94,7 @@ def step_until_event(machine: Machine, step: Step, control: StepControl) -> int:
         if follow_creep(machine):
             return TURNED
         if _needs_mending(machine, step, control):
-            return MEND
+            return CHECK_STATE
     return OK
 
 
@@ -122,7 +121,7 @@ def _try_step(machine: Machine, step: Step, control: StepControl) -> int:
         h = left
     while h >= SHORTEST:
         step.h = h
-        status = stride(step, control.margins)
+        status = try_step(step, control.margins)
         if status != OK or step.error <= 1.0:
             return status
         h = next_length(step)
@@ -145,7 +144,7 @@ def take_step(machine: Machine, step: Step, control: StepControl) -> None:
     """Make the end of the step just tried the state, and choose the length to try next."""
     control.stride = next_length(step)
     accept(step)
-    unit_quaternions(machine, step.origin)
+    normalize_quaternions(machine, step.origin)
     if control.until - step.t <= 1e-15 * max(1.0, abs(control.until)):
         step.t = control.until
     put(control.margins, 0, step.margins)
@@ -186,7 +185,7 @@ def has_drifted(machine: Machine) -> bool:
             if c.mode > SLIDING:
                 worst = max(worst, abs(f.slide[k]))
         if c.creep:
-            worst = max(worst, abs(f.slide[0] * f.across[0] + f.slide[1] * f.across[1] + f.slide[2] * f.across[2]))
+            worst = max(worst, abs(dot(f.slide, f.across, 3)))
     return worst > DRIFT
 
 
@@ -229,7 +228,7 @@ class Stepper:
         self.model = model
         self.nq, size = model.robot.nq, model.robot.nq + model.robot.nv
         count = MARGINS * model.count + 1
-        self.step = integrator.make_step(kernels.slope, model.machine, (size, 2, count), relative, absolute)
+        self.step = make_step(slope, model.machine, (size, 2, count), relative, absolute)
         self.tau, self.force = model.machine.tau, None
         self.y = self.step.origin
         robot, bounded = model.robot, model.robot.nq == model.robot.nv
@@ -253,8 +252,8 @@ class Stepper:
         except BaseException as error:
             self._failed = Future()
             self._failed.set_exception(error)
-            return kernels.FORCE_FAILED
-        return kernels.OK
+            return FORCE_FAILED
+        return OK
 
     def _value(self, t: float, q: Array, v: Array) -> Array:
         assert self.force is not None
@@ -264,17 +263,17 @@ class Stepper:
         """The generalised force at a state."""
         return self.tau.copy() if self.force is None else self._value(t, y[: self.nq].copy(), y[self.nq :].copy())
 
-    def begin(self, t: float, y: Array) -> Array:
-        """Stand at a state: its slope, and its margins."""
+    def begin(self, t: float, y: Array) -> None:
+        """Stand at a state: its slope, and its margins in `control`."""
         self.step.t, self.y[:] = t, y
-        self.checked(integrator.evaluate(self.step.address, t, self.y, self.step.K[0]))
-        return self.margins()
+        self.checked(evaluate(self.step.address, t, self.y, self.step.K[0]))
+        self.control.margins[:] = self.step.margins
 
     def stand(self, t: float, y: Array) -> bool:
         """Stand at a state and arm the margins in `control`; False where one is below 0 by more than its noise."""
         self.step.t, self.y[:] = t, y
         machine, control = self.model.machine, self.control
-        return self.checked(stand(machine.address, self.step.address, control.address)) == kernels.OK
+        return self.checked(stand(machine.address, self.step.address, control.address)) == OK
 
     def step_to(self, t: float, y: Array, until: float) -> int:
         """Go on in compiled steps from a state whose slope and margins are at hand; see `control.step_until_event`."""
@@ -283,7 +282,7 @@ class Stepper:
 
     def checked(self, status: int) -> int:
         """A kernel's status; what it refuses is raised."""
-        if status == kernels.FORCE_FAILED:
+        if status == FORCE_FAILED:
             self._failed.result()  # raises what the force function raised
         if status == TOO_SLOW:
             raise NoSolution(
@@ -291,34 +290,31 @@ class Stepper:
                 f" {LITTLE_TIME * 1e3:g} ms, to t = {self.step.t:.12g} s: forces or speeds are too large to follow",
                 hint="look at forces, masses and velocities at this time; a smaller force has an answer",
             )
-        if status not in (kernels.OK, LOOK_CLOSER, MEND, TURNED, TOO_SHORT):
-            self.model.refuse(status, self.step.t)
+        if status not in (OK, LOOK_CLOSER, CHECK_STATE, TURNED, TOO_SHORT):
+            self.model.raise_for_status(status, self.step.t)
         return status
 
     def slope(self, t: float, y: Array) -> Array:
         """dy/dt at a state."""
         step = self.step
         step.point[:] = y
-        self.checked(integrator.evaluate(step.address, t, step.point, step.slope))
+        self.checked(evaluate(step.address, t, step.point, step.slope))
         return step.slope[: len(y)].copy()
 
-    def margins(self) -> Array:
-        """The margins of the last evaluation."""
-        return self.step.margins.copy()
-
-    def stride(self, h: float, start: Array) -> float:
+    def try_step(self, h: float, start: Array) -> float:
         """Try a step of length h; its error over the tolerance. `start` are the margins at its beginning."""
         self.step.h = h
-        self.checked(integrator.stride(self.step.address, start))
+        self.checked(try_step(self.step.address, start))
         return self.step.error
 
     def margins_after(self, length: float) -> Array:
         """The margins at the end of a step of a length; at its beginning for 0."""
-        if length > 0.0:
-            self.stride(length, self.control.margins)
-        return self.margins() if length > 0.0 else self.control.margins
+        if length <= 0.0:
+            return self.control.margins
+        self.try_step(length, self.control.margins)
+        return self.step.margins.copy()
 
     def sampled_margins(self) -> tuple[Array, Array]:
         """Lengths of steps up to the one just tried, and the margins at their ends."""
-        lengths, end = self.step.h * _SAMPLES, self.margins()
+        lengths, end = self.step.h * _SAMPLES, self.step.margins.copy()
         return lengths, np.array([*(self.margins_after(float(length)) for length in lengths[:-1]), end])

@@ -217,8 +217,8 @@ class Contact:
             raise InvalidInput(f"{where}its surface must be a Plane, Sphere, Cylinder or Box, got {self.surface!r}")
         finite_array(self.offset, where + "offset", (3,))
         finite_number(self.radius, where + "radius", least=0.0)
-        checked_friction(self.friction, where)
-        checked_restitution(self.restitution, where)
+        finite_number(self.friction, where + "friction", least=0.0)
+        _check_restitution(self.restitution, where)
         check_names("impact law", [self.law], LAWS)
         if self.static_friction is not None and not self.static_friction >= self.friction:
             raise InvalidInput(
@@ -270,7 +270,7 @@ class JointStop:
     def __post_init__(self) -> None:
         where = f"stop of {self.joint}: "
         finite_number(self.at, where + "place")
-        checked_restitution(self.restitution, where)
+        _check_restitution(self.restitution, where)
         if self.side not in ("lower", "upper"):
             raise InvalidInput(f"{where}side must be 'lower' or 'upper', got {self.side!r}")
         check_names("impact law", [self.law], LAWS)
@@ -279,20 +279,14 @@ class JointStop:
 Touch = Contact | Pin | JointStop
 
 
-def checked_restitution(value: float, where: str = "") -> float:
-    """e, refused outside 0…1."""
+def _check_restitution(value: float, where: str) -> None:
+    """Refuse an e outside 0…1."""
     e = finite_number(value, f"{where}restitution", least=0.0)
     if e > 1.0:
         raise InvalidInput(
             f"{where}restitution must lie between 0 and 1, got {e:g}",
             hint="above 1 a collision would create energy",
         )
-    return e
-
-
-def checked_friction(value: float, where: str = "") -> float:
-    """μ, refused below 0."""
-    return finite_number(value, f"{where}friction", least=0.0)
 
 
 def names_of(contacts: tuple[Touch, ...]) -> tuple[str, ...]:

@@ -149,8 +149,8 @@ def distance(c: Touching, y: Vector, feature: int, n: Vector, H: Matrix) -> floa
 
 
 @kernel
-def _ride(c: Touching, t: float, x: Vector, carry: Vector, push: Vector) -> None:
-    """Place, velocity and acceleration of a surface at t."""
+def _surface_motion(c: Touching, t: float, x: Vector, velocity: Vector, acceleration: Vector) -> None:
+    """Position, velocity and acceleration of a surface at t."""
     omega = 2.0 * math.pi * c.frequency
     begun = c.start if math.isfinite(c.start) else 0.0
     if t < c.start:
@@ -159,9 +159,9 @@ def _ride(c: Touching, t: float, x: Vector, carry: Vector, push: Vector) -> None
         steady = min(t, c.stop) - begun
     sine, cosine = sin_cos(omega * t)
     for i in range(3):
-        x[i] = c.home[i] + c.velocity[i] * steady + c.amplitude[i] * sine
-        carry[i] = c.velocity[i] * c.moving + c.amplitude[i] * omega * cosine
-        push[i] = -c.amplitude[i] * omega * omega * sine
+        x[i] = c.origin[i] + c.velocity[i] * steady + c.amplitude[i] * sine
+        velocity[i] = c.velocity[i] * c.moving + c.amplitude[i] * omega * cosine
+        acceleration[i] = -c.amplitude[i] * omega * omega * sine
 
 
 @kernel
@@ -199,20 +199,20 @@ def _heading(c: Touching, f: ContactState) -> None:
     """The direction of slip: along the held sign, or of the slip itself (of its beginning while there is none)."""
     if c.freedoms == 1:
         for i in range(3):
-            f.heading[i] = c.sign * f.tangents[0, i]
+            f.slip_direction[i] = c.sign * f.tangents[0, i]
         return
     off = dot(f.normal, c.slip, 3)
     for i in range(3):
-        f.heading[i] = c.slip[i] - off * f.normal[i] if c.creep else f.slide[i] + _DIRECTED * c.slip[i]
-    _scale_to_unit(f.heading)
-    cross(f.normal, f.heading, f.across)
+        f.slip_direction[i] = c.slip[i] - off * f.normal[i] if c.creep else f.slide[i] + _DIRECTED * c.slip[i]
+    _scale_to_unit(f.slip_direction)
+    cross(f.normal, f.slip_direction, f.across)
 
 
 @kernel
-def locate(c: Touching, f: ContactState, work: Work, t: float) -> None:
+def locate_on_surface(c: Touching, f: ContactState, work: Work, t: float) -> None:
     """Gap, normal and (in work.bend, world) curvature of a surface contact whose point is at work.point."""
-    x, push = work.local, work.six  # borrowed
-    _ride(c, t, x, f.carry, push)
+    x = work.local
+    _surface_motion(c, t, x, f.surface_velocity, work.point_drift)  # the acceleration is not needed
     put(f.point, 0, work.point)
     y0, y1, y2 = work.point[0] - x[0], work.point[1] - x[1], work.point[2] - x[2]
     for i in range(3):
@@ -240,34 +240,34 @@ def _curved(c: Touching, H: Matrix, w: Vector, out: Vector) -> None:
 
 
 @kernel
-def touch(c: Touching, f: ContactState, work: Work, t: float, number: int) -> None:
-    """Jc, rates and drifts of a contact from the point's J (work.J) and drift (work.six), after `locate`.
+def update_surface_contact(c: Touching, f: ContactState, work: Work, t: float, number: int) -> None:
+    """Jc, rates and drifts of a contact, after `locate_on_surface`, from the point's work.J and work.point_drift.
 
     The touching point of a ball moves with u = ṗ + r n × ω over the surface; ġ = n·(ṗ − v_s),
     g̈ = n·p̈ − n·a_s + wᵀ H w, and u̇ follows with ṅ = H w, w = ṗ − v_s.
     """
-    Jc, J, v, r = work.Jc, work.J, work.v, c.radius
+    Jc, J, v, r, drift = work.Jc, work.J, work.v, c.radius, work.point_drift
     nv = v.size
     n = f.normal
     push = work.local
-    _ride(c, t, work.normal, f.carry, push)  # work.normal is free again
+    _surface_motion(c, t, work.normal, f.surface_velocity, push)  # work.normal is free again
     w, spin = work.point, work.normal
     for i in range(3):
-        w[i], spin[i] = -f.carry[i], 0.0
+        w[i], spin[i] = -f.surface_velocity[i], 0.0
         for k in range(nv):
             w[i] += J[i, k] * v[k]
             spin[i] += J[3 + i, k] * v[k]
-    turning = work.turning
-    _curved(c, work.bend, w, turning)
+    normal_rate = work.normal_rate
+    _curved(c, work.bend, w, normal_rate)
     f.rate, f.bend = 0.0, 0.0
     for i in range(3):
         f.rate += n[i] * w[i]
-        f.bend += n[i] * (work.six[i] - push[i]) + turning[i] * w[i]
+        f.bend += n[i] * (drift[i] - push[i]) + normal_rate[i] * w[i]
     for i in range(3):
         a, b = (i + 1) % 3, (i + 2) % 3
         f.slide[i] = w[i] + r * (n[a] * spin[b] - n[b] * spin[a]) - f.rate * n[i]
-        f.drift[i] = work.six[i] - push[i] + r * (n[a] * work.six[3 + b] - n[b] * work.six[3 + a])
-        f.drift[i] += r * (turning[a] * spin[b] - turning[b] * spin[a])
+        f.drift[i] = drift[i] - push[i] + r * (n[a] * drift[3 + b] - n[b] * drift[3 + a])
+        f.drift[i] += r * (normal_rate[a] * spin[b] - normal_rate[b] * spin[a])
         for k in range(nv):
             Jc[number, i, k] = J[i, k] + r * (n[a] * J[3 + b, k] - n[b] * J[3 + a, k])
     _tangents(c, n, f.tangents)
@@ -279,30 +279,30 @@ def touch(c: Touching, f: ContactState, work: Work, t: float, number: int) -> No
 
 
 @kernel
-def hold(c: Touching, f: ContactState, work: Work, t: float, number: int) -> None:
+def update_pin(c: Touching, f: ContactState, work: Work, t: float, number: int) -> None:
     """Jc, velocity and drift of a pinned point; its gap is how far it has left its place."""
     Jc, J, v = work.Jc, work.J, work.v
     x, push = work.normal, work.local
-    _ride(c, t, x, f.carry, push)
+    _surface_motion(c, t, x, f.surface_velocity, push)
     f.gap, f.rate = 0.0, 0.0
     for i in range(3):
         f.point[i] = work.point[i]
         f.normal[i] = work.point[i] - x[i]
-        f.slide[i] = -f.carry[i]
-        f.drift[i] = work.six[i] - push[i]
+        f.slide[i] = -f.surface_velocity[i]
+        f.drift[i] = work.point_drift[i] - push[i]
         for k in range(v.size):
             f.slide[i] += J[i, k] * v[k]
             Jc[number, i, k] = J[i, k]
 
 
 @kernel
-def stop(c: Touching, f: ContactState, work: Work, number: int) -> None:
+def update_stop(c: Touching, f: ContactState, work: Work, number: int) -> None:
     """A joint's end as a contact: g = ±(q − at)."""
-    f.gap = c.way * (work.q[c.joint] - c.at)
-    f.rate = c.way * work.v[c.dof]
+    f.gap = c.direction * (work.q[c.joint] - c.limit)
+    f.rate = c.direction * work.v[c.dof]
     f.bend, f.feature = 0.0, 0
-    for vector in (f.slide, f.drift, f.normal, f.point, f.carry, flat(work.Jc[number])):
+    for vector in (f.slide, f.drift, f.normal, f.point, f.surface_velocity, flat(work.Jc[number])):
         clear(vector)
     f.normal[0] = 1.0
-    work.Jc[number, 0, c.dof] = c.way
+    work.Jc[number, 0, c.dof] = c.direction
     f.margin[2] = math.inf

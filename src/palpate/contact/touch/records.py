@@ -40,7 +40,7 @@ class Touching(Record):
     radius: RealAt
     lengths: Vector = sized(3)
     rotation: Matrix = sized(3, 3)  # the surface's axes as columns, world
-    home: Vector = sized(3)  # its place before it moves; where a pin holds its point
+    origin: Vector = sized(3)  # its position before it moves; where a pin holds its point
     outward: RealAt
     velocity: Vector = sized(3)
     start: RealAt
@@ -53,10 +53,10 @@ class Touching(Record):
     freedoms: IntegerAt  # tangential directions the point can move along: 0, 1 or 2
     plane: Vector = sized(3)  # normal of the plane the point moves in, where that is one
     directions: Matrix = sized(3, 3)  # of a pin, as rows; `freedoms` of them
-    joint: IntegerAt  # of a stop: place in q
+    joint: IntegerAt  # of a stop: index in q
     dof: IntegerAt  # and in v
-    at: RealAt
-    way: RealAt  # +1 for a lower stop, −1 for an upper
+    limit: RealAt  # position of the stop, rad or m
+    direction: RealAt  # +1 for a lower stop, −1 for an upper
     mobility: RealAt  # typical size of J M⁻¹ Jᵀ, 1/kg: what "singular" is measured against
     mode: IntegerAt
     sign: RealAt  # of the slip along the one tangent
@@ -66,9 +66,9 @@ class Touching(Record):
     moving: RealAt  # 1 while the steady ride is on
     coast: IntegerAt  # 1 while a singular constraint is carried through
     since: RealAt
-    wedged: IntegerAt  # 1 while it rests wedged between others, under one of many forces: `carried`
-    carried: Vector = sized(3)
-    creep: IntegerAt  # 1 while a slow slip keeps the direction `slip`: see `kernels.follow_creep`
+    wedged: IntegerAt  # 1 while it rests wedged between others, under one of many forces: `wedge_force`
+    wedge_force: Vector = sized(3)
+    creep: IntegerAt  # 1 while a slow slip keeps the direction `slip`: see `accelerations.follow_creep`
 
 
 class ContactState(Record):
@@ -79,16 +79,16 @@ class ContactState(Record):
     point: Vector = sized(3)  # the point, or the ball's centre, world
     normal: Vector = sized(3)
     slide: Vector = sized(3)  # tangential velocity of the touching point over the surface; of a pin, all of it
-    carry: Vector = sized(3)  # the surface's own velocity
+    surface_velocity: Vector = sized(3)
     bend: RealAt  # g̈ = n·J a + bend
     drift: Vector = sized(3)  # u̇ = J a + drift
     tangents: Matrix = sized(2, 3)
-    heading: Vector = sized(3)  # direction of slip
+    slip_direction: Vector = sized(3)
     across: Vector = sized(3)  # the tangent at right angles to it
     feature: IntegerAt
     force: Vector = sized(3)  # of the surface on the robot, world (a stop's: its torque in the first place)
-    pressure: RealAt  # normal force
-    grip: RealAt  # size of the tangential force
+    normal_force: RealAt
+    friction_force: RealAt  # size of the tangential force
     margin: Vector = sized(4)  # one per margin; each falls through 0 where the mode ends
 
 
@@ -124,18 +124,18 @@ class HeldRows(Record):
 
 
 class Work(Record):
-    """Scratch of one evaluation; what is worth reading afterwards: M, rest, Jc, acceleration, verdict."""
+    """Scratch of one evaluation; what is worth reading afterwards: M, bias, Jc, acceleration, verdict."""
 
     q: Vector = sized("nq")
     v: Vector = sized("nv")
     zero: Vector = sized("NV")  # accelerations of all joints
     J: Matrix = sized(6, "nv")
     J_rate: Matrix = sized(6, "nv")
-    six: Vector = sized(6)
+    point_drift: Vector = sized(6)
     point: Vector = sized(3)  # of the contact being looked at, world
     normal: Vector = sized(3)
     bend: Matrix = sized(3, 3)
-    turning: Vector = sized(3)  # of the normal: H w
+    normal_rate: Vector = sized(3)  # of the normal: H w
     local: Vector = sized(3)
     M: Matrix = sized("nv", "nv")
     bias: Vector = sized("nv")  # C v + g + losses
@@ -162,7 +162,7 @@ class Machine(Record):
     handle: Physics
     coupled: CoupledModel
     lossy: int
-    joints: IntegerMatrix  # kind, place in q, place in v
+    joints: IntegerMatrix  # kind, index in q, index in v
     contacts: list[Touching]
     states: list[ContactState]
     work: Work

@@ -19,7 +19,7 @@ import secrets
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import reduce
+from functools import cached_property, reduce
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +57,7 @@ _FOR_ARRAYS = {
 _SMALL = 300  # instructions
 _PLAIN = ("_operator", "builtins", "math")  # modules of operations whose types follow from their arguments' types
 _alive: list[Any] = []  # operations whose numbers are in use
-_taken: set[int] = set()  # numbers of the kernels of this process
+_reserved: set[int] = set()  # numbers of the kernels of this process
 
 
 def is_findable(function: Any) -> bool:
@@ -126,20 +126,20 @@ class _TextCompiler(KernelCompiler):
 
 def _number(function: Any) -> int:
     """The number of a function's place; chance where the place is taken, or cannot be found again."""
-    return secrets.randbits(62) if is_taken(function) or not is_findable(function) else _number_of_place(function)
+    return secrets.randbits(62) if is_reserved(function) or not is_findable(function) else _number_of_location(function)
 
 
-def take_number(function: Any) -> None:
+def reserve_number(function: Any) -> None:
     """Give the number of a function's place to no other: code of it is there now, compiled or loaded."""
-    _taken.add(_number_of_place(function))
+    _reserved.add(_number_of_location(function))
 
 
-def is_taken(function: Any) -> bool:
+def is_reserved(function: Any) -> bool:
     """Whether code of a function's place is there already: its module was loaded anew, perhaps from another text."""
-    return is_findable(function) and _number_of_place(function) in _taken
+    return is_findable(function) and _number_of_location(function) in _reserved
 
 
-def _number_of_place(function: Any) -> int:
+def _number_of_location(function: Any) -> int:
     location = f"{function.__module__}.{function.__qualname__}:{function.__code__.co_firstlineno}"
     return int.from_bytes(hashlib.sha256(location.encode()).digest()[:6], "big")
 
@@ -170,13 +170,13 @@ def called_places(library: Any) -> tuple[Callee, ...]:
 
 
 @contextmanager
-def quickly() -> Iterator[None]:
+def compiling_fast() -> Iterator[None]:
     """Compile without the collector of cycles (millions of objects are made, few could go), and without looking a
     known operation up again: numba tries every overload of + and [] anew, wherever one stands.
     """
     was_on, looked_up = gc.isenabled(), BaseFunction.get_call_type
     gc.disable()
-    BaseFunction.get_call_type = _remembered
+    BaseFunction.get_call_type = _known_call_type
     try:
         yield
     finally:
@@ -189,7 +189,7 @@ _look_up = BaseFunction.get_call_type
 _known: dict[tuple[int, Any], Any] = {}
 
 
-def _remembered(self: Any, context: Any, args: Any, kws: Any) -> Any:
+def _known_call_type(self: Any, context: Any, args: Any, kws: Any) -> Any:
     """The signature of an operation on given types, as it was found the first time."""
     if kws or getattr(self.typing_key, "__module__", "") not in _PLAIN:
         return _look_up(self, context, args, kws)
@@ -228,28 +228,25 @@ class Kernel(CPUDispatcher):
             options["forceinline"] = True
         inner = options | {"no_cpython_wrapper": True}
         super().__init__(py_func=function, targetoptions=inner, pipeline_class=KernelCompiler)
-        self._door_options = options
+        self._entry_options = options
         self._entry: Any = None
         self._by_symbol = is_findable(function) and not inline
-        self._namespace: dict[str, Any] | None = namespace
-        self._stated: Any = None
+        self._namespace = namespace
         remember_source(Path(function.__code__.co_filename))
 
-    @property
+    @cached_property
     def stated(self) -> Any:
         """The signature that the annotations state."""
-        if self._stated is None:
-            self._stated = signature_of(self.py_func, self._namespace or {})
-            self._namespace = None
-        return self._stated
+        namespace, self._namespace = self._namespace, {}  # a function's names would keep all it has alive
+        return signature_of(self.py_func, namespace)
 
     def ready(self) -> None:
         """Compile, or load from the cache, if that has not been done; one thread at a time."""
         with global_compiler_lock:
             if not self.overloads:
-                _keep(self)
+                _enable_cache(self)
                 if not self._loaded():
-                    with quickly(), compiling(self):
+                    with compiling_fast(), compiling(self):
                         self.compile(self.stated)
 
     def _loaded(self) -> bool:
@@ -267,23 +264,23 @@ class Kernel(CPUDispatcher):
         if len(given) != len(self.stated.args) or not all(map(self._converts, given, self.stated.args)):
             self._explain_matching_error(*args)
         with global_compiler_lock:
-            return self._door()
+            return self._python_entry()
 
     def _explain_matching_error(self, *args: Any, **kws: Any) -> None:
         """Called by numba when Python calls with what does not fit."""
         given = ", ".join(str(self.typeof_pyval(value)) for value in args)
         raise InvalidInput(f"{self.py_func.__name__} takes ({', '.join(map(str, self.stated.args))}), got ({given})")
 
-    def _door(self) -> Any:
+    def _python_entry(self) -> Any:
         """The way in from Python, a kernel of its own: most kernels are called by kernels alone, and go without."""
         if self._entry is None:
             self.ready()
-            door = CPUDispatcher(
-                call_through(self, "door"), targetoptions=self._door_options, pipeline_class=KernelCompiler
+            entry = CPUDispatcher(
+                call_through(self, "door"), targetoptions=self._entry_options, pipeline_class=KernelCompiler
             )
-            _keep(door)
-            self._entry = door.compile(self.stated)
-            take_number(door.py_func)
+            _enable_cache(entry)
+            self._entry = entry.compile(self.stated)
+            reserve_number(entry.py_func)
             self._insert([kind._code for kind in self.stated.args], self._entry, False)  # pyright: ignore[reportAttributeAccessIssue]
             self.disable_compile()
         return self._entry
@@ -297,7 +294,7 @@ class Kernel(CPUDispatcher):
 
     def add_overload(self, cres: Any) -> None:
         """Called by numba when the code is there, compiled or loaded, before it is kept and before anyone calls it."""
-        take_number(self.py_func)
+        reserve_number(self.py_func)
         if self._by_symbol:
             leave_nothing_to_copy(cres, self.py_func)
         self.overloads[tuple(cres.signature.args)] = cres
@@ -336,7 +333,7 @@ class Kernel(CPUDispatcher):
     def llvm(self) -> str:
         """Its code in LLVM's language, not optimised, compiled afresh: a kept kernel has machine code alone."""
         fresh = CPUDispatcher(self.py_func, targetoptions=self.targetoptions, pipeline_class=_TextCompiler)
-        with global_compiler_lock, quickly(), compiling(self):
+        with global_compiler_lock, compiling_fast(), compiling(self):
             fresh.compile(self.stated)
         result = fresh.overloads[tuple(self.stated.args)]
         return result.library.get_llvm_str().replace(result.fndesc.llvm_func_name, self.symbol)
@@ -355,9 +352,9 @@ class Kernel(CPUDispatcher):
         return self.result.library.codegen._engine.get_function_address(symbol)
 
 
-def _keep(dispatcher: CPUDispatcher) -> None:
+def _enable_cache(dispatcher: CPUDispatcher) -> None:
     """Keep what it compiles on disk, unless it was typed into a notebook or its module was loaded anew."""
-    if Path(dispatcher.py_func.__code__.co_filename).is_file() and not is_taken(dispatcher.py_func):
+    if Path(dispatcher.py_func.__code__.co_filename).is_file() and not is_reserved(dispatcher.py_func):
         dispatcher._cache = NumbaCache(dispatcher.py_func, bool(dispatcher.targetoptions.get("_nrt")))  # pyright: ignore[reportAttributeAccessIssue]
 
 

@@ -37,7 +37,7 @@ from palpate.errors import FileError
 
 SHAPING = ("BOUNDSCHECK", "OPT", "DEBUGINFO", "CPU_NAME", "CPU_FEATURES", "LOOP_VECTORIZE", "SLP_VECTORIZE")
 _DAY = 86400.0  # s
-_ABOVE = Path(__file__).parents[3]
+_SOURCE_ROOT = Path(__file__).parents[3]
 _HERE = Path(__file__).parents[1] / "shipped"  # kernels that come with the wheel
 LIST = "checksums.txt"
 
@@ -87,10 +87,10 @@ def folder_in_use() -> FolderInUse:
         _note(problem)
     except (OSError, RuntimeError) as error:  # RuntimeError: no home folder
         problem = f"{error}"
-    passing = tempfile.mkdtemp(prefix="palpate-kernels-")
-    atexit.register(_remove, passing, os.getpid())
-    os.environ["PALPATE_CACHE_DIR"] = passing  # processes started from here on share it
-    return FolderInUse(Folder.private(Path(passing), *below), problem)
+    temporary = tempfile.mkdtemp(prefix="palpate-kernels-")
+    atexit.register(_remove, temporary, os.getpid())
+    os.environ["PALPATE_CACHE_DIR"] = temporary  # processes started from here on share it
+    return FolderInUse(Folder.private(Path(temporary), *below), problem)
 
 
 def _remove(folder: str, process: int) -> None:
@@ -112,12 +112,6 @@ def stamp(file: Path) -> str:
     return digest_of_files(sources_of(file), versions())
 
 
-def file_name(function: Function) -> str:
-    """A kernel's module and name, as its file's name begins."""
-    name = f"{Path(function.__code__.co_filename).stem}.{function.__qualname__}"
-    return name.replace("<", "").replace(">", "")
-
-
 class Origin(NamedTuple):
     """What machine code is made from: a place in a file, a name, and a digest of what the file does not tell.
 
@@ -131,9 +125,10 @@ class Origin(NamedTuple):
 
 
 def origin_of(function: Function) -> Origin:
-    """Where a function's kernel comes from; its file must be there."""
-    code = function.__code__
-    return Origin(Path(code.co_filename), code.co_firstlineno, file_name(function), function_digest(function))
+    """Where a function's kernel comes from; its file must be there. The name begins its kept files' names."""
+    code, file = function.__code__, Path(function.__code__.co_filename)
+    name = f"{file.stem}.{function.__qualname__}".replace("<", "").replace(">", "")
+    return Origin(file, code.co_firstlineno, name, function_digest(function))
 
 
 class KernelStore:
@@ -178,13 +173,13 @@ class KernelStore:
             return
         try:
             self.folder.write(self.file(key), pack(kernel._replace(key=key)))
-            self._forget_older()
+            self._remove_older()
         except OSError:  # a full disk, a folder that went away
             return
         if folder_in_use().problem:
             _note(folder_in_use().problem)
 
-    def _forget_older(self) -> None:
+    def _remove_older(self) -> None:
         """Drop what this kernel was before its sources changed, unless somebody may still be at work with it."""
         now = time.time()
         for name in self.folder.names():
@@ -308,8 +303,8 @@ class KernelCache:
         file, folder = origin.file, _shipped_folder()
         self.kept = KernelStore(origin, folder_in_use().folder, stamp(file), str(file))
         self.shipped = None
-        if is_ours(file) and _plain() and folder is not None:
-            self.shipped = _ShippedStore(origin, folder, shipped_stamp(file), file.relative_to(_ABOVE).as_posix())
+        if is_ours(file) and _has_default_settings() and folder is not None:
+            self.shipped = _ShippedStore(origin, folder, shipped_stamp(file), file.relative_to(_SOURCE_ROOT).as_posix())
 
     def read(self, signature: str, processor: str) -> Iterator[KeptKernel]:
         """This machine's kernel, then the shipped one."""
@@ -330,7 +325,7 @@ def _any_processor() -> str:
 
 
 @cache
-def _plain() -> bool:
+def _has_default_settings() -> bool:
     """Whether nothing shapes machine code otherwise than when the wheel was built; there the processor is named."""
     named = [name for name in SHAPING if os.environ.get(f"NUMBA_{name}")]
     return not named or (shipping_folder() is not None and named == ["CPU_NAME"])

@@ -118,15 +118,15 @@ class Folder:
         if not _HAS_DESCRIPTORS:  # Windows: a user's folders are guarded by lists of rights
             path = path.joinpath(*below)
             path.mkdir(parents=True, exist_ok=True)
-            return cls(path, None)._tried()
+            return cls(path, None)._checked_writable()
         descriptor = _open_folder(str(path), None)
         _demand_private(descriptor, path)
         for name in below:
             descriptor, path = _step_into(descriptor, path, name), path / name
             _demand_private(descriptor, path)
-        return cls(path, descriptor)._tried()
+        return cls(path, descriptor)._checked_writable()
 
-    def _tried(self) -> Self:
+    def _checked_writable(self) -> Self:
         """The folder, once a file could be written there."""
         name = f".try-{secrets.token_hex(8)}"
         os.close(os.open(self._at(name), _WRITE, 0o600, dir_fd=self._descriptor))
@@ -156,15 +156,15 @@ class Folder:
 
     def write(self, name: str, data: bytes) -> None:
         """Put a whole file in the place of what has that name, a link included."""
-        passing = f".{secrets.token_hex(8)}.part"
-        file = os.open(self._at(passing), _WRITE, 0o600, dir_fd=self._descriptor)
+        temporary = f".{secrets.token_hex(8)}.part"
+        file = os.open(self._at(temporary), _WRITE, 0o600, dir_fd=self._descriptor)
         try:
             with open(file, "wb") as stream:
                 stream.write(data)
             descriptor = self._descriptor
-            os.replace(self._at(passing), self._at(name), src_dir_fd=descriptor, dst_dir_fd=descriptor)
+            os.replace(self._at(temporary), self._at(name), src_dir_fd=descriptor, dst_dir_fd=descriptor)
         except BaseException:
-            self.remove(passing)
+            self.remove(temporary)
             raise
 
     def remove(self, name: str) -> None:

@@ -7,6 +7,7 @@ that is slower to compile and gives the same numbers.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numba
@@ -27,24 +28,18 @@ class Kernel:
     def __init__(self, function: Function, namespace: dict[str, Any], **options: bool) -> None:
         self.py_func, self.__doc__, self.__name__ = function, function.__doc__, function.__name__
         self._namespace = namespace
-        self._stated: Any = None
-        self._compiled: Any = None
-        self._from_c: Any = None
 
-    @property
+    @cached_property
     def stated(self) -> Any:
         """The signature that the annotations state."""
-        if self._stated is None:
-            self._stated, self._namespace = signature_of(self.py_func, self._namespace), {}
-        return self._stated
+        namespace, self._namespace = self._namespace, {}  # a function's names would keep all it has alive
+        return signature_of(self.py_func, namespace)
 
-    @property
+    @cached_property
     def compiled(self) -> Any:
         """Numba's own function."""
-        if self._compiled is None:
-            with compiling(self):
-                self._compiled = numba.njit(self.stated, **_OPTIONS)(self.py_func)
-        return self._compiled
+        with compiling(self):
+            return numba.njit(self.stated, **_OPTIONS)(self.py_func)
 
     def ready(self) -> None:
         """Compile, if that has not been done."""
@@ -71,11 +66,13 @@ class Kernel:
         """Its code in LLVM's language."""
         return self.compiled.inspect_llvm(tuple(self.stated.args))
 
+    @cached_property
+    def _from_c(self) -> Any:
+        return numba.cfunc(self.stated)(call_through(self, "from_c"))
+
     @property
     def pointer(self) -> int:
         """Address of the machine code, for `call_at`; valid as long as the kernel is."""
-        if self._from_c is None:
-            self._from_c = numba.cfunc(self.stated)(call_through(self, "from_c"))
         return self._from_c.address
 
     c_pointer = pointer

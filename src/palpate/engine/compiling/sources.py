@@ -99,68 +99,68 @@ def function_digest(function: Callable[..., Any]) -> str | None:
     return digest.hexdigest()
 
 
-def _describe_function(function: Any, put: Callable[[bytes], None], seen: set[Any]) -> None:
+def _describe_function(function: Any, add: Callable[[bytes], None], seen: set[Any]) -> None:
     if id(function) in seen:
         return
     seen.add(id(function))
     file = Path(function.__code__.co_filename)
-    put(f"function {function.__module__}.{function.__qualname__} ".encode())
+    add(f"function {function.__module__}.{function.__qualname__} ".encode())
     if function.__closure__ is None and is_ours(file):
-        put(digest_of_files(sources_of(file), "").encode())
+        add(digest_of_files(sources_of(file), "").encode())
         return
     if (function.__module__ or "").partition(".")[0] in _FOREIGN:
         return
     if file.is_file():
-        put(_digest_of_file(file))
-    names = list(_describe_code(function.__code__, put))
+        add(_digest_of_file(file))
+    names = list(_describe_code(function.__code__, add))
     for cell in function.__closure__ or ():
-        _describe(cell.cell_contents, names, put, seen)
+        _describe(cell.cell_contents, names, add, seen)
     for name in names:
         if name in function.__globals__:
-            put(f"{name} = ".encode())
-            _describe(function.__globals__[name], names, put, seen)
+            add(f"{name} = ".encode())
+            _describe(function.__globals__[name], names, add, seen)
 
 
-def _describe_code(code: CodeType, put: Callable[[bytes], None]) -> Iterator[str]:
+def _describe_code(code: CodeType, add: Callable[[bytes], None]) -> Iterator[str]:
     """Describe byte code and constants; the global names that it mentions."""
-    put(code.co_code)
+    add(code.co_code)
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            yield from _describe_code(constant, put)
+            yield from _describe_code(constant, add)
         else:
-            put(repr(sorted(map(repr, constant)) if isinstance(constant, frozenset) else constant).encode())
+            add(repr(sorted(map(repr, constant)) if isinstance(constant, frozenset) else constant).encode())
     yield from code.co_names
 
 
-def _describe(value: Any, names: list[str], put: Callable[[bytes], None], seen: set[Any]) -> None:
+def _describe(value: Any, names: list[str], add: Callable[[bytes], None], seen: set[Any]) -> None:
     """Describe a value that a function takes from outside; NotApplicable if no bytes can say whether it is the same."""
     function = getattr(value, "py_func", None) or getattr(value, "__wrapped__", None) or value
     if isinstance(function, FunctionType):
-        _describe_function(function, put, seen)
+        _describe_function(function, add, seen)
     elif isinstance(value, ModuleType):
-        _describe_attributes(value, names, put, seen)
+        _describe_attributes(value, names, add, seen)
     elif isinstance(value, np.ndarray | np.generic):
-        put(f"{value.dtype!r} {value.shape} ".encode() + value.tobytes())
+        add(f"{value.dtype!r} {value.shape} ".encode() + value.tobytes())
     elif isinstance(value, tuple | list):
-        put(f"{type(value).__qualname__} of {len(value)} ".encode())
+        add(f"{type(value).__qualname__} of {len(value)} ".encode())
         for item in value:
-            _describe(item, names, put, seen)
+            _describe(item, names, add, seen)
     elif isinstance(value, type):
         members = [repr(member) for member in value] if issubclass(value, Enum) else ""
-        put(f"{value.__module__}.{value.__qualname__} {getattr(value, 'digest', '')} {members}".encode())
+        add(f"{value.__module__}.{value.__qualname__} {getattr(value, 'digest', '')} {members}".encode())
     elif isinstance(value, bool | int | float | complex | str | bytes | None | Enum | types.Type):
-        put(f"{type(value).__name__} {value!r};".encode())
+        add(f"{type(value).__name__} {value!r};".encode())
     elif type(value).__module__.partition(".")[0] in _FOREIGN and callable(value):  # abs, numpy.sin
-        put(f"{type(value).__name__} {getattr(value, '__name__', '')}".encode())
+        add(f"{type(value).__name__} {getattr(value, '__name__', '')}".encode())
     else:
         raise NotApplicable(f"a kernel takes {value!r} from outside")
 
 
-def _describe_attributes(module: ModuleType, names: list[str], put: Callable[[bytes], None], seen: set[Any]) -> None:
+def _describe_attributes(module: ModuleType, names: list[str], add: Callable[[bytes], None], seen: set[Any]) -> None:
     """Describe what a function may take from a module: every attribute whose name it mentions."""
     if module.__name__.partition(".")[0] in _FOREIGN:
         return
     for name in names:
         if hasattr(module, name) and (module.__name__, name) not in seen:
             seen.add((module.__name__, name))
-            _describe(getattr(module, name), names, put, seen)
+            _describe(getattr(module, name), names, add, seen)
