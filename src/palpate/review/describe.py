@@ -63,12 +63,8 @@ class Describer:
             return False
         nodes = [one.given.rows[i][j] for i, j in reversed(one.differing)]
         try:
-            return all(
-                one.space.field.equal(point.of(node), point.of(one.wanted[index]))
-                for point in (one.space.point(30), one.space.point(31))
-                for node, index in zip(nodes, one.differing)
-            )
-        except UnluckyPoint:
+            return all(one.space.agree(node, one.wanted[index], 30) for node, index in zip(nodes, one.differing))
+        except DoesNotFit:
             return False
 
     def _wrong(self, differences: list[Difference], notes: tuple[str, ...], mended: Any) -> Verdict:
@@ -105,7 +101,7 @@ class Describer:
         if self.case.text is None:
             from palpate.review.algebra.convert import to_sympy
 
-            made = to_sympy(mended, self.case.originals)
+            made = to_sympy(mended, self.case.table.symbols)
             return made[0, 0] if mended.shape == (1, 1) else made
         return self.printer.value(mended if mended.shape != (1, 1) else mended.rows[0][0])
 

@@ -8,12 +8,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any, TypeVar
 
 from palpate.equations.spelling import DOTS, GREEK_LETTERS, VARIANTS, Name
 from palpate.errors import UnknownSymbol, nearest
 from palpate.review.algebra.points import PI
 from palpate.review.algebra.tree import Grid, Neg, Node, Num, Ref, Sym, Trig, Value, add, multiply, number
 
+Made = TypeVar("Made")
 _SAME = {**{a: b for a, b in VARIANTS.items()}, **{b: a for a, b in VARIANTS.items()}}
 _JOINT_LETTERS = ("q", "theta", "vartheta", "phi", "varphi")
 _MOVING_LETTERS = (*_JOINT_LETTERS, "x", "y", "z")
@@ -55,6 +57,7 @@ class SymbolTable:
         definitions: names that stand for an expression or a matrix; `written` has them as they are written.
         spoken: symbols that the writer calls otherwise, with the writer's name.
         unreadable: names whose definition uses an unknown symbol, with that error.
+        symbols: the SymPy symbols that names came from.
         notes: what was read as something else, in words.
         open: whether unknown names are taken in; c_{12} without coordinates then makes q1 and q2 coordinates.
     """
@@ -65,12 +68,12 @@ class SymbolTable:
         self.coordinates: list[Name] = []
         self.definitions: dict[Name, Value] = {}
         self.written: dict[Name, str] = {}
+        self.symbols: dict[Name, Any] = {}
         self.notes: list[str] = []
         self.spoken: dict[Name, Name] = {}
         self.unreadable: dict[Name, UnknownSymbol] = {}
         self.open = False
-        self._angles: dict[str, Node | None] = {}
-        self._made: dict[object, Node] = {}
+        self._made: dict[object, Any] = {}
         self.learn(coordinates)
         self.coordinates = [self.originals[text] for text in coordinates]
         self.learn(spellings)
@@ -139,7 +142,7 @@ class SymbolTable:
         if name.base in ("c", "s") and name.sub.isdigit() and not name.dots:
             missing = [Name("q", digit) for digit in name.sub if Name("q", digit) not in self.coordinates]
             self.coordinates = sorted([*self.coordinates, *missing])
-            self._angles.clear()
+            self._made.clear()  # angles among them
             return self._shorthand(name)
         if len(name.base) > 1 and name.base not in GREEK_LETTERS.values():
             return None
@@ -230,16 +233,11 @@ class SymbolTable:
         """c_{12}, s1, C_{2*2+3}, s_θ: a cosine or sine of a sum of coordinates."""
         if name.dots or name.base not in ("c", "s", "C", "S"):
             return None
-        angle = self._angle(name.sub)
+        angle = self.remembered(("angle", name.sub), lambda: self._angle(name.sub))
         return None if angle is None else Trig({"c": "cos", "s": "sin"}[name.base.lower()], angle, short=True)
 
     def _angle(self, sub: str) -> Node | None:
-        """The angle a subscript means; the same node each time, so that its value is worked out once."""
-        if sub not in self._angles:
-            self._angles[sub] = self._new_angle(sub)
-        return self._angles[sub]
-
-    def _new_angle(self, sub: str) -> Node | None:
+        """The angle a subscript means."""
         if not sub:
             return Sym(self.coordinates[0]) if len(self.coordinates) == 1 else None
         by_index = {name.sub: name for name in self.coordinates if name.sub}
@@ -268,8 +266,8 @@ class SymbolTable:
         if text not in self.notes:
             self.notes.append(text)
 
-    def remembered(self, key: object, make: Callable[[], Node]) -> Node:
-        """The angle kept under a key, made when first asked for."""
+    def remembered(self, key: object, make: Callable[[], Made]) -> Made:
+        """What is kept under a key, made once: the value of one node that stands in many places is worked out once."""
         if key not in self._made:
             self._made[key] = make()
         return self._made[key]

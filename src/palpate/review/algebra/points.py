@@ -23,6 +23,8 @@ from palpate.review.algebra.tree import Call, Neg, Node, Num, Numeric, Power, Pr
 
 Item = TypeVar("Item")
 
+POINTS, MOST_POINTS = 2, 400  # points at which expressions must agree, and how many may be tried to find them
+
 
 class ResidueTable(Generic[Item]):
     """A table of exact values."""
@@ -211,6 +213,7 @@ class Space:
         self.signed = frozenset(signed)
         self.seed = seed
         self._angles: dict[int, tuple[Node, Polynomial, Any]] = {}
+        self._points: dict[int, Point] = {}
         self.parts = 1
         if isinstance(field, Modular):
             coefficients = [value for tree in trees for value in self._coefficients(tree)]
@@ -231,7 +234,28 @@ class Space:
 
     def point(self, number: int) -> Point:
         """The random point of this number; the same one whenever asked."""
-        return Point(self, f"{self.seed}:{number}")
+        if number not in self._points:
+            self._points[number] = Point(self, f"{self.seed}:{number}")
+        return self._points[number]
+
+    def agree(self, a: Node, b: Node, first: int = 0) -> bool:
+        """Whether two expressions have the same values at random points from number `first` on.
+
+        Raises:
+            DoesNotFit: at hardly any point they have values at all.
+        """
+        passed = 0
+        for number in range(first, first + MOST_POINTS):
+            point = self.point(number)
+            try:
+                if not self.field.equal(point.of(a), point.of(b)):
+                    return False
+            except UnluckyPoint:
+                continue
+            passed += 1
+            if passed == POINTS:
+                return True
+        raise DoesNotFit("roots or divisions that hardly any random point allows")
 
 
 class Point:

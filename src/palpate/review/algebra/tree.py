@@ -116,6 +116,8 @@ class Numeric:
 
 Node: TypeAlias = Num | Sym | Trig | Call | Sum | Prod | Neg | Quot | Power | Ref | Numeric
 
+# What functions are called in programs and in print, by their names in math and mpmath.
+_FUNCTIONS = {"ln": "log", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "abs": "fabs", "Abs": "fabs"}
 ONE, ZERO = Num(Fraction(1)), Num(Fraction(0))
 
 
@@ -212,6 +214,17 @@ def multiply(factors: list[Node]) -> Node:
     return kept[0] if len(kept) == 1 else Prod(tuple(kept)) if kept else ONE
 
 
+def function(word: str, argument: Node, span: Span = None) -> Node:
+    """A function of an argument; cotangent, secant and cosecant as quotients."""
+    if word in ("sin", "cos", "tan"):
+        return Trig(word, argument, False, span)
+    if word in ("cot", "sec", "csc"):
+        sine, cosine = Trig("sin", argument), Trig("cos", fresh(argument))
+        top, bottom = {"cot": (cosine, sine), "sec": (ONE, cosine), "csc": (ONE, sine)}[word]
+        return Quot(top, bottom, span)
+    return Call(_FUNCTIONS.get(word, word), argument, span)
+
+
 def is_number(node: Node, value: int) -> bool:
     """Whether the node is this number, written as one."""
     return isinstance(node, Num) and node.value == value
@@ -302,6 +315,39 @@ def grid(rows: Sequence[Sequence[Node]]) -> Grid:
     if len({len(row) for row in rows}) != 1 or not rows[0]:
         raise BadShape(f"a matrix whose rows have {', '.join(str(len(row)) for row in rows)} entries")
     return Grid(tuple(map(tuple, rows)))
+
+
+def assembled(cells: list[list[Value | str]]) -> Grid:
+    """A matrix from its cells; blocks are joined, and what is left to symmetry (a text) is filled in."""
+    written = [[cell for cell in row if not isinstance(cell, str)] for row in cells]
+    if sum(map(len, written)) == sum(map(len, cells)):
+        return from_lists(written)
+    size = max(len(row) for row in cells)
+    padded = [row + [""] * (size - len(row)) for row in cells]
+    rows: list[list[Node]] = []
+    for i, row in enumerate(padded):
+        rows.append([])
+        for j, cell in enumerate(row):
+            mirror = padded[j][i] if j < len(padded) and i < len(padded[j]) else ""
+            entry = mirror if isinstance(cell, str) else cell
+            if isinstance(entry, str | Grid):
+                raise BadShape(f"entry ({i + 1},{j + 1}) is empty, and so is its mirror image")
+            rows[-1].append(fresh(entry) if isinstance(cell, str) else entry)
+    return grid(rows)
+
+
+def from_lists(rows: list[list[Value]]) -> Grid:
+    """A matrix from rows of scalars or of blocks; [[a, b], [c, d]] arrives as one row of rows."""
+    nested = len(rows) == 1 and all(isinstance(cell, Grid) and cell.shape[0] == 1 for cell in rows[0])
+    if nested:
+        rows = [[cell] for cell in rows[0]]
+    made: list[list[Node]] = []
+    for row in rows:
+        blocks = [as_grid(cell) for cell in row]
+        if len({block.shape[0] for block in blocks}) != 1:
+            raise BadShape("blocks of different height stand side by side")
+        made += [[node for block in blocks for node in block.rows[i]] for i in range(blocks[0].shape[0])]
+    return grid(made)
 
 
 def as_grid(value: Value) -> Grid:

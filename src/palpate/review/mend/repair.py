@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice
@@ -14,9 +15,9 @@ from palpate.review.algebra.points import Point, Space
 from palpate.review.algebra.tree import Node, Ref, Sym, Trig, symbols, walk
 from palpate.review.mend.edits import COSTS, Edit, edited, likelihood_of_all, product
 from palpate.review.mend.slips import DoubleSlip, SingleSlip
-from palpate.review.mend.terms import Atoms, MissingTerm, expanded, terms_of
+from palpate.review.mend.terms import Atoms, MissingTerm, expanded, quotient_terms, terms_of
 
-_SEARCH, _FRESH = 10, (11, 12)  # numbers of the point of the search, and of those that confirm what it found
+_SEARCH, _FRESH = 10, 11  # numbers of the point of the search, and of the first that confirms what it found
 _MOST_TRIED = 80
 _MOST_NODES = 6_000  # symbols, numbers and operations of an expression that is still searched for slips
 _MOST_OPTIONS = 120_000  # single corrections that are still combined in pairs
@@ -101,16 +102,9 @@ class Repairer:
 
     def _multiplied(self) -> Iterator[list[Edit]]:
         """A product of several symbols lost from the whole expression."""
-        field = self.space.field
-
-        def ratio(point: Point) -> Any:
-            return field.mul(point.of(self.wanted), field.inverse(point.of(self.tree)))
-
-        try:
-            terms = MissingTerm(self.point, self.atoms, [], ratio).terms(ratio(self.point), ())
-        except UnluckyPoint:
-            return
-        yield from ([product(self.tree).times(term)] for term in terms)
+        with suppress(UnluckyPoint):
+            terms = quotient_terms(self.atoms, self.wanted, self.tree)
+            yield from ([product(self.tree).times(term)] for term in terms)
 
     def _two(self) -> Iterator[list[Edit]]:
         factors = sum(isinstance(node, Sym | Trig) for node in walk(self.tree))
@@ -192,17 +186,7 @@ class Repairer:
     def _confirmed(self, edits: list[Edit]) -> Repair | None:
         """The repair, if it is right at fresh points too."""
         mended = edited(self.tree, edits)
-        tried = 0
-        for number in range(_FRESH[0], _FRESH[0] + 2000):
-            point = self.space.point(number)
-            try:
-                if not self.space.field.equal(point.of(mended), point.of(self.wanted)):
-                    return None
-            except UnluckyPoint:
-                continue
-            except DoesNotFit:
-                return None
-            tried += 1
-            if tried == len(_FRESH):
+        with suppress(DoesNotFit):
+            if self.space.agree(mended, self.wanted, _FRESH):
                 return Repair(tuple(edits), mended)
         return None

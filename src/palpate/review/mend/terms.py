@@ -26,6 +26,7 @@ _MOST_SUBSETS = 4  # joints up to which every sum of angles is tried, not only n
 _NUMBERS = tuple(Fraction(a, b) for b in (1, 2, 3, 4, 6, 12) for a in (1, -1, 2, -2, 3, -3, 5, -5, 4, -4))
 _DEGREES = range(-4, 7)
 _MOST_SINES = 30
+_MOST_TERMS = 200  # of an expression multiplied out
 _SCALE = Fraction(7, 5)
 
 
@@ -259,6 +260,20 @@ class MissingTerm:
         return table
 
 
+def quotient_terms(atoms: Atoms, top: Node, bottom: Node) -> list[Node]:
+    """The product of symbols, sines and a number that one expression divided by another is; none if it is no product.
+
+    Raises:
+        UnluckyPoint: at the atoms' point the quotient has no value.
+    """
+    field = atoms.point.field
+
+    def ratio(point: Point) -> Any:
+        return field.mul(point.of(top), field.inverse(point.of(bottom)))
+
+    return MissingTerm(atoms.point, atoms, [], ratio).terms(ratio(atoms.point), ())
+
+
 def _error_at(point: Point, error: Any, way: Sequence[BracketStep]) -> Any:
     """The error of the sum at the end of a way, from the error of the whole."""
     field = point.field
@@ -299,38 +314,38 @@ def terms_of(tree: Node) -> list[Node]:
     return terms
 
 
-def expanded(tree: Node, most: int = 200) -> list[Node]:
-    """The terms of an expression multiplied out; none if they would be more than `most`."""
+def expanded(tree: Node) -> list[Node]:
+    """The terms of an expression multiplied out; none if they would be too many."""
     try:
-        return [algebra.multiply([_signed(size, ()), *factors]) for size, factors in _expand(tree, most)]
+        return [algebra.multiply([_signed(size, ()), *factors]) for size, factors in _expand(tree)]
     except DoesNotFit:
         return []
 
 
-def _expand(node: Node, most: int) -> list[tuple[Fraction, list[Node]]]:
+def _expand(node: Node) -> list[tuple[Fraction, list[Node]]]:
     made: list[tuple[Fraction, list[Node]]]
     match node:
         case Num(value=value):
             return [(value, [])]
         case Neg(operand=operand):
-            return [(-size, factors) for size, factors in _expand(operand, most)]
+            return [(-size, factors) for size, factors in _expand(operand)]
         case Sum(terms=terms):
-            made = [part for term in terms for part in _expand(term, most)]
+            made = [part for term in terms for part in _expand(term)]
         case Prod(factors=factors):
             made = [(Fraction(1), [])]
             for factor in factors:
-                made = [(a * b, [*x, *y]) for a, x in made for b, y in _expand(factor, most)]
-                _few(made, most)
+                made = [(a * b, [*x, *y]) for a, x in made for b, y in _expand(factor)]
+                _few(made)
         case Power(base=Sum() as base, exponent=exponent) if exponent in (2, 3):
-            return _expand(Prod((base,) * int(exponent)), most)
+            return _expand(Prod((base,) * int(exponent)))
         case Quot(top=top, bottom=bottom):
-            made = [(size, [Quot(algebra.multiply(factors), bottom)]) for size, factors in _expand(top, most)]
+            made = [(size, [Quot(algebra.multiply(factors), bottom)]) for size, factors in _expand(top)]
         case _:
             return [(Fraction(1), [node])]
-    return _few(made, most)
+    return _few(made)
 
 
-def _few(parts: list[tuple[Fraction, list[Node]]], most: int) -> list[tuple[Fraction, list[Node]]]:
-    if len(parts) > most:
+def _few(parts: list[tuple[Fraction, list[Node]]]) -> list[tuple[Fraction, list[Node]]]:
+    if len(parts) > _MOST_TERMS:
         raise DoesNotFit("too many terms to multiply out")
     return parts
