@@ -41,16 +41,13 @@ class ConstrainedDerivation:
     @cached_property
     def A(self) -> Any:
         """∂φ/∂q, one row per constraint."""
-        rows = [[self._tidy(sp.diff(phi, q)) for q in self.derivation.q] for phi in self.constraints]
-        return sp.ImmutableMatrix(rows)
+        return self._tidy(sp.Matrix(self.constraints).jacobian(self.derivation.q))
 
     @cached_property
     def drift(self) -> Any:
         """Ȧ q̇."""
-        d = self.derivation
-        speeds = list(self.A * sp.Matrix(d.v))
-        rates = [sum((sp.diff(speed, q) * v for q, v in zip(d.q, d.v)), sp.Integer(0)) for speed in speeds]
-        return self._tidy(sp.Matrix([[rate] for rate in rates]))
+        v = sp.Matrix(self.derivation.v)
+        return self._tidy((self.A * v).jacobian(self.derivation.q) * v)
 
     @property
     def multipliers(self) -> tuple[Any, ...]:
@@ -82,8 +79,7 @@ class ConstrainedDerivation:
 
     @cached_property
     def _E(self) -> Any:
-        d = self.derivation
-        return sp.Matrix([[sp.diff(self._solution.get(q, q), y) for y in self.independent] for q in d.q])
+        return sp.Matrix([self._solution.get(q, q) for q in self.derivation.q]).jacobian(self.independent)
 
     def _rates(self, table: Sequence[Any]) -> Any:
         """The independent ones of a list of symbols in the order of the coordinates."""
@@ -95,10 +91,8 @@ class ConstrainedDerivation:
         d = self.derivation
         y_rate = self._rates(d.v)
         q_rate = self._E * y_rate
-        rates = [sp.diff(self._E, y) * rate for y, rate in zip(self.independent, y_rate)]
-        E_rate = sum(rates, sp.zeros(*self._E.shape))
         put = dict(self._solution) | {v: x for v, x in zip(d.v, q_rate) if v != x}
-        return q_rate, E_rate * y_rate, put
+        return q_rate, q_rate.jacobian(self.independent) * y_rate, put
 
     def _put(self, e: Any) -> Any:
         """An expression with the constraints put in."""
@@ -222,7 +216,7 @@ def _rate_hint(derivation: Derivation, phi: Any) -> str:
 
 
 def _check_independent(derivation: Derivation, phi: tuple[Any, ...]) -> None:
-    A = sp.Matrix([[sp.diff(p, q) for q in derivation.q] for p in phi])
+    A = sp.Matrix(phi).jacobian(derivation.q)
     at = {s: sp.Float(0.3 + 0.17 * i) for i, s in enumerate(sorted(A.free_symbols, key=str))}
     if A.subs(at).rank(iszerofunc=lambda x: abs(x) < 1e-12) < len(phi):
         raise InvalidInput("the constraints depend on each other", hint="leave one of them out")

@@ -66,9 +66,7 @@ class Linearisation:
     def _numbers(self, matrix: Any) -> Array:
         put = {sp.Symbol(name): value for name, value in self.derivation.values.items()}
         known = matrix.subs(put)
-        missing = sorted(map(str, known.free_symbols))
-        if missing:
-            raise InvalidInput(f"no value is known for {', '.join(missing)}", hint="derive with values for them")
+        self.derivation.refuse_unknown_values(sorted(map(str, known.free_symbols)))
         return np.array(known.evalf().tolist(), dtype=float)
 
     def _tidy(self, e: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 _INDENT = "    "
@@ -72,7 +72,7 @@ class Verdict:
     notes: tuple[str, ...] = ()
     method: str = ""
     mended: Any = None
-    steps: tuple[Verdict, ...] = field(default=())
+    steps: tuple[Verdict, ...] = ()
 
     @property
     def repaired(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import textwrap
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import sympy as sp
@@ -37,7 +37,7 @@ class Section:
 
     title: str
     words: tuple[str, ...] = ()
-    formulas: tuple[Formula, ...] = field(default=())
+    formulas: tuple[Formula, ...] = ()
 
 
 # ---------------------------------------------------------------------- text

@@ -8,9 +8,10 @@ import sympy as sp
 
 from palpate.derive.closed.energy import EnergyForms
 from palpate.derive.closed.forms import ClosedForms, halved
-from palpate.derive.closed.model import Vector, apply, dot, plus
+from palpate.derive.closed.model import Vector
 from palpate.derive.closed.trig import TrigPolynomial
 from palpate.derive.writing.document import Formula, Section
+from palpate.equations.algebra.vectors import dot, plus, times
 
 if TYPE_CHECKING:
     from palpate.derive.derivation import Derivation
@@ -96,7 +97,7 @@ def _lagrange(w: _Writer) -> list[Section]:
     closed = w.closed
     energies = []
     for index, n in enumerate(w.numbers):
-        T = dot(closed.v, apply(closed.link_masses(index), closed.v))
+        T = dot(closed.v, times(closed.link_masses(index), closed.v))
         energies.append(Formula(f"T_{n}", halved(w.forms.by_rates([T])[0])))
     return [
         _jacobians(w),
@@ -115,7 +116,7 @@ def _lagrange(w: _Writer) -> list[Section]:
 
 def _rotor_energy(w: _Writer) -> list[Formula]:
     closed = w.closed
-    T = dot(closed.v, apply(closed.rotors, closed.v))
+    T = dot(closed.v, times(closed.rotors, closed.v))
     return [Formula("T_r", halved(w.forms.by_rates([T])[0]), "Rotors turn with their joints:")] if T else []
 
 

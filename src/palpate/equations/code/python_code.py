@@ -13,8 +13,6 @@ from palpate.equations.algebra.graph import Output
 from palpate.equations.code.program import Program, Writer
 from palpate.errors import BadShape, InvalidInput, NotFinite, check_names
 
-_NUMPY = {"sin": "sin", "cos": "cos", "sqrt": "sqrt"}
-
 
 def module_source(program: Program, name: str, values: Mapping[str, float], about: str) -> str:
     """A module that runs by itself: the parameters' values, and a function of arrays with any leading shape."""
@@ -55,7 +53,7 @@ def _body(program: Program, parameters: Mapping[str, str], batch: bool, prefix: 
     """The lines of a function: temporaries, outputs, and what is returned."""
     at = "..., " if batch else ""
     names = {entry: f"{array}[{at}{i}]" for array, entries in program.inputs.items() for i, entry in enumerate(entries)}
-    writer = Writer({key: prefix + word for key, word in _NUMPY.items()}, {**names, **parameters})
+    writer = Writer({**names, **parameters}, prefix)
     writer.write(program.nodes)
     body = [f"    {name} = {text}" for name, text in writer.lines]
     for output in program.outputs:

@@ -18,21 +18,10 @@ from functools import cached_property
 from llvmlite import ir
 
 from palpate.equations.algebra.graph import PARAMETER, Node, Output
+from palpate.equations.algebra.vectors import cross, minus, plus, transposed
 from palpate.equations.code.llvm_code import Emitter, Input
 from palpate.equations.code.program import folded, make_program, merged
-from palpate.equations.dynamics.recursive import (
-    Placed,
-    bias,
-    cross,
-    gravity,
-    jacobian,
-    mass_matrix,
-    minus,
-    motions,
-    placed_links,
-    plus,
-    transposed,
-)
+from palpate.equations.dynamics.recursive import Placed, bias, gravity, jacobian, mass_matrix, motions, placed_links
 from palpate.equations.model.chain import Chain, Matrix, Vector
 from palpate.equations.model.mechanism import Mechanism
 from palpate.equations.model.symbols import TreeSymbols

@@ -9,31 +9,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from palpate.equations.algebra.graph import Node
+from palpate.equations.algebra.vectors import (
+    SYMMETRIC,
+    congruent,
+    cross,
+    dot,
+    minus,
+    plus,
+    six_entries,
+    symmetric,
+    times,
+    transposed,
+)
 from palpate.equations.model.chain import Chain, Mass, Matrix, Vector, along
 from palpate.equations.model.naming import NamedFrame
-
-# ---------------------------------------------------------------------- small vectors
-
-
-def cross(a: Vector, b: Vector) -> Vector:
-    """a × b."""
-    return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
-
-
-def plus(a: Vector, b: Vector) -> Vector:
-    """a + b."""
-    return [x + y for x, y in zip(a, b)]
-
-
-def minus(a: Vector, b: Vector) -> Vector:
-    """a − b."""
-    return [x - y for x, y in zip(a, b)]
-
-
-def times(A: Matrix, v: Vector) -> Vector:
-    """A v."""
-    return [v[0].graph.sum(a * x for a, x in zip(row, v)) for row in A]
-
 
 # ---------------------------------------------------------------------- inverse dynamics
 
@@ -67,13 +56,11 @@ def motions(chain: Chain, v: Sequence[Node], a: Sequence[Node]) -> list[LinkMoti
 def _motion(chain: Chain, index: int, before: LinkMotion, rate: Node, acceleration: Node) -> LinkMotion:
     link = chain.links[index]
     w, dw = chain.to_child(index, before.w), chain.to_child(index, before.dw)
+    acc = chain.to_child(index, plus(before.acc, times(before.U, position_in_parent(chain, index))))
     if link.kind == "revolute":
-        acc = chain.to_child(index, plus(before.acc, times(before.U, link.position)))
         dw = [dw[0] + w[1] * rate, dw[1] - w[0] * rate, dw[2] + acceleration]
         w = [w[0], w[1], w[2] + rate]
     else:
-        along = chain.fixed_to_parent(index, [chain.graph.zero, chain.graph.zero, link.slide])
-        acc = chain.to_child(index, plus(before.acc, times(before.U, plus(link.position, along))))
         acc = [acc[0] + 2 * (w[1] * rate), acc[1] - 2 * (w[0] * rate), acc[2] + acceleration]
     return LinkMotion(w, dw, acc, acceleration_map(w, dw))
 
@@ -104,11 +91,6 @@ def base_rotation(chain: Chain) -> Matrix:
         [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
         [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
     ]
-
-
-def transposed(A: Matrix) -> Matrix:
-    """Aᵀ."""
-    return [list(row) for row in zip(*A)]
 
 
 def inertia_force(mass: Mass, motion: LinkMotion) -> tuple[Vector, Vector]:
@@ -220,7 +202,7 @@ def _in_parent(chain: Chain, index: int, mass: Mass) -> Mass:
 def _moved(mass: Mass, p: Vector) -> Mass:
     """Moments about a point from which their origin stands at p: h' = h + m p, S' = S + p hᵀ + h pᵀ + m p pᵀ."""
     m, h = mass.m, mass.h
-    both = [h[i] * p[j] + (h[j] + m * p[j]) * p[i] for i, j in zip((0, 1, 2, 0, 0, 1), (0, 1, 2, 1, 2, 2))]
+    both = [h[i] * p[j] + (h[j] + m * p[j]) * p[i] for i, j in SYMMETRIC]
     return Mass(m, plus(h, [m * x for x in p]), plus(mass.S, both))
 
 
@@ -280,8 +262,7 @@ class Placed:
 
     def out(self, v: Vector) -> Vector:
         """A vector of the link's frame in base axes."""
-        graph = v[0].graph
-        return [graph.sum(column[k] * x for column, x in zip(self.columns, v)) for k in range(3)]
+        return times(transposed(self.columns), v)
 
 
 def placed_links(chain: Chain) -> list[Placed]:
@@ -389,8 +370,8 @@ def _screws(chain: Chain, frames: list[Placed]) -> tuple[list[list[Screw]], list
         w, u = velocities[link.parent] if link.parent >= 0 else ([zero] * 3, [zero] * 3)
         here = _directions(chain, index, frames[index])
         rates = speeds[dof : dof + len(here)]
-        w = plus(w, _combined(rates, [d[0] for d in here]))
-        u = plus(u, _combined(rates, [d[1] for d in here]))
+        w = plus(w, times(transposed([d[0] for d in here]), rates))
+        u = plus(u, times(transposed([d[1] for d in here]), rates))
         velocities.append((w, u))
         screws.append([_screw(link.kind, k, d, w, u) for k, d in enumerate(here)])
     return screws, velocities
@@ -414,17 +395,11 @@ def _screw(kind: str, number: int, direction: tuple[Vector, Vector], w: Vector, 
     return Screw(angular, shift, cross(w, angular), plus(cross(w, shift), cross(u, angular)))
 
 
-def _combined(rates: list[Node], vectors: list[Vector]) -> Vector:
-    graph = rates[0].graph
-    return [graph.sum(r * v[k] for r, v in zip(rates, vectors)) for k in range(3)]
-
-
 def _carried(chain: Chain, frames: list[Placed], velocities: list[tuple[Vector, Vector]]) -> list[Carried]:
     carried = []
     for link, frame, (w, u) in zip(chain.links, frames, velocities):
         mass = _in_base(link.mass, frame)
-        S = _square(mass.S)
-        turning = transposed([cross(w, [S[0][k], S[1][k], S[2][k]]) for k in range(3)])
+        turning = transposed([cross(w, column) for column in symmetric(mass.S)])
         K = [[u[i] * mass.h[j] + turning[i][j] for j in range(3)] for i in range(3)]
         carried.append(Carried(mass, K, plus([mass.m * x for x in u], cross(w, mass.h))))
     for index in reversed(range(len(chain.links))):
@@ -437,15 +412,8 @@ def _carried(chain: Chain, frames: list[Placed], velocities: list[tuple[Vector, 
 
 def _in_base(mass: Mass, frame: Placed) -> Mass:
     """Moments about the base's origin, in its axes."""
-    rows = [frame.out(row) for row in _square(mass.S)]
-    S = [frame.out([rows[0][k], rows[1][k], rows[2][k]]) for k in range(3)]
-    turned = [S[0][0], S[1][1], S[2][2], S[0][1], S[0][2], S[1][2]]
-    return _moved(Mass(mass.m, frame.out(mass.h), turned), frame.origin)
-
-
-def _square(S: Vector) -> Matrix:
-    xx, yy, zz, xy, xz, yz = S
-    return [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
+    S = six_entries(congruent(frame.out, symmetric(mass.S)))
+    return _moved(Mass(mass.m, frame.out(mass.h), S), frame.origin)
 
 
 def _trace_minus(A: Matrix, w: Vector) -> Vector:
@@ -456,7 +424,7 @@ def _trace_minus(A: Matrix, w: Vector) -> Vector:
 
 def _inertia_times(mass: Mass, w: Vector, u: Vector) -> tuple[Vector, Vector]:
     """Moment and force of the spatial inertia: J ω + h × u, m u + ω × h, with J = tr(S) 1 − S."""
-    moment = plus(_trace_minus(_square(mass.S), w), cross(mass.h, u))
+    moment = plus(_trace_minus(symmetric(mass.S), w), cross(mass.h, u))
     return moment, plus([mass.m * x for x in u], cross(w, mass.h))
 
 
@@ -469,9 +437,9 @@ def _fill(chain: Chain, C: Matrix, places: list[int], screws: list[list[Screw]],
         while at >= 0:
             for j, other in enumerate(screws[at]):
                 there = places[at] + j
-                C[there][here] = _dot(other.w, moment) + _dot(other.u, force)
+                C[there][here] = dot(other.w, moment) + dot(other.u, force)
                 if at != index:
-                    C[here][there] = _dot(other.dw, back_moment) + _dot(other.du, back_force) + _dot(other.w, extra)
+                    C[here][there] = dot(other.dw, back_moment) + dot(other.du, back_force) + dot(other.w, extra)
             at = chain.links[at].parent
 
 
@@ -487,19 +455,15 @@ def _row_force(carried: Carried, screw: Screw) -> tuple[Vector, Vector, Vector]:
     return moment, force, plus(cross(carried.P, screw.u), _trace_minus(transposed(carried.K), screw.w))
 
 
-def _dot(a: Vector, b: Vector) -> Node:
-    return a[0].graph.sum(x * y for x, y in zip(a, b))
-
-
 def potential_energy(chain: Chain) -> Node:
     """V = −Σ m gᵀ p_c, zero at the base's origin."""
     total = chain.graph.zero
     for frame, mass in zip(placed_links(chain), chain.real_masses):
         first = plus([mass.m * x for x in frame.origin], frame.out(mass.h))
-        total = total - _dot(chain.gravity, first)
+        total = total - dot(chain.gravity, first)
     return total
 
 
 def kinetic_energy(chain: Chain, M: Matrix) -> Node:
     """T = ½ vᵀ M v."""
-    return chain.graph.node(1) / 2 * _dot(chain.v, times(M, chain.v))
+    return chain.graph.node(1) / 2 * dot(chain.v, times(M, chain.v))

@@ -60,6 +60,10 @@ class LinkFrame:
     position: Array
     rotation: Array
 
+    def carried(self, frame: BodyFrame) -> LinkFrame:
+        """A frame on the body that stands here."""
+        return LinkFrame(self.link, self.position + self.rotation @ frame.offset, self.rotation @ frame.rotation)
+
 
 class BodyFrame(Protocol):
     """A frame fixed on a body of a model: its origin and axes there."""
@@ -128,8 +132,7 @@ class Mechanism:
 
     def placed(self, frame: BodyFrame) -> LinkFrame:
         """A frame on a body of the model as one on the link that carries the body."""
-        body = self.bodies[frame.body]
-        return LinkFrame(body.link, body.position + body.rotation @ frame.offset, body.rotation @ frame.rotation)
+        return self.bodies[frame.body].carried(frame)
 
     @property
     def floating(self) -> bool:
@@ -170,8 +173,8 @@ def mechanism_from_model(
     if reason:
         raise InvalidInput(f"{name}: {reason}", hint=_ADVICE)
     reader = _Reader(model)
-    placed = {key: reader.placed(frame.body, frame.offset, frame.rotation) for key, frame in frames.items()}
-    links = tuple(reader.finished())
+    placed = {key: _cleaned(reader.places[frame.body].carried(frame)) for key, frame in frames.items()}
+    links = tuple(map(_with_mass, reader.links, reader.masses))
     bodies = tuple(reader.places[body] for body in range(model.nbody))
     weightless = model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY
     gravity = np.zeros(3) if weightless else model.opt.gravity.copy()
@@ -207,17 +210,6 @@ class _Reader:
         self.places: dict[int, LinkFrame] = {0: LinkFrame(-1, np.zeros(3), np.eye(3))}
         for body in range(1, model.nbody):
             self._read_body(body)
-
-    def placed(self, body: int, offset: Array, rotation: Array) -> LinkFrame:
-        """A frame on a body as a place on its link."""
-        here = self.places[body]
-        return LinkFrame(
-            here.link, _clean(here.position + here.rotation @ offset), _clean_rotation(here.rotation @ rotation)
-        )
-
-    def finished(self) -> list[MovingLink]:
-        """The links with everything fixed on them weighed in."""
-        return [_with_mass(link, parts) for link, parts in zip(self.links, self.masses)]
 
     def _read_body(self, body: int) -> None:
         model = self.model
@@ -309,6 +301,10 @@ def _clean_rotation(matrix: Array) -> Array:
     """Exact where every entry is 0 or ±1 up to rounding."""
     nearest = np.round(matrix)
     return nearest if np.abs(matrix - nearest).max() < SMALL else matrix
+
+
+def _cleaned(frame: LinkFrame) -> LinkFrame:
+    return LinkFrame(frame.link, _clean(frame.position), _clean_rotation(frame.rotation))
 
 
 def _left_out(model: mujoco.MjModel) -> tuple[str, ...]:

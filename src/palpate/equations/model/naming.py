@@ -173,7 +173,8 @@ class NamedModel:
         for i, link in enumerate(self.mechanism.links):
             self.links.append(self._named(i, link, positions[i]))
         self.gravity = self._gravity()
-        self._check_renamed()
+        coordinates = {f"q{n}" for n in self.numbers if n}
+        check_names(f"symbol of {self.mechanism.name}", self.renamed, self._asked | coordinates)
 
     # ------------------------------------------------------------------ what stands where
 
@@ -340,10 +341,6 @@ class NamedModel:
         while name in self.parameters and abs(self.parameters[name].value - angle) > 1e-12:
             name += "b"
         return name
-
-    def _check_renamed(self) -> None:
-        coordinates = {f"q{n}" for n in self.numbers if n}
-        check_names(f"symbol of {self.mechanism.name}", self.renamed, self._asked | coordinates)
 
 
 def _letters() -> list[str]:

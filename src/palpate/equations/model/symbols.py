@@ -12,11 +12,11 @@ from fractions import Fraction
 import numpy as np
 
 from palpate.checks import Array
+from palpate.equations.algebra.vectors import SYMMETRIC
 from palpate.equations.model.mechanism import Mechanism, MovingLink
 from palpate.equations.model.naming import AXES, ZERO, FixedRotation, NamedLink, Term, exact_turn, fewest_angles
 
 INERTIAL = 11  # parameters of a link: mass, centre of mass, tensor (xx yy zz xy xz yz), rotor
-_TENSOR = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
 
 
 class TreeSymbols:
@@ -63,7 +63,7 @@ class TreeSymbols:
         mass = self._symbol(f"m{i}", link.mass)
         com = tuple(self._symbol(f"r{i}{AXES[k]}", link.com[k]) for k in range(3))
         tensor = [[ZERO] * 3 for _ in range(3)]
-        for r, c in _TENSOR:
+        for r, c in SYMMETRIC:
             tensor[r][c] = tensor[c][r] = self._symbol(f"I{i}{AXES[r]}{AXES[c]}", link.inertia[r, c])
         return mass, com, tuple(map(tuple, tensor)), self._symbol(f"Ir{i}", link.armature)
 

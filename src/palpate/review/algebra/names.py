@@ -157,7 +157,8 @@ class SymbolTable:
         """The same letter in another form, a prime for a dot, or θ where the joints are called q."""
         for other in self._similar(name):
             if self._is_known(other):
-                self._note(f"{name} read as {other}")
+                note = f"{name} read as {other}"
+                self.notes += [note] if note not in self.notes else []
                 return Sym(other)
         return None
 
@@ -261,10 +262,6 @@ class SymbolTable:
         if not parts or any(index not in by_index for _, index in parts):
             return None
         return add([_scaled(Fraction(times), Sym(by_index[index])) for times, index in parts])
-
-    def _note(self, text: str) -> None:
-        if text not in self.notes:
-            self.notes.append(text)
 
     def remembered(self, key: object, make: Callable[[], Made]) -> Made:
         """What is kept under a key, made once: the value of one node that stands in many places is worked out once."""

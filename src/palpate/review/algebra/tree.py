@@ -357,24 +357,23 @@ def as_grid(value: Value) -> Grid:
 
 def plus(a: Value, b: Value, minus: bool = False) -> Value:
     """a + b, or a − b."""
-    if isinstance(a, Grid) != isinstance(b, Grid):
-        scalar = b if isinstance(a, Grid) else a
-        if isinstance(scalar, Num) and scalar.value == 0:  # a zero vector is often written 0
-            return a if isinstance(a, Grid) else negative(b) if minus else b
-        raise BadShape("a matrix and a scalar are added")
+    b = negative(b) if minus else b
     if isinstance(a, Grid) and isinstance(b, Grid):
         if a.shape != b.shape:
             raise BadShape(f"matrices of shapes {shown(a.shape)} and {shown(b.shape)} are added")
-        return grid([[_plus(x, y, minus) for x, y in zip(*rows)] for rows in zip(a.rows, b.rows)])
-    assert not isinstance(a, Grid)
-    assert not isinstance(b, Grid)
-    return _plus(a, b, minus)
+        return grid([[total(pair) for pair in zip(*rows)] for rows in zip(a.rows, b.rows)])
+    for scalar, matrix in ((a, b), (b, a)):
+        if isinstance(matrix, Grid):
+            if isinstance(scalar, Num) and scalar.value == 0:  # a zero vector is often written 0
+                return matrix
+            raise BadShape("a matrix and a scalar are added")
+    return total([node for node in (a, b) if not isinstance(node, Grid)])
 
 
-def _plus(a: Node, b: Node, minus: bool) -> Node:
-    left = list(a.terms) if isinstance(a, Sum) and a.span is None else [a]
-    right = Neg(b, b.span) if minus and not is_number(b, 0) else b
-    return add([*left, right])
+def total(terms: Sequence[Node]) -> Node:
+    """A sum; one without brackets at its beginning goes on."""
+    first, *others = terms
+    return add([*(first.terms if isinstance(first, Sum) and first.span is None else [first]), *others])
 
 
 def negative(a: Value) -> Value:
@@ -453,7 +452,7 @@ def _determinant(rows: Sequence[Sequence[Node]]) -> Node:
     if len(rows) == 1:
         return fresh(rows[0][0])
     parts = [multiply([fresh(node), _cofactor(rows, 0, j)]) for j, node in enumerate(rows[0])]
-    return add([part for part in parts if not is_number(part, 0)] or [ZERO])
+    return add(parts)
 
 
 def shown(shape: tuple[int, int]) -> str:

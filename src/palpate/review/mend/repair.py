@@ -170,16 +170,10 @@ class Repairer:
                 if few and atom.node.name.base != old.base:
                     continue
                 moved = self.point.with_values({old: atom.value})
-                if self._equals(moved, wanted):
-                    changes: dict[int, Node] = {id(node): atom.node for node in places}
-                    first = places[0]
-                    yield [Edit("wrong symbol throughout", first, changes, {}, first.span)]
-
-    def _equals(self, point: Point, wanted: Any) -> bool:
-        try:
-            return self.space.field.equal(point.of(self.tree), wanted)
-        except UnluckyPoint:
-            return False
+                with suppress(UnluckyPoint):
+                    if self.space.field.equal(moved.of(self.tree), wanted):
+                        changes: dict[int, Node] = {id(node): atom.node for node in places}
+                        yield [Edit("wrong symbol throughout", places[0], changes, {}, places[0].span)]
 
     # ------------------------------------------------------------------ confirming
 

@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 
 from palpate.errors import DoesNotFit, UnluckyPoint
 from palpate.review.algebra.points import Field, Point, Table
-from palpate.review.algebra.tree import ZERO, Node, Num, Sum, Sym
+from palpate.review.algebra.tree import ZERO, Node, Num, Sum, Sym, Trig
 from palpate.review.mend.edits import Edit, Factor, Product, is_sum, likelihood_of_all, product, swaps, with_term
 from palpate.review.mend.terms import Atoms, BracketStep, MissingTerm
 
@@ -188,7 +188,6 @@ class DoubleSlip:
     def __init__(self, point: Point, atoms: Atoms, missing: MissingTerm) -> None:
         self.point, self.field, self.atoms, self.missing = point, point.field, atoms, missing
         self.sites: list[Site] = []
-        self._powers: dict[tuple[int, Fraction], list[Any]] = {}
 
     def edits(self, tree: Node, error: Any) -> Iterator[list[Edit]]:
         """Pairs of corrections that together remove the error, cheapest first."""
@@ -272,25 +271,13 @@ class DoubleSlip:
                 yield partial(parts.exponent, factor, factor.exponent + step), power(value, step * factor.outer)
         if is_sum(factor):
             return
-        meant = self.atoms.meaning(factor.base)
-        for atom, raised in zip(meant, self._raised(meant, factor.total)):
-            yield partial(parts.replaced, factor, atom.node), mul(raised, away)
+        for atom, raised in self.atoms.powers(factor.total):  # a sine for a sine, a symbol for anything else
+            if isinstance(atom.node, Trig if isinstance(factor.base, Trig) else Sym):
+                yield partial(parts.replaced, factor, atom.node), mul(raised, away)
         if len(parts.factors) > 1 and isinstance(factor.base, Sym):
             for atom in self.atoms.symbols:  # the other term of a bracket that is gone
                 wider = power(self.field.add(value, atom.value), factor.total)
                 yield partial(parts.widened, factor, atom.node), mul(wider, away)
-
-    def _raised(self, atoms: list[Any], exponent: Fraction) -> list[Any]:
-        key = (id(atoms), exponent)
-        if key not in self._powers:
-            self._powers[key] = [self._power(atom.value, exponent) for atom in atoms]
-        return self._powers[key]
-
-    def _power(self, value: Any, exponent: Fraction) -> Any:
-        try:
-            return self.field.power(value, exponent)
-        except UnluckyPoint:
-            return 0
 
     # ------------------------------------------------------------------ pairs
 

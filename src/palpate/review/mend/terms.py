@@ -59,21 +59,25 @@ class Atoms:
         self.angles = _angles(nodes, table)
         self.sines = _valued(point, [Trig(word, a, self.short) for a in self.angles for word in ("cos", "sin")])
         self.all = [*self.symbols, *self.sines, *self.definitions]
+        self._powers: dict[Fraction, list[tuple[Atom, Any]]] = {}
         self._tables: dict[Fraction, Table[Atom]] = {}
+
+    def powers(self, exponent: Fraction) -> list[tuple[Atom, Any]]:
+        """Every atom with its value to a power, but for those that have none."""
+        if exponent not in self._powers:
+            powers = self._powers[exponent] = []
+            for atom in self.all:
+                with suppress(UnluckyPoint):
+                    powers.append((atom, self.point.field.power(atom.value, exponent)))
+        return self._powers[exponent]
 
     def raised(self, exponent: Fraction) -> Table[Atom]:
         """The atoms to a power, to be looked up by value."""
-        table = self._tables.get(exponent)
-        if table is None:
+        if exponent not in self._tables:
             table = self._tables[exponent] = self.point.field.table()
-            for atom in self.all:
-                with suppress(UnluckyPoint):
-                    table.put(self.point.field.power(atom.value, exponent), atom)
-        return table
-
-    def meaning(self, node: Node) -> list[Atom]:
-        """What could stand in the place of a factor: sines for sines, symbols for the rest."""
-        return self.sines if isinstance(node, Trig) else self.symbols
+            for atom, value in self.powers(exponent):
+                table.put(value, atom)
+        return self._tables[exponent]
 
 
 def _open(tree: Node) -> Iterable[Node]:

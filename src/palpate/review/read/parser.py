@@ -14,7 +14,7 @@ from fractions import Fraction
 from palpate.equations.spelling import Name
 from palpate.review.algebra import tree as matrices
 from palpate.review.algebra.names import placed, spelled
-from palpate.review.algebra.tree import Grid, Node, Num, Power, Prod, Quot, Sum, Sym, Trig, Value, add, multiply
+from palpate.review.algebra.tree import Grid, Node, Num, Power, Prod, Quot, Sum, Sym, Trig, Value, multiply
 from palpate.review.read.lexer import CLOSING, Token
 from palpate.review.read.symbols import CALLED, NAMES, SymbolReader, without_d
 
@@ -24,12 +24,6 @@ WRAPPERS = {"underbrace", "overbrace", "boxed", "fbox", "mathop", "cancel", "mat
 DEEPEST = 40  # brackets within brackets
 TRANSPOSED, TRANSPOSED_INVERSE = {"T", "\\top", "\\intercal"}, {"-T", "-\\top"}
 _PLACEHOLDERS = {"\\vdots", "\\cdots", "\\ddots", "\\ldots", "\\dots", "*", "\\ast", "\\star", "\\cdot", "symm", "sym"}
-
-
-def _total(terms: list[Node]) -> Node:
-    """A sum; one without brackets at its beginning goes on."""
-    first = list(terms[0].terms) if isinstance(terms[0], Sum) and terms[0].span is None else terms[:1]
-    return add([*first, *terms[1:]])
 
 
 def number(token: Token) -> Num:
@@ -84,11 +78,11 @@ class Parser(SymbolReader):
             if terms and not isinstance(term, Grid):  # a long sum is put together at once
                 terms.append(matrices.opposite(term) if minus else term)
                 continue
-            left = _total(terms) if terms else value
+            left = matrices.total(terms) if terms else value
             value, terms = self._shaped(operator.start, lambda a=left, b=term, m=minus: matrices.plus(a, b, m)), []
         if not terms:
             return value
-        value = _total(terms)
+        value = matrices.total(terms)
         return self._spanned(start, value) if isinstance(value, Sum) and value.span is None else value
 
     def _signed_term(self) -> Value:
@@ -223,7 +217,7 @@ class Parser(SymbolReader):
         readers: list[tuple[Container[str], Callable[[], Value]]] = [
             (CALLED, lambda: self._function(self._take(), word)),
             (FRACTIONS, self._fraction),
-            (("sqrt",), self._root),
+            (("sqrt",), lambda: self._root(self._take())),
             (("begin",), self._environment),
             (WRAPPERS, self._wrapped),
             (NAMES, lambda: self._operator_name(word) or self._named()),
@@ -289,10 +283,9 @@ class Parser(SymbolReader):
             raise self._fault(f"{of.text} needs an argument", of.start)
         return self._primary()
 
-    def _root(self) -> Value:
-        opened = self._take()
+    def _root(self, opened: Token) -> Value:
         degree = Fraction(2)
-        if self._accept("["):
+        if self.latex and self._accept("["):
             number = self._take()
             if number.kind != "number" or not number.text.isdigit() or number.text == "0" or not self._accept("]"):
                 raise self._fault("the degree of a root is a whole number", number.start)
@@ -377,7 +370,7 @@ class Parser(SymbolReader):
         """What reads a function of a program: sin(…), sqrt(…), pow(…), diff(…), array(…); None for other names."""
         if word in CALLED and (follows in ("(", "^", "[") or self._is_spoken(word)):
             return lambda token: self._function(token, token.text)
-        table = {"sqrt": self._square_root, "pow": self._two_arguments, "power": self._two_arguments}
+        table = {"sqrt": self._root, "pow": self._two_arguments, "power": self._two_arguments}
         table |= dict.fromkeys(("diff", "Derivative"), self._derivative)
         table |= dict.fromkeys(("Matrix", "ImmutableMatrix", "array", "matrix", "asarray"), lambda _: self._primary())
         return table.get(word) if follows in ("(", "[") else None
@@ -385,10 +378,6 @@ class Parser(SymbolReader):
     def _is_spoken(self, word: str) -> bool:
         """Whether a function stands before its argument without brackets: cos q1."""
         return self._ahead().kind in ("name", "number") and self.table.find(self.table.named(word)) is None
-
-    def _square_root(self, token: Token) -> Value:
-        value = self._primary()
-        return self._spanned(token.start, self._shaped(token.start, lambda: matrices.raised(value, Fraction(1, 2))))
 
     def _two_arguments(self, token: Token) -> Value:
         """pow(x, 2)."""
@@ -416,11 +405,11 @@ class Parser(SymbolReader):
         """The derivative by t that the tokens from `first` to `end` ask for: ,t or ,t,t or ,t,2 or ,(t,2)."""
         arguments = "".join(one.text for one in self.tokens[first:end])
         order = re.fullmatch(r",?(?:t(?:,t)*|\(?t,(\d)\)?)", arguments)
-        dots = 0 if order is None else int(order[1]) if order[1] else arguments.count("t")
-        dotted = self._dotted(value, dots, (start, self.tokens[end].end)) if dots else None
-        if dotted is None:
-            raise self._fault("only derivatives of coordinates with respect to t are read", fault or start)
-        return dotted
+        refusal = "only derivatives of coordinates with respect to t are read", fault or start
+        if order is None:
+            raise self._fault(*refusal)
+        dots = int(order[1]) if order[1] else arguments.count("t")
+        return self._dotted(value, dots, (start, self.tokens[end].end), *refusal)
 
     def _indexed(self) -> Value | None:
         """q[0], q[..., 0] as in Python and q(1) as in Matlab: an entry of a vector whose entries have names."""
@@ -510,10 +499,8 @@ class Parser(SymbolReader):
         self.at = bottom[1] + 1
         end = Token("end", "", self.token.start, self.token.start)
         value = self._inside([*moving, end]).whole() if moving else self._factor()
-        dotted = self._dotted(value, int(order[1] or 1), (start, self.tokens[self.at - 1].end))
-        if dotted is None:
-            raise self._fault("only the rate of a coordinate is read", start, "carry the derivative out first")
-        return dotted
+        refusal = "only the rate of a coordinate is read", start, "carry the derivative out first"
+        return self._dotted(value, int(order[1] or 1), (start, self.tokens[self.at - 1].end), *refusal)
 
     # ------------------------------------------------------------------ matrices
 

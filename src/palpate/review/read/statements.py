@@ -108,7 +108,7 @@ def _cuts(text: str) -> Iterator[int]:
             depth += 1
         elif mark in _CLOSING:
             depth = max(0, depth - 1)
-        elif depth == 0 and not mark.startswith("\\newline"):
+        elif depth == 0:
             yield match.end()
 
 

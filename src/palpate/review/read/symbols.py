@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import accumulate, pairwise
+from typing import Any
 
 from palpate.equations.spelling import GREEK_WORDS, Name
 from palpate.errors import BadShape, DoesNotFit, UnknownSymbol, UnreadableExpression
-from palpate.review.algebra import tree as matrices
 from palpate.review.algebra.names import SymbolTable, spelled
 from palpate.review.algebra.points import polynomial
-from palpate.review.algebra.tree import Grid, Sum, Sym, Value
+from palpate.review.algebra.tree import Grid, Node, Sum, Sym, Value
 from palpate.review.read.lexer import CLOSING, Token
 
 STYLES = {
@@ -265,16 +265,14 @@ class SymbolReader:
         end = self._closing(at)
         return None if end is None else (list(self.tokens[at + 1 : end]), end)
 
-    def _dotted(self, value: Value, dots: int, span: tuple[int, int]) -> Value | None:
-        """The rate of a symbol, of a sum of symbols, or of a column of them."""
-        if isinstance(value, Grid):
-            rows = [[self._dotted(node, dots, span) for node in row] for row in value.rows]
-            kept = [[node for node in row if node is not None and not isinstance(node, Grid)] for row in rows]
-            return matrices.grid(kept) if all(len(a) == len(b) for a, b in zip(kept, rows)) else None
-        if isinstance(value, Sum):
-            terms = [self._dotted(term, dots, span) for term in value.terms]
-            kept = [term for term in terms if term is not None and not isinstance(term, Grid)]
-            return Sum(tuple(kept), span) if len(kept) == len(terms) else None
-        if isinstance(value, Sym) and value.name._replace(dots=0) in self.table.coordinates:
-            return Sym(value.name._replace(dots=value.name.dots + dots), span)
-        return None
+    def _dotted(self, value: Value, dots: int, span: tuple[int, int], *refusal: Any) -> Value:
+        """The rate of a symbol, of a sum of symbols, or of a column of them; a fault for anything else."""
+
+        def dotted(node: Node) -> Node:
+            if isinstance(node, Sum):
+                return Sum(tuple(map(dotted, node.terms)), span)
+            if dots and isinstance(node, Sym) and node.name._replace(dots=0) in self.table.coordinates:
+                return Sym(node.name._replace(dots=node.name.dots + dots), span)
+            raise self._fault(*refusal)
+
+        return value.each(dotted) if isinstance(value, Grid) else dotted(value)
