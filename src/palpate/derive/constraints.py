@@ -94,31 +94,31 @@ class ConstrainedDerivation:
         put = dict(self._solution) | {v: x for v, x in zip(d.v, q_rate) if v != x}
         return q_rate, q_rate.jacobian(self.independent) * y_rate, put
 
-    def _put(self, e: Any) -> Any:
+    def _substituted(self, e: Any) -> Any:
         """An expression with the constraints put in."""
         return sp.sympify(e).subs(self._motion[2], simultaneous=True)
 
     @cached_property
     def M(self) -> Any:
         """Eᵀ M E."""
-        return self._tidy(self._E.T * self._put(sp.Matrix(self.derivation.M)) * self._E)
+        return self._tidy(self._E.T * self._substituted(sp.Matrix(self.derivation.M)) * self._E)
 
     @cached_property
     def coriolis(self) -> Any:
         """Eᵀ (M Ė ẏ + C E ẏ)."""
-        q_rate, turned, _ = self._motion
-        inner = self._put(sp.Matrix(self.derivation.M)) * turned + self._put(sp.Matrix(self.derivation.C)) * q_rate
-        return self._tidy(self._E.T * inner)
+        q_rate, E_drift, _ = self._motion
+        M, C = (self._substituted(sp.Matrix(matrix)) for matrix in (self.derivation.M, self.derivation.C))
+        return self._tidy(self._E.T * (M * E_drift + C * q_rate))
 
     @cached_property
     def g(self) -> Any:
         """Eᵀ g."""
-        return self._tidy(self._E.T * self._put(sp.Matrix(self.derivation.g)))
+        return self._tidy(self._E.T * self._substituted(sp.Matrix(self.derivation.g)))
 
     @cached_property
     def forces(self) -> Any:
         """Eᵀ Q."""
-        return sp.ImmutableMatrix(self._E.T * self._put(sp.Matrix(self.derivation.forces)))
+        return sp.ImmutableMatrix(self._E.T * self._substituted(sp.Matrix(self.derivation.forces)))
 
     @cached_property
     def reduced(self) -> Any:
@@ -130,12 +130,12 @@ class ConstrainedDerivation:
     def multiplier_values(self) -> Any:
         """λ along a motion, from the equations of the dependent coordinates: A_dᵀ λ = (M q̈ + C q̇ + g − Q)_d."""
         d = self.derivation
-        _, turned, _ = self._motion
-        acc = self._E * self._rates(d.a) + turned
-        left = self._put(sp.Matrix(d.M)) * acc + self._put(sp.Matrix(d["bias"]) - sp.Matrix(d.forces))
-        places = [i for i, q in enumerate(d.q) if q in self._solution]
-        inner = self._put(sp.Matrix(self.A))[:, places].T
-        values = inner.LUsolve(sp.Matrix([left[i] for i in places]))
+        _, E_drift, _ = self._motion
+        acc = self._E * self._rates(d.a) + E_drift
+        left = self._substituted(sp.Matrix(d.M)) * acc + self._substituted(sp.Matrix(d["bias"]) - sp.Matrix(d.forces))
+        dependent = [i for i, q in enumerate(d.q) if q in self._solution]
+        inner = self._substituted(sp.Matrix(self.A))[:, dependent].T
+        values = inner.LUsolve(sp.Matrix([left[i] for i in dependent]))
         return self._tidy(values)
 
     def _tidy(self, e: Any) -> Any:
@@ -185,7 +185,7 @@ def constrained(derivation: Derivation, constraints: Any, solve: Mapping[Any, An
     if not phi or len(phi) >= len(derivation.q):
         raise InvalidInput(f"between 1 and {len(derivation.q) - 1} constraints leave something to move, got {len(phi)}")
     _check_independent(derivation, phi)
-    solved = _found(derivation, phi) if solve is None else _given(derivation, phi, solve)
+    solved = _solved_linear(derivation, phi) if solve is None else _checked_solution(derivation, phi, solve)
     return ConstrainedDerivation(derivation, phi, solved)
 
 
@@ -222,7 +222,7 @@ def _check_independent(derivation: Derivation, phi: tuple[Any, ...]) -> None:
         raise InvalidInput("the constraints depend on each other", hint="leave one of them out")
 
 
-def _found(derivation: Derivation, phi: tuple[Any, ...]) -> dict[Any, Any] | None:
+def _solved_linear(derivation: Derivation, phi: tuple[Any, ...]) -> dict[Any, Any] | None:
     """Solve constraints that are linear in a coordinate, one after the other; None if one is not."""
     solved: dict[Any, Any] = {}
     for p in phi:
@@ -238,7 +238,7 @@ def _found(derivation: Derivation, phi: tuple[Any, ...]) -> dict[Any, Any] | Non
     return solved
 
 
-def _given(derivation: Derivation, phi: tuple[Any, ...], solve: Mapping[Any, Any]) -> dict[Any, Any]:
+def _checked_solution(derivation: Derivation, phi: tuple[Any, ...], solve: Mapping[Any, Any]) -> dict[Any, Any]:
     solved = {}
     for key, value in solve.items():
         q = sp.Symbol(str(key))

@@ -201,20 +201,20 @@ def compared(derivation: Derivation) -> TorqueComparison:
     forms = derivation.forms
     if isinstance(forms, ClosedForms):
         closed, how = forms.closed, "term by term in normal form"
-        ways = {"lagrange": closed.lagrange, "newton-euler": closed.newton_euler, "projected": closed.projected}
-        agree = all(torques == closed.lagrange for torques in ways.values())
-        sections = [_section(name, (), forms.names.tau, forms.by_rates(torques)) for name, torques in ways.items()]
+        routes = {"lagrange": closed.lagrange, "newton-euler": closed.newton_euler, "projected": closed.projected}
+        agree = all(torques == closed.lagrange for torques in routes.values())
+        sections = [_section(name, (), forms.names.tau, forms.by_rates(torques)) for name, torques in routes.items()]
     elif isinstance(forms, RecursiveForms):
-        ways = _recursive_ways(forms)
-        outputs = [Output(name.replace("-", "_"), (len(torques),), tuple(torques)) for name, torques in ways.items()]
+        routes = _recursive_torques(forms)
+        outputs = [Output(name.replace("-", "_"), (len(torques),), tuple(torques)) for name, torques in routes.items()]
         agree, how = _same(derivation, outputs)
         counts = [make_program([output], forms.names.inputs).counts() for output in outputs]
-        sections = [_section(name, (f"{count}",), (), ()) for name, count in zip(ways, counts)]
+        sections = [_section(name, (f"{count}",), (), ()) for name, count in zip(routes, counts)]
     else:
         raise InvalidInput("a system given by its energies has Lagrange's method only; nothing to compare")
     sections.append(Section("", (f"{'They agree' if agree else 'They DIFFER'}, {how}.",)))
     text = as_text(sections, derivation.notation(Text()))
-    return TorqueComparison(derivation.name, agree, how, tuple(ways), tuple(sections), text)
+    return TorqueComparison(derivation.name, agree, how, tuple(routes), tuple(sections), text)
 
 
 def _section(name: str, words: tuple[str, ...], labels: Sequence[str], torques: Iterable[Any]) -> Section:
@@ -223,10 +223,10 @@ def _section(name: str, words: tuple[str, ...], labels: Sequence[str], torques: 
     return Section(title, (ROUTES[name], *words), formulas)
 
 
-def _recursive_ways(forms: RecursiveForms) -> dict[str, list[Node]]:
+def _recursive_torques(forms: RecursiveForms) -> dict[str, list[Node]]:
     chain = forms.chain
-    ways = {"newton-euler": inverse_dynamics(chain, chain.v, chain.a), "projected": projected_torques(forms)}
-    return ways if forms.model.mechanism.floating else {"lagrange": lagrange_torques(forms), **ways}
+    routes = {"newton-euler": inverse_dynamics(chain, chain.v, chain.a), "projected": projected_torques(forms)}
+    return routes if forms.model.mechanism.floating else {"lagrange": lagrange_torques(forms), **routes}
 
 
 def _same(derivation: Derivation, outputs: list[Output]) -> tuple[bool, str]:

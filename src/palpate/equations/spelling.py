@@ -70,8 +70,8 @@ def _decimal(value: Any) -> str:
 
 def _signed_sum(terms: Sequence[tuple[bool, str]], minus: str) -> str:
     """Terms with their signs between, the first sign close to its term."""
-    (first, text), *rest = terms
-    return (minus if first else "") + text + "".join(f" {minus if negative else '+'} {term}" for negative, term in rest)
+    (first, text), *more = terms
+    return (minus if first else "") + text + "".join(f" {minus if negative else '+'} {term}" for negative, term in more)
 
 
 class Text:

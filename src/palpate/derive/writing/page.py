@@ -67,7 +67,7 @@ def derivation_page(
     derivation: Derivation, notation: Notation, steps: bool, verification: Verification | None = None
 ) -> str:
     """The page's whole text."""
-    sections = derivation.steps() if steps else derivation.sections(_shown(derivation))
+    sections = derivation.steps() if steps else derivation.sections(_quantities_shown(derivation))
     body = as_html(sections, notation, derivation.notation(Text()))
     title = f"Equations of motion of {derivation.name}"
     parts = [f"<h1>{escape(title)}</h1>", f'<p class="lead">{escape(_lead(derivation))}</p>']
@@ -88,7 +88,7 @@ def derivation_page(
     return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n' + "\n".join(parts) + "\n</body></html>\n"
 
 
-def _shown(derivation: Derivation) -> tuple[str, ...]:
+def _quantities_shown(derivation: Derivation) -> tuple[str, ...]:
     if derivation.model is None:
         return _ENERGY
     return _CLOSED if derivation.engine == "closed" else _RECURSIVE

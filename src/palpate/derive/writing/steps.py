@@ -152,8 +152,8 @@ def _newton_euler(w: _Writer) -> list[Section]:
     closed = w.closed
     outward, loads, inward = [], [], []
     for index, n in enumerate(w.numbers):
-        omega, turned, acc = closed.motions[index]
-        outward += [w.vector(f"omega_{n}", omega), w.vector(f"alpha_{n}", turned), w.vector(f"a_{n}", acc)]
+        omega, alpha, acc = closed.motions[index]
+        outward += [w.vector(f"omega_{n}", omega), w.vector(f"alpha_{n}", alpha), w.vector(f"a_{n}", acc)]
         force, moment = closed.loads[index]
         loads += [w.vector(f"F_{n}", force), w.vector(f"N_{n}", moment)]
     for index in reversed(range(len(w.numbers))):
@@ -189,8 +189,8 @@ def _projected(w: _Writer) -> list[Section]:
     drifts, masses, biases = [], [], []
     for index, n in enumerate(w.numbers):
         JP, JO = closed.link_jacobians[index]
-        moved, turned = closed.along(JP), closed.along(JO)
-        drifts += [w.vector(f"dJ_P{n} dq", moved), w.vector(f"dJ_O{n} dq", turned)]
+        linear, angular = closed.along(JP), closed.along(JO)
+        drifts += [w.vector(f"dJ_P{n} dq", linear), w.vector(f"dJ_O{n} dq", angular)]
         masses.append(Formula(f"M_{n}", w.forms.presenter.matrix(closed.link_masses(index))))
         biases.append(w.vector(f"b_{n}", closed.link_bias(index)))
     total: Vector = [closed.ring.zero] * closed.n

@@ -109,17 +109,17 @@ def inertia_force(mass: Mass, motion: LinkMotion) -> tuple[Vector, Vector]:
 
 def joint_forces(chain: Chain, forces: list[tuple[Vector, Vector]]) -> list[Node]:
     """The joints' share of a force and a moment on every link: those of all the links they carry."""
-    held: list[list[Node]] = [[] for _ in chain.links]
+    shares: list[list[Node]] = [[] for _ in chain.links]
     for index in reversed(range(len(chain.links))):
         parent, (f, n) = chain.links[index].parent, forces[index]
-        held[index] = _held(chain, index, f, n)
+        shares[index] = _joint_share(chain, index, f, n)
         if parent >= 0:
             above, moment = to_parent_point(chain, index, f, n)
             forces[parent] = plus(forces[parent][0], above), plus(forces[parent][1], moment)
-    return [x for part in held for x in part]
+    return [x for part in shares for x in part]
 
 
-def _held(chain: Chain, index: int, f: Vector, n: Vector) -> list[Node]:
+def _joint_share(chain: Chain, index: int, f: Vector, n: Vector) -> list[Node]:
     """What a link's joint holds of a force and a moment about the link's origin."""
     kind = chain.links[index].kind
     if kind == "free":
@@ -210,13 +210,13 @@ def mass_matrix(chain: Chain) -> Matrix:
     """M(q) by composite bodies: the force each joint's unit acceleration asks of the joints below it."""
     n = len(chain.full(chain.v))
     M = [[chain.graph.zero] * n for _ in range(n)]
-    places = chain.first_freedoms
+    first_dofs = chain.first_freedoms
     composites = composite_masses(chain)
     for index in range(len(chain.links)):
         for k, (f, m) in enumerate(_unit_forces(chain, index, composites[index])):
-            _fill_column(chain, M, places, index, places[index] + k, f, m)
+            _fill_column(chain, M, index, first_dofs[index] + k, f, m)
         if chain.links[index].kind != "free":
-            M[places[index]][places[index]] += chain.links[index].armature
+            M[first_dofs[index]][first_dofs[index]] += chain.links[index].armature
     return chain.reduced_matrix(M)
 
 
@@ -230,21 +230,21 @@ def _unit_forces(chain: Chain, index: int, mass: Mass) -> list[tuple[Vector, Vec
     if kind == "prismatic":
         return [([zero, zero, mass.m], [hy, -hx, zero])]
     R = base_rotation(chain)
-    pushed = [([mass.m * x for x in row], cross(mass.h, list(row))) for row in R]
-    turned = [
+    translations = [([mass.m * x for x in row], cross(mass.h, list(row))) for row in R]
+    rotations = [
         ([zero, -hz, hy], [yy + zz, -xy, -xz]),
         ([hz, zero, -hx], [-xy, xx + zz, -yz]),
         ([-hy, hx, zero], [-xz, -yz, xx + yy]),
     ]
-    return pushed + turned
+    return translations + rotations
 
 
-def _fill_column(chain: Chain, M: Matrix, places: list[int], index: int, column: int, f: Vector, n: Vector) -> None:
+def _fill_column(chain: Chain, M: Matrix, index: int, column: int, f: Vector, n: Vector) -> None:
     """Carry a force from link `index` to the base, noting what each joint on the way holds."""
-    at = index
+    at, first_dofs = index, chain.first_freedoms
     while at >= 0:
-        for k, value in enumerate(_held(chain, at, f, n)):
-            M[places[at] + k][column] = M[column][places[at] + k] = value
+        for k, value in enumerate(_joint_share(chain, at, f, n)):
+            M[first_dofs[at] + k][column] = M[column][first_dofs[at] + k] = value
         if chain.links[at].parent >= 0:
             f, n = to_parent_point(chain, at, f, n)
         at = chain.links[at].parent
@@ -279,16 +279,16 @@ def placed_links(chain: Chain) -> list[Placed]:
         origin = plus(before.origin, before.out(position_in_parent(chain, index)))
         x, y, z = (before.out(chain.fixed_to_parent(index, axis)) for axis in unit)
         c, s = link.cos, link.sin
-        turned = [[c * a + s * b for a, b in zip(x, y)], [c * b - s * a for a, b in zip(x, y)], z]
-        frames.append(Placed(origin, turned))
+        columns = [[c * a + s * b for a, b in zip(x, y)], [c * b - s * a for a, b in zip(x, y)], z]
+        frames.append(Placed(origin, columns))
     return frames
 
 
 def frame_pose(chain: Chain, frames: list[Placed], frame: NamedFrame) -> tuple[Vector, Matrix]:
     """Position and rotation matrix of a frame fixed on a link."""
     link = frames[frame.link]
-    origin = plus(link.origin, link.out(chain.placed(frame)))
-    inner = [chain.turned(frame.rotation, unit) for unit in _unit_vectors(chain)]
+    origin = plus(link.origin, link.out(chain.frame_origin(frame)))
+    inner = [chain.rotated(frame.rotation, unit) for unit in _unit_vectors(chain)]
     return origin, transposed([link.out(along(chain.links[frame.link].axes, axis)) for axis in inner])
 
 
@@ -325,7 +325,7 @@ def _ancestors(chain: Chain, link: int) -> set[int]:
 def drift(chain: Chain, frames: list[Placed], moving: list[LinkMotion], frame: NamedFrame) -> list[Node]:
     """J̇ v from motions at v̇ = 0: what is left of the frame's acceleration when gravity is taken out again."""
     motion, link = moving[frame.link], frames[frame.link]
-    linear = plus(link.out(plus(motion.acc, times(motion.U, chain.placed(frame)))), chain.gravity)
+    linear = plus(link.out(plus(motion.acc, times(motion.U, chain.frame_origin(frame)))), chain.gravity)
     return [*linear, *link.out(motion.dw)]
 
 
@@ -356,7 +356,7 @@ def coriolis_matrix(chain: Chain) -> Matrix:
     n = sum(len(part) for part in screws)
     C = [[chain.graph.zero] * n for _ in range(n)]
     for index in range(len(chain.links)):
-        _fill(chain, C, chain.first_freedoms, screws, carried[index], index)
+        _fill(chain, C, screws, carried[index], index)
     return chain.reduced_matrix(C)
 
 
@@ -368,12 +368,12 @@ def _screws(chain: Chain, frames: list[Placed]) -> tuple[list[list[Screw]], list
     velocities: list[tuple[Vector, Vector]] = []
     for index, (link, dof) in enumerate(zip(chain.links, chain.first_freedoms)):
         w, u = velocities[link.parent] if link.parent >= 0 else ([zero] * 3, [zero] * 3)
-        here = _directions(chain, index, frames[index])
-        rates = speeds[dof : dof + len(here)]
-        w = plus(w, times(transposed([d[0] for d in here]), rates))
-        u = plus(u, times(transposed([d[1] for d in here]), rates))
+        directions = _directions(chain, index, frames[index])
+        rates = speeds[dof : dof + len(directions)]
+        w = plus(w, times(transposed([d[0] for d in directions]), rates))
+        u = plus(u, times(transposed([d[1] for d in directions]), rates))
         velocities.append((w, u))
-        screws.append([_screw(link.kind, k, d, w, u) for k, d in enumerate(here)])
+        screws.append([_screw(link.kind, k, d, w, u) for k, d in enumerate(directions)])
     return screws, velocities
 
 
@@ -428,18 +428,19 @@ def _inertia_times(mass: Mass, w: Vector, u: Vector) -> tuple[Vector, Vector]:
     return moment, plus([mass.m * x for x in u], cross(w, mass.h))
 
 
-def _fill(chain: Chain, C: Matrix, places: list[int], screws: list[list[Screw]], carried: Carried, index: int) -> None:
+def _fill(chain: Chain, C: Matrix, screws: list[list[Screw]], carried: Carried, index: int) -> None:
     """Row and column entries of one link's freedoms with those of the links below it."""
+    first_dofs = chain.first_freedoms
     for k, screw in enumerate(screws[index]):
         moment, force = _rate_force(carried, screw)
         back_moment, back_force, extra = _row_force(carried, screw)
-        here, at = places[index] + k, index
+        dof, at = first_dofs[index] + k, index
         while at >= 0:
             for j, other in enumerate(screws[at]):
-                there = places[at] + j
-                C[there][here] = dot(other.w, moment) + dot(other.u, force)
+                other_dof = first_dofs[at] + j
+                C[other_dof][dof] = dot(other.w, moment) + dot(other.u, force)
                 if at != index:
-                    C[here][there] = dot(other.dw, back_moment) + dot(other.du, back_force) + dot(other.w, extra)
+                    C[dof][other_dof] = dot(other.dw, back_moment) + dot(other.du, back_force) + dot(other.w, extra)
             at = chain.links[at].parent
 
 

@@ -187,7 +187,7 @@ class Chain:
     def fixed_to_parent(self, index: int, v: Vector) -> Vector:
         """The same without the joint's own turn."""
         link = self.links[index]
-        return along(link.parent_axes, self.turned(link.rotation, _out_of(link.axes, v)))
+        return along(link.parent_axes, self.rotated(link.rotation, _out_of(link.axes, v)))
 
     def fixed_tensor(self, index: int, S: Vector) -> Vector:
         """R S Rᵀ of a link's second moments, without the joint's own turn."""
@@ -196,15 +196,15 @@ class Chain:
     def fixed_to_child(self, index: int, v: Vector) -> Vector:
         """The same without the joint's own turn."""
         link = self.links[index]
-        return along(link.axes, self.turned_back(link.rotation, _out_of(link.parent_axes, v)))
+        return along(link.axes, self.rotated_back(link.rotation, _out_of(link.parent_axes, v)))
 
-    def turned(self, rotation: FixedRotation, v: Vector) -> Vector:
+    def rotated(self, rotation: FixedRotation, v: Vector) -> Vector:
         """R v for a fixed turn R = Q Rz Ry Rx."""
         for axis, name in reversed(rotation.angles):
             v = self._elementary(axis, name, 1, v)
         return [self.graph.sum(self.term(t) * x for t, x in zip(row, v)) for row in rotation.matrix]
 
-    def turned_back(self, rotation: FixedRotation, v: Vector) -> Vector:
+    def rotated_back(self, rotation: FixedRotation, v: Vector) -> Vector:
         """Rᵀ v."""
         v = [self.graph.sum(self.term(rotation.matrix[j][i]) * v[j] for j in range(3)) for i in range(3)]
         for axis, name in rotation.angles:
@@ -219,7 +219,7 @@ class Chain:
         out[i], out[j] = c * v[i] - s * v[j], s * v[i] + c * v[j]
         return out
 
-    def placed(self, frame: NamedFrame) -> Vector:
+    def frame_origin(self, frame: NamedFrame) -> Vector:
         """A frame's origin in its link's rewritten frame."""
         point = along(self._axes(frame.link), [self.term(x) for x in frame.position])
         return [point[0], point[1], point[2] - self.links[frame.link].shift]

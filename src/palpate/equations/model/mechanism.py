@@ -173,12 +173,12 @@ def mechanism_from_model(
     if reason:
         raise InvalidInput(f"{name}: {reason}", hint=_ADVICE)
     reader = _Reader(model)
-    placed = {key: _cleaned(reader.places[frame.body].carried(frame)) for key, frame in frames.items()}
+    link_frames = {key: _cleaned(reader.body_frames[frame.body].carried(frame)) for key, frame in frames.items()}
     links = tuple(map(_with_mass, reader.links, reader.masses))
-    bodies = tuple(reader.places[body] for body in range(model.nbody))
+    bodies = tuple(reader.body_frames[body] for body in range(model.nbody))
     weightless = model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY
     gravity = np.zeros(3) if weightless else model.opt.gravity.copy()
-    return Mechanism(name, links, placed, tool, gravity, coupling, _left_out(model), bodies)
+    return Mechanism(name, links, link_frames, tool, gravity, coupling, _left_out(model), bodies)
 
 
 _ADVICE = "equations are derived for trees of hinges and slides, on the ground or with one free base"
@@ -207,21 +207,21 @@ class _Reader:
         self.model = model
         self.links: list[MovingLink] = []
         self.masses: list[list[tuple[float, Array, Array]]] = []
-        self.places: dict[int, LinkFrame] = {0: LinkFrame(-1, np.zeros(3), np.eye(3))}
+        self.body_frames: dict[int, LinkFrame] = {0: LinkFrame(-1, np.zeros(3), np.eye(3))}
         for body in range(1, model.nbody):
             self._read_body(body)
 
     def _read_body(self, body: int) -> None:
         model = self.model
-        parent = self.places[int(model.body_parentid[body])]
-        pose = parent.rotation @ model.body_pos[body] + parent.position, parent.rotation @ _turn(model.body_quat[body])
-        frame = LinkFrame(parent.link, *pose)
+        parent = self.body_frames[int(model.body_parentid[body])]
+        position = parent.rotation @ model.body_pos[body] + parent.position
+        frame = LinkFrame(parent.link, position, parent.rotation @ _rotation(model.body_quat[body]))
         for number in range(int(model.body_jntnum[body])):
             joint = int(model.body_jntadr[body]) + number
             frame = self._add_joint(joint, frame, model.body(body).name)
-        self.places[body] = frame
+        self.body_frames[body] = frame
         if frame.link >= 0:
-            inertia_axes = frame.rotation @ _turn(model.body_iquat[body])
+            inertia_axes = frame.rotation @ _rotation(model.body_iquat[body])
             tensor = inertia_axes @ np.diag(model.body_inertia[body]) @ inertia_axes.T
             com = frame.position + frame.rotation @ model.body_ipos[body]
             self.masses[frame.link].append((float(model.body_mass[body]), com, tensor))
@@ -231,7 +231,7 @@ class _Reader:
         model, name = self.model, self.model.joint(joint).name
         kind = int(model.jnt_type[joint])
         if kind == 0:
-            self._append(MovingLink(body, name, "free", -1, np.zeros(3), np.eye(3), 2, 1, *_NOTHING, 0.0))
+            self._append(MovingLink(body, name, "free", -1, np.zeros(3), np.eye(3), 2, 1, *_NO_MASS, 0.0))
             return LinkFrame(len(self.links) - 1, np.zeros(3), np.eye(3))
         axis, alignment = _aligned(model.jnt_axis[joint])
         anchor = model.jnt_pos[joint]
@@ -242,7 +242,7 @@ class _Reader:
         armature = float(model.dof_armature[model.jnt_dofadr[joint]])
         index, sign = int(np.argmax(np.abs(axis))), int(np.sign(axis[np.argmax(np.abs(axis))]))
         link = MovingLink(body, name, _KINDS[kind], frame.link, _clean(position), _clean_rotation(rotation), index,
-                          sign, *_NOTHING, armature)  # fmt: skip
+                          sign, *_NO_MASS, armature)  # fmt: skip
         self._append(link)
         return LinkFrame(len(self.links) - 1, -alignment.T @ anchor, alignment.T)
 
@@ -251,7 +251,7 @@ class _Reader:
         self.masses.append([])
 
 
-_NOTHING = (0.0, np.zeros(3), np.zeros((3, 3)))
+_NO_MASS = (0.0, np.zeros(3), np.zeros((3, 3)))
 
 
 def _with_mass(link: MovingLink, parts: list[tuple[float, Array, Array]]) -> MovingLink:
@@ -286,7 +286,7 @@ def _at_zero(position: Array, rotation: Array, axis: Array, kind: Kind, referenc
     return position, rotation @ matrix_from_angle_axis(-reference, axis)
 
 
-def _turn(quat_wxyz: Array) -> Array:
+def _rotation(quat_wxyz: Array) -> Array:
     matrix = np.zeros(9)
     mujoco.mju_quat2Mat(matrix, quat_wxyz)
     return matrix.reshape(3, 3)

@@ -36,7 +36,7 @@ class TreeSymbols:
         inertial = [self._inertial(i, link) for i, link in enumerate(mechanism.links)]
         self.gravity = tuple(self._symbol(f"g{AXES[k]}", mechanism.gravity[k]) for k in range(3))
         self.links = [
-            NamedLink(link, i, self._vector(i, link.position), self._turn(i, link.rotation), *inertial[i])
+            NamedLink(link, i, self._vector(i, link.position), self._rotation(i, link.rotation), *inertial[i])
             for i, link in enumerate(mechanism.links)
         ]
 
@@ -70,7 +70,7 @@ class TreeSymbols:
     def _vector(self, i: int, value: Array) -> tuple[Term, ...]:
         return tuple(self._symbol(f"p{i}{AXES[k]}", value[k]) if value[k] != 0.0 else ZERO for k in range(3))
 
-    def _turn(self, i: int, rotation: Array) -> FixedRotation:
+    def _rotation(self, i: int, rotation: Array) -> FixedRotation:
         if np.array_equal(rotation, np.round(rotation)):
             return FixedRotation(exact_turn(rotation))
         quarter, angles = fewest_angles(rotation)

@@ -55,7 +55,7 @@ class SymbolTable:
         known: every symbol, with its spelling in plain text.
         coordinates: the generalised coordinates, in order; their dotted forms are known too.
         definitions: names that stand for an expression or a matrix; `written` has them as they are written.
-        spoken: symbols that the writer calls otherwise, with the writer's name.
+        aliases: symbols that the writer calls otherwise, with the writer's name.
         unreadable: names whose definition uses an unknown symbol, with that error.
         symbols: the SymPy symbols that names came from.
         notes: what was read as something else, in words.
@@ -70,7 +70,7 @@ class SymbolTable:
         self.written: dict[Name, str] = {}
         self.symbols: dict[Name, Any] = {}
         self.notes: list[str] = []
-        self.spoken: dict[Name, Name] = {}
+        self.aliases: dict[Name, Name] = {}
         self.unreadable: dict[Name, UnknownSymbol] = {}
         self.open = False
         self._made: dict[object, Any] = {}
@@ -114,17 +114,17 @@ class SymbolTable:
         self.definitions[spelled(text)] = value
         self.written[spelled(text)] = text
 
-    def call(self, text: str, symbol: Name) -> None:
+    def add_alias(self, text: str, symbol: Name) -> None:
         """Let a name of the writer's mean a known symbol; it is printed as the writer's."""
-        self.spoken[symbol] = spelled(text)
+        self.aliases[symbol] = spelled(text)
 
     # ------------------------------------------------------------------ looking up
 
     def find(self, name: Name) -> Value | None:
         """What a name stands for, or None. Its span is left open."""
-        for symbol, spoken in self.spoken.items():
-            if spoken[:2] == name[:2] and spoken.dots <= name.dots:
-                return Sym(symbol._replace(dots=symbol.dots + name.dots - spoken.dots))
+        for symbol, alias in self.aliases.items():
+            if alias[:2] == name[:2] and alias.dots <= name.dots:
+                return Sym(symbol._replace(dots=symbol.dots + name.dots - alias.dots))
         if name in self.unreadable:
             raise self._unreadable(name)
         if name in self.definitions:
@@ -133,12 +133,12 @@ class SymbolTable:
         if name == PI or self._is_known(name):
             return Sym(name)
         meaning = self._other_spelling(name) or self._vector(name) or self._shorthand(name) or self._sum_of_angles(name)
-        return self._taken_in(name) if meaning is None and self.open else meaning
+        return self._added(name) if meaning is None and self.open else meaning
 
     def _unreadable(self, name: Name) -> UnknownSymbol:
         return self.unreadable[name]
 
-    def _taken_in(self, name: Name) -> Value | None:
+    def _added(self, name: Name) -> Value | None:
         if name.base in ("c", "s") and name.sub.isdigit() and not name.dots:
             missing = [Name("q", digit) for digit in name.sub if Name("q", digit) not in self.coordinates]
             self.coordinates = sorted([*self.coordinates, *missing])
@@ -288,15 +288,15 @@ class SymbolTable:
 
     def plain(self, name: Name) -> str:
         """A symbol's spelling in plain text."""
-        return str(self.called(name)) if self.called(name) != name else self.known.get(name, str(name))
+        return str(self.writer_name(name)) if self.writer_name(name) != name else self.known.get(name, str(name))
 
-    def called(self, name: Name) -> Name:
+    def writer_name(self, name: Name) -> Name:
         """The writer's name for a symbol."""
-        still = next((one for one in self.spoken if one[:2] == name[:2] and one.dots <= name.dots), None)
+        still = next((one for one in self.aliases if one[:2] == name[:2] and one.dots <= name.dots), None)
         if still is None:
             return name
-        spoken = self.spoken[still]
-        return spoken._replace(dots=spoken.dots + name.dots - still.dots)
+        alias = self.aliases[still]
+        return alias._replace(dots=alias.dots + name.dots - still.dots)
 
 
 def _letters_and_digits(name: Name) -> tuple[str, str]:

@@ -280,9 +280,9 @@ class Point:
         return other
 
     def moved(
-        self, coordinates: Sequence[Name], S: Sequence[Sequence[int]], quarters: int, turned: Name | None
+        self, coordinates: Sequence[Name], S: Sequence[Sequence[int]], quarters: int, reversed_symbol: Name | None
     ) -> Point:
-        """The point with q = S q + quarters · π/2 (on the first), and the symbol `turned` negative."""
+        """The point with q = S q + quarters · π/2 (on the first), and the symbol `reversed_symbol` negative."""
         number, mul, add = self.field.number, self.field.mul, self.field.add
         values: dict[Name, Any] = {}
         for dots in range(3):
@@ -295,14 +295,14 @@ class Point:
         if quarters:
             shift = mul(number(Fraction(quarters, 2)), self.value(PI))
             values[coordinates[0]] = add(values[coordinates[0]], shift)
-        if turned is not None:
-            values[turned] = self.field.sub(0, self.value(turned))
+        if reversed_symbol is not None:
+            values[reversed_symbol] = self.field.sub(0, self.value(reversed_symbol))
         other = Point(self.space, self.label, {**self.values, **values})
         if isinstance(self.field, Modular):
-            other._circle = self._turned_circle(coordinates, S, quarters)
+            other._circle = self._rotated_circle(coordinates, S, quarters)
         return other
 
-    def _turned_circle(
+    def _rotated_circle(
         self, coordinates: Sequence[Name], S: Sequence[Sequence[int]], quarters: int
     ) -> dict[Any, Circle]:
         """The circles of q = S θ + quarters · π/2, each coordinate's finest part."""
@@ -390,7 +390,7 @@ class Point:
                 rotation, times = self._unit(monomial), coefficient * self.space.parts
             if times.denominator != 1:
                 raise DoesNotFit(f"{coefficient} of an angle modulo a prime")
-            total = _turned(total, _multiple(rotation, times.numerator))
+            total = _rotated(total, _multiple(rotation, times.numerator))
         return total
 
     def _unit(self, monomial: Monomial) -> Circle:
@@ -411,7 +411,7 @@ class Point:
         return self.field.mul(six + two, quarter), self.field.mul(six - two, quarter)
 
 
-def _turned(a: Circle, b: Circle) -> Circle:
+def _rotated(a: Circle, b: Circle) -> Circle:
     return (a[0] * b[0] - a[1] * b[1]) % P, (a[0] * b[1] + a[1] * b[0]) % P
 
 
@@ -421,8 +421,8 @@ def _multiple(rotation: Circle, times: int) -> Circle:
     total: Circle = (1, 0)
     while times:
         if times & 1:
-            total = _turned(total, rotation)
-        rotation, times = _turned(rotation, rotation), times >> 1
+            total = _rotated(total, rotation)
+        rotation, times = _rotated(rotation, rotation), times >> 1
     return total
 
 

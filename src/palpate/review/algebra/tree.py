@@ -360,7 +360,7 @@ def plus(a: Value, b: Value, minus: bool = False) -> Value:
     b = negative(b) if minus else b
     if isinstance(a, Grid) and isinstance(b, Grid):
         if a.shape != b.shape:
-            raise BadShape(f"matrices of shapes {shown(a.shape)} and {shown(b.shape)} are added")
+            raise BadShape(f"matrices of shapes {shape_text(a.shape)} and {shape_text(b.shape)} are added")
         return grid([[total(pair) for pair in zip(*rows)] for rows in zip(a.rows, b.rows)])
     for scalar, matrix in ((a, b), (b, a)):
         if isinstance(matrix, Grid):
@@ -393,7 +393,7 @@ def times(a: Value, b: Value) -> Value:
             if (1, 1) in (a.shape, b.shape):
                 scalar, other = (a, b) if a.shape == (1, 1) else (b, a)
                 return times(scalar.rows[0][0], other)
-            raise BadShape(f"matrices of shapes {shown(a.shape)} and {shown(b.shape)} are multiplied")
+            raise BadShape(f"matrices of shapes {shape_text(a.shape)} and {shape_text(b.shape)} are multiplied")
         columns = b.transposed().rows
         made = grid([[_dot(row, column) for column in columns] for row in a.rows])
         return made.rows[0][0] if made.shape == (1, 1) else made
@@ -421,7 +421,7 @@ def raised(a: Value, exponent: Fraction) -> Value:
     if not isinstance(a, Grid):
         return Power(a, exponent)
     if a.shape[0] != a.shape[1] or exponent.denominator != 1:
-        raise BadShape(f"a matrix of shape {shown(a.shape)} to the power {exponent}")
+        raise BadShape(f"a matrix of shape {shape_text(a.shape)} to the power {exponent}")
     if exponent < 0:
         a, exponent = inverse(a), -exponent
     made: Value = a
@@ -455,6 +455,6 @@ def _determinant(rows: Sequence[Sequence[Node]]) -> Node:
     return add(parts)
 
 
-def shown(shape: tuple[int, int]) -> str:
+def shape_text(shape: tuple[int, int]) -> str:
     """A shape as text: 3×2."""
     return f"{shape[0]}×{shape[1]}"

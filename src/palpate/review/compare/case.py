@@ -280,7 +280,7 @@ def _read(value: Any, table: SymbolTable, what: str) -> list[Value]:
         return [number_node(value)]
     read = from_sympy(_sympy_value(value), table)
     names: dict[Name, Node] = {n: Ref(n, body) for n, body in table.definitions.items() if not isinstance(body, Grid)}
-    names |= {spoken: Sym(symbol) for symbol, spoken in table.spoken.items()}
+    names |= {alias: Sym(symbol) for symbol, alias in table.aliases.items()}
     return [as_grid(read).each(lambda node: fresh(rename(node, names)))]
 
 
@@ -365,6 +365,6 @@ def _stand_for(table: SymbolTable, name: str, value: Value) -> None:
     if isinstance(value, Grid) and value.shape == (1, 1):
         value = value.rows[0][0]
     if isinstance(value, Sym):
-        table.call(name, value.name)
+        table.add_alias(name, value.name)
     else:
         table.define(name, value)

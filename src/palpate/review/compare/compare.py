@@ -97,11 +97,11 @@ class MatrixComparison:
     def convention(self) -> str:
         """The name of another convention in which everything agrees, or ""."""
         case, grid_ = self.case, self.given if self.wanted.is_numeric else self.wanted
-        places = sorted((index for index, _ in self.given.entries()), key=self._size)
+        indices = sorted((index for index, _ in self.given.entries()), key=self._size)
         points = [self.space.point(number) for number in range(POINTS)]
         for change in conventions(grid_, case.what, case.table.coordinates):
             try:
-                if all(self._agrees_in(change, point, places) for point in points):
+                if all(self._agrees_in(change, point, indices) for point in points):
                     return change.name
             except (UnluckyPoint, DoesNotFit):  # an angle that this change cuts into unknown parts
                 continue
@@ -115,11 +115,11 @@ class MatrixComparison:
     def _size(self, index: EntryIndex) -> int:
         return sum(1 for _ in algebra.walk(self.given[index]))
 
-    def _agrees_in(self, change: Convention, point: Point, places: list[EntryIndex]) -> bool:
+    def _agrees_in(self, change: Convention, point: Point, indices: list[EntryIndex]) -> bool:
         what, field_ = self.case.what, self.space.field
-        moved = point.moved(self.case.table.coordinates, change.S, change.quarters, change.turned)
+        moved = point.moved(self.case.table.coordinates, change.S, change.quarters, change.reversed_symbol)
         other = _rewritten(self.wanted, what, change, point, moved)
-        for index in places:
+        for index in indices:
             mine, right = point.of(self.given[index]), other(index)
             opposite = what == "equation" and field_.equal(mine, field_.sub(0, right))
             if not field_.equal(mine, right) and not opposite:
@@ -254,23 +254,23 @@ _SIDES = {1: "the y axis", 2: "the opposite direction", 3: "the negative y axis"
 
 @dataclass(frozen=True)
 class Convention:
-    """Another way to write the same, and so no error: q = S θ + quarters · π/2 on the first joint, signs turned.
+    """Another way to write the same, and so no error: q = S θ + quarters · π/2 on the first joint, or opposite signs.
 
     If q = S θ + const, then M(θ) = Sᵀ M S, C = Sᵀ C S, g = Sᵀ g, τ = Sᵀ τ, J = J S, and energies stay as they are.
 
     Attributes:
         name: in words.
         S: how the coordinates q follow from the writer's θ.
-        quarters: by how many right angles the first joint's zero is turned.
+        quarters: by how many right angles the first joint's zero is rotated.
         minus: whether everything has the opposite sign.
-        turned: a symbol that is counted in the opposite direction.
+        reversed_symbol: a symbol that is counted in the opposite direction.
     """
 
     name: str
     S: Matrix
     quarters: int = 0
     minus: bool = False
-    turned: Name | None = None
+    reversed_symbol: Name | None = None
 
 
 def conventions(reference: Grid, what: str, coordinates: Sequence[Name]) -> Iterator[Convention]:
@@ -282,7 +282,7 @@ def conventions(reference: Grid, what: str, coordinates: Sequence[Name]) -> Iter
         yield Convention("it stands on the other side of the equation (opposite sign throughout)", same, minus=True)
     for name in sorted({name for _, entry in reference.entries() for name in algebra.symbols(entry)}):
         if name.base in ("g", "G") and not name.dots:
-            yield Convention(f"{name} is counted in the opposite direction", same, turned=name)
+            yield Convention(f"{name} is counted in the opposite direction", same, reversed_symbol=name)
     for change in _changes(reference, coordinates):
         yield change
         if what == "g":
@@ -310,9 +310,9 @@ def _changes(reference: Grid, coordinates: Sequence[Name]) -> Iterator[Conventio
 
 def _single_joints(coordinates: Sequence[Name]) -> Iterator[Convention]:
     for signs in product((1, -1), repeat=len(coordinates)):
-        turned = [str(name) for name, sign in zip(coordinates, signs) if sign < 0]
-        if 0 < len(turned) < len(coordinates):
-            yield Convention(f"{' and '.join(turned)} in the opposite sense", _diagonal(signs))
+        reversed_joints = [str(name) for name, sign in zip(coordinates, signs) if sign < 0]
+        if 0 < len(reversed_joints) < len(coordinates):
+            yield Convention(f"{' and '.join(reversed_joints)} in the opposite sense", _diagonal(signs))
 
 
 def _absolute(n: int, quarters: bool) -> Iterator[Convention]:

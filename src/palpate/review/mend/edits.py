@@ -52,7 +52,7 @@ class Edit:
     term: Node | None = None
     where: str = ""
 
-    def told(self, printer: Printer) -> str:
+    def message(self, printer: Printer) -> str:
         """The correction in words."""
         where = f" {self.where}" if self.where else ""
         if self.term is not None:

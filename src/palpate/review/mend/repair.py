@@ -161,8 +161,8 @@ class Repairer:
         size = sum(1 for _ in walk(self.tree))
         few = size * len(symbols(self.tree)) * len(self.atoms.symbols) > _MOST_WORK
         for old in sorted(symbols(self.tree)):
-            places = [node for node in walk(self.tree) if isinstance(node, Sym) and node.name == old]
-            if len(places) < 2:
+            occurrences = [node for node in walk(self.tree) if isinstance(node, Sym) and node.name == old]
+            if len(occurrences) < 2:
                 continue
             for atom in self.atoms.symbols:
                 if not isinstance(atom.node, Sym) or atom.node.name == old:
@@ -172,8 +172,8 @@ class Repairer:
                 moved = self.point.with_values({old: atom.value})
                 with suppress(UnluckyPoint):
                     if self.space.field.equal(moved.of(self.tree), wanted):
-                        changes: dict[int, Node] = {id(node): atom.node for node in places}
-                        yield [Edit("wrong symbol throughout", places[0], changes, {}, places[0].span)]
+                        changes: dict[int, Node] = {id(node): atom.node for node in occurrences}
+                        yield [Edit("wrong symbol throughout", occurrences[0], changes, {}, occurrences[0].span)]
 
     # ------------------------------------------------------------------ confirming
 

@@ -46,16 +46,16 @@ class SingleSlip:
         """Every correction of one slip that removes the error; `thorough` looks for lost terms nobody knows."""
         yield from self._sum(tree, error, () if thorough else None)
 
-    def _sum(self, node: Node, error: Any, way: tuple[BracketStep, ...] | None) -> Iterator[Edit]:
+    def _sum(self, node: Node, error: Any, path: tuple[BracketStep, ...] | None) -> Iterator[Edit]:
         if isinstance(node, Sum):
             twice = self._written_twice(node, error)
             yield from twice
             yield from self._whole_sum(node, error)
             for term in node.terms if not twice else ():
-                yield from self._sum(term, error, way) if isinstance(term, Sum) else self._term(term, error, way)
+                yield from self._sum(term, error, path) if isinstance(term, Sum) else self._term(term, error, path)
         elif not (isinstance(node, Num) and node.value == 0):
-            yield from self._term(node, error, way)
-        for term in self.missing.terms(error, way):
+            yield from self._term(node, error, path)
+        for term in self.missing.terms(error, path):
             yield _adding(node, term)
 
     def _whole_sum(self, node: Sum, error: Any) -> Iterator[Edit]:
@@ -84,7 +84,7 @@ class SingleSlip:
             return None
         return self.field.add(1, self.field.mul(error, self.field.inverse(value)))
 
-    def _term(self, node: Node, error: Any, way: tuple[BracketStep, ...] | None) -> Iterator[Edit]:
+    def _term(self, node: Node, error: Any, path: tuple[BracketStep, ...] | None) -> Iterator[Edit]:
         ratio = self._needed(node, error)
         if ratio is None:
             return
@@ -97,7 +97,7 @@ class SingleSlip:
             yield parts.scaled(number)
         yield from self._factors(parts, ratio)
         for factor in filter(is_sum, parts.factors):
-            below = None if way is None else (*way, BracketStep(node, factor))
+            below = None if path is None else (*path, BracketStep(node, factor))
             for inner in self._errors_of_base(factor.base, factor.total, ratio):
                 yield from self._sum(factor.base, inner, below)
         for base, exponent in parts.powers:  # (a b)^2 that should be (a b + c)^2

@@ -199,12 +199,12 @@ class MissingTerm:
             self.known.put(size, one)
             self.values.append((size, one))
 
-    def terms(self, error: Any, way: Sequence[BracketStep] | None) -> list[Node]:
-        """Terms with this value that the sum at the end of the way may lack; without a way, known ones only."""
+    def terms(self, error: Any, path: Sequence[BracketStep] | None) -> list[Node]:
+        """Terms with this value that the sum at the end of the path may lack; without a path, known ones only."""
         if self.field.is_zero(error):
             return []
         known_terms = self.known.get(error)
-        return known_terms or ([] if way is None else self._monomial(error, way))
+        return known_terms or ([] if path is None else self._monomial(error, path))
 
     def beside(self, value: Any) -> list[Node]:
         """What may have stood beside a factor in a bracket that is gone: a symbol, sine, or known term."""
@@ -215,18 +215,18 @@ class MissingTerm:
 
     # ------------------------------------------------------------------ exponent by exponent
 
-    def _monomial(self, error: Any, way: Sequence[BracketStep]) -> list[Node]:
-        if any(abs(step.factor.total) != 1 for step in way):
+    def _monomial(self, error: Any, path: Sequence[BracketStep]) -> list[Node]:
+        if any(abs(step.factor.total) != 1 for step in path):
             return []
         powers: dict[Name, int] = {}
         below = self.field.inverse(error)
         remaining = error
         for name, point, whole in self._points:
             try:
-                there = _error_at(point, whole, way)
+                scaled_error = _error_at(point, whole, path)
             except UnluckyPoint:
                 return []
-            degrees = self._powers.get(self.field.mul(there, below))
+            degrees = self._powers.get(self.field.mul(scaled_error, below))
             if not degrees:
                 return []
             powers[name] = degrees[0]
@@ -278,10 +278,10 @@ def quotient_terms(atoms: Atoms, top: Node, bottom: Node) -> list[Node]:
     return MissingTerm(atoms.point, atoms, [], ratio).terms(ratio(atoms.point), ())
 
 
-def _error_at(point: Point, error: Any, way: Sequence[BracketStep]) -> Any:
-    """The error of the sum at the end of a way, from the error of the whole."""
+def _error_at(point: Point, error: Any, path: Sequence[BracketStep]) -> Any:
+    """The error of the sum at the end of a path, from the error of the whole."""
     field = point.field
-    for step in way:
+    for step in path:
         ratio = field.add(1, field.mul(error, field.inverse(point.of(step.term))))
         needed = field.power(ratio, step.factor.total)
         error = field.mul(point.of(step.factor.base), field.sub(needed, 1))

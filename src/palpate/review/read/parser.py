@@ -368,14 +368,14 @@ class Parser(SymbolReader):
 
     def _called(self, word: str, follows: str) -> Callable[[Token], Value] | None:
         """What reads a function of a program: sin(…), sqrt(…), pow(…), diff(…), array(…); None for other names."""
-        if word in CALLED and (follows in ("(", "^", "[") or self._is_spoken(word)):
+        if word in CALLED and (follows in ("(", "^", "[") or self._is_without_brackets(word)):
             return lambda token: self._function(token, token.text)
         table = {"sqrt": self._root, "pow": self._two_arguments, "power": self._two_arguments}
         table |= dict.fromkeys(("diff", "Derivative"), self._derivative)
         table |= dict.fromkeys(("Matrix", "ImmutableMatrix", "array", "matrix", "asarray"), lambda _: self._primary())
         return table.get(word) if follows in ("(", "[") else None
 
-    def _is_spoken(self, word: str) -> bool:
+    def _is_without_brackets(self, word: str) -> bool:
         """Whether a function stands before its argument without brackets: cos q1."""
         return self._ahead().kind in ("name", "number") and self.table.find(self.table.named(word)) is None
 

@@ -191,8 +191,8 @@ class SymbolReader:
             names = self.table.split(spelled(run))
             if names is None:
                 return None
-            places = cuts([len(one.base) for one in names])
-            pieces += [run[i:j] for i, j in places[:-1]] + [run[places[-1][0] :]]
+            spans = cuts([len(one.base) for one in names])
+            pieces += [run[i:j] for i, j in spans[:-1]] + [run[spans[-1][0] :]]
         return pieces if len(pieces) > 1 else None
 
     def _letters(self) -> Name:
