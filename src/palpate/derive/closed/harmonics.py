@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from math import prod
 
 import numpy as np
 
@@ -61,9 +62,9 @@ def _split(trig: TrigPolynomial, runs: Sequence[AngleSum]) -> dict[tuple[int, tu
         multiples = trig.ring.combination(K)
         angles = [_partial_sums(multiples, run) for run in runs]
         for parts, sign in _unfolded(angles, o):
-            normal, flip = _positive(parts)
+            normal, flips = zip(*(_normal(*part) for part in parts))
             key = (m, normal)
-            coefficients[key] = coefficients.get(key, 0) + value * sign * flip
+            coefficients[key] = coefficients.get(key, 0) + value * sign * prod(flips)
     return {key: value for key, value in coefficients.items() if value and _alive(key[1])}
 
 
@@ -88,18 +89,6 @@ def _unfolded(angles: list[tuple[int, ...]], kind: int) -> list[tuple[tuple[Part
     head, other, sign = (COS, SIN, -1) if kind == COS else (SIN, COS, 1)
     first = [(((head, first_angle), *parts), s) for parts, s in rest_cos]
     return first + [(((other, first_angle), *parts), s * sign) for parts, s in rest_sin]
-
-
-def _positive(parts: tuple[Part, ...]) -> tuple[tuple[Part, ...], int]:
-    """Each angle with its last multiple positive, and the sign that costs."""
-    flip, normalised = 1, []
-    for kind, multiples in parts:
-        last = next((k for k in reversed(multiples) if k), 0)
-        if last < 0:
-            multiples = tuple(-k for k in multiples)
-            flip *= -1 if kind == SIN else 1
-        normalised.append((kind, multiples))
-    return tuple(normalised), flip
 
 
 # ---------------------------------------------------------------------- one run
@@ -178,8 +167,9 @@ def _minus(a: Multiples, b: Multiples) -> Multiples:
 
 def _normal(kind: int, multiples: Multiples) -> tuple[Part, int]:
     """A wave with its last multiple positive, and the sign that costs."""
-    parts, sign = _positive(((kind, multiples),))
-    return parts[0], sign
+    if next((k for k in reversed(multiples) if k), 0) >= 0:
+        return (kind, multiples), 1
+    return (kind, tuple(-k for k in multiples)), -1 if kind == SIN else 1
 
 
 def _product(run: AngleSum, a: Part, b: Part, value: Coefficient) -> tuple[tuple[Wave, ...], Coefficient]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import product as pairs
 
 from palpate.derive.closed.trig import Ring, TrigPolynomial
@@ -211,10 +211,8 @@ class ClosedModel:
     @cached_property
     def mass_matrix(self) -> Matrix:
         """M(q), rotors included."""
-        M = [list(row) for row in self.rotors]
-        for index in range(len(self.model.links)):
-            M = [plus(a, b) for a, b in zip(M, self.link_masses(index))]
-        return M
+        shares = [self.rotors, *map(self.link_masses, range(len(self.model.links)))]
+        return [reduce(plus, rows) for rows in zip(*shares)]
 
     @cached_property
     def kinetic(self) -> TrigPolynomial:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import TYPE_CHECKING
 
 import sympy as sp
@@ -35,6 +36,7 @@ class _Writer:
     def __init__(self, derivation: Derivation, forms: ClosedForms) -> None:
         self.derivation, self.forms, self.closed = derivation, forms, forms.closed
         self.numbers = forms.model.numbers
+        self.heavy = [n for n, named in zip(self.numbers, forms.model.links) if named.link.mass > 0]
 
     def of(self, *names: str) -> tuple[Formula, ...]:
         """Quantities by name."""
@@ -54,9 +56,8 @@ class _Writer:
 
 
 def _kinematics(w: _Writer) -> list[Section]:
-    links = [(n, named) for n, named in zip(w.numbers, w.forms.model.links) if named.link.mass > 0]
     poses = [f for n in w.numbers for f in w.of(f"R_{n}", f"p_{n}")]
-    coms = [f for n, _ in links for f in w.of(f"p_c{n}")]
+    coms = [f for n in w.heavy for f in w.of(f"p_c{n}")]
     return [
         Section("Coordinates", (_coordinates(w),)),
         Section(
@@ -76,11 +77,10 @@ def _coordinates(w: _Writer) -> str:
 
 
 def _jacobians(w: _Writer) -> Section:
-    links = [n for n, named in zip(w.numbers, w.forms.model.links) if named.link.mass > 0]
     return Section(
         "Link Jacobians",
         ("v_c = J_P q̇ with J_P = ∂p_c/∂q, and ω = J_O q̇ with one column per joint that turns the link.",),
-        tuple(f for n in links for f in w.of(f"J_P{n}", f"J_O{n}")),
+        tuple(f for n in w.heavy for f in w.of(f"J_P{n}", f"J_O{n}")),
     )
 
 
@@ -193,9 +193,7 @@ def _projected(w: _Writer) -> list[Section]:
         drifts += [w.vector(f"dJ_P{n} dq", linear), w.vector(f"dJ_O{n} dq", angular)]
         masses.append(Formula(f"M_{n}", w.forms.presenter.matrix(closed.link_masses(index))))
         biases.append(w.vector(f"b_{n}", closed.link_bias(index)))
-    total: Vector = [closed.ring.zero] * closed.n
-    for index in range(len(w.numbers)):
-        total = plus(total, closed.link_bias(index))
+    total = reduce(plus, map(closed.link_bias, range(len(w.numbers))))
     return [
         _jacobians(w),
         *_tensors(w),

@@ -72,8 +72,8 @@ def _filled(output: Output, writer: Writer, batch: bool, prefix: str) -> list[st
     return lines
 
 
-def _executed(source: str, name: str, module: Mapping[str, Any]) -> Callable[..., Any]:
-    space = dict(module)
+def _executed(source: str, name: str) -> Callable[..., Any]:
+    space: dict[str, Any] = {word: getattr(np, word) for word in ("sin", "cos", "sqrt", "empty", "zeros")}
     exec(compile(source, f"<palpate derivation: {name}>", "exec"), space)
     return space[name]
 
@@ -83,8 +83,7 @@ def numpy_function(program: Program, name: str, values: Mapping[str, float]) -> 
 
     Parameters default to `values`; the keyword `parameters` replaces some of them by name.
     """
-    space = {"sin": np.sin, "cos": np.cos, "sqrt": np.sqrt, "empty": np.empty, "zeros": np.zeros}
-    inner = _executed(_source(program, name, batch=True), name, space)
+    inner = _executed(_source(program, name, batch=True), name)
     sizes = {array: len(entries) for array, entries in program.inputs.items()}
 
     def function(*states: Any, parameters: Mapping[str, float] | None = None) -> Any:
@@ -102,8 +101,7 @@ def compiled_function(program: Program, name: str, values: Mapping[str, float]) 
     """The same for one state at a time, compiled; parameters are those of `values`, fixed."""
     import numba
 
-    space = {"sin": np.sin, "cos": np.cos, "sqrt": np.sqrt, "empty": np.empty}
-    plain = _executed(_source(program, name, batch=False), name, space)
+    plain = _executed(_source(program, name, batch=False), name)
     vector = numba.float64[::1]
     count = len(program.inputs) + bool(program.parameters)
     kernel = numba.njit([tuple([vector] * count)], error_model="numpy")(plain)
