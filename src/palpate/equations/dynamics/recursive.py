@@ -254,49 +254,49 @@ def _fill_column(chain: Chain, M: Matrix, index: int, column: int, f: Vector, n:
 
 
 @dataclass
-class Placed:
+class LinkPose:
     """A link's frame in the base frame: origin, and axes as columns."""
 
     origin: Vector
     columns: list[Vector]
 
-    def out(self, v: Vector) -> Vector:
+    def to_base(self, v: Vector) -> Vector:
         """A vector of the link's frame in base axes."""
         return times(transposed(self.columns), v)
 
 
-def placed_links(chain: Chain) -> list[Placed]:
+def link_poses(chain: Chain) -> list[LinkPose]:
     """Pose of every link's frame in the base frame."""
     graph = chain.graph
     unit = _unit_vectors(chain)
-    base = Placed([graph.zero] * 3, unit)
-    frames: list[Placed] = []
+    base = LinkPose([graph.zero] * 3, unit)
+    frames: list[LinkPose] = []
     for index, link in enumerate(chain.links):
         if link.kind == "free":
-            frames.append(Placed(list(chain.q[:3]), transposed(base_rotation(chain))))
+            frames.append(LinkPose(list(chain.q[:3]), transposed(base_rotation(chain))))
             continue
         before = frames[link.parent] if link.parent >= 0 else base
-        origin = plus(before.origin, before.out(position_in_parent(chain, index)))
-        x, y, z = (before.out(chain.fixed_to_parent(index, axis)) for axis in unit)
+        origin = plus(before.origin, before.to_base(position_in_parent(chain, index)))
+        x, y, z = (before.to_base(chain.fixed_to_parent(index, axis)) for axis in unit)
         c, s = link.cos, link.sin
         columns = [[c * a + s * b for a, b in zip(x, y)], [c * b - s * a for a, b in zip(x, y)], z]
-        frames.append(Placed(origin, columns))
+        frames.append(LinkPose(origin, columns))
     return frames
 
 
-def frame_pose(chain: Chain, frames: list[Placed], frame: NamedFrame) -> tuple[Vector, Matrix]:
+def frame_pose(chain: Chain, frames: list[LinkPose], frame: NamedFrame) -> tuple[Vector, Matrix]:
     """Position and rotation matrix of a frame fixed on a link."""
     link = frames[frame.link]
-    origin = plus(link.origin, link.out(chain.frame_origin(frame)))
+    origin = plus(link.origin, link.to_base(chain.frame_origin(frame)))
     inner = [chain.rotated(frame.rotation, unit) for unit in _unit_vectors(chain)]
-    return origin, transposed([link.out(along(chain.links[frame.link].axes, axis)) for axis in inner])
+    return origin, transposed([link.to_base(along(chain.links[frame.link].axes, axis)) for axis in inner])
 
 
 def _unit_vectors(chain: Chain) -> Matrix:
     return [[chain.graph.one if i == k else chain.graph.zero for i in range(3)] for k in range(3)]
 
 
-def jacobian(chain: Chain, frames: list[Placed], link: int, point: Vector) -> Matrix:
+def jacobian(chain: Chain, frames: list[LinkPose], link: int, point: Vector) -> Matrix:
     """6×n, rows [linear; angular], base axes, at `point` of `link`; columns of joints that do not move it are zero."""
     zero, graph = chain.graph.zero, chain.graph
     columns: list[list[Node]] = []
@@ -322,11 +322,11 @@ def _ancestors(chain: Chain, link: int) -> set[int]:
     return ancestors
 
 
-def drift(chain: Chain, frames: list[Placed], moving: list[LinkMotion], frame: NamedFrame) -> list[Node]:
+def drift(chain: Chain, frames: list[LinkPose], moving: list[LinkMotion], frame: NamedFrame) -> list[Node]:
     """J̇ v from motions at v̇ = 0: what is left of the frame's acceleration when gravity is taken out again."""
     motion, link = moving[frame.link], frames[frame.link]
-    linear = plus(link.out(plus(motion.acc, times(motion.U, chain.frame_origin(frame)))), chain.gravity)
-    return [*linear, *link.out(motion.dw)]
+    linear = plus(link.to_base(plus(motion.acc, times(motion.U, chain.frame_origin(frame)))), chain.gravity)
+    return [*linear, *link.to_base(motion.dw)]
 
 
 @dataclass
@@ -350,7 +350,7 @@ class Carried:
 
 def coriolis_matrix(chain: Chain) -> Matrix:
     """C(q, v) with C v the Coriolis and centrifugal force, Christoffel's for a fixed base; Ṁ − 2C is skew."""
-    frames = placed_links(chain)
+    frames = link_poses(chain)
     screws, velocities = _screws(chain, frames)
     carried = _carried(chain, frames, velocities)
     n = sum(len(part) for part in screws)
@@ -360,7 +360,7 @@ def coriolis_matrix(chain: Chain) -> Matrix:
     return chain.reduced_matrix(C)
 
 
-def _screws(chain: Chain, frames: list[Placed]) -> tuple[list[list[Screw]], list[tuple[Vector, Vector]]]:
+def _screws(chain: Chain, frames: list[LinkPose]) -> tuple[list[list[Screw]], list[tuple[Vector, Vector]]]:
     """Every freedom's screw, and every link's (ω, u)."""
     zero = chain.graph.zero
     speeds = chain.full(chain.v)
@@ -377,7 +377,7 @@ def _screws(chain: Chain, frames: list[Placed]) -> tuple[list[list[Screw]], list
     return screws, velocities
 
 
-def _directions(chain: Chain, index: int, frame: Placed) -> list[tuple[Vector, Vector]]:
+def _directions(chain: Chain, index: int, frame: LinkPose) -> list[tuple[Vector, Vector]]:
     kind, still = chain.links[index].kind, [chain.graph.zero] * 3
     if kind == "prismatic":
         return [(list(still), frame.columns[2])]
@@ -395,7 +395,7 @@ def _screw(kind: str, number: int, direction: tuple[Vector, Vector], w: Vector, 
     return Screw(angular, shift, cross(w, angular), plus(cross(w, shift), cross(u, angular)))
 
 
-def _carried(chain: Chain, frames: list[Placed], velocities: list[tuple[Vector, Vector]]) -> list[Carried]:
+def _carried(chain: Chain, frames: list[LinkPose], velocities: list[tuple[Vector, Vector]]) -> list[Carried]:
     carried = []
     for link, frame, (w, u) in zip(chain.links, frames, velocities):
         mass = _in_base(link.mass, frame)
@@ -410,10 +410,10 @@ def _carried(chain: Chain, frames: list[Placed], velocities: list[tuple[Vector, 
     return carried
 
 
-def _in_base(mass: Mass, frame: Placed) -> Mass:
+def _in_base(mass: Mass, frame: LinkPose) -> Mass:
     """Moments about the base's origin, in its axes."""
-    S = six_entries(congruent(frame.out, symmetric(mass.S)))
-    return _moved(Mass(mass.m, frame.out(mass.h), S), frame.origin)
+    S = six_entries(congruent(frame.to_base, symmetric(mass.S)))
+    return _moved(Mass(mass.m, frame.to_base(mass.h), S), frame.origin)
 
 
 def _trace_minus(A: Matrix, w: Vector) -> Vector:
@@ -459,8 +459,8 @@ def _row_force(carried: Carried, screw: Screw) -> tuple[Vector, Vector, Vector]:
 def potential_energy(chain: Chain) -> Node:
     """V = −Σ m gᵀ p_c, zero at the base's origin."""
     total = chain.graph.zero
-    for frame, mass in zip(placed_links(chain), chain.real_masses):
-        first = plus([mass.m * x for x in frame.origin], frame.out(mass.h))
+    for frame, mass in zip(link_poses(chain), chain.real_masses):
+        first = plus([mass.m * x for x in frame.origin], frame.to_base(mass.h))
         total = total - dot(chain.gravity, first)
     return total
 

@@ -33,9 +33,9 @@ class RecursiveForms:
     # ------------------------------------------------------------------ shared parts
 
     @cached_property
-    def frames(self) -> list[recursive.Placed]:
+    def frames(self) -> list[recursive.LinkPose]:
         """Links in the base frame."""
-        return recursive.placed_links(self.chain)
+        return recursive.link_poses(self.chain)
 
     @cached_property
     def tool(self) -> tuple[Vector, Matrix]:
@@ -127,13 +127,13 @@ class RecursiveForms:
         com = [chain.term(x) for x in named.com]
         inner = along(axes, com)
         inner = [inner[0], inner[1], inner[2] - chain.links[index].shift]
-        point = plus(frame.origin, frame.out(inner))
-        R = transposed([frame.out([self.graph.node(axes[r][c]) for r in range(3)]) for c in range(3)])
+        point = plus(frame.origin, frame.to_base(inner))
+        R = transposed([frame.to_base([self.graph.node(axes[r][c]) for r in range(3)]) for c in range(3)])
         if kind == "R_":
             return R
         if kind == "p_":
             zero = self.graph.zero
-            return plus(frame.origin, frame.out([zero, zero, -chain.links[index].shift]))
+            return plus(frame.origin, frame.to_base([zero, zero, -chain.links[index].shift]))
         if kind == "I_":
             tensor = [[chain.term(x) for x in row] for row in named.inertia]
             return congruent(lambda v: times(R, v), tensor)

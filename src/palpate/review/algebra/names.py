@@ -329,8 +329,8 @@ def _scaled(times: Fraction, node: Node) -> Node:
     return node if times == 1 else multiply([number(times), node])
 
 
-def placed(value: Value, span: tuple[int, int]) -> Value:
-    """What a name stands for, with its place in the text."""
+def with_span(value: Value, span: tuple[int, int]) -> Value:
+    """What a name stands for, with its position in the text."""
     if isinstance(value, Grid):
         return value.each(lambda node: node if isinstance(node, Num) else replace(node))
     return replace(value, span=span)

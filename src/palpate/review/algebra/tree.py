@@ -122,7 +122,7 @@ ONE, ZERO = Num(Fraction(1)), Num(Fraction(0))
 
 
 def number(value: int | Fraction) -> Num:
-    """A number without a place in a text."""
+    """A number without a position in a text."""
     return Num(Fraction(value))
 
 
@@ -220,7 +220,7 @@ def function(word: str, argument: Node, span: Span = None) -> Node:
         return Trig(word, argument, False, span)
     if word in ("cot", "sec", "csc"):
         sine, cosine = Trig("sin", argument), Trig("cos", fresh(argument))
-        top, bottom = {"cot": (cosine, sine), "sec": (ONE, cosine), "csc": (ONE, sine)}[word]
+        top, bottom = {"cot": (cosine, sine), "sec": (number(1), cosine), "csc": (number(1), sine)}[word]
         return Quot(top, bottom, span)
     return Call(_FUNCTIONS.get(word, word), argument, span)
 
@@ -290,7 +290,7 @@ class Grid:
         return Grid(tuple(tuple(self[i, j] for j in columns) for i in rows))
 
     def entries(self) -> list[tuple[tuple[int, int], Node]]:
-        """Every entry with its place, counted from 0."""
+        """Every entry with its row and column, counted from 0."""
         return [((i, j), node) for i, row in enumerate(self.rows) for j, node in enumerate(row)]
 
     def each(self, change: Callable[[Node], Node]) -> Grid:

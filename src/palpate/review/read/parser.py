@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from palpate.equations.spelling import Name
 from palpate.review.algebra import tree as matrices
-from palpate.review.algebra.names import placed, spelled
+from palpate.review.algebra.names import spelled, with_span
 from palpate.review.algebra.tree import Grid, Node, Num, Power, Prod, Quot, Sum, Sym, Trig, Value, multiply
 from palpate.review.read.lexer import CLOSING, Token
 from palpate.review.read.symbols import CALLED, NAMES, SymbolReader, without_d
@@ -449,7 +449,7 @@ class Parser(SymbolReader):
         if value is None:
             raise self._unknown(name, start)
         self._skip_arguments(value)
-        return self._differentiated(placed(value, (start, end)))
+        return self._differentiated(with_span(value, (start, end)))
 
     def _short_sine(self, name: Name) -> Value | None:
         r"""c\theta_1 and s q_1 for a cosine and a sine; a plain c or s that stands for nothing else."""

@@ -60,7 +60,7 @@ def cuts(lengths: list[int]) -> list[tuple[int, int]]:
 class SymbolReader:
     """A position in a list of tokens that ends with an "end" token, and the names that begin there.
 
-    Faults are told with their position in the text. The rest of the grammar is the parser's.
+    Faults carry their position in the text. The rest of the grammar is the parser's.
     """
 
     def __init__(self, tokens: Sequence[Token], text: str, table: SymbolTable, latex: bool) -> None:
@@ -100,7 +100,7 @@ class SymbolReader:
         return UnreadableExpression(message, self.text, self.token.start if at is None else at, hint=hint)
 
     def _shaped(self, at: int, operation: Callable[[], Value]) -> Value:
-        """Do an operation of matrices; a wrong shape is told with its place."""
+        """Do an operation of matrices; a wrong shape is a fault with its position."""
         try:
             return operation()
         except BadShape as error:
