@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 SYMMETRIC = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))  # the order of a symmetric matrix's six entries
 
 
-class Element(Protocol):
+class RingElement(Protocol):
     """An entry of a vector."""
 
     def __add__(self, other: Any) -> Any: ...
@@ -17,7 +17,7 @@ class Element(Protocol):
     def __bool__(self) -> bool: ...
 
 
-E = TypeVar("E", bound=Element)
+E = TypeVar("E", bound=RingElement)
 T = TypeVar("T")
 
 

@@ -63,8 +63,8 @@ class Repairer:
         self.atoms = Atoms(self.point, [tree, *others], table)
         terms = [term for other in others for term in (*terms_of(other), *expanded(other))]
         known = [term for term in terms if not self._has_foreign_names(term)]
-        self.missing = MissingTerm(self.point, self.atoms, [*known, *terms_of(tree)], self._error)
-        self.search = SingleSlip(self.point, self.atoms, self.missing)
+        self.missing = MissingTerm(self.atoms, [*known, *terms_of(tree)], self._error)
+        self.search = SingleSlip(self.missing)
 
     def _has_foreign_names(self, term: Node) -> bool:
         """Whether a term is written with intermediate symbols of the reference, which the writer does not know."""
@@ -110,7 +110,7 @@ class Repairer:
         factors = sum(isinstance(node, Sym | Trig) for node in walk(self.tree))
         if factors * len(self.atoms.all) > _MOST_OPTIONS:
             return
-        search = DoubleSlip(self.point, self.atoms, self.missing)
+        search = DoubleSlip(self.missing)
         edit_pairs = list(search.edits(self.tree, self.error))
         for bracket, error in self.search.brackets(self.tree, self.error):
             edit_pairs += search.edits(bracket, error)  # two slips under one square do not add up in the whole

@@ -19,10 +19,10 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from palpate.errors import DoesNotFit, UnluckyPoint
-from palpate.review.algebra.points import Field, Point, Table
+from palpate.review.algebra.points import Field, Table
 from palpate.review.algebra.tree import ZERO, Node, Num, Sum, Sym, Trig
 from palpate.review.mend.edits import Edit, Factor, Product, is_sum, likelihood_of_all, product, swaps, with_term
-from palpate.review.mend.terms import Atoms, BracketStep, MissingTerm
+from palpate.review.mend.terms import BracketStep, MissingTerm
 
 _EXPONENT_STEPS = tuple(Fraction(step) for step in (1, -1, 2, -2, 3, -3, 4))
 _NUMBERS = (
@@ -39,8 +39,8 @@ Make: TypeAlias = Callable[[], Edit]
 class SingleSlip:
     """The search for one slip in an expression, at one point."""
 
-    def __init__(self, point: Point, atoms: Atoms, missing: MissingTerm) -> None:
-        self.point, self.field, self.atoms, self.missing = point, point.field, atoms, missing
+    def __init__(self, missing: MissingTerm) -> None:
+        self.missing, self.atoms, self.point, self.field = missing, missing.atoms, missing.point, missing.field
 
     def edits(self, tree: Node, error: Any, thorough: bool = False) -> Iterator[Edit]:
         """Every correction of one slip that removes the error; `thorough` looks for lost terms nobody knows."""
@@ -185,8 +185,8 @@ class Site:
 class DoubleSlip:
     """The search for two slips in an expression, at one point."""
 
-    def __init__(self, point: Point, atoms: Atoms, missing: MissingTerm) -> None:
-        self.point, self.field, self.atoms, self.missing = point, point.field, atoms, missing
+    def __init__(self, missing: MissingTerm) -> None:
+        self.missing, self.atoms, self.point, self.field = missing, missing.atoms, missing.point, missing.field
         self.sites: list[Site] = []
 
     def edits(self, tree: Node, error: Any) -> Iterator[list[Edit]]:

@@ -172,14 +172,13 @@ class MissingTerm:
     """Looks for a lost term.
 
     Args:
-        point: the point of the search.
-        atoms: what a term may be made of.
+        atoms: what a term may be made of, with values at the point of the search.
         known: terms of the given and the reference expressions.
         error: wanted − given of the whole expression, as a function of a point.
     """
 
-    def __init__(self, point: Point, atoms: Atoms, known: Iterable[Node], error: Callable[[Point], Any]) -> None:
-        self.point, self.field, self.atoms, self.error = point, point.field, atoms, error
+    def __init__(self, atoms: Atoms, known: Iterable[Node], error: Callable[[Point], Any]) -> None:
+        self.point, self.field, self.atoms, self.error = atoms.point, atoms.point.field, atoms, error
         self.known: Table[Node] = self.field.table()
         self.values: list[tuple[Any, Node]] = []
         for node in known:
@@ -275,7 +274,7 @@ def quotient_terms(atoms: Atoms, top: Node, bottom: Node) -> list[Node]:
     def ratio(point: Point) -> Any:
         return field.mul(point.of(top), field.inverse(point.of(bottom)))
 
-    return MissingTerm(atoms.point, atoms, [], ratio).terms(ratio(atoms.point), ())
+    return MissingTerm(atoms, [], ratio).terms(ratio(atoms.point), ())
 
 
 def _error_at(point: Point, error: Any, path: Sequence[BracketStep]) -> Any:
