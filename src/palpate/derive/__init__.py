@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __getattr__, __dir__, __all__ = lazy_names(__name__)
 
 
-class _Room(ModuleType):
+class _CallablePackage(ModuleType):
     """A package that answers to its function's name."""
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
@@ -32,4 +32,4 @@ class _Room(ModuleType):
         return begin(*arguments, **options)
 
 
-sys.modules[__name__].__class__ = _Room
+sys.modules[__name__].__class__ = _CallablePackage

@@ -41,16 +41,13 @@ class ConstrainedDerivation:
     @cached_property
     def A(self) -> Any:
         """∂φ/∂q, one row per constraint."""
-        rows = [[self._tidy(sp.diff(phi, q)) for q in self.derivation.q] for phi in self.constraints]
-        return sp.ImmutableMatrix(rows)
+        return self._tidy(sp.Matrix(self.constraints).jacobian(self.derivation.q))
 
     @cached_property
     def drift(self) -> Any:
         """Ȧ q̇."""
-        d = self.derivation
-        speeds = list(self.A * sp.Matrix(d.v))
-        rates = [sum((sp.diff(speed, q) * v for q, v in zip(d.q, d.v)), sp.Integer(0)) for speed in speeds]
-        return self._tidy(sp.Matrix([[rate] for rate in rates]))
+        v = sp.Matrix(self.derivation.v)
+        return self._tidy((self.A * v).jacobian(self.derivation.q) * v)
 
     @property
     def multipliers(self) -> tuple[Any, ...]:
@@ -82,8 +79,7 @@ class ConstrainedDerivation:
 
     @cached_property
     def _E(self) -> Any:
-        d = self.derivation
-        return sp.Matrix([[sp.diff(self._solution.get(q, q), y) for y in self.independent] for q in d.q])
+        return sp.Matrix([self._solution.get(q, q) for q in self.derivation.q]).jacobian(self.independent)
 
     def _rates(self, table: Sequence[Any]) -> Any:
         """The independent ones of a list of symbols in the order of the coordinates."""
@@ -95,36 +91,34 @@ class ConstrainedDerivation:
         d = self.derivation
         y_rate = self._rates(d.v)
         q_rate = self._E * y_rate
-        rates = [sp.diff(self._E, y) * rate for y, rate in zip(self.independent, y_rate)]
-        E_rate = sum(rates, sp.zeros(*self._E.shape))
         put = dict(self._solution) | {v: x for v, x in zip(d.v, q_rate) if v != x}
-        return q_rate, E_rate * y_rate, put
+        return q_rate, q_rate.jacobian(self.independent) * y_rate, put
 
-    def _put(self, e: Any) -> Any:
+    def _substituted(self, e: Any) -> Any:
         """An expression with the constraints put in."""
         return sp.sympify(e).subs(self._motion[2], simultaneous=True)
 
     @cached_property
     def M(self) -> Any:
         """Eᵀ M E."""
-        return self._tidy(self._E.T * self._put(sp.Matrix(self.derivation.M)) * self._E)
+        return self._tidy(self._E.T * self._substituted(sp.Matrix(self.derivation.M)) * self._E)
 
     @cached_property
     def coriolis(self) -> Any:
         """Eᵀ (M Ė ẏ + C E ẏ)."""
-        q_rate, turned, _ = self._motion
-        inner = self._put(sp.Matrix(self.derivation.M)) * turned + self._put(sp.Matrix(self.derivation.C)) * q_rate
-        return self._tidy(self._E.T * inner)
+        q_rate, E_drift, _ = self._motion
+        M, C = (self._substituted(sp.Matrix(matrix)) for matrix in (self.derivation.M, self.derivation.C))
+        return self._tidy(self._E.T * (M * E_drift + C * q_rate))
 
     @cached_property
     def g(self) -> Any:
         """Eᵀ g."""
-        return self._tidy(self._E.T * self._put(sp.Matrix(self.derivation.g)))
+        return self._tidy(self._E.T * self._substituted(sp.Matrix(self.derivation.g)))
 
     @cached_property
     def forces(self) -> Any:
         """Eᵀ Q."""
-        return sp.ImmutableMatrix(self._E.T * self._put(sp.Matrix(self.derivation.forces)))
+        return sp.ImmutableMatrix(self._E.T * self._substituted(sp.Matrix(self.derivation.forces)))
 
     @cached_property
     def reduced(self) -> Any:
@@ -136,12 +130,12 @@ class ConstrainedDerivation:
     def multiplier_values(self) -> Any:
         """λ along a motion, from the equations of the dependent coordinates: A_dᵀ λ = (M q̈ + C q̇ + g − Q)_d."""
         d = self.derivation
-        _, turned, _ = self._motion
-        acc = self._E * self._rates(d.a) + turned
-        left = self._put(sp.Matrix(d.M)) * acc + self._put(sp.Matrix(d["bias"]) - sp.Matrix(d.forces))
-        places = [i for i, q in enumerate(d.q) if q in self._solution]
-        inner = self._put(sp.Matrix(self.A))[:, places].T
-        values = inner.LUsolve(sp.Matrix([left[i] for i in places]))
+        _, E_drift, _ = self._motion
+        acc = self._E * self._rates(d.a) + E_drift
+        left = self._substituted(sp.Matrix(d.M)) * acc + self._substituted(sp.Matrix(d["bias"]) - sp.Matrix(d.forces))
+        dependent = [i for i, q in enumerate(d.q) if q in self._solution]
+        inner = self._substituted(sp.Matrix(self.A))[:, dependent].T
+        values = inner.LUsolve(sp.Matrix([left[i] for i in dependent]))
         return self._tidy(values)
 
     def _tidy(self, e: Any) -> Any:
@@ -191,7 +185,7 @@ def constrained(derivation: Derivation, constraints: Any, solve: Mapping[Any, An
     if not phi or len(phi) >= len(derivation.q):
         raise InvalidInput(f"between 1 and {len(derivation.q) - 1} constraints leave something to move, got {len(phi)}")
     _check_independent(derivation, phi)
-    solved = _found(derivation, phi) if solve is None else _given(derivation, phi, solve)
+    solved = _solved_linear(derivation, phi) if solve is None else _checked_solution(derivation, phi, solve)
     return ConstrainedDerivation(derivation, phi, solved)
 
 
@@ -222,13 +216,13 @@ def _rate_hint(derivation: Derivation, phi: Any) -> str:
 
 
 def _check_independent(derivation: Derivation, phi: tuple[Any, ...]) -> None:
-    A = sp.Matrix([[sp.diff(p, q) for q in derivation.q] for p in phi])
+    A = sp.Matrix(phi).jacobian(derivation.q)
     at = {s: sp.Float(0.3 + 0.17 * i) for i, s in enumerate(sorted(A.free_symbols, key=str))}
     if A.subs(at).rank(iszerofunc=lambda x: abs(x) < 1e-12) < len(phi):
         raise InvalidInput("the constraints depend on each other", hint="leave one of them out")
 
 
-def _found(derivation: Derivation, phi: tuple[Any, ...]) -> dict[Any, Any] | None:
+def _solved_linear(derivation: Derivation, phi: tuple[Any, ...]) -> dict[Any, Any] | None:
     """Solve constraints that are linear in a coordinate, one after the other; None if one is not."""
     solved: dict[Any, Any] = {}
     for p in phi:
@@ -244,7 +238,7 @@ def _found(derivation: Derivation, phi: tuple[Any, ...]) -> dict[Any, Any] | Non
     return solved
 
 
-def _given(derivation: Derivation, phi: tuple[Any, ...], solve: Mapping[Any, Any]) -> dict[Any, Any]:
+def _checked_solution(derivation: Derivation, phi: tuple[Any, ...], solve: Mapping[Any, Any]) -> dict[Any, Any]:
     solved = {}
     for key, value in solve.items():
         q = sp.Symbol(str(key))

@@ -70,8 +70,7 @@ class Derivation:
         self.parameters, self.notes, self.model = parameters, tuple(notes), model
         self.engine, self.names = forms.engine, forms.names
         self.forces: Any = sp.ImmutableMatrix([[sp.Symbol(t)] for t in self.names.tau]) if forces is None else forces
-        self._expressions: dict[str, Any] = {}
-        self._definitions: dict[str, list[tuple[Any, Any]]] = {}
+        self._written: dict[str, tuple[list[tuple[Any, Any]], Any]] = {}
 
     def __repr__(self) -> str:
         return f"Derivation({self.name!r}, {len(self.names.v)} degrees of freedom, {self.engine}, {self.method})"
@@ -97,28 +96,26 @@ class Derivation:
 
         Of a recursive derivation, the entries are written with the intermediate symbols of `definitions(name)`.
         """
-        self.quantity(name)
-        if name not in self._expressions:
-            self._expressions[name] = self._made(name)
-        return self._expressions[name]
-
-    def _made(self, name: str) -> Any:
-        expression = self.forms.expression(name)
-        if expression is not None:
-            self._definitions[name] = []
-            return expression
-        output = self.outputs([name])[0]
-        lines, entries = written_lines(output.nodes)
-        self._definitions[name] = lines
-        if not output.shape:
-            return entries[0]
-        columns = output.shape[1] if len(output.shape) == 2 else 1
-        return sp.ImmutableMatrix(output.shape[0], columns, entries)
+        return self._lines_and_expression(name)[1]
 
     def definitions(self, name: str) -> list[tuple[Any, Any]]:
         """Intermediate (symbol, expression) pairs a quantity is written with, in order; none for a closed form."""
-        _ = self[name]
-        return self._definitions[name]
+        return self._lines_and_expression(name)[0]
+
+    def _lines_and_expression(self, name: str) -> tuple[list[tuple[Any, Any]], Any]:
+        self.quantity(name)
+        if name not in self._written:
+            expression = self.forms.expression(name)
+            self._written[name] = self._line_by_line(name) if expression is None else ([], expression)
+        return self._written[name]
+
+    def _line_by_line(self, name: str) -> tuple[list[tuple[Any, Any]], Any]:
+        output = self.outputs([name])[0]
+        lines, entries = written_lines(output.nodes)
+        if not output.shape:
+            return lines, entries[0]
+        columns = output.shape[1] if len(output.shape) == 2 else 1
+        return lines, sp.ImmutableMatrix(output.shape[0], columns, entries)
 
     def quantity(self, name: str) -> Quantity:
         """What a name stands for; refused if the derivation has no such quantity."""

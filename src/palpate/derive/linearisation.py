@@ -66,9 +66,7 @@ class Linearisation:
     def _numbers(self, matrix: Any) -> Array:
         put = {sp.Symbol(name): value for name, value in self.derivation.values.items()}
         known = matrix.subs(put)
-        missing = sorted(map(str, known.free_symbols))
-        if missing:
-            raise InvalidInput(f"no value is known for {', '.join(missing)}", hint="derive with values for them")
+        self.derivation.refuse_unknown_values(sorted(map(str, known.free_symbols)))
         return np.array(known.evalf().tolist(), dtype=float)
 
     def _tidy(self, e: Any) -> Any:
@@ -119,7 +117,7 @@ def _from_forms(derivation: Derivation, q: tuple[Any, ...], v: tuple[Any, ...], 
     inputs = getattr(d.forms, "inputs", d.names.tau)
     u = [sp.Symbol(name) for name in inputs]
     B = forces.jacobian(u).subs(put) if u else sp.zeros(len(d.q), 0)
-    held = _held(d, (bias - forces).subs(put), B, u)
+    held = _holding_inputs(d, (bias - forces).subs(put), B, u)
     at = put | dict(zip(u, held))
     residual = bias - forces
     D, K = residual.jacobian(list(d.v)).subs(at), residual.jacobian(list(d.q)).subs(at)
@@ -133,13 +131,13 @@ def _from_forms(derivation: Derivation, q: tuple[Any, ...], v: tuple[Any, ...], 
     )
 
 
-def _held(derivation: Derivation, residual: Any, B: Any, u: list[Any]) -> list[Any]:
+def _holding_inputs(derivation: Derivation, residual: Any, B: Any, u: list[Any]) -> list[Any]:
     """Inputs with B u = what the state needs; refused where no input can hold it."""
     need = residual.subs(dict.fromkeys(u, 0))
     inputs = [sp.Integer(0)] * len(u)
     for row in range(B.shape[0]):
-        places = [k for k in range(B.shape[1]) if B[row, k] != 0]
-        if not places and sp.simplify(need[row]) != 0:
+        acting = [k for k in range(B.shape[1]) if B[row, k] != 0]
+        if not acting and sp.simplify(need[row]) != 0:
             name = derivation.names.q[row]
             raise InvalidInput(
                 f"not an equilibrium: nothing holds {name}, which needs {sp.simplify(need[row])}",

@@ -13,7 +13,7 @@ from sympy.core.function import AppliedUndef
 from sympy.parsing.sympy_parser import convert_xor, parse_expr, standard_transformations
 
 from palpate.derive.closed.energy import EnergyForms
-from palpate.derive.closed.forms import METHODS, ClosedForms, Method
+from palpate.derive.closed.forms import METHOD_NAMES, ClosedForms, Method
 from palpate.derive.derivation import Derivation
 from palpate.equations.dynamics.recursive_forms import RecursiveForms
 from palpate.equations.model.naming import MODES, Mode, NamedModel
@@ -120,7 +120,7 @@ def derive(
         task: directions of the task space among x, y, z, rx, ry, rz.
         euler: angles of the analytical Jacobian, "XYZ" or "ZYX".
     """
-    check_names("method", [method], METHODS)
+    check_names("method", [method], METHOD_NAMES)
     check_names("parameters", [parameters], MODES)
     check_names("engine", [engine], get_args(Engine))
     if isinstance(robot, str | Path):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from palpate.checks import Array
-from palpate.derive.closed.forms import ClosedForms
+from palpate.derive.closed.forms import METHOD_NAMES, ClosedForms
 from palpate.derive.writing.document import Formula, Section, as_text
 from palpate.equations.algebra.graph import Node, Output, tangent
 from palpate.equations.algebra.residues import values_at_random
@@ -36,7 +36,6 @@ NUMERIC: dict[str, Callable[[Robot, Array, Array], Any]] = {
     "drift": lambda r, q, v: r.jacobian_drift(q, v, None),
     "T": lambda r, q, v: r.kinetic_energy(q, v),
 }
-METHOD_NAMES = {"lagrange": "Lagrange", "newton-euler": "Newton–Euler", "projected": "Projected Newton–Euler"}
 ROUTES = {
     "lagrange": "τ = d/dt ∂L/∂q̇ − ∂L/∂q with L = T − V",
     "newton-euler": "forces and moments of every link, m a and I ω̇ + ω × I ω, summed from the tips to the base",
@@ -152,20 +151,11 @@ def evaluated(derivation: Derivation, outputs: list[Output], q: Array, v: Array,
     return [np.broadcast_to(result, shape) for result, shape in zip(results, shapes)]
 
 
-def coordinate_rates(derivation: Derivation) -> dict[Node, Node]:
-    """q̇ in terms of v, as nodes."""
-    forms = derivation.forms
-    if isinstance(forms, RecursiveForms):
-        return forms.rates()
-    graph = forms.graph
-    return {graph.symbol(q): graph.symbol(v) for q, v in zip(derivation.names.q, derivation.names.v)}
-
-
 def _structure(derivation: Derivation, q: Array, v: Array, a: Array) -> list[Checked]:
     """M symmetric, Ṁ − 2C skew-symmetric, d(T + V)/dt = q̇ᵀ τ."""
     forms, graph = derivation.forms, derivation.forms.graph
     outputs = {name: forms.output(name) for name in ("M", "C", "T", "V", "tau")}
-    rates = coordinate_rates(derivation)
+    rates = forms.rates()
     M_rate = tangent(outputs["M"].nodes, rates)
     moving = rates | {graph.symbol(x): graph.symbol(y) for x, y in zip(derivation.names.v, derivation.names.a)}
     energy_rate = tangent([outputs["T"].nodes[0] + outputs["V"].nodes[0]], moving)
@@ -211,31 +201,32 @@ def compared(derivation: Derivation) -> TorqueComparison:
     forms = derivation.forms
     if isinstance(forms, ClosedForms):
         closed, how = forms.closed, "term by term in normal form"
-        ways = {"lagrange": closed.lagrange, "newton-euler": closed.newton_euler, "projected": closed.projected}
-        agree = all(torques == closed.lagrange for torques in ways.values())
-        sections = [_section(name, (), forms.names.tau, forms.by_rates(torques)) for name, torques in ways.items()]
+        routes = {"lagrange": closed.lagrange, "newton-euler": closed.newton_euler, "projected": closed.projected}
+        agree = all(torques == closed.lagrange for torques in routes.values())
+        sections = [_section(name, (), forms.names.tau, forms.by_rates(torques)) for name, torques in routes.items()]
     elif isinstance(forms, RecursiveForms):
-        ways = _recursive_ways(forms)
-        outputs = [Output(name.replace("-", "_"), (len(torques),), tuple(torques)) for name, torques in ways.items()]
+        routes = _recursive_torques(forms)
+        outputs = [Output(name.replace("-", "_"), (len(torques),), tuple(torques)) for name, torques in routes.items()]
         agree, how = _same(derivation, outputs)
         counts = [make_program([output], forms.names.inputs).counts() for output in outputs]
-        sections = [_section(name, (f"{count}",), (), ()) for name, count in zip(ways, counts)]
+        sections = [_section(name, (f"{count}",), (), ()) for name, count in zip(routes, counts)]
     else:
         raise InvalidInput("a system given by its energies has Lagrange's method only; nothing to compare")
     sections.append(Section("", (f"{'They agree' if agree else 'They DIFFER'}, {how}.",)))
     text = as_text(sections, derivation.notation(Text()))
-    return TorqueComparison(derivation.name, agree, how, tuple(ways), tuple(sections), text)
+    return TorqueComparison(derivation.name, agree, how, tuple(routes), tuple(sections), text)
 
 
 def _section(name: str, words: tuple[str, ...], labels: Sequence[str], torques: Iterable[Any]) -> Section:
     formulas = tuple(Formula(label, x) for label, x in zip(labels, torques))
-    return Section(METHOD_NAMES[name], (ROUTES[name], *words), formulas)
+    title = METHOD_NAMES[name][:1].upper() + METHOD_NAMES[name][1:]
+    return Section(title, (ROUTES[name], *words), formulas)
 
 
-def _recursive_ways(forms: RecursiveForms) -> dict[str, list[Node]]:
+def _recursive_torques(forms: RecursiveForms) -> dict[str, list[Node]]:
     chain = forms.chain
-    ways = {"newton-euler": inverse_dynamics(chain, chain.v, chain.a), "projected": projected_torques(forms)}
-    return ways if forms.model.mechanism.floating else {"lagrange": lagrange_torques(forms), **ways}
+    routes = {"newton-euler": inverse_dynamics(chain, chain.v, chain.a), "projected": projected_torques(forms)}
+    return routes if forms.model.mechanism.floating else {"lagrange": lagrange_torques(forms), **routes}
 
 
 def _same(derivation: Derivation, outputs: list[Output]) -> tuple[bool, str]:

@@ -70,18 +70,21 @@ def _decimal(value: Any) -> str:
 
 def _signed_sum(terms: Sequence[tuple[bool, str]], minus: str) -> str:
     """Terms with their signs between, the first sign close to its term."""
-    (first, text), *rest = terms
-    return (minus if first else "") + text + "".join(f" {minus if negative else '+'} {term}" for negative, term in rest)
+    (first, text), *more = terms
+    return (minus if first else "") + text + "".join(f" {minus if negative else '+'} {term}" for negative, term in more)
 
 
 class Text:
     """Plain text with q̇1, θ2, c12 and small exponents."""
 
     inline = True  # fractions on one line
-
-    def number(self, value: Any) -> str:
-        """Ten digits at most."""
-        return _decimal(value)
+    number = staticmethod(_decimal)
+    product = " ".join
+    quotient = "{}/{}".format
+    root = "√({})".format
+    absolute = "|{}|".format
+    brackets = "({})".format
+    partial = "∂{}".format
 
     def name(self, name: Name) -> str:
         """q̇1."""
@@ -89,34 +92,14 @@ class Text:
         joint = "_" if len(name.base) > 1 and name.base not in GREEK and name.sub else ""
         return f"{head[:1]}{DOTS[name.dots]}{head[1:]}{joint}{greek(name.sub)}"
 
-    def product(self, factors: Sequence[str]) -> str:
-        """Side by side."""
-        return " ".join(factors)
-
     def sum(self, terms: Sequence[tuple[bool, str]]) -> str:
         """Signs with spaces, the first close to its term."""
         return _signed_sum(terms, "−")
-
-    def quotient(self, top: str, bottom: str, simple: bool) -> str:
-        """a/b."""
-        return f"{top}/{bottom}"
 
     def power(self, base: str, exponent: str) -> str:
         """Small figures."""
         plain = exponent.lstrip("−").isdigit()
         return base + exponent.replace("−", "-").translate(_SUPERSCRIPT) if plain else f"{base}^({exponent})"
-
-    def root(self, inside: str) -> str:
-        """√( )."""
-        return f"√({inside})"
-
-    def absolute(self, inside: str) -> str:
-        """|x|."""
-        return f"|{inside}|"
-
-    def brackets(self, inside: str) -> str:
-        """( )."""
-        return f"({inside})"
 
     def function(self, name: str, inside: str, single: bool) -> str:
         """cos θ or cos(…)."""
@@ -128,15 +111,16 @@ class Text:
         lines = ["   ".join(e + " " * (w - width(e)) for e, w in zip(row, widths)) for row in rows]
         return "\n".join(f"[ {line} ]" for line in lines)
 
-    def partial(self, symbol: str) -> str:
-        """∂x."""
-        return f"∂{symbol}"
-
 
 class Latex:
     """LaTeX mathematics (amsmath)."""
 
     inline = False
+    product = " ".join  # thin spaces come from LaTeX itself
+    root = r"\sqrt{{{}}}".format
+    absolute = r"\left|{}\right|".format
+    brackets = r"\left({}\right)".format
+    partial = r"\partial {}".format
 
     def number(self, value: Any) -> str:
         """Powers of ten spelt out."""
@@ -160,10 +144,6 @@ class Latex:
             sub = sub.replace(letter, rf"\{word}")
         return f"{spelt}_{{{sub}}}" if sub else spelt
 
-    def product(self, factors: Sequence[str]) -> str:
-        """Thin spaces come from LaTeX itself."""
-        return " ".join(factors)
-
     def sum(self, terms: Sequence[tuple[bool, str]]) -> str:
         """Signs between."""
         return _signed_sum(terms, "-")
@@ -176,18 +156,6 @@ class Latex:
         """^{ }."""
         return f"{{{base}}}^{{{exponent}}}" if "_" in base or "\\" in base else f"{base}^{{{exponent}}}"
 
-    def root(self, inside: str) -> str:
-        """\\sqrt."""
-        return rf"\sqrt{{{inside}}}"
-
-    def absolute(self, inside: str) -> str:
-        """Bars that grow."""
-        return rf"\left|{inside}\right|"
-
-    def brackets(self, inside: str) -> str:
-        """Brackets that grow."""
-        return rf"\left({inside}\right)"
-
     def function(self, name: str, inside: str, single: bool) -> str:
         """\\cos."""
         known = rf"\{name}" if name in ("sin", "cos", "tan", "exp", "log") else rf"\operatorname{{{name}}}"
@@ -198,15 +166,17 @@ class Latex:
         body = r" \\ ".join(" & ".join(row) for row in rows)
         return rf"\begin{{bmatrix}} {body} \end{{bmatrix}}"
 
-    def partial(self, symbol: str) -> str:
-        """\\partial x."""
-        return rf"\partial {symbol}"
-
 
 class MathML:
     """Presentation MathML, which browsers draw by themselves."""
 
     inline = False
+    quotient = "<mfrac>{}{}</mfrac>".format
+    power = "<msup>{}{}</msup>".format
+    root = "<msqrt>{}</msqrt>".format
+    absolute = '<mrow><mo fence="true">|</mo>{}<mo fence="true">|</mo></mrow>'.format
+    brackets = '<mrow><mo fence="true">(</mo>{}<mo fence="true">)</mo></mrow>'.format
+    partial = "<mrow><mo>∂</mo>{}</mrow>".format
 
     def number(self, value: Any) -> str:
         """<mn>."""
@@ -240,26 +210,6 @@ class MathML:
             text += sign + term
         return f"<mrow>{text}</mrow>"
 
-    def quotient(self, top: str, bottom: str, simple: bool) -> str:
-        """<mfrac>."""
-        return f"<mfrac>{top}{bottom}</mfrac>"
-
-    def power(self, base: str, exponent: str) -> str:
-        """<msup>."""
-        return f"<msup>{base}{exponent}</msup>"
-
-    def root(self, inside: str) -> str:
-        """<msqrt>."""
-        return f"<msqrt>{inside}</msqrt>"
-
-    def absolute(self, inside: str) -> str:
-        """Bars."""
-        return f'<mrow><mo fence="true">|</mo>{inside}<mo fence="true">|</mo></mrow>'
-
-    def brackets(self, inside: str) -> str:
-        """Brackets that grow."""
-        return f'<mrow><mo fence="true">(</mo>{inside}<mo fence="true">)</mo></mrow>'
-
     def function(self, name: str, inside: str, single: bool) -> str:
         """sin, cos."""
         argument = f'<mspace width="0.17em"/>{inside}' if single else self.brackets(inside)
@@ -269,10 +219,6 @@ class MathML:
         """<mtable>; the page draws its brackets, for few fonts have ones that grow."""
         body = "".join("<mtr>" + "".join(f"<mtd>{entry}</mtd>" for entry in row) + "</mtr>" for row in rows)
         return f'<mtable class="matrix">{body}</mtable>'
-
-    def partial(self, symbol: str) -> str:
-        """∂x."""
-        return f"<mrow><mo>∂</mo>{symbol}</mrow>"
 
 
 Style = Text | Latex | MathML

@@ -132,7 +132,7 @@ def cli_check(robot_or_derivation: Any, path: str | Path, **options: Any) -> int
         print(f"{path}: {error}", file=sys.stderr)
         return 2
     for formula, verdict in verdicts:
-        print(_told(formula, verdict))
+        print(_report(formula, verdict))
     wrong = sum(not verdict.agrees for _, verdict in verdicts)
     print(f"{len(verdicts)} checked: {'all agree' if not wrong else f'{wrong} differ' + ('s' if wrong == 1 else '')}")
     return 1 if wrong else 0
@@ -171,7 +171,7 @@ def _right_side(text: str) -> str:
     return blanked(text[:at]) + text[at:]
 
 
-def _told(formula: GivenFormula, verdict: Verdict) -> str:
+def _report(formula: GivenFormula, verdict: Verdict) -> str:
     """The verdict, and the mended formula if it is a matrix."""
     lines = [str(verdict).replace(f"{verdict.what}:", f"{formula.label} (line {formula.line}):", 1)]
     if verdict.mended is not None and len(str(verdict.mended).splitlines()) > 1:

@@ -63,12 +63,8 @@ class Describer:
             return False
         nodes = [one.given.rows[i][j] for i, j in reversed(one.differing)]
         try:
-            return all(
-                one.space.field.equal(point.of(node), point.of(one.wanted[index]))
-                for point in (one.space.point(30), one.space.point(31))
-                for node, index in zip(nodes, one.differing)
-            )
-        except UnluckyPoint:
+            return all(one.space.agree(node, one.wanted[index], 30) for node, index in zip(nodes, one.differing))
+        except DoesNotFit:
             return False
 
     def _wrong(self, differences: list[Difference], notes: tuple[str, ...], mended: Any) -> Verdict:
@@ -82,22 +78,22 @@ class Describer:
 
     def _together(self, kind: str, message: str, rows: Sequence[Sequence[Node]], notes: Any, mended: Any) -> Verdict:
         """The verdict where one slip explains all entries that differ: two exchanged, or one matrix for another."""
-        places = self.comparison.differing
+        indices = self.comparison.differing
         slips = [f"{kind}: {message}"]
-        differences = [self._corrected((i, j), slips, kind, 1 / len(places), rows[i][j]) for i, j in places]
+        differences = [self._corrected((i, j), slips, kind, 1 / len(indices), rows[i][j]) for i, j in indices]
         return self._wrong(differences, notes, mended)
 
     def _with_names(self, index: EntryIndex, names: dict[Name, Name], right: Node) -> tuple[Node, Difference]:
         """An entry whose symbols are wrong throughout: renamed if one stands for one, else as the reference has it."""
         tree = self.comparison.given[index]
         wanted, point = self.comparison.wanted, self.comparison.space.point(20)
-        here = {meant: stands for meant, stands in names.items() if matters(wanted, [index], meant, point)}
-        others = symbols(right) - set(here)
-        single = len(set(here.values())) == len(here) and not others & set(here.values())
-        mended = rename(tree, {stands: Sym(meant) for meant, stands in here.items()}) if single else right
+        relevant = {meant: stands for meant, stands in names.items() if matters(wanted, [index], meant, point)}
+        others = symbols(right) - set(relevant)
+        single = len(set(relevant.values())) == len(relevant) and not others & set(relevant.values())
+        mended = rename(tree, {stands: Sym(meant) for meant, stands in relevant.items()}) if single else right
         mended = self._abbreviated(self._written_out(mended))
         name = self.printer.name
-        slips = [f"wrong symbol throughout: {name(b)} stands where {name(a)} is meant" for a, b in here.items()]
+        slips = [f"wrong symbol throughout: {name(b)} stands where {name(a)} is meant" for a, b in relevant.items()]
         return mended, self._corrected(index, slips, "wrong symbol throughout", 1.0, mended)
 
     def _written(self, mended: Grid) -> Any:
@@ -105,7 +101,7 @@ class Describer:
         if self.case.text is None:
             from palpate.review.algebra.convert import to_sympy
 
-            made = to_sympy(mended, self.case.originals)
+            made = to_sympy(mended, self.case.table.symbols)
             return made[0, 0] if mended.shape == (1, 1) else made
         return self.printer.value(mended if mended.shape != (1, 1) else mended.rows[0][0])
 
@@ -137,7 +133,7 @@ class Describer:
 
     def _difference(self, index: EntryIndex, repair: Repair | None) -> Difference:
         tree, right = self.comparison.given[index], self.comparison.wanted.expression(index)
-        point, mine, other = self._shown(index)
+        point, mine, other = self._revealing_point(index)
         entry = None if self.comparison.given.shape == (1, 1) else (index[0] + 1, index[1] + 1)
         node = self.printer.node
         difference = Difference(entry, point, mine, other, given=node(tree))
@@ -149,7 +145,7 @@ class Describer:
             return difference
         return replace(
             difference,
-            slips=tuple(edit.told(self.printer) for edit in repair.edits),
+            slips=tuple(edit.message(self.printer) for edit in repair.edits),
             kinds=tuple(edit.kind for edit in repair.edits),
             cost=repair.cost,
             mended=node(repair.mended),
@@ -166,7 +162,7 @@ class Describer:
 
     # ------------------------------------------------------------------ a point that shows it
 
-    def _shown(self, index: EntryIndex) -> tuple[dict[str, float], float, float]:
+    def _revealing_point(self, index: EntryIndex) -> tuple[dict[str, float], float, float]:
         """A point with round numbers at which the two values are plainly different."""
         tree = self.comparison.given[index]
         right_tree = self.comparison.wanted.expression(index)
@@ -207,7 +203,7 @@ class Describer:
         end = text.find("\n", span[0])
         line = text[start : end if end >= 0 else len(text)]
         first = max(0, span[0] - start - 40)
-        shown = line[first : first + 96]
+        excerpt = line[first : first + 96]
         marks = min(span[1] - start, first + 96) - (span[0] - start)
         dots = "… " if first else ""
-        return f"{dots}{shown}\n{' ' * (len(dots) + span[0] - start - first)}{'^' * max(1, marks)}"
+        return f"{dots}{excerpt}\n{' ' * (len(dots) + span[0] - start - first)}{'^' * max(1, marks)}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 _INDENT = "    "
@@ -72,7 +72,7 @@ class Verdict:
     notes: tuple[str, ...] = ()
     method: str = ""
     mended: Any = None
-    steps: tuple[Verdict, ...] = field(default=())
+    steps: tuple[Verdict, ...] = ()
 
     @property
     def repaired(self) -> bool:
@@ -89,11 +89,11 @@ class Verdict:
 
     def __str__(self) -> str:
         lines = [f"{self.what}: {self._headline()}"]
-        lines += [f"  {line}" for line in self._told()]
+        lines += [f"  {line}" for line in self._difference_lines()]
         lines += [f"  note: {note}" for note in self.notes]
         return "\n".join(lines)
 
-    def _told(self) -> list[str]:
+    def _difference_lines(self) -> list[str]:
         """The differences; entries with the same slips as one before only name it."""
         lines: list[str] = []
         first: dict[tuple[str, ...], Difference] = {}

@@ -118,8 +118,7 @@ class EnergyForms(WrittenForms):
 
     @cached_property
     def _hessian(self) -> Any:
-        rates = [sp.Symbol(v) for v in self.names.v]
-        return sp.Matrix([[sp.diff(self.T, a, b) for b in rates] for a in rates])
+        return sp.hessian(self.T, [sp.Symbol(v) for v in self.names.v])
 
     @cached_property
     def M(self) -> Any:

@@ -9,17 +9,18 @@ from typing import Any, Literal
 import sympy as sp
 
 from palpate.derive.closed.harmonics import runs_of
-from palpate.derive.closed.model import ClosedModel, Matrix, Vector, apply, multiply, transposed
+from palpate.derive.closed.model import ClosedModel, Matrix, Vector
 from palpate.derive.closed.present import Presenter, Tidy
 from palpate.derive.closed.trig import TrigPolynomial
 from palpate.equations.algebra.graph import PARAMETER, STATE, Graph, Node, Output, task_space
 from palpate.equations.algebra.sympy_bridge import output_from_expression
+from palpate.equations.algebra.vectors import multiply, times, transposed
 from palpate.equations.model.naming import CoordinateNames, NamedConstant, NamedModel
 from palpate.equations.quantities import euler_rates, link_parts, task_rows
 from palpate.errors import InvalidInput, check_names
 
 Method = Literal["lagrange", "newton-euler", "projected"]
-METHODS: tuple[Method, ...] = ("lagrange", "newton-euler", "projected")
+METHOD_NAMES = {"lagrange": "Lagrange", "newton-euler": "Newton–Euler", "projected": "projected Newton–Euler"}
 LARGEST = 400  # terms of a closed-form task-space matrix; beyond, nobody reads it
 
 
@@ -49,6 +50,10 @@ class WrittenForms:
         if name not in self._outputs:
             self._outputs[name] = self._read(name, self.expression(name))
         return self._outputs[name]
+
+    def rates(self) -> dict[Node, Node]:
+        """q̇ of every coordinate: v itself."""
+        return {self.graph.symbol(q): self.graph.symbol(v) for q, v in zip(self.names.q, self.names.v)}
 
     def _read(self, name: str, expression: Any) -> Output:
         levels = dict.fromkeys((*self.names.q, *self.names.v, *self.names.a), STATE)
@@ -86,7 +91,7 @@ class ClosedForms(WrittenForms):
             "rotation": lambda: matrix(closed.pose(self.model.tool)[0]),
             "J": lambda: matrix(closed.jacobian),
             "Jdot": lambda: matrix(closed.jacobian_rate),
-            "drift": lambda: self.by_rates(apply(closed.jacobian_rate, closed.v)),
+            "drift": lambda: self.by_rates(times(closed.jacobian_rate, closed.v)),
             "Ja": self._analytical,
             "T": lambda: halved(self.by_rates([closed.kinetic * 2])[0]),
             "V": lambda: self.presenter.write(closed.potential),
@@ -175,13 +180,13 @@ class ClosedForms(WrittenForms):
             raise InvalidInput("the task's Jacobian is singular everywhere", hint="choose other task directions")
         back = transposed(adjugate)
         if name == "p":
-            return self._quotients([[x] for x in apply(back, self.closed.gravity_force)], determinant)
+            return self._quotients([[x] for x in times(back, self.closed.gravity_force)], determinant)
         inertia = multiply(multiply(back, self.closed.mass_matrix), adjugate)
         if name == "Lambda":
             return self._quotients(inertia, determinant, 2)
-        drift = apply(self.closed.jacobian_rate, self.closed.v)
-        moved = apply(inertia, [drift[row] for row in self.rows])
-        coriolis = [x * determinant for x in apply(back, apply(self.closed.coriolis_matrix, self.closed.v))]
+        drift = times(self.closed.jacobian_rate, self.closed.v)
+        moved = times(inertia, [drift[row] for row in self.rows])
+        coriolis = [x * determinant for x in times(back, times(self.closed.coriolis_matrix, self.closed.v))]
         return self._quotients([[x - y] for x, y in zip(coriolis, moved)], determinant, 2)
 
     def _quotients(self, top: Matrix, bottom: TrigPolynomial, power: int = 1) -> Any:

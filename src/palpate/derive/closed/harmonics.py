@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from math import prod
 
 import numpy as np
 
@@ -61,9 +62,9 @@ def _split(trig: TrigPolynomial, runs: Sequence[AngleSum]) -> dict[tuple[int, tu
         multiples = trig.ring.combination(K)
         angles = [_partial_sums(multiples, run) for run in runs]
         for parts, sign in _unfolded(angles, o):
-            normal, flip = _positive(parts)
+            normal, flips = zip(*(_normal(*part) for part in parts))
             key = (m, normal)
-            coefficients[key] = coefficients.get(key, 0) + value * sign * flip
+            coefficients[key] = coefficients.get(key, 0) + value * sign * prod(flips)
     return {key: value for key, value in coefficients.items() if value and _alive(key[1])}
 
 
@@ -82,24 +83,12 @@ def _unfolded(angles: list[tuple[int, ...]], kind: int) -> list[tuple[tuple[Part
     if len(angles) == 1:
         return [(((kind, angles[0]),), 1)]
     rest_cos, rest_sin = _unfolded(angles[1:], COS), _unfolded(angles[1:], SIN)
-    here = angles[0]
-    if not any(here):
-        return [(((COS, here), *parts), sign) for parts, sign in _unfolded(angles[1:], kind)]
+    first_angle = angles[0]
+    if not any(first_angle):
+        return [(((COS, first_angle), *parts), sign) for parts, sign in _unfolded(angles[1:], kind)]
     head, other, sign = (COS, SIN, -1) if kind == COS else (SIN, COS, 1)
-    first = [(((head, here), *parts), s) for parts, s in rest_cos]
-    return first + [(((other, here), *parts), s * sign) for parts, s in rest_sin]
-
-
-def _positive(parts: tuple[Part, ...]) -> tuple[tuple[Part, ...], int]:
-    """Each angle with its last multiple positive, and the sign that costs."""
-    flip, normalised = 1, []
-    for kind, multiples in parts:
-        last = next((k for k in reversed(multiples) if k), 0)
-        if last < 0:
-            multiples = tuple(-k for k in multiples)
-            flip *= -1 if kind == SIN else 1
-        normalised.append((kind, multiples))
-    return tuple(normalised), flip
+    first = [(((head, first_angle), *parts), s) for parts, s in rest_cos]
+    return first + [(((other, first_angle), *parts), s * sign) for parts, s in rest_sin]
 
 
 # ---------------------------------------------------------------------- one run
@@ -139,27 +128,27 @@ def _rewritten(
     itself. What is used up is taken from `left`."""
     kind, multiples = part
     value = left.pop(part)
-    ways = _ways(multiples, len(run.names))
-    for A, B in ways:
+    splittings = _splittings(multiples, len(run.names))
+    for A, B in splittings:
         mirror, sign = _normal(kind, _minus(A, B))
         other = left.get(mirror, 0) * sign
         if abs(other) == abs(value):
             left.pop(mirror)
             first, second, side = _PRODUCTS[kind][value != other]  # one of the two products stays, twice
             return [_product(run, (first, A), (second, B), 2 * value * side)]
-    double = next((A for A, B in ways if A == B), None)
+    double = next((A for A, B in splittings if A == B), None)
     if double is not None and kind == COS:  # cos 2A = 2 cos² A − 1 = 1 − 2 sin² A, whichever square counts positively
         wave, constant = _wave(run, COS if value > 0 else SIN, double), (COS, (0,) * len(run.names))
         left[constant] = left.get(constant, 0) - abs(value)
         return [((*wave, *wave), 2 * abs(value))]
-    if ways and (double is not None or products):
-        A, B = ways[0]
+    if splittings and (double is not None or products):
+        A, B = splittings[0]
         return [_product(run, (one, A), (two, B), value * side) for one, two, side in _PRODUCTS[kind]]
     return [(_wave(run, kind, multiples), value)]
 
 
 @lru_cache(maxsize=4096)
-def _ways(multiples: Multiples, n: int) -> list[tuple[Multiples, Multiples]]:
+def _splittings(multiples: Multiples, n: int) -> list[tuple[Multiples, Multiples]]:
     """Every A + B = multiples of natural angles, the later or longer first; partial sums before differences."""
     angles = _natural_angles(n)
     pairs = []
@@ -178,8 +167,9 @@ def _minus(a: Multiples, b: Multiples) -> Multiples:
 
 def _normal(kind: int, multiples: Multiples) -> tuple[Part, int]:
     """A wave with its last multiple positive, and the sign that costs."""
-    parts, sign = _positive(((kind, multiples),))
-    return parts[0], sign
+    if next((k for k in reversed(multiples) if k), 0) >= 0:
+        return (kind, multiples), 1
+    return (kind, tuple(-k for k in multiples)), -1 if kind == SIN else 1
 
 
 def _product(run: AngleSum, a: Part, b: Part, value: Coefficient) -> tuple[tuple[Wave, ...], Coefficient]:

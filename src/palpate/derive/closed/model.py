@@ -10,49 +10,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import product as pairs
 
 from palpate.derive.closed.trig import Ring, TrigPolynomial
+from palpate.equations.algebra.vectors import cross, dot, multiply, plus, times, transposed
 from palpate.equations.model.naming import CoordinateNames, FixedRotation, NamedFrame, NamedModel, Term, coordinates_of
 
 Vector = list[TrigPolynomial]
 Matrix = list[list[TrigPolynomial]]
-
-
-# ---------------------------------------------------------------------- small matrices
-
-
-def multiply(A: Matrix, B: Matrix) -> Matrix:
-    """A B."""
-    zero = A[0][0].ring.zero
-    columns = list(zip(*B))
-    return [[sum((a * b for a, b in zip(row, column) if a and b), zero) for column in columns] for row in A]
-
-
-def apply(A: Matrix, v: Sequence[TrigPolynomial]) -> Vector:
-    """A v."""
-    return [row[0] for row in multiply(A, [[x] for x in v])]
-
-
-def transposed(A: Matrix) -> Matrix:
-    """Aᵀ."""
-    return [list(row) for row in zip(*A)]
-
-
-def cross(a: Vector, b: Vector) -> Vector:
-    """a × b."""
-    return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
-
-
-def plus(a: Vector, b: Vector) -> Vector:
-    """a + b."""
-    return [x + y for x, y in zip(a, b)]
-
-
-def dot(a: Sequence[TrigPolynomial], b: Sequence[TrigPolynomial]) -> TrigPolynomial:
-    """aᵀ b."""
-    return sum((x * y for x, y in zip(a, b) if x and y), a[0].ring.zero)
 
 
 class ClosedModel:
@@ -136,7 +102,7 @@ class ClosedModel:
             R, p = self.joint_pose(index)
             if named.link.parent >= 0:
                 before, origin = poses[named.link.parent]
-                R, p = multiply(before, R), plus(origin, apply(before, p))
+                R, p = multiply(before, R), plus(origin, times(before, p))
             poses.append((R, p))
         return poses
 
@@ -146,13 +112,13 @@ class ClosedModel:
         if frame.link < 0:
             return rotation, offset
         R, origin = self.link_poses[frame.link]
-        return multiply(R, rotation), plus(origin, apply(R, offset))
+        return multiply(R, rotation), plus(origin, times(R, offset))
 
     @cached_property
     def coms(self) -> list[Vector]:
         """Centres of mass p_c in the base frame."""
         both = zip(self.link_poses, self.model.links)
-        return [plus(origin, apply(R, self.vector(named.com))) for (R, origin), named in both]
+        return [plus(origin, times(R, self.vector(named.com))) for (R, origin), named in both]
 
     def axis(self, index: int) -> Vector:
         """A joint's axis in the base frame."""
@@ -235,7 +201,7 @@ class ClosedModel:
         named, (JP, JO) = self.model.links[index], self.link_jacobians[index]
         m = self.term(named.mass)
         P, turning = transposed(JP), transposed(JO)
-        inner = [apply(self.tensors[index], column) for column in turning]
+        inner = [times(self.tensors[index], column) for column in turning]
         M = [[self.ring.zero] * self.n for _ in range(self.n)]
         for i in range(self.n):
             for j in range(i, self.n):
@@ -245,15 +211,13 @@ class ClosedModel:
     @cached_property
     def mass_matrix(self) -> Matrix:
         """M(q), rotors included."""
-        M = [list(row) for row in self.rotors]
-        for index in range(len(self.model.links)):
-            M = [plus(a, b) for a, b in zip(M, self.link_masses(index))]
-        return M
+        shares = [self.rotors, *map(self.link_masses, range(len(self.model.links)))]
+        return [reduce(plus, rows) for rows in zip(*shares)]
 
     @cached_property
     def kinetic(self) -> TrigPolynomial:
         """T = ½ q̇ᵀ M q̇."""
-        return dot(self.v, apply(self.mass_matrix, self.v)) * Fraction(1, 2)
+        return dot(self.v, times(self.mass_matrix, self.v)) * Fraction(1, 2)
 
     @cached_property
     def gravity_force(self) -> Vector:
@@ -294,26 +258,26 @@ class ClosedModel:
     @cached_property
     def projected(self) -> Vector:
         """τ = Σ J_Pᵀ m (J_P q̈ + J̇_P q̇ − g) + J_Oᵀ (I (J_O q̈ + J̇_O q̇) + ω × I ω)."""
-        total = apply(self.rotors, self.a)
+        total = times(self.rotors, self.a)
         fall = self.gravity_vector
         for index, (named, (JP, _)) in enumerate(zip(self.model.links, self.link_jacobians)):
             weight = [self.term(named.mass) * -x for x in fall]
-            pushed = apply(self.link_masses(index), self.a)
-            total = plus(total, plus(plus(pushed, self.link_bias(index)), apply(transposed(JP), weight)))
+            pushed = times(self.link_masses(index), self.a)
+            total = plus(total, plus(plus(pushed, self.link_bias(index)), times(transposed(JP), weight)))
         return total
 
     def link_bias(self, index: int) -> Vector:
         """One link's Coriolis and centrifugal force: J_Pᵀ m J̇_P q̇ + J_Oᵀ (I J̇_O q̇ + ω × I ω)."""
         (JP, JO), tensor = self.link_jacobians[index], self.tensors[index]
         m = self.term(self.model.links[index].mass)
-        w = apply(JO, self.v)
+        w = times(JO, self.v)
         force = [m * x for x in self.along(JP)]
-        moment = plus(apply(tensor, self.along(JO)), cross(w, apply(tensor, w)))
-        return plus(apply(transposed(JP), force), apply(transposed(JO), moment))
+        moment = plus(times(tensor, self.along(JO)), cross(w, times(tensor, w)))
+        return plus(times(transposed(JP), force), times(transposed(JO), moment))
 
     def along(self, J: Matrix) -> Vector:
         """J̇ q̇."""
-        return apply([[self.rate(x) for x in row] for row in J], self.v)
+        return times([[self.rate(x) for x in row] for row in J], self.v)
 
     @cached_property
     def motions(self) -> list[tuple[Vector, Vector, Vector]]:
@@ -340,15 +304,15 @@ class ClosedModel:
             parent = self.model.links[index].link.parent
             if parent >= 0:
                 (f, n), (R, p) = wrenches[index], self.joint_pose(index)
-                above = apply(R, f)
+                above = times(R, f)
                 pf, pn = wrenches[parent]
-                wrenches[parent] = plus(pf, above), plus(pn, plus(apply(R, n), cross(p, above)))
+                wrenches[parent] = plus(pf, above), plus(pn, plus(times(R, n), cross(p, above)))
         return wrenches
 
     @cached_property
     def newton_euler(self) -> Vector:
         """τ by Newton and Euler: motions outwards, forces back, each along its joint's axis."""
-        torques = apply(self.rotors, self.a)
+        torques = times(self.rotors, self.a)
         for index, (f, n) in enumerate(self.carried):
             link = self.model.links[index].link
             force = (n if link.kind == "revolute" else f)[link.axis] * link.sign
@@ -368,8 +332,8 @@ class ClosedModel:
         w, dw, acc = before
         R, p = self.joint_pose(index)
         back = transposed(R)
-        acc = apply(back, plus(acc, plus(cross(dw, p), cross(w, cross(w, p)))))
-        w, dw = apply(back, w), apply(back, dw)
+        acc = times(back, plus(acc, plus(cross(dw, p), cross(w, cross(w, p)))))
+        w, dw = times(back, w), times(back, dw)
         link = self.model.links[index].link
         along = [self.ring.number(link.sign if k == link.axis else 0) for k in range(3)]
         push = [x * rate for x in along]
@@ -386,7 +350,7 @@ class ClosedModel:
         c, tensor = self.vector(named.com), [self.vector(row) for row in named.inertia]
         m = self.term(named.mass)
         force = [m * x for x in plus(acc, plus(cross(dw, c), cross(w, cross(w, c))))]
-        return force, plus(plus(apply(tensor, dw), cross(w, apply(tensor, w))), cross(c, force))
+        return force, plus(plus(times(tensor, dw), cross(w, times(tensor, w))), cross(c, force))
 
 
 def _fraction(value: float) -> int | Fraction:

@@ -75,15 +75,15 @@ class Arranger:
         """A polynomial of two or more terms without a common factor."""
         if (factored := self._factored(poly)) is not None:
             return factored
-        ways = [(self._plain(poly), 1.0)]
+        candidates = [(self._plain(poly), 1.0)]
         groups = self._groups if len(poly) <= SEARCH_TERMS else self._first_group(poly)
         moving = any(self.generators[g].group == "rate" for m in poly for g, _ in m)
         for group in groups:
             if (gathered := self._gathered(poly, group)) is not None:
-                ways.append((gathered, 1.0 if group == "mass" and moving else _PREFERENCE.get(group, 1.0)))
+                candidates.append((gathered, 1.0 if group == "mass" and moving else _PREFERENCE.get(group, 1.0)))
         if (by_degree := self._by_degree(poly)) is not None:
-            ways.append((by_degree, 1.0))
-        return min(ways, key=lambda way: way[0].cost * way[1])[0]
+            candidates.append((by_degree, 1.0))
+        return min(candidates, key=lambda candidate: candidate[0].cost * candidate[1])[0]
 
     def _by_degree(self, poly: Poly) -> Written | None:
         """Terms of one degree in the waves together: what is constant beside a square, for one."""
@@ -264,13 +264,13 @@ class Presenter:
     def __init__(self, ring: Ring, groups: Mapping[str, str], runs: Sequence[AngleSum]) -> None:
         self.ring, self.groups, self._runs = ring, groups, tuple(runs)
         self._generators: list[PolynomialFactor] = []
-        self._place: dict[Any, int] = {}
+        self._index: dict[Any, int] = {}
         self._arranger = Arranger(self._generators)
 
     def write(self, trig: TrigPolynomial) -> Any:
         """One expression: the cheaper of products of waves and waves of sums."""
-        ways = [self._arranger.arrange(self._poly(trig, products)) for products in (True, False)]
-        return min(ways, key=lambda way: way.cost).expression
+        candidates = [self._arranger.arrange(self._poly(trig, products)) for products in (True, False)]
+        return min(candidates, key=lambda candidate: candidate.cost).expression
 
     def matrix(self, rows: Iterable[Iterable[TrigPolynomial]]) -> Any:
         """A matrix of expressions."""
@@ -302,23 +302,23 @@ class Presenter:
         return tuple(sorted(powers.items()))
 
     def _symbol(self, name: str) -> int:
-        if name not in self._place:
+        if name not in self._index:
             group = self.groups.get(name, "other")
             group = group if group in GROUPS else "other"
             self._add(name, PolynomialFactor(sp.Symbol(name), group, (GROUPS.index(group), *natural(name))))
-        return self._place[name]
+        return self._index[name]
 
     def _wave(self, wave: Wave) -> int:
-        if wave not in self._place:
+        if wave not in self._index:
             kind, angle = wave
             argument = sp.Add(*(k * sp.Symbol(name) for name, k in angle))
             expression = sp.cos(argument) if kind == COS else sp.sin(argument)
             order = (GROUPS.index("wave"), tuple(natural(name) for name, _ in angle), kind)
             self._add(wave, PolynomialFactor(expression, "wave", order))
-        return self._place[wave]
+        return self._index[wave]
 
     def _add(self, key: Any, generator: PolynomialFactor) -> None:
-        self._place[key] = len(self._generators)
+        self._index[key] = len(self._generators)
         self._generators.append(generator)
 
 

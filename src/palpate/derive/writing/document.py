@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import textwrap
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import sympy as sp
@@ -37,7 +37,7 @@ class Section:
 
     title: str
     words: tuple[str, ...] = ()
-    formulas: tuple[Formula, ...] = field(default=())
+    formulas: tuple[Formula, ...] = ()
 
 
 # ---------------------------------------------------------------------- text
@@ -84,23 +84,23 @@ def _entry_by_entry(e: Any) -> tuple[list[tuple[str, Any]], str]:
     """The entries of a matrix that are not 0, with their subscripts, one of each symmetric pair; words on the rest."""
     rows, columns = e.shape
     symmetric = rows == columns and e == e.T
-    places = [(i, j) for i in range(rows) for j in range(columns) if e[i, j] != 0 and not (symmetric and j < i)]
-    entries = [(f"{i + 1}" if columns == 1 else f"{i + 1}{j + 1}", e[i, j]) for i, j in places]
+    indices = [(i, j) for i in range(rows) for j in range(columns) if e[i, j] != 0 and not (symmetric and j < i)]
+    entries = [(f"{i + 1}" if columns == 1 else f"{i + 1}{j + 1}", e[i, j]) for i, j in indices]
     return entries, "symmetric; entries not shown are zero" if symmetric else "entries not shown are zero"
 
 
 def _factored(e: Any, notation: Notation) -> tuple[str, str]:
     """A matrix's common factor, empty for 1, and the matrix without it, written; of a scalar the scalar."""
-    front, rest = common_factor(e) if hasattr(e, "shape") else (1, e)
-    return notation.write(front) if front != 1 else "", notation.write(rest)
+    front, remainder = common_factor(e) if hasattr(e, "shape") else (1, e)
+    return notation.write(front) if front != 1 else "", notation.write(remainder)
 
 
 def _wrapped(head: str, text: str) -> list[str]:
     """A long formula broken at its signs, outside brackets where that is enough."""
-    room = WIDTH - width(head)
+    available = WIDTH - width(head)
     lines, line = [], ""
-    for piece in _broken(text, room, 0):
-        if line and width(line + piece) > room:
+    for piece in _broken(text, available, 0):
+        if line and width(line + piece) > available:
             lines.append(line.rstrip())
             line = ""
         line += piece
@@ -108,9 +108,9 @@ def _wrapped(head: str, text: str) -> list[str]:
     return [(head if i == 0 else " " * width(head)) + line for i, line in enumerate(lines)]
 
 
-def _broken(text: str, room: int, level: int) -> list[str]:
+def _broken(text: str, available: int, level: int) -> list[str]:
     """Pieces that start with a sign at one depth of brackets; those too long for a line broken at the next depth."""
-    if width(text) <= room or level > 4:
+    if width(text) <= available or level > 4:
         return [text]
     pieces, start, depth = [], 0, 0
     for i in range(1, len(text) - 1):
@@ -119,7 +119,7 @@ def _broken(text: str, room: int, level: int) -> list[str]:
             pieces.append(text[start:i])
             start = i
     pieces.append(text[start:])
-    return [part for piece in pieces for part in _broken(piece, room, level + 1)]
+    return [part for piece in pieces for part in _broken(piece, available, level + 1)]
 
 
 def common_factor(matrix: Any) -> tuple[Any, Any]:

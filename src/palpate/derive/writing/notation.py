@@ -49,7 +49,8 @@ class Notation:
         for dots in (2, 1):
             base = name[dots:]
             if name.startswith("d" * dots) and base in (*self.names.q, *self.names.v):
-                return _dotted(self.parted(base), dots)
+                inner = self.parted(base)
+                return inner._replace(dots=inner.dots + dots)
         return split_name(name)
 
     def label(self, text: str) -> str:
@@ -234,10 +235,6 @@ def _names(e: Any) -> tuple[Any, ...]:
 
 def _times(e: Any) -> int:
     return int(e.exp) if isinstance(e, sp.Pow) and e.exp.is_Integer and e.exp > 0 else 1
-
-
-def _dotted(name: Name, dots: int) -> Name:
-    return Name(name.base, name.sub, name.dots + dots)
 
 
 def _is_negative(e: Any) -> bool:

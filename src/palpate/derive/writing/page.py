@@ -7,6 +7,7 @@ from html import escape
 from importlib import resources
 from typing import TYPE_CHECKING
 
+from palpate.derive.closed.forms import METHOD_NAMES
 from palpate.derive.closed.present import natural
 from palpate.derive.writing.document import WIDTH, as_html
 from palpate.derive.writing.notation import Notation
@@ -66,7 +67,7 @@ def derivation_page(
     derivation: Derivation, notation: Notation, steps: bool, verification: Verification | None = None
 ) -> str:
     """The page's whole text."""
-    sections = derivation.steps() if steps else derivation.sections(_shown(derivation))
+    sections = derivation.steps() if steps else derivation.sections(_quantities_shown(derivation))
     body = as_html(sections, notation, derivation.notation(Text()))
     title = f"Equations of motion of {derivation.name}"
     parts = [f"<h1>{escape(title)}</h1>", f'<p class="lead">{escape(_lead(derivation))}</p>']
@@ -74,7 +75,11 @@ def derivation_page(
     style = (resources.files("palpate.derive") / "assets" / "page.css").read_text(encoding="utf-8")
     against = "what every derivation obeys" if derivation.model is None else "the numeric robot"
     parts += [_verdict(verification, against)] if verification is not None else []
-    parts += [_shorthand(derivation, notation), body, _symbols(derivation, notation)]
+    plain = derivation.notation(Text())  # shorthand and symbols are few and short
+    plain.shorthand.update(notation.shorthand)
+    plain.used.update(notation.used)
+    symbols = _symbols(derivation, plain)  # those of the formulas; not what the shorthand itself is written with
+    parts += [_shorthand(derivation, plain), body, symbols]
     head = (
         f'<meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
@@ -83,7 +88,7 @@ def derivation_page(
     return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n' + "\n".join(parts) + "\n</body></html>\n"
 
 
-def _shown(derivation: Derivation) -> tuple[str, ...]:
+def _quantities_shown(derivation: Derivation) -> tuple[str, ...]:
     if derivation.model is None:
         return _ENERGY
     return _CLOSED if derivation.engine == "closed" else _RECURSIVE
@@ -91,9 +96,8 @@ def _shown(derivation: Derivation) -> tuple[str, ...]:
 
 def _lead(derivation: Derivation) -> str:
     count = len(derivation.names.v)
-    method = {"lagrange": "Lagrange", "newton-euler": "Newton–Euler", "projected": "projected Newton–Euler"}
     freedoms = f"{count} degree{'s' if count > 1 else ''} of freedom"
-    return f"{freedoms}; derived by {method[derivation.method]}. M q̈ + C q̇ + g = τ, SI units."
+    return f"{freedoms}; derived by {METHOD_NAMES[derivation.method]}. M q̈ + C q̇ + g = τ, SI units."
 
 
 def _verdict(verification: Verification, against: str) -> str:
@@ -106,18 +110,12 @@ def _verdict(verification: Verification, against: str) -> str:
     return f"<details>{lead}<table><tr><th>compared</th><th>largest error</th></tr>{rows}</table></details>"
 
 
-def _shorthand(derivation: Derivation, notation: Notation) -> str:
-    """Waves that were abbreviated, in plain text: they are few and short."""
-    plain = derivation.notation(Text())
-    plain.shorthand.update(notation.shorthand)
-    plain.used.update(notation.used)
+def _shorthand(derivation: Derivation, plain: Notation) -> str:
     lines = [*shorthand_lines(plain), *where_lines(derivation, plain)]
     return f"<p>Shorthand: {escape('; '.join(lines))}.</p>" if lines else ""
 
 
-def _symbols(derivation: Derivation, notation: Notation) -> str:
-    plain = derivation.notation(Text())
-    plain.used.update(notation.used)
+def _symbols(derivation: Derivation, plain: Notation) -> str:
     rows = parameter_rows(derivation, plain)
     if not rows:
         return ""

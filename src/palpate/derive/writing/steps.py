@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import TYPE_CHECKING
 
 import sympy as sp
 
 from palpate.derive.closed.energy import EnergyForms
 from palpate.derive.closed.forms import ClosedForms, halved
-from palpate.derive.closed.model import Vector, apply, dot, plus
+from palpate.derive.closed.model import Vector
 from palpate.derive.closed.trig import TrigPolynomial
 from palpate.derive.writing.document import Formula, Section
+from palpate.equations.algebra.vectors import dot, plus, times
 
 if TYPE_CHECKING:
     from palpate.derive.derivation import Derivation
@@ -34,6 +36,7 @@ class _Writer:
     def __init__(self, derivation: Derivation, forms: ClosedForms) -> None:
         self.derivation, self.forms, self.closed = derivation, forms, forms.closed
         self.numbers = forms.model.numbers
+        self.heavy = [n for n, named in zip(self.numbers, forms.model.links) if named.link.mass > 0]
 
     def of(self, *names: str) -> tuple[Formula, ...]:
         """Quantities by name."""
@@ -53,9 +56,8 @@ class _Writer:
 
 
 def _kinematics(w: _Writer) -> list[Section]:
-    links = [(n, named) for n, named in zip(w.numbers, w.forms.model.links) if named.link.mass > 0]
     poses = [f for n in w.numbers for f in w.of(f"R_{n}", f"p_{n}")]
-    coms = [f for n, _ in links for f in w.of(f"p_c{n}")]
+    coms = [f for n in w.heavy for f in w.of(f"p_c{n}")]
     return [
         Section("Coordinates", (_coordinates(w),)),
         Section(
@@ -75,11 +77,10 @@ def _coordinates(w: _Writer) -> str:
 
 
 def _jacobians(w: _Writer) -> Section:
-    links = [n for n, named in zip(w.numbers, w.forms.model.links) if named.link.mass > 0]
     return Section(
         "Link Jacobians",
         ("v_c = J_P q̇ with J_P = ∂p_c/∂q, and ω = J_O q̇ with one column per joint that turns the link.",),
-        tuple(f for n in links for f in w.of(f"J_P{n}", f"J_O{n}")),
+        tuple(f for n in w.heavy for f in w.of(f"J_P{n}", f"J_O{n}")),
     )
 
 
@@ -96,7 +97,7 @@ def _lagrange(w: _Writer) -> list[Section]:
     closed = w.closed
     energies = []
     for index, n in enumerate(w.numbers):
-        T = dot(closed.v, apply(closed.link_masses(index), closed.v))
+        T = dot(closed.v, times(closed.link_masses(index), closed.v))
         energies.append(Formula(f"T_{n}", halved(w.forms.by_rates([T])[0])))
     return [
         _jacobians(w),
@@ -115,7 +116,7 @@ def _lagrange(w: _Writer) -> list[Section]:
 
 def _rotor_energy(w: _Writer) -> list[Formula]:
     closed = w.closed
-    T = dot(closed.v, apply(closed.rotors, closed.v))
+    T = dot(closed.v, times(closed.rotors, closed.v))
     return [Formula("T_r", halved(w.forms.by_rates([T])[0]), "Rotors turn with their joints:")] if T else []
 
 
@@ -151,8 +152,8 @@ def _newton_euler(w: _Writer) -> list[Section]:
     closed = w.closed
     outward, loads, inward = [], [], []
     for index, n in enumerate(w.numbers):
-        omega, turned, acc = closed.motions[index]
-        outward += [w.vector(f"omega_{n}", omega), w.vector(f"alpha_{n}", turned), w.vector(f"a_{n}", acc)]
+        omega, alpha, acc = closed.motions[index]
+        outward += [w.vector(f"omega_{n}", omega), w.vector(f"alpha_{n}", alpha), w.vector(f"a_{n}", acc)]
         force, moment = closed.loads[index]
         loads += [w.vector(f"F_{n}", force), w.vector(f"N_{n}", moment)]
     for index in reversed(range(len(w.numbers))):
@@ -188,13 +189,11 @@ def _projected(w: _Writer) -> list[Section]:
     drifts, masses, biases = [], [], []
     for index, n in enumerate(w.numbers):
         JP, JO = closed.link_jacobians[index]
-        moved, turned = closed.along(JP), closed.along(JO)
-        drifts += [w.vector(f"dJ_P{n} dq", moved), w.vector(f"dJ_O{n} dq", turned)]
+        linear, angular = closed.along(JP), closed.along(JO)
+        drifts += [w.vector(f"dJ_P{n} dq", linear), w.vector(f"dJ_O{n} dq", angular)]
         masses.append(Formula(f"M_{n}", w.forms.presenter.matrix(closed.link_masses(index))))
         biases.append(w.vector(f"b_{n}", closed.link_bias(index)))
-    total: Vector = [closed.ring.zero] * closed.n
-    for index in range(len(w.numbers)):
-        total = plus(total, closed.link_bias(index))
+    total = reduce(plus, map(closed.link_bias, range(len(w.numbers))))
     return [
         _jacobians(w),
         *_tensors(w),

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
+from palpate.equations.algebra.vectors import times, transposed
+
 Number = int | float | Fraction
 Op = Literal["number", "symbol", "neg", "add", "sub", "mul", "div", "sin", "cos", "sqrt"]
 NUMBER, PARAMETER, STATE = 0, 1, 2
@@ -346,13 +348,9 @@ def task_space(
     Λ = (J M⁻¹ Jᵀ)⁻¹, μ = Λ (J M⁻¹ C v − J̇ v), p = Λ J M⁻¹ g.
     """
     graph, task = M[0][0].graph, [J[row] for row in rows]
-
-    def times(A: Matrix, x: Sequence[Node]) -> list[Node]:
-        return [graph.sum(a * b for a, b in zip(row, x)) for row in A]
-
-    dual = _transposed(solved(M, _transposed(task)))  # J M⁻¹, one row per task direction
+    dual = transposed(solved(M, transposed(task)))  # J M⁻¹, one row per task direction
     unit = [[graph.one if i == j else graph.zero for j in rows] for i in rows]
-    inertia = solved(_transposed([times(task, row) for row in dual]), unit)
+    inertia = solved(transposed([times(task, row) for row in dual]), unit)
     if name == "Lambda":
         return Output(name, (len(rows), len(rows)), tuple(x for row in inertia for x in row))
     inner = times(dual, gravity if name == "p" else [b - g for b, g in zip(bias, gravity)])
@@ -361,14 +359,10 @@ def task_space(
     return Output(name, (len(rows),), tuple(times(inertia, inner)))
 
 
-def _transposed(A: Iterable[Sequence[Node]]) -> Matrix:
-    return [list(column) for column in zip(*A)]
-
-
 def solved(A: Matrix, B: Matrix) -> Matrix:
     """X with A X = B, A symmetric positive definite."""
     before = [list(range(k - 1, -1, -1)) for k in range(len(A))]
-    return _transposed(solved_in_tree(A, column, before)[0] for column in _transposed(B))
+    return transposed(solved_in_tree(A, column, before)[0] for column in transposed(B))
 
 
 def solved_in_tree(A: Matrix, f: list[Node], carriers: list[list[int]]) -> tuple[list[Node], list[Node]]:

@@ -13,7 +13,6 @@ from palpate.checks import Array
 from palpate.equations.algebra.graph import Node
 from palpate.equations.code.program import Program, Writer
 
-_C = {"sin": "sin", "cos": "cos", "sqrt": "sqrt"}
 TOLERANCE = 1e-10
 
 
@@ -123,7 +122,7 @@ def _signature(library: CLibrary, function: Function) -> str:
 def _parameter_lines(library: CLibrary) -> list[str]:
     names = library.parameters
     values = [f"    {float(library.values[name])!r}, /* {name} */" for name in names]
-    writer = Writer(_C, {name: f"p[{i}]" for i, name in enumerate(names)}, "c")
+    writer = Writer({name: f"p[{i}]" for i, name in enumerate(names)}, prefix="c")
     writer.write(library.constants)
     body = [f"    const double {name} = {text};" for name, text in writer.lines]
     body += [f"    k[{i}] = {writer.text(node)};" for i, node in enumerate(library.constants)]
@@ -134,7 +133,7 @@ def _parameter_lines(library: CLibrary) -> list[str]:
 def _function_lines(library: CLibrary, function: Function) -> list[str]:
     program = function.program
     names = {e: f"{array}[{i}]" for array, entries in program.inputs.items() for i, e in enumerate(entries)}
-    writer = Writer(_C, names)
+    writer = Writer(names)
     for i, node in enumerate(library.constants):
         writer.give(node, f"k[{i}]")
     writer.write(program.nodes)

@@ -12,6 +12,7 @@ from palpate.equations.algebra.residues import P, all_values
 from palpate.errors import InvalidInput
 
 INLINE = 60  # characters up to which an expression used once stays in its line
+_FUNCTIONS = ("sin", "cos", "sqrt")  # by these names in C and in NumPy
 
 
 @dataclass(frozen=True)
@@ -155,16 +156,16 @@ def _rebuilt(graph: Graph, node: Node, a: list[Node]) -> Node:
 
 
 class Writer:
-    """Turns nodes into lines; subclasses say how inputs and functions are spelt.
+    """Turns nodes into lines of Python or C.
 
     Args:
-        spelling: function by operation ("sin": "math.sin").
         names: how each symbol is spelt.
+        module: before the name of a function ("np." for "np.sin").
         prefix: of temporaries.
     """
 
-    def __init__(self, spelling: Mapping[str, str], names: Mapping[str, str], prefix: str = "t") -> None:
-        self.spelling, self.names, self.prefix = spelling, names, prefix
+    def __init__(self, names: Mapping[str, str], module: str = "", prefix: str = "t") -> None:
+        self.names, self.module, self.prefix = names, module, prefix
         self.lines: list[tuple[str, str]] = []  # temporaries and their expressions, in Python's and C's notation
         self._text: dict[int, tuple[str, int]] = {}
 
@@ -172,16 +173,15 @@ class Writer:
         """Spell a node by a name that exists already."""
         self._text[node.number] = text, 9
 
-    def write(self, nodes: Sequence[Node], keep: Sequence[Node] = ()) -> None:
-        """Lines for everything the nodes need; `keep` get a temporary whatever their use."""
+    def write(self, nodes: Sequence[Node]) -> None:
+        """Lines for everything the nodes need."""
         order = [node for node in needed(nodes, self._text) if node.number not in self._text]
         uses = Counter(argument.number for node in order for argument in node.args)
         uses.update(node.number for node in nodes)
-        kept = {node.number for node in keep}
         for node in order:
             text, rank = self._spelt(node)
-            once = uses[node.number] <= 1 and len(text) <= INLINE and node.op not in ("sin", "cos", "sqrt")
-            if node.op in ("number", "symbol", "neg") or (once and node.number not in kept):
+            once = uses[node.number] <= 1 and len(text) <= INLINE and node.op not in _FUNCTIONS
+            if once or node.op in ("number", "symbol", "neg"):
                 self._text[node.number] = text, rank
             else:
                 name = f"{self.prefix}{len(self.lines) + 1}"
@@ -198,8 +198,8 @@ class Writer:
             return repr(float(node.value)), 9  # good in Python and in C
         if node.op == "symbol":
             return self.names[node.name], 9
-        if node.op in self.spelling:
-            return f"{self.spelling[node.op]}({self._inside(node.args[0], 0)})", 9
+        if node.op in _FUNCTIONS:
+            return f"{self.module}{node.op}({self._inside(node.args[0], 0)})", 9
         a = node.args
         if node.op == "neg":
             return f"-{self._inside(a[0], 3)}", 2

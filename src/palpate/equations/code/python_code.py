@@ -13,8 +13,6 @@ from palpate.equations.algebra.graph import Output
 from palpate.equations.code.program import Program, Writer
 from palpate.errors import BadShape, InvalidInput, NotFinite, check_names
 
-_NUMPY = {"sin": "sin", "cos": "cos", "sqrt": "sqrt"}
-
 
 def module_source(program: Program, name: str, values: Mapping[str, float], about: str) -> str:
     """A module that runs by itself: the parameters' values, and a function of arrays with any leading shape."""
@@ -55,7 +53,7 @@ def _body(program: Program, parameters: Mapping[str, str], batch: bool, prefix: 
     """The lines of a function: temporaries, outputs, and what is returned."""
     at = "..., " if batch else ""
     names = {entry: f"{array}[{at}{i}]" for array, entries in program.inputs.items() for i, entry in enumerate(entries)}
-    writer = Writer({key: prefix + word for key, word in _NUMPY.items()}, {**names, **parameters})
+    writer = Writer({**names, **parameters}, prefix)
     writer.write(program.nodes)
     body = [f"    {name} = {text}" for name, text in writer.lines]
     for output in program.outputs:
@@ -74,8 +72,8 @@ def _filled(output: Output, writer: Writer, batch: bool, prefix: str) -> list[st
     return lines
 
 
-def _executed(source: str, name: str, module: Mapping[str, Any]) -> Callable[..., Any]:
-    space = dict(module)
+def _executed(source: str, name: str) -> Callable[..., Any]:
+    space: dict[str, Any] = {word: getattr(np, word) for word in ("sin", "cos", "sqrt", "empty", "zeros")}
     exec(compile(source, f"<palpate derivation: {name}>", "exec"), space)
     return space[name]
 
@@ -85,8 +83,7 @@ def numpy_function(program: Program, name: str, values: Mapping[str, float]) -> 
 
     Parameters default to `values`; the keyword `parameters` replaces some of them by name.
     """
-    space = {"sin": np.sin, "cos": np.cos, "sqrt": np.sqrt, "empty": np.empty, "zeros": np.zeros}
-    inner = _executed(_source(program, name, batch=True), name, space)
+    inner = _executed(_source(program, name, batch=True), name)
     sizes = {array: len(entries) for array, entries in program.inputs.items()}
 
     def function(*states: Any, parameters: Mapping[str, float] | None = None) -> Any:
@@ -104,8 +101,7 @@ def compiled_function(program: Program, name: str, values: Mapping[str, float]) 
     """The same for one state at a time, compiled; parameters are those of `values`, fixed."""
     import numba
 
-    space = {"sin": np.sin, "cos": np.cos, "sqrt": np.sqrt, "empty": np.empty}
-    plain = _executed(_source(program, name, batch=False), name, space)
+    plain = _executed(_source(program, name, batch=False), name)
     vector = numba.float64[::1]
     count = len(program.inputs) + bool(program.parameters)
     kernel = numba.njit([tuple([vector] * count)], error_model="numpy")(plain)

@@ -18,21 +18,10 @@ from functools import cached_property
 from llvmlite import ir
 
 from palpate.equations.algebra.graph import PARAMETER, Node, Output
+from palpate.equations.algebra.vectors import cross, minus, plus, transposed
 from palpate.equations.code.llvm_code import Emitter, Input
 from palpate.equations.code.program import folded, make_program, merged
-from palpate.equations.dynamics.recursive import (
-    Placed,
-    bias,
-    cross,
-    gravity,
-    jacobian,
-    mass_matrix,
-    minus,
-    motions,
-    placed_links,
-    plus,
-    transposed,
-)
+from palpate.equations.dynamics.recursive import LinkPose, bias, gravity, jacobian, link_poses, mass_matrix, motions
 from palpate.equations.model.chain import Chain, Matrix, Vector
 from palpate.equations.model.mechanism import Mechanism
 from palpate.equations.model.symbols import TreeSymbols
@@ -70,7 +59,7 @@ class TreeGraph:
 
     def _terms(self) -> dict[str, list[Node]]:
         chain = self.chain
-        frames, moving = placed_links(chain), motions(chain, chain.v, [chain.graph.zero] * len(chain.v))
+        frames, moving = link_poses(chain), motions(chain, chain.v, [chain.graph.zero] * len(chain.v))
         return {
             "M": flat(mass_matrix(chain)),
             "bias": bias(chain),
@@ -113,13 +102,13 @@ def flat(rows: Sequence[Sequence[Node]]) -> list[Node]:
     return [x for row in rows for x in row]
 
 
-def _world_twists(chain: Chain, frames: list[Placed]) -> Matrix:
+def _world_twists(chain: Chain, frames: list[LinkPose]) -> Matrix:
     """Velocity of every link's origin and its angular velocity, in world axes."""
     still, speeds = [chain.graph.zero] * 3, chain.full(chain.v)
     twists: Matrix = []
     for link, frame, dof in zip(chain.links, frames, chain.first_freedoms):
         if link.kind == "free":
-            twists.append([*speeds[:3], *frame.out(list(speeds[3:6]))])
+            twists.append([*speeds[:3], *frame.to_base(list(speeds[3:6]))])
             continue
         linear, angular = still, still
         if link.parent >= 0:
@@ -143,7 +132,7 @@ class _Frame:
         self.twist, self.acceleration = self._symbols("twist", 6 * links), self._symbols("acceleration", 6 * links)
         self.place = self._symbols("place", PLACE)
         self.links = [
-            Placed(self.origin[3 * i : 3 * i + 3], [self.rotation[9 * i + k : 9 * i + 9 : 3] for k in range(3)])
+            LinkPose(self.origin[3 * i : 3 * i + 3], [self.rotation[9 * i + k : 9 * i + 9 : 3] for k in range(3)])
             for i in range(links)
         ]
 
@@ -162,10 +151,10 @@ class _Frame:
             return [self.place[:3], self.place[3:], flat(J), still, still]
         frame = self.links[link]
         v, w = self.twist[6 * link : 6 * link + 3], self.twist[6 * link + 3 : 6 * link + 6]
-        acc, spin = (frame.out(self.acceleration[6 * link + k : 6 * link + k + 3]) for k in (0, 3))
-        arm = frame.out(self.place[:3])
+        acc, spin = (frame.to_base(self.acceleration[6 * link + k : 6 * link + k + 3]) for k in (0, 3))
+        arm = frame.to_base(self.place[:3])
         point = plus(frame.origin, arm)
-        axes = [frame.out(self.place[3 + k :: 3]) for k in range(3)]
+        axes = [frame.to_base(self.place[3 + k :: 3]) for k in range(3)]
         linear = plus(acc, plus(cross(spin, arm), cross(w, cross(w, arm))))
         J = jacobian(self.chain, self.links, link, point)
         drift = [*plus(linear, self.head[-3:]), *spin]

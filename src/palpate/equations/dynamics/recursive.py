@@ -9,31 +9,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from palpate.equations.algebra.graph import Node
+from palpate.equations.algebra.vectors import (
+    SYMMETRIC,
+    congruent,
+    cross,
+    dot,
+    minus,
+    plus,
+    six_entries,
+    symmetric,
+    times,
+    transposed,
+)
 from palpate.equations.model.chain import Chain, Mass, Matrix, Vector, along
 from palpate.equations.model.naming import NamedFrame
-
-# ---------------------------------------------------------------------- small vectors
-
-
-def cross(a: Vector, b: Vector) -> Vector:
-    """a × b."""
-    return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
-
-
-def plus(a: Vector, b: Vector) -> Vector:
-    """a + b."""
-    return [x + y for x, y in zip(a, b)]
-
-
-def minus(a: Vector, b: Vector) -> Vector:
-    """a − b."""
-    return [x - y for x, y in zip(a, b)]
-
-
-def times(A: Matrix, v: Vector) -> Vector:
-    """A v."""
-    return [v[0].graph.sum(a * x for a, x in zip(row, v)) for row in A]
-
 
 # ---------------------------------------------------------------------- inverse dynamics
 
@@ -67,13 +56,11 @@ def motions(chain: Chain, v: Sequence[Node], a: Sequence[Node]) -> list[LinkMoti
 def _motion(chain: Chain, index: int, before: LinkMotion, rate: Node, acceleration: Node) -> LinkMotion:
     link = chain.links[index]
     w, dw = chain.to_child(index, before.w), chain.to_child(index, before.dw)
+    acc = chain.to_child(index, plus(before.acc, times(before.U, position_in_parent(chain, index))))
     if link.kind == "revolute":
-        acc = chain.to_child(index, plus(before.acc, times(before.U, link.position)))
         dw = [dw[0] + w[1] * rate, dw[1] - w[0] * rate, dw[2] + acceleration]
         w = [w[0], w[1], w[2] + rate]
     else:
-        along = chain.fixed_to_parent(index, [chain.graph.zero, chain.graph.zero, link.slide])
-        acc = chain.to_child(index, plus(before.acc, times(before.U, plus(link.position, along))))
         acc = [acc[0] + 2 * (w[1] * rate), acc[1] - 2 * (w[0] * rate), acc[2] + acceleration]
     return LinkMotion(w, dw, acc, acceleration_map(w, dw))
 
@@ -106,11 +93,6 @@ def base_rotation(chain: Chain) -> Matrix:
     ]
 
 
-def transposed(A: Matrix) -> Matrix:
-    """Aᵀ."""
-    return [list(row) for row in zip(*A)]
-
-
 def inertia_force(mass: Mass, motion: LinkMotion) -> tuple[Vector, Vector]:
     """Force m v̇ + U h and moment ∫ r × (v̇ + U r) dm about the origin."""
     U, h, acc = motion.U, mass.h, motion.acc
@@ -127,17 +109,17 @@ def inertia_force(mass: Mass, motion: LinkMotion) -> tuple[Vector, Vector]:
 
 def joint_forces(chain: Chain, forces: list[tuple[Vector, Vector]]) -> list[Node]:
     """The joints' share of a force and a moment on every link: those of all the links they carry."""
-    held: list[list[Node]] = [[] for _ in chain.links]
+    shares: list[list[Node]] = [[] for _ in chain.links]
     for index in reversed(range(len(chain.links))):
         parent, (f, n) = chain.links[index].parent, forces[index]
-        held[index] = _held(chain, index, f, n)
+        shares[index] = _joint_share(chain, index, f, n)
         if parent >= 0:
             above, moment = to_parent_point(chain, index, f, n)
             forces[parent] = plus(forces[parent][0], above), plus(forces[parent][1], moment)
-    return [x for part in held for x in part]
+    return [x for part in shares for x in part]
 
 
-def _held(chain: Chain, index: int, f: Vector, n: Vector) -> list[Node]:
+def _joint_share(chain: Chain, index: int, f: Vector, n: Vector) -> list[Node]:
     """What a link's joint holds of a force and a moment about the link's origin."""
     kind = chain.links[index].kind
     if kind == "free":
@@ -220,7 +202,7 @@ def _in_parent(chain: Chain, index: int, mass: Mass) -> Mass:
 def _moved(mass: Mass, p: Vector) -> Mass:
     """Moments about a point from which their origin stands at p: h' = h + m p, S' = S + p hᵀ + h pᵀ + m p pᵀ."""
     m, h = mass.m, mass.h
-    both = [h[i] * p[j] + (h[j] + m * p[j]) * p[i] for i, j in zip((0, 1, 2, 0, 0, 1), (0, 1, 2, 1, 2, 2))]
+    both = [h[i] * p[j] + (h[j] + m * p[j]) * p[i] for i, j in SYMMETRIC]
     return Mass(m, plus(h, [m * x for x in p]), plus(mass.S, both))
 
 
@@ -228,13 +210,13 @@ def mass_matrix(chain: Chain) -> Matrix:
     """M(q) by composite bodies: the force each joint's unit acceleration asks of the joints below it."""
     n = len(chain.full(chain.v))
     M = [[chain.graph.zero] * n for _ in range(n)]
-    places = chain.first_freedoms
+    first_dofs = chain.first_freedoms
     composites = composite_masses(chain)
     for index in range(len(chain.links)):
         for k, (f, m) in enumerate(_unit_forces(chain, index, composites[index])):
-            _fill_column(chain, M, places, index, places[index] + k, f, m)
+            _fill_column(chain, M, index, first_dofs[index] + k, f, m)
         if chain.links[index].kind != "free":
-            M[places[index]][places[index]] += chain.links[index].armature
+            M[first_dofs[index]][first_dofs[index]] += chain.links[index].armature
     return chain.reduced_matrix(M)
 
 
@@ -248,21 +230,21 @@ def _unit_forces(chain: Chain, index: int, mass: Mass) -> list[tuple[Vector, Vec
     if kind == "prismatic":
         return [([zero, zero, mass.m], [hy, -hx, zero])]
     R = base_rotation(chain)
-    pushed = [([mass.m * x for x in row], cross(mass.h, list(row))) for row in R]
-    turned = [
+    translations = [([mass.m * x for x in row], cross(mass.h, list(row))) for row in R]
+    rotations = [
         ([zero, -hz, hy], [yy + zz, -xy, -xz]),
         ([hz, zero, -hx], [-xy, xx + zz, -yz]),
         ([-hy, hx, zero], [-xz, -yz, xx + yy]),
     ]
-    return pushed + turned
+    return translations + rotations
 
 
-def _fill_column(chain: Chain, M: Matrix, places: list[int], index: int, column: int, f: Vector, n: Vector) -> None:
+def _fill_column(chain: Chain, M: Matrix, index: int, column: int, f: Vector, n: Vector) -> None:
     """Carry a force from link `index` to the base, noting what each joint on the way holds."""
-    at = index
+    at, first_dofs = index, chain.first_freedoms
     while at >= 0:
-        for k, value in enumerate(_held(chain, at, f, n)):
-            M[places[at] + k][column] = M[column][places[at] + k] = value
+        for k, value in enumerate(_joint_share(chain, at, f, n)):
+            M[first_dofs[at] + k][column] = M[column][first_dofs[at] + k] = value
         if chain.links[at].parent >= 0:
             f, n = to_parent_point(chain, at, f, n)
         at = chain.links[at].parent
@@ -272,50 +254,49 @@ def _fill_column(chain: Chain, M: Matrix, places: list[int], index: int, column:
 
 
 @dataclass
-class Placed:
+class LinkPose:
     """A link's frame in the base frame: origin, and axes as columns."""
 
     origin: Vector
     columns: list[Vector]
 
-    def out(self, v: Vector) -> Vector:
+    def to_base(self, v: Vector) -> Vector:
         """A vector of the link's frame in base axes."""
-        graph = v[0].graph
-        return [graph.sum(column[k] * x for column, x in zip(self.columns, v)) for k in range(3)]
+        return times(transposed(self.columns), v)
 
 
-def placed_links(chain: Chain) -> list[Placed]:
+def link_poses(chain: Chain) -> list[LinkPose]:
     """Pose of every link's frame in the base frame."""
     graph = chain.graph
     unit = _unit_vectors(chain)
-    base = Placed([graph.zero] * 3, unit)
-    frames: list[Placed] = []
+    base = LinkPose([graph.zero] * 3, unit)
+    frames: list[LinkPose] = []
     for index, link in enumerate(chain.links):
         if link.kind == "free":
-            frames.append(Placed(list(chain.q[:3]), transposed(base_rotation(chain))))
+            frames.append(LinkPose(list(chain.q[:3]), transposed(base_rotation(chain))))
             continue
         before = frames[link.parent] if link.parent >= 0 else base
-        origin = plus(before.origin, before.out(position_in_parent(chain, index)))
-        x, y, z = (before.out(chain.fixed_to_parent(index, axis)) for axis in unit)
+        origin = plus(before.origin, before.to_base(position_in_parent(chain, index)))
+        x, y, z = (before.to_base(chain.fixed_to_parent(index, axis)) for axis in unit)
         c, s = link.cos, link.sin
-        turned = [[c * a + s * b for a, b in zip(x, y)], [c * b - s * a for a, b in zip(x, y)], z]
-        frames.append(Placed(origin, turned))
+        columns = [[c * a + s * b for a, b in zip(x, y)], [c * b - s * a for a, b in zip(x, y)], z]
+        frames.append(LinkPose(origin, columns))
     return frames
 
 
-def frame_pose(chain: Chain, frames: list[Placed], frame: NamedFrame) -> tuple[Vector, Matrix]:
+def frame_pose(chain: Chain, frames: list[LinkPose], frame: NamedFrame) -> tuple[Vector, Matrix]:
     """Position and rotation matrix of a frame fixed on a link."""
     link = frames[frame.link]
-    origin = plus(link.origin, link.out(chain.placed(frame)))
-    inner = [chain.turned(frame.rotation, unit) for unit in _unit_vectors(chain)]
-    return origin, transposed([link.out(along(chain.links[frame.link].axes, axis)) for axis in inner])
+    origin = plus(link.origin, link.to_base(chain.frame_origin(frame)))
+    inner = [chain.rotated(frame.rotation, unit) for unit in _unit_vectors(chain)]
+    return origin, transposed([link.to_base(along(chain.links[frame.link].axes, axis)) for axis in inner])
 
 
 def _unit_vectors(chain: Chain) -> Matrix:
     return [[chain.graph.one if i == k else chain.graph.zero for i in range(3)] for k in range(3)]
 
 
-def jacobian(chain: Chain, frames: list[Placed], link: int, point: Vector) -> Matrix:
+def jacobian(chain: Chain, frames: list[LinkPose], link: int, point: Vector) -> Matrix:
     """6×n, rows [linear; angular], base axes, at `point` of `link`; columns of joints that do not move it are zero."""
     zero, graph = chain.graph.zero, chain.graph
     columns: list[list[Node]] = []
@@ -341,11 +322,11 @@ def _ancestors(chain: Chain, link: int) -> set[int]:
     return ancestors
 
 
-def drift(chain: Chain, frames: list[Placed], moving: list[LinkMotion], frame: NamedFrame) -> list[Node]:
+def drift(chain: Chain, frames: list[LinkPose], moving: list[LinkMotion], frame: NamedFrame) -> list[Node]:
     """J̇ v from motions at v̇ = 0: what is left of the frame's acceleration when gravity is taken out again."""
     motion, link = moving[frame.link], frames[frame.link]
-    linear = plus(link.out(plus(motion.acc, times(motion.U, chain.placed(frame)))), chain.gravity)
-    return [*linear, *link.out(motion.dw)]
+    linear = plus(link.to_base(plus(motion.acc, times(motion.U, chain.frame_origin(frame)))), chain.gravity)
+    return [*linear, *link.to_base(motion.dw)]
 
 
 @dataclass
@@ -369,17 +350,17 @@ class Carried:
 
 def coriolis_matrix(chain: Chain) -> Matrix:
     """C(q, v) with C v the Coriolis and centrifugal force, Christoffel's for a fixed base; Ṁ − 2C is skew."""
-    frames = placed_links(chain)
+    frames = link_poses(chain)
     screws, velocities = _screws(chain, frames)
     carried = _carried(chain, frames, velocities)
     n = sum(len(part) for part in screws)
     C = [[chain.graph.zero] * n for _ in range(n)]
     for index in range(len(chain.links)):
-        _fill(chain, C, chain.first_freedoms, screws, carried[index], index)
+        _fill(chain, C, screws, carried[index], index)
     return chain.reduced_matrix(C)
 
 
-def _screws(chain: Chain, frames: list[Placed]) -> tuple[list[list[Screw]], list[tuple[Vector, Vector]]]:
+def _screws(chain: Chain, frames: list[LinkPose]) -> tuple[list[list[Screw]], list[tuple[Vector, Vector]]]:
     """Every freedom's screw, and every link's (ω, u)."""
     zero = chain.graph.zero
     speeds = chain.full(chain.v)
@@ -387,16 +368,16 @@ def _screws(chain: Chain, frames: list[Placed]) -> tuple[list[list[Screw]], list
     velocities: list[tuple[Vector, Vector]] = []
     for index, (link, dof) in enumerate(zip(chain.links, chain.first_freedoms)):
         w, u = velocities[link.parent] if link.parent >= 0 else ([zero] * 3, [zero] * 3)
-        here = _directions(chain, index, frames[index])
-        rates = speeds[dof : dof + len(here)]
-        w = plus(w, _combined(rates, [d[0] for d in here]))
-        u = plus(u, _combined(rates, [d[1] for d in here]))
+        directions = _directions(chain, index, frames[index])
+        rates = speeds[dof : dof + len(directions)]
+        w = plus(w, times(transposed([d[0] for d in directions]), rates))
+        u = plus(u, times(transposed([d[1] for d in directions]), rates))
         velocities.append((w, u))
-        screws.append([_screw(link.kind, k, d, w, u) for k, d in enumerate(here)])
+        screws.append([_screw(link.kind, k, d, w, u) for k, d in enumerate(directions)])
     return screws, velocities
 
 
-def _directions(chain: Chain, index: int, frame: Placed) -> list[tuple[Vector, Vector]]:
+def _directions(chain: Chain, index: int, frame: LinkPose) -> list[tuple[Vector, Vector]]:
     kind, still = chain.links[index].kind, [chain.graph.zero] * 3
     if kind == "prismatic":
         return [(list(still), frame.columns[2])]
@@ -414,17 +395,11 @@ def _screw(kind: str, number: int, direction: tuple[Vector, Vector], w: Vector, 
     return Screw(angular, shift, cross(w, angular), plus(cross(w, shift), cross(u, angular)))
 
 
-def _combined(rates: list[Node], vectors: list[Vector]) -> Vector:
-    graph = rates[0].graph
-    return [graph.sum(r * v[k] for r, v in zip(rates, vectors)) for k in range(3)]
-
-
-def _carried(chain: Chain, frames: list[Placed], velocities: list[tuple[Vector, Vector]]) -> list[Carried]:
+def _carried(chain: Chain, frames: list[LinkPose], velocities: list[tuple[Vector, Vector]]) -> list[Carried]:
     carried = []
     for link, frame, (w, u) in zip(chain.links, frames, velocities):
         mass = _in_base(link.mass, frame)
-        S = _square(mass.S)
-        turning = transposed([cross(w, [S[0][k], S[1][k], S[2][k]]) for k in range(3)])
+        turning = transposed([cross(w, column) for column in symmetric(mass.S)])
         K = [[u[i] * mass.h[j] + turning[i][j] for j in range(3)] for i in range(3)]
         carried.append(Carried(mass, K, plus([mass.m * x for x in u], cross(w, mass.h))))
     for index in reversed(range(len(chain.links))):
@@ -435,17 +410,10 @@ def _carried(chain: Chain, frames: list[Placed], velocities: list[tuple[Vector, 
     return carried
 
 
-def _in_base(mass: Mass, frame: Placed) -> Mass:
+def _in_base(mass: Mass, frame: LinkPose) -> Mass:
     """Moments about the base's origin, in its axes."""
-    rows = [frame.out(row) for row in _square(mass.S)]
-    S = [frame.out([rows[0][k], rows[1][k], rows[2][k]]) for k in range(3)]
-    turned = [S[0][0], S[1][1], S[2][2], S[0][1], S[0][2], S[1][2]]
-    return _moved(Mass(mass.m, frame.out(mass.h), turned), frame.origin)
-
-
-def _square(S: Vector) -> Matrix:
-    xx, yy, zz, xy, xz, yz = S
-    return [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
+    S = six_entries(congruent(frame.to_base, symmetric(mass.S)))
+    return _moved(Mass(mass.m, frame.to_base(mass.h), S), frame.origin)
 
 
 def _trace_minus(A: Matrix, w: Vector) -> Vector:
@@ -456,22 +424,23 @@ def _trace_minus(A: Matrix, w: Vector) -> Vector:
 
 def _inertia_times(mass: Mass, w: Vector, u: Vector) -> tuple[Vector, Vector]:
     """Moment and force of the spatial inertia: J ω + h × u, m u + ω × h, with J = tr(S) 1 − S."""
-    moment = plus(_trace_minus(_square(mass.S), w), cross(mass.h, u))
+    moment = plus(_trace_minus(symmetric(mass.S), w), cross(mass.h, u))
     return moment, plus([mass.m * x for x in u], cross(w, mass.h))
 
 
-def _fill(chain: Chain, C: Matrix, places: list[int], screws: list[list[Screw]], carried: Carried, index: int) -> None:
+def _fill(chain: Chain, C: Matrix, screws: list[list[Screw]], carried: Carried, index: int) -> None:
     """Row and column entries of one link's freedoms with those of the links below it."""
+    first_dofs = chain.first_freedoms
     for k, screw in enumerate(screws[index]):
         moment, force = _rate_force(carried, screw)
         back_moment, back_force, extra = _row_force(carried, screw)
-        here, at = places[index] + k, index
+        dof, at = first_dofs[index] + k, index
         while at >= 0:
             for j, other in enumerate(screws[at]):
-                there = places[at] + j
-                C[there][here] = _dot(other.w, moment) + _dot(other.u, force)
+                other_dof = first_dofs[at] + j
+                C[other_dof][dof] = dot(other.w, moment) + dot(other.u, force)
                 if at != index:
-                    C[here][there] = _dot(other.dw, back_moment) + _dot(other.du, back_force) + _dot(other.w, extra)
+                    C[dof][other_dof] = dot(other.dw, back_moment) + dot(other.du, back_force) + dot(other.w, extra)
             at = chain.links[at].parent
 
 
@@ -487,19 +456,15 @@ def _row_force(carried: Carried, screw: Screw) -> tuple[Vector, Vector, Vector]:
     return moment, force, plus(cross(carried.P, screw.u), _trace_minus(transposed(carried.K), screw.w))
 
 
-def _dot(a: Vector, b: Vector) -> Node:
-    return a[0].graph.sum(x * y for x, y in zip(a, b))
-
-
 def potential_energy(chain: Chain) -> Node:
     """V = −Σ m gᵀ p_c, zero at the base's origin."""
     total = chain.graph.zero
-    for frame, mass in zip(placed_links(chain), chain.real_masses):
-        first = plus([mass.m * x for x in frame.origin], frame.out(mass.h))
-        total = total - _dot(chain.gravity, first)
+    for frame, mass in zip(link_poses(chain), chain.real_masses):
+        first = plus([mass.m * x for x in frame.origin], frame.to_base(mass.h))
+        total = total - dot(chain.gravity, first)
     return total
 
 
 def kinetic_energy(chain: Chain, M: Matrix) -> Node:
     """T = ½ vᵀ M v."""
-    return chain.graph.node(1) / 2 * _dot(chain.v, times(M, chain.v))
+    return chain.graph.node(1) / 2 * dot(chain.v, times(M, chain.v))

@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import Any
 
 from palpate.equations.algebra.graph import Node, Output, gradient, tangent, task_space
+from palpate.equations.algebra.vectors import congruent, cross, minus, plus, times, transposed
 from palpate.equations.dynamics import recursive
-from palpate.equations.dynamics.recursive import cross, minus, plus, times, transposed
 from palpate.equations.model.chain import Chain, Matrix, Vector, along
 from palpate.equations.model.naming import CoordinateNames, NamedModel
 from palpate.equations.quantities import euler_rates, link_parts, task_rows
@@ -33,9 +33,9 @@ class RecursiveForms:
     # ------------------------------------------------------------------ shared parts
 
     @cached_property
-    def frames(self) -> list[recursive.Placed]:
+    def frames(self) -> list[recursive.LinkPose]:
         """Links in the base frame."""
-        return recursive.placed_links(self.chain)
+        return recursive.link_poses(self.chain)
 
     @cached_property
     def tool(self) -> tuple[Vector, Matrix]:
@@ -70,7 +70,7 @@ class RecursiveForms:
             "rotation": lambda: self.tool[1],
             "J": lambda: self.jacobian,
             "Ja": self._analytical,
-            "Jdot": lambda: self._rate(self.jacobian),
+            "Jdot": lambda: self.rate(self.jacobian),
             "drift": self._drift,
             "T": lambda: recursive.kinetic_energy(chain, self.part("M")),
             "V": lambda: recursive.potential_energy(chain),
@@ -114,7 +114,8 @@ class RecursiveForms:
         ]
         return dict(zip(q, [*v[:3], *turning, *v[6:]]))
 
-    def _rate(self, A: Matrix) -> Matrix:
+    def rate(self, A: Matrix) -> Matrix:
+        """dA/dt."""
         flat = tangent([x for row in A for x in row], self.rates())
         width = len(A[0])
         return [flat[i : i + width] for i in range(0, len(flat), width)]
@@ -126,17 +127,16 @@ class RecursiveForms:
         com = [chain.term(x) for x in named.com]
         inner = along(axes, com)
         inner = [inner[0], inner[1], inner[2] - chain.links[index].shift]
-        point = plus(frame.origin, frame.out(inner))
-        R = transposed([frame.out([self.graph.node(axes[r][c]) for r in range(3)]) for c in range(3)])
+        point = plus(frame.origin, frame.to_base(inner))
+        R = transposed([frame.to_base([self.graph.node(axes[r][c]) for r in range(3)]) for c in range(3)])
         if kind == "R_":
             return R
         if kind == "p_":
             zero = self.graph.zero
-            return plus(frame.origin, frame.out([zero, zero, -chain.links[index].shift]))
+            return plus(frame.origin, frame.to_base([zero, zero, -chain.links[index].shift]))
         if kind == "I_":
             tensor = [[chain.term(x) for x in row] for row in named.inertia]
-            half = [times(R, row) for row in tensor]
-            return transposed([times(R, [half[0][k], half[1][k], half[2][k]]) for k in range(3)])
+            return congruent(lambda v: times(R, v), tensor)
         if kind == "p_c":
             return point
         J = recursive.jacobian(chain, self.frames, index, point)
@@ -163,13 +163,7 @@ def _output(name: str, value: Any) -> Output:
 
 
 def lagrange_torques(forms: RecursiveForms) -> list[Node]:
-    """τ = d/dt ∂T/∂q̇ − ∂T/∂q + ∂V/∂q, the derivatives taken on the graph.
-
-    Raises:
-        InvalidInput: the base is free; its velocities are not rates of coordinates.
-    """
-    if forms.model.mechanism.floating:
-        raise InvalidInput("Lagrange's equations need rates of coordinates; a free base's velocities are not")
+    """τ = d/dt ∂T/∂q̇ − ∂T/∂q + ∂V/∂q, the derivatives taken on the graph; of a fixed base, where v = q̇."""
     chain = forms.chain
     T, V = recursive.kinetic_energy(chain, forms.part("M")), recursive.potential_energy(chain)
     momenta = gradient(T, chain.v)
@@ -180,19 +174,13 @@ def lagrange_torques(forms: RecursiveForms) -> list[Node]:
 
 def projected_torques(forms: RecursiveForms) -> list[Node]:
     """τ = Σ J_Pᵀ m (a_c − g) + J_Oᵀ (I ω̇ + ω × I ω), with the links' Jacobians and their rates."""
-    chain, rates = forms.chain, forms.rates()
+    chain = forms.chain
     total = [chain.graph.zero] * len(chain.v)
     for index, named in enumerate(forms.model.links):
-        number = named.number
-        com, nodes = list(forms.output(f"p_c{number}").nodes), forms.output(f"I_{number}").nodes
-        tensor = [list(nodes[i : i + 3]) for i in (0, 3, 6)]
+        com, tensor = forms.part(f"p_c{named.number}"), forms.part(f"I_{named.number}")
         J = recursive.jacobian(chain, forms.frames, index, com)
-        drift = tangent([x for row in J for x in row], rates)
-        width = len(chain.v)
-        J_rate = [drift[i : i + width] for i in range(0, len(drift), width)]
-        acc, w = plus(times(J, chain.a), times(J_rate, chain.v)), times(J, chain.v)[3:]
+        acc, w = plus(times(J, chain.a), times(forms.rate(J), chain.v)), times(J, chain.v)[3:]
         force = [chain.term(named.mass) * x for x in minus(acc[:3], chain.gravity)]
         moment = plus(times(tensor, acc[3:]), cross(w, times(tensor, w)))
-        columns = [list(column) for column in zip(*J)]
-        total = [t + chain.graph.sum(x * y for x, y in zip(c, [*force, *moment])) for t, c in zip(total, columns)]
+        total = plus(total, times(transposed(J), [*force, *moment]))
     return plus(total, recursive.rotor_torques(chain, chain.a))

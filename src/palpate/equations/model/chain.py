@@ -12,7 +12,7 @@ Three rewritings, none of which changes a joint torque:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import Protocol
 
@@ -20,6 +20,7 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.equations.algebra.graph import PARAMETER, Graph, Node
+from palpate.equations.algebra.vectors import SYMMETRIC, congruent, plus, six_entries, symmetric
 from palpate.equations.model.mechanism import Kind, Mechanism, MovingLink
 from palpate.equations.model.naming import CoordinateNames, FixedRotation, NamedFrame, NamedLink, Term, coordinates_of
 
@@ -42,8 +43,7 @@ class Mass:
     S: Vector
 
     def __add__(self, other: Mass) -> Mass:
-        m = self.m + other.m
-        return Mass(m, [a + b for a, b in zip(self.h, other.h)], [a + b for a, b in zip(self.S, other.S)])
+        return Mass(self.m + other.m, plus(self.h, other.h), plus(self.S, other.S))
 
 
 @dataclass
@@ -68,7 +68,7 @@ class ChainLink:
     sin: Node
     slide: Node
     shift: Node
-    parent_axes: tuple[tuple[int, ...], ...] = field(default=_TO_Z[2])
+    parent_axes: tuple[tuple[int, ...], ...]
 
 
 class Model(Protocol):
@@ -117,8 +117,7 @@ class Chain:
 
     def reduced_matrix(self, M: Matrix) -> Matrix:
         """Gᵀ M G."""
-        columns = [list(column) for column in zip(*(self.reduced(row) for row in M))]
-        return [list(row) for row in zip(*(self.reduced(column) for column in columns))]
+        return congruent(self.reduced, M)
 
     def _combined(self, factors: Array, values: Sequence[Node]) -> list[Node]:
         return [self.graph.sum(_coefficient(x) * value for x, value in zip(row, values) if x) for row in factors]
@@ -165,10 +164,10 @@ class Chain:
         """Mass, first and second moments about the link's origin."""
         named = self.model.links[index]
         m, com = self.term(named.mass), along(axes, [self.term(x) for x in named.com])
-        tensor = _tensor_into(axes, [[self.term(x) for x in row] for row in named.inertia])
+        tensor = congruent(lambda v: along(axes, v), [[self.term(x) for x in row] for row in named.inertia])
         half = (tensor[0][0] + tensor[1][1] + tensor[2][2]) / 2
         S = [half - tensor[k][k] for k in range(3)] + [-tensor[0][1], -tensor[0][2], -tensor[1][2]]
-        point = _outer(com, com)
+        point = _square(com)
         return Mass(m, [m * x for x in com], [s + m * p for s, p in zip(S, point)])
 
     # ------------------------------------------------------------------ moving vectors between frames
@@ -188,27 +187,24 @@ class Chain:
     def fixed_to_parent(self, index: int, v: Vector) -> Vector:
         """The same without the joint's own turn."""
         link = self.links[index]
-        return along(link.parent_axes, self.turned(link.rotation, _out_of(link.axes, v)))
+        return along(link.parent_axes, self.rotated(link.rotation, _out_of(link.axes, v)))
 
     def fixed_tensor(self, index: int, S: Vector) -> Vector:
         """R S Rᵀ of a link's second moments, without the joint's own turn."""
-        xx, yy, zz, xy, xz, yz = S
-        rows = [self.fixed_to_parent(index, list(row)) for row in ([xx, xy, xz], [xy, yy, yz], [xz, yz, zz])]
-        columns = [self.fixed_to_parent(index, [rows[0][k], rows[1][k], rows[2][k]]) for k in range(3)]
-        return [columns[0][0], columns[1][1], columns[2][2], columns[0][1], columns[0][2], columns[1][2]]
+        return six_entries(congruent(lambda v: self.fixed_to_parent(index, v), symmetric(S)))
 
     def fixed_to_child(self, index: int, v: Vector) -> Vector:
         """The same without the joint's own turn."""
         link = self.links[index]
-        return along(link.axes, self.turned_back(link.rotation, _out_of(link.parent_axes, v)))
+        return along(link.axes, self.rotated_back(link.rotation, _out_of(link.parent_axes, v)))
 
-    def turned(self, rotation: FixedRotation, v: Vector) -> Vector:
+    def rotated(self, rotation: FixedRotation, v: Vector) -> Vector:
         """R v for a fixed turn R = Q Rz Ry Rx."""
         for axis, name in reversed(rotation.angles):
             v = self._elementary(axis, name, 1, v)
         return [self.graph.sum(self.term(t) * x for t, x in zip(row, v)) for row in rotation.matrix]
 
-    def turned_back(self, rotation: FixedRotation, v: Vector) -> Vector:
+    def rotated_back(self, rotation: FixedRotation, v: Vector) -> Vector:
         """Rᵀ v."""
         v = [self.graph.sum(self.term(rotation.matrix[j][i]) * v[j] for j in range(3)) for i in range(3)]
         for axis, name in rotation.angles:
@@ -223,7 +219,7 @@ class Chain:
         out[i], out[j] = c * v[i] - s * v[j], s * v[i] + c * v[j]
         return out
 
-    def placed(self, frame: NamedFrame) -> Vector:
+    def frame_origin(self, frame: NamedFrame) -> Vector:
         """A frame's origin in its link's rewritten frame."""
         point = along(self._axes(frame.link), [self.term(x) for x in frame.position])
         return [point[0], point[1], point[2] - self.links[frame.link].shift]
@@ -242,7 +238,7 @@ class Chain:
         link, m = self.links[index], self.links[index].mass
         link.shift = shift
         moved = self.fixed_to_parent(index, [self.graph.zero, self.graph.zero, shift])
-        link.position = [p + a for p, a in zip(link.position, moved)]
+        link.position = plus(link.position, moved)
         hx, hy, hz = m.h
         xx, yy, zz, xy, xz, yz = m.S
         zz, xz, yz = zz - 2 * shift * hz + shift * shift * m.m, xz - shift * hx, yz - shift * hy
@@ -265,7 +261,7 @@ class Chain:
         m, hz, zz = link.mass.m, link.mass.h[2], link.mass.S[2]
         if link.parent >= 0:
             p, u = link.position, self.fixed_to_parent(index, [graph.zero, graph.zero, graph.one])
-            S = [m * a + hz * b + zz * c for a, b, c in zip(_outer(p, p), _twice(p, u), _outer(u, u))]
+            S = [m * a + hz * b + zz * c for a, b, c in zip(_square(p), _twice(p, u), _square(u))]
             self.links[link.parent].mass += Mass(m, [m * x + hz * y for x, y in zip(p, u)], S)
         xx, yy, _, xy, xz, yz = link.mass.S
         link.mass = Mass(graph.zero, [*link.mass.h[:2], graph.zero], [xx, yy, graph.zero, xy, xz, yz])
@@ -303,16 +299,11 @@ def _out_of(axes: tuple[tuple[int, ...], ...], v: Vector) -> Vector:
     return [graph.sum(axes[j][i] * v[j] for j in range(3) if axes[j][i]) for i in range(3)]
 
 
-def _tensor_into(axes: tuple[tuple[int, ...], ...], tensor: Matrix) -> Matrix:
-    half = [along(axes, row) for row in tensor]
-    return [list(row) for row in zip(*[along(axes, list(column)) for column in zip(*half)])]
-
-
-def _outer(a: Vector, b: Vector) -> Vector:
-    return [a[0] * b[0], a[1] * b[1], a[2] * b[2], a[0] * b[1], a[0] * b[2], a[1] * b[2]]
+def _square(a: Vector) -> Vector:
+    """a aᵀ."""
+    return [a[i] * a[j] for i, j in SYMMETRIC]
 
 
 def _twice(a: Vector, b: Vector) -> Vector:
     """a bᵀ + b aᵀ."""
-    i, j = (0, 1, 2, 0, 0, 1), (0, 1, 2, 1, 2, 2)
-    return [a[r] * b[c] + b[r] * a[c] for r, c in zip(i, j)]
+    return [a[i] * b[j] + b[i] * a[j] for i, j in SYMMETRIC]

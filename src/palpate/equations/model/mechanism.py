@@ -60,6 +60,10 @@ class LinkFrame:
     position: Array
     rotation: Array
 
+    def carried(self, frame: BodyFrame) -> LinkFrame:
+        """A frame on the body that stands here."""
+        return LinkFrame(self.link, self.position + self.rotation @ frame.offset, self.rotation @ frame.rotation)
+
 
 class BodyFrame(Protocol):
     """A frame fixed on a body of a model: its origin and axes there."""
@@ -128,8 +132,7 @@ class Mechanism:
 
     def placed(self, frame: BodyFrame) -> LinkFrame:
         """A frame on a body of the model as one on the link that carries the body."""
-        body = self.bodies[frame.body]
-        return LinkFrame(body.link, body.position + body.rotation @ frame.offset, body.rotation @ frame.rotation)
+        return self.bodies[frame.body].carried(frame)
 
     @property
     def floating(self) -> bool:
@@ -170,12 +173,12 @@ def mechanism_from_model(
     if reason:
         raise InvalidInput(f"{name}: {reason}", hint=_ADVICE)
     reader = _Reader(model)
-    placed = {key: reader.placed(frame.body, frame.offset, frame.rotation) for key, frame in frames.items()}
-    links = tuple(reader.finished())
-    bodies = tuple(reader.places[body] for body in range(model.nbody))
+    link_frames = {key: _cleaned(reader.body_frames[frame.body].carried(frame)) for key, frame in frames.items()}
+    links = tuple(map(_with_mass, reader.links, reader.masses))
+    bodies = tuple(reader.body_frames[body] for body in range(model.nbody))
     weightless = model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY
     gravity = np.zeros(3) if weightless else model.opt.gravity.copy()
-    return Mechanism(name, links, placed, tool, gravity, coupling, _left_out(model), bodies)
+    return Mechanism(name, links, link_frames, tool, gravity, coupling, _left_out(model), bodies)
 
 
 _ADVICE = "equations are derived for trees of hinges and slides, on the ground or with one free base"
@@ -204,32 +207,21 @@ class _Reader:
         self.model = model
         self.links: list[MovingLink] = []
         self.masses: list[list[tuple[float, Array, Array]]] = []
-        self.places: dict[int, LinkFrame] = {0: LinkFrame(-1, np.zeros(3), np.eye(3))}
+        self.body_frames: dict[int, LinkFrame] = {0: LinkFrame(-1, np.zeros(3), np.eye(3))}
         for body in range(1, model.nbody):
             self._read_body(body)
 
-    def placed(self, body: int, offset: Array, rotation: Array) -> LinkFrame:
-        """A frame on a body as a place on its link."""
-        here = self.places[body]
-        return LinkFrame(
-            here.link, _clean(here.position + here.rotation @ offset), _clean_rotation(here.rotation @ rotation)
-        )
-
-    def finished(self) -> list[MovingLink]:
-        """The links with everything fixed on them weighed in."""
-        return [_with_mass(link, parts) for link, parts in zip(self.links, self.masses)]
-
     def _read_body(self, body: int) -> None:
         model = self.model
-        parent = self.places[int(model.body_parentid[body])]
-        pose = parent.rotation @ model.body_pos[body] + parent.position, parent.rotation @ _turn(model.body_quat[body])
-        frame = LinkFrame(parent.link, *pose)
+        parent = self.body_frames[int(model.body_parentid[body])]
+        position = parent.rotation @ model.body_pos[body] + parent.position
+        frame = LinkFrame(parent.link, position, parent.rotation @ _rotation(model.body_quat[body]))
         for number in range(int(model.body_jntnum[body])):
             joint = int(model.body_jntadr[body]) + number
             frame = self._add_joint(joint, frame, model.body(body).name)
-        self.places[body] = frame
+        self.body_frames[body] = frame
         if frame.link >= 0:
-            inertia_axes = frame.rotation @ _turn(model.body_iquat[body])
+            inertia_axes = frame.rotation @ _rotation(model.body_iquat[body])
             tensor = inertia_axes @ np.diag(model.body_inertia[body]) @ inertia_axes.T
             com = frame.position + frame.rotation @ model.body_ipos[body]
             self.masses[frame.link].append((float(model.body_mass[body]), com, tensor))
@@ -239,7 +231,7 @@ class _Reader:
         model, name = self.model, self.model.joint(joint).name
         kind = int(model.jnt_type[joint])
         if kind == 0:
-            self._append(MovingLink(body, name, "free", -1, np.zeros(3), np.eye(3), 2, 1, *_NOTHING, 0.0))
+            self._append(MovingLink(body, name, "free", -1, np.zeros(3), np.eye(3), 2, 1, *_NO_MASS, 0.0))
             return LinkFrame(len(self.links) - 1, np.zeros(3), np.eye(3))
         axis, alignment = _aligned(model.jnt_axis[joint])
         anchor = model.jnt_pos[joint]
@@ -250,7 +242,7 @@ class _Reader:
         armature = float(model.dof_armature[model.jnt_dofadr[joint]])
         index, sign = int(np.argmax(np.abs(axis))), int(np.sign(axis[np.argmax(np.abs(axis))]))
         link = MovingLink(body, name, _KINDS[kind], frame.link, _clean(position), _clean_rotation(rotation), index,
-                          sign, *_NOTHING, armature)  # fmt: skip
+                          sign, *_NO_MASS, armature)  # fmt: skip
         self._append(link)
         return LinkFrame(len(self.links) - 1, -alignment.T @ anchor, alignment.T)
 
@@ -259,7 +251,7 @@ class _Reader:
         self.masses.append([])
 
 
-_NOTHING = (0.0, np.zeros(3), np.zeros((3, 3)))
+_NO_MASS = (0.0, np.zeros(3), np.zeros((3, 3)))
 
 
 def _with_mass(link: MovingLink, parts: list[tuple[float, Array, Array]]) -> MovingLink:
@@ -294,7 +286,7 @@ def _at_zero(position: Array, rotation: Array, axis: Array, kind: Kind, referenc
     return position, rotation @ matrix_from_angle_axis(-reference, axis)
 
 
-def _turn(quat_wxyz: Array) -> Array:
+def _rotation(quat_wxyz: Array) -> Array:
     matrix = np.zeros(9)
     mujoco.mju_quat2Mat(matrix, quat_wxyz)
     return matrix.reshape(3, 3)
@@ -309,6 +301,10 @@ def _clean_rotation(matrix: Array) -> Array:
     """Exact where every entry is 0 or ±1 up to rounding."""
     nearest = np.round(matrix)
     return nearest if np.abs(matrix - nearest).max() < SMALL else matrix
+
+
+def _cleaned(frame: LinkFrame) -> LinkFrame:
+    return LinkFrame(frame.link, _clean(frame.position), _clean_rotation(frame.rotation))
 
 
 def _left_out(model: mujoco.MjModel) -> tuple[str, ...]:

@@ -173,13 +173,15 @@ class NamedModel:
         for i, link in enumerate(self.mechanism.links):
             self.links.append(self._named(i, link, positions[i]))
         self.gravity = self._gravity()
-        self._check_renamed()
+        coordinates = {f"q{n}" for n in self.numbers if n}
+        check_names(f"symbol of {self.mechanism.name}", self.renamed, self._asked | coordinates)
 
     # ------------------------------------------------------------------ what stands where
 
     def named_frame(self, frame: LinkFrame) -> NamedFrame:
         """A frame on a link, its lengths named like the link's own."""
-        return NamedFrame(frame.link, self.vector(frame.link, frame.position, None), self._turn(frame.rotation, "t"))
+        position = self.vector(frame.link, frame.position, None)
+        return NamedFrame(frame.link, position, self._rotation(frame.rotation, "t"))
 
     def vector(self, owner: int, value: Array, child: int | None) -> tuple[Term, ...]:
         """A position in the frame of link `owner` (−1: the base) with a name for each component that is not zero."""
@@ -196,30 +198,30 @@ class NamedModel:
             if abs(x - other) < 1e-12 * self.mechanism.size:
                 return term
         name, sign = self._offset_name(owner, value, axis, child)
-        here = self._number(owner)
-        segment = f"link {here}: from its joint to the next" if here else "base: from its origin to the joint"
+        n = self._number(owner)
+        segment = f"link {n}: from its joint to the next" if n else "base: from its origin to the joint"
         term = self.symbol(name, sign * x, "length", "m", f"{segment}, along {AXES[axis]}").scaled(sign)
         known.append((x, term))
         return term
 
     def _offset_name(self, owner: int, value: Array, axis: int, child: int | None) -> tuple[str, int]:
         """A name for one component of an offset, and the sign with which it counts."""
-        here = self._number(owner)
-        own = self.mechanism.links[owner].axis if owner >= 0 else None
+        n = self._number(owner)
+        joint_axis = self.mechanism.links[owner].axis if owner >= 0 else None
         next_axis = np.zeros(3)
         if child is not None and not self.planar:
             after = self.mechanism.links[child]
             next_axis = after.sign * after.rotation[:, after.axis]
         used = [k for k in range(3) if abs(value[k]) > 1e-12 * self.mechanism.size]
-        across = [k for k in used if k != own and abs(next_axis[k]) != 1.0]
-        if axis == own:
-            return self._free(f"d{here}", f"{AXES[axis]}{here}"), 1
+        across = [k for k in used if k != joint_axis and abs(next_axis[k]) != 1.0]
+        if axis == joint_axis:
+            return self._free(f"d{n}", f"{AXES[axis]}{n}"), 1
         if abs(next_axis[axis]) == 1.0:
-            return self._free(f"d{self.numbers[child or 0]}", f"{AXES[axis]}{here}"), int(next_axis[axis])
+            return self._free(f"d{self.numbers[child or 0]}", f"{AXES[axis]}{n}"), int(next_axis[axis])
         if len(across) == 1:
             sign = int(np.sign(value[axis])) if self.planar else 1
-            return self._free(f"{'l' if self.planar else 'a'}{here}", f"{AXES[axis]}{here}"), sign
-        return self._free(f"{AXES[axis]}{here}"), 1
+            return self._free(f"{'l' if self.planar else 'a'}{n}", f"{AXES[axis]}{n}"), sign
+        return self._free(f"{AXES[axis]}{n}"), 1
 
     def _free(self, *names: str) -> str:
         """The first name not in use yet, or the last with a letter after it."""
@@ -245,7 +247,7 @@ class NamedModel:
 
     def _named(self, index: int, link: MovingLink, position: tuple[Term, ...]) -> NamedLink:
         n = self.numbers[index]
-        rotation = self._turn(link.rotation, str(n))
+        rotation = self._rotation(link.rotation, str(n))
         mass, com, inertia = self._mass(index, link)
         armature = ZERO
         if link.armature:
@@ -320,7 +322,7 @@ class NamedModel:
             entries[k] = self._value(name, sign * value, "gravity", "m/s²", meaning).scaled(sign)
         return tuple(entries)
 
-    def _turn(self, rotation: Array, suffix: str) -> FixedRotation:
+    def _rotation(self, rotation: Array, suffix: str) -> FixedRotation:
         """A fixed rotation: quarter turns exactly, other angles by name, or as numbers."""
         if np.array_equal(rotation, np.round(rotation)):
             return FixedRotation(exact_turn(rotation))
@@ -340,10 +342,6 @@ class NamedModel:
         while name in self.parameters and abs(self.parameters[name].value - angle) > 1e-12:
             name += "b"
         return name
-
-    def _check_renamed(self) -> None:
-        coordinates = {f"q{n}" for n in self.numbers if n}
-        check_names(f"symbol of {self.mechanism.name}", self.renamed, self._asked | coordinates)
 
 
 def _letters() -> list[str]:

@@ -12,11 +12,11 @@ from fractions import Fraction
 import numpy as np
 
 from palpate.checks import Array
+from palpate.equations.algebra.vectors import SYMMETRIC
 from palpate.equations.model.mechanism import Mechanism, MovingLink
 from palpate.equations.model.naming import AXES, ZERO, FixedRotation, NamedLink, Term, exact_turn, fewest_angles
 
 INERTIAL = 11  # parameters of a link: mass, centre of mass, tensor (xx yy zz xy xz yz), rotor
-_TENSOR = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
 
 
 class TreeSymbols:
@@ -36,7 +36,7 @@ class TreeSymbols:
         inertial = [self._inertial(i, link) for i, link in enumerate(mechanism.links)]
         self.gravity = tuple(self._symbol(f"g{AXES[k]}", mechanism.gravity[k]) for k in range(3))
         self.links = [
-            NamedLink(link, i, self._vector(i, link.position), self._turn(i, link.rotation), *inertial[i])
+            NamedLink(link, i, self._vector(i, link.position), self._rotation(i, link.rotation), *inertial[i])
             for i, link in enumerate(mechanism.links)
         ]
 
@@ -63,14 +63,14 @@ class TreeSymbols:
         mass = self._symbol(f"m{i}", link.mass)
         com = tuple(self._symbol(f"r{i}{AXES[k]}", link.com[k]) for k in range(3))
         tensor = [[ZERO] * 3 for _ in range(3)]
-        for r, c in _TENSOR:
+        for r, c in SYMMETRIC:
             tensor[r][c] = tensor[c][r] = self._symbol(f"I{i}{AXES[r]}{AXES[c]}", link.inertia[r, c])
         return mass, com, tuple(map(tuple, tensor)), self._symbol(f"Ir{i}", link.armature)
 
     def _vector(self, i: int, value: Array) -> tuple[Term, ...]:
         return tuple(self._symbol(f"p{i}{AXES[k]}", value[k]) if value[k] != 0.0 else ZERO for k in range(3))
 
-    def _turn(self, i: int, rotation: Array) -> FixedRotation:
+    def _rotation(self, i: int, rotation: Array) -> FixedRotation:
         if np.array_equal(rotation, np.round(rotation)):
             return FixedRotation(exact_turn(rotation))
         quarter, angles = fewest_angles(rotation)

@@ -16,7 +16,6 @@ from palpate.review.algebra.points import PI
 from palpate.review.algebra.tree import Call, Grid, Name, Neg, Node, Num, Power, Prod, Quot, Ref, Sum, Sym, Trig, Value
 
 sympy: Any = _sympy  # its own types know too little of what it computes
-_MPMATH = {"Abs": "fabs"}
 
 
 def spellings(expressions: Iterable[Any]) -> list[str]:
@@ -111,13 +110,8 @@ def _power(base: Any, exponent: Any, table: SymbolTable) -> Node:
 
 def _function(value: Any, table: SymbolTable) -> Node:
     if value.is_Function and len(value.args) == 1:
-        word = value.func.__name__
-        if word in ("sin", "cos", "tan"):
-            return Trig(word, table.remembered(value.args[0], lambda: _node(value.args[0], table)))
-        argument = _node(value.args[0], table)
-        if word in ("cot", "sec", "csc"):
-            return _node(value.rewrite(sympy.cos), table)
-        return Call(_MPMATH.get(str(word), str(word)), argument)
+        argument = value.args[0]
+        return algebra.function(value.func.__name__, table.remembered(argument, lambda: _node(argument, table)))
     if value == sympy.E:
         return Call("exp", Num(Fraction(1)))
     raise InvalidInput(

@@ -8,12 +8,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any, TypeVar
 
 from palpate.equations.spelling import DOTS, GREEK_LETTERS, VARIANTS, Name
 from palpate.errors import UnknownSymbol, nearest
 from palpate.review.algebra.points import PI
 from palpate.review.algebra.tree import Grid, Neg, Node, Num, Ref, Sym, Trig, Value, add, multiply, number
 
+Made = TypeVar("Made")
 _SAME = {**{a: b for a, b in VARIANTS.items()}, **{b: a for a, b in VARIANTS.items()}}
 _JOINT_LETTERS = ("q", "theta", "vartheta", "phi", "varphi")
 _MOVING_LETTERS = (*_JOINT_LETTERS, "x", "y", "z")
@@ -53,8 +55,9 @@ class SymbolTable:
         known: every symbol, with its spelling in plain text.
         coordinates: the generalised coordinates, in order; their dotted forms are known too.
         definitions: names that stand for an expression or a matrix; `written` has them as they are written.
-        spoken: symbols that the writer calls otherwise, with the writer's name.
+        aliases: symbols that the writer calls otherwise, with the writer's name.
         unreadable: names whose definition uses an unknown symbol, with that error.
+        symbols: the SymPy symbols that names came from.
         notes: what was read as something else, in words.
         open: whether unknown names are taken in; c_{12} without coordinates then makes q1 and q2 coordinates.
     """
@@ -65,12 +68,12 @@ class SymbolTable:
         self.coordinates: list[Name] = []
         self.definitions: dict[Name, Value] = {}
         self.written: dict[Name, str] = {}
+        self.symbols: dict[Name, Any] = {}
         self.notes: list[str] = []
-        self.spoken: dict[Name, Name] = {}
+        self.aliases: dict[Name, Name] = {}
         self.unreadable: dict[Name, UnknownSymbol] = {}
         self.open = False
-        self._angles: dict[str, Node | None] = {}
-        self._made: dict[object, Node] = {}
+        self._made: dict[object, Any] = {}
         self.learn(coordinates)
         self.coordinates = [self.originals[text] for text in coordinates]
         self.learn(spellings)
@@ -111,17 +114,17 @@ class SymbolTable:
         self.definitions[spelled(text)] = value
         self.written[spelled(text)] = text
 
-    def call(self, text: str, symbol: Name) -> None:
+    def add_alias(self, text: str, symbol: Name) -> None:
         """Let a name of the writer's mean a known symbol; it is printed as the writer's."""
-        self.spoken[symbol] = spelled(text)
+        self.aliases[symbol] = spelled(text)
 
     # ------------------------------------------------------------------ looking up
 
     def find(self, name: Name) -> Value | None:
         """What a name stands for, or None. Its span is left open."""
-        for symbol, spoken in self.spoken.items():
-            if spoken[:2] == name[:2] and spoken.dots <= name.dots:
-                return Sym(symbol._replace(dots=symbol.dots + name.dots - spoken.dots))
+        for symbol, alias in self.aliases.items():
+            if alias[:2] == name[:2] and alias.dots <= name.dots:
+                return Sym(symbol._replace(dots=symbol.dots + name.dots - alias.dots))
         if name in self.unreadable:
             raise self._unreadable(name)
         if name in self.definitions:
@@ -130,16 +133,16 @@ class SymbolTable:
         if name == PI or self._is_known(name):
             return Sym(name)
         meaning = self._other_spelling(name) or self._vector(name) or self._shorthand(name) or self._sum_of_angles(name)
-        return self._taken_in(name) if meaning is None and self.open else meaning
+        return self._added(name) if meaning is None and self.open else meaning
 
     def _unreadable(self, name: Name) -> UnknownSymbol:
         return self.unreadable[name]
 
-    def _taken_in(self, name: Name) -> Value | None:
+    def _added(self, name: Name) -> Value | None:
         if name.base in ("c", "s") and name.sub.isdigit() and not name.dots:
             missing = [Name("q", digit) for digit in name.sub if Name("q", digit) not in self.coordinates]
             self.coordinates = sorted([*self.coordinates, *missing])
-            self._angles.clear()
+            self._made.clear()  # angles among them
             return self._shorthand(name)
         if len(name.base) > 1 and name.base not in GREEK_LETTERS.values():
             return None
@@ -154,7 +157,8 @@ class SymbolTable:
         """The same letter in another form, a prime for a dot, or θ where the joints are called q."""
         for other in self._similar(name):
             if self._is_known(other):
-                self._note(f"{name} read as {other}")
+                note = f"{name} read as {other}"
+                self.notes += [note] if note not in self.notes else []
                 return Sym(other)
         return None
 
@@ -230,16 +234,11 @@ class SymbolTable:
         """c_{12}, s1, C_{2*2+3}, s_θ: a cosine or sine of a sum of coordinates."""
         if name.dots or name.base not in ("c", "s", "C", "S"):
             return None
-        angle = self._angle(name.sub)
+        angle = self.remembered(("angle", name.sub), lambda: self._angle(name.sub))
         return None if angle is None else Trig({"c": "cos", "s": "sin"}[name.base.lower()], angle, short=True)
 
     def _angle(self, sub: str) -> Node | None:
-        """The angle a subscript means; the same node each time, so that its value is worked out once."""
-        if sub not in self._angles:
-            self._angles[sub] = self._new_angle(sub)
-        return self._angles[sub]
-
-    def _new_angle(self, sub: str) -> Node | None:
+        """The angle a subscript means."""
         if not sub:
             return Sym(self.coordinates[0]) if len(self.coordinates) == 1 else None
         by_index = {name.sub: name for name in self.coordinates if name.sub}
@@ -264,12 +263,8 @@ class SymbolTable:
             return None
         return add([_scaled(Fraction(times), Sym(by_index[index])) for times, index in parts])
 
-    def _note(self, text: str) -> None:
-        if text not in self.notes:
-            self.notes.append(text)
-
-    def remembered(self, key: object, make: Callable[[], Node]) -> Node:
-        """The angle kept under a key, made when first asked for."""
+    def remembered(self, key: object, make: Callable[[], Made]) -> Made:
+        """What is kept under a key, made once: the value of one node that stands in many places is worked out once."""
         if key not in self._made:
             self._made[key] = make()
         return self._made[key]
@@ -293,15 +288,15 @@ class SymbolTable:
 
     def plain(self, name: Name) -> str:
         """A symbol's spelling in plain text."""
-        return str(self.called(name)) if self.called(name) != name else self.known.get(name, str(name))
+        return str(self.writer_name(name)) if self.writer_name(name) != name else self.known.get(name, str(name))
 
-    def called(self, name: Name) -> Name:
+    def writer_name(self, name: Name) -> Name:
         """The writer's name for a symbol."""
-        still = next((one for one in self.spoken if one[:2] == name[:2] and one.dots <= name.dots), None)
+        still = next((one for one in self.aliases if one[:2] == name[:2] and one.dots <= name.dots), None)
         if still is None:
             return name
-        spoken = self.spoken[still]
-        return spoken._replace(dots=spoken.dots + name.dots - still.dots)
+        alias = self.aliases[still]
+        return alias._replace(dots=alias.dots + name.dots - still.dots)
 
 
 def _letters_and_digits(name: Name) -> tuple[str, str]:
@@ -334,8 +329,8 @@ def _scaled(times: Fraction, node: Node) -> Node:
     return node if times == 1 else multiply([number(times), node])
 
 
-def placed(value: Value, span: tuple[int, int]) -> Value:
-    """What a name stands for, with its place in the text."""
+def with_span(value: Value, span: tuple[int, int]) -> Value:
+    """What a name stands for, with its position in the text."""
     if isinstance(value, Grid):
         return value.each(lambda node: node if isinstance(node, Num) else replace(node))
     return replace(value, span=span)

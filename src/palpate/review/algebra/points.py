@@ -23,6 +23,8 @@ from palpate.review.algebra.tree import Call, Neg, Node, Num, Numeric, Power, Pr
 
 Item = TypeVar("Item")
 
+POINTS, MOST_POINTS = 2, 400  # points at which expressions must agree, and how many may be tried to find them
+
 
 class ResidueTable(Generic[Item]):
     """A table of exact values."""
@@ -211,6 +213,7 @@ class Space:
         self.signed = frozenset(signed)
         self.seed = seed
         self._angles: dict[int, tuple[Node, Polynomial, Any]] = {}
+        self._points: dict[int, Point] = {}
         self.parts = 1
         if isinstance(field, Modular):
             coefficients = [value for tree in trees for value in self._coefficients(tree)]
@@ -231,7 +234,28 @@ class Space:
 
     def point(self, number: int) -> Point:
         """The random point of this number; the same one whenever asked."""
-        return Point(self, f"{self.seed}:{number}")
+        if number not in self._points:
+            self._points[number] = Point(self, f"{self.seed}:{number}")
+        return self._points[number]
+
+    def agree(self, a: Node, b: Node, first: int = 0) -> bool:
+        """Whether two expressions have the same values at random points from number `first` on.
+
+        Raises:
+            DoesNotFit: at hardly any point they have values at all.
+        """
+        passed = 0
+        for number in range(first, first + MOST_POINTS):
+            point = self.point(number)
+            try:
+                if not self.field.equal(point.of(a), point.of(b)):
+                    return False
+            except UnluckyPoint:
+                continue
+            passed += 1
+            if passed == POINTS:
+                return True
+        raise DoesNotFit("roots or divisions that hardly any random point allows")
 
 
 class Point:
@@ -256,9 +280,9 @@ class Point:
         return other
 
     def moved(
-        self, coordinates: Sequence[Name], S: Sequence[Sequence[int]], quarters: int, turned: Name | None
+        self, coordinates: Sequence[Name], S: Sequence[Sequence[int]], quarters: int, reversed_symbol: Name | None
     ) -> Point:
-        """The point with q = S q + quarters · π/2 (on the first), and the symbol `turned` negative."""
+        """The point with q = S q + quarters · π/2 (on the first), and the symbol `reversed_symbol` negative."""
         number, mul, add = self.field.number, self.field.mul, self.field.add
         values: dict[Name, Any] = {}
         for dots in range(3):
@@ -271,14 +295,14 @@ class Point:
         if quarters:
             shift = mul(number(Fraction(quarters, 2)), self.value(PI))
             values[coordinates[0]] = add(values[coordinates[0]], shift)
-        if turned is not None:
-            values[turned] = self.field.sub(0, self.value(turned))
+        if reversed_symbol is not None:
+            values[reversed_symbol] = self.field.sub(0, self.value(reversed_symbol))
         other = Point(self.space, self.label, {**self.values, **values})
         if isinstance(self.field, Modular):
-            other._circle = self._turned_circle(coordinates, S, quarters)
+            other._circle = self._rotated_circle(coordinates, S, quarters)
         return other
 
-    def _turned_circle(
+    def _rotated_circle(
         self, coordinates: Sequence[Name], S: Sequence[Sequence[int]], quarters: int
     ) -> dict[Any, Circle]:
         """The circles of q = S θ + quarters · π/2, each coordinate's finest part."""
@@ -366,7 +390,7 @@ class Point:
                 rotation, times = self._unit(monomial), coefficient * self.space.parts
             if times.denominator != 1:
                 raise DoesNotFit(f"{coefficient} of an angle modulo a prime")
-            total = _turned(total, _multiple(rotation, times.numerator))
+            total = _rotated(total, _multiple(rotation, times.numerator))
         return total
 
     def _unit(self, monomial: Monomial) -> Circle:
@@ -387,7 +411,7 @@ class Point:
         return self.field.mul(six + two, quarter), self.field.mul(six - two, quarter)
 
 
-def _turned(a: Circle, b: Circle) -> Circle:
+def _rotated(a: Circle, b: Circle) -> Circle:
     return (a[0] * b[0] - a[1] * b[1]) % P, (a[0] * b[1] + a[1] * b[0]) % P
 
 
@@ -397,8 +421,8 @@ def _multiple(rotation: Circle, times: int) -> Circle:
     total: Circle = (1, 0)
     while times:
         if times & 1:
-            total = _turned(total, rotation)
-        rotation, times = _turned(rotation, rotation), times >> 1
+            total = _rotated(total, rotation)
+        rotation, times = _rotated(rotation, rotation), times >> 1
     return total
 
 

@@ -74,7 +74,7 @@ class Printer:
         """A symbol's name."""
         if not self.latex:
             return self.table.plain(name)
-        name = self.table.called(name)
+        name = self.table.writer_name(name)
         base = rf"\{name.base}" if name.base in GREEK_WORDS else name.base
         if len(name.base.rstrip("'")) > 1 and name.base not in GREEK_WORDS:
             base = rf"\mathrm{{{name.base}}}"

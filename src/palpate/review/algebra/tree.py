@@ -116,11 +116,13 @@ class Numeric:
 
 Node: TypeAlias = Num | Sym | Trig | Call | Sum | Prod | Neg | Quot | Power | Ref | Numeric
 
+# What functions are called in programs and in print, by their names in math and mpmath.
+_FUNCTIONS = {"ln": "log", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "abs": "fabs", "Abs": "fabs"}
 ONE, ZERO = Num(Fraction(1)), Num(Fraction(0))
 
 
 def number(value: int | Fraction) -> Num:
-    """A number without a place in a text."""
+    """A number without a position in a text."""
     return Num(Fraction(value))
 
 
@@ -212,6 +214,17 @@ def multiply(factors: list[Node]) -> Node:
     return kept[0] if len(kept) == 1 else Prod(tuple(kept)) if kept else ONE
 
 
+def function(word: str, argument: Node, span: Span = None) -> Node:
+    """A function of an argument; cotangent, secant and cosecant as quotients."""
+    if word in ("sin", "cos", "tan"):
+        return Trig(word, argument, False, span)
+    if word in ("cot", "sec", "csc"):
+        sine, cosine = Trig("sin", argument), Trig("cos", fresh(argument))
+        top, bottom = {"cot": (cosine, sine), "sec": (number(1), cosine), "csc": (number(1), sine)}[word]
+        return Quot(top, bottom, span)
+    return Call(_FUNCTIONS.get(word, word), argument, span)
+
+
 def is_number(node: Node, value: int) -> bool:
     """Whether the node is this number, written as one."""
     return isinstance(node, Num) and node.value == value
@@ -277,7 +290,7 @@ class Grid:
         return Grid(tuple(tuple(self[i, j] for j in columns) for i in rows))
 
     def entries(self) -> list[tuple[tuple[int, int], Node]]:
-        """Every entry with its place, counted from 0."""
+        """Every entry with its row and column, counted from 0."""
         return [((i, j), node) for i, row in enumerate(self.rows) for j, node in enumerate(row)]
 
     def each(self, change: Callable[[Node], Node]) -> Grid:
@@ -304,6 +317,39 @@ def grid(rows: Sequence[Sequence[Node]]) -> Grid:
     return Grid(tuple(map(tuple, rows)))
 
 
+def assembled(cells: list[list[Value | str]]) -> Grid:
+    """A matrix from its cells; blocks are joined, and what is left to symmetry (a text) is filled in."""
+    written = [[cell for cell in row if not isinstance(cell, str)] for row in cells]
+    if sum(map(len, written)) == sum(map(len, cells)):
+        return from_lists(written)
+    size = max(len(row) for row in cells)
+    padded = [row + [""] * (size - len(row)) for row in cells]
+    rows: list[list[Node]] = []
+    for i, row in enumerate(padded):
+        rows.append([])
+        for j, cell in enumerate(row):
+            mirror = padded[j][i] if j < len(padded) and i < len(padded[j]) else ""
+            entry = mirror if isinstance(cell, str) else cell
+            if isinstance(entry, str | Grid):
+                raise BadShape(f"entry ({i + 1},{j + 1}) is empty, and so is its mirror image")
+            rows[-1].append(fresh(entry) if isinstance(cell, str) else entry)
+    return grid(rows)
+
+
+def from_lists(rows: list[list[Value]]) -> Grid:
+    """A matrix from rows of scalars or of blocks; [[a, b], [c, d]] arrives as one row of rows."""
+    nested = len(rows) == 1 and all(isinstance(cell, Grid) and cell.shape[0] == 1 for cell in rows[0])
+    if nested:
+        rows = [[cell] for cell in rows[0]]
+    made: list[list[Node]] = []
+    for row in rows:
+        blocks = [as_grid(cell) for cell in row]
+        if len({block.shape[0] for block in blocks}) != 1:
+            raise BadShape("blocks of different height stand side by side")
+        made += [[node for block in blocks for node in block.rows[i]] for i in range(blocks[0].shape[0])]
+    return grid(made)
+
+
 def as_grid(value: Value) -> Grid:
     """A scalar as a matrix of one entry."""
     return value if isinstance(value, Grid) else Grid(((value,),))
@@ -311,24 +357,23 @@ def as_grid(value: Value) -> Grid:
 
 def plus(a: Value, b: Value, minus: bool = False) -> Value:
     """a + b, or a − b."""
-    if isinstance(a, Grid) != isinstance(b, Grid):
-        scalar = b if isinstance(a, Grid) else a
-        if isinstance(scalar, Num) and scalar.value == 0:  # a zero vector is often written 0
-            return a if isinstance(a, Grid) else negative(b) if minus else b
-        raise BadShape("a matrix and a scalar are added")
+    b = negative(b) if minus else b
     if isinstance(a, Grid) and isinstance(b, Grid):
         if a.shape != b.shape:
-            raise BadShape(f"matrices of shapes {shown(a.shape)} and {shown(b.shape)} are added")
-        return grid([[_plus(x, y, minus) for x, y in zip(*rows)] for rows in zip(a.rows, b.rows)])
-    assert not isinstance(a, Grid)
-    assert not isinstance(b, Grid)
-    return _plus(a, b, minus)
+            raise BadShape(f"matrices of shapes {shape_text(a.shape)} and {shape_text(b.shape)} are added")
+        return grid([[total(pair) for pair in zip(*rows)] for rows in zip(a.rows, b.rows)])
+    for scalar, matrix in ((a, b), (b, a)):
+        if isinstance(matrix, Grid):
+            if isinstance(scalar, Num) and scalar.value == 0:  # a zero vector is often written 0
+                return matrix
+            raise BadShape("a matrix and a scalar are added")
+    return total([node for node in (a, b) if not isinstance(node, Grid)])
 
 
-def _plus(a: Node, b: Node, minus: bool) -> Node:
-    left = list(a.terms) if isinstance(a, Sum) and a.span is None else [a]
-    right = Neg(b, b.span) if minus and not is_number(b, 0) else b
-    return add([*left, right])
+def total(terms: Sequence[Node]) -> Node:
+    """A sum; one without brackets at its beginning goes on."""
+    first, *others = terms
+    return add([*(first.terms if isinstance(first, Sum) and first.span is None else [first]), *others])
 
 
 def negative(a: Value) -> Value:
@@ -348,7 +393,7 @@ def times(a: Value, b: Value) -> Value:
             if (1, 1) in (a.shape, b.shape):
                 scalar, other = (a, b) if a.shape == (1, 1) else (b, a)
                 return times(scalar.rows[0][0], other)
-            raise BadShape(f"matrices of shapes {shown(a.shape)} and {shown(b.shape)} are multiplied")
+            raise BadShape(f"matrices of shapes {shape_text(a.shape)} and {shape_text(b.shape)} are multiplied")
         columns = b.transposed().rows
         made = grid([[_dot(row, column) for column in columns] for row in a.rows])
         return made.rows[0][0] if made.shape == (1, 1) else made
@@ -376,7 +421,7 @@ def raised(a: Value, exponent: Fraction) -> Value:
     if not isinstance(a, Grid):
         return Power(a, exponent)
     if a.shape[0] != a.shape[1] or exponent.denominator != 1:
-        raise BadShape(f"a matrix of shape {shown(a.shape)} to the power {exponent}")
+        raise BadShape(f"a matrix of shape {shape_text(a.shape)} to the power {exponent}")
     if exponent < 0:
         a, exponent = inverse(a), -exponent
     made: Value = a
@@ -407,9 +452,9 @@ def _determinant(rows: Sequence[Sequence[Node]]) -> Node:
     if len(rows) == 1:
         return fresh(rows[0][0])
     parts = [multiply([fresh(node), _cofactor(rows, 0, j)]) for j, node in enumerate(rows[0])]
-    return add([part for part in parts if not is_number(part, 0)] or [ZERO])
+    return add(parts)
 
 
-def shown(shape: tuple[int, int]) -> str:
+def shape_text(shape: tuple[int, int]) -> str:
     """A shape as text: 3×2."""
     return f"{shape[0]}×{shape[1]}"

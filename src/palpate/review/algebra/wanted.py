@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from palpate.errors import BadShape, check_names
-from palpate.review.algebra.tree import Grid, Name, shown
+from palpate.review.algebra.tree import Grid, Name, shape_text
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def fitting(given: tuple[int, int], wanted: Grid, what: str) -> list[tuple[str, 
     candidates = [(words, wanted.part(rows, columns)) for words, rows, columns in _parts(given, shape, what)]
     if not candidates:
         raise BadShape(
-            f"{quantity(what).title} is {shown(shape)}, the one given is {shown(given)}",
+            f"{quantity(what).title} is {shape_text(shape)}, the one given is {shape_text(given)}",
             hint="give all of its entries; a Jacobian or a position may also have its x, y or z rows only",
         )
     return candidates

@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import product
 from numbers import Rational, Real as RealNumber
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -38,11 +38,11 @@ class DerivationReader:
     def __init__(self, derivation: Any) -> None:
         self.derivation = derivation
         self.table = SymbolTable(coordinates=[spelling(one) for one in derivation.q])
-        self.originals: dict[Name, Any] = dict(zip(self.table.coordinates, derivation.q))
+        self.table.symbols = dict(zip(self.table.coordinates, derivation.q))
         for dots, symbols in ((1, derivation.v), (2, derivation.a)):
             for name, one in zip(self.table.coordinates, symbols):
                 dotted, text = name._replace(dots=dots), spelling(one)
-                self.table.originals[text], self.originals[dotted], self.table.known[dotted] = dotted, one, text
+                self.table.originals[text], self.table.symbols[dotted], self.table.known[dotted] = dotted, one, text
         self.table.learn(str(name) for name in derivation.parameters)
 
     def wanted(self, what: str) -> Grid:
@@ -133,7 +133,6 @@ class Case:
         wanted: what it should be.
         text: the text given, or None for SymPy.
         field: the arithmetic.
-        originals: the SymPy symbols that names came from.
     """
 
     what: str
@@ -142,7 +141,6 @@ class Case:
     wanted: Grid
     text: str | None
     field: Field
-    originals: dict[Name, Any]
 
     @property
     def latex(self) -> bool:
@@ -150,12 +148,7 @@ class Case:
         return self.text is not None and is_latex(self.text)
 
 
-class RightMatrix(NamedTuple):
-    """What is right: a matrix, the symbols it uses, and the SymPy symbols that their names came from."""
-
-    wanted: Grid
-    table: SymbolTable
-    originals: dict[Name, Any]
+Reference = tuple[Grid, SymbolTable]  # what is right, and the symbols it uses
 
 
 def case(
@@ -166,23 +159,22 @@ def case(
     names = [spelling(one) for one in coordinates or ()]
     if is_robot(reference):  # its numbers if nothing but its state occurs, else its derivation
         try:
-            return _finished(given, what, meanings, _of_robot(reference, what, names))
+            return _finished(given, what, meanings, *_of_robot(reference, what, names))
         except UnknownSymbol:
             reference = offered("derivation of a robot")(reference)
     if is_derivation(reference):
         reader = DerivationReader(reference)
-        read = _merged(RightMatrix(reader.wanted(what), reader.table, reader.originals), equal)
+        read = _merged(reader.wanted(what), reader.table, equal)
     elif callable(reference) and not hasattr(reference, "free_symbols"):
         read = _of_function(reference, meanings, names)
     else:
-        read = _merged(_of_expression(reference, what, meanings, names), equal)
-    return _finished(given, what, meanings, read)
+        read = _merged(*_of_expression(reference, what, meanings, names), equal)
+    return _finished(given, what, meanings, *read)
 
 
-def _merged(read: RightMatrix, equal: Equal) -> RightMatrix:
+def _merged(wanted: Grid, table: SymbolTable, equal: Equal) -> Reference:
     """The reference with one name for symbols that the writer does not tell apart."""
     names: dict[Name, Node] = {}
-    table = read.table
     for text, several in equal.items():
         for one in several:
             old = table.originals.get(one, spelled(one))
@@ -191,22 +183,21 @@ def _merged(read: RightMatrix, equal: Equal) -> RightMatrix:
             names[old] = Sym(spelled(text))
             table.known.pop(old)
         table.learn([text])
-    return read._replace(wanted=read.wanted.each(lambda node: rename(node, names))) if names else read
+    return wanted.each(lambda node: rename(node, names)), table
 
 
-def _finished(given: Any, what: str, meanings: Meanings, read: RightMatrix) -> Case:
+def _finished(given: Any, what: str, meanings: Meanings, wanted: Grid, table: SymbolTable) -> Case:
     """Read what is given with the symbols of the reference."""
-    wanted, table, originals = read
     if what == "equation":
         table.learn(str(name) for name in torque_names(table.coordinates) if name not in table.known)
     _define(table, meanings)
     _refuse_unknown(given, table)
-    _learn(table, [given], originals)
+    _learn(table, [given])
     claims = [as_grid(value) for value in _read(given, table, what)]
     trees = [node for grid in (*claims, wanted) for _, node in grid.entries()]
     many = any(isinstance(one, Num) and (one.decimals or 0) > 12 for tree in trees for one in walk(tree))
     field_ = Real(None) if wanted.is_numeric or many else Modular()  # so many decimals must be rounded
-    return Case(what, table, claims, wanted, given if isinstance(given, str) else None, field_, originals)
+    return Case(what, table, claims, wanted, given if isinstance(given, str) else None, field_)
 
 
 # ------------------------------------------------------------------ references
@@ -217,7 +208,7 @@ def is_robot(value: Any) -> bool:
     return hasattr(value, "mass_matrix") and hasattr(value, "nv")
 
 
-def _of_robot(robot: Any, what: str, coordinates: list[str]) -> RightMatrix:
+def _of_robot(robot: Any, what: str, coordinates: list[str]) -> Reference:
     """The numbers of a robot."""
     kind = quantity(what)
     if robot.nq != robot.nv:
@@ -235,10 +226,10 @@ def _of_robot(robot: Any, what: str, coordinates: list[str]) -> RightMatrix:
         q, v, a = (np.array(values, dtype=float) for values in state)
         return np.atleast_2d(np.asarray(function(robot, q, v, a), dtype=float))
 
-    return RightMatrix(_numeric(numbers), table, {})
+    return _numeric(numbers), table
 
 
-def _of_function(function: Callable[..., Any], meanings: Meanings, coordinates: list[str]) -> RightMatrix:
+def _of_function(function: Callable[..., Any], meanings: Meanings, coordinates: list[str]) -> Reference:
     """The numbers that a function of {name: value} gives."""
     table = SymbolTable(meanings, coordinates)
 
@@ -252,7 +243,7 @@ def _of_function(function: Callable[..., Any], meanings: Meanings, coordinates: 
             raise UnluckyPoint("the reference is not finite at a random point")
         return outputs.reshape(-1, 1) if outputs.ndim < 2 else outputs
 
-    return RightMatrix(_numeric(numbers), table, {})
+    return _numeric(numbers), table
 
 
 def _numeric(numbers: Callable[[Point], Any]) -> Grid:
@@ -262,18 +253,17 @@ def _numeric(numbers: Callable[[Point], Any]) -> Grid:
     return Grid(tuple(tuple(algebra.Numeric(matrix, i, j) for j in range(columns)) for i in range(rows)))
 
 
-def _of_expression(value: Any, what: str, meanings: Meanings, coordinates: list[str]) -> RightMatrix:
+def _of_expression(value: Any, what: str, meanings: Meanings, coordinates: list[str]) -> Reference:
     """Text, SymPy, numbers or nested lists; coordinates that nobody named are those that move."""
     kind, table = quantity(what), SymbolTable(coordinates=coordinates)
-    originals: dict[Name, Any] = {}
-    _learn(table, [value], originals)
+    _learn(table, [value])
     table.learn(name for name, meaning in meanings.items() if meaning is None)
     table.open = True
     wanted = as_grid(_read(value, table, what)[0])
     table.open = False
     count = wanted.shape[1 if kind.right else 0] if kind.left or kind.right else 1
     table.infer_coordinates(wanted.angular(), count)
-    return RightMatrix(wanted, table, originals)
+    return wanted, table
 
 
 # ------------------------------------------------------------------ reading
@@ -290,7 +280,7 @@ def _read(value: Any, table: SymbolTable, what: str) -> list[Value]:
         return [number_node(value)]
     read = from_sympy(_sympy_value(value), table)
     names: dict[Name, Node] = {n: Ref(n, body) for n, body in table.definitions.items() if not isinstance(body, Grid)}
-    names |= {spoken: Sym(symbol) for symbol, spoken in table.spoken.items()}
+    names |= {alias: Sym(symbol) for symbol, alias in table.aliases.items()}
     return [as_grid(read).each(lambda node: fresh(rename(node, names)))]
 
 
@@ -328,7 +318,7 @@ def number_node(value: Any) -> Num:
     return Num(Fraction(text), len(text.partition(".")[2]))
 
 
-def _learn(table: SymbolTable, values: Iterable[Any], originals: dict[Name, Any]) -> None:
+def _learn(table: SymbolTable, values: Iterable[Any]) -> None:
     """Take in the symbols of SymPy expressions."""
     expressions = [made for value in values if (made := _sympy_or_none(value)) is not None]
     table.learn(spellings(expressions))
@@ -336,7 +326,7 @@ def _learn(table: SymbolTable, values: Iterable[Any], originals: dict[Name, Any]
         table.known.setdefault(name, str(name))
     for symbol in set().union(*(one.free_symbols for one in expressions)) if expressions else ():
         if symbol.name in table.originals:
-            originals.setdefault(table.originals[symbol.name], symbol)
+            table.symbols.setdefault(table.originals[symbol.name], symbol)
 
 
 def _refuse_unknown(given: Any, table: SymbolTable) -> None:
@@ -356,7 +346,7 @@ def _define(table: SymbolTable, meanings: Meanings) -> None:
     """
     table.learn(name for name, meaning in meanings.items() if meaning is None)
     waiting = {name: meaning for name, meaning in meanings.items() if meaning is not None}
-    _learn(table, waiting.values(), {})
+    _learn(table, waiting.values())
     while waiting:
         left: dict[str, Any] = {}
         for name, value in waiting.items():
@@ -375,6 +365,6 @@ def _stand_for(table: SymbolTable, name: str, value: Value) -> None:
     if isinstance(value, Grid) and value.shape == (1, 1):
         value = value.rows[0][0]
     if isinstance(value, Sym):
-        table.call(name, value.name)
+        table.add_alias(name, value.name)
     else:
         table.define(name, value)

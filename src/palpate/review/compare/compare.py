@@ -11,15 +11,14 @@ from typing import Any, TypeAlias
 
 from palpate.errors import DoesNotFit, UnluckyPoint
 from palpate.review.algebra import tree as algebra
-from palpate.review.algebra.points import Modular, Point, Real, Space
-from palpate.review.algebra.tree import Grid, Name, Node, Num, Sym
+from palpate.review.algebra.points import MOST_POINTS, POINTS, Modular, Point, Real, Space
+from palpate.review.algebra.tree import Grid, Name, Node, Num, Prod, Sym
 from palpate.review.algebra.wanted import fitting, quantity
 from palpate.review.compare.case import Case
-from palpate.review.mend.terms import Atoms, MissingTerm
+from palpate.review.mend.terms import Atoms, quotient_terms
 
 EntryIndex: TypeAlias = tuple[int, int]
 
-_POINTS, _MOST = 2, 400  # points at which entries must agree, and how many may be tried to find them
 _DIGITS = 50
 
 
@@ -43,7 +42,6 @@ class MatrixComparison:
     method: str
     notes: list[str] = field(default_factory=list)
     differing: list[EntryIndex] = field(default_factory=list)
-    _known: dict[tuple[EntryIndex, str], Any] = field(default_factory=dict)
 
     # ------------------------------------------------------------------ differences that are none
 
@@ -62,7 +60,7 @@ class MatrixComparison:
             return False
         return all(
             self.space.field.equal(*self._forces(row, self.space.point(number)))
-            for number in range(_POINTS)
+            for number in range(POINTS)
             for row in range(n)
         )
 
@@ -72,7 +70,7 @@ class MatrixComparison:
         mine = right = self.space.field.number(Fraction(0))
         for column, name in enumerate(self.case.table.coordinates):
             speed = point.value(name._replace(dots=1))
-            mine = add(mine, mul(self._values((row, column), point), speed))
+            mine = add(mine, mul(point.of(self.given[row, column]), speed))
             right = add(right, mul(point.of(self.wanted[row, column]), speed))
         return mine, right
 
@@ -88,7 +86,7 @@ class MatrixComparison:
             still = {name: value for name, value in start.values.items() if name not in moving}
             return all(
                 self.space.field.equal(self._error(index, Point(self.space, f"moved {number}", still)), first)
-                for number in range(_POINTS)
+                for number in range(POINTS)
             )
         except UnluckyPoint:
             return False
@@ -99,11 +97,11 @@ class MatrixComparison:
     def convention(self) -> str:
         """The name of another convention in which everything agrees, or ""."""
         case, grid_ = self.case, self.given if self.wanted.is_numeric else self.wanted
-        places = sorted((index for index, _ in self.given.entries()), key=self._size)
-        points = [self.space.point(number) for number in range(_POINTS)]
+        indices = sorted((index for index, _ in self.given.entries()), key=self._size)
+        points = [self.space.point(number) for number in range(POINTS)]
         for change in conventions(grid_, case.what, case.table.coordinates):
             try:
-                if all(self._agrees_in(change, point, places) for point in points):
+                if all(self._agrees_in(change, point, indices) for point in points):
                     return change.name
             except (UnluckyPoint, DoesNotFit):  # an angle that this change cuts into unknown parts
                 continue
@@ -117,22 +115,16 @@ class MatrixComparison:
     def _size(self, index: EntryIndex) -> int:
         return sum(1 for _ in algebra.walk(self.given[index]))
 
-    def _agrees_in(self, change: Convention, point: Point, places: list[EntryIndex]) -> bool:
+    def _agrees_in(self, change: Convention, point: Point, indices: list[EntryIndex]) -> bool:
         what, field_ = self.case.what, self.space.field
-        moved = point.moved(self.case.table.coordinates, change.S, change.quarters, change.turned)
+        moved = point.moved(self.case.table.coordinates, change.S, change.quarters, change.reversed_symbol)
         other = _rewritten(self.wanted, what, change, point, moved)
-        for index in places:
-            mine, right = self._values(index, point), other(index)
+        for index in indices:
+            mine, right = point.of(self.given[index]), other(index)
             opposite = what == "equation" and field_.equal(mine, field_.sub(0, right))
             if not field_.equal(mine, right) and not opposite:
                 return False
         return True
-
-    def _values(self, index: EntryIndex, point: Point) -> Any:
-        key = (index, point.label)
-        if key not in self._known:
-            self._known[key] = point.of(self.given[index])
-        return self._known[key]
 
     def multiples(self) -> list[Node] | None:
         """For every equation the number or product that it is a multiple by; None if one is no multiple."""
@@ -206,24 +198,7 @@ def _in_field(case: Case, given: Grid, wanted: Grid, seed: int) -> MatrixCompari
 
 def differing(given: Grid, wanted: Grid, space: Space) -> list[EntryIndex]:
     """The entries that differ at one of several random points."""
-    points: list[Point] = []
-    return [index for index, node in given.entries() if not _agrees(node, wanted[index], space, points)]
-
-
-def _agrees(node: Node, wanted: Node, space: Space, points: list[Point]) -> bool:
-    passed = 0
-    for number in range(_MOST):
-        if number == len(points):
-            points.append(space.point(number))
-        try:
-            if not space.field.equal(points[number].of(node), points[number].of(wanted)):
-                return False
-        except UnluckyPoint:
-            continue
-        passed += 1
-        if passed == _POINTS:
-            return True
-    raise DoesNotFit("roots or divisions that hardly any random point allows")
+    return [index for index, node in given.entries() if not space.agree(node, wanted[index])]
 
 
 def _asymmetry(one: MatrixComparison) -> list[str]:
@@ -238,32 +213,14 @@ def _asymmetry(one: MatrixComparison) -> list[str]:
 
 
 def _multiple(one: MatrixComparison, given: Node, wanted: Node) -> Node | None:
-    space, field_ = one.space, one.space.field
-
-    def ratio(point: Point) -> Any:
-        return field_.mul(point.of(given), field_.inverse(point.of(wanted)))
-
-    for point in _usable(space, ratio):
-        atoms = Atoms(point, [given, wanted], one.case.table)
-        terms = MissingTerm(point, atoms, [], ratio).terms(ratio(point), ())
-        return next((term for term in terms if _holds(space, term, ratio)), None)
-    return None
-
-
-def _usable(space: Space, function: Any) -> Iterator[Point]:
-    for number in range(_MOST):
-        point = space.point(number)
+    for number in range(MOST_POINTS):
         try:
-            function(point)
+            point = one.space.point(number)
+            terms = quotient_terms(Atoms(point, [given, wanted], one.case.table), given, wanted)
         except UnluckyPoint:
             continue
-        yield point
-
-
-def _holds(space: Space, term: Node, ratio: Any) -> bool:
-    points = _usable(space, ratio)
-    next(points)
-    return all(space.field.equal(point.of(term), ratio(point)) for point in (next(points), next(points)))
+        return next((term for term in terms if one.space.agree(Prod((term, wanted)), given, number + 1)), None)
+    return None
 
 
 def _decimals(tree: Node) -> list[Num]:
@@ -273,7 +230,7 @@ def _decimals(tree: Node) -> list[Num]:
 
 def _within_rounding(space: Space, tree: Node, wanted: Node) -> bool:
     """Whether moving each decimal by half a unit of its last digit can make up for the difference."""
-    for number in range(_POINTS):
+    for number in range(POINTS):
         try:
             point = space.point(number)
             value = point.of(tree)
@@ -297,23 +254,23 @@ _SIDES = {1: "the y axis", 2: "the opposite direction", 3: "the negative y axis"
 
 @dataclass(frozen=True)
 class Convention:
-    """Another way to write the same, and so no error: q = S θ + quarters · π/2 on the first joint, signs turned.
+    """Another way to write the same, and so no error: q = S θ + quarters · π/2 on the first joint, or opposite signs.
 
     If q = S θ + const, then M(θ) = Sᵀ M S, C = Sᵀ C S, g = Sᵀ g, τ = Sᵀ τ, J = J S, and energies stay as they are.
 
     Attributes:
         name: in words.
         S: how the coordinates q follow from the writer's θ.
-        quarters: by how many right angles the first joint's zero is turned.
+        quarters: by how many right angles the first joint's zero is rotated.
         minus: whether everything has the opposite sign.
-        turned: a symbol that is counted in the opposite direction.
+        reversed_symbol: a symbol that is counted in the opposite direction.
     """
 
     name: str
     S: Matrix
     quarters: int = 0
     minus: bool = False
-    turned: Name | None = None
+    reversed_symbol: Name | None = None
 
 
 def conventions(reference: Grid, what: str, coordinates: Sequence[Name]) -> Iterator[Convention]:
@@ -325,7 +282,7 @@ def conventions(reference: Grid, what: str, coordinates: Sequence[Name]) -> Iter
         yield Convention("it stands on the other side of the equation (opposite sign throughout)", same, minus=True)
     for name in sorted({name for _, entry in reference.entries() for name in algebra.symbols(entry)}):
         if name.base in ("g", "G") and not name.dots:
-            yield Convention(f"{name} is counted in the opposite direction", same, turned=name)
+            yield Convention(f"{name} is counted in the opposite direction", same, reversed_symbol=name)
     for change in _changes(reference, coordinates):
         yield change
         if what == "g":
@@ -353,9 +310,9 @@ def _changes(reference: Grid, coordinates: Sequence[Name]) -> Iterator[Conventio
 
 def _single_joints(coordinates: Sequence[Name]) -> Iterator[Convention]:
     for signs in product((1, -1), repeat=len(coordinates)):
-        turned = [str(name) for name, sign in zip(coordinates, signs) if sign < 0]
-        if 0 < len(turned) < len(coordinates):
-            yield Convention(f"{' and '.join(turned)} in the opposite sense", _diagonal(signs))
+        reversed_joints = [str(name) for name, sign in zip(coordinates, signs) if sign < 0]
+        if 0 < len(reversed_joints) < len(coordinates):
+            yield Convention(f"{' and '.join(reversed_joints)} in the opposite sense", _diagonal(signs))
 
 
 def _absolute(n: int, quarters: bool) -> Iterator[Convention]:

@@ -16,7 +16,7 @@ from palpate.review.read.reading import SymbolText
 _POWER = r"\s*\^\s*(?:\{\s*(?:T|\\top|-1|-T)\s*\}|T|\\top|-1)|\s*'"
 _MOST_SYMBOLS, _MOST_TRIED, _CHOICES = 12, 400, 3
 _MOST_WORK = 2_000_000  # nodes that may be evaluated
-Places = Sequence[tuple[int, int]]
+Indices = Sequence[tuple[int, int]]
 
 
 def matrix_slip(one: MatrixComparison) -> tuple[str, str, Grid] | None:
@@ -57,29 +57,29 @@ def renamed(one: MatrixComparison) -> dict[Name, Name] | None:
     If the reference becomes what is given once some of its symbols are called like others, only names are wrong. Names
     are tried by likeness: I2_11 is rather meant by I1_11 than by m1.
     """
-    given, wanted, places = one.given, one.wanted, one.differing
+    given, wanted, indices = one.given, one.wanted, one.differing
     if wanted.is_numeric:
         return None
-    used = _names(given, places)
-    meant = sorted(_names(wanted, places) - used - {PI, *one.case.table.coordinates})
+    used = _names(given, indices)
+    meant = sorted(_names(wanted, indices) - used - {PI, *one.case.table.coordinates})
     if not meant or len(meant) > _MOST_SYMBOLS:
         return None
-    size = sum(1 for index in places for _ in walk(wanted[index]))
+    size = sum(1 for index in indices for _ in walk(wanted[index]))
     points = [one.space.point(number) for number in (20, 21)]
     for names in islice(_assignments(meant, sorted(used)), min(_MOST_TRIED, _MOST_WORK // size)):
-        if all(_agrees(given, wanted, places, names, point) for point in points):
-            return {name: stands for name, stands in names.items() if matters(wanted, places, name, points[0])}
+        if all(_agrees(given, wanted, indices, names, point) for point in points):
+            return {name: stands for name, stands in names.items() if matters(wanted, indices, name, points[0])}
     return None
 
 
-def matters(wanted: Grid, places: Places, name: Name, point: Point) -> bool:
+def matters(wanted: Grid, indices: Indices, name: Name, point: Point) -> bool:
     """Whether the reference depends on a symbol: one may stand there and cancel."""
     other = point.with_values({name: point.field.add(point.value(name), 1)})
-    return any(not point.field.equal(point.of(wanted[index]), other.of(wanted[index])) for index in places)
+    return any(not point.field.equal(point.of(wanted[index]), other.of(wanted[index])) for index in indices)
 
 
-def _names(grid: Grid, places: Places) -> set[Name]:
-    return set().union(*(symbols(grid[index]) for index in places))
+def _names(grid: Grid, indices: Indices) -> set[Name]:
+    return set().union(*(symbols(grid[index]) for index in indices))
 
 
 def _assignments(meant: list[Name], present: list[Name]) -> Iterator[dict[Name, Name]]:
@@ -96,9 +96,9 @@ def _likeness(a: Name, b: Name) -> float:
     return same + SequenceMatcher(None, a.sub, b.sub).ratio() + (a.sub[-2:] == b.sub[-2:]) + (a.sub[-1:] == b.sub[-1:])
 
 
-def _agrees(given: Grid, wanted: Grid, places: Places, names: dict[Name, Name], point: Point) -> bool:
+def _agrees(given: Grid, wanted: Grid, indices: Indices, names: dict[Name, Name], point: Point) -> bool:
     called = point.with_values({meant: point.value(stands) for meant, stands in names.items()})
     try:
-        return all(point.field.equal(point.of(given[index]), called.of(wanted[index])) for index in places)
+        return all(point.field.equal(point.of(given[index]), called.of(wanted[index])) for index in indices)
     except UnluckyPoint:
         return False

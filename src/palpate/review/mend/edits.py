@@ -52,7 +52,7 @@ class Edit:
     term: Node | None = None
     where: str = ""
 
-    def told(self, printer: Printer) -> str:
+    def message(self, printer: Printer) -> str:
         """The correction in words."""
         where = f" {self.where}" if self.where else ""
         if self.term is not None:
@@ -93,8 +93,10 @@ def with_factor(node: Node, factor: Node) -> Node:
             return Neg(with_factor(inner, factor), node.span)
         case Quot(top=top, bottom=bottom):
             return Quot(with_factor(top, factor), bottom, node.span)
+        case Prod(factors=(Num(value=value), *others)) if isinstance(factor, Num):
+            return Prod((algebra.number(value * factor.value), *others), node.span)
         case Prod(factors=factors) if isinstance(factor, Num):
-            return _numbered(list(factors), factor, node.span)
+            return Prod((factor, *factors), node.span)
         case Prod(factors=factors):
             return Prod((*factors, factor), node.span)
         case Num(value=value) if value == 1:
@@ -102,13 +104,6 @@ def with_factor(node: Node, factor: Node) -> Node:
         case Num(value=value) if isinstance(factor, Num):
             return algebra.number(value * factor.value)
     return Prod((factor, node) if isinstance(factor, Num) else (node, factor))
-
-
-def _numbered(factors: list[Node], factor: Num, span: Span) -> Node:
-    first = factors[0]
-    if isinstance(first, Num):
-        return Prod((algebra.number(first.value * factor.value), *factors[1:]), span)
-    return Prod((factor, *factors), span)
 
 
 def with_divisor(node: Node, divisor: Node) -> Node:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice
@@ -14,9 +15,9 @@ from palpate.review.algebra.points import Point, Space
 from palpate.review.algebra.tree import Node, Ref, Sym, Trig, symbols, walk
 from palpate.review.mend.edits import COSTS, Edit, edited, likelihood_of_all, product
 from palpate.review.mend.slips import DoubleSlip, SingleSlip
-from palpate.review.mend.terms import Atoms, MissingTerm, expanded, terms_of
+from palpate.review.mend.terms import Atoms, MissingTerm, expanded, quotient_terms, terms_of
 
-_SEARCH, _FRESH = 10, (11, 12)  # numbers of the point of the search, and of those that confirm what it found
+_SEARCH, _FRESH = 10, 11  # numbers of the point of the search, and of the first that confirms what it found
 _MOST_TRIED = 80
 _MOST_NODES = 6_000  # symbols, numbers and operations of an expression that is still searched for slips
 _MOST_OPTIONS = 120_000  # single corrections that are still combined in pairs
@@ -62,8 +63,8 @@ class Repairer:
         self.atoms = Atoms(self.point, [tree, *others], table)
         terms = [term for other in others for term in (*terms_of(other), *expanded(other))]
         known = [term for term in terms if not self._has_foreign_names(term)]
-        self.missing = MissingTerm(self.point, self.atoms, [*known, *terms_of(tree)], self._error)
-        self.search = SingleSlip(self.point, self.atoms, self.missing)
+        self.missing = MissingTerm(self.atoms, [*known, *terms_of(tree)], self._error)
+        self.search = SingleSlip(self.missing)
 
     def _has_foreign_names(self, term: Node) -> bool:
         """Whether a term is written with intermediate symbols of the reference, which the writer does not know."""
@@ -101,22 +102,15 @@ class Repairer:
 
     def _multiplied(self) -> Iterator[list[Edit]]:
         """A product of several symbols lost from the whole expression."""
-        field = self.space.field
-
-        def ratio(point: Point) -> Any:
-            return field.mul(point.of(self.wanted), field.inverse(point.of(self.tree)))
-
-        try:
-            terms = MissingTerm(self.point, self.atoms, [], ratio).terms(ratio(self.point), ())
-        except UnluckyPoint:
-            return
-        yield from ([product(self.tree).times(term)] for term in terms)
+        with suppress(UnluckyPoint):
+            terms = quotient_terms(self.atoms, self.wanted, self.tree)
+            yield from ([product(self.tree).times(term)] for term in terms)
 
     def _two(self) -> Iterator[list[Edit]]:
         factors = sum(isinstance(node, Sym | Trig) for node in walk(self.tree))
         if factors * len(self.atoms.all) > _MOST_OPTIONS:
             return
-        search = DoubleSlip(self.point, self.atoms, self.missing)
+        search = DoubleSlip(self.missing)
         edit_pairs = list(search.edits(self.tree, self.error))
         for bracket, error in self.search.brackets(self.tree, self.error):
             edit_pairs += search.edits(bracket, error)  # two slips under one square do not add up in the whole
@@ -167,8 +161,8 @@ class Repairer:
         size = sum(1 for _ in walk(self.tree))
         few = size * len(symbols(self.tree)) * len(self.atoms.symbols) > _MOST_WORK
         for old in sorted(symbols(self.tree)):
-            places = [node for node in walk(self.tree) if isinstance(node, Sym) and node.name == old]
-            if len(places) < 2:
+            occurrences = [node for node in walk(self.tree) if isinstance(node, Sym) and node.name == old]
+            if len(occurrences) < 2:
                 continue
             for atom in self.atoms.symbols:
                 if not isinstance(atom.node, Sym) or atom.node.name == old:
@@ -176,33 +170,17 @@ class Repairer:
                 if few and atom.node.name.base != old.base:
                     continue
                 moved = self.point.with_values({old: atom.value})
-                if self._equals(moved, wanted):
-                    changes: dict[int, Node] = {id(node): atom.node for node in places}
-                    first = places[0]
-                    yield [Edit("wrong symbol throughout", first, changes, {}, first.span)]
-
-    def _equals(self, point: Point, wanted: Any) -> bool:
-        try:
-            return self.space.field.equal(point.of(self.tree), wanted)
-        except UnluckyPoint:
-            return False
+                with suppress(UnluckyPoint):
+                    if self.space.field.equal(moved.of(self.tree), wanted):
+                        changes: dict[int, Node] = {id(node): atom.node for node in occurrences}
+                        yield [Edit("wrong symbol throughout", occurrences[0], changes, {}, occurrences[0].span)]
 
     # ------------------------------------------------------------------ confirming
 
     def _confirmed(self, edits: list[Edit]) -> Repair | None:
         """The repair, if it is right at fresh points too."""
         mended = edited(self.tree, edits)
-        tried = 0
-        for number in range(_FRESH[0], _FRESH[0] + 2000):
-            point = self.space.point(number)
-            try:
-                if not self.space.field.equal(point.of(mended), point.of(self.wanted)):
-                    return None
-            except UnluckyPoint:
-                continue
-            except DoesNotFit:
-                return None
-            tried += 1
-            if tried == len(_FRESH):
+        with suppress(DoesNotFit):
+            if self.space.agree(mended, self.wanted, _FRESH):
                 return Repair(tuple(edits), mended)
         return None

@@ -19,10 +19,10 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from palpate.errors import DoesNotFit, UnluckyPoint
-from palpate.review.algebra.points import Field, Point, Table
-from palpate.review.algebra.tree import ZERO, Node, Num, Sum, Sym
+from palpate.review.algebra.points import Field, Table
+from palpate.review.algebra.tree import ZERO, Node, Num, Sum, Sym, Trig
 from palpate.review.mend.edits import Edit, Factor, Product, is_sum, likelihood_of_all, product, swaps, with_term
-from palpate.review.mend.terms import Atoms, BracketStep, MissingTerm
+from palpate.review.mend.terms import BracketStep, MissingTerm
 
 _EXPONENT_STEPS = tuple(Fraction(step) for step in (1, -1, 2, -2, 3, -3, 4))
 _NUMBERS = (
@@ -39,23 +39,23 @@ Make: TypeAlias = Callable[[], Edit]
 class SingleSlip:
     """The search for one slip in an expression, at one point."""
 
-    def __init__(self, point: Point, atoms: Atoms, missing: MissingTerm) -> None:
-        self.point, self.field, self.atoms, self.missing = point, point.field, atoms, missing
+    def __init__(self, missing: MissingTerm) -> None:
+        self.missing, self.atoms, self.point, self.field = missing, missing.atoms, missing.point, missing.field
 
     def edits(self, tree: Node, error: Any, thorough: bool = False) -> Iterator[Edit]:
         """Every correction of one slip that removes the error; `thorough` looks for lost terms nobody knows."""
         yield from self._sum(tree, error, () if thorough else None)
 
-    def _sum(self, node: Node, error: Any, way: tuple[BracketStep, ...] | None) -> Iterator[Edit]:
+    def _sum(self, node: Node, error: Any, path: tuple[BracketStep, ...] | None) -> Iterator[Edit]:
         if isinstance(node, Sum):
             twice = self._written_twice(node, error)
             yield from twice
             yield from self._whole_sum(node, error)
             for term in node.terms if not twice else ():
-                yield from self._sum(term, error, way) if isinstance(term, Sum) else self._term(term, error, way)
+                yield from self._sum(term, error, path) if isinstance(term, Sum) else self._term(term, error, path)
         elif not (isinstance(node, Num) and node.value == 0):
-            yield from self._term(node, error, way)
-        for term in self.missing.terms(error, way):
+            yield from self._term(node, error, path)
+        for term in self.missing.terms(error, path):
             yield _adding(node, term)
 
     def _whole_sum(self, node: Sum, error: Any) -> Iterator[Edit]:
@@ -84,7 +84,7 @@ class SingleSlip:
             return None
         return self.field.add(1, self.field.mul(error, self.field.inverse(value)))
 
-    def _term(self, node: Node, error: Any, way: tuple[BracketStep, ...] | None) -> Iterator[Edit]:
+    def _term(self, node: Node, error: Any, path: tuple[BracketStep, ...] | None) -> Iterator[Edit]:
         ratio = self._needed(node, error)
         if ratio is None:
             return
@@ -97,7 +97,7 @@ class SingleSlip:
             yield parts.scaled(number)
         yield from self._factors(parts, ratio)
         for factor in filter(is_sum, parts.factors):
-            below = None if way is None else (*way, BracketStep(node, factor))
+            below = None if path is None else (*path, BracketStep(node, factor))
             for inner in self._errors_of_base(factor.base, factor.total, ratio):
                 yield from self._sum(factor.base, inner, below)
         for base, exponent in parts.powers:  # (a b)^2 that should be (a b + c)^2
@@ -185,10 +185,9 @@ class Site:
 class DoubleSlip:
     """The search for two slips in an expression, at one point."""
 
-    def __init__(self, point: Point, atoms: Atoms, missing: MissingTerm) -> None:
-        self.point, self.field, self.atoms, self.missing = point, point.field, atoms, missing
+    def __init__(self, missing: MissingTerm) -> None:
+        self.missing, self.atoms, self.point, self.field = missing, missing.atoms, missing.point, missing.field
         self.sites: list[Site] = []
-        self._powers: dict[tuple[int, Fraction], list[Any]] = {}
 
     def edits(self, tree: Node, error: Any) -> Iterator[list[Edit]]:
         """Pairs of corrections that together remove the error, cheapest first."""
@@ -272,25 +271,13 @@ class DoubleSlip:
                 yield partial(parts.exponent, factor, factor.exponent + step), power(value, step * factor.outer)
         if is_sum(factor):
             return
-        meant = self.atoms.meaning(factor.base)
-        for atom, raised in zip(meant, self._raised(meant, factor.total)):
-            yield partial(parts.replaced, factor, atom.node), mul(raised, away)
+        for atom, raised in self.atoms.powers(factor.total):  # a sine for a sine, a symbol for anything else
+            if isinstance(atom.node, Trig if isinstance(factor.base, Trig) else Sym):
+                yield partial(parts.replaced, factor, atom.node), mul(raised, away)
         if len(parts.factors) > 1 and isinstance(factor.base, Sym):
             for atom in self.atoms.symbols:  # the other term of a bracket that is gone
                 wider = power(self.field.add(value, atom.value), factor.total)
                 yield partial(parts.widened, factor, atom.node), mul(wider, away)
-
-    def _raised(self, atoms: list[Any], exponent: Fraction) -> list[Any]:
-        key = (id(atoms), exponent)
-        if key not in self._powers:
-            self._powers[key] = [self._power(atom.value, exponent) for atom in atoms]
-        return self._powers[key]
-
-    def _power(self, value: Any, exponent: Fraction) -> Any:
-        try:
-            return self.field.power(value, exponent)
-        except UnluckyPoint:
-            return 0
 
     # ------------------------------------------------------------------ pairs
 

@@ -26,6 +26,7 @@ _MOST_SUBSETS = 4  # joints up to which every sum of angles is tried, not only n
 _NUMBERS = tuple(Fraction(a, b) for b in (1, 2, 3, 4, 6, 12) for a in (1, -1, 2, -2, 3, -3, 5, -5, 4, -4))
 _DEGREES = range(-4, 7)
 _MOST_SINES = 30
+_MOST_TERMS = 200  # of an expression multiplied out
 _SCALE = Fraction(7, 5)
 
 
@@ -58,21 +59,25 @@ class Atoms:
         self.angles = _angles(nodes, table)
         self.sines = _valued(point, [Trig(word, a, self.short) for a in self.angles for word in ("cos", "sin")])
         self.all = [*self.symbols, *self.sines, *self.definitions]
+        self._powers: dict[Fraction, list[tuple[Atom, Any]]] = {}
         self._tables: dict[Fraction, Table[Atom]] = {}
+
+    def powers(self, exponent: Fraction) -> list[tuple[Atom, Any]]:
+        """Every atom with its value to a power, but for those that have none."""
+        if exponent not in self._powers:
+            powers = self._powers[exponent] = []
+            for atom in self.all:
+                with suppress(UnluckyPoint):
+                    powers.append((atom, self.point.field.power(atom.value, exponent)))
+        return self._powers[exponent]
 
     def raised(self, exponent: Fraction) -> Table[Atom]:
         """The atoms to a power, to be looked up by value."""
-        table = self._tables.get(exponent)
-        if table is None:
+        if exponent not in self._tables:
             table = self._tables[exponent] = self.point.field.table()
-            for atom in self.all:
-                with suppress(UnluckyPoint):
-                    table.put(self.point.field.power(atom.value, exponent), atom)
-        return table
-
-    def meaning(self, node: Node) -> list[Atom]:
-        """What could stand in the place of a factor: sines for sines, symbols for the rest."""
-        return self.sines if isinstance(node, Trig) else self.symbols
+            for atom, value in self.powers(exponent):
+                table.put(value, atom)
+        return self._tables[exponent]
 
 
 def _open(tree: Node) -> Iterable[Node]:
@@ -167,14 +172,13 @@ class MissingTerm:
     """Looks for a lost term.
 
     Args:
-        point: the point of the search.
-        atoms: what a term may be made of.
+        atoms: what a term may be made of, with values at the point of the search.
         known: terms of the given and the reference expressions.
         error: wanted − given of the whole expression, as a function of a point.
     """
 
-    def __init__(self, point: Point, atoms: Atoms, known: Iterable[Node], error: Callable[[Point], Any]) -> None:
-        self.point, self.field, self.atoms, self.error = point, point.field, atoms, error
+    def __init__(self, atoms: Atoms, known: Iterable[Node], error: Callable[[Point], Any]) -> None:
+        self.point, self.field, self.atoms, self.error = atoms.point, atoms.point.field, atoms, error
         self.known: Table[Node] = self.field.table()
         self.values: list[tuple[Any, Node]] = []
         for node in known:
@@ -194,12 +198,12 @@ class MissingTerm:
             self.known.put(size, one)
             self.values.append((size, one))
 
-    def terms(self, error: Any, way: Sequence[BracketStep] | None) -> list[Node]:
-        """Terms with this value that the sum at the end of the way may lack; without a way, known ones only."""
+    def terms(self, error: Any, path: Sequence[BracketStep] | None) -> list[Node]:
+        """Terms with this value that the sum at the end of the path may lack; without a path, known ones only."""
         if self.field.is_zero(error):
             return []
         known_terms = self.known.get(error)
-        return known_terms or ([] if way is None else self._monomial(error, way))
+        return known_terms or ([] if path is None else self._monomial(error, path))
 
     def beside(self, value: Any) -> list[Node]:
         """What may have stood beside a factor in a bracket that is gone: a symbol, sine, or known term."""
@@ -210,18 +214,18 @@ class MissingTerm:
 
     # ------------------------------------------------------------------ exponent by exponent
 
-    def _monomial(self, error: Any, way: Sequence[BracketStep]) -> list[Node]:
-        if any(abs(step.factor.total) != 1 for step in way):
+    def _monomial(self, error: Any, path: Sequence[BracketStep]) -> list[Node]:
+        if any(abs(step.factor.total) != 1 for step in path):
             return []
         powers: dict[Name, int] = {}
         below = self.field.inverse(error)
         remaining = error
         for name, point, whole in self._points:
             try:
-                there = _error_at(point, whole, way)
+                scaled_error = _error_at(point, whole, path)
             except UnluckyPoint:
                 return []
-            degrees = self._powers.get(self.field.mul(there, below))
+            degrees = self._powers.get(self.field.mul(scaled_error, below))
             if not degrees:
                 return []
             powers[name] = degrees[0]
@@ -259,10 +263,24 @@ class MissingTerm:
         return table
 
 
-def _error_at(point: Point, error: Any, way: Sequence[BracketStep]) -> Any:
-    """The error of the sum at the end of a way, from the error of the whole."""
+def quotient_terms(atoms: Atoms, top: Node, bottom: Node) -> list[Node]:
+    """The product of symbols, sines and a number that one expression divided by another is; none if it is no product.
+
+    Raises:
+        UnluckyPoint: at the atoms' point the quotient has no value.
+    """
+    field = atoms.point.field
+
+    def ratio(point: Point) -> Any:
+        return field.mul(point.of(top), field.inverse(point.of(bottom)))
+
+    return MissingTerm(atoms, [], ratio).terms(ratio(atoms.point), ())
+
+
+def _error_at(point: Point, error: Any, path: Sequence[BracketStep]) -> Any:
+    """The error of the sum at the end of a path, from the error of the whole."""
     field = point.field
-    for step in way:
+    for step in path:
         ratio = field.add(1, field.mul(error, field.inverse(point.of(step.term))))
         needed = field.power(ratio, step.factor.total)
         error = field.mul(point.of(step.factor.base), field.sub(needed, 1))
@@ -299,38 +317,38 @@ def terms_of(tree: Node) -> list[Node]:
     return terms
 
 
-def expanded(tree: Node, most: int = 200) -> list[Node]:
-    """The terms of an expression multiplied out; none if they would be more than `most`."""
+def expanded(tree: Node) -> list[Node]:
+    """The terms of an expression multiplied out; none if they would be too many."""
     try:
-        return [algebra.multiply([_signed(size, ()), *factors]) for size, factors in _expand(tree, most)]
+        return [algebra.multiply([_signed(size, ()), *factors]) for size, factors in _expand(tree)]
     except DoesNotFit:
         return []
 
 
-def _expand(node: Node, most: int) -> list[tuple[Fraction, list[Node]]]:
+def _expand(node: Node) -> list[tuple[Fraction, list[Node]]]:
     made: list[tuple[Fraction, list[Node]]]
     match node:
         case Num(value=value):
             return [(value, [])]
         case Neg(operand=operand):
-            return [(-size, factors) for size, factors in _expand(operand, most)]
+            return [(-size, factors) for size, factors in _expand(operand)]
         case Sum(terms=terms):
-            made = [part for term in terms for part in _expand(term, most)]
+            made = [part for term in terms for part in _expand(term)]
         case Prod(factors=factors):
             made = [(Fraction(1), [])]
             for factor in factors:
-                made = [(a * b, [*x, *y]) for a, x in made for b, y in _expand(factor, most)]
-                _few(made, most)
+                made = [(a * b, [*x, *y]) for a, x in made for b, y in _expand(factor)]
+                _few(made)
         case Power(base=Sum() as base, exponent=exponent) if exponent in (2, 3):
-            return _expand(Prod((base,) * int(exponent)), most)
+            return _expand(Prod((base,) * int(exponent)))
         case Quot(top=top, bottom=bottom):
-            made = [(size, [Quot(algebra.multiply(factors), bottom)]) for size, factors in _expand(top, most)]
+            made = [(size, [Quot(algebra.multiply(factors), bottom)]) for size, factors in _expand(top)]
         case _:
             return [(Fraction(1), [node])]
-    return _few(made, most)
+    return _few(made)
 
 
-def _few(parts: list[tuple[Fraction, list[Node]]], most: int) -> list[tuple[Fraction, list[Node]]]:
-    if len(parts) > most:
+def _few(parts: list[tuple[Fraction, list[Node]]]) -> list[tuple[Fraction, list[Node]]]:
+    if len(parts) > _MOST_TERMS:
         raise DoesNotFit("too many terms to multiply out")
     return parts

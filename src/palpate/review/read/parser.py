@@ -11,54 +11,19 @@ import re
 from collections.abc import Callable, Container, Sequence
 from fractions import Fraction
 
-from palpate.errors import BadShape
+from palpate.equations.spelling import Name
 from palpate.review.algebra import tree as matrices
-from palpate.review.algebra.tree import Grid, Node, Num, Power, Prod, Quot, Sum, Sym, Trig, Value, add, fresh, multiply
+from palpate.review.algebra.names import spelled, with_span
+from palpate.review.algebra.tree import Grid, Node, Num, Power, Prod, Quot, Sum, Sym, Trig, Value, multiply
 from palpate.review.read.lexer import CLOSING, Token
-from palpate.review.read.symbols import CALLED, DEEPEST, FRACTIONS, NAMES, TIMES, TRANSPOSED, WRAPPERS, SymbolReader
+from palpate.review.read.symbols import CALLED, NAMES, SymbolReader, without_d
 
-_MPMATH = {"ln": "log", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "abs": "fabs", "Abs": "fabs"}
-_TRIGONOMETRIC = ("sin", "cos", "tan")
+FRACTIONS = {"frac", "tfrac", "dfrac", "cfrac"}
+TIMES = {"cdot", "times", "ast", "star"}
+WRAPPERS = {"underbrace", "overbrace", "boxed", "fbox", "mathop", "cancel", "mathord", "underset", "overset"}
+DEEPEST = 40  # brackets within brackets
+TRANSPOSED, TRANSPOSED_INVERSE = {"T", "\\top", "\\intercal"}, {"-T", "-\\top"}
 _PLACEHOLDERS = {"\\vdots", "\\cdots", "\\ddots", "\\ldots", "\\dots", "*", "\\ast", "\\star", "\\cdot", "symm", "sym"}
-
-
-def _total(terms: list[Node]) -> Node:
-    """A sum; one without brackets at its beginning goes on."""
-    first = list(terms[0].terms) if isinstance(terms[0], Sum) and terms[0].span is None else terms[:1]
-    return add([*first, *terms[1:]])
-
-
-def assembled(cells: list[list[Value | str]]) -> Grid:
-    """A matrix from its cells; blocks are joined, and what is left to symmetry (a text) is filled in."""
-    written = [[cell for cell in row if not isinstance(cell, str)] for row in cells]
-    if sum(map(len, written)) == sum(map(len, cells)):
-        return from_lists(written)
-    size = max(len(row) for row in cells)
-    padded = [row + [""] * (size - len(row)) for row in cells]
-    rows: list[list[Node]] = []
-    for i, row in enumerate(padded):
-        rows.append([])
-        for j, cell in enumerate(row):
-            mirror = padded[j][i] if j < len(padded) and i < len(padded[j]) else ""
-            entry = mirror if isinstance(cell, str) else cell
-            if isinstance(entry, str | Grid):
-                raise BadShape(f"entry ({i + 1},{j + 1}) is empty, and so is its mirror image")
-            rows[-1].append(fresh(entry) if isinstance(cell, str) else entry)
-    return matrices.grid(rows)
-
-
-def from_lists(rows: list[list[Value]]) -> Grid:
-    """A matrix from rows of scalars or of blocks; [[a, b], [c, d]] arrives as one row of rows."""
-    nested = len(rows) == 1 and all(isinstance(cell, Grid) and cell.shape[0] == 1 for cell in rows[0])
-    if nested:
-        rows = [[cell] for cell in rows[0]]
-    made: list[list[Node]] = []
-    for row in rows:
-        blocks = [matrices.as_grid(cell) for cell in row]
-        if len({block.shape[0] for block in blocks}) != 1:
-            raise BadShape("blocks of different height stand side by side")
-        made += [[node for block in blocks for node in block.rows[i]] for i in range(blocks[0].shape[0])]
-    return matrices.grid(made)
 
 
 def number(token: Token) -> Num:
@@ -74,18 +39,6 @@ def joined(a: Value, b: Value) -> Value:
     if isinstance(a, Prod) and a.span is None:
         return Prod((*a.factors, b))
     return Prod((a, b))
-
-
-def function(word: str, argument: Node, span: tuple[int, int]) -> Node:
-    """A function of an argument; cotangent, secant and cosecant as quotients."""
-    if word in _TRIGONOMETRIC:
-        return Trig(word, argument, False, span)
-    if word in ("cot", "sec", "csc"):
-        sine, cosine = Trig("sin", argument), Trig("cos", fresh(argument))
-        one = Num(Fraction(1))
-        top, bottom = {"cot": (cosine, sine), "sec": (one, cosine), "csc": (one, sine)}[word]
-        return Quot(top, bottom, span)
-    return matrices.Call(_MPMATH.get(word, word), argument, span)
 
 
 class Parser(SymbolReader):
@@ -125,11 +78,11 @@ class Parser(SymbolReader):
             if terms and not isinstance(term, Grid):  # a long sum is put together at once
                 terms.append(matrices.opposite(term) if minus else term)
                 continue
-            left = _total(terms) if terms else value
+            left = matrices.total(terms) if terms else value
             value, terms = self._shaped(operator.start, lambda a=left, b=term, m=minus: matrices.plus(a, b, m)), []
         if not terms:
             return value
-        value = _total(terms)
+        value = matrices.total(terms)
         return self._spanned(start, value) if isinstance(value, Sum) and value.span is None else value
 
     def _signed_term(self) -> Value:
@@ -201,7 +154,7 @@ class Parser(SymbolReader):
         if exponent is None:
             if raw in TRANSPOSED:
                 return value.transposed() if isinstance(value, Grid) else value
-            if raw in ("-T", "-\\top"):
+            if raw in TRANSPOSED_INVERSE:
                 inverse = self._shaped(at, lambda: matrices.raised(value, Fraction(-1)))
                 return inverse.transposed() if isinstance(inverse, Grid) else inverse
             raise self._fault(f"the exponent {raw!r} is no number", token.start, "exponents are numbers, T or -1")
@@ -229,8 +182,8 @@ class Parser(SymbolReader):
         end = self._matching(self.at - 1)
         raw = "".join(token.text for token in self.tokens[self.at : end])
         inner = [*self.tokens[self.at : end], Token("end", "", self.tokens[end].start, self.tokens[end].start)]
-        plain = raw.replace("\\mathrm{T}", "T").replace("\\mathsf{T}", "T")
-        if plain in TRANSPOSED | {"-T", "-\\top"}:
+        plain = re.sub(r"\\math(?:rm|sf)|[{}]", "", raw)
+        if plain in TRANSPOSED | TRANSPOSED_INVERSE:
             self.at = end + 1
             return plain, None
         value = self._inside(inner).whole()
@@ -264,7 +217,7 @@ class Parser(SymbolReader):
         readers: list[tuple[Container[str], Callable[[], Value]]] = [
             (CALLED, lambda: self._function(self._take(), word)),
             (FRACTIONS, self._fraction),
-            (("sqrt",), self._root),
+            (("sqrt",), lambda: self._root(self._take())),
             (("begin",), self._environment),
             (WRAPPERS, self._wrapped),
             (NAMES, lambda: self._operator_name(word) or self._named()),
@@ -330,10 +283,9 @@ class Parser(SymbolReader):
             raise self._fault(f"{of.text} needs an argument", of.start)
         return self._primary()
 
-    def _root(self) -> Value:
-        opened = self._take()
+    def _root(self, opened: Token) -> Value:
         degree = Fraction(2)
-        if self._accept("["):
+        if self.latex and self._accept("["):
             number = self._take()
             if number.kind != "number" or not number.text.isdigit() or number.text == "0" or not self._accept("]"):
                 raise self._fault("the degree of a root is a whole number", number.start)
@@ -354,7 +306,7 @@ class Parser(SymbolReader):
         argument = self._function_argument(token)
         if isinstance(argument, Grid):
             raise self._fault(f"{token.text} of a matrix", token.start)
-        made = function(word, argument, (token.start, self.tokens[self.at - 1].end))
+        made = matrices.function(word, argument, (token.start, self.tokens[self.at - 1].end))
         return Power(made, exponent, made.span) if exponent != 1 else made
 
     def _function_argument(self, token: Token) -> Value:
@@ -381,6 +333,175 @@ class Parser(SymbolReader):
             return False
         return not (isinstance(node, Sym) and node.name not in self.table.coordinates and self._starts_plain_name())
 
+    # ------------------------------------------------------------------ names and rates
+
+    def _named(self) -> Value:
+        if self.token.kind == "name":
+            return self._plain_name()
+        self._split_word()
+        start = self.token.start
+        return self._script(self._letters(), start)
+
+    def _plain_name(self) -> Value:
+        token, follows = self.token, self._ahead().text
+        if (reader := self._called(token.text, follows)) is not None:
+            self._take()
+            return reader(token)
+        if follows == "_":  # q₁ has its subscript in a token of its own
+            self.at += 2
+            return self._looked_up(spelled(f"{token.text}_{self._take().text}"), token.start)
+        if (indexed := self._indexed()) is not None:
+            return indexed
+        name = self.table.named(token.text)
+        if self.table.find(name) is None and (transposed := self._transposed_name()) is not None:
+            return transposed
+        if self.table.find(name) is None:
+            texts = self._known_pieces(token.text)
+            if texts is None:
+                raise self._unknown(name, token.start)
+            self._put_instead(texts)
+        token = self._take()
+        value = self._looked_up(self.table.named(token.text), token.start)
+        if isinstance(value, Sym) and value.name == self.table.named(token.text):
+            self.table.known.setdefault(value.name, token.text)  # printed as it was written
+        return value
+
+    def _called(self, word: str, follows: str) -> Callable[[Token], Value] | None:
+        """What reads a function of a program: sin(…), sqrt(…), pow(…), diff(…), array(…); None for other names."""
+        if word in CALLED and (follows in ("(", "^", "[") or self._is_without_brackets(word)):
+            return lambda token: self._function(token, token.text)
+        table = {"sqrt": self._root, "pow": self._two_arguments, "power": self._two_arguments}
+        table |= dict.fromkeys(("diff", "Derivative"), self._derivative)
+        table |= dict.fromkeys(("Matrix", "ImmutableMatrix", "array", "matrix", "asarray"), lambda _: self._primary())
+        return table.get(word) if follows in ("(", "[") else None
+
+    def _is_without_brackets(self, word: str) -> bool:
+        """Whether a function stands before its argument without brackets: cos q1."""
+        return self._ahead().kind in ("name", "number") and self.table.find(self.table.named(word)) is None
+
+    def _two_arguments(self, token: Token) -> Value:
+        """pow(x, 2)."""
+        opened = self._take()
+        base = self.expression()
+        if not self._accept(","):
+            raise self._fault(f"{token.text} needs two arguments")
+        at = self.token.start
+        exponent = self._constant(self.expression())
+        self._expect(")", opened)
+        if exponent is None:
+            raise self._fault("the exponent is no number", at, "exponents are numbers")
+        return self._shaped(token.start, lambda: matrices.raised(base, exponent))
+
+    def _derivative(self, token: Token) -> Value:
+        """diff(q1(t), t), Derivative(q1(t), (t, 2)), diff(q1, t, 2)."""
+        end = self._matching(self.at)
+        opened = self._take()
+        value = self.expression()
+        first, self.at = self.at, end
+        self._expect(")", opened)
+        return self._rate_of(value, first, end, token.start)
+
+    def _rate_of(self, value: Value, first: int, end: int, start: int, fault: int | None = None) -> Value:
+        """The derivative by t that the tokens from `first` to `end` ask for: ,t or ,t,t or ,t,2 or ,(t,2)."""
+        arguments = "".join(one.text for one in self.tokens[first:end])
+        order = re.fullmatch(r",?(?:t(?:,t)*|\(?t,(\d)\)?)", arguments)
+        refusal = "only derivatives of coordinates with respect to t are read", fault or start
+        if order is None:
+            raise self._fault(*refusal)
+        dots = int(order[1]) if order[1] else arguments.count("t")
+        return self._dotted(value, dots, (start, self.tokens[end].end), *refusal)
+
+    def _indexed(self) -> Value | None:
+        """q[0], q[..., 0] as in Python and q(1) as in Matlab: an entry of a vector whose entries have names."""
+        token, opened = self.token, self._ahead()
+        if opened.text not in ("[", "(") or opened.kind != "op":
+            return None
+        end = self._matching(self.at + 1)
+        match = re.fullmatch(r"(\.\.\.,)?(\d)", "".join(one.text for one in self.tokens[self.at + 2 : end]))
+        if match is None:
+            return None
+        number = int(match[2]) + (opened.text == "[")
+        name = self.table.entry(token.text, number, ellipsis=match[1] is not None)
+        if name is None:
+            return None
+        self.at = end + 1
+        return self._looked_up(name, token.start)
+
+    def _script(self, name: Name, start: int) -> Value:
+        """Subscript and primes after a name; x^2_1 has its exponent first."""
+        name, exponent, primes = self._subscripted(name), None, 0
+        if self._is("^") and self._is_prime():
+            self.at, primes = self._after_exponent(), 1
+        elif self._is("^") and self.tokens[self._after_exponent()].text == "_" and self._ahead().kind != "end":
+            self._take()
+            exponent = self._exponent()[1]
+            name = self._subscripted(name)
+        while self._accept("'"):
+            primes += 1
+        value = self._looked_up(name._replace(base=name.base + "'" * primes), start)
+        return value if exponent is None else self._shaped(start, lambda: matrices.raised(value, exponent))
+
+    def _looked_up(self, name: Name, start: int) -> Value:
+        """What a name that began at `start` and has just been read stands for."""
+        value, end = self.table.find(name), self.tokens[self.at - 1].end
+        if value is None:
+            value = self._short_sine(name)
+        if value is None:
+            raise self._unknown(name, start)
+        self._skip_arguments(value)
+        return self._differentiated(with_span(value, (start, end)))
+
+    def _short_sine(self, name: Name) -> Value | None:
+        r"""c\theta_1 and s q_1 for a cosine and a sine; a plain c or s that stands for nothing else."""
+        if name.base not in ("c", "s") or name.sub or name.dots or not self.latex:
+            return None
+        if not self._starts_plain_name():
+            return None
+        mark, angle = self.at, self._factor()
+        if isinstance(angle, Sym) and angle.name in self.table.coordinates:
+            return Trig({"c": "cos", "s": "sin"}[name.base], angle, True)
+        self.at = mark
+        return None
+
+    def _differentiated(self, value: Value) -> Value:
+        """q1(t).diff(t) of SymPy."""
+        if not (isinstance(value, Sym) and self._is(".") and self._ahead().text == "diff"):
+            return value
+        end = self._matching(self.at + 2)
+        start = value.span[0] if value.span else 0
+        dotted = self._rate_of(value, self.at + 3, end, start, fault=self.token.start)
+        self.at = end + 1
+        return dotted
+
+    def _skip_arguments(self, value: Value) -> None:
+        """M(q) and J(\\mathbf{q}, \\dot{\\mathbf{q}}) are M and J: a matrix is not multiplied by its argument."""
+        if isinstance(value, Grid) and self._is("("):
+            end = self._matching(self.at)
+            inside = "".join(token.text for token in self.tokens[self.at + 1 : end])
+            raw = re.sub(r"\\(math\w+|boldsymbol|bm|dot|ddot)|[{}\s,\\]", "", inside)
+            if (raw and set(raw) <= set("qtθϑ") | {""}) or raw in ("theta", "thetatheta"):
+                self.at = end + 1
+        elif isinstance(value, Power):  # q_1^2(t)
+            self._skip_arguments(value.base)
+        elif isinstance(value, Sym) and value.name._replace(dots=0) in self.table.coordinates:  # q_1(t)
+            of_time = self._is("(") and [self._ahead().text, self._ahead(2).text] == ["t", ")"]
+            self.at += 3 if of_time else 0
+
+    def _rate(self) -> Value | None:
+        r"""\frac{dq_1}{dt}, \frac{d^2 q_1}{dt^2} and \frac{d}{dt} q_1 as dotted symbols; None for other fractions."""
+        start, top = self.token.start, self._group(self.at + 1)
+        bottom = self._group(top[1] + 1) if top else None
+        below = "".join(token.text for token in bottom[0]) if bottom else ""
+        order = re.fullmatch(r"dt(?:\^(\d))?", re.sub(r"\\mathrm|\\text|[{}]", "", below))
+        moving = without_d(top[0]) if top and order else None
+        if bottom is None or order is None or moving is None:
+            return None
+        self.at = bottom[1] + 1
+        end = Token("end", "", self.token.start, self.token.start)
+        value = self._inside([*moving, end]).whole() if moving else self._factor()
+        refusal = "only the rate of a coordinate is read", start, "carry the derivative out first"
+        return self._dotted(value, int(order[1] or 1), (start, self.tokens[self.at - 1].end), *refusal)
+
     # ------------------------------------------------------------------ matrices
 
     def _list(self, opened: Token) -> Value:
@@ -402,7 +523,7 @@ class Parser(SymbolReader):
         rows = [row for row in rows if row]
         if not separated and len(rows) == 1 and (self.latex or isinstance(rows[0][0], Grid)):
             return rows[0][0]
-        return self._shaped(opened.start, lambda: from_lists(rows))
+        return self._shaped(opened.start, lambda: matrices.from_lists(rows))
 
     def _environment(self) -> Value:
         opened = self._take()
@@ -425,7 +546,7 @@ class Parser(SymbolReader):
         self._take()
         if self._environment_name(opened) != name:
             raise self._fault(f"\\begin{{{name}}} is closed by another \\end", opened.start)
-        return self._shaped(opened.start, lambda: assembled([row for row in rows if row]))
+        return self._shaped(opened.start, lambda: matrices.assembled([row for row in rows if row]))
 
     def _environment_name(self, opened: Token) -> str:
         if not self._accept("{"):

@@ -29,7 +29,7 @@ class SymbolText:
         """The statements of the text, each as the tokens between its equal signs."""
         statements = []
         for line in _lines(tokens(self.text)[:-1]):
-            parts = [tuple(_trimmed(part)) for part in _split(line, _EQUALS)]
+            parts = [tuple(_trimmed(part)) for part in split(line, _EQUALS)]
             if any(parts):
                 statements.append(tuple(parts))
         if not statements:
@@ -67,7 +67,8 @@ def _depths(line: list[Token]) -> list[int]:
     return depths
 
 
-def _split(line: list[Token], separators: set[str]) -> list[list[Token]]:
+def split(line: list[Token], separators: set[str]) -> list[list[Token]]:
+    """The tokens between separators that stand outside all brackets, without the marks of alignment there."""
     parts: list[list[Token]] = [[]]
     for token, depth in zip(line, _depths(line)):
         if depth <= 0 and token.kind in ("op", "command") and token.text in separators:
@@ -80,8 +81,8 @@ def _split(line: list[Token], separators: set[str]) -> list[list[Token]]:
 def _lines(token_list: list[Token]) -> list[list[Token]]:
     """Lines that are statements of their own; one that only goes on is joined to the one before."""
     lines: list[list[Token]] = []
-    for line in _split(token_list, {"\\\\"}):
-        sides = _split(line, _EQUALS)
+    for line in split(token_list, {"\\\\"}):
+        sides = split(line, _EQUALS)
         begins = len(sides) > 1 and sides[0] and sides[0][0].text not in ("+", "-", "*", "\\cdot")
         if begins or not lines:
             lines.append(list(line))

@@ -19,7 +19,8 @@ from palpate.errors import UnreadableExpression
 from palpate.review.algebra.names import spelled
 from palpate.review.algebra.tree import Name
 from palpate.review.algebra.wanted import label_quantity
-from palpate.review.read.lexer import FRAME, MACRO, Token, blanked, is_latex, macros, tokens
+from palpate.review.read.lexer import FRAME, MACRO, Token, blanked, closing_brace, is_latex, macros, tokens
+from palpate.review.read.reading import split
 
 _ENTRY = re.compile(  # M[0, 1], M[0][1], M[..., 0, 1] as in Python; M(1,2) as in Matlab
     r"(?P<name>[A-Za-z]\w*)\s*(?P<open>[\[(])\s*(?:\.\.\.\s*,\s*)?(?P<i>\d)\s*(?:(?:,|\]\s*\[)\s*(?P<j>\d)\s*)?[\])]"
@@ -107,7 +108,7 @@ def _cuts(text: str) -> Iterator[int]:
             depth += 1
         elif mark in _CLOSING:
             depth = max(0, depth - 1)
-        elif depth == 0 and not mark.startswith("\\newline"):
+        elif depth == 0:
             yield match.end()
 
 
@@ -132,9 +133,10 @@ def _formula(text: str, whole: str, start: int, end: int) -> GivenFormula:
         blank = " " * len(keyword[0])
         what = label_quantity(spelled(keyword[1])) or keyword[1]
         return GivenFormula(keyword[1], spelled(keyword[1]), what, None, above + blank + body[len(keyword[0]) :], line)
-    left = _left_side(body)
-    if left is None:
+    sides = split(tokens(body)[:-1], {"="})
+    if len(sides) == 1:
         raise UnreadableExpression("a formula without a name and an equals sign", text, start, hint="write M = …")
+    left = body[: sides[0][-1].end] if sides[0] else ""
     name = _name(left)
     what, entry = _meaning(name)
     return GivenFormula(_bare(left), name, what, entry, above + body, line)
@@ -148,15 +150,6 @@ def _definitions_kept(text: str) -> str:
         end = len(text) if end < 0 else end
         blank = blank[: match.start()] + text[match.start() : end] + blank[end:]
     return blank
-
-
-def _left_side(body: str) -> str | None:
-    depth = 0
-    for token in tokens(body):
-        depth += (token.text in _OPENING) - (token.text in _CLOSING)
-        if depth == 0 and token.text == "=":
-            return body[: token.start]
-    return None
 
 
 def _bare(left: str) -> str:
@@ -239,12 +232,9 @@ def _without_headings(text: str) -> str:
     """Without \\section{…} and the like, braces inside counted."""
     at = 0
     while match := _HEADING.search(text, at):
-        depth, end = 1, match.end()
-        while end < len(text) and depth:
-            depth += {"{": 1, "}": -1}.get(text[end], 0)
-            end += 1
-        text = text[: match.start()] + blanked(text[match.start() : end]) + text[end:]
-        at = end
+        closed = closing_brace(text, match.end() - 1)
+        at = len(text) if closed is None else closed + 1
+        text = text[: match.start()] + blanked(text[match.start() : at]) + text[at:]
     return text
 
 

@@ -1,20 +1,20 @@
-"""Names in formulas: letters with subscripts and dots, entries of vectors, rates, functions of a program."""
+"""Names in formulas: letters with subscripts and dots, alone or run together."""
 
 from __future__ import annotations
 
 import re
-from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import accumulate, pairwise
+from typing import Any
 
 from palpate.equations.spelling import GREEK_WORDS, Name
-from palpate.errors import DoesNotFit, UnknownSymbol
-from palpate.review.algebra import tree as matrices
-from palpate.review.algebra.names import placed, spelled
+from palpate.errors import BadShape, DoesNotFit, UnknownSymbol, UnreadableExpression
+from palpate.review.algebra.names import SymbolTable, spelled
 from palpate.review.algebra.points import polynomial
-from palpate.review.algebra.tree import Grid, Power, Sum, Sym, Trig, Value
-from palpate.review.read.lexer import Cursor, Token
+from palpate.review.algebra.tree import Grid, Node, Sum, Sym, Value
+from palpate.review.read.lexer import CLOSING, Token
 
 STYLES = {
     "mathbf", "mathrm", "mathit", "mathsf", "mathcal", "mathbb", "boldsymbol", "bm", "operatorname",
@@ -28,11 +28,6 @@ FUNCTIONS = {
 }  # fmt: skip
 CALLED = TRIGONOMETRIC | FUNCTIONS
 NAMES = GREEK_WORDS | STYLES | ACCENTS | set(DOTS)  # commands that begin a name
-FRACTIONS = {"frac", "tfrac", "dfrac", "cfrac"}
-TIMES = {"cdot", "times", "ast", "star"}
-WRAPPERS = {"underbrace", "overbrace", "boxed", "fbox", "mathop", "cancel", "mathord", "underset", "overset"}
-DEEPEST = 40  # brackets within brackets
-TRANSPOSED = {"T", "\\top", "\\intercal", "\\mathsf{T}", "\\mathrm{T}", "\\mathsfT", "\\mathrmT"}
 
 
 def _spaced(part: Sequence[Token]) -> str:
@@ -41,7 +36,7 @@ def _spaced(part: Sequence[Token]) -> str:
     return "".join(gap + token.text for gap, token in zip(gaps, part))
 
 
-def _without_d(top: list[Token]) -> list[Token] | None:
+def without_d(top: list[Token]) -> list[Token] | None:
     """What follows the d of a differential: dq_1, d q_1, d^2 q_1, \\mathrm{d} q_1; None where there is no d."""
     if [token.text for token in top[:4]] in (["\\mathrm", "{", "d", "}"], ["\\text", "{", "d", "}"]):
         top = top[4:]
@@ -62,31 +57,92 @@ def cuts(lengths: list[int]) -> list[tuple[int, int]]:
     return list(zip([0, *ends], ends))
 
 
-class SymbolReader(Cursor):
-    """Reads names and what programs call; the rest of the grammar is the parser's."""
+class SymbolReader:
+    """A position in a list of tokens that ends with an "end" token, and the names that begin there.
 
-    @abstractmethod
-    def expression(self) -> Value:
-        """The expression that begins here."""
+    Faults carry their position in the text. The rest of the grammar is the parser's.
+    """
 
-    @abstractmethod
-    def _primary(self) -> Value: ...
+    def __init__(self, tokens: Sequence[Token], text: str, table: SymbolTable, latex: bool) -> None:
+        self.tokens, self.text, self.table, self.latex = tokens, text, table, latex
+        self.at = 0
+        self.depth = 0  # brackets within brackets, counted to be refused before Python's own stack ends
 
-    @abstractmethod
-    def _factor(self) -> Value: ...
+    @property
+    def token(self) -> Token:
+        """The token to be read next."""
+        return self.tokens[self.at]
 
-    @abstractmethod
-    def _function(self, token: Token, word: str) -> Value: ...
+    def _ahead(self, count: int = 1) -> Token:
+        """A token further on; the "end" token beyond the last one."""
+        return self.tokens[min(self.at + count, len(self.tokens) - 1)]
 
-    @abstractmethod
-    def _exponent(self) -> tuple[str, Fraction | None]: ...
+    def _is(self, *texts: str) -> bool:
+        return self.token.kind in ("op", "command") and self.token.text in texts
 
-    @abstractmethod
-    def _inside(self, tokens: Sequence[Token]) -> SymbolReader: ...
+    def _take(self) -> Token:
+        token = self.token
+        if token.kind != "end":
+            self.at += 1
+        return token
 
-    @abstractmethod
-    def whole(self) -> Value:
-        """The one expression that all tokens make up."""
+    def _accept(self, *texts: str) -> bool:
+        accepted = self._is(*texts)
+        self.at += accepted
+        return accepted
+
+    def _expect(self, text: str, opened: Token) -> None:
+        if not self._accept(text):
+            column = opened.start - self.text.rfind("\n", 0, opened.start)
+            raise self._fault(f"expected {text!r} to close the {opened.text!r} of column {column}")
+
+    def _fault(self, message: str, at: int | None = None, hint: str | None = None) -> UnreadableExpression:
+        return UnreadableExpression(message, self.text, self.token.start if at is None else at, hint=hint)
+
+    def _shaped(self, at: int, operation: Callable[[], Value]) -> Value:
+        """Do an operation of matrices; a wrong shape is a fault with its position."""
+        try:
+            return operation()
+        except BadShape as error:
+            raise self._fault(str(error), at) from error
+
+    def _matching(self, at: int) -> int:
+        """Where the bracket that opens at `at` closes."""
+        closing_index = self._closing(at)
+        if closing_index is None:
+            raise self._fault(f"the {self.tokens[at].text!r} is never closed", self.tokens[at].start)
+        return closing_index
+
+    def _closing(self, at: int) -> int | None:
+        """Where the bracket that opens at `at` closes; None if it never does."""
+        depth = 0
+        for index in range(at, len(self.tokens)):
+            token = self.tokens[index]
+            depth += token.text in CLOSING and token.kind != "name"
+            depth -= token.text in CLOSING.values() and token.kind != "name"
+            if depth == 0:
+                return index
+        return None
+
+    def _spanned(self, start: int, value: Value) -> Value:
+        """A value with its position in the text, from `start` to the last token read; a matrix has none."""
+        return value if isinstance(value, Grid) else replace(value, span=(start, self.tokens[self.at - 1].end))
+
+    def _first_digit(self) -> Token:
+        """The first digit of the current number, which is shortened by it: \\frac12 and x^23 take one digit each."""
+        token = self.token
+        self._put_instead([token.text[0], token.text[1:]])
+        return self._take()
+
+    def _put_instead(self, texts: list[str]) -> None:
+        """Replace the current token by several, which together are the same text."""
+        token, at, made = self.token, self.token.start, []
+        for text in texts:
+            made.append(Token(token.kind, text, at, at + len(text)))
+            at += len(text)
+        self.tokens = [*self.tokens[: self.at], *made, *self.tokens[self.at + 1 :]]
+
+    # ------------------------------------------------------------------ names
 
     def _is_name_command(self) -> bool:
         return self.token.kind == "command" and self.token.text[1:] in NAMES
@@ -95,13 +151,6 @@ class SymbolReader(Cursor):
         """Whether a name without accents, dots or another type begins here."""
         token = self.token
         return token.kind in ("word", "name") or (token.kind == "command" and token.text[1:] in GREEK_WORDS)
-
-    def _named(self) -> Value:
-        if self.token.kind == "name":
-            return self._plain_name()
-        self._split_word()
-        start = self.token.start
-        return self._script(self._letters(), start)
 
     def _split_word(self) -> None:
         """mgl is three symbols, so that the exponent of mL^2 belongs to L alone; pl_{31} may be one."""
@@ -114,60 +163,6 @@ class SymbolReader(Cursor):
         if names is not None and len(names) > 1:
             self._put_instead([word.text[i:j] for i, j in cuts([len(name.base) for name in names])])
 
-    def _plain_name(self) -> Value:
-        token, follows = self.token, self._ahead().text
-        if (reader := self._called(token.text, follows)) is not None:
-            self._take()
-            return reader(token)
-        if follows == "_":  # q₁ has its subscript in a token of its own
-            self.at += 2
-            return self._looked_up(spelled(f"{token.text}_{self._take().text}"), token.start)
-        if (indexed := self._indexed()) is not None:
-            return indexed
-        name = self.table.named(token.text)
-        if self.table.find(name) is None and (transposed := self._transposed_name()) is not None:
-            return transposed
-        if self.table.find(name) is None:
-            texts = self._known_pieces(token.text)
-            if texts is None:
-                raise self._unknown(name, token.start)
-            self._put_instead(texts)
-        token = self._take()
-        value = self._looked_up(self.table.named(token.text), token.start)
-        if isinstance(value, Sym) and value.name == self.table.named(token.text):
-            self.table.known.setdefault(value.name, token.text)  # printed as it was written
-        return value
-
-    def _called(self, word: str, follows: str) -> Callable[[Token], Value] | None:
-        """What reads a function of a program: sin(…), sqrt(…), pow(…), diff(…), array(…); None for other names."""
-        if word in CALLED and (follows in ("(", "^", "[") or self._is_spoken(word)):
-            return lambda token: self._function(token, token.text)
-        table = {"sqrt": self._square_root, "pow": self._two_arguments, "power": self._two_arguments}
-        table |= dict.fromkeys(("diff", "Derivative"), self._derivative)
-        table |= dict.fromkeys(("Matrix", "ImmutableMatrix", "array", "matrix", "asarray"), lambda _: self._primary())
-        return table.get(word) if follows in ("(", "[") else None
-
-    def _is_spoken(self, word: str) -> bool:
-        """Whether a function stands before its argument without brackets: cos q1."""
-        return self._ahead().kind in ("name", "number") and self.table.find(self.table.named(word)) is None
-
-    def _square_root(self, token: Token) -> Value:
-        value = self._primary()
-        return self._spanned(token.start, self._shaped(token.start, lambda: matrices.raised(value, Fraction(1, 2))))
-
-    def _two_arguments(self, token: Token) -> Value:
-        """pow(x, 2)."""
-        opened = self._take()
-        base = self.expression()
-        if not self._accept(","):
-            raise self._fault(f"{token.text} needs two arguments")
-        at = self.token.start
-        exponent = self._constant(self.expression())
-        self._expect(")", opened)
-        if exponent is None:
-            raise self._fault("the exponent is no number", at, "exponents are numbers")
-        return self._shaped(token.start, lambda: matrices.raised(base, exponent))
-
     def _constant(self, value: Value) -> Fraction | None:
         """The number that an expression is, or None."""
         try:
@@ -175,41 +170,6 @@ class SymbolReader(Cursor):
         except DoesNotFit:
             expanded = None
         return expanded.get((), Fraction(0)) if expanded is not None and set(expanded) <= {()} else None
-
-    def _derivative(self, token: Token) -> Value:
-        """diff(q1(t), t), Derivative(q1(t), (t, 2)), diff(q1, t, 2)."""
-        end = self._matching(self.at)
-        opened = self._take()
-        value = self.expression()
-        first, self.at = self.at, end
-        self._expect(")", opened)
-        return self._rate_of(value, first, end, token.start)
-
-    def _rate_of(self, value: Value, first: int, end: int, start: int, fault: int | None = None) -> Value:
-        """The derivative by t that the tokens from `first` to `end` ask for: ,t or ,t,t or ,t,2 or ,(t,2)."""
-        arguments = "".join(one.text for one in self.tokens[first:end])
-        order = re.fullmatch(r",?(?:t(?:,t)*|\(?t,(\d)\)?)", arguments)
-        dots = 0 if order is None else int(order[1]) if order[1] else arguments.count("t")
-        dotted = self._dotted(value, dots, (start, self.tokens[end].end)) if dots else None
-        if dotted is None:
-            raise self._fault("only derivatives of coordinates with respect to t are read", fault or start)
-        return dotted
-
-    def _indexed(self) -> Value | None:
-        """q[0], q[..., 0] as in Python and q(1) as in Matlab: an entry of a vector whose entries have names."""
-        token, opened = self.token, self._ahead()
-        if opened.text not in ("[", "(") or opened.kind != "op":
-            return None
-        end = self._matching(self.at + 1)
-        match = re.fullmatch(r"(\.\.\.,)?(\d)", "".join(one.text for one in self.tokens[self.at + 2 : end]))
-        if match is None:
-            return None
-        number = int(match[2]) + (opened.text == "[")
-        name = self.table.entry(token.text, number, ellipsis=match[1] is not None)
-        if name is None:
-            return None
-        self.at = end + 1
-        return self._looked_up(name, token.start)
 
     def _transposed_name(self) -> Grid | None:
         """J' of a matrix is its transpose, as in Matlab."""
@@ -231,8 +191,8 @@ class SymbolReader(Cursor):
             names = self.table.split(spelled(run))
             if names is None:
                 return None
-            places = cuts([len(one.base) for one in names])
-            pieces += [run[i:j] for i, j in places[:-1]] + [run[places[-1][0] :]]
+            spans = cuts([len(one.base) for one in names])
+            pieces += [run[i:j] for i, j in spans[:-1]] + [run[spans[-1][0] :]]
         return pieces if len(pieces) > 1 else None
 
     def _letters(self) -> Name:
@@ -262,20 +222,6 @@ class SymbolReader(Cursor):
         """A name with the subscript that follows it, if one does."""
         return name._replace(sub=self._subscript() or name.sub)
 
-    def _script(self, name: Name, start: int) -> Value:
-        """Subscript and primes after a name; x^2_1 has its exponent first."""
-        name, exponent, primes = self._subscripted(name), None, 0
-        if self._is("^") and self._is_prime():
-            self.at, primes = self._after_exponent(), 1
-        elif self._is("^") and self.tokens[self._after_exponent()].text == "_" and self._ahead().kind != "end":
-            self._take()
-            exponent = self._exponent()[1]
-            name = self._subscripted(name)
-        while self._accept("'"):
-            primes += 1
-        value = self._looked_up(name._replace(base=name.base + "'" * primes), start)
-        return value if exponent is None else self._shaped(start, lambda: matrices.raised(value, exponent))
-
     def _after_exponent(self) -> int:
         """The token after ^… that stands here."""
         opens = self._ahead().text in ("{", "(")
@@ -303,52 +249,6 @@ class SymbolReader(Cursor):
         parts = [part for part in re.split(r"[_,]", raw.replace("\\", "")) if part]
         return ",".join(parts)
 
-    def _looked_up(self, name: Name, start: int) -> Value:
-        """What a name that began at `start` and has just been read stands for."""
-        value, end = self.table.find(name), self.tokens[self.at - 1].end
-        if value is None:
-            value = self._short_sine(name)
-        if value is None:
-            raise self._unknown(name, start)
-        self._skip_arguments(value)
-        return self._differentiated(placed(value, (start, end)))
-
-    def _short_sine(self, name: Name) -> Value | None:
-        r"""c\theta_1 and s q_1 for a cosine and a sine; a plain c or s that stands for nothing else."""
-        if name.base not in ("c", "s") or name.sub or name.dots or not self.latex:
-            return None
-        if not self._starts_plain_name():
-            return None
-        mark, angle = self.at, self._factor()
-        if isinstance(angle, Sym) and angle.name in self.table.coordinates:
-            return Trig({"c": "cos", "s": "sin"}[name.base], angle, True)
-        self.at = mark
-        return None
-
-    def _differentiated(self, value: Value) -> Value:
-        """q1(t).diff(t) of SymPy."""
-        if not (isinstance(value, Sym) and self._is(".") and self._ahead().text == "diff"):
-            return value
-        end = self._matching(self.at + 2)
-        start = value.span[0] if value.span else 0
-        dotted = self._rate_of(value, self.at + 3, end, start, fault=self.token.start)
-        self.at = end + 1
-        return dotted
-
-    def _skip_arguments(self, value: Value) -> None:
-        """M(q) and J(\\mathbf{q}, \\dot{\\mathbf{q}}) are M and J: a matrix is not multiplied by its argument."""
-        if isinstance(value, Grid) and self._is("("):
-            end = self._matching(self.at)
-            inside = "".join(token.text for token in self.tokens[self.at + 1 : end])
-            raw = re.sub(r"\\(math\w+|boldsymbol|bm|dot|ddot)|[{}\s,\\]", "", inside)
-            if (raw and set(raw) <= set("qtθϑ") | {""}) or raw in ("theta", "thetatheta"):
-                self.at = end + 1
-        elif isinstance(value, Power):  # q_1^2(t)
-            self._skip_arguments(value.base)
-        elif isinstance(value, Sym) and value.name._replace(dots=0) in self.table.coordinates:  # q_1(t)
-            of_time = self._is("(") and [self._ahead().text, self._ahead(2).text] == ["t", ")"]
-            self.at += 3 if of_time else 0
-
     def _unknown(self, name: Name, at: int) -> UnknownSymbol:
         near, equal = self.table.suggestions(name), [self.table.known[one] for one in self.table.numbered(name)]
         guess = f"did you mean {' or '.join(near)}? " if near else ""
@@ -358,25 +258,6 @@ class SymbolReader(Cursor):
             f"unknown symbol {name}", self.text, at, hint=f"{guess}say what it stands for: symbols={{{str(name)!r}: …}}"
         )
 
-    # ------------------------------------------------------------------ rates
-
-    def _rate(self) -> Value | None:
-        r"""\frac{dq_1}{dt}, \frac{d^2 q_1}{dt^2} and \frac{d}{dt} q_1 as dotted symbols; None for other fractions."""
-        start, top = self.token.start, self._group(self.at + 1)
-        bottom = self._group(top[1] + 1) if top else None
-        below = "".join(token.text for token in bottom[0]) if bottom else ""
-        order = re.fullmatch(r"dt(?:\^(\d))?", re.sub(r"\\mathrm|\\text|[{}]", "", below))
-        moving = _without_d(top[0]) if top and order else None
-        if bottom is None or order is None or moving is None:
-            return None
-        self.at = bottom[1] + 1
-        end = Token("end", "", self.token.start, self.token.start)
-        value = self._inside([*moving, end]).whole() if moving else self._factor()
-        dotted = self._dotted(value, int(order[1] or 1), (start, self.tokens[self.at - 1].end))
-        if dotted is None:
-            raise self._fault("only the rate of a coordinate is read", start, "carry the derivative out first")
-        return dotted
-
     def _group(self, at: int) -> tuple[list[Token], int] | None:
         """The tokens of the {…} that begins at `at`, and where it ends."""
         if at >= len(self.tokens) or self.tokens[at].text != "{":
@@ -384,16 +265,14 @@ class SymbolReader(Cursor):
         end = self._closing(at)
         return None if end is None else (list(self.tokens[at + 1 : end]), end)
 
-    def _dotted(self, value: Value, dots: int, span: tuple[int, int]) -> Value | None:
-        """The rate of a symbol, of a sum of symbols, or of a column of them."""
-        if isinstance(value, Grid):
-            rows = [[self._dotted(node, dots, span) for node in row] for row in value.rows]
-            kept = [[node for node in row if node is not None and not isinstance(node, Grid)] for row in rows]
-            return matrices.grid(kept) if all(len(a) == len(b) for a, b in zip(kept, rows)) else None
-        if isinstance(value, Sum):
-            terms = [self._dotted(term, dots, span) for term in value.terms]
-            kept = [term for term in terms if term is not None and not isinstance(term, Grid)]
-            return Sum(tuple(kept), span) if len(kept) == len(terms) else None
-        if isinstance(value, Sym) and value.name._replace(dots=0) in self.table.coordinates:
-            return Sym(value.name._replace(dots=value.name.dots + dots), span)
-        return None
+    def _dotted(self, value: Value, dots: int, span: tuple[int, int], *refusal: Any) -> Value:
+        """The rate of a symbol, of a sum of symbols, or of a column of them; a fault for anything else."""
+
+        def dotted(node: Node) -> Node:
+            if isinstance(node, Sum):
+                return Sum(tuple(map(dotted, node.terms)), span)
+            if dots and isinstance(node, Sym) and node.name._replace(dots=0) in self.table.coordinates:
+                return Sym(node.name._replace(dots=node.name.dots + dots), span)
+            raise self._fault(*refusal)
+
+        return value.each(dotted) if isinstance(value, Grid) else dotted(value)
