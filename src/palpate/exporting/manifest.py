@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from palpate.errors import FileError
+from palpate.exporting.code.objects import template
 from palpate.exporting.code.records import Code
 from palpate.exporting.draft import LATEST, Draft
 from palpate.exporting.interface import Item
@@ -24,7 +25,8 @@ NAME = "manifest.json"
 def manifest(made: Draft, targets: list[str], files: dict[str, bytes], facts: dict[str, Any]) -> dict[str, Any]:
     """What the folder is, for people and programs."""
     run, robot, law = made.run, made.run.robot, made.bound
-    limits = robot.limits
+    limits, (q, v) = robot.limits, run.start()
+    words = json.loads(template("conventions.json", {"LATEST": f"{LATEST:g}", "SAFE": safe_command(law.command)}))
     return {
         "kind": KIND,
         "name": made.name,
@@ -45,26 +47,11 @@ def manifest(made: Draft, targets: list[str], files: dict[str, bytes], facts: di
         },
         "clock": {"rate": 1.0 / run.clock.control_period, "period": run.clock.control_period},
         "model": made.model,
-        "conventions": {
-            "units": "SI",
-            "wrench": "[f; n], what the environment does to the robot, at the tool's origin, world-aligned axes",
-            "twist": "[v; w], at the tool's origin, world-aligned axes",
-            "quaternion": "w x y z",
-            "matrices": "row by row",
-            "target": "in world axes, whatever axes the scenario's reference has",
-            "gravity": "included in `torque`: a driver that adds gravity itself is sent torque − gravity",
-            "friction": "not compensated, but by terms of the law",
-            "limits": "torque limits, rates and filters are left to the driver",
-        },
+        "conventions": words["conventions"],
         "guards": None if run.guards is None else run.guards.model_dump(mode="json"),
         "driver": made.scenario.as_data().get("world", {}).get("driver"),
-        "start": {"q": _numbers(run.start()[0]), "v": _numbers(run.start()[1])},
-        "ticks": {
-            "first": "the law's own answer; blend(seconds) goes over from the measured torques",
-            "missed": f"counted, the law goes on with one period; more than {LATEST:g} periods: code LATE until reset",
-            "not finite": "code NOT_FINITE and the safe command; nothing is remembered of the tick",
-            "safe command": safe_command(law.command),
-        },
+        "start": {"q": _numbers(q), "v": _numbers(v)},
+        "ticks": words["ticks"],
         "codes": {code.name: [code.value, code.meaning] for code in Code},
         "version": made.plan.version,
         "state_bytes": made.plan.state_bytes,
