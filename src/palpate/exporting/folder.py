@@ -90,10 +90,9 @@ def export(
     files["vectors.bin"] = vector_file(rows, answers)
     facts = {"ticks": len(rows), "difference": apart, "largest_stack_frame": library.largest_frame()}
     files |= {name: text.encode() for name, text in texts(made, chosen, len(rows)).items()}
-    content = manifest(made, [target.name for target in chosen], files, facts)
-    _write(folder, files, sealed(content))
-    names = tuple(target.name for target in chosen)
-    return Exported(folder, made.name, names, len(rows), apart, facts["largest_stack_frame"])
+    names = [target.name for target in chosen]
+    _write(folder, files, sealed(manifest(made, names, files, facts)))
+    return Exported(folder, made.name, tuple(names), len(rows), apart, facts["largest_stack_frame"])
 
 
 def _free_folder(out: str | os.PathLike[str]) -> Path:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +16,27 @@ from palpate.exporting.code.objects import template
 _RESERVED = frozenset(template("reserved.txt", {}).split())  # words of C23 and C++20
 
 
+@dataclass(frozen=True)
+class Part:
+    """A number or an array of a record: its name with the records it lies in, its first word and its shape."""
+
+    path: tuple[str, ...]
+    word: int
+    shape: tuple[int, ...]
+    real: bool
+
+    @property
+    def name(self) -> str:
+        """Its name in C and C++, whose own words it may not be."""
+        joined = "_".join(self.path)
+        return f"{joined}_" if joined in _RESERVED else joined
+
+    @property
+    def count(self) -> int:
+        """Words that it takes."""
+        return math.prod(self.shape)
+
+
 @dataclass
 class Image:
     """Words of a block; `at` says where each of the original pieces of memory stands, by its address."""
@@ -22,37 +44,48 @@ class Image:
     words: list[int] = field(default_factory=list)
     at: list[tuple[int, int, int]] = field(default_factory=list)  # first byte, byte after the last, word
     addresses: list[int] = field(default_factory=list)  # words that hold offsets inside the image
+    _parts: list[Part] = field(default_factory=list)
     _tables: dict[int, int] = field(default_factory=dict)
 
-    def add(self, record: Record, pointers: dict[str, Record] | None = None) -> int:
+    def parts_of(self, record: Record) -> list[Part]:
+        """Put a record into the image; its numbers and arrays, in the order of its fields."""
+        before = len(self._parts)
+        self.add(record)
+        return self._parts[before:]
+
+    def add(self, record: Record, pointers: Mapping[str, Record] | None = None, path: tuple[str, ...] = ()) -> int:
         """Put a record, and everything in it, into the image; the word at which its table stands.
 
         Args:
             record: what to put.
             pointers: fields that hold the addresses of records as plain numbers.
+            path: names of the records that it lies in.
         """
         if record.address in self._tables:
             return self._tables[record.address]
-        start = self._place(record._table)
-        self._tables[record.address] = start
+        start = self._tables[record.address] = self._place(record._table)
         for each in record.fields.values():
-            self._add_field(record, each, start)
+            self._add_field(record, each, start + each.offset, (*path, each.name))
         for name, other in (pointers or {}).items():
             self._point(start + record.fields[name].offset, self.add(other))
         return start
 
-    def _add_field(self, record: Record, each: Field, start: int) -> None:
-        offset = start + each.offset
+    def _add_field(self, record: Record, each: Field, word: int, path: tuple[str, ...]) -> None:
         if each.listed:
             items, tables = record._held[each.name]
             first = self._place(tables)
-            self._point(offset, first)
+            self._point(word, first)
             for k, item in enumerate(items):
-                self._point(first + k, self.add(item))
+                self._point(first + k, self.add(item, path=(*path[:-1], f"{each.name}_{k}")))
         elif not isinstance(each.kind, Kind):
-            self._point(offset, self.add(record._held[each.name]))
+            self._point(word, self.add(record._held[each.name], path=path))
         elif each.kind.dimensions or each.kind.behind:
-            self._point(offset, self.word_of(record._held[each.name]))
+            array = record._held[each.name]
+            at = self.word_of(array)
+            self._point(word, at)
+            self._parts += [Part(path, at, array.shape, array.dtype == np.float64)] if array.size else []
+        else:
+            self._parts.append(Part(path, word, (), each.real))
 
     def word_of(self, array: Any) -> int:
         """Where an array's numbers stand in the image; the memory behind it is put there if it is not yet."""
@@ -76,42 +109,3 @@ class Image:
     def _point(self, word: int, offset: int) -> None:
         self.words[word] = offset
         self.addresses.append(word)
-
-
-@dataclass(frozen=True)
-class Part:
-    """A number or an array of a record: its name with the records it lies in, its place and shape."""
-
-    path: tuple[str, ...]
-    word: int
-    shape: tuple[int, ...]
-    real: bool
-
-    @property
-    def name(self) -> str:
-        """Its name in C and C++, whose own words it may not be."""
-        joined = "_".join(self.path)
-        return f"{joined}_" if joined in _RESERVED else joined
-
-    @property
-    def count(self) -> int:
-        """Words that it takes."""
-        return int(np.prod(self.shape, dtype=int))
-
-
-def parts_of(record: Record, image: Image, path: tuple[str, ...] = ()) -> Iterator[Part]:
-    """Every number and array of a record that is in the image, in the order of its fields."""
-    start = image.add(record)
-    for name, each in record.fields.items():
-        here = (*path, name)
-        if each.listed:
-            for k, item in enumerate(getattr(record, name)):
-                yield from parts_of(item, image, (*path, f"{name}_{k}"))
-        elif not isinstance(each.kind, Kind):
-            yield from parts_of(getattr(record, name), image, here)
-        elif each.kind.dimensions or each.kind.behind:
-            array = record._held[name]
-            if array.size:
-                yield Part(here, image.word_of(array), array.shape, array.dtype == np.float64)
-        else:
-            yield Part(here, start + each.offset, (), each.real)

@@ -62,8 +62,8 @@ def machine(target: TargetMachine) -> binding.TargetMachine:
     )
 
 
-def closure(kernels: Iterable[Kernel]) -> list[Kernel]:
-    """Kernels and everything that they call by symbols."""
+def llvm_texts(kernels: Iterable[Kernel]) -> list[str]:
+    """The code of kernels and of all that they call by symbols, free of the machine that they were compiled on."""
     reached: dict[str, Kernel] = {}
     waiting = list(kernels)
     while waiting:
@@ -71,12 +71,7 @@ def closure(kernels: Iterable[Kernel]) -> list[Kernel]:
         if kernel.symbol not in reached:
             reached[kernel.symbol] = kernel
             waiting += kernel.callees
-    return list(reached.values())
-
-
-def llvm_texts(kernels: Iterable[Kernel]) -> list[str]:
-    """The code of kernels and of all that they call, free of the machine that they were compiled on."""
-    return [_portable_text(kernel) for kernel in closure(kernels)]
+    return [_portable_text(kernel) for kernel in reached.values()]
 
 
 @cache

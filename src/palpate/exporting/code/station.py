@@ -12,10 +12,10 @@ from palpate.engine.records import Vector
 from palpate.exporting.code.memory import address_after, call_c, numbers_at, part_at, station_at, words_at
 from palpate.exporting.code.records import INPUT_HEAD, MAGIC, OUTPUT_HEAD, STATE_HEAD, Code, PartPlan, PlanHead, Station
 
-OK, NULL, SIZE, VERSION, NOT_READY = (int(c) for c in (Code.OK, Code.NULL, Code.SIZE, Code.VERSION, Code.NOT_READY))
-NOT_FINITE, TIME, LATE, QUATERNION = (int(c) for c in (Code.NOT_FINITE, Code.TIME, Code.LATE, Code.QUATERNION))
-NO_ANSWER, READ_ONLY, BOUND = (int(c) for c in (Code.NO_ANSWER, Code.READ_ONLY, Code.BOUND))
-LAW, BLIND = int(Code.LAW), int(Code.BLIND)
+# As `Code` has them, in its order.
+OK, NULL, SIZE, VERSION, NOT_READY, NOT_FINITE, TIME, LATE, QUATERNION, NO_ANSWER, READ_ONLY, BOUND, LAW, BLIND = (
+    int(code) for code in Code
+)
 ACCELERATION, VELOCITY, POSITION = (COMMANDS.index(kind) for kind in ("acceleration", "velocity", "position"))
 PART = PartPlan.words
 
