@@ -539,7 +539,7 @@ class PoleBalance(ClearingLaw):
             self.end_effector_mass + self.model().mass
         )  # ÿ of a force, and back
         stiffness = float(self.force_gains()[4]) / max(moved, 1e-12)
-        said = pole_differences(self.model(), start.gravity, start.pole, stiffness)
+        said = pole_differences(self.name, self.model(), start.gravity, start.pole, stiffness)
         return replace(bound, warnings=tuple(said))
 
     def alarms(self, memory: Memory) -> list[str]:
