@@ -39,9 +39,9 @@ def mathml(latex: str) -> str:
     return f'<math displaystyle="true"><mrow>{_Reader(latex).everything()}</mrow></math>'
 
 
-def formula_html(latex: str, room: int = 78) -> str:
+def formula_html(latex: str) -> str:
     """A formula in as many lines as it needs, broken at its relations and signs."""
-    lines = [f"<div>{mathml(line)}</div>" for line in broken(latex, room)]
+    lines = [f"<div>{mathml(line)}</div>" for line in broken(latex, 78)]
     return '<div class="formula">' + "".join(lines) + "</div>"
 
 
@@ -162,14 +162,10 @@ class _Reader:
     def _scripted(self) -> str:
         base = "<mrow></mrow>" if self._peek() in "_^" else self._atom()
         below = above = ""
-        while self._peek() in ("_", "^", "'"):
-            mark = self._next()
-            if mark == "'":
-                above = "<mo>′</mo>"
-            elif mark == "_":
-                below = self._atom()
-            else:
-                above = self._atom()
+        while (mark := self._peek()) in ("_", "^", "'"):
+            self.at += 1
+            script = "<mo>′</mo>" if mark == "'" else self._atom()
+            below, above = (script, above) if mark == "_" else (below, script)
         if below and above:
             return f"<msubsup>{base}{below}{above}</msubsup>"
         if below:
