@@ -133,13 +133,11 @@ def _urdf(robot: Robot, frames: list[Pose], links: list[Inertia], axes: list[Arr
     limits, (offset, deceleration) = robot.limits, stopping(robot)
     parts = ['<robot name="fr3">', '<link name="link0"/>']
     for i, (inertia, axis) in enumerate(zip(links, axes)):
-        bounds = zip(
-            ("effort", "velocity", "lower", "upper"), (limits.torque, limits.velocity, limits.lower, limits.upper)
-        )
+        bounds = {"effort": limits.torque, "velocity": limits.velocity, "lower": limits.lower, "upper": limits.upper}
         parts += [
             f'<joint name="joint{i + 1}" type="revolute">{_origin(frames[i], frames[i + 1])}',
             f'<parent link="link{i}"/><child link="link{i + 1}"/><axis xyz="{_numbers(axis)}"/>',
-            f"<limit {_attributes((name, values[i]) for name, values in bounds)}/>",
+            f"<limit {_attributes((name, values[i]) for name, values in bounds.items())}/>",
             f'<position_based_velocity_limits velocity_offset="{offset[i]:g}"'
             f' deceleration_limit="{deceleration[i]:g}"/></joint>',
             f'<link name="link{i + 1}">{_inertial(inertia)}</link>',
@@ -210,9 +208,9 @@ class Arm:
         self.robot, self.model, self.period = robot, model, period
         self._rotor = np.diag(rotor)
         self._share = 1.0 - math.exp(-2.0 * math.pi * EXTERNAL_CUTOFF * period)
-        self._to_base = model.X_WO.rotation.T
-        self.gravity_vector = self._to_base @ robot.model.opt.gravity
-        self.NE_T_EE, self.EE_T_K = np.eye(4), np.eye(4)
+        self._to_base = np.kron(np.eye(2), model.X_WO.rotation.T)  # of a twist or a wrench
+        self.gravity_vector = model.X_WO.rotation.T @ robot.model.opt.gravity
+        self.F_T_NE, self.NE_T_EE, self.EE_T_K = model.X_FE.matrix, np.eye(4), np.eye(4)
         self.load = (0.0, np.zeros(3), np.zeros((3, 3)))
         self.joint_stiffness, self.cartesian_stiffness = np.array(JOINT_STIFFNESS), np.array(CARTESIAN_STIFFNESS)
         self.external, self.wrench, self.softened = np.zeros(7), np.zeros(6), 0.0
@@ -221,26 +219,16 @@ class Arm:
         self._count = 0
 
     @property
-    def flange_to_tool(self) -> Array:
-        """From the flange to the scenario's tool frame."""
-        return self.model.X_FE.matrix
-
-    @property
     def F_T_EE(self) -> Array:
         """From the flange to the end effector."""
-        return self.flange_to_tool @ self.NE_T_EE
+        return self.F_T_NE @ self.NE_T_EE
 
     def observe(self, tick: Any) -> None:
         """Take a tick's measurement in."""
         self.q, self.v, self.M, self.gravity = tick.q, tick.v, tick.M, tick.gravity
         self.coriolis = tick.bias - tick.gravity
-        R = self._to_base @ tick.rotation
-        X_ON = np.eye(4)
-        X_ON[:3, :3], X_ON[:3, 3] = R, self._to_base @ (tick.position - self.model.X_WO.position)
-        self.O_T_EE = X_ON @ self.NE_T_EE
-        J = np.vstack([self._to_base @ tick.J[:3], self._to_base @ tick.J[3:]])
-        self.J = _shifted(J, self.O_T_EE[:3, 3] - X_ON[:3, 3])
-        self._add_load(X_ON, J)
+        self.O_T_EE, self.J = self._end_effector(tick)
+        self._add_load()
         self._estimate(tick)
         self._count += 1
 
@@ -254,13 +242,20 @@ class Arm:
         J = _shifted(self.J, self.O_T_EE[:3, :3] @ self.EE_T_K[:3, 3])
         self.wrench = np.linalg.solve(J @ J.T + _SMALLEST * np.eye(6), J @ self.external)
 
-    def _add_load(self, X_ON: Array, J: Array) -> None:
-        """Gravity of a load that the client has announced."""
+    def _end_effector(self, terms: Any) -> tuple[Array, Array]:
+        """Pose and Jacobian of the end effector, base axes, from those of the scenario's tool frame in the world."""
+        R, X_ON = self._to_base[:3, :3], np.eye(4)
+        X_ON[:3, :3], X_ON[:3, 3] = R @ terms.rotation, R @ (terms.position - self.model.X_WO.position)
+        X = X_ON @ self.NE_T_EE
+        return X, _shifted(self._to_base @ terms.J, X[:3, 3] - X_ON[:3, 3])
+
+    def _add_load(self) -> None:
+        """Gravity of a load that the client has announced, its centre of mass in flange axes."""
         mass, com, _ = self.load
         if mass:
-            X_NF = np.linalg.inv(self.flange_to_tool)
-            com_offset = X_ON[:3, :3] @ (X_NF[:3, :3] @ com + X_NF[:3, 3])
-            self.gravity = self.gravity - mass * _shifted(J, com_offset)[:3].T @ self.gravity_vector
+            X_EF = np.linalg.inv(self.F_T_EE)
+            com_offset = self.O_T_EE[:3, :3] @ (X_EF[:3, :3] @ com + X_EF[:3, 3])
+            self.gravity = self.gravity - mass * _shifted(self.J, com_offset)[:3].T @ self.gravity_vector
 
     def joint_impedance(self, q: Array, v: Array) -> Array:
         """τ = K (q_d − q) + D (v_d − v) + C v, with D critically damped."""
@@ -287,11 +282,7 @@ class Arm:
 
     def pose_at(self, q: Array) -> tuple[Array, Array]:
         """Pose and Jacobian of the end effector at a posture, base axes."""
-        terms = self.robot.terms(q, np.zeros(7))
-        X_ON = (self.model.X_WO.inverse() @ Pose(terms.position, terms.rotation)).matrix
-        J = np.vstack([self._to_base @ terms.J[:3], self._to_base @ terms.J[3:]])
-        X = X_ON @ self.NE_T_EE
-        return X, _shifted(J, X[:3, 3] - X_ON[:3, 3])
+        return self._end_effector(self.robot.terms(q, np.zeros(7)))
 
 
 def _shifted(J: Array, r: Array) -> Array:

@@ -112,7 +112,7 @@ class Driving:
         if self._assembly.loop.wanted.kind != 0:
             raise InvalidInput("a robot is driven with wrench_axes of the world alone")
         self._axes = franka_model(self._run.robot).X_WO.rotation
-        self._kept: dict[str, list[Array]] = {}
+        self._rows: list[dict[str, Array]] = []  # what was measured and commanded, by channel, tick by tick
 
     def go(self, remote: Remote) -> Trace:
         """Drive the robot through the run; what was measured and commanded.
@@ -162,21 +162,18 @@ class Driving:
         terms, torque = robot.terms(q, v), decision.command
         if decision.kind == "acceleration":
             torque = terms.M @ torque + terms.bias
-        self._keep(q=q, v=v, q_measured=q, v_measured=v, tau=tau, command=decision.command, measured_wrench=wrench,
-                   tool_position=terms.position, target_q=target.q.copy(), target_position=target.position.copy(),
-                   target_wrench=target.wrench.copy())  # fmt: skip
-        self._keep(**{f"tau.{name}": value for name, value in decision.terms.items()})
+        wanted = {f"target_{name}": getattr(target, name).copy() for name in ("q", "position", "wrench")}
+        named = {f"tau.{name}": value for name, value in decision.terms.items()}
+        measured = {"q": q, "v": v, "q_measured": q, "v_measured": v, "tau": tau, "measured_wrench": wrench}
+        self._rows.append(measured | wanted | named | {"command": decision.command, "tool_position": terms.position})
         most = 0.999 * TORQUE_RATE * T
         return last + np.clip(torque - terms.gravity - last, -most, most)
 
-    def _keep(self, **numbers: Array) -> None:
-        for name, value in numbers.items():
-            self._kept.setdefault(name, []).append(value)
-
     def _trace(self, kind: OutcomeKind, reason: str) -> Trace:
         assembly, T = self._assembly, self._run.clock.control_period
-        count = len(next(iter(self._kept.values()), []))
-        data = {c: np.array(self._kept[c.name]) for c in assembly.layout.channels if c.name in self._kept}
+        rows, count = self._rows, len(self._rows)
+        known = [channel for channel in assembly.layout.channels if rows and channel.name in rows[0]]
+        data = {channel: np.array([row[channel.name] for row in rows]) for channel in known}
         facts = replace(
             unfinished(assembly, check_start(assembly, predict=False)).facts,
             warnings=() if kind == "completed" else (reason,),

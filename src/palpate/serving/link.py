@@ -120,7 +120,6 @@ class ClientConnection:
     def send(self, message: bytes) -> None:
         """Send an answer."""
         try:
-            self._tcp.setblocking(True)
             self._tcp.settimeout(1.0)
             self._tcp.sendall(message)
             self._tcp.setblocking(False)

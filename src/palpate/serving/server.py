@@ -162,18 +162,13 @@ def _warm_up(run: Run) -> None:
 
 
 def _listening(host: str, port: int) -> socket.socket:
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listener.bind((host, port))
-        listener.listen(_QUEUE)
+        return socket.create_server((host, port), backlog=_QUEUE)
     except OSError as error:
-        listener.close()
         raise InvalidInput(
-            f"cannot listen on {host}:{port}: {error.strerror or error}",
+            f"cannot listen on {host}:{port}: {os.strerror(error.errno or 0)}",
             hint="another server has it? libfranka always asks for port 1337; 127.0.0.2 is loopback too",
         ) from None
-    return listener
 
 
 @contextlib.contextmanager

@@ -86,6 +86,33 @@ class Pace:
         return self._due + _SHARE * self.step
 
 
+def _stiffness(numbers: Array) -> Array | None:
+    return numbers if np.isfinite(numbers).all() and (numbers >= 0.0).all() else None
+
+
+def _frame(numbers: Array) -> Array | None:
+    X = numbers.reshape(4, 4).T
+    R = X[:3, :3]
+    rotation = np.isfinite(X).all() and np.abs(R @ R.T - np.eye(3)).max() < 1e-4 and np.linalg.det(R) > 0
+    return X if rotation and np.abs(X[3] - [0, 0, 0, 1]).max() < 1e-9 else None
+
+
+def _load(numbers: Array) -> tuple[float, Array, Array] | None:
+    """Mass, centre of mass and inertia tensor."""
+    good = np.isfinite(numbers).all() and numbers[0] >= 0.0
+    return (float(numbers[0]), numbers[1:4], numbers[4:].reshape(3, 3).T) if good else None
+
+
+# Requests that change an attribute of the arm, and what reads its value; None where the numbers are not good.
+_SETTINGS: dict[Command, tuple[str, Callable[[Array], Any]]] = {
+    Command.SET_JOINT_IMPEDANCE: ("joint_stiffness", _stiffness),
+    Command.SET_CARTESIAN_IMPEDANCE: ("cartesian_stiffness", _stiffness),
+    Command.SET_EE_TO_K: ("EE_T_K", _frame),
+    Command.SET_NE_TO_EE: ("NE_T_EE", _frame),
+    Command.SET_LOAD: ("load", _load),
+}
+
+
 class ClientSession:
     """The robot towards one client."""
 
@@ -105,17 +132,6 @@ class ClientSession:
         self._parts = {name: self._state[name][0] for name in fci.STATE.names or () if fci.STATE[name].shape}
         self._hold: JointReference | None = None
         self._number, self._t = 0, 0.0
-        self._handlers: dict[Command, Callable[[fci.Request], int]] = {
-            Command.STOP_MOVE: self._stop_move,
-            Command.SET_COLLISION_BEHAVIOR: lambda r: _taken(self.thresholds.set(r.fields)),
-            Command.SET_JOINT_IMPEDANCE: lambda r: self._set_stiffness("joint_stiffness", r),
-            Command.SET_CARTESIAN_IMPEDANCE: lambda r: self._set_stiffness("cartesian_stiffness", r),
-            Command.SET_GUIDING_MODE: lambda r: fci.SUCCESS,
-            Command.SET_EE_TO_K: lambda r: self._set_frame("EE_T_K", r),
-            Command.SET_NE_TO_EE: lambda r: self._set_frame("NE_T_EE", r),
-            Command.SET_LOAD: self._set_load,
-            Command.AUTOMATIC_ERROR_RECOVERY: self._recover,
-        }
 
     def decide(self, tick: Any, gains: Any, memory: Any) -> dict[str, Array]:
         """One tick: tell the client the state, hear its command, and give the joints their torques."""
@@ -143,67 +159,51 @@ class ClientSession:
             self._answer(request)
 
     def _answer(self, request: fci.Request) -> None:
-        command = request.command
+        command, status, more = request.command, fci.SUCCESS, b""
         if command == Command.MOVE:
-            self._move(request)
-        elif command == Command.GET_ROBOT_MODEL:
-            self.link.send(fci.answer(command, request.number, fci.SUCCESS, self.arm.model.urdf.encode()))
+            status = self._move(request)
         elif command == Command.CONNECT:
-            self.link.send(fci.connected(request.number, fci.SUCCESS))
-        else:
-            setting = command not in (Command.STOP_MOVE, Command.AUTOMATIC_ERROR_RECOVERY)
-            busy = setting and self.motion is not None
-            status = fci.NOT_POSSIBLE if busy else self._handlers[command](request)
-            self.link.send(fci.answer(command, request.number, status))
+            more = fci.SPOKEN
+        elif command == Command.GET_ROBOT_MODEL:
+            more = self.arm.model.urdf.encode()
+        elif command == Command.STOP_MOVE:
+            if self.motion is not None:
+                self._end(MoveStatus.PREEMPTED)
+        elif command == Command.AUTOMATIC_ERROR_RECOVERY:
+            self.errors[:] = False
+            self.mode = Mode.IDLE if self.mode == Mode.REFLEX else self.mode
+        elif self.motion is not None:
+            status = fci.NOT_POSSIBLE
+        elif not self._set(command, request.fields):
+            status = fci.INVALID_ARGUMENT
+        self.link.send(fci.answer(command, request.number, status, more))
 
-    def _move(self, request: fci.Request) -> None:
+    def _move(self, request: fci.Request) -> MoveStatus:
         controller, generator, low_rate = int(request.fields[0]), int(request.fields[1]) + 1, request.fields[8]
-        free = self.mode == Mode.IDLE and self.motion is None
+        if self.mode != Mode.IDLE or self.motion is not None:
+            return MoveStatus.NOT_POSSIBLE
         known = controller <= Controller.EXTERNAL and Generator.IDLE < generator <= Generator.NONE
         useless = controller != Controller.EXTERNAL and generator == Generator.NONE
-        if not free or not known or useless or low_rate:
-            status = MoveStatus.NOT_POSSIBLE if not free else MoveStatus.INVALID_ARGUMENT
-            self.link.send(fci.answer(Command.MOVE, request.number, status))
-            return
-        still = self._hold if self._hold is not None else JointReference(self.arm.q.copy())
-        reference = JointReference(still.q.copy())
+        if not known or useless or low_rate:
+            return MoveStatus.INVALID_ARGUMENT
+        reference = JointReference((self.arm if self._hold is None else self._hold).q.copy())
         pose, _ = self.arm.pose_at(reference.q)
         self.motion = ActiveMove(request.number, Generator(generator), Controller(controller), reference, pose)
         self.mode, self.motions, self._hold = Mode.MOVE, self.motions + 1, None
         self._arrived.clear()
-        self.link.send(fci.answer(Command.MOVE, request.number, MoveStatus.STARTED))
+        return MoveStatus.STARTED
 
-    def _stop_move(self, request: fci.Request) -> int:
-        if self.motion is not None:
-            self._end(MoveStatus.PREEMPTED)
-        return fci.SUCCESS
-
-    def _set(self, name: str, value: Any, good: bool) -> int:
-        """Change something of the arm, if it is good."""
-        if good:
+    def _set(self, command: Command, fields: tuple[float, ...]) -> bool:
+        """Change a setting of the robot; False where the numbers are not good. The guiding mode changes nothing."""
+        if command == Command.SET_COLLISION_BEHAVIOR:
+            return self.thresholds.set(fields)
+        if command in _SETTINGS:
+            name, read = _SETTINGS[command]
+            value = read(np.array(fields))
+            if value is None:
+                return False
             setattr(self.arm, name, value)
-        return _taken(good)
-
-    def _set_stiffness(self, name: str, request: fci.Request) -> int:
-        values = np.array(request.fields)
-        return self._set(name, values, bool(np.isfinite(values).all() and (values >= 0.0).all()))
-
-    def _set_frame(self, name: str, request: fci.Request) -> int:
-        X = np.array(request.fields).reshape(4, 4).T
-        R = X[:3, :3]
-        good = bool(np.isfinite(X).all() and np.abs(R @ R.T - np.eye(3)).max() < 1e-4 and np.linalg.det(R) > 0)
-        return self._set(name, X, good and bool(np.abs(X[3] - [0, 0, 0, 1]).max() < 1e-9))
-
-    def _set_load(self, request: fci.Request) -> int:
-        mass, com, tensor = request.fields[0], np.array(request.fields[1:4]), np.array(request.fields[4:])
-        good = bool(np.isfinite(request.fields).all() and mass >= 0.0)
-        return self._set("load", (mass, com, tensor.reshape(3, 3).T), good)
-
-    def _recover(self, request: fci.Request) -> int:
-        self.errors[:] = False
-        if self.mode == Mode.REFLEX:
-            self.mode = Mode.IDLE
-        return fci.SUCCESS
+        return True
 
     # ------------------------------------------------------------------------------------------ motions
 
@@ -335,9 +335,8 @@ class ClientSession:
         p["O_ddP_O"][:] = arm.gravity_vector
         if self._number > 1 and motion is not None:
             return  # the rest changes between motions only
-        for name in ("F_T_EE", "EE_T_K", "NE_T_EE"):
+        for name in ("F_T_EE", "EE_T_K", "F_T_NE", "NE_T_EE"):
             p[name][:] = getattr(arm, name).T.ravel()
-        p["F_T_NE"][:] = arm.flange_to_tool.T.ravel()
         end, (mass, com, tensor) = arm.model.end_effector, arm.load
         self._state["m_ee"], p["F_x_Cee"][:], p["I_ee"][:] = end.mass, end.com, end.tensor.ravel()
         self._state["m_load"], p["F_x_Cload"][:], p["I_load"][:] = mass, com, tensor.ravel()
@@ -368,10 +367,6 @@ class ClientSession:
                 " limit of this sampled loop; give the drives their rotor inertia (world.plant.rotor_inertia)"
             )
         return said
-
-
-def _taken(good: bool) -> int:
-    return fci.SUCCESS if good else fci.INVALID_ARGUMENT
 
 
 @dataclass(frozen=True)
