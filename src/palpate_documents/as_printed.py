@@ -211,7 +211,7 @@ def _step(state: Array, printed: bool, dt: float) -> Array:
 
 _MAKERS: dict[str, Callable[[], Runs]] = {"000": _poles, "001": _stops, "002": _force_loops, "004": _falls}
 # Metrics that say something about these runs.
-TELLING = {
+RUN_METRICS = {
     "000": ("tilt_max", "tilt_rms", "tilt_end", "saturation_time"),
     "001": ("stop_time", "stop_distance", "stop_deviation"),
     "002": ("force_peak", "force_steady_error", "force_error_rms"),
@@ -219,7 +219,7 @@ TELLING = {
 }
 
 
-def apart(runs: Runs) -> list[tuple[float, float] | None]:
+def distances_from_right(runs: Runs) -> list[tuple[float, float] | None]:
     """How far the tool (m) and the joints (rad or m) of each run get from the right run that starts alike."""
     rights = [trace for name, trace in runs if name.startswith("right")]
     distances: list[tuple[float, float] | None] = []

@@ -110,7 +110,7 @@ def _compare(numbers: Sequence[str], out: str | None) -> int:
     from palpate.cli.tables import number, print_table
     from palpate.metrics import evaluate
     from palpate.views import compare
-    from palpate_documents.as_printed import TELLING, apart, runs_as_printed
+    from palpate_documents.as_printed import RUN_METRICS, distances_from_right, runs_as_printed
     from palpate_documents.library import document
 
     if len(numbers) != 1:
@@ -118,15 +118,15 @@ def _compare(numbers: Sequence[str], out: str | None) -> int:
     document(numbers[0])
     runs = runs_as_printed(numbers[0])
     names, traces = zip(*runs)
-    table = [[result for result in evaluate(trace) if result.name in TELLING[numbers[0]]] for trace in traces]
+    table = [[result for result in evaluate(trace) if result.name in RUN_METRICS[numbers[0]]] for trace in traces]
     rows = [
         [f"{row[0].name} [{row[0].unit}]", *(number(result.value) for result in row)]
         for row in zip(*table)
         if any(result.value is not None for result in row)
     ]
-    far = apart(runs)
+    distances = distances_from_right(runs)
     for index, what in enumerate(("tool, distance from the right run [m]", "joints, difference from it [rad or m]")):
-        rows.append([what, *("–" if one is None else number(one[index]) for one in far)])
+        rows.append([what, *("–" if one is None else number(one[index]) for one in distances)])
     ends = ["ended", *(f"{t.outcome.kind} at {t.outcome.time:.3g} s" for t in traces)]
     print_table(["", *names], [ends, *rows], "l" + "r" * len(names))
     for name, trace in runs:

@@ -46,15 +46,15 @@ def formula_html(latex: str) -> str:
 
 
 def marked(latex: str, other: str, command: str) -> str:
-    """LaTeX with the symbols that the other form does not have in these places put into `\\command{…}`."""
+    """LaTeX with the symbols that the other form does not have in these positions put into `\\command{…}`."""
     mine, theirs = _TOKEN.findall(latex), _TOKEN.findall(other)
     solid = [[token for token in tokens if not token.isspace()] for tokens in (mine, theirs)]
     same = SequenceMatcher(None, *solid, autojunk=False).get_matching_blocks()
     kept = {index for block in same for index in range(block.a, block.a + block.size)}
     if len(kept) < 0.5 * len(solid[0]) or r"\text" in latex:
         return latex  # another formula altogether, or words
-    places = [at for at, token in enumerate(mine) if not token.isspace()]
-    changed = {at for index, at in enumerate(places) if index not in kept}
+    positions = [at for at, token in enumerate(mine) if not token.isspace()]
+    changed = {at for index, at in enumerate(positions) if index not in kept}
     out, at, named = [], 0, False
     while at < len(mine):
         token, end = mine[at], at + 1
@@ -101,8 +101,8 @@ def is_long(latex: str) -> bool:
     return _width(latex) > 42 or widest > 3
 
 
-def broken(latex: str, room: int) -> list[str]:
-    """LaTeX in lines of about `room` symbols, broken before + − = and after ; outside of braces and matrices."""
+def broken(latex: str, width: int) -> list[str]:
+    """LaTeX in lines of about `width` symbols, broken before + − = and after ; outside of braces and matrices."""
     pieces, depth, start = [], 0, 0
     for match in _TOKEN.finditer(latex):
         word = match[0]
@@ -115,7 +115,7 @@ def broken(latex: str, room: int) -> list[str]:
     pieces.append(latex[start:])
     lines, line = [], ""
     for piece in pieces:
-        if line and _width(line + piece) > room:
+        if line and _width(line + piece) > width:
             lines.append(line)
             line = r"\quad " if not piece.startswith(r"\quad") else ""
         line += piece

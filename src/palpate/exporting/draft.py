@@ -22,7 +22,7 @@ from palpate.errors import NotApplicable, PalpateError
 from palpate.exporting.code.image import Image, Part
 from palpate.exporting.code.own_model import OwnModel, own_model
 from palpate.exporting.code.records import INPUT_HEAD, OUTPUT_HEAD, STATE_HEAD, PartPlan, PlanHead, Station
-from palpate.exporting.interface import Item, input_items, output_items, places, tick_over
+from palpate.exporting.interface import Item, input_items, output_items, ranges, tick_over
 from palpate.robot.robot import Robot
 from palpate.run.assemble.assemble import beginning, suited
 from palpate.run.build import build
@@ -141,7 +141,7 @@ def _prefix(name: str) -> str:
 
 
 def _station(run: Run, bound: BoundLaw, inputs: list[Item], gravity: bool) -> tuple[Station, dict[str, Record]]:
-    robot, sizes, at = run.robot, sizes_of(run.robot), places(inputs)
+    robot, sizes, at = run.robot, sizes_of(run.robot), ranges(inputs)
     tick, numbers = tick_over(robot, inputs)
     assert bound.answer is not None
     station = Station(

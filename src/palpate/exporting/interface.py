@@ -69,7 +69,7 @@ def output_items(robot: Robot, bound: BoundLaw, gravity: bool) -> list[Item]:
     return items + [Item(f"term_{name}", (n,), "term of the law; the terms sum to `command`") for name in bound.terms]
 
 
-def places(items: Sequence[Item]) -> dict[str, tuple[int, int]]:
+def ranges(items: Sequence[Item]) -> dict[str, tuple[int, int]]:
     """Where each field stands, first and after the last, counted in numbers."""
     ends = accumulate(each.size for each in items)
     return {each.name: (end - each.size, end) for each, end in zip(items, ends)}
@@ -78,7 +78,7 @@ def places(items: Sequence[Item]) -> dict[str, tuple[int, int]]:
 def tick_over(robot: Robot, items: list[Item]) -> tuple[Tick, Array]:
     """A tick whose arrays are the numbers of one array, in the order of the fields."""
     tick, numbers = Tick(sizes_of(robot)), np.zeros(sum(each.size for each in items))
-    for each, (first, last) in zip(items, places(items).values()):
+    for each, (first, last) in zip(items, ranges(items).values()):
         if each.shape:
             record, name = field_of(tick, each)
             record.replace(name, numbers[first:last].reshape(each.shape))

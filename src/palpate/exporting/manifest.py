@@ -22,15 +22,15 @@ KIND = "palpate export"
 NAME = "manifest.json"
 
 
-def manifest(made: Draft, targets: list[str], files: dict[str, bytes], facts: dict[str, Any]) -> dict[str, Any]:
+def manifest(draft: Draft, targets: list[str], files: dict[str, bytes], facts: dict[str, Any]) -> dict[str, Any]:
     """What the folder is, for people and programs."""
-    run, robot, law = made.run, made.run.robot, made.bound
+    run, robot, law = draft.run, draft.run.robot, draft.bound
     limits, (q, v) = robot.limits, run.start()
     words = json.loads(template("conventions.json", {"LATEST": f"{LATEST:g}", "SAFE": safe_command(law.command)}))
     return {
         "kind": KIND,
-        "name": made.name,
-        "scenario": made.scenario.as_data(),
+        "name": draft.name,
+        "scenario": draft.scenario.as_data(),
         "robot": {
             "name": robot.name,
             "joints": list(robot.dof_names),
@@ -43,21 +43,21 @@ def manifest(made: Draft, targets: list[str], files: dict[str, bytes], facts: di
             "name": law.name,
             "command": law.command,
             "terms": list(law.terms),
-            "settings": made.law.model_dump(mode="json"),
+            "settings": draft.law.model_dump(mode="json"),
         },
         "clock": {"rate": 1.0 / run.clock.control_period, "period": run.clock.control_period},
-        "model": made.model,
+        "model": draft.model,
         "conventions": words["conventions"],
         "guards": None if run.guards is None else run.guards.model_dump(mode="json"),
-        "driver": made.scenario.as_data().get("world", {}).get("driver"),
+        "driver": draft.scenario.as_data().get("world", {}).get("driver"),
         "start": {"q": _numbers(q), "v": _numbers(v)},
         "ticks": words["ticks"],
         "codes": {code.name: [code.value, code.meaning] for code in Code},
-        "version": made.plan.version,
-        "state_bytes": made.plan.state_bytes,
-        "input": _fields(made.inputs),
-        "output": _fields(made.outputs),
-        "gains": {name: list(bounds) for name, bounds in made.bounds.items()},
+        "version": draft.plan.version,
+        "state_bytes": draft.plan.state_bytes,
+        "input": _fields(draft.inputs),
+        "output": _fields(draft.outputs),
+        "gains": {name: list(bounds) for name, bounds in draft.bounds.items()},
         "targets": targets,
         "replay": facts,
         "versions": {name: importlib.metadata.version(name) for name in ("palpate", "numba", "llvmlite", "numpy")},

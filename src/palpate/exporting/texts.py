@@ -36,13 +36,13 @@ _WRAPPER_LINES = {
 }
 
 
-def texts(made: Draft, targets: list[TargetMachine], ticks: int) -> dict[str, str]:
+def texts(draft: Draft, targets: list[TargetMachine], ticks: int) -> dict[str, str]:
     """Every text of the folder but the manifest, by the file's name."""
     wasm = any(not target.wide for target in targets)
-    makers = {"franka": _franka, "ros2_control": _ros} if _can_be_wrapped(made) else {}
-    wrappers = {folder: more for folder, make in makers.items() if (more := make(made))}
-    values = _values(made) | {
-        "ABOUT": made.scenario.description or made.scenario.name,
+    makers = {"franka": _franka, "ros2_control": _ros} if _can_be_wrapped(draft) else {}
+    wrappers = {folder: more for folder, make in makers.items() if (more := make(draft))}
+    values = _values(draft) | {
+        "ABOUT": draft.scenario.description or draft.scenario.name,
         "PALPATE": version("palpate"),
         "TICKS": ticks,
         "TARGETS": ", ".join(target.name for target in targets),
@@ -50,41 +50,41 @@ def texts(made: Draft, targets: list[TargetMachine], ticks: int) -> dict[str, st
         "WRAPPERS_LINE": "".join(_WRAPPER_LINES[folder] for folder in wrappers),
     }
     names = ["main.c", "CMakeLists.txt", "Makefile", "README.md", *(["replay.mjs"] if wasm else [])]
-    files = {f"{made.name}.h": header(made)} | {name: template(name, values) for name in names}
+    files = {f"{draft.name}.h": header(draft)} | {name: template(name, values) for name in names}
     for folder, more in wrappers.items():
         for name, source in _WRAPPER_FILES[folder].items():
-            files[f"{folder}/{name.format(made.name)}"] = template(source, values | more)
+            files[f"{folder}/{name.format(draft.name)}"] = template(source, values | more)
     return files
 
 
-def _values(made: Draft) -> dict[str, Any]:
+def _values(draft: Draft) -> dict[str, Any]:
     """What header, README and programs say of a law."""
-    upper, period = made.name.upper(), made.run.clock.control_period
+    upper, period = draft.name.upper(), draft.run.clock.control_period
     codes = (f"    {upper}_CODE_{code.name} = {code.value}, /* {code.meaning} */" for code in Code)
-    changeable = f"May be changed, within bounds: {', '.join(made.bounds)}."
+    changeable = f"May be changed, within bounds: {', '.join(draft.bounds)}."
     return {
         "NAME_UPPER": upper,
-        "NAME": made.name,
-        "LAW": made.bound.name,
-        "ROBOT": made.run.robot.name,
-        "SCENARIO": made.scenario.name,
-        "SAFE": safe_command(made.bound.command),
-        "VERSION": made.plan.version,
+        "NAME": draft.name,
+        "LAW": draft.bound.name,
+        "ROBOT": draft.run.robot.name,
+        "SCENARIO": draft.scenario.name,
+        "SAFE": safe_command(draft.bound.command),
+        "VERSION": draft.plan.version,
         "LATEST": f"{LATEST:g}",
-        "JOINTS": made.run.robot.nv,
+        "JOINTS": draft.run.robot.nv,
         "RATE": f"{1.0 / period:g}",
         "PERIOD_EXACT": repr(period),
         "PERIOD": f"{period:g}",
         "CODES": "\n".join(codes),
-        "STATE_BYTES": made.plan.state_bytes,
-        "STATE_WORDS": made.plan.state_bytes // 8,
-        "INPUTS": "\n".join(map(_declared, made.inputs)),
-        "OUTPUTS": "\n".join(map(_declared, made.outputs)),
-        "GAINS": _fields(made.gains, made.bounds),
-        "MEMORY": _fields(made.memory, {}),
-        "MODEL_LINE": _MODEL_LINES[made.model],
-        "COMMAND_LINE": _COMMAND_LINES[made.bound.command],
-        "GAINS_LINE": changeable if made.bounds else "None may be changed alone.",
+        "STATE_BYTES": draft.plan.state_bytes,
+        "STATE_WORDS": draft.plan.state_bytes // 8,
+        "INPUTS": "\n".join(map(_declared, draft.inputs)),
+        "OUTPUTS": "\n".join(map(_declared, draft.outputs)),
+        "GAINS": _fields(draft.gains, draft.bounds),
+        "MEMORY": _fields(draft.memory, {}),
+        "MODEL_LINE": _MODEL_LINES[draft.model],
+        "COMMAND_LINE": _COMMAND_LINES[draft.bound.command],
+        "GAINS_LINE": changeable if draft.bounds else "None may be changed alone.",
     }
 
 
@@ -95,9 +95,9 @@ def safe_command(kind: str) -> str:
     return "velocity 0" if kind == "velocity" else "torque 0"
 
 
-def header(made: Draft) -> str:
+def header(draft: Draft) -> str:
     """The C header."""
-    return template("law.h", _values(made))
+    return template("law.h", _values(draft))
 
 
 def _declared(each: Item) -> str:
@@ -136,14 +136,14 @@ _WRAPPER_FILES = {
 }
 
 
-def _targets(made: Draft) -> list[Item]:
-    return [each for each in made.inputs if each.name.startswith("target_")]
+def _targets(draft: Draft) -> list[Item]:
+    return [each for each in draft.inputs if each.name.startswith("target_")]
 
 
-def _can_be_wrapped(made: Draft) -> bool:
+def _can_be_wrapped(draft: Draft) -> bool:
     """A program knows measurements and targets: terms of a given model, or a pole, it does not."""
-    known = all(each.name in _MEASURED or each.name.startswith("target_") for each in made.inputs)
-    return made.model == "own" and known and made.run.robot.nq == made.run.robot.nv
+    known = all(each.name in _MEASURED or each.name.startswith("target_") for each in draft.inputs)
+    return draft.model == "own" and known and draft.run.robot.nq == draft.run.robot.nv
 
 
 # ---------------------------------------------------------------------------------------------------------- libfranka
@@ -153,13 +153,13 @@ _NO_FILTER = 1000.0  # Hz, from which on libfranka's loop filters nothing
 _FRANKA_CUTOFF, _FRANKA_RATE = 100.0, 999.999  # Hz, N·m/s: libfranka's own defaults
 
 
-def _franka(made: Draft) -> dict[str, Any]:
+def _franka(draft: Draft) -> dict[str, Any]:
     """Values of the programs for libfranka; none where the arm or the law does not fit."""
-    robot = made.run.robot
+    robot = draft.run.robot
     franka = robot.nv == 7 and any(make in robot.name.lower() for make in _FRANKAS)
-    if not franka or _INTERFACES[made.bound.command] != "effort":
+    if not franka or _INTERFACES[draft.bound.command] != "effort":
         return {}
-    cutoff, rate, driver = _FRANKA_CUTOFF, _FRANKA_RATE, made.run.world.driver
+    cutoff, rate, driver = _FRANKA_CUTOFF, _FRANKA_RATE, draft.run.world.driver
     if driver.preset == "libfranka":
         cutoff = driver.facts.cutoff or _NO_FILTER
         rate = driver.facts.torque_rate_limit if isinstance(driver.facts.torque_rate_limit, float) else rate
@@ -171,7 +171,7 @@ def _franka(made: Draft) -> dict[str, Any]:
         "TORQUE_RATE": rate,
         "R_WO": _in_braces(X_WO.rotation),
         "P_WO": _in_braces(X_WO.position),
-        "HOLD": "\n".join(_hold_lines(made)),
+        "HOLD": "\n".join(_hold_lines(draft)),
     }
 
 
@@ -179,11 +179,11 @@ def _in_braces(numbers: Any) -> str:
     return repr(np.asarray(numbers, dtype=float).tolist()).replace("[", "{").replace("]", "}")
 
 
-def _hold_lines(made: Draft) -> Iterator[str]:
+def _hold_lines(draft: Draft) -> Iterator[str]:
     """C that makes a measured posture and pose (q, p, w) the target; rates and wrenches of a target become 0."""
     sources = {"target_q": "q", "target_position": "p", "target_quat_wxyz": "w"}
     unused = set(sources.values())
-    for each in _targets(made):
+    for each in _targets(draft):
         field, source = f"f->in.{each.name}", sources.get(each.name)
         unused.discard(source or "")
         yield (
@@ -201,15 +201,15 @@ _COMMANDED = {
 }
 
 
-def _ros(made: Draft) -> dict[str, Any]:
+def _ros(draft: Draft) -> dict[str, Any]:
     """Values of the package for ros2_control; none without targets: a chainable controller is one with references."""
-    fields, kind, guards = _targets(made), _INTERFACES[made.bound.command], made.run.guards
+    fields, kind, guards = _targets(draft), _INTERFACES[draft.bound.command], draft.run.guards
     if not fields:
         return {}
     references = [f'"{each.name}.{k}"' for each in fields for k in range(each.size)]
-    feels = made.law.feels or (guards is not None and bool(guards.contact_force or guards.stale_ticks))
-    by_name = {part.name: part for part in made.gains}
-    gains = [by_name[name] for name in made.bounds]
+    feels = draft.law.feels or (guards is not None and bool(guards.contact_force or guards.stale_ticks))
+    by_name = {part.name: part for part in draft.gains}
+    gains = [by_name[name] for name in draft.bounds]
     return {
         "REFERENCES": len(references),
         "REFERENCE_NAMES": ", ".join(references),
@@ -220,8 +220,8 @@ def _ros(made: Draft) -> dict[str, Any]:
         "TARGET_FIELDS": ", ".join(f"next.{each.name}" for each in fields),
         "TARGET_SIZES": ", ".join(str(each.size) for each in fields),
         "GAINS_FROM_PARAMETERS": "\n".join(map(_gain_line, gains)),
-        "JOINT_NAMES": json.dumps(made.run.robot.dof_names, ensure_ascii=False),
-        "PARAMETERS": "\n".join(_parameters(made, fields, gains)),
+        "JOINT_NAMES": json.dumps(draft.run.robot.dof_names, ensure_ascii=False),
+        "PARAMETERS": "\n".join(_parameters(draft, fields, gains)),
     }
 
 
@@ -236,19 +236,19 @@ def _gain_line(part: Part) -> str:
     return f"        std::copy({taken}.begin(), {taken}.end(), &gains.{part.name}[0]);"
 
 
-def _parameters(made: Draft, targets: list[Item], gains: list[Part]) -> Iterator[str]:
+def _parameters(draft: Draft, targets: list[Item], gains: list[Part]) -> Iterator[str]:
     """The parameters that depend on the law, for generate_parameter_library: units and bounds are the settings'."""
-    if _INTERFACES[made.bound.command] == "effort":
-        adds = str(made.run.world.driver.facts.adds_gravity).lower()
+    if _INTERFACES[draft.bound.command] == "effort":
+        adds = str(draft.run.world.driver.facts.adds_gravity).lower()
         yield from _parameter("  hardware_adds_gravity", "bool", adds, "the law's gravity is not sent", {})
         yield "    read_only: true"
     yield "  target:"
     for each in targets:
-        yield from _target(made, each)
+        yield from _target(draft, each)
     if gains:
         yield "  gains:"
     for part in gains:
-        yield from _gain(made, part)
+        yield from _gain(draft, part)
 
 
 def _parameter(name: str, kind: str, default: Any, about: str, checks: Mapping[str, Any]) -> Iterator[str]:
@@ -263,10 +263,10 @@ def _parameter(name: str, kind: str, default: Any, about: str, checks: Mapping[s
     yield from (f"{indent}    {check}: {value}" for check, value in checks.items())
 
 
-def _target(made: Draft, each: Item) -> Iterator[str]:
+def _target(draft: Draft, each: Item) -> Iterator[str]:
     """A target that counts when no controller stands before this one; by default where the scenario starts."""
-    q = made.run.start()[0]
-    pose = made.run.robot.pose(q)
+    q = draft.run.start()[0]
+    pose = draft.run.robot.pose(q)
     starts = {"target_q": q, "target_position": pose.position, "target_quat_wxyz": pose.quat_wxyz}
     numbers = np.ravel(starts.get(each.name, np.zeros(each.size))).tolist()
     return _parameter(f"    {_short(each)}", "double_array", numbers, each.about, {"fixed_size<>": each.size})
@@ -280,13 +280,13 @@ _CHECKS = {
 }
 
 
-def _gain(made: Draft, part: Part) -> Iterator[str]:
-    field = type(made.law).model_fields[part.path[-1]]
+def _gain(draft: Draft, part: Part) -> Iterator[str]:
+    field = type(draft.law).model_fields[part.path[-1]]
     extra = field.json_schema_extra
     unit = extra.get("unit", "1") if isinstance(extra, dict) else "1"
-    words = made.data[made.plan.image + part.word : made.plan.image + part.word + part.count]
+    words = draft.data[draft.plan.image + part.word : draft.plan.image + part.word + part.count]
     numbers = np.array(words, dtype=np.int64).view(np.float64).tolist()
-    is_array, bounds, checks = bool(part.shape), made.bounds[part.name], {}
+    is_array, bounds, checks = bool(part.shape), draft.bounds[part.name], {}
     bounded = abs(bounds[0]) < _LARGEST, abs(bounds[1]) < _LARGEST
     if any(bounded):
         checks[_CHECKS[bounded][is_array]] = [bound for bound in bounds if abs(bound) < _LARGEST]

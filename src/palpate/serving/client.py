@@ -27,8 +27,8 @@ from palpate.spatial import rotate_axes
 from palpate.trace import Outcome, Trace
 from palpate.trace.outcome import OutcomeKind
 
-_WAIT = 2.0  # s for an answer or a state
-_ELSEWHERE = 0.02  # rad between the robot and the start of the run
+_TIMEOUT = 2.0  # s for an answer or a state
+_START_TOLERANCE = 0.02  # rad between the robot and the start of the run
 _DEVIATION = (10.0, 3.12, 2.0 * np.pi)  # m, rad, rad: libfranka's own
 _MOST_BYTES = 10_000_000  # of an answer
 
@@ -43,19 +43,19 @@ class Remote:
     def __init__(self, host: str, port: int = fci.PORT) -> None:
         self._number = 0
         try:
-            self._tcp = socket.create_connection((host, port), timeout=_WAIT)
+            self._tcp = socket.create_connection((host, port), timeout=_TIMEOUT)
         except OSError as error:
             raise InvalidInput(
                 f"no robot answers at {host}:{port} ({error})", hint="palpate serve SCENARIO starts one"
             ) from None
         self._udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._udp.bind((self._tcp.getsockname()[0], 0))
-        self._udp.settimeout(_WAIT)
+        self._udp.settimeout(_TIMEOUT)
         status, more = self.ask(Command.CONNECT, fci.VERSION, self._udp.getsockname()[1])
         if status != fci.SUCCESS:
             self.close()
-            spoken = struct.unpack("<H", more)[0] if len(more) == 2 else "another"
-            raise InvalidInput(f"the robot speaks version {spoken} of FCI, and this is version {fci.VERSION}")
+            version = struct.unpack("<H", more)[0] if len(more) == 2 else "another"
+            raise InvalidInput(f"the robot speaks version {version} of FCI, and this is version {fci.VERSION}")
 
     def ask(self, command: Command, *fields: float) -> tuple[int, bytes]:
         """Send a request; the status of its answer, and what follows it."""
@@ -63,11 +63,11 @@ class Remote:
         layout = fci.REQUESTS[command]
         head = fci.HEADER.pack(command, self._number, fci.HEADER.size + layout.size)
         self._tcp.sendall(head + layout.pack(*fields))
-        _, _, size = fci.HEADER.unpack(self._received(fci.HEADER.size))
-        body = self._received(min(max(size - fci.HEADER.size, 1), _MOST_BYTES))
+        _, _, size = fci.HEADER.unpack(self._receive(fci.HEADER.size))
+        body = self._receive(min(max(size - fci.HEADER.size, 1), _MOST_BYTES))
         return body[0], body[1:]
 
-    def _received(self, size: int) -> bytes:
+    def _receive(self, size: int) -> bytes:
         data = b""
         while len(data) < size:
             part = self._tcp.recv(size - len(data))
@@ -121,10 +121,10 @@ class Driving:
             InvalidInput: the robot stands elsewhere, or refuses to move.
         """
         state = remote.state()
-        away = np.abs(state["q"] - self._run.start()[0])
-        if away.max() > _ELSEWHERE:
+        off = np.abs(state["q"] - self._run.start()[0])
+        if off.max() > _START_TOLERANCE:
             raise InvalidInput(
-                f"the robot does not stand where the run starts: joint {away.argmax() + 1} is {away.max():.3g} rad off",
+                f"the robot does not stand where the run starts: joint {off.argmax() + 1} is {off.max():.3g} rad off",
                 hint=f"move it there first, or set robot.start.q = {np.round(state['q'], 4).tolist()}",
             )
         modes = Controller.EXTERNAL, Generator.NONE - 1

@@ -62,7 +62,7 @@ class Server:
         self._run, self._pace, self._say = _served_run(run, duration), pace, say
         self.model = franka_model(self._run.robot)
         self._rotor = per_joint(self._run.robot, self._run.world.plant.rotor_inertia, "rotor_inertia")
-        self._lost = _lost(run, self._run.clock)
+        self._lost = _lost_ticks(run, self._run.clock)
         _warm_up(run)
         self._socket = _listening(host, port)
         self.address: tuple[str, int] = self._socket.getsockname()
@@ -98,7 +98,7 @@ class Server:
         run, clock = self._run, self._run.clock
         pace = Pace(clock.control_period, self._pace or 1.0, waits=self._pace is None)
         session = ClientSession(link, run.robot, self.model, self._rotor, pace)
-        session.between, session.lost = self._send_others_away, self._lost
+        session.refuse_others, session.lost = self._refuse_others, self._lost
         try:
             law = ClientLaw(session.decide, TERMS, name="fci-client", follows="nothing", session=session)
             with _no_collector():
@@ -106,7 +106,7 @@ class Server:
         finally:
             link.close()
 
-    def _send_others_away(self) -> None:
+    def _refuse_others(self) -> None:
         """Refuse whoever connects while a client is there."""
         self._socket.setblocking(False)
         with contextlib.suppress(BlockingIOError):
@@ -146,7 +146,7 @@ def _without_client(world: World) -> World:
     return world.model_copy(update={"faults": faults, "driver": world.driver.model_copy(update=given)})
 
 
-def _lost(run: Run, clock: Clock) -> np.ndarray:
+def _lost_ticks(run: Run, clock: Clock) -> np.ndarray:
     """At which ticks of a connection the client's command is lost."""
     loss, ticks = run.world.driver.facts.loss, clock.steps // clock.ratio + 1
     return lost_commands(run.world.faults, clock.seed, clock.control_period, ticks, loss=loss)

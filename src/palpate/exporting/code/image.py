@@ -39,10 +39,10 @@ class Part:
 
 @dataclass
 class Image:
-    """Words of a block; `at` says where each of the original pieces of memory stands, by its address."""
+    """Words of a block; `blocks` says where each of the original pieces of memory stands, by its address."""
 
     words: list[int] = field(default_factory=list)
-    at: list[tuple[int, int, int]] = field(default_factory=list)  # first byte, byte after the last, word
+    blocks: list[tuple[int, int, int]] = field(default_factory=list)  # first byte, byte after the last, word
     addresses: list[int] = field(default_factory=list)  # words that hold offsets inside the image
     _parts: list[Part] = field(default_factory=list)
     _tables: dict[int, int] = field(default_factory=dict)
@@ -63,26 +63,26 @@ class Image:
         """
         if record.address in self._tables:
             return self._tables[record.address]
-        start = self._tables[record.address] = self._place(record._table)
+        start = self._tables[record.address] = self._append(record._table)
         for each in record.fields.values():
             self._add_field(record, each, start + each.offset, (*path, each.name))
         for name, other in (pointers or {}).items():
-            self._point(start + record.fields[name].offset, self.add(other))
+            self._set_offset(start + record.fields[name].offset, self.add(other))
         return start
 
     def _add_field(self, record: Record, each: Field, word: int, path: tuple[str, ...]) -> None:
         if each.listed:
             items, tables = record._held[each.name]
-            first = self._place(tables)
-            self._point(word, first)
+            first = self._append(tables)
+            self._set_offset(word, first)
             for k, item in enumerate(items):
-                self._point(first + k, self.add(item, path=(*path[:-1], f"{each.name}_{k}")))
+                self._set_offset(first + k, self.add(item, path=(*path[:-1], f"{each.name}_{k}")))
         elif not isinstance(each.kind, Kind):
-            self._point(word, self.add(record._held[each.name], path=path))
+            self._set_offset(word, self.add(record._held[each.name], path=path))
         elif each.kind.dimensions or each.kind.behind:
             array = record._held[each.name]
             at = self.word_of(array)
-            self._point(word, at)
+            self._set_offset(word, at)
             self._parts += [Part(path, at, array.shape, array.dtype == np.float64)] if array.size else []
         else:
             self._parts.append(Part(path, word, (), each.real))
@@ -90,7 +90,7 @@ class Image:
     def word_of(self, array: Any) -> int:
         """Where an array's numbers stand in the image; the memory behind it is put there if it is not yet."""
         address = array.__array_interface__["data"][0]
-        for first, after, word in self.at:
+        for first, after, word in self.blocks:
             if first <= address and address + array.nbytes <= after and array.nbytes:
                 return word + (address - first) // 8
         root = array
@@ -98,14 +98,14 @@ class Image:
             root = root.base
         if not root.flags.c_contiguous or root.dtype.itemsize != 8:
             raise NotApplicable(f"an array of {root.dtype} in the law's records cannot be exported")
-        return self._place(root) + (address - root.__array_interface__["data"][0]) // 8
+        return self._append(root) + (address - root.__array_interface__["data"][0]) // 8
 
-    def _place(self, array: Any) -> int:
+    def _append(self, array: Any) -> int:
         word, address = len(self.words), array.__array_interface__["data"][0]
         self.words += array.reshape(-1).view(np.int64).tolist() or [0]
-        self.at.append((address, address + array.nbytes, word))
+        self.blocks.append((address, address + array.nbytes, word))
         return word
 
-    def _point(self, word: int, offset: int) -> None:
+    def _set_offset(self, word: int, offset: int) -> None:
         self.words[word] = offset
         self.addresses.append(word)
