@@ -99,7 +99,7 @@ def _free_folder(out: str | os.PathLike[str]) -> Path:
     folder = a_path(out, "the folder of an export")
     if is_there(folder) and (not folder.is_dir() or (any(folder.iterdir()) and not is_export(folder))):
         raise FileError(
-            f"{folder} exists and is no export of palpate: nothing in it is overwritten", hint="give another folder"
+            f"{folder} exists and is not an export of palpate; nothing was overwritten", hint="give another folder"
         )
     return folder
 
@@ -140,7 +140,7 @@ def _files(draft: Draft, library: Library, targets: list[TargetMachine], ready: 
 
 
 def _write(folder: Path, files: dict[str, bytes], text: str) -> None:
-    """The manifest goes first away and comes last: a folder that was cut short is no export."""
+    """The manifest is removed first and written last: a folder that was cut short is not an export."""
     make_folder(folder)
     (folder / NAME).unlink(missing_ok=True)
     for name, data in files.items():

@@ -139,8 +139,8 @@ class Library:
         defined, undefined = symbols(data)
         if undefined:
             raise NotApplicable(
-                f"law {self.draft.bound.name!r} calls {', '.join(sorted(undefined))}, which code for {target.name}"
-                " would have to find in a library",
+                f"law {self.draft.bound.name!r} calls {', '.join(sorted(undefined))} of a library; exported code"
+                f" for {target.name} cannot link one",
                 hint="use palpate.engine.maths in place of math, and no arrays of its own",
             )
         if not self.public <= defined:

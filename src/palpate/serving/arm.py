@@ -96,7 +96,7 @@ def _chain(robot: Robot) -> list[int]:
     named = any(word in robot.name.lower() for word in _MODELS)
     if not named or names != [f"joint{i}" for i in range(1, JOINTS + 1)] or robot.coordinates.coupled:
         raise InvalidInput(
-            f"{robot.name} is not a Franka: its name or its joints ({', '.join(robot.dof_names)}) say otherwise",
+            f"{robot.name} is not a Franka: its name or its joints ({', '.join(robot.dof_names)}) are not those of one",
             hint="a model of a Franka has fr3, panda, fer or franka in its name, and joints … joint1 to … joint7",
         )
     return [int(body) for body in robot.model.jnt_bodyid[:JOINTS]]

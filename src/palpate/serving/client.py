@@ -55,7 +55,7 @@ class Remote:
         if status != fci.SUCCESS:
             self.close()
             version = struct.unpack("<H", more)[0] if len(more) == 2 else "another"
-            raise InvalidInput(f"the robot speaks version {version} of FCI, and this is version {fci.VERSION}")
+            raise InvalidInput(f"the robot speaks version {version} of FCI; palpate speaks version {fci.VERSION}")
 
     def ask(self, command: Command, *fields: float) -> tuple[int, bytes]:
         """Send a request; the status of its answer, and what follows it."""
@@ -80,7 +80,7 @@ class Remote:
         """The next state of the robot."""
         data, self._robot = self._udp.recvfrom(4096)
         if len(data) != fci.STATE.itemsize:
-            raise InvalidInput(f"a state of {len(data)} bytes came, and one has {fci.STATE.itemsize}")
+            raise InvalidInput(f"the robot sent a state of {len(data)} bytes; expected {fci.STATE.itemsize} bytes")
         return np.frombuffer(data, fci.STATE)[0]
 
     def send(self, number: int, torque: Array, finished: bool) -> None:
@@ -194,7 +194,7 @@ def drive(run: Run, host: str, *, collision: float | None = None) -> Trace:
         collision: from which force on the robot stops, N (and N·m); as the robot has it if not given.
 
     Raises:
-        InvalidInput: there is no robot, it stands elsewhere, it refuses, or falls silent.
+        InvalidInput: there is no robot, it stands elsewhere, it refuses, or stops answering.
     """
     driving, remote = Driving(run), Remote(host)
     try:
@@ -202,6 +202,6 @@ def drive(run: Run, host: str, *, collision: float | None = None) -> Trace:
             raise InvalidInput(f"the robot refuses a collision threshold of {collision:g} N")
         return driving.go(remote)
     except OSError as error:
-        raise InvalidInput(f"the robot at {host} has fallen silent ({error})") from None
+        raise InvalidInput(f"the robot at {host} stopped answering ({error})") from None
     finally:
         remote.close()

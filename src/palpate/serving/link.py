@@ -36,7 +36,7 @@ def check_address(host: str, network: bool, why: str = _REACHED) -> None:
     try:
         address = ipaddress.ip_address("127.0.0.1" if host == "localhost" else host.strip("[]"))
     except ValueError:
-        raise InvalidInput(f"{host!r} is no address", hint="give an IPv4 address such as 127.0.0.1") from None
+        raise InvalidInput(f"{host!r} is not an IP address", hint="give an IPv4 address such as 127.0.0.1") from None
     if address.version != 4:
         raise InvalidInput(
             f"{host} is an IPv6 address, and the FCI protocol is spoken over IPv4 alone", hint="127.0.0.1"
@@ -141,7 +141,7 @@ class ClientConnection:
             while (request := self._next_request()) is not None:
                 yield request
         except NotAClient as error:
-            self._disconnected(f"the client was sent away: {error.args[0]}")
+            self._disconnected(f"the client was disconnected: {error.args[0]}")
 
     def _disconnected(self, why: str) -> None:
         if self.alive:

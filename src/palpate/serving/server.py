@@ -68,7 +68,7 @@ class Server:
         self.address: tuple[str, int] = self._socket.getsockname()
 
     def wait(self, seconds: float | None = None) -> ClientConnection:
-        """The next client; connections that are none are named and sent away.
+        """The next client; connections that are not clients are named and refused.
 
         Raises:
             TimeoutError: none came in so many seconds.
@@ -79,7 +79,7 @@ class Server:
             try:
                 return ClientConnection(connection, peer)
             except (NotAClient, OSError) as error:
-                self._say(f"a connection from {peer[0]}:{peer[1]} was sent away: {error}")
+                self._say(f"a connection from {peer[0]}:{peer[1]} was refused: {error}")
                 connection.close()
 
     def serve(
@@ -111,7 +111,7 @@ class Server:
         self._socket.setblocking(False)
         with contextlib.suppress(BlockingIOError):
             connection, peer = self._socket.accept()
-            self._say(f"a second client from {peer[0]}:{peer[1]} was sent away: the robot has one already")
+            self._say(f"a second client from {peer[0]}:{peer[1]} was refused: the robot has one already")
             close_at_once(connection)
 
     def close(self) -> None:
@@ -128,7 +128,7 @@ class Server:
 def _served_run(run: Run, duration: float) -> Run:
     if abs(run.clock.control_period - PERIOD) > 1e-9:
         raise InvalidInput(
-            f"the control period is {run.clock.control_period:g} s, and the FCI protocol has one of {PERIOD:g} s",
+            f"the control period is {run.clock.control_period:g} s; the FCI protocol needs {PERIOD:g} s",
             hint="set run.rate = 1000",
         )
     return replace(
@@ -166,7 +166,7 @@ def _listening(host: str, port: int) -> socket.socket:
         return socket.create_server((host, port), backlog=_QUEUE)
     except OSError as error:
         raise InvalidInput(
-            f"cannot listen on {host}:{port}: {os.strerror(error.errno or 0)}",
+            f"cannot listen on {host}:{port}: {os.strerror(error.errno) if error.errno else error}",
             hint="another server has it? libfranka always asks for port 1337; 127.0.0.2 is loopback too",
         ) from None
 
