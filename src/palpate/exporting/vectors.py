@@ -1,4 +1,4 @@
-"""Replay vectors: what the law was told and answered at every tick of the scenario's own run."""
+"""Replay vectors: the law's inputs and answers at every tick of the scenario's own run."""
 
 from __future__ import annotations
 

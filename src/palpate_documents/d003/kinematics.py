@@ -29,12 +29,6 @@ def spatial_equations() -> Derivation:
 
 
 @remembered
-def panda() -> pp.Robot:
-    """A redundant arm."""
-    return pp.load_robot("panda", joints="ideal")
-
-
-@remembered
 def ur5e() -> pp.Robot:
     """Six joints in space."""
     return pp.load_robot("ur5e", joints="ideal")
@@ -233,6 +227,14 @@ def _claim_planar_angle(c: Claim) -> Evidence:
 # -------------------------------- kinematic control, inverse kinematics, floating base
 
 
+@remembered
+def redundant() -> tuple[Array, Array, Array]:
+    """The Jacobian of a redundant arm at a random posture, and two random joint velocities."""
+    robot = pp.load_robot("panda", joints="ideal")
+    q, v, v0 = state(robot)
+    return robot.jacobian(q), v, v0
+
+
 def solver():
     """The closed forms of the library."""
     return pp.control.solve.priorities
@@ -253,8 +255,7 @@ def _claim_w_dot(c: Claim) -> Evidence:
 
 
 def _claim_inverse(c: Claim) -> Evidence:
-    q, v, _ = state(panda())
-    J = panda().jacobian(q)
+    J, v, _ = redundant()
     velocity = solver().pseudo_inverse(J, J @ v)
     yield printed("J q̇", J @ v, J @ velocity)
     yield says("printed", "no longer than another that does", True, bool(np.linalg.norm(velocity) <= np.linalg.norm(v)))
@@ -269,8 +270,7 @@ def _claim_singular(c: Claim) -> Evidence:
 
 
 def _claim_damped(c: Claim) -> Evidence:
-    q, v, _ = state(panda())
-    J = panda().jacobian(q)
+    J, v, _ = redundant()
     w = J @ v
     text = np.linalg.solve(J.T @ J + 0.01 * np.eye(7), J.T @ w)
     yield printed("q̇, λ = 0.1", text, solver().damped_least_squares(J, w, 0.1))
@@ -278,8 +278,7 @@ def _claim_damped(c: Claim) -> Evidence:
 
 
 def _claim_damped_name(c: Claim) -> Evidence:
-    q, _, _ = state(panda())
-    J = panda().jacobian(q)
+    J, _, _ = redundant()
     damped = np.column_stack([solver().damped_least_squares(J, e, 0.1) for e in np.eye(6)])
     exact = np.column_stack([solver().pseudo_inverse(J, e) for e in np.eye(6)])
     yield printed("J J^+ J − J with the damped inverse", np.zeros((6, 7)), J @ damped @ J - J)
@@ -287,15 +286,13 @@ def _claim_damped_name(c: Claim) -> Evidence:
 
 
 def _claim_redundancy(c: Claim) -> Evidence:
-    q, v, v0 = state(panda())
-    J = panda().jacobian(q)
+    J, v, v0 = redundant()
     P = np.linalg.pinv(J)
     yield printed("q̇", P @ J @ v + (np.eye(7) - P @ J) @ v0, solver().with_null_space(J, J @ v, v0))
 
 
 def _claim_N(c: Claim) -> Evidence:
-    q, _, _ = state(panda())
-    J = panda().jacobian(q)
+    J, _, _ = redundant()
     N = np.column_stack([solver().with_null_space(J, np.zeros(6), e) for e in np.eye(7)])
     yield printed("N", np.eye(7) - np.linalg.pinv(J) @ J, N)
     yield printed("J N, N² − N", 0.0, max(np.abs(J @ N).max(), np.abs(N @ N - N).max()))
