@@ -109,13 +109,13 @@ def _poles() -> Runs:
 _START = np.array([0.0, -0.8, 0.0, -1.9, 0.0, -1.1, 0.0])  # the tool above the base, pointing up
 
 
-def balanced_by_arm(printed: bool, duration: float = 4.0) -> Trace:
+def balanced_by_arm(printed: bool) -> Trace:
     """The whole system of document 000: an iiwa 14 carries the pole, its torques by (14) and (15)."""
     from palpate_documents.d000.claims import arm
 
     scenario = pp.load_scenario("iiwa14-pole", ["world.pole.tilt=[0.1, 0.12]"])
     law = pp.control.PythonLaw(_carry(printed), ("balance",), memory={}, name="document-000")
-    clock = pp.world.Clock(duration=duration, rate=1000)
+    clock = pp.world.Clock(duration=4.0, rate=1000)
     return pp.simulate(pp.Run(arm(), law, scenario.world, clock=clock, q_start=_START))
 
 
@@ -136,11 +136,12 @@ def _carry(printed: bool) -> Callable[[Any, Any, Any], dict[str, Array]]:
     return law
 
 
-def balanced(printed: bool, duration: float = 6.0, dt: float = 1e-2) -> Trace:
+def balanced(printed: bool) -> Trace:
     """The sub-system of document 000: the foot moves as the document's equations say, the pole answers as it does.
 
     Channels: tool_position (A, m), q (x_AB, y_AB, m), tilt (rad), f and f_B (N).
     """
+    duration, dt = 6.0, 1e-2  # s
     state = np.array([0.0, 0, 0, 0, 0, 0, 0.3, -0.25, 0.8, 0.9])  # A, its velocity, x_AB, y_AB, their rates
     rows, times = [], np.arange(0.0, duration, dt)
     for _ in times:
@@ -160,12 +161,6 @@ def balanced(printed: bool, duration: float = 6.0, dt: float = 1e-2) -> Trace:
     return Trace(times, data, Outcome("completed", f"finished after {duration:g} s", duration, len(times)), (), facts)
 
 
-def _upward(state: Array) -> tuple[Array, Array]:
-    xy, rates = state[6:8], state[8:10]
-    z = np.sqrt(max(1.0 - xy @ xy, 1e-6))
-    return np.array([*xy, z]), np.array([*rates, -(xy @ rates) / z])
-
-
 @lru_cache(maxsize=1)
 def _gains() -> tuple[Array, Array]:
     """LQR of the ten states, unit weights: per horizontal axis, and vertically."""
@@ -178,9 +173,9 @@ def _commanded(state: Array, printed: bool) -> tuple[Array, Array, Array]:
 
     As printed by (10)–(12) with both slips, and (13): f_B = m_s (a_A + a_AB + g e_z), z̈_AB from the pole's length.
     """
-    from palpate_documents.d000.claims import as_printed
+    from palpate_documents.d000.claims import as_printed, raised
 
-    (K, Kz), (r, rate) = _gains(), _upward(state)
+    (K, Kz), (r, rate) = _gains(), raised(state[6:8], state[8:10])
     horizontal = [-K @ state[[i, 3 + i, 6 + i, 8 + i]] for i in (0, 1)]
     force = np.array([*horizontal, (1.0 + 0.1) * 9.81 - Kz @ state[[2, 5]]])
     if not printed:
@@ -194,7 +189,9 @@ def _commanded(state: Array, printed: bool) -> tuple[Array, Array, Array]:
 
 def _rate(state: Array, printed: bool) -> Array:
     """The pole's own answer to the foot's acceleration: the force that gives it is found, for a_A is affine in f."""
-    pole, (r, rate) = pp.control.PoleModel(), _upward(state)
+    from palpate_documents.d000.claims import raised
+
+    pole, (r, rate) = pp.control.PoleModel(), raised(state[6:8], state[8:10])
     r = r / np.linalg.norm(r)
     _, a_A, _ = _commanded(state, printed)
     zero = pole.accelerations(r, rate, np.zeros(3))[0]
@@ -214,7 +211,7 @@ def _step(state: Array, printed: bool, dt: float) -> Array:
 
 _MAKERS: dict[str, Callable[[], Runs]] = {"000": _poles, "001": _stops, "002": _force_loops, "004": _falls}
 # Metrics that say something about these runs.
-TELLING = {
+RUN_METRICS = {
     "000": ("tilt_max", "tilt_rms", "tilt_end", "saturation_time"),
     "001": ("stop_time", "stop_distance", "stop_deviation"),
     "002": ("force_peak", "force_steady_error", "force_error_rms"),
@@ -222,7 +219,7 @@ TELLING = {
 }
 
 
-def apart(runs: Runs) -> list[tuple[float, float] | None]:
+def distances_from_right(runs: Runs) -> list[tuple[float, float] | None]:
     """How far the tool (m) and the joints (rad or m) of each run get from the right run that starts alike."""
     rights = [trace for name, trace in runs if name.startswith("right")]
     distances: list[tuple[float, float] | None] = []

@@ -5,14 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from palpate.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from palpate_documents.claim import Comparison
     from palpate_documents.review import Result
 
 CHANGED = 1
@@ -52,6 +51,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Verify, print, write; the exit code says whether a verdict has changed."""
+    from palpate.cli.console import Progress
     from palpate_documents.review import verify
 
     if args.json and args.html:
@@ -64,7 +64,11 @@ def run(args: argparse.Namespace) -> int:
     if args.as_printed:
         return _compare(numbers, args.html)
     start = time.perf_counter()
-    results = verify(numbers, args.claim, _progress())
+    with Progress("verify") as progress:
+        progress.counted = True
+        results = verify(
+            numbers, args.claim, lambda done, all, name: progress.show(done, all, name, f"{done} of {all} claims")
+        )
     changed = [result for result in results if result.changed]
     shown = [one for one in results if one.found != "agrees" or one.changed] if args.wrong else results
     _output(shown, args)
@@ -106,7 +110,7 @@ def _compare(numbers: Sequence[str], out: str | None) -> int:
     from palpate.cli.tables import number, print_table
     from palpate.metrics import evaluate
     from palpate.views import compare
-    from palpate_documents.as_printed import TELLING, apart, runs_as_printed
+    from palpate_documents.as_printed import RUN_METRICS, distances_from_right, runs_as_printed
     from palpate_documents.library import document
 
     if len(numbers) != 1:
@@ -114,15 +118,15 @@ def _compare(numbers: Sequence[str], out: str | None) -> int:
     document(numbers[0])
     runs = runs_as_printed(numbers[0])
     names, traces = zip(*runs)
-    table = [[result for result in evaluate(trace) if result.name in TELLING[numbers[0]]] for trace in traces]
+    table = [[result for result in evaluate(trace) if result.name in RUN_METRICS[numbers[0]]] for trace in traces]
     rows = [
         [f"{row[0].name} [{row[0].unit}]", *(number(result.value) for result in row)]
         for row in zip(*table)
         if any(result.value is not None for result in row)
     ]
-    far = apart(runs)
+    distances = distances_from_right(runs)
     for index, what in enumerate(("tool, distance from the right run [m]", "joints, difference from it [rad or m]")):
-        rows.append([what, *("–" if one is None else number(one[index]) for one in far)])
+        rows.append([what, *("–" if one is None else number(one[index]) for one in distances)])
     ends = ["ended", *(f"{t.outcome.kind} at {t.outcome.time:.3g} s" for t in traces)]
     print_table(["", *names], [ends, *rows], "l" + "r" * len(names))
     for name, trace in runs:
@@ -238,21 +242,3 @@ def _print_summary(results: Sequence[Result], seconds: float) -> None:
     read = sum(not one.computed for one in results)
     words = f" ({read} of them read, not computed)" if read else ""
     print(f"\n{len(results)} claims{words}: {parts}; {seconds:.0f} s")
-
-
-def _progress() -> Callable[[int, int, str], None]:
-    """A line that is written over on a terminal; elsewhere a word now and then."""
-    terminal, last_print = sys.stderr.isatty(), [time.perf_counter()]
-
-    def tell(done: int, total: int, name: str) -> None:
-        if terminal:
-            end = "\r" if done + 1 < total else "\r\x1b[K"
-            print(f"\x1b[K{done + 1} of {total}: {name}", end=end, file=sys.stderr, flush=True)
-        elif time.perf_counter() - last_print[0] > 10:
-            last_print[0] = time.perf_counter()
-            print(f"{done} of {total} claims", file=sys.stderr, flush=True)
-
-    return tell
-
-
-__all__ = ["Comparison", "add_parser", "as_data", "run", "shown"]

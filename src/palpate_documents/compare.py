@@ -29,7 +29,7 @@ def forget() -> None:
         cached.cache_clear()
 
 
-def to(digits: int) -> float:
+def decimals(digits: int) -> float:
     """Tolerance of a number printed with so many decimals, rounded or cut."""
     return 1.001 * 10.0**-digits
 

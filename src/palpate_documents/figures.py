@@ -44,7 +44,7 @@ def new_figure(rows: int, columns: int = 1, size: tuple[float, float] = (7.5, 4.
     return figure, figure.subplots(rows, columns, squeeze=False)
 
 
-def dress(axes: Any, title: str, x: str, y: str, beside: bool = False) -> None:
+def label_axes(axes: Any, title: str, x: str, y: str, beside: bool = False) -> None:
     """Title, labels, grid and legend of a drawing; the legend inside, or beside it."""
     axes.set_title(title, fontsize=10)
     axes.set_xlabel(x)
@@ -73,8 +73,8 @@ def _balancing() -> Any:
     for column, (channel, title, labels, unit, scale, small) in enumerate(panels):
         axes[0, column].plot(t, right[channel], label=list(labels))
         axes[1, column].plot(t, scale * (wrong[channel] - right[channel]), label=list(labels))
-        dress(axes[0, column], title, "t [s]", unit)
-        dress(axes[1, column], f"{title}: {off}", "t [s]", small)
+        label_axes(axes[0, column], title, "t [s]", unit)
+        label_axes(axes[1, column], f"{title}: {off}", "t [s]", small)
     return figure
 
 
@@ -96,7 +96,7 @@ def _rates() -> Any:
         ax.plot(rate, a * rate + b, color="tab:blue")
         if np.isfinite(limit_rate):
             ax.plot([limit_rate], [a * limit_rate + b], "o", color="tab:red", label=f"λ_i = {limit_rate:.3g}")
-        dress(ax, f"a = {a:g}, b = {b:g}: λ_i = {limit_rate:.3g}".replace("inf", "∞"), "λ", "u_i")
+        label_axes(ax, f"a = {a:g}, b = {b:g}: λ_i = {limit_rate:.3g}".replace("inf", "∞"), "λ", "u_i")
     return figure
 
 
@@ -118,7 +118,7 @@ def _geometry() -> Any:
         else:
             ax.plot(*law.acceleration, "x", color="tab:red", label=f"(5)–(6): λ* = {law.rate:.3g}, outside")
         ax.set_aspect("equal")
-        dress(ax, "a solution" if stop.rate >= 0 else "none: a lower bound is forgotten", "u_1", "u_2")
+        label_axes(ax, "a solution" if stop.rate >= 0 else "none: a lower bound is forgotten", "u_1", "u_2")
         ax.set_xlim(-2.5, 3.4)
         ax.set_ylim(-2.5, 2.5)
     return figure
@@ -143,8 +143,8 @@ def _stop() -> Any:
     axes[0, 1].plot(*(path[0] + np.outer([0, 0.06], p[0])).T, color="grey", linewidth=0.8, label="the line of ṗ_0")
     axes[0, 0].set_ylim(-45, 200)
     axes[0, 1].set_aspect("equal")
-    dress(axes[0, 0], "λ(t) = −d/dt log |ṗ|", "t [s]", "1/s")
-    dress(axes[0, 1], "Path of the tip", "x [m]", "y [m]")
+    label_axes(axes[0, 0], "λ(t) = −d/dt log |ṗ|", "t [s]", "1/s")
+    label_axes(axes[0, 1], "Path of the tip", "x [m]", "y [m]")
     return figure
 
 
@@ -181,7 +181,7 @@ def _force_figure(title: str, cases: Sequence[tuple[str, Callable[[Array], Array
         forces, _ = loop(plant, correction, len(t), wanted=wanted)
         for i, axis in enumerate("xy"):
             axes[0, 0].plot(t, np.clip(forces[:, i], -8, 8), style, color=f"C{i}", label=f"F_{axis}{label}")
-    dress(axes[0, 0], title, "Time (seconds)", "Tip Force (N)")
+    label_axes(axes[0, 0], title, "Time (seconds)", "Tip Force (N)")
     return figure
 
 
@@ -194,7 +194,7 @@ def _pendulum() -> Any:
     trace = pp.simulate(pp.load_scenario("pendulum"))
     axes[0, 0].plot(trace.time, trace["q"], label="θ [rad]")
     axes[0, 0].plot(trace.time, trace["v"], label="θ̇ [rad/s]")
-    dress(axes[0, 0], "θ̈ = −(g/ℓ) sin θ, from 90°", "t [s]", "")
+    label_axes(axes[0, 0], "θ̈ = −(g/ℓ) sin θ, from 90°", "t [s]", "")
     return figure
 
 
@@ -208,7 +208,7 @@ def _planar_arm() -> Any:
         label = "q = (" + ", ".join(f"{x:.2g}" for x in q) + ")"
         axes[0, 0].plot(points[:, 0], points[:, 2], "o-", label=label)
     axes[0, 0].set_aspect("equal")
-    dress(axes[0, 0], "Planar arm: l_0, l_1, l_2, l_3", "x [m]", "z [m]")
+    label_axes(axes[0, 0], "Planar arm: l_0, l_1, l_2, l_3", "x [m]", "z [m]")
     return figure
 
 
@@ -224,7 +224,7 @@ def _fall() -> Any:
         t, q, _ = fall(one, 10.0)
         for i in range(3):
             axes[0, 0].plot(t, q[:, i], style, color=f"C{i}", label=f"q{i + 1}, {name}")
-    dress(axes[0, 0], "Q = −5 q̇ from (1, π/3, π/3)", "t [s]", "rad")
+    label_axes(axes[0, 0], "Q = −5 q̇ from (1, π/3, π/3)", "t [s]", "rad")
     return figure
 
 
@@ -262,8 +262,8 @@ def _admittance(number: str) -> Callable[[], Any]:
         wrench = trace["measured_wrench"]
         axes[1, 0].plot(t, wrench[:, :3], label=["f_x", "f_y", "f_z"])
         axes[1, 0].plot(t, wrench[:, 3:], "--", label=["μ_x", "μ_y", "μ_z"])
-        dress(axes[0, 0], f"Admittance of a UR5e: {kind}", "t [s]", unit, beside=True)
-        dress(axes[1, 0], "Force and torque at the end-effector", "t [s]", "N, N·m", beside=True)
+        label_axes(axes[0, 0], f"Admittance of a UR5e: {kind}", "t [s]", unit, beside=True)
+        label_axes(axes[1, 0], "Force and torque at the end-effector", "t [s]", "N, N·m", beside=True)
         return figure
 
     return draw

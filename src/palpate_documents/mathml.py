@@ -39,22 +39,22 @@ def mathml(latex: str) -> str:
     return f'<math displaystyle="true"><mrow>{_Reader(latex).everything()}</mrow></math>'
 
 
-def formula_html(latex: str, room: int = 78) -> str:
+def formula_html(latex: str) -> str:
     """A formula in as many lines as it needs, broken at its relations and signs."""
-    lines = [f"<div>{mathml(line)}</div>" for line in broken(latex, room)]
+    lines = [f"<div>{mathml(line)}</div>" for line in broken(latex, 78)]
     return '<div class="formula">' + "".join(lines) + "</div>"
 
 
 def marked(latex: str, other: str, command: str) -> str:
-    """LaTeX with the symbols that the other form does not have in these places put into `\\command{…}`."""
+    """LaTeX with the symbols that the other form does not have in these positions put into `\\command{…}`."""
     mine, theirs = _TOKEN.findall(latex), _TOKEN.findall(other)
     solid = [[token for token in tokens if not token.isspace()] for tokens in (mine, theirs)]
     same = SequenceMatcher(None, *solid, autojunk=False).get_matching_blocks()
     kept = {index for block in same for index in range(block.a, block.a + block.size)}
     if len(kept) < 0.5 * len(solid[0]) or r"\text" in latex:
         return latex  # another formula altogether, or words
-    places = [at for at, token in enumerate(mine) if not token.isspace()]
-    changed = {at for index, at in enumerate(places) if index not in kept}
+    positions = [at for at, token in enumerate(mine) if not token.isspace()]
+    changed = {at for index, at in enumerate(positions) if index not in kept}
     out, at, named = [], 0, False
     while at < len(mine):
         token, end = mine[at], at + 1
@@ -101,8 +101,8 @@ def is_long(latex: str) -> bool:
     return _width(latex) > 42 or widest > 3
 
 
-def broken(latex: str, room: int) -> list[str]:
-    """LaTeX in lines of about `room` symbols, broken before + − = and after ; outside of braces and matrices."""
+def broken(latex: str, width: int) -> list[str]:
+    """LaTeX in lines of about `width` symbols, broken before + − = and after ; outside of braces and matrices."""
     pieces, depth, start = [], 0, 0
     for match in _TOKEN.finditer(latex):
         word = match[0]
@@ -115,7 +115,7 @@ def broken(latex: str, room: int) -> list[str]:
     pieces.append(latex[start:])
     lines, line = [], ""
     for piece in pieces:
-        if line and _width(line + piece) > room:
+        if line and _width(line + piece) > width:
             lines.append(line)
             line = r"\quad " if not piece.startswith(r"\quad") else ""
         line += piece
@@ -162,14 +162,10 @@ class _Reader:
     def _scripted(self) -> str:
         base = "<mrow></mrow>" if self._peek() in "_^" else self._atom()
         below = above = ""
-        while self._peek() in ("_", "^", "'"):
-            mark = self._next()
-            if mark == "'":
-                above = "<mo>′</mo>"
-            elif mark == "_":
-                below = self._atom()
-            else:
-                above = self._atom()
+        while (mark := self._peek()) in ("_", "^", "'"):
+            self.at += 1
+            script = "<mo>′</mo>" if mark == "'" else self._atom()
+            below, above = (script, above) if mark == "_" else (below, script)
         if below and above:
             return f"<msubsup>{base}{below}{above}</msubsup>"
         if below:

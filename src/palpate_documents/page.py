@@ -16,7 +16,7 @@ import numpy as np
 from palpate.files import atomic_write
 from palpate.lazy import check_extra
 from palpate_documents.claim import VERDICTS, Comparison, Trajectories
-from palpate_documents.figures import dress, new_figure
+from palpate_documents.figures import label_axes, new_figure
 from palpate_documents.library import document
 from palpate_documents.mathml import formula_html, is_long, marked
 from palpate_documents.review import Result, by_cause, counts
@@ -186,7 +186,7 @@ def svg(curves: Trajectories) -> bytes:
     styles = ("-", "--", ":", "-.")
     for index, (label, x, y) in enumerate(curves.curves):
         axes[0, 0].plot(x, y, styles[index % 4], label=label, linewidth=1.6)
-    dress(axes[0, 0], curves.title, curves.x, curves.y)
+    label_axes(axes[0, 0], curves.title, curves.x, curves.y)
     out = io.BytesIO()
     figure.savefig(out, format="svg", metadata={"Date": None})
     return out.getvalue()

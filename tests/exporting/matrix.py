@@ -27,7 +27,7 @@ from palpate.exporting.code.native import host
 from palpate.exporting.draft import draft
 from palpate.exporting.folder import verified
 from palpate.exporting.library import Library
-from palpate.exporting.vectors import packed, play
+from palpate.exporting.vectors import packed, record_run
 from palpate.files import write_file
 from palpate.robot.catalogue import names
 from palpate.scenario.file.load import load_scenario, scenario_from_data
@@ -103,15 +103,15 @@ def cell(law: str, arm: str) -> Cell:
         made = draft(scenario_of(law, arm), "given")
         library = Library(made)
         code = library.object_for(host())
-        played = play(made, TICKS)
+        recorded = record_run(made, TICKS)
     except (PalpateError, StopIteration) as error:
         return Cell(law, arm, reason=" ".join(str(error).split()) or "it cannot press on a wall")
-    answers, apart = verified(made, code, played, packed(made, played))
+    answers, apart = verified(made, code, recorded, packed(made, recorded))
     refused = np.count_nonzero(answers[:, 0].view(np.int64))
     if apart or refused:
         raise AssertionError(f"{law} on {arm}: exported code and loop differ by {apart}; {refused} ticks were refused")
-    ending = "" if played.trace.outcome.kind == "completed" else str(played.trace.outcome)
-    return Cell(law, arm, len(played.times), library.largest_frame(), ending)
+    ending = "" if recorded.trace.outcome.kind == "completed" else str(recorded.trace.outcome)
+    return Cell(law, arm, len(recorded.times), library.largest_frame(), ending)
 
 
 def sources() -> str:

@@ -22,8 +22,8 @@ from palpate.exporting.code.native import LawSession, Native, host
 from palpate.exporting.code.records import INPUT_HEAD, Code
 from palpate.exporting.draft import Draft, draft
 from palpate.exporting.folder import Model
-from palpate.exporting.interface import places
-from palpate.exporting.vectors import answered, packed, play, vector_file
+from palpate.exporting.interface import ranges
+from palpate.exporting.vectors import answered, packed, record_run, vector_file
 from palpate.run.simulate import as_run
 from palpate.scenario.file.load import load_scenario, scenario_from_data
 from palpate.scenario.model import Scenario
@@ -118,8 +118,8 @@ class Script:
     """Rows of inputs, tick after tick, with some numbers replaced."""
 
     def __init__(self, made: Draft) -> None:
-        self.made, self.rows, self.at = made, [], places(made.inputs)
-        self.first, self.t = packed(made, play(made, 1))[0], 0.0
+        self.made, self.rows, self.at = made, [], ranges(made.inputs)
+        self.first, self.t = packed(made, record_run(made, 1))[0], 0.0
 
     def tick(self, times: int = 1, period: float = 1.0, **values: Any) -> None:
         for k in range(times):

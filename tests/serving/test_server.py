@@ -110,7 +110,7 @@ def test_a_second_client_is_sent_away_at_once():
 def test_garbage_in_the_middle_ends_the_connection_and_the_trace_says_so():
     with serving(WALL) as server:
         trace = served_while(server, lambda client: (client.tcp.sendall(b"\xff" * 64), client.udp.recv(4096)))
-    assert "the client was sent away: it does not speak the FCI protocol" in trace.outcome.reason
+    assert "the client was disconnected: it does not speak the FCI protocol" in trace.outcome.reason
 
 
 def test_a_client_that_never_commands_is_stopped_after_a_while():
@@ -158,7 +158,7 @@ def test_the_longest_connection_ends_by_itself():
         ("fe80::1", "IPv6"),
         ("0.0.0.0", "can be reached from other machines"),
         ("192.168.1.7", "can be reached from other machines"),
-        ("robot", "no address"),
+        ("robot", "not an IP address"),
     ],
 )
 def test_addresses_that_are_not_loopback_are_refused(host: str, words: str, capsys):

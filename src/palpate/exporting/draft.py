@@ -7,7 +7,7 @@ import json
 import math
 import re
 import sys
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,10 +19,10 @@ from palpate.engine.kernels import Kernel
 from palpate.engine.records import Record
 from palpate.equations.code.tree_program import TreeCode
 from palpate.errors import NotApplicable, PalpateError
-from palpate.exporting.code.image import Image, Part, parts_of
+from palpate.exporting.code.image import Image, Part
 from palpate.exporting.code.own_model import OwnModel, own_model
 from palpate.exporting.code.records import INPUT_HEAD, OUTPUT_HEAD, STATE_HEAD, PartPlan, PlanHead, Station
-from palpate.exporting.interface import Item, input_items, output_items, places, tick_over
+from palpate.exporting.interface import Item, input_items, output_items, ranges, tick_over
 from palpate.robot.robot import Robot
 from palpate.run.assemble.assemble import beginning, suited
 from palpate.run.build import build
@@ -58,12 +58,12 @@ class Draft:
     inputs: list[Item]
     outputs: list[Item]
     model: str
-    gains: list[Part] = field(default_factory=list)
-    memory: list[Part] = field(default_factory=list)
-    bounds: dict[str, Bounds] = field(default_factory=dict)
-    plan: PlanHead = field(default_factory=PlanHead)
-    data: list[int] = field(default_factory=list)
-    link: int | None = None
+    gains: list[Part]
+    memory: list[Part]
+    bounds: dict[str, Bounds]
+    plan: PlanHead
+    data: list[int]
+    link: int | None
 
     @property
     def law(self) -> Law:
@@ -83,8 +83,7 @@ def draft(scenario: Scenario, model: str) -> Draft:
     _refuse(run)
     run = suited(run)
     assert isinstance(run.law, Law)
-    q, v = run.start()
-    bound = run.law.begin(run.fitted.take_bound(), run.robot, beginning(run, q, v))
+    bound = run.law.begin(run.fitted.take_bound(), run.robot, beginning(run, *run.start()))
     if not bound.compiled:
         raise _written_in_python(bound.name)
     given = model == "given"
@@ -99,8 +98,17 @@ def draft(scenario: Scenario, model: str) -> Draft:
                 hint="--model given; or read drift, which is J_rate v",
             )
         pointers["own"] = own_model(run.robot, station.tick)
-    made = Draft(_prefix(scenario.name), scenario, run, bound, inputs, outputs, model)
-    return _laid_out(made, station, pointers)
+    image = Image([0] * STATE_HEAD)
+    gains = image.parts_of(bound.gains)
+    plan = PlanHead(kept_first=STATE_HEAD, kept_last=len(image.words))
+    memory = image.parts_of(bound.memory)
+    bounds, name = adjustable(run.law, run.robot, gains), _prefix(scenario.name)
+    plan.version = _version(name, (inputs, outputs), (gains, memory))
+    plan.input_bytes = 8 * (INPUT_HEAD + sum(each.size for each in inputs))
+    plan.output_bytes = 8 * (OUTPUT_HEAD + sum(each.size for each in outputs))
+    link = _place_station(plan, image, station, pointers)
+    data = _plan_words(plan, image, gains, memory, bounds)
+    return Draft(name, scenario, run, bound, inputs, outputs, model, gains, memory, bounds, plan, data, link)
 
 
 def _refuse(run: Run) -> None:
@@ -133,7 +141,7 @@ def _prefix(name: str) -> str:
 
 
 def _station(run: Run, bound: BoundLaw, inputs: list[Item], gravity: bool) -> tuple[Station, dict[str, Record]]:
-    robot, sizes, at = run.robot, sizes_of(run.robot), places(inputs)
+    robot, sizes, at = run.robot, sizes_of(run.robot), ranges(inputs)
     tick, numbers = tick_over(robot, inputs)
     assert bound.answer is not None
     station = Station(
@@ -145,30 +153,32 @@ def _station(run: Run, bound: BoundLaw, inputs: list[Item], gravity: bool) -> tu
         latest=LATEST,
         tick=tick,
         input=numbers,
-        law=0, gains=0, memory=0, terms=0, model=0, own=0,
         rows=bound.rows,
         quaternion=at.get("target_quat_wxyz", (-1, 0))[0],
         pole=at.get("pole_rated", (-1, 0))[0],
         shows_gravity=gravity,
         guard=guard_settings(run.guards, robot),
         guard_memory=GuardMemory(sizes),
-    )  # fmt: skip
+    )
     return station, {"gains": bound.gains, "memory": bound.memory, "terms": bound.answer}
 
 
-def _laid_out(made: Draft, station: Station, pointers: dict[str, Record]) -> Draft:
-    """The draft with its plan: the image of a state, and where its parts are."""
-    image = Image([0] * STATE_HEAD)
-    gains = list(parts_of(pointers["gains"], image))
-    kept = len(image.words)
-    memory = list(parts_of(pointers["memory"], image))
-    at = image.add(station, pointers)
-    bounds = adjustable(made.law, made.run.robot, gains)
-    plan = PlanHead()
-    plan.version, plan.state_bytes, plan.station = _version(made, gains, memory), 8 * len(image.words), at
-    plan.kept_first, plan.kept_last = STATE_HEAD, kept
-    plan.input_bytes = 8 * (INPUT_HEAD + sum(each.size for each in made.inputs))
-    plan.output_bytes = 8 * (OUTPUT_HEAD + sum(each.size for each in made.outputs))
+def _place_station(plan: PlanHead, image: Image, station: Station, pointers: dict[str, Record]) -> int | None:
+    """Put the station into the image of a state, and note in the plan where it is; the tool's link, see `Draft`."""
+    plan.station = image.add(station, pointers)
+    plan.law, plan.model = (plan.station + Station.fields[name].offset for name in ("law", "model"))
+    plan.state_bytes, own = 8 * len(image.words), pointers.get("own")
+    if not isinstance(own, OwnModel):
+        return None
+    plan.model_terms = image.add(own.code) + TreeCode.fields["terms"].offset
+    plan.model_frame = image.word_of(own.code.frames) + max(own.tool.link, 0)
+    return own.tool.link
+
+
+def _plan_words(
+    plan: PlanHead, image: Image, gains: list[Part], memory: list[Part], bounds: dict[str, Bounds]
+) -> list[int]:
+    """The plan's head, the image, its addresses, and the parts of gains and memory, one after another."""
     plan.gains_bytes, plan.memory_bytes = _bytes(gains), _bytes(memory)
     data = [0] * PlanHead.words
     plan.image, plan.image_words = len(data), len(image.words)
@@ -179,14 +189,8 @@ def _laid_out(made: Draft, station: Station, pointers: dict[str, Record]) -> Dra
     data += [word for part in gains for word in _part_words(part, bounds)]
     plan.memory, plan.memory_count = len(data), len(memory)
     data += [word for part in memory for word in _part_words(part, {})]
-    plan.law, plan.model = (at + Station.fields[name].offset for name in ("law", "model"))
-    link, own = None, pointers.get("own")
-    if isinstance(own, OwnModel):
-        link = own.tool.link
-        plan.model_terms = image.add(own.code) + TreeCode.fields["terms"].offset
-        plan.model_frame = image.word_of(own.code.frames) + max(link, 0)
     data[: PlanHead.words] = plan._table.tolist()
-    return replace(made, gains=gains, memory=memory, bounds=bounds, plan=plan, data=data, link=link)
+    return data
 
 
 def _bytes(parts: list[Part]) -> int:
@@ -199,11 +203,11 @@ def _part_words(part: Part, bounds: dict[str, Bounds]) -> list[int]:
     return PartPlan(word=part.word, count=part.count, free=free, low=low, high=high)._table.tolist()
 
 
-def _version(made: Draft, gains: list[Part], memory: list[Part]) -> int:
+def _version(name: str, structs: tuple[list[Item], ...], records: tuple[list[Part], ...]) -> int:
     """31 bits of a digest of every name and shape in the header."""
-    shapes: list[Any] = [[(e.name, e.shape) for e in items] for items in (made.inputs, made.outputs)]
-    shapes += [[(part.path, part.shape) for part in parts] for parts in (gains, memory)]
-    digest = hashlib.sha256(json.dumps([made.name, *shapes]).encode()).digest()
+    shapes: list[Any] = [[(each.name, each.shape) for each in items] for items in structs]
+    shapes += [[(part.path, part.shape) for part in parts] for parts in records]
+    digest = hashlib.sha256(json.dumps([name, *shapes]).encode()).digest()
     return int.from_bytes(digest[:4], "big") >> 1
 
 
@@ -212,11 +216,10 @@ def _version(made: Draft, gains: list[Part], memory: list[Part]) -> int:
 
 def adjustable(law: Law, robot: Robot, parts: list[Part]) -> dict[str, Bounds]:
     """Bounds of the gains that may be changed in C, by name: each was changed as a setting, and no other followed."""
-    bounds = {}
-    by_setting = {part.path[-1]: part for part in parts if part.real}
-    before = _values(law, robot)
+    bounds, by_setting = {}, {part.path[-1]: part for part in parts if part.real}
+    before = _words_of_gains(law, robot)
     for name in type(law).model_fields:
-        if name in by_setting and (value := getattr(law, name)) is not None and _is_number(value):
+        if name in by_setting and _is_number(getattr(law, name)):
             part, after = by_setting[name], _scaled(law, robot, name, _CHANGE)
             if after is not None and before is not None and _only(before, after, part.path):
                 bounds[part.name] = _bounds(law, robot, name)
@@ -232,20 +235,17 @@ def _scaled(law: Law, robot: Robot, name: str, factor: float) -> dict[tuple[str,
     """The gains where a setting is multiplied; None where that is refused."""
     value = getattr(law, name)
     new = tuple(factor * x for x in value) if isinstance(value, tuple) else factor * value
-    try:
-        return _values(law.model_copy(update={name: new}), robot)
-    except PalpateError:  # by the validation of a copy
-        return None
+    return _words_of_gains(law, robot, {name: new})
 
 
-def _values(law: Law, robot: Robot) -> dict[tuple[str, ...], Any] | None:
+def _words_of_gains(law: Law, robot: Robot, changes: dict[str, Any] | None = None) -> dict[tuple[str, ...], Any] | None:
     """The words of a law's gains by their paths; None where the law refuses its settings."""
     image = Image()
     try:
-        record = law.suited(robot, Rig()).gains(robot)
+        record = law.model_copy(update=changes or {}).suited(robot, Rig()).gains(robot)
     except PalpateError:
         return None
-    parts = list(parts_of(record, image))
+    parts = image.parts_of(record)
     return {part.path: np.array(image.words[part.word : part.word + part.count]) for part in parts}
 
 

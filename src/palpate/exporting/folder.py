@@ -16,11 +16,11 @@ from palpate.exporting.code.archive import static_library, symbols
 from palpate.exporting.code.native import LawSession, Native, host
 from palpate.exporting.code.objects import TargetMachine
 from palpate.exporting.code.records import OUTPUT_HEAD
-from palpate.exporting.draft import Draft, draft
+from palpate.exporting.draft import Draft, draft as make_draft
 from palpate.exporting.library import Library, chosen_targets
 from palpate.exporting.manifest import NAME, is_export, manifest, sealed
 from palpate.exporting.texts import texts
-from palpate.exporting.vectors import Played, answered, packed, play, vector_file
+from palpate.exporting.vectors import RecordedRun, answered, packed, record_run, vector_file
 from palpate.files import a_path, is_there, make_folder, write_file
 from palpate.scenario.file.load import load_scenario
 from palpate.scenario.model import Scenario
@@ -80,68 +80,67 @@ def export(
         raise InvalidInput(f"ticks must be a whole number from 1 to 1000000, got {ticks!r}")
     chosen = chosen_targets([host().name] if targets is None else list(targets))
     loaded = scenario if isinstance(scenario, Scenario) else load_scenario(scenario)
-    made = draft(loaded, model)
-    library = Library(made)
+    draft = make_draft(loaded, model)
+    library = Library(draft)
     native = library.object_for(host())
-    played = play(made, ticks)
-    rows = packed(made, played)
-    answers, apart = verified(made, native, played, rows)
-    files = _files(made, library, chosen, {host().name: native})
+    recorded = record_run(draft, ticks)
+    rows = packed(draft, recorded)
+    answers, difference = verified(draft, native, recorded, rows)
+    files = _files(draft, library, chosen, {host().name: native})
     files["vectors.bin"] = vector_file(rows, answers)
-    facts = {"ticks": len(rows), "difference": apart, "largest_stack_frame": library.largest_frame()}
-    files |= {name: text.encode() for name, text in texts(made, chosen, len(rows)).items()}
-    content = manifest(made, [target.name for target in chosen], files, facts)
-    _write(folder, files, sealed(content))
-    names = tuple(target.name for target in chosen)
-    return Exported(folder, made.name, names, len(rows), apart, facts["largest_stack_frame"])
+    facts = {"ticks": len(rows), "difference": difference, "largest_stack_frame": library.largest_frame()}
+    files |= {name: text.encode() for name, text in texts(draft, chosen, len(rows)).items()}
+    names = [target.name for target in chosen]
+    _write(folder, files, sealed(manifest(draft, names, files, facts)))
+    return Exported(folder, draft.name, tuple(names), len(rows), difference, facts["largest_stack_frame"])
 
 
 def _free_folder(out: str | os.PathLike[str]) -> Path:
     folder = a_path(out, "the folder of an export")
     if is_there(folder) and (not folder.is_dir() or (any(folder.iterdir()) and not is_export(folder))):
         raise FileError(
-            f"{folder} exists and is no export of palpate: nothing in it is overwritten", hint="give another folder"
+            f"{folder} exists and is not an export of palpate; nothing was overwritten", hint="give another folder"
         )
     return folder
 
 
-def verified(made: Draft, native: bytes, played: Played, rows: Array) -> tuple[Array, float]:
+def verified(draft: Draft, native: bytes, recorded: RecordedRun, rows: Array) -> tuple[Array, float]:
     """What the exported code answers to every tick of the run, and how far from the loop's own code, relatively.
 
     With given terms the two have the same bits, and 0 says so; a model of its own may round otherwise than the loop's.
     """
-    session = LawSession(Native(native), made.name, made.plan.state_bytes, made.plan.version)
-    answers = answered(session.step, rows, made.plan.output_bytes)
+    session = LawSession(Native(native), draft.name, draft.plan.state_bytes, draft.plan.version)
+    answers = answered(session.step, rows, draft.plan.output_bytes)
     good = answers[:, 0].view(np.int64) == 0
     if not good.any():
         raise NotApplicable(f"the exported law refused every tick of the run: code {int(answers[0, 0].view(np.int64))}")
-    first = OUTPUT_HEAD + sum(each.size for each in made.outputs) - played.terms[0].size
-    terms = answers[good, first:].reshape(-1, *played.terms.shape[1:])
-    apart = np.abs(terms - played.terms[good]).max() / max(np.abs(played.terms[good]).max(), 1e-300)
-    if apart == 0.0 and terms.tobytes() != played.terms[good].tobytes():
-        apart = 5e-324  # zeros of another sign
-    if apart > (0.0 if made.model == "given" else _ROUNDING):
+    first = OUTPUT_HEAD + sum(each.size for each in draft.outputs) - recorded.terms[0].size
+    terms = answers[good, first:].reshape(-1, *recorded.terms.shape[1:])
+    difference = np.abs(terms - recorded.terms[good]).max() / max(np.abs(recorded.terms[good]).max(), 1e-300)
+    if difference == 0.0 and terms.tobytes() != recorded.terms[good].tobytes():
+        difference = 5e-324  # zeros of another sign
+    if difference > (0.0 if draft.model == "given" else _ROUNDING):
         raise NotApplicable(
-            f"the exported code differs from the loop's by {apart:.2g} of its largest term: not exported",
+            f"the exported code differs from the loop's by {difference:.2g} of its largest term: not exported",
             hint="a defect of palpate; please report it with this scenario",
         )
-    return answers, float(apart)
+    return answers, float(difference)
 
 
-def _files(made: Draft, library: Library, targets: list[TargetMachine], ready: dict[str, bytes]) -> dict[str, bytes]:
+def _files(draft: Draft, library: Library, targets: list[TargetMachine], ready: dict[str, bytes]) -> dict[str, bytes]:
     files: dict[str, bytes] = {}
     for target in targets:
         data = ready.get(target.name) or library.object_for(target)
-        files[f"{target.name}/{made.name}.o"] = data
+        files[f"{target.name}/{draft.name}.o"] = data
         if target.wide:
-            files[f"{target.name}/lib{made.name}.a"] = static_library(data, symbols(data)[0])
+            files[f"{target.name}/lib{draft.name}.a"] = static_library(data, symbols(data)[0])
         else:
-            files[f"{target.name}/{made.name}.wasm"] = library.wasm(data)
+            files[f"{target.name}/{draft.name}.wasm"] = library.wasm(data)
     return files
 
 
 def _write(folder: Path, files: dict[str, bytes], text: str) -> None:
-    """The manifest goes first away and comes last: a folder that was cut short is no export."""
+    """The manifest is removed first and written last: a folder that was cut short is not an export."""
     make_folder(folder)
     (folder / NAME).unlink(missing_ok=True)
     for name, data in files.items():

@@ -10,43 +10,14 @@ from itertools import accumulate
 import numpy as np
 
 from palpate.checks import Array
-from palpate.control.law import NEEDS, BoundLaw, Law, PoleView, Seen, Target, Tick, sizes_of
+from palpate.control.law import NEEDS, BoundLaw, Law, Target, Tick, sizes_of
 from palpate.engine.records import Record
+from palpate.exporting.code.objects import template
 from palpate.robot.robot import Robot
 from palpate.run.run import Run
 
-_JOINTS = "rad or m"
-_ABOUT = {
-    "q": f"measured joint positions, {_JOINTS}",
-    "v": "measured joint velocities, rad/s or m/s",
-    "tau": "measured joint torques, N·m or N",
-    "wrench": "measured wrench [f; n] of the environment on the robot, at the tool's origin, world axes, N and N·m",
-    "target.q": f"wanted joint positions, {_JOINTS}",
-    "target.v": "wanted joint velocities, rad/s or m/s",
-    "target.a": "wanted joint accelerations, rad/s² or m/s²",
-    "target.position": "wanted position of the tool's origin, world axes, m",
-    "target.quat_wxyz": "wanted orientation of the tool in the world, w x y z, norm 1",
-    "target.twist": "wanted twist [v; w] of the tool, world axes, m/s and rad/s",
-    "target.acceleration": "wanted acceleration [v'; w'] of the tool, world axes, m/s² and rad/s²",
-    "target.wrench": "wanted wrench [f; n] of the environment on the robot, world axes, N and N·m",
-    "pole.AB": "from the pole's foot to its sphere, world axes, m",
-    "pole.AB_rate": "rate of AB, m/s; used where `rated` is not 0",
-    "pole.rated": "1 where AB_rate is measured, 0 for a camera's picture",
-    "pole.fresh": "1 where a new picture has come",
-    "pole.age": "age of the picture, s",
-    "M": "mass matrix of the joints, rotor inertia included, kg m², row by row",
-    "bias": "C(q, v) v + g(q), N·m or N",
-    "gravity": "g(q), N·m or N",
-    "J": "Jacobian of the tool's origin, rows [linear; angular], world axes, row by row",
-    "drift": "J' v, m/s² and rad/s²",
-    "J_rate": "J', as J",
-    "position": "position of the tool's origin, world axes, m",
-    "rotation": "rotation matrix of the tool in the world, row by row",
-    "command": "sum of the law's terms",
-    "torque": "joint torques after the guards, N·m or N: what the joints shall do",
-    "set_q": f"set points of the joint servos after the guards, {_JOINTS}",
-    "set_v": "their velocities, rad/s or m/s",
-}
+# What each field of the structs is, with its unit and frame.
+_ABOUT = dict(line.split(" = ", 1) for line in template("fields.txt", {}).splitlines())
 
 
 @dataclass(frozen=True)
@@ -98,7 +69,7 @@ def output_items(robot: Robot, bound: BoundLaw, gravity: bool) -> list[Item]:
     return items + [Item(f"term_{name}", (n,), "term of the law; the terms sum to `command`") for name in bound.terms]
 
 
-def places(items: Sequence[Item]) -> dict[str, tuple[int, int]]:
+def ranges(items: Sequence[Item]) -> dict[str, tuple[int, int]]:
     """Where each field stands, first and after the last, counted in numbers."""
     ends = accumulate(each.size for each in items)
     return {each.name: (end - each.size, end) for each, end in zip(items, ends)}
@@ -106,15 +77,12 @@ def places(items: Sequence[Item]) -> dict[str, tuple[int, int]]:
 
 def tick_over(robot: Robot, items: list[Item]) -> tuple[Tick, Array]:
     """A tick whose arrays are the numbers of one array, in the order of the fields."""
-    numbers = np.zeros(sum(each.size for each in items))
-    views = {e.name: numbers[first:last].reshape(e.shape) for e, (first, last) in zip(items, places(items).values())}
-
-    def of(record: type[Record], prefix: str = "") -> dict[str, Array]:
-        return {n: views[prefix + n] for n in record.fields if prefix + n in views and views[prefix + n].ndim}
-
-    sizes = sizes_of(robot)
-    seen = Seen(pole=PoleView(**of(PoleView, "pole_")))
-    return Tick(sizes, target=Target(sizes, **of(Target, "target_")), seen=seen, **of(Tick)), numbers
+    tick, numbers = Tick(sizes_of(robot)), np.zeros(sum(each.size for each in items))
+    for each, (first, last) in zip(items, ranges(items).values()):
+        if each.shape:
+            record, name = field_of(tick, each)
+            record.replace(name, numbers[first:last].reshape(each.shape))
+    return tick, numbers
 
 
 def field_of(tick: Tick, each: Item) -> tuple[Record, str]:

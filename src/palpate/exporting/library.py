@@ -20,10 +20,10 @@ from palpate.exporting.code.objects import (
     CFunction,
     Glue,
     TargetMachine,
-    completed,
     llvm_texts,
     machine,
     optimised,
+    with_plan,
 )
 from palpate.exporting.code.own_model import FRAME, PREFIX, TERMS, fill_terms, program_text
 from palpate.exporting.code.records import PlanHead
@@ -72,14 +72,14 @@ def _code(law: Kernel, program: tuple[str, int] | None, wide: bool) -> bytes:
     """
     target = next(target for target in TARGETS.values() if target.wide == wide)
     kernels: list[Any] = [law, *(entry.kernel for entry in _ENTRIES)]
-    glue, place = Glue(wide), {name: field.offset for name, field in PlanHead.fields.items()}
-    glue.law("law", law, place["law"])
+    glue, word_of = Glue(wide), {name: field.offset for name, field in PlanHead.fields.items()}
+    glue.law("law", law, word_of["law"])
     if program is not None:
         kernels.append(fill_terms)
-        glue.law("model", fill_terms, place["model"])
-        glue.passing(f"{PREFIX}_terms", TERMS, place["model_terms"])
+        glue.law("model", fill_terms, word_of["model"])
+        glue.forwarder(f"{PREFIX}_terms", TERMS, word_of["model_terms"])
         if program[1] >= 0:
-            glue.passing(f"{PREFIX}_frame_{program[1]}", FRAME, place["model_frame"])
+            glue.forwarder(f"{PREFIX}_frame_{program[1]}", FRAME, word_of["model_frame"])
     for entry in _ENTRIES:
         glue.entry(entry)
     texts = llvm_texts(kernels) + ([] if program is None else [program[0]])
@@ -89,7 +89,7 @@ def _code(law: Kernel, program: tuple[str, int] | None, wide: bool) -> bytes:
 @lru_cache(maxsize=64)
 def _largest_frame(code: bytes) -> int:
     target = TARGETS["x86-64"]
-    assembled = machine(target).emit_assembly(completed(code, {}, [0], target))
+    assembled = machine(target).emit_assembly(with_plan(code, {}, [0], target))
     return max(map(_frame, re.split(r"\.type\s+\S+,@function", assembled)))
 
 
@@ -102,18 +102,18 @@ def _frame(assembled: str) -> int:
 class Library:
     """Machine code of a draft for any target."""
 
-    def __init__(self, made: Draft) -> None:
-        self.made = made
-        self.names = {name: f"{made.name}_{name}" for name in _PUBLIC}
+    def __init__(self, draft: Draft) -> None:
+        self.draft = draft
+        self.names = {name: f"{draft.name}_{name}" for name in _PUBLIC}
         self.public = frozenset(self.names.values())
-        self._program = None if made.link is None else (program_text(made.run.robot), made.link)
+        self._program = None if draft.link is None else (program_text(draft.run.robot), draft.link)
 
     def _bitcode(self, target: TargetMachine) -> bytes:
-        return _code(self.made.kernel, self._program, target.wide)
+        return _code(self.draft.kernel, self._program, target.wide)
 
     def object_for(self, target: TargetMachine) -> bytes:
         """An object file that defines every function of the header and misses nothing."""
-        module = completed(self._bitcode(target), self.names, self.made.data, target)
+        module = with_plan(self._bitcode(target), self.names, self.draft.data, target)
         data = machine(target).emit_object(module)
         if target.wide:
             self._check(data, target)
@@ -139,8 +139,8 @@ class Library:
         defined, undefined = symbols(data)
         if undefined:
             raise NotApplicable(
-                f"law {self.made.bound.name!r} calls {', '.join(sorted(undefined))}, which code for {target.name}"
-                " would have to find in a library",
+                f"law {self.draft.bound.name!r} calls {', '.join(sorted(undefined))} of a library; exported code"
+                f" for {target.name} cannot link one",
                 hint="use palpate.engine.maths in place of math, and no arrays of its own",
             )
         if not self.public <= defined:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from palpate.errors import FileError
+from palpate.exporting.code.objects import template
 from palpate.exporting.code.records import Code
 from palpate.exporting.draft import LATEST, Draft
 from palpate.exporting.interface import Item
@@ -21,14 +22,15 @@ KIND = "palpate export"
 NAME = "manifest.json"
 
 
-def manifest(made: Draft, targets: list[str], files: dict[str, bytes], facts: dict[str, Any]) -> dict[str, Any]:
+def manifest(draft: Draft, targets: list[str], files: dict[str, bytes], facts: dict[str, Any]) -> dict[str, Any]:
     """What the folder is, for people and programs."""
-    run, robot, law = made.run, made.run.robot, made.bound
-    limits = robot.limits
+    run, robot, law = draft.run, draft.run.robot, draft.bound
+    limits, (q, v) = robot.limits, run.start()
+    words = json.loads(template("conventions.json", {"LATEST": f"{LATEST:g}", "SAFE": safe_command(law.command)}))
     return {
         "kind": KIND,
-        "name": made.name,
-        "scenario": made.scenario.as_data(),
+        "name": draft.name,
+        "scenario": draft.scenario.as_data(),
         "robot": {
             "name": robot.name,
             "joints": list(robot.dof_names),
@@ -41,36 +43,21 @@ def manifest(made: Draft, targets: list[str], files: dict[str, bytes], facts: di
             "name": law.name,
             "command": law.command,
             "terms": list(law.terms),
-            "settings": made.law.model_dump(mode="json"),
+            "settings": draft.law.model_dump(mode="json"),
         },
         "clock": {"rate": 1.0 / run.clock.control_period, "period": run.clock.control_period},
-        "model": made.model,
-        "conventions": {
-            "units": "SI",
-            "wrench": "[f; n], what the environment does to the robot, at the tool's origin, world-aligned axes",
-            "twist": "[v; w], at the tool's origin, world-aligned axes",
-            "quaternion": "w x y z",
-            "matrices": "row by row",
-            "target": "in world axes, whatever axes the scenario's reference has",
-            "gravity": "included in `torque`: a driver that adds gravity itself is sent torque − gravity",
-            "friction": "not compensated, but by terms of the law",
-            "limits": "torque limits, rates and filters are left to the driver",
-        },
+        "model": draft.model,
+        "conventions": words["conventions"],
         "guards": None if run.guards is None else run.guards.model_dump(mode="json"),
-        "driver": made.scenario.as_data().get("world", {}).get("driver"),
-        "start": {"q": _numbers(run.start()[0]), "v": _numbers(run.start()[1])},
-        "ticks": {
-            "first": "the law's own answer; blend(seconds) goes over from the measured torques",
-            "missed": f"counted, the law goes on with one period; more than {LATEST:g} periods: code LATE until reset",
-            "not finite": "code NOT_FINITE and the safe command; nothing is remembered of the tick",
-            "safe command": safe_command(law.command),
-        },
+        "driver": draft.scenario.as_data().get("world", {}).get("driver"),
+        "start": {"q": _numbers(q), "v": _numbers(v)},
+        "ticks": words["ticks"],
         "codes": {code.name: [code.value, code.meaning] for code in Code},
-        "version": made.plan.version,
-        "state_bytes": made.plan.state_bytes,
-        "input": _fields(made.inputs),
-        "output": _fields(made.outputs),
-        "gains": {name: list(bounds) for name, bounds in made.bounds.items()},
+        "version": draft.plan.version,
+        "state_bytes": draft.plan.state_bytes,
+        "input": _fields(draft.inputs),
+        "output": _fields(draft.outputs),
+        "gains": {name: list(bounds) for name, bounds in draft.bounds.items()},
         "targets": targets,
         "replay": facts,
         "versions": {name: importlib.metadata.version(name) for name in ("palpate", "numba", "llvmlite", "numpy")},
@@ -106,11 +93,11 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         content = json.loads(read_text(folder / NAME, most_bytes=50_000_000))
     except (OSError, ValueError) as error:
         raise FileError(
-            f"{folder} is no export of palpate: no {NAME} that can be read",
+            f"{folder} is not an export of palpate: it has no readable {NAME}",
             hint="palpate export SCENARIO --out DIR makes one",
         ) from error
     if not isinstance(content, dict) or content.get("kind") != KIND:
-        raise FileError(f"{folder} is no export of palpate: its {NAME} says something else")
+        raise FileError(f"{folder} is not an export of palpate: its {NAME} is of another kind")
     if content.get("hash") != _hash(content):
         raise FileError(f"{folder / NAME} was changed since it was written", hint="export anew; --set changes settings")
     for name, digest in content["files"].items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
@@ -15,6 +15,7 @@ from palpate.exporting.code.records import Code
 from palpate.exporting.draft import LATEST, Bounds, Draft
 from palpate.exporting.interface import Item
 
+_LARGEST = np.finfo(float).max
 _MODEL_LINES = {
     "given": "The model's terms (M, bias, J, …) are part of the input: your driver's or your own model's.",
     "own": "The model's terms are computed inside, from q and v.",
@@ -28,48 +29,62 @@ _COMMAND_LINES = {
     "velocity": "`set_v` is the velocity that the joint servos shall follow.",
     "position": "`set_q` is the position that the joint servos shall follow.",
 }
+# Folder of a program around the library: what the README says of it.
+_WRAPPER_LINES = {
+    "franka": "- `franka/`: callback and active control of libfranka; gravity, filter and rates are dealt with.\n",
+    "ros2_control": "- `ros2_control/`: a package with this law as a chainable controller; build it with colcon.\n",
+}
 
 
-def texts(made: Draft, targets: list[TargetMachine], ticks: int) -> dict[str, str]:
+def texts(draft: Draft, targets: list[TargetMachine], ticks: int) -> dict[str, str]:
     """Every text of the folder but the manifest, by the file's name."""
     wasm = any(not target.wide for target in targets)
-    values = _values(made, targets, ticks, wasm)
-    around = wrappers(made, values)
-    values["WRAPPERS_LINE"] = wrappers_line(around)
-    names = ["main.c", "CMakeLists.txt", "Makefile", "README.md", *(["replay.mjs"] if wasm else [])]
-    return {f"{made.name}.h": header(made)} | {name: template(name, values) for name in names} | around
-
-
-def _names(made: Draft) -> dict[str, Any]:
-    """What header, README and programs say of a law."""
-    return {
-        "NAME_UPPER": made.name.upper(),
-        "NAME": made.name,
-        "LAW": made.bound.name,
-        "ROBOT": made.run.robot.name,
-        "SCENARIO": made.scenario.name,
-        "SAFE": safe_command(made.bound.command),
-        "VERSION": made.plan.version,
-        "LATEST": f"{LATEST:g}",
-    }
-
-
-def _values(made: Draft, targets: list[TargetMachine], ticks: int, wasm: bool) -> dict[str, Any]:
-    period = made.run.clock.control_period
-    return _names(made) | {
-        "ABOUT": made.scenario.description or made.scenario.name,
-        "RATE": f"{1.0 / period:g}",
-        "PERIOD": f"{period:g}",
+    makers = {"franka": _franka, "ros2_control": _ros} if _can_be_wrapped(draft) else {}
+    wrappers = {folder: more for folder, make in makers.items() if (more := make(draft))}
+    values = _values(draft) | {
+        "ABOUT": draft.scenario.description or draft.scenario.name,
         "PALPATE": version("palpate"),
         "TICKS": ticks,
         "TARGETS": ", ".join(target.name for target in targets),
         "WASM": "    node replay.mjs                            # the same in WebAssembly\n" if wasm else "",
-        "STATE_BYTES": made.plan.state_bytes,
-        "MODEL_LINE": _MODEL_LINES[made.model],
-        "COMMAND_LINE": _COMMAND_LINES[made.bound.command],
-        "GAINS_LINE": f"May be changed, within bounds: {', '.join(made.bounds)}."
-        if made.bounds
-        else "None may be changed alone.",
+        "WRAPPERS_LINE": "".join(_WRAPPER_LINES[folder] for folder in wrappers),
+    }
+    names = ["main.c", "CMakeLists.txt", "Makefile", "README.md", *(["replay.mjs"] if wasm else [])]
+    files = {f"{draft.name}.h": header(draft)} | {name: template(name, values) for name in names}
+    for folder, more in wrappers.items():
+        for name, source in _WRAPPER_FILES[folder].items():
+            files[f"{folder}/{name.format(draft.name)}"] = template(source, values | more)
+    return files
+
+
+def _values(draft: Draft) -> dict[str, Any]:
+    """What header, README and programs say of a law."""
+    upper, period = draft.name.upper(), draft.run.clock.control_period
+    codes = (f"    {upper}_CODE_{code.name} = {code.value}, /* {code.meaning} */" for code in Code)
+    changeable = f"May be changed, within bounds: {', '.join(draft.bounds)}."
+    return {
+        "NAME_UPPER": upper,
+        "NAME": draft.name,
+        "LAW": draft.bound.name,
+        "ROBOT": draft.run.robot.name,
+        "SCENARIO": draft.scenario.name,
+        "SAFE": safe_command(draft.bound.command),
+        "VERSION": draft.plan.version,
+        "LATEST": f"{LATEST:g}",
+        "JOINTS": draft.run.robot.nv,
+        "RATE": f"{1.0 / period:g}",
+        "PERIOD_EXACT": repr(period),
+        "PERIOD": f"{period:g}",
+        "CODES": "\n".join(codes),
+        "STATE_BYTES": draft.plan.state_bytes,
+        "STATE_WORDS": draft.plan.state_bytes // 8,
+        "INPUTS": "\n".join(map(_declared, draft.inputs)),
+        "OUTPUTS": "\n".join(map(_declared, draft.outputs)),
+        "GAINS": _fields(draft.gains, draft.bounds),
+        "MEMORY": _fields(draft.memory, {}),
+        "MODEL_LINE": _MODEL_LINES[draft.model],
+        "COMMAND_LINE": _COMMAND_LINES[draft.bound.command],
+        "GAINS_LINE": changeable if draft.bounds else "None may be changed alone.",
     }
 
 
@@ -80,21 +95,9 @@ def safe_command(kind: str) -> str:
     return "velocity 0" if kind == "velocity" else "torque 0"
 
 
-def header(made: Draft) -> str:
+def header(draft: Draft) -> str:
     """The C header."""
-    upper = made.name.upper()
-    codes = (f"    {upper}_CODE_{code.name} = {code.value}, /* {code.meaning} */" for code in Code)
-    values = _names(made) | {
-        "JOINTS": made.run.robot.nv,
-        "PERIOD_EXACT": repr(made.run.clock.control_period),
-        "CODES": "\n".join(codes),
-        "STATE_WORDS": made.plan.state_bytes // 8,
-        "INPUTS": "\n".join(map(_declared, made.inputs)),
-        "OUTPUTS": "\n".join(map(_declared, made.outputs)),
-        "GAINS": _fields(made.gains, made.bounds),
-        "MEMORY": _fields(made.memory, {}),
-    }
-    return template("law.h", values)
+    return template("law.h", _values(draft))
 
 
 def _declared(each: Item) -> str:
@@ -114,94 +117,83 @@ def _fields(parts: list[Part], bounds: dict[str, Bounds]) -> str:
 
 
 def _interval(low: float, high: float) -> str:
-    largest = np.finfo(float).max
-    return f"{'any' if low == -largest else f'from {low:.9g}'}{'' if high == largest else f' to {high:.9g}'}"
+    return f"{'any' if low == -_LARGEST else f'from {low:.9g}'}{'' if high == _LARGEST else f' to {high:.9g}'}"
 
 
 # ------------------------------------------------ programs around the library: libfranka's loops, ros2_control
 
-_FRANKAS = ("fr3", "panda", "franka", "fer")
-_NO_FILTER = 1000.0  # Hz, from which on libfranka's loop filters nothing
-_FRANKA_CUTOFF, _FRANKA_RATE = 100.0, 999.999  # Hz, N·m/s: libfranka's own defaults
-_FIELDS = ("q", "v", "tau", "wrench")  # of a tick, which a driver measures; targets beside them
+_INTERFACES = {"torque": "effort", "acceleration": "effort", "velocity": "velocity", "position": "position"}
+_MEASURED = ("q", "v", "tau", "wrench")  # fields of a tick that a driver measures
+_WRAPPER_FILES = {
+    "franka": {"{}_franka.h": "franka.h", "{}_franka.hpp": "franka.hpp"},
+    "ros2_control": {
+        "{}_controller.cpp": "controller.cpp",
+        "{}_controller.xml": "controller.xml",
+        "package.xml": "package.xml",
+        "CMakeLists.txt": "controller_CMakeLists.txt",
+        "{}_parameters.yaml": "parameters.yaml",
+    },
+}
 
 
-def wrappers(made: Draft, values: Mapping[str, Any]) -> dict[str, str]:
-    """Files by name. A wrapper knows measurements and targets: terms of a given model, or a pole, it does not."""
-    known = all(each.name in _FIELDS or each.name.startswith("target_") for each in made.inputs)
-    if made.model != "own" or not known or made.run.robot.nq != made.run.robot.nv:
-        return {}
-    return _franka(made, values) | _ros(made, values)
+def _targets(draft: Draft) -> list[Item]:
+    return [each for each in draft.inputs if each.name.startswith("target_")]
 
 
-def wrappers_line(files: Iterable[str]) -> str:
-    """What the README says of them."""
-    folders = {name.split("/")[0] for name in files}
-    lines = {
-        "franka": "- `franka/`: callback and active control of libfranka; gravity, filter and rates are dealt with.\n",
-        "ros2_control": "- `ros2_control/`: a package with this law as a chainable controller; build it with colcon.\n",
-    }
-    return "".join(line for folder, line in lines.items() if folder in folders)
-
-
-def _targets(made: Draft) -> list[Item]:
-    return [each for each in made.inputs if each.name.startswith("target_")]
+def _can_be_wrapped(draft: Draft) -> bool:
+    """A program knows measurements and targets: terms of a given model, or a pole, it does not."""
+    known = all(each.name in _MEASURED or each.name.startswith("target_") for each in draft.inputs)
+    return draft.model == "own" and known and draft.run.robot.nq == draft.run.robot.nv
 
 
 # ---------------------------------------------------------------------------------------------------------- libfranka
 
+_FRANKAS = ("fr3", "panda", "franka", "fer")
+_NO_FILTER = 1000.0  # Hz, from which on libfranka's loop filters nothing
+_FRANKA_CUTOFF, _FRANKA_RATE = 100.0, 999.999  # Hz, N·m/s: libfranka's own defaults
 
-def _franka(made: Draft, names: Mapping[str, Any]) -> dict[str, str]:
-    robot = made.run.robot
-    if robot.nv != 7 or made.bound.command not in ("torque", "acceleration") or not _is_franka(robot.name):
+
+def _franka(draft: Draft) -> dict[str, Any]:
+    """Values of the programs for libfranka; none where the arm or the law does not fit."""
+    robot = draft.run.robot
+    franka = robot.nv == 7 and any(make in robot.name.lower() for make in _FRANKAS)
+    if not franka or _INTERFACES[draft.bound.command] != "effort":
         return {}
-    facts = made.run.world.driver.facts
-    theirs = made.run.world.driver.preset == "libfranka"  # else libfranka's own defaults
+    cutoff, rate, driver = _FRANKA_CUTOFF, _FRANKA_RATE, draft.run.world.driver
+    if driver.preset == "libfranka":
+        cutoff = driver.facts.cutoff or _NO_FILTER
+        rate = driver.facts.torque_rate_limit if isinstance(driver.facts.torque_rate_limit, float) else rate
     base = robot.model.body(int(robot.model.body_parentid[robot.model.jnt_bodyid[0]])).name
     X_WO = robot.pose(robot.home, base)
-    values = {**names} | {
-        "TOOL": robot.tool_frame,
-        "CUTOFF": (facts.cutoff or _NO_FILTER) if theirs else _FRANKA_CUTOFF,
-        "TORQUE_RATE": facts.torque_rate_limit
-        if theirs and isinstance(facts.torque_rate_limit, float)
-        else _FRANKA_RATE,
-        "R_WO": _braces(X_WO.rotation),
-        "P_WO": _braces(X_WO.position),
-        "HOLD": "\n".join(_held(made)),
-    }
     return {
-        f"franka/{made.name}_franka.h": template("franka.h", values),
-        f"franka/{made.name}_franka.hpp": template("franka.hpp", values),
+        "TOOL": robot.tool_frame,
+        "CUTOFF": cutoff,
+        "TORQUE_RATE": rate,
+        "R_WO": _in_braces(X_WO.rotation),
+        "P_WO": _in_braces(X_WO.position),
+        "HOLD": "\n".join(_hold_lines(draft)),
     }
 
 
-def _is_franka(name: str) -> bool:
-    return any(make in name.lower() for make in _FRANKAS)
+def _in_braces(numbers: Any) -> str:
+    return repr(np.asarray(numbers, dtype=float).tolist()).replace("[", "{").replace("]", "}")
 
 
-def _braces(numbers: Any) -> str:
-    if np.ndim(numbers) == 0:
-        return repr(float(numbers))
-    return "{" + ", ".join(_braces(row) for row in numbers) + "}"
-
-
-def _held(made: Draft) -> Iterable[str]:
+def _hold_lines(draft: Draft) -> Iterator[str]:
     """C that makes a measured posture and pose (q, p, w) the target; rates and wrenches of a target become 0."""
     sources = {"target_q": "q", "target_position": "p", "target_quat_wxyz": "w"}
-    unused = {"q", "p", "w"}
-    for each in made.inputs:
-        field = f"f->in.{each.name}"
-        if each.name in sources:
-            unused.discard(sources[each.name])
-            yield f"    memcpy({field}, {sources[each.name]}, sizeof {field});"
-        elif each.name.startswith("target_"):
-            yield f"    memset({field}, 0, sizeof {field});"
+    unused = set(sources.values())
+    for each in _targets(draft):
+        field, source = f"f->in.{each.name}", sources.get(each.name)
+        unused.discard(source or "")
+        yield (
+            f"    memcpy({field}, {source}, sizeof {field});" if source else f"    memset({field}, 0, sizeof {field});"
+        )
     yield from (f"    (void){name};" for name in sorted(unused))
 
 
 # ------------------------------------------------------------------------------------------------------- ros2_control
 
-_INTERFACES = {"torque": "effort", "acceleration": "effort", "velocity": "velocity", "position": "position"}
 _COMMANDED = {
     "effort": "out.torque[j] - (params_.hardware_adds_gravity ? out.gravity[j] : 0.0)",
     "velocity": "out.set_v[j]",
@@ -209,13 +201,16 @@ _COMMANDED = {
 }
 
 
-def _ros(made: Draft, names: Mapping[str, Any]) -> dict[str, str]:
-    fields, kind, guards = _targets(made), _INTERFACES[made.bound.command], made.run.guards
+def _ros(draft: Draft) -> dict[str, Any]:
+    """Values of the package for ros2_control; none without targets: a chainable controller is one with references."""
+    fields, kind, guards = _targets(draft), _INTERFACES[draft.bound.command], draft.run.guards
     if not fields:
-        return {}  # a chainable controller is one with references
+        return {}
     references = [f'"{each.name}.{k}"' for each in fields for k in range(each.size)]
-    feels = made.law.feels or (guards is not None and bool(guards.contact_force or guards.stale_ticks))
-    values = {**names} | {
+    feels = draft.law.feels or (guards is not None and bool(guards.contact_force or guards.stale_ticks))
+    by_name = {part.name: part for part in draft.gains}
+    gains = [by_name[name] for name in draft.bounds]
+    return {
         "REFERENCES": len(references),
         "REFERENCE_NAMES": ", ".join(references),
         "FEELS": str(feels).lower(),
@@ -224,24 +219,14 @@ def _ros(made: Draft, names: Mapping[str, Any]) -> dict[str, str]:
         "TARGETS_FROM_PARAMETERS": "\n".join(f"        put(params_.target.{_short(each)});" for each in fields),
         "TARGET_FIELDS": ", ".join(f"next.{each.name}" for each in fields),
         "TARGET_SIZES": ", ".join(str(each.size) for each in fields),
-        "GAINS_FROM_PARAMETERS": "\n".join(_gain_line(_part(made, name)) for name in made.bounds),
+        "GAINS_FROM_PARAMETERS": "\n".join(map(_gain_line, gains)),
+        "JOINT_NAMES": json.dumps(draft.run.robot.dof_names, ensure_ascii=False),
+        "PARAMETERS": "\n".join(_parameters(draft, fields, gains)),
     }
-    files = {
-        f"{made.name}_controller.cpp": "controller.cpp",
-        f"{made.name}_controller.xml": "controller.xml",
-        "package.xml": "package.xml",
-        "CMakeLists.txt": "controller_CMakeLists.txt",
-    }
-    made_of = {f"ros2_control/{name}": template(source, values) for name, source in files.items()}
-    return made_of | {f"ros2_control/{made.name}_parameters.yaml": parameters(made)}
 
 
 def _short(each: Item) -> str:
     return each.name.removeprefix("target_")
-
-
-def _part(made: Draft, name: str) -> Part:
-    return next(part for part in made.gains if part.name == name)
 
 
 def _gain_line(part: Part) -> str:
@@ -251,68 +236,61 @@ def _gain_line(part: Part) -> str:
     return f"        std::copy({taken}.begin(), {taken}.end(), &gains.{part.name}[0]);"
 
 
-def parameters(made: Draft) -> str:
-    """The controller's parameters for generate_parameter_library: units and bounds are those of palpate's settings."""
-    robot = made.run.robot
-    lines = [f"# Parameters of the controller {made.name}, for generate_parameter_library.", f"{made.name}:"]
-    joints = f"[{', '.join(_quoted(name) for name in robot.dof_names)}]"
-    size = {"fixed_size<>": str(robot.nv)}
-    lines += _parameter("joints", "string_array", joints, "joints, in the law's order", size, frozen=True)
-    lines += _parameter("wrench_sensor", "string", '""', "name of the force-torque sensor; empty for none", frozen=True)
-    lines += _parameter("blend", "double", "0.5", "[s] from the measured efforts to the law's", {"gt_eq<>": "[0.0]"})
-    about = "[ticks] with a state or reference missing, after which update returns ERROR; the last command holds before"
-    lines += _parameter("missing_limit", "int", "10", about, {"gt_eq<>": "[0]"})
-    if _INTERFACES[made.bound.command] == "effort":
-        adds = str(made.run.world.driver.facts.adds_gravity).lower()
-        lines += _parameter("hardware_adds_gravity", "bool", adds, "the law's gravity is not sent", frozen=True)
-    lines += ["  target:", *(f"  {line}" for each in _targets(made) for line in _target(made, each))]
-    if made.bounds:
-        lines += ["  gains:", *(f"  {line}" for name in made.bounds for line in _gain(made, name))]
-    return "\n".join(lines) + "\n"
+def _parameters(draft: Draft, targets: list[Item], gains: list[Part]) -> Iterator[str]:
+    """The parameters that depend on the law, for generate_parameter_library: units and bounds are the settings'."""
+    if _INTERFACES[draft.bound.command] == "effort":
+        adds = str(draft.run.world.driver.facts.adds_gravity).lower()
+        yield from _parameter("  hardware_adds_gravity", "bool", adds, "the law's gravity is not sent", {})
+        yield "    read_only: true"
+    yield "  target:"
+    for each in targets:
+        yield from _target(draft, each)
+    if gains:
+        yield "  gains:"
+    for part in gains:
+        yield from _gain(draft, part)
 
 
-def _parameter(
-    name: str, kind: str, default: str, about: str, checks: dict[str, str] | None = None, frozen: bool = False
-) -> list[str]:
-    lines = [f"  {name}:", f"    type: {kind}", f"    default_value: {default}", f"    description: {_quoted(about)}"]
-    lines += ["    read_only: true"] if frozen else []
-    return [*lines, *(["    validation:"] if checks else []), *(f"      {k}: {v}" for k, v in (checks or {}).items())]
+def _parameter(name: str, kind: str, default: Any, about: str, checks: Mapping[str, Any]) -> Iterator[str]:
+    """A parameter's lines; the name comes with its indentation."""
+    indent = name[: len(name) - len(name.lstrip())]
+    yield f"{name}:"
+    yield f"{indent}  type: {kind}"
+    yield f"{indent}  default_value: {default}"
+    yield f"{indent}  description: {json.dumps(about, ensure_ascii=False)}"
+    if checks:
+        yield f"{indent}  validation:"
+    yield from (f"{indent}    {check}: {value}" for check, value in checks.items())
 
 
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
-
-
-def _list(numbers: Any) -> str:
-    return f"[{', '.join(repr(float(x)) for x in np.ravel(numbers))}]"
-
-
-def _target(made: Draft, each: Item) -> list[str]:
+def _target(draft: Draft, each: Item) -> Iterator[str]:
     """A target that counts when no controller stands before this one; by default where the scenario starts."""
-    q = made.run.start()[0]
-    pose = made.run.robot.pose(q)
+    q = draft.run.start()[0]
+    pose = draft.run.robot.pose(q)
     starts = {"target_q": q, "target_position": pose.position, "target_quat_wxyz": pose.quat_wxyz}
-    numbers = starts.get(each.name, np.zeros(each.size))
-    return _parameter(_short(each), "double_array", _list(numbers), each.about, {"fixed_size<>": str(each.size)})
+    numbers = np.ravel(starts.get(each.name, np.zeros(each.size))).tolist()
+    return _parameter(f"    {_short(each)}", "double_array", numbers, each.about, {"fixed_size<>": each.size})
 
 
-def _gain(made: Draft, name: str) -> list[str]:
-    part, (low, high) = _part(made, name), made.bounds[name]
-    field = type(made.law).model_fields[part.path[-1]]
+# Names of checks, of one number and of an array's elements, by whether there is a lower and an upper bound.
+_CHECKS = {
+    (True, True): ("bounds<>", "element_bounds<>"),
+    (True, False): ("gt_eq<>", "lower_element_bounds<>"),
+    (False, True): ("lt_eq<>", "upper_element_bounds<>"),
+}
+
+
+def _gain(draft: Draft, part: Part) -> Iterator[str]:
+    field = type(draft.law).model_fields[part.path[-1]]
     extra = field.json_schema_extra
     unit = extra.get("unit", "1") if isinstance(extra, dict) else "1"
-    words = made.data[made.plan.image + part.word : made.plan.image + part.word + part.count]
-    numbers = np.array(words, dtype=np.int64).view(np.float64)
-    checks, element = {}, "" if not part.shape else "element_"
-    largest = np.finfo(float).max
-    if low > -largest and high < largest:
-        checks[f"{element}bounds<>"] = f"[{low!r}, {high!r}]"
-    elif low > -largest:
-        checks["lower_element_bounds<>" if element else "gt_eq<>"] = f"[{low!r}]"
-    elif high < largest:
-        checks["upper_element_bounds<>" if element else "lt_eq<>"] = f"[{high!r}]"
-    if part.shape:
-        checks["fixed_size<>"] = str(part.count)
-    default = _list(numbers) if part.shape else repr(float(numbers[0]))
-    kind = "double_array" if part.shape else "double"
-    return _parameter(name, kind, default, f"[{unit}] {field.description}", checks)
+    words = draft.data[draft.plan.image + part.word : draft.plan.image + part.word + part.count]
+    numbers = np.array(words, dtype=np.int64).view(np.float64).tolist()
+    is_array, bounds, checks = bool(part.shape), draft.bounds[part.name], {}
+    bounded = abs(bounds[0]) < _LARGEST, abs(bounds[1]) < _LARGEST
+    if any(bounded):
+        checks[_CHECKS[bounded][is_array]] = [bound for bound in bounds if abs(bound) < _LARGEST]
+    if is_array:
+        checks["fixed_size<>"] = part.count
+    kind, default = ("double_array", numbers) if is_array else ("double", numbers[0])
+    return _parameter(f"    {part.name}", kind, default, f"[{unit}] {field.description}", checks)

@@ -1,4 +1,4 @@
-"""Replay vectors: what the law was told and answered at every tick of the scenario's own run."""
+"""Replay vectors: the law's inputs and answers at every tick of the scenario's own run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ARRAY, _REAL = 0, 1  # what a word of a record's table is: an address, a number
 
 
 @dataclass(frozen=True)
-class Played:
+class RecordedRun:
     """Every tick of a run: its time, its numbers in the order of the export's input, and the law's terms.
 
     `trace` holds the run's commands, at every control tick.
@@ -34,8 +34,8 @@ class Played:
     trace: Trace
 
 
-class Notes(Record):
-    """What the loop hands to `_noted_law` as gains: the law and its gains, and room for what it is told and answers."""
+class TickRecorder(Record):
+    """What the loop hands to `_recorded_law` as gains: the law and its gains, and arrays for its inputs and answers."""
 
     law: int  # addresses
     gains: int
@@ -44,56 +44,57 @@ class Notes(Record):
     inputs: Matrix
     terms: Matrix
     answer: Vector  # where the law writes its terms
-    sources: IntegerMatrix  # by number of a tick: a record, the word in its table, how many numbers, what that word is
+    sources: IntegerMatrix  # by field of a tick: a record, the word in its table, how many numbers, what that word is
 
 
 @kernel
-def _noted_law(x: Tick, notes: Notes, memory: NoMemory, terms: NoMemory) -> None:
+def _recorded_law(x: Tick, recorder: TickRecorder, memory: NoMemory, terms: NoMemory) -> None:
     """The law in the loop, with a look at what it reads and what it writes."""
-    row, at = notes.count, 0
-    here = row < notes.times.size
-    for k in range(notes.sources.shape[0] if here else 0):
-        record, place, size, kind = notes.sources[k, 0], notes.sources[k, 1], notes.sources[k, 2], notes.sources[k, 3]
-        word = words_at(record, place, 1)[0]
+    row, at = recorder.count, 0
+    here = row < recorder.times.size
+    for k in range(recorder.sources.shape[0] if here else 0):
+        source = recorder.sources[k]
+        record, offset, size, kind = source[0], source[1], source[2], source[3]
+        word = words_at(record, offset, 1)[0]
         for i in range(size):
             if kind == _ARRAY:
-                notes.inputs[row, at + i] = numbers_at(word, 0, size)[i]
+                recorder.inputs[row, at + i] = numbers_at(word, 0, size)[i]
             else:
-                notes.inputs[row, at + i] = numbers_at(record, place, 1)[0] if kind == _REAL else float(word)
+                recorder.inputs[row, at + i] = numbers_at(record, offset, 1)[0] if kind == _REAL else float(word)
         at += size
     tick, own, out = address_of_record(x), address_of_record(memory), address_of_record(terms)  # pyright: ignore[reportCallIssue]
-    call_law(notes.law, tick, notes.gains, own, out)
+    call_law(recorder.law, tick, recorder.gains, own, out)
     if here:
-        notes.times[row] = x.t
-        for i in range(notes.answer.size):
-            notes.terms[row, i] = notes.answer[i]
-        notes.count += 1
+        recorder.times[row] = x.t
+        for i in range(recorder.answer.size):
+            recorder.terms[row, i] = recorder.answer[i]
+        recorder.count += 1
 
 
-def play(made: Draft, most: int) -> Played:
+def record_run(draft: Draft, most: int) -> RecordedRun:
     """Run the scenario up to `most` ticks, and note each tick beside the law in the compiled loop."""
-    period = made.run.clock.control_period
-    clock = made.run.clock.model_copy(update={"duration": min(made.run.clock.duration, most * period)})
+    period = draft.run.clock.control_period
+    clock = draft.run.clock.model_copy(update={"duration": min(draft.run.clock.duration, most * period)})
     every = Recording(channels=("command",), stride=clock.ratio)
-    assembly = assemble(replace(made.run, clock=clock, record=every, stop=()))
+    assembly = assemble(replace(draft.run, clock=clock, record=every, stop=()))
     loop, law = assembly.loop, assembly.law
     rows = min(most, clock.steps // clock.ratio + 1)
-    notes = Notes(
+    recorder = TickRecorder(
         law=loop.law,
         gains=loop.gains,
         times=np.zeros(rows),
-        inputs=np.zeros((rows, sum(each.size for each in made.inputs))),
+        inputs=np.zeros((rows, sum(each.size for each in draft.inputs))),
         terms=np.zeros((rows, law.rows.size)),
         answer=law.rows.reshape(-1),
-        sources=np.array(list(_sources(loop.tick, made.inputs)), dtype=np.int64),
+        sources=np.array(list(_sources(loop.tick, draft.inputs)), dtype=np.int64),
     )
-    assembly.law = replace(law, function=_noted_law, gains=notes)
-    loop.law, loop.gains = _noted_law.pointer, notes.address
+    assembly.law = replace(law, function=_recorded_law, gains=recorder)
+    loop.law, loop.gains = _recorded_law.pointer, recorder.address
     for rule in loop.stop:
         rule.bound = np.inf  # a law that has done its work goes on
     trace = execute_bare(assembly)
-    times, inputs, terms = (array[: notes.count] for array in (notes.times, notes.inputs, notes.terms))
-    return Played(times, inputs, terms.reshape(-1, *law.rows.shape), trace)
+    times, inputs, terms = (array[: recorder.count] for array in (recorder.times, recorder.inputs, recorder.terms))
+    return RecordedRun(times, inputs, terms.reshape(-1, *law.rows.shape), trace)
 
 
 def _sources(tick: Tick, items: list[Item]) -> Iterator[tuple[int, int, int, int]]:
@@ -104,11 +105,11 @@ def _sources(tick: Tick, items: list[Item]) -> Iterator[tuple[int, int, int, int
         yield record.address, field.offset, each.size, kind
 
 
-def packed(made: Draft, played: Played) -> Array:
+def packed(draft: Draft, recorded: RecordedRun) -> Array:
     """The inputs as C's structs: rows of 8-byte words."""
-    rows = np.zeros((len(played.times), made.plan.input_bytes // 8))
-    rows[:, 0].view(np.int64)[:] = made.plan.input_bytes + (made.plan.version << 32)
-    rows[:, 1], rows[:, 2:] = played.times, played.inputs
+    rows = np.zeros((len(recorded.times), draft.plan.input_bytes // 8))
+    rows[:, 0].view(np.int64)[:] = draft.plan.input_bytes + (draft.plan.version << 32)
+    rows[:, 1], rows[:, 2:] = recorded.times, recorded.inputs
     return rows
 
 

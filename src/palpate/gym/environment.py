@@ -58,7 +58,7 @@ class ContactEnv(gymnasium.Env):
 
     Action, each in [−1, 1]: the target's increment of position (x, y, z, times `reach`) and of orientation (rotation
     vector, world axes, times `turn`); with `stiffness=True` six more, which scale the stiffness of
-    `cartesian-impedance` per direction between 1/3 and 3 times its own, and the damping by the root of that.
+    a law with a spring at the tool per direction between 1/3 and 3 times its own, and the damping by the root of that.
     Observation: the chosen channels one after another, SI units, cut at the bounds of their unit (`BOUNDS`).
     An episode ends (`terminated`) where the run diverges or a stop event fires, and is cut (`truncated`) at the
     scenario's duration; `info["metrics"]` then holds every metric of the episode, `info["outcome"]` how it ended.

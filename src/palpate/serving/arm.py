@@ -21,12 +21,12 @@ from palpate.spatial import Pose, euler_from_matrix, rotation_error
 # that clients build their model from
 
 
-_MAKES = ("fr3", "panda", "franka", "fer")
+_MODELS = ("fr3", "panda", "franka", "fer")
 _FLANGE = 0.107  # m along link 7's z, on a Panda and an FR3 alike
 # How the greatest speed of an FR3 falls towards a stop: offset, rad/s, and deceleration, rad/s²; a Panda's does not.
 _OFFSET = (0.30, 0.20, 0.20, 0.30, 0.35, 0.35, 0.35)
 _DECELERATION = (6.0, 2.585, 3.5, 4.0, 17.0, 5.5, 17.0)
-_AT_ONCE = 1e9  # rad/s²
+_UNLIMITED = 1e9  # rad/s²
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def stopping(robot: Robot) -> tuple[Array, Array]:
     """Offset and deceleration of √(2 a (q_max − q)) − offset, the greatest speed towards a stop, rad/s and rad/s²."""
     if "fr3" in robot.name.lower():
         return np.array(_OFFSET), np.array(_DECELERATION)
-    return np.zeros(JOINTS), np.full(JOINTS, _AT_ONCE)
+    return np.zeros(JOINTS), np.full(JOINTS, _UNLIMITED)
 
 
 def franka_model(robot: Robot) -> FrankaModel:
@@ -79,10 +79,10 @@ def franka_model(robot: Robot) -> FrankaModel:
     groups = [np.flatnonzero(model.body_weldid == model.body_weldid[body]) for body in bodies]
     beyond = groups[-1][groups[-1] != bodies[-1]]
     frames = [_pose(data, body) @ Pose(model.jnt_pos[model.body_jntadr[body]], np.eye(3)) for body in bodies]
-    links = [_lumped(model, data, group, X) for group, X in zip([*groups[:-1], np.array(bodies[-1:])], frames)]
+    links = [_combined(model, data, group, X) for group, X in zip([*groups[:-1], np.array(bodies[-1:])], frames)]
     axes = [model.jnt_axis[model.body_jntadr[body]] for body in bodies]
     urdf = _urdf(robot, [X_WO, *frames, X_WF], links, axes)
-    return FrankaModel(X_WO, X_WF.inverse() @ X_WE, _lumped(model, data, beyond, X_WF), urdf)
+    return FrankaModel(X_WO, X_WF.inverse() @ X_WE, _combined(model, data, beyond, X_WF), urdf)
 
 
 def _chain(robot: Robot) -> list[int]:
@@ -93,10 +93,10 @@ def _chain(robot: Robot) -> list[int]:
             f"{robot.name} has {robot.nv} joints; the FCI protocol is that of Franka's arms, which have seven",
             hint='use robot.model = "fr3" or "panda", or your own model of one',
         )
-    make = any(word in robot.name.lower() for word in _MAKES)
-    if not make or names != [f"joint{i}" for i in range(1, JOINTS + 1)] or robot.coordinates.coupled:
+    named = any(word in robot.name.lower() for word in _MODELS)
+    if not named or names != [f"joint{i}" for i in range(1, JOINTS + 1)] or robot.coordinates.coupled:
         raise InvalidInput(
-            f"{robot.name} is not a Franka: its name or its joints ({', '.join(robot.dof_names)}) say otherwise",
+            f"{robot.name} is not a Franka: its name or its joints ({', '.join(robot.dof_names)}) are not those of one",
             hint="a model of a Franka has fr3, panda, fer or franka in its name, and joints … joint1 to … joint7",
         )
     return [int(body) for body in robot.model.jnt_bodyid[:JOINTS]]
@@ -114,7 +114,7 @@ def _pose(data: mujoco.MjData, body: int) -> Pose:
     return Pose(data.xpos[body], data.xmat[body].reshape(3, 3))
 
 
-def _lumped(model: mujoco.MjModel, data: mujoco.MjData, bodies: np.ndarray, X_WL: Pose) -> Inertia:
+def _combined(model: mujoco.MjModel, data: mujoco.MjData, bodies: np.ndarray, X_WL: Pose) -> Inertia:
     """Several bodies as one, in the axes of a frame."""
     masses = model.body_mass[bodies]
     mass = float(masses.sum())
@@ -133,13 +133,11 @@ def _urdf(robot: Robot, frames: list[Pose], links: list[Inertia], axes: list[Arr
     limits, (offset, deceleration) = robot.limits, stopping(robot)
     parts = ['<robot name="fr3">', '<link name="link0"/>']
     for i, (inertia, axis) in enumerate(zip(links, axes)):
-        bounds = zip(
-            ("effort", "velocity", "lower", "upper"), (limits.torque, limits.velocity, limits.lower, limits.upper)
-        )
+        bounds = {"effort": limits.torque, "velocity": limits.velocity, "lower": limits.lower, "upper": limits.upper}
         parts += [
             f'<joint name="joint{i + 1}" type="revolute">{_origin(frames[i], frames[i + 1])}',
             f'<parent link="link{i}"/><child link="link{i + 1}"/><axis xyz="{_numbers(axis)}"/>',
-            f"<limit {_attributes((name, values[i]) for name, values in bounds)}/>",
+            f"<limit {_attributes((name, values[i]) for name, values in bounds.items())}/>",
             f'<position_based_velocity_limits velocity_offset="{offset[i]:g}"'
             f' deceleration_limit="{deceleration[i]:g}"/></joint>',
             f'<link name="link{i + 1}">{_inertial(inertia)}</link>',
@@ -177,7 +175,7 @@ FASTEST = 0.25  # ω dt of the robot's own controllers: stiffer modes are soften
 JOINT_STIFFNESS = (3000.0, 3000.0, 3000.0, 2500.0, 2500.0, 2000.0, 2000.0)  # N·m/rad, at the start
 CARTESIAN_STIFFNESS = (3000.0, 3000.0, 3000.0, 300.0, 300.0, 300.0)  # N/m, N·m/rad, at the start
 POSTURE_STIFFNESS = 20.0  # N·m/rad of the motion that the tool does not see
-_RENEWED = 16  # ticks between two looks at the masses
+_RENEW_EVERY = 16  # ticks after which stiffness and damping are computed anew
 _SMALLEST = 1e-9  # m²: keeps J Jᵀ regular at a singularity
 
 
@@ -209,63 +207,60 @@ class Arm:
     def __init__(self, robot: Robot, model: FrankaModel, rotor: Array, period: float) -> None:
         self.robot, self.model, self.period = robot, model, period
         self._rotor = np.diag(rotor)
-        self._share = 1.0 - math.exp(-2.0 * math.pi * EXTERNAL_CUTOFF * period)
-        self._to_base = model.X_WO.rotation.T
-        self.gravity_vector = self._to_base @ robot.model.opt.gravity
-        self.NE_T_EE, self.EE_T_K = np.eye(4), np.eye(4)
+        self._filter_gain = 1.0 - math.exp(-2.0 * math.pi * EXTERNAL_CUTOFF * period)
+        self._to_base = np.kron(np.eye(2), model.X_WO.rotation.T)  # of a twist or a wrench
+        self.gravity_vector = model.X_WO.rotation.T @ robot.model.opt.gravity
+        self.F_T_NE, self.NE_T_EE, self.EE_T_K = model.X_FE.matrix, np.eye(4), np.eye(4)
         self.load = (0.0, np.zeros(3), np.zeros((3, 3)))
         self.joint_stiffness, self.cartesian_stiffness = np.array(JOINT_STIFFNESS), np.array(CARTESIAN_STIFFNESS)
         self.external, self.wrench, self.softened = np.zeros(7), np.zeros(6), 0.0
-        self._before: tuple[Array, Array, Array] | None = None
-        self._joint: tuple[int, Array, Array] = (-_RENEWED, np.zeros(0), np.zeros(0))
+        self._last: tuple[Array, Array, Array] | None = None
+        self._joint: tuple[int, Array, Array] = (-_RENEW_EVERY, np.zeros(0), np.zeros(0))
         self._count = 0
-
-    @property
-    def flange_to_tool(self) -> Array:
-        """From the flange to the scenario's tool frame."""
-        return self.model.X_FE.matrix
 
     @property
     def F_T_EE(self) -> Array:
         """From the flange to the end effector."""
-        return self.flange_to_tool @ self.NE_T_EE
+        return self.F_T_NE @ self.NE_T_EE
 
     def observe(self, tick: Any) -> None:
         """Take a tick's measurement in."""
         self.q, self.v, self.M, self.gravity = tick.q, tick.v, tick.M, tick.gravity
         self.coriolis = tick.bias - tick.gravity
-        R = self._to_base @ tick.rotation
-        X_ON = np.eye(4)
-        X_ON[:3, :3], X_ON[:3, 3] = R, self._to_base @ (tick.position - self.model.X_WO.position)
-        self.O_T_EE = X_ON @ self.NE_T_EE
-        J = np.vstack([self._to_base @ tick.J[:3], self._to_base @ tick.J[3:]])
-        self.J = _shifted(J, self.O_T_EE[:3, 3] - X_ON[:3, 3])
-        self._add_load(X_ON, J)
+        self.O_T_EE, self.J = self._end_effector(tick)
+        self._add_load()
         self._estimate(tick)
         self._count += 1
 
     def _estimate(self, tick: Any) -> None:
         """External torque: what the drives gave beyond M̂ v̇ + b̂ since the last tick, low-passed; and its wrench at K."""
-        if self._before is not None:
-            M, bias, v = self._before
+        if self._last is not None:
+            M, bias, v = self._last
             surplus = tick.tau - (M + self._rotor) @ ((tick.v - v) / self.period) - bias
-            self.external += self._share * (surplus - self.external)
-        self._before = tick.M.copy(), self.coriolis + self.gravity, tick.v.copy()
+            self.external += self._filter_gain * (surplus - self.external)
+        self._last = tick.M.copy(), self.coriolis + self.gravity, tick.v.copy()
         J = _shifted(self.J, self.O_T_EE[:3, :3] @ self.EE_T_K[:3, 3])
         self.wrench = np.linalg.solve(J @ J.T + _SMALLEST * np.eye(6), J @ self.external)
 
-    def _add_load(self, X_ON: Array, J: Array) -> None:
-        """Gravity of a load that the client has announced."""
+    def _end_effector(self, terms: Any) -> tuple[Array, Array]:
+        """Pose and Jacobian of the end effector, base axes, from those of the scenario's tool frame in the world."""
+        R, X_ON = self._to_base[:3, :3], np.eye(4)
+        X_ON[:3, :3], X_ON[:3, 3] = R @ terms.rotation, R @ (terms.position - self.model.X_WO.position)
+        X = X_ON @ self.NE_T_EE
+        return X, _shifted(self._to_base @ terms.J, X[:3, 3] - X_ON[:3, 3])
+
+    def _add_load(self) -> None:
+        """Gravity of a load that the client has announced, its centre of mass in flange axes."""
         mass, com, _ = self.load
         if mass:
-            X_NF = np.linalg.inv(self.flange_to_tool)
-            com_offset = X_ON[:3, :3] @ (X_NF[:3, :3] @ com + X_NF[:3, 3])
-            self.gravity = self.gravity - mass * _shifted(J, com_offset)[:3].T @ self.gravity_vector
+            X_EF = np.linalg.inv(self.F_T_EE)
+            com_offset = self.O_T_EE[:3, :3] @ (X_EF[:3, :3] @ com + X_EF[:3, 3])
+            self.gravity = self.gravity - mass * _shifted(self.J, com_offset)[:3].T @ self.gravity_vector
 
     def joint_impedance(self, q: Array, v: Array) -> Array:
         """τ = K (q_d − q) + D (v_d − v) + C v, with D critically damped."""
-        made, K, D = self._joint
-        if self._count - made >= _RENEWED:
+        computed_at, K, D = self._joint
+        if self._count - computed_at >= _RENEW_EVERY:
             K, D, fastest = spring_damper(np.diag(self.joint_stiffness), self.M + self._rotor, FASTEST / self.period)
             self.softened = max(self.softened, fastest * self.period)
             self._joint = self._count, K, D
@@ -280,18 +275,14 @@ class Arm:
         self.softened = max(self.softened, fastest * self.period)
         error = np.concatenate([pose[:3, 3] - self.O_T_EE[:3, 3], rotation_error(pose[:3, :3], self.O_T_EE[:3, :3])])
         force = K @ error + D @ (twist - J @ self.v)
-        K_rest, D_rest, _ = spring_damper(POSTURE_STIFFNESS * np.eye(7), M, FASTEST / self.period)
-        posture = K_rest @ (q - self.q) - D_rest @ self.v
-        unseen = posture - J.T @ (task @ (J @ (M_inverse @ posture)))
-        return J.T @ force + unseen + self.coriolis
+        K_posture, D_posture, _ = spring_damper(POSTURE_STIFFNESS * np.eye(7), M, FASTEST / self.period)
+        posture = K_posture @ (q - self.q) - D_posture @ self.v
+        null_space = posture - J.T @ (task @ (J @ (M_inverse @ posture)))
+        return J.T @ force + null_space + self.coriolis
 
     def pose_at(self, q: Array) -> tuple[Array, Array]:
         """Pose and Jacobian of the end effector at a posture, base axes."""
-        terms = self.robot.terms(q, np.zeros(7))
-        X_ON = (self.model.X_WO.inverse() @ Pose(terms.position, terms.rotation)).matrix
-        J = np.vstack([self._to_base @ terms.J[:3], self._to_base @ terms.J[3:]])
-        X = X_ON @ self.NE_T_EE
-        return X, _shifted(J, X[:3, 3] - X_ON[:3, 3])
+        return self._end_effector(self.robot.terms(q, np.zeros(7)))
 
 
 def _shifted(J: Array, r: Array) -> Array:

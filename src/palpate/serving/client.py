@@ -27,8 +27,8 @@ from palpate.spatial import rotate_axes
 from palpate.trace import Outcome, Trace
 from palpate.trace.outcome import OutcomeKind
 
-_WAIT = 2.0  # s for an answer or a state
-_ELSEWHERE = 0.02  # rad between the robot and the start of the run
+_TIMEOUT = 2.0  # s for an answer or a state
+_START_TOLERANCE = 0.02  # rad between the robot and the start of the run
 _DEVIATION = (10.0, 3.12, 2.0 * np.pi)  # m, rad, rad: libfranka's own
 _MOST_BYTES = 10_000_000  # of an answer
 
@@ -43,19 +43,19 @@ class Remote:
     def __init__(self, host: str, port: int = fci.PORT) -> None:
         self._number = 0
         try:
-            self._tcp = socket.create_connection((host, port), timeout=_WAIT)
+            self._tcp = socket.create_connection((host, port), timeout=_TIMEOUT)
         except OSError as error:
             raise InvalidInput(
                 f"no robot answers at {host}:{port} ({error})", hint="palpate serve SCENARIO starts one"
             ) from None
         self._udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._udp.bind((self._tcp.getsockname()[0], 0))
-        self._udp.settimeout(_WAIT)
+        self._udp.settimeout(_TIMEOUT)
         status, more = self.ask(Command.CONNECT, fci.VERSION, self._udp.getsockname()[1])
         if status != fci.SUCCESS:
             self.close()
-            spoken = struct.unpack("<H", more)[0] if len(more) == 2 else "another"
-            raise InvalidInput(f"the robot speaks version {spoken} of FCI, and this is version {fci.VERSION}")
+            version = struct.unpack("<H", more)[0] if len(more) == 2 else "another"
+            raise InvalidInput(f"the robot speaks version {version} of FCI; palpate speaks version {fci.VERSION}")
 
     def ask(self, command: Command, *fields: float) -> tuple[int, bytes]:
         """Send a request; the status of its answer, and what follows it."""
@@ -63,11 +63,11 @@ class Remote:
         layout = fci.REQUESTS[command]
         head = fci.HEADER.pack(command, self._number, fci.HEADER.size + layout.size)
         self._tcp.sendall(head + layout.pack(*fields))
-        _, _, size = fci.HEADER.unpack(self._received(fci.HEADER.size))
-        body = self._received(min(max(size - fci.HEADER.size, 1), _MOST_BYTES))
+        _, _, size = fci.HEADER.unpack(self._receive(fci.HEADER.size))
+        body = self._receive(min(max(size - fci.HEADER.size, 1), _MOST_BYTES))
         return body[0], body[1:]
 
-    def _received(self, size: int) -> bytes:
+    def _receive(self, size: int) -> bytes:
         data = b""
         while len(data) < size:
             part = self._tcp.recv(size - len(data))
@@ -80,7 +80,7 @@ class Remote:
         """The next state of the robot."""
         data, self._robot = self._udp.recvfrom(4096)
         if len(data) != fci.STATE.itemsize:
-            raise InvalidInput(f"a state of {len(data)} bytes came, and one has {fci.STATE.itemsize}")
+            raise InvalidInput(f"the robot sent a state of {len(data)} bytes; expected {fci.STATE.itemsize} bytes")
         return np.frombuffer(data, fci.STATE)[0]
 
     def send(self, number: int, torque: Array, finished: bool) -> None:
@@ -112,7 +112,7 @@ class Driving:
         if self._assembly.loop.wanted.kind != 0:
             raise InvalidInput("a robot is driven with wrench_axes of the world alone")
         self._axes = franka_model(self._run.robot).X_WO.rotation
-        self._kept: dict[str, list[Array]] = {}
+        self._rows: list[dict[str, Array]] = []  # what was measured and commanded, by channel, tick by tick
 
     def go(self, remote: Remote) -> Trace:
         """Drive the robot through the run; what was measured and commanded.
@@ -121,10 +121,10 @@ class Driving:
             InvalidInput: the robot stands elsewhere, or refuses to move.
         """
         state = remote.state()
-        away = np.abs(state["q"] - self._run.start()[0])
-        if away.max() > _ELSEWHERE:
+        off = np.abs(state["q"] - self._run.start()[0])
+        if off.max() > _START_TOLERANCE:
             raise InvalidInput(
-                f"the robot does not stand where the run starts: joint {away.argmax() + 1} is {away.max():.3g} rad off",
+                f"the robot does not stand where the run starts: joint {off.argmax() + 1} is {off.max():.3g} rad off",
                 hint=f"move it there first, or set robot.start.q = {np.round(state['q'], 4).tolist()}",
             )
         modes = Controller.EXTERNAL, Generator.NONE - 1
@@ -162,21 +162,18 @@ class Driving:
         terms, torque = robot.terms(q, v), decision.command
         if decision.kind == "acceleration":
             torque = terms.M @ torque + terms.bias
-        self._keep(q=q, v=v, q_measured=q, v_measured=v, tau=tau, command=decision.command, measured_wrench=wrench,
-                   tool_position=terms.position, target_q=target.q.copy(), target_position=target.position.copy(),
-                   target_wrench=target.wrench.copy())  # fmt: skip
-        self._keep(**{f"tau.{name}": value for name, value in decision.terms.items()})
+        wanted = {f"target_{name}": getattr(target, name).copy() for name in ("q", "position", "wrench")}
+        named = {f"tau.{name}": value for name, value in decision.terms.items()}
+        measured = {"q": q, "v": v, "q_measured": q, "v_measured": v, "tau": tau, "measured_wrench": wrench}
+        self._rows.append(measured | wanted | named | {"command": decision.command, "tool_position": terms.position})
         most = 0.999 * TORQUE_RATE * T
         return last + np.clip(torque - terms.gravity - last, -most, most)
 
-    def _keep(self, **numbers: Array) -> None:
-        for name, value in numbers.items():
-            self._kept.setdefault(name, []).append(value)
-
     def _trace(self, kind: OutcomeKind, reason: str) -> Trace:
         assembly, T = self._assembly, self._run.clock.control_period
-        count = len(next(iter(self._kept.values()), []))
-        data = {c: np.array(self._kept[c.name]) for c in assembly.layout.channels if c.name in self._kept}
+        rows, count = self._rows, len(self._rows)
+        known = [channel for channel in assembly.layout.channels if rows and channel.name in rows[0]]
+        data = {channel: np.array([row[channel.name] for row in rows]) for channel in known}
         facts = replace(
             unfinished(assembly, check_start(assembly, predict=False)).facts,
             warnings=() if kind == "completed" else (reason,),
@@ -197,7 +194,7 @@ def drive(run: Run, host: str, *, collision: float | None = None) -> Trace:
         collision: from which force on the robot stops, N (and N·m); as the robot has it if not given.
 
     Raises:
-        InvalidInput: there is no robot, it stands elsewhere, it refuses, or falls silent.
+        InvalidInput: there is no robot, it stands elsewhere, it refuses, or stops answering.
     """
     driving, remote = Driving(run), Remote(host)
     try:
@@ -205,6 +202,6 @@ def drive(run: Run, host: str, *, collision: float | None = None) -> Trace:
             raise InvalidInput(f"the robot refuses a collision threshold of {collision:g} N")
         return driving.go(remote)
     except OSError as error:
-        raise InvalidInput(f"the robot at {host} has fallen silent ({error})") from None
+        raise InvalidInput(f"the robot at {host} stopped answering ({error})") from None
     finally:
         remote.close()

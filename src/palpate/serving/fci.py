@@ -8,14 +8,17 @@ client in motion answers each with a command that carries the state's number.
 from __future__ import annotations
 
 import struct
+import tomllib
 from dataclasses import dataclass
 from enum import IntEnum
+from importlib.resources import files
 
 import numpy as np
 
 from palpate.errors import NotAClient
 
 VERSION = 10
+SPOKEN = struct.pack("<H", VERSION)  # after the status of an answer to Connect
 PORT = 1337
 HEADER = struct.Struct("<III")
 JOINTS = 7
@@ -39,8 +42,8 @@ class Command(IntEnum):
 
 
 # Bytes after the header of each request.
-_LAYOUTS = ("HH", "II3d3d?7d", "", "28d24d", "7d", "6d", "7?", "16d", "16d", "d3d9d", "", "")
-REQUESTS = {command: struct.Struct(f"<{layout}") for command, layout in zip(Command, _LAYOUTS)}
+_FIELDS = ("HH", "II3d3d?7d", "", "28d24d", "7d", "6d", "7?", "16d", "16d", "d3d9d", "", "")
+REQUESTS = {command: struct.Struct(f"<{fields}") for command, fields in zip(Command, _FIELDS)}
 
 # First byte of an answer. 0 is success for every command.
 SUCCESS = 0
@@ -92,83 +95,9 @@ class Mode(IntEnum):
     RECOVERY = 6
 
 
-# The maker's names of errors, in the order of their bits.
-ERRORS = (
-    "joint_position_limits_violation",
-    "cartesian_position_limits_violation",
-    "self_collision_avoidance_violation",
-    "joint_velocity_violation",
-    "cartesian_velocity_violation",
-    "force_control_safety_violation",
-    "joint_reflex",
-    "cartesian_reflex",
-    "max_goal_pose_deviation_violation",
-    "max_path_pose_deviation_violation",
-    "cartesian_velocity_profile_safety_violation",
-    "joint_position_motion_generator_start_pose_invalid",
-    "joint_motion_generator_position_limits_violation",
-    "joint_motion_generator_velocity_limits_violation",
-    "joint_motion_generator_velocity_discontinuity",
-    "joint_motion_generator_acceleration_discontinuity",
-    "cartesian_position_motion_generator_start_pose_invalid",
-    "cartesian_motion_generator_elbow_limit_violation",
-    "cartesian_motion_generator_velocity_limits_violation",
-    "cartesian_motion_generator_velocity_discontinuity",
-    "cartesian_motion_generator_acceleration_discontinuity",
-    "cartesian_motion_generator_elbow_sign_inconsistent",
-    "cartesian_motion_generator_start_elbow_invalid",
-    "force_controller_desired_force_tolerance_violation",
-    "start_elbow_sign_inconsistent",
-    "communication_constraints_violation",
-    "power_limit_violation",
-    "cartesian_motion_generator_joint_position_limits_violation",
-    "cartesian_motion_generator_joint_velocity_limits_violation",
-    "cartesian_motion_generator_joint_velocity_discontinuity",
-    "cartesian_motion_generator_joint_acceleration_discontinuity",
-    "cartesian_position_motion_generator_invalid_frame",
-    "controller_torque_discontinuity",
-    "joint_p2p_insufficient_torque_for_planning",
-    "tau_j_range_violation",
-    "instability_detected",
-    "joint_move_in_wrong_direction",
-    "cartesian_spline_motion_generator_violation",
-    "joint_via_motion_generator_planning_joint_limit_violation",
-    "base_acceleration_initialization_timeout",
-    "base_acceleration_invalid_reading",
-)
-
-_FLOATS = "<f4"
-STATE = np.dtype(
-    [
-        ("message_id", "<u8"),
-        *((name, _FLOATS, (16,)) for name in ("O_T_EE", "O_T_EE_d", "F_T_EE", "EE_T_K", "F_T_NE", "NE_T_EE")),
-        ("m_ee", _FLOATS), ("I_ee", _FLOATS, (9,)), ("F_x_Cee", _FLOATS, (3,)),
-        ("m_load", _FLOATS), ("I_load", _FLOATS, (9,)), ("F_x_Cload", _FLOATS, (3,)),
-        ("elbow", _FLOATS, (2,)), ("elbow_d", _FLOATS, (2,)),
-        *((name, _FLOATS, (7,)) for name in ("tau_J", "tau_J_d", "dtau_J", "q", "q_d", "dq", "dq_d", "ddq_d")),
-        ("joint_contact", _FLOATS, (7,)), ("cartesian_contact", _FLOATS, (6,)),
-        ("joint_collision", _FLOATS, (7,)), ("cartesian_collision", _FLOATS, (6,)),
-        ("tau_ext_hat_filtered", _FLOATS, (7,)),
-        ("O_F_ext_hat_K", _FLOATS, (6,)), ("K_F_ext_hat_K", _FLOATS, (6,)), ("O_dP_EE_d", _FLOATS, (6,)),
-        ("O_ddP_O", _FLOATS, (3,)),
-        ("elbow_c", _FLOATS, (2,)), ("delbow_c", _FLOATS, (2,)), ("ddelbow_c", _FLOATS, (2,)),
-        ("O_T_EE_c", _FLOATS, (16,)), ("O_dP_EE_c", _FLOATS, (6,)), ("O_ddP_EE_c", _FLOATS, (6,)),
-        ("theta", _FLOATS, (7,)), ("dtheta", _FLOATS, (7,)),
-        ("accelerometer_top", _FLOATS, (18,)), ("accelerometer_bottom", _FLOATS, (18,)),
-        ("motion_generator_mode", "u1"), ("controller_mode", "u1"),
-        ("errors", "?", (len(ERRORS),)), ("reflex_reason", "?", (len(ERRORS),)),
-        ("robot_mode", "u1"), ("control_command_success_rate", _FLOATS),
-    ]
-)  # fmt: skip
-
-MOTION = np.dtype(
-    [
-        ("message_id", "<u8"),
-        ("q_c", "<f8", (7,)), ("dq_c", "<f8", (7,)), ("O_T_EE_c", "<f8", (16,)), ("O_dP_EE_c", "<f8", (6,)),
-        ("elbow_c", "<f8", (2,)), ("valid_elbow", "?"), ("motion_finished", "?"),
-        ("tau_J_d", "<f8", (7,)), ("torque_finished", "?"),
-    ]
-)  # fmt: skip
+_LAYOUTS = tomllib.loads((files("palpate.serving") / "fci.toml").read_text(encoding="utf-8"))
+ERRORS: tuple[str, ...] = tuple(_LAYOUTS["errors"])  # the maker's names, in the order of their bits
+STATE, MOTION = (np.dtype([tuple(field) for field in _LAYOUTS[name]]) for name in ("state", "motion"))
 
 
 @dataclass(frozen=True)
@@ -187,7 +116,7 @@ def answer(command: int, number: int, status: int, more: bytes = b"") -> bytes:
 
 def connected(number: int, status: int) -> bytes:
     """The answer to Connect, with the version that is spoken here."""
-    return answer(Command.CONNECT, number, status, struct.pack("<H", VERSION))
+    return answer(Command.CONNECT, number, status, SPOKEN)
 
 
 def read_request(buffer: bytearray) -> Request | None:

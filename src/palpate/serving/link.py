@@ -36,7 +36,7 @@ def check_address(host: str, network: bool, why: str = _REACHED) -> None:
     try:
         address = ipaddress.ip_address("127.0.0.1" if host == "localhost" else host.strip("[]"))
     except ValueError:
-        raise InvalidInput(f"{host!r} is no address", hint="give an IPv4 address such as 127.0.0.1") from None
+        raise InvalidInput(f"{host!r} is not an IP address", hint="give an IPv4 address such as 127.0.0.1") from None
     if address.version != 4:
         raise InvalidInput(
             f"{host} is an IPv6 address, and the FCI protocol is spoken over IPv4 alone", hint="127.0.0.1"
@@ -46,7 +46,7 @@ def check_address(host: str, network: bool, why: str = _REACHED) -> None:
 
 
 HANDSHAKE = 2.0  # s that a connection may take to say what it wants
-_MOST = 65536  # bytes of requests that wait
+_MOST_BYTES = 65536  # bytes of requests that wait
 
 
 def close_at_once(connection: socket.socket) -> None:
@@ -77,7 +77,7 @@ class ClientConnection:
         self._udp.bind((connection.getsockname()[0], 0))
         self._udp.setblocking(False)
         self._tcp.setblocking(False)
-        self._to = (peer[0], port)
+        self._state_address = (peer[0], port)
 
     def _handshake(self) -> tuple[int, int]:
         """The number of the Connect request and the port that wants the states.
@@ -86,10 +86,10 @@ class ClientConnection:
             NotAClient: it says nothing, something else, or speaks another version.
         """
         until = time.monotonic() + HANDSHAKE
-        while (request := self._next()) is None:
+        while (request := self._next_request()) is None:
             self._tcp.settimeout(max(until - time.monotonic(), 1e-3))
             try:
-                data = self._tcp.recv(_MOST)
+                data = self._tcp.recv(_MOST_BYTES)
             except OSError as error:
                 raise NotAClient(f"it did not ask to connect within {HANDSHAKE:g} s ({error})") from None
             if not data:
@@ -107,7 +107,7 @@ class ClientConnection:
             )
         return request.number, port
 
-    def _next(self) -> fci.Request | None:
+    def _next_request(self) -> fci.Request | None:
         try:
             return fci.read_request(self._buffer)
         except NotAClient as error:
@@ -120,38 +120,37 @@ class ClientConnection:
     def send(self, message: bytes) -> None:
         """Send an answer."""
         try:
-            self._tcp.setblocking(True)
             self._tcp.settimeout(1.0)
             self._tcp.sendall(message)
             self._tcp.setblocking(False)
         except OSError as error:
-            self._lost(f"the connection broke ({error})")
+            self._disconnected(f"the connection broke ({error})")
 
     def requests(self) -> Iterator[fci.Request]:
         """What the client has asked for since the last time."""
         try:
-            data = self._tcp.recv(_MOST)
+            data = self._tcp.recv(_MOST_BYTES)
             if not data:
-                self._lost("the client disconnected")
+                self._disconnected("the client disconnected")
             self._buffer += data
         except BlockingIOError:
             return
         except OSError as error:
-            self._lost(f"the connection broke ({error})")
+            self._disconnected(f"the connection broke ({error})")
         try:
-            while (request := self._next()) is not None:
+            while (request := self._next_request()) is not None:
                 yield request
         except NotAClient as error:
-            self._lost(f"the client was sent away: {error.args[0]}")
+            self._disconnected(f"the client was disconnected: {error.args[0]}")
 
-    def _lost(self, why: str) -> None:
+    def _disconnected(self, why: str) -> None:
         if self.alive:
             self.alive, self.gone = False, why
 
     def send_state(self, state: bytes) -> None:
         """Send the robot's state."""
         with contextlib.suppress(OSError):  # nobody reads there: TCP will tell whether the client is gone
-            self._udp.sendto(state, self._to)
+            self._udp.sendto(state, self._state_address)
 
     def command(self, number: int, until: float) -> np.ndarray | None:
         """The command that answers the state of a number.
@@ -172,7 +171,7 @@ class ClientConnection:
                 continue
             except OSError:  # a state before met a closed port
                 continue
-            if source[0] != self._to[0] or len(data) != fci.MOTION.itemsize:
+            if source[0] != self._state_address[0] or len(data) != fci.MOTION.itemsize:
                 continue
             command = np.frombuffer(data, fci.MOTION)[0]
             if command["message_id"] == number:

@@ -65,10 +65,10 @@ class Limits:
 
     def velocity(self, q: Array) -> tuple[Array, Array]:
         """Smallest and greatest joint velocity at a posture, rad/s."""
-        most = self.joints.velocity
-        up = np.sqrt(np.maximum(2.0 * self._deceleration * (self.joints.upper - q), 0.0)) - self._offset
-        down = np.sqrt(np.maximum(2.0 * self._deceleration * (q - self.joints.lower), 0.0)) - self._offset
-        return -np.clip(down, 0.0, most), np.clip(up, 0.0, most)
+        distances = np.array([q - self.joints.lower, self.joints.upper - q])
+        speeds = np.sqrt(np.maximum(2.0 * self._deceleration * distances, 0.0)) - self._offset
+        down, up = np.clip(speeds, 0.0, self.joints.velocity)
+        return -down, up
 
     def measured(self, q: Array, v: Array) -> str | None:
         """The error of a measured state."""
@@ -86,16 +86,14 @@ class Limits:
         self, q: Array, v: Array, a: Array, jerk: Array, *, kind: str = "joint_motion_generator"
     ) -> str | None:
         """The error of a commanded joint motion."""
-        if (q < self.joints.lower).any() or (q > self.joints.upper).any():
-            return f"{kind}_position_limits_violation"
-        low, high = self.velocity(q)
-        if (v < low - _SPEED_ROUNDING).any() or (v > high + _SPEED_ROUNDING).any():
-            return f"{kind}_velocity_limits_violation"
-        if (np.abs(a) > self.joints.acceleration + _SPEED_ROUNDING / self.period).any():
-            return f"{kind}_velocity_discontinuity"
-        return (
-            f"{kind}_acceleration_discontinuity" if (np.abs(jerk) > JOINT_JERK * (1 + _JERK_ROUNDING)).any() else None
-        )
+        joints, (low, high) = self.joints, self.velocity(q)
+        exceeded = {
+            "position_limits_violation": (q < joints.lower) | (q > joints.upper),
+            "velocity_limits_violation": (v < low - _SPEED_ROUNDING) | (v > high + _SPEED_ROUNDING),
+            "velocity_discontinuity": np.abs(a) > joints.acceleration + _SPEED_ROUNDING / self.period,
+            "acceleration_discontinuity": np.abs(jerk) > JOINT_JERK * (1 + _JERK_ROUNDING),
+        }
+        return next((f"{kind}_{name}" for name, of_joints in exceeded.items() if of_joints.any()), None)
 
 
 def cartesian_motion(twist: Array, acceleration: Array, jerk: Array) -> str | None:

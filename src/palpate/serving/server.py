@@ -62,13 +62,13 @@ class Server:
         self._run, self._pace, self._say = _served_run(run, duration), pace, say
         self.model = franka_model(self._run.robot)
         self._rotor = per_joint(self._run.robot, self._run.world.plant.rotor_inertia, "rotor_inertia")
-        self._lost = _lost(run, self._run.clock)
+        self._lost = _lost_ticks(run, self._run.clock)
         _warm_up(run)
         self._socket = _listening(host, port)
         self.address: tuple[str, int] = self._socket.getsockname()
 
     def wait(self, seconds: float | None = None) -> ClientConnection:
-        """The next client; connections that are none are named and sent away.
+        """The next client; connections that are not clients are named and refused.
 
         Raises:
             TimeoutError: none came in so many seconds.
@@ -79,7 +79,7 @@ class Server:
             try:
                 return ClientConnection(connection, peer)
             except (NotAClient, OSError) as error:
-                self._say(f"a connection from {peer[0]}:{peer[1]} was sent away: {error}")
+                self._say(f"a connection from {peer[0]}:{peer[1]} was refused: {error}")
                 connection.close()
 
     def serve(
@@ -98,7 +98,7 @@ class Server:
         run, clock = self._run, self._run.clock
         pace = Pace(clock.control_period, self._pace or 1.0, waits=self._pace is None)
         session = ClientSession(link, run.robot, self.model, self._rotor, pace)
-        session.between, session.lost = self._send_others_away, self._lost
+        session.refuse_others, session.lost = self._refuse_others, self._lost
         try:
             law = ClientLaw(session.decide, TERMS, name="fci-client", follows="nothing", session=session)
             with _no_collector():
@@ -106,12 +106,12 @@ class Server:
         finally:
             link.close()
 
-    def _send_others_away(self) -> None:
+    def _refuse_others(self) -> None:
         """Refuse whoever connects while a client is there."""
         self._socket.setblocking(False)
         with contextlib.suppress(BlockingIOError):
             connection, peer = self._socket.accept()
-            self._say(f"a second client from {peer[0]}:{peer[1]} was sent away: the robot has one already")
+            self._say(f"a second client from {peer[0]}:{peer[1]} was refused: the robot has one already")
             close_at_once(connection)
 
     def close(self) -> None:
@@ -128,7 +128,7 @@ class Server:
 def _served_run(run: Run, duration: float) -> Run:
     if abs(run.clock.control_period - PERIOD) > 1e-9:
         raise InvalidInput(
-            f"the control period is {run.clock.control_period:g} s, and the FCI protocol has one of {PERIOD:g} s",
+            f"the control period is {run.clock.control_period:g} s; the FCI protocol needs {PERIOD:g} s",
             hint="set run.rate = 1000",
         )
     return replace(
@@ -146,7 +146,7 @@ def _without_client(world: World) -> World:
     return world.model_copy(update={"faults": faults, "driver": world.driver.model_copy(update=given)})
 
 
-def _lost(run: Run, clock: Clock) -> np.ndarray:
+def _lost_ticks(run: Run, clock: Clock) -> np.ndarray:
     """At which ticks of a connection the client's command is lost."""
     loss, ticks = run.world.driver.facts.loss, clock.steps // clock.ratio + 1
     return lost_commands(run.world.faults, clock.seed, clock.control_period, ticks, loss=loss)
@@ -162,18 +162,13 @@ def _warm_up(run: Run) -> None:
 
 
 def _listening(host: str, port: int) -> socket.socket:
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listener.bind((host, port))
-        listener.listen(_QUEUE)
+        return socket.create_server((host, port), backlog=_QUEUE)
     except OSError as error:
-        listener.close()
         raise InvalidInput(
-            f"cannot listen on {host}:{port}: {error.strerror or error}",
+            f"cannot listen on {host}:{port}: {os.strerror(error.errno) if error.errno else error}",
             hint="another server has it? libfranka always asks for port 1337; 127.0.0.2 is loopback too",
         ) from None
-    return listener
 
 
 @contextlib.contextmanager

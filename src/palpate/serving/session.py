@@ -23,10 +23,10 @@ from palpate.serving.motion import ActiveMove, JointReference, Limits, Threshold
 TERMS = ("client", "robot", "gravity")
 GRACE = 1.0  # s of a motion before its first command is missed
 PATIENCE = 0.25  # s that the world waits for a command, where it waits
-_SHARE = 0.8  # of a tick that a command may take
+_COMMAND_SHARE = 0.8  # of a tick that a command may take
 _WINDOW = 100  # commands of the success rate
 _ELBOW = -0.467002423653011  # rad: where the elbow changes its sign
-_LOOK = 64  # ticks between two looks at who else wants to connect
+_CHECK_EVERY = 64  # ticks between two checks for others who want to connect
 
 
 class ConnectionChannels(Record):
@@ -83,7 +83,34 @@ class Pace:
             self.late += not self.waits
             self.slipped += now - self._due
             self._due = now
-        return self._due + _SHARE * self.step
+        return self._due + _COMMAND_SHARE * self.step
+
+
+def _stiffness(numbers: Array) -> Array | None:
+    return numbers if np.isfinite(numbers).all() and (numbers >= 0.0).all() else None
+
+
+def _frame(numbers: Array) -> Array | None:
+    X = numbers.reshape(4, 4).T
+    R = X[:3, :3]
+    rotation = np.isfinite(X).all() and np.abs(R @ R.T - np.eye(3)).max() < 1e-4 and np.linalg.det(R) > 0
+    return X if rotation and np.abs(X[3] - [0, 0, 0, 1]).max() < 1e-9 else None
+
+
+def _load(numbers: Array) -> tuple[float, Array, Array] | None:
+    """Mass, centre of mass and inertia tensor."""
+    good = np.isfinite(numbers).all() and numbers[0] >= 0.0
+    return (float(numbers[0]), numbers[1:4], numbers[4:].reshape(3, 3).T) if good else None
+
+
+# Requests that change an attribute of the arm, and what reads its value; None where the numbers are not good.
+_SETTINGS: dict[Command, tuple[str, Callable[[Array], Any]]] = {
+    Command.SET_JOINT_IMPEDANCE: ("joint_stiffness", _stiffness),
+    Command.SET_CARTESIAN_IMPEDANCE: ("cartesian_stiffness", _stiffness),
+    Command.SET_EE_TO_K: ("EE_T_K", _frame),
+    Command.SET_NE_TO_EE: ("NE_T_EE", _frame),
+    Command.SET_LOAD: ("load", _load),
+}
 
 
 class ClientSession:
@@ -98,42 +125,31 @@ class ClientSession:
         self.motion: ActiveMove | None = None
         self.stops: list[str] = []
         self.lost = np.zeros(0, bool)
-        self.between: Callable[[], None] = lambda: None
+        self.refuse_others: Callable[[], None] = lambda: None
         self._answers: list[bytes] = []
         self._arrived: deque[bool] = deque(maxlen=_WINDOW)
         self._state = np.zeros(1, fci.STATE)
-        self._parts = {name: self._state[name][0] for name in fci.STATE.names or () if fci.STATE[name].shape}
+        self._arrays = {name: self._state[name][0] for name in fci.STATE.names or () if fci.STATE[name].shape}
         self._hold: JointReference | None = None
         self._number, self._t = 0, 0.0
-        self._handlers: dict[Command, Callable[[fci.Request], int]] = {
-            Command.STOP_MOVE: self._stop_move,
-            Command.SET_COLLISION_BEHAVIOR: lambda r: _taken(self.thresholds.set(r.fields)),
-            Command.SET_JOINT_IMPEDANCE: lambda r: self._set_stiffness("joint_stiffness", r),
-            Command.SET_CARTESIAN_IMPEDANCE: lambda r: self._set_stiffness("cartesian_stiffness", r),
-            Command.SET_GUIDING_MODE: lambda r: fci.SUCCESS,
-            Command.SET_EE_TO_K: lambda r: self._set_frame("EE_T_K", r),
-            Command.SET_NE_TO_EE: lambda r: self._set_frame("NE_T_EE", r),
-            Command.SET_LOAD: self._set_load,
-            Command.AUTOMATIC_ERROR_RECOVERY: self._recover,
-        }
 
     def decide(self, tick: Any, gains: Any, memory: Any) -> dict[str, Array]:
-        """One tick: tell the client the state, hear its command, and give the joints their torques."""
+        """One tick: send the client the state, receive its command, and give the joints their torques."""
         if self._number == 0:
             self._hold = JointReference(tick.q.copy())
             self.link.accept()
         until = self.pace.begin()
         self._number, self._t = self._number + 1, tick.t
-        if self._number % _LOOK == 0:
-            self.between()
+        if self._number % _CHECK_EVERY == 0:
+            self.refuse_others()
         self.arm.observe(tick)
         self._answer_all()
-        self._watch()
+        self._check_limits()
         self._send_state(tick)
         if self.motion is not None:
-            self._hear(self.motion, until)
-        client, own = self._torques()
-        self._tell()
+            self._receive(self.motion, until)
+        client, own = self._joint_torques()
+        self._record_status()
         return {"client": client, "robot": own, "gravity": self.arm.gravity.copy()}
 
     # ------------------------------------------------------------------------------------------ requests
@@ -143,71 +159,55 @@ class ClientSession:
             self._answer(request)
 
     def _answer(self, request: fci.Request) -> None:
-        command = request.command
+        command, status, more = request.command, fci.SUCCESS, b""
         if command == Command.MOVE:
-            self._move(request)
-        elif command == Command.GET_ROBOT_MODEL:
-            self.link.send(fci.answer(command, request.number, fci.SUCCESS, self.arm.model.urdf.encode()))
+            status = self._move(request)
         elif command == Command.CONNECT:
-            self.link.send(fci.connected(request.number, fci.SUCCESS))
-        else:
-            setting = command not in (Command.STOP_MOVE, Command.AUTOMATIC_ERROR_RECOVERY)
-            busy = setting and self.motion is not None
-            status = fci.NOT_POSSIBLE if busy else self._handlers[command](request)
-            self.link.send(fci.answer(command, request.number, status))
+            more = fci.SPOKEN
+        elif command == Command.GET_ROBOT_MODEL:
+            more = self.arm.model.urdf.encode()
+        elif command == Command.STOP_MOVE:
+            if self.motion is not None:
+                self._end(MoveStatus.PREEMPTED)
+        elif command == Command.AUTOMATIC_ERROR_RECOVERY:
+            self.errors[:] = False
+            self.mode = Mode.IDLE if self.mode == Mode.REFLEX else self.mode
+        elif self.motion is not None:
+            status = fci.NOT_POSSIBLE
+        elif not self._set(command, request.fields):
+            status = fci.INVALID_ARGUMENT
+        self.link.send(fci.answer(command, request.number, status, more))
 
-    def _move(self, request: fci.Request) -> None:
+    def _move(self, request: fci.Request) -> MoveStatus:
         controller, generator, low_rate = int(request.fields[0]), int(request.fields[1]) + 1, request.fields[8]
-        free = self.mode == Mode.IDLE and self.motion is None
+        if self.mode != Mode.IDLE or self.motion is not None:
+            return MoveStatus.NOT_POSSIBLE
         known = controller <= Controller.EXTERNAL and Generator.IDLE < generator <= Generator.NONE
         useless = controller != Controller.EXTERNAL and generator == Generator.NONE
-        if not free or not known or useless or low_rate:
-            status = MoveStatus.NOT_POSSIBLE if not free else MoveStatus.INVALID_ARGUMENT
-            self.link.send(fci.answer(Command.MOVE, request.number, status))
-            return
-        still = self._hold if self._hold is not None else JointReference(self.arm.q.copy())
-        reference = JointReference(still.q.copy())
+        if not known or useless or low_rate:
+            return MoveStatus.INVALID_ARGUMENT
+        reference = JointReference((self.arm if self._hold is None else self._hold).q.copy())
         pose, _ = self.arm.pose_at(reference.q)
         self.motion = ActiveMove(request.number, Generator(generator), Controller(controller), reference, pose)
         self.mode, self.motions, self._hold = Mode.MOVE, self.motions + 1, None
         self._arrived.clear()
-        self.link.send(fci.answer(Command.MOVE, request.number, MoveStatus.STARTED))
+        return MoveStatus.STARTED
 
-    def _stop_move(self, request: fci.Request) -> int:
-        if self.motion is not None:
-            self._end(MoveStatus.PREEMPTED)
-        return fci.SUCCESS
-
-    def _set(self, name: str, value: Any, good: bool) -> int:
-        """Change something of the arm, if it is good."""
-        if good:
+    def _set(self, command: Command, fields: tuple[float, ...]) -> bool:
+        """Change a setting of the robot; False where the numbers are not good. The guiding mode changes nothing."""
+        if command == Command.SET_COLLISION_BEHAVIOR:
+            return self.thresholds.set(fields)
+        if command in _SETTINGS:
+            name, read = _SETTINGS[command]
+            value = read(np.array(fields))
+            if value is None:
+                return False
             setattr(self.arm, name, value)
-        return _taken(good)
-
-    def _set_stiffness(self, name: str, request: fci.Request) -> int:
-        values = np.array(request.fields)
-        return self._set(name, values, bool(np.isfinite(values).all() and (values >= 0.0).all()))
-
-    def _set_frame(self, name: str, request: fci.Request) -> int:
-        X = np.array(request.fields).reshape(4, 4).T
-        R = X[:3, :3]
-        good = bool(np.isfinite(X).all() and np.abs(R @ R.T - np.eye(3)).max() < 1e-4 and np.linalg.det(R) > 0)
-        return self._set(name, X, good and bool(np.abs(X[3] - [0, 0, 0, 1]).max() < 1e-9))
-
-    def _set_load(self, request: fci.Request) -> int:
-        mass, com, tensor = request.fields[0], np.array(request.fields[1:4]), np.array(request.fields[4:])
-        good = bool(np.isfinite(request.fields).all() and mass >= 0.0)
-        return self._set("load", (mass, com, tensor.reshape(3, 3).T), good)
-
-    def _recover(self, request: fci.Request) -> int:
-        self.errors[:] = False
-        if self.mode == Mode.REFLEX:
-            self.mode = Mode.IDLE
-        return fci.SUCCESS
+        return True
 
     # ------------------------------------------------------------------------------------------ motions
 
-    def _watch(self) -> None:
+    def _check_limits(self) -> None:
         """Stop a motion whose measured state leaves the limits, or that touches too hard."""
         if self.motion is None:
             return
@@ -216,7 +216,7 @@ class ClientSession:
         if error is not None:
             self._abort(error)
 
-    def _hear(self, motion: ActiveMove, until: float) -> None:
+    def _receive(self, motion: ActiveMove, until: float) -> None:
         """Wait for the command to the state just sent, and follow it."""
         waits = self.pace.waits and motion.commands > 0 and motion.lost == 0
         until = time.monotonic() + PATIENCE if waits else until
@@ -227,18 +227,18 @@ class ClientSession:
         motion.ticks += 1
         if self._number <= len(self.lost) and self.lost[self._number - 1]:
             command = None
-        error = self._missed(motion) if command is None else self._heard(motion, command)
+        error = self._count_missed(motion) if command is None else self._follow(motion, command)
         if error is not None:
             self._abort(error)
 
-    def _missed(self, motion: ActiveMove) -> str | None:
+    def _count_missed(self, motion: ActiveMove) -> str | None:
         if motion.commands == 0 and motion.ticks * self.pace.period < GRACE:
             return None
         self.recorded.lost += 1
         self._arrived.append(False)
         return motion.miss(self.arm, self.limits)
 
-    def _heard(self, motion: ActiveMove, command: np.ndarray) -> str | None:
+    def _follow(self, motion: ActiveMove, command: np.ndarray) -> str | None:
         self._arrived.append(True)
         self.received += 1
         if not all(np.isfinite(command[name]).all() for name in ("q_c", "dq_c", "O_T_EE_c", "O_dP_EE_c", "tau_J_d")):
@@ -259,11 +259,11 @@ class ClientSession:
         self.reason[:] = False
         self.reason[index] = True
         self.recorded.error = 1.0 + index
-        self.stops.append(f"the robot stopped the motion at {self._t:.3f} s: {error}{self._why(error)}")
+        self.stops.append(f"the robot stopped the motion at {self._t:.3f} s: {error}{self._details(error)}")
         self._end(MoveStatus.REFLEX_ABORTED)
         self.mode = Mode.REFLEX
 
-    def _why(self, error: str) -> str:
+    def _details(self, error: str) -> str:
         arm = self.arm
         if error == "cartesian_reflex":
             return f" ({np.linalg.norm(arm.wrench[:3]):.3g} N, {np.linalg.norm(arm.wrench[3:]):.3g} N·m at K)"
@@ -281,7 +281,7 @@ class ClientSession:
         self._hold = JointReference(self.arm.q.copy(), self.arm.v.copy()) if moved is None else moved
         self.motion, self.mode = None, Mode.IDLE
 
-    def _torques(self) -> tuple[Array, Array]:
+    def _joint_torques(self) -> tuple[Array, Array]:
         """The client's torque, and that of the robot's own controllers; gravity comes beside them."""
         nothing = np.zeros(7)
         if self.motion is not None:
@@ -291,11 +291,11 @@ class ClientSession:
         self._hold.brake(self.limits.joints.acceleration, self.pace.period)
         return nothing, self.arm.joint_impedance(self._hold.q, self._hold.v)
 
-    # ------------------------------------------------------------------------------------------ what is told
+    # ------------------------------------------------------------------------------------------ state and status
 
     def _send_state(self, tick: Any) -> None:
         """The state as the protocol has it, then the answers that belong after it."""
-        s, p, arm, motion = self._state, self._parts, self.arm, self.motion
+        s, p, arm, motion = self._state, self._arrays, self.arm, self.motion
         s["message_id"] = self._number
         p["q"][:], p["dq"][:], p["theta"][:], p["dtheta"][:] = arm.q, arm.v, arm.q, arm.v
         p["dtau_J"][:] = (tick.tau - p["tau_J"]) / self.pace.period if self._number > 1 else 0.0
@@ -305,7 +305,7 @@ class ClientSession:
         p["q_d"][:] = arm.q if reference is None else reference.q
         p["dq_d"][:] = arm.v if reference is None else reference.v
         p["ddq_d"][:] = 0.0 if reference is None else reference.a
-        self._tell_tool(p, motion)
+        self._fill_tool(p, motion)
         p["elbow"][:] = arm.q[2], 1.0 if arm.q[3] > _ELBOW else -1.0
         p["elbow_d"][:] = p["elbow_c"][:] = p["q_d"][2], p["elbow"][1]
         p["tau_ext_hat_filtered"][:] = arm.external
@@ -316,13 +316,13 @@ class ClientSession:
         s["motion_generator_mode"] = Generator.IDLE if motion is None else motion.generator
         s["controller_mode"] = Controller.OTHER if motion is None else motion.controller
         p["errors"][:], p["reflex_reason"][:] = self.errors, self.reason
-        s["robot_mode"], s["control_command_success_rate"] = self.mode, self._success()
+        s["robot_mode"], s["control_command_success_rate"] = self.mode, self._success_rate()
         self.link.send_state(s.tobytes())
         for message in self._answers:
             self.link.send(message)
         self._answers.clear()
 
-    def _tell_tool(self, p: dict[str, Any], motion: ActiveMove | None) -> None:
+    def _fill_tool(self, p: dict[str, Any], motion: ActiveMove | None) -> None:
         arm = self.arm
         p["O_T_EE"][:] = arm.O_T_EE.T.ravel()
         pose = arm.O_T_EE if motion is None or not motion.moves_joints else motion.pose
@@ -335,43 +335,38 @@ class ClientSession:
         p["O_ddP_O"][:] = arm.gravity_vector
         if self._number > 1 and motion is not None:
             return  # the rest changes between motions only
-        for name in ("F_T_EE", "EE_T_K", "NE_T_EE"):
+        for name in ("F_T_EE", "EE_T_K", "F_T_NE", "NE_T_EE"):
             p[name][:] = getattr(arm, name).T.ravel()
-        p["F_T_NE"][:] = arm.flange_to_tool.T.ravel()
         end, (mass, com, tensor) = arm.model.end_effector, arm.load
         self._state["m_ee"], p["F_x_Cee"][:], p["I_ee"][:] = end.mass, end.com, end.tensor.ravel()
         self._state["m_load"], p["F_x_Cload"][:], p["I_load"][:] = mass, com, tensor.ravel()
 
-    def _success(self) -> float:
+    def _success_rate(self) -> float:
         return sum(self._arrived) / len(self._arrived) if self.motion is not None and self._arrived else 0.0
 
-    def _tell(self) -> None:
+    def _record_status(self) -> None:
         status = self.recorded
         status.mode, status.late = float(self.mode), float(self.pace.late)
-        status.success, status.gone = self._success(), 0.0 if self.link.alive else 1.0
+        status.success, status.gone = self._success_rate(), 0.0 if self.link.alive else 1.0
 
     def remarks(self, memory: Any) -> list[str]:
         """What happened, for the report."""
         host, port = self.link.peer
-        said = [
+        messages = [
             f"served to a client at {host}:{port}: {self.motions} motions, {self.received} commands received,"
             f" {self.recorded.lost:.0f} lost, {self.link.late} of them late"
         ]
         if self.pace.late:
-            said.append(
+            messages.append(
                 f"real time was not kept: {self.pace.late} ticks began late, {self.pace.slipped:.3g} s were lost in all"
             )
         if self.arm.softened > FASTEST:
-            said.append(
+            messages.append(
                 f"the robot's own controllers were softened: their stiffness would make a mode of"
                 f" {self.arm.softened / self.pace.period:.0f} rad/s, and {FASTEST / self.pace.period:.0f} rad/s is the"
                 " limit of this sampled loop; give the drives their rotor inertia (world.plant.rotor_inertia)"
             )
-        return said
-
-
-def _taken(good: bool) -> int:
-    return fci.SUCCESS if good else fci.INVALID_ARGUMENT
+        return messages
 
 
 @dataclass(frozen=True)

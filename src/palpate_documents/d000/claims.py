@@ -52,10 +52,21 @@ def model(**changes: float) -> pp.control.PoleModel:
     return pp.control.PoleModel(**changes)
 
 
-def raised(xy: Array, rates: Array, length: float = 1.0) -> tuple[Array, Array]:
-    """r_AB and its rate from their horizontal parts, upper hemisphere."""
-    z = np.sqrt(length**2 - xy @ xy)
+def raised(xy: Array, rates: Array) -> tuple[Array, Array]:
+    """r_AB and its rate from their horizontal parts, upper hemisphere; l = 1 m."""
+    z = np.sqrt(max(1.0 - xy @ xy, 1e-6))
     return np.array([*xy, z]), np.array([*rates, -(xy @ rates) / z])
+
+
+def terms() -> tuple[Array, Array, Array]:
+    """a_A, a_B and f_B of the pole at the test state."""
+    return model().accelerations(*raised(XY, RATES), FORCE)
+
+
+def accelerations() -> list[float]:
+    """Accelerations of the five coordinates at the test state."""
+    a_A, a_B, _ = terms()
+    return [*a_A, *(a_B - a_A)[:2]]
 
 
 def as_printed(xy: Array, rates: Array) -> tuple[Array, Array]:
@@ -118,8 +129,7 @@ def _claim_7(c: Claim) -> Evidence:
 def _claim_10(c: Claim) -> Evidence:
     M, C = model().mass_and_bias(XY, RATES)
     solved = np.linalg.solve(M, [*FORCE, 0, 0] - C)
-    a_A, a_B, _ = model().accelerations(*raised(XY, RATES), FORCE)
-    yield printed("accelerations by the closed form [m/s²]", [*a_A, *(a_B - a_A)[:2]], solved)
+    yield printed("accelerations by the closed form [m/s²]", accelerations(), solved)
     yield reference("accelerations [m/s²]", RIGHT, solved)
 
 
@@ -156,13 +166,11 @@ def _plot_11_12() -> Trajectories:
 def _claim_11_12(c: Claim) -> Evidence:
     M, C = as_printed(XY, RATES)
     text = np.linalg.solve(M, [*FORCE, 0, 0] - C)
-    a_A, a_B, _ = model().accelerations(*raised(XY, RATES), FORCE)
-    accelerations = [*a_A, *(a_B - a_A)[:2]]
     yield arithmetic(
         "as printed [m/s²]", [0.856172553005, -1.808230070674, 1.999627901943, 0.582101916943, -0.109469222591], text
     )
-    yield printed("accelerations [m/s²]", text, accelerations)
-    yield corrected("accelerations [m/s²]", RIGHT, accelerations)
+    yield printed("accelerations [m/s²]", text, accelerations())
+    yield corrected("accelerations [m/s²]", RIGHT, accelerations())
 
 
 def _bias(row: int) -> Any:
@@ -184,11 +192,6 @@ ALPHA = np.array([0.3, -0.2, 0.1])
 def state() -> tuple[Array, Array]:
     """A posture of the arm away from singular ones, and a velocity."""
     return np.array([0.0, -0.8, 0.0, -1.9, 0.0, -1.1, 0.0]), np.array([0.2, -0.1, 0.3, 0.1, -0.2, 0.15, 0.1])
-
-
-def terms() -> tuple[Array, Array, Array]:
-    """a_A, a_B and f_B of the pole at the test state."""
-    return model().accelerations(*raised(XY, RATES), FORCE)
 
 
 def commanded() -> tuple[Array, Array, Array, Array]:

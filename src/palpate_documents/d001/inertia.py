@@ -11,7 +11,7 @@ import sympy as sp
 import palpate as pp
 from palpate.derive import Derivation
 from palpate_documents.claim import Claim, Evidence
-from palpate_documents.compare import corrected, formula, formulas, printed, remembered, says, to
+from palpate_documents.compare import corrected, decimals, formula, formulas, printed, remembered, says
 from palpate_documents.d001.stop import DOCUMENT, RATES, XY, rods
 
 POSTURE = np.array([pi / 2, pi / 2, 0.0])
@@ -201,19 +201,19 @@ def _claim_Jstar(c: Claim) -> Evidence:
 def _claim_Mstar(c: Claim) -> Evidence:
     M = arm().mass_matrix(POSTURE)
     yield printed("M [kg·m²]", [[25 / 4, 10 / 3, 25 / 24], [10 / 3, 10 / 3, 25 / 24], [25 / 24, 25 / 24, 5 / 12]], M)
-    decimals = [[6.25, 3.3333, 1.0417], [3.3333, 3.3333, 1.0417], [1.0417, 1.0417, 0.4167]]
-    yield printed("M, printed decimals [kg·m²]", decimals, M, to(4))
+    rounded = [[6.25, 3.3333, 1.0417], [3.3333, 3.3333, 1.0417], [1.0417, 1.0417, 0.4167]]
+    yield printed("M, printed decimals [kg·m²]", rounded, M, decimals(4))
 
 
 def _claim_Mp(c: Claim) -> Evidence:
     task_inertia = arm().task_inertia(POSTURE, directions=XY)
     yield printed("M_p [kg]", [[35 / 3, 0], [0, 35 / 24]], task_inertia)
-    yield printed("M_p, printed decimals [kg]", [[11.6667, 0], [0, 1.4583]], task_inertia, to(4))
+    yield printed("M_p, printed decimals [kg]", [[11.6667, 0], [0, 1.4583]], task_inertia, decimals(4))
 
 
 def _claim_eigenvalues(c: Claim) -> Evidence:
     eigenvalues = np.linalg.eigvalsh(arm().task_inertia(POSTURE, directions=XY))
-    yield printed("eigenvalues [kg]", [1.4583, 11.6667], eigenvalues, to(4))
+    yield printed("eigenvalues [kg]", [1.4583, 11.6667], eigenvalues, decimals(4))
 
 
 def _claim_Mp_generic(c: Claim) -> Evidence:

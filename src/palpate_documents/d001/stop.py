@@ -11,7 +11,7 @@ import palpate as pp
 from palpate.checks import Array
 from palpate.derive import Derivation
 from palpate_documents.claim import Claim, Evidence, Trajectories
-from palpate_documents.compare import arithmetic, corrected, formulas, numbers, printed, remembered, says, to
+from palpate_documents.compare import arithmetic, corrected, decimals, formulas, numbers, printed, remembered, says
 from palpate_documents.d001 import DOCUMENT
 from palpate_documents.stop_law import PrintedStop, printed_stop
 
@@ -227,7 +227,7 @@ def _claim_h_product(c: Claim) -> Evidence:
 # -------------------------------- the three numerical examples
 
 
-FOUR = to(4)
+FOUR = decimals(4)
 
 
 def across(u: np.ndarray, v: np.ndarray) -> tuple[float, float]:

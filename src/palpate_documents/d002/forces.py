@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 import palpate as pp
 from palpate.checks import Array
 from palpate_documents.claim import Claim, Evidence, Trajectories
-from palpate_documents.compare import arithmetic, both, corrected, printed, reading, remembered, says, to
+from palpate_documents.compare import arithmetic, both, corrected, decimals, printed, reading, remembered, says
 from palpate_documents.d002.wall import XY, arm, equations, jacobian, unit
 
 Q = np.array([0.5, 0.6])
@@ -73,21 +73,21 @@ def _claim_force_of_torque(c: Claim) -> Evidence:
 
 
 def _claim_matlab_J(c: Claim) -> Evidence:
-    yield reading("θ1 from the y axis [m]", PRINTED_J, jacobian(Q, from_y=True), to(4))
-    yield reading("θ1 from the x axis [m]", PRINTED_J, jacobian(Q), to(4))
+    yield reading("θ1 from the y axis [m]", PRINTED_J, jacobian(Q, from_y=True), decimals(4))
+    yield reading("θ1 from the x axis [m]", PRINTED_J, jacobian(Q), decimals(4))
 
 
 def _claim_example_F(c: Claim) -> Evidence:
     force = pp.contact.tip_force_from_torque(arm(), FROM_Y, [1.0, 2.0], directions=XY).force
     yield arithmetic("J^T T [N]", [-4.0724, -2.2360], jacobian(Q, True).T @ [1.0, 2.0], 2e-4)
-    yield printed("F [N]", [-4.0724, -2.2360], force, to(4))
+    yield printed("F [N]", [-4.0724, -2.2360], force, decimals(4))
     yield corrected("F [N]", [3.2765130582, -3.9117872801], force)
 
 
 def _claim_example_T(c: Claim) -> Evidence:
     torque = pp.contact.torque_from_tip_force(arm(), FROM_Y, [0, 2.0], directions=XY)
     yield arithmetic("(J^T)⁻¹ F [N·m]", [4.8549, -4.7151], np.linalg.solve(jacobian(Q, True).T, [0, 2.0]), 2e-4)
-    yield printed("T [N·m]", [4.8549, -4.7151], torque, to(4))
+    yield printed("T [N·m]", [4.8549, -4.7151], torque, decimals(4))
     yield corrected("T [N·m]", [-2.7412657973, -1.7824147201], torque)
     tip, elbow = arm().pose(FROM_Y).position, arm().pose(FROM_Y, "link2").position
     moments = [np.cross(tip, [0, 2.0, 0])[2], np.cross(tip - elbow, [0, 2.0, 0])[2]]

@@ -81,13 +81,11 @@ THETA, RATE, ACCELERATION, G = 0.4, 1.3, 0.7, 9.81
 S, C = sin(THETA), cos(THETA)
 
 
-def moving(order: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Posture and velocity on the wall."""
-    return np.array([THETA, -2 * THETA]), np.array([RATE, -2 * RATE])
+POSTURE, VELOCITY = np.array([THETA, -2 * THETA]), np.array([RATE, -2 * RATE])  # on the wall
 
 
 def _claim_caption(c: Claim) -> Evidence:
-    tip = arm().pose(moving()[0]).position
+    tip = arm().pose(POSTURE).position
     yield reading("y_2 with θ2 = −2 θ1 (text) [m]", 0.0, tip[1])
     yield reading("x_2 with θ2 = −2 θ1 (caption) [m]", -1.0, tip[0])
 
@@ -98,15 +96,13 @@ def _claim_constraint(c: Claim) -> Evidence:
 
 
 def _claim_positions(c: Claim) -> Evidence:
-    q, _ = moving()
-    yield printed("elbow [m]", [C, S], arm().pose(q, "link2").position[:2])
-    yield printed("tip [m]", [2 * C, 0], arm().pose(q).position[:2])
+    yield printed("elbow [m]", [C, S], arm().pose(POSTURE, "link2").position[:2])
+    yield printed("tip [m]", [2 * C, 0], arm().pose(POSTURE).position[:2])
 
 
 def _claim_velocities(c: Claim) -> Evidence:
-    q, v = moving()
-    yield printed("elbow [m/s]", [-S * RATE, C * RATE], arm().jacobian(q, "link2")[:2] @ v)
-    yield printed("tip [m/s]", [-2 * S * RATE, 0], arm().jacobian(q)[:2] @ v)
+    yield printed("elbow [m/s]", [-S * RATE, C * RATE], arm().jacobian(POSTURE, "link2")[:2] @ VELOCITY)
+    yield printed("tip [m/s]", [-2 * S * RATE, 0], arm().jacobian(POSTURE)[:2] @ VELOCITY)
 
 
 def _slopes() -> tuple[sp.Expr, sp.Expr, sp.Expr]:
@@ -170,8 +166,7 @@ def slide(duration: float, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _claim_T1(c: Claim) -> Evidence:
     yield from both(c, reduced()[0], **ON_WALL)
-    q, v = moving()
-    r = pp.contact.reduced_dynamics(arm(), q, v, [0, 0], [wall()], independent=["joint1"])
+    r = pp.contact.reduced_dynamics(arm(), POSTURE, VELOCITY, [0, 0], [wall()], independent=["joint1"])
     torque = r.inertia[0, 0] * ACCELERATION + r.velocity_force[0] + r.gravity_force[0]
     yield printed("at θ = 0.4, θ̇ = 1.3, θ̈ = 0.7 [N·m]", 10.1602189581, torque)
     yield corrected("at θ = 0.4, θ̇ = 1.3, θ̈ = 0.7 [N·m]", 12.5848825453, torque)
@@ -181,8 +176,7 @@ def _claim_T1(c: Claim) -> Evidence:
 
 
 def _claim_T1_force(c: Claim) -> Evidence:
-    q, v = moving()
-    r = pp.contact.reduced_dynamics(arm(), q, v, [0.5, -0.3], [wall()], independent=["joint1"])
+    r = pp.contact.reduced_dynamics(arm(), POSTURE, VELOCITY, [0.5, -0.3], [wall()], independent=["joint1"])
     yield printed("force of θ1 for T = (0.5, −0.3) [N·m]", 0.5, r.generalised_force[0])
     yield corrected("force of θ1 for T = (0.5, −0.3) [N·m]", 1.1, r.generalised_force[0])
     solution = on_wall(THETA, RATE, [0.5, -0.3])
@@ -191,8 +185,7 @@ def _claim_T1_force(c: Claim) -> Evidence:
 
 
 def _claim_rates(c: Claim) -> Evidence:
-    q, v = moving()
-    r = pp.contact.reduced_dynamics(arm(), q, v, [0, 0], [wall()], independent=["joint1"])
+    r = pp.contact.reduced_dynamics(arm(), POSTURE, VELOCITY, [0, 0], [wall()], independent=["joint1"])
     yield printed("velocities per θ̇1", [1, -2], r.basis.ravel())
     a = on_wall(THETA, RATE, [0.5, -0.3]).acceleration
     yield printed("θ̈2 [rad/s²]", -2 * a[0], a[1])
@@ -212,7 +205,7 @@ def _claim_tip_force(c: Claim) -> Evidence:
     )
     yield corrected("θ̈1 under the right torques, F = 0 [rad/s²]", ACCELERATION,
                     on_wall(THETA, RATE, right).acceleration[0])  # fmt: skip
-    pressed = on_wall(THETA, RATE, np.array(right) + jacobian([THETA, -2 * THETA]).T @ [0, -5.0])
+    pressed = on_wall(THETA, RATE, np.array(right) + jacobian(POSTURE).T @ [0, -5.0])
     yield corrected("pressing with F_y = −5: θ̈1 [rad/s²], wall on the tip [N]", [ACCELERATION, 5.0],
                     [pressed.acceleration[0], pressed.multipliers[0, 0]])  # fmt: skip
 
@@ -249,14 +242,13 @@ def _claim_resolved(c: Claim) -> Evidence:
 
 
 def _claim_inverse_dynamics(c: Claim) -> Evidence:
-    (q, v), a = moving(), np.array([1.0, -2.0])
-    yield printed("θ̈ [rad/s²]", a, arm().forward_dynamics(q, v, arm().inverse_dynamics(q, v, a)))
+    a = np.array([1.0, -2.0])
+    torque = arm().inverse_dynamics(POSTURE, VELOCITY, a)
+    yield printed("θ̈ [rad/s²]", a, arm().forward_dynamics(POSTURE, VELOCITY, torque))
 
 
 def _claim_singular(c: Claim) -> Evidence:
-    yield says(
-        "reading", "θ2 = −2 θ1 is the only branch at θ1 = 0.4", True, bool(np.any(jacobian(moving()[0])[1] != 0))
-    )
+    yield says("reading", "θ2 = −2 θ1 is the only branch at θ1 = 0.4", True, bool(np.any(jacobian(POSTURE)[1] != 0)))
     row = jacobian([pi / 2, -pi])[1]
     yield says("reading", "the wall has a lever on the joints at θ1 = π/2", True, bool(np.abs(row).max() > 1e-9))
     yield says("corrected", "θ2 = π keeps the tip at y = 0 for every θ1", True,

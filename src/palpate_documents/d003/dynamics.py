@@ -12,19 +12,19 @@ from palpate.checks import Array
 from palpate.derive import Derivation
 from palpate_documents.claim import Claim, Evidence
 from palpate_documents.compare import arithmetic, corrected, formulas, printed, reading, remembered, says
-from palpate_documents.d003.kinematics import DOCUMENT, body, slope, spatial_arm, spatial_equations, state, whole
+from palpate_documents.d003.kinematics import DOCUMENT, body, slope, spatial_arm, spatial_equations, state, ur5e
 
 
 def _claim_1(c: Claim) -> Evidence:
-    q, v, tau = state(whole())
+    q, v, tau = state(ur5e())
     F = np.array([3.0, -4, 5, 0.1, 0.2, -0.3])
-    a = whole().forward_dynamics(q, v, tau, wrench=F, losses=False)
-    left = whole().mass_matrix(q) @ a + whole().bias(q, v)
-    yield printed("M q̈ + b + g [N·m]", tau + whole().jacobian(q).T @ F, left)
+    a = ur5e().forward_dynamics(q, v, tau, wrench=F, losses=False)
+    left = ur5e().mass_matrix(q) @ a + ur5e().bias(q, v)
+    yield printed("M q̈ + b + g [N·m]", tau + ur5e().jacobian(q).T @ F, left)
 
 
 def _claim_1_floating(c: Claim) -> Evidence:
-    fixed, free = whole(), pp.load_robot("quadruped")
+    fixed, free = ur5e(), pp.load_robot("quadruped")
     yield reading("fixed base: rows without a motor", 0, fixed.nv - len(fixed.joint_names))
     holding_force = free.inverse_dynamics(free.home, np.zeros(free.nv), np.zeros(free.nv))
     yield reading("free base: force asked of the six unactuated rows [N]", 0.0, np.abs(holding_force[:6]).max())
@@ -164,48 +164,48 @@ XYZ = np.eye(6)[:3]
 
 
 def _claim_joint_impedance(c: Claim) -> Evidence:
-    q, v, q_d = state(whole())
-    tau = 50 * (q_d - q) - 5 * v + whole().gravity(q)
-    a = whole().forward_dynamics(q, v, tau, losses=False)
-    left = whole().mass_matrix(q) @ a + whole().bias(q, v) - whole().gravity(q)
+    q, v, q_d = state(ur5e())
+    tau = 50 * (q_d - q) - 5 * v + ur5e().gravity(q)
+    a = ur5e().forward_dynamics(q, v, tau, losses=False)
+    left = ur5e().mass_matrix(q) @ a + ur5e().bias(q, v) - ur5e().gravity(q)
     yield printed("M q̈ + b [N·m]", 50 * (q_d - q) - 5 * v, left)
 
 
 def _claim_inverse_dynamics(c: Claim) -> Evidence:
-    q, v, a = state(whole())
-    tau = whole().mass_matrix(q) @ a + whole().bias(q, v)
-    yield printed("q̈ [rad/s²]", a, whole().forward_dynamics(q, v, tau, losses=False))
+    q, v, a = state(ur5e())
+    tau = ur5e().mass_matrix(q) @ a + ur5e().bias(q, v)
+    yield printed("q̈ [rad/s²]", a, ur5e().forward_dynamics(q, v, tau, losses=False))
 
 
 def _claim_commanded(c: Claim) -> Evidence:
-    q, v, e = state(whole())
+    q, v, e = state(ur5e())
     rate, k_p, k_d = np.zeros(6), 100.0, 20.0
     for words, a_d in (("target at rest", np.zeros(6)), ("target accelerating with 1 rad/s²", np.ones(6))):
         for form, feed in (("as printed", 0.0), ("with q̈_d", 1.0)):
             command = feed * a_d + k_p * e + k_d * (rate - v)
-            a = whole().forward_dynamics(q, v, whole().inverse_dynamics(q, v, command, losses=False), losses=False)
+            a = ur5e().forward_dynamics(q, v, ur5e().inverse_dynamics(q, v, command, losses=False), losses=False)
             left = (a_d - a) + k_d * (rate - v) + k_p * e
             compare = corrected if feed else reading
             yield compare(f"{words}, {form}: ë + k_d ė + k_p e", np.zeros(6), left, 1e-7)
 
 
 def _claim_task_acceleration(c: Claim) -> Evidence:
-    q, v, a = state(whole())
-    acceleration = slope(lambda at: whole().jacobian(at) @ v, q, v) + whole().jacobian(q) @ a
-    yield printed("ẇ_e", whole().jacobian(q) @ a + whole().jacobian_drift(q, v), acceleration, 1e-6)
+    q, v, a = state(ur5e())
+    acceleration = slope(lambda at: ur5e().jacobian(at) @ v, q, v) + ur5e().jacobian(q) @ a
+    yield printed("ẇ_e", ur5e().jacobian(q) @ a + ur5e().jacobian_drift(q, v), acceleration, 1e-6)
 
 
 def _claim_task_motion(c: Claim) -> Evidence:
-    q, v, tau = state(whole())
-    J, drift = whole().jacobian(q), whole().jacobian_drift(q, v)
-    text = J @ np.linalg.solve(whole().mass_matrix(q), tau - whole().bias(q, v)) + drift
-    yield printed("ẇ_e", text, J @ whole().forward_dynamics(q, v, tau, losses=False) + drift)
+    q, v, tau = state(ur5e())
+    J, drift = ur5e().jacobian(q), ur5e().jacobian_drift(q, v)
+    text = J @ np.linalg.solve(ur5e().mass_matrix(q), tau - ur5e().bias(q, v)) + drift
+    yield printed("ẇ_e", text, J @ ur5e().forward_dynamics(q, v, tau, losses=False) + drift)
 
 
 def _claim_JtF(c: Claim) -> Evidence:
-    q, _, _ = state(whole())
+    q, _, _ = state(ur5e())
     F = np.array([3.0, -4, 5, 0.1, 0.2, -0.3])
-    yield printed("τ [N·m]", whole().jacobian(q).T @ F, whole().generalised_force(q, F))
+    yield printed("τ [N·m]", ur5e().jacobian(q).T @ F, ur5e().generalised_force(q, F))
 
 
 _TERMS = {
@@ -215,7 +215,7 @@ _TERMS = {
 }
 
 
-def _at() -> dict[str, np.ndarray]:
+def _task_terms() -> dict[str, np.ndarray]:
     q, v, _ = state(spatial_arm())
     robot = spatial_arm()
     J, M, g = XYZ @ robot.jacobian(q), robot.mass_matrix(q), robot.gravity(q)
@@ -229,7 +229,7 @@ def _task_term(name: str) -> None:
 
     @DOCUMENT.check(name)
     def _term(c: Claim) -> Evidence:
-        s = _at()
+        s = _task_terms()
         d = pp.derive(spatial_arm(), parameters="numbers", task=("x", "y", "z"))
         term = d.function(name)(s["q"], s["v"]) if name == "mu" else d.function(name)(s["q"])
         wanted = value(s)
@@ -243,14 +243,14 @@ for _name in _TERMS:
 
 
 def _claim_task_equation(c: Claim) -> Evidence:
-    s, F = _at(), np.array([3.0, -4, 5])
+    s, F = _task_terms(), np.array([3.0, -4, 5])
     a = s["J"] @ spatial_arm().forward_dynamics(s["q"], s["v"], s["J"].T @ F, losses=False) + s["drift"]
     left = s["L"] @ a + _TERMS["mu"](s) + _TERMS["p"](s)
     yield printed("F_e [N]", F, left, 1e-8)
 
 
 def _claim_JdotF(c: Claim) -> Evidence:
-    s, wanted = _at(), np.array([0.5, -1.0, 2.0])
+    s, wanted = _task_terms(), np.array([0.5, -1.0, 2.0])
     F = s["L"] @ wanted + _TERMS["mu"](s) + _TERMS["p"](s)
     rate = slope(lambda at: XYZ @ spatial_arm().jacobian(at), s["q"], s["v"])
 

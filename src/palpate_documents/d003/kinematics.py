@@ -12,7 +12,7 @@ import palpate as pp
 from palpate.checks import Array
 from palpate.derive import Derivation
 from palpate_documents.claim import Claim, Evidence
-from palpate_documents.compare import arithmetic, corrected, formulas, printed, reading, remembered, says, to
+from palpate_documents.compare import arithmetic, corrected, decimals, formulas, printed, reading, remembered, says
 from palpate_documents.d003 import DOCUMENT
 
 
@@ -29,13 +29,7 @@ def spatial_equations() -> Derivation:
 
 
 @remembered
-def seven() -> pp.Robot:
-    """A redundant arm."""
-    return pp.load_robot("panda", joints="ideal")
-
-
-@remembered
-def whole() -> pp.Robot:
+def ur5e() -> pp.Robot:
     """Six joints in space."""
     return pp.load_robot("ur5e", joints="ideal")
 
@@ -114,7 +108,7 @@ def _claim_angle_axis(c: Claim) -> Evidence:
 
 
 def _claim_q_example(c: Claim) -> Evidence:
-    yield printed("q", [0.7071, 0, 0, 0.7071], pp.spatial.quat_from_angle_axis(np.pi / 2, [0, 0, 1]), to(4))
+    yield printed("q", [0.7071, 0, 0, 0.7071], pp.spatial.quat_from_angle_axis(np.pi / 2, [0, 0, 1]), decimals(4))
 
 
 def _claim_qvq(c: Claim) -> Evidence:
@@ -182,29 +176,29 @@ def _claim_scara(c: Claim) -> Evidence:
 
 
 def _claim_JeA(c: Claim) -> Evidence:
-    q, v, _ = state(whole())
+    q, v, _ = state(ur5e())
 
     def coordinates(at: np.ndarray) -> np.ndarray:
-        pose = whole().pose(at)
+        pose = ur5e().pose(at)
         return np.concatenate([pose.position, pp.spatial.euler_from_matrix(pose.rotation, "ZYX")])
 
-    yield printed("ẋ_e", whole().analytical_jacobian(q, euler="ZYX") @ v, slope(coordinates, q, v), 1e-7)
+    yield printed("ẋ_e", ur5e().analytical_jacobian(q, euler="ZYX") @ v, slope(coordinates, q, v), 1e-7)
 
 
 def _claim_Je0(c: Claim) -> Evidence:
-    q, v, _ = state(whole())
-    w, R = whole().jacobian(q) @ v, whole().pose(q).rotation
-    yield printed("v_e [m/s]", w[:3], slope(lambda at: whole().pose(at).position, q, v), 1e-7)
-    turning = slope(lambda at: whole().pose(at).rotation, q, v) @ R.T
+    q, v, _ = state(ur5e())
+    w, R = ur5e().jacobian(q) @ v, ur5e().pose(q).rotation
+    yield printed("v_e [m/s]", w[:3], slope(lambda at: ur5e().pose(at).position, q, v), 1e-7)
+    turning = slope(lambda at: ur5e().pose(at).rotation, q, v) @ R.T
     yield printed("Ṙ Rᵀ [1/s]", pp.spatial.skew(w[3:]), turning, 1e-7)
 
 
 def _claim_Ee(c: Claim) -> Evidence:
-    q, _, _ = state(whole())
-    angles = pp.spatial.euler_from_matrix(whole().pose(q).rotation, "ZYX")
+    q, _, _ = state(ur5e())
+    angles = pp.spatial.euler_from_matrix(ur5e().pose(q).rotation, "ZYX")
     E = np.eye(6)
     E[3:, 3:] = pp.spatial.euler_rate_matrix(angles, "ZYX")
-    yield printed("E J_eA", E @ whole().analytical_jacobian(q, euler="ZYX"), whole().jacobian(q))
+    yield printed("E J_eA", E @ ur5e().analytical_jacobian(q, euler="ZYX"), ur5e().jacobian(q))
 
 
 def _vertical(key: str, rows: list[int]) -> Any:
@@ -233,6 +227,14 @@ def _claim_planar_angle(c: Claim) -> Evidence:
 # -------------------------------- kinematic control, inverse kinematics, floating base
 
 
+@remembered
+def redundant() -> tuple[Array, Array, Array]:
+    """The Jacobian of a redundant arm at a random posture, and two random joint velocities."""
+    robot = pp.load_robot("panda", joints="ideal")
+    q, v, v0 = state(robot)
+    return robot.jacobian(q), v, v0
+
+
 def solver():
     """The closed forms of the library."""
     return pp.control.solve.priorities
@@ -245,16 +247,15 @@ def stack(rows: int, joints: int, seed: int = 0) -> tuple[list[Array], list[Arra
 
 
 def _claim_w_dot(c: Claim) -> Evidence:
-    q, v, _ = state(whole())
-    rate = slope(lambda at: whole().jacobian(at) @ v, q, v)
-    yield printed("ẇ_e at constant q̇", rate, whole().jacobian(q) @ v, 1e-6)
-    yield corrected("w_e: linear part against a difference [m/s]", slope(lambda at: whole().pose(at).position, q, v),
-                    (whole().jacobian(q) @ v)[:3], 1e-7)  # fmt: skip
+    q, v, _ = state(ur5e())
+    rate = slope(lambda at: ur5e().jacobian(at) @ v, q, v)
+    yield printed("ẇ_e at constant q̇", rate, ur5e().jacobian(q) @ v, 1e-6)
+    yield corrected("w_e: linear part against a difference [m/s]", slope(lambda at: ur5e().pose(at).position, q, v),
+                    (ur5e().jacobian(q) @ v)[:3], 1e-7)  # fmt: skip
 
 
 def _claim_inverse(c: Claim) -> Evidence:
-    q, v, _ = state(seven())
-    J = seven().jacobian(q)
+    J, v, _ = redundant()
     velocity = solver().pseudo_inverse(J, J @ v)
     yield printed("J q̇", J @ v, J @ velocity)
     yield says("printed", "no longer than another that does", True, bool(np.linalg.norm(velocity) <= np.linalg.norm(v)))
@@ -269,8 +270,7 @@ def _claim_singular(c: Claim) -> Evidence:
 
 
 def _claim_damped(c: Claim) -> Evidence:
-    q, v, _ = state(seven())
-    J = seven().jacobian(q)
+    J, v, _ = redundant()
     w = J @ v
     text = np.linalg.solve(J.T @ J + 0.01 * np.eye(7), J.T @ w)
     yield printed("q̇, λ = 0.1", text, solver().damped_least_squares(J, w, 0.1))
@@ -278,8 +278,7 @@ def _claim_damped(c: Claim) -> Evidence:
 
 
 def _claim_damped_name(c: Claim) -> Evidence:
-    q, _, _ = state(seven())
-    J = seven().jacobian(q)
+    J, _, _ = redundant()
     damped = np.column_stack([solver().damped_least_squares(J, e, 0.1) for e in np.eye(6)])
     exact = np.column_stack([solver().pseudo_inverse(J, e) for e in np.eye(6)])
     yield printed("J J^+ J − J with the damped inverse", np.zeros((6, 7)), J @ damped @ J - J)
@@ -287,15 +286,13 @@ def _claim_damped_name(c: Claim) -> Evidence:
 
 
 def _claim_redundancy(c: Claim) -> Evidence:
-    q, v, v0 = state(seven())
-    J = seven().jacobian(q)
+    J, v, v0 = redundant()
     P = np.linalg.pinv(J)
     yield printed("q̇", P @ J @ v + (np.eye(7) - P @ J) @ v0, solver().with_null_space(J, J @ v, v0))
 
 
 def _claim_N(c: Claim) -> Evidence:
-    q, _, _ = state(seven())
-    J = seven().jacobian(q)
+    J, _, _ = redundant()
     N = np.column_stack([solver().with_null_space(J, np.zeros(6), e) for e in np.eye(7)])
     yield printed("N", np.eye(7) - np.linalg.pinv(J) @ J, N)
     yield printed("J N, N² − N", 0.0, max(np.abs(J @ N).max(), np.abs(N @ N - N).max()))
@@ -359,9 +356,9 @@ def _claim_priority_sum(c: Claim) -> Evidence:
 
 
 def _claim_ik(c: Claim) -> Evidence:
-    q, _, _ = state(whole())
-    target = whole().pose(q)
-    pose = whole().pose(whole().inverse_kinematics(target, seed=whole().home))
+    q, _, _ = state(ur5e())
+    target = ur5e().pose(q)
+    pose = ur5e().pose(ur5e().inverse_kinematics(target, seed=ur5e().home))
     yield printed("position [m]", target.position, pose.position, 1e-8)
     yield printed("rotation", target.rotation, pose.rotation, 1e-8)
 

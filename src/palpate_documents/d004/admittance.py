@@ -10,7 +10,7 @@ import numpy as np
 import palpate as pp
 from palpate.checks import Array
 from palpate_documents.claim import Claim, Evidence, Trajectories
-from palpate_documents.compare import arithmetic, corrected, printed, reading, reference, remembered, says, to
+from palpate_documents.compare import arithmetic, corrected, decimals, printed, reading, reference, remembered, says
 from palpate_documents.d004.arm import DOCUMENT
 
 FORCE, TORQUE = np.array([1.0, 2.0, 3.0]), np.array([1.0, 0.5, 1.0])
@@ -156,7 +156,7 @@ def _claim_40(c: Claim) -> Evidence:
 
 
 def _claim_41_value(c: Claim) -> Evidence:
-    yield printed("D [N·s/m]", 14.142, float(pp.control.design.stiffness_from_force(1, 0.1, 5).damping), to(3))
+    yield printed("D [N·s/m]", 14.142, float(pp.control.design.stiffness_from_force(1, 0.1, 5).damping), decimals(3))
     yield reference("ζ", 0.999990409954, 14.142 / (2 * np.sqrt(50.0)), 1e-11)
     yield reference("imaginary part of the poles [1/s]", 0.0061935, abs(np.roots([5, 14.142, 10])[0].imag), 1e-6)
 

@@ -39,9 +39,9 @@ _SAME = {"d1": "d_1", "a2": "a_2", "a3": "a_3", "m1": "m_1", "m2": "m_2", "m3": 
 _COORDINATES = ["q1", "q2", "q3"]
 
 
-def robot_of(tensors: tuple[tuple[float, float, float], ...], a2: float = A2, a3: float = A3) -> pp.Robot:
+def robot_of(tensors: tuple[tuple[float, float, float], ...]) -> pp.Robot:
     """The document's DH table with given tensors."""
-    geometry: tuple[dict[str, Any], ...] = ({"alpha": pi / 2, "d": D1}, {"a": a2}, {"a": a3})
+    geometry: tuple[dict[str, Any], ...] = ({"alpha": pi / 2, "d": D1}, {"a": A2}, {"a": A3})
     rows = [
         pp.robot.DHLink(**dh, mass=m, com=com, inertia=tensor)
         for dh, m, com, tensor in zip(geometry, LINK_MASSES, CENTRES, tensors)

@@ -186,10 +186,13 @@ class PoleModel:
         return float(-poles.real.max())
 
 
-def pole_differences(model: PoleModel, gravity: Array, pole: tuple[float, float, float], stiffness: float) -> list[str]:
+def pole_differences(
+    law: str, model: PoleModel, gravity: Array, pole: tuple[float, float, float], stiffness: float
+) -> list[str]:
     """Where a world's gravity or pole is another than a law's model, in words, with what that does at rest.
 
     Args:
+        law: its name.
         model: the law's.
         gravity: of the world, m/s².
         pole: its length, m, and the masses of sphere and rod, kg.
@@ -198,7 +201,7 @@ def pole_differences(model: PoleModel, gravity: Array, pole: tuple[float, float,
     notes, known = [], np.array([0.0, 0.0, -model.gravity])
     if np.linalg.norm(gravity - known) > 1e-6 * model.gravity:
         its = ", ".join(f"{g:.6g}" for g in gravity)
-        notes.append(f"pole-balance takes gravity for {model.gravity:.6g} m/s² along −z; the world's is ({its}) m/s²")
+        notes.append(f"{law} takes gravity for {model.gravity:.6g} m/s² along −z; the world's is ({its}) m/s²")
     named = (
         ("length", "m", model.length),
         ("sphere's mass", "kg", model.sphere_mass),
@@ -212,7 +215,7 @@ def pole_differences(model: PoleModel, gravity: Array, pole: tuple[float, float,
     weight = model.gravity * (pole[1] + pole[2] - model.mass)
     held = f", which lowers the tool by {1e3 * weight / stiffness:.3g} mm at rest" if weight and stiffness else ""
     effect = f"{weight:.3g} N more weight{held}" if weight else "no more weight at rest"
-    return notes + ([f"pole-balance takes the pole {' and '.join(other)}: {effect}"] if other else [])
+    return notes + ([f"{law} takes the pole {' and '.join(other)}: {effect}"] if other else [])
 
 
 def _lqr(A: Array, B: Array, state_weight: ArrayLike, effort_weight: float) -> Array:

@@ -499,7 +499,7 @@ class PoleBalance(ClearingLaw):
         mass = self.end_effector_mass + self.model().mass
         moved = float(J @ np.linalg.solve(M, J)) * mass  # ÿ of a force, and back
         stiffness = float(self.force_gains()[4]) / max(moved, 1e-12)
-        differences = pole_differences(self.model(), start.gravity, start.pole, stiffness)
+        differences = pole_differences(self.name, self.model(), start.gravity, start.pole, stiffness)
         return replace(bound, memory=memory, warnings=tuple(differences))
 
     def alarms(self, memory: Memory) -> list[str]:

@@ -24,7 +24,7 @@ def host() -> TargetMachine:
     """
     name = _MACHINES.get(platform.machine().lower())
     if name is None:
-        raise NotApplicable(f"exported code is checked where it is made, and {platform.machine()} is no target")
+        raise NotApplicable(f"exported code is verified where it is made; {platform.machine()} is not a target")
     return TARGETS[name]
 
 

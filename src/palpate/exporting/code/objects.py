@@ -49,21 +49,21 @@ def template(name: str, values: Mapping[str, object]) -> str:
 
 
 @cache
-def _ready() -> None:
+def _initialise_targets() -> None:
     binding.initialize_all_targets()
     binding.initialize_all_asmprinters()
 
 
 def machine(target: TargetMachine) -> binding.TargetMachine:
     """LLVM's writer of code for a target: position-independent and small, as an object of a library is."""
-    _ready()
+    _initialise_targets()
     return binding.Target.from_triple(target.triple).create_target_machine(
         cpu=target.cpu, features=target.features, opt=3, reloc="pic", codemodel="default", abiname=target.abi
     )
 
 
-def closure(kernels: Iterable[Kernel]) -> list[Kernel]:
-    """Kernels and everything that they call by symbols."""
+def llvm_texts(kernels: Iterable[Kernel]) -> list[str]:
+    """The code of kernels and of all that they call by symbols, free of the machine that they were compiled on."""
     reached: dict[str, Kernel] = {}
     waiting = list(kernels)
     while waiting:
@@ -71,12 +71,7 @@ def closure(kernels: Iterable[Kernel]) -> list[Kernel]:
         if kernel.symbol not in reached:
             reached[kernel.symbol] = kernel
             waiting += kernel.callees
-    return list(reached.values())
-
-
-def llvm_texts(kernels: Iterable[Kernel]) -> list[str]:
-    """The code of kernels and of all that they call, free of the machine that they were compiled on."""
-    return [_portable_text(kernel) for kernel in closure(kernels)]
+    return [_portable_text(kernel) for kernel in reached.values()]
 
 
 @cache
@@ -120,7 +115,7 @@ class Glue:
         same, builder = self._function(f"{name}_code", _CODE, [_POINTER, _POINTER, *[_WORD] * 4])
         builder.ret(builder.call(self.module.get_global(kernel.symbol), same.args))
 
-    def passing(self, called: str, count: int, word: int) -> None:
+    def forwarder(self, called: str, count: int, word: int) -> None:
         """void called_c(int64_t address, …), which calls a function of as many pointers."""
         inner: Any = ir.Function(self.module, ir.FunctionType(ir.VoidType(), [_POINTER] * count), called)
         function, builder = self._function(f"{called}_c", ir.VoidType(), [_WORD] * count)
@@ -189,7 +184,7 @@ def optimised(texts: Sequence[str], glue: Glue, public: Set[str], target: Target
     return module.as_bitcode()
 
 
-def completed(bitcode: bytes, names: dict[str, str], plan: Sequence[int], target: TargetMachine) -> Any:
+def with_plan(bitcode: bytes, names: dict[str, str], plan: Sequence[int], target: TargetMachine) -> Any:
     """An optimised module for a target, its public functions renamed, with the plan's words beside the code."""
     module = binding.parse_bitcode(bitcode)
     words = ", ".join(f"i64 {word}" for word in plan)

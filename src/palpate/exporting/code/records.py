@@ -86,12 +86,12 @@ class Station(Record):
     latest: float  # periods
     tick: Tick
     input: Vector
-    law: int  # addresses: its code, then its records
-    gains: int
-    memory: int
-    terms: int
-    model: int  # code that fills the tick's terms of the model; 0 where they are given
-    own: int  # its record
+    law: int = 0  # addresses: its code, then its records
+    gains: int = 0
+    memory: int = 0
+    terms: int = 0
+    model: int = 0  # code that fills the tick's terms of the model; 0 where they are given
+    own: int = 0  # its record
     rows: Matrix  # the terms
     quaternion: int  # where target.quat_wxyz stands in the input; −1 if it does not
     pole: int  # where rated, fresh and age of the pole's view stand in the input; −1 without one

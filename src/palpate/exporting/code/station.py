@@ -12,16 +12,16 @@ from palpate.engine.records import Vector
 from palpate.exporting.code.memory import address_after, call_c, numbers_at, part_at, station_at, words_at
 from palpate.exporting.code.records import INPUT_HEAD, MAGIC, OUTPUT_HEAD, STATE_HEAD, Code, PartPlan, PlanHead, Station
 
-OK, NULL, SIZE, VERSION, NOT_READY = (int(c) for c in (Code.OK, Code.NULL, Code.SIZE, Code.VERSION, Code.NOT_READY))
-NOT_FINITE, TIME, LATE, QUATERNION = (int(c) for c in (Code.NOT_FINITE, Code.TIME, Code.LATE, Code.QUATERNION))
-NO_ANSWER, READ_ONLY, BOUND = (int(c) for c in (Code.NO_ANSWER, Code.READ_ONLY, Code.BOUND))
-LAW, BLIND = int(Code.LAW), int(Code.BLIND)
+# As `Code` has them, in its order.
+OK, NULL, SIZE, VERSION, NOT_READY, NOT_FINITE, TIME, LATE, QUATERNION, NO_ANSWER, READ_ONLY, BOUND, LAW, BLIND = (
+    int(code) for code in Code
+)
 ACCELERATION, VELOCITY, POSITION = (COMMANDS.index(kind) for kind in ("acceleration", "velocity", "position"))
 PART = PartPlan.words
 
 
 @kernel
-def _look_at(state: int, plan: PlanHead) -> int:
+def _check_state(state: int, plan: PlanHead) -> int:
     """Whether memory is a state of this library."""
     if state == 0:
         return NULL
@@ -30,7 +30,7 @@ def _look_at(state: int, plan: PlanHead) -> int:
 
 
 @kernel
-def _lay_out(state: int, plan: PlanHead, first: int, last: int) -> None:
+def _copy_image(state: int, plan: PlanHead, first: int, last: int) -> None:
     """Copy the image into a state, but for the words from `first` to before `last`; offsets become addresses."""
     words, data = words_at(state, 0, plan.image_words), address_of_record(plan)  # pyright: ignore[reportCallIssue]
     image, addresses = words_at(data, plan.image, plan.image_words), words_at(data, plan.addresses, plan.address_count)
@@ -52,7 +52,7 @@ def initialise(state: int, plan: PlanHead, size: int, version: int) -> int:
         return SIZE
     if version != plan.version:
         return VERSION
-    _lay_out(state, plan, 0, 0)
+    _copy_image(state, plan, 0, 0)
     head = words_at(state, 0, STATE_HEAD)
     head[0], head[1] = MAGIC + plan.version, plan.state_bytes
     return OK
@@ -61,16 +61,16 @@ def initialise(state: int, plan: PlanHead, size: int, version: int) -> int:
 @kernel
 def reset(state: int, plan: PlanHead, a: int, b: int) -> int:
     """Memory, guards and clock as at the start; gains stay."""
-    code = _look_at(state, plan)
+    code = _check_state(state, plan)
     if code == OK:
-        _lay_out(state, plan, plan.kept_first, plan.kept_last)
+        _copy_image(state, plan, plan.kept_first, plan.kept_last)
     return code
 
 
 @kernel
 def blend(state: int, plan: PlanHead, bits: int, b: int) -> int:
     """From the next tick on, go over from the measured torques to the law's within some seconds; 0 ends it."""
-    code = _look_at(state, plan)
+    code = _check_state(state, plan)
     if code != OK:
         return code
     seconds = from_bits(bits)
@@ -86,7 +86,7 @@ def blend(state: int, plan: PlanHead, bits: int, b: int) -> int:
 
 @kernel
 def _check_record(state: int, plan: PlanHead, expected: int, address: int, size: int) -> int:
-    code = NULL if address == 0 else _look_at(state, plan)
+    code = NULL if address == 0 else _check_state(state, plan)
     return SIZE if code == OK and size != expected else code
 
 
@@ -152,10 +152,10 @@ def step(state: int, plan: PlanHead, source: int, target: int) -> int:
     """One control tick; whatever is wrong gives a code, and the safe command in place of the law's."""
     if target == 0:
         return NULL
-    code = _look_at(state, plan)
+    code = _check_state(state, plan)
     ready = code == OK
     if ready:
-        code = _stepped(state, plan, source)
+        code = _run_tick(state, plan, source)
     answer = words_at(target, 0, OUTPUT_HEAD)
     numbers = numbers_at(target, OUTPUT_HEAD, plan.output_bytes // 8 - OUTPUT_HEAD)
     answer[0], answer[1], answer[2] = code, 0, 0
@@ -166,14 +166,14 @@ def step(state: int, plan: PlanHead, source: int, target: int) -> int:
     S = station_at(state, plan.station)
     answer[1], answer[2] = S.guard_memory.bits, S.missed
     if code == OK:
-        _answer(S, numbers)
+        _write_answer(S, numbers)
     else:
-        _be_safe(S, numbers)
+        _write_safe_command(S, numbers)
     return code
 
 
 @kernel
-def _answer(S: Station, out: Vector) -> None:
+def _write_answer(S: Station, out: Vector) -> None:
     """Command; torque, or set points; gravity; terms."""
     n = S.command.size
     put(out, 0, S.command)
@@ -190,7 +190,7 @@ def _answer(S: Station, out: Vector) -> None:
 
 
 @kernel
-def _be_safe(S: Station, out: Vector) -> None:
+def _write_safe_command(S: Station, out: Vector) -> None:
     """No torque, no velocity; a position stays where it was set last, and is NaN before there was one."""
     for k in range(out.size):
         out[k] = 0.0
@@ -200,7 +200,7 @@ def _be_safe(S: Station, out: Vector) -> None:
 
 
 @kernel
-def _stepped(state: int, plan: PlanHead, source: int) -> int:
+def _run_tick(state: int, plan: PlanHead, source: int) -> int:
     if source == 0:
         return NULL
     head = words_at(source, 0, INPUT_HEAD)
@@ -209,16 +209,16 @@ def _stepped(state: int, plan: PlanHead, source: int) -> int:
     if (head[0] >> 32) & 0xFFFFFFFF != plan.version:
         return VERSION
     S, given = station_at(state, plan.station), numbers_at(source, 0, plan.input_bytes // 8)
-    code = _take(S, given)
+    code = _read_input(S, given)
     if code == OK:
-        code = _decide(S)
+        code = _compute_command(S)
     if code == OK:
         S.count += 1
     return code
 
 
 @kernel
-def _take(S: Station, given: Vector) -> int:
+def _read_input(S: Station, given: Vector) -> int:
     """Look at a tick's numbers, and take them over if they are sound."""
     for k in range(1, given.size):
         if not math.isfinite(given[k]):
@@ -247,7 +247,7 @@ def _take(S: Station, given: Vector) -> int:
 
 
 @kernel
-def _decide(S: Station) -> int:
+def _compute_command(S: Station) -> int:
     """Model, law, sum of its terms, guards."""
     if S.model != 0 and call_c(S.model, S.own, 0, 0, 0) != 0:
         return LAW
@@ -263,14 +263,14 @@ def _decide(S: Station) -> int:
                 return NO_ANSWER
             S.command[j] += S.rows[k, j]
     if S.kind <= ACCELERATION:
-        _find_torque(S)
+        _compute_torque(S)
     else:
-        _find_set_points(S)
+        _compute_set_points(S)
     return OK
 
 
 @kernel
-def _find_torque(S: Station) -> None:
+def _compute_torque(S: Station) -> None:
     x, torque = S.tick, S.torque
     for j in range(torque.size):
         torque[j] = S.command[j]
@@ -280,11 +280,11 @@ def _find_torque(S: Station) -> None:
                 torque[j] += x.M[j, k] * S.command[k]
     S.guard_memory.bits = guard_torque(S.guard, S.guard_memory, x, torque)
     if S.blend > 0.0:
-        _go_over(S)
+        _blend_torque(S)
 
 
 @kernel
-def _go_over(S: Station) -> None:
+def _blend_torque(S: Station) -> None:
     """τ = τ₀ + s (τ − τ₀), s from 0 to 1 in the time of the blend."""
     if S.blend_start < 0.0:
         S.blend_start = S.tick.t
@@ -298,7 +298,7 @@ def _go_over(S: Station) -> None:
 
 
 @kernel
-def _find_set_points(S: Station) -> None:
+def _compute_set_points(S: Station) -> None:
     """Set points of a joint servo: a velocity, or a position and the velocity that leads there in a period."""
     first = S.count == 0
     for j in range(S.set_q.size):
