@@ -24,8 +24,7 @@ from palpate.scenario.file.load import scenario_from_data
 from palpate.scenario.model import Scenario
 from palpate.scenario.robot import build_robot
 from palpate.study.running import address as address_module, shipping
-from palpate.study.running.address import cluster_address
-from palpate.study.running.jobs import read_job_file
+from palpate.study.running.address import cluster_address, read_job_file
 from palpate.study.running.worker import Job, RunTask, run_chunk
 from palpate.study.sweeps import make_plan
 

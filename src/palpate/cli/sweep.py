@@ -150,9 +150,9 @@ def _exit_code(sweep: Sweep) -> int:
 
 def _foretell(plan: Plan, args: argparse.Namespace, address: ClusterAddress | None) -> None:
     """Runs, time, disk and cost beforehand; a few points are run for that."""
-    from palpate.study.running.jobs import estimated_cost
+    from palpate.study.running.address import estimated_cost
     from palpate.study.running.pool import cores
-    from palpate.study.running.rows import row_bytes
+    from palpate.study.running.store import row_bytes
     from palpate.study.sweeps import drawn, time_per_run
 
     seconds = time_per_run(plan, samples=drawn(plan, 6))

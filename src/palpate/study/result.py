@@ -20,15 +20,14 @@ from palpate.files import make_folder, write_file
 from palpate.lazy import offered
 from palpate.metrics import METRICS
 from palpate.parquet import Footer, Values, read_columns, read_footer
-from palpate.run.simulate import simulate
-from palpate.scenario.file.load import scenario_from_data
-from palpate.scenario.file.overrides import apply_overrides, parse_override
+from palpate.scenario.file.overrides import parse_override
 from palpate.study.analysis import statistics
 from palpate.study.analysis.maps import BoundaryMap
-from palpate.study.analysis.rare import RareEstimate
+from palpate.study.analysis.statistics import RareEstimate
 from palpate.study.plans.axis import Axis, Value
 from palpate.study.plans.plan import CRASHED, ENDED, IMPOSSIBLE, INDEPENDENT, MOST_KEPT, REFUSED, PlannedRun
 from palpate.study.running.store import SCENARIO, Store
+from palpate.study.running.worker import whole_trace
 
 if TYPE_CHECKING:
     import pandas
@@ -140,7 +139,7 @@ class Sweep:
 
     def trace(self, run: int) -> Trace:
         """The trace of a run, made again: the same numbers."""
-        return simulate(scenario_from_data(apply_overrides(self.plan.scenario, self.overrides(run))))
+        return whole_trace(self.plan.scenario, self.overrides(run))
 
     # ------------------------------------------------------------------ what it says
 

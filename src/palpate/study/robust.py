@@ -18,17 +18,15 @@ import numpy as np
 
 from palpate.errors import FileError, InvalidInput, check_names
 from palpate.files import make_folder, read_text, write_file
-from palpate.run.simulate import simulate
-from palpate.scenario.file.load import load_scenario, scenario_from_data, shipped
-from palpate.scenario.file.overrides import apply_overrides
+from palpate.scenario.file.load import load_scenario, shipped
 from palpate.scenario.file.places import absolute_path, relative_path
 from palpate.scenario.model import Scenario
 from palpate.scenario.robot import build_robot
 from palpate.study.plans.axis import Spec, override, parse_axis
 from palpate.study.plans.plan import IMPOSSIBLE, Plan
 from palpate.study.result import Sweep
-from palpate.study.running.store import Store
-from palpate.study.running.worker import run_row
+from palpate.study.running.store import Store, check_place
+from palpate.study.running.worker import run_row, whole_trace
 from palpate.study.sweeps import Progress, check_points, finish, make_plan
 
 RUNS = 300
@@ -119,22 +117,10 @@ def robustness(
 
 def _remember(folder: Path, asked: Mapping[str, Any], scenario: str) -> None:
     """Write down what was asked for, so that a study can go on by its folder alone; a file as seen from there."""
-    check_study_place(folder)
+    check_place(folder, "a study", STUDY)
     make_folder(folder)
     name = scenario if scenario in shipped() else relative_path(os.path.realpath(scenario), folder)
     write_file(folder / STUDY, json.dumps({**asked, "scenario": name}, indent=1, default=list))
-
-
-def check_study_place(folder: Path) -> None:
-    """Refuse a folder that holds something other than a study."""
-    if folder.exists() and not folder.is_dir():
-        raise FileError(f"{folder} is a file", hint="give a folder")
-    entries = {entry.name for entry in folder.iterdir()} if folder.is_dir() else set()
-    if entries and STUDY not in entries:
-        raise FileError(
-            f"{folder} holds other things than a study: {', '.join(sorted(entries)[:5])}",
-            hint="give a new or empty folder",
-        )
 
 
 def study_folder(folder: str | os.PathLike[str]) -> tuple[Path, dict[str, Any]]:
@@ -225,9 +211,7 @@ def uses_wrench(data: Mapping[str, Any]) -> bool:
     """Whether the law minds what the wrist sensor says: a bias of 1 N changes the run."""
     short = ["record.channels=[]", f"run.duration={20 * data['run']['timestep']!r}", "world.sensors.wrench.delay=0"]
     bias = "world.sensors.wrench.bias=[1.0, 1.0, 1.0, 0.1, 0.1, 0.1]"
-    plain, biased = (
-        simulate(scenario_from_data(apply_overrides(dict(data), [*short, *more]))) for more in ([], [bias])
-    )
+    plain, biased = (whole_trace(data, [*short, *more]) for more in ([], [bias]))
     return len(plain) != len(biased) or not np.array_equal(plain["tau"], biased["tau"])
 
 

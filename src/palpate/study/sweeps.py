@@ -15,8 +15,7 @@ from palpate.control.references import REFERENCES
 from palpate.errors import FileError, InvalidInput, PalpateError, StudyError, check_names
 from palpate.lazy import notebook_progress
 from palpate.metrics import METRICS
-from palpate.scenario.file.load import folder_of, load_scenario, scenario_from_data, with_modules
-from palpate.scenario.file.overrides import apply_overrides
+from palpate.scenario.file.load import folder_of, load_scenario, overridden, with_modules
 from palpate.scenario.file.places import read_from
 from palpate.scenario.model import Scenario
 from palpate.study.analysis import drivers
@@ -26,14 +25,17 @@ from palpate.study.plans.axis import Axis, Spec, axes_of, override
 from palpate.study.plans.plan import Plan, PlanStage
 from palpate.study.result import Sweep
 from palpate.study.running.address import cluster_address
-from palpate.study.running.pool import Executor, Here, LocalPool, cores
+from palpate.study.running.pool import Here, LocalPool, cores
 from palpate.study.running.store import Store
 from palpate.study.running.worker import Job, RunTask, check_files, run_row
 from palpate.user_code import is_address, texts_of, use_files
 from palpate.world.sensing.sensor import SENSORS
 
 if TYPE_CHECKING:
+    from palpate.study.running.cluster import DaskCluster
     from palpate.trace import Trace
+
+    Executor = Here | LocalPool | DaskCluster
 
 Progress = Callable[[int, int, int], None]  # runs done, runs there will be, runs that did not pass
 SHORT = 5.0  # s: what takes no longer is not worth starting processes for
@@ -329,7 +331,7 @@ def check_points(plan: Plan) -> None:
     problem: PalpateError | None = None
     for texts in drawn(plan, TRIES):
         try:
-            scenario_from_data(apply_overrides(plan.scenario, texts))
+            overridden(plan.scenario, texts)
             return
         except PalpateError as error:
             problem = problem or error

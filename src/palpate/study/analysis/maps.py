@@ -18,8 +18,7 @@ from palpate.control.design.arm import period_warnings
 from palpate.errors import InvalidInput, PalpateError
 from palpate.run.assemble.assemble import suited
 from palpate.run.build import build
-from palpate.scenario.file.load import scenario_from_data
-from palpate.scenario.file.overrides import apply_overrides
+from palpate.scenario.file.load import overridden
 from palpate.scenario.model import Scenario
 from palpate.study.plans.axis import Span, override
 from palpate.study.plans.plan import CELLS, Plan
@@ -222,7 +221,7 @@ def refusal(plan: Plan, values: Sequence[object], judge: Refuse) -> str | None:
     """What theory says about a point of a plan; an impossible one is left for the run to name."""
     texts = [override(axis, value, plan.scenario) for axis, value in zip(plan.axes, values)]
     try:
-        return judge(scenario_from_data(apply_overrides(plan.scenario, texts)))
+        return judge(overridden(plan.scenario, texts))
     except PalpateError:
         return None
 

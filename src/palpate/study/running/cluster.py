@@ -26,8 +26,7 @@ from distributed.scheduler import KilledWorker
 
 from palpate.errors import PalpateError, StudyError
 from palpate.study.plans.plan import CRASHED, versions
-from palpate.study.running.address import ClusterAddress, check_command
-from palpate.study.running.jobs import jobs_for
+from palpate.study.running.address import ClusterAddress, check_command, jobs_for
 from palpate.study.running.pool import Chunk
 from palpate.study.running.shipping import contents_of, forget_copies, mark_of, use_scratch
 from palpate.study.running.worker import Job, RunResult, empty_row, run_chunk

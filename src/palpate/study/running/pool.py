@@ -22,7 +22,7 @@ from itertools import islice
 from multiprocessing.connection import Connection
 from multiprocessing.reduction import recv_handle, send_handle
 from types import ModuleType
-from typing import Any, Protocol
+from typing import Any
 
 from palpate.errors import PalpateError, StudyError
 from palpate.study.plans.plan import CRASHED
@@ -35,18 +35,6 @@ _STARTING = threading.Lock()
 ATTEMPTS = 2  # how often a chunk may end its process before its runs are made one by one
 # A process hangs if it takes longer than HUNG s, and than TIMES the slowest chunk so far.
 HUNG, TIMES = 600.0, 100.0
-
-
-class Executor(Protocol):
-    """Makes chunks of runs, in any order."""
-
-    def results(self, job: Job, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, list[RunResult]]]:
-        """Each chunk with what came of it, as they are done."""
-        ...
-
-    def close(self) -> None:
-        """Give everything back."""
-        ...
 
 
 class Here:
