@@ -12,7 +12,7 @@ from palpate.checks import Array
 from palpate.control.laws.cartesian_impedance import CartesianImpedance
 from palpate.errors import PalpateError
 from palpate.metrics import METRICS
-from palpate.metrics.metric import judge
+from palpate.metrics.table import judge
 from palpate.robot.robot import Robot
 from palpate.run.assemble.renew import Renewable
 from palpate.run.build import build

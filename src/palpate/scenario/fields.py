@@ -19,10 +19,10 @@ from palpate.config import Config, setting
 from palpate.control import LAWS
 from palpate.control.references import REFERENCES
 from palpate.errors import UnknownName, check_names
+from palpate.lazy import parsed
 from palpate.metrics import METRICS
-from palpate.metrics.metric import Bound
+from palpate.metrics.table import Bound
 from palpate.scenario.model import Scenario, law_class
-from palpate.syntax import parsed
 from palpate.toml import toml_value
 
 _BOUNDS = {"gt": "greater than {}", "ge": "at least {}", "lt": "less than {}", "le": "at most {}"}

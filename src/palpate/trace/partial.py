@@ -142,15 +142,17 @@ def _batches(file: BinaryIO, parts: Iterator[tuple[int, int]], header: Header) -
     return batches
 
 
+def joined_columns(channel: Channel, columns: Mapping[str, Array]) -> Array:
+    """A channel's samples, (samples, *shape), from its columns."""
+    parts = [columns[name] for name in channel.columns]
+    return np.stack(parts, axis=-1).reshape(len(parts[0]), *channel.shape) if channel.shape else parts[0]
+
+
 def _trace(header: Header, batches: list[dict[str, Array]]) -> Trace:
     names = [name for c in (TIME, *header.channels) for name in c.columns]
     columns = {name: np.concatenate([np.zeros(0), *(batch[name] for batch in batches)]) for name in names}
-    count = len(columns[TIME.name])
-    data = {
-        c: np.stack([columns[name] for name in c.columns], axis=-1).reshape(count, *c.shape) for c in header.channels
-    }
-    times = columns[TIME.name]
-    last = float(times[-1]) if count else 0.0
+    data, times = {c: joined_columns(c, columns) for c in header.channels}, columns[TIME.name]
+    last = float(times[-1]) if len(times) else 0.0
     period = header.facts.period
     outcome = replace(header.outcome, time=last, tick=round(last / period) if period else 0)
     return Trace(times, data, outcome, header.events, header.facts)

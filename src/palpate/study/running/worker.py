@@ -20,7 +20,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from palpate.errors import FileError, NotApplicable, PalpateError
 from palpate.metrics import METRICS
-from palpate.metrics.metric import Bound, MetricResult, judge
+from palpate.metrics.table import Bound, MetricResult, judge
 from palpate.run.assemble.renew import Renewable
 from palpate.run.build import build
 from palpate.run.simulate import execute_bare, simulate
