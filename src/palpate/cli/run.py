@@ -82,7 +82,10 @@ def run(args: argparse.Namespace) -> int:
         def simulated(saving: Saving) -> Trace:
             if address is None:
                 return _simulated(scenario, folder, args.quiet, saving, live)
-            return _driven(scenario, address, args.collision)
+            from palpate.run.build import build
+            from palpate.serving.client import drive
+
+            return drive(build(scenario), address, collision=args.collision)
 
         trace, results, look = written(scenario, folder, args, simulated)
         if live is not None:
@@ -135,13 +138,6 @@ def _address(args: argparse.Namespace) -> str | None:
     if args.live:
         raise InvalidInput("--live shows a simulation; it does not go with --connect")
     return host
-
-
-def _driven(scenario: Scenario, address: str, collision: float | None) -> Trace:
-    from palpate.run.build import build
-    from palpate.serving.client import drive
-
-    return drive(build(scenario), address, collision=collision)
 
 
 def _simulated(scenario: Scenario, folder: RunFolder, quiet: bool, saving: Saving, live: Live | None) -> Trace:

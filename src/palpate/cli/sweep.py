@@ -76,7 +76,6 @@ def run(args: argparse.Namespace) -> int:
         from palpate.study.sweeps import check_points, finish
 
         address = checked_cluster(args.cluster)
-
         store, plan = _begun(args)
         if store is None:
             check_points(plan)
@@ -327,17 +326,12 @@ def write_pages(sweep: Sweep, summary: dict[str, Any], folder: Path, pages: bool
         for one in summary[name][:1]:
             make_folder(folder / REPLAYS)
             target = f"{REPLAYS}/run-{one['run']}.html"
-            if target not in links.values():
-                try_replay(lambda run=one["run"], to=target: pp.views.replay(sweep.trace(run), folder / to))
+            try:
+                if target not in links.values():
+                    pp.views.replay(sweep.trace(one["run"]), folder / target)
+            except TraceError as error:  # a run that left nothing to show has no replay
+                print(f"note: no replay: {error}", file=sys.stderr)
             if (folder / target).is_file():
                 links[name] = target
     pp.views.sweep_report(sweep.path, summary, folder / REPORT, links)
     return folder / REPORT
-
-
-def try_replay(make: Any) -> None:
-    """A run that left nothing to show has no replay."""
-    try:
-        make()
-    except TraceError as error:
-        print(f"note: no replay: {error}", file=sys.stderr)

@@ -22,7 +22,7 @@ from palpate.metrics import METRICS
 from palpate.scenario.model import Scenario
 from palpate.study.analysis import maps
 from palpate.study.analysis.drivers import Driver, drive_search, parse_rule
-from palpate.study.plans.axis import Axis, Spec, Value, axes_of
+from palpate.study.plans.axis import Axis, Spec, Value
 from palpate.study.plans.plan import REFUSED, PlannedRun
 from palpate.study.result import Sweep
 from palpate.study.running.store import Store
@@ -151,8 +151,12 @@ def tune(
     rules = [parse_rule(text, "--keep", base.metrics) for text in keep]
     if any(level is None for _, _, level in rules):
         raise InvalidInput(f"--keep needs a level, got {', '.join(keep)}", hint="--keep 'force_peak<25'")
-    for axis in axes_of(over):
-        _choices(axis)
+    for axis in base.axes:
+        if axis.values is None and axis.span is None:
+            raise InvalidInput(
+                f"{axis.key}: a search needs a stretch of numbers or a list, got {axis.spec!r}",
+                hint="write start:stop, uniform(a, b), loguniform(a, b) or a,b,c",
+            )
     options = {"confidence": 0.95, "minimise": name, "metric": name, "keep": list(keep)}
     plan = changed(base, method="tune", chunk=1, runs=runs, options=options, metrics=(*base.metrics, *own))
     check_points(plan)
@@ -283,23 +287,12 @@ def _everywhere(axes: Sequence[Axis], seed: int) -> Ask:
 
 
 def _space(optuna: Any, axis: Axis) -> Any:
-    if axis.span is not None and axis.whole and axis.values:
-        return optuna.distributions.IntDistribution(min(axis.values), max(axis.values))
-    if axis.span is not None:
-        return optuna.distributions.FloatDistribution(0.0, 1.0)
-    return optuna.distributions.CategoricalDistribution(list(range(len(_choices(axis)))))
-
-
-def _choices(axis: Axis) -> tuple[Value, ...]:
-    """The values of a list; nothing on a stretch of numbers."""
-    if axis.values is None and axis.span is not None:
-        return ()
-    if axis.values is None:
-        raise InvalidInput(
-            f"{axis.key}: a search needs a stretch of numbers or a list, got {axis.spec!r}",
-            hint="write start:stop, uniform(a, b), loguniform(a, b) or a,b,c",
-        )
-    return axis.values
+    values = axis.values or ()
+    if axis.span is None:
+        return optuna.distributions.CategoricalDistribution(list(range(len(values))))
+    if axis.whole:
+        return optuna.distributions.IntDistribution(min(values), max(values))
+    return optuna.distributions.FloatDistribution(0.0, 1.0)
 
 
 def _values(axes: Sequence[Axis], params: Mapping[str, Any]) -> tuple[Value, ...]:
@@ -307,7 +300,7 @@ def _values(axes: Sequence[Axis], params: Mapping[str, Any]) -> tuple[Value, ...
     for k, axis in enumerate(axes):
         param = params[f"x{k}"]
         if axis.span is None:
-            values.append(_choices(axis)[param])
+            values.append((axis.values or ())[param])
         else:
             values.append(int(param) if axis.whole else axis.span.at(float(param)))
     return tuple(values)

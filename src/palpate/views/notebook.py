@@ -86,7 +86,7 @@ def trace_html(trace: Trace) -> str:
     head = f"<b>{escape(str(name))}</b>: {escape(str(trace.outcome))}"
     span = f"{trace.time[0]:g} to {trace.time[-1]:g} s, {len(trace)} samples" if len(trace) else "no samples"
     warned = "".join(f"<li>{escape(text)}</li>" for text in trace.warnings)
-    rows = [[n, _unit(c.column_units), str(c.size), c.help] for n, c in trace.channels.items()]
+    rows = [[n, ", ".join(dict.fromkeys(c.column_units)), str(c.size), c.help] for n, c in trace.channels.items()]
     table = _table(["channel", "unit", "columns", "what it is"], rows, "llrl")
     notes = f"<ul>{warned}</ul>" if warned else ""
     return f"<div>{head}<br>{span}{notes}<details><summary>{len(rows)} channels</summary>{table}</details></div>"
@@ -182,10 +182,6 @@ def _bar(done: float, total: float, failed: int, elapsed: float) -> str:
     left = elapsed * (total / done - 1) if done > 0 else float("nan")
     said = f"{done:.4g} of {total:.4g}, {left:.0f} s left" + (f", {failed} did not pass" if failed else "")
     return f'<progress value="{done:g}" max="{total:g}" style="width:50%"></progress> {said}'
-
-
-def _unit(units: Sequence[str]) -> str:
-    return ", ".join(dict.fromkeys(units))
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]], align: str) -> str:

@@ -12,10 +12,10 @@ import numpy as np
 from palpate.config import Config
 from palpate.control.law import Rig
 from palpate.control.unread import unread_of_reference
-from palpate.errors import PalpateError, UnknownName, nearest
+from palpate.errors import PalpateError, UnknownName
 from palpate.metrics import METRICS
 from palpate.robot.robot import Robot
-from palpate.scenario.checking.problems import Problem, problem_from
+from palpate.scenario.checking.problems import Problem, problem_from, unknown_key
 from palpate.scenario.model import Scenario
 from palpate.scenario.reference import FittedLaw, placed, rig_of
 from palpate.scenario.robot import build_robot, start_state
@@ -121,11 +121,7 @@ def _names(sections: dict[str, Any]) -> Iterator[Problem]:
 
 
 def _metrics(sections: dict[str, Any]) -> Iterator[Problem]:
-    for name in sections.get("metrics", {}):
-        if name not in METRICS:
-            near = nearest(name, METRICS)
-            text = f"unknown key; did you mean {near[0]!r}?" if near else "unknown key"
-            yield Problem(("metrics", name), text, f"allowed: {', '.join(sorted(METRICS))}", tuple(near))
+    return (unknown_key(("metrics", name), {}) for name in sections.get("metrics", {}) if name not in METRICS)
 
 
 def remarks(scenario: Scenario) -> list[str]:

@@ -98,9 +98,8 @@ def description(data: dict[str, Any]) -> str:
 
 
 def _scenario(settings: dict[str, Any], robot: Robot, press: PressPose) -> dict[str, Any]:
-    mass = _masses(robot, press)
+    mass, lightest = _masses(robot, press)
     duration = _digits(min(max(_DURATION, _SLOWER * press.mass), _LONGEST))
-    lightest = _lightest(robot, press)
     wall = _digits(max(min(_WALL, lightest * _WALL_RATE**2), press.force / (0.1 * DEPTH)))
     spring = press.force / (DEPTH - press.force / wall)  # f = K (depth − f / k) at rest
     K = np.minimum([spring] * 3 + [_SPRING] * 3, mass * np.array([_RATE**2] * 3 + [_SPIN**2] * 3))
@@ -156,19 +155,16 @@ def _bounds(robot: Robot, press: PressPose) -> dict[str, Any]:
     }
 
 
-def _masses(robot: Robot, press: PressPose) -> Array:
-    """kg and kg·m²: what the arm weighs along each direction, the others free; 0 where it cannot move."""
+def _masses(robot: Robot, press: PressPose) -> tuple[Array, float]:
+    """kg and kg·m²: what the arm weighs along each direction, the others free; 0 where it cannot move.
+
+    Then kg: the least that the tool weighs in any direction, which is what bounces on the wall.
+    """
     x = robot.terms(press.q, np.zeros(robot.nv))
     chosen = [DIRECTIONS.index(direction) for direction in press.directions]
-    mass = np.zeros(6)
-    mass[chosen] = 1.0 / np.diag(x.J[chosen] @ np.linalg.solve(x.M, x.J[chosen].T))
-    return mass
-
-
-def _lightest(robot: Robot, press: PressPose) -> float:
-    """kg: the least that the tool weighs in any direction, which is what bounces on the wall."""
-    x = robot.terms(press.q, np.zeros(robot.nv))
-    return 1.0 / float(np.linalg.norm(x.J[:3] @ np.linalg.solve(x.M, x.J[:3].T), 2))
+    mobility, mass = x.J @ np.linalg.solve(x.M, x.J.T), np.zeros(6)
+    mass[chosen] = 1.0 / np.diag(mobility)[chosen]
+    return mass, 1.0 / float(np.linalg.norm(mobility[:3, :3], 2))
 
 
 def _digits(value: float) -> float:

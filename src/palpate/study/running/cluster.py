@@ -18,6 +18,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import dask.config
@@ -28,8 +29,8 @@ from palpate.errors import PalpateError, StudyError
 from palpate.study.plans.plan import CRASHED, versions
 from palpate.study.running.address import ClusterAddress, check_command, jobs_for
 from palpate.study.running.pool import Chunk
-from palpate.study.running.shipping import contents_of, forget_copies, mark_of, use_scratch
-from palpate.study.running.worker import Job, RunResult, empty_row, run_chunk
+from palpate.study.running.shipping import forget_copies, mark_of, use_scratch
+from palpate.study.running.worker import Job, RunResult, check_files, empty_row, run_chunk
 
 AHEAD = 3  # chunks under way per thread of the cluster
 PATIENCE = 30.0  # s until a scheduler answers
@@ -148,7 +149,9 @@ class DaskCluster:
 
     def _sender(self, job: Job) -> Any:
         """A function that hands a chunk to the cluster, whose workers get the files of the scenario first."""
-        contents = {**contents_of({k: v for k, v in job.files.items() if k not in job.contents}), **job.contents}
+        files = {path: digest for path, digest in job.files.items() if path not in job.contents}
+        check_files(files)
+        contents = {**{path: Path(path).read_bytes() for path in files}, **job.contents}
         mark, wanted = mark_of(contents) if contents else "", versions()
         if contents:
             plugin = Files(mark, contents)

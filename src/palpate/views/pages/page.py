@@ -58,7 +58,9 @@ def report_html(trace: Trace, results: Sequence[MetricResult]) -> str:
         markup.section("Run", *_run(trace, thinned(figures))),
     ]
     title = _title(trace)
-    first = [markup.contents(sections), f"<main><h1>{escape(title)}</h1>", _description(trace)]
+    text = (trace.facts.scenario or {}).get("description")
+    description = f"<p class=lead>{escape(str(text))}</p>" if text else ""
+    first = [markup.contents(sections), f"<main><h1>{escape(title)}</h1>", description]
     body = [*first, f'<div class="first">{_result(trace, results)}{_lead(plots, lead)}</div>', _law(trace)]
     scripts = ("shapes3d.js", "replay.js") if moving else ()
     return markup.page(title, [*body, *sections, "</main>"], plots.data, scripts)
@@ -73,11 +75,6 @@ def _title(trace: Trace) -> str:
     robot, law = run.robot or "robot", run.law
     pair = f"{robot} under {law}" if law else str(robot)
     return f"{name}: {pair}" if name else pair
-
-
-def _description(trace: Trace) -> str:
-    text = (trace.facts.scenario or {}).get("description")
-    return f"<p class=lead>{escape(str(text))}</p>" if text else ""
 
 
 def _result(trace: Trace, results: Sequence[MetricResult]) -> str:
