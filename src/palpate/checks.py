@@ -1,4 +1,4 @@
-"""Checks of numeric input, shared by every room: finite, of the right shape, in range."""
+"""Checks of numeric input, shared by every package: finite, of the right shape, in range."""
 
 from __future__ import annotations
 

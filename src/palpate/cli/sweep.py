@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
         if store is None:
             check_points(plan)
     if args.dry_run:
-        _foretell(plan, args, address)
+        _print_estimate(plan, args, address)
         return DONE
     if store is None:
         from palpate.study.running.store import Store
@@ -93,9 +93,9 @@ def run(args: argparse.Namespace) -> int:
         sweep.keep_traces()
     summary = _summary(sweep, args)
     with patience("writing the report …", args.quiet or args.no_report):
-        look = write_pages(sweep, summary, store.folder, not args.no_report)
-    tell(summary, args.quiet)
-    print(f"{'' if args.quiet else chr(10)}see {look}")
+        output = write_pages(sweep, summary, store.folder, not args.no_report)
+    print_summary(summary, args.quiet)
+    print(f"{'' if args.quiet else chr(10)}see {output}")
     return _exit_code(sweep)
 
 
@@ -147,7 +147,7 @@ def _exit_code(sweep: Sweep) -> int:
     return REFUTED if name == "failure" and sweep.finding.low > level else DONE
 
 
-def _foretell(plan: Plan, args: argparse.Namespace, address: ClusterAddress | None) -> None:
+def _print_estimate(plan: Plan, args: argparse.Namespace, address: ClusterAddress | None) -> None:
     """Runs, time, disk and cost beforehand; a few points are run for that."""
     from palpate.study.running.address import estimated_cost
     from palpate.study.running.pool import cores
@@ -266,7 +266,7 @@ class SweepProgress(Progress):
 # ---------------------------------------------------------------------------------------------- what is said
 
 
-def tell(summary: Mapping[str, Any], quiet: bool) -> None:
+def print_summary(summary: Mapping[str, Any], quiet: bool) -> None:
     """Print what a sweep says."""
     if not quiet:
         print(f"{summary['scenario']}: {summary['counted']}")
@@ -280,12 +280,12 @@ def tell(summary: Mapping[str, Any], quiet: bool) -> None:
             print(f"{kind}: run {one['run']}: {one['reason']}")
     for warning in summary["warnings"]:
         print(f"warning: {warning}")
-    _tell_sensitivity(summary)
-    _tell_front(summary)
-    _tell_runs(summary)
+    _print_sensitivity(summary)
+    _print_front(summary)
+    _print_runs(summary)
 
 
-def _tell_runs(summary: Mapping[str, Any]) -> None:
+def _print_runs(summary: Mapping[str, Any]) -> None:
     """The worst runs and the best, each with its command."""
     unit = "" if summary["unit"] == "1" else f" {summary['unit']}"
     worst = [("worst", one) for one in summary["worst"][:3]]
@@ -294,7 +294,7 @@ def _tell_runs(summary: Mapping[str, Any]) -> None:
         print(f"\n{title}: run {one['run']}, {one['outcome']}{value}\n  {one['command']}")
 
 
-def _tell_sensitivity(summary: Mapping[str, Any]) -> None:
+def _print_sensitivity(summary: Mapping[str, Any]) -> None:
     if summary.get("sensitivity_note"):
         print(f"sensitivity: {summary['sensitivity_note']}")
     if not summary.get("sensitivity"):
@@ -307,7 +307,7 @@ def _tell_sensitivity(summary: Mapping[str, Any]) -> None:
     print_table(["key", "alone", "", "with others", ""], rows, "lrlrl")
 
 
-def _tell_front(summary: Mapping[str, Any]) -> None:
+def _print_front(summary: Mapping[str, Any]) -> None:
     if not summary.get("pareto"):
         return
     front = summary["pareto"]

@@ -49,8 +49,8 @@ class Question:
 
     def contacts(self) -> list[contact.Contact]:
         """The planes that the tool may touch."""
-        planes, look = [numbers(plane, "--plane") for plane in self.options.plane], self.options
-        how = {"friction": look.friction, "restitution": look.restitution}
+        planes, options = [numbers(plane, "--plane") for plane in self.options.plane], self.options
+        how = {"friction": options.friction, "restitution": options.restitution}
         return [contact.Contact(contact.Plane(x[:3], x[3:]), self.frame, **how) for x in planes]
 
     def rows(self) -> Array:

@@ -25,7 +25,7 @@ from palpate.scenario.robot import build_robot
 from palpate.study.plans.axis import Spec, override, parse_axis
 from palpate.study.plans.plan import IMPOSSIBLE, Plan
 from palpate.study.result import Sweep
-from palpate.study.running.store import Store, check_place
+from palpate.study.running.store import Store, check_content
 from palpate.study.running.worker import run_row, whole_trace
 from palpate.study.sweeps import Progress, check_points, finish, make_plan
 
@@ -99,8 +99,8 @@ def robustness(
     keeper = tempfile.TemporaryDirectory(prefix="palpate-study-") if out is None else None
     folder = Path(keeper.name if keeper else str(out))
     if not isinstance(scenario, Scenario):
-        asked = {"vary": vary or {}, "without": without, "runs": runs, "seed": seed, "over": over}
-        _remember(folder, asked | {"confidence": confidence, "overrides": overrides}, os.fspath(scenario))
+        request = {"vary": vary or {}, "without": without, "runs": runs, "seed": seed, "over": over}
+        _write_request(folder, request | {"confidence": confidence, "overrides": overrides}, os.fspath(scenario))
     common: dict[str, Any] = {"overrides": overrides, "seed": seed, "confidence": confidence}
     plan = make_plan(scenario, varied, method="random", runs=runs, **common)
     stretch = map_axes(typed) if over is None else dict(over)
@@ -115,20 +115,20 @@ def robustness(
     return Robustness(draws, made(MAP, mapped) if mapped else None, tuple(wanted), left_out)
 
 
-def _remember(folder: Path, asked: Mapping[str, Any], scenario: str) -> None:
+def _write_request(folder: Path, request: Mapping[str, Any], scenario: str) -> None:
     """Write down what was asked for, so that a study can go on by its folder alone; a file as seen from there."""
-    check_place(folder, "a study", STUDY)
+    check_content(folder, "a study", STUDY)
     make_folder(folder)
     name = scenario if scenario in shipped() else relative_path(os.path.realpath(scenario), folder)
-    write_file(folder / STUDY, json.dumps({**asked, "scenario": name}, indent=1, default=list))
+    write_file(folder / STUDY, json.dumps({**request, "scenario": name}, indent=1, default=list))
 
 
 def study_folder(folder: str | os.PathLike[str]) -> tuple[Path, dict[str, Any]]:
     """The folder of a study that was begun, and what was asked for."""
     try:
-        asked = dict(json.loads(read_text(Path(folder) / STUDY)))
-        name = asked["scenario"]
-        return Path(folder), {**asked, "scenario": name if name in shipped() else absolute_path(name, folder)}
+        request = dict(json.loads(read_text(Path(folder) / STUDY)))
+        name = request["scenario"]
+        return Path(folder), {**request, "scenario": name if name in shipped() else absolute_path(name, folder)}
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise FileError(f"{folder} holds no study ({error})", hint="give the folder of a study") from error
 
@@ -164,8 +164,8 @@ def _of_plant(scenario: Scenario) -> Iterator[Spread]:
         yield Spread(key, f"normal({plant.com_offset[k]!r}, 0.005)", f"centres of mass, {axis} of each link, to 5 mm")
     most = smallest_torque(scenario)
     for key, share, what in (("joint_friction", FRICTION, "Coulomb"), ("joint_damping", VISCOUS, "viscous")):
-        own = getattr(plant, key)
-        if np.any(own):
+        value = getattr(plant, key)
+        if np.any(value):
             yield Spread(f"world.plant.{key}*", "uniform(0.5, 1.5)", f"{what} friction of the joints, to a half")
         else:
             yield Spread(f"world.plant.{key}", f"uniform(0.0, {share * most:.4g})", f"{what} friction of the joints")
@@ -202,8 +202,8 @@ def _of_sensors(scenario: Scenario, data: Mapping[str, Any]) -> Iterator[Spread]
     if not uses_wrench(data):
         return
     for k, axis in enumerate("xyz"):
-        own = sensors.wrench.bias[k]
-        yield Spread(f"{key}.wrench.bias.{k}", f"normal({own!r}, 0.5)", f"bias of the wrist sensor along {axis}, N")
+        bias = sensors.wrench.bias[k]
+        yield Spread(f"{key}.wrench.bias.{k}", f"normal({bias!r}, 0.5)", f"bias of the wrist sensor along {axis}, N")
     yield Spread(f"{key}.wrench.noise_force", "loguniform(0.01, 0.5)", "noise of the wrist sensor, N")
 
 
@@ -216,8 +216,8 @@ def uses_wrench(data: Mapping[str, Any]) -> bool:
 
 
 def _of_delay(scenario: Scenario) -> Iterator[Spread]:
-    own = scenario.world.driver.delay
-    yield Spread("world.driver.delay", f"integers({own}, {own + 2})", "control periods until a command acts")
+    delay = scenario.world.driver.delay
+    yield Spread("world.driver.delay", f"integers({delay}, {delay + 2})", "control periods until a command acts")
 
 
 def map_axes(scenario: Scenario) -> dict[str, Spec]:

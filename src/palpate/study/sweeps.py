@@ -108,7 +108,7 @@ def finish(
     with store.held():
         executor = Here() if store.complete else executor_for(store.plan, workers, cluster)
         try:
-            finding = _driven(store, driver(store), executor, progress, own)
+            finding = _run_driver(store, driver(store), executor, progress, own)
         except FileError as error:
             command = "tune" if store.plan.method == "tune" else "sweep"
             again = f"then go on with palpate {command} --resume {store.folder}"
@@ -132,7 +132,7 @@ def _check_unchanged(store: Store) -> None:
     check_files(plan.files)
 
 
-def _driven(
+def _run_driver(
     store: Store,
     driver: drivers.Driver,
     executor: Executor,
@@ -144,7 +144,7 @@ def _driven(
     try:
         while True:
             stage = next(driver)
-            for done, bad in _made(store, stage, executor, own or {}):
+            for done, bad in _run_stage(store, stage, executor, own or {}):
                 made, failed = made + done, failed + bad
                 if progress is not None:
                     progress(made, max(store.plan.runs, made), failed)
@@ -159,10 +159,10 @@ def open_sweep(folder: str | os.PathLike[str]) -> Sweep:
     store = Store.open(folder)
     if not store.complete:
         raise InvalidInput(f"the sweep in {folder} is not finished", hint=f"palpate sweep --resume {folder}")
-    return Sweep(store, _driven(store, drivers.drive(store), Here(), None, None))
+    return Sweep(store, _run_driver(store, drivers.drive(store), Here(), None, None))
 
 
-def _made(store: Store, stage: PlanStage, executor: Executor, own: Mapping[str, Callable[[Trace], float]]) -> Any:
+def _run_stage(store: Store, stage: PlanStage, executor: Executor, own: Mapping[str, Callable[[Trace], float]]) -> Any:
     """Make what is missing of a stage; gives numbers of runs done and of those that did not pass, as they arrive."""
     plan = store.plan
     missing = store.missing(stage)
@@ -259,35 +259,35 @@ def make_plan(
     words = () if isinstance(scenario, Scenario) else (os.fspath(scenario), *sets)
     if any(os.path.isabs(part.strip("'\"")) for word in words for part in word.split("=", 1)):
         words = ()  # a path of the user's machine; the scenario that is written down says the same
-    given = {} if typed.sweep is None else typed.sweep.model_dump(mode="json", exclude_none=True)
-    said = {**given, **{key: value for key, value in wanted.items() if value is not None}}
-    varied = {**given.get("vary", {}), **(vary or {})}
+    from_file = {} if typed.sweep is None else typed.sweep.model_dump(mode="json", exclude_none=True)
+    requested = {**from_file, **{key: value for key, value in wanted.items() if value is not None}}
+    varied = {**from_file.get("vary", {}), **(vary or {})}
     data = read_from({key: value for key, value in typed.as_data().items() if key != "sweep"}, os.getcwd())
     folder = Path.cwd() if isinstance(scenario, Scenario) else folder_of(scenario)
-    data = with_modules(data, folder, said.get("metrics", ()))
+    data = with_modules(data, folder, requested.get("metrics", ()))
     use_files(data.get("modules", {}))
     axes = axes_of(varied)
-    method, runs, options = _method(axes, said)
-    traces = said.get("traces", "none")
+    method, runs, options = _method(axes, requested)
+    traces, metrics = requested.get("traces", "none"), _metrics(requested.get("metrics"), data)
     check_names("choice of traces", [traces], plans.KEPT_TRACES)
     plan = Plan(
         scenario=data, source=words, vary={axis.key: axis.spec for axis in axes}, method=method, runs=runs,
-        repeat=said.get("repeat", 1), seed=_seed(said.get("seed", 0)), metrics=_metrics(said.get("metrics"), data),
+        repeat=requested.get("repeat", 1), seed=_seed(requested.get("seed", 0)), metrics=metrics,
         traces=traces, chunk=plans.chunk_size(runs, traces), options=options, files=plans.file_digests(data),
         versions=plans.versions(),
     )  # fmt: skip
     return _checked(plan)
 
 
-def _method(axes: tuple[Axis, ...], said: Mapping[str, Any]) -> tuple[str, int, dict[str, Any]]:
+def _method(axes: tuple[Axis, ...], requested: Mapping[str, Any]) -> tuple[str, int, dict[str, Any]]:
     """Method, runs and options of a plan."""
     names = ("confidence", "until", "rare", "by", "metric")
-    options = {name: said[name] for name in names if said.get(name) is not None}
-    asked = "rare" if said.get("rare") else said.get("method")
+    options = {name: requested[name] for name in names if requested.get(name) is not None}
+    asked = "rare" if requested.get("rare") else requested.get("method")
     check_names("method", [] if asked is None else [asked], plans.METHODS)
     if not 0 < float(options.setdefault("confidence", 0.95)) < 1:
         raise InvalidInput(f"a confidence lies between 0 and 1, got {options['confidence']:g}")
-    method, runs = plans.planned_runs(asked, axes, said.get("runs"), said.get("repeat", 1))
+    method, runs = plans.planned_runs(asked, axes, requested.get("runs"), requested.get("repeat", 1))
     if method == "map":
         options["cells"] = plans.map_cells(axes)
     return method, runs, options

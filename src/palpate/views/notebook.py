@@ -180,8 +180,8 @@ class NotebookProgress:
 
 def _bar(done: float, total: float, failed: int, elapsed: float) -> str:
     left = elapsed * (total / done - 1) if done > 0 else float("nan")
-    said = f"{done:.4g} of {total:.4g}, {left:.0f} s left" + (f", {failed} did not pass" if failed else "")
-    return f'<progress value="{done:g}" max="{total:g}" style="width:50%"></progress> {said}'
+    text = f"{done:.4g} of {total:.4g}, {left:.0f} s left" + (f", {failed} did not pass" if failed else "")
+    return f'<progress value="{done:g}" max="{total:g}" style="width:50%"></progress> {text}'
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]], align: str) -> str:

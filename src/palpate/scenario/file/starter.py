@@ -217,8 +217,8 @@ class PressPose:
     score: float
 
 
-def pressing_postures(robot: Robot, way: float) -> Iterator[PressPose]:
-    """Postures from which the tool can go `way` metres straight on and press there, the best first.
+def pressing_postures(robot: Robot, distance: float) -> Iterator[PressPose]:
+    """Postures from which the tool can go `distance` metres straight on and press there, the best first.
 
     Home is among them, the others are drawn between the joints' limits (the same at every call).
 
@@ -233,7 +233,7 @@ def pressing_postures(robot: Robot, way: float) -> Iterator[PressPose]:
     arm = _Arm(robot)
     presses = [press for q in arm.candidates() for press in arm.presses(q)]
     presses.sort(key=lambda press: (-len(press.directions), -press.score))
-    return (press for press in presses if arm.goes(press, way))
+    return (press for press in presses if arm.goes(press, distance))
 
 
 class _Arm:
@@ -284,20 +284,20 @@ class _Arm:
                 )
                 yield PressPose(q, tuple(DIRECTIONS[k] for k in chosen), axis, force, friction, mass, score)
 
-    def goes(self, press: PressPose, way: float) -> bool:
+    def goes(self, press: PressPose, distance: float) -> bool:
         """Whether the tool can go straight on, turning in none of the chosen directions, within the stops."""
         robot, limits = self.robot, self.robot.limits
         start, x = robot.pose(press.q), press.q.copy()
         chosen = [DIRECTIONS.index(direction) for direction in press.directions]
-        for k in range(1, math.ceil(way / _STEP) + 1):
-            target = Pose(start.position + min(k * _STEP, way) * press.axis, start.rotation)
+        for k in range(1, math.ceil(distance / _STEP) + 1):
+            target = Pose(start.position + min(k * _STEP, distance) * press.axis, start.rotation)
             J, error = robot.jacobian(x)[chosen], robot.pose(x).error_to(target)[chosen]
             if np.linalg.svd(J, compute_uv=False)[-1] < 1e-3 * self.lever:
                 return False
             x = x + np.linalg.pinv(J) @ error
             if np.any(x < limits.lower) or np.any(x > limits.upper):
                 return False
-        left = start.position + way * press.axis - robot.pose(x).position
+        left = start.position + distance * press.axis - robot.pose(x).position
         return bool(np.abs(left[[row for row in chosen if row < 3]]).max(initial=0.0) < 0.1 * _STEP)
 
     def _stop_clearance(self, q: Array) -> float:
@@ -309,10 +309,10 @@ class _Arm:
 
     def _outward(self, q: Array) -> Array:
         """Unit vector from the base to the tool, level where gravity acts along z."""
-        way = self.robot.pose(q).position - self.robot.model.body_pos[1]
+        direction = self.robot.pose(q).position - self.robot.model.body_pos[1]
         if self.robot.model.opt.gravity[2] != 0:
-            way[2] = 0.0
-        return way / max(float(np.linalg.norm(way)), 1e-9)
+            direction[2] = 0.0
+        return direction / max(float(np.linalg.norm(direction)), 1e-9)
 
     def _upright(self, q: Array) -> float:
         """1 where the tool is not below the base it stands on, less where it is."""

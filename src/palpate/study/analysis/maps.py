@@ -83,7 +83,7 @@ def boundary_map(
         return end.value
 
 
-def _stretched(places: Array, x: Span, y: Span) -> Array:
+def _in_units(places: Array, x: Span, y: Span) -> Array:
     return np.array([[x.at(float(u)), y.at(float(v))] for u, v in places]).reshape(-1, 2)
 
 
@@ -105,8 +105,8 @@ def refine(cells: int, coarse: int, tolerance: float, x: Span, y: Span) -> Gener
     finest = [cell for cell in sorted(leaves) if cell[2] == 1 and lattice.disagrees(cell)]
     edges = sorted({edge for cell in finest for edge in _edges(cell) if lattice.changes(edge)})
     crossings = yield from lattice.bisect(edges, tolerance)
-    points, verdicts = _stretched(np.concatenate(lattice.asked), x, y), np.concatenate(lattice.verdicts)
-    lines = tuple(_stretched(line, x, y) for line in _lines(finest, crossings))
+    points, verdicts = _in_units(np.concatenate(lattice.asked), x, y), np.concatenate(lattice.verdicts)
+    lines = tuple(_in_units(line, x, y) for line in _lines(finest, crossings))
     return BoundaryMap(x, y, points, verdicts, lines, len(points), (lattice.side + 1) ** 2)
 
 

@@ -40,7 +40,7 @@ def clopper_pearson(count: int, runs: int, confidence: float = 0.95) -> Interval
     """
     from scipy.special import betaincinv
 
-    k, n, alpha = _counted(count, runs, confidence)
+    k, n, alpha = _checked_counts(count, runs, confidence)
     low = 0.0 if k == 0 else float(betaincinv(k, n - k + 1, alpha / 2))
     high = 1.0 if k == n else float(betaincinv(k + 1, n - k, 1 - alpha / 2))
     return Interval(low, high, confidence)
@@ -53,7 +53,7 @@ def confidence_sequence(count: int, runs: int, confidence: float = 0.95) -> Inte
     ever reaches 1/α with probability at most α. The interval is where it is below: Beta(p; k + 1, n − k + 1) > α.
     Wider than Clopper–Pearson's, which is what it costs to stop when one likes.
     """
-    k, n, alpha = _counted(count, runs, confidence, least=0)
+    k, n, alpha = _checked_counts(count, runs, confidence, least=0)
     if n == 0:
         return Interval(0.0, 1.0, confidence)
     peak = k / n
@@ -66,7 +66,7 @@ def confidence_sequence(count: int, runs: int, confidence: float = 0.95) -> Inte
     return Interval(low, high, confidence)
 
 
-def _counted(count: int, runs: int, confidence: float, least: int = 1) -> tuple[int, int, float]:
+def _checked_counts(count: int, runs: int, confidence: float, least: int = 1) -> tuple[int, int, float]:
     if not least <= runs or not 0 <= count <= runs:
         raise InvalidInput(f"{count} of {runs} runs: the number of runs must be at least {least}, the count within it")
     _check_between(confidence, "confidence")
@@ -322,7 +322,7 @@ def rare_failure(dimensions: int, runs: int, seed: int = 0, confidence: float = 
         spent += per_level
         highest = max(highest, float(np.max(scores)))
         level = min(float(np.quantile(scores, 1 - ELITE, method="lower")), 0.0)
-        mean, spread = _moved(u, weight, scores >= level)
+        mean, spread = _fitted(u, weight, scores >= level)
         if level >= 0.0:
             break
     count = runs - spent
@@ -350,11 +350,11 @@ def estimate(values: Array, plain: Array, runs: int, highest: float, confidence:
 
 def _weight(u: Array, mean: Array, spread: Array) -> Array:
     """f(u)/N(u; μ, σ²)."""
-    own = 0.5 * np.sum(((u - mean) / spread) ** 2, axis=1) + np.sum(np.log(spread))
-    return np.exp(own - 0.5 * np.sum(u**2, axis=1))
+    proposal = 0.5 * np.sum(((u - mean) / spread) ** 2, axis=1) + np.sum(np.log(spread))
+    return np.exp(proposal - 0.5 * np.sum(u**2, axis=1))
 
 
-def _moved(u: Array, weight: Array, elite: Array) -> tuple[Array, Array]:
+def _fitted(u: Array, weight: Array, elite: Array) -> tuple[Array, Array]:
     """μ and σ of the elite, weighted back to f; σ never narrower than NARROWEST."""
     share = weight[elite] / weight[elite].sum()
     mean = share @ u[elite]

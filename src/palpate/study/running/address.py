@@ -84,11 +84,11 @@ def cluster_address(text: str) -> ClusterAddress:
 
 
 def _parts(text: str) -> tuple[str, str]:
-    scheme, colon, rest = text.partition(":")
-    if rest.startswith("//") and scheme in ("tcp", "tls"):
+    scheme, colon, target = text.partition(":")
+    if target.startswith("//") and scheme in ("tcp", "tls"):
         return "scheduler", text
     if colon and scheme in ("local", *QUEUES):
-        return scheme, rest
+        return scheme, target
     if scheme in ("k8s", "kubernetes"):
         raise InvalidInput(
             "--cluster k8s: is not built in",
@@ -168,7 +168,7 @@ class JobFile(Config):
     def options(self) -> dict[str, Any]:
         """As dask-jobqueue takes them."""
         stagger = self.margin / 4  # so that not all workers end at once
-        given = {
+        optional = {
             "queue": self.queue, "account": self.account, "interface": self.interface, "python": self.python,
             "local_directory": self.scratch, "log_directory": self.logs,
         }  # fmt: skip
@@ -177,7 +177,7 @@ class JobFile(Config):
             "job_name": "palpate", "job_script_prologue": [_NO_PROFILE, *self.prologue],
             "job_extra_directives": list(self.directives),
             "worker_extra_args": ["--lifetime", f"{self.lifetime:.0f}s", "--lifetime-stagger", f"{stagger:.0f}s"],
-            **{key: value for key, value in given.items() if value is not None},
+            **{key: value for key, value in optional.items() if value is not None},
         }  # fmt: skip
 
 

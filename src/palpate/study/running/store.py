@@ -65,7 +65,7 @@ class Store:
                     hint="name another folder with --out, or go on with that one: palpate sweep --resume " + str(path),
                 )
             return store
-        check_place(path, "a sweep", PLAN, {CHUNKS, SCENARIO})
+        check_content(path, "a sweep", PLAN, {CHUNKS, SCENARIO})
         kept = plan.seen_from(path)
         write_file(path / SCENARIO, f"# What a sweep varies around.\n\n{toml_text(kept.scenario)}")
         write_file(path / PLAN, kept.text())
@@ -185,7 +185,7 @@ class Store:
         writer.close(meta)
 
 
-def check_place(folder: Path, what: str, begun: str, parts: Collection[str] = ()) -> None:
+def check_content(folder: Path, what: str, begun: str, parts: Collection[str] = ()) -> None:
     """Refuse a folder that holds other things than one that was begun there (its file `begun`) or parts of it."""
     if folder.exists() and not folder.is_dir():
         raise FileError(f"{folder} is a file", hint="give a folder")

@@ -212,19 +212,19 @@ class Prepared:
             PalpateError: the parameters are refused.
         """
         data = apply_overrides(self._data, overrides)
-        kept, bounds = self._renewed(data) or self._anew(data)
+        kept, bounds = self._renew(data) or self._build(data)
         trace = execute_bare(kept.assembly, singular=singular)
         if kept.assembly.rescues.said is not None:  # the engine gave up: nothing of it may be used again
             self._kept = None
         return bounds, trace
 
-    def _anew(self, data: dict[str, Any]) -> tuple[Renewable, Mapping[str, Bound]]:
+    def _build(self, data: dict[str, Any]) -> tuple[Renewable, Mapping[str, Bound]]:
         self._kept = None  # also where building fails half-way
         scenario = scenario_from_data(data)
         self._kept, self._built, self._scenario = Renewable(build(scenario)), data, scenario
         return self._kept, scenario.metrics
 
-    def _renewed(self, data: Mapping[str, Any]) -> tuple[Renewable, Mapping[str, Bound]] | None:
+    def _renew(self, data: Mapping[str, Any]) -> tuple[Renewable, Mapping[str, Bound]] | None:
         """The kept assembly made ready for a run, and its bounds; what is refused is left to the long way."""
         changed = {name for name in {**data, **self._built} if data.get(name) != self._built.get(name)}
         if self._kept is None or self._scenario is None or not changed <= {*_SECTIONS, "metrics"}:

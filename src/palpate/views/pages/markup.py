@@ -157,11 +157,11 @@ class Plots:
         if not figure.panels:
             return ""
         head = f"<h3>{escape(figure.title)}</h3>" if titled else ""
-        said = f"<p class=soft>{escape(note)}</p>" if note else ""
+        remark = f"<p class=soft>{escape(note)}</p>" if note else ""
         both = zip(charts(figure, self.marks), figure.panels)
         if figure.columns > 1:
-            return head + self.grid(self.place(chart, panel.title) for chart, panel in both) + said
-        return head + "".join(self.place(chart) for chart, _ in both) + said
+            return head + self.grid(self.place(chart, panel.title) for chart, panel in both) + remark
+        return head + "".join(self.place(chart) for chart, _ in both) + remark
 
     def grid(self, places: Iterable[str]) -> str:
         """Places side by side; nothing without any."""

@@ -66,7 +66,7 @@ class _Runs:
         return list(dict.fromkeys([*worst, *others.tolist()]))
 
     @cached_property
-    def told(self) -> list[str]:
+    def varying_metrics(self) -> list[str]:
         """Metrics worth a histogram: the ranking one, then those that vary."""
         spread = [
             n for n in self.metrics if np.isfinite(v := self.numbers(n)).sum() > 1 and np.nanmax(v) > np.nanmin(v)
@@ -78,7 +78,7 @@ def sweep_html(runs: _Runs, summary: Mapping[str, Any], replays: Mapping[str, st
     """The page."""
     title = f"{summary['scenario']}: {summary['counted']}"
     plots = Plots()
-    histograms = [histogram(_head(name), runs.numbers(name), runs.passed) for name in runs.told]
+    histograms = [histogram(_head(name), runs.numbers(name), runs.passed) for name in runs.varying_metrics]
     body = [
         f"<h1>{escape(title)}</h1>",
         _sentence(summary),
@@ -144,15 +144,15 @@ def _sensitivity(plots: Plots, summary: Mapping[str, Any]) -> list[str]:
         return [f"<p class=soft>{escape(summary['sensitivity_note'])}</p>"]
     if not summary.get("sensitivity"):
         return []
-    said = f"How much of the variance of {summary['metric']} each parameter explains."
-    return [f"<p class=soft>{escape(said)}</p>", plots.place(sensitivities(summary["sensitivity"]))]
+    note = f"How much of the variance of {summary['metric']} each parameter explains."
+    return [f"<p class=soft>{escape(note)}</p>", plots.place(sensitivities(summary["sensitivity"]))]
 
 
-def _front(runs: _Runs, found: Mapping[str, Any]) -> Chart:
-    names = found["metrics"]
+def _front(runs: _Runs, pareto: Mapping[str, Any]) -> Chart:
+    names = pareto["metrics"]
     points = np.column_stack([runs.numbers(name) for name in names])
     finite = np.isfinite(points).all(axis=1)
-    best = np.array(found["points"], dtype=float).reshape(-1, 2)
+    best = np.array(pareto["points"], dtype=float).reshape(-1, 2)
     return front(list(map(_head, names)), points[finite], runs.passed[finite], best)
 
 
@@ -160,14 +160,14 @@ def _parallel(plots: Plots, runs: _Runs, summary: Mapping[str, Any]) -> list[str
     if len(runs.passed) < 2:
         return []
     chosen = runs.order([one["run"] for one in summary["worst"]])[:MOST_LINES]
-    names = [*runs.keys[: MOST_AXES - 2], *runs.told[:2]]
+    names = [*runs.keys[: MOST_AXES - 2], *runs.varying_metrics[:2]]
     columns = {name: runs.column(name, chosen) for name in names}
     logs = [key for key, spec in summary["vary"].items() if isinstance(spec, str) and "log" in spec]
     chart = parallel(columns, runs.passed[chosen], logs)
     some = "" if len(chosen) == len(runs.passed) else f" Of {len(runs.passed)} runs {len(chosen)} are drawn."
-    said = f"A line per run; blue passed, orange did not. Drag along an axis to choose runs.{some}"
+    note = f"A line per run; blue passed, orange did not. Drag along an axis to choose runs.{some}"
     wide = plots.place(chart, look=f' style="min-width:{95 * len(names)}px"')
-    return [f"<p class=soft>{escape(said)}</p>", f"<div class=wide>{wide}</div>"]
+    return [f"<p class=soft>{escape(note)}</p>", f"<div class=wide>{wide}</div>"]
 
 
 def _wrong(summary: Mapping[str, Any]) -> list[str]:
@@ -182,7 +182,7 @@ def _wrong(summary: Mapping[str, Any]) -> list[str]:
 
 
 def _table(runs: _Runs, worst: Sequence[int]) -> str:
-    chosen, metrics = runs.order(worst)[:MOST_ROWS], runs.told[:4]
+    chosen, metrics = runs.order(worst)[:MOST_ROWS], runs.varying_metrics[:4]
     names = ["run", *runs.keys, "outcome", *metrics]
     columns = [_cells(name, runs.column(name, chosen), runs.passed[chosen]) for name in names]
     classes = ["bound" if name == "outcome" else "number" for name in names]
