@@ -16,7 +16,7 @@ from palpate.study.analysis.maps import predicted_boundary, refuse
 from palpate.study.plans.axis import axes_of
 from palpate.study.running.store import Store
 from palpate.study.sweeps import make_plan
-from palpate.study.tuning import Told, resume, search_for
+from palpate.study.tuning import Score, resume, search_for
 from palpate.trace import Trace
 
 pytest.importorskip("optuna", reason="Optuna is not installed")
@@ -55,7 +55,7 @@ def searched(cost: Callable[..., float], axes: dict[str, str], runs: int) -> tup
         best = min(best, *zip(values, asked))
         made += len(asked)
         try:
-            asked = search.send([Told(value, 0.0) for value in values])
+            asked = search.send([Score(value, 0.0) for value in values])
         except StopIteration:
             break
     return *best, made

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import model_validator
 
 from palpate.config import Config, setting
-from palpate.errors import InvalidInput, NotApplicable, UnknownName
+from palpate.errors import InvalidInput, NotApplicable, check_names
 from palpate.lazy import offered
 from palpate.metrics import contact, motion, step
 from palpate.metrics.signals import largest, orientation_angle, position_distance, rms_of
@@ -188,9 +188,7 @@ def evaluate(trace: Trace, bounds: Mapping[str, Bound] = MappingProxyType({})) -
     Raises:
         UnknownName: a bound on a metric that does not exist.
     """
-    for name in bounds:
-        if not is_address(name) and name not in METRICS:
-            raise UnknownName("metric", name, METRICS)
+    check_names("metric", [name for name in bounds if not is_address(name)], METRICS)
     known = [judge(metric, trace, bounds.get(metric.name)) for metric in METRICS.values()]
     return Results([*known, *_own_results(trace, bounds)])
 

@@ -49,10 +49,9 @@ class Sweep:
             or None.
     """
 
-    def __init__(self, store: Store, finding: Any = None, keeper: object = None) -> None:
+    def __init__(self, store: Store, finding: Any = None) -> None:
         self.store, self.finding = store, finding
         self.plan, self.folder, self.path = store.plan, store.folder, store.path
-        self._keeper = keeper  # a temporary folder lives as long as the result
 
     @property
     def map(self) -> BoundaryMap:

@@ -109,7 +109,7 @@ def robustness(
     def made(name: str, one: Plan) -> Sweep:
         check_points(one)
         make_folder(folder / name)
-        return finish(Store.begin(folder / name, one), workers, cluster, progress, keeper)
+        return finish(Store.begin(folder / name, one, keeper), workers, cluster, progress)
 
     draws = made(DRAWS, plan)
     return Robustness(draws, made(MAP, mapped) if mapped else None, tuple(wanted), left_out)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -89,9 +88,7 @@ def sweep(
         traces=traces, until=until, rare=rare, by=by, confidence=confidence,
     )  # fmt: skip
     check_points(plan)
-    keeper = tempfile.TemporaryDirectory(prefix="palpate-sweep-") if out is None else None
-    store = Store.begin(keeper.name if keeper else str(out), plan)
-    return finish(store, workers, cluster, progress or notebook_progress(), keeper)
+    return finish(Store.begin(out, plan), workers, cluster, progress or notebook_progress())
 
 
 def finish(
@@ -99,7 +96,6 @@ def finish(
     workers: int | None = None,
     cluster: str | None = None,
     progress: Progress | None = None,
-    keeper: object = None,
     own: Mapping[str, Callable[[Trace], float]] | None = None,
     driver: Callable[[Store], drivers.Driver] = drivers.drive,
 ) -> Sweep:
@@ -115,7 +111,7 @@ def finish(
             raise FileError(str(error.args[0]), hint=f"{error.hint}; {again}") from error
         finally:
             executor.close()
-    return Sweep(store, finding, keeper)
+    return Sweep(store, finding)
 
 
 def _check_unchanged(store: Store) -> None:

@@ -8,7 +8,6 @@ that are there, it asks for the same points.
 from __future__ import annotations
 
 import os
-import tempfile
 import warnings
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace as changed
@@ -160,9 +159,8 @@ def tune(
     options = {"confidence": 0.95, "minimise": name, "metric": name, "keep": list(keep)}
     plan = changed(base, method="tune", chunk=1, runs=runs, options=options, metrics=(*base.metrics, *own))
     check_points(plan)
-    keeper = tempfile.TemporaryDirectory(prefix="palpate-tune-") if out is None else None
-    store = Store.begin(keeper.name if keeper else str(out), plan)
-    sweep = finish(store, 0 if own else workers, cluster, progress, keeper, own, lambda _: _driver(store, refuse))
+    store = Store.begin(out, plan)
+    sweep = finish(store, 0 if own else workers, cluster, progress, own, lambda _: _driver(store, refuse))
     return best_of(sweep)
 
 

@@ -36,18 +36,12 @@ def load_trace(path: str | os.PathLike[str]) -> Trace:
     try:
         with open_regular(path, most_bytes=MOST_BYTES) as file:
             return _whole(read, file)
+    except PalpateError as error:
+        reason = error.args[0].removeprefix(f"cannot read {path}: ")
+        raise TraceError(f"cannot load a trace from {path}: {reason}", hint=error.hint or _HINT) from error
     except (OSError, ValueError) as error:
-        if isinstance(error, PalpateError):
-            raise _refused(path, error) from error
         reason = getattr(error, "strerror", None) or error  # ValueError: a name with a null character
         raise TraceError(f"cannot read {path}: {reason}", hint="check the path") from error
-    except PalpateError as error:
-        raise _refused(path, error) from error
-
-
-def _refused(path: str | os.PathLike[str], error: PalpateError) -> TraceError:
-    reason = error.args[0].removeprefix(f"cannot read {path}: ")
-    return TraceError(f"cannot load a trace from {path}: {reason}", hint=error.hint or _HINT)
 
 
 def _reader(path: Path) -> Callable[[BinaryIO], Trace]:

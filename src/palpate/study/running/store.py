@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import tempfile
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -34,8 +35,9 @@ ROWS_PER_GROUP = 20_000
 class Store:
     """What is known of a sweep so far, on disk."""
 
-    def __init__(self, folder: Path, plan: Plan) -> None:
+    def __init__(self, folder: Path, plan: Plan, temporary: object = None) -> None:
         self.folder, self.plan = folder, plan
+        self._temporary = temporary  # a temporary folder lives as long as the store
 
     @property
     def path(self) -> Path:
@@ -50,12 +52,15 @@ class Store:
     # ------------------------------------------------------------------ opening
 
     @classmethod
-    def begin(cls, folder: str | os.PathLike[str], plan: Plan) -> Store:
-        """A new folder for a sweep, or that of the same sweep, to go on with.
+    def begin(cls, folder: str | os.PathLike[str] | None, plan: Plan, temporary: object = None) -> Store:
+        """A new folder for a sweep, or that of the same sweep, to go on with; a temporary one if none is given.
 
         Raises:
             FileError: the folder holds something else, or another sweep.
         """
+        if folder is None:
+            temporary = tempfile.TemporaryDirectory(prefix="palpate-sweep-")
+            folder = temporary.name
         path = make_folder(folder)
         if (path / PLAN).is_file():
             store = cls.open(path)
@@ -69,7 +74,7 @@ class Store:
         kept = plan.seen_from(path)
         write_file(path / SCENARIO, f"# What a sweep varies around.\n\n{toml_text(kept.scenario)}")
         write_file(path / PLAN, kept.text())
-        return cls(path, plan)
+        return cls(path, plan, temporary)
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> Store:
