@@ -252,7 +252,7 @@ class SweepProgress(Progress):
 
     def __call__(self, done: int, total: int, failed: int) -> None:
         """Show how far it is."""
-        if self.first is None or done < self.first:  # what was there already, or the sweep before, says nothing of it
+        if self.first is None or done <= self.first:  # what was there already, or the sweep before, says nothing of it
             self.first, self.started = done, time.perf_counter()
             return
         elapsed = time.perf_counter() - self.started
