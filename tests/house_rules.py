@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-from palpate import syntax
+from palpate import lazy
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "palpate"
@@ -16,7 +16,7 @@ CORE, BESIDE = sorted(PACKAGE.rglob("*.py")), sorted(DOCUMENTS.rglob("*.py"))
 SOURCES = [*CORE, *BESIDE]
 
 
-parsed = cache(syntax.parsed)
+parsed = cache(lazy.parsed)
 
 
 def complain(complaints: Iterable[str]) -> None:

@@ -13,16 +13,15 @@ from house_rules import CORE, PACKAGE, ROOT, complain, parsed, position
 
 # Which package may import which; docs/index.md shows this table. Nothing is inherited: what is not listed is refused.
 # Small modules that every package may use.
-FREE = {"errors", "checks", "files", "lazy", "memory", "config", "parquet", "plugins", "syntax", "toml", "user_code"}
+FREE = {"errors", "checks", "files", "lazy", "memory", "config", "parquet", "plugins", "toml", "user_code"}
 MODULES = FREE
 ARROWS: dict[str, set[str]] = {
     "errors": set(),
     "checks": {"errors"},
     "config": {"errors", "checks"},
     "files": {"errors"},
-    "lazy": {"errors", "syntax"},
+    "lazy": {"errors"},
     "plugins": {"errors", "user_code"},
-    "syntax": set(),
     "toml": {"errors"},
     "user_code": {"errors", "files"},
     "memory": set(),

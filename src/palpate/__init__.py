@@ -78,8 +78,8 @@ __getattr__, __dir__, _ = lazy_names(
 offer(
     {
         "plot of a trace": "palpate.views.notebook:plot",
-        "trace as pandas": "palpate.views.frames:to_pandas",
-        "trace as xarray": "palpate.views.frames:to_xarray",
+        "trace as pandas": "palpate.views.notebook:to_pandas",
+        "trace as xarray": "palpate.views.notebook:to_xarray",
         "replay of a trace": "palpate.views.notebook:shown_replay",
         "html of a trace": "palpate.views.notebook:trace_html",
         "html of a scenario": "palpate.views.notebook:scenario_html",

@@ -1,9 +1,10 @@
-"""Checks of numeric input, shared by every room: finite, of the right shape, in range."""
+"""Checks of numeric input, shared by every package: finite, of the right shape, in range."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+import operator
+from typing import Any, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -64,6 +65,17 @@ def finite_number(value: float, name: str, *, above: float | None = None, least:
         raise InvalidInput(f"{name} must be greater than {above:g}, got {number:g}")
     if least is not None and number < least:
         raise InvalidInput(f"{name} must be at least {least:g}, got {number:g}")
+    return number
+
+
+def whole_number(value: SupportsIndex, name: str, least: int = 0) -> int:
+    """`value` as an int not below `least`; 2.0 is refused, a numpy integer is not."""
+    try:
+        number = operator.index(value)
+    except TypeError as error:
+        raise InvalidInput(f"{name} must be a whole number, got {value!r}") from error
+    if number < least:
+        raise InvalidInput(f"{name} must be at least {least}, got {number}")
     return number
 
 

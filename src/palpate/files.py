@@ -39,7 +39,7 @@ def atomic_write(path: str | os.PathLike[str], write: Callable[[BinaryIO], objec
     remove_litter(target.parent)
     temporary = target.with_name(f".palpate-{uuid.uuid4().hex}.part")
     try:
-        with _told(path), _temporary(temporary) as file:
+        with refusals(path), _temporary(temporary) as file:
             write(file)
             file.flush()
             os.fsync(file.fileno())
@@ -76,7 +76,7 @@ def open_new(path: Path) -> BinaryIO:
         FileError: a link or no regular file, or the system refuses.
     """
     target = _replaceable(path)
-    with _told(path):
+    with refusals(path):
         target.unlink(missing_ok=True)
         return os.fdopen(os.open(target, os.O_RDWR | os.O_CREAT | os.O_EXCL | _EXACT, 0o666), "wb")
 
@@ -89,7 +89,7 @@ def open_lock(path: Path) -> BinaryIO:
         FileError: a link or no regular file, or the system refuses.
     """
     target = _replaceable(path)
-    with _told(path):
+    with refusals(path):
         file = os.fdopen(os.open(target, os.O_RDWR | os.O_CREAT | _EXACT, 0o666), "r+b")
     if not _lock(file):
         file.close()
@@ -178,15 +178,13 @@ def _lock_windows(file: BinaryIO) -> bool:
 
 
 @contextlib.contextmanager
-def _told(path: str | os.PathLike[str]) -> Iterator[None]:
-    """What the system refuses, as an error that names the file."""
+def refusals(path: str | os.PathLike[str]) -> Iterator[None]:
+    """What the system refuses while a file is written, as an error that names the file."""
     try:
         yield
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise FileError(
-            f"cannot write {path}: {reason}", hint="check free space and permissions of the folder"
-        ) from error
+        reason, hint = error.strerror or str(error), "check free space and permissions of the folder"
+        raise FileError(f"cannot write {path}: {reason}", hint=hint) from error
 
 
 def is_there(path: Path) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import importlib
 import sys
 import warnings
@@ -11,7 +12,6 @@ from types import MappingProxyType
 from typing import Any
 
 from palpate.errors import MissingExtra, nearest
-from palpate.syntax import parsed
 
 _OFFERED: dict[str, str] = {}
 
@@ -73,6 +73,17 @@ def lazy_names(
         return module if table[name] == f"{package}.{name}" else getattr(module, name)
 
     return __getattr__, lambda: sorted(table), sorted(table)
+
+
+def parsed(source: str | bytes) -> ast.Module:
+    """A source as a tree; without the collector, whose finalisers can spoil CPython 3.11's count of nested nodes."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        return ast.parse(source)
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _declared(package: str) -> dict[str, str]:

@@ -12,7 +12,7 @@ import pytest
 
 import palpate
 from palpate.cli.main import COMMANDS, _modules, _parsers, main
-from palpate.syntax import parsed
+from palpate.lazy import parsed
 
 PACKAGE = Path(palpate.__file__).parent
 SOURCES = sorted(PACKAGE.rglob("*.py"))

@@ -9,7 +9,7 @@ import pytest
 
 import palpate
 from palpate.control import LAWS
-from palpate.syntax import parsed
+from palpate.lazy import parsed
 
 PACKAGE = Path(palpate.__file__).parent
 NAMES = frozenset(LAWS)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import palpate
-from palpate.syntax import parsed
+from palpate.lazy import parsed
 
 PACKAGE = Path(palpate.__file__).parent
 PUBLIC = {"numba", "numba.extending", "numba.types"}

@@ -16,6 +16,7 @@ from palpate import Run, World, load_robot, load_trace, simulate
 from palpate.control import PythonLaw
 from palpate.control.laws.gravity_compensation import GravityCompensation
 from palpate.errors import InvalidInput, TooLarge, TraceError
+from palpate.files import refusals
 from palpate.run import simulate_many
 from palpate.run.assemble import assemble as assembling
 from palpate.run.assemble.assemble import assemble
@@ -193,7 +194,7 @@ def test_a_disk_that_fills_up_on_the_way_costs_the_partial_file_not_the_run(tmp_
 
 
 def _full(self, times, data) -> None:
-    with self._told(), open("/dev/full", "wb", buffering=0) as full:
+    with refusals(self._path), open("/dev/full", "wb", buffering=0) as full:
         full.write(b"x")
 
 

@@ -15,10 +15,9 @@ from palpate.scenario.fields import (
     Setting,
     default_text,
     explain,
-    law_settings,
-    reference_settings,
     settings_of,
     summary_of_law,
+    tagged_settings,
 )
 from palpate.scenario.file.load import load_scenario, shipped
 from palpate.scenario.model import Scenario, law_class
@@ -34,9 +33,9 @@ def every_key(settings: dict[str, Setting], prefix: str) -> Iterator[tuple[str, 
 PLAIN = {key: one for key, one in settings_of(Scenario).items() if key not in ("control", "reference")}
 KEYS = dict(every_key(PLAIN, ""))
 for _law in LAWS:
-    KEYS.update(every_key(law_settings(_law), f"control.{_law}."))
+    KEYS.update(every_key(tagged_settings("control", _law), f"control.{_law}."))
 for _kind in REFERENCES:
-    KEYS.update(every_key(reference_settings(_kind), f"reference.{_kind}."))
+    KEYS.update(every_key(tagged_settings("reference", _kind), f"reference.{_kind}."))
 
 
 def test_there_are_many_keys() -> None:

@@ -24,8 +24,7 @@ from palpate.scenario.file.load import scenario_from_data
 from palpate.scenario.model import Scenario
 from palpate.scenario.robot import build_robot
 from palpate.study.running import address as address_module, shipping
-from palpate.study.running.address import cluster_address
-from palpate.study.running.jobs import read_job_file
+from palpate.study.running.address import cluster_address, read_job_file
 from palpate.study.running.worker import Job, RunTask, run_chunk
 from palpate.study.sweeps import make_plan
 
@@ -268,7 +267,7 @@ def test_every_file_of_a_scenario_is_known_and_its_copies_are_found_by_the_model
     names = {os.path.basename(path) for path in plan.files}
     assert {"arm.urdf", "link.stl"} < names
     assert any(name.startswith("own_module_") for name in names)
-    contents = shipping.contents_of(plan.files)
+    contents = {path: Path(path).read_bytes() for path in plan.files}
     before = run_chunk(Job(plan.scenario, plan.metrics, files=plan.files), [RunTask(0, ())])
     own.parent.rename(own.parent.with_name("gone"))
     data = shipping.moved(plan.scenario, contents)

@@ -16,8 +16,7 @@ from palpate.parquet import read_footer
 from palpate.scenario.model import Scenario
 from palpate.study import open_sweep
 from palpate.study.plans.plan import plan_from_text
-from palpate.study.running.rows import schema
-from palpate.study.running.store import KEY, Store
+from palpate.study.running.store import KEY, Store, schema
 from palpate.study.sweeps import finish, make_plan
 from palpate.trace import load_trace
 

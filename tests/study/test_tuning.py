@@ -16,7 +16,7 @@ from palpate.study.analysis.maps import predicted_boundary, refuse
 from palpate.study.plans.axis import axes_of
 from palpate.study.running.store import Store
 from palpate.study.sweeps import make_plan
-from palpate.study.tuning import Told, resume, search_for
+from palpate.study.tuning import Score, resume, search_for
 from palpate.trace import Trace
 
 pytest.importorskip("optuna", reason="Optuna is not installed")
@@ -55,7 +55,7 @@ def searched(cost: Callable[..., float], axes: dict[str, str], runs: int) -> tup
         best = min(best, *zip(values, asked))
         made += len(asked)
         try:
-            asked = search.send([Told(value, 0.0) for value in values])
+            asked = search.send([Score(value, 0.0) for value in values])
         except StopIteration:
             break
     return *best, made
@@ -159,16 +159,16 @@ def test_bounds_are_kept_though_the_metric_would_be_smaller_beyond_them(step: Sc
 
 
 def test_what_theory_refuses_is_never_simulated(step: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
-    from palpate.study.running import prepared
+    from palpate.study.running import worker
 
     seen: list[float] = []
-    real = prepared.execute_bare
+    real = worker.execute_bare
 
     def watched(assembly: Assembly, **how: bool) -> Trace:
         seen.append(float(assembly.run.law.damping[2]))  # pyright: ignore[reportAttributeAccessIssue]
         return real(assembly, **how)
 
-    monkeypatch.setattr(prepared, "execute_bare", watched)
+    monkeypatch.setattr(worker, "execute_bare", watched)
 
     def theory(scenario: Scenario) -> str | None:
         return "too much damping" if scenario.as_data()["control"]["damping"][2] > 1.4 else None

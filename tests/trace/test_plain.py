@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from palpate.checks import whole_number
 from palpate.errors import InvalidInput, NotFinite
-from palpate.trace.plain import plain, whole_number
+from palpate.trace.facts import plain
 
 
 def test_numpy_values_and_tuples_become_json_data():

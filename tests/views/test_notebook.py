@@ -96,11 +96,11 @@ def test_coordinates_of_a_free_base_are_a_dimension_of_their_own() -> None:
 
 
 def test_a_missing_library_is_said(trace: Trace, monkeypatch: pytest.MonkeyPatch) -> None:
-    from palpate.views import frames
+    from palpate.views import notebook
 
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(TraceError, match="needs pandas, which is not installed"):
-        frames.to_pandas(trace)
+        notebook.to_pandas(trace)
 
 
 def test_things_show_themselves_as_escaped_html(hostile: Trace, trace: Trace) -> None:

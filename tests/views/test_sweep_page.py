@@ -13,7 +13,7 @@ import pytest
 
 from palpate.parquet import Column, ParquetWriter
 from palpate.views import sweep_report
-from palpate.views.pages.sweep_charts import histogram, parallel, short_names
+from palpate.views.pages.sweep_page import histogram, parallel, short_names
 
 SCRIPT = "<script>window.hacked=1</script><img src=x onerror=window.hacked=2>"
 LAPTOP, PHONE = (1280, 700), (390, 700)

@@ -73,17 +73,17 @@ def model_options(args: argparse.Namespace) -> dict[str, Any]:
 
 def model_overrides(args: argparse.Namespace) -> list[str]:
     """The same as changes of a scenario's `[robot]`, for commands that take a scenario."""
-    said = model_options(args)
-    changes: dict[str, Any] = {f"lock.{joint}": value for joint, value in (said["lock"] or {}).items()}
-    if said["package_roots"]:
-        changes["packages"] = json.dumps([str(Path(folder).resolve()) for folder in said["package_roots"]])
-    if said["estimate_inertia"] is not None:
-        changes["estimate_inertia"] = said["estimate_inertia"]
-    if said["xacro"] is not False:
-        given = ", ".join(f"{json.dumps(name)} = {json.dumps(value)}" for name, value in said["xacro"].items())
+    options = model_options(args)
+    changes: dict[str, Any] = {f"lock.{joint}": value for joint, value in (options["lock"] or {}).items()}
+    if options["package_roots"]:
+        changes["packages"] = json.dumps([str(Path(folder).resolve()) for folder in options["package_roots"]])
+    if options["estimate_inertia"] is not None:
+        changes["estimate_inertia"] = options["estimate_inertia"]
+    if options["xacro"] is not False:
+        given = ", ".join(f"{json.dumps(name)} = {json.dumps(value)}" for name, value in options["xacro"].items())
         changes["xacro"] = f"{{{given}}}" if given else "true"
-    if said["tool_frame"] is not None:
-        changes["tool_frame"] = json.dumps(said["tool_frame"])
+    if options["tool_frame"] is not None:
+        changes["tool_frame"] = json.dumps(options["tool_frame"])
     return [f"robot.{key}={value}" for key, value in changes.items()]
 
 

@@ -51,18 +51,18 @@ def patience(message: str | Callable[[], str], quiet: bool = False) -> Iterator[
     if quiet:
         yield
         return
-    said, ended = ["loading …"], threading.Event()
-    shown = threading.Thread(target=_tell, args=(said, ended, sys.stderr), daemon=True)
-    shown.start()
+    shown_text, ended = ["loading …"], threading.Event()
+    thread = threading.Thread(target=_show_message, args=(shown_text, ended, sys.stderr), daemon=True)
+    thread.start()
     try:
-        said[0] = message if isinstance(message, str) else message()
+        shown_text[0] = message if isinstance(message, str) else message()
         yield
     finally:
         ended.set()
-        shown.join()  # so that its line is gone before the next one comes
+        thread.join()  # so that its line is gone before the next one comes
 
 
-def _tell(said: list[str], ended: threading.Event, stream: TextIO) -> None:
+def _show_message(message: list[str], ended: threading.Event, stream: TextIO) -> None:
     """Wait, then print the text, which may change until then: once, or on a terminal with the time until the end.
 
     Imports nothing.
@@ -71,10 +71,10 @@ def _tell(said: list[str], ended: threading.Event, stream: TextIO) -> None:
     if ended.wait(SOON):
         return
     if not stream.isatty():
-        print(said[0], file=stream, flush=True)
+        print(message[0], file=stream, flush=True)
         return
     while not ended.wait(0.2):
-        print(f"\r{said[0]} {time.perf_counter() - started:.0f} s", end="", file=stream, flush=True)
+        print(f"\r{message[0]} {time.perf_counter() - started:.0f} s", end="", file=stream, flush=True)
     print("\r\x1b[K", end="", file=stream, flush=True)
 
 

@@ -75,11 +75,14 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Derive, compare with the robot, print or write."""
-    robot = None if args.robot == "pole" else _robot(args)
+    settings: Any = parameters_from(args.set or [])
+    robot = None if args.robot == "pole" else pp.load_robot(args.robot, **settings)
     if args.check is not None:
         groups = equal_names(args.equal or [])
-        return pp.review.cli_check(robot or _pole(args), args.check, equal=groups, conventions=args.conventions)
-    derivation = _pole(args) if robot is None else _derivation(robot, args)
+        return pp.review.cli_check(
+            robot or _pole(args, settings), args.check, equal=groups, conventions=args.conventions
+        )
+    derivation = _pole(args, settings) if robot is None else _derivation(robot, args)
     if args.method == "all":
         comparison = derivation.compare()
         print(comparison)
@@ -99,22 +102,15 @@ def _derivation(robot: Robot, args: argparse.Namespace) -> Derivation:
     return pp.derive(robot, method, mode, engine=args.engine, frame=args.frame, names=names, task=task)
 
 
-def _pole(args: argparse.Namespace) -> Derivation:
+def _pole(args: argparse.Namespace, settings: Any) -> Derivation:
     """A pole on an end-effector, from its energies."""
     from palpate.derive.start import derive_pole
 
     for option, default in {"frame": None, "task": None, "names": None, "engine": "auto", "method": "lagrange"}.items():
         if getattr(args, option) != default:
             raise InvalidInput(f"--{option} is an option of robots; the pole is derived by Lagrange from its energies")
-    settings: Any = parameters_from(args.set or [])
-    known = inspect.signature(derive_pole).parameters
-    check_names("parameter of the pole", settings, known)
+    check_names("parameter of the pole", settings, inspect.signature(derive_pole).parameters)
     return derive_pole(**settings)
-
-
-def _robot(args: argparse.Namespace) -> Robot:
-    settings: Any = parameters_from(args.set or [])
-    return pp.load_robot(args.robot, **settings)
 
 
 def parameters_from(pairs: Sequence[str]) -> dict[str, float | list[float]]:

@@ -88,8 +88,8 @@ class RunFolder:
         """Write what must not be lost: the scenario as run, the trace, the metrics; return the trace's file."""
         from palpate.scenario.file.places import seen_from
 
-        said = f"# As run by palpate {pp.__version__}: every setting, defaults included.\n\n"
-        text = said + toml_text(seen_from(scenario.as_data(), self.path))
+        heading = f"# As run by palpate {pp.__version__}: every setting, defaults included.\n\n"
+        text = heading + toml_text(seen_from(scenario.as_data(), self.path))
         with watching(self._note):
             trace.save(self.path / TRACE)
             write_file(self.path / SCENARIO, text)

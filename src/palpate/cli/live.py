@@ -89,11 +89,11 @@ class Live:
             print("palpate: nobody looks at the live view; the run goes on", file=sys.stderr)
         self._began = time.monotonic() - first.time[-1]
 
-    def finish(self, trace: Trace, look: Path) -> None:
+    def finish(self, trace: Trace, output: Path) -> None:
         """Tell the page how it ended, and hand it the report."""
         outcome = trace.outcome
-        said = f"{outcome.kind} at {outcome.time:.6g} s"
-        self._server.finish(said, look.read_bytes() if look.suffix == ".html" else b"")
+        ending = f"{outcome.kind} at {outcome.time:.6g} s"
+        self._server.finish(ending, output.read_bytes() if output.suffix == ".html" else b"")
 
     def __enter__(self) -> Self:
         return self

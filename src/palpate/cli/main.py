@@ -77,13 +77,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     warnings.formatwarning = lambda message, *where, **more: f"palpate: warning: {message}\n"
     code = INTERRUPTED
     with Listening(last=argv is None), contextlib.suppress(KeyboardInterrupt):  # one more, while the first was told
-        code = _answered(words)
+        code = _run_safely(words)
     if code == INTERRUPTED and argv is None:
         leave(code)
     return code
 
 
-def _answered(words: list[str]) -> int:
+def _run_safely(words: list[str]) -> int:
     try:
         try:
             code = _run(words)
@@ -95,27 +95,27 @@ def _answered(words: list[str]) -> int:
     except (Exception, KeyboardInterrupt) as error:
         if "--debug" in words and not isinstance(error, KeyboardInterrupt | BrokenPipeError):
             raise
-        return _told(error)
+        return _report_error(error)
 
 
-def _told(error: BaseException) -> int:
+def _report_error(error: BaseException) -> int:
     """One line about what went wrong, and the exit code that says what kind of thing it was."""
     if ignore_further() or isinstance(error, KeyboardInterrupt):
-        _complain("interrupted")
+        _print_error("interrupted")
         return INTERRUPTED
     if isinstance(error, PalpateError):
-        _complain(str(error))
+        _print_error(str(error))
         return MISUSE
     if isinstance(error, BrokenPipeError):
         _print_no_more()
         return BROKEN_PIPE
     if isinstance(error, OSError) and error.errno in _CANNOT_PRINT and error.filename is None:
         _print_no_more()
-        _complain(f"cannot write the output: {os.strerror(error.errno or 0)}")
+        _print_error(f"cannot write the output: {os.strerror(error.errno or 0)}")
         return MISUSE
-    said = " ".join(str(error).split())
-    kind = "out of memory" if isinstance(error, MemoryError) else f"{type(error).__name__}: {shortened(said, 300)}"
-    _complain(f"unexpected {harmless(kind)}\n  hint: a defect of palpate; the same command with --debug shows where")
+    message = " ".join(str(error).split())
+    kind = "out of memory" if isinstance(error, MemoryError) else f"{type(error).__name__}: {shortened(message, 300)}"
+    _print_error(f"unexpected {harmless(kind)}\n  hint: a defect of palpate; the same command with --debug shows where")
     return UNEXPECTED
 
 
@@ -125,19 +125,21 @@ def _print_no_more() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _complain(text: str) -> None:
+def _print_error(text: str) -> None:
     with contextlib.suppress(OSError, ValueError):  # nobody listens
         print(f"palpate: {text}", file=sys.stderr)
 
 
 def _run(words: list[str]) -> int:
-    asked = "_ARGCOMPLETE" in os.environ  # the shell asks for words
+    completing = "_ARGCOMPLETE" in os.environ  # the shell asks for words
     command = next((word for word in words if not word.startswith("-")), None)  # options before it take no value
     if command is not None and command not in COMMANDS:
         raise UnknownName("command", command, COMMANDS)
-    modules = _modules(COMMANDS if asked else [*_SHIPPED, *([command] if command not in (None, *_SHIPPED) else ())])
-    parser, commands = _parsers(modules, COMMANDS.added() if command is None and not asked else {})
-    if asked:
+    modules = _modules(
+        COMMANDS if completing else [*_SHIPPED, *([command] if command not in (None, *_SHIPPED) else ())]
+    )
+    parser, commands = _parsers(modules, COMMANDS.added() if command is None and not completing else {})
+    if completing:
         modules["completion"].complete(parser, commands.values())
     args, unknown = parser.parse_known_args([f" {word}" if _NEGATIVE.match(word) else word for word in words])
     if args.command is None and unknown:

@@ -82,19 +82,22 @@ def run(args: argparse.Namespace) -> int:
         def simulated(saving: Saving) -> Trace:
             if address is None:
                 return _simulated(scenario, folder, args.quiet, saving, live)
-            return _driven(scenario, address, args.collision)
+            from palpate.run.build import build
+            from palpate.serving.client import drive
 
-        trace, results, look = written(scenario, folder, args, simulated)
+            return drive(build(scenario), address, collision=args.collision)
+
+        trace, results, output = written(scenario, folder, args, simulated)
         if live is not None:
-            live.finish(trace, look)
+            live.finish(trace, output)
     if not args.quiet:
         print_story(scenario, trace, results, notes)
     if args.json:
-        _print_json(scenario, trace, results, look)
+        _print_json(scenario, trace, results, output)
     else:
-        print(last_line(trace, results, look))
+        print(last_line(trace, results, output))
     if args.open:
-        open_page(look)
+        open_page(output)
     return _exit_code(trace, results, args.strict)
 
 
@@ -107,17 +110,17 @@ def written(
             trace = simulated(saving)
             results = pp.metrics.evaluate(trace, scenario.metrics)
             with patience("writing the trace …", args.quiet):
-                look = folder.write_run(scenario, trace, results)
+                output = folder.write_run(scenario, trace, results)
     except KeyboardInterrupt:
         if folder.partial is not None:
             print(f"palpate: the run was not saved; its first part is in {folder.partial}", file=sys.stderr)
         raise
     if args.no_report or trace.outcome.kind == "interrupted":
-        return trace, results, look
+        return trace, results, output
     if saving.waited:
         print("palpate: the trace is saved; no report was written", file=sys.stderr)
-        return trace, results, look
-    return trace, results, _with_pages(folder, trace, results, args) or look
+        return trace, results, output
+    return trace, results, _with_pages(folder, trace, results, args) or output
 
 
 def _address(args: argparse.Namespace) -> str | None:
@@ -135,13 +138,6 @@ def _address(args: argparse.Namespace) -> str | None:
     if args.live:
         raise InvalidInput("--live shows a simulation; it does not go with --connect")
     return host
-
-
-def _driven(scenario: Scenario, address: str, collision: float | None) -> Trace:
-    from palpate.run.build import build
-    from palpate.serving.client import drive
-
-    return drive(build(scenario), address, collision=collision)
 
 
 def _simulated(scenario: Scenario, folder: RunFolder, quiet: bool, saving: Saving, live: Live | None) -> Trace:
@@ -184,7 +180,7 @@ def _say_if_large(scenario: Scenario, columns: int, quiet: bool) -> None:
     )
 
 
-def _print_json(scenario: Scenario, trace: Trace, results: Sequence[MetricResult], look: Path) -> None:
+def _print_json(scenario: Scenario, trace: Trace, results: Sequence[MetricResult], output: Path) -> None:
     answer = {
         "scenario": scenario.name,
         "outcome": asdict(trace.outcome),
@@ -192,8 +188,8 @@ def _print_json(scenario: Scenario, trace: Trace, results: Sequence[MetricResult
         "warnings": list(trace.facts.warnings),
         "remarks": list(trace.facts.remarks),
         "metrics": {r.name: {k: v for k, v in asdict(r).items() if k not in ("name", "help")} for r in results},
-        "folder": str(look.parent),
-        "see": str(look),
+        "folder": str(output.parent),
+        "see": str(output),
     }
     print_json(answer)
 
@@ -265,12 +261,12 @@ def _bound_text(result: MetricResult) -> str:
     return f"at least {number(result.least)}" if result.least is not None else f"at most {number(result.most)}"
 
 
-def last_line(trace: Trace, results: Sequence[MetricResult], look: Path) -> str:
+def last_line(trace: Trace, results: Sequence[MetricResult], output: Path) -> str:
     """How it ended, which bounds it kept, and where to look."""
     outcome = trace.outcome
     judged = [result.passed for result in results if result.passed is not None]
     kept = f"; {sum(judged)} of {len(judged)} bounds kept" if judged and outcome.kind != "interrupted" else ""
-    return harmless(f"{outcome.kind} at {outcome.time:.6g} s ({outcome.reason}){kept}; see {look}")
+    return harmless(f"{outcome.kind} at {outcome.time:.6g} s ({outcome.reason}){kept}; see {output}")
 
 
 def _exit_code(trace: Trace, results: Sequence[MetricResult], strict: bool) -> int:

@@ -120,10 +120,10 @@ def _serve(server: Server, link: ClientConnection, scenario: Scenario, args: arg
     with ExitStack() as stack:
         with undivided():
             folder = stack.enter_context(claim_folder(args.out, scenario.name, args.scenario))
-        trace, results, look = written(
+        trace, results, output = written(
             scenario, folder, args, lambda saving: server.serve(link, folder.path / PARTIAL, saving.begin)
         )
     if not args.quiet:
         print_story(scenario, trace, results, ())
-    print(last_line(trace, results, look), flush=True)
+    print(last_line(trace, results, output), flush=True)
     return trace.outcome.kind != "interrupted"

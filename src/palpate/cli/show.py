@@ -349,10 +349,7 @@ def _gain_rows(scenario: Scenario) -> list[list[str]]:
     for key, value in values.items():
         chosen = getattr(law, key) != settings[key].default
         if chosen or settings[key].unit != "1":
-            text = toml_value(value) if not isinstance(value, dict | list) or _flat(value) else "…"
+            items = [value, *value] if isinstance(value, list) else [value]
+            text = "…" if any(isinstance(item, dict) for item in items) else toml_value(value)
             rows.append([key, text, "" if settings[key].unit == "1" else settings[key].unit, settings[key].help])
     return rows
-
-
-def _flat(value: Any) -> bool:
-    return not isinstance(value, dict) and not any(isinstance(item, dict) for item in value)

@@ -39,7 +39,8 @@ class _Heard:
         self.raised = -math.inf  # when KeyboardInterrupt was raised last, s
 
     def __call__(self, number: int, frame: Any) -> None:
-        if self.over or time.monotonic() - self.raised < GRACE or self.is_late(number):
+        late = number == _ALARM and self.raised == -math.inf  # the alarm asks after an interruption that had its effect
+        if self.over or time.monotonic() - self.raised < GRACE or late:
             return
         if self.postponed:
             self.pending = True
@@ -52,10 +53,6 @@ class _Heard:
             if _ALARM is not None:
                 signal.setitimer(signal.ITIMER_REAL, 1.1 * GRACE)
             signal.default_int_handler(number, frame)
-
-    def is_late(self, number: int) -> bool:
-        """Whether this is the alarm that asks what became of an interruption, and it has had its effect."""
-        return number == _ALARM and self.raised == -math.inf
 
 
 _heard = _Heard()

@@ -52,51 +52,51 @@ def run(args: argparse.Namespace) -> int:
         from palpate.study.robust import RUNS, robustness, study_folder
 
         address = many_runs.checked_cluster(args.cluster)
-        folder, asked = study_folder(args.resume) if args.resume else _asked(args, RUNS)
+        folder, request = study_folder(args.resume) if args.resume else _request(args, RUNS)
     if args.dry_run:
-        _show(asked)
+        _show(request)
         many_runs.print_job_script(address)
         return DONE
-    folder = folder or next_folder(f"{Path(asked['scenario']).stem}-study")
-    progress = many_runs.SweepProgress(str(asked["scenario"]), args.quiet)
+    folder = folder or next_folder(f"{Path(request['scenario']).stem}-study")
+    progress = many_runs.SweepProgress(str(request["scenario"]), args.quiet)
     with many_runs.interruptible(folder, "study"), progress:
-        study = robustness(**asked, out=folder, workers=args.workers, cluster=args.cluster, progress=progress)
+        study = robustness(**request, out=folder, workers=args.workers, cluster=args.cluster, progress=progress)
     summary = _joined(study)
     with patience("writing the report …", args.quiet or args.no_report):
-        look = many_runs.write_pages(study.draws, summary, folder, not args.no_report)
+        output = many_runs.write_pages(study.draws, summary, folder, not args.no_report)
     if not args.quiet:
-        _tell_spreads(study)
-    many_runs.tell(summary, args.quiet)
-    print(f"{'' if args.quiet else chr(10)}see {look}")
+        _print_spreads(study)
+    many_runs.print_summary(summary, args.quiet)
+    print(f"{'' if args.quiet else chr(10)}see {output}")
     return DONE
 
 
-def _asked(args: argparse.Namespace, runs: int) -> tuple[Path | None, dict[str, Any]]:
+def _request(args: argparse.Namespace, runs: int) -> tuple[Path | None, dict[str, Any]]:
     if args.scenario is None:
         raise InvalidInput("study needs a SCENARIO, or --resume DIR", hint="palpate study --help")
     if args.map is not None and len(args.map) != 2:
         raise InvalidInput(f"a map has two keys, --map was given {len(args.map)} times")
     over = {} if args.no_map else None if args.map is None else many_runs.varied(args.map)
-    asked = {
+    request = {
         "scenario": args.scenario, "overrides": args.overrides, "vary": many_runs.varied(args.vary),
         "without": args.without, "runs": runs if args.runs is None else args.runs, "seed": args.seed or 0, "over": over,
         "confidence": args.confidence,
     }  # fmt: skip
-    return None if args.out is None else Path(args.out), asked
+    return None if args.out is None else Path(args.out), request
 
 
-def _show(asked: dict[str, Any]) -> None:
+def _show(request: dict[str, Any]) -> None:
     from palpate.study.robust import map_axes, spreads
 
-    scenario = pp.load_scenario(asked["scenario"], asked["overrides"])
-    kept, left_out = spreads(scenario, asked["vary"], asked["without"])
+    scenario = pp.load_scenario(request["scenario"], request["overrides"])
+    kept, left_out = spreads(scenario, request["vary"], request["without"])
     rows = [[one.key, one.spec, one.why] for one in kept]
-    rows += [[key, str(spec), "as asked for"] for key, spec in asked["vary"].items()]
-    print(f"{scenario.name}: {asked['runs']} independent draws of")
+    rows += [[key, str(spec), "as asked for"] for key, spec in request["vary"].items()]
+    print(f"{scenario.name}: {request['runs']} independent draws of")
     print_table(["key", "spread", "what it is"], rows, "lll")
     for key, reason in left_out.items():
         print(f"left out: {key}: {reason}")
-    stretches = map_axes(scenario) if asked["over"] is None else asked["over"]
+    stretches = map_axes(scenario) if request["over"] is None else request["over"]
     print(f"map: {' against '.join(f'{key} ({spec})' for key, spec in stretches.items()) or 'none'}")
 
 
@@ -111,7 +111,7 @@ def _joined(study: Robustness) -> dict[str, Any]:
     return summary
 
 
-def _tell_spreads(study: Robustness) -> None:
+def _print_spreads(study: Robustness) -> None:
     print_table(["drawn", "from", "what it is"], [[one.key, one.spec, one.why] for one in study.spreads], "lll")
     for key, reason in study.left_out.items():
         print(f"left out: {key}: {reason}")

@@ -76,12 +76,11 @@ def run(args: argparse.Namespace) -> int:
         from palpate.study.sweeps import check_points, finish
 
         address = checked_cluster(args.cluster)
-
         store, plan = _begun(args)
         if store is None:
             check_points(plan)
     if args.dry_run:
-        _foretell(plan, args, address)
+        _print_estimate(plan, args, address)
         return DONE
     if store is None:
         from palpate.study.running.store import Store
@@ -94,9 +93,9 @@ def run(args: argparse.Namespace) -> int:
         sweep.keep_traces()
     summary = _summary(sweep, args)
     with patience("writing the report …", args.quiet or args.no_report):
-        look = write_pages(sweep, summary, store.folder, not args.no_report)
-    tell(summary, args.quiet)
-    print(f"{'' if args.quiet else chr(10)}see {look}")
+        output = write_pages(sweep, summary, store.folder, not args.no_report)
+    print_summary(summary, args.quiet)
+    print(f"{'' if args.quiet else chr(10)}see {output}")
     return _exit_code(sweep)
 
 
@@ -148,11 +147,11 @@ def _exit_code(sweep: Sweep) -> int:
     return REFUTED if name == "failure" and sweep.finding.low > level else DONE
 
 
-def _foretell(plan: Plan, args: argparse.Namespace, address: ClusterAddress | None) -> None:
+def _print_estimate(plan: Plan, args: argparse.Namespace, address: ClusterAddress | None) -> None:
     """Runs, time, disk and cost beforehand; a few points are run for that."""
-    from palpate.study.running.jobs import estimated_cost
+    from palpate.study.running.address import estimated_cost
     from palpate.study.running.pool import cores
-    from palpate.study.running.rows import row_bytes
+    from palpate.study.running.store import row_bytes
     from palpate.study.sweeps import drawn, time_per_run
 
     seconds = time_per_run(plan, samples=drawn(plan, 6))
@@ -253,7 +252,7 @@ class SweepProgress(Progress):
 
     def __call__(self, done: int, total: int, failed: int) -> None:
         """Show how far it is."""
-        if self.first is None or done < self.first:  # what was there already, or the sweep before, says nothing of it
+        if self.first is None or done <= self.first:  # what was there already, or the sweep before, says nothing of it
             self.first, self.started = done, time.perf_counter()
             return
         elapsed = time.perf_counter() - self.started
@@ -267,7 +266,7 @@ class SweepProgress(Progress):
 # ---------------------------------------------------------------------------------------------- what is said
 
 
-def tell(summary: Mapping[str, Any], quiet: bool) -> None:
+def print_summary(summary: Mapping[str, Any], quiet: bool) -> None:
     """Print what a sweep says."""
     if not quiet:
         print(f"{summary['scenario']}: {summary['counted']}")
@@ -281,12 +280,12 @@ def tell(summary: Mapping[str, Any], quiet: bool) -> None:
             print(f"{kind}: run {one['run']}: {one['reason']}")
     for warning in summary["warnings"]:
         print(f"warning: {warning}")
-    _tell_sensitivity(summary)
-    _tell_front(summary)
-    _tell_runs(summary)
+    _print_sensitivity(summary)
+    _print_front(summary)
+    _print_runs(summary)
 
 
-def _tell_runs(summary: Mapping[str, Any]) -> None:
+def _print_runs(summary: Mapping[str, Any]) -> None:
     """The worst runs and the best, each with its command."""
     unit = "" if summary["unit"] == "1" else f" {summary['unit']}"
     worst = [("worst", one) for one in summary["worst"][:3]]
@@ -295,7 +294,7 @@ def _tell_runs(summary: Mapping[str, Any]) -> None:
         print(f"\n{title}: run {one['run']}, {one['outcome']}{value}\n  {one['command']}")
 
 
-def _tell_sensitivity(summary: Mapping[str, Any]) -> None:
+def _print_sensitivity(summary: Mapping[str, Any]) -> None:
     if summary.get("sensitivity_note"):
         print(f"sensitivity: {summary['sensitivity_note']}")
     if not summary.get("sensitivity"):
@@ -308,7 +307,7 @@ def _tell_sensitivity(summary: Mapping[str, Any]) -> None:
     print_table(["key", "alone", "", "with others", ""], rows, "lrlrl")
 
 
-def _tell_front(summary: Mapping[str, Any]) -> None:
+def _print_front(summary: Mapping[str, Any]) -> None:
     if not summary.get("pareto"):
         return
     front = summary["pareto"]
@@ -327,17 +326,12 @@ def write_pages(sweep: Sweep, summary: dict[str, Any], folder: Path, pages: bool
         for one in summary[name][:1]:
             make_folder(folder / REPLAYS)
             target = f"{REPLAYS}/run-{one['run']}.html"
-            if target not in links.values():
-                try_replay(lambda run=one["run"], to=target: pp.views.replay(sweep.trace(run), folder / to))
+            try:
+                if target not in links.values():
+                    pp.views.replay(sweep.trace(one["run"]), folder / target)
+            except TraceError as error:  # a run that left nothing to show has no replay
+                print(f"note: no replay: {error}", file=sys.stderr)
             if (folder / target).is_file():
                 links[name] = target
     pp.views.sweep_report(sweep.path, summary, folder / REPORT, links)
     return folder / REPORT
-
-
-def try_replay(make: Any) -> None:
-    """A run that left nothing to show has no replay."""
-    try:
-        make()
-    except TraceError as error:
-        print(f"note: no replay: {error}", file=sys.stderr)

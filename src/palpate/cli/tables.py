@@ -163,11 +163,11 @@ def _number(word: str) -> float:
     return (float(match[1]) if factor is None else factor) * math.pi / float(match[2] or 1)
 
 
-def number(value: float | None) -> str:
-    """Four significant digits, '–' for an absent bound; what rounding left of a zero is shown as 0."""
+def number(value: float | None, digits: int = 4) -> str:
+    """A number in significant digits, '–' for an absent bound; what rounding left of a zero is shown as 0."""
     if value is None:
         return "–"
-    return "0" if abs(value) < 1e-13 else f"{value:.4g}"
+    return "0" if abs(value) < 1e-13 else f"{value:.{digits}g}"
 
 
 def short(name: str) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 
 from palpate import contact
 from palpate.checks import Array, finite_array
-from palpate.cli.tables import numbers, print_json
+from palpate.cli.tables import number, numbers, print_json
 from palpate.control import Stop
 from palpate.control.design.gains import SpringDamper, coincident_poles
 from palpate.control.design.pole import PoleModel
@@ -49,8 +49,8 @@ class Question:
 
     def contacts(self) -> list[contact.Contact]:
         """The planes that the tool may touch."""
-        planes, look = [numbers(plane, "--plane") for plane in self.options.plane], self.options
-        how = {"friction": look.friction, "restitution": look.restitution}
+        planes, options = [numbers(plane, "--plane") for plane in self.options.plane], self.options
+        how = {"friction": options.friction, "restitution": options.restitution}
         return [contact.Contact(contact.Plane(x[:3], x[3:]), self.frame, **how) for x in planes]
 
     def rows(self) -> Array:
@@ -105,6 +105,11 @@ class Question:
         """The linear model about the state, an equilibrium under τ and the contacts."""
         return contact.linearise_state(self.robot, self.q, self.v, self.torque(), self.contacts())
 
+    def rates(self) -> Array:
+        """Eigenvalues of that model, real and imaginary parts."""
+        values = self.linear().eigenvalues
+        return np.column_stack([np.real(values), np.imag(values)])
+
     def gains(self) -> SpringDamper:
         """K = λ² M_p and D = 2 λ M_p; λ is the stop's where no other is given."""
         rate = self.options.rate
@@ -122,10 +127,6 @@ def _tip_torque(x: Question) -> Array:
 
 def _tip_force(x: Question) -> Array:
     return contact.tip_force_from_torque(x.robot, x.q, x.torque(), x.frame, directions=x.rows()).force
-
-
-def _parts(values: Array) -> Array:
-    return np.column_stack([np.real(values), np.imag(values)])
 
 
 # name: (what it is, unit, how to compute it)
@@ -165,7 +166,7 @@ TERMS: dict[str, tuple[str, str, Callable[[Question], Any]]] = {
     "loss": ("energy that the impact takes", "J", lambda x: x.collision().dissipated),
     "Alin": ("A of ẋ = A x + B u about an equilibrium", "1/s, 1/s²", lambda x: x.linear().A),
     "Blin": ("its B, u the change of τ", "1/(kg·m²) or 1/kg", lambda x: x.linear().B),
-    "rates": ("eigenvalues of A, as real and imaginary parts", "1/s", lambda x: _parts(x.linear().eigenvalues)),
+    "rates": ("eigenvalues of A, as real and imaginary parts", "1/s", lambda x: x.rates()),
 }
 
 
@@ -183,13 +184,7 @@ def print_values(values: Mapping[str, tuple[str, str, Any]], as_json: bool) -> N
     for name, (what, unit, value) in values.items():
         print(f"{name}: {what} [{unit}]")
         for row in np.atleast_2d(np.asarray(value)):
-            print("  " + "".join(f"{_shown(x):>15}" for x in row))
-
-
-def _shown(x: float | str) -> str:
-    if isinstance(x, str):
-        return x
-    return "0" if abs(x) < 1e-13 else f"{x:.8g}"
+            print("  " + "".join(f"{x if isinstance(x, str) else number(x, 8):>15}" for x in row))
 
 
 def _plain(value: Array) -> Any:

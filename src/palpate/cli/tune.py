@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     folder = next_folder(f"{name}-tune") if wanted is None else Path(wanted)
     with interruptible(folder, "tune"), SweepProgress(name, args.quiet) as progress:
         tuned = _searched(args, folder, progress)
-    return _tell(tuned, folder, args)
+    return _print_result(tuned, folder, args)
 
 
 def _searched(args: argparse.Namespace, folder: Path, progress: object) -> Tuned:
@@ -72,16 +72,16 @@ def _searched(args: argparse.Namespace, folder: Path, progress: object) -> Tuned
     )  # fmt: skip
 
 
-def _tell(tuned: Tuned, folder: Path, args: argparse.Namespace) -> int:
-    from palpate.study.result import told_run
+def _print_result(tuned: Tuned, folder: Path, args: argparse.Namespace) -> int:
+    from palpate.study.result import run_summary
 
     summary = dict(tuned.sweep.summary)
-    summary |= {"sentence": tuned.sentence, "said": [], "best": [told_run(tuned.sweep, tuned.run)]}
-    look = write_pages(tuned.sweep, summary, folder, not args.no_report)
+    summary |= {"sentence": tuned.sentence, "said": [], "best": [run_summary(tuned.sweep, tuned.run)]}
+    output = write_pages(tuned.sweep, summary, folder, not args.no_report)
     if not args.quiet:
         print(f"{summary['scenario']}: {summary['counted']}")
     print(tuned.sentence)
     if not args.quiet:
         print(f"\n  {tuned.command}\n")
-    print(f"see {look}")
+    print(f"see {output}")
     return DONE if tuned.kept else NOTHING_KEEPS

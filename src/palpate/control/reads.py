@@ -14,7 +14,7 @@ from functools import lru_cache
 from types import FunctionType, ModuleType
 from typing import Any, Literal, get_args
 
-from palpate.syntax import parsed
+from palpate.lazy import parsed
 
 # What a law can read of the model besides the pose; the loop computes nothing that is not read.
 Need = Literal["M", "bias", "gravity", "J", "drift", "J_rate"]

@@ -83,13 +83,6 @@ def rotation_errors(wanted: ReadMatrix, actual: ReadMatrix, out: Matrix) -> None
 
 
 @kernel
-def distances(a: ReadMatrix, b: ReadMatrix, out: Vector) -> None:
-    """|a − b| of each sample, of three columns."""
-    for k in range(a.shape[0]):
-        out[k] = _apart(a[k], b[k, 0], b[k, 1], b[k, 2])
-
-
-@kernel
 def force_along(wanted: ReadMatrix, measured: ReadMatrix, out: Vector) -> bool:
     """(f_d − f)·f_d/|f_d| of each sample of two wrenches, 0 where no force is wanted; whether one ever is."""
     any_wanted = False

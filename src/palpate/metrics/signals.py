@@ -10,7 +10,7 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.errors import NotApplicable
-from palpate.metrics.kernels import distances, integral_of_squares, rotation_errors
+from palpate.metrics.kernels import integral_of_squares, rotation_errors
 from palpate.spatial import rows
 from palpate.trace import Trace
 
@@ -57,16 +57,12 @@ def columns_with_unit(trace: Trace, name: str, unit: str) -> list[int]:
 
 def largest(signal: str | Callable[[Trace], Array]) -> Callable[[Trace], float]:
     """The metric max s(t) of a channel or a signal."""
-    return lambda trace: float(_samples(trace, signal).max())
+    return lambda trace: float((channel(trace, signal) if isinstance(signal, str) else signal(trace)).max())
 
 
 def rms_of(signal: Callable[[Trace], Array]) -> Callable[[Trace], float]:
     """The metric √(∫ s² dt / T) of a signal."""
     return lambda trace: rms(trace.time, signal(trace))
-
-
-def _samples(trace: Trace, signal: str | Callable[[Trace], Array]) -> Array:
-    return channel(trace, signal) if isinstance(signal, str) else signal(trace)
 
 
 def rms(time: Array, error: Array) -> float:
@@ -139,10 +135,7 @@ def position_error(trace: Trace) -> Array:
 @once
 def position_distance(trace: Trace) -> Array:
     """|p_d − p| per sample, m."""
-    refuse_without_target(trace)
-    distance = np.empty(len(trace))
-    distances(channel(trace, "target_position"), channel(trace, "tool_position"), distance)
-    return distance
+    return rows.length(position_error(trace))
 
 
 @once

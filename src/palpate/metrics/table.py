@@ -1,21 +1,101 @@
-"""Every metric, in one table, and the evaluation of a trace."""
+"""What a metric is and how a bound judges it; every metric, in one table, and the evaluation of a trace."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
-from palpate.errors import InvalidInput, UnknownName
+from pydantic import model_validator
+
+from palpate.config import Config, setting
+from palpate.errors import InvalidInput, NotApplicable, check_names
 from palpate.lazy import offered
-from palpate.metrics import contact, motion, step, stop
-from palpate.metrics.metric import Bound, Metric, MetricResult, judge
+from palpate.metrics import contact, motion, step
 from palpate.metrics.signals import largest, orientation_angle, position_distance, rms_of
 from palpate.metrics.step import of
 from palpate.plugins import Table, of_kind
 from palpate.trace import Trace
 from palpate.user_code import blamed, is_address
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A number from a trace alone.
+
+    Attributes:
+        name: how scenarios and tables call it.
+        unit: SI, "1" where there is none.
+        help: one line.
+        compute: from a trace to the number; raises NotApplicable with the reason where there is none.
+    """
+
+    name: str
+    unit: str
+    help: str
+    compute: Callable[[Trace], float]
+
+
+class Bound(Config):
+    """What a metric must keep: at least, at most, or both."""
+
+    least: float | None = setting(None, "the metric's", "smallest value that passes")
+    most: float | None = setting(None, "the metric's", "largest value that passes")
+
+    @model_validator(mode="after")
+    def _makes_sense(self) -> Bound:
+        if self.least is None and self.most is None:
+            raise InvalidInput("a bound needs least, most, or both")
+        if self.least is not None and self.most is not None and self.least > self.most:
+            raise InvalidInput(f"a bound's least {self.least:g} must not exceed its most {self.most:g}")
+        return self
+
+    def keeps(self, value: float) -> bool:
+        """Whether a value passes."""
+        return (self.least is None or value >= self.least) and (self.most is None or value <= self.most)
+
+
+@dataclass(frozen=True)
+class MetricResult:
+    """A metric of one trace.
+
+    Attributes:
+        name, unit, help: the metric's.
+        value: the number, or None.
+        reason: why there is no number, or None.
+        least, most: the bound, None where there is none.
+        passed: whether the bound is kept; None without a bound. A bound on a metric without a number is not kept.
+    """
+
+    name: str
+    value: float | None
+    unit: str
+    help: str
+    reason: str | None = None
+    least: float | None = None
+    most: float | None = None
+    passed: bool | None = None
+
+
+def judge(metric: Metric, trace: Trace, bound: Bound | None) -> MetricResult:
+    """Compute a metric and hold it to its bound."""
+    value, reason = None, None
+    try:
+        value = float(metric.compute(trace))
+    except NotApplicable as error:
+        reason = str(error)
+    if bound is None:
+        return MetricResult(metric.name, value, metric.unit, metric.help, reason)
+    passed = value is not None and bound.keeps(value)
+    return MetricResult(metric.name, value, metric.unit, metric.help, reason, bound.least, bound.most, passed)
+
+
+def as_json(results: Iterable[MetricResult]) -> str:
+    """Results as JSON text: an object by metric name, indented, ending with a line break."""
+    content = {result.name: {k: v for k, v in asdict(result).items() if k != "name"} for result in results}
+    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _steps(name: str, what: str, response: Callable[[Trace], step.Response]) -> list[Metric]:
@@ -51,9 +131,9 @@ _ALL = [
     Metric("compliant_angle_max", "rad", "tool from its compliant frame, largest", largest("law.compliant_angle")),
     Metric("joint_error_rms", "rad", "revolute joints from their targets, RMS", motion.joint_error_rms),
     Metric("joint_error_max", "rad", "revolute joints from their targets, largest", motion.joint_error_max),
-    Metric("stop_time", "s", "until the tool's speed stays below 2 % of its first", stop.stop_time),
-    Metric("stop_distance", "m", "tool's travel along its first direction until the stop", stop.stop_distance),
-    Metric("stop_deviation", "m", "tool's largest distance from that line until the stop", stop.stop_deviation),
+    Metric("stop_time", "s", "until the tool's speed stays below 2 % of its first", motion.stop_time),
+    Metric("stop_distance", "m", "tool's travel along its first direction until the stop", motion.stop_distance),
+    Metric("stop_deviation", "m", "tool's largest distance from that line until the stop", motion.stop_deviation),
     Metric("tilt_max", "rad", "pole: largest angle from the vertical", largest(motion.tilt)),
     Metric("tilt_rms", "rad", "pole: angle from the vertical, RMS", rms_of(motion.tilt)),
     Metric("tilt_end", "rad", "pole: largest angle from the vertical, over the last tenth", motion.tilt_end),
@@ -108,9 +188,7 @@ def evaluate(trace: Trace, bounds: Mapping[str, Bound] = MappingProxyType({})) -
     Raises:
         UnknownName: a bound on a metric that does not exist.
     """
-    for name in bounds:
-        if not is_address(name) and name not in METRICS:
-            raise UnknownName("metric", name, METRICS)
+    check_names("metric", [name for name in bounds if not is_address(name)], METRICS)
     known = [judge(metric, trace, bounds.get(metric.name)) for metric in METRICS.values()]
     return Results([*known, *_own_results(trace, bounds)])
 

@@ -6,9 +6,9 @@ import ast
 import importlib.util
 import inspect
 import types
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -19,15 +19,19 @@ from palpate.config import Config, setting
 from palpate.control import LAWS
 from palpate.control.references import REFERENCES
 from palpate.errors import UnknownName, check_names
+from palpate.lazy import parsed
 from palpate.metrics import METRICS
-from palpate.metrics.metric import Bound
+from palpate.metrics.table import Bound
 from palpate.scenario.model import Scenario, law_class
-from palpate.syntax import parsed
 from palpate.toml import toml_value
 
 _BOUNDS = {"gt": "greater than {}", "ge": "at least {}", "lt": "less than {}", "le": "at most {}"}
 _PLAIN = {float: "a number", int: "a whole number", bool: "true or false", str: "a text"}
-_TAGS = {"control": "law", "reference": "kind"}
+# Sections whose keys depend on one of them: that key, the names that it may hold, and the settings class of a name.
+_TAGGED: dict[str, tuple[str, Mapping[str, Any], Callable[[str], type[Config]]]] = {
+    "control": ("law", LAWS, law_class),
+    "reference": ("kind", REFERENCES, REFERENCES.__getitem__),
+}
 _COUNTS = {2: "two", 3: "three", 4: "four", 6: "six"}
 
 
@@ -97,27 +101,21 @@ def _law_key() -> Setting:
     return Setting("law", info)
 
 
-def law_settings(name: str | None) -> dict[str, Setting]:
-    """Keys of `[control]` for a law; for any law if it is not known."""
-    chosen = [name] if name in LAWS else list(LAWS)
-    merged = {key: one for law in chosen for key, one in settings_of(law_class(str(law))).items()}
-    return {"law": _law_key(), **merged}
-
-
-def reference_settings(kind: str | None) -> dict[str, Setting]:
-    """Keys of `[reference]` for a kind; for any kind if it is not known."""
-    chosen = [kind] if kind in REFERENCES else list(REFERENCES)
-    return {key: one for name in chosen for key, one in settings_of(REFERENCES[str(name)]).items()}
+def tagged_settings(section: str, name: str | None) -> dict[str, Setting]:
+    """Keys of `[control]` for a law, or of `[reference]` for a kind; for any of them if it is not known."""
+    _, names, class_of = _TAGGED[section]
+    chosen = [name] if name in names else list(names)
+    merged = {key: one for each in chosen for key, one in settings_of(class_of(str(each))).items()}
+    return {"law": _law_key(), **merged} if section == "control" else merged
 
 
 def keys_at(path: Sequence[str | int], data: dict[str, Any]) -> dict[str, Setting] | list[str]:
     """The keys that may stand in the table at `path` of a scenario's data; names alone where they are free."""
     parts = [part for part in path if not isinstance(part, int)]
-    if parts and parts[0] in _TAGS:
-        section = data.get(parts[0])
-        tag = section.get(_TAGS[parts[0]]) if isinstance(section, dict) else None
-        tag = tag if isinstance(tag, str) else None
-        here = law_settings(tag) if parts.pop(0) == "control" else reference_settings(tag)
+    if parts and parts[0] in _TAGGED:
+        table = data.get(parts[0])
+        name = table.get(_TAGGED[parts[0]][0]) if isinstance(table, dict) else None
+        here = tagged_settings(parts.pop(0), name if isinstance(name, str) else None)
     else:
         here = settings_of(Scenario)
     while parts:
@@ -224,7 +222,7 @@ def explain(key: str = "") -> Explanation:
         return Explanation("", inspect.getdoc(Scenario) or "", settings_of(Scenario))
     if len(parts) == 1 and parts[0] not in settings_of(Scenario):
         return _word(parts[0])
-    if parts[0] in ("control", "reference"):
+    if parts[0] in _TAGGED:
         return _tagged(parts)
     if parts[0] == "metrics" and len(parts) > 1:
         return _metric(parts)
@@ -235,7 +233,7 @@ def _word(word: str) -> Explanation:
     """A name alone: of a law, a kind of reference, a metric, a shipped scenario or settings."""
     from palpate.scenario.file.load import shipped
 
-    for section, names in {"control": LAWS, "reference": REFERENCES}.items():
+    for section, (_, names, _) in _TAGGED.items():
         if word in names:
             return _tagged([section, word])
     if word in METRICS:
@@ -254,12 +252,10 @@ def _word(word: str) -> Explanation:
 
 def _every_key() -> Iterator[tuple[str, Setting]]:
     """Every key of a scenario; those of laws and references behind their names."""
-    tagged = {f"control.{law}": law_settings(law) for law in LAWS}
-    tagged |= {f"reference.{kind}": reference_settings(kind) for kind in REFERENCES}
-    plain = {key: one for key, one in settings_of(Scenario).items() if key not in ("control", "reference")}
-    yield from _below("", plain)
-    for prefix, settings in tagged.items():
-        yield from _below(f"{prefix}.", settings)
+    yield from _below("", {key: one for key, one in settings_of(Scenario).items() if key not in _TAGGED})
+    for section, (_, names, _) in _TAGGED.items():
+        for name in names:
+            yield from _below(f"{section}.{name}.", tagged_settings(section, name))
 
 
 def _below(prefix: str, settings: dict[str, Setting]) -> Iterator[tuple[str, Setting]]:
@@ -301,22 +297,21 @@ def summary_of_law(name: str) -> str:
 
 def _tagged(parts: list[str]) -> Explanation:
     """`control.LAW[.key]`, `reference.KIND[.key]`, or a key of any law or kind."""
-    section, names = parts[0], LAWS if parts[0] == "control" else REFERENCES
+    section, (tag, names, class_of) = parts[0], _TAGGED[parts[0]]
+    below = partial(tagged_settings, section)
     if len(parts) == 1:
         text = settings_of(Scenario)[section].help
         if section == "control":
-            return Explanation(section, text, {"law": law_settings(None)["law"]}, {n: summary_of_law(n) for n in LAWS})
+            return Explanation(section, text, {"law": _law_key()}, {name: summary_of_law(name) for name in LAWS})
         return Explanation(section, text, {}, {kind: _first_line(cls) for kind, cls in REFERENCES.items()})
-    below = law_settings if section == "control" else reference_settings
     if parts[1] in names:
-        cls = law_class(parts[1]) if section == "control" else REFERENCES[parts[1]]
         if len(parts) == 2:
-            return Explanation(".".join(parts), inspect.getdoc(cls) or "", below(parts[1]))
+            return Explanation(".".join(parts), inspect.getdoc(class_of(parts[1])) or "", below(parts[1]))
         return _along(parts[2:], parts[:2], below(parts[1]))
     matches = {name: below(name)[parts[1]] for name in names if parts[1] in below(name)}
     if len(parts) == 2 and len(matches) > 1 and parts[1] not in ("law", "kind"):
         lines = {f"{section}.{name}.{parts[1]}": f"{one.help} [{one.unit}]" for name, one in matches.items()}
-        return Explanation(".".join(parts), f"depends on the {'law' if section == 'control' else 'kind'}", {}, lines)
+        return Explanation(".".join(parts), f"depends on the {tag}", {}, lines)
     return _along(parts[1:], [section], below(None), extra=names)
 
 
@@ -376,11 +371,10 @@ def json_schema() -> dict[str, Any]:
     """Everything a scenario file may hold: every law with its gains, every kind of reference, every metric."""
     schema = Scenario.model_json_schema()
     definitions: dict[str, Any] = schema.setdefault("$defs", {})
-    laws = [_choice(law_class(name), "law", name, definitions) for name in LAWS]
-    kinds = [_choice(cls, "kind", name, definitions) for name, cls in REFERENCES.items()]
     properties = schema["properties"]
-    properties["control"] = {"description": properties["control"].get("description", ""), "oneOf": laws}
-    properties["reference"] = {"description": properties["reference"].get("description", ""), "oneOf": kinds}
+    for section, (tag, names, class_of) in _TAGGED.items():
+        choices = [_choice(class_of(name), tag, name, definitions) for name in names]
+        properties[section] = {"description": properties[section].get("description", ""), "oneOf": choices}
     properties["metrics"]["propertyNames"] = {"enum": sorted(METRICS)}
     # What a file extends may give the rest.
     schema["required"] = ["name"]

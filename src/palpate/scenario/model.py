@@ -17,7 +17,7 @@ from palpate.control.references import REFERENCES
 from palpate.control.references.reference import Hold, ReferenceSettings
 from palpate.errors import InvalidInput, check_names
 from palpate.lazy import offered
-from palpate.metrics.metric import Bound
+from palpate.metrics.table import Bound
 from palpate.robot.load import Joints
 from palpate.robot.readers.dh.table import DHLink, Tensor
 from palpate.trace import Recording, StopWhen

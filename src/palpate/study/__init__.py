@@ -11,12 +11,13 @@ if TYPE_CHECKING:
         predicted_boundary as predicted_boundary,
         refuse as refuse,
     )
-    from palpate.study.analysis.rare import RareEstimate as RareEstimate, rare_failure as rare_failure
     from palpate.study.analysis.statistics import (
         Interval as Interval,
+        RareEstimate as RareEstimate,
         clopper_pearson as clopper_pearson,
         confidence_sequence as confidence_sequence,
         pareto_front as pareto_front,
+        rare_failure as rare_failure,
         scenario_count as scenario_count,
         scenario_level as scenario_level,
     )

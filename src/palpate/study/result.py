@@ -20,15 +20,14 @@ from palpate.files import make_folder, write_file
 from palpate.lazy import offered
 from palpate.metrics import METRICS
 from palpate.parquet import Footer, Values, read_columns, read_footer
-from palpate.run.simulate import simulate
-from palpate.scenario.file.load import scenario_from_data
-from palpate.scenario.file.overrides import apply_overrides, parse_override
+from palpate.scenario.file.overrides import parse_override
 from palpate.study.analysis import statistics
 from palpate.study.analysis.maps import BoundaryMap
-from palpate.study.analysis.rare import RareEstimate
+from palpate.study.analysis.statistics import RareEstimate
 from palpate.study.plans.axis import Axis, Value
 from palpate.study.plans.plan import CRASHED, ENDED, IMPOSSIBLE, INDEPENDENT, MOST_KEPT, REFUSED, PlannedRun
 from palpate.study.running.store import SCENARIO, Store
+from palpate.study.running.worker import whole_trace
 
 if TYPE_CHECKING:
     import pandas
@@ -50,10 +49,9 @@ class Sweep:
             or None.
     """
 
-    def __init__(self, store: Store, finding: Any = None, keeper: object = None) -> None:
+    def __init__(self, store: Store, finding: Any = None) -> None:
         self.store, self.finding = store, finding
         self.plan, self.folder, self.path = store.plan, store.folder, store.path
-        self._keeper = keeper  # a temporary folder lives as long as the result
 
     @property
     def map(self) -> BoundaryMap:
@@ -140,7 +138,7 @@ class Sweep:
 
     def trace(self, run: int) -> Trace:
         """The trace of a run, made again: the same numbers."""
-        return simulate(scenario_from_data(apply_overrides(self.plan.scenario, self.overrides(run))))
+        return whole_trace(self.plan.scenario, self.overrides(run))
 
     # ------------------------------------------------------------------ what it says
 
@@ -253,7 +251,7 @@ def summarise(sweep: Sweep, pareto: tuple[str, str] | None = None) -> dict[str, 
         pareto: two metrics whose front is wanted.
     """
     plan, counts = sweep.plan, _counts(sweep)
-    said = [*_proved(sweep), *_found(sweep), *_bound(sweep)]
+    sentences = [*_probability_sentences(sweep), *_finding_sentences(sweep), *_scenario_bound(sweep)]
     facts: dict[str, Any] = {
         "scenario": plan.scenario.get("name"),
         "description": plan.scenario.get("description", ""),
@@ -267,12 +265,12 @@ def summarise(sweep: Sweep, pareto: tuple[str, str] | None = None) -> dict[str, 
         "confidence": plan.options.get("confidence", 0.95),
         "counts": counts,
         "counted": _counted(len(sweep), counts),
-        "sentence": "".join(said[:1]),
-        "said": said[1:],
-        "worst": [told_run(sweep, run) for run in sweep.worst()],
-        "best": [told_run(sweep, run) for run in sweep.best()],
-        "failing": [told_run(sweep, run) for run in _failing(sweep)],
-        "named": _named(sweep),
+        "sentence": "".join(sentences[:1]),
+        "said": sentences[1:],
+        "worst": [run_summary(sweep, run) for run in sweep.worst()],
+        "best": [run_summary(sweep, run) for run in sweep.best()],
+        "failing": [run_summary(sweep, run) for run in _failing(sweep)],
+        "named": _first_bad_runs(sweep),
         "warnings": _warnings(sweep),
     }
     return facts | _sensitivity(sweep) | _map(sweep) | (_pareto(sweep, *pareto) if pareto else {})
@@ -304,7 +302,7 @@ def _counted(runs: int, counts: dict[str, int]) -> str:
     return f"{runs} runs: {', '.join(parts)}"
 
 
-def _named(sweep: Sweep) -> dict[str, list[dict[str, Any]]]:
+def _first_bad_runs(sweep: Sweep) -> dict[str, list[dict[str, Any]]]:
     """The first runs of each kind that is no plain success, with their reasons."""
     groups: dict[str, list[dict[str, Any]]] = {}
     for kind in ("diverged", IMPOSSIBLE, CRASHED):
@@ -319,7 +317,7 @@ def _warnings(sweep: Sweep) -> list[str]:
     return [f"{text} ({count} runs)" for text, count in counted.most_common(NAMED)]
 
 
-def told_run(sweep: Sweep, run: int) -> dict[str, Any]:
+def run_summary(sweep: Sweep, run: int) -> dict[str, Any]:
     """What there is to say about one run."""
     row = sweep.row(run)
     return {
@@ -343,7 +341,7 @@ def _independent(sweep: Sweep) -> np.ndarray:
     return runs[runs % sweep.plan.repeat == 0]
 
 
-def _proved(sweep: Sweep) -> list[str]:
+def _probability_sentences(sweep: Sweep) -> list[str]:
     plan = sweep.plan
     if plan.method in ("rare", "map", "tune"):
         return []
@@ -372,7 +370,7 @@ def _probability(interval: statistics.Interval, failures: int, runs: int, how: s
     return f"P(failure) lies between {ends} {held} {evidence}{note}"
 
 
-def _bound(sweep: Sweep) -> list[str]:
+def _scenario_bound(sweep: Sweep) -> list[str]:
     """The largest value seen, as a bound on a new draw."""
     if sweep.plan.method not in INDEPENDENT or sweep.metric is None or isinstance(sweep.finding, statistics.Interval):
         return []
@@ -391,7 +389,7 @@ def _bound(sweep: Sweep) -> list[str]:
     ]
 
 
-def _found(sweep: Sweep) -> list[str]:
+def _finding_sentences(sweep: Sweep) -> list[str]:
     if isinstance(sweep.finding, RareEstimate):
         return [rare_sentence(sweep.finding, str(sweep.plan.options["rare"]))]
     if isinstance(sweep.finding, BoundaryMap):

@@ -18,17 +18,15 @@ import numpy as np
 
 from palpate.errors import FileError, InvalidInput, check_names
 from palpate.files import make_folder, read_text, write_file
-from palpate.run.simulate import simulate
-from palpate.scenario.file.load import load_scenario, scenario_from_data, shipped
-from palpate.scenario.file.overrides import apply_overrides
+from palpate.scenario.file.load import load_scenario, shipped
 from palpate.scenario.file.places import absolute_path, relative_path
 from palpate.scenario.model import Scenario
 from palpate.scenario.robot import build_robot
 from palpate.study.plans.axis import Spec, override, parse_axis
 from palpate.study.plans.plan import IMPOSSIBLE, Plan
 from palpate.study.result import Sweep
-from palpate.study.running.store import Store
-from palpate.study.running.worker import run_row
+from palpate.study.running.store import Store, check_content
+from palpate.study.running.worker import run_row, whole_trace
 from palpate.study.sweeps import Progress, check_points, finish, make_plan
 
 RUNS = 300
@@ -101,8 +99,8 @@ def robustness(
     keeper = tempfile.TemporaryDirectory(prefix="palpate-study-") if out is None else None
     folder = Path(keeper.name if keeper else str(out))
     if not isinstance(scenario, Scenario):
-        asked = {"vary": vary or {}, "without": without, "runs": runs, "seed": seed, "over": over}
-        _remember(folder, asked | {"confidence": confidence, "overrides": overrides}, os.fspath(scenario))
+        request = {"vary": vary or {}, "without": without, "runs": runs, "seed": seed, "over": over}
+        _write_request(folder, request | {"confidence": confidence, "overrides": overrides}, os.fspath(scenario))
     common: dict[str, Any] = {"overrides": overrides, "seed": seed, "confidence": confidence}
     plan = make_plan(scenario, varied, method="random", runs=runs, **common)
     stretch = map_axes(typed) if over is None else dict(over)
@@ -111,38 +109,26 @@ def robustness(
     def made(name: str, one: Plan) -> Sweep:
         check_points(one)
         make_folder(folder / name)
-        return finish(Store.begin(folder / name, one), workers, cluster, progress, keeper)
+        return finish(Store.begin(folder / name, one, keeper), workers, cluster, progress)
 
     draws = made(DRAWS, plan)
     return Robustness(draws, made(MAP, mapped) if mapped else None, tuple(wanted), left_out)
 
 
-def _remember(folder: Path, asked: Mapping[str, Any], scenario: str) -> None:
+def _write_request(folder: Path, request: Mapping[str, Any], scenario: str) -> None:
     """Write down what was asked for, so that a study can go on by its folder alone; a file as seen from there."""
-    check_study_place(folder)
+    check_content(folder, "a study", STUDY)
     make_folder(folder)
     name = scenario if scenario in shipped() else relative_path(os.path.realpath(scenario), folder)
-    write_file(folder / STUDY, json.dumps({**asked, "scenario": name}, indent=1, default=list))
-
-
-def check_study_place(folder: Path) -> None:
-    """Refuse a folder that holds something other than a study."""
-    if folder.exists() and not folder.is_dir():
-        raise FileError(f"{folder} is a file", hint="give a folder")
-    entries = {entry.name for entry in folder.iterdir()} if folder.is_dir() else set()
-    if entries and STUDY not in entries:
-        raise FileError(
-            f"{folder} holds other things than a study: {', '.join(sorted(entries)[:5])}",
-            hint="give a new or empty folder",
-        )
+    write_file(folder / STUDY, json.dumps({**request, "scenario": name}, indent=1, default=list))
 
 
 def study_folder(folder: str | os.PathLike[str]) -> tuple[Path, dict[str, Any]]:
     """The folder of a study that was begun, and what was asked for."""
     try:
-        asked = dict(json.loads(read_text(Path(folder) / STUDY)))
-        name = asked["scenario"]
-        return Path(folder), {**asked, "scenario": name if name in shipped() else absolute_path(name, folder)}
+        request = dict(json.loads(read_text(Path(folder) / STUDY)))
+        name = request["scenario"]
+        return Path(folder), {**request, "scenario": name if name in shipped() else absolute_path(name, folder)}
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise FileError(f"{folder} holds no study ({error})", hint="give the folder of a study") from error
 
@@ -178,8 +164,8 @@ def _of_plant(scenario: Scenario) -> Iterator[Spread]:
         yield Spread(key, f"normal({plant.com_offset[k]!r}, 0.005)", f"centres of mass, {axis} of each link, to 5 mm")
     most = smallest_torque(scenario)
     for key, share, what in (("joint_friction", FRICTION, "Coulomb"), ("joint_damping", VISCOUS, "viscous")):
-        own = getattr(plant, key)
-        if np.any(own):
+        value = getattr(plant, key)
+        if np.any(value):
             yield Spread(f"world.plant.{key}*", "uniform(0.5, 1.5)", f"{what} friction of the joints, to a half")
         else:
             yield Spread(f"world.plant.{key}", f"uniform(0.0, {share * most:.4g})", f"{what} friction of the joints")
@@ -216,8 +202,8 @@ def _of_sensors(scenario: Scenario, data: Mapping[str, Any]) -> Iterator[Spread]
     if not uses_wrench(data):
         return
     for k, axis in enumerate("xyz"):
-        own = sensors.wrench.bias[k]
-        yield Spread(f"{key}.wrench.bias.{k}", f"normal({own!r}, 0.5)", f"bias of the wrist sensor along {axis}, N")
+        bias = sensors.wrench.bias[k]
+        yield Spread(f"{key}.wrench.bias.{k}", f"normal({bias!r}, 0.5)", f"bias of the wrist sensor along {axis}, N")
     yield Spread(f"{key}.wrench.noise_force", "loguniform(0.01, 0.5)", "noise of the wrist sensor, N")
 
 
@@ -225,15 +211,13 @@ def uses_wrench(data: Mapping[str, Any]) -> bool:
     """Whether the law minds what the wrist sensor says: a bias of 1 N changes the run."""
     short = ["record.channels=[]", f"run.duration={20 * data['run']['timestep']!r}", "world.sensors.wrench.delay=0"]
     bias = "world.sensors.wrench.bias=[1.0, 1.0, 1.0, 0.1, 0.1, 0.1]"
-    plain, biased = (
-        simulate(scenario_from_data(apply_overrides(dict(data), [*short, *more]))) for more in ([], [bias])
-    )
+    plain, biased = (whole_trace(data, [*short, *more]) for more in ([], [bias]))
     return len(plain) != len(biased) or not np.array_equal(plain["tau"], biased["tau"])
 
 
 def _of_delay(scenario: Scenario) -> Iterator[Spread]:
-    own = scenario.world.driver.delay
-    yield Spread("world.driver.delay", f"integers({own}, {own + 2})", "control periods until a command acts")
+    delay = scenario.world.driver.delay
+    yield Spread("world.driver.delay", f"integers({delay}, {delay + 2})", "control periods until a command acts")
 
 
 def map_axes(scenario: Scenario) -> dict[str, Spec]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,8 +14,7 @@ from palpate.control.references import REFERENCES
 from palpate.errors import FileError, InvalidInput, PalpateError, StudyError, check_names
 from palpate.lazy import notebook_progress
 from palpate.metrics import METRICS
-from palpate.scenario.file.load import folder_of, load_scenario, scenario_from_data, with_modules
-from palpate.scenario.file.overrides import apply_overrides
+from palpate.scenario.file.load import folder_of, load_scenario, overridden, with_modules
 from palpate.scenario.file.places import read_from
 from palpate.scenario.model import Scenario
 from palpate.study.analysis import drivers
@@ -26,14 +24,17 @@ from palpate.study.plans.axis import Axis, Spec, axes_of, override
 from palpate.study.plans.plan import Plan, PlanStage
 from palpate.study.result import Sweep
 from palpate.study.running.address import cluster_address
-from palpate.study.running.pool import Executor, Here, LocalPool, cores
+from palpate.study.running.pool import Here, LocalPool, cores
 from palpate.study.running.store import Store
 from palpate.study.running.worker import Job, RunTask, check_files, run_row
 from palpate.user_code import is_address, texts_of, use_files
 from palpate.world.sensing.sensor import SENSORS
 
 if TYPE_CHECKING:
+    from palpate.study.running.cluster import DaskCluster
     from palpate.trace import Trace
+
+    Executor = Here | LocalPool | DaskCluster
 
 Progress = Callable[[int, int, int], None]  # runs done, runs there will be, runs that did not pass
 SHORT = 5.0  # s: what takes no longer is not worth starting processes for
@@ -87,9 +88,7 @@ def sweep(
         traces=traces, until=until, rare=rare, by=by, confidence=confidence,
     )  # fmt: skip
     check_points(plan)
-    keeper = tempfile.TemporaryDirectory(prefix="palpate-sweep-") if out is None else None
-    store = Store.begin(keeper.name if keeper else str(out), plan)
-    return finish(store, workers, cluster, progress or notebook_progress(), keeper)
+    return finish(Store.begin(out, plan), workers, cluster, progress or notebook_progress())
 
 
 def finish(
@@ -97,7 +96,6 @@ def finish(
     workers: int | None = None,
     cluster: str | None = None,
     progress: Progress | None = None,
-    keeper: object = None,
     own: Mapping[str, Callable[[Trace], float]] | None = None,
     driver: Callable[[Store], drivers.Driver] = drivers.drive,
 ) -> Sweep:
@@ -106,14 +104,14 @@ def finish(
     with store.held():
         executor = Here() if store.complete else executor_for(store.plan, workers, cluster)
         try:
-            finding = _driven(store, driver(store), executor, progress, own)
+            finding = _run_driver(store, driver(store), executor, progress, own)
         except FileError as error:
             command = "tune" if store.plan.method == "tune" else "sweep"
             again = f"then go on with palpate {command} --resume {store.folder}"
             raise FileError(str(error.args[0]), hint=f"{error.hint}; {again}") from error
         finally:
             executor.close()
-    return Sweep(store, finding, keeper)
+    return Sweep(store, finding)
 
 
 def _check_unchanged(store: Store) -> None:
@@ -130,7 +128,7 @@ def _check_unchanged(store: Store) -> None:
     check_files(plan.files)
 
 
-def _driven(
+def _run_driver(
     store: Store,
     driver: drivers.Driver,
     executor: Executor,
@@ -142,7 +140,7 @@ def _driven(
     try:
         while True:
             stage = next(driver)
-            for done, bad in _made(store, stage, executor, own or {}):
+            for done, bad in _run_stage(store, stage, executor, own or {}):
                 made, failed = made + done, failed + bad
                 if progress is not None:
                     progress(made, max(store.plan.runs, made), failed)
@@ -157,10 +155,10 @@ def open_sweep(folder: str | os.PathLike[str]) -> Sweep:
     store = Store.open(folder)
     if not store.complete:
         raise InvalidInput(f"the sweep in {folder} is not finished", hint=f"palpate sweep --resume {folder}")
-    return Sweep(store, _driven(store, drivers.drive(store), Here(), None, None))
+    return Sweep(store, _run_driver(store, drivers.drive(store), Here(), None, None))
 
 
-def _made(store: Store, stage: PlanStage, executor: Executor, own: Mapping[str, Callable[[Trace], float]]) -> Any:
+def _run_stage(store: Store, stage: PlanStage, executor: Executor, own: Mapping[str, Callable[[Trace], float]]) -> Any:
     """Make what is missing of a stage; gives numbers of runs done and of those that did not pass, as they arrive."""
     plan = store.plan
     missing = store.missing(stage)
@@ -257,35 +255,35 @@ def make_plan(
     words = () if isinstance(scenario, Scenario) else (os.fspath(scenario), *sets)
     if any(os.path.isabs(part.strip("'\"")) for word in words for part in word.split("=", 1)):
         words = ()  # a path of the user's machine; the scenario that is written down says the same
-    given = {} if typed.sweep is None else typed.sweep.model_dump(mode="json", exclude_none=True)
-    said = {**given, **{key: value for key, value in wanted.items() if value is not None}}
-    varied = {**given.get("vary", {}), **(vary or {})}
+    from_file = {} if typed.sweep is None else typed.sweep.model_dump(mode="json", exclude_none=True)
+    requested = {**from_file, **{key: value for key, value in wanted.items() if value is not None}}
+    varied = {**from_file.get("vary", {}), **(vary or {})}
     data = read_from({key: value for key, value in typed.as_data().items() if key != "sweep"}, os.getcwd())
     folder = Path.cwd() if isinstance(scenario, Scenario) else folder_of(scenario)
-    data = with_modules(data, folder, said.get("metrics", ()))
+    data = with_modules(data, folder, requested.get("metrics", ()))
     use_files(data.get("modules", {}))
     axes = axes_of(varied)
-    method, runs, options = _method(axes, said)
-    traces = said.get("traces", "none")
+    method, runs, options = _method(axes, requested)
+    traces, metrics = requested.get("traces", "none"), _metrics(requested.get("metrics"), data)
     check_names("choice of traces", [traces], plans.KEPT_TRACES)
     plan = Plan(
         scenario=data, source=words, vary={axis.key: axis.spec for axis in axes}, method=method, runs=runs,
-        repeat=said.get("repeat", 1), seed=_seed(said.get("seed", 0)), metrics=_metrics(said.get("metrics"), data),
+        repeat=requested.get("repeat", 1), seed=_seed(requested.get("seed", 0)), metrics=metrics,
         traces=traces, chunk=plans.chunk_size(runs, traces), options=options, files=plans.file_digests(data),
         versions=plans.versions(),
     )  # fmt: skip
     return _checked(plan)
 
 
-def _method(axes: tuple[Axis, ...], said: Mapping[str, Any]) -> tuple[str, int, dict[str, Any]]:
+def _method(axes: tuple[Axis, ...], requested: Mapping[str, Any]) -> tuple[str, int, dict[str, Any]]:
     """Method, runs and options of a plan."""
     names = ("confidence", "until", "rare", "by", "metric")
-    options = {name: said[name] for name in names if said.get(name) is not None}
-    asked = "rare" if said.get("rare") else said.get("method")
+    options = {name: requested[name] for name in names if requested.get(name) is not None}
+    asked = "rare" if requested.get("rare") else requested.get("method")
     check_names("method", [] if asked is None else [asked], plans.METHODS)
     if not 0 < float(options.setdefault("confidence", 0.95)) < 1:
         raise InvalidInput(f"a confidence lies between 0 and 1, got {options['confidence']:g}")
-    method, runs = plans.planned_runs(asked, axes, said.get("runs"), said.get("repeat", 1))
+    method, runs = plans.planned_runs(asked, axes, requested.get("runs"), requested.get("repeat", 1))
     if method == "map":
         options["cells"] = plans.map_cells(axes)
     return method, runs, options
@@ -329,7 +327,7 @@ def check_points(plan: Plan) -> None:
     problem: PalpateError | None = None
     for texts in drawn(plan, TRIES):
         try:
-            scenario_from_data(apply_overrides(plan.scenario, texts))
+            overridden(plan.scenario, texts)
             return
         except PalpateError as error:
             problem = problem or error

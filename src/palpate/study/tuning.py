@@ -8,7 +8,6 @@ that are there, it asks for the same points.
 from __future__ import annotations
 
 import os
-import tempfile
 import warnings
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace as changed
@@ -22,7 +21,7 @@ from palpate.metrics import METRICS
 from palpate.scenario.model import Scenario
 from palpate.study.analysis import maps
 from palpate.study.analysis.drivers import Driver, drive_search, parse_rule
-from palpate.study.plans.axis import Axis, Spec, Value, axes_of
+from palpate.study.plans.axis import Axis, Spec, Value
 from palpate.study.plans.plan import REFUSED, PlannedRun
 from palpate.study.result import Sweep
 from palpate.study.running.store import Store
@@ -37,11 +36,11 @@ EXPLORE = 0.6  # share of the runs that looks everywhere
 FINEST = 1e-5  # step of the pattern search, share of a stretch, at which it ends
 EDGE = 0.005  # share of a range that counts as its end
 OWN = "objective"  # column of a metric written in Python
-Ask = Generator[list[tuple[Value, ...]], list["Told"], None]
+Ask = Generator[list[tuple[Value, ...]], list["Score"], None]
 
 
 @dataclass(frozen=True)
-class Told:
+class Score:
     """What came of a point: the number to make small, and by how much bounds are broken (0 where they are kept)."""
 
     value: float
@@ -93,18 +92,18 @@ class Tuned:
     @property
     def at_edges(self) -> list[str]:
         """A sentence for each parameter whose best value lies at an end of its range, where a wider one may help."""
-        said = []
+        sentences = []
         for axis in self.sweep.plan.axes:
             if axis.span is None or axis.span.low == axis.span.high:
                 continue
             value, fraction = self.values[axis.key], axis.span.place(float(self.values[axis.key]))
             if min(fraction, 1.0 - fraction) <= EDGE:
                 end = "lower" if fraction < 0.5 else "upper"
-                said.append(
+                sentences.append(
                     f"{axis.key} = {_shown(value)} is at the {end} end of its range, {_shown(axis.span.low)} to"
                     f" {_shown(axis.span.high)}: a wider range may hold a better value"
                 )
-        return said
+        return sentences
 
 
 def tune(
@@ -151,14 +150,17 @@ def tune(
     rules = [parse_rule(text, "--keep", base.metrics) for text in keep]
     if any(level is None for _, _, level in rules):
         raise InvalidInput(f"--keep needs a level, got {', '.join(keep)}", hint="--keep 'force_peak<25'")
-    for axis in axes_of(over):
-        _choices(axis)
+    for axis in base.axes:
+        if axis.values is None and axis.span is None:
+            raise InvalidInput(
+                f"{axis.key}: a search needs a stretch of numbers or a list, got {axis.spec!r}",
+                hint="write start:stop, uniform(a, b), loguniform(a, b) or a,b,c",
+            )
     options = {"confidence": 0.95, "minimise": name, "metric": name, "keep": list(keep)}
     plan = changed(base, method="tune", chunk=1, runs=runs, options=options, metrics=(*base.metrics, *own))
     check_points(plan)
-    keeper = tempfile.TemporaryDirectory(prefix="palpate-tune-") if out is None else None
-    store = Store.begin(keeper.name if keeper else str(out), plan)
-    sweep = finish(store, 0 if own else workers, cluster, progress, keeper, own, lambda _: _driver(store, refuse))
+    store = Store.begin(out, plan)
+    sweep = finish(store, 0 if own else workers, cluster, progress, own, lambda _: _driver(store, refuse))
     return best_of(sweep)
 
 
@@ -171,7 +173,7 @@ def resume(store: Store, refuse: maps.Refuse | None = maps.refuse, **where: Any)
 
 def best_of(sweep: Sweep) -> Tuned:
     """The best point of a search."""
-    results = _told(sweep.store, 0, len(sweep))
+    results = _scores(sweep.store, 0, len(sweep))
     run = min(range(len(results)), key=lambda k: (results[k].rank, k))
     value = results[run].value if np.isfinite(results[run].value) else None
     refused = sweep["outcome"].count(REFUSED)
@@ -192,10 +194,10 @@ def _driver(store: Store, refuse: maps.Refuse | None) -> Driver:
         return made
 
     search = search_for(plan.axes, plan.runs, plan.seed)
-    return drive_search(search, points, lambda first, count: _told(store, first, count), most=plan.runs)
+    return drive_search(search, points, lambda first, count: _scores(store, first, count), most=plan.runs)
 
 
-def _told(store: Store, first: int, count: int) -> list[Told]:
+def _scores(store: Store, first: int, count: int) -> list[Score]:
     """The rows of a stage as the search needs them."""
     options, bounds = store.plan.options, _bounds(store)
     name = options["minimise"]
@@ -205,7 +207,7 @@ def _told(store: Store, first: int, count: int) -> list[Told]:
         broken = sum(_violation(columns[metric][k], *bounds[metric]) for metric in bounds)
         missing = outcome not in ("completed", "stopped") or value is None
         rows.append(
-            Told(np.inf if value is None else float(value), broken + (_ENDED.get(outcome, 1.0) if missing else 0.0))
+            Score(np.inf if value is None else float(value), broken + (_ENDED.get(outcome, 1.0) if missing else 0.0))
         )
     return rows
 
@@ -215,8 +217,8 @@ _ENDED = {"diverged": 10.0, REFUSED: 100.0, "impossible": 1000.0, "crashed": 100
 
 def _bounds(store: Store) -> dict[str, tuple[float | None, float | None]]:
     """Least and most of every bounded metric: the scenario's, drawn tighter by --keep."""
-    own = store.plan.scenario.get("metrics", {})
-    bounds = {name: (bound.get("least"), bound.get("most")) for name, bound in own.items()}
+    bounded = store.plan.scenario.get("metrics", {})
+    bounds = {name: (bound.get("least"), bound.get("most")) for name, bound in bounded.items()}
     for text in store.plan.options["keep"]:
         name, sign, level = parse_rule(text, "--keep", store.plan.metrics)
         least, most = bounds.get(name, (None, None))
@@ -242,16 +244,16 @@ def _violation(value: float | None, least: float | None, most: float | None) -> 
 
 def search_for(axes: Sequence[Axis], runs: int, seed: int) -> Ask:
     """Ask for points and be told what came of them: everywhere first, then around the best."""
-    best: tuple[tuple[Value, ...], Told] | None = None
+    best: tuple[tuple[Value, ...], Score] | None = None
     smooth = [k for k, axis in enumerate(axes) if axis.span is not None and not axis.whole]
-    explore = _everywhere(axes, seed)
+    explore = _sampled(axes, seed)
     spent, asked = 0, next(explore)
     while spent < (EXPLORE * runs if smooth else runs):
         results = yield asked
         best = min([*([] if best is None else [best]), *zip(asked, results)], key=lambda pair: pair[1].rank)
         spent, asked = spent + len(asked), explore.send(results)
     if best is not None and smooth:
-        yield from _closing_in(axes, smooth, best)
+        yield from _pattern_search(axes, smooth, best)
 
 
 def _optuna() -> Any:
@@ -262,7 +264,7 @@ def _optuna() -> Any:
     return optuna
 
 
-def _everywhere(axes: Sequence[Axis], seed: int) -> Ask:
+def _sampled(axes: Sequence[Axis], seed: int) -> Ask:
     """Optuna's sampler, asked for a batch at a time."""
     optuna = _optuna()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -283,23 +285,12 @@ def _everywhere(axes: Sequence[Axis], seed: int) -> Ask:
 
 
 def _space(optuna: Any, axis: Axis) -> Any:
-    if axis.span is not None and axis.whole and axis.values:
-        return optuna.distributions.IntDistribution(min(axis.values), max(axis.values))
-    if axis.span is not None:
-        return optuna.distributions.FloatDistribution(0.0, 1.0)
-    return optuna.distributions.CategoricalDistribution(list(range(len(_choices(axis)))))
-
-
-def _choices(axis: Axis) -> tuple[Value, ...]:
-    """The values of a list; nothing on a stretch of numbers."""
-    if axis.values is None and axis.span is not None:
-        return ()
-    if axis.values is None:
-        raise InvalidInput(
-            f"{axis.key}: a search needs a stretch of numbers or a list, got {axis.spec!r}",
-            hint="write start:stop, uniform(a, b), loguniform(a, b) or a,b,c",
-        )
-    return axis.values
+    values = axis.values or ()
+    if axis.span is None:
+        return optuna.distributions.CategoricalDistribution(list(range(len(values))))
+    if axis.whole:
+        return optuna.distributions.IntDistribution(min(values), max(values))
+    return optuna.distributions.FloatDistribution(0.0, 1.0)
 
 
 def _values(axes: Sequence[Axis], params: Mapping[str, Any]) -> tuple[Value, ...]:
@@ -307,13 +298,13 @@ def _values(axes: Sequence[Axis], params: Mapping[str, Any]) -> tuple[Value, ...
     for k, axis in enumerate(axes):
         param = params[f"x{k}"]
         if axis.span is None:
-            values.append(_choices(axis)[param])
+            values.append((axis.values or ())[param])
         else:
             values.append(int(param) if axis.whole else axis.span.at(float(param)))
     return tuple(values)
 
 
-def _closing_in(axes: Sequence[Axis], smooth: Sequence[int], best: tuple[tuple[Value, ...], Told]) -> Ask:
+def _pattern_search(axes: Sequence[Axis], smooth: Sequence[int], best: tuple[tuple[Value, ...], Score]) -> Ask:
     """Pattern search: look a step to each side, and where parabolas are lowest; where nothing is better, halve."""
     values, best_result = best
     centre = np.array([axes[k].span.place(values[k]) for k in smooth])  # pyright: ignore[reportOptionalMemberAccess]
@@ -336,7 +327,7 @@ def _closing_in(axes: Sequence[Axis], smooth: Sequence[int], best: tuple[tuple[V
             step /= 2.0
 
 
-def _lowest(centre: Array, here: Told, around: Sequence[Array], answers: Sequence[Told], step: float) -> Array | None:
+def _lowest(centre: Array, here: Score, around: Sequence[Array], answers: Sequence[Score], step: float) -> Array | None:
     """The lowest point of the parabola through each parameter's three values; None where there is none."""
     guess = centre.copy()
     for k in range(len(centre)):

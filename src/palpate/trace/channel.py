@@ -9,8 +9,8 @@ from functools import cached_property
 
 import numpy as np
 
+from palpate.checks import whole_number
 from palpate.errors import BadShape, InvalidInput
-from palpate.trace.plain import whole_number
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*", re.ASCII)
 

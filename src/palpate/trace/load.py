@@ -6,9 +6,8 @@ import math
 import os
 import zipfile
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import BinaryIO
 
 import numpy as np
 
@@ -16,33 +15,15 @@ from palpate.checks import Array
 from palpate.errors import DamagedTable, PalpateError, TraceError
 from palpate.files import a_path, open_regular
 from palpate.parquet import check_memory, is_ours, read_columns, read_footer
-from palpate.trace.channel import TIME, Channel
+from palpate.trace.channel import TIME
 from palpate.trace.header import HEADER_KEY, SEAL_KEY, check_entries, header_from_text, seal
-from palpate.trace.partial import SUFFIX, read_partial
+from palpate.trace.partial import SUFFIX, joined_columns, read_partial
 from palpate.trace.save import NPZ_HEADER, NPZ_SEAL
 from palpate.trace.trace import Trace
 
-T = TypeVar("T")
 MOST_BYTES = 64 << 30  # of a trace's file
 _FOREIGN = "it was not written by palpate (no description of a trace inside)"
 _HINT = "save traces with Trace.save; a damaged one can be made again from its scenario and seed"
-
-
-@dataclass(frozen=True)
-class Stored:
-    """A file taken apart: its description and seal, its entries, and how a channel is built from them."""
-
-    header: str
-    seal: str
-    entries: dict[str, np.ndarray]
-    names: Callable[[Channel], tuple[str, ...]]
-
-    def values(self, channel: Channel) -> Array:
-        """The channel's samples, (samples, *shape)."""
-        parts = [self.entries[name] for name in self.names(channel)]
-        if self.names(channel) == (channel.name,):
-            return parts[0]
-        return np.stack(parts, axis=-1).reshape(-1, *channel.shape)
 
 
 def load_trace(path: str | os.PathLike[str]) -> Trace:
@@ -54,24 +35,16 @@ def load_trace(path: str | os.PathLike[str]) -> Trace:
     read = _reader(a_path(path, "a trace"))
     try:
         with open_regular(path, most_bytes=MOST_BYTES) as file:
-            if Path(path).suffix.lower() == SUFFIX:
-                return _whole(read_partial, file)
-            return _trace(_whole(read, file))
+            return _whole(read, file)
+    except PalpateError as error:
+        reason = error.args[0].removeprefix(f"cannot read {path}: ")
+        raise TraceError(f"cannot load a trace from {path}: {reason}", hint=error.hint or _HINT) from error
     except (OSError, ValueError) as error:
-        if isinstance(error, PalpateError):
-            raise _refused(path, error) from error
         reason = getattr(error, "strerror", None) or error  # ValueError: a name with a null character
         raise TraceError(f"cannot read {path}: {reason}", hint="check the path") from error
-    except PalpateError as error:
-        raise _refused(path, error) from error
 
 
-def _refused(path: str | os.PathLike[str], error: PalpateError) -> TraceError:
-    reason = error.args[0].removeprefix(f"cannot read {path}: ")
-    return TraceError(f"cannot load a trace from {path}: {reason}", hint=error.hint or _HINT)
-
-
-def _reader(path: Path) -> Callable[[BinaryIO], Any]:
+def _reader(path: Path) -> Callable[[BinaryIO], Trace]:
     suffix = path.suffix.lower()
     if suffix == ".csv":
         raise TraceError(
@@ -83,7 +56,7 @@ def _reader(path: Path) -> Callable[[BinaryIO], Any]:
     return _READERS[suffix]
 
 
-def _whole(read: Callable[[BinaryIO], T], file: BinaryIO) -> T:
+def _whole(read: Callable[[BinaryIO], Trace], file: BinaryIO) -> Trace:
     if not file.read(1):
         raise TraceError("it is empty")
     file.seek(0)
@@ -96,43 +69,40 @@ def _whole(read: Callable[[BinaryIO], T], file: BinaryIO) -> T:
         raise TraceError(f"it is damaged or of another kind ({reason})") from error
 
 
-def _trace(stored: Stored) -> Trace:
-    header = header_from_text(stored.header)
-    expected = [name for channel in (TIME, *header.channels) for name in stored.names(channel)]
-    check_entries(stored.entries, expected)
-    for name, array in stored.entries.items():
+def _trace(text: str, written_seal: str, entries: dict[str, Array], *, by_column: bool) -> Trace:
+    """A trace from its description, its seal and its arrays: one for each column, or one for each channel."""
+    header = header_from_text(text)
+    names = {c: c.columns if by_column else (c.name,) for c in (TIME, *header.channels)}
+    check_entries(entries, [name for parts in names.values() for name in parts])
+    for name, array in entries.items():
         if array.dtype != np.float64:
             raise TraceError(f"{name!r} holds {array.dtype}, not float64")
-    data = {channel: stored.values(channel) for channel in header.channels}
-    trace = Trace(stored.values(TIME), data, header.outcome, header.events, header.facts, own=True)
-    if seal(stored.header, trace) != stored.seal:
+    data = {c: joined_columns(c, entries) if by_column else entries[c.name] for c in header.channels}
+    trace = Trace(entries[TIME.name], data, header.outcome, header.events, header.facts, own=True)
+    if seal(text, trace) != written_seal:
         raise TraceError("it was changed after it was written (its checksum does not fit)")
     return trace
 
 
-def _read_parquet(file: BinaryIO) -> Stored:
+def _read_parquet(file: BinaryIO) -> Trace:
     if not is_ours(file):
         raise TraceError(_FOREIGN)
     footer = read_footer(file)
     if HEADER_KEY not in footer.metadata:
         raise TraceError(_FOREIGN)
     footer.check_numbers()
-    return Stored(
-        header=footer.metadata[HEADER_KEY],
-        seal=footer.metadata.get(SEAL_KEY, ""),
-        entries={name: values.to_numpy() for name, values in read_columns(file).items()},
-        names=lambda channel: channel.columns,
-    )
+    entries = {name: values.to_numpy() for name, values in read_columns(file).items()}
+    return _trace(footer.metadata[HEADER_KEY], footer.metadata.get(SEAL_KEY, ""), entries, by_column=True)
 
 
-def _read_npz(file: BinaryIO) -> Stored:
+def _read_npz(file: BinaryIO) -> Trace:
     with zipfile.ZipFile(file) as archive:
         check_memory(2 * sum(entry.file_size for entry in archive.infolist()))
         arrays = {name.removesuffix(".npy"): _array(archive, name) for name in archive.namelist()}
     if NPZ_HEADER not in arrays:
         raise TraceError(_FOREIGN)
     header, sealed = str(arrays.pop(NPZ_HEADER)), str(arrays.pop(NPZ_SEAL, ""))
-    return Stored(header, sealed, arrays, names=lambda channel: (channel.name,))
+    return _trace(header, sealed, arrays, by_column=False)
 
 
 def _array(archive: zipfile.ZipFile, name: str) -> np.ndarray:
@@ -149,7 +119,7 @@ def _array(archive: zipfile.ZipFile, name: str) -> np.ndarray:
         return array
 
 
-_READERS: dict[str, Callable[[BinaryIO], Any]] = {
+_READERS: dict[str, Callable[[BinaryIO], Trace]] = {
     ".parquet": _read_parquet,
     ".npz": _read_npz,
     SUFFIX: read_partial,

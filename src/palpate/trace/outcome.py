@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from palpate.checks import finite_number
+from palpate.checks import finite_number, whole_number
 from palpate.errors import InvalidInput, check_names
-from palpate.trace.plain import whole_number
 
 OutcomeKind = Literal["completed", "stopped", "diverged", "interrupted"]
 OUTCOME_KINDS: tuple[OutcomeKind, ...] = get_args(OutcomeKind)

@@ -12,13 +12,13 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 
 from palpate.checks import Array
-from palpate.errors import DamagedTable, FileError, TraceError
-from palpate.files import open_new
+from palpate.errors import DamagedTable, TraceError
+from palpate.files import open_new, refusals
 from palpate.parquet import Column, ParquetWriter, check_memory, read_columns, read_footer
 from palpate.trace.channel import TIME, Channel
 from palpate.trace.header import Header, header_from_text, header_text
@@ -48,7 +48,7 @@ class PartialFile:
         """
         self._path = path
         self._columns = [Column(name) for channel in empty.channels.values() for name in channel.columns]
-        with self._told():
+        with refusals(self._path):
             self._file = open_new(path)
             self._file.write(MAGIC)
             self._part(header_text(empty).encode())
@@ -60,7 +60,7 @@ class PartialFile:
         Raises:
             FileError: the system refuses, as on a full disk.
         """
-        with self._told():
+        with refusals(self._path):
             for start in range(0, len(times), _ROWS):
                 rows = slice(start, start + _ROWS)
                 count = len(times[rows])
@@ -79,15 +79,6 @@ class PartialFile:
         """End the file."""
         with contextlib.suppress(OSError):  # a full disk: what is written is kept as it is
             self._file.close()
-
-    @contextlib.contextmanager
-    def _told(self) -> Any:
-        try:
-            yield
-        except OSError as error:
-            raise FileError(
-                f"cannot write {self._path}: {error.strerror or error}", hint="check free space and permissions"
-            ) from error
 
 
 def read_partial(file: BinaryIO) -> Trace:
@@ -142,15 +133,17 @@ def _batches(file: BinaryIO, parts: Iterator[tuple[int, int]], header: Header) -
     return batches
 
 
+def joined_columns(channel: Channel, columns: Mapping[str, Array]) -> Array:
+    """A channel's samples, (samples, *shape), from its columns."""
+    parts = [columns[name] for name in channel.columns]
+    return np.stack(parts, axis=-1).reshape(len(parts[0]), *channel.shape) if channel.shape else parts[0]
+
+
 def _trace(header: Header, batches: list[dict[str, Array]]) -> Trace:
     names = [name for c in (TIME, *header.channels) for name in c.columns]
     columns = {name: np.concatenate([np.zeros(0), *(batch[name] for batch in batches)]) for name in names}
-    count = len(columns[TIME.name])
-    data = {
-        c: np.stack([columns[name] for name in c.columns], axis=-1).reshape(count, *c.shape) for c in header.channels
-    }
-    times = columns[TIME.name]
-    last = float(times[-1]) if count else 0.0
+    data, times = {c: joined_columns(c, columns) for c in header.channels}, columns[TIME.name]
+    last = float(times[-1]) if len(times) else 0.0
     period = header.facts.period
     outcome = replace(header.outcome, time=last, tick=round(last / period) if period else 0)
     return Trace(times, data, outcome, header.events, header.facts)

@@ -6,10 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from palpate.checks import finite_number
+from palpate.checks import finite_number, whole_number
 from palpate.errors import InvalidInput, UnknownName, shortened
 from palpate.trace.channel import TIME, Channel
-from palpate.trace.plain import whole_number
 
 LONGEST_STRIDE = 10**12
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import time
 from collections.abc import Sequence
@@ -9,7 +10,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from palpate.errors import UnknownName
+from palpate.errors import TraceError, UnknownName
 from palpate.lazy import check_extra
 from palpate.metrics import MetricResult
 from palpate.toml import toml_text
@@ -17,6 +18,8 @@ from palpate.trace import Trace
 from palpate.views.panels import Curve, Panel, leading, marks_of, styled
 
 if TYPE_CHECKING:
+    import pandas
+
     from palpate.robot.robot import Robot
 
 _STYLE = "border-collapse:collapse;font-variant-numeric:tabular-nums"
@@ -83,7 +86,7 @@ def trace_html(trace: Trace) -> str:
     head = f"<b>{escape(str(name))}</b>: {escape(str(trace.outcome))}"
     span = f"{trace.time[0]:g} to {trace.time[-1]:g} s, {len(trace)} samples" if len(trace) else "no samples"
     warned = "".join(f"<li>{escape(text)}</li>" for text in trace.warnings)
-    rows = [[n, _unit(c.column_units), str(c.size), c.help] for n, c in trace.channels.items()]
+    rows = [[n, ", ".join(dict.fromkeys(c.column_units)), str(c.size), c.help] for n, c in trace.channels.items()]
     table = _table(["channel", "unit", "columns", "what it is"], rows, "llrl")
     notes = f"<ul>{warned}</ul>" if warned else ""
     return f"<div>{head}<br>{span}{notes}<details><summary>{len(rows)} channels</summary>{table}</details></div>"
@@ -177,12 +180,8 @@ class NotebookProgress:
 
 def _bar(done: float, total: float, failed: int, elapsed: float) -> str:
     left = elapsed * (total / done - 1) if done > 0 else float("nan")
-    said = f"{done:.4g} of {total:.4g}, {left:.0f} s left" + (f", {failed} did not pass" if failed else "")
-    return f'<progress value="{done:g}" max="{total:g}" style="width:50%"></progress> {said}'
-
-
-def _unit(units: Sequence[str]) -> str:
-    return ", ".join(dict.fromkeys(units))
+    text = f"{done:.4g} of {total:.4g}, {left:.0f} s left" + (f", {failed} did not pass" if failed else "")
+    return f'<progress value="{done:g}" max="{total:g}" style="width:50%"></progress> {text}'
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]], align: str) -> str:
@@ -220,3 +219,65 @@ def shown_replay(trace: Trace) -> ShownReplay:
     from palpate.views.pages.player import replay_html
 
     return ShownReplay(replay_html(trace))
+
+
+# ---------------------------------------------------------------------------------------------- other libraries
+
+
+def to_pandas(trace: Trace) -> pandas.DataFrame:
+    """One column per number, index time in s; `attrs["units"]` has the unit of each column."""
+    pandas = _needed("pandas")
+    columns = trace.table()
+    frame = pandas.DataFrame({name: column for name, column in columns.items() if name != "time"})
+    frame.index = pandas.Index(columns["time"], name="time")
+    channels = trace.channels.values()
+    frame.attrs["units"] = {n: u for channel in channels for n, u in zip(channel.columns, channel.column_units)}
+    return frame
+
+
+_COMPONENTS = {
+    ("x", "y", "z"): "axis",
+    ("w", "x", "y", "z"): "quaternion",
+    ("vx", "vy", "vz", "wx", "wy", "wz"): "twist",
+    ("fx", "fy", "fz", "nx", "ny", "nz"): "wrench",
+}
+_OF_JOINTS = ("v", "tau", "command", "target_v", "v_measured", "q", "target_q", "q_measured")
+
+
+def _dimensions(trace: Trace) -> dict[tuple[str, ...], str]:
+    """The name of the dimension for each set of labels, so that channels with the same labels align.
+
+    On a robot with a free base or a ball joint the coordinates are more than the velocities: they are "coordinate".
+    """
+    named = dict(_COMPONENTS)
+    joints = [trace.channels[name].labels for name in _OF_JOINTS if name in trace.channels]
+    for labels, dimension in zip(dict.fromkeys(joints), ("joint", "coordinate")):
+        named[labels] = dimension
+    return named
+
+
+def to_xarray(trace: Trace) -> Any:
+    """An xarray Dataset: one variable per channel, over time and "joint", "axis" …; units and help stand in `attrs`."""
+    xarray = _needed("xarray")
+    variables: dict[str, Any] = {}
+    shared = _dimensions(trace)
+    coordinates: dict[str, Any] = {"time": ("time", trace.time, {"units": "s"})}
+    for name, channel in trace.channels.items():
+        if name == "time":
+            continue
+        dims = tuple(f"{name}.{k}" for k in range(len(channel.shape)))
+        if len(dims) == 1 and channel.labels:
+            dims = (shared.get(channel.labels, dims[0]),)
+            coordinates[dims[0]] = list(channel.labels)
+        known = {"units": channel.unit, "frame": channel.frame, "long_name": channel.help}
+        attrs = {key: list(value) if isinstance(value, tuple) else value for key, value in known.items() if value}
+        variables[name] = (("time", *dims), trace[name], attrs)
+    run = {"outcome": str(trace.outcome), "robot": trace.facts.robot or "", "law": trace.facts.law or ""}
+    return xarray.Dataset(variables, coordinates, run)
+
+
+def _needed(package: str) -> Any:
+    try:
+        return importlib.import_module(package)
+    except ImportError as error:
+        raise TraceError(f"this needs {package}, which is not installed", hint=f"pip install {package}") from error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -249,31 +248,22 @@ def _by_unit(trace: Trace, name: str) -> dict[str, list[tuple[int, str, Array]]]
 
 
 def _joints(trace: Trace) -> Figure | None:
-    if "q" not in trace:
+    return _per_joint(trace, "q", "joints", "Joint positions", "position", target="target_q")
+
+
+def _per_joint(trace: Trace, channel: str, name: str, title: str, axis: str, target: str = "") -> Figure | None:
+    """A line for each joint, one panel per unit; those of its target are dashed."""
+    if channel not in trace:
         return None
-    targets = [values for _, _, values in _columns(trace, "target_q")] if "target_q" in trace else []
+    targets = [values for _, _, values in _columns(trace, target)] if target in trace else []
     panels = []
-    for unit, columns in _by_unit(trace, "q").items():
+    for unit, columns in _by_unit(trace, channel).items():
         lines = [styled(index, label, trace.time, values) for index, label, values in columns]
         for index, label, _ in columns if targets else ():
             colour = COLOURS[index % len(COLOURS)]
             lines.append(Curve(f"{label} target", trace.time, targets[index], colour, "dash", 0.9, listed=False))
-        panels.append(Panel("position", unit, tuple(lines)))
-    return Figure("joints", "Joint positions" + (", targets dashed" if targets else ""), tuple(panels), "joints")
-
-
-def _per_joint(trace: Trace, channel: str, name: str, title: str, axis: str) -> Figure | None:
-    if channel not in trace:
-        return None
-    panels = tuple(
-        Panel(axis if unit != "N" else "force", unit, _lines(trace, columns))
-        for unit, columns in _by_unit(trace, channel).items()
-    )
-    return Figure(name, title, panels, "joints")
-
-
-def _lines(trace: Trace, columns: Iterable[tuple[int, str, Array]]) -> tuple[Curve, ...]:
-    return tuple(styled(index, label, trace.time, values) for index, label, values in columns)
+        panels.append(Panel(axis if unit != "N" else "force", unit, tuple(lines)))
+    return Figure(name, title + (", targets dashed" if targets else ""), tuple(panels), "joints")
 
 
 def _terms(trace: Trace) -> Figure | None:

@@ -16,15 +16,11 @@ from palpate.views.pages.player import camera_of, drawn_geoms
 _SUN = np.array([0.4, -0.6, 1.0]) / np.linalg.norm([0.4, -0.6, 1.0])
 _BACK = (0.965, 0.973, 0.98)
 _AROUND = 20  # sides of a round shape
+_WIDTH, _HEIGHT = 640, 480  # pixels
 
 
-def picture(trace: Trace, sample: int = -1, size: tuple[int, int] = (640, 480)) -> np.ndarray:
-    """The scene at a sample, the last one by default, as bytes (height, width, 3).
-
-    Args:
-        trace: what happened.
-        sample: which of its samples.
-        size: width and height, pixels.
+def picture(trace: Trace) -> np.ndarray:
+    """The scene at the last sample, as bytes (height, width, 3).
 
     Raises:
         MissingExtra: matplotlib is not installed.
@@ -35,17 +31,15 @@ def picture(trace: Trace, sample: int = -1, size: tuple[int, int] = (640, 480)) 
     from matplotlib.collections import PolyCollection
     from matplotlib.figure import Figure
 
-    rows = np.array([range(len(trace))[sample]])
-    paths = body_paths(trace, rows)
+    paths = body_paths(trace, np.array([len(trace) - 1]))
     corners, colours = _triangles(trace, paths)
-    seen, depth = _projected(corners, camera_of(scene_of(trace), paths), size)
+    seen, depth = _projected(corners, camera_of(scene_of(trace), paths))
     order = np.argsort(-depth.max(axis=1))
-    figure = Figure(figsize=(size[0] / 100, size[1] / 100), dpi=100, facecolor=_BACK)
+    figure = Figure(figsize=(_WIDTH / 100, _HEIGHT / 100), dpi=100, facecolor=_BACK)
     canvas = FigureCanvasAgg(figure)
     axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
     axes.set_axis_off()
-    axes.set_xlim(0, size[0])
-    axes.set_ylim(0, size[1])
+    axes.set(xlim=(0, _WIDTH), ylim=(0, _HEIGHT))
     axes.add_collection(PolyCollection(list(seen[order]), facecolors=colours[order], edgecolors="face", linewidths=0.3))
     canvas.draw()
     return np.asarray(canvas.buffer_rgba())[..., :3].copy()
@@ -67,7 +61,7 @@ def _triangles(trace: Trace, paths: list[Path]) -> tuple[Array, Array]:
     return made, np.column_stack([np.clip(paint[:, :3] * light[:, None], 0, 1), paint[:, 3]])
 
 
-def _projected(corners: Array, camera: dict[str, Any], size: tuple[int, int]) -> tuple[Array, Array]:
+def _projected(corners: Array, camera: dict[str, Any]) -> tuple[Array, Array]:
     """Pixels (n, 3, 2) and distances (n, 3) seen through the replay's first view, without what lies behind it."""
     centre, direction = np.array(camera["centre"]), np.array(camera["direction"])
     back = direction / np.linalg.norm(direction)
@@ -76,8 +70,8 @@ def _projected(corners: Array, camera: dict[str, Any], size: tuple[int, int]) ->
     up = np.cross(back, right)
     away = corners - (centre + camera["distance"] * back)
     depth = np.maximum(-away @ back, 1e-3)
-    pixel = size[1] / (2 * np.tan(0.35)) / depth
-    return np.stack([size[0] / 2 + pixel * (away @ right), size[1] / 2 + pixel * (away @ up)], axis=-1), depth
+    pixel = _HEIGHT / (2 * np.tan(0.35)) / depth
+    return np.stack([_WIDTH / 2 + pixel * (away @ right), _HEIGHT / 2 + pixel * (away @ up)], axis=-1), depth
 
 
 def _surface(geom: dict[str, Any]) -> Array:

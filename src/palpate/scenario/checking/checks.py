@@ -12,10 +12,10 @@ import numpy as np
 from palpate.config import Config
 from palpate.control.law import Rig
 from palpate.control.unread import unread_of_reference
-from palpate.errors import PalpateError, UnknownName, nearest
+from palpate.errors import PalpateError, UnknownName
 from palpate.metrics import METRICS
 from palpate.robot.robot import Robot
-from palpate.scenario.checking.problems import Problem, problem_from
+from palpate.scenario.checking.problems import Problem, problem_from, unknown_key
 from palpate.scenario.model import Scenario
 from palpate.scenario.reference import FittedLaw, placed, rig_of
 from palpate.scenario.robot import build_robot, start_state
@@ -121,11 +121,7 @@ def _names(sections: dict[str, Any]) -> Iterator[Problem]:
 
 
 def _metrics(sections: dict[str, Any]) -> Iterator[Problem]:
-    for name in sections.get("metrics", {}):
-        if name not in METRICS:
-            near = nearest(name, METRICS)
-            text = f"unknown key; did you mean {near[0]!r}?" if near else "unknown key"
-            yield Problem(("metrics", name), text, f"allowed: {', '.join(sorted(METRICS))}", tuple(near))
+    return (unknown_key(("metrics", name), {}) for name in sections.get("metrics", {}) if name not in METRICS)
 
 
 def remarks(scenario: Scenario) -> list[str]:
@@ -170,19 +166,21 @@ def unused_settings(scenario: Scenario) -> list[str]:
     """A sentence for each setting that differs from its default and is not read in this scenario."""
     world = scenario.world
     of_law = tuple(((key,), lambda _: True, why) for key, why in scenario.control.ignored.items())
-    said = [*_told("control", scenario.control, (*_OF_LAW, *of_law))]
+    sentences = [*_unused("control", scenario.control, (*_OF_LAW, *of_law))]
     for kind, rules in {"surfaces": _OF_SURFACE, "pushes": _OF_PUSH, "faults": _OF_FAULT}.items():
         for part in getattr(world, kind):
-            said += _told(f"world.{kind}.{part.name}", part, rules)
+            sentences += _unused(f"world.{kind}.{part.name}", part, rules)
     if world.pole is None and not world.sensors.camera.ideal:
-        said.append("world.sensors.camera is not used: it watches a pole, and there is none")
+        sentences.append("world.sensors.camera is not used: it watches a pole, and there is none")
     if world.sensors.custom and not scenario.control.reads_sensors:
         names = ", ".join(world.sensors.custom)
-        said.append(f"world.sensors.custom ({names}) is recorded only: {scenario.control.name} reads no seen.values")
-    return list(dict.fromkeys(said))
+        sentences.append(
+            f"world.sensors.custom ({names}) is recorded only: {scenario.control.name} reads no seen.values"
+        )
+    return list(dict.fromkeys(sentences))
 
 
-def _told(path: str, part: Config, rules: tuple[Unused, ...]) -> Iterator[str]:
+def _unused(path: str, part: Config, rules: tuple[Unused, ...]) -> Iterator[str]:
     done: set[str] = set()
     for keys, is_unused, why in rules:
         for key in keys:

@@ -105,7 +105,7 @@ def _inside(part: str | int, data: Any) -> bool:
 
 def _problem(path: Path, item: Any, data: dict[str, Any]) -> Problem:
     if item["type"] == "extra_forbidden":
-        return _unknown_key(path, data)
+        return unknown_key(path, data)
     governed = find(path, data)
     if item["type"] == "missing" and isinstance(path[-1], str) and not _present(path, data):
         return Problem(
@@ -141,25 +141,17 @@ def _caused(path: Path, cause: PalpateError, data: dict[str, Any]) -> Problem:
     return problem_from(cause, path)
 
 
-def _unknown_key(path: Path, data: dict[str, Any]) -> Problem:
-    known = list(keys_at(path[:-1], data))
-    near = nearest(str(path[-1]), known)
-    message = "unknown key"
-    if path[-1] in MOVED:
-        return Problem(path, str(MOVED[str(path[-1])]))
-    if near:
-        message += f"; did you mean {near[0]!r}?"
-    elif (elsewhere := _elsewhere(str(path[-1]))) is not None:
-        return Problem(path, f"unknown key; did you mean {elsewhere!r}?", None, (elsewhere,))
-    return Problem(path, message, f"allowed: {', '.join(sorted(known))}" if known else None, tuple(near))
-
-
-def _elsewhere(key: str) -> str | None:
-    """A key of that very name one level down."""
-    for section in ("world", "robot", "run", "record"):
-        if key in keys_at((section,), {}):
-            return f"{section}.{key}"
-    return None
+def unknown_key(path: Path, data: dict[str, Any]) -> Problem:
+    """A key that does not exist, with the nearest that do, or the one of that very name one level down."""
+    key, known = str(path[-1]), list(keys_at(path[:-1], data))
+    if key in MOVED:
+        return Problem(path, MOVED[key])
+    near, hint = nearest(key, known), f"allowed: {', '.join(sorted(known))}" if known else None
+    sections = ("world", "robot", "run", "record")
+    if not near and (elsewhere := [f"{section}.{key}" for section in sections if key in keys_at((section,), {})]):
+        near, hint = elsewhere[:1], None
+    message = f"unknown key; did you mean {near[0]!r}?" if near else "unknown key"
+    return Problem(path, message, hint, tuple(near))
 
 
 def _wrong_value(path: Path, governed: Setting | None, item: Any) -> Problem:

@@ -65,8 +65,7 @@ def replaced(scenario: Scenario, changes: Mapping[str, Any]) -> Scenario:
     """A scenario with other values; keys have `__` where a file has dots, None takes away what was given."""
     values = {key: "" if value is None else toml_value(_plain(value)) for key, value in changes.items()}
     texts = [f"{key.replace('__', '.')}={value}" for key, value in values.items()]
-    data = apply_overrides(scenario.as_data(), texts)
-    return scenario_from_data(data, [KeySource(f"{scenario.name} with other values")])
+    return overridden(scenario.as_data(), texts, [KeySource(f"{scenario.name} with other values")])
 
 
 def _plain(value: Any) -> Any:
@@ -74,6 +73,11 @@ def _plain(value: Any) -> Any:
     if hasattr(value, "tolist"):
         value = value.tolist()
     return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def overridden(data: Mapping[str, Any], overrides: Iterable[str], sources: Iterable[KeySource] = ()) -> Scenario:
+    """Plain data with `key=value` texts in them, typed and checked."""
+    return scenario_from_data(apply_overrides(dict(data), overrides), sources)
 
 
 def scenario_from_data(data: dict[str, Any], sources: Iterable[KeySource] = ()) -> Scenario:

@@ -98,9 +98,8 @@ def description(data: dict[str, Any]) -> str:
 
 
 def _scenario(settings: dict[str, Any], robot: Robot, press: PressPose) -> dict[str, Any]:
-    mass = _masses(robot, press)
+    mass, lightest = _masses(robot, press)
     duration = _digits(min(max(_DURATION, _SLOWER * press.mass), _LONGEST))
-    lightest = _lightest(robot, press)
     wall = _digits(max(min(_WALL, lightest * _WALL_RATE**2), press.force / (0.1 * DEPTH)))
     spring = press.force / (DEPTH - press.force / wall)  # f = K (depth − f / k) at rest
     K = np.minimum([spring] * 3 + [_SPRING] * 3, mass * np.array([_RATE**2] * 3 + [_SPIN**2] * 3))
@@ -156,19 +155,16 @@ def _bounds(robot: Robot, press: PressPose) -> dict[str, Any]:
     }
 
 
-def _masses(robot: Robot, press: PressPose) -> Array:
-    """kg and kg·m²: what the arm weighs along each direction, the others free; 0 where it cannot move."""
+def _masses(robot: Robot, press: PressPose) -> tuple[Array, float]:
+    """kg and kg·m²: what the arm weighs along each direction, the others free; 0 where it cannot move.
+
+    Then kg: the least that the tool weighs in any direction, which is what bounces on the wall.
+    """
     x = robot.terms(press.q, np.zeros(robot.nv))
     chosen = [DIRECTIONS.index(direction) for direction in press.directions]
-    mass = np.zeros(6)
-    mass[chosen] = 1.0 / np.diag(x.J[chosen] @ np.linalg.solve(x.M, x.J[chosen].T))
-    return mass
-
-
-def _lightest(robot: Robot, press: PressPose) -> float:
-    """kg: the least that the tool weighs in any direction, which is what bounces on the wall."""
-    x = robot.terms(press.q, np.zeros(robot.nv))
-    return 1.0 / float(np.linalg.norm(x.J[:3] @ np.linalg.solve(x.M, x.J[:3].T), 2))
+    mobility, mass = x.J @ np.linalg.solve(x.M, x.J.T), np.zeros(6)
+    mass[chosen] = 1.0 / np.diag(mobility)[chosen]
+    return mass, 1.0 / float(np.linalg.norm(mobility[:3, :3], 2))
 
 
 def _digits(value: float) -> float:
@@ -221,8 +217,8 @@ class PressPose:
     score: float
 
 
-def pressing_postures(robot: Robot, way: float) -> Iterator[PressPose]:
-    """Postures from which the tool can go `way` metres straight on and press there, the best first.
+def pressing_postures(robot: Robot, distance: float) -> Iterator[PressPose]:
+    """Postures from which the tool can go `distance` metres straight on and press there, the best first.
 
     Home is among them, the others are drawn between the joints' limits (the same at every call).
 
@@ -237,7 +233,7 @@ def pressing_postures(robot: Robot, way: float) -> Iterator[PressPose]:
     arm = _Arm(robot)
     presses = [press for q in arm.candidates() for press in arm.presses(q)]
     presses.sort(key=lambda press: (-len(press.directions), -press.score))
-    return (press for press in presses if arm.goes(press, way))
+    return (press for press in presses if arm.goes(press, distance))
 
 
 class _Arm:
@@ -288,20 +284,20 @@ class _Arm:
                 )
                 yield PressPose(q, tuple(DIRECTIONS[k] for k in chosen), axis, force, friction, mass, score)
 
-    def goes(self, press: PressPose, way: float) -> bool:
+    def goes(self, press: PressPose, distance: float) -> bool:
         """Whether the tool can go straight on, turning in none of the chosen directions, within the stops."""
         robot, limits = self.robot, self.robot.limits
         start, x = robot.pose(press.q), press.q.copy()
         chosen = [DIRECTIONS.index(direction) for direction in press.directions]
-        for k in range(1, math.ceil(way / _STEP) + 1):
-            target = Pose(start.position + min(k * _STEP, way) * press.axis, start.rotation)
+        for k in range(1, math.ceil(distance / _STEP) + 1):
+            target = Pose(start.position + min(k * _STEP, distance) * press.axis, start.rotation)
             J, error = robot.jacobian(x)[chosen], robot.pose(x).error_to(target)[chosen]
             if np.linalg.svd(J, compute_uv=False)[-1] < 1e-3 * self.lever:
                 return False
             x = x + np.linalg.pinv(J) @ error
             if np.any(x < limits.lower) or np.any(x > limits.upper):
                 return False
-        left = start.position + way * press.axis - robot.pose(x).position
+        left = start.position + distance * press.axis - robot.pose(x).position
         return bool(np.abs(left[[row for row in chosen if row < 3]]).max(initial=0.0) < 0.1 * _STEP)
 
     def _stop_clearance(self, q: Array) -> float:
@@ -313,10 +309,10 @@ class _Arm:
 
     def _outward(self, q: Array) -> Array:
         """Unit vector from the base to the tool, level where gravity acts along z."""
-        way = self.robot.pose(q).position - self.robot.model.body_pos[1]
+        direction = self.robot.pose(q).position - self.robot.model.body_pos[1]
         if self.robot.model.opt.gravity[2] != 0:
-            way[2] = 0.0
-        return way / max(float(np.linalg.norm(way)), 1e-9)
+            direction[2] = 0.0
+        return direction / max(float(np.linalg.norm(direction)), 1e-9)
 
     def _upright(self, q: Array) -> float:
         """1 where the tool is not below the base it stands on, less where it is."""

@@ -16,8 +16,7 @@ from palpate.checks import Array
 from palpate.errors import InvalidInput, check_names
 from palpate.metrics import METRICS
 from palpate.study.analysis.maps import COARSE, TOLERANCE, BoundaryMap, map_spans, refine
-from palpate.study.analysis.rare import Batch, RareEstimate, rare_failure
-from palpate.study.analysis.statistics import Interval, confidence_sequence
+from palpate.study.analysis.statistics import Batch, Interval, RareEstimate, confidence_sequence, rare_failure
 from palpate.study.plans.plan import Plan, PlannedRun, PlanStage, run_seed
 from palpate.study.running.store import Store
 from palpate.user_code import is_address
@@ -29,15 +28,7 @@ _RULE = re.compile(r"\s*([a-z_]+|[\w.]+:\w+)\s*(?:(<=?|>=?)\s*([+-]?[\d.]+(?:[eE
 
 def drive(store: Store) -> Driver:
     """The driver of a sweep."""
-    plan = store.plan
-    if plan.method in _ADAPTIVE:
-        return _ADAPTIVE[plan.method](store)
-    return _until(store) if plan.options.get("until") else _all(store)
-
-
-def _all(store: Store) -> Driver:
-    yield PlanStage(0, store.plan.runs, store.plan.points)
-    return None
+    return _ADAPTIVE.get(store.plan.method, _planned)(store)
 
 
 # ---------------------------------------------------------------------------------------------- stopping by itself
@@ -66,9 +57,12 @@ def decided(rule: tuple[str, float], interval: Interval) -> bool:
     return interval.width < level if name == "width" else interval.high < level or interval.low > level
 
 
-def _until(store: Store) -> Driver:
-    """Batches until the confidence sequence decides, or the runs are spent; returns the interval of failure."""
+def _planned(store: Store) -> Driver:
+    """All runs; with --until in batches until a confidence sequence decides, whose interval of failure is returned."""
     plan = store.plan
+    if not plan.options.get("until"):
+        yield PlanStage(0, plan.runs, plan.points)
+        return None
     rule, confidence = check_until(plan.options["until"]), float(plan.options["confidence"])
     first = failures = 0
     interval = confidence_sequence(0, 0, confidence)

@@ -18,8 +18,7 @@ from palpate.control.design.arm import period_warnings
 from palpate.errors import InvalidInput, PalpateError
 from palpate.run.assemble.assemble import suited
 from palpate.run.build import build
-from palpate.scenario.file.load import scenario_from_data
-from palpate.scenario.file.overrides import apply_overrides
+from palpate.scenario.file.load import overridden
 from palpate.scenario.model import Scenario
 from palpate.study.plans.axis import Span, override
 from palpate.study.plans.plan import CELLS, Plan
@@ -84,7 +83,7 @@ def boundary_map(
         return end.value
 
 
-def _stretched(places: Array, x: Span, y: Span) -> Array:
+def _in_units(places: Array, x: Span, y: Span) -> Array:
     return np.array([[x.at(float(u)), y.at(float(v))] for u, v in places]).reshape(-1, 2)
 
 
@@ -106,8 +105,8 @@ def refine(cells: int, coarse: int, tolerance: float, x: Span, y: Span) -> Gener
     finest = [cell for cell in sorted(leaves) if cell[2] == 1 and lattice.disagrees(cell)]
     edges = sorted({edge for cell in finest for edge in _edges(cell) if lattice.changes(edge)})
     crossings = yield from lattice.bisect(edges, tolerance)
-    points, verdicts = _stretched(np.concatenate(lattice.asked), x, y), np.concatenate(lattice.verdicts)
-    lines = tuple(_stretched(line, x, y) for line in _lines(finest, crossings))
+    points, verdicts = _in_units(np.concatenate(lattice.asked), x, y), np.concatenate(lattice.verdicts)
+    lines = tuple(_in_units(line, x, y) for line in _lines(finest, crossings))
     return BoundaryMap(x, y, points, verdicts, lines, len(points), (lattice.side + 1) ** 2)
 
 
@@ -222,7 +221,7 @@ def refusal(plan: Plan, values: Sequence[object], judge: Refuse) -> str | None:
     """What theory says about a point of a plan; an impossible one is left for the run to name."""
     texts = [override(axis, value, plan.scenario) for axis, value in zip(plan.axes, values)]
     try:
-        return judge(scenario_from_data(apply_overrides(plan.scenario, texts)))
+        return judge(overridden(plan.scenario, texts))
     except PalpateError:
         return None
 

@@ -5,7 +5,8 @@ Everything here holds for independent draws. It says nothing about a grid.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from math import exp, inf, lgamma, log
 
@@ -39,7 +40,7 @@ def clopper_pearson(count: int, runs: int, confidence: float = 0.95) -> Interval
     """
     from scipy.special import betaincinv
 
-    k, n, alpha = _counted(count, runs, confidence)
+    k, n, alpha = _checked_counts(count, runs, confidence)
     low = 0.0 if k == 0 else float(betaincinv(k, n - k + 1, alpha / 2))
     high = 1.0 if k == n else float(betaincinv(k + 1, n - k, 1 - alpha / 2))
     return Interval(low, high, confidence)
@@ -52,7 +53,7 @@ def confidence_sequence(count: int, runs: int, confidence: float = 0.95) -> Inte
     ever reaches 1/α with probability at most α. The interval is where it is below: Beta(p; k + 1, n − k + 1) > α.
     Wider than Clopper–Pearson's, which is what it costs to stop when one likes.
     """
-    k, n, alpha = _counted(count, runs, confidence, least=0)
+    k, n, alpha = _checked_counts(count, runs, confidence, least=0)
     if n == 0:
         return Interval(0.0, 1.0, confidence)
     peak = k / n
@@ -65,7 +66,7 @@ def confidence_sequence(count: int, runs: int, confidence: float = 0.95) -> Inte
     return Interval(low, high, confidence)
 
 
-def _counted(count: int, runs: int, confidence: float, least: int = 1) -> tuple[int, int, float]:
+def _checked_counts(count: int, runs: int, confidence: float, least: int = 1) -> tuple[int, int, float]:
     if not least <= runs or not 0 <= count <= runs:
         raise InvalidInput(f"{count} of {runs} runs: the number of runs must be at least {least}, the count within it")
     _check_between(confidence, "confidence")
@@ -79,10 +80,9 @@ def _check_between(share: float, name: str) -> None:
 
 def _log_beta(p: float, a: float, b: float) -> float:
     """log of the density of Beta(a, b) at p; −∞ at an end where it is 0."""
-    parts = [(a - 1.0, p), (b - 1.0, 1.0 - p)]
-    if any(power > 0 and base <= 0 for power, base in parts):
-        return -inf
-    return lgamma(a + b) - lgamma(a) - lgamma(b) + sum(power * log(base) for power, base in parts if power > 0)
+    from scipy.special import betaln, xlog1py, xlogy
+
+    return float(xlogy(a - 1.0, p) + xlog1py(b - 1.0, -p) - betaln(a, b))
 
 
 def _root(function: Callable[[float], float], low: float, high: float) -> float:
@@ -122,13 +122,14 @@ def scenario_count(free: int, level: float, confidence: float, discarded: int = 
     """The smallest number of independent draws whose `scenario_level` is at most `level`."""
     _check_scenario(confidence, free, discarded)
     _check_between(level, "level")
-    low, high = free + discarded - 1, free + discarded
-    while _excess(high, level, confidence, free, discarded) > 0:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if _excess(middle, level, confidence, free, discarded) > 0 else (low, middle)
-    return high
+
+    def reached(runs: int) -> bool:
+        return _excess(runs, level, confidence, free, discarded) <= 0
+
+    least = most = free + discarded
+    while not reached(most):
+        least, most = most, 2 * most
+    return bisect_left(range(most), True, lo=least, key=reached)
 
 
 def _excess(runs: int, level: float, confidence: float, free: int, discarded: int) -> float:
@@ -241,3 +242,120 @@ def _estimates(A: Array, AB: Array, B: Array) -> Array:
     first = (b * (ab - a)).mean(axis=-2) / variance
     total = ((a - ab) ** 2).mean(axis=-2) / (2 * variance)
     return np.nan_to_num(np.moveaxis(np.stack([first, total]), -1, 1))
+
+
+# ----------------------------------------------------------------------------------------------
+# Rare failures: cross-entropy importance sampling.
+#
+# The parameters are drawn through standard normals u ~ f = N(0, 1). A first part of the runs climbs: in each level the
+# worst fifth, weighted back to f, moves a proposal N(μ, σ²) towards failure (cross-entropy). The proposal is then
+# fixed, and *fresh* runs are drawn from q = 0.9 N(μ, σ²) + 0.1 f, so that
+#
+#     p̂ = (1/n) Σ 1[fails] f(u)/q(u)
+#
+# is unbiased whatever the climb did. The share of f bounds every weight by 10.
+
+
+ELITE, DEFENCE = 0.2, 0.1  # share of each level that moves the proposal; share of the plain density in the last one
+NARROWEST = 1.0  # of σ: a proposal with lighter tails than f would hide failures
+MOST_LEVELS = 12
+FEW_HITS = 30  # fewer failing runs than this in the last part make the interval untrustworthy
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Runs to make: standard normals (n × d), and each one's weight f/q."""
+
+    u: Array
+    weight: Array
+
+
+@dataclass(frozen=True)
+class RareEstimate:
+    """A small probability.
+
+    Attributes:
+        probability: p̂, unbiased; None where no failure was met.
+        interval: its interval.
+        variation: coefficient of variation of p̂.
+        runs: spent in all.
+        hits: failing runs among the last part.
+        plain_runs: what plain sampling would have needed for the same variation, (1 − p)/(p cv²).
+        note: what to think of it, or nothing.
+    """
+
+    probability: float | None
+    interval: Interval
+    variation: float
+    runs: int
+    hits: int
+    plain_runs: float
+    note: str = ""
+
+
+Climb = Generator[Batch, Array, RareEstimate]
+
+
+def rare_failure(dimensions: int, runs: int, seed: int = 0, confidence: float = 0.95) -> Climb:
+    """Ask for batches of runs and give an estimate: `batch = next(g)`, then `g.send(scores)` until it returns.
+
+    Args:
+        dimensions: d, how many standard normals a run has.
+        runs: in all; a tenth of them per level of the climb.
+        seed: of the draws.
+        confidence: of the interval.
+
+    A score is how badly a run did: 0 and above is a failure, and larger is worse; +inf may stand for a run that ended
+    badly. Scores below 0 must tell how far from failure a run was: that is what is climbed.
+    """
+    if runs < 200:
+        raise InvalidInput(f"a rare failure needs at least 200 runs, got {runs}")
+    rng = np.random.default_rng([seed, 0xCE])
+    per_level, spent = max(runs // 10, 50), 0
+    mean, spread, highest = np.zeros(dimensions), np.ones(dimensions), -np.inf
+    for _ in range(MOST_LEVELS):
+        if runs - spent < 2 * per_level:
+            break
+        u = mean + spread * rng.standard_normal((per_level, dimensions))
+        weight = _weight(u, mean, spread)
+        scores = yield Batch(u, weight)
+        spent += per_level
+        highest = max(highest, float(np.max(scores)))
+        level = min(float(np.quantile(scores, 1 - ELITE, method="lower")), 0.0)
+        mean, spread = _fitted(u, weight, scores >= level)
+        if level >= 0.0:
+            break
+    count = runs - spent
+    plain = rng.random(count) < DEFENCE
+    normal = rng.standard_normal((count, dimensions))
+    u = np.where(plain[:, None], normal, mean + spread * normal)
+    weight = 1.0 / (DEFENCE + (1.0 - DEFENCE) / _weight(u, mean, spread))
+    scores = yield Batch(u, weight)
+    return estimate(weight * (scores >= 0.0), plain, runs, max(highest, float(np.max(scores))), confidence)
+
+
+def estimate(values: Array, plain: Array, runs: int, highest: float, confidence: float) -> RareEstimate:
+    """p̂ from 1[fails] f/q of the last part; without a failing run only what its plain draws say."""
+    n, hits = len(values), int(np.count_nonzero(values))
+    if hits == 0:
+        bound = clopper_pearson(0, max(int(np.count_nonzero(plain)), 1), confidence)
+        text = f"no run failed; the nearest came within {-highest:.4g} of failing"
+        return RareEstimate(None, bound, np.inf, runs, 0, np.inf, text)
+    p = float(values.mean())
+    variation = float(values.std(ddof=1)) / p / np.sqrt(n)
+    note = "" if hits >= FEW_HITS else f"only {hits} of the last {n} runs failed: the interval is a guess; more runs"
+    plain_runs = max((1.0 - p), 0.0) / (p * variation**2) if variation > 0 else float(runs)
+    return RareEstimate(p, log_interval(p, variation, confidence), variation, runs, hits, plain_runs, note)
+
+
+def _weight(u: Array, mean: Array, spread: Array) -> Array:
+    """f(u)/N(u; μ, σ²)."""
+    proposal = 0.5 * np.sum(((u - mean) / spread) ** 2, axis=1) + np.sum(np.log(spread))
+    return np.exp(proposal - 0.5 * np.sum(u**2, axis=1))
+
+
+def _fitted(u: Array, weight: Array, elite: Array) -> tuple[Array, Array]:
+    """μ and σ of the elite, weighted back to f; σ never narrower than NARROWEST."""
+    share = weight[elite] / weight[elite].sum()
+    mean = share @ u[elite]
+    return mean, np.maximum(np.sqrt(share @ (u[elite] - mean) ** 2), NARROWEST)

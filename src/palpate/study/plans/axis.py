@@ -193,22 +193,22 @@ def _listed(key: str, spec: str) -> list[Value]:
 
 def _uniform(low: float, high: float, log: bool = False) -> Span:
     name, least = ("loguniform", "0 < ") if log else ("uniform", "")
-    _rising(low < high and (low > 0 or not log), f"{name}(low, high) needs {least}low < high")
+    _require(low < high and (low > 0 or not log), f"{name}(low, high) needs {least}low < high")
     return Span(low, high, log)
 
 
 def _integers(low: float, high: float) -> Quantile:
-    _rising(low <= high and low == round(low) and high == round(high), "integers(low, high) needs whole low ≤ high")
+    _require(low <= high and low == round(low) and high == round(high), "integers(low, high) needs whole low ≤ high")
     return lambda u: round(low) + int(u * (round(high) - round(low) + 1))
 
 
 def _normal(mean: float, deviation: float, low: float = -np.inf, high: float = np.inf) -> Quantile:
     from scipy.special import ndtr, ndtri
 
-    _rising(deviation > 0 and low < high, "normal(mean, deviation[, low, high]) needs deviation > 0 and low < high")
+    _require(deviation > 0 and low < high, "normal(mean, deviation[, low, high]) needs deviation > 0 and low < high")
     side = -1.0 if low > mean else 1.0  # an upper tail is the mirror of a lower one, where digits are not lost
     bottom, top = (float(ndtr(side * (end - mean) / deviation)) for end in (low, high))
-    _rising(bottom != top, "normal(mean, deviation, low, high) leaves nothing between low and high")
+    _require(bottom != top, "normal(mean, deviation, low, high) leaves nothing between low and high")
 
     def quantile(u: float) -> float:
         return float(min(max(mean + side * deviation * float(ndtri(bottom + u * (top - bottom))), low), high))
@@ -216,7 +216,7 @@ def _normal(mean: float, deviation: float, low: float = -np.inf, high: float = n
     return quantile
 
 
-def _rising(holds: bool, text: str) -> None:
+def _require(holds: bool, text: str) -> None:
     if not holds:
         raise InvalidInput(text)
 

@@ -18,6 +18,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import dask.config
@@ -26,11 +27,10 @@ from distributed.scheduler import KilledWorker
 
 from palpate.errors import PalpateError, StudyError
 from palpate.study.plans.plan import CRASHED, versions
-from palpate.study.running.address import ClusterAddress, check_command
-from palpate.study.running.jobs import jobs_for
+from palpate.study.running.address import ClusterAddress, check_command, jobs_for
 from palpate.study.running.pool import Chunk
-from palpate.study.running.shipping import contents_of, forget_copies, mark_of, use_scratch
-from palpate.study.running.worker import Job, RunResult, empty_row, run_chunk
+from palpate.study.running.shipping import forget_copies, mark_of, use_scratch
+from palpate.study.running.worker import Job, RunResult, check_files, empty_row, run_chunk
 
 AHEAD = 3  # chunks under way per thread of the cluster
 PATIENCE = 30.0  # s until a scheduler answers
@@ -108,7 +108,7 @@ class DaskCluster:
             self.started = LocalCluster(n_workers=workers, silence_logs=logging.ERROR, **local)
         elif address.job_file is not None:
             self.most = _largest_piece(address, seconds)
-            self.started = _handed_in(address, jobs_for(address.job_file, runs))
+            self.started = _submitted_jobs(address, jobs_for(address.job_file, runs))
         return self._connected()
 
     def _connected(self) -> Any:
@@ -149,22 +149,24 @@ class DaskCluster:
 
     def _sender(self, job: Job) -> Any:
         """A function that hands a chunk to the cluster, whose workers get the files of the scenario first."""
-        contents = {**contents_of({k: v for k, v in job.files.items() if k not in job.contents}), **job.contents}
+        files = {path: digest for path, digest in job.files.items() if path not in job.contents}
+        check_files(files)
+        contents = {**{path: Path(path).read_bytes() for path in files}, **job.contents}
         mark, wanted = mark_of(contents) if contents else "", versions()
         if contents:
             plugin = Files(mark, contents)
-            with self._told():
+            with self._as_study_errors():
                 self.client.register_plugin(plugin)
             self._plugins.append(plugin.name)
         light = replace(job, contents={})
         return lambda chunk: self.client.submit(run_there, light, mark, wanted, chunk, pure=False)
 
     def _await_a_worker(self) -> None:
-        """Wait until there is one; what is waited for is told."""
-        told, first = time.monotonic(), True
+        """Wait until there is one; a note says what is waited for."""
+        last_note, first = time.monotonic(), True
         while not self.client.nthreads():
-            if first or time.monotonic() - told > REMINDER:
-                told, first = time.monotonic(), False
+            if first or time.monotonic() - last_note > REMINDER:
+                last_note, first = time.monotonic(), False
                 print(f"note: waiting for the first worker of {self.address.text}", file=sys.stderr, flush=True)
             time.sleep(0.1)
 
@@ -173,7 +175,7 @@ class DaskCluster:
 
     def _result(self, future: Any, send: Any, job: Job, chunk: Chunk) -> list[RunResult]:
         try:
-            with self._told():
+            with self._as_study_errors():
                 return future.result()
         except KilledWorker as error:
             return self._one_by_one(send, job, chunk, str(error))
@@ -186,7 +188,7 @@ class DaskCluster:
         return [result for task, future in zip(chunk, futures) for result in self._result(future, send, job, [task])]
 
     @contextlib.contextmanager
-    def _told(self) -> Iterator[None]:
+    def _as_study_errors(self) -> Iterator[None]:
         """What goes wrong with the cluster, as an error of the house's."""
         try:
             yield
@@ -233,7 +235,7 @@ def _largest_piece(address: ClusterAddress, seconds: float) -> int:
     return max(1, min(sys.maxsize, int(PART_OF_LIFE * lifetime / max(seconds, 1e-6))))
 
 
-def _handed_in(address: ClusterAddress, jobs: int) -> Any:
+def _submitted_jobs(address: ClusterAddress, jobs: int) -> Any:
     """A scheduler in this process, and jobs whose workers come to it; those that end are replaced."""
     assert address.job_file is not None
     check_command(address.kind)

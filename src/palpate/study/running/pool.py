@@ -22,7 +22,7 @@ from itertools import islice
 from multiprocessing.connection import Connection
 from multiprocessing.reduction import recv_handle, send_handle
 from types import ModuleType
-from typing import Any, Protocol
+from typing import Any
 
 from palpate.errors import PalpateError, StudyError
 from palpate.study.plans.plan import CRASHED
@@ -35,18 +35,6 @@ _STARTING = threading.Lock()
 ATTEMPTS = 2  # how often a chunk may end its process before its runs are made one by one
 # A process hangs if it takes longer than HUNG s, and than TIMES the slowest chunk so far.
 HUNG, TIMES = 600.0, 100.0
-
-
-class Executor(Protocol):
-    """Makes chunks of runs, in any order."""
-
-    def results(self, job: Job, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, list[RunResult]]]:
-        """Each chunk with what came of it, as they are done."""
-        ...
-
-    def close(self) -> None:
-        """Give everything back."""
-        ...
 
 
 class Here:
@@ -79,7 +67,7 @@ class _Process:
             send_handle(self.pipe, self.log.fileno(), self.process.pid)
             self.answer()
         except (_Dead, OSError):
-            raise StudyError(f"a worker process did not start: {self._last_words()}") from None
+            raise StudyError(f"a worker process did not start: {self._exit_message()}") from None
 
     def ask(self, job: Job, chunk: Chunk, limit: float | None) -> list[RunResult]:
         """What came of a chunk, within so many seconds."""
@@ -94,12 +82,12 @@ class _Process:
                 raise _Dead(f"no answer within {limit:.0f} s")
             answer = self.pipe.recv()
         except (EOFError, OSError) as error:
-            raise _Dead(self._last_words()) from error
+            raise _Dead(self._exit_message()) from error
         if isinstance(answer, PalpateError):
-            raise ours(answer)
+            raise as_palpate_error(answer)
         return answer
 
-    def _last_words(self) -> str:
+    def _exit_message(self) -> str:
         self.process.join()
         self.log.seek(0)
         lines = self.log.read()[-2000:].decode(errors="replace").strip().splitlines()
@@ -166,13 +154,13 @@ class LocalPool:
         try:
             while True:
                 for chunk in islice(work, 2 * self.workers - len(waiting)):
-                    waiting[threads.submit(self._made, job, chunk)] = chunk
+                    waiting[threads.submit(self._run_chunk, job, chunk)] = chunk
                 if not waiting:
                     return
                 for future in wait(waiting, return_when=FIRST_COMPLETED).done:
                     yield waiting.pop(future), future.result()
         except Exception as error:
-            raise ours(error) from error
+            raise as_palpate_error(error) from error
         finally:  # an error, an interruption, or a reader that left early: what is under way is given up
             self._stopped = bool(waiting)
             for process in list(self.busy):
@@ -184,21 +172,21 @@ class LocalPool:
         while self.free:
             self.free.pop().end()
 
-    def _made(self, job: Job, chunk: Chunk) -> list[RunResult]:
-        words = ""
+    def _run_chunk(self, job: Job, chunk: Chunk) -> list[RunResult]:
+        message = ""
         for _ in range(ATTEMPTS):
             if self._stopped:
                 return []
             try:
-                return self._asked(job, chunk)
+                return self._run_in_process(job, chunk)
             except _Dead as error:
-                words = error.args[0]
+                message = error.args[0]
         if len(chunk) > 1:
-            return [result for task in chunk for result in self._made(job, [task])]
-        reason = f"the process ended during this run ({words})"
+            return [result for task in chunk for result in self._run_chunk(job, [task])]
+        reason = f"the process ended during this run ({message})"
         return [RunResult(chunk[0].run, empty_row(CRASHED, reason, job.metrics))]
 
-    def _asked(self, job: Job, chunk: Chunk) -> list[RunResult]:
+    def _run_in_process(self, job: Job, chunk: Chunk) -> list[RunResult]:
         """A chunk made by a process that is free, or a new one."""
         process, start = self.free.pop() if self.free else _Process(), time.monotonic()
         self.busy.add(process)
@@ -218,7 +206,7 @@ class LocalPool:
             again(process)
 
 
-def ours(error: BaseException) -> PalpateError:
+def as_palpate_error(error: BaseException) -> PalpateError:
     """What went wrong elsewhere, as an error of the house's."""
     if isinstance(error, PalpateError):
         return error

@@ -16,7 +16,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from palpate.errors import FileError
 from palpate.files import make_folder, write_file
 from palpate.scenario.file.places import below, placed_below
 from palpate.user_code import use_copies
@@ -29,19 +28,6 @@ _scratch: list[str] = []
 def use_scratch(folder: str) -> None:
     """Put copies below a folder that others clean up, also where this process is killed."""
     _scratch[:] = [folder]
-
-
-def contents_of(files: Mapping[str, str]) -> dict[str, bytes]:
-    """What is in files, by their paths; refused where one is another than its SHA-256 says.
-
-    Raises:
-        FileError: a file is missing or was changed.
-    """
-    contents = {path: Path(path).read_bytes() for path in files if os.path.isfile(path)}
-    wrong = [path for path, digest in files.items() if _digest(contents.get(path, b"")) != digest]
-    if wrong:
-        raise FileError(f"{', '.join(wrong)} is missing, or was changed since the sweep began")
-    return contents
 
 
 def mark_of(contents: Mapping[str, bytes]) -> str:

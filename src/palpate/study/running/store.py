@@ -12,17 +12,20 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+import tempfile
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from palpate.errors import FileError
 from palpate.files import atomic_write, make_folder, read_text, remove_litter, write_file
-from palpate.parquet import ParquetWriter, read_columns, read_footer
+from palpate.metrics import METRICS
+from palpate.parquet import Column, ParquetWriter, read_columns, read_footer
+from palpate.parquet.layout import Kind
+from palpate.study.plans.axis import Axis, Value
 from palpate.study.plans.plan import Plan, PlannedRun, PlanStage, differences, plan_from_text
-from palpate.study.running import rows as R
-from palpate.study.running.worker import RunResult
-from palpate.toml import toml_text
+from palpate.study.running.worker import Row, RunResult
+from palpate.toml import toml_text, toml_value
 
 PLAN, SCENARIO, CHUNKS, TABLE, TRACES = "sweep.json", "scenario.toml", "chunks", "table.parquet", "traces"
 KEY, UNITS = "palpate.sweep", "palpate.units"  # the plan and the units of metrics, in the table's own metadata
@@ -32,8 +35,9 @@ ROWS_PER_GROUP = 20_000
 class Store:
     """What is known of a sweep so far, on disk."""
 
-    def __init__(self, folder: Path, plan: Plan) -> None:
+    def __init__(self, folder: Path, plan: Plan, temporary: object = None) -> None:
         self.folder, self.plan = folder, plan
+        self._temporary = temporary  # a temporary folder lives as long as the store
 
     @property
     def path(self) -> Path:
@@ -48,12 +52,15 @@ class Store:
     # ------------------------------------------------------------------ opening
 
     @classmethod
-    def begin(cls, folder: str | os.PathLike[str], plan: Plan) -> Store:
-        """A new folder for a sweep, or that of the same sweep, to go on with.
+    def begin(cls, folder: str | os.PathLike[str] | None, plan: Plan, temporary: object = None) -> Store:
+        """A new folder for a sweep, or that of the same sweep, to go on with; a temporary one if none is given.
 
         Raises:
             FileError: the folder holds something else, or another sweep.
         """
+        if folder is None:
+            temporary = tempfile.TemporaryDirectory(prefix="palpate-sweep-")
+            folder = temporary.name
         path = make_folder(folder)
         if (path / PLAN).is_file():
             store = cls.open(path)
@@ -63,11 +70,11 @@ class Store:
                     hint="name another folder with --out, or go on with that one: palpate sweep --resume " + str(path),
                 )
             return store
-        check_place(path)
+        check_content(path, "a sweep", PLAN, {CHUNKS, SCENARIO})
         kept = plan.seen_from(path)
         write_file(path / SCENARIO, f"# What a sweep varies around.\n\n{toml_text(kept.scenario)}")
         write_file(path / PLAN, kept.text())
-        return cls(path, plan)
+        return cls(path, plan, temporary)
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> Store:
@@ -123,7 +130,8 @@ class Store:
             if result.trace is not None:
                 make_folder(self.folder / TRACES)
                 write_file(self.trace_path(result.run), result.trace)
-        content = R.columns(self.plan, [R.record(self.plan, p, r) for p, r in zip(points, results)])
+        rows = [record(self.plan, point, result) for point, result in zip(points, results)]
+        content = [[row.get(column.name) for row in rows] for column in schema(self.plan)]
         make_folder(self.folder / CHUNKS)
         atomic_write(self._file(results[0].run), lambda file: self._write(file, [content], {}))
 
@@ -151,12 +159,12 @@ class Store:
         """Make one table of the first `runs` rows; then drop the chunks."""
         if not self.complete:
             files = [file for file in self._files() if int(file.stem) < runs]
-            names = [column.name for column in R.schema(self.plan)]
+            names = [column.name for column in schema(self.plan)]
             read = (read_columns(file, names) for file in files)
             parts = ([values.to_list() for values in part.values()] for part in read)
             meta = {
                 KEY: self.plan.seen_from(self.folder).text(),
-                UNITS: json.dumps(R.units(self.plan), ensure_ascii=False),
+                UNITS: json.dumps(units(self.plan), ensure_ascii=False),
             }
             atomic_write(self.path, lambda file: self._write(file, parts, meta))
             rows = read_footer(self.path).rows
@@ -171,7 +179,7 @@ class Store:
 
     def _write(self, file: BinaryIO, parts: Iterable[list[list[Any]]], meta: dict[str, str]) -> None:
         """Rows one part after the other, in groups of one size."""
-        writer = ParquetWriter(file, R.schema(self.plan))
+        writer = ParquetWriter(file, schema(self.plan))
         waiting: list[list[Any]] = []
         for part in parts:
             waiting = [one + more for one, more in zip(waiting, part)] if waiting else part
@@ -182,12 +190,74 @@ class Store:
         writer.close(meta)
 
 
-def check_place(folder: Path) -> None:
-    """Refuse a place where no sweep may be written."""
+def check_content(folder: Path, what: str, begun: str, parts: Collection[str] = ()) -> None:
+    """Refuse a folder that holds other things than one that was begun there (its file `begun`) or parts of it."""
     if folder.exists() and not folder.is_dir():
         raise FileError(f"{folder} is a file", hint="give a folder")
     entries = sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
-    if set(entries) - {CHUNKS, SCENARIO}:
+    if begun not in entries and set(entries) - set(parts):
         raise FileError(
-            f"{folder} holds other things than a sweep: {', '.join(entries[:5])}", hint="give a new or empty folder"
+            f"{folder} holds other things than {what}: {', '.join(entries[:5])}", hint="give a new or empty folder"
         )
+
+
+# ----------------------------------------------------------------------------------------------
+# The table: run, point, repeat, seed; one column per parameter; stage and weight of an adaptive sweep; outcome, reason,
+# end_time, passed, failed, warnings; one per metric, null where it says nothing. Nothing in it depends on when or where
+# a run was made.
+
+
+BEFORE: dict[str, Kind] = {"run": "int64", "point": "int64", "repeat": "int32", "seed": "int64"}
+ADAPTIVE: dict[str, Kind] = {"stage": "int32", "weight": "double"}
+AFTER: dict[str, Kind] = {
+    "outcome": "text", "reason": "text", "end_time": "double", "passed": "bool", "failed": "texts",
+    "warnings": "texts",
+}  # fmt: skip
+
+
+def schema(plan: Plan) -> list[Column]:
+    """Names and types of the columns."""
+    kinds: dict[str, Kind] = {
+        **BEFORE,
+        **{axis.key: _kind(axis) for axis in plan.axes},
+        **(ADAPTIVE if plan.adaptive else {}),
+        **AFTER,
+        **dict.fromkeys(plan.metrics, "double"),
+    }
+    return [Column(name, kind, optional=True) for name, kind in kinds.items()]
+
+
+def units(plan: Plan) -> dict[str, str]:
+    """Units of the metrics' columns."""
+    return {name: METRICS[name].unit if name in METRICS else "1" for name in plan.metrics}
+
+
+def _kind(axis: Axis) -> Kind:
+    """One type for all the values of a parameter; what has no other is TOML text."""
+    kinds = {type(value) for value in axis.values or (axis.at(0.5),)}
+    if axis.key.endswith("*") or (kinds <= {int, float} and float in kinds):
+        return "double"
+    return _KINDS.get(kinds.pop(), "text") if len(kinds) == 1 else "text"
+
+
+_KINDS: dict[type, Kind] = {int: "int64", bool: "bool", str: "text"}
+
+
+def record(plan: Plan, point: PlannedRun, result: RunResult) -> Row:
+    """A whole row: what was asked for beside what came of it."""
+    asked: Row = {"run": result.run, "point": point.point, "repeat": point.repeat, "seed": point.seed}
+    asked |= {axis.key: _stored(axis, value) for axis, value in zip(plan.axes, point.values)}
+    asked |= {"stage": point.stage, "weight": point.weight} if plan.adaptive else {}
+    return asked | result.row
+
+
+def _stored(axis: Axis, value: Value) -> Value:
+    kind = _kind(axis)
+    if kind == "double":
+        return float(value)
+    return toml_value(value) if kind == "text" and not isinstance(value, str) else value
+
+
+def row_bytes(plan: Plan) -> int:
+    """Roughly what a row takes on disk."""
+    return 8 * len(schema(plan)) + 40

@@ -92,8 +92,8 @@ def _flat(data: Any, above: str = "") -> dict[str, str]:
 def _settings(runs: dict[str, Trace]) -> str:
     changes = differences(list(runs.values()))
     if not changes:
-        said = "the same settings" if all(trace.facts.scenario for trace in runs.values()) else "no scenario to compare"
-        return f"<p class=soft>These runs have {said}.</p>"
+        what = "the same settings" if all(trace.facts.scenario for trace in runs.values()) else "no scenario to compare"
+        return f"<p class=soft>These runs have {what}.</p>"
     rows = [[escape(text) for text in (key, *values)] for key, values in changes.items()]
     return table(["Setting", *map(escape, runs)], rows, ["", *["differs"] * len(runs)])
 

@@ -9,8 +9,7 @@ from html import escape
 from typing import Any
 
 from palpate.metrics import MetricResult
-from palpate.views.pages.asset import script
-from palpate.views.pages.interactive import as_script, charts
+from palpate.views.pages.interactive import as_script, charts, script
 from palpate.views.pages.player import html
 from palpate.views.panels import Figure, Marks
 
@@ -40,19 +39,18 @@ def facts(pairs: Mapping[str, object]) -> str:
 
 def section(title: str, *content: str) -> str:
     """A headed part of the page; nothing without content."""
-    inside = "\n".join(part for part in content if part)
-    return f'<section id="{_slug(title)}"><h2>{escape(title)}</h2>{inside}</section>' if inside else ""
+    return _section(title, f"<h2>{escape(title)}</h2>", content, "")
 
 
 def folded_section(title: str, *content: str) -> str:
     """A headed part of the page behind a click; printed all the same."""
-    inside = "\n".join(part for part in content if part)
     head = f"<details class=print><summary><h2>{escape(title)}</h2></summary>"
-    return f'<section id="{_slug(title)}">{head}{inside}</details></section>' if inside else ""
+    return _section(title, head, content, "</details>")
 
 
-def _slug(title: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
+def _section(title: str, head: str, content: Iterable[str], end: str) -> str:
+    inside, slug = "\n".join(part for part in content if part), re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
+    return f'<section id="{slug}">{head}{inside}{end}</section>' if inside else ""
 
 
 def bullets(items: Sequence[str], most: int = 100) -> str:
@@ -123,12 +121,8 @@ def _judged_row(result: MetricResult) -> list[str]:
     good, mark, word = ("good", "✓", "pass") if result.passed else ("bad", "✗", "fail")
     badge = f'<b class="verdict {good}">{mark}<span class="word"> {word}</span></b>'
     ends = {"≥": result.least, "≤": result.most}
-    bound = ", ".join(f"{sign} {_signed(end)}" for sign, end in ends.items() if end is not None)
+    bound = ", ".join(f"{sign} {end:.6g}".replace("-", "−") for sign, end in ends.items() if end is not None)
     return [_named(result), _value(result), bound, badge]
-
-
-def _signed(value: float) -> str:
-    return f"{value:.6g}".replace("-", "−")
 
 
 def _named(result: MetricResult) -> str:
@@ -163,11 +157,11 @@ class Plots:
         if not figure.panels:
             return ""
         head = f"<h3>{escape(figure.title)}</h3>" if titled else ""
-        said = f"<p class=soft>{escape(note)}</p>" if note else ""
+        remark = f"<p class=soft>{escape(note)}</p>" if note else ""
         both = zip(charts(figure, self.marks), figure.panels)
         if figure.columns > 1:
-            return head + self.grid(self.place(chart, panel.title) for chart, panel in both) + said
-        return head + "".join(self.place(chart) for chart, _ in both) + said
+            return head + self.grid(self.place(chart, panel.title) for chart, panel in both) + remark
+        return head + "".join(self.place(chart) for chart, _ in both) + remark
 
     def grid(self, places: Iterable[str]) -> str:
         """Places side by side; nothing without any."""

@@ -58,7 +58,9 @@ def report_html(trace: Trace, results: Sequence[MetricResult]) -> str:
         markup.section("Run", *_run(trace, thinned(figures))),
     ]
     title = _title(trace)
-    first = [markup.contents(sections), f"<main><h1>{escape(title)}</h1>", _description(trace)]
+    text = (trace.facts.scenario or {}).get("description")
+    description = f"<p class=lead>{escape(str(text))}</p>" if text else ""
+    first = [markup.contents(sections), f"<main><h1>{escape(title)}</h1>", description]
     body = [*first, f'<div class="first">{_result(trace, results)}{_lead(plots, lead)}</div>', _law(trace)]
     scripts = ("shapes3d.js", "replay.js") if moving else ()
     return markup.page(title, [*body, *sections, "</main>"], plots.data, scripts)
@@ -75,16 +77,11 @@ def _title(trace: Trace) -> str:
     return f"{name}: {pair}" if name else pair
 
 
-def _description(trace: Trace) -> str:
-    text = (trace.facts.scenario or {}).get("description")
-    return f"<p class=lead>{escape(str(text))}</p>" if text else ""
-
-
 def _result(trace: Trace, results: Sequence[MetricResult]) -> str:
     """How it ended, what to look at before believing it, and the verdicts."""
-    warned = "".join(f"<li><b>Warning:</b> {escape(text)}</li>" for text in trace.facts.warnings)
-    said = "".join(f"<li>{escape(text)}</li>" for text in trace.facts.remarks)
-    notes = f'<ul class="notes">{warned}{said}</ul>' if warned or said else ""
+    warnings = "".join(f"<li><b>Warning:</b> {escape(text)}</li>" for text in trace.facts.warnings)
+    remarks = "".join(f"<li>{escape(text)}</li>" for text in trace.facts.remarks)
+    notes = f'<ul class="notes">{warnings}{remarks}</ul>' if warnings or remarks else ""
     expected = markup.folded("What was expected", markup.bullets(trace.facts.expected))
     return f"<div>{_ending(trace, results)}{notes}{markup.verdicts(results)}{expected}</div>"
 
@@ -153,8 +150,8 @@ def _replay(trace: Trace) -> tuple[str, bool]:
     except TraceError as error:
         return f"<p class=soft>{escape(str(error))}</p>", False
     except Exception as error:  # an impossible drawing costs the picture, not the page
-        said = f"{type(error).__name__}: {error}"
-        return f"<p class=soft>This scene cannot be drawn ({escape(said)}).</p>", False
+        reason = f"{type(error).__name__}: {error}"
+        return f"<p class=soft>This scene cannot be drawn ({escape(reason)}).</p>", False
     return f'{inside}<div class="stills"></div><p class=soft>{_KEYS}</p>', True
 
 

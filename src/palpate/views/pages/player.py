@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,13 +13,10 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.files import write_file
-from palpate.spatial.rows import rotate
+from palpate.spatial.rows import conjugate, rotate
 from palpate.trace import Trace
-from palpate.views.forces import arrows, forces_on
-from palpate.views.ghost import ghost_paths
-from palpate.views.kinematics import Path as BodyPath, body_paths, scene_of
-from palpate.views.pages.asset import script, style
-from palpate.views.pages.interactive import as_script, packed
+from palpate.views.kinematics import Path as BodyPath, body_paths, ghost_paths, scene_of
+from palpate.views.pages.interactive import as_script, packed, script, style
 
 if TYPE_CHECKING:
     from palpate.views.pages.serve import ReplayServer
@@ -145,10 +143,10 @@ def replay_data(trace: Trace) -> dict[str, Any]:
     centre, reach = np.array(camera["centre"]), camera["reach"]
     return {
         "times": packed(trace.time[rows]),
-        "bodies": [{"p": _moving(positions), "q": _moving(quats)} for positions, quats in paths],
+        "bodies": [_pose(path) for path in paths],
         "geoms": drawn_geoms(trace, paths),
         "target": _target(trace, rows),
-        "ghost": _ghost(trace, rows, paths),
+        "ghost": [{"body": b, **_pose(path)} for b, path in ghost_paths(trace, rows, paths).items()],
         "tool": packed(trace["tool_position"][rows]) if "tool_position" in trace else None,
         "arrows": arrows(trace, rows, reach),
         "camera": camera,
@@ -162,6 +160,10 @@ def frame_rows(time: Array) -> np.ndarray:
     count = int(min(length * FRAMES_PER_SECOND, MOST_FRAMES - 1)) + 1
     wanted = time[0] + np.linspace(0.0, length, max(count, 2))
     return np.unique(np.searchsorted(time, wanted + 1e-9, side="right") - 1)
+
+
+def _pose(path: BodyPath) -> dict[str, Any]:
+    return {"p": _moving(path[0]), "q": _moving(path[1])}
 
 
 def _moving(values: Array) -> Any:
@@ -186,12 +188,7 @@ def _drawn(
 def _target(trace: Trace, rows: np.ndarray) -> dict[str, Any] | None:
     if "target_position" not in trace or "target_quat_wxyz" not in trace:
         return None
-    return {"p": _moving(trace["target_position"][rows]), "q": _moving(trace["target_quat_wxyz"][rows])}
-
-
-def _ghost(trace: Trace, rows: np.ndarray, paths: list[BodyPath]) -> list[dict[str, Any]]:
-    """The bodies of the ghost, each with its own path."""
-    return [{"body": b, "p": _moving(p), "q": _moving(q)} for b, (p, q) in ghost_paths(trace, rows, paths).items()]
+    return _pose((trace["target_position"][rows], trace["target_quat_wxyz"][rows]))
 
 
 def drawn_geoms(trace: Trace, paths: list[BodyPath]) -> list[dict[str, Any]]:
@@ -222,8 +219,9 @@ def _floor(centre: Array, reach: float, bodies: list[dict[str, Any]], paths: lis
 
 def _extent(bodies: list[dict[str, Any]], paths: list[BodyPath]) -> tuple[Array, float]:
     """Middle of everything that is no surface, over the whole run, and its size, m."""
-    points = [_corners(geom, path) for body, path in _solid(bodies, paths) for geom in body["geoms"]]
-    points += [path[0] for _, path in _solid(bodies, paths)]
+    solid = _solid(bodies, paths)
+    points = [p + rotate(q, np.array(geom["position"])) for body, (p, q) in solid for geom in body["geoms"]]
+    points += [path[0] for _, path in solid]
     cloud = np.vstack(points)
     low, high = cloud.min(axis=0), cloud.max(axis=0)
     return (low + high) / 2, max(float(np.linalg.norm(high - low)), 0.1)
@@ -231,10 +229,6 @@ def _extent(bodies: list[dict[str, Any]], paths: list[BodyPath]) -> tuple[Array,
 
 def _solid(bodies: list[dict[str, Any]], paths: list[BodyPath]) -> list[tuple[dict[str, Any], BodyPath]]:
     return [(body, path) for body, path in zip(bodies, paths) if not body["surface"]]
-
-
-def _corners(geom: dict[str, Any], path: BodyPath) -> Array:
-    return path[0] + rotate(path[1], np.array(geom["position"]))
 
 
 def _view(bodies: list[dict[str, Any]], paths: list[BodyPath]) -> Array:
@@ -279,8 +273,7 @@ def drawn_as(geom: dict[str, Any], anchor: tuple[Array, Array], focus: Array, re
     if geom["shape"] != "plane":
         return geom
     position, quat = anchor
-    inverse = quat * np.array([1.0, -1.0, -1.0, -1.0])
-    across = rotate(inverse, focus - position)
+    across = rotate(conjugate(quat), focus - position)
     thickness = 0.01 * reach
     return {
         **geom,
@@ -289,3 +282,75 @@ def drawn_as(geom: dict[str, Any], anchor: tuple[Array, Array], focus: Array, re
         "position": [across[0], across[1], -thickness],
         "quat_wxyz": [1.0, 0.0, 0.0, 0.0],
     }
+
+
+# ---------------------------------------------------------------------------------------------- arrows
+
+
+_CONTACT, _POINT, _PUSH = [213, 60, 0], [230, 140, 40], [190, 60, 140]  # colours
+_SMALLEST_FORCE = 1e-6  # N; below, no arrow
+_FORCE, _POSITION = "contact.", "contact_position."  # channels of single contacts, two each
+_MOST_LABELS = 4  # contacts that are labelled each; more of them are drawn beside their sum, which is labelled
+
+
+@dataclass(frozen=True)
+class Force:
+    """A force in the frames that are shown: N, and the points where it acts, m, both in world axes.
+
+    Attributes:
+        look: its name, label and colour.
+        force, start: (frames, 3).
+        largest: its largest size in the whole run, N.
+    """
+
+    look: dict[str, Any]
+    force: Array
+    start: Array
+    largest: float
+
+
+def arrows(trace: Trace, rows: np.ndarray, reach: float) -> list[dict[str, Any]]:
+    """Forces on one scale: the largest is as long as a third of the arm's reach."""
+    seen = [one for one in forces_on(trace, rows, reach) if one.largest > _SMALLEST_FORCE]
+    scale = reach / 3 / max([one.largest for one in seen], default=1.0)
+    return [{**one.look, "scale": scale, "force": packed(one.force), "start": packed(one.start)} for one in seen]
+
+
+def forces_on(trace: Trace, rows: np.ndarray, reach: float) -> list[Force]:
+    """Every force on the robot: single contacts where they are recorded, else their sum, and the sum of pushes."""
+    if "tool_position" not in trace:
+        return []
+    names = [name.removeprefix(_FORCE) for name in trace if name.startswith(_FORCE)]
+    many = len(names) > _MOST_LABELS
+    single = [_single(trace, rows, name, _POINT if many else _CONTACT, "" if many else name) for name in names]
+    total = _total(trace, rows, "contact", _CONTACT, reach) if many or not names else []
+    return [*total, *single, *_total(trace, rows, "push", _PUSH, reach)]
+
+
+def _single(trace: Trace, rows: np.ndarray, name: str, colour: list[int], label: str) -> Force:
+    start = trace[_POSITION + name] if _POSITION + name in trace else trace["tool_position"]
+    return _force({"name": "contact", "label": label, "colour": colour}, trace[_FORCE + name], rows, start[rows])
+
+
+def _total(trace: Trace, rows: np.ndarray, name: str, colour: list[int], reach: float) -> list[Force]:
+    """The sum of all forces of a kind, on its line of action."""
+    if f"{name}_wrench" not in trace:
+        return []
+    wrench = trace[f"{name}_wrench"]
+    start = trace["tool_position"][rows] + _line_of_action(wrench[rows], reach)
+    return [_force({"name": name, "label": name, "colour": colour}, wrench[:, :3], rows, start)]
+
+
+def _force(look: dict[str, Any], every: Array, rows: np.ndarray, start: Array) -> Force:
+    return Force(look, every[rows], start, float(np.linalg.norm(every, axis=1).max(initial=0.0)))
+
+
+def _line_of_action(wrench: Array, reach: float) -> Array:
+    """From the tool to the nearest point of the line on which the force acts: f × n / |f|².
+
+    Zero where the moment has no such line within half the arm's reach: it is then no force at a point.
+    """
+    force, moment = wrench[:, :3], wrench[:, 3:]
+    square = np.sum(force**2, axis=1, keepdims=True)
+    offset = np.cross(force, moment) / np.maximum(square, _SMALLEST_FORCE**2)
+    return np.where(np.linalg.norm(offset, axis=1, keepdims=True) < reach / 2, offset, 0.0)

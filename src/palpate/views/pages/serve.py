@@ -94,11 +94,11 @@ class LiveServer(ReplayServer):
 
     def finish(self, said: str, report: bytes = b"", seconds: float = 10.0) -> None:
         """Tell the viewers how the run ended, and wait until each has fetched the report, if there is one."""
-        told = json.dumps({"said": said, "report": REPORT if report else None})
+        message = json.dumps({"said": said, "report": REPORT if report else None})
         with self._changed:
             self._report, waiting = report, len(self._viewers) if report else 0
             for viewer in self._viewers:
-                viewer.put(f"event: end\ndata: {told}\n\n".encode())
+                viewer.put(f"event: end\ndata: {message}\n\n".encode())
                 viewer.put(None)
             self._changed.wait_for(lambda: self._fetched >= waiting, seconds)
 
