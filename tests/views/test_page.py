@@ -34,7 +34,7 @@ def test_the_report_says_what_was_run_and_how_it_ended(text: str) -> None:
     for part in (
         "pressing joint: panda under law joint", "completed at 2 s (tick 2000): ran its 2 s joint",
         "1 of 2 bounds kept", "beware of joint", "assume joint", "torque limit: 300 control ticks", "Seed",
-        "palpate 0.1.0", "✓<span", "✗<span", "torque limit cut the command",
+        "palpate 0.1.0", "✓<span", "✗<span", "torque limit changed the command",
     ):  # fmt: skip
         assert part in text, part
 

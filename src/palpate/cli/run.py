@@ -214,7 +214,7 @@ def print_story(scenario: Scenario, trace: Trace, results: Sequence[MetricResult
     # That of the torque limit is among the warnings already.
     cut = {name: ticks for name, ticks in trace.facts.guard_ticks.items() if ticks and name != "torque limit"}
     for name, ticks in cut.items():
-        print(f"warning: the {name} cut the command at {ticks} control ticks")
+        print(f"warning: the {name} changed the command at {ticks} control ticks")
     _print_events(trace)
     if trace.outcome.kind != "interrupted":
         _print_metrics(results)

@@ -36,8 +36,8 @@ def promise_warnings(assembly: Assembly, named: Mapping[str, Array]) -> list[str
 
 def _ended(miss: Miss, moving: bool) -> str:
     factor, unit = _SMALL.get(miss.unit, (1.0, miss.unit))
-    off = f"still move at {miss.size:.3g} {unit}" if moving else f"is {factor * miss.size:.3g} {unit} off"
-    return f"{miss.what} {off} (its closed loop leaves {factor * miss.tolerance:.2g} {unit} at the most)"
+    off = f"still move at {miss.size:.3g} {unit}" if moving else f"has an error of {factor * miss.size:.3g} {unit}"
+    return f"{miss.what} {off} (the closed loop itself leaves at most {factor * miss.tolerance:.2g} {unit})"
 
 
 def likeliest(miss: Miss, end: End) -> str:
@@ -47,13 +47,13 @@ def likeliest(miss: Miss, end: End) -> str:
         if evidence:
             return f"{cause} ({evidence})"
     alarms = end.assembly.law.alarms(end.assembly.law.memory)
-    return f"what the law says itself ({alarms[0]})" if alarms else "none that is declared; see the remarks"
+    return f"a warning of the law ({alarms[0]})" if alarms else "unknown; see the remarks"
 
 
 def _saturation(miss: Miss, end: End) -> str:
     bits = end.named["guard"][end.window].astype(int)
     cut = [
-        f"the {what} cut the command {share:.0%} of the last {end.times[-1] - end.times[end.window][0]:.2g} s"
+        f"the {what} changed the command for {share:.0%} of the last {end.times[-1] - end.times[end.window][0]:.2g} s"
         for bit, what in LIMITS.items()
         if (share := float(((bits & bit) != 0).mean())) > 0.02
     ]
@@ -72,7 +72,7 @@ def _friction(miss: Miss, end: End) -> str:
     if holds < _EXPLAINS * miss.size or beside < 0.5 * miss.size:  # a difference explains it better
         return ""
     factor, unit = _SMALL.get(miss.unit, (1.0, miss.unit))
-    return f"{frictions[0].what}: it holds {miss.what} up to {factor * holds:.3g} {unit} off"
+    return f"{frictions[0].what}: it can cause an error of {miss.what} of up to {factor * holds:.3g} {unit}"
 
 
 def _effect(each: ModelDifference, miss: Miss, end: End) -> float:
@@ -94,7 +94,7 @@ def _declared(cause: str, miss: Miss, end: End) -> str:
         return ""
     each, size = max(effects, key=lambda pair: pair[1])
     factor, unit = _SMALL.get(miss.unit, (1.0, miss.unit))
-    return each.what + (f": that makes {factor * size:.3g} {unit}" if np.isfinite(size) else "")
+    return each.what + (f": this causes {factor * size:.3g} {unit}" if np.isfinite(size) else "")
 
 
 def _model(miss: Miss, end: End) -> str:
@@ -114,7 +114,7 @@ def _sensor(miss: Miss, end: End) -> str:
         return ""
     if effect < _EXPLAINS * miss.size:
         return ""
-    return f"the sensor reads {np.linalg.norm(off[:3]):.3g} N and {np.linalg.norm(off[3:]):.3g} N·m beside what acts"
+    return f"the sensor is off by {np.linalg.norm(off[:3]):.3g} N and {np.linalg.norm(off[3:]):.3g} N·m"
 
 
 def _reach(miss: Miss, end: End) -> str:

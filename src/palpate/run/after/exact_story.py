@@ -90,7 +90,7 @@ def stop_warnings(exact: ExactPlant | None) -> list[str]:
     for event in exact.events:
         if event.contact in stops and event.what == "touchdown":
             first.setdefault(stops[event.contact], event.time)
-    return [f"{joint} met its stop at {t:.6g} s; it is held there as by an exact contact" for joint, t in first.items()]
+    return [f"{joint} reached its stop at {t:.6g} s, which acts as an exact contact" for joint, t in first.items()]
 
 
 def exact_assumptions(world: World) -> list[str]:

@@ -175,7 +175,7 @@ def _what_went_wrong(assembly: Assembly, status: int, index: int) -> tuple[str, 
         return f"target[{index}]", f"the reference is not a finite number: {L.targets[0, index]} at place {index}"
     if not np.isfinite(L.tick.wrench).all():
         return "measured_wrench", f"the measured wrench is not a finite number ({L.tick.wrench})"
-    return "measurement", f"what the joint sensors say is no state: q = {L.tick.q}, v = {L.tick.v}"
+    return "measurement", f"the joint sensors read an invalid state: q = {L.tick.q}, v = {L.tick.v}"
 
 
 # ---------------------------------------------------------------------------------------------- what happened
@@ -189,7 +189,7 @@ def _joint_warnings(assembly: Assembly) -> list[str]:
     for j, (name, unit) in enumerate(zip(robot.dof_names, robot.dof_units)):
         if w.beyond_steps[j]:
             said.append(
-                f"{name} met its stop: up to {w.beyond[j]:.3g} {unit} past it, for {w.beyond_steps[j] * dt:.3g} s"
+                f"{name} reached its stop: up to {w.beyond[j]:.3g} {unit} beyond it, for {w.beyond_steps[j] * dt:.3g} s"
                 f" from {w.beyond_since[j]:.4g} s on"
             )
         if w.fast_steps[j]:
@@ -206,7 +206,7 @@ def _limit_warnings(assembly: Assembly) -> list[str]:
     for bit, what, least in ((S.TORQUE_LIMITED, "torque limit", 0.0), (S.RATE_LIMITED, "rate limit", _SHORT)):
         time = int(L.guard_steps[bit.bit_length() - 1]) * L.dt
         if time > least:
-            said.append(f"the {what} cut the law's command for {time:.3g} s in all")
+            said.append(f"the {what} changed the law's command for {time:.3g} s in total")
     if L.drives.lost:
         said.append(f"{L.drives.lost} of {L.tick_count} commands were lost; the last one was held")
     return said
@@ -244,7 +244,7 @@ def _guard_events(times: Array, flags: np.ndarray, ticks: np.ndarray) -> list[Ev
         for k in np.flatnonzero(on & ~np.r_[False, on[:-1]]):
             last = min(k + int(np.argmin(np.r_[on[k:], False])), len(times) - 1)
             time, span = float(times[k]), float(times[last] - times[k])
-            text = f"{name} cut the command for {span:.4g} s"
+            text = f"{name} changed the command for {span:.4g} s"
             events.append(Event(time, int(ticks[k]), "guard", "intervention", text, span))
     return events
 

@@ -42,13 +42,13 @@ def contact_story(named: Mapping[str, Array], presses: Mapping[str, Press | str]
     last, predicted = since[-max(int(_LAST * len(since)), 1) :], any(press.bounces for press in foretold)
     lost, free = _lost(last), 1.0 - last.mean()
     bounced = lost >= _LOST and free > _FREE
-    happened = [f"what happened: {text}; {'as foretold' if bounced == predicted else 'not as foretold'}"]
+    happened = [f"what happened: {text}; {'as predicted' if bounced == predicted else 'not as predicted'}"]
     if not bounced:
         return happened, []
     span = float(named["time"][-1] - named["time"][-len(last)])
-    compared = "as was foretold" if predicted else "although it was foretold to last"
+    compared = "as predicted" if predicted else "although lasting contact was predicted"
     return happened, [
-        f"contact bounces: lost {lost} times in the last {span:.3g} s, {100 * free:.3g} % of them without contact,"
+        f"contact bounces: lost {lost} times in the last {span:.3g} s, {100 * free:.3g} % of this time without contact,"
         f" {compared}; more damping of the wall or law, less delay of the wrench, or a slower approach end it"
     ]
 
@@ -139,7 +139,7 @@ def _falling_warning(times: Array, dissipated: Array, moved: float) -> list[str]
     if moved < _SMALLEST or fall[k] <= max(MOST_RESIDUAL * moved, _SMALLEST):
         return []
     return [
-        f"dissipated energy fell by {fall[k]:.3g} J until {times[k]:.4g} s, and a loss never gives back; use a shorter"
+        f"dissipated energy fell by {fall[k]:.3g} J until {times[k]:.4g} s, which is impossible; use a shorter"
         " physics step, or less contact stiffness and damping"
     ]
 

@@ -14,10 +14,10 @@ from palpate.world.plants.plant import Plant, build_plant
 
 EQUATIONS, ENGINE = "equations", "engine"
 _TOLD = {
-    EQUATIONS: "the plant's own equations of motion",
+    EQUATIONS: "the plant's equations of motion",
     ENGINE: "the physics engine",
     "exact": "exact contact",
-    "servos": "its servos alone",
+    "servos": "its servos only",
 }
 _MOST_ENTRIES = 120  # of M, below its diagonal too: a chain of 15 joints; beyond, the engine is as fast
 _OFF = ("mjDSBL_SPRING", "mjDSBL_DAMPER", "mjDSBL_EULERDAMP", "mjDSBL_FRICTIONLOSS", "mjDSBL_EQUALITY")
@@ -75,7 +75,7 @@ def _obstacles(run: Run, plant: Plant) -> Iterator[str]:
     """What of a run needs the engine, in plain words."""
     world, robot = run.world, run.robot
     if robot.unresisted:
-        yield "the robot's masses are unknown, and its joints go where they are told"
+        yield "the robot's masses are unknown, and its joints follow their commands exactly"
     if world.is_exact:
         yield "exact contact integrates by itself, from event to event"
     if run.clock.integrator == "implicit":

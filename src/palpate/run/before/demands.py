@@ -203,13 +203,13 @@ class TargetPath:
         pressing = self.forces[1]
         cause = f", pressing with {' and '.join(pressing)}" if pressing else ""
         number = f"{abs(self.tau[worst, joint]):.3g} of {limits[joint]:g} N·m at {self.t[worst]:.3g} s{cause}"
-        said = f"Largest torque on the target: {self.robot.dof_names[joint]} with {number}."
+        said = f"Largest torque along the reference: {self.robot.dof_names[joint]}, {number}."
         if share[worst, joint] <= 1.0 or not self.driver.torque_limit:
             return [said], []
         names = [self.robot.dof_names[j] for j in np.flatnonzero((share > 1.0).any(axis=0))]
         return [said], [
-            f"the torque limit will cut the command: {', '.join(names)} cannot give what the target asks,"
-            f" {self.robot.dof_names[joint]} {number}; ask for less force or speed, or choose another posture"
+            f"the command will saturate: {', '.join(names)} cannot provide the torque that the target needs,"
+            f" {self.robot.dof_names[joint]} {number}; reduce force or speed, or choose another posture"
         ]
 
     def rate(self) -> list[str]:
@@ -230,13 +230,13 @@ class TargetPath:
         if ticks[joint] < 20.0:
             return []
         return [
-            f"the first command asks {self.robot.dof_names[joint]} for {jump[joint]:.3g} N·m at once; the driver's"
+            f"the first command is a step of {jump[joint]:.3g} N·m at {self.robot.dof_names[joint]}; the driver's"
             f" torque-rate limit stretches it over {ticks[joint]:.0f} ticks: start on the target"
         ]
 
     def speed(self) -> list[str]:
         """Joint speeds along the target beyond the rated ones, and those and accelerations beyond the interface's."""
-        fix, interface = "slow the reference down", "slow the reference down: the interface lets no more pass"
+        fix, interface = "slow the reference down", "slow the reference down: the interface allows no more"
         said = self._beyond(np.abs(self.v), self.robot.limits.velocity, "speed", "rad/s", fix)
         if said or not self.servo:
             return said
@@ -258,8 +258,8 @@ class TargetPath:
                 worst = int(np.argmax(size))
                 if limit and size[worst] > limit:
                     said.append(
-                        f"the target asks the tool for a {what} of {size[worst]:.3g} {unit} at {self.t[worst]:.3g} s,"
-                        f" {limit:g} {unit} is the most that the interface takes; slow the reference down"
+                        f"the target needs a tool {what} of {size[worst]:.3g} {unit} at {self.t[worst]:.3g} s,"
+                        f" but the interface allows {limit:g} {unit}; slow the reference down"
                     )
         return said
 
@@ -269,8 +269,8 @@ class TargetPath:
         if not share[sample, joint] > 1.0:
             return []
         return [
-            f"the target asks {self.robot.dof_names[joint]} for a {what} of {asked[sample, joint]:.3g} {unit} at"
-            f" {self.t[sample]:.3g} s, {most[joint]:g} {unit} is the most; {fix}"
+            f"the target needs a {what} of {asked[sample, joint]:.3g} {unit} of {self.robot.dof_names[joint]} at"
+            f" {self.t[sample]:.3g} s, but the limit is {most[joint]:g} {unit}; {fix}"
         ]
 
     def give(self) -> list[str]:
@@ -286,8 +286,8 @@ class TargetPath:
             by, turned = float(np.linalg.norm(moved[:3])), float(np.linalg.norm(moved[3:]))
             if by > _GIVE or turned > _TURN:
                 return [
-                    f"the joint servo ({self.driver.servo_bandwidth:g} rad/s) gives way by {1e3 * by:.3g} mm and"
-                    f" {turned:.3g} rad under {push.name!r}: the tool will leave what it follows; raise"
+                    f"the joint servo ({self.driver.servo_bandwidth:g} rad/s) deflects by {1e3 * by:.3g} mm and"
+                    f" {turned:.3g} rad under {push.name!r}: the tool will not follow its target; raise"
                     " world.driver.servo_bandwidth, or give the drives' world.plant.rotor_inertia"
                 ]
         return []

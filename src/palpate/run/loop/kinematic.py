@@ -14,7 +14,7 @@ from palpate.run.run import Run
 from palpate.world.config import PlantChange
 
 _MASS_TERMS = ("M", "bias", "gravity")
-ASSUMED = "the robot's masses are unknown: its joints go exactly where their servos are told, whatever pushes back"
+ASSUMED = "the robot's masses are unknown: its joints follow their commands exactly, whatever forces act"
 
 
 def refuse_what_needs_masses(run: Run, law: BoundLaw) -> None:
