@@ -6,8 +6,8 @@ examples:
   palpate new press --robot ur5e && palpate run press.toml
   palpate new arm --robot arm.urdf --tool tool0
 
-With --robot the model is asked for a posture away from singular ones and from its stops, a wall is put 3 cm before the
-tool, and the tool presses on it, with 20 N where the motors bear that. It is tried before the file is written.
+With --robot, palpate chooses a posture away from singularities and joint stops, places a wall 3 cm in front of the tool
+and presses on it, with 20 N if the motors are strong enough. The scenario is tested before the file is written.
 """
 
 from __future__ import annotations
