@@ -82,9 +82,9 @@ def test_the_table_puts_verdicts_first_and_reasons_last(trace: Trace) -> None:
     results = evaluate(trace, {"chatter": Bound(most=1.0), "smallest_singular_value": Bound(least=0.1)})
     table = verdicts(results) + metrics_table(results)
     assert table.index("chatter") < table.index("position_rise_time")
-    assert "— the run did not note it" in table
+    assert "— the run did not record it" in table
     assert "≥ 0.1" in table
-    assert "no force is asked for" in table
+    assert "no force is desired" in table
 
 
 def test_small_pieces_of_markup() -> None:

@@ -281,7 +281,7 @@ def test_a_bad_name_a_missing_kind_and_too_many_numbers_are_told(folder: Folder)
     with pytest.raises(ScenarioError, match="a sensor's name is letters"):
         pp.load_scenario(folder.write(CODE, text, law="", base=BASE))
     many = "".join(f'[world.sensors.custom.s{k}]\nkind = "MODULE:Fast"\n' for k in range(17))
-    with pytest.raises(InvalidInput, match="34 numbers together, at most 32"):
+    with pytest.raises(InvalidInput, match="34 numbers in all, at most 32"):
         pp.simulate(pp.load_scenario(folder.write(CODE, many, law="", base=BASE), SHORT))
 
 

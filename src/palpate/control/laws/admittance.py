@@ -314,15 +314,15 @@ class Admittance(Law):
 
     mass: Gain6 = setting((5.0,) * 6, "kg, kg·m²", "M, apparent inertia: six numbers or 6×6")
     damping: Gain6 | None = setting(None, "N·s/m, N·m·s/rad", "D: six numbers or 6×6; critical if not given")
-    stiffness: Gain6 = setting((10.0,) * 6, "N/m, N·m/rad", "K: six numbers or 6×6; 0 lets the tool be led freely")
-    directions: tuple[Direction, ...] = setting(DIRECTIONS, "1", "where the tool yields; the arm holds the others")
+    stiffness: Gain6 = setting((10.0,) * 6, "N/m, N·m/rad", "K: six numbers or 6×6; 0 for free guiding by hand")
+    directions: tuple[Direction, ...] = setting(DIRECTIONS, "1", "compliant directions; in the others the arm is stiff")
     axes: AdmittanceAxes = setting(
         "document",
         "1",
         "whose axes directions and gains are along: the world's for translation and the desired frame's for rotation"
         ", or the world's, tool's (the compliant frame's) or target's for both",
     )
-    axes_quat_wxyz: Quaternion = setting((1.0, 0.0, 0.0, 0.0), "1", "turns those axes into a frame of your own")
+    axes_quat_wxyz: Quaternion = setting((1.0, 0.0, 0.0, 0.0), "1", "rotates these axes")
     rotation: Literal["quaternion", "euler"] = setting("quaternion", "1", "how the rotational part is written")
     moment_about: Literal["tool", "base"] = setting(
         "tool",
@@ -441,7 +441,7 @@ class Admittance(Law):
     def remarks(self, memory: Memory) -> list[str]:
         """Whether joints' speeds, ranges or a singular posture kept the arm from following the compliant pose."""
         why = [
-            f"{what} held the command back at {ticks} ticks"
+            f"{what} limited the command at {ticks} ticks"
             for what, ticks in (("joint speeds", memory.slowed), ("joint ranges", memory.stopped))
             if ticks
         ]
@@ -537,7 +537,7 @@ def _rotation_vectors(quats: Array) -> Array:
 def _refuse_restless(M: Array, D: Array, K: Array, chosen: np.ndarray) -> None:
     """Refuse a compliant frame that yields along no direction, or that nothing damps along one."""
     if not chosen.any():
-        raise InvalidInput("directions is empty: the law would yield nowhere", hint='such as directions = ["z"]')
+        raise InvalidInput("directions is empty: no direction would be compliant", hint='such as directions = ["z"]')
     for axis in np.flatnonzero(chosen):
         m, d, k = M[axis, axis], D[axis, axis], K[axis, axis]
         if d == 0.0:

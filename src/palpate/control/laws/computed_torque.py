@@ -63,8 +63,8 @@ class ComputedTorque(Law):
 
     frequency: PerJoint = setting(10.0, "rad/s", "ω > 0 of each joint's error")
     damping_ratio: PerJoint = setting(1.0, "1", "ζ ≥ 0 of each joint's error")
-    kp: PerJoint | None = setting(None, "1/s²", "K_p ≥ 0 itself, instead of ω; give kd with it")
-    kd: PerJoint | None = setting(None, "1/s", "K_d ≥ 0 itself, instead of ζ; give kp with it")
+    kp: PerJoint | None = setting(None, "1/s²", "K_p ≥ 0 directly, instead of ω; give kd with it")
+    kd: PerJoint | None = setting(None, "1/s", "K_d ≥ 0 directly, instead of ζ; give kp with it")
 
     def gains(self, robot: Robot) -> Gains:
         """K_p and K_d per joint."""

@@ -278,11 +278,9 @@ class HybridForce(PressingLaw):
     kp: Vector6 | None = setting(
         None, "1/s²", "K_p along x, y, z, rx, ry, rz, along `force` while free of contact; (K_d/2)² if not given"
     )
-    kd: Vector6 | None = setting(
-        None, "1/s", "K_d along x, y, z, rx, ry, rz; 40, less where the period is long, if not given"
-    )
+    kd: Vector6 | None = setting(None, "1/s", "K_d along x, y, z, rx, ry, rz; 40, less for a long period, if not given")
     force_damping: float | None = setting(
-        None, "1/s", "d along the force directions, in contact and approaching; 60, less where the period is long", gt=0
+        None, "1/s", "d along the force directions, in contact and approaching; 60, less for a long period", gt=0
     )
     approach_speed: float = setting(0.05, "m/s", "speed along a force direction until contact", ge=0)
     approach_rate: float = setting(0.2, "rad/s", "the same about a moment direction", ge=0)
@@ -299,12 +297,12 @@ class HybridForce(PressingLaw):
         None, "N·m", "moment that counts as contact; 0.1 N·m, or 5 times the sensor's noise if that is more", gt=0
     )
     contact_ticks: int | None = setting(
-        None, "ticks", "how many in a row must feel it; 3 with a noisy sensor, else 1, if not given", ge=1
+        None, "ticks", "ticks in a row that must measure it; 3 with a noisy sensor, else 1, if not given", ge=1
     )
     release_share: float = setting(0.3, "1", "share of these below which contact is lost", ge=0, lt=1)
     release_time: float = setting(0.05, "s", "how long it must stay below", ge=0)
     friction_feedback: float = setting(
-        1.0, "1", "c, share of the measured wrench undone along motion directions", ge=0, le=1
+        1.0, "1", "c, share of the measured wrench cancelled along motion directions", ge=0, le=1
     )
 
     def gains(self, robot: Robot) -> Gains:
@@ -363,17 +361,17 @@ class HybridForce(PressingLaw):
     def alarms(self, memory: Memory) -> list[str]:
         """A force that was wanted without contact ever being made."""
         if memory.wanted > 0.0 and memory.made == 0:
-            return [f"{self.name}: up to {memory.wanted:.3g} N or N·m was wanted and contact was never made"]
+            return [f"{self.name}: up to {memory.wanted:.3g} N or N·m was desired, but contact was never made"]
         return []
 
     def remarks(self, memory: Memory) -> list[str]:
         """Contacts made and lost, and directions lost near singular postures."""
         said = [f"{self.name}: contact made {memory.made} times, lost {memory.lost} times"]
         if memory.capped:
-            said.append(f"{self.name}: the speed towards the force was held at its cap at {memory.capped} ticks")
+            said.append(f"{self.name}: the speed towards the force was limited at {memory.capped} ticks")
         if memory.weak:
             said.append(
-                f"{self.name}: a wanted force of {memory.weak:.3g} is below what counts as contact"
+                f"{self.name}: a desired force of {memory.weak:.3g} is below what counts as contact"
                 f" ({self.contact_force:.3g} N, {self.contact_moment:.3g} N·m), so that contact may never be made"
             )
         return [*said, *super().remarks(memory)]

@@ -88,7 +88,7 @@ class IntegralForce(ForceLaw):
 
     directions: tuple[Direction, ...] = setting(("x", "y", "z"), "1", "force- or moment-controlled directions")
     joint_damping: float | None = setting(
-        None, "1/s", "d: damps what the contact leaves free; 30, less where the period is long, if not given", ge=0
+        None, "1/s", "d: damps unconstrained motion; 30, less for a long period, if not given", ge=0
     )
 
     def suited(self, robot: Robot, rig: Rig) -> Self:

@@ -63,7 +63,7 @@ class JointImpedance(Law):
     damping_ratio: PerJoint = setting(
         0.7, "1", "ζ ≥ 0 where no damping is given: D = 2 ζ √(K m), m each joint's own inertia at home"
     )
-    feed_forward: bool = setting(False, "1", "add the torque that the wanted acceleration and the speed ask for")
+    feed_forward: bool = setting(False, "1", "add the torques for the desired acceleration and the Coriolis torques")
 
     def gains(self, robot: Robot) -> Gains:
         """K and D per joint."""

@@ -103,12 +103,12 @@ class OperationalSpace(TaskLaw):
     kernel = _kernel
     literature = ("10.1109/JRA.1987.1087068",)
 
-    directions: tuple[Direction, ...] = setting(DIRECTIONS, "1", "what is controlled: along x, y, z; about rx, ry, rz")
+    directions: tuple[Direction, ...] = setting(DIRECTIONS, "1", "controlled: along x, y, z; about rx, ry, rz")
     frequency: float | Vector6 = setting(10.0, "rad/s", "ω > 0 of the error, one for all or along x, y, z, rx, ry, rz")
     damping_ratio: float | Vector6 = setting(1.0, "1", "ζ ≥ 0 of the error")
-    kp: float | Vector6 | None = setting(None, "1/s²", "K_p ≥ 0 itself, instead of ω; give kd with it")
-    kd: float | Vector6 | None = setting(None, "1/s", "K_d ≥ 0 itself, instead of ζ; give kp with it")
-    projector: Literal["dynamic", "kinematic"] = setting("dynamic", "1", "how the posture is kept out of the task")
+    kp: float | Vector6 | None = setting(None, "1/s²", "K_p ≥ 0 directly, instead of ω; give kd with it")
+    kd: float | Vector6 | None = setting(None, "1/s", "K_d ≥ 0 directly, instead of ζ; give kp with it")
+    projector: Literal["dynamic", "kinematic"] = setting("dynamic", "1", "projector of the null space")
     posture_stiffness: PerJoint = setting(25.0, "1/s²", "k of the null-space posture")
     posture_damping: PerJoint = setting(10.0, "1/s", "d of the null-space posture: joint velocity damping")
 

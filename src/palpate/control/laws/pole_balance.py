@@ -433,11 +433,11 @@ class PoleBalance(ClearingLaw):
 
     name: ClassVar[str] = "pole-balance"
     shown: ClassVar[tuple[Shown, ...]] = (
-        Shown("f", "pole.f", "N", _XYZ, "world", "force of the arm on the end-effector that is asked for"),
+        Shown("f", "pole.f", "N", _XYZ, "world", "commanded force of the arm on the end-effector"),
         Shown("f_B", "pole.f_B", "N", _XYZ, "world", "force of the end-effector on the pole that goes with it"),
-        Shown("AB", "estimate.r", "m", _XYZ, "world", "from the pole's foot to its sphere, as the law has it"),
+        Shown("AB", "estimate.r", "m", _XYZ, "world", "from the pole's foot to its sphere, as estimated by the law"),
         Shown("AB_rate", "estimate.r_rate", "m/s", _XYZ, "world", "its rate"),
-        Shown("ended", "ended", help="1 once the arm stands after the pole fell"),
+        Shown("ended", "ended", help="1 once the arm is at rest after the pole fell"),
     )
     ending: ClassVar[str | None] = "ended"
     kernel = _kernel
@@ -462,12 +462,12 @@ class PoleBalance(ClearingLaw):
     orientation_damping: float = setting(20.0, "1/s", "k_d", gt=0)
     self_motion: Literal["held", "free"] = setting("held", "1", "hold and damp the posture, or not")
     nearest: Literal["acceleration", "torque"] = setting(
-        "acceleration", "1", "what is kept near the posture's wish; torque as printed"
+        "acceleration", "1", "what is kept close to the posture's value; torque as printed"
     )
     posture_stiffness: float = setting(100.0, "1/s²", "k of the self-motion", ge=0)
     posture_damping: float = setting(20.0, "1/s", "d of the self-motion", ge=0)
     respect_limits: bool = setting(True, "1", "keep joint torques within the arm's limits")
-    force_limit: float = setting(60.0, "N", "largest horizontal force asked for", gt=0)
+    force_limit: float = setting(60.0, "N", "largest horizontal force commanded", gt=0)
     fall_angle: float | None = setting(
         0.35, "rad", "tilt past which the pole has fallen and the arm brakes; never if not given", gt=0, lt=3.2
     )
@@ -475,7 +475,7 @@ class PoleBalance(ClearingLaw):
         8.0, "1", "share of its rated speed past which a joint is lost and the arm brakes; never if not given", gt=1
     )
     disturbance: float = setting(
-        1.0, "m/s²", "acceleration of the sphere that the estimator reckons with, if a camera is late or noisy", gt=0
+        1.0, "m/s²", "acceleration of the sphere assumed by the estimator, if a camera is delayed or noisy", gt=0
     )
 
     def model(self) -> PoleModel:
@@ -562,10 +562,10 @@ class PoleBalance(ClearingLaw):
     def remarks(self, memory: Memory) -> list[str]:
         """How often a limit shaped the command."""
         said = {
-            "the force limit cut the wanted force": memory.force_cut,
-            "a torque limit bent the self-motion": memory.bent,
-            "only a share of the wanted force was within the torque limits": memory.shared,
-            "no share of the wanted force was within the torque limits": memory.beyond,
+            "the force limit reduced the desired force": memory.force_cut,
+            "a torque limit changed the self-motion": memory.bent,
+            "only a share of the desired force was within the torque limits": memory.shared,
+            "no share of the desired force was within the torque limits": memory.beyond,
         }
         sentences = [f"{text} at {count} ticks" for text, count in said.items() if count]
         return [*sentences, *self.clearance_remarks(memory.clear)]

@@ -32,7 +32,7 @@ class Level(Config):
 
     kind: Literal["position", "orientation", "pose", "direction", "posture"] = required("1", "what is wanted")
     frame: str | None = setting(
-        None, "1", "whose pose; the tool's if not given. Another frame should be where the wanted posture q_d puts it"
+        None, "1", "whose pose; the tool's if not given. Another frame's target is its pose in the posture q_d"
     )
     directions: tuple[Direction, ...] = setting(
         (), "1", "of position, orientation or pose: the ones that count, world axes; all if none is given"

@@ -265,7 +265,7 @@ def lookup(data: Mapping[str, Any], key: str) -> Value:
         else:
             here = here.get(part) if isinstance(here, Mapping) else None
         if here is None:
-            raise InvalidInput(f"the scenario has no value at {key!r}", hint="palpate explain KEY tells what there is")
+            raise InvalidInput(f"the scenario has no value at {key!r}", hint="palpate explain KEY lists the keys")
     return here
 
 
