@@ -72,8 +72,8 @@ def _pressing(args: argparse.Namespace, path: Path) -> dict[str, Any]:
             if not failed:
                 print(description(data), file=sys.stderr)
                 return seen_from(data, path.parent)
-    why = f"the postures tried ended so: {failed}" if failed else "no posture lets the tool go 3 cm straight on"
-    raise InvalidInput(f"{args.robot} does not press on a wall: {why}", hint="name another frame: --tool FRAME")
+    why = f"the tested postures failed: {failed}" if failed else "from no posture can the tool move 3 cm straight ahead"
+    raise InvalidInput(f"{args.robot} cannot press on a wall: {why}", hint="name another frame: --tool FRAME")
 
 
 def _failure(data: dict[str, Any]) -> str:

@@ -107,7 +107,7 @@ def _begun(args: argparse.Namespace) -> tuple[Any, Plan]:
 
     if args.resume is not None:
         if args.scenario is not None or args.vary or args.overrides:
-            raise InvalidInput("--resume goes on with what was asked for before: no SCENARIO, --vary or --set")
+            raise InvalidInput("--resume continues an earlier command: no SCENARIO, --vary or --set")
         store = Store.open(args.resume)
         if store.plan.method == "tune":
             raise InvalidInput(f"{args.resume} holds a search", hint=f"palpate tune --resume {args.resume}")
@@ -241,7 +241,7 @@ def interruptible(folder: Path, command: str) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        print(f"palpate: finished runs are kept; go on with\n  palpate {command} --resume {folder}", file=sys.stderr)
+        print(f"palpate: finished runs are kept; continue with\n  palpate {command} --resume {folder}", file=sys.stderr)
         raise
 
 

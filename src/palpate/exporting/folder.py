@@ -100,7 +100,7 @@ def _free_folder(out: str | os.PathLike[str]) -> Path:
     folder = a_path(out, "the folder of an export")
     if is_there(folder) and (not folder.is_dir() or (any(folder.iterdir()) and not is_export(folder))):
         raise FileError(
-            f"{folder} exists and is no export of palpate: nothing in it is overwritten", hint="give another folder"
+            f"{folder} exists and is not an export of palpate: nothing in it is overwritten", hint="give another folder"
         )
     return folder
 

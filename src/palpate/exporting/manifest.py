@@ -106,11 +106,11 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         content = json.loads(read_text(folder / NAME, most_bytes=50_000_000))
     except (OSError, ValueError) as error:
         raise FileError(
-            f"{folder} is no export of palpate: no {NAME} that can be read",
+            f"{folder} is not an export of palpate: no {NAME} that can be read",
             hint="palpate export SCENARIO --out DIR makes one",
         ) from error
     if not isinstance(content, dict) or content.get("kind") != KIND:
-        raise FileError(f"{folder} is no export of palpate: its {NAME} says something else")
+        raise FileError(f"{folder} is not an export of palpate: its {NAME} says something else")
     if content.get("hash") != _hash(content):
         raise FileError(f"{folder / NAME} was changed since it was written", hint="export anew; --set changes settings")
     for name, digest in content["files"].items():

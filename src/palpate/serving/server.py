@@ -171,7 +171,7 @@ def _listening(host: str, port: int) -> socket.socket:
         listener.close()
         raise InvalidInput(
             f"cannot listen on {host}:{port}: {error.strerror or error}",
-            hint="another server has it? libfranka always asks for port 1337; 127.0.0.2 is loopback too",
+            hint="is another server running? libfranka always uses port 1337; 127.0.0.2 is loopback too",
         ) from None
     return listener
 

@@ -329,11 +329,11 @@ class FastestStop(Law):
     method: Literal["optimal", "pseudoinverse"] = setting("optimal", "1", "method of the stop")
     axes: str = setting("xyz", "1", "which axes of the tool's position count", pattern=r"^x?y?z?$", min_length=1)
     acceleration: PerJoint | None = setting(
-        None, "rad/s² or m/s²", "bound on |u|, one for all joints or one each; the robot's limits if not given"
+        None, "rad/s² or m/s²", "bound on |u|, one number, or one per joint; the robot's limits if not given"
     )
     respect_torque: bool = setting(True, "1", "keep |M u + b| within torque bounds too")
     torque: PerJoint | None = setting(
-        None, "N·m or N", "bound on |M u + b|, one for all joints or one each; the robot's limits if not given"
+        None, "N·m or N", "bound on |M u + b|, one number, or one per joint; the robot's limits if not given"
     )
     weight: float = setting(WEIGHT, "1", "m/s² of deviation per m/s² of braking, if the direction cannot be kept", gt=0)
     rest_rate: float = setting(50.0, "1/s", "r: decay rate of the remaining motion after the stop", gt=0)

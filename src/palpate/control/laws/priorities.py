@@ -42,7 +42,7 @@ class Level(Config):
     frequency: float = setting(10.0, "rad/s", "ω of the task's error", gt=0)
     damping_ratio: float = setting(1.0, "1", "ζ of the task's error", gt=0)
     weight: float = setting(1.0, "1", "among entries that share a level", gt=0)
-    shared: bool = setting(False, "1", "whether it stands beside the entry before it, at equal priority, by weight")
+    shared: bool = setting(False, "1", "whether it shares the level of the entry before it, by weight")
 
     @model_validator(mode="after")
     def _fitting(self) -> Self:
@@ -191,9 +191,9 @@ class Priorities(Law):
     literature = ("10.1177/0278364914521306",)
 
     levels: tuple[Level, ...] = setting((), "1", "the stack, highest first; pose above posture if none is given")
-    torque_limits: bool = setting(True, "1", "whether the robot's torque limits count")
+    torque_limits: bool = setting(True, "1", "whether the robot's torque limits apply")
     torque_share: float = setting(1.0, "1", "share of the robot's torque limits that the law may use", gt=0, le=1)
-    fallback_damping: PerJoint = setting(2.0, "N·m·s/rad", "D ≥ 0 of the fallback, one for all joints or one each")
+    fallback_damping: PerJoint = setting(2.0, "N·m·s/rad", "D ≥ 0 of the fallback, one number, or one per joint")
     shares: bool = setting(
         False, "1", "whether terms bias, level1, level2, … are recorded, at the price of one more solution per level"
     )
@@ -240,14 +240,14 @@ class Priorities(Law):
         """Which entries below the first were relaxed, and how often limits decided."""
         said = [line for i in range(1, len(self.stack)) for line in self._relaxed(memory, i)]
         if memory.limited:
-            said.append(f"torque limits were met at {memory.limited} of {memory.ticks} ticks")
+            said.append(f"torque limits were active at {memory.limited} of {memory.ticks} ticks")
         return [f"{self.name}: {line}" for line in said]
 
     def alarms(self, memory: PriorityCounts) -> list[str]:
         """An entry with nothing above it that was relaxed all the same, and ticks without an answer."""
         said = self._relaxed(memory, 0)
         if memory.fallback:
-            said.append(f"no answer at {memory.fallback} of {memory.ticks} ticks: held by gravity and damping instead")
+            said.append(f"no solution at {memory.fallback} of {memory.ticks} ticks: gravity and damping were used")
         return [f"{self.name}: {line}" for line in said]
 
     def _relaxed(self, memory: PriorityCounts, i: int) -> list[str]:
@@ -282,7 +282,7 @@ def _frames(robot: Robot, entries: tuple[Level, ...]) -> list[str]:
         _place("frame", name, robot.frame_names)
         if robot.coordinates.coupled and name != robot.tool_frame:
             raise InvalidInput(
-                f"{robot.name} has coupled joints, for which a stack knows the tool's frame alone, not {name!r}",
+                f"{robot.name} has coupled joints, for which only the tool's frame can be a task, not {name!r}",
                 hint=f"leave `frame` out, or load the robot with {name!r} as its tool",
             )
     return list(dict.fromkeys(named))

@@ -519,8 +519,8 @@ class TaskLaw(ClearingLaw):
         if missed:
             shortfalls = ", ".join(f"{d} ({left:.3g} {'m' if d in 'xyz' else 'rad'}/s²)" for d, left in missed)
             found.append(
-                f"{self.name}: the arm cannot follow the wanted acceleration along {shortfalls};"
-                " its spring and damper act there alone"
+                f"{self.name}: the arm cannot follow the desired acceleration along {shortfalls};"
+                " only its spring and damper act there"
             )
         if memory.angle > FAR_TURN:
             fades = "fades to nothing" if self.orientation_error == "matrix" else "may turn either way"

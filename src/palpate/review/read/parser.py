@@ -204,7 +204,7 @@ class Parser(SymbolReader):
             if raw in ("-T", "-\\top"):
                 inverse = self._shaped(at, lambda: matrices.raised(value, Fraction(-1)))
                 return inverse.transposed() if isinstance(inverse, Grid) else inverse
-            raise self._fault(f"the exponent {raw!r} is no number", token.start, "exponents are numbers, T or -1")
+            raise self._fault(f"the exponent {raw!r} is not a number", token.start, "exponents are numbers, T or -1")
         return self._spanned(start, self._shaped(at, lambda: matrices.raised(value, exponent)))
 
     def _exponent(self) -> tuple[str, Fraction | None]:

@@ -165,7 +165,7 @@ class SymbolReader(Cursor):
         exponent = self._constant(self.expression())
         self._expect(")", opened)
         if exponent is None:
-            raise self._fault("the exponent is no number", at, "exponents are numbers")
+            raise self._fault("the exponent is not a number", at, "exponents are numbers")
         return self._shaped(token.start, lambda: matrices.raised(base, exponent))
 
     def _constant(self, value: Value) -> Fraction | None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _MEANING = {
     "touchdown": "touches",
-    "impact": "collides without having been apart",
+    "impact": "has an impact without collision",
     "edge": "leaves an edge",
     "stick": "sticks",
     "slip": "slips",
@@ -24,8 +24,8 @@ _MEANING = {
     "graze": "grazes its surface",
     "lift-off": "lifts off",
     "zeno": "has bounced infinitely often",
-    "painleve": "has no or several answers",
-    "dependent": "holds what others hold already",
+    "painleve": "has no or several solutions",
+    "dependent": "is redundant with other contacts",
     "limit": "leaves its range",
 }
 
@@ -96,8 +96,8 @@ def stop_warnings(exact: ExactPlant | None) -> list[str]:
 def exact_assumptions(world: World) -> list[str]:
     """What exact contact takes for granted, in plain words."""
     notes = [
-        "contact is exact: rigid surfaces, Coulomb friction, impacts that take no time;"
-        " forces are multipliers, impulses stand with the events",
+        "contact is exact: rigid surfaces, Coulomb friction, instantaneous impacts;"
+        " forces are multipliers, impulses are listed with the events",
         "bodies touch at points and spheres, not along whole links; joints stop without rebound",
         "between two physics steps the joint torques are held",
     ]

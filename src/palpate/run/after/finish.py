@@ -145,7 +145,7 @@ def _outcome(assembly: Assembly, ending: Ending) -> Outcome:
     if ending.raised is not None:
         return Outcome("diverged", ending.raised, t, tick, ending.by)
     if status == FATAL:
-        return Outcome("diverged", f"the physics engine gave up: {assembly.rescues.said}", t, tick, "physics engine")
+        return Outcome("diverged", f"the physics engine failed: {assembly.rescues.said}", t, tick, "physics engine")
     where, reason = _what_went_wrong(assembly, status, L.where)
     return Outcome("diverged", reason, t, tick, where)
 
@@ -170,7 +170,7 @@ def _what_went_wrong(assembly: Assembly, status: int, index: int) -> tuple[str, 
     if status == S.WARNED:
         return "physics engine", f"the physics engine warned of {WARNINGS[index]!r}"
     if status == S.CLOCK:
-        return "physics engine", f"the engine's clock did not rise by one step, it stands at {assembly.data.time:g} s"
+        return "physics engine", f"the engine's time did not advance by one step; it is {assembly.data.time:g} s"
     if status == S.BAD_REFERENCE:
         return f"target[{index}]", f"the reference is not a finite number: {L.targets[0, index]} at place {index}"
     if not np.isfinite(L.tick.wrench).all():
@@ -351,9 +351,9 @@ def _assumptions(assembly: Assembly) -> list[str]:
     if any(s.contact == "rigid" for s in world.surfaces):
         notes.append("rigid contact is the physics engine's; its forces are reported one physics step late")
     if any(s.contact == "rigid" and s.motion is not None for s in world.surfaces):
-        notes.append("a rigid surface that moves pushes by its place alone: the engine gives it no velocity")
+        notes.append("a moving rigid surface has a position but no velocity in the physics engine")
     if any(s.contact == "compliant" for s in world.surfaces):
-        notes.append("compliant surfaces touch points and spheres on the robot and objects, not what lies between them")
+        notes.append("compliant surfaces touch points and spheres of robot and objects, not the geometry between them")
     if any(s.shape == "height-field" for s in world.surfaces):
         notes.append("a height field is the cubic spline through its heights, with upright walls at its edges")
     notes += _of_the_driver(assembly.run)
@@ -368,7 +368,7 @@ def _of_the_driver(run: Run) -> list[str]:
     """Rotors that were assumed behind a servo, and what of a maker's interface is in the run."""
     robot, driver = run.robot, run.world.driver
     rotors = np.broadcast_to(run.world.plant.rotor_inertia, (robot.nv,))
-    notes = [] if driver.preset == "ideal" else [f"the driver is {driver.preset!r}, as far as it is published"]
+    notes = [] if driver.preset == "ideal" else [f"the driver model is {driver.preset!r}, as far as it is published"]
     servo = run.law.commanded in ("position", "velocity") and rotors.any()
     if servo and np.array_equal(rotors, servo_rotors(robot, driver)):
         named = ", ".join(f"{name} {rotor:.3g}" for name, rotor in zip(robot.dof_names, rotors) if rotor)
@@ -379,7 +379,7 @@ def _of_the_driver(run: Run) -> list[str]:
 def _who_moved(assembly: Assembly) -> list[str]:
     """Who moved the plant, and why it was not the equations."""
     steps = assembly.loop.tree.handed
-    handed = f"; the engine took {steps} of {assembly.loop.step} steps, at joint stops" if steps else ""
+    handed = f"; the engine computed {steps} of {assembly.loop.step} steps, at joint stops" if steps else ""
     return [f"{assembly.carrier}{handed}"] if assembly.carrier.name in (EQUATIONS, ENGINE) else []
 
 

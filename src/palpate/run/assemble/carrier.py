@@ -56,7 +56,7 @@ def carrier_of(run: Run, plant: Plant) -> Carrier:
     reason = next(_obstacles(run, plant), "")
     if reason and run.clock.physics == EQUATIONS:
         raise InvalidInput(
-            f'physics = "equations" cannot move this plant: {reason}', hint='physics = "auto" takes what can'
+            f'physics = "equations" cannot move this plant: {reason}', hint='physics = "auto" chooses what is possible'
         )
     if not reason and run.clock.physics != EQUATIONS and _entries(plant.model) > _MOST_ENTRIES:
         reason = f"{plant.model.nv} degrees of freedom, for which it is as fast"
@@ -77,7 +77,7 @@ def _obstacles(run: Run, plant: Plant) -> Iterator[str]:
     if robot.unresisted:
         yield "the robot's masses are unknown, and its joints follow their commands exactly"
     if world.is_exact:
-        yield "exact contact integrates by itself, from event to event"
+        yield "exact contact has its own integrator, from event to event"
     if run.clock.integrator == "implicit":
         yield 'integrator = "implicit" is the engine\'s'
     for surface in world.surfaces:

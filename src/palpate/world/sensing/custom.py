@@ -106,7 +106,7 @@ class BoundSensor:
                 hint="give it as many `labels` as it has numbers",
             )
         if not np.isfinite(numbers).all():
-            raise InvalidInput(f"sensor {self.name!r} read {numbers.tolist()}, which is no number")
+            raise InvalidInput(f"sensor {self.name!r} read {numbers.tolist()}, which is not a number")
         self.record.reading.values[:] = numbers
 
 
