@@ -283,21 +283,21 @@ def _respond(k: EquationGains, given: _Given, dt: float, out: _Response) -> None
 class Admittance(Law):
     """A wrench moves the set point of a stiff arm: M Δẍ + D Δẋ + K Δx = F − F_d, followed through inverse kinematics.
 
-    F is the measured and F_d the wanted wrench of the environment on the robot (`reference.wrench`, 0 by default).
+    F is the measured and F_d the desired wrench of the environment on the robot (`reference.wrench`, 0 by default).
     Translation (31): M Δp̈ + D Δṗ + K Δp = f, world axes, Δp = p_c − p_d.
     Rotation, `rotation = "quaternion"` (32): M ω̇ + D ω + 2 Eᵀ(η, ε) K ε = μ in the desired frame, with
     q_cd = q_d* ⊗ q_c = (η, ε), E = η 1 − S(ε); q_cd ← exp(½ dt ω) ⊗ q_cd (46), q_c = q_d ⊗ q_cd (48). The stiffness
-    moment fades beyond 90° and is zero at 180°.
+    moment decreases beyond 90° and is zero at 180°.
     Rotation, `rotation = "euler"` (33): M Δφ̈ + D Δφ̇ + K Δφ = Tᵀ(φ_c) μ, XYZ angles, T's entry (2, 3) = −cos ϑ sin φ.
     At rest a moment turns by T K⁻¹ Tᵀ μ, 1 ∓ |sin ϑ| times what K says: off by half from |ϑ| = 30° on, a warning,
     and singular at ±90°; prefer the quaternion there.
     Full matrices couple both: the spring is then K [Δp; 2 ε], its moment under Eᵀ, which has a potential.
-    Directions that are not chosen do not yield: the arm holds them at X_d, as far as it can beside the chosen ones.
+    Directions that are not chosen are not compliant: the arm holds them at X_d, as far as the chosen ones allow.
     Semi-implicit Euler (49), (50). Closed loop: the tool shows mass M, damping D and stiffness K to a measured wrench;
     at rest Δp = K⁻¹ (f − f_d) and, about one axis, sin θ = μ / K; with K = 0 it rests where F = F_d.
     The compliant pose becomes joint angles by Newton steps on the arm's own kinematics (damped least squares near a
-    singular posture, joint speeds and ranges kept); an integral trim takes out what the servo leaves.
-    Assumes: a wrench sensor; a servo much faster than √(K/M); forces only where the sensor feels them.
+    singular posture, joint speeds and ranges kept); an integral trim removes the servo's steady-state error.
+    Assumes: a wrench sensor; a servo much faster than √(K/M); only forces that the sensor measures.
     """
 
     name: ClassVar[str] = "admittance"

@@ -48,9 +48,9 @@ def _kernel(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
 
 
 class ComputedTorque(Law):
-    """The model undoes the dynamics: τ = M̂ (a_d + K_d ė + K_p e) + b̂(q, v), e = q_d − q.
+    """The model cancels the dynamics: τ = M̂ (a_d + K_d ė + K_p e) + b̂(q, v), e = q_d − q.
 
-    Closed loop: ë + K_d ė + K_p e = −M⁻¹ Jᵀ F, each joint on its own; with K_p = ω², K_d = 2 ζ ω the error of each
+    Closed loop: ë + K_d ė + K_p e = −M⁻¹ Jᵀ F, each joint independently; with K_p = ω², K_d = 2 ζ ω the error of each
     joint is the second-order response of natural frequency ω and damping ratio ζ.
     Assumes: true model and no joint friction. A wrench moves the joints through M⁻¹ Jᵀ: the arm's stiffness against
     it is M K_p, which changes with the posture; choose an impedance law to touch things.

@@ -256,14 +256,14 @@ class HybridForce(PressingLaw):
 
     τ = J_tᵀ (Λ u − [c F_m; F_f]) + N τ₀ + b̂(q, v), with m the motion and f the force directions:
     u_m = A_d + K_d (V_d − V) + K_p e − J̇ v,   u_f = Λ_ff⁻¹ (W + F_f) + d (V_d − V) − J̇ v,
-    W = −(φ F_d + k_p (F_d − F) + k_i ∫(F_d − F) dt). F_d and F are what the environment does to the robot.
+    W = −(φ F_d + k_p (F_d − F) + k_i ∫(F_d − F) dt). F_d and F are exerted by the environment on the robot.
     Closed loop in contact: ë_m + K_d ė_m + K_p e_m = −Λ⁻¹-weighted (1 − c) F_m, and
     Λ_ff (V̇ + d V)_f = W + F_f: one force axis of apparent mass λ has the poles of `force_loop_poles` with D = λ d.
     Neither force nor motion disturbs the other through Λ's off-diagonal part.
-    Contact: with a wanted force and nothing felt, the tool moves along the force directions at the approach speed
-    until a threshold is felt; it counts as lost after some time below a share of it. A wanted wrench of 0 makes the
-    force directions follow the motion: that is how to leave. Moments are controlled only while in contact.
-    Assumes: true model, a wrench sensor. Near a singular posture the lost direction alone is damped (see remarks).
+    Contact: if a force is desired and none is measured, the tool moves along the force directions at the approach speed
+    until a threshold is exceeded; contact is lost after some time below a share of it. A desired wrench of 0 makes the
+    force directions follow the motion: use this to leave the surface. Moments are controlled only while in contact.
+    Assumes: true model, a wrench sensor. Near a singular posture only the singular direction is damped (see remarks).
     """
 
     name: ClassVar[str] = "hybrid-force"

@@ -89,13 +89,13 @@ def _kernel(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
 class OperationalSpace(TaskLaw):
     """The tool as a unit mass: τ = J_tᵀ Λ (A_d + K_d (V_d − V) + K_p e − J̇ v)_t + τ_N + b̂(q, v).
 
-    The same as F = Λ A* + μ + p with τ = Jᵀ F, and the bias of the null space undone too. e = [p_d − p; orientation
-    error]; t marks the chosen directions. A posture is held beneath the task by τ_N = N M a₀ ("dynamic") or
+    The same as F = Λ A* + μ + p with τ = Jᵀ F, and the bias of the null space cancelled too. e = [p_d − p; orientation
+    error]; t marks the chosen directions. A posture is held in the null space by τ_N = N M a₀ ("dynamic") or
     M (1 − J_t⁺ J_t) a₀ ("kinematic"), a₀ = k (q_d − q) − d v; neither moves a chosen direction, they differ in which
-    posture motion they think smallest: that of least kinetic energy, or of least joint displacement.
+    norm they minimise: kinetic energy, or joint displacement.
     Closed loop in the chosen directions: A = A_d + K_d (V_d − V) + K_p e + Λ⁻¹-weighted outside forces; for positions
-    ë + K_d ė + K_p e = −Λ⁻¹ F, every direction on its own; for orientations the same to first order in the angle.
-    Assumes: true model. Near a singular posture the lost direction alone is damped, and the run's remarks say so.
+    ë + K_d ė + K_p e = −Λ⁻¹ F, every direction independently; for orientations the same to first order in the angle.
+    Assumes: true model. Near a singular posture only the singular direction is damped, and the run's remarks say so.
     """
 
     name: ClassVar[str] = "operational-space"

@@ -409,18 +409,18 @@ class PoleBalance(ClearingLaw):
     """Keep a pole upright on the tool, and the tool in place: LQR force, then joint torques that apply it.
 
     1. f = (m_e + m) (a_d + g e_z) − K (x − x_d), x = (x_A, ẋ_A, x_AB, ẋ_AB) for each horizontal axis and (z_A, ż_A);
-       a wanted acceleration leans the pole, x_AB,d = a_d l / g, its rate from a_d differentiated over 50 ms.
+       a desired acceleration tilts the pole, x_AB,d = a_d l / g, its rate from a_d differentiated over 50 ms.
     2. a_A and f_B from f by the closed form of the pole (see `palpate.control.PoleModel`).
     3. Torques under M v̇ + b = τ − Jₚᵀ f_B and J v̇ + J̇ v = [a_A; α]. One direction is left free, the self-motion:
        `nearest = "acceleration"` takes the v̇ nearest to v̇₀ = k (q_d − q) − d v, `"torque"` the τ nearest to M v̇₀ + b.
        `self_motion = "free"` puts 0 in their place: with `nearest = "torque"` that is min τᵀτ, under
        which the elbow falls and swings until it is held back from its stops and rated speeds (`avoid_stops`).
-    4. Torque limits: the free direction gives way first; where that is not enough the horizontal force shrinks, as
+    4. Torque limits: the free direction is relaxed first; if that is not enough the horizontal force is reduced, as
        little as possible. Both are exact for one free direction, hence at most seven joints.
 
     α = k_p log(R_d Rᵀ) − k_d ω with `orientation = "pd"` keeps the end-effector level: R_d is the target's attitude
     with its z turned into the vertical; `"hold"` keeps the target's attitude as it is; `"zero"` asks for α = 0, which
-    lets a turn go on. `hold_position = false` leaves out the position: the tool rests, but anywhere.
+    lets a rotation continue. `hold_position = false` leaves out the position: the tool rests, but anywhere.
     Pictures of a camera that is late, noisy or slow become r and ṙ by an estimator (`design.pole`). Past
     `fall_angle` the pole counts as fallen, past `fall_speed` the arm as lost: it brakes, and once it stands the run
     ends.
