@@ -378,7 +378,7 @@ EDGES |= {
         Place(settings=MOON, duration=1.0),
         {
             **of(*ALL, expected=Told("the world's gravity is .* the law's model has")),
-            **of(*POLE, expected=Told("takes gravity for 9.81")),
+            **of(*POLE, expected=Told("assumes gravity of 9.81")),
         },
     ),
     "slow servo": (

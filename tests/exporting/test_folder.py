@@ -240,7 +240,7 @@ def test_a_folder_without_code_for_this_machine_is_refused(copied: Path, monkeyp
 
 def test_another_folder_is_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(FileError, match="no export of palpate"):
+    with pytest.raises(FileError, match="not an export of palpate"):
         pp.export(SCENARIO, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
     with pytest.raises(FileError, match="no export"):

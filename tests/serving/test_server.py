@@ -158,7 +158,7 @@ def test_the_longest_connection_ends_by_itself():
         ("fe80::1", "IPv6"),
         ("0.0.0.0", "can be reached from other machines"),
         ("192.168.1.7", "can be reached from other machines"),
-        ("robot", "no address"),
+        ("robot", "not an address"),
     ],
 )
 def test_addresses_that_are_not_loopback_are_refused(host: str, words: str, capsys):
