@@ -79,9 +79,9 @@ def test_bouncing_is_foretold_and_compared_with_what_happens(
         since = np.flatnonzero(trace["contact_force"] > 0)[0]
         last = trace["contact_force"].ravel()[since + 2 * (len(trace.time) - since) // 3 :]
         free, peak = 100 * np.mean(last <= 0), last.max()
-        assert number_before("% of it is free", before.replace("%", " %")) == pytest.approx(free, abs=1.5)
-        assert number_before("N where", before) == pytest.approx(peak, rel=0.25 if stiffness == "1e6" else 0.02)
-        assert number_before("% of them", after) == pytest.approx(free, abs=0.1)
+        assert number_before("% of the time", before.replace("%", " %")) == pytest.approx(free, abs=1.5)
+        assert number_before("N; at rest", before) == pytest.approx(peak, rel=0.25 if stiffness == "1e6" else 0.02)
+        assert number_before("% of this time", after) == pytest.approx(free, abs=0.1)
 
 
 def test_a_press_on_a_wall_is_the_exact_bounce_of_a_free_mass() -> None:
