@@ -243,7 +243,7 @@ def test_another_folder_is_not_overwritten(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="not an export of palpate"):
         pp.export(SCENARIO, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
-    with pytest.raises(FileError, match="no export"):
+    with pytest.raises(FileError, match="not an export"):
         pp.load_exported(tmp_path)
 
 
