@@ -21,7 +21,7 @@ examples:
   palpate verify 001 --wrong          what is not right in document 001
   palpate verify --claim 001.J0       one claim, with its numbers
   palpate verify 004 --html 004.html  a review to read and print; needs no network
-  palpate verify 002 --as-printed     run what is printed beside the right thing
+  palpate verify 002 --as-printed     simulate the printed version beside the corrected one
   palpate verify 001 --list           its scenarios, and how many claims it has
   palpate verify --figures figures    the documents' figures, and the corrected ones
 
@@ -33,20 +33,20 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Declare the command."""
     parser = subparsers.add_parser(
         "verify",
-        help="what the five documents print, computed and judged",
+        help="check every claim of the five documents by computation",
         description="Compute every equation and number that the five documents print, compare, and judge:"
         " agrees, typo, wrong, ambiguous, or cannot be judged.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("document", nargs="*", metavar="DOCUMENT", help="000 to 004 (all)")
-    parser.add_argument("--wrong", action="store_true", help="only what is not right as printed")
-    parser.add_argument("--claim", metavar="ID", help="one claim, with everything there is to say about it")
+    parser.add_argument("--wrong", action="store_true", help="only claims that are not right as printed")
+    parser.add_argument("--claim", metavar="ID", help="one claim, with all its numbers")
     parser.add_argument("--html", metavar="OUT", help="write a review as one page")
     parser.add_argument("--json", action="store_true", help="print the results as JSON")
     parser.add_argument("--figures", metavar="DIR", help="draw the documents' figures into a folder, and nothing else")
     parser.add_argument("--list", action="store_true", help="list the scenarios of a document, and count its claims")
-    parser.add_argument("--as-printed", action="store_true", help="run what a document prints beside the right thing")
+    parser.add_argument("--as-printed", action="store_true", help="simulate the printed and the corrected version")
 
 
 def run(args: argparse.Namespace) -> int:

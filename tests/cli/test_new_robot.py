@@ -85,7 +85,10 @@ def test_options_of_the_model_are_kept() -> None:
         (["--robot", "panda", "--tool", "nowhere"], "unknown frame 'nowhere'"),
         (["--lock", "joint3=0"], "options of a model need --robot MODEL"),
         (["--robot", "panda", "--from", "panda-wall"], "not allowed with argument"),
-        (["--robot", "panda", "--tool", "base"], "panda does not press on a wall: no posture lets the tool go 3 cm"),
+        (
+            ["--robot", "panda", "--tool", "base"],
+            "panda cannot press on a wall: from no posture can the tool move 3 cm",
+        ),
     ],
 )
 def test_what_cannot_press_is_refused_by_its_name(words: list[str], told: str, capsys: Capture) -> None:

@@ -108,7 +108,7 @@ def test_6_a_panda_beyond_its_reach_names_the_joints_that_are_too_fast_or_at_the
         "panda-operational-space", 'reference={kind="hold",offset=[1.0,0.0,0.0]}', "run.duration=1.5", "metrics={}"
     )
     assert found.code in (1, 3)  # diverged, or warned of
-    assert found.warned("rated speed") or found.warned("met its stop")
+    assert found.warned("rated speed") or found.warned("reached its stop")
     assert "near a singular posture" in found.printed
 
 

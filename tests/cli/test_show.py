@@ -271,7 +271,7 @@ def test_terms_as_text_have_a_meaning_a_unit_and_eight_digits(capsys: pytest.Cap
         (["planar2", "--terms", "loss"], "an impact needs a surface"),
         (["planar2", "--force", "0", "1", "--terms", "tauf"], "this term needs a pole"),
         (["planar2", "--terms", "K"], "a stop needs bounds"),
-        (["planar2", "--q", "0.6", "-1.2", "--terms", "rates"], "this is no equilibrium"),
+        (["planar2", "--q", "0.6", "-1.2", "--terms", "rates"], "this is not an equilibrium"),
         (["planar2", "--plane", *"000001", "--terms", "vdot"], "never moves along the plane's normal"),
         ([*_ON_A_FLOOR, "--v", "0", "-1", "--terms", "vdot"], "an impact is due"),
     ],

@@ -78,7 +78,7 @@ def test_a_signal_while_a_finished_run_is_saved_waits_for_the_save_and_says_so(k
     said = process.stderr.readline()
     Path("go").touch()
     _, more = process.communicate(timeout=120)
-    assert said == "palpate: the run has ended and is being saved; interrupt once more to give up the save\n"
+    assert said == "palpate: the run has ended and is being saved; interrupt once more to cancel the save\n"
     assert (process.returncode, more, litter("o")) == (0, "", [])
     assert len(load_trace("o/trace.parquet")) == SAMPLES
 

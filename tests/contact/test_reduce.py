@@ -133,7 +133,7 @@ def test_a_sticking_contact_leaves_fewer_motions(bodies) -> None:
 
 
 def test_what_is_no_equilibrium_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="no equilibrium: joint2 accelerates"):
+    with pytest.raises(InvalidInput, match="not an equilibrium: joint2 accelerates"):
         pp.contact.linearise_state(pp.load_robot("planar2"), [0.4, 0.3])
 
 

@@ -392,4 +392,4 @@ def test_a_push_beyond_the_arms_reach_stays_finite():
     trace = simulate(Run(robot, Admittance(), world, Hold(), clock=Clock(duration=5.0)))
     assert trace.outcome.kind == "completed"
     assert np.isfinite(trace["q"]).all()
-    assert any("held the command back" in said for said in trace.facts.remarks)
+    assert any("limited the command" in said for said in trace.facts.remarks)

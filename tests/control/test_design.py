@@ -280,7 +280,7 @@ def test_a_cartesian_arm_on_a_wall_is_the_one_axis_along_its_normal():
     assert np.abs(found.axis.loop.poles) == pytest.approx(np.abs(one.poles), rel=1e-6)
     assert found.passivity_margin == pytest.approx(-400 * 3e-3 - 40)
     assert found.stable
-    assert "rings faster could make it unstable" in found.sentences[-1]
+    assert "a faster environment could make it unstable" in found.sentences[-1]
 
 
 def test_a_panda_just_beyond_its_largest_stiffness_is_unstable():

@@ -249,7 +249,7 @@ EDGES: dict[str, tuple[Place, dict[str, Expected]]] = {
     ),
     "torque limits reached": (
         Place(settings=STRONG, duration=0.3),
-        of(*ALL, expected=Told("torque limit cut|rated speed|met its stop")),
+        of(*ALL, expected=Told("torque limit changed|rated speed|reached its stop")),
     ),
     "sensors noisy": (
         Place(sensors=NOISE, offset=REACH, duration=2.0),
@@ -359,7 +359,7 @@ EDGES |= {
         Place(settings=LOAD, duration=2.0),
         {
             **of(*ALL, expected=Told("did not keep its promise.*likeliest cause: model .load 'payload'")),
-            **of("passive", expected=Told("met its stop")),
+            **of("passive", expected=Told("reached its stop")),
             **of(*YIELDING, expected=Told("did not keep its promise.*likeliest cause: saturation")),
         },
     ),
@@ -378,7 +378,7 @@ EDGES |= {
         Place(settings=MOON, duration=1.0),
         {
             **of(*ALL, expected=Told("the world's gravity is .* the law's model has")),
-            **of(*POLE, expected=Told("takes gravity for 9.81")),
+            **of(*POLE, expected=Told("assumes gravity of 9.81")),
         },
     ),
     "slow servo": (
@@ -412,7 +412,7 @@ for edge, expected in {
     "fewer freedoms than directions": Refused("no free base"),
     "more freedoms than directions": STANDS,
     "singular posture": Refused("no free base"),
-    "torque limits reached": Told("torque limit cut"),
+    "torque limits reached": Told("torque limit changed"),
     "sensors noisy": Refused("noise and resolution are for joint sensors only"),
     "sensors late": STANDS,
     "wrench sensor biased": STANDS,

@@ -86,21 +86,21 @@ def test_design_and_a_run_say_the_same_of_friction(capsys: pytest.CaptureFixture
 
     main(["design", "panda-wall", "--set", "world.surfaces=[]"])
     out = " ".join(capsys.readouterr().out.split())
-    (by_run,) = re.findall(r"holds the tool up to ([\d.]+) mm from its goal", out)
-    (by_design,) = re.findall(r"at rest it can hold the tool ([\d.]+) mm off", out)
+    (by_run,) = re.findall(r"steady-state error of the tool of up to ([\d.]+) mm in free motion", out)
+    (by_design,) = re.findall(r"it can cause a steady-state error of ([\d.]+) mm\.", out)
     assert by_run == by_design
 
 
-def test_what_friction_does_is_said_and_what_is_not_foretold_too() -> None:
+def test_what_friction_does_is_said_and_what_is_not_predicted_too() -> None:
     robot, timing = pp.load_robot("panda"), Timing(1e-3)
     friction = robot.model.dof_frictionloss
     resting = arm_contact(robot, robot.home, FRANKA, wall=FREE, timing=timing)
     assert (
-        "Joint friction (0.152 to 0.359 N·m) is not in the poles; at rest it can hold the tool"
+        "Joint friction (0.152 to 0.359 N·m) is not included in the poles; it can cause a steady-state error of"
         in (friction_sentences(resting, friction)[0])
     )
     pressing = arm_contact(robot, robot.home, HybridForce(integral=5.0), wall=Wall(1e4), timing=timing)
-    assert "hunt against it (stick–slip), which is not foretold" in friction_sentences(pressing, friction)[0]
+    assert "it can cause a stick–slip limit cycle, which is not predicted" in friction_sentences(pressing, friction)[0]
     assert friction_sentences(resting, np.zeros(7)) == []
 
 

@@ -37,7 +37,7 @@ def table(gap=0.02, **settings):
 
 
 def reasons(trace):
-    return {e.message.split(" cut the command")[0] for e in trace.events if e.source == "guard"}
+    return {e.message.split(" changed the command")[0] for e in trace.events if e.source == "guard"}
 
 
 def seen(trace, bit):

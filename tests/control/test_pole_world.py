@@ -192,7 +192,7 @@ def test_pole_balance_without_a_pole_is_refused():
 
 def test_gravity_that_differs_from_the_laws_is_warned_of():
     trace = balance(world=World(pole=Pole(), gravity=(0, 0, -9.7)), duration=0.01)
-    assert trace.warnings[0] == "pole-balance takes gravity for 9.81 m/s² along −z; the world's is (0, 0, -9.7) m/s²"
+    assert trace.warnings[0] == "pole-balance assumes gravity of 9.81 m/s² along −z; the world's is (0, 0, -9.7) m/s²"
     assert not any("gravity" in w for w in balance(duration=0.01).warnings)
 
 

@@ -457,7 +457,7 @@ def test_one_physics_step_per_period_hides_the_hold() -> None:
     assert found.simulated == pytest.approx(-0.5, abs=0.01)
     assert found.hides
     assert found.error == pytest.approx(-2.5, abs=0.01)
-    assert "dies out at 0.5 1/s where the sampled loop grows at 2 1/s" in found.sentence
+    assert "decays at 0.5 1/s where the sampled loop grows at 2 1/s" in found.sentence
 
 
 @pytest.mark.parametrize("ratio", [1, 2, 5, 10])

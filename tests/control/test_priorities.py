@@ -217,7 +217,7 @@ def test_torques_too_weak_for_the_acceleration_limits_are_named_and_widened_leas
     assert found.relaxation > 0
     assert any(name.startswith("torque") for name in found.conflicts)
     assert any(name.startswith("acceleration") for name in found.conflicts)
-    assert "exclude each other" in "\n".join(found.notes)
+    assert "contradict each other" in "\n".join(found.notes)
     assert found.torque is not None
     excess = max(
         (np.abs(found.torque) / torque - 1).max(), (np.abs(found.command) / PANDA.limits.acceleration - 1).max()

@@ -270,7 +270,7 @@ def test_without_an_answer_the_arm_is_held_within_its_limits_and_that_is_said(sh
     np.testing.assert_allclose(command[:6], (x.gravity - 3.0 * v)[:6], atol=1e-12)
     assert command[6] == pytest.approx(-12.0, rel=1e-9)  # its limit
     assert bound.memory.fallback == 1
-    assert bound.alarms(bound.memory) == ["priorities: no answer at 1 of 1 ticks: held by gravity and damping instead"]
+    assert bound.alarms(bound.memory) == ["priorities: no solution at 1 of 1 ticks: gravity and damping were used"]
 
 
 @pytest.mark.parametrize("field", ["q", "position", "quat_wxyz", "twist"])
@@ -344,7 +344,7 @@ def test_the_remarks_name_what_was_relaxed_and_nothing_else() -> None:
     posture, limits = shipped_run(0.322).facts.remarks
     assert posture.startswith("priorities: entry 3, posture: relaxed at ")
     assert posture.endswith(" rad/s²")
-    assert limits.startswith("priorities: torque limits were met at ")
+    assert limits.startswith("priorities: torque limits were active at ")
 
 
 # ------------------------------------------------------------------ refused

@@ -146,7 +146,7 @@ def test_a_line_is_followed_with_all_six_directions_and_what_cannot_be_is_named(
     error = (trace["target_position"] - trace["tool_position"])[:, kept]
     assert np.abs(error).max() < 2e-4  # the hold of 0.2 ms: a tick's feed-forward is half a tick old
     (said,) = trace.facts.remarks
-    assert "cannot follow the wanted acceleration along r" in said
+    assert "cannot follow the desired acceleration along r" in said
     assert not any(f" {d} (" in said for d in still)
 
 

@@ -281,7 +281,7 @@ def test_without_an_answer_the_last_torques_are_kept_and_that_is_said():
     first = bound.tick(machine(), machine().home, np.zeros(18)).command
     bound.memory.footing.tree.rotation[:] = np.nan
     np.testing.assert_array_equal(bound.tick(machine(), machine().home, np.zeros(18)).command, first)
-    assert bound.remarks(bound.memory) == ["no answer, so that the torques of the tick before were kept, at 1 ticks"]
+    assert bound.remarks(bound.memory) == ["no solution, so the torques of the previous tick were kept, at 1 ticks"]
 
 
 def test_a_wish_beyond_reach_is_counted():
@@ -292,7 +292,7 @@ def test_a_wish_beyond_reach_is_counted():
     bound.tick(machine(), machine().home, np.zeros(18), target=target)
     assert bound.memory.short == 1
     assert law.remarks(bound.memory) == [
-        "the trunk's wanted acceleration was beyond friction cones or torque limits at 1 ticks"
+        "the trunk's desired acceleration was beyond friction cones or torque limits at 1 ticks"
     ]
 
 

@@ -174,7 +174,7 @@ def test_a_line_that_is_kept_needs_no_warning():
 
 def test_the_pseudoinverse_says_where_it_has_no_answer():
     trace = pp.simulate(pp.load_scenario("planar3-stop", ['control.method="pseudoinverse"']))
-    assert any("pseudo-inverse had no answer" in r for r in trace.facts.remarks)
+    assert any("pseudo-inverse had no solution" in r for r in trace.facts.remarks)
 
 
 # ------------------------------------------------------------------ torques

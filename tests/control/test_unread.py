@@ -14,14 +14,14 @@ from palpate.scenario.file.load import load_scenario, shipped
 MOTION, WRENCH = "reference.offset=[0.02, 0, 0.01]", "reference.wrench=[-5, 0, 0, 0, 0, 0]"
 CASES = [
     ("computed-torque", "computed-torque reads the targets of the joints alone: the motion of the reference (line)"
-     " and the wanted wrench (reference.wrench) are ignored; the joints stay at the start posture", (MOTION, WRENCH)),
+     " and the desired wrench (reference.wrench) are ignored; the joints stay at the start posture", (MOTION, WRENCH)),
     ("joint-impedance", "joint-impedance reads the targets of the joints alone: the motion", (MOTION, WRENCH)),
     ("gravity-compensation", "gravity-compensation follows no target: the motion", (MOTION, WRENCH)),
-    ("operational-space", "operational-space controls motion alone: the wanted wrench (reference.wrench) is ignored;"
+    ("operational-space", "operational-space controls motion alone: the desired wrench (reference.wrench) is ignored;"
      " the contact force is what the motion makes of it", (WRENCH,)),
     ("hybrid-force", "hybrid-force controls force along z alone: what reference.wrench wants along x is ignored",
      (WRENCH,)),
-    ("integral-force", "integral-force reads the wanted wrench alone: the motion of the reference (line) is ignored",
+    ("integral-force", "integral-force reads the desired wrench only: the motion of the reference (line) is ignored",
      (MOTION,)),
 ]  # fmt: skip
 

@@ -134,5 +134,5 @@ def test_a_moving_target_leaves_no_steady_error(make) -> None:
 def test_no_wanted_force_leaves_no_force_error(make) -> None:
     zero = np.zeros((len(TIME), 6))
     trace = make(TIME, target_wrench=zero, contact_wrench=zero, contact_force=zero[:, 0])
-    with pytest.raises(NotApplicable, match="no force is asked for"):
+    with pytest.raises(NotApplicable, match="no force is desired"):
         value(trace, "force_steady_error")

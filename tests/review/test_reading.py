@@ -135,7 +135,7 @@ def test_matrices_are_read_and_computed_with(text: str, right: list[list[float]]
         ("", 1, 1, "nothing to read"),
         ("m +", 1, 4, "ends where something is still to come"),
         (r"\sin + m", 1, 6, r"\sin needs an argument"),
-        (r"m^{l}", 1, 3, "the exponent 'l' is no number"),
+        (r"m^{l}", 1, 3, "the exponent 'l' is not a number"),
         (r"\sin^{-1} q_1", 1, 6, r"ambiguous; write \arcsin"),
         (r"\begin{bmatrix} m & l \\ g \end{bmatrix}", 1, 1, "rows have 2, 1 entries"),
         (r"\begin{bmatrix} m & l", 1, 1, r"never closed: \end is missing"),

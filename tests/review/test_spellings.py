@@ -335,7 +335,7 @@ def test_a_broken_text_is_read_or_refused_with_its_position(planar2: Derivation)
     (r"\def\x{\x} \x", r"line 1, column 12: \x is defined by itself"),
     (r"\frac{d m_1}{dt}", "line 1, column 1: only the rate of a coordinate is read"),
     ("diff(m1, t)", "line 1, column 1: only derivatives of coordinates with respect to t are read"),
-    ("pow(m1, q1)", "line 1, column 9: the exponent is no number"),
+    ("pow(m1, q1)", "line 1, column 9: the exponent is not a number"),
 ])  # fmt: skip
 def test_what_cannot_be_read_is_told_with_line_and_column(text: str, says: str) -> None:
     with pytest.raises(UnreadableExpression) as caught:

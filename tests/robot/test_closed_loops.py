@@ -38,7 +38,7 @@ def test_a_closed_loop_is_refused_by_name_in_check_and_loader(tmp_path, constrai
     assert (error.line, "closed loop" in error.rule, "delete" in error.hint) == (7, True, True)
     with pytest.raises(ModelError, match=words):
         pp.load_robot(path)
-    with pytest.raises(ModelError, match=f"is no tree: equality {words}"):
+    with pytest.raises(ModelError, match=f"is not a tree: equality {words}"):
         pp.Robot.from_mjcf_text(path.read_text())
 
 

@@ -14,7 +14,7 @@ from palpate.run.build import build
     ("scenario", "changes", "said"),
     [
         ("panda-wall", ["control.stiffness=[1132, 1132, 1132, 57, 57, 57]"], "joint6 13.4 of 12 N·m"),
-        ("ur5e-admittance", ["world.driver.servo_bandwidth=10"], "the joint servo (10 rad/s) gives way by"),
+        ("ur5e-admittance", ["world.driver.servo_bandwidth=10"], "the joint servo (10 rad/s) deflects by"),
         ("ur5e-admittance", ["world.driver.servo_bandwidth=2"], "too slow for the compliant frame"),
         ("panda-wall", [], ""),
         ("panda-wall", ["control.law=admittance"], ""),

@@ -188,7 +188,7 @@ def test_a_joint_that_meets_its_stop_is_held_there_and_said(planar2) -> None:
     far = Surface(name="floor", position=(0, 0, -5), contact="exact")
     trace = pp.simulate(free_run(rod, World(surfaces=(far,), contact_points=("end",)), [0, 0, 0], duration=0.4))
     assert trace["q"][-1, 1] == pytest.approx(-0.2, abs=1e-12)
-    assert any("z met its stop at 0.2019" in warning for warning in trace.warnings)
+    assert any("z reached its stop at 0.2019" in warning for warning in trace.warnings)
 
 
 def test_the_events_are_kept_in_the_file_and_shown(tmp_path: Path, capsys) -> None:

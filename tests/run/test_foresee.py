@@ -67,7 +67,7 @@ def test_a_physics_step_as_long_as_the_period_is_warned_of_with_the_number(ratio
     changes = [*HELD, "run.timestep=1e-3", *(["run.timestep=5e-4", "run.period=1e-3"] if ratio == 2 else [])]
     trace = simulate(load_scenario("cartesian2-eigenvalues", changes))
     (warned,) = [text for text in trace.warnings if "physics step" in text]
-    shown = {1: "dies out at 0.5 1/s", 2: "grows at 0.749 1/s"}[ratio]
+    shown = {1: "decays at 0.5 1/s", 2: "grows at 0.749 1/s"}[ratio]
     assert f"{shown} where the sampled loop grows at 2 1/s; shorten the physics step to 0.0002 s" in warned
 
 
@@ -100,9 +100,9 @@ def test_a_joint_at_its_stop_or_too_fast_is_named():
     )
     trace = simulate(run)
     stop, fast = (text for text in trace.warnings if text.startswith("joint1"))
-    assert "met its stop" in stop
+    assert "reached its stop" in stop
     past = (trace["q"][:, 0] - robot.limits.upper[0]).max()
-    assert f"{past:.3g} rad past it" in stop
+    assert f"{past:.3g} rad beyond it" in stop
     assert f"{4.0 / 2.175:.3g} times its rated speed of 2.175 rad/s" in fast
 
 
@@ -174,7 +174,7 @@ def test_a_loop_too_large_to_judge_before_a_run_is_judged_along_one_axis_and_a_n
 def test_a_machine_of_many_joints_is_not_judged_and_that_is_said(monkeypatch):
     monkeypatch.setattr("palpate.run.before.foresee._MOST_JOINTS", 5)
     said, warnings = foretell(Forecast(assemble(chain_run(6))))
-    assert said == ["stability was not judged: 6 joints, and at most 5 are before a run"]
+    assert said == ["stability was not predicted: 6 joints, the limit before a run is 5"]
     assert warnings == []
 
 

@@ -83,8 +83,8 @@ def test_normals_stay_finite_at_the_ends() -> None:
         ("normal(0, 1, 50, 60)", "nothing between"),
         ([], "no value"),
         ([float("nan")], "finite"),
-        ([object()], "no value of a scenario"),
-        ("[1, 2],[3", "no list of values"),
+        ([object()], "not a value of a scenario"),
+        ("[1, 2],[3", "not a list of values"),
     ],
 )
 def test_what_is_not_understood_is_refused_by_name(spec: Any, complaint: str) -> None:
@@ -99,7 +99,7 @@ def test_a_misspelt_distribution_names_the_nearest() -> None:
 
 @pytest.mark.parametrize("key", ["stiffness", "a..b", "", "a. b", "*"])
 def test_what_is_no_key_is_refused(key: str) -> None:
-    with pytest.raises(InvalidInput, match="no key that can vary"):
+    with pytest.raises(InvalidInput, match="not a key that can vary"):
         parse_axis(key, "1:2:3")
 
 

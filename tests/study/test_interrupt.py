@@ -79,7 +79,7 @@ def test_a_sweep_that_is_stopped_goes_on_to_the_same_table(tmp_path: Path, whole
     gone(process.pid)
     if how != signal.SIGKILL:
         assert process.returncode == 130
-        assert f"go on with\n  palpate sweep --resume {folder}" in err
+        assert f"continue with\n  palpate sweep --resume {folder}" in err
     assert resumed(folder) == whole
 
 

@@ -181,7 +181,7 @@ def test_what_theory_refuses_is_never_simulated(step: Scenario, monkeypatch: pyt
     assert all(found.sweep["control.damping.2"][k] > 1.4 for k in refused)
     assert found.sweep["reason"][refused[0]] == "too much damping"
     assert found.values["control.damping.2"] == pytest.approx(1.4, abs=0.05)
-    assert f"{len(refused)} of them refused by theory and never simulated" in found.sentence
+    assert f"{len(refused)} of them predicted to be unstable and not simulated" in found.sentence
 
 
 def test_a_search_that_was_stopped_goes_on_to_the_same_table(step: Scenario, tmp_path: Path) -> None:
@@ -206,7 +206,7 @@ def test_a_search_that_was_stopped_goes_on_to_the_same_table(step: Scenario, tmp
     [
         ({"control.damping.2": "0.4:2.5"}, "forse_peak", [], "did you mean 'force_peak'"),
         ({"control.damping.2": "0.4:2.5"}, "effort", ["force_peak"], "--keep needs a level"),
-        ({"control.damping.2": "normal(1, 2)"}, "effort", [], "a stretch of numbers or a list"),
+        ({"control.damping.2": "normal(1, 2)"}, "effort", [], "a range of numbers or a list"),
         ({}, "effort", [], "nothing varies"),
     ],
 )

@@ -56,7 +56,7 @@ def pressing(name: str = "panda", label: str = "joint", samples: int = 401, robo
         Channel("guard", "1"): (time > 1.7).astype(float),
         Channel("surface.wall", "m", (3,)): np.tile(wall.position, (samples, 1)),
     }
-    events = [Event(1.7, 1700, "guard", "intervention", f"torque limit cut the command {label}")]
+    events = [Event(1.7, 1700, "guard", "intervention", f"torque limit changed the command {label}")]
     info = {
         "scenario": {"name": f"pressing {label}", "text": f"name = '{label}'"},
         "robot": robot_name or name, "law": f"law {label}", "seed": 7, "duration": 2.0, "timestep": 1e-3,

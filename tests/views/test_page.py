@@ -34,7 +34,7 @@ def test_the_report_says_what_was_run_and_how_it_ended(text: str) -> None:
     for part in (
         "pressing joint: panda under law joint", "completed at 2 s (tick 2000): ran its 2 s joint",
         "1 of 2 bounds kept", "beware of joint", "assume joint", "torque limit: 300 control ticks", "Seed",
-        "palpate 0.1.0", "✓<span", "✗<span", "torque limit cut the command",
+        "palpate 0.1.0", "✓<span", "✗<span", "torque limit changed the command",
     ):  # fmt: skip
         assert part in text, part
 
@@ -82,9 +82,9 @@ def test_the_table_puts_verdicts_first_and_reasons_last(trace: Trace) -> None:
     results = evaluate(trace, {"chatter": Bound(most=1.0), "smallest_singular_value": Bound(least=0.1)})
     table = verdicts(results) + metrics_table(results)
     assert table.index("chatter") < table.index("position_rise_time")
-    assert "— the run did not note it" in table
+    assert "— the run did not record it" in table
     assert "≥ 0.1" in table
-    assert "no force is asked for" in table
+    assert "no force is desired" in table
 
 
 def test_small_pieces_of_markup() -> None:

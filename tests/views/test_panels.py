@@ -119,7 +119,7 @@ def test_panels_that_do_not_move_are_left_out_and_said() -> None:
     shown, note = telling(Figure("f", "F", (panel("x", 1.0), panel("y", 0.5), panel("z", 1e-3))))
     assert [p.title for p in shown.panels] == ["x", "y"]
     assert [line.label for line in shown.panels[0].lines] == ["x"]
-    assert "z (moves by 0.001 m)" in note
+    assert "z (changes by 0.001 m)" in note
     assert "Zero throughout: zero." in note
     nothing, _ = telling(Figure("f", "F", (panel("x", 1e-12),)))
     assert nothing.panels == ()
@@ -172,9 +172,9 @@ def test_friction_across_the_wanted_force_is_no_error_on_the_first_figure() -> N
     found = leading(bare(time, contact_force=size, contact_wrench=wrench, target_wrench=target))
     assert found is not None
     lines = {line.label: line.values for line in found.panels[0].lines}
-    np.testing.assert_allclose(lines["contact force along the wanted one"], [0, 10, 10, 10, 10, 10])
+    np.testing.assert_allclose(lines["contact force along the desired force"], [0, 10, 10, 10, 10, 10])
     np.testing.assert_allclose(lines["wanted"], [0, 0, 10, 10, 10, 10])
-    np.testing.assert_allclose(lines["its size, with friction"][1:], 10.4403, atol=1e-4)
+    np.testing.assert_allclose(lines["magnitude, with friction"][1:], 10.4403, atol=1e-4)
     plain = leading(bare(time, contact_force=size, contact_wrench=wrench))
     assert plain is not None
     assert [line.label for line in plain.panels[0].lines] == ["contact force"]

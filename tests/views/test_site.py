@@ -151,7 +151,7 @@ QUESTIONS = {
     "How do I get a video of the replay?": ("report.html", "video"),
     "What does this warning mean?": ("troubleshooting.html", "did not keep its promise"),
     "How do I bring my own robot?": ("tutorials/2-my-urdf.html", "URDF"),
-    "How do I write my own law?": ("extending.html", "A law of your own"),
+    "How do I write my own law?": ("extending.html", "Your own law in plain Python"),
     "Will my gains be stable?": ("gain-design.html", "Will it be stable?"),
     "What does this symbol mean?": ("laws/cartesian-impedance.html", "joint torques that the law commands"),
     "Which arguments does this function take?": ("api/palpate.html", "Run a scenario and record what happened."),

@@ -242,7 +242,7 @@ def test_run_design_study_tune_report_and_compare_take_it(folder: Folder, capsys
     first, second = json.loads(capsys.readouterr().out)["metrics"][metric]["values"]
     assert first != second
     assert main(["design", scenario]) == 0
-    assert "not predicted: the law reads sensors of its own (eye)" in capsys.readouterr().out
+    assert "not predicted: the law reads custom sensors (eye)" in capsys.readouterr().out
     some = ["--runs", "3", "--workers", "0", "--no-report"]
     assert main(["study", scenario, *sets, *bounds, *some, "--no-map", "--out", "studied"]) in (0, 1)
     pytest.importorskip("optuna")
@@ -281,7 +281,7 @@ def test_a_bad_name_a_missing_kind_and_too_many_numbers_are_told(folder: Folder)
     with pytest.raises(ScenarioError, match="a sensor's name is letters"):
         pp.load_scenario(folder.write(CODE, text, law="", base=BASE))
     many = "".join(f'[world.sensors.custom.s{k}]\nkind = "MODULE:Fast"\n' for k in range(17))
-    with pytest.raises(InvalidInput, match="34 numbers together, at most 32"):
+    with pytest.raises(InvalidInput, match="34 numbers in all, at most 32"):
         pp.simulate(pp.load_scenario(folder.write(CODE, many, law="", base=BASE), SHORT))
 
 

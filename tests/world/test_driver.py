@@ -203,8 +203,8 @@ def test_the_tools_limits_are_checked_before_and_after_the_run() -> None:
     reference = Line(offset=(0.0, 0.3, 0.0), duration=0.6)
     driver = Driver(servo_bandwidth=120.0, tool_speed_limit=(0.5, 2.5), tool_acceleration_limit=(3.0, 17.0))
     trace = simulate(Run(load_robot("ur5e"), Admittance(), World(driver=driver), reference, clock=Clock(duration=1.0)))
-    assert any("asks the tool for a speed of 0.9" in text and "0.5 m/s is the most" in text for text in trace.warnings)
-    assert any("asks the tool for an acceleration" in text or "acceleration of 4." in text for text in trace.warnings)
+    assert any("needs a tool speed of 0.9" in text and "allows 0.5 m/s" in text for text in trace.warnings)
+    assert any("needs a tool acceleration" in text or "acceleration of 4." in text for text in trace.warnings)
     assert any("the tool moved at 0.9" in text and "stops an arm at 0.5 m/s" in text for text in trace.warnings)
     wide = Driver(servo_bandwidth=120.0, tool_speed_limit=(2.0, 2.5), tool_acceleration_limit=(30.0, 17.0))
     assert not simulate(

@@ -1,8 +1,8 @@
 """Show where compiled kernels are kept between runs, or delete them all; they are compiled again.
 
 PALPATE_CACHE_DIR names another folder. A kernel is never used after any
-source or version it was made from has changed: clearing frees space, it mends
-nothing.
+source or version it was made from has changed: clearing only frees disk
+space.
 """
 
 from __future__ import annotations
@@ -12,9 +12,7 @@ import argparse
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Declare the command."""
-    parser = subparsers.add_parser(
-        "cache", help="show or clear the compiled kernels kept between runs", description=__doc__
-    )
+    parser = subparsers.add_parser("cache", help="show or clear the cache of compiled kernels", description=__doc__)
     parser.add_argument("action", nargs="?", choices=("show", "clear"), default="show", help="show (default) or clear")
 
 

@@ -25,8 +25,8 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         "model", metavar="MODEL", help="a .urdf or MJCF .xml file, a .toml with a DH table, or a catalogue name"
     )
-    parser.add_argument("--repair", metavar="OUT", help="write a copy with everything repaired that can be")
-    parser.add_argument("--force", action="store_true", help="let --repair replace a file")
+    parser.add_argument("--repair", metavar="OUT", help="write a repaired copy of the model")
+    parser.add_argument("--force", action="store_true", help="let --repair overwrite a file")
     add_model_options(parser)
     parser.add_argument("--json", action="store_true", help="print the findings as JSON")
     parser.set_defaults(run=run)
@@ -36,7 +36,7 @@ def add_scenario(parser: argparse.ArgumentParser) -> None:
     """A scenario, changes of its settings and of its robot's model, for every command that takes one."""
     parser.add_argument("scenario", metavar="SCENARIO", help="a shipped name (palpate list scenarios), or a .toml file")
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="overrides",
-                        help="change a setting, such as run.duration=2; KEY= takes it away (repeatable)")  # fmt: skip
+                        help="change a setting, such as run.duration=2; KEY= removes it (repeatable)")  # fmt: skip
     add_model_options(parser)
 
 
@@ -48,15 +48,15 @@ def scenario_asked(args: argparse.Namespace) -> Scenario:
 def add_model_options(parser: argparse.ArgumentParser) -> None:
     """The options that say how a model file is to be taken, for every command that takes one."""
     parser.add_argument("--package", metavar="DIR", action="append", default=[],
-                        help="a folder that package:// files may lie in (repeatable)")  # fmt: skip
+                        help="a folder of package:// files (repeatable)")  # fmt: skip
     parser.add_argument("--estimate-inertia", metavar="KG", type=float,
                         help="estimate missing masses from the shapes and this total mass")  # fmt: skip
     parser.add_argument("--lock", metavar="JOINT=Q", action="append", default=[],
                         help="weld a joint at a value, rad or m (repeatable)")  # fmt: skip
-    parser.add_argument("--xacro", action="store_true", help="the file is xacro, a program: run it")
+    parser.add_argument("--xacro", action="store_true", help="process the file with xacro first, which runs its code")
     parser.add_argument("--xacro-arg", metavar="NAME:=VALUE", action="append", default=[],
                         help="an argument of the xacro file (repeatable)")  # fmt: skip
-    parser.add_argument("--tool", metavar="FRAME", help="the frame that does the work")
+    parser.add_argument("--tool", metavar="FRAME", help="the tool frame")
 
 
 def model_options(args: argparse.Namespace) -> dict[str, Any]:

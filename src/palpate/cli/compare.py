@@ -21,9 +21,7 @@ from palpate.errors import InvalidInput
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Declare the command."""
-    parser = subparsers.add_parser(
-        "compare", help="metrics and plots of several runs side by side", description=__doc__
-    )
+    parser = subparsers.add_parser("compare", help="compare metrics and plots of several runs", description=__doc__)
     parser.add_argument("traces", nargs="+", metavar="TRACE", help="trace files, or folders of runs; two or more")
     parser.add_argument("--out", default="compare.html", metavar="FILE", help="page to write (compare.html)")
     parser.add_argument("--open", action="store_true", help="show it in the browser")

@@ -2,7 +2,7 @@
 to three joints in closed form; longer arms by the recursive algorithms on symbols.
 
 examples:
-  palpate derive planar2                        M, C and g as a person writes them
+  palpate derive planar2                        M, C and g in textbook notation
   palpate derive planar3 --set length=0.5 mass=5 --steps
   palpate derive ur5e-3link --quantity M,J,Lambda --latex
   palpate derive ur5e --numbers --c build       C99 source, header and a test program
@@ -47,11 +47,11 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     )
     parser.add_argument("robot", metavar="ROBOT", help="a catalogue name, a .urdf or MJCF .xml file; or the word pole")
     parser.add_argument("--method", default="lagrange", choices=["lagrange", "newton-euler", "projected", "all"],
-                        help="way to the torques; all shows them side by side (lagrange)")  # fmt: skip
+                        help="method of derivation; all shows them side by side (lagrange)")  # fmt: skip
     parser.add_argument("--engine", default="auto", choices=["auto", "closed", "recursive"],
                         help="kind of result (auto)")  # fmt: skip
     parser.add_argument("--quantity", metavar="Q,…", help="what to print (M,C,g)")
-    parser.add_argument("--numbers", action="store_true", help="put the robot's numbers in instead of symbols")
+    parser.add_argument("--numbers", action="store_true", help="use the robot's numbers instead of symbols")
     parser.add_argument("--set", nargs="+", metavar="KEY=VALUE", help="parameters of a catalogue robot, SI units")
     parser.add_argument("--frame", metavar="F", help="frame of the pose and the Jacobian (the tool frame)")
     parser.add_argument("--task", metavar="D,…", help="directions of the task space among x, y, z, rx, ry, rz")
@@ -66,9 +66,9 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     out.add_argument("--html", metavar="OUT", help="write one HTML page")
     out.add_argument("--c", metavar="OUT", help="write C99 source, header and test program into a folder")
     out.add_argument("--python", action="store_true", help="NumPy source")
-    parser.add_argument("--check", metavar="FILE", help="check somebody else's derivation against this one")
+    parser.add_argument("--check", metavar="FILE", help="compare the derivation in a file with this one")
     parser.add_argument("--equal", nargs="+", metavar="NAME=A,B,…",
-                        help="with --check: the writer's one name for several, L=l1,l2,l3")  # fmt: skip
+                        help="with --check: one name that stands for several, L=l1,l2,l3")  # fmt: skip
     parser.add_argument("--conventions", choices=["any", "strict"], default="any", help="with --check: strict does not"
                         " excuse another sign of gravity or another zero (any)")  # fmt: skip
 

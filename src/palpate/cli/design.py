@@ -6,11 +6,11 @@ examples:
   palpate design ur5e-admittance --set control.damping=[50,50,50,5,5,5]
 
 For the law at the start posture, on every compliant surface (or in free motion): the poles of the sampled and delayed
-loop, whether it is stable, and the stiffest wall, the longest delay and the largest gains that still are; with a driver
-that filters, the stiffest wall without it too. Then what the target asks of the drives: torque, rate,
-speed, lag; what the world declares to be other than the law's model has it, with its static effect; and whether a press
+loop, whether it is stable, and the largest stable wall stiffness, delay and gains; with a driver
+that filters, also the largest stable wall stiffness without it. Then the torque, rate, speed and lag that the
+target needs; the declared differences between plant and model, with their static effect; and whether a press
 stays in contact.
-Ends with 0, and with 3 where there is a warning.
+Exit code: 0, or 3 if there is a warning.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ WARNED = 3
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Declare the command."""
     parser = subparsers.add_parser(
-        "design", help="what to expect before the run: stability in contact, margins, limits", description=__doc__
+        "design", help="predict a run: stability in contact, margins, limits", description=__doc__
     )
     add_scenario(parser)
 
@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
         scenario = scenario_asked(args)
         made = build(scenario)
         size = loop_size(made)
-    with patience(f"looking for the poles of {size.states} states and limits, about {max(size.seconds, 1):.0f} s …"):
+    with patience(f"computing the poles of {size.states} states and the limits, about {max(size.seconds, 1):.0f} s …"):
         assembly = assemble(made)
         forecast = Forecast(assembly)
         path = target_path(forecast)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Declare the command."""
-    parser = subparsers.add_parser("explain", help="what a setting means: unit, default, bounds", description=__doc__)
+    parser = subparsers.add_parser("explain", help="explain a setting: unit, default, bounds", description=__doc__)
     parser.add_argument("key", nargs="?", default="", metavar="KEY", help="world.surfaces, force_peak … (the sections)")
 
 

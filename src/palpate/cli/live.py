@@ -86,7 +86,7 @@ class Live:
         if not open_address(self.url):
             print(f"palpate: no display and no browser here; the run waits {PATIENCE:.0f} s for one", file=sys.stderr)
         if not self._server.wait_for_viewer(PATIENCE):
-            print("palpate: nobody looks at the live view; the run goes on", file=sys.stderr)
+            print("palpate: nobody opened the live view; the run starts", file=sys.stderr)
         self._began = time.monotonic() - first.time[-1]
 
     def finish(self, trace: Trace, output: Path) -> None:

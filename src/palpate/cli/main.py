@@ -3,12 +3,12 @@
 examples:
   palpate run panda-wall               simulate a shipped scenario; writes a folder with report.html
   palpate run panda-wall --set world.surfaces.wall.stiffness=4e4
-  palpate design panda-wall            what to expect before the run
+  palpate design panda-wall            predict a run: stability, limits
   palpate sweep panda-wall --vary 'world.plant.mass_scale=normal(1, 0.05)' --runs 200
-  palpate export panda-wall --out dir  the law as a C library, to the bit, for the robot
+  palpate export panda-wall --out dir  the law as a C library for the robot, bit-identical
   palpate new mine                     a commented scenario file to start from
   palpate explain control              laws, and what each of their gains means
-  palpate list                         what there is to work with
+  palpate list                         robots, scenarios, laws, metrics
   palpate show iiwa14                  joints, frames and terms of a robot of the catalogue
   palpate show panda-wall              a scenario: robot, law, gains, world
   palpate derive planar2 --steps       equations of motion as a worked solution
@@ -198,7 +198,7 @@ def _formatter(prog: str) -> argparse.RawDescriptionHelpFormatter:
 
 def _add_shared(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
-    parser.add_argument("--no-code", action="store_true", help="refuse scenarios that run Python code of their own")
+    parser.add_argument("--no-code", action="store_true", help="refuse scenarios that run their own Python code")
 
 
 def _refuse(unknown: list[str], command: argparse.ArgumentParser) -> None:

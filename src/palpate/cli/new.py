@@ -6,8 +6,8 @@ examples:
   palpate new press --robot ur5e && palpate run press.toml
   palpate new arm --robot arm.urdf --tool tool0
 
-With --robot the model is asked for a posture away from singular ones and from its stops, a wall is put 3 cm before the
-tool, and the tool presses on it, with 20 N where the motors bear that. It is tried before the file is written.
+With --robot, palpate chooses a posture away from singularities and joint stops, places a wall 3 cm in front of the tool
+and presses on it, with 20 N if the motors are strong enough. The scenario is tested before the file is written.
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ def _pressing(args: argparse.Namespace, path: Path) -> dict[str, Any]:
             if not failed:
                 print(description(data), file=sys.stderr)
                 return seen_from(data, path.parent)
-    why = f"the postures tried ended so: {failed}" if failed else "no posture lets the tool go 3 cm straight on"
-    raise InvalidInput(f"{args.robot} does not press on a wall: {why}", hint="name another frame: --tool FRAME")
+    why = f"the tested postures failed: {failed}" if failed else "from no posture can the tool move 3 cm straight ahead"
+    raise InvalidInput(f"{args.robot} cannot press on a wall: {why}", hint="name another frame: --tool FRAME")
 
 
 def _failure(data: dict[str, Any]) -> str:

@@ -15,7 +15,7 @@ from palpate.cli.folder import find_trace
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Declare the command."""
-    parser = subparsers.add_parser("replay", help="the 3D replay of a trace, as a page or served", description=__doc__)
+    parser = subparsers.add_parser("replay", help="write or serve the 3D replay of a trace", description=__doc__)
     parser.add_argument("trace", metavar="TRACE", help="a trace file (.parquet, .npz), or the folder of a run")
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--out", metavar="FILE", help="page to write (replay.html beside the trace)")

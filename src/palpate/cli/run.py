@@ -8,10 +8,10 @@ examples:
   palpate new mine && palpate run mine.toml --json
 
 The folder holds scenario.toml (as run), trace.parquet, metrics.json, figures/ and report.html. It is runs/<name>-<n>
-unless --out names one; what palpate wrote there is replaced, anything else is left alone. The folder is made and locked
+unless --out names one; files that palpate wrote there are replaced, others are kept. The folder is created and locked
 before the simulation; a run of more than two seconds keeps trace.partial.parts there until it has ended.
-Ends with 0 when the run completed or was stopped, 1 when it diverged or broke a bound on its metrics, 2 on a mistake in
-the scenario, and with --strict with 3 where there was a warning: a law that gave up (a pole that fell) is one.
+Exit code: 0 if the run completed or was stopped, 1 if it diverged or violated a bound on its metrics, 2 for bad input,
+and with --strict 3 if there was a warning, such as a law that gave up (a pole that fell).
 """
 
 from __future__ import annotations
@@ -49,18 +49,18 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     add_scenario(parser)
     parser.add_argument("--out", metavar="DIR", help="folder to write (runs/<name>-<n>)")
     parser.add_argument("--connect", metavar="fci://ADDRESS",
-                        help="let the law drive the robot that is served there, instead of simulating")  # fmt: skip
+                        help="send the law's commands to the robot at this address instead of simulating")  # fmt: skip
     parser.add_argument("--collision", type=float, metavar="N", help="with --connect: force at which the robot stops")
     parser.add_argument("--allow-network", action="store_true",
                         help="with --connect: allow an address that is not loopback")  # fmt: skip
     parser.add_argument("--no-report", action="store_true", help="write no figures and no report.html")
-    parser.add_argument("--open", action="store_true", help="show report.html in the browser when the run has ended")
+    parser.add_argument("--open", action="store_true", help="open report.html in the browser after the run")
     parser.add_argument("--live", action="store_true",
                         help="slow the run down to real time and show it in the browser meanwhile")  # fmt: skip
     parser.add_argument("--port", type=int, metavar="N", help="with --live: port of 127.0.0.1 (any free one)")
     parser.add_argument("--quiet", action="store_true", help="print the last line only")
     parser.add_argument("--strict", action="store_true", help="end with exit code 3 if there was a warning")
-    parser.add_argument("--json", action="store_true", help="print how it ended and its metrics as JSON, nothing else")
+    parser.add_argument("--json", action="store_true", help="print outcome and metrics as JSON only")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -210,7 +210,7 @@ def print_story(scenario: Scenario, trace: Trace, results: Sequence[MetricResult
     # That of the torque limit is among the warnings already.
     cut = {name: ticks for name, ticks in trace.facts.guard_ticks.items() if ticks and name != "torque limit"}
     for name, ticks in cut.items():
-        print(f"warning: the {name} cut the command at {ticks} control ticks")
+        print(f"warning: the {name} changed the command at {ticks} control ticks")
     _print_events(trace)
     if trace.outcome.kind != "interrupted":
         _print_metrics(results)

@@ -6,7 +6,7 @@ examples:
   palpate serve fr3-wall --faults commands-lost@2.5+0.02 --clients 1
   palpate serve fr3-wall --set world.surfaces.wall.stiffness=1e5 --host 127.0.0.2
 
-Each connection starts the scenario anew and leaves a folder as `palpate run` does; the law of the scenario and the
+Each connection starts the scenario again and writes a folder like `palpate run`; the law of the scenario and the
 duration of its run are not used. Ends with Ctrl-C, or after --clients connections.
 The robot is simulated: palpate has never moved a real arm, and is not a safety device.
 """
@@ -34,18 +34,18 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Declare the command."""
     parser = subparsers.add_parser(
         "serve",
-        help="a scenario's Franka behind the FCI protocol, for programs written for the robot",
+        help="simulate a Franka arm behind its FCI protocol, for programs written for the robot",
         description=__doc__,
     )
     add_scenario(parser)
     parser.add_argument("--faults", metavar="WHAT@T[+S]", action="append", default=[],
-                        help="a fault at T seconds for S seconds, beside world.faults (repeatable)")  # fmt: skip
+                        help="add a fault at T seconds for S seconds (repeatable)")  # fmt: skip
     parser.add_argument("--host", metavar="ADDRESS", default="127.0.0.1", help="IPv4 address to listen on (127.0.0.1)")
-    parser.add_argument("--port", type=int, default=1337, metavar="N", help="TCP port (1337, the one libfranka asks)")
+    parser.add_argument("--port", type=int, default=1337, metavar="N", help="TCP port (1337, which libfranka uses)")
     parser.add_argument("--pace", metavar="X", default="1",
-                        help="simulated over real time (1), or `client`: wait for each command")  # fmt: skip
+                        help="ratio of simulated to real time (1), or `client`: wait for each command")  # fmt: skip
     parser.add_argument("--duration", type=float, default=300.0, metavar="S", help="longest connection, s (300)")
-    parser.add_argument("--clients", type=int, metavar="N", help="leave after so many clients (never)")
+    parser.add_argument("--clients", type=int, metavar="N", help="stop after this number of clients (never)")
     parser.add_argument("--allow-network", action="store_true", help="allow an address that other machines can reach")
     parser.add_argument("--out", metavar="DIR", help="folder to write, with --clients 1 (runs/<name>-<n>)")
     parser.add_argument("--no-report", action="store_true", help="write no figures and no report.html")
@@ -90,7 +90,7 @@ def _checked(args: argparse.Namespace) -> float | None:
     if args.out is not None and args.clients != 1:
         raise InvalidInput("--out is the folder of one client", hint="add --clients 1")
     if not 0 < args.port < 65536:
-        raise InvalidInput(f"--port must be 1 to 65535, got {args.port}", hint="libfranka asks for 1337")
+        raise InvalidInput(f"--port must be 1 to 65535, got {args.port}", hint="libfranka uses 1337")
     if args.clients is not None and args.clients < 1:
         raise InvalidInput(f"--clients must be at least 1, got {args.clients}")
     if args.pace == "client":

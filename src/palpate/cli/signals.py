@@ -116,7 +116,7 @@ class Saving:
     def begin(self) -> None:
         """From now on there is something to save."""
         _heard.waited, _heard.raised = False, -math.inf
-        _heard.saving = "the run has ended and is being saved; interrupt once more to give up the save"
+        _heard.saving = "the run has ended and is being saved; interrupt once more to cancel the save"
 
     def __exit__(self, *_: object) -> None:
         self.waited, _heard.saving, _heard.waited = _heard.waited, None, False

@@ -1,4 +1,4 @@
-"""Draw everything that is not known exactly from stated spreads, and say what that proves.
+"""Vary all uncertain quantities within stated spreads, and report how often the scenario fails.
 
 examples:
   palpate study panda-wall
@@ -7,7 +7,7 @@ examples:
   palpate study panda-wall --map 'control.damping*=0.1:10:log' --map 'world.plant.mass_scale=0.5:2'
 
 Masses, centres of mass, friction, walls, sensors and delay are drawn from stated spreads, those that the scenario has.
-The folder holds two sweeps, draws/ and map/, and report.html. The same command with --out goes on where it stopped.
+The folder holds two sweeps, draws/ and map/, and report.html. The same command with --out continues a study.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ DONE = 0
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Declare the command."""
     parser = subparsers.add_parser(
-        "study", help="robustness: draw everything uncertain, say how often it fails, map where", description=__doc__
+        "study", help="robustness: vary uncertain quantities, estimate how often it fails", description=__doc__
     )
     many_runs.add_common(parser, "study")
     parser.add_argument("--vary", metavar="KEY=WHAT", action="append", default=[],
-                        help="a further spread, or another one than is stated (repeatable)")  # fmt: skip
-    parser.add_argument("--without", metavar="KEY", action="append", default=[], help="leave a key alone (repeatable)")
+                        help="add a spread, or replace a default one (repeatable)")  # fmt: skip
+    parser.add_argument("--without", metavar="KEY", action="append", default=[], help="do not vary a key (repeatable)")
     parser.add_argument("--map", metavar="KEY=WHAT", action="append", default=None,
                         help="one of the two keys of the map (twice)")  # fmt: skip
     parser.add_argument("--no-map", action="store_true", help="make no map")
     parser.add_argument("--runs", type=int, metavar="N", help="independent draws (300)")
-    parser.add_argument("--confidence", type=float, metavar="P", default=0.95, help="of every interval (0.95)")
-    parser.add_argument("--dry-run", action="store_true", help="show the spreads, and run nothing")
+    parser.add_argument("--confidence", type=float, metavar="P", default=0.95, help="level of every interval (0.95)")
+    parser.add_argument("--dry-run", action="store_true", help="show the spreads without running")
 
 
 def run(args: argparse.Namespace) -> int:

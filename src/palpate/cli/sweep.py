@@ -1,6 +1,6 @@
-"""Run a scenario many times over varying keys, and say what that proves.
+"""Run a scenario many times with varying keys, and report what the runs prove.
 
-what a key may be:
+values of a key:
   control.damping_ratio=0.2:1.2:6              six values from 0.2 to 1.2
   world.surfaces.wall.stiffness=1e3:1e5:9:log  evenly spaced in the logarithm
   control.law=joint-impedance,computed-torque  a list
@@ -16,7 +16,7 @@ examples:
   palpate sweep --resume runs/panda-wall-sweep-1
 
 The folder holds table.parquet (one row per run), summary.json, scenario.toml, report.html and the traces kept.
-Ends with 0 when all runs are made, however they ended, 1 when --until failure<LEVEL is refuted, 2 on a mistake.
+Exit code: 0 if all runs were made, whatever their outcome; 1 if --until failure<LEVEL is refuted; 2 for bad input.
 """
 
 from __future__ import annotations
@@ -48,25 +48,25 @@ DONE, REFUTED = 0, 1
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Declare the command."""
     parser = subparsers.add_parser(
-        "sweep", help="many runs of a scenario: a table, a sentence with a guarantee, a map", description=__doc__
+        "sweep", help="run a scenario many times: table, probability of failure, map", description=__doc__
     )
     add_common(parser, "sweep")
     parser.add_argument("--vary", metavar="KEY=WHAT", action="append", default=[],
-                        help="what a key may be (repeatable); see below")  # fmt: skip
+                        help="values of a key (repeatable); see below")  # fmt: skip
     parser.add_argument("--method", help="grid, random, latin, sobol, saltelli (sensitivity) or map (boundary)")
-    parser.add_argument("--runs", type=int, metavar="N", help="how many; a grid knows itself (1000)")
+    parser.add_argument("--runs", type=int, metavar="N", help="number of runs; not for a grid (1000)")
     parser.add_argument("--repeat", type=int, metavar="N", help="runs of each point, with different seeds (1)")
-    parser.add_argument("--metric", metavar="NAME", help="what ranks the runs (the first with a bound)")
-    parser.add_argument("--metrics", metavar="A,B", help="columns to compute, fewer are faster (all)")
+    parser.add_argument("--metric", metavar="NAME", help="metric that ranks the runs (the first with a bound)")
+    parser.add_argument("--metrics", metavar="A,B", help="metrics to compute, fewer are faster (all)")
     parser.add_argument("--traces", metavar="WHICH", help="keep traces: none, all, failing, best, worst (none)")
-    parser.add_argument("--until", metavar="RULE", help="failure<0.01 or width<0.02: stop once that is known")
+    parser.add_argument("--until", metavar="RULE", help="failure<0.01 or width<0.02: stop when this is established")
     parser.add_argument("--rare", metavar="RULE", help="force_peak>40: a small probability, by importance sampling")
-    parser.add_argument("--by", metavar="RULE", help="what a map asks: passed, ended, or force_peak<40 (passed)")
-    parser.add_argument("--predict", action="store_true", help="draw where theory says a map's boundary lies")
-    parser.add_argument("--pareto", metavar="A,B", help="the front of two metrics, smaller being better")
-    parser.add_argument("--confidence", type=float, metavar="P", help="of every interval (0.95)")
+    parser.add_argument("--by", metavar="RULE", help="criterion of a map: passed, ended, or force_peak<40 (passed)")
+    parser.add_argument("--predict", action="store_true", help="also draw the predicted boundary of a map")
+    parser.add_argument("--pareto", metavar="A,B", help="Pareto front of two metrics, both minimised")
+    parser.add_argument("--confidence", type=float, metavar="P", help="confidence level of every interval (0.95)")
     parser.add_argument(
-        "--dry-run", action="store_true", help="show the number of runs, time and disk space, and run nothing"
+        "--dry-run", action="store_true", help="show the number of runs, time and disk space without running"
     )
 
 
@@ -106,7 +106,7 @@ def _begun(args: argparse.Namespace) -> tuple[Any, Plan]:
 
     if args.resume is not None:
         if args.scenario is not None or args.vary or args.overrides:
-            raise InvalidInput("--resume goes on with what was asked for before: no SCENARIO, --vary or --set")
+            raise InvalidInput("--resume continues an earlier command: no SCENARIO, --vary or --set")
         store = Store.open(args.resume)
         if store.plan.method == "tune":
             raise InvalidInput(f"{args.resume} holds a search", hint=f"palpate tune --resume {args.resume}")
@@ -197,16 +197,16 @@ REPORT, REPLAYS = "report.html", "replays"
 def add_common(parser: argparse.ArgumentParser, what: str) -> None:
     """Options of every command that makes many runs; `what` it calls them together."""
     parser.add_argument("scenario", metavar="SCENARIO", nargs="?", help="a shipped name, or a .toml file")
-    parser.add_argument("--resume", metavar="DIR", help=f"go on with the {what} in this folder; needs no SCENARIO")
+    parser.add_argument("--resume", metavar="DIR", help=f"continue the {what} in this folder; needs no SCENARIO")
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="overrides",
                         help="change a setting of the scenario first (repeatable)")  # fmt: skip
-    parser.add_argument("--seed", type=int, metavar="N", help="of the draws (0)")
-    parser.add_argument("--out", metavar="DIR", help="folder to write; what is unfinished there goes on")
-    parser.add_argument("--workers", type=int, metavar="N", help="processes (one per processor; 0: none but this one)")
+    parser.add_argument("--seed", type=int, metavar="N", help="seed of the draws (0)")
+    parser.add_argument("--out", metavar="DIR", help="folder to write; an unfinished one is continued")
+    parser.add_argument("--workers", type=int, metavar="N", help="worker processes (one per core; 0: this process)")
     parser.add_argument("--cluster", metavar="WHERE",
                         help="tcp://HOST:PORT, scheduler.json, local:N, slurm:FILE.toml or pbs:FILE.toml")  # fmt: skip
     parser.add_argument("--no-report", action="store_true", help="write no report.html")
-    parser.add_argument("--quiet", action="store_true", help="print what is proved and where to look, nothing else")
+    parser.add_argument("--quiet", action="store_true", help="print only the result and where to find the report")
 
 
 def checked_cluster(text: str | None) -> ClusterAddress | None:
@@ -240,7 +240,7 @@ def interruptible(folder: Path, command: str) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        print(f"palpate: finished runs are kept; go on with\n  palpate {command} --resume {folder}", file=sys.stderr)
+        print(f"palpate: finished runs are kept; continue with\n  palpate {command} --resume {folder}", file=sys.stderr)
         raise
 
 

@@ -6,7 +6,7 @@ examples:
   palpate tune --resume runs/panda-wall-tune-1
 
 The scenario's own bounds are kept too. Points that gain design calls unstable are never simulated.
-Ends with 0, with 1 when no point keeps every bound, 2 on a mistake. Needs Optuna: pip install 'palpate[tune]'.
+Exit code: 0; 1 if no point keeps every bound; 2 for bad input. Needs Optuna: pip install 'palpate[tune]'.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ DONE, NOTHING_KEEPS = 0, 1
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Declare the command."""
     parser = subparsers.add_parser(
-        "tune", help="search the gains that make a metric smallest while bounds are kept", description=__doc__
+        "tune", help="search for gains that minimise a metric within bounds", description=__doc__
     )
     add_common(parser, "search")
     parser.add_argument("--over", metavar="KEY=WHERE", action="append", default=[],
-                        help="a key and where to look: 100:2000, 1e3:1e5:log, or a,b,c (repeatable)")  # fmt: skip
-    parser.add_argument("--minimise", metavar="METRIC", help="what to make small (palpate list metrics)")
+                        help="a key and its range: 100:2000, 1e3:1e5:log, or a,b,c (repeatable)")  # fmt: skip
+    parser.add_argument("--minimise", metavar="METRIC", help="metric to minimise (palpate list metrics)")
     parser.add_argument("--keep", metavar="BOUND", action="append", default=[],
                         help="force_peak<25 (repeatable)")  # fmt: skip
     parser.add_argument("--runs", type=int, metavar="N", default=100, help="points to try (100)")
-    parser.add_argument("--no-theory", action="store_true", help="simulate what gain design calls unstable, too")
+    parser.add_argument("--no-theory", action="store_true", help="also simulate points predicted to be unstable")
 
 
 def run(args: argparse.Namespace) -> int:

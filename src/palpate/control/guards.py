@@ -91,17 +91,17 @@ class Guards(Config):
     """
 
     joint_limits: bool = setting(True, "1", "keep joints inside their ranges: q̈ ≤ ω² (q_max − margin − q) − 2 ω q̇")
-    joint_margin: float = setting(0.0, "rad or m", "distance kept from the end of a range", ge=0)
+    joint_margin: float = setting(0.0, "rad or m", "distance kept from the end of the range", ge=0)
     joint_frequency: float = setting(10.0, "rad/s", "ω of that bound", gt=0)
     joint_speeds: bool = setting(True, "1", "keep joints below their rated speeds: |q̇|' ≤ (rated − |q̇|)/T")
     tool_speed: float | None = setting(None, "m/s", "largest speed of the tool's point", gt=0)
     speed_time: float = setting(0.02, "s", "T of the bounds on speeds, v̇ ≤ (limit − |v|)/T", gt=0)
     contact_force: float | None = setting(None, "N", "measured force at which the arm stops", gt=0)
-    on_contact_force: Literal["stop", "retreat"] = setting("stop", "1", "hold there, or back off along the force first")
+    on_contact_force: Literal["stop", "retreat"] = setting("stop", "1", "hold there, or retreat along the force first")
     retreat_speed: float = setting(0.05, "m/s", "speed of the retreat", gt=0)
     retreat_distance: float = setting(0.02, "m", "length of the retreat", gt=0)
-    stale_ticks: int = setting(0, "ticks", "unchanged readings that count as a dead sensor; 0 for no watch", ge=0)
-    moved: float = setting(1e-3, "rad or m", "joint motion during which a wrench ought to change", gt=0)
+    stale_ticks: int = setting(0, "ticks", "unchanged readings that count as a dead sensor; 0 for no check", ge=0)
+    moved: float = setting(1e-3, "rad or m", "joint motion during which a wrench should change", gt=0)
     singular_value: float = setting(
         0.0, "m", "smallest singular value of the tool's Jacobian (angular rows × 0.1 m) below which it is damped", ge=0
     )

@@ -367,7 +367,7 @@ class Law(Config):
     ignored: ClassVar[dict[str, str]] = {}  # inherited settings that its equation does not have, and why
 
     friction_compensation: float = setting(
-        0.0, "1", "share of the model's joint friction that the loop adds to the command as a term", ge=0, le=1
+        0.0, "1", "share of the model's joint friction that the loop compensates", ge=0, le=1
     )
 
     def __init_subclass__(cls, **options: Any) -> None:

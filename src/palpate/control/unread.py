@@ -20,7 +20,7 @@ def unread_of_reference(law: Any, reference: Any) -> list[str]:
     wrenches = reference.wanted_wrench.value, reference.wanted_wrench.then or ZERO6
     wanted = [d for d, *values in zip(DIRECTIONS, *wrenches) if any(values)]  # along these at some time
     moved = f"the motion of the reference ({reference.kind})"
-    wrench = "the wanted wrench (reference.wrench)"
+    wrench = "the desired wrench (reference.wrench)"
     if law.follows == "nothing":
         # A position held is what such a run is measured against.
         ignored = [*([] if isinstance(reference, Hold) else [moved]), *([wrench] if wanted else [])]
@@ -31,7 +31,7 @@ def unread_of_reference(law: Any, reference: Any) -> list[str]:
         return _sentence(law, "reads the targets of the joints alone", ignored, instead)
     if not {"position", "q"} & set(law.takes):
         ignored = [moved] if reference.moves != "nothing" else []
-        return _sentence(law, "reads the wanted wrench alone", ignored, "") + _uncontrolled(law, reference, wanted)
+        return _sentence(law, "reads the desired wrench only", ignored, "") + _uncontrolled(law, reference, wanted)
     if wanted and "wrench" not in law.takes and law.about_rest is None:
         return _sentence(law, "controls motion alone", [wrench], "; the contact force is what the motion makes of it")
     return _uncontrolled(law, reference, wanted)

@@ -28,7 +28,7 @@ def watched(what: str) -> Callable[[Trace], float]:
 
     def noted(trace: Trace) -> float:
         if what not in trace.facts.joint_watch:
-            raise NotApplicable("the run did not watch joint stops and speeds")
+            raise NotApplicable("the run did not check joint stops and speeds")
         return float(trace.facts.joint_watch[what])
 
     return noted
@@ -88,7 +88,7 @@ def smallest_singular_value(trace: Trace) -> float:
     """Smallest singular value of the tool's Jacobian met on the way, as the run noted it."""
     noted = trace.facts.singularity
     if not isinstance(noted, dict) or "smallest_singular_value" not in noted:
-        raise NotApplicable("the run did not note it")
+        raise NotApplicable("the run did not record it")
     return float(noted["smallest_singular_value"])
 
 

@@ -60,7 +60,7 @@ def _response(trace: Trace, y: Array, least: float, what: str, first: int = 0) -
         raise NotApplicable(f"the {what} does not change from its start to its end")
     if response.way > FARTHEST * response.size:
         farther = response.way / response.size
-        raise NotApplicable(f"the {what} goes {farther:.3g} times as far as it ends from its start: no step")
+        raise NotApplicable(f"the {what} goes {farther:.3g} times as far as its final displacement: not a step")
     if response.far >= 0 and trace.time[response.far] > trace.time[-1] - LAST * (trace.time[-1] - trace.time[first]):
         return response._replace(settled=math.inf)
     return response
@@ -95,7 +95,7 @@ def force_step_settling(trace: Trace) -> float:
     wanted, measured = channel(trace, "target_wrench")[:, :3], channel(trace, "contact_wrench")[:, :3]
     jumps = np.flatnonzero(sum(wanted[1:, i] != wanted[:-1, i] for i in range(3)))
     if not len(jumps):
-        raise NotApplicable("the wanted force does not change")
+        raise NotApplicable("the desired force does not change")
     first = int(jumps[-1]) + 1
     size = float(np.linalg.norm(wanted[first] - wanted[first - 1]))
     off = rows.length(wanted[first:] - measured[first:]) / size
@@ -152,7 +152,7 @@ def force_error(trace: Trace) -> Array:
     """(f_d − f)·f_d/|f_d| per sample, N: along the wanted force; what friction adds across it is no error."""
     error = np.empty(len(trace))
     if not force_along(channel(trace, "target_wrench"), channel(trace, "contact_wrench"), error):
-        raise NotApplicable("no force is asked for")
+        raise NotApplicable("no force is desired")
     return error
 
 

@@ -101,8 +101,8 @@ def as_json(results: Iterable[MetricResult]) -> str:
 def _steps(name: str, what: str, response: Callable[[Trace], step.Response]) -> list[Metric]:
     return [
         Metric(f"{name}_rise_time", "s", f"{what}: from 10 % to 90 % of the step", of(response, step.rise_time)),
-        Metric(f"{name}_overshoot", "1", f"{what}: excess, share of the step", of(response, step.overshoot)),
-        Metric(f"{name}_settling_time", "s", f"{what}: until within 2 % for good", of(response, step.settling_time)),
+        Metric(f"{name}_overshoot", "1", f"{what}: overshoot, share of the step", of(response, step.overshoot)),
+        Metric(f"{name}_settling_time", "s", f"{what}: until it stays within 2 %", of(response, step.settling_time)),
     ]  # fmt: skip
 
 
@@ -112,9 +112,9 @@ _ALL = [
     *_steps("orientation", "tool orientation", step.orientation_response),
     Metric("orientation_steady_error", "rad", "angle to it, mean of the last tenth", step.orientation_steady_error),
     *_steps("force", "contact force", step.force_response),
-    Metric("force_step_settling_time", "s", "last step of wanted force: until within 2 %", step.force_step_settling),
-    Metric("force_steady_error", "N", "along the wanted force, mean of the last tenth", step.force_steady_error),
-    Metric("force_error_rms", "N", "along the wanted force, from first contact on", contact.force_error_rms),
+    Metric("force_step_settling_time", "s", "last step of desired force: until within 2 %", step.force_step_settling),
+    Metric("force_steady_error", "N", "along the desired force, mean of the last tenth", step.force_steady_error),
+    Metric("force_error_rms", "N", "along the desired force, from first contact on", contact.force_error_rms),
     Metric("force_peak", "N", "largest contact force", largest("contact_force")),
     Metric("penetration_max", "m", "deepest penetration", largest("penetration")),
     Metric("first_contact", "s", "when contact begins", contact.first_contact),
@@ -139,14 +139,14 @@ _ALL = [
     Metric("tilt_end", "rad", "pole: largest angle from the vertical, over the last tenth", motion.tilt_end),
     Metric("effort", "(N·m)²·s", "∫ Σ τ² dt over the revolute joints", motion.effort),
     Metric("peak_torque_ratio", "1", "largest torque relative to its limit", motion.peak_torque_ratio),
-    Metric("joint_stop_time", "s", "longest that a joint was past its stop", motion.watched("stop_time")),
+    Metric("joint_stop_time", "s", "longest time of a joint beyond its stop", motion.watched("stop_time")),
     Metric("joint_speed_ratio", "1", "largest joint speed relative to its rating", motion.watched("speed_share")),
-    Metric("joint_overspeed_time", "s", "longest that a joint was faster than rated", motion.watched("speed_time")),
-    Metric("saturation_time", "s", "time during which a guard cut the command", motion.saturation_time),
-    Metric("energy_residual", "J", "largest gap in the energy balance", motion.energy_residual),
-    Metric("contact_energy_out", "J", "energy given out at contact by the end", contact.contact_energy_out),
-    Metric("contact_energy_out_peak", "J", "energy given out at contact, largest", largest(contact.energy_out)),
-    Metric("smallest_singular_value", "1", "of the tool's Jacobian, smallest met", motion.smallest_singular_value),
+    Metric("joint_overspeed_time", "s", "longest time of a joint above its rated speed", motion.watched("speed_time")),
+    Metric("saturation_time", "s", "time during which a guard changed the command", motion.saturation_time),
+    Metric("energy_residual", "J", "largest error of the energy balance", motion.energy_residual),
+    Metric("contact_energy_out", "J", "energy delivered at the contact by the end", contact.contact_energy_out),
+    Metric("contact_energy_out_peak", "J", "energy delivered at the contact, largest", largest(contact.energy_out)),
+    Metric("smallest_singular_value", "1", "smallest of the tool's Jacobian", motion.smallest_singular_value),
 ]  # fmt: skip
 
 

@@ -46,7 +46,7 @@ EXACT_SLICE = 200  # physics steps between two looks at the progress bar and Ctr
 _SETTLE, _REDIRECT, _ADVANCE = 101, 102, 103
 _MEANING = {
     "touchdown": "touches",
-    "impact": "collides without having been apart",
+    "impact": "has an impact without collision",
     "edge": "leaves an edge",
     "stick": "sticks",
     "slip": "slips",
@@ -55,8 +55,8 @@ _MEANING = {
     "graze": "grazes its surface",
     "lift-off": "lifts off",
     "zeno": "has bounced infinitely often",
-    "painleve": "has no or several answers",
-    "dependent": "holds what others hold already",
+    "painleve": "has no or several solutions",
+    "dependent": "is redundant with other contacts",
     "limit": "leaves its range",
 }
 
@@ -193,15 +193,13 @@ class ExactPlant:
         for event in self.simulation.events:
             if event.contact in stops and event.what == "touchdown":
                 first.setdefault(stops[event.contact], event.time)
-        return [
-            f"{joint} met its stop at {t:.6g} s; it is held there as by an exact contact" for joint, t in first.items()
-        ]
+        return [f"{joint} reached its stop at {t:.6g} s, which acts as an exact contact" for joint, t in first.items()]
 
     def assumptions(self, world: World) -> list[str]:
         """What exact contact takes for granted, in plain words."""
         notes = [
-            "contact is exact: rigid surfaces, Coulomb friction, impacts that take no time;"
-            " forces are multipliers, impulses stand with the events",
+            "contact is exact: rigid surfaces, Coulomb friction, instantaneous impacts;"
+            " forces are multipliers, impulses are listed with the events",
             "bodies touch at points and spheres, not along whole links; joints stop without rebound",
             "between two physics steps the joint torques are held",
         ]

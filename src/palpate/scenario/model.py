@@ -171,10 +171,10 @@ class SweepSettings(Config):
     method: Literal["grid", "random", "latin", "sobol", "saltelli", "map"] | None = setting(
         None, "1", "how runs are chosen; a grid where every key has a list, else random"
     )
-    runs: int | None = setting(None, "1", "how many; a grid knows itself", ge=1)
+    runs: int | None = setting(None, "1", "number of runs; not for a grid", ge=1)
     repeat: int = setting(1, "1", "runs of each point, with different seeds", ge=1)
     seed: int = setting(0, "1", "of the draws", ge=0, lt=2**63)
-    metric: str | None = setting(None, "1", "what ranks the runs; the first metric with a bound if not given")
+    metric: str | None = setting(None, "1", "metric that ranks the runs; the first with a bound if not given")
     traces: Literal["none", "all", "failing", "best", "worst"] = setting("none", "1", "which traces are kept")
     until: str | None = setting(None, "1", "failure<0.01 or width<0.02: stop as soon as this is known")
     rare: str | None = setting(None, "1", "force_peak>40: estimate a small probability by importance sampling")
@@ -192,8 +192,8 @@ class Scenario(Config):
     )
     robot: RobotSettings = required("1", "the robot")
     control: SerializeAsAny[Law] = required("1", "the law by its name, and its gains")
-    reference: SerializeAsAny[ReferenceSettings] = setting(Hold(), "1", "what the law is asked to do")
-    world: World = setting(World(), "1", "what pushes back, what is measured, and how the plant differs")
+    reference: SerializeAsAny[ReferenceSettings] = setting(Hold(), "1", "desired motion and force over time")
+    world: World = setting(World(), "1", "surfaces, pushes, sensors, driver, and differences of the plant")
     guards: Guards | None = setting(None, "1", "limits around the law; none beyond the driver's own if not given")
     run: Clock = setting(Clock(), "1", "the clock")
     record: RecordSettings = setting(RecordSettings(), "1", "what to keep")

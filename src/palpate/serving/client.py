@@ -110,7 +110,7 @@ class Driving:
                 f"the law {self._law.name!r} commands a {self._law.command}; only torques are sent to a robot"
             )
         if self._assembly.loop.wanted.kind != 0:
-            raise InvalidInput("a robot is driven with wrench_axes of the world alone")
+            raise InvalidInput("a robot can be driven only with wrench_axes = 'world'")
         self._axes = franka_model(self._run.robot).X_WO.rotation
         self._rows: list[dict[str, Array]] = []  # what was measured and commanded, by channel, tick by tick
 

@@ -38,9 +38,7 @@ def check_address(host: str, network: bool, why: str = _REACHED) -> None:
     except ValueError:
         raise InvalidInput(f"{host!r} is not an IP address", hint="give an IPv4 address such as 127.0.0.1") from None
     if address.version != 4:
-        raise InvalidInput(
-            f"{host} is an IPv6 address, and the FCI protocol is spoken over IPv4 alone", hint="127.0.0.1"
-        )
+        raise InvalidInput(f"{host} is an IPv6 address, and the FCI protocol uses IPv4 only", hint="127.0.0.1")
     if not address.is_loopback and not network:
         raise InvalidInput(f"{host} {why}", hint="use 127.0.0.1, or add --allow-network to allow it")
 

@@ -167,7 +167,7 @@ def _listening(host: str, port: int) -> socket.socket:
     except OSError as error:
         raise InvalidInput(
             f"cannot listen on {host}:{port}: {os.strerror(error.errno) if error.errno else error}",
-            hint="another server has it? libfranka always asks for port 1337; 127.0.0.2 is loopback too",
+            hint="is another server running? libfranka always uses port 1337; 127.0.0.2 is loopback too",
         ) from None
 
 

@@ -44,7 +44,7 @@ SHOWN = (
     Shown("robot_mode", "mode", help="1 idle, 2 in motion, 4 stopped by a reflex"),
     Shown("packets_lost", "lost", help="commands that did not arrive in time, so far"),
     Shown("success_rate", "success", help="share of the last 100 commands that arrived"),
-    Shown("ticks_late", "late", help="ticks that began later than real time asks, so far"),
+    Shown("ticks_late", "late", help="number of ticks so far that began late"),
     Shown("error", "error", help="0, or 1 + the number of the maker's error that stopped the motion"),
     Shown("gone", "gone", help="1 once the client is gone"),
 )

@@ -348,12 +348,12 @@ def _probability_sentences(sweep: Sweep) -> list[str]:
     if plan.method not in INDEPENDENT:
         bad = int(np.count_nonzero(~sweep.passed))
         why = "a grid is no draw" if plan.method == "grid" else f"{plan.method} points are not independent draws"
-        return [f"{bad} of {len(sweep)} runs did not pass; {why}, so that no probability is claimed"]
+        return [f"{bad} of {len(sweep)} runs did not pass; {why}, so no probability is given"]
     drawn = _independent(sweep)
     failures = int(np.count_nonzero(~sweep.passed[drawn]))
     confidence = float(plan.options["confidence"])
     if isinstance(sweep.finding, statistics.Interval):
-        interval, how = sweep.finding, "a confidence sequence, which may stop when it likes"
+        interval, how = sweep.finding, "a confidence sequence, valid at every number of runs"
     else:
         interval, how = statistics.clopper_pearson(failures, len(drawn), confidence), "exact, Clopper–Pearson"
     return [_probability(interval, failures, len(drawn), how, sweep)]

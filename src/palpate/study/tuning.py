@@ -83,7 +83,7 @@ class Tuned:
         name = str(self.sweep.plan.options["minimise"])
         unit = METRICS[name].unit if name in METRICS else "1"
         settings = ", ".join(f"{key} = {_shown(value)}" for key, value in self.values.items())
-        spent = f"{len(self.sweep)} points, {self.refused} of them refused by theory and never simulated"
+        spent = f"{len(self.sweep)} points, {self.refused} of them predicted to be unstable and not simulated"
         if self.value is None or not self.kept:
             return f"no point keeps every bound ({spent}); the nearest is {settings}"
         least = f"{self.value:.6g}{'' if unit == '1' else ' ' + unit}"
@@ -153,7 +153,7 @@ def tune(
     for axis in base.axes:
         if axis.values is None and axis.span is None:
             raise InvalidInput(
-                f"{axis.key}: a search needs a stretch of numbers or a list, got {axis.spec!r}",
+                f"{axis.key}: a search needs a range of numbers or a list, got {axis.spec!r}",
                 hint="write start:stop, uniform(a, b), loguniform(a, b) or a,b,c",
             )
     options = {"confidence": 0.95, "minimise": name, "metric": name, "keep": list(keep)}

@@ -164,10 +164,10 @@ def _force_sizes(trace: Trace) -> tuple[Curve, ...]:
     wanted = trace["target_wrench"][:, :3] if "target_wrench" in trace else np.zeros((len(size), 3))
     along = _held_directions(wanted) if wanted.any() and "contact_wrench" in trace else None
     force = size if along is None else np.sum(trace["contact_wrench"][:, :3] * along, axis=1)
-    label = "contact force" if along is None else "contact force along the wanted one"
+    label = "contact force" if along is None else "contact force along the desired force"
     lines = [Curve(label, trace.time, force, COLOURS[0], width=2.0)]
     if _differs(size, force):
-        lines.append(Curve("its size, with friction", trace.time, size, COLOURS[5], "dot", 1.2))
+        lines.append(Curve("magnitude, with friction", trace.time, size, COLOURS[5], "dot", 1.2))
     if "measured_wrench" in trace:
         felt = trace["measured_wrench"][:, :3]
         felt = np.linalg.norm(felt, axis=1) if along is None else np.sum(felt * along, axis=1)
@@ -204,12 +204,12 @@ def telling(figure: Figure) -> tuple[Figure, str]:
     for panel in figure.panels:
         span = _span(panel)
         if span <= max(_SHARE * widest[panel.unit], _LEAST.get(panel.unit, 1e-12)):
-            still.append(f"{panel.title} (moves by {span:.2g} {panel.unit})")
+            still.append(f"{panel.title} (changes by {span:.2g} {panel.unit})")
             continue
         dead = [line for line in panel.lines if len(panel.lines) > 1 and np.abs(line.values).max() < 1e-6 * span]
         zero += [line.label for line in dead if line.listed]
         panels.append(replace(panel, lines=tuple(line for line in panel.lines if line not in dead)))
-    notes = [f"Not drawn, because still: {', '.join(still)}." if still else ""]
+    notes = [f"Not drawn, because almost constant: {', '.join(still)}." if still else ""]
     notes.append(f"Zero throughout: {', '.join(dict.fromkeys(zero))}." if zero else "")
     return replace(figure, panels=tuple(panels)), " ".join(note for note in notes if note)
 
@@ -338,7 +338,7 @@ def _pole(trace: Trace) -> Figure | None:
     tilt = Curve("tilt", trace.time, trace["pole.tilt"], COLOURS[0])
     lines = _per_axis(trace, AB, "xy", "{} of AB")
     if "law.AB" in trace:
-        lines += _per_axis(trace, trace["law.AB"], "xy", "{}, as the law has it", "dot", 1.2)
+        lines += _per_axis(trace, trace["law.AB"], "xy", "{}, as estimated by the law", "dot", 1.2)
     panels = [Panel("angle from the vertical", "rad", (tilt,)), Panel("foot to sphere, level", "m", tuple(lines))]
     if "tool_position" in trace:
         foot = trace["tool_position"] - trace["tool_position"][0]
@@ -362,7 +362,7 @@ def _contact(trace: Trace) -> Figure | None:
         for name, (label, unit, colour) in wanted.items()
         if name in trace
     )
-    return Figure("contact", "Contact: size of the force, and deepest penetration", panels, "forces")
+    return Figure("contact", "Contact: magnitude of the force, and largest penetration", panels, "forces")
 
 
 def _exact(trace: Trace) -> Figure | None:
@@ -384,7 +384,7 @@ def _energy(trace: Trace) -> Figure | None:
         for k, name in enumerate(names)
     ]
     if "contact_wrench" in trace and "tool_twist" in trace and len(trace) > 1:
-        lines.append(Curve("given out at contact", trace.time, energy_out(trace), "#888888", "dash", 2.0))
+        lines.append(Curve("delivered at the contact", trace.time, energy_out(trace), "#888888", "dash", 2.0))
     panels = (Panel("energy", "J", tuple(lines)),) if lines else ()
     return Figure("energy", "Energy since the start", panels, "forces")
 
@@ -401,4 +401,4 @@ def _law(trace: Trace) -> Figure | None:
                 styled(k, title if single else label, trace.time, v) for k, (_, label, v) in enumerate(columns)
             )
             panels.append(Panel(title, unit, lines))
-    return Figure("law", "What the law remembers", tuple(panels), "law")
+    return Figure("law", "Internal state of the law", tuple(panels), "law")

@@ -24,7 +24,7 @@ class Clock(Config):
     )
     integrator: Integrator = setting("euler", "1", "euler (semi-implicit), implicit, or rk4 for energy work")
     physics: PhysicsChoice = setting(
-        "auto", "1", "what moves the plant: its own equations, the engine, or auto: equations wherever they can"
+        "auto", "1", "integrates the plant: its equations, the engine, or auto: equations wherever possible"
     )
     seed: int = setting(0, "1", "of sensor noise", ge=0, lt=2**63)
     max_speed: float = setting(100.0, "rad/s or m/s", "joint speed beyond which the run counts as diverged", gt=0)

@@ -139,7 +139,7 @@ class ExactRules(Config):
     """How exact contact is integrated, and what it does where rigid bodies with dry friction have no one answer."""
 
     painleve: Literal["impact", "stop"] = setting(
-        "impact", "1", "where friction leaves no answer: go on by an impact without collision, or stop the run"
+        "impact", "1", "where friction has no solution: continue by an impact without collision, or stop the run"
     )
     shortest_flight: float = setting(
         1e-5, "s", "a bounce shorter than this ends its series by the analytic tail (Zeno)", gt=0
@@ -176,8 +176,8 @@ class Pole(Config):
     rod_mass: float = setting(0.0, "kg", "of the rod, spread evenly over its length", ge=0)
     pivot_damping: float = setting(0.0, "N·m·s/rad", "viscous friction of the hinge", ge=0)
     pivot_friction: float = setting(0.0, "N·m", "Coulomb friction of the hinge", ge=0)
-    joint: Literal["universal", "ball"] = setting("universal", "1", "how it hangs on the tool")
-    tilt: tuple[float, float] = setting((0.0, 0.0), "rad", "turn about the world's x and y at the start")
+    joint: Literal["universal", "ball"] = setting("universal", "1", "how it is hinged on the tool")
+    tilt: tuple[float, float] = setting((0.0, 0.0), "rad", "rotation about the world's x and y at the start")
     radius: float = setting(0.03, "m", "of the drawn sphere", gt=0)
 
     @property
@@ -227,9 +227,9 @@ class WrenchSensor(Late):
 class Camera(Config):
     """What watches the pole: pictures of its direction, late and noisy; if it is ideal, direction and rate at once."""
 
-    rate: float | None = setting(None, "Hz", "pictures per second; one per control period if not given", gt=0)
-    delay: float = setting(0.0, "s", "until a picture arrives", ge=0, le=10)
-    noise: float = setting(0.0, "rad", "standard deviation of the direction, per axis and picture", ge=0)
+    rate: float | None = setting(None, "Hz", "images per second; one per control period if not given", gt=0)
+    delay: float = setting(0.0, "s", "until an image arrives", ge=0, le=10)
+    noise: float = setting(0.0, "rad", "standard deviation of the direction, per axis and image", ge=0)
 
     @property
     def ideal(self) -> bool:
@@ -247,9 +247,9 @@ class Sensors(Late):
     velocity_cutoff: float | None = setting(None, "Hz", "low-pass on the velocities; none if not given", gt=0)
     torque_noise: float = setting(0.0, "N·m or N", "standard deviation of joint torque sensors", ge=0)
     wrench: WrenchSensor = setting(WrenchSensor(), "1", "the wrist sensor")
-    camera: Camera = setting(Camera(), "1", "what watches the pole")
+    camera: Camera = setting(Camera(), "1", "camera that measures the pole")
     custom: dict[str, Annotated[SerializeAsAny[Sensor], PlainValidator(sensor_of)]] = setting(
-        {}, "1", "sensors of your own by name, each with its kind, module:Class; the law reads tick.seen.values"
+        {}, "1", "your own sensors by name, each with its kind, module:Class; the law reads tick.seen.values"
     )
 
     @model_validator(mode="after")
@@ -331,13 +331,13 @@ class World(Config):
     surfaces: tuple[Surface, ...] = setting((), "1", "walls, tables, balls")
     pins: tuple[LockedPoint, ...] = setting((), "1", "points of the robot that are locked where they start")
     exact: ExactRules = setting(ExactRules(), "1", "how exact contact is integrated")
-    objects: tuple[FreeObject, ...] = setting((), "1", "things that move freely")
+    objects: tuple[FreeObject, ...] = setting((), "1", "free objects")
     pole: Pole | None = setting(None, "1", "a pole balanced on the tool")
-    pushes: tuple[Push, ...] = setting((), "1", "wrenches on the clock")
+    pushes: tuple[Push, ...] = setting((), "1", "external wrenches at given times")
     attachments: tuple[Attachment, ...] = setting((), "1", "masses attached or released during the run")
     sensors: Sensors = setting(Sensors(), "1", "what the law sees")
-    driver: Driver = setting(Driver(), "1", "what carries the law's command out")
-    faults: tuple[Fault, ...] = setting((), "1", "what fails, and when")
+    driver: Driver = setting(Driver(), "1", "interface between the law and the joints")
+    faults: tuple[Fault, ...] = setting((), "1", "faults and their times")
     plant: PlantChange = setting(PlantChange(), "1", "how the plant differs from the nominal model")
     gravity: Vector3 | None = setting(None, "m/s²", "gravity; the robot's own if not given")
     contact_points: tuple[str, ...] = setting(

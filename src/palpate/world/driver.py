@@ -78,7 +78,7 @@ class Driver(Late):
     given is as the preset has it; 0 (or false) takes a filter or a limit of the preset away.
     """
 
-    preset: Preset = setting("ideal", "1", "whose interface: what is published of it stands in docs/driver.md")
+    preset: Preset = setting("ideal", "1", "whose interface; docs/driver.md lists what is published")
     rate: float | None = setting(None, "Hz", "at which the interface takes commands; 0 for any", ge=0)
     cutoff: float | None = setting(None, "Hz", "of the low-pass on commands, below half the rate; 0 for none", ge=0)
     torque_limit: bool | None = setting(None, "1", "respect the robot's torque limits")

@@ -231,7 +231,7 @@ def _refuse_motion(robot: Robot, a: Array, v: Array, tolerance: float) -> None:
     worst = int(np.argmax(np.abs(a)))
     if abs(a[worst]) > tolerance:
         raise InvalidInput(
-            f"this is no equilibrium: {robot.dof_names[worst]} accelerates at {a[worst]:.6g}",
+            f"this is not an equilibrium: {robot.dof_names[worst]} accelerates at {a[worst]:.6g}",
             hint="give the torques that hold it (robot.gravity(q), less what the contacts carry), or a law",
         )
     if np.abs(v).max(initial=0.0) > tolerance:

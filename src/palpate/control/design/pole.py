@@ -201,21 +201,21 @@ def pole_differences(
     notes, known = [], np.array([0.0, 0.0, -model.gravity])
     if np.linalg.norm(gravity - known) > 1e-6 * model.gravity:
         its = ", ".join(f"{g:.6g}" for g in gravity)
-        notes.append(f"{law} takes gravity for {model.gravity:.6g} m/s² along −z; the world's is ({its}) m/s²")
+        notes.append(f"{law} assumes gravity of {model.gravity:.6g} m/s² along −z; the world's is ({its}) m/s²")
     named = (
         ("length", "m", model.length),
         ("sphere's mass", "kg", model.sphere_mass),
         ("rod's mass", "kg", model.rod_mass),
     )
     other = [
-        f"its {what} for {own:.6g} {unit} (it is {true:.6g} {unit})"
+        f"a {what} of {own:.6g} {unit} (it is {true:.6g} {unit})"
         for (what, unit, own), true in zip(named, pole)
         if abs(own - true) > 1e-9 * max(own, true)
     ]
     weight = model.gravity * (pole[1] + pole[2] - model.mass)
     held = f", which lowers the tool by {1e3 * weight / stiffness:.3g} mm at rest" if weight and stiffness else ""
     effect = f"{weight:.3g} N more weight{held}" if weight else "no more weight at rest"
-    return notes + ([f"{law} takes the pole {' and '.join(other)}: {effect}"] if other else [])
+    return notes + ([f"{law} assumes {' and '.join(other)}: {effect}"] if other else [])
 
 
 def _lqr(A: Array, B: Array, state_weight: ArrayLike, effort_weight: float) -> Array:

@@ -198,11 +198,11 @@ def _verdict(prediction: ContactPrediction) -> str:
     joint = f", mostly of {prediction.joint}" if prediction.joint else ""
     if not prediction.stable:
         return (
-            f"{head} is UNSTABLE: it grows by e^({-prediction.rate:.3g} t/s) and rings at {prediction.frequency:.3g} Hz"
-            f" (largest pole {prediction.radius:.6g}{joint})."
+            f"{head} is UNSTABLE: it grows by e^({-prediction.rate:.3g} t/s) and oscillates at"
+            f" {prediction.frequency:.3g} Hz (largest pole {prediction.radius:.6g}{joint})."
         )
     pole = f"largest pole {prediction.radius:.6g}"
-    return f"{head} is stable: its slowest motion dies out at {prediction.rate:.3g} 1/s ({pole})."
+    return f"{head} is stable: its slowest mode decays at {prediction.rate:.3g} 1/s ({pole})."
 
 
 def _limits_in_words(prediction: ContactPrediction) -> str:
@@ -231,7 +231,7 @@ def _passivity_in_words(prediction: ContactPrediction) -> str:
         return "Passive up to half the sampling rate."
     if prediction.passive_below == 0.0:
         return "Not passive at any frequency: some passive environment could make it unstable."
-    return f"Passive up to {prediction.passive_below:.3g} Hz: an environment that rings faster could make it unstable."
+    return f"Passive up to {prediction.passive_below:.3g} Hz: a faster environment could make it unstable."
 
 
 # ------------------------------------------------------------------ maps
@@ -340,7 +340,7 @@ def hold_error(case: ContactCase | ArmContact, physics_step: float | None = None
         return HoldError(exact, shown, step, timing.period, "")
     ratio = round(timing.period / step)
     count = "one physics step" if ratio == 1 else f"{ratio} physics steps"
-    verb = {True: "grows", False: "dies out"}
+    verb = {True: "grows", False: "decays"}
     sentence = (
         f"{case.label}: with {count} per control period the simulation shows a loop that"
         f" {verb[shown > 0]} at {abs(shown):.3g} 1/s where the sampled loop {verb[exact > 0]} at {abs(exact):.3g} 1/s;"

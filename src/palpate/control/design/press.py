@@ -72,8 +72,8 @@ class Press:
         until = "to the end of the run" if to_the_end else f"for {self.lost_last:.3g} s after the first touch"
         return (
             f"a simulated press from {1e3 * self.speed:.3g} mm/s BOUNCES {until}, although the loop in"
-            f" contact is stable: in its last third contact is lost {self.losses:.3g} times a second,"
-            f" {self.free:.0%} of it is free, the force peaks at {self.peak:.3g} N where it would rest at"
+            f" contact is stable: in the last third contact is lost {self.losses:.3g} times per second,"
+            f" {self.free:.0%} of the time without contact, the force peaks at {self.peak:.3g} N; at rest it would be"
             f" {self.force:.3g} N"
         )
 

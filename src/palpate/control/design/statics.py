@@ -145,12 +145,12 @@ def friction_sentences(contact: ArmContact, friction: Array) -> list[str]:
     if not nonzero.size:
         return []
     least, most = f"{nonzero.min():.3g}", f"{nonzero.max():.3g}"
-    head = f"Joint friction ({least if least == most else f'{least} to {most}'} N·m) is not in the poles"
+    head = f"Joint friction ({least if least == most else f'{least} to {most}'} N·m) is not included in the poles"
     if integrates(contact.model.law(), contact.timing.period):
-        return [f"{head}: the integral action can hunt against it (stick–slip), which is not foretold."]
+        return [f"{head}: with integral action it can cause a stick–slip limit cycle, which is not predicted."]
     held = held_off(contact, friction)
     if held is None:
-        return [f"{head}; how far off it holds the arm at rest was not found."]
-    force = f" and the force {held[1]:.3g} N" if contact.wall.stiffness > 0 else ""
+        return [f"{head}; the steady-state error that it causes could not be computed."]
+    force = f" and {held[1]:.3g} N of contact force" if contact.wall.stiffness > 0 else ""
     off = f"{1e3 * held[0]:.3g} mm{force}"
-    return [f"{head}; at rest it can hold the tool {off} off. Nothing integrates, so nothing hunts."]
+    return [f"{head}; it can cause a steady-state error of {off}. No stick–slip: there is no integral action."]

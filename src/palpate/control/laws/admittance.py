@@ -278,21 +278,21 @@ def _respond(k: EquationGains, F: Matrix, p_d: Matrix, R_d: Cube, dt: float, out
 class Admittance(Law):
     """A wrench moves the set point of a stiff arm: M Δẍ + D Δẋ + K Δx = F − F_d, followed through inverse kinematics.
 
-    F is the measured and F_d the wanted wrench of the environment on the robot (`reference.wrench`, 0 by default).
+    F is the measured and F_d the desired wrench of the environment on the robot (`reference.wrench`, 0 by default).
     Translation (31): M Δp̈ + D Δṗ + K Δp = f, world axes, Δp = p_c − p_d.
     Rotation, `rotation = "quaternion"` (32): M ω̇ + D ω + 2 Eᵀ(η, ε) K ε = μ in the desired frame, with
     q_cd = q_d* ⊗ q_c = (η, ε), E = η 1 − S(ε); q_cd ← exp(½ dt ω) ⊗ q_cd (46), q_c = q_d ⊗ q_cd (48). The stiffness
-    moment fades beyond 90° and is zero at 180°.
+    moment decreases beyond 90° and is zero at 180°.
     Rotation, `rotation = "euler"` (33): M Δφ̈ + D Δφ̇ + K Δφ = Tᵀ(φ_c) μ, XYZ angles, T's entry (2, 3) = −cos ϑ sin φ.
     At rest a moment turns by T K⁻¹ Tᵀ μ, 1 ∓ |sin ϑ| times what K says: off by half from |ϑ| = 30° on, a warning,
     and singular at ±90°; prefer the quaternion there.
     Full matrices couple both: the spring is then K [Δp; 2 ε], its moment under Eᵀ, which has a potential.
-    Directions that are not chosen do not yield: the arm holds them at X_d, as far as it can beside the chosen ones.
+    Directions that are not chosen are not compliant: the arm holds them at X_d, as far as the chosen ones allow.
     Semi-implicit Euler (49), (50). Closed loop: the tool shows mass M, damping D and stiffness K to a measured wrench;
     at rest Δp = K⁻¹ (f − f_d) and, about one axis, sin θ = μ / K; with K = 0 it rests where F = F_d.
     The compliant pose becomes joint angles by Newton steps on the arm's own kinematics (damped least squares near a
-    singular posture, joint speeds and ranges kept); an integral trim takes out what the servo leaves.
-    Assumes: a wrench sensor; a servo much faster than √(K/M); forces only where the sensor feels them.
+    singular posture, joint speeds and ranges kept); an integral trim removes the servo's steady-state error.
+    Assumes: a wrench sensor; a servo much faster than √(K/M); only forces that the sensor measures.
     """
 
     name: ClassVar[str] = "admittance"
@@ -309,15 +309,15 @@ class Admittance(Law):
 
     mass: Gain6 = setting((5.0,) * 6, "kg, kg·m²", "M, apparent inertia: six numbers or 6×6")
     damping: Gain6 | None = setting(None, "N·s/m, N·m·s/rad", "D: six numbers or 6×6; critical if not given")
-    stiffness: Gain6 = setting((10.0,) * 6, "N/m, N·m/rad", "K: six numbers or 6×6; 0 lets the tool be led freely")
-    directions: tuple[Direction, ...] = setting(DIRECTIONS, "1", "where the tool yields; the arm holds the others")
+    stiffness: Gain6 = setting((10.0,) * 6, "N/m, N·m/rad", "K: six numbers or 6×6; 0 for free guiding by hand")
+    directions: tuple[Direction, ...] = setting(DIRECTIONS, "1", "compliant directions; in the others the arm is stiff")
     axes: AdmittanceAxes = setting(
         "document",
         "1",
         "whose axes directions and gains are along: the world's for translation and the desired frame's for rotation"
         ", or the world's, tool's (the compliant frame's) or target's for both",
     )
-    axes_quat_wxyz: Quaternion = setting((1.0, 0.0, 0.0, 0.0), "1", "turns those axes into a frame of your own")
+    axes_quat_wxyz: Quaternion = setting((1.0, 0.0, 0.0, 0.0), "1", "rotates these axes")
     rotation: Literal["quaternion", "euler"] = setting("quaternion", "1", "how the rotational part is written")
     moment_about: Literal["tool", "base"] = setting(
         "tool",
@@ -427,7 +427,7 @@ class Admittance(Law):
 
     def remarks(self, memory: Memory) -> list[str]:
         """Whether joints' speeds, ranges or a singular posture kept the arm from following the compliant pose."""
-        speeds = f"joint speeds held the command back at {memory.slowed} ticks"
+        speeds = f"joint speeds limited the command at {memory.slowed} ticks"
         ranges = f"joint ranges held the command back at {memory.stopped} ticks"
         why = " and ".join(sentences_that_hold({speeds: memory.slowed, ranges: memory.stopped}))
         held_back = f"{self.name}: {why}: the arm did not follow the compliant pose then"
@@ -512,7 +512,7 @@ def _rotation_vectors(quats: Array) -> Array:
 def _refuse_restless(M: Array, D: Array, K: Array, chosen: np.ndarray) -> None:
     """Refuse a compliant frame that yields along no direction, or that nothing damps along one."""
     if not chosen.any():
-        raise InvalidInput("directions is empty: the law would yield nowhere", hint='such as directions = ["z"]')
+        raise InvalidInput("directions is empty: no direction would be compliant", hint='such as directions = ["z"]')
     for axis in np.flatnonzero(chosen):
         m, d, k = M[axis, axis], D[axis, axis], K[axis, axis]
         if d == 0.0:

@@ -220,13 +220,11 @@ class CartesianImpedance(PostureLaw):
 
     stiffness: Gain6 = setting((400.0, 400.0, 400.0, 20.0, 20.0, 20.0), "N/m, N·m/rad", "K: six numbers or 6×6")
     damping: Gain6 | None = setting(None, "N·s/m, N·m·s/rad", "D: six numbers or 6×6; by damping_ratio if not given")
-    damping_ratio: float = setting(
-        0.7, "1", "ζ where no damping is given, for the inertia the arm has at its tool at home", ge=0
-    )
-    form: Literal["classic", "exact"] = setting("classic", "1", "whether J̇ v is undone too")
+    damping_ratio: float = setting(0.7, "1", "ζ if no damping is given, for the inertia at the tool at home", ge=0)
+    form: Literal["classic", "exact"] = setting("classic", "1", "whether J̇ v is cancelled too")
     directions: tuple[Direction, ...] = setting(DIRECTIONS, "1", "the spring's directions; the rest is null space")
     schedule: tuple[Stage, ...] = setting((), "1", "later stiffnesses, in order of time")
-    hold_force: bool = setting(False, "1", "let a change of stiffness move the rest pose instead of the force")
+    hold_force: bool = setting(False, "1", "keep the force constant during a change of stiffness")
 
     def chosen(self) -> tuple[Direction, ...]:
         """The spring's directions."""

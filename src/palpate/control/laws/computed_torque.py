@@ -48,9 +48,9 @@ def _kernel(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
 
 
 class ComputedTorque(Law):
-    """The model undoes the dynamics: τ = M̂ (a_d + K_d ė + K_p e) + b̂(q, v), e = q_d − q.
+    """The model cancels the dynamics: τ = M̂ (a_d + K_d ė + K_p e) + b̂(q, v), e = q_d − q.
 
-    Closed loop: ë + K_d ė + K_p e = −M⁻¹ Jᵀ F, each joint on its own; with K_p = ω², K_d = 2 ζ ω the error of each
+    Closed loop: ë + K_d ė + K_p e = −M⁻¹ Jᵀ F, each joint independently; with K_p = ω², K_d = 2 ζ ω the error of each
     joint is the second-order response of natural frequency ω and damping ratio ζ.
     Assumes: true model and no joint friction. A wrench moves the joints through M⁻¹ Jᵀ: the arm's stiffness against
     it is M K_p, which changes with the posture; choose an impedance law to touch things.
@@ -63,8 +63,8 @@ class ComputedTorque(Law):
 
     frequency: PerJoint = setting(10.0, "rad/s", "ω > 0 of each joint's error")
     damping_ratio: PerJoint = setting(1.0, "1", "ζ ≥ 0 of each joint's error")
-    kp: PerJoint | None = setting(None, "1/s²", "K_p ≥ 0 itself, instead of ω; give kd with it")
-    kd: PerJoint | None = setting(None, "1/s", "K_d ≥ 0 itself, instead of ζ; give kp with it")
+    kp: PerJoint | None = setting(None, "1/s²", "K_p ≥ 0 directly, instead of ω; give kd with it")
+    kd: PerJoint | None = setting(None, "1/s", "K_d ≥ 0 directly, instead of ζ; give kp with it")
 
     def gains(self, robot: Robot) -> Gains:
         """K_p and K_d per joint."""

@@ -77,7 +77,7 @@ class DirectForce(PressingLaw):
     """PI force control along chosen directions, a spring and damper along the others.
 
     τ = J_tᵀ (K e + D (V_d − V) − [F_d + k_p (F_d − F) + k_i ∫(F_d − F) dt]_f) + N τ₀ + b̂(q, v), K = 0 along the force
-    directions f. F_d and F are what the environment does to the robot.
+    directions f. F_d and F are exerted by the environment on the robot.
     Closed loop of one force axis of apparent mass λ against a wall k_w, d_w:
     λ s³ + (D + (1 + k_p) d_w) s² + ((1 + k_p) k_w + k_i d_w) s + k_i k_w = 0, steady force F_d; stable without wall
     damping for k_i < (1 + k_p) D / λ (`force_loop_poles`). Free of contact it moves at about (1 + k_p) F_d / D, and

@@ -319,7 +319,7 @@ class FastestStop(Law):
     name: ClassVar[str] = "fastest-stop"
     command: ClassVar[CommandKind] = "acceleration"
     shown: ClassVar[tuple[Shown, ...]] = (
-        Shown("rate", "rate", "1/s", help="λ = −ṗ·p̈/|ṗ|² under the command; 0 once the tool stands"),
+        Shown("rate", "rate", "1/s", help="λ = −ṗ·p̈/|ṗ|² under the command; 0 once the tool has stopped"),
         Shown("deviation", "deviation", "m/s²", help="|p̈| across the tool's velocity under the command"),
         Shown("feasible", "feasible", help="1 where the line can be kept without speeding up, 0 where it is lost"),
         Shown("active", "active", help="per joint: ±1 at a bound of its acceleration, ±2 at one of its torque"),
@@ -327,23 +327,21 @@ class FastestStop(Law):
     kernel = _kernel
     figure = "tool-speed"
 
-    method: Literal["optimal", "pseudoinverse"] = setting("optimal", "1", "which version of the stop")
+    method: Literal["optimal", "pseudoinverse"] = setting("optimal", "1", "method of the stop")
     axes: str = setting("xyz", "1", "which axes of the tool's position count", pattern=r"^x?y?z?$", min_length=1)
     acceleration: PerJoint | None = setting(
-        None, "rad/s² or m/s²", "bound on |u|, one for all joints or one each; the robot's limits if not given"
+        None, "rad/s² or m/s²", "bound on |u|, one number, or one per joint; the robot's limits if not given"
     )
     respect_torque: bool = setting(True, "1", "keep |M u + b| within torque bounds too")
     torque: PerJoint | None = setting(
-        None, "N·m or N", "bound on |M u + b|, one for all joints or one each; the robot's limits if not given"
+        None, "N·m or N", "bound on |M u + b|, one number, or one per joint; the robot's limits if not given"
     )
-    weight: float = setting(WEIGHT, "1", "m/s² across that are worth one of braking, where not both can be had", gt=0)
-    rest_rate: float = setting(50.0, "1/s", "r: how fast what still moves is stopped", gt=0)
+    weight: float = setting(WEIGHT, "1", "m/s² of deviation per m/s² of braking, if the direction cannot be kept", gt=0)
+    rest_rate: float = setting(50.0, "1/s", "r: decay rate of the remaining motion after the stop", gt=0)
     straighten: float = setting(
-        500.0, "1/s", "how fast a velocity across the direction is removed, half the control rate at the most", ge=0
+        500.0, "1/s", "decay rate of the velocity across the direction, at most half the control rate", ge=0
     )
-    lag: float | None = setting(
-        None, "s", "how late a torque answers a measurement; the loop's own delays if not given", ge=0
-    )
+    lag: float | None = setting(None, "s", "delay from measurement to torque; the loop's own delays if not given", ge=0)
 
     def suited(self, robot: Robot, rig: Rig) -> Self:
         """With rates that the loop's delays bear."""
@@ -414,10 +412,10 @@ class FastestStop(Law):
         """Where the line was lost, the tool sped up, or bounds excluded each other."""
         lost = (
             f"the tool's direction could not be kept for {memory.lost_time:.4g} s from {memory.change_time[0]:.4g} s"
-            f" on: braked beside it, deviating by up to {memory.worst:.4g} m/s²"
+            f" on: the tool braked with a deviation of up to {memory.worst:.4g} m/s²"
         )
-        faster = f"at {memory.faster} ticks every command within the bounds sped the tool up; the least was taken"
-        conflict = f"at {memory.conflicts} ticks torque and acceleration bounds excluded each other and were widened"
+        faster = f"at {memory.faster} ticks every command within the bounds sped the tool up; the smallest was used"
+        conflict = f"at {memory.conflicts} ticks torque and acceleration bounds were contradictory and were widened"
         sentences = {
             lost: memory.lost_time > 0.0,
             faster: memory.faster > 0,
@@ -434,9 +432,9 @@ class FastestStop(Law):
             changes.append(f"at {memory.change_time[k]:.4g} s the tool's direction {what}")
         sentences = {
             f"{memory.changes - _REMEMBERED} more changes of that kind": memory.changes > _REMEMBERED,
-            f"at {memory.replaced} ticks the pseudo-inverse had no answer and the optimum's was taken": memory.replaced,
-            f"the tool left its direction for good; another one was taken {memory.redirected} times": memory.redirected,
+            f"at {memory.replaced} ticks the pseudo-inverse had no solution and the optimum was used": memory.replaced,
+            f"the tool left its direction permanently; a new one was chosen {memory.redirected} times": memory.redirected,
             f"the joints at their bounds changed {memory.switched} times": memory.switched,
-            f"the tool stood still at {memory.stands:.4g} s": memory.stands >= 0.0,
+            f"the tool stopped at {memory.stands:.4g} s": memory.stands >= 0.0,
         }
         return [*changes, *sentences_that_hold(sentences)]

@@ -49,7 +49,7 @@ class GravityCompensation(Law):
     damping: PerJoint | None = setting(
         None,
         "N·m·s/rad or N·s/m",
-        "D ≥ 0, one number for all joints or one each; each joint's own inertia at home over 0.2 s if not given",
+        "D ≥ 0, one number, or one per joint; each joint's own inertia at home over 0.2 s if not given",
     )
 
     def promises(self, robot: Robot) -> tuple[Promise, ...]:

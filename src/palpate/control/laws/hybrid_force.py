@@ -249,14 +249,14 @@ class HybridForce(PressingLaw):
 
     τ = J_tᵀ (Λ u − [c F_m; F_f]) + N τ₀ + b̂(q, v), with m the motion and f the force directions:
     u_m = A_d + K_d (V_d − V) + K_p e − J̇ v,   u_f = Λ_ff⁻¹ (W + F_f) + d (V_d − V) − J̇ v,
-    W = −(φ F_d + k_p (F_d − F) + k_i ∫(F_d − F) dt). F_d and F are what the environment does to the robot.
+    W = −(φ F_d + k_p (F_d − F) + k_i ∫(F_d − F) dt). F_d and F are exerted by the environment on the robot.
     Closed loop in contact: ë_m + K_d ė_m + K_p e_m = −Λ⁻¹-weighted (1 − c) F_m, and
     Λ_ff (V̇ + d V)_f = W + F_f: one force axis of apparent mass λ has the poles of `force_loop_poles` with D = λ d.
     Neither force nor motion disturbs the other through Λ's off-diagonal part.
-    Contact: with a wanted force and nothing felt, the tool moves along the force directions at the approach speed
-    until a threshold is felt; it counts as lost after some time below a share of it. A wanted wrench of 0 makes the
-    force directions follow the motion: that is how to leave. Moments are controlled only while in contact.
-    Assumes: true model, a wrench sensor. Near a singular posture the lost direction alone is damped (see remarks).
+    Contact: if a force is desired and none is measured, the tool moves along the force directions at the approach speed
+    until a threshold is exceeded; contact is lost after some time below a share of it. A desired wrench of 0 makes the
+    force directions follow the motion: use this to leave the surface. Moments are controlled only while in contact.
+    Assumes: true model, a wrench sensor. Near a singular posture only the singular direction is damped (see remarks).
     """
 
     name: ClassVar[str] = "hybrid-force"
@@ -271,11 +271,9 @@ class HybridForce(PressingLaw):
     kp: Vector6 | None = setting(
         None, "1/s²", "K_p along x, y, z, rx, ry, rz, along `force` while free of contact; (K_d/2)² if not given"
     )
-    kd: Vector6 | None = setting(
-        None, "1/s", "K_d along x, y, z, rx, ry, rz; 40, less where the period is long, if not given"
-    )
+    kd: Vector6 | None = setting(None, "1/s", "K_d along x, y, z, rx, ry, rz; 40, less for a long period, if not given")
     force_damping: float | None = setting(
-        None, "1/s", "d along the force directions, in contact and approaching; 60, less where the period is long", gt=0
+        None, "1/s", "d along the force directions, in contact and approaching; 60, less for a long period", gt=0
     )
     approach_speed: float = setting(0.05, "m/s", "speed along a force direction until contact", ge=0)
     approach_rate: float = setting(0.2, "rad/s", "the same about a moment direction", ge=0)
@@ -292,12 +290,12 @@ class HybridForce(PressingLaw):
         None, "N·m", "moment that counts as contact; 0.1 N·m, or 5 times the sensor's noise if that is more", gt=0
     )
     contact_ticks: int | None = setting(
-        None, "ticks", "how many in a row must feel it; 3 with a noisy sensor, else 1, if not given", ge=1
+        None, "ticks", "ticks in a row that must measure it; 3 with a noisy sensor, else 1, if not given", ge=1
     )
     release_share: float = setting(0.3, "1", "share of these below which contact is lost", ge=0, lt=1)
     release_time: float = setting(0.05, "s", "how long it must stay below", ge=0)
     friction_feedback: float = setting(
-        1.0, "1", "c, share of the measured wrench undone along motion directions", ge=0, le=1
+        1.0, "1", "c, share of the measured wrench cancelled along motion directions", ge=0, le=1
     )
 
     def gains(self, robot: Robot) -> Gains:
@@ -350,15 +348,15 @@ class HybridForce(PressingLaw):
     def alarms(self, memory: Memory) -> list[str]:
         """A force that was wanted without contact ever being made."""
         if memory.wanted > 0.0 and memory.made == 0:
-            return [f"{self.name}: up to {memory.wanted:.3g} N or N·m was wanted and contact was never made"]
+            return [f"{self.name}: up to {memory.wanted:.3g} N or N·m was desired, but contact was never made"]
         return []
 
     def remarks(self, memory: Memory) -> list[str]:
         """Contacts made and lost, and directions lost near singular postures."""
         contacts = f"{self.name}: contact made {memory.made} times, lost {memory.lost} times"
-        capped = f"{self.name}: the speed towards the force was held at its cap at {memory.capped} ticks"
+        capped = f"{self.name}: the speed towards the force was limited at {memory.capped} ticks"
         weak = (
-            f"{self.name}: a wanted force of {memory.weak:.3g} is below what counts as contact"
+            f"{self.name}: a desired force of {memory.weak:.3g} is below what counts as contact"
             f" ({self.contact_force or 0.0:.3g} N, {self.contact_moment or 0.0:.3g} N·m), so that contact may never be"
             " made"
         )

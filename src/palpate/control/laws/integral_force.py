@@ -71,8 +71,8 @@ def _kernel(x: Tick, k: Gains, m: ForceMemory, out: Terms) -> None:
 class IntegralForce(ForceLaw):
     """The tip force of an arm that touches: τ = −J_tᵀ (k ∫(F_d − F) dt + φ F_d) − d M̂ v + N τ_e + b̂(q, v).
 
-    F_d (target) and F (measured) are what the environment does to the robot; the robot presses with −F_d.
-    Closed loop with an immovable tip, φ = 0: F = k/(s + k) F_d on every axis by itself, whatever the posture: 2 % after
+    F_d (target) and F (measured) are exerted by the environment on the robot; the robot presses with −F_d.
+    Closed loop with an immovable tip, φ = 0: F = k/(s + k) F_d on every axis independently, in every posture: 2 % after
     ln 50 / k. φ = 1 (feed-forward) reaches F_d at once where the model is true, and k removes the rest. The map is
     τ = Jᵀ F, not its inverse. Sampled at a period T it needs k T < 2.
     N τ_e keeps the joints clear of their stops and rated speeds where that moves no chosen direction.
@@ -88,7 +88,7 @@ class IntegralForce(ForceLaw):
 
     directions: tuple[Direction, ...] = setting(("x", "y", "z"), "1", "force- or moment-controlled directions")
     joint_damping: float | None = setting(
-        None, "1/s", "d: damps what the contact leaves free; 30, less where the period is long, if not given", ge=0
+        None, "1/s", "d: damps unconstrained motion; 30, less for a long period, if not given", ge=0
     )
 
     def suited(self, robot: Robot, rig: Rig) -> Self:

@@ -56,14 +56,14 @@ class JointImpedance(Law):
     kernel = _kernel
     literature = ("10.1115/1.3140702",)
 
-    stiffness: PerJoint = setting(200.0, "N·m/rad or N/m", "K ≥ 0, one number for all joints or one each")
+    stiffness: PerJoint = setting(200.0, "N·m/rad or N/m", "K ≥ 0, one number, or one per joint")
     damping: PerJoint | None = setting(
-        None, "N·m·s/rad or N·s/m", "D ≥ 0, one number for all joints or one each; by damping_ratio if not given"
+        None, "N·m·s/rad or N·s/m", "D ≥ 0, one number, or one per joint; by damping_ratio if not given"
     )
     damping_ratio: PerJoint = setting(
         0.7, "1", "ζ ≥ 0 where no damping is given: D = 2 ζ √(K m), m each joint's own inertia at home"
     )
-    feed_forward: bool = setting(False, "1", "add the torque that the wanted acceleration and the speed ask for")
+    feed_forward: bool = setting(False, "1", "add the torques for the desired acceleration and the Coriolis torques")
 
     def gains(self, robot: Robot) -> Gains:
         """K and D per joint."""

@@ -77,13 +77,13 @@ def _kernel(x: Tick, k: Gains, m: Memory, out: MotionTerms) -> None:
 class OperationalSpace(TaskLaw):
     """The tool as a unit mass: τ = J_tᵀ Λ (A_d + K_d (V_d − V) + K_p e − J̇ v)_t + τ_N + b̂(q, v).
 
-    The same as F = Λ A* + μ + p with τ = Jᵀ F, and the bias of the null space undone too. e = [p_d − p; orientation
-    error]; t marks the chosen directions. A posture is held beneath the task by τ_N = N M a₀ ("dynamic") or
+    The same as F = Λ A* + μ + p with τ = Jᵀ F, and the bias of the null space cancelled too. e = [p_d − p; orientation
+    error]; t marks the chosen directions. A posture is held in the null space by τ_N = N M a₀ ("dynamic") or
     M (1 − J_t⁺ J_t) a₀ ("kinematic"), a₀ = k (q_d − q) − d v; neither moves a chosen direction, they differ in which
-    posture motion they think smallest: that of least kinetic energy, or of least joint displacement.
+    norm they minimise: kinetic energy, or joint displacement.
     Closed loop in the chosen directions: A = A_d + K_d (V_d − V) + K_p e + Λ⁻¹-weighted outside forces; for positions
-    ë + K_d ė + K_p e = −Λ⁻¹ F, every direction on its own; for orientations the same to first order in the angle.
-    Assumes: true model. Near a singular posture the lost direction alone is damped, and the run's remarks say so.
+    ë + K_d ė + K_p e = −Λ⁻¹ F, every direction independently; for orientations the same to first order in the angle.
+    Assumes: true model. Near a singular posture only the singular direction is damped, and the run's remarks say so.
     """
 
     name: ClassVar[str] = "operational-space"
@@ -91,12 +91,12 @@ class OperationalSpace(TaskLaw):
     kernel = _kernel
     literature = ("10.1109/JRA.1987.1087068",)
 
-    directions: tuple[Direction, ...] = setting(DIRECTIONS, "1", "what is controlled: along x, y, z; about rx, ry, rz")
+    directions: tuple[Direction, ...] = setting(DIRECTIONS, "1", "controlled: along x, y, z; about rx, ry, rz")
     frequency: float | Vector6 = setting(10.0, "rad/s", "ω > 0 of the error, one for all or along x, y, z, rx, ry, rz")
     damping_ratio: float | Vector6 = setting(1.0, "1", "ζ ≥ 0 of the error")
-    kp: float | Vector6 | None = setting(None, "1/s²", "K_p ≥ 0 itself, instead of ω; give kd with it")
-    kd: float | Vector6 | None = setting(None, "1/s", "K_d ≥ 0 itself, instead of ζ; give kp with it")
-    projector: Literal["dynamic", "kinematic"] = setting("dynamic", "1", "how the posture is kept out of the task")
+    kp: float | Vector6 | None = setting(None, "1/s²", "K_p ≥ 0 directly, instead of ω; give kd with it")
+    kd: float | Vector6 | None = setting(None, "1/s", "K_d ≥ 0 directly, instead of ζ; give kp with it")
+    projector: Literal["dynamic", "kinematic"] = setting("dynamic", "1", "projector of the null space")
     posture_stiffness: PerJoint = setting(25.0, "1/s²", "k of the null-space posture")
     posture_damping: PerJoint = setting(10.0, "1/s", "d of the null-space posture: joint velocity damping")
 

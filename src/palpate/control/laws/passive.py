@@ -40,7 +40,7 @@ class Passive(Law):
     kernel = _kernel
     holds = False
 
-    damping: PerJoint = setting(0.0, "N·m·s/rad or N·s/m", "D ≥ 0, one number for all joints or one each")
+    damping: PerJoint = setting(0.0, "N·m·s/rad or N·s/m", "D ≥ 0, one number, or one per joint")
 
     def gains(self, robot: Robot) -> Gains:
         """D per joint."""

@@ -368,18 +368,18 @@ class PoleBalance(ClearingLaw):
     """Keep a pole upright on the tool, and the tool in place: LQR force, then joint torques that apply it.
 
     1. f = (m_e + m) (a_d + g e_z) − K (x − x_d), x = (x_A, ẋ_A, x_AB, ẋ_AB) for each horizontal axis and (z_A, ż_A);
-       a wanted acceleration leans the pole, x_AB,d = a_d l / g, its rate from a_d differentiated over 50 ms.
+       a desired acceleration tilts the pole, x_AB,d = a_d l / g, its rate from a_d differentiated over 50 ms.
     2. a_A and f_B from f by the closed form of the pole (see `palpate.control.PoleModel`).
     3. Torques under M v̇ + b = τ − Jₚᵀ f_B and J v̇ + J̇ v = [a_A; α]. One direction is left free, the self-motion:
        `nearest = "acceleration"` takes the v̇ nearest to v̇₀ = k (q_d − q) − d v, `"torque"` the τ nearest to M v̇₀ + b.
        `self_motion = "free"` puts 0 in their place: with `nearest = "torque"` that is min τᵀτ, under
        which the elbow falls and swings until it is held back from its stops and rated speeds (`avoid_stops`).
-    4. Torque limits: the free direction gives way first; where that is not enough the horizontal force shrinks, as
+    4. Torque limits: the free direction is relaxed first; if that is not enough the horizontal force is reduced, as
        little as possible. Both are exact for one free direction, hence at most seven joints.
 
     α = k_p log(R_d Rᵀ) − k_d ω with `orientation = "pd"` keeps the end-effector level: R_d is the target's attitude
     with its z turned into the vertical; `"hold"` keeps the target's attitude as it is; `"zero"` asks for α = 0, which
-    lets a turn go on. `hold_position = false` leaves out the position: the tool rests, but anywhere.
+    lets a rotation continue. `hold_position = false` leaves out the position: the tool rests, but anywhere.
     Pictures of a camera that is late, noisy or slow become r and ṙ by an estimator (`design.pole`). Past
     `fall_angle` the pole counts as fallen, past `fall_speed` the arm as lost: it brakes, and once it stands the run
     ends.
@@ -392,11 +392,11 @@ class PoleBalance(ClearingLaw):
 
     name: ClassVar[str] = "pole-balance"
     shown: ClassVar[tuple[Shown, ...]] = (
-        Shown("f", "pole.f", "N", _XYZ, "world", "force of the arm on the end-effector that is asked for"),
+        Shown("f", "pole.f", "N", _XYZ, "world", "commanded force of the arm on the end-effector"),
         Shown("f_B", "pole.f_B", "N", _XYZ, "world", "force of the end-effector on the pole that goes with it"),
-        Shown("AB", "estimate.r", "m", _XYZ, "world", "from the pole's foot to its sphere, as the law has it"),
+        Shown("AB", "estimate.r", "m", _XYZ, "world", "from the pole's foot to its sphere, as estimated by the law"),
         Shown("AB_rate", "estimate.r_rate", "m/s", _XYZ, "world", "its rate"),
-        Shown("ended", "ended", help="1 once the arm stands after the pole fell"),
+        Shown("ended", "ended", help="1 once the arm is at rest after the pole fell"),
     )
     ending: ClassVar[str | None] = "ended"
     kernel = _kernel
@@ -421,12 +421,12 @@ class PoleBalance(ClearingLaw):
     orientation_damping: float = setting(20.0, "1/s", "k_d", gt=0)
     self_motion: Literal["held", "free"] = setting("held", "1", "hold and damp the posture, or not")
     nearest: Literal["acceleration", "torque"] = setting(
-        "acceleration", "1", "what is kept near the posture's wish; torque as printed"
+        "acceleration", "1", "what is kept close to the posture's value; torque as printed"
     )
     posture_stiffness: float = setting(100.0, "1/s²", "k of the self-motion", ge=0)
     posture_damping: float = setting(20.0, "1/s", "d of the self-motion", ge=0)
     respect_limits: bool = setting(True, "1", "keep joint torques within the arm's limits")
-    force_limit: float = setting(60.0, "N", "largest horizontal force asked for", gt=0)
+    force_limit: float = setting(60.0, "N", "largest horizontal force commanded", gt=0)
     fall_angle: float | None = setting(
         0.35, "rad", "tilt past which the pole has fallen and the arm brakes; never if not given", gt=0, lt=3.2
     )
@@ -434,7 +434,7 @@ class PoleBalance(ClearingLaw):
         8.0, "1", "share of its rated speed past which a joint is lost and the arm brakes; never if not given", gt=1
     )
     disturbance: float = setting(
-        1.0, "m/s²", "acceleration of the sphere that the estimator reckons with, if a camera is late or noisy", gt=0
+        1.0, "m/s²", "acceleration of the sphere assumed by the estimator, if a camera is delayed or noisy", gt=0
     )
 
     def model(self) -> PoleModel:
@@ -522,10 +522,10 @@ class PoleBalance(ClearingLaw):
     def remarks(self, memory: Memory) -> list[str]:
         """How often a limit shaped the command."""
         counts = {
-            "the force limit cut the wanted force": memory.force_cut,
-            "a torque limit bent the self-motion": memory.bent,
-            "only a share of the wanted force was within the torque limits": memory.shared,
-            "no share of the wanted force was within the torque limits": memory.beyond,
+            "the force limit reduced the desired force": memory.force_cut,
+            "a torque limit changed the self-motion": memory.bent,
+            "only a share of the desired force was within the torque limits": memory.shared,
+            "no share of the desired force was within the torque limits": memory.beyond,
         }
         sentences = [f"{text} at {count} ticks" for text, count in counts.items() if count]
         return [*sentences, *self.clearance_remarks(memory.clear)]

@@ -31,7 +31,7 @@ class Level(Config):
 
     kind: Literal["position", "orientation", "pose", "direction", "posture"] = required("1", "what is wanted")
     frame: str | None = setting(
-        None, "1", "whose pose; the tool's if not given. Another frame should be where the wanted posture q_d puts it"
+        None, "1", "whose pose; the tool's if not given. Another frame's target is its pose in the posture q_d"
     )
     directions: tuple[Direction, ...] = setting(
         (), "1", "of position, orientation or pose: the ones that count, world axes; all if none is given"
@@ -41,7 +41,7 @@ class Level(Config):
     frequency: float = setting(10.0, "rad/s", "ω of the task's error", gt=0)
     damping_ratio: float = setting(1.0, "1", "ζ of the task's error", gt=0)
     weight: float = setting(1.0, "1", "among entries that share a level", gt=0)
-    shared: bool = setting(False, "1", "whether it stands beside the entry before it, at equal priority, by weight")
+    shared: bool = setting(False, "1", "whether it shares the level of the entry before it, by weight")
 
     @model_validator(mode="after")
     def _fitting(self) -> Self:
@@ -165,9 +165,9 @@ class Priorities(Law):
     literature = ("10.1177/0278364914521306",)
 
     levels: tuple[Level, ...] = setting((), "1", "the stack, highest first; pose above posture if none is given")
-    torque_limits: bool = setting(True, "1", "whether the robot's torque limits count")
+    torque_limits: bool = setting(True, "1", "whether the robot's torque limits apply")
     torque_share: float = setting(1.0, "1", "share of the robot's torque limits that the law may use", gt=0, le=1)
-    fallback_damping: PerJoint = setting(2.0, "N·m·s/rad", "D ≥ 0 of the fallback, one for all joints or one each")
+    fallback_damping: PerJoint = setting(2.0, "N·m·s/rad", "D ≥ 0 of the fallback, one number, or one per joint")
     shares: bool = setting(
         False, "1", "whether terms bias, level1, level2, … are recorded, at the price of one more solution per level"
     )
@@ -224,14 +224,14 @@ class Priorities(Law):
         """Which entries below the first were relaxed, and how often limits decided."""
         lines = [line for i in range(1, len(self.stack)) for line in self._relaxed(memory, i)]
         if memory.limited:
-            lines.append(f"torque limits were met at {memory.limited} of {memory.ticks} ticks")
+            lines.append(f"torque limits were active at {memory.limited} of {memory.ticks} ticks")
         return [f"{self.name}: {line}" for line in lines]
 
     def alarms(self, memory: Memory) -> list[str]:
         """An entry with nothing above it that was relaxed all the same, and ticks without an answer."""
         lines = self._relaxed(memory, 0)
         if memory.fallback:
-            lines.append(f"no answer at {memory.fallback} of {memory.ticks} ticks: held by gravity and damping instead")
+            lines.append(f"no solution at {memory.fallback} of {memory.ticks} ticks: gravity and damping were used")
         return [f"{self.name}: {line}" for line in lines]
 
     def _relaxed(self, memory: Memory, i: int) -> list[str]:
@@ -248,7 +248,7 @@ def _frames(robot: Robot, entries: tuple[Level, ...]) -> list[str]:
     for name in named:
         if robot.coordinates.coupled and name != robot.tool_frame:
             raise InvalidInput(
-                f"{robot.name} has coupled joints, for which a stack knows the tool's frame alone, not {name!r}",
+                f"{robot.name} has coupled joints, for which only the tool's frame can be a task, not {name!r}",
                 hint=f"leave `frame` out, or load the robot with {name!r} as its tool",
             )
     return list(dict.fromkeys(named))

@@ -106,7 +106,7 @@ class ShapedImpedance(PostureLaw):
     stiffness: Gain6 = setting((400.0, 400.0, 400.0, 20.0, 20.0, 20.0), "N/m, N·m/rad", "K: six numbers or 6×6")
     damping: Gain6 | None = setting(None, "N·s/m, N·m·s/rad", "D: six numbers or 6×6; by damping_ratio if not given")
     damping_ratio: float = setting(0.7, "1", "ζ of every mode of M_d and K where no damping is given", ge=0)
-    directions: tuple[Direction, ...] = setting(DIRECTIONS, "1", "what is shaped; the rest is null space")
+    directions: tuple[Direction, ...] = setting(DIRECTIONS, "1", "shaped directions; the others are null space")
 
     def chosen(self) -> tuple[Direction, ...]:
         """The shaped directions."""

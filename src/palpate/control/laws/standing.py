@@ -119,7 +119,7 @@ def _names(robot: Robot, feet: tuple[str, ...], footing: Footing) -> tuple[str, 
 
 
 class Gains(Record):
-    """K_p and K_d of the trunk, μ, and the load that each foot keeps."""
+    """K_p and K_d of the trunk, μ, and the smallest normal force of each foot."""
 
     kp: float
     kd: float
@@ -201,8 +201,8 @@ class Standing(Law):
     kernel = _kernel
 
     feet: tuple[str, ...] = setting((), "1", "frames that stand on the ground; all named foot_… if not given")
-    friction: float = setting(0.5, "1", "μ that the law counts on", gt=0)
-    least_force: float = setting(1.0, "N", "load that each foot keeps", ge=0)
+    friction: float = setting(0.5, "1", "μ assumed by the law", gt=0)
+    least_force: float = setting(1.0, "N", "smallest normal force of each foot", ge=0)
     frequency: float = setting(12.0, "rad/s", "ω of the trunk, K_p = ω²", gt=0)
     damping_ratio: float = setting(1.0, "1", "ζ, K_d = 2 ζ ω", ge=0)
 
@@ -225,9 +225,9 @@ class Standing(Law):
     def remarks(self, memory: Memory) -> list[str]:
         """How often limits shaped the command."""
         counts = {
-            "friction cones and torque limits conflicted and gave way": memory.conflict,
-            "the trunk's wanted acceleration was beyond friction cones or torque limits": memory.short,
-            "no answer, so that the torques of the tick before were kept,": memory.silent,
+            "friction cones and torque limits conflicted and were relaxed": memory.conflict,
+            "the trunk's desired acceleration was beyond friction cones or torque limits": memory.short,
+            "no solution, so the torques of the previous tick were kept,": memory.silent,
         }
         return [f"{text} at {count} ticks" for text, count in counts.items() if count]
 

@@ -216,10 +216,10 @@ class Line(TimedPath):
     """
 
     kind: Literal["line"] = setting("line", "1", "a straight line of the tool")  # pyright: ignore[reportIncompatibleVariableOverride]
-    position: Vector3 | None = setting(None, "m", "where the tool should end, world axes")
-    offset: Vector3 | None = setting(None, "m", "or how far it should go from where it starts, world axes")
-    quat_wxyz: Quaternion | None = setting(None, "1", "orientation to end with, by the shorter way")
-    turn: Vector3 | None = setting(None, "rad", "or the rotation vector to turn by, world axes")
+    position: Vector3 | None = setting(None, "m", "final position of the tool, world axes")
+    offset: Vector3 | None = setting(None, "m", "or its displacement from the start, world axes")
+    quat_wxyz: Quaternion | None = setting(None, "1", "final orientation, by the smaller rotation")
+    turn: Vector3 | None = setting(None, "rad", "or the rotation vector from the start, world axes")
 
     @model_validator(mode="after")
     def _one_goal(self) -> Line:
@@ -256,8 +256,8 @@ class Circle(TimedPath):
     kind: Literal["circle"] = setting("circle", "1", "a circle of the tool")  # pyright: ignore[reportIncompatibleVariableOverride]
     centre: Vector3 = setting((0.0, 0.1, 0.0), "m", "from the tool's start to the centre, world axes")
     normal: Vector3 = setting((0.0, 0.0, 1.0), "1", "axis of the circle, world axes; right-handed turns")
-    turns: float = setting(1.0, "1", "how many times round")
-    follow: bool = setting(False, "1", "whether the tool's orientation turns with the circle")
+    turns: float = setting(1.0, "1", "number of turns")
+    follow: bool = setting(False, "1", "whether the tool's orientation rotates with the circle")
 
     @model_validator(mode="after")
     def _centre_in_plane(self) -> Circle:

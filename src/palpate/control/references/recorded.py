@@ -37,7 +37,7 @@ class Recorded(ReferenceSettings):
     kind: Literal["recorded"] = setting("recorded", "1", "from a file")  # pyright: ignore[reportIncompatibleVariableOverride]
     file: str = required("1", "a .parquet, .csv or .npz file: a trace or such a table; relative to the scenario")
     follow: Literal["joints", "tool"] = setting("joints", "1", "which columns to follow")
-    start: float = setting(0.0, "s", "when the first row is due", ge=0)
+    start: float = setting(0.0, "s", "time of the first row", ge=0)
 
     @property
     def moves(self) -> Follows:

@@ -75,7 +75,7 @@ class ReferenceSettings(Config):
     """What every reference of a scenario has: its kind, and the wrench wanted beside the motion."""
 
     kind: str
-    wrench: GivenWrench = setting(WantedWrench(), "1", "wanted wrench; six numbers for a constant one")
+    wrench: GivenWrench = setting(WantedWrench(), "1", "desired wrench; six numbers for a constant one")
     wrench_axes: WrenchAxes = setting(
         "world", "1", "whose axes it is along: the world's, the tool's, the target's, or z the normal of the surface"
     )
@@ -127,7 +127,7 @@ class Hold(ReferenceSettings):
     """
 
     kind: Literal["hold"] = setting("hold", "1", "stay")  # pyright: ignore[reportIncompatibleVariableOverride]
-    position: Vector3 | None = setting(None, "m", "where the tool should be, world axes; where it starts if not given")
+    position: Vector3 | None = setting(None, "m", "desired position of the tool, world axes; its start if not given")
     quat_wxyz: Quaternion | None = setting(None, "1", "its orientation; as at the start if not given")
     offset: Vector3 = setting((0.0, 0.0, 0.0), "m", "displacement from there, world axes")
 

@@ -252,9 +252,9 @@ def _solve(stack: _Stack, box: _Limits, action: str, dynamics: tuple[Array, Arra
     names = tuple([box.names[i] for i in active])
     if relaxed > 0.0:
         conflicts, names = names, ()
-        notes.append(f"limits exclude each other: {', '.join(conflicts)}; widened by {relaxed:.3g} of their size")
+        notes.append(f"limits contradict each other: {', '.join(conflicts)}; widened by {relaxed:.3g} of their size")
     if solver == "daqp":
-        notes.append("the active set did not end; DAQP answered, to about 1e-6")
+        notes.append("the active set did not converge; DAQP was used, accurate to about 1e-6")
     torque = None if dynamics is None else dynamics[0] @ x + dynamics[1]
     return Answer(x, torque, names, conflicts, relaxed, solver, tuple(notes), stack.tasks)
 

@@ -174,11 +174,9 @@ class ClearingLaw(Law):
     """Settings of the laws whose null space keeps clear of joint stops and rated speeds; abstract."""
 
     avoid_stops: bool = setting(
-        True, "1", "steer the null space away from joint stops and rated speeds; the task does not feel it"
+        True, "1", "steer the null space away from joint stops and rated speeds; no effect on the task"
     )
-    avoid_rate: float | None = setting(
-        None, "rad/s", "ω of that; 20, less where the period is long, if not given", gt=0
-    )
+    avoid_rate: float | None = setting(None, "rad/s", "ω of that; 20, less for a long period, if not given", gt=0)
 
     def suited(self, robot: Robot, rig: Rig) -> Self:
         """With a rate that the loop's period bears, where none is given."""

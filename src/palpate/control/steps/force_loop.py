@@ -123,7 +123,7 @@ class ForceLaw(TaskLaw):
         None, "1/s", "k_i of the force error; at most 10, as arm, damping and period allow, if not given", ge=0
     )
     proportional: float = setting(0.0, "1", "k_p of the force error", ge=0)
-    feed_forward: float = setting(1.0, "1", "share of the wanted wrench applied at once", ge=0, le=1)
+    feed_forward: float = setting(1.0, "1", "share of the desired wrench applied at once", ge=0, le=1)
     most_force: float = setting(100.0, "N", "bound of the integral along a direction (anti-windup)", gt=0)
     most_moment: float = setting(20.0, "N·m", "bound of the integral about a direction (anti-windup)", gt=0)
 
@@ -149,7 +149,7 @@ class ForceLaw(TaskLaw):
         """A force that was wanted and never felt."""
         if memory.wanted > 0.0 and memory.felt < _FELT * memory.wanted:
             most = f"{memory.wanted:.3g} N or N·m"
-            return [f"{self.name}: up to {most} was wanted and none was felt: there was no contact"]
+            return [f"{self.name}: up to {most} was desired, but none was measured: there was no contact"]
         return []
 
 

@@ -428,14 +428,14 @@ class TaskLaw(ClearingLaw):
     serves_in_order: ClassVar[bool] = False  # whether the arm may be unable to follow some of the directions
 
     axes: Axes = setting("world", "1", "whose axes directions and gains are along: the world's, tool's or target's")
-    axes_quat_wxyz: Quaternion = setting((1.0, 0.0, 0.0, 0.0), "1", "turns those axes into a frame of your own")
+    axes_quat_wxyz: Quaternion = setting((1.0, 0.0, 0.0, 0.0), "1", "rotates these axes")
     orientation_error: OrientationError = setting(
         "rotation-vector", "1", "how an orientation error is measured, see docs/laws/operational-space.md"
     )
     heaviest: float | None = setting(
         None,
         "kg",
-        "apparent mass from which on a direction is lost and damped; 20 × the robot's mass if not given, more where"
+        "apparent mass above which a direction is singular and damped; 20 × the robot's mass if not given, more where"
         " rotors or long links make every direction heavy",
         gt=0,
     )
@@ -516,8 +516,8 @@ class TaskLaw(ClearingLaw):
             if left > _MISSED
         )
         missed = (
-            f"{self.name}: the arm cannot follow the wanted acceleration along {shortfalls};"
-            " its spring and damper act there alone"
+            f"{self.name}: the arm cannot follow the desired acceleration along {shortfalls};"
+            " only its spring and damper act there"
         )
         fades = "fades to nothing" if self.orientation_error == "matrix" else "may turn either way"
         far = (

@@ -291,10 +291,10 @@ def _sympy_value(value: Any) -> Any:
     try:
         made = sympy.Matrix(value) if isinstance(value, list | tuple | np.ndarray) else value
     except (TypeError, ValueError) as error:
-        raise InvalidInput(f"{value!r:.60} is no matrix: {error}") from error
+        raise InvalidInput(f"{value!r:.60} is not a matrix: {error}") from error
     if not isinstance(made, sympy.Expr | sympy.MatrixBase | sympy.Equality):
         raise InvalidInput(
-            f"{value!r:.60} ({type(value).__name__}) is no expression",
+            f"{value!r:.60} ({type(value).__name__}) is not an expression",
             hint="give text, a SymPy expression, matrix or equation, a number, or nested lists of these",
         )
     return made

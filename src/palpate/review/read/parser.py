@@ -157,7 +157,7 @@ class Parser(SymbolReader):
             if raw in TRANSPOSED_INVERSE:
                 inverse = self._shaped(at, lambda: matrices.raised(value, Fraction(-1)))
                 return inverse.transposed() if isinstance(inverse, Grid) else inverse
-            raise self._fault(f"the exponent {raw!r} is no number", token.start, "exponents are numbers, T or -1")
+            raise self._fault(f"the exponent {raw!r} is not a number", token.start, "exponents are numbers, T or -1")
         return self._spanned(start, self._shaped(at, lambda: matrices.raised(value, exponent)))
 
     def _exponent(self) -> tuple[str, Fraction | None]:
@@ -389,7 +389,7 @@ class Parser(SymbolReader):
         exponent = self._constant(self.expression())
         self._expect(")", opened)
         if exponent is None:
-            raise self._fault("the exponent is no number", at, "exponents are numbers")
+            raise self._fault("the exponent is not a number", at, "exponents are numbers")
         return self._shaped(token.start, lambda: matrices.raised(base, exponent))
 
     def _derivative(self, token: Token) -> Value:

@@ -227,7 +227,7 @@ def refuse_loops(model: mujoco.MjModel, robot: str) -> None:
         listed = "; ".join(f"equality {loop.name} {loop.what}" for loop in loops[:6])
         more = f"; and {len(loops) - 6} more" if len(loops) > 6 else ""
         raise ModelError(
-            f"{robot} is no tree: {listed}{more}. palpate computes with trees of joints", hint=loops[0].hint
+            f"{robot} is not a tree: {listed}{more}. palpate computes with trees of joints", hint=loops[0].hint
         )
 
 

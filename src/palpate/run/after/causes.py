@@ -35,8 +35,8 @@ def promise_warnings(assembly: Assembly, named: Mapping[str, Array]) -> list[str
 
 
 def _miss_in_words(miss: Miss, moving: bool) -> str:
-    off = f"still move at {_with_unit(miss.size, miss)}" if moving else f"is {_with_unit(miss.size, miss)} off"
-    return f"{miss.what} {off} (its closed loop leaves {_with_unit(miss.tolerance, miss, 2)} at the most)"
+    off = f"still move at {_with_unit(miss.size, miss)}" if moving else f"has an error of {_with_unit(miss.size, miss)}"
+    return f"{miss.what} {off} (the closed loop itself leaves at most {_with_unit(miss.tolerance, miss, 2)})"
 
 
 def _with_unit(size: float, miss: Miss, digits: int = 3) -> str:
@@ -52,13 +52,13 @@ def likeliest(miss: Miss, end: End) -> str:
         if evidence:
             return f"{cause} ({evidence})"
     alarms = end.assembly.law.alarms(end.assembly.law.memory)
-    return f"what the law says itself ({alarms[0]})" if alarms else "none that is declared; see the remarks"
+    return f"a warning of the law ({alarms[0]})" if alarms else "unknown; see the remarks"
 
 
 def _saturation(miss: Miss, end: End) -> str:
     bits = end.named["guard"][end.window].astype(int)
     limits_hit = [
-        f"the {what} cut the command {share:.0%} of the last {end.times[-1] - end.times[end.window][0]:.2g} s"
+        f"the {what} changed the command for {share:.0%} of the last {end.times[-1] - end.times[end.window][0]:.2g} s"
         for bit, what in LIMITS.items()
         if (share := float(((bits & bit) != 0).mean())) > 0.02
     ]
@@ -76,7 +76,7 @@ def _friction(miss: Miss, end: End) -> str:
     beside = float(np.linalg.norm(miss.error + np.sum(others, axis=0))) if others else miss.size
     if holds < _EXPLAINS * miss.size or beside < 0.5 * miss.size:  # a difference explains it better
         return ""
-    return f"{frictions[0].what}: it holds {miss.what} up to {_with_unit(holds, miss)} off"
+    return f"{frictions[0].what}: it can cause an error of {miss.what} of up to {_with_unit(holds, miss)}"
 
 
 def _effect(each: ModelDifference, miss: Miss, end: End) -> float:
@@ -97,7 +97,7 @@ def _declared(cause: str, miss: Miss, end: End) -> str:
     if not effects:
         return ""
     each, size = max(effects, key=lambda pair: pair[1])
-    return each.what + (f": that makes {_with_unit(size, miss)}" if np.isfinite(size) else "")
+    return each.what + (f": this causes {_with_unit(size, miss)}" if np.isfinite(size) else "")
 
 
 def _model(miss: Miss, end: End) -> str:
@@ -117,7 +117,7 @@ def _sensor(miss: Miss, end: End) -> str:
         return ""
     if effect < _EXPLAINS * miss.size:
         return ""
-    return f"the sensor reads {np.linalg.norm(off[:3]):.3g} N and {np.linalg.norm(off[3:]):.3g} N·m beside what acts"
+    return f"the sensor is off by {np.linalg.norm(off[:3]):.3g} N and {np.linalg.norm(off[3:]):.3g} N·m"
 
 
 def _reach(miss: Miss, end: End) -> str:

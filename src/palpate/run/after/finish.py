@@ -143,7 +143,7 @@ def _outcome(assembly: Assembly, ending: Ending) -> Outcome:
     if ending.raised is not None:
         return Outcome("diverged", ending.raised, t, tick, ending.by)
     if status == FATAL:
-        return Outcome("diverged", f"the physics engine gave up: {assembly.rescues.said}", t, tick, "physics engine")
+        return Outcome("diverged", f"the physics engine failed: {assembly.rescues.said}", t, tick, "physics engine")
     where, reason = _what_went_wrong(assembly, status, L.where)
     return Outcome("diverged", reason, t, tick, where)
 
@@ -168,12 +168,12 @@ def _what_went_wrong(assembly: Assembly, status: int, index: int) -> tuple[str, 
     if status == S.WARNED:
         return "physics engine", f"the physics engine warned of {WARNINGS[index]!r}"
     if status == S.CLOCK:
-        return "physics engine", f"the engine's clock did not rise by one step, it stands at {assembly.data.time:g} s"
+        return "physics engine", f"the engine's time did not advance by one step; it is {assembly.data.time:g} s"
     if status == S.BAD_REFERENCE:
         return f"target[{index}]", f"the reference is not a finite number: {L.targets[0, index]} in column {index}"
     if not np.isfinite(L.tick.wrench).all():
         return "measured_wrench", f"the measured wrench is not a finite number ({L.tick.wrench})"
-    return "measurement", f"what the joint sensors say is no state: q = {L.tick.q}, v = {L.tick.v}"
+    return "measurement", f"the joint sensors read an invalid state: q = {L.tick.q}, v = {L.tick.v}"
 
 
 # ---------------------------------------------------------------------------------------------- what happened
@@ -187,7 +187,7 @@ def _joint_warnings(assembly: Assembly) -> list[str]:
     for j, (name, unit) in enumerate(zip(robot.dof_names, robot.dof_units)):
         if w.beyond_steps[j]:
             warnings.append(
-                f"{name} met its stop: up to {w.beyond[j]:.3g} {unit} past it, for {w.beyond_steps[j] * dt:.3g} s"
+                f"{name} reached its stop: up to {w.beyond[j]:.3g} {unit} beyond it, for {w.beyond_steps[j] * dt:.3g} s"
                 f" from {w.beyond_since[j]:.4g} s on"
             )
         if w.fast_steps[j]:
@@ -204,7 +204,7 @@ def _limit_warnings(assembly: Assembly) -> list[str]:
     for bit, what, least in ((S.TORQUE_LIMITED, "torque limit", 0.0), (S.RATE_LIMITED, "rate limit", _SHORT)):
         time = int(L.guard_steps[bit.bit_length() - 1]) * L.dt
         if time > least:
-            warnings.append(f"the {what} cut the law's command for {time:.3g} s in all")
+            warnings.append(f"the {what} changed the law's command for {time:.3g} s in total")
     if L.drives.lost:
         warnings.append(f"{L.drives.lost} of {L.tick_count} commands were lost; the last one was held")
     return warnings
@@ -242,7 +242,7 @@ def _guard_events(times: Array, flags: np.ndarray, ticks: np.ndarray) -> list[Ev
         for k in np.flatnonzero(on & ~np.r_[False, on[:-1]]):
             last = min(k + int(np.argmin(np.r_[on[k:], False])), len(times) - 1)
             time, span = float(times[k]), float(times[last] - times[k])
-            text = f"{name} cut the command for {span:.4g} s"
+            text = f"{name} changed the command for {span:.4g} s"
             events.append(Event(time, int(ticks[k]), "guard", "intervention", text, span))
     return events
 
@@ -337,9 +337,7 @@ def _assumptions(assembly: Assembly) -> list[str]:
     """What this run took for granted, in plain words."""
     world, notes = assembly.run.world, []
     if assembly.run.robot.unresisted:
-        notes.append(
-            "the robot's masses are unknown: its joints go exactly where their servos are told, whatever pushes back"
-        )
+        notes.append("the robot's masses are unknown: its joints follow their commands exactly, whatever forces act")
     elif world.plant.none and not world.attachments:
         notes.append("the law's model has the plant's true masses, inertias and geometry")
     if world.sensors.ideal:
@@ -351,9 +349,9 @@ def _assumptions(assembly: Assembly) -> list[str]:
     if any(s.contact == "rigid" for s in world.surfaces):
         notes.append("rigid contact is the physics engine's; its forces are reported one physics step late")
     if any(s.contact == "rigid" and s.motion is not None for s in world.surfaces):
-        notes.append("a rigid surface that moves pushes by its position alone: the engine gives it no velocity")
+        notes.append("a moving rigid surface has a position but no velocity in the physics engine")
     if any(s.contact == "compliant" for s in world.surfaces):
-        notes.append("compliant surfaces touch points and spheres on the robot and objects, not what lies between them")
+        notes.append("compliant surfaces touch points and spheres of robot and objects, not the geometry between them")
     if any(s.shape == "height-field" for s in world.surfaces):
         notes.append("a height field is the cubic spline through its heights, with upright walls at its edges")
     notes += _driver_assumptions(assembly.run)
@@ -368,7 +366,7 @@ def _driver_assumptions(run: Run) -> list[str]:
     """Rotors that were assumed behind a servo, and what of a maker's interface is in the run."""
     robot, driver = run.robot, run.world.driver
     rotors = np.broadcast_to(run.world.plant.rotor_inertia, (robot.nv,))
-    notes = [] if driver.preset == "ideal" else [f"the driver is {driver.preset!r}, as far as it is published"]
+    notes = [] if driver.preset == "ideal" else [f"the driver model is {driver.preset!r}, as far as it is published"]
     servo = run.law.commanded in ("position", "velocity") and rotors.any()
     if servo and np.array_equal(rotors, servo_rotors(robot, driver)):
         named = ", ".join(f"{name} {rotor:.3g}" for name, rotor in zip(robot.dof_names, rotors) if rotor)
@@ -379,7 +377,7 @@ def _driver_assumptions(run: Run) -> list[str]:
 def _carrier_assumptions(assembly: Assembly) -> list[str]:
     """Who moved the plant, and why it was not the equations."""
     steps = assembly.loop.tree.handed
-    handed = f"; the engine took {steps} of {assembly.loop.step} steps, at joint stops" if steps else ""
+    handed = f"; the engine computed {steps} of {assembly.loop.step} steps, at joint stops" if steps else ""
     return [f"{assembly.carrier}{handed}"] if assembly.carrier.name in (EQUATIONS, ENGINE) else []
 
 

@@ -47,13 +47,13 @@ def contact_story(named: Mapping[str, Array], presses: Mapping[str, Press | str]
         return [f"what happened: {text}"], []
     lost, free = times_lost(last), 1.0 - last.mean()
     bounced = bounces(lost, free)
-    happened = [f"what happened: {text}; {'as foretold' if bounced == predicted else 'not as foretold'}"]
+    happened = [f"what happened: {text}; {'as predicted' if bounced == predicted else 'not as predicted'}"]
     if not bounced:
         return happened, []
     span = float(named["time"][-1] - named["time"][-len(last)])
-    compared = "as was foretold" if predicted else "although it was foretold to last"
+    compared = "as predicted" if predicted else "although lasting contact was predicted"
     return happened, [
-        f"contact bounces: lost {lost} times in the last {span:.3g} s, {100 * free:.3g} % of them without contact,"
+        f"contact bounces: lost {lost} times in the last {span:.3g} s, {100 * free:.3g} % of this time without contact,"
         f" {compared}; more damping of the wall or law, less delay of the wrench, or a slower approach end it"
     ]
 
@@ -121,7 +121,7 @@ def energy_warnings(named: Mapping[str, Array]) -> list[str]:
         )
     if fall[last] > max(MOST_RESIDUAL * moved, _SMALLEST):
         warnings.append(
-            f"dissipated energy fell by {fall[last]:.3g} J until {times[last]:.4g} s, and a loss never gives back; use"
+            f"dissipated energy fell by {fall[last]:.3g} J until {times[last]:.4g} s, which is impossible; use"
             " a shorter physics step, or less contact stiffness and damping"
         )
     return warnings

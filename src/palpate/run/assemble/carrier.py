@@ -14,10 +14,10 @@ from palpate.world.plants.plant import Plant, build_plant
 
 EQUATIONS, ENGINE = "equations", "engine"
 _IN_WORDS = {
-    EQUATIONS: "the plant's own equations of motion",
+    EQUATIONS: "the plant's equations of motion",
     ENGINE: "the physics engine",
     "exact": "exact contact",
-    "servos": "its servos alone",
+    "servos": "its servos only",
 }
 _MOST_ENTRIES = 120  # of M, below its diagonal too: a chain of 15 joints; beyond, the engine is as fast
 _OFF = ("mjDSBL_SPRING", "mjDSBL_DAMPER", "mjDSBL_EULERDAMP", "mjDSBL_FRICTIONLOSS", "mjDSBL_EQUALITY")
@@ -56,7 +56,7 @@ def carrier_of(run: Run, plant: Plant) -> Carrier:
     reason = next(_obstacles(run, plant), "")
     if reason and run.clock.physics == EQUATIONS:
         raise InvalidInput(
-            f'physics = "equations" cannot move this plant: {reason}', hint='physics = "auto" takes what can'
+            f'physics = "equations" cannot move this plant: {reason}', hint='physics = "auto" chooses what is possible'
         )
     if not reason and run.clock.physics != EQUATIONS and _entries(plant.model) > _MOST_ENTRIES:
         reason = f"{plant.model.nv} degrees of freedom, for which it is as fast"
@@ -75,9 +75,9 @@ def _obstacles(run: Run, plant: Plant) -> Iterator[str]:
     """What of a run needs the engine, in plain words."""
     world, robot = run.world, run.robot
     if robot.unresisted:
-        yield "the robot's masses are unknown, and its joints go where they are told"
+        yield "the robot's masses are unknown, and its joints follow their commands exactly"
     if world.is_exact:
-        yield "exact contact integrates by itself, from event to event"
+        yield "exact contact has its own integrator, from event to event"
     if run.clock.integrator == "implicit":
         yield 'integrator = "implicit" is the engine\'s'
     for surface in world.surfaces:

@@ -72,7 +72,7 @@ def check_start(assembly: Assembly, *, predict: bool = True) -> Foretold:
         return Foretold([*said, *bouncing, *refused], [*listed, *expected, *pressed, *asked], presses)
     except Exception as error:  # a help before the run, which must not stop it: singular masses, huge gains
         reason = shortened(" ".join(str(error).split()), 200)
-        return Foretold([*said, f"the stability of the gains could not be judged: {reason}"], [])
+        return Foretold([*said, f"the stability of the gains could not be predicted: {reason}"], [])
 
 
 def _gains_suit_period(forecast: Forecast) -> list[str]:

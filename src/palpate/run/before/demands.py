@@ -181,13 +181,13 @@ class TargetPath:
         pressing = self.forces[1]
         cause = f", pressing with {' and '.join(pressing)}" if pressing else ""
         number = f"{abs(self.tau[worst, joint]):.3g} of {limits[joint]:g} N·m at {self.t[worst]:.3g} s{cause}"
-        sentence = f"Largest torque on the target: {self.robot.dof_names[joint]} with {number}."
+        sentence = f"Largest torque along the reference: {self.robot.dof_names[joint]}, {number}."
         if share[worst, joint] <= 1.0 or not self.driver.torque_limit:
             return [sentence], []
         names = [self.robot.dof_names[j] for j in np.flatnonzero((share > 1.0).any(axis=0))]
         return [sentence], [
-            f"the torque limit will cut the command: {', '.join(names)} cannot give what the target asks,"
-            f" {self.robot.dof_names[joint]} {number}; ask for less force or speed, or choose another posture"
+            f"the command will saturate: {', '.join(names)} cannot provide the torque that the target needs,"
+            f" {self.robot.dof_names[joint]} {number}; reduce force or speed, or choose another posture"
         ]
 
     def rate(self) -> list[str]:
@@ -208,13 +208,13 @@ class TargetPath:
         if ticks[joint] < 20.0:
             return []
         return [
-            f"the first command asks {self.robot.dof_names[joint]} for {jump[joint]:.3g} N·m at once; the driver's"
+            f"the first command is a step of {jump[joint]:.3g} N·m at {self.robot.dof_names[joint]}; the driver's"
             f" torque-rate limit stretches it over {ticks[joint]:.0f} ticks: start on the target"
         ]
 
     def speed(self) -> list[str]:
         """Joint speeds along the target beyond the rated ones, and those and accelerations beyond the interface's."""
-        fix, interface = "slow the reference down", "slow the reference down: the interface lets no more pass"
+        fix, interface = "slow the reference down", "slow the reference down: the interface allows no more"
         v, a, _ = self.motion
         warnings = self._beyond(np.abs(v), self.robot.limits.velocity, "speed", "rad/s", fix)
         if warnings or not self.servo:
@@ -238,8 +238,8 @@ class TargetPath:
                 worst = int(np.argmax(size))
                 if limit and size[worst] > limit:
                     warnings.append(
-                        f"the target asks the tool for a {what} of {size[worst]:.3g} {unit} at {self.t[worst]:.3g} s,"
-                        f" {limit:g} {unit} is the most that the interface takes; slow the reference down"
+                        f"the target needs a tool {what} of {size[worst]:.3g} {unit} at {self.t[worst]:.3g} s,"
+                        f" but the interface allows {limit:g} {unit}; slow the reference down"
                     )
         return warnings
 
@@ -249,8 +249,8 @@ class TargetPath:
         if not share[sample, joint] > 1.0:
             return []
         return [
-            f"the target asks {self.robot.dof_names[joint]} for a {what} of {asked[sample, joint]:.3g} {unit} at"
-            f" {self.t[sample]:.3g} s, {most[joint]:g} {unit} is the most; {fix}"
+            f"the target needs a {what} of {asked[sample, joint]:.3g} {unit} of {self.robot.dof_names[joint]} at"
+            f" {self.t[sample]:.3g} s, but the limit is {most[joint]:g} {unit}; {fix}"
         ]
 
     def yields(self) -> list[str]:
@@ -266,8 +266,8 @@ class TargetPath:
             distance, angle = float(np.linalg.norm(moved[:3])), float(np.linalg.norm(moved[3:]))
             if distance > _MOST_DEFLECTION or angle > _MOST_ROTATION:
                 return [
-                    f"the joint servo ({self.driver.servo_bandwidth:g} rad/s) gives way by {1e3 * distance:.3g} mm and"
-                    f" {angle:.3g} rad under {push.name!r}: the tool will leave what it follows; raise"
+                    f"the joint servo ({self.driver.servo_bandwidth:g} rad/s) deflects by {1e3 * distance:.3g} mm and"
+                    f" {angle:.3g} rad under {push.name!r}: the tool will not follow its target; raise"
                     " world.driver.servo_bandwidth, or give the drives' world.plant.rotor_inertia"
                 ]
         return []

@@ -106,7 +106,7 @@ def _masses(run: Run, q: Array) -> ModelDifference | None:
         return None
     every = {"every link": change.mass_scale} if change.mass_scale != 1.0 else {}
     scaled = [f"{name} {scale:g} times" for name, scale in {**every, **change.link_mass_scale}.items()]
-    words = [f"the plant's masses are not the law's: {', '.join(scaled)} as heavy"] if scaled else []
+    words = [f"the plant's masses differ from the law's model: {', '.join(scaled)} as heavy"] if scaled else []
     if any(change.com_offset):
         words.append("the links' centres of mass are shifted by ({:g}, {:g}, {:g}) m".format(*change.com_offset))
     torque = _weight_difference(run.robot, World(gravity=run.world.gravity, plant=PlantChange(**masses)), q)
@@ -150,8 +150,8 @@ def _friction(assembly: Assembly) -> ModelDifference | None:
     most = int(np.argmax(friction))
     unit = "N" if robot.dof_units[most] == "m" else "N·m"
     return ModelDifference(
-        f"dry friction of up to {friction[most]:.3g} {unit} ({robot.dof_names[most]}) is in the joints, and what"
-        " sticks is not compensated",
+        f"the joints have dry friction of up to {friction[most]:.3g} {unit} ({robot.dof_names[most]}), which is not"
+        " compensated at rest",
         "friction",
         friction,
     )
@@ -240,19 +240,19 @@ def _on_joints(each: ModelDifference, robot: Robot) -> str:
 
 def _on_tool(each: ModelDifference, compliance: Compliance | None, robot: Robot, q: Array) -> str:
     if each.shift.any():
-        return f"the tool is {1e3 * np.linalg.norm(each.shift):.3g} mm from where the law takes it to be"
+        return f"the tool is {1e3 * np.linalg.norm(each.shift):.3g} mm away from its position in the law's model"
     if compliance is None:
         return ""
     if each.cause != "friction" and np.abs(each.torque[~compliance.held]).max(initial=0.0) > 1e-9:
-        return "nothing in the law holds the arm against it"
+        return "the law has no stiffness against it"
     moved = each.moves_at_most(compliance, robot.jacobian(q)[:3])
     if moved < 1e-7:
         return ""
-    verb = "holds the tool up to" if each.cause == "friction" else "moves the tool by"
+    verb = "steady-state error of the tool of up to" if each.cause == "friction" else "moves the tool by"
     size = f"{1e3 * moved:.3g} mm" if moved < 1.0 else f"{moved:.3g} m"
-    return f"{verb} {size} {'from its goal in free motion' if each.cause == 'friction' else 'at rest'}"
+    return f"{verb} {size} {'in free motion' if each.cause == 'friction' else 'at rest'}"
 
 
 def _on_force(each: ModelDifference, force: Array) -> str:
     off = np.abs(force @ each.reading)
-    return f"the force is off by {off.max():.3g} N or N·m" if off.max(initial=0.0) > 1e-9 else ""
+    return f"the force has an error of {off.max():.3g} N or N·m" if off.max(initial=0.0) > 1e-9 else ""

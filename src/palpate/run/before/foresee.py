@@ -202,14 +202,14 @@ def _walls(forecast: Forecast) -> list[tuple[str | None, Wall]]:
 def reads_custom(run: Run) -> str | None:
     """The sensors of one's own that the law reads, or may read, in words: no prediction knows what they see."""
     names = run.world.sensors.custom if run.law.reads_sensors else ()
-    return f"the law reads sensors of its own ({', '.join(names)}), which no linear model knows" if names else None
+    return f"the law reads custom sensors ({', '.join(names)}), which no linear model includes" if names else None
 
 
 def foretell(forecast: Forecast) -> tuple[list[str], list[str]]:
     """What to expect in words, and the warnings among it; limits are looked for only where something is wrong."""
     size = loop_size(forecast.run)
     if size.joints > _MOST_JOINTS:
-        return [f"stability was not judged: {size.joints} joints, and at most {_MOST_JOINTS} are before a run"], []
+        return [f"stability was not predicted: {size.joints} joints, the limit before a run is {_MOST_JOINTS}"], []
     expectations = []
     for surface, wall in _walls(forecast):
         expectation = _expect(forecast, surface, wall, False, WORK_BEFORE_RUN)
@@ -234,7 +234,7 @@ def _expect(forecast: Forecast, surface: str | None, wall: Wall, limits: bool, m
         contact = forecast.contact(forecast.q, wall)
         if not moves_along(contact.tool_mobility, wall.direction()):
             prediction = unpredicted(law, forecast.timing, NOT_ALONG)
-            return Expectation(surface, prediction, None, "contact there is not judged")
+            return Expectation(surface, prediction, None, "contact there is not predicted")
         if size.exceeds(most_work):
             return Expectation(surface, predict_contact(axis_of(contact), limits=limits), None, _left_out(size))
         prediction = predict_arm_contact(contact, limits=limits)
@@ -266,8 +266,8 @@ def _without_driver(contact: ArmContact) -> float | None:
 
 def _left_out(size: LoopSize) -> str:
     return (
-        f"only the axis along the normal was looked at: the loop of the whole arm has {size.states} states and would"
-        f" take about {size.seconds:.0f} s; shorten the delays, or ask `palpate design`"
+        f"only the axis along the normal was analysed: the loop of the whole arm has {size.states} states and would"
+        f" take about {size.seconds:.0f} s; shorten the delays, or run `palpate design`"
     )
 
 

@@ -70,7 +70,7 @@ def _press_on(forecast: Forecast, path: TargetPath, surface: Surface) -> Press |
         return None
     cost = cost_of_press(plant, left)
     if cost > MOST_CPU:
-        return f"whether the contact lasts is not foretold: a simulated press would take about {cost:.2g} s"
+        return f"whether the contact lasts is not predicted: a simulated press would take about {cost:.2g} s"
     return simulated_press(plant, speed=speed, duration=left, depth=depth, behind=behind, force=force)
 
 

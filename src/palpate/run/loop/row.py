@@ -26,7 +26,7 @@ _XYZ, _WXYZ = ("x", "y", "z"), ("w", "x", "y", "z")
 _TWIST = ("vx", "vy", "vz", "wx", "wy", "wz")
 _WRENCH = ("fx", "fy", "fz", "nx", "ny", "nz")
 _TWIST_UNITS, _WRENCH_UNITS = ("m/s",) * 3 + ("rad/s",) * 3, ("N",) * 3 + ("N·m",) * 3
-_GUARD_HELP = "guards at work, summed: 1 torque limit, 2 torque-rate limit" + "".join(
+_GUARD_HELP = "active guards, sum of bits: 1 torque limit, 2 torque-rate limit" + "".join(
     f", {bit} {name}" for bit, name in GUARD_NAMES.items()
 )
 # Of a robot without masses these would be numbers about nothing.
@@ -94,8 +94,8 @@ class Row(Record):
 
     q: Vector = _of_coordinates("true joint positions")
     v: Vector = _of_joints("speed", "true joint velocities")
-    q_measured: Vector = _of_coordinates("joint positions the law saw")
-    v_measured: Vector = _of_joints("speed", "joint velocities the law saw")
+    q_measured: Vector = _of_coordinates("measured joint positions, as the law received them")
+    v_measured: Vector = _of_joints("speed", "measured joint velocities, as the law received them")
     tau: Vector = _of_joints("effort", "torques at the joints")
     command: Vector = _of_joints("command", "the law's command, sum of its terms, before guards")
     terms: Matrix = recorded("terms", "nv", name="tau.{}", unit="command", labels="joints", help="the law's term '{}'")
@@ -107,12 +107,12 @@ class Row(Record):
     target_position: Vector = _point("position of the target")
     target_quat_wxyz: Vector = _orientation("orientation of the target")
     target_twist: Vector = _twist("twist of the target")
-    target_wrench: Vector = _wrench("wanted wrench of the environment on the robot")
+    target_wrench: Vector = _wrench("desired wrench of the environment on the robot")
     contact_wrench: Vector = _wrench("true wrench of surfaces and objects on the robot")
-    measured_wrench: Vector = _wrench("wrench of the environment on the robot, as the wrist sensor has it")
+    measured_wrench: Vector = _wrench("wrench of the environment on the robot, measured by the wrist sensor")
     push_wrench: Vector = _wrench("wrench of pushes on the robot")
-    penetration: Vector = recorded(1, unit="m", help="how deep the robot is in a surface or object, at most")
-    contact_force: Vector = recorded(1, unit="N", help="size of the contact force on the robot")
+    penetration: Vector = recorded(1, unit="m", help="largest penetration of the robot into a surface or object")
+    contact_force: Vector = recorded(1, unit="N", help="magnitude of the contact force on the robot")
     kinetic: Vector = _energy("kinetic", "kinetic energy of everything that moves")
     potential: Vector = _energy("potential", "energy of gravity and of springs in the model")
     stored: Vector = _energy("stored", "energy stored in compliant contacts")
@@ -130,12 +130,12 @@ class Row(Record):
     pole_tilt: Vector = recorded("pole", name="pole.tilt", unit="rad", help="angle of the pole from the vertical")
     law: Vector = recorded("law", name="law.{}", help="{}")
     sensors: Vector = recorded("sensors", name="sensor.{}", help="{}")
-    surfaces: Matrix = _point("where the surface is", "surfaces", name="surface.{}")
+    surfaces: Matrix = _point("position of the surface", "surfaces", name="surface.{}")
     contact_mode: Vector = _of_contacts("1", "mode of each exact contact: 0 free, 1 sliding, 2 sticking, 3 locked")
     contact_gap: Vector = _of_contacts("m", "gap of each exact contact")
-    contact_multiplier: Vector = _of_contacts("N", "normal force of each exact contact (of a pin, the size of it all)")
+    contact_multiplier: Vector = _of_contacts("N", "normal force of each exact contact (of a pin, its magnitude)")
     touch_forces: Matrix = _point("force of contact '{}' on the robot", "contacts", name="contact.{}", unit="N")
-    touch_positions: Matrix = _point("where contact '{}' acts", "contacts", name="contact_position.{}")
+    touch_positions: Matrix = _point("position of contact '{}'", "contacts", name="contact_position.{}")
 
 
 @dataclass(frozen=True)
@@ -207,7 +207,7 @@ def _sensor_channel(item: tuple[str, Sensor]) -> Channel:
     name, sensor = item
     shape = (sensor.width,) if sensor.labels else ()
     summary = (type(sensor).__doc__ or "").partition("\n")[0] if type(sensor).__doc__ != Sensor.__doc__ else ""
-    help = summary or "what a sensor of one's own reads, as the law saw it"
+    help = summary or "reading of a custom sensor, as the law received it"
     return Channel(f"sensor.{name}", sensor.unit, shape, sensor.frame, sensor.labels, help)
 
 

@@ -147,7 +147,7 @@ def remarks(scenario: Scenario) -> list[str]:
 Unused = tuple[tuple[str, ...], Callable[[Any], bool], str]
 _COMPLIANT = ("stiffness", "damping", "model", "dissipation", "exponent", "tangential_stiffness", "tangential_damping")
 # Keys, when they are not read, and why.
-_DAMPED = "damping is given (control.damping= takes it away)"
+_DAMPED = "damping is given (control.damping= removes it)"
 _OF_LAW: tuple[Unused, ...] = ((("damping_ratio",), lambda law: getattr(law, "damping", None) is not None, _DAMPED),)
 _OF_SURFACE: tuple[Unused, ...] = (
     (_COMPLIANT, lambda s: s.contact != "compliant", "the contact is not compliant"),

@@ -185,7 +185,7 @@ def _text(source: str | os.PathLike[str], folder: Path | None) -> tuple[str, str
     except (FileError, TooLarge) as error:
         raise ScenarioError(f"cannot read the scenario: {error.args[0]}", hint=error.hint) from error
     except UnicodeDecodeError as error:
-        raise ScenarioError(f"{path} is no text in UTF-8 ({error.reason} at byte {error.start})") from error
+        raise ScenarioError(f"{path} is not UTF-8 text ({error.reason} at byte {error.start})") from error
     except (OSError, ValueError) as error:  # ValueError: a null character in the name
         raise ScenarioError(
             f"cannot read the scenario {shortened(str(path))}: {getattr(error, 'strerror', None) or error}",

@@ -25,7 +25,7 @@ def parse_override(text: str) -> tuple[tuple[str, ...], Any]:
     if not equals or not all(path):
         raise ScenarioError(
             f"--set takes KEY=VALUE, got {text!r}",
-            hint="for example --set run.duration=2; KEY= takes away what was given",
+            hint="for example --set run.duration=2; KEY= removes a value",
         )
     return path, _value(value.strip(), text) if value.strip() else UNSET
 

@@ -231,7 +231,7 @@ def map_spans(plan: Plan) -> tuple[Span, Span]:
     spans = [axis.span for axis in plan.axes if axis.span is not None]
     if len(spans) != 2 or len(plan.axes) != 2:
         raise InvalidInput(
-            "a map needs exactly two parameters, each on a stretch of numbers",
+            "a map needs exactly two parameters, each with a range of numbers",
             hint="--vary control.stiffness.0=100:2000 --vary world.surfaces.wall.stiffness=1e3:1e5:33:log --method map",
         )
     return spans[0], spans[1]

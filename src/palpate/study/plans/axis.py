@@ -123,7 +123,7 @@ def axes_of(vary: Mapping[str, Spec]) -> tuple[Axis, ...]:
 def _check_key(key: str) -> None:
     parts = key.removesuffix("*").split(".")
     if len(parts) < 2 or not all(part.strip() == part and part for part in parts):
-        raise InvalidInput(f"{key!r} is no key that can vary", hint="keys look like control.stiffness or run.seed")
+        raise InvalidInput(f"{key!r} is not a key that can vary", hint="keys look like control.stiffness or run.seed")
 
 
 def _plain(key: str, value: Value) -> Value:
@@ -133,7 +133,7 @@ def _plain(key: str, value: Value) -> Value:
     try:
         toml_value(plain)
     except InvalidInput as error:
-        raise InvalidInput(f"{key}: {value!r} is no value of a scenario") from error
+        raise InvalidInput(f"{key}: {value!r} is not a value of a scenario") from error
     if isinstance(plain, float) and not np.isfinite(plain):
         raise InvalidInput(f"{key}: values must be finite, got {value!r}")
     return plain
@@ -185,7 +185,7 @@ def _listed(key: str, spec: str) -> list[Value]:
     try:
         return [parse_override(f"x={part}")[1] for part in parts]
     except ScenarioError as error:
-        raise InvalidInput(f"{key}: {spec!r} is no list of values ({error})") from error
+        raise InvalidInput(f"{key}: {spec!r} is not a list of values ({error})") from error
 
 
 # ---------------------------------------------------------------------------------------------- distributions
@@ -265,7 +265,7 @@ def lookup(data: Mapping[str, Any], key: str) -> Value:
         else:
             here = here.get(part) if isinstance(here, Mapping) else None
         if here is None:
-            raise InvalidInput(f"the scenario has no value at {key!r}", hint="palpate explain KEY tells what there is")
+            raise InvalidInput(f"the scenario has no value at {key!r}", hint="palpate explain KEY lists the keys")
     return here
 
 

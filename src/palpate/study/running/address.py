@@ -201,7 +201,7 @@ def read_job_file(path: str) -> JobFile:
     except OSError as error:
         raise FileError(f"cannot read the job file {path}: {error.strerror}") from error
     except ValueError as error:
-        raise InvalidInput(f"the job file {path} is no TOML: {error}") from error
+        raise InvalidInput(f"the job file {path} is not valid TOML: {error}") from error
     needed = [name for name, field in JobFile.model_fields.items() if field.is_required()]
     missing = [name for name in needed if name not in data]
     if missing:

@@ -48,7 +48,7 @@ def report_html(trace: Trace, results: Sequence[MetricResult]) -> str:
         markup.section("Replay", replay),
         markup.section("Contact events", markup.events_table(trace.facts.contact_events)),
         markup.section("Motion", drawn["motion"]),
-        markup.section("What the law remembers", drawn["law"]),
+        markup.section("Internal state of the law", drawn["law"]),
         markup.section("Forces and energy", drawn["forces"]),
         markup.folded_section("Joints", drawn["joints"]),
         markup.folded_section("All metrics", markup.metrics_table(results)),
@@ -156,9 +156,9 @@ def _replay(trace: Trace) -> tuple[str, bool]:
 
 
 _KEYS = (
-    "Arrows: contact force (red) and push (purple) on the robot, to the scale below left. Axes and pale blue shape:"
-    " target. Blue line: path of the tool. Drag to turn, Ctrl and wheel or two fingers to zoom, Shift and drag to move,"
-    " space to play. The plots follow the same time; drag across one to zoom in, double-click for the whole run."
+    "Arrows: contact force (red) and push (purple) on the robot, scale at the lower left. Axes and pale blue shape:"
+    " target. Blue line: path of the tool. Drag to rotate, Ctrl and wheel or two fingers to zoom, Shift and drag to"
+    " move, space to play. The plots follow the same time; drag across one to zoom in, double-click for the whole run."
 )
 
 
@@ -195,10 +195,10 @@ def _scenario(trace: Trace) -> list[str]:
     if run.changed is None:
         return [markup.listing(toml_text(scenario))]
     lines = [_marked(line) for line in toml_text(scenario, _changed_note(run.changed)).splitlines()]
-    note = "What differs from the defaults. Save it as a .toml file to run it again."
+    note = "Settings that differ from the defaults. Save them as a .toml file to run the scenario again."
     return [
         f"<p class=soft>{note}</p>{markup.listing(toml_text(_ordered(run.changed)))}",
-        markup.folded("Every setting, what differs marked", f"<pre>{chr(10).join(lines)}</pre>"),
+        markup.folded("All settings, those that differ marked", f"<pre>{chr(10).join(lines)}</pre>"),
     ]
 
 

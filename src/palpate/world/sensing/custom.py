@@ -106,7 +106,7 @@ class BoundSensor:
                 hint="give it as many `labels` as it has numbers",
             )
         if not np.isfinite(numbers).all():
-            raise InvalidInput(f"sensor {self.name!r} read {numbers.tolist()}, which is no number")
+            raise InvalidInput(f"sensor {self.name!r} read {numbers.tolist()}, which is not a number")
         self.record.reading.values[:] = numbers
 
 
@@ -123,7 +123,7 @@ def bound_sensors(sensors: Mapping[str, Sensor], robot: Robot) -> tuple[BoundSen
     """
     total = sum(sensor.width for sensor in sensors.values())
     if total > MOST_SENSOR_VALUES:
-        raise InvalidInput(f"sensors of one's own have {total} numbers together, at most {MOST_SENSOR_VALUES} are seen")
+        raise InvalidInput(f"custom sensors have {total} numbers in all, at most {MOST_SENSOR_VALUES} are allowed")
     bound, first = [], 0
     for k, (name, sensor) in enumerate(sensors.items()):
         bound.append(_bound(name, sensor, robot, _STREAM + _APART * k, first))

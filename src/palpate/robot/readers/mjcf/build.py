@@ -39,7 +39,7 @@ def build_mjcf(
     spec = _passive_spec(path, source.missing)
     range_warnings = lock_joints(spec, compiled_model(spec), lock) if lock else []
     if loops := closed_loops(compiled_model(spec)):
-        raise ModelError(f"{path.name} is no tree", _loop_findings(path, source.root, loops))
+        raise ModelError(f"{path.name} is not a tree", _loop_findings(path, source.root, loops))
     touching = [geom for geom in spec.geoms if geom.contype or geom.conaffinity]
     spheres = sum(geom.name == "tip" or geom.name.startswith("foot_") for geom in touching)  # taken unasked
     contact_warnings = untouched(str(path), len(touching) - spheres, "geoms that collide")
