@@ -428,7 +428,7 @@ class Admittance(Law):
     def remarks(self, memory: Memory) -> list[str]:
         """Whether joints' speeds, ranges or a singular posture kept the arm from following the compliant pose."""
         speeds = f"joint speeds limited the command at {memory.slowed} ticks"
-        ranges = f"joint ranges held the command back at {memory.stopped} ticks"
+        ranges = f"joint ranges limited the command at {memory.stopped} ticks"
         why = " and ".join(sentences_that_hold({speeds: memory.slowed, ranges: memory.stopped}))
         held_back = f"{self.name}: {why}: the arm did not follow the compliant pose then"
         behind = (

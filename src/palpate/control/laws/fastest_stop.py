@@ -433,7 +433,7 @@ class FastestStop(Law):
         sentences = {
             f"{memory.changes - _REMEMBERED} more changes of that kind": memory.changes > _REMEMBERED,
             f"at {memory.replaced} ticks the pseudo-inverse had no solution and the optimum was used": memory.replaced,
-            f"the tool left its direction permanently; a new one was chosen {memory.redirected} times": memory.redirected,
+            f"the tool left its direction for good; a new one was chosen {memory.redirected} times": memory.redirected,
             f"the joints at their bounds changed {memory.switched} times": memory.switched,
             f"the tool stopped at {memory.stands:.4g} s": memory.stands >= 0.0,
         }
