@@ -131,24 +131,37 @@ def execute_bare(assembly: Assembly, *, singular: bool = True) -> Trace:
 def _run(assembly: Assembly, keeper: Keeper, look: Callable[[], None] = lambda: None, most: int = BATCH) -> Ending:
     """Step a run to its end, at most so many physics steps between two looks at it."""
     L, ending = assembly.loop, Ending(S.RUNNING)
-    step = _stepper(assembly, ending)
+    step = stepper(assembly, ending)
     try:
         while ending.status == S.RUNNING:
             left = _fill_targets(assembly, max(1, BATCH // L.ratio), ending) * L.ratio
             if left == 0:
                 ending.status = S.BAD_REFERENCE if ending.raised is None else RAISED
-            while left > 0 and ending.status == S.RUNNING:
-                began = L.step
-                ending.status = step(min(left, most))
-                left -= max(L.step - began, 1)
-                keeper.take()
-                look()
+            advance(step, left, keeper, ending, look, most)
     except KeyboardInterrupt:
         ending.interrupted()
     return ending
 
 
-def _stepper(assembly: Assembly, ending: Ending) -> Callable[[int], int]:
+def advance(
+    step: Callable[[int], int],
+    steps: int,
+    keeper: Keeper,
+    ending: Ending,
+    look: Callable[[], None] = lambda: None,
+    most: int = BATCH,
+) -> None:
+    """Up to so many physics steps, of which all samples are kept; at most `most` between two looks."""
+    L = keeper.assembly.loop
+    while steps > 0 and ending.status == S.RUNNING:
+        began = L.step
+        ending.status = step(min(steps, most))
+        steps -= max(L.step - began, 1)
+        keeper.take()
+        look()
+
+
+def stepper(assembly: Assembly, ending: Ending) -> Callable[[int], int]:
     """What steps the run: the exact loop, the compiled one, or the one around a law in Python."""
     if assembly.exact is not None:
         from palpate.run.exact import EXACT_SLICE, run_exact

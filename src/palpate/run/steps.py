@@ -11,9 +11,10 @@ from palpate.run.after.finish import trace_of
 from palpate.run.after.keep import Keeper
 from palpate.run.assemble.assemble import Assembly, assemble
 from palpate.run.before.checks import check_start
-from palpate.run.loop import loop, state as S
+from palpate.run.loop import state as S
 from palpate.run.run import Run
-from palpate.run.stepping import Ending, run_python
+from palpate.run.simulate import advance, stepper
+from palpate.run.stepping import Ending
 from palpate.trace import Trace
 
 
@@ -35,6 +36,7 @@ class Steps:
         self.assembly: Assembly = assemble(run)
         self._foretold = check_start(self.assembly)
         self._keeper, self._ending = Keeper(self.assembly), Ending(S.RUNNING)
+        self._step = stepper(self.assembly, self._ending)
         q, _ = run.start()
         self._row = np.array(run.reference.sample(np.zeros(1), run.robot, q))[0]
         self.target = Target.over(self._row, sizes_of(run.robot))
@@ -56,14 +58,8 @@ class Steps:
             now = min(left, len(L.targets))
             L.targets[:now] = self._row
             L.first_target = L.tick_count
-            self._ending.status = self._step(now * L.ratio)
-            self._keeper.take()
+            advance(self._step, now * L.ratio, self._keeper, self._ending)
             left -= now
-
-    def _step(self, steps: int) -> int:
-        if self.assembly.compiled:
-            return self.assembly.rescues.call(loop.run_steps, steps)
-        return run_python(self.assembly, steps, self._ending)
 
     def column(self, name: str) -> Array:
         """The numbers of a channel at the last step.

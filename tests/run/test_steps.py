@@ -1,0 +1,34 @@
+"""A run taken a few ticks at a time is the run itself."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import palpate as pp
+from palpate.run.build import build
+from palpate.run.steps import Steps
+
+
+def stepped(scenario: pp.Scenario, ticks: int) -> pp.Trace:
+    """The trace of a run that was advanced some ticks at a time."""
+    steps = Steps(build(scenario))
+    while steps.running:
+        steps.advance(ticks)
+    return steps.trace()
+
+
+@pytest.mark.parametrize("name", ["pendulum", "planar2-drop"])
+def test_ticks_taken_a_few_at_a_time_give_the_trace_of_the_run(name):
+    scenario = pp.load_scenario(name)
+    whole, parts = pp.simulate(scenario), stepped(scenario, 7)
+    assert len(parts.events) == len(whole.events)
+    for channel in whole.channels:
+        np.testing.assert_array_equal(parts[channel], whole[channel])
+
+
+def test_no_sample_is_lost_where_more_ticks_are_asked_for_than_a_batch_holds():
+    scenario = pp.load_scenario("pendulum").replace(run__duration=9.0)
+    whole, parts = pp.simulate(scenario), stepped(scenario, 9000)
+    np.testing.assert_array_equal(parts["time"], whole["time"])
+    np.testing.assert_array_equal(parts["q"], whole["q"])
