@@ -90,7 +90,7 @@ def _parts() -> list[Measurement]:
     down = -np.linalg.pinv(robot.jacobian(q)[:3]) @ [0.1, 0.2, 0.5]
     calls: dict[str, tuple[Callable[[], object], int]] = {
         "one evaluation of the constrained dynamics": (lambda: stepper.slope(0.0, y), 200),
-        "one step (12 evaluations)": (lambda: stepper.stride(1e-3, margins), 200),
+        "one step (12 evaluations)": (lambda: stepper.try_step(1e-3, margins), 200),
         "constrained_dynamics": (lambda: pp.contact.constrained_dynamics(robot, q, np.zeros(7), tau, [table]), 20),
         "impact with friction": (lambda: pp.contact.impact(robot, q, down, [table], 0.5, 0.3), 20),
     }
