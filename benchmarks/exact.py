@@ -85,7 +85,8 @@ def _parts() -> list[Measurement]:
     system, q, tau = _panda()
     state = system.advance(system.start(q), 1e-3, tau).state
     stepper, y = system.stepper, np.concatenate([state.q, state.v])
-    margins = stepper.begin(state.time, y)
+    stepper.begin(state.time, y)
+    margins = stepper.control.margins.copy()
     robot, table = system.robot, pp.contact.Contact(Plane(system.robot.pose(q).position))
     down = -np.linalg.pinv(robot.jacobian(q)[:3]) @ [0.1, 0.2, 0.5]
     calls: dict[str, tuple[Callable[[], object], int]] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -51,7 +51,6 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Verify, print, write; the exit code says whether a verdict has changed."""
-    from palpate.cli.console import Progress
     from palpate_documents.review import verify
 
     if args.json and args.html:
@@ -64,11 +63,7 @@ def run(args: argparse.Namespace) -> int:
     if args.as_printed:
         return _compare(numbers, args.html)
     start = time.perf_counter()
-    with Progress("verify") as progress:
-        progress.counted = True
-        results = verify(
-            numbers, args.claim, lambda done, all, name: progress.show(done, all, name, f"{done} of {all} claims")
-        )
+    results = verify(numbers, args.claim, _progress())
     changed = [result for result in results if result.changed]
     shown = [one for one in results if one.found != "agrees" or one.changed] if args.wrong else results
     _output(shown, args)
@@ -242,3 +237,18 @@ def _print_summary(results: Sequence[Result], seconds: float) -> None:
     read = sum(not one.computed for one in results)
     words = f" ({read} of them read, not computed)" if read else ""
     print(f"\n{len(results)} claims{words}: {parts}; {seconds:.0f} s")
+
+
+def _progress() -> Callable[[int, int, str], None]:
+    """A line that is written over on a terminal; elsewhere a word now and then."""
+    terminal, last_print = sys.stderr.isatty(), [time.perf_counter()]
+
+    def show(done: int, total: int, name: str) -> None:
+        if terminal:
+            end = "\r" if done + 1 < total else "\r\x1b[K"
+            print(f"\x1b[K{done + 1} of {total}: {name}", end=end, file=sys.stderr, flush=True)
+        elif time.perf_counter() - last_print[0] > 10:
+            last_print[0] = time.perf_counter()
+            print(f"{done} of {total} claims", file=sys.stderr, flush=True)
+
+    return show

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 from palpate.checks import Array
 from palpate.config import PerJoint, setting
 from palpate.control.law import CommandKind, Law, Need, Shown, Tick, law_kernel, per_joint, sizes_of
-from palpate.control.steps.linear_algebra import cholesky, cholesky_solve
 from palpate.engine.kernels import clear, kernel
 from palpate.engine.records import Integers, Matrix, Record, Vector, sized
 
@@ -70,22 +69,30 @@ class Terms(Record):
 @kernel
 def _factor(x: Tick, k: Gains, m: Memory) -> None:
     """L Lᵀ = J Jᵀ of the chosen rows; a row that depends on others gives a number that is none."""
-    size = k.axes.size
-    for i in range(size):
+    for i in range(k.axes.size):
         for j in range(i + 1):
-            m.L[i, j] = 0.0
+            remainder = 0.0
             for c in range(x.v.size):
-                m.L[i, j] += x.J[k.axes[i], c] * x.J[k.axes[j], c]
-    if not cholesky(m.L, size):
-        m.L[size - 1, size - 1] = math.nan
+                remainder += x.J[k.axes[i], c] * x.J[k.axes[j], c]
+            for c in range(j):
+                remainder -= m.L[i, c] * m.L[j, c]
+            m.L[i, j] = remainder / m.L[j, j] if i != j else math.sqrt(remainder) if remainder > 0.0 else math.nan
 
 
 @kernel
 def _minus_pseudoinverse(x: Tick, k: Gains, m: Memory, w: Vector, out: Vector) -> None:
     """out = −Jᵀ (J Jᵀ)⁻¹ w; w is used up."""
-    cholesky_solve(m.L, k.axes.size, w)
+    size = k.axes.size
+    for i in range(size):
+        for c in range(i):
+            w[i] -= m.L[i, c] * w[c]
+        w[i] /= m.L[i, i]
+    for i in range(size - 1, -1, -1):
+        for c in range(i + 1, size):
+            w[i] -= m.L[c, i] * w[c]
+        w[i] /= m.L[i, i]
     clear(out)
-    for i in range(k.axes.size):
+    for i in range(size):
         for j in range(x.v.size):
             out[j] -= x.J[k.axes[i], j] * w[i]
 

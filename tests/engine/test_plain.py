@@ -121,7 +121,7 @@ def test_a_part_that_numba_has_no_longer_is_named(module: str, name: str) -> Non
 
 
 def test_a_function_that_the_physics_engine_has_no_longer_is_named() -> None:
-    done = run("from palpate.engine import library; library._declare('mj_vanished', 2)")
+    done = run("from palpate.engine import library; library._function('mj_vanished')")
     assert "has no function mj_vanished" in done.stderr
 
 

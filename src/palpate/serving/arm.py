@@ -210,7 +210,7 @@ class Arm:
         self._filter_gain = 1.0 - math.exp(-2.0 * math.pi * EXTERNAL_CUTOFF * period)
         self._to_base = np.kron(np.eye(2), model.X_WO.rotation.T)  # of a twist or a wrench
         self.gravity_vector = model.X_WO.rotation.T @ robot.model.opt.gravity
-        self.F_T_NE, self.NE_T_EE, self.EE_T_K = model.X_FE.matrix, np.eye(4), np.eye(4)
+        self.X_FN, self.NE_T_EE, self.EE_T_K = model.X_FE.matrix, np.eye(4), np.eye(4)
         self.load = (0.0, np.zeros(3), np.zeros((3, 3)))
         self.joint_stiffness, self.cartesian_stiffness = np.array(JOINT_STIFFNESS), np.array(CARTESIAN_STIFFNESS)
         self.external, self.wrench, self.softened = np.zeros(7), np.zeros(6), 0.0
@@ -219,9 +219,9 @@ class Arm:
         self._count = 0
 
     @property
-    def F_T_EE(self) -> Array:
+    def X_FE(self) -> Array:
         """From the flange to the end effector."""
-        return self.F_T_NE @ self.NE_T_EE
+        return self.X_FN @ self.NE_T_EE
 
     def observe(self, tick: Any) -> None:
         """Take a tick's measurement in."""
@@ -253,7 +253,7 @@ class Arm:
         """Gravity of a load that the client has announced, its centre of mass in flange axes."""
         mass, com, _ = self.load
         if mass:
-            X_EF = np.linalg.inv(self.F_T_EE)
+            X_EF = np.linalg.inv(self.X_FE)
             com_offset = self.O_T_EE[:3, :3] @ (X_EF[:3, :3] @ com + X_EF[:3, 3])
             self.gravity = self.gravity - mass * _shifted(self.J, com_offset)[:3].T @ self.gravity_vector
 

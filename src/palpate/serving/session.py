@@ -335,8 +335,13 @@ class ClientSession:
         p["O_ddP_O"][:] = arm.gravity_vector
         if self._number > 1 and motion is not None:
             return  # the rest changes between motions only
-        for name in ("F_T_EE", "EE_T_K", "F_T_NE", "NE_T_EE"):
-            p[name][:] = getattr(arm, name).T.ravel()
+        for name, pose in (
+            ("F_T_EE", arm.X_FE),
+            ("EE_T_K", arm.EE_T_K),
+            ("F_T_NE", arm.X_FN),
+            ("NE_T_EE", arm.NE_T_EE),
+        ):
+            p[name][:] = pose.T.ravel()
         end, (mass, com, tensor) = arm.model.end_effector, arm.load
         self._state["m_ee"], p["F_x_Cee"][:], p["I_ee"][:] = end.mass, end.com, end.tensor.ravel()
         self._state["m_load"], p["F_x_Cload"][:], p["I_load"][:] = mass, com, tensor.ravel()
