@@ -338,7 +338,7 @@ class Kernel(CPUDispatcher):
         result = fresh.overloads[tuple(self.stated.args)]
         return result.library.get_llvm_str().replace(result.fndesc.llvm_func_name, self.symbol)
 
-    @property
+    @cached_property
     def pointer(self) -> int:
         """Address of the machine code, for calls through it; valid as long as the kernel is."""
         return self._address(self.symbol)
