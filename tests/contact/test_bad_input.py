@@ -106,11 +106,15 @@ def test_names_must_differ_and_exist() -> None:
         pp.contact.JointStop("joint1", 1.0, "left")  # type: ignore[arg-type]
 
 
-def test_dry_friction_in_joints_is_refused_unless_left_out() -> None:
+def test_a_joint_that_sticks_has_no_linear_model_and_no_reduced_equation() -> None:
     robot = pp.Robot.from_dh([pp.robot.DHLink(a=1.0, friction=0.5), pp.robot.DHLink(a=1.0)])
-    with pytest.raises(InvalidInput, match="dry friction in its joints"):
-        HybridSystem(robot, [])
-    HybridSystem(robot, [], losses=False)
+    for ask in (
+        lambda: pp.contact.linearise_state(robot, [0.1, 0.2]),
+        lambda: pp.contact.reduced_dynamics(robot, [0.1, 0.2], [0, 0], [0, 0], []),
+    ):
+        with pytest.raises(InvalidInput, match="dry friction in its joints") as caught:
+            ask()
+        assert 'joints="ideal"' in str(caught.value)
 
 
 def test_a_force_that_is_not_finite_is_refused_by_name() -> None:

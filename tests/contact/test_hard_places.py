@@ -5,13 +5,13 @@
 from __future__ import annotations
 
 import math
-import time
 
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
 import palpate as pp
+from counting import calls
 from palpate.contact import HybridSystem, Plane
 from palpate.errors import InvalidInput
 
@@ -81,11 +81,9 @@ def creeping(bodies, force, duration: float):
     """A particle of 1 kg pressed on a rough table, with μ N = 2 N, pulled by a force of time along x and y."""
     robot = bodies.point("xyz")
     table = pp.contact.Contact(Plane(), friction=2.0 / bodies.g, name="table")
-    start = time.process_time()
-    result = HybridSystem(robot, [table]).run(
+    return HybridSystem(robot, [table]).run(
         [0, 0, 0], None, duration, lambda s: [*force(s.time), 0.0], period=1e-3, sample=0.01
     )
-    return result, time.process_time() - start
 
 
 def test_a_creeping_slip_follows_its_drive_at_the_cost_of_any_other(bodies) -> None:
@@ -95,12 +93,13 @@ def test_a_creeping_slip_follows_its_drive_at_the_cost_of_any_other(bodies) -> N
     def force(t: float) -> tuple[float, float]:
         return 2.0 * (1 + 1e-5) * math.cos(t), 2.0 * (1 + 1e-5) * math.sin(t)
 
-    result, seconds = creeping(bodies, force, 1.0)
+    results = []
+    assert calls(lambda: results.append(creeping(bodies, force, 1.0))) < 2_000_000  # 680 000; 200 000 at rest
+    (result,) = results
     t, v = result.samples.time[1:], result.samples.v[1:]
     assert np.linalg.norm(v[:, :2], axis=1) == pytest.approx(2e-5 * t, rel=2e-3, abs=1e-8)
     assert np.arctan2(v[:, 1], v[:, 0]) == pytest.approx(t, abs=4e-3)
     assert whats(result) == []
-    assert seconds < 10  # 0.5 s; a minute by explicit steps at the rate μ g/|u|
 
 
 def slip_by_scipy(force, ticks: int) -> np.ndarray:
@@ -121,7 +120,7 @@ def test_a_creeping_slip_is_within_its_stated_error_of_the_equation(bodies) -> N
         n = round(t * 1e3)
         return float(pull[0] * math.cos(1e-3 * n)), float(pull[0] * math.sin(1e-3 * n))
 
-    result, _ = creeping(bodies, force, 0.2)
+    result = creeping(bodies, force, 0.2)
     u = slip_by_scipy(force, 200)
     assert result.state.v[:2] == pytest.approx(u, abs=2e-4 * np.linalg.norm(u) + 1e-9)
 
@@ -134,7 +133,7 @@ def test_a_slip_that_has_become_fast_creeps_no_more(bodies) -> None:
         size, angle = 2.0003 + 0.05 * n, 0.1 * n
         return size * math.cos(angle), size * math.sin(angle)
 
-    result, _ = creeping(bodies, force, 0.08)
+    result = creeping(bodies, force, 0.08)
     u = slip_by_scipy(force, 80)
     assert result.state.v[:2] == pytest.approx(u, abs=5e-3 * np.linalg.norm(u))
     direction = np.array(force(0.079))
@@ -236,8 +235,8 @@ def test_a_slot_at_the_end_of_an_arms_reach_is_refused_by_name() -> None:
 
 def test_a_push_beyond_all_bounds_ends_with_a_named_outcome() -> None:
     pp.simulate(pp.load_scenario("planar2-slot", ["run.duration=0.002"]))  # compiles
-    start = time.process_time()
-    trace = pp.simulate(pp.load_scenario("planar2-slot", ["world.pushes=[{force=[1e12,0,0]}]", "metrics={}"]))
-    assert time.process_time() - start < 20
+    traces, pushed = [], pp.load_scenario("planar2-slot", ["world.pushes=[{force=[1e12,0,0]}]", "metrics={}"])
+    assert calls(lambda: traces.append(pp.simulate(pushed))) < 800_000  # 200 000, 27 000 of them without the push
+    (trace,) = traces
     assert trace.outcome.kind == "diverged"
     assert "forces or speeds are too large to follow" in trace.outcome.reason

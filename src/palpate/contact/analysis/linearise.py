@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from palpate.checks import Array
 from palpate.contact.modes.dynamics import SPEED, Wrench, apply_option, close_gaps, closed_contacts, mode_of, settle
-from palpate.contact.modes.model import ContactModel, Snapshot
+from palpate.contact.modes.model import ContactModel, Snapshot, refuse_dry_friction
 from palpate.contact.touch.contacts import FREE, LOCKED, MODES, SLIDING, STICKING, Mode, Touch
 from palpate.errors import InvalidInput, Singular, check_names
 from palpate.robot.robot import Robot
@@ -79,6 +79,7 @@ def reduced_dynamics(
         InvalidInput: the velocities break a constraint, or not as many names as freedoms.
         Singular: the named velocities do not determine the motion.
     """
+    refuse_dry_friction(robot, "an equation of motion along a constraint")
     model = ContactModel(robot, contacts)
     snap = model.begin_at(q, v)
     A, drift = held_rows(model, snap)
@@ -205,6 +206,7 @@ def linearise_state(
         InvalidInput: the robot accelerates there.
     """
     n = robot.nv
+    refuse_dry_friction(robot, "a linear model")
     model = ContactModel(robot, contacts)
     snap = model.begin_at(q, np.zeros(n) if v is None else v)
     q, v = snap.q, snap.v

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +13,7 @@ from palpate.checks import Array, finite_array
 from palpate.contact.modes.dynamics import Constrained, Wrench, constrained_dynamics
 from palpate.contact.touch.contacts import Touch
 from palpate.errors import InvalidInput, NoSolution, Singular, SingularTask
+from palpate.forking import cached_property
 from palpate.robot.mechanics.motion import task_jacobian
 from palpate.robot.robot import Robot
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,6 +14,7 @@ from palpate.checks import Array
 from palpate.contact.modes.complementarity import Candidate, ContactProblem, ModeOption, Solution
 from palpate.contact.modes.dynamics import GAP, SPEED, refuse_overlap
 from palpate.contact.modes.model import ContactModel, ContactRows, Snapshot
+from palpate.contact.modes.truth import check_impact, imbalance_of
 from palpate.contact.touch.contacts import FREE, LAWS, SLIDING, STICKING, Contact, Law, Pin, Touch
 from palpate.contact.touch.records import PIN
 from palpate.errors import EnergyCreated, InvalidInput, NoSolution, check_names
@@ -24,6 +26,10 @@ SINGULAR = 1e-6  # of the contacts' mobility: a smaller coefficient of a contact
 HELD_GAP = 1e-8  # m: closer than this a contact that is held touches
 _MOST_PIECES = 1000
 _MOST_ROUNDS = 30
+_MOST_BLOWS = 2000
+_STRUCK = 1e-12  # of the largest impulse: a contact that takes less was not struck
+Order = Literal["simultaneous", "sequential"]
+ORDERS: tuple[Order, ...] = ("simultaneous", "sequential")
 
 
 @dataclass(frozen=True)
@@ -71,6 +77,7 @@ class ImpulsePath:
         Z: impulses of the rows so far.
         work: done by each row's impulse so far, J.
         phases: what happened, in words.
+        alone: the one-sided contact that strikes while the others are taken to be apart; None where all answer.
     """
 
     G: Array
@@ -80,6 +87,7 @@ class ImpulsePath:
     Z: Array = field(init=False)
     work: Array = field(init=False)
     phases: list[tuple[int, str]] = field(default_factory=list)
+    alone: int | None = None
 
     def __post_init__(self) -> None:
         self.Z, self.work = np.zeros(len(self.u)), np.zeros(len(self.u))
@@ -145,10 +153,21 @@ class ImpulsePath:
         """The contacts as they now are: lifted ones left out, slips as the velocities have them."""
         candidates = []
         for k, c in enumerate(self.candidates):
+            if self._is_apart(k):
+                continue
             if c.normal is not None and k not in drives and k not in offsets and self.u[c.normal] > self.still:
                 continue
             candidates.append(replace(c, index=k, slip=self.slip_of(c), drive=drives.get(k)))
         return candidates
+
+    def _is_apart(self, k: int) -> bool:
+        """Whether a contact does not answer the blow of another."""
+        return self.alone not in (None, k) and self.candidates[k].normal is not None and self.candidates[k].one_sided
+
+    def closing(self) -> list[int]:
+        """Contacts that still close."""
+        pairs = enumerate(self.candidates)
+        return [k for k, c in pairs if c.normal is not None and c.one_sided and self.u[c.normal] < -self.still]
 
     def slip_of(self, c: Candidate) -> tuple[float, ...] | None:
         """The direction in which a contact slips; None for one that does not."""
@@ -220,7 +239,8 @@ class ImpulsePath:
             if option.mode == SLIDING and option.slip is not None and candidate.slip is not None:
                 rows += candidate.tangents if len(candidate.tangents) == 1 else []
         active = {c.index for c in piece.problem.candidates}
-        return rows + [c.normal for k, c in enumerate(self.candidates) if k not in active and c.normal is not None]
+        lifted = [k for k in range(len(self.candidates)) if k not in active and not self._is_apart(k)]
+        return rows + [self._normal(k) for k in lifted]
 
     def _crossing(self, piece: Piece, row: int) -> list[tuple[float, int]]:
         rate = piece.rates[row]
@@ -258,6 +278,10 @@ class Impact:
         phases: (contact, what its slip did), in order, such as ("floor", "slip −"), ("floor", "stick").
         law: of restitution, by contact that collided.
         names: of the contacts.
+        order: "simultaneous": contacts that touch at once are struck together; "sequential": one after the other.
+        others: velocities after it by the other orders, where they differ; theories of impacts of several contacts at
+            once differ, and experiments decide between them. Filled by `impact`, where several contacts touch.
+        struck: numbers of the contacts that took an impulse.
     """
 
     velocity: Array
@@ -269,6 +293,21 @@ class Impact:
     phases: tuple[tuple[str, str], ...]
     law: Mapping[str, Law]
     names: tuple[str, ...]
+    order: Order = "simultaneous"
+    others: Mapping[str, Array] = field(default_factory=dict)
+    struck: frozenset[int] = frozenset()
+
+
+def join_impacts(first: Impact | None, second: Impact | None) -> Impact | None:
+    """Two impacts of one instant as one: impulses and losses add up."""
+    if first is None or second is None:
+        return first or second
+    return replace(
+        second, impulses=first.impulses + second.impulses, energy_before=first.energy_before,
+        normal_impulses=first.normal_impulses + second.normal_impulses, struck=first.struck | second.struck,
+        dissipated=first.dissipated + second.dissipated, phases=first.phases + second.phases,
+        law={**first.law, **second.law},
+    )  # fmt: skip
 
 
 def impact(
@@ -280,6 +319,7 @@ def impact(
     friction: float | None = None,
     law: Law | None = None,
     *,
+    order: Order = "simultaneous",
     time: float = 0.0,
 ) -> Impact:
     """Velocities after the collision of every contact that touches and closes.
@@ -287,67 +327,109 @@ def impact(
     M (v⁺ − v⁻) = Σ J_cᵀ P. The impulse is followed as it grows (Routh): slip may slow down, stop, stick or reverse.
     Compression ends where the closing velocity is 0; then Poisson's law gives back e times its impulse, Stronge's e²
     times its work. Newton's law asks for u_n⁺ = −e u_n⁻ with Coulomb's law on the whole impulse; with friction it can
-    create energy, and is then refused. Contacts that touch at rest answer without rebound. Several colliding ones
-    are brought to rest in proportion. Without friction all laws agree: ΔT = −½ (1 − e²) u_nᵀ Λ u_n.
+    create energy, and is then refused. Without friction all laws agree: ΔT = −½ (1 − e²) u_nᵀ Λ u_n. Joint friction
+    has no part in it: bounded torques give no impulse in no time.
+
+    Where several contacts touch at once theories differ, and `order` chooses one. "simultaneous": colliding contacts
+    are brought to rest in proportion; contacts that touch at rest, or open and are closed by the blow, answer at once
+    and without rebound. "sequential": the contact that closes fastest collides as if the others were apart, each with
+    its own e, until none closes. Three equal balls in a row, the first with velocity 1 and e = 1, leave with
+    (−⅓, ⅔, ⅔) or (0, 0, 1). `Impact.others` holds the velocities of the order that was not taken, where they differ.
 
     Args:
         robot: the robot.
         q, v: its state before; every colliding contact's gap is 0 to 1e-9 m.
         contacts: what it may touch.
         restitution, friction, law: instead of the contacts' own.
+        order: of the blows where several contacts touch at once.
         time: when, for surfaces that ride, s.
 
     Raises:
         InvalidInput: a contact penetrates; e or μ out of range.
         EnergyCreated: Newton's law would raise the kinetic energy.
+        InconsistentContact: the answer breaks a condition (see `truth`).
     """
+    check_names("order", [order], ORDERS)
     touches = [_overridden(touch, restitution, friction, law) for touch in contacts]
-    model = ContactModel(robot, touches)
+    model = ContactModel(robot, touches, losses=False)
     snap = model.begin_at(q, v, time)
     for i in range(model.count):
         if model.records[i]["kind"] != PIN:
             refuse_overlap(model, i, float(snap.states[i]["gap"]))
-    colliding, resting = colliding_and_resting(model, snap)
-    return solve_impact(model, snap, colliding, resting)
+    touching = touching_contacts(model, snap)
+    result = solve_impact(model, snap, touching, order)
+    return replace(result, others=_other_orders(model, snap, touching, result))
 
 
-def colliding_and_resting(
+class TouchingContacts(NamedTuple):
+    """Contacts that touch: those that close, those at rest (pins and two-sided ones among them), those that open."""
+
+    colliding: list[int]
+    resting: list[int]
+    opening: list[int]
+
+
+def touching_contacts(
     model: ContactModel, snap: Snapshot, slow: float = SPEED, skip: Collection[int] = (), sinking: Collection[int] = ()
-) -> tuple[list[int], list[int]]:
-    """Contacts that close faster than `slow`, m/s, and those that touch at rest; `sinking` ones rest in any case.
+) -> TouchingContacts:
+    """Contacts that close or open faster than `slow`, m/s, and those at rest; `sinking` ones rest in any case.
 
     A contact that is held touches over a gap of 1e-8 m, one that is free over 1e-9 m.
     """
-    colliding, resting = [], []
-    for i, (record, kinematics) in enumerate(zip(model.records, snap.states)):
+    touching = TouchingContacts([], [], [])
+    for i, (record, kinematics) in enumerate(zip(model.records[: model.given], snap.states)):
         if record["kind"] == PIN or record["two_sided"]:
             if record["mode"] != FREE:
-                resting.append(i)
+                touching.resting.append(i)
         elif i not in skip and abs(kinematics["gap"]) <= (GAP if record["mode"] == FREE else HELD_GAP):
             if kinematics["rate"] < -slow:
-                colliding.append(i)
+                touching.colliding.append(i)
             elif kinematics["rate"] <= slow or i in sinking:
-                resting.append(i)
-    return colliding, resting
+                touching.resting.append(i)
+            else:
+                touching.opening.append(i)
+    return touching
 
 
 def solve_impact(
-    model: ContactModel, snap: Snapshot, colliding: Sequence[int], resting: Sequence[int], paradox: bool = False
+    model: ContactModel, snap: Snapshot, touching: TouchingContacts, order: Order, paradox: bool = False
 ) -> Impact:
-    """The impact of some contacts while others rest; with `paradox` an impact without collision of one contact."""
-    closed = [*colliding, *resting]
+    """The impact of some contacts while others touch; with `paradox` an impact without collision of one contact."""
+    closed = [*touching.colliding, *touching.resting, *touching.opening]
     rows = snap.rows(closed, np.inf)
     u = snap.row_velocities(closed)
-    e = {k: getattr(model.contacts[i], "restitution", 0.0) for k, i in enumerate(colliding)}
-    laws: dict[str, Law] = {model.names[i]: getattr(model.contacts[i], "law", "poisson") for i in colliding}
+    e = {k: float(getattr(model.contacts[i], "restitution", 0.0)) for k, i in enumerate(closed)}
+    laws: dict[int, Law] = {k: getattr(model.contacts[i], "law", "poisson") for k, i in enumerate(closed)}
+    first = range(len(touching.colliding))
+    named: dict[str, Law] = {model.names[i]: laws[k] for k, i in enumerate(touching.colliding)}
     path = ImpulsePath(rows.G, rows.candidates, rows.scale, u.copy())
-    if "newton" in laws.values():
-        if set(laws.values()) != {"newton"}:
-            raise InvalidInput("Newton's law cannot be mixed with others in one impact", hint="name one law for all")
-        _newton_impact(path, u, e)
-    elif e:
-        _repeat_until_open(path, e, dict(zip(e, laws.values())), paradox)
-    return _result(model, snap, rows, path, u, laws)
+    if "newton" in named.values() and set(named.values()) != {"newton"}:
+        raise InvalidInput("Newton's law cannot be mixed with others in one impact", hint="name one law for all")
+    if order == "sequential":
+        _strike_in_turn(path, e, laws, paradox)
+    elif "newton" in named.values():
+        _newton_impact(path, {k: e[k] for k in first})
+    elif named:
+        _repeat_until_open(path, {k: e[k] for k in first}, laws, paradox)
+    return _result(model, snap, rows, path, u, named, order)
+
+
+def _other_orders(model: ContactModel, snap: Snapshot, touching: TouchingContacts, taken: Impact) -> dict[str, Array]:
+    """Velocities by the orders that were not taken, where they have an answer and it differs."""
+    if not touching.colliding or sum(map(len, touching)) < 2:
+        return {}
+    others = {}
+    for order in ORDERS:
+        if order == taken.order:
+            continue
+        try:
+            velocity = solve_impact(model, snap, touching, order).velocity
+        except NoSolution:
+            continue
+        size = 1e-3 + float(np.abs(taken.velocity).max(initial=0.0))
+        if np.abs(velocity - taken.velocity).max(initial=0.0) > 1e-7 * size:
+            others[order] = velocity
+    return others
 
 
 def _overridden(touch: Touch, restitution: float | None, friction: float | None, law: Law | None) -> Touch:
@@ -364,12 +446,31 @@ def _repeat_until_open(path: ImpulsePath, e: dict[int, float], laws: Mapping[int
     """Compression and release; once more without rebound for whatever still closes."""
     for _ in range(_MOST_ROUNDS):
         _compress_and_release(path, e, laws, paradox)
-        closing = [k for k, c in enumerate(path.candidates) if c.normal is not None and path.u[c.normal] < -path.still]
+        closing = path.closing()
         if not closing:
             return
         e, paradox = {k: 0.0 for k in closing}, False
     raise NoSolution(
         "simultaneous impacts do not come to an end", hint="contacts that strike each other's bodies in turn"
+    )
+
+
+def _strike_in_turn(path: ImpulsePath, e: Mapping[int, float], laws: Mapping[int, Law], paradox: bool) -> None:
+    """The contact that closes fastest collides as if the others were apart, until none closes."""
+    closing = [0] if paradox else path.closing()
+    for _ in range(_MOST_BLOWS):
+        if not closing:
+            path.alone = None
+            return
+        k = path.alone = min(closing, key=lambda k: path.u[path._normal(k)])
+        if laws[k] == "newton":
+            _newton_impact(path, {k: e[k]})
+        else:
+            _compress_and_release(path, {k: e[k]}, laws, paradox)
+        closing, paradox = path.closing(), False
+    raise NoSolution(
+        f"after {_MOST_BLOWS} blows in turn contacts still close",
+        hint='order = "simultaneous" brings them to rest together',
     )
 
 
@@ -390,22 +491,24 @@ def _compress_and_release(path: ImpulsePath, e: dict[int, float], laws: Mapping[
         path.release_work({k: gained[k] for k in stored}, sum(stored.values()))
 
 
-def _newton_impact(path: ImpulsePath, u: Array, e: Mapping[int, float]) -> None:
+def _newton_impact(path: ImpulsePath, e: Mapping[int, float]) -> None:
     """u_n⁺ = −e u_n⁻ and Coulomb's law on the whole impulse, as one complementarity problem."""
-    b = u.copy()
+    b = path.u.copy()
     for k, value in e.items():
         b[path._normal(k)] *= 1.0 + value
-    problem = ContactProblem(path.G, b, path.candidates, path.scale)
+    candidates = [c for k, c in enumerate(path.candidates) if not path._is_apart(k)]
+    problem = ContactProblem(path.G, b, candidates, path.scale)
     outcomes = problem.distinct(problem.solutions())
     if not outcomes:
         raise NoSolution("Newton's law with friction has no answer here", hint="use Poisson's or Stronge's law")
     best = min(outcomes, key=lambda s: float(np.abs(s.z).sum()))
-    path.Z, path.u = best.z, u + path.G @ best.z
+    path.Z, path.u = path.Z + best.z, path.u + path.G @ best.z
 
 
 def _result(
-    model: ContactModel, snap: Snapshot, rows: ContactRows, path: ImpulsePath, u: Array, laws: Mapping[str, Law]
-) -> Impact:
+    model: ContactModel, snap: Snapshot, rows: ContactRows, path: ImpulsePath, u: Array, laws: Mapping[str, Law],
+    order: Order,
+) -> Impact:  # fmt: skip
     velocity = snap.v + rows.inverse @ path.Z
     # ΔT = ½ (v⁺ + v⁻)·Rᵀ Z; over the surfaces' own motion the same with u, which is what the contacts take.
     dissipated = -0.5 * float(path.Z @ (2.0 * u + rows.G @ path.Z))
@@ -417,5 +520,15 @@ def _result(
     for c in rows.candidates:
         impulses[c.index] = path.Z[c.rows] @ snap.directions(c.index)
         normal[c.index] = 0.0 if c.normal is None else path.Z[c.normal]
+    change = velocity - snap.v
+    imbalance = imbalance_of(snap.M @ change, rows.R.T @ path.Z)
+    check_impact(rows.candidates, u, u + rows.R @ change, path.Z, path.work, imbalance, model.names, snap.t)
+    sizes = np.linalg.norm(impulses, axis=1)
+    struck = frozenset(np.flatnonzero(sizes > _STRUCK * sizes.max(initial=0.0)).tolist())
+    struck |= {model.names.index(name) for name in laws}
     phases = tuple((model.names[rows.candidates[k].index], word) for k, word in path.phases)
-    return Impact(velocity, impulses, normal, before, after, dissipated, phases, laws, model.names)
+    given = model.given
+    return Impact(
+        velocity, impulses[:given], normal[:given], before, after, dissipated, phases, laws, model.names[:given],
+        order, struck=struck,
+    )  # fmt: skip

@@ -15,8 +15,14 @@ from numba import types
 
 from palpate.contact.modes.linear_algebra import cholesky, cholesky_solve, gauss_solve, least_norm
 from palpate.contact.touch.contacts import FREE, LOCKED, SLIDING, STICKING
-from palpate.contact.touch.geometry import locate_on_surface, update_pin, update_stop, update_surface_contact
-from palpate.contact.touch.records import MARGINS, PIN, STOP, ContactState, Machine, Touching, Work
+from palpate.contact.touch.geometry import (
+    locate_on_surface,
+    update_dry,
+    update_pin,
+    update_stop,
+    update_surface_contact,
+)
+from palpate.contact.touch.records import DRY, MARGINS, PIN, STOP, ContactState, Machine, Touching, Work
 from palpate.engine.kernels import clear, dot, kernel, put
 from palpate.engine.records import Matrix, Vector
 from palpate.engine.signatures import instructions
@@ -119,6 +125,9 @@ def update_kinematics(machine: Machine, t: float, y: Vector, thorough: bool) -> 
             update_stop(c, f, work, i)
             continue
         _locate_point(machine, c, work)
+        if c.kind == DRY:
+            update_dry(c, f, work, i)
+            continue
         if c.kind != PIN:
             locate_on_surface(c, f, work, t)
             if c.mode == FREE and not thorough:
@@ -139,12 +148,12 @@ def _row(work: Work, number: int, direction: Vector, k: int) -> float:
 
 
 @kernel
-def _add_row(work: Work, m: int, number: int, held: Vector, push: Vector, drift: float) -> int:
+def _add_row(work: Work, m: int, number: int, c: Touching, held: Vector, push: Vector, drift: float) -> int:
     """Row m: what is held moves along `held`, its force acts along `push`."""
     for k in range(work.v.size):
         work.rows[m, k], work.forcing[m, k] = _row(work, number, held, k), _row(work, number, push, k)
     put(work.pushes[m], 0, push)
-    work.owner[m], work.drift[m] = number, drift
+    work.owner[m], work.drift[m], work.anchors[m] = number, drift, dot(held, c.anchor, 3)
     return m + 1
 
 
@@ -156,18 +165,18 @@ def _assemble_rows(contacts: list[Touching], contact_states: list[ContactState],
         c, f = contacts[i], contact_states[i]
         if c.kind == PIN:
             for k in range(c.freedoms):
-                m = _add_row(work, m, i, c.directions[k], c.directions[k], dot(c.directions[k], f.drift, 3))
+                m = _add_row(work, m, i, c, c.directions[k], c.directions[k], dot(c.directions[k], f.drift, 3))
             continue
-        if c.coast == 0 and (c.mode == SLIDING or c.mode == STICKING or c.mode == LOCKED):
+        if c.kind != DRY and c.coast == 0 and (c.mode == SLIDING or c.mode == STICKING or c.mode == LOCKED):
             s = c.friction * c.side if c.mode == SLIDING and c.freedoms > 0 else 0.0
             for k in range(3):
                 push[k] = f.normal[k] - s * f.slip_direction[k]
-            m = _add_row(work, m, i, f.normal, push, f.bend)
+            m = _add_row(work, m, i, c, f.normal, push, f.bend)
             if c.creep:
-                m = _add_row(work, m, i, f.across, f.across, dot(f.across, f.drift, 3))
+                m = _add_row(work, m, i, c, f.across, f.across, dot(f.across, f.drift, 3))
         if c.mode == STICKING:
             for k in range(c.freedoms):
-                m = _add_row(work, m, i, f.tangents[k], f.tangents[k], dot(f.tangents[k], f.drift, 3))
+                m = _add_row(work, m, i, c, f.tangents[k], f.tangents[k], dot(f.tangents[k], f.drift, 3))
     return m
 
 
@@ -193,11 +202,29 @@ def _solve_multipliers(contacts: list[Touching], work: Work, m: int) -> None:
     determinant, regular = gauss_solve(work.LU, work.multipliers, m, scale)
     rank = m
     if not regular:
-        put(flat(work.LU), 0, flat(work.S))
-        rank = least_norm(work.LU, work.V, work.drift, work.multipliers, m, scale)
+        rank = _nearest_multipliers(work, m, scale)
         determinant = 0.0
     verdict = work.verdict
     verdict.determinant, verdict.rank, verdict.rows = determinant, rank, m
+
+
+@kernel
+def _nearest_multipliers(work: Work, m: int, scale: float) -> int:
+    """Multipliers of dependent rows: of all that hold, those nearest to the anchors; returns the rank.
+
+    The reactions of a body held more than once are not determined by rigid mechanics. They change as little as they
+    can, so that forces do not jump where the last joint of an arm at a wall comes to rest.
+    """
+    put(flat(work.LU), 0, flat(work.S))
+    for a in range(m):
+        for b in range(m):
+            work.drift[a] -= work.S[a, b] * work.anchors[b]
+    rank = least_norm(work.LU, work.V, work.drift, work.multipliers, m, scale)
+    for a in range(m):
+        work.multipliers[a] += work.anchors[a]
+        for b in range(m):
+            work.drift[a] += work.S[a, b] * work.anchors[b]
+    return rank
 
 
 @kernel
@@ -257,6 +284,8 @@ def solve_accelerations(machine: Machine, t: float) -> int:
         if contacts[i].coast:
             for k in range(nv):
                 work.acceleration[k] += carried_force(contacts[i], work.pull[i], t, k)
+        if contacts[i].kind == DRY and contacts[i].mode == SLIDING:
+            work.acceleration[contacts[i].dof] -= contacts[i].lever * contacts[i].grip * contacts[i].sign
     cholesky_solve(work.L, work.acceleration)
     m = _assemble_rows(contacts, contact_states, work)
     _solve_multipliers(contacts, work, m)
@@ -264,6 +293,8 @@ def solve_accelerations(machine: Machine, t: float) -> int:
     for i in range(len(contacts)):
         contact_states[i].normal_force = contact_states[i].friction_force = 0.0
         clear(contact_states[i].force)
+        if contacts[i].kind == DRY and contacts[i].mode == SLIDING:
+            contact_states[i].force[0] = -contacts[i].grip * contacts[i].sign
     for a in range(m):
         value = work.multipliers[a]
         for k in range(nv):
@@ -274,7 +305,7 @@ def solve_accelerations(machine: Machine, t: float) -> int:
         if contacts[i].coast:
             _coasting_force(contacts[i], contact_states[i], work, t, i)
         if contacts[i].wedged:
-            put(contact_states[i].force, 0, contacts[i].wedge_force)
+            put(contact_states[i].force, 0, contacts[i].anchor)
     _margins(contacts, contact_states, work)
     return OK
 
@@ -288,6 +319,11 @@ def _margins(contacts: list[Touching], contact_states: list[ContactState], work:
         f.margin[0] = f.margin[1] = f.margin[3] = math.inf
         if c.kind == PIN:
             f.margin[2] = math.inf
+            continue
+        if c.kind == DRY:
+            f.friction_force = abs(f.force[0])
+            if not c.wedged:
+                f.margin[1] = c.sign * f.slide[0] if c.mode == SLIDING else c.grip - f.friction_force
             continue
         if c.mode == FREE:
             f.margin[0], f.margin[2] = (f.gap if not c.two_sided else math.inf), math.inf

@@ -9,6 +9,10 @@ and along what its force acts. Every combination is solved and tested:
   speeds up along d;
 - stick: all rates 0, pressing, |z_t| ≤ μ_s |z_n|.
 
+The dry friction of a joint has one row and no normal: it slides with z = −F d, or sticks with rate 0 and |z| ≤ F. For
+given modes of the contacts there is one answer of all joints, which is found by itself (`attempt`); joints are no part
+of the combinations.
+
 The same problem, with velocity changes for rates and impulses for forces, runs inside an impact.
 """
 
@@ -18,7 +22,6 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -28,10 +31,12 @@ from palpate.checks import Array
 from palpate.contact.modes.linear_algebra import RANK_CUT
 from palpate.contact.touch.contacts import FREE, LOCKED, SLIDING, STICKING
 from palpate.errors import NoSolution
+from palpate.forking import cached_property
 
 MOST_COMBINATIONS = 6000
 _TOLERANCE = 1e-9
 _DIRECTIONS = 48
+_MOST_JOINT_TRIALS, _JOINT_TRIALS_TOGETHER = 60, 12
 
 
 class ModeOption(NamedTuple):
@@ -55,6 +60,7 @@ class Candidate:
         friction, hold: sliding and static coefficients.
         slip: unit direction of the present slip in its tangents; None if it does not slip.
         drive: a prescribed normal multiplier (the impulse of an impact); None if it follows from the rest.
+        limit: the largest force F of a joint's dry friction, which has no normal; None for contacts and pins.
     """
 
     index: int
@@ -65,6 +71,7 @@ class Candidate:
     hold: float = 0.0
     slip: tuple[float, ...] | None = None
     drive: float | None = None
+    limit: float | None = None
 
     @property
     def rows(self) -> list[int]:
@@ -73,6 +80,10 @@ class Candidate:
 
     def options(self) -> list[ModeOption]:
         """Everything it could do."""
+        if self.limit is not None:
+            slips = [(1.0,), (-1.0,)] if self.slip is None else [self.slip]
+            sticks = [ModeOption(STICKING)] if self.slip is None else []
+            return sticks + [ModeOption(SLIDING, slip) for slip in slips]
         if self.normal is None:
             return [ModeOption(LOCKED)]
         free = [ModeOption(FREE)] if self.one_sided and self.drive is None else []
@@ -81,9 +92,9 @@ class Candidate:
         sides = (1.0,) if self.one_sided or self.drive is not None else (1.0, -1.0)
         if self.slip is not None:
             return [*(ModeOption(SLIDING, self.slip, side) for side in sides), *free]
-        slips: list[tuple[tuple[float, ...] | None, bool]]
-        slips = [((1.0,), False), ((-1.0,), False)] if len(self.tangents) == 1 else [(None, True)]
-        moving = [ModeOption(SLIDING, slip, side, seek) for slip, seek in slips for side in sides]
+        begun: list[tuple[tuple[float, ...] | None, bool]]
+        begun = [((1.0,), False), ((-1.0,), False)] if len(self.tangents) == 1 else [(None, True)]
+        moving = [ModeOption(SLIDING, slip, side, seek) for slip, seek in begun for side in sides]
         return [ModeOption(STICKING), *moving, *free]
 
     def push(self, option: ModeOption, size: int) -> Array:
@@ -94,29 +105,36 @@ class Candidate:
             push[self.tangents] = -self.friction * option.side * np.array(option.slip)
         return push
 
-    def cone(self, size: int) -> list[Array]:
-        """Edges of what it can carry at rest: its friction cone, as a pyramid inside it; of a pin all directions."""
-        unit, both = np.eye(size), (1.0, -1.0)
+    def bounds(self, size: int, side: float) -> tuple[Array, Array]:
+        """A, b with A z ≤ b for what it can carry at rest: its friction cone on a side, as a pyramid inside it."""
+        unit = np.eye(size)
+        if self.limit is not None:
+            row = unit[self.tangents]
+            return np.vstack([row, -row]), np.full(2, self.limit)
         if self.normal is None:
-            return [sign * unit[row] for row in self.tangents for sign in both]
+            return unit[:0], np.zeros(0)
         count = (1, 2, _DIRECTIONS)[len(self.tangents)]
         angles = 2 * math.pi * np.arange(count) / count
         directions = np.column_stack([np.cos(angles), np.sin(angles)])[:, : len(self.tangents)]
-        grips = self.hold * directions @ unit[self.tangents]
-        return [side * unit[self.normal] + grip for side in (both[:1] if self.one_sided else both) for grip in grips]
+        inside = math.cos(math.pi / count) if len(self.tangents) == 2 else 1.0
+        A = directions @ unit[self.tangents] - side * inside * self.hold * unit[self.normal]
+        return np.vstack([A, -side * unit[self.normal]]), np.zeros(count + 1)
 
     def slip_against(self, z: Array) -> ModeOption:
         """Sliding against the friction that multipliers z have where it sticks; with two tangents a first guess."""
         grip = z[self.tangents]
         size = max(float(np.linalg.norm(grip)), 1e-300)
-        return ModeOption(SLIDING, tuple(-grip / size), math.copysign(1.0, z[self.normal]), len(grip) > 1)
+        # A one-sided surface only pushes, whatever the sign of a multiplier that is still being sought.
+        side = 1.0 if self.one_sided or self.normal is None else math.copysign(1.0, z[self.normal])
+        return ModeOption(SLIDING, tuple(-grip / size), side, len(grip) > 1)
 
 
 @dataclass(frozen=True)
 class Solution:
     """A consistent answer: each contact's option, multipliers and rates of all rows, how many rows were dependent.
 
-    `wedged` says that all rest, held by multipliers that are one choice of many, and not the shortest.
+    `wedged` says that all rest, held by multipliers that are one choice of many. `contradicts` marks no answer but a
+    trial whose held rows cannot all be held.
     """
 
     options: tuple[ModeOption, ...]
@@ -124,6 +142,7 @@ class Solution:
     rates: Array
     deficiency: int = 0
     wedged: bool = False
+    contradicts: bool = False
 
 
 @dataclass
@@ -132,16 +151,21 @@ class ContactProblem:
 
     Attributes:
         G, b: R M⁻¹ Rᵀ, and the rates without contact forces.
-        candidates: the contacts.
+        candidates: the contacts, and the joints with dry friction.
         scale: typical mobility, 1/kg.
+        anchor: multipliers before; where rows depend on each other, those nearest to them are taken.
     """
 
     G: Array
     b: Array
     candidates: list[Candidate]
     scale: float
+    anchor: Array = field(default_factory=lambda: np.zeros(0))
 
     def __post_init__(self) -> None:
+        if len(self.anchor) != len(self.b):
+            self.anchor = np.zeros(len(self.b))
+        self.joints = [n for n, c in enumerate(self.candidates) if c.limit is not None]
         self.rate_size = 1.0 + float(np.abs(self.b).max(initial=0.0))
         self.force_size = self.rate_size / self.scale
 
@@ -150,41 +174,59 @@ class ContactProblem:
 
         An answer is sought by mending what is violated, from sticking contacts or the `preferred` modes on. Only where
         some contact's own coefficient n·M⁻¹(n − μ d) may be negative, or mending fails, is every combination tried.
+        Where nothing moves and some forces inside all cones keep it so, that answer comes first (`_wedged`).
         """
-        if not any(self.is_risky(c) for c in self.candidates):
-            solution = self._by_mending(preferred)
-            if solution is not None:
-                return [self._wedged(solution, preferred) or solution]
-        return self.solutions()
+        risky = any(self.is_risky(c) for c in self.candidates)
+        mended = None if risky else self._by_mending(preferred)
+        found = self.solutions() if risky else [mended] if mended else []
+        if not any(self.rests(s) and not self._slides_by_name(s) for s in found):
+            wedged = self._wedged(preferred)
+            if wedged is not None:
+                return [wedged, *(s for s in found if not self.rests(s))]
+        return found if found or risky else self.solutions()
 
-    def _wedged(self, solution: Solution, preferred: Mapping[int, int]) -> Solution | None:
-        """The answer in which all contacts stick, where one says that contacts slide although nothing moves.
+    def rests(self, solution: Solution) -> bool:
+        """Whether nothing moves, now or from now on."""
+        still = all(c.slip is None for c in self.candidates)
+        return still and bool(np.abs(solution.rates).max(initial=0.0) <= _TOLERANCE * self.rate_size)
 
-        A body wedged between contacts is held in many ways: the shortest multipliers may leave a friction cone while
-        others do not. They are sought as sums of the cones' edges, z = Σ s_k e_k with s_k ≥ 0 and G z = −b.
+    def _slides_by_name(self, solution: Solution) -> bool:
+        """Whether an answer says that contacts or joints slide, be it without motion."""
+        pairs = zip(self.candidates, solution.options)
+        return any(o.mode == SLIDING and (c.hold > 0.0 or c.limit is not None) for c, o in pairs)
+
+    def _wedged(self, preferred: Mapping[int, int]) -> Solution | None:
+        """The answer in which everything sticks, where dependent rows are held in many ways; None if there is none.
+
+        A body wedged between contacts, or an arm at a wall whose joints stick, is held in many ways: the multipliers
+        nearest to the anchor may leave a friction cone while others do not. With z = z₀ + N y, G z₀ = −b, G N = 0:
+        the y that minimises |z − anchor|² within all cones.
         """
         if any(preferred.get(c.index) == FREE or c.slip is not None or c.drive is not None for c in self.candidates):
             return None
-        labelled = any(o.mode == SLIDING and c.hold > 0.0 for c, o in zip(self.candidates, solution.options))
-        if not labelled or np.abs(solution.rates).max(initial=0.0) > _TOLERANCE * self.rate_size:
-            return None
         options = tuple(c.options()[0] for c in self.candidates)
         held, _, _ = self.stack(options)
-        rank = int((np.linalg.svd(self.G[np.ix_(held, held)], compute_uv=False) > RANK_CUT * self.scale).sum())
+        U, sizes, Vt = np.linalg.svd(self.G[:, held])
+        kept = sizes > RANK_CUT * self.scale
+        rank = int(kept.sum())
         if rank == len(held):
             return None
-        edges = np.array([edge for c in self.candidates for edge in c.cone(len(self.b))]).T
-        from scipy.optimize import nnls
-
-        shares, miss = nnls(self.G @ edges / self.scale, -self.b / self.scale)
-        if miss > _TOLERANCE * self.force_size:
+        unit = np.eye(len(self.b))[held]
+        N, z0 = Vt[rank:] @ unit, -(U.T[:rank] @ self.b / sizes[:rank]) @ Vt[:rank] @ unit
+        if np.abs(self.b + self.G @ z0).max(initial=0.0) > _TOLERANCE * self.rate_size:
             return None
-        z = edges @ shares
+        sides = [1.0 if c.one_sided or c.normal is None else math.copysign(1.0, z0[c.normal]) for c in self.candidates]
+        bounds = [c.bounds(len(self.b), side) for c, side in zip(self.candidates, sides)]
+        A, upper = np.vstack([A for A, _ in bounds]), np.concatenate([b for _, b in bounds])
+        y = _nearest_point(N @ (self.anchor - z0), A @ N.T, upper - A @ z0)
+        if y is None:
+            return None
+        z = z0 + y @ N
         return Solution(options, z, self.b + self.G @ z, len(held) - rank, wedged=True)
 
     def solutions(self) -> list[Solution]:
         """Every consistent answer; those that differ only in labels are all listed."""
-        choices = [candidate.options() for candidate in self.candidates]
+        choices = [c.options() if c.limit is None else c.options()[:1] for c in self.candidates]
         count = math.prod(len(choice) for choice in choices)
         if count > MOST_COMBINATIONS:
             raise NoSolution(
@@ -213,14 +255,32 @@ class ContactProblem:
         return kept
 
     def attempt(self, options: Sequence[ModeOption]) -> Solution | None:
-        """The multipliers and rates of given options, tested or not: None only where they contradict each other."""
+        """The multipliers and rates of given options, tested or not: None only where they contradict each other.
+
+        Joints with dry friction begin with their options and change them until each sticks or slides as it must. Their
+        problem has one answer for given modes of the contacts: after some rounds only the first wrong joint is changed,
+        which ends (Murty).
+        """
+        options = list(options)
+        solution = self._attempt(options)
+        for trial in range(_MOST_JOINT_TRIALS):
+            pairs = [(n, self._violation(self.candidates[n], options[n], solution)) for n in self.joints]
+            wrong = {n: better for n, better in pairs if better is not None}
+            if not wrong:
+                return None if solution.contradicts else solution
+            for n in sorted(wrong)[: None if trial < _JOINT_TRIALS_TOGETHER else 1]:
+                options[n] = wrong[n]
+            solution = self._attempt(options)
+        return None if solution.contradicts else solution
+
+    def _attempt(self, options: Sequence[ModeOption]) -> Solution:
+        """The same with every joint as its option says; `contradicts` where the held rows do not go together."""
         rows, columns, z = self.stack(options)
         S, wanted = self.G[rows] @ columns, -(self.b[rows] + self.G[rows] @ z)
-        values, deficiency = _solve(S, wanted, self.scale)
-        if np.abs(S @ values - wanted).max(initial=0.0) > _TOLERANCE * self.rate_size:
-            return None
+        values, deficiency, contradicts = _solve(S, wanted, self.scale, self.anchor[rows])
+        contradicts = contradicts or np.abs(S @ values - wanted).max(initial=0.0) > _TOLERANCE * self.rate_size
         z = z + columns @ values
-        return Solution(tuple(options), z, self.b + self.G @ z, deficiency)
+        return Solution(tuple(options), z, self.b + self.G @ z, deficiency, contradicts=bool(contradicts))
 
     def coefficient(self, candidate: Candidate, slip: tuple[float, ...] | None = None) -> float:
         """∂(normal rate)/∂(normal force) of a sliding contact: n·M⁻¹(n − μ d), 1/kg; Painlevé where not positive."""
@@ -239,6 +299,8 @@ class ContactProblem:
         for candidate, option in zip(self.candidates, options):
             if option.mode == FREE:
                 continue
+            if candidate.limit is not None and option.slip is not None:
+                z[candidate.tangents] -= candidate.limit * np.array(option.slip)
             if candidate.normal is not None and candidate.drive is not None:
                 z += candidate.drive * candidate.push(option, len(z))
             elif candidate.normal is not None:
@@ -251,10 +313,12 @@ class ContactProblem:
 
     def _violation(self, c: Candidate, o: ModeOption, s: Solution) -> ModeOption | None:
         """The option to try instead, or None where this one is consistent."""
-        if c.normal is None:
+        if c.normal is None and c.limit is None:
             return None
         rate_slack, force_slack = _TOLERANCE * self.rate_size, _TOLERANCE * self.force_size
         force_slack = max(force_slack, _TOLERANCE * float(np.abs(s.z).max(initial=0.0)))
+        if c.normal is None:
+            return self._joint_violation(c, o, s, rate_slack, force_slack)
         press = s.z[c.normal]
         if o.mode == FREE:
             sticky = bool(c.tangents) and c.hold > 0.0 and c.slip is None
@@ -266,8 +330,20 @@ class ContactProblem:
                 return o._replace(side=-o.side)
             if c.slip is None and np.dot(o.slip, s.rates[c.tangents]) < -rate_slack:
                 return ModeOption(STICKING, side=o.side)
+            if c.slip is None and _across(o.slip, s.rates[c.tangents]) > rate_slack:
+                return o._replace(seek=True)  # found while other contacts were in other modes
         slips = o.mode == STICKING and np.linalg.norm(s.z[c.tangents]) > c.hold * abs(press) + force_slack
         return c.slip_against(s.z) if slips else None
+
+    def _joint_violation(
+        self, c: Candidate, o: ModeOption, s: Solution, rate_slack: float, force_slack: float
+    ) -> ModeOption | None:
+        """The same of a joint with dry friction."""
+        assert c.limit is not None
+        if o.mode == STICKING:
+            return c.slip_against(s.z) if abs(s.z[c.tangents[0]]) > c.limit + force_slack else None
+        turns_back = c.slip is None and np.dot(o.slip or (), s.rates[c.tangents]) < -rate_slack
+        return ModeOption(STICKING) if turns_back else None
 
     def _consistent(self, options: Sequence[ModeOption]) -> Iterator[Solution]:
         """The consistent answers of a combination; slips of unknown direction are sought first."""
@@ -275,7 +351,7 @@ class ContactProblem:
             solution = self.attempt(choice)
             if solution is None:
                 continue
-            pairs = zip(self.candidates, choice)
+            pairs = zip(self.candidates, solution.options)
             if all(self._violation(c, o, solution) is None for c, o in pairs):  # none pulls, penetrates, breaks Coulomb
                 yield solution
 
@@ -300,12 +376,13 @@ class ContactProblem:
             solution = self.attempt(options)
             if solution is None:
                 return None
+            options = list(solution.options)  # joints as they have settled
             pairs = enumerate(zip(self.candidates, options))
             wrong = {n: better for n, (c, o) in pairs if (better := self._violation(c, o, solution)) is not None}
             if not wrong:
                 return solution
-            options = [wrong.get(n, o) for n, o in enumerate(options)]
-            options = self._with_directions(options)
+            pairs = ((c, wrong.get(n, options[n])) for n, c in enumerate(self.candidates))
+            options = self._with_directions([o._replace(seek=_begins_anywhere(c, o)) for c, o in pairs])
             if len(seen) > 30 + 10 * len(options or ()):
                 return None
         return None
@@ -315,9 +392,9 @@ class ContactProblem:
         options = [c.options()[0] for c in self.candidates]
         sticking = self.attempt(options)
         for n, c in enumerate(self.candidates):
-            if c.normal is None or c.drive is not None:
+            if (c.normal is None and c.limit is None) or c.drive is not None:
                 continue
-            if preferred.get(c.index) == FREE and c.one_sided:
+            if preferred.get(c.index) == FREE and c.one_sided and c.limit is None:
                 options[n] = ModeOption(FREE)
             elif preferred.get(c.index) == SLIDING and options[n].mode == STICKING and sticking is not None:
                 options[n] = c.slip_against(sticking.z)
@@ -360,20 +437,62 @@ class _Seeking:
         return np.array([r[1] * math.cos(a) - r[0] * math.sin(a) for r, a in zip(rates, angles)])
 
     def from_guess(self, start: Sequence[float]) -> list[ModeOption] | None:
-        """The directions found from a guess, by Newton's method."""
+        """The directions found from a guess, or from those of slips without friction, by Newton's method."""
         from scipy.optimize import root
 
-        answer = root(self.across, start, tol=1e-13)
-        good = np.abs(self.across(answer.x)).max() < 1e-2 * _TOLERANCE * self.problem.rate_size
-        return self.filled(list(answer.x)) if good else None
+        for guess in (start, self._without_friction()):
+            answer = root(self.across, guess, tol=1e-13)
+            if np.abs(self.across(answer.x)).max() < 1e-2 * _TOLERANCE * self.problem.rate_size:
+                return self.filled(list(answer.x))
+        return None
+
+    def _without_friction(self) -> list[float]:
+        """Angles in which the contacts would begin to slip if they had no friction."""
+        smooth = self.problem.attempt([ModeOption(SLIDING) if o.seek else o for o in self.options])
+        if smooth is None:
+            return [0.0] * len(self.numbers)
+        rates = [smooth.rates[self.problem.candidates[n].tangents] for n in self.numbers]
+        return [math.atan2(r[1], r[0]) for r in rates]
 
 
-def _solve(S: Array, wanted: Array, scale: float) -> tuple[Array, int]:
-    """S⁻¹ wanted, or the shortest multipliers where rows depend on each other."""
+def _begins_anywhere(c: Candidate, o: ModeOption) -> bool:
+    """Whether a slip begins now in a direction of two dimensions, which depends on the modes of all others."""
+    return o.mode == SLIDING and c.slip is None and o.slip is not None and len(o.slip) == 2
+
+
+def _across(slip: tuple[float, ...], rates: Array) -> float:
+    """How far rates point off a slip in two directions."""
+    return abs(slip[0] * rates[1] - slip[1] * rates[0]) if len(slip) == 2 else 0.0
+
+
+def _solve(S: Array, wanted: Array, scale: float, anchor: Array) -> tuple[Array, int, bool]:
+    """S⁻¹ wanted, how many rows depend on others, and whether rows contradict each other.
+
+    Of dependent rows' multipliers those nearest to the anchor are taken. Where rows contradict each other, the
+    multipliers grow as those of a very stiff hold would: they show which rows fight.
+    """
     U, sizes, Vt = np.linalg.svd(S)
     kept = sizes > RANK_CUT * scale
-    values = Vt[kept].T @ ((U.T[kept] @ wanted) / sizes[kept])
-    return values, int((~kept).sum())
+    if kept.all():
+        return Vt.T @ ((U.T @ wanted) / sizes), 0, False
+    shares = U.T @ (wanted - S @ anchor)
+    values = anchor + Vt[kept].T @ (shares[kept] / sizes[kept])
+    contradicts = bool(np.abs(shares[~kept]).max() > _TOLERANCE * (1.0 + np.abs(wanted).max()))
+    if contradicts:
+        values = values + Vt[~kept].T @ (shares[~kept] / (RANK_CUT * scale))
+    return values, int((~kept).sum()), contradicts
+
+
+def _nearest_point(target: Array, A: Array, upper: Array) -> Array | None:
+    """The y nearest to a target with A y ≤ upper; None if there is none."""
+    import daqp
+
+    n, size = len(target), max(1.0, float(np.abs(upper).max(initial=0.0)), float(np.abs(target).max(initial=0.0)))
+    low, sense = np.full(len(upper), -1e30), np.zeros(len(upper), dtype=np.int32)
+    tight = {"primal_tol": 1e-11, "dual_tol": 1e-11}
+    y, _, flag, _ = daqp.solve(np.eye(n), -target / size, np.ascontiguousarray(A), upper / size, low, sense, **tight)
+    y = np.asarray(y) * size
+    return y if flag >= 1 and (A @ y - upper).max(initial=0.0) <= _TOLERANCE * size else None
 
 
 def _zeros(function: Callable[[float], float]) -> Iterator[float]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from types import MappingProxyType
 
 import numpy as np
@@ -13,9 +12,11 @@ from numpy.typing import ArrayLike
 from palpate.checks import Array
 from palpate.contact.modes.complementarity import Candidate, ContactProblem, ModeOption, Solution
 from palpate.contact.modes.model import ContactModel, ContactRows, Snapshot
+from palpate.contact.modes.truth import check_accelerations, imbalance_of
 from palpate.contact.touch.contacts import FREE, LOCKED, MODES, SLIDING, STICKING, Mode, Touch
-from palpate.contact.touch.records import PIN, STOP
+from palpate.contact.touch.records import DRY, PIN, STOP
 from palpate.errors import InvalidInput, Painleve
+from palpate.forking import cached_property
 from palpate.robot.robot import Robot
 
 Preferred = Mapping[int, int]  # contact → the mode to prefer where others would be as good
@@ -29,7 +30,7 @@ def close_gaps(model: ContactModel, t: float, q: Array, v: Array, closed: Sequen
     for _ in range(rounds):
         here = model.survey(t, q, v)
         rows, gaps = [np.zeros((0, model.robot.nv))], [np.zeros(0)]
-        for i in closed:
+        for i in (i for i in closed if model.records[i]["kind"] != DRY):
             D, pinned = here.directions(i), model.records[i]["kind"] == PIN
             rows.append((D if pinned else D[:1]) @ here.Jc[i])
             gaps.append(D @ here.states[i]["normal"] if pinned else here.states["gap"][i : i + 1])
@@ -60,15 +61,17 @@ class Settled:
 def settle(
     model: ContactModel, snap: Snapshot, force: Array, closed: Sequence[int], slow: float, prefer: Preferred = _NONE
 ) -> Settled:
-    """Modes and accelerations of the closed contacts under a generalised force.
+    """Modes and accelerations of the closed contacts, and of the joints with dry friction, under a generalised force.
 
-    Where answers with different accelerations exist, the one with the least contact force is taken; where labels
-    alone differ, the one whose modes `prefer` names.
+    Where answers with different accelerations exist, a body at rest stays at rest if forces inside all friction cones
+    can hold it; else the one with the least contact force is taken. Where labels alone differ, the one whose modes
+    `prefer` names.
 
     Raises:
         Painleve: there is no answer.
+        InconsistentContact: the answer breaks a condition (see `truth`).
     """
-    rows = snap.rows(closed, slow)
+    rows = snap.rows([*closed, *range(model.given, model.count)], slow)
     free = np.linalg.solve(snap.M, force - snap.bias)
     problem = rows.problem(free)
     solutions = problem.solve(prefer)
@@ -76,10 +79,14 @@ def settle(
         raise painleve(model, snap, problem, "inconsistent")
     solutions = _by_hysteresis(rows.candidates, solutions, prefer)
     answers = problem.distinct(solutions)
-    best = min(answers, key=lambda s: float(np.abs(s.z).sum()))
+    best = min(answers, key=lambda s: (not problem.rests(s), float(np.abs(s.z).sum())))
     alike = [s for s in solutions if np.abs(s.rates - best.rates).max(initial=0.0) < 1e-7 * problem.rate_size]
     chosen = min(alike, key=lambda s: _rank(rows.candidates, s, prefer))
-    return Settled(chosen, problem, rows, len(answers), free + rows.inverse @ chosen.z)
+    acceleration = free + rows.inverse @ chosen.z
+    imbalance = imbalance_of(snap.M @ acceleration, force - snap.bias, rows.R.T @ chosen.z)
+    rates = rows.R @ acceleration + rows.drift
+    check_accelerations(problem, chosen.z, rates, imbalance, model.names, snap.t)
+    return Settled(chosen, problem, rows, len(answers), acceleration)
 
 
 def _by_hysteresis(candidates: Sequence[Candidate], solutions: list[Solution], prefer: Preferred) -> list[Solution]:
@@ -147,7 +154,10 @@ class Constrained:
         multipliers: contact × 3: normal force (N; of a pin along its first direction), then tangential forces.
         forces: contact × 3: force of the surface on the robot, world axes (a joint stop's torque stands first).
         redundant: how many held directions depend on others; their multipliers are the shortest of many.
-        answers: how many different accelerations are consistent: 1 unless friction makes it indeterminate.
+        answers: how many different accelerations were found consistent: 1 unless friction makes it indeterminate (at
+            Painlevé's paradox, or a body at rest that forces can hold although it could also begin to slide).
+        joint_modes: of each velocity: "sliding" or "sticking" where its joint has dry friction, else "free".
+        joint_friction: torque of dry friction on each velocity, N·m or N.
         coefficients: of each closed contact, n·M⁻¹(n − μ d), 1/kg; Painlevé's paradox where it is not positive.
         names: of the contacts.
     """
@@ -160,6 +170,8 @@ class Constrained:
     answers: int
     coefficients: Array
     names: tuple[str, ...]
+    joint_modes: tuple[Mode, ...]
+    joint_friction: Array
 
 
 def constrained_dynamics(
@@ -177,7 +189,8 @@ def constrained_dynamics(
 
     M v̇ + C v + g + losses = τ + Jᵀ F + Σ J_cᵀ f, where every closed contact obeys g̈ ≥ 0, f_n ≥ 0, g̈ f_n = 0 and
     Coulomb's law: f_t = −μ f_n u/|u| while it slips at u, |f_t| ≤ μ_s f_n while it does not. Two-sided surfaces and
-    pins hold from all sides. Dependent constraints get the shortest multipliers, and `redundant` counts them.
+    pins hold from all sides. Dry friction of joints obeys the same law: −F sign(v) while a joint moves, |f| ≤ F while
+    it does not. Dependent constraints get the shortest multipliers, and `redundant` counts them.
 
     Args:
         robot: the robot.
@@ -185,7 +198,7 @@ def constrained_dynamics(
         tau: generalised forces, N·m or N.
         contacts: what may hold it; those with a gap of 1e-9 m or more are free. A pin holds its point where q has it.
         wrench: [f; n] of the environment at the tool frame's origin, world axes, or a dict of frames to wrenches.
-        losses: whether the model's joint damping and springs act.
+        losses: whether the model's joint damping, springs and dry friction act.
         time: when, for surfaces that ride, s.
 
     Raises:
@@ -200,7 +213,7 @@ def constrained_dynamics(
 
 def closed_contacts(model: ContactModel, snap: Snapshot) -> list[int]:
     """Contacts that touch and neither part nor collide; what cannot be is refused."""
-    return [i for i in range(model.count) if _is_closed(model, snap, i)]
+    return [i for i in range(model.given) if _is_closed(model, snap, i)]
 
 
 def _is_closed(model: ContactModel, snap: Snapshot, i: int) -> bool:
@@ -250,9 +263,9 @@ def refuse_overlap(model: ContactModel, i: int, gap: float) -> None:
 
 
 def _result(model: ContactModel, settled: Settled, snap: Snapshot) -> Constrained:
-    count = model.count
+    count, given = model.count, model.given
     modes, forces, multipliers = [FREE] * count, np.zeros((count, 3)), np.zeros((count, 3))
-    coefficients = np.full(count, np.nan)
+    coefficients = np.full(given, np.nan)
     for candidate, option in zip(settled.rows.candidates, settled.solution.options):
         i, values = candidate.index, settled.solution.z[candidate.rows]
         modes[i] = mode_of(option, model.records[i])
@@ -260,6 +273,20 @@ def _result(model: ContactModel, settled: Settled, snap: Snapshot) -> Constraine
         if candidate.normal is not None:
             coefficients[i] = least_coefficient(settled.problem, candidate)
     return Constrained(
-        settled.acceleration, tuple(MODES[m] for m in modes), multipliers, forces, settled.solution.deficiency,
-        settled.answers, coefficients, model.names,
+        settled.acceleration, tuple(MODES[m] for m in modes[:given]), multipliers[:given], forces[:given],
+        settled.solution.deficiency, settled.answers, coefficients, model.names[:given],
+        joint_modes(model, modes), joint_friction(model, forces),
     )  # fmt: skip
+
+
+def joint_modes(model: ContactModel, modes: Sequence[int]) -> tuple[Mode, ...]:
+    """Of each velocity: "sliding" or "sticking" where its joint has dry friction, else "free"."""
+    named = dict(zip(model.records["dof"][model.given :].tolist(), modes[model.given :]))
+    return tuple(MODES[named.get(k, FREE)] for k in range(model.robot.nv))
+
+
+def joint_friction(model: ContactModel, forces: Array) -> Array:
+    """Torque of dry friction on each velocity, N·m or N, from the forces of all contacts and joints."""
+    torques, joints = np.zeros(model.robot.nv), model.records[model.given :]
+    torques[joints["dof"]] = joints["lever"] * forces[model.given :, 0]
+    return torques

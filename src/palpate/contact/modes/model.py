@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import mujoco
 import numpy as np
@@ -15,10 +15,24 @@ from palpate.checks import Array, finite_array
 from palpate.contact.modes import accelerations as kernels
 from palpate.contact.modes.complementarity import Candidate, ContactProblem
 from palpate.contact.touch import records as tables
-from palpate.contact.touch.contacts import FREE, LOCKED, SLIDING, Contact, JointStop, Pin, Plane, Ride, Touch, names_of
+from palpate.contact.touch.contacts import (
+    FREE,
+    LOCKED,
+    SLIDING,
+    STICKING,
+    Contact,
+    DryJoint,
+    JointStop,
+    Pin,
+    Plane,
+    Ride,
+    Touch,
+    names_of,
+)
 from palpate.contact.touch.records import ContactState, Machine, Touching, Work, rows_over
 from palpate.engine.physics import Physics
 from palpate.errors import InvalidInput, ModelError, NotFinite, check_names
+from palpate.forking import cached_property
 from palpate.robot.joints.coupled import coupled_model
 from palpate.robot.robot import Robot
 
@@ -27,7 +41,7 @@ _STILL = Ride()
 
 @dataclass(frozen=True)
 class ContactRows:
-    """The closed contacts' rows R over v, their drifts, M⁻¹ Rᵀ as columns, and each contact as a candidate."""
+    """The closed contacts' rows R over v, their drifts, M⁻¹ Rᵀ as columns, the candidates, forces before."""
 
     R: Array
     drift: Array
@@ -35,10 +49,11 @@ class ContactRows:
     G: Array
     candidates: list[Candidate]
     scale: float
+    anchor: Array
 
     def problem(self, free_rates: Array) -> ContactProblem:
         """rates = R·free_rates + drift + G z."""
-        return ContactProblem(self.G, self.R @ free_rates + self.drift, self.candidates, self.scale)
+        return ContactProblem(self.G, self.R @ free_rates + self.drift, self.candidates, self.scale, self.anchor)
 
 
 @dataclass(frozen=True)
@@ -81,40 +96,54 @@ class Snapshot:
         record, state = self.records[i], self.states[i]
         if record["kind"] == tables.PIN:
             return record["directions"][: record["freedoms"]]
+        if record["kind"] == tables.DRY:
+            return state["tangents"][:1]
         return np.vstack([state["normal"], state["tangents"][: record["freedoms"]]])
 
     def rows(self, closed: Sequence[int], slow: float) -> ContactRows:
         """Rows of the closed contacts; a slip slower than `slow`, m/s, counts as none."""
-        blocks, drifts, candidates = [np.zeros((0, len(self.v)))], [np.zeros(0)], []
+        blocks, drifts, anchors, candidates = [np.zeros((0, len(self.v)))], [np.zeros(0)], [np.zeros(0)], []
+        start = 0
         for i in closed:
-            D, start, state = self.directions(i), sum(map(len, blocks)), self.states[i]
+            D, record, state = self.directions(i), self.records[i], self.states[i]
             drift = D @ state["drift"]
-            candidate = Candidate(i, None, list(range(start, start + len(D))))
-            if self.records[i]["kind"] != tables.PIN:
+            if record["kind"] == tables.PIN:
+                candidate = Candidate(i, None, list(range(start, start + len(D))))
+            elif record["kind"] == tables.DRY:
+                slip = _slip_direction(D @ state["slide"], slow)
+                candidate = Candidate(i, None, [start], slip=slip, limit=float(record["grip"]))
+            else:
                 drift[0] = state["bend"]
-                candidate = _surface_candidate(i, start, self.records[i], D[1:] @ state["slide"], slow)
+                candidate = _surface_candidate(i, start, record, D[1:] @ state["slide"], slow)
             blocks.append(D @ self.Jc[i])
             drifts.append(drift)
+            anchors.append(D @ state["force"])
             candidates.append(candidate)
+            start += len(D)
         R = np.vstack(blocks)
         inverse = np.linalg.solve(self.M, R.T)
         scale = float(max((self.records[i]["mobility"] for i in closed), default=1.0))
-        return ContactRows(R, np.concatenate(drifts), inverse, R @ inverse, candidates, scale)
+        anchor = np.concatenate(anchors)
+        return ContactRows(R, np.concatenate(drifts), inverse, R @ inverse, candidates, scale, anchor)
 
     def row_velocities(self, closed: Sequence[int], exact: bool = False) -> Array:
         """Velocities along the rows, over the surfaces; those that are held count as 0 unless `exact`."""
         parts = [np.zeros(0)]
         for i in closed:
             record, u = self.records[i], self.directions(i) @ self.states[i]["slide"]
-            if record["kind"] != tables.PIN:
+            if record["kind"] not in (tables.PIN, tables.DRY):
                 u[0] = self.states[i]["rate"] if exact or not record["two_sided"] else 0.0
             parts.append(u if exact or record["kind"] != tables.PIN else np.zeros(len(u)))
         return np.concatenate(parts)
 
 
-def _surface_candidate(i: int, start: int, record: np.void, slip: Array, slow: float) -> Candidate:
+def _slip_direction(slip: Array, slow: float) -> tuple[float, ...] | None:
     speed = float(np.linalg.norm(slip))
-    direction = tuple(slip / speed) if speed > slow else None
+    return tuple(slip / speed) if speed > slow else None
+
+
+def _surface_candidate(i: int, start: int, record: np.void, slip: Array, slow: float) -> Candidate:
+    direction = _slip_direction(slip, slow)
     tangents = list(range(start + 1, start + 1 + len(slip)))
     friction, hold = float(record["friction"]), float(record["hold"])
     return Candidate(i, start, tangents, not record["two_sided"], friction, hold, direction)
@@ -126,20 +155,28 @@ class ContactModel:
     Args:
         robot: any robot.
         contacts: what may hold it.
-        losses: whether joint damping and springs of the model act.
+        losses: whether joint damping, springs and dry friction of the model act.
+
+    Attributes:
+        contacts, names: of the given contacts, then of the joints with dry friction, which are records of their own.
+        given: how many contacts were given.
+        count: how many there are with the joints.
 
     Raises:
-        InvalidInput: a contact that can never act, more held directions than freedoms, dry friction in joints.
+        InvalidInput: a contact that can never act, more held directions than freedoms, dry friction of a tendon.
     """
 
     def __init__(self, robot: Robot, contacts: Sequence[Touch], *, losses: bool = True) -> None:
-        self.robot, self.contacts = robot, tuple(contacts)
-        self.names, self.count = names_of(self.contacts), len(self.contacts)
         _refuse_what_is_not_exact(robot, losses)
-        self._data = mujoco.MjData(robot.model)
+        dry = dry_joints(robot) if losses else ()
+        self.robot, self.given, self.count = robot, len(contacts), len(contacts) + len(dry)
+        self.contacts: tuple[Touch | DryJoint, ...] = (*contacts, *dry)
+        self.names = (*names_of(tuple(contacts)), *(joint.joint for joint in dry))
+        self._model = _without_dry_friction(robot) if dry else robot.model
+        self._data = mujoco.MjData(self._model)
         self.work = Work(
             {"nq": robot.nq, "nv": robot.nv, "NV": robot.model.nv}
-            | {"contacts": max(len(self.contacts), 1), "rows": max(3 * len(self.contacts), 1)}
+            | {"contacts": max(self.count, 1), "rows": max(3 * len(contacts) + len(dry), 1)}
         )
         self.states = np.zeros(len(self.contacts), tables.CONTACT_STATE)
         self.records = np.zeros(len(self.contacts), tables.CONTACT)
@@ -179,7 +216,9 @@ class ContactModel:
         records["mode"] = np.select([held, records["two_sided"] > 0], [LOCKED, SLIDING], FREE)
         records["side"], records["sign"], records["feature"] = 1.0, 1.0, -1
         records["moving"] = (records["start"] <= t) & (t < records["stop"])
-        records["coast"], records["creep"], records["wedged"] = 0, 0, 0
+        records["mode"][records["kind"] == tables.DRY] = STICKING
+        records["coast"], records["creep"], records["wedged"], records["anchor"] = 0, 0, 0, 0.0
+        self.states["force"] = 0.0
 
     def begin_at(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> Snapshot:
         """A state, checked, with every pin's point held where it is."""
@@ -192,7 +231,7 @@ class ContactModel:
     # ------------------------------------------------------------------ building
 
     def _build_machine(self, losses: bool) -> Machine:
-        robot, model, kept = self.robot, self.robot.model, self.robot.coordinates
+        robot, model, kept = self.robot, self._model, self.robot.coordinates
         joints = robot._independent
         starts = np.searchsorted(kept.kept_position, model.jnt_qposadr[joints])
         dofs = np.searchsorted(kept.kept, model.jnt_dofadr[joints])
@@ -208,6 +247,9 @@ class ContactModel:
         touch, record = self.contacts[index], self.records[index]
         if isinstance(touch, JointStop):
             self._fill_stop(touch, record)
+            return
+        if isinstance(touch, DryJoint):
+            self._fill_dry(touch, record)
             return
         frame = self.robot.frame(touch.frame)
         offset = frame.offset + frame.rotation @ finite_array(touch.offset, "offset", (3,))
@@ -232,6 +274,17 @@ class ContactModel:
         record["limit"], record["direction"] = touch.at, 1.0 if touch.side == "lower" else -1.0
         inverse = np.linalg.inv(robot.mass_matrix(robot.home))
         record["mobility"] = inverse[record["dof"], record["dof"]]
+
+    def _fill_dry(self, touch: DryJoint, record: np.void) -> None:
+        """A joint's friction F as a brake of F/lever at a lever arm that makes it as mobile as the contacts are."""
+        mobility = float(np.linalg.inv(self.robot.mass_matrix(self.robot.home))[touch.dof, touch.dof])
+        wanted = float(self.records["mobility"][: self.given].max(initial=0.0)) or 1.0
+        model = self.robot.model
+        joint = model.dof_jntid[self.robot.coordinates.kept[touch.dof]]
+        record["kind"], record["dof"], record["freedoms"] = tables.DRY, touch.dof, 1
+        record["body"], record["offset"] = model.jnt_bodyid[joint], model.jnt_pos[joint]
+        record["lever"], record["mobility"] = math.sqrt(wanted / mobility), wanted
+        record["grip"] = touch.friction / record["lever"]
 
     def _fill_motion(self, index: int, touch: Contact | Pin, record: np.void) -> None:
         """Along which directions the point can move at all, and how easily."""
@@ -321,12 +374,34 @@ def _has_losses(robot: Robot) -> bool:
     return bool(np.abs(full - bare).max() > 1e-12 * (1 + np.abs(bare).max()))
 
 
+def dry_joints(robot: Robot) -> tuple[DryJoint, ...]:
+    """The joints with dry friction: F per independent velocity, N·m or N."""
+    friction = np.abs(robot.coordinates.map).T @ robot.model.dof_frictionloss
+    return tuple(DryJoint(robot.dof_names[k], k, float(friction[k])) for k in np.flatnonzero(friction > 0.0).tolist())
+
+
+def _without_dry_friction(robot: Robot) -> mujoco.MjModel:
+    """The engine's model without the friction that is carried by modes of its own."""
+    model = copy.copy(robot.model)
+    model.dof_frictionloss[:] = 0.0
+    return model
+
+
+def refuse_dry_friction(robot: Robot, what: str) -> None:
+    """Refuse a robot whose joints have dry friction where that has no meaning."""
+    if dry_joints(robot):
+        raise InvalidInput(
+            f"{robot.name} has dry friction in its joints, so that {what} is not defined: a joint at rest sticks",
+            hint='take ideal joints: load_robot(…, joints="ideal"), in a scenario robot.joints = "ideal"',
+        )
+
+
 def _refuse_what_is_not_exact(robot: Robot, losses: bool) -> None:
     model = robot.model
-    if losses and (model.dof_frictionloss.any() or model.tendon_frictionloss.any()):
+    if losses and model.tendon_frictionloss.any():
         raise InvalidInput(
-            f"{robot.name} has dry friction in its joints, which the exact equations do not hold",
-            hint='take ideal joints (robot.joints = "ideal"), or pass losses=False to leave joint losses out',
+            f"{robot.name} has dry friction in tendons, which the exact equations do not hold",
+            hint='take ideal joints: load_robot(…, joints="ideal"), in a scenario robot.joints = "ideal"',
         )
     if (model.eq_type != mujoco.mjtEq.mjEQ_JOINT).any():
         raise InvalidInput(f"{robot.name} has closed loops or welds, which the exact equations do not hold")

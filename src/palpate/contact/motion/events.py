@@ -14,13 +14,20 @@ from typing import Any, Literal
 import numpy as np
 
 from palpate.checks import Array
-from palpate.contact.collision.impacts import Impact, colliding_and_resting, solve_impact
+from palpate.contact.collision.impacts import (
+    Impact,
+    Order,
+    TouchingContacts,
+    join_impacts,
+    solve_impact,
+    touching_contacts,
+)
 from palpate.contact.modes.complementarity import ModeOption
 from palpate.contact.modes.dynamics import GAP, Settled, apply_option, close_gaps, painleve, settle
 from palpate.contact.modes.model import ContactModel, Snapshot
 from palpate.contact.motion.steps import Stepper
 from palpate.contact.touch.contacts import FREE, MODES, SLIDING, STICKING, Mode
-from palpate.contact.touch.records import EDGE_MARGIN, NORMAL_MARGIN, PIN, SLIP_MARGIN, StepControl
+from palpate.contact.touch.records import DRY, EDGE_MARGIN, NORMAL_MARGIN, PIN, SLIP_MARGIN, StepControl
 from palpate.errors import NoSolution, Painleve
 
 TOGETHER = 1e-10  # s: events closer than this are one
@@ -40,7 +47,7 @@ class ContactEvent:
 
     Attributes:
         time: when, s.
-        what: "touchdown", "impact" (without a collision), "graze", "lift-off", "slip", "stick", "reversal", "side",
+        what: "touchdown", "impact" (an impulse while closed), "graze", "lift-off", "slip", "stick", "reversal", "side",
             "edge", "zeno", "painleve", "dependent" (held directions) or "limit" (of a joint).
         contact: its name (a joint's for "limit").
         where: its point (a ball's centre), world, m.
@@ -176,8 +183,10 @@ class Memory:
         pending: the end of a series of bounces: when, s, of which contacts, and how uncertain the time is, s.
         stride: the step to try next, s.
         dependent: whether held directions are known to depend on each other.
+        told: whether an event has said so of joints that stick, which happens often and is said once.
         pull: generalised forces of coasting contacts.
         force: held until now, where it was numbers.
+        forces: of the contacts and of the joints' friction at the last evaluation.
         beyond: joints out of their range.
     """
 
@@ -187,17 +196,21 @@ class Memory:
     pending: tuple[float, tuple[int, ...], float] | None = None
     stride: float = 1e-3
     dependent: bool = False
+    told: bool = False
     pull: Array | None = None
     force: Array | None = None
+    forces: Array | float = 0.0
     out_of_range: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
 class Rules:
-    """What to do at Painlevé's paradox; the flight, s, below which a series of bounces ends by its tail."""
+    """What to do at Painlevé's paradox; the flight, s, below which a series of bounces ends by its tail; the order in
+    which contacts that touch at once collide."""
 
     painleve: Literal["impact", "stop"]
     shortest_flight: float
+    order: Order
 
 
 class EventHandler:
@@ -221,11 +234,12 @@ class EventHandler:
         v_before, impact = snap.v, None
         for _ in range(20):
             snap, hit = self._collide(snap)
-            impact = hit or impact
+            impact = join_impacts(impact, hit)
             try:
                 settled = self._settle(snap, triggers, paradox)
             except Painleve as error:
-                snap, impact = self._paradox(snap, error)
+                snap, hit = self._paradox(snap, error)
+                impact = join_impacts(impact, hit)
                 if self.stopped:
                     return t, y, np.inf
                 paradox = False
@@ -283,27 +297,27 @@ class EventHandler:
         ahead = self.model.robot.integrate(snap.q, snap.v, _AHEAD / max(speed, 1e-12))
         return int(self.model.survey(t, ahead, snap.v).states[i]["feature"])
 
-    def _closed(self, snap: Snapshot) -> tuple[list[int], list[int]]:
-        """Contacts that collide, and those that touch at rest."""
-        return colliding_and_resting(self.model, snap, SLOW, self.left_edges, self.sinking)
+    def _closed(self, snap: Snapshot) -> TouchingContacts:
+        """Contacts that collide, those that touch at rest, and those that touch and open."""
+        return touching_contacts(self.model, snap, SLOW, self.left_edges, self.sinking)
 
     def _collide(self, snap: Snapshot) -> tuple[Snapshot, Impact | None]:
-        colliding, resting = self._closed(snap)
-        if not colliding:
+        touching = self._closed(snap)
+        if not touching.colliding:
             return snap, None
-        impact = solve_impact(self.model, snap, colliding, resting)
-        self.sinking -= set(colliding)  # a rebound is no sinking
+        impact = solve_impact(self.model, snap, touching, self.rules.order)
+        self.sinking -= set(touching.colliding)  # a rebound is no sinking
         return self.model.survey(snap.t, snap.q, impact.velocity), impact
 
     def _settle(self, snap: Snapshot, triggers: Mapping[int, int], paradox: bool = False) -> Settled:
-        colliding, resting = self._closed(snap)
+        colliding, resting, _ = self._closed(snap)
         force = self.stepper.force_at(snap.t, snap.y)
         prefer = self._preferred_modes(triggers)
         if paradox:
             rows = snap.rows(resting, SLOW)
             raise painleve(self.model, snap, rows.problem(np.zeros(len(snap.v))), "inconsistent")
         settled = settle(self.model, snap, force, [*colliding, *resting], SLOW, prefer)
-        if settled.answers > 1:
+        if settled.answers > 1 and not settled.problem.rests(settled.solution):
             error = painleve(self.model, snap, settled.problem, "indeterminate")
             self._add_paradox(snap, error)
         return settled
@@ -325,9 +339,10 @@ class EventHandler:
         if self.rules.painleve == "stop":
             self.stopped = True
             return snap, None
-        _, resting = self._closed(snap)
+        _, resting, opening = self._closed(snap)
         i = self.model.names.index(error.contact)
-        impact = solve_impact(self.model, snap, [i], [k for k in resting if k != i], paradox=True)
+        touching = TouchingContacts([i], [k for k in resting if k != i], opening)
+        impact = solve_impact(self.model, snap, touching, self.rules.order, paradox=True)
         return self.model.survey(snap.t, snap.q, impact.velocity), impact
 
     def _apply(self, snap: Snapshot, settled: Settled) -> None:
@@ -335,13 +350,14 @@ class EventHandler:
             if i in settled.options:
                 apply_option(self.model, snap, i, settled.options[i])
                 record["wedged"] = settled.solution.wedged
-            elif record["kind"] != PIN:
+            elif record["kind"] not in (PIN, DRY):
                 record["mode"], record["feature"], record["creep"] = FREE, -1, 0
                 record["wedged"] = 0
 
-        for c in settled.rows.candidates if settled.solution.wedged else ():
+        self.model.records["anchor"] = 0.0
+        for c in settled.rows.candidates:
             force = settled.solution.z[c.rows] @ snap.directions(c.index)
-            self.model.records[c.index]["wedge_force"] = force
+            self.model.records[c.index]["anchor"] = force
 
     def _change_sides(self, triggers: Mapping[int, int], before: Array, sides: Array) -> None:
         """A slot's force that falls through 0 comes out on the other side; at 0 itself rounding would decide."""
@@ -385,7 +401,7 @@ class EventHandler:
 
     def _land(self, snap: Snapshot, bouncing: Sequence[int]) -> tuple[Snapshot, Settled] | None:
         """Close the bouncing contacts for good: what all further impulses take off their velocities, in one."""
-        _, resting = self._closed(snap)
+        _, resting, _ = self._closed(snap)
         closed = [*bouncing, *(i for i in resting if i not in bouncing)]
         force = self.stepper.force_at(snap.t, snap.y)
         try:
@@ -419,7 +435,8 @@ class EventHandler:
         for c in rows.candidates:
             record, option = self.model.records[c.index], options.get(c.index)
             begins = option is not None and option.slip is not None and c.slip is None
-            along = unit[c.rows if record["mode"] != SLIDING or begins else c.rows[:1]]
+            held_rows = c.rows if record["mode"] != SLIDING or begins else c.rows[: c.normal is not None]
+            along = unit[held_rows]
             if record["creep"]:
                 across = snap.states[c.index]["tangents"] @ snap.states[c.index]["across"] @ unit[c.tangents]
                 along = np.vstack([along, across])
@@ -431,7 +448,9 @@ class EventHandler:
         if not len(H):
             return snap.v
         share = np.linalg.lstsq(H @ rows.G @ P, H @ u, rcond=1e-12)[0]
-        return snap.v - rows.inverse @ (P @ share)
+        v, joints = snap.v - rows.inverse @ (P @ share), self.model.records[self.model.given :]
+        v[joints["dof"][joints["mode"] == STICKING]] = 0.0
+        return v
 
     # ------------------------------------------------------------------ writing events
 
@@ -440,13 +459,17 @@ class EventHandler:
     ) -> None:
         """Write what happened at an instant; states are the coordinates, and the velocities before and after."""
         changes = list(zip(before.tolist(), self.model.records["mode"].tolist()))
-        names, struck = self.model.names, () if impact is None else impact.law
-        words = [self._event_name(i, changes[i], triggers.get(i), name in struck) for i, name in enumerate(names)]
+        struck, collided = (frozenset(), {}) if impact is None else (impact.struck, impact.law)
+        words = []
+        for i, (old, new) in enumerate(changes):
+            lifted = old != FREE == new and self.model.names[i] not in collided  # by the blow of another
+            words.append(self._event_name(i, (old, new), triggers.get(i), i in struck and not lifted))
         happened = [i for i, word in enumerate(words) if word]
         for i in sorted(happened, key=lambda i: _EVENT_ORDER.index(words[i])):
             detail: dict[str, object] = {}
-            if impact is not None and np.any(impact.impulses[i]):
+            if impact is not None and i in struck:
                 detail = {"impulse": impact.impulses[i], "dissipated": impact.dissipated, "phases": impact.phases}
+                detail |= {"order": impact.order} if len(impact.struck) > 1 else {}
             self._add(snap.t, states, words[i], i, changes[i], snap.states[i]["point"], detail)
 
     def _event_name(self, i: int, modes: tuple[int, int], trigger: int | None, struck: bool) -> str:

@@ -10,14 +10,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array, finite_number
+from palpate.contact.collision.impacts import ORDERS, Order
 from palpate.contact.modes.accelerations import COAST_BEGIN
 from palpate.contact.modes.dynamics import GAP, Wrench, refuse_start
 from palpate.contact.modes.model import ContactModel, Snapshot
 from palpate.contact.motion.events import SLOW, ContactEvent, Memory, Rules
-from palpate.contact.motion.simulation import NO_TIMES, HybridState, Samples, Simulation, modes_of
+from palpate.contact.motion.simulation import NO_TIMES, HybridState, Samples, Simulation, state_of
 from palpate.contact.motion.steps import Force, Stepper
 from palpate.contact.touch.contacts import FREE, SLIDING, Touch
-from palpate.errors import InvalidInput
+from palpate.errors import InvalidInput, check_names
 from palpate.robot.robot import Robot
 
 _NUDGE = 1e-5  # rad or m: step of the differences that tell a gap's curvature
@@ -48,8 +49,9 @@ class HybridSystem:
     Args:
         robot: any robot.
         contacts: what may hold it.
-        losses: whether the model's joint damping and springs act.
+        losses: whether the model's joint damping, springs and dry friction act.
         painleve: what to do where friction leaves no answer: "impact" (an impact without collision) or "stop".
+        order: how contacts that touch at once collide: "simultaneous" or "sequential" (see `impact`).
         relative, absolute: tolerance of the integration.
         shortest_flight: a bounce shorter than this, s, ends its series by the analytic tail.
 
@@ -63,6 +65,7 @@ class HybridSystem:
         *,
         losses: bool = True,
         painleve: Literal["impact", "stop"] = "impact",
+        order: Order = "simultaneous",
         relative: float = 1e-12,
         absolute: float = 1e-13,
         shortest_flight: float = 1e-5,
@@ -70,13 +73,14 @@ class HybridSystem:
         if painleve not in ("impact", "stop"):
             raise InvalidInput(f"painleve must be 'impact' or 'stop', got {painleve!r}")
         self.model = ContactModel(robot, contacts, losses=losses)
-        self.robot, self.contacts, self.names = robot, self.model.contacts, self.model.names
+        self.robot, self.contacts, self.names = robot, tuple(contacts), self.model.names[: len(contacts)]
         self.stepper = Stepper(
             self.model,
             finite_number(relative, "relative", above=0.0),
             finite_number(absolute, "absolute", above=0.0),
         )
-        self._rules = Rules(painleve, finite_number(shortest_flight, "shortest_flight", above=0.0))
+        check_names("order", [order], ORDERS)
+        self._rules = Rules(painleve, finite_number(shortest_flight, "shortest_flight", above=0.0), order)
 
     # ------------------------------------------------------------------ start
 
@@ -89,14 +93,14 @@ class HybridSystem:
         model = self.model
         time = finite_number(time, "time")
         snap = model.begin_at(q, np.zeros(self.robot.nv) if v is None else v, time)
-        for i in range(model.count):
+        for i in range(model.given):
             refuse_start(model, i, snap.states[i])
             resting = abs(snap.states[i]["gap"]) <= GAP and abs(snap.states[i]["rate"]) <= SLOW
             if model.records[i]["mode"] == FREE and resting:
                 model.records[i]["mode"] = SLIDING  # until the first force is known
         self._refuse_ends_of_reach(snap)
         memory = Memory(model.records.copy(), fresh=True)
-        return HybridState(time, snap.q, snap.v, modes_of(model), np.zeros((model.count, 3)), memory)
+        return state_of(model, time, snap.q, snap.v, memory)
 
     def _refuse_ends_of_reach(self, snap: Snapshot) -> None:
         """Refuse a two-sided surface at an end of the point's reach: no motion stays on it, and no force is defined.
@@ -104,7 +108,7 @@ class HybridSystem:
         There the normal's row n·J is 0 and the gap's second derivative has one sign, so the gap is 0 at this posture
         alone. Where it has both signs (a branch point) the point can go on along the surface.
         """
-        for i, record in enumerate(self.model.records):
+        for i, record in enumerate(self.model.records[: self.model.given]):
             size = float(np.linalg.norm(snap.Jc[i]))
             if not record["two_sided"] or np.linalg.norm(snap.normals[i]) > COAST_BEGIN * size:
                 continue

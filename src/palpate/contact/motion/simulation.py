@@ -9,27 +9,31 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from palpate.checks import Array
-from palpate.contact.integrator import next_length
 from palpate.contact.modes.accelerations import follow_creep
+from palpate.contact.modes.dynamics import joint_friction, joint_modes
 from palpate.contact.modes.model import ContactModel
 from palpate.contact.motion import steps
 from palpate.contact.motion.events import GRAZE, EventHandler, Memory, Rules, dips, first_fall, locate
 from palpate.contact.motion.steps import Force, Stepper
-from palpate.contact.touch.contacts import FREE, MODES, Mode
+from palpate.contact.touch.contacts import FREE, MODES, STICKING, Mode
 from palpate.contact.touch.records import COAST_TERMS, LEVERAGE_MARGIN, MARGINS, NORMAL_MARGIN, Touching
-from palpate.errors import NoSolution, NotFinite
+from palpate.errors import InconsistentContact, NoSolution, NotFinite
 
 _FIT_SPAN = 2e-3  # s: how far back the fit looks
 _FIT_POINTS = 6
-
+_FIRST_STRIDE, _LONGEST_AFTER_EVENT = 1e-3, 1e-2  # s: the step tried first where nothing is known; after an event
 
 NO_TIMES = np.zeros(0)
 _STATE_FIELDS = ["origin", *list(Touching.fields)[list(Touching.fields).index("mode") :]]
 
 
-def modes_of(model: ContactModel) -> tuple[Mode, ...]:
-    """The mode of every contact now."""
-    return tuple(MODES[int(m)] for m in model.records["mode"])
+def state_of(model: ContactModel, time: float, q: Array, v: Array, memory: Memory) -> HybridState:
+    """A state with the present modes and forces of the contacts and joints."""
+    modes = model.records["mode"].tolist()
+    forces = memory.forces = model.states["force"].copy()
+    contacts = tuple(MODES[mode] for mode in modes[: model.given])
+    joints = joint_modes(model, modes), joint_friction(model, forces)
+    return HybridState(time, q, v, contacts, forces[: model.given].copy(), *joints, memory)
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,8 @@ class HybridState:
         q, v: coordinates and velocities.
         modes: of each contact.
         forces: contact × 3, of the surfaces on the robot, world axes, N, under the force held until now.
+        joint_modes: of each velocity: "sliding" or "sticking" where its joint has dry friction, else "free".
+        joint_friction: torque of dry friction on each velocity, N·m or N.
         memory: what the integrator keeps between calls.
     """
 
@@ -49,6 +55,8 @@ class HybridState:
     v: Array
     modes: tuple[Mode, ...]
     forces: Array
+    joint_modes: tuple[Mode, ...]
+    joint_friction: Array
     memory: Memory = field(repr=False, compare=False)
 
 
@@ -76,11 +84,12 @@ class Simulation:
         self.model, self.stepper, self.control = model, stepper, stepper.control
         model.records[_STATE_FIELDS] = memory.records[_STATE_FIELDS]
         self.control.stride, self.control.dependent, self.control.flight = memory.stride, memory.dependent, np.inf
+        model.states["force"] = memory.forces
         if memory.pull is not None:
             model.work.pull[:] = memory.pull
         self.begun = False
         self.t, self.y = state.time, np.concatenate([state.q, state.v])
-        shapes = (model.robot.nq,), (model.robot.nv,), (model.count,), (model.count, 3)
+        shapes = (model.robot.nq,), (model.robot.nv,), (model.given,), (model.given, 3)
         self.notes, self.next_note = Samples(notes.copy(), *(np.zeros((len(notes), *shape)) for shape in shapes)), 0
         self.handler = EventHandler(model, stepper, rules, memory)
         self.events = self.handler.events
@@ -174,7 +183,8 @@ class Simulation:
 
     def _locate_event(self) -> None:
         """The step just tried, up to the first event in it if there is one."""
-        h, self.control.stride = self.stepper.step.h, next_length(self.stepper.step.address)
+        h, control = self.stepper.step.h, self.control
+        control.stride = steps.next_stride(self.stepper.step.address, control.address)
         lengths, margins = self.stepper.sampled_margins()
         bracket = first_fall(self.control, lengths, margins) or self._examine_dips(lengths, margins)
         length, fallen = (h, []) if bracket is None else locate(self.stepper, bracket)
@@ -230,10 +240,17 @@ class Simulation:
         """Add an event when constraints become dependent, and when a joint leaves its range."""
         verdict = self.model.work.verdict
         deficient = verdict.rank < verdict.rows
-        if deficient and not self.control.dependent:
+        stuck = (self.model.records["mode"][self.model.given :] == STICKING).any()
+        if deficient and not self.control.dependent and not (stuck and self.memory.told):
+            self.memory.told = bool(stuck)
             detail = {"dependent": verdict.rows - verdict.rank, "residual": verdict.residual}
             self.handler.add_event(self.t, self.y, "dependent", 0, detail)
         self.control.dependent = deficient
+        driven = steps.driven_by_friction(self.model.machine.address, self.control.address)
+        if driven >= 0:
+            f = self.model.states[driven]
+            power = float(f["force"] @ f["slide"])
+            raise InconsistentContact(self.model.names[driven], "friction against the slip", power, 0.0, self.t)
         if not np.isfinite(self.y).all():
             raise NotFinite(f"the state of {self.model.robot.name} is not finite at t = {self.t:g} s")
         self._check_limits()
@@ -264,7 +281,8 @@ class Simulation:
                 return
         self.t, self.y, self.control.flight = self.handler.resolve(self.t, self.y, triggers, paradox)
         self.stepper.stand(self.t, self.y)
-        self.control.stride = min(self.control.stride, 1e-2)
+        # Before a paradox steps shrink towards its singular point; they say nothing about the motion after it.
+        self.control.stride = _FIRST_STRIDE if paradox else min(self.control.stride, _LONGEST_AFTER_EVENT)
 
     def _coast(self, turned: set[int]) -> None:
         """Carry singular constraints through by their own smooth force, or hold them again."""
@@ -321,7 +339,9 @@ class Simulation:
         while self.next_note < len(notes.time) and notes.time[self.next_note] <= self.t:
             k = self.next_note
             notes.q[k], notes.v[k] = self.y[:nq], self.y[nq:]
-            notes.modes[k], notes.forces[k] = self.model.records["mode"], self.model.states["force"]
+            given = self.model.given
+            notes.modes[k] = self.model.records["mode"][:given]
+            notes.forces[k] = self.model.states["force"][:given]
             self.next_note += 1
         if self.memory.pending is not None and self.t >= self.memory.pending[0]:
             _, contacts, uncertainty = self.memory.pending
@@ -347,8 +367,7 @@ class Simulation:
         pull = model.work.pull.copy() if model.records["coast"].any() else None
         step = {"stride": self.control.stride, "dependent": self.control.dependent}
         memory = replace(self.memory, records=model.records.copy(), pull=pull, force=self._held(), **step)
-        forces = model.states["force"].copy()
-        return HybridState(self.t, self.y[:nq].copy(), self.y[nq:].copy(), modes_of(model), forces, memory)
+        return state_of(model, self.t, self.y[:nq].copy(), self.y[nq:].copy(), memory)
 
     def samples(self) -> Samples:
         """What was asked to be noted."""

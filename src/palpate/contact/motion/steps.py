@@ -15,7 +15,7 @@ from palpate.contact.integrator import OK, Step, accept, evaluate, make_step, ne
 from palpate.contact.modes.accelerations import FORCE_FAILED, STOPPED, follow_creep, normalize_quaternions, slope
 from palpate.contact.modes.model import ContactModel
 from palpate.contact.touch.contacts import FREE, SLIDING
-from palpate.contact.touch.records import MARGINS, NORMAL_MARGIN, PIN, SLIP_MARGIN, Machine, StepControl
+from palpate.contact.touch.records import MARGINS, NORMAL_MARGIN, PIN, SLIP_MARGIN, STOP, Machine, StepControl
 from palpate.engine.kernels import dot, kernel, put
 from palpate.errors import NoSolution
 
@@ -24,9 +24,11 @@ from palpate.errors import NoSolution
 LOOK_CLOSER, CHECK_STATE, TURNED, TOO_SHORT, TOO_SLOW = 20, 21, 22, 23, 24
 # So many steps must bring the time on by this, s: 1 µs each, a hundredth of what a stiff contact at 1 kHz needs.
 MANY_STEPS, LITTLE_TIME = 5000, 5e-3
-SHORTEST = 1e-13  # s: no step is shorter
+SHORTEST = 1e-13  # s: error control makes no step shorter
+LEAST_TRY = 1e-10  # s: the shortest step that is tried first, however short the last ones were
 LONGEST_CREEP = 1e-3  # s: the longest step in which a creeping slip keeps its direction
 DRIFT = 1e-12  # m, m/s: beyond it a held contact is brought back
+DRIVEN = 1e-8  # of (weight + force)(1 m/s + slip): friction that brings in more power than this is a fault
 Force = Callable[[float, Array, Array], ArrayLike]
 # s: the longest step under a force that is a function, so that a pulse longer than this is not stepped over.
 LONGEST_STEP = 5e-3
@@ -112,20 +114,25 @@ def _is_too_slow(step: Step, control: StepControl) -> bool:
 
 @kernel
 def _try_step(machine: Machine, step: Step, control: StepControl) -> int:
-    """A step that is exact enough, not beyond control.until; TOO_SHORT if there is none."""
+    """A step that is exact enough, not beyond control.until; TOO_SHORT if there is none.
+
+    A rest before control.until may be as short as rounding makes it (a sample at 0.3 s, a tick at 300 · 0.001 s): it is
+    a step like any other. A step is too short only where error control has made it so.
+    """
     left = control.until - step.t
-    h = min(control.stride, control.longest, left, 1.5 * control.flight)
+    h = min(max(control.stride, LEAST_TRY), control.longest, left, 1.5 * control.flight)
     if creeps(machine) or (machine.force != 0 and is_wedged(machine)):
         h = min(h, LONGEST_CREEP)
     if left - h < 1e-3 * h:
         h = left
-    while h >= SHORTEST:
+    while True:
         step.h = h
         status = try_step(step, control.margins)
         if status != OK or step.error <= 1.0:
             return status
         h = next_length(step)
-    return TOO_SHORT
+        if h < SHORTEST:
+            return TOO_SHORT
 
 
 @kernel
@@ -140,9 +147,16 @@ def is_suspicious(step: Step, control: StepControl) -> bool:
 
 
 @kernel
+def next_stride(step: Step, control: StepControl) -> float:
+    """The length to try after the step just tried; one that control.until has cut short says nothing against more."""
+    cut = step.t + step.h >= control.until
+    return max(control.stride, next_length(step)) if cut else next_length(step)
+
+
+@kernel
 def take_step(machine: Machine, step: Step, control: StepControl) -> None:
     """Make the end of the step just tried the state, and choose the length to try next."""
-    control.stride = next_length(step)
+    control.stride = next_stride(step, control)
     accept(step)
     normalize_quaternions(machine, step.origin)
     if control.until - step.t <= 1e-15 * max(1.0, abs(control.until)):
@@ -166,7 +180,7 @@ def _needs_mending(machine: Machine, step: Step, control: StepControl) -> bool:
     for i in range(control.lower.size):
         if y[i] < control.lower[i] - 1e-9 or y[i] > control.upper[i] + 1e-9:
             return True
-    return has_drifted(machine)
+    return has_drifted(machine) or driven_by_friction(machine, control) >= 0
 
 
 @kernel
@@ -187,6 +201,19 @@ def has_drifted(machine: Machine) -> bool:
         if c.creep:
             worst = max(worst, abs(dot(f.slide, f.across, 3)))
     return worst > DRIFT
+
+
+@kernel
+def driven_by_friction(machine: Machine, control: StepControl) -> int:
+    """The first contact or joint whose friction acts along its slip, f·u > 0 beyond rounding; −1 where none does."""
+    for i in range(len(machine.contacts)):
+        f = machine.states[i]
+        if machine.contacts[i].mode == FREE or machine.contacts[i].kind == STOP or machine.contacts[i].coast:
+            continue
+        force, speed = math.sqrt(dot(f.force, f.force, 3)), math.sqrt(dot(f.slide, f.slide, 3))
+        if dot(f.force, f.slide, 3) > DRIVEN * (control.weight + force) * (1.0 + speed):
+            return i
+    return -1
 
 
 @kernel

@@ -279,6 +279,21 @@ class JointStop:
 Touch = Contact | Pin | JointStop
 
 
+@dataclass(frozen=True)
+class DryJoint:
+    """Dry friction of a joint: it sticks while it is loaded with less than F, else it is braked with F.
+
+    Attributes:
+        joint: its name.
+        dof: its index in v.
+        friction: F, N·m or N.
+    """
+
+    joint: str
+    dof: int
+    friction: float
+
+
 def _check_restitution(value: float, where: str) -> None:
     """Refuse an e outside 0…1."""
     e = finite_number(value, f"{where}restitution", least=0.0)

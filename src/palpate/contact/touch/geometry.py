@@ -296,6 +296,21 @@ def update_pin(c: Touching, f: ContactState, work: Work, t: float, number: int) 
 
 
 @kernel
+def update_dry(c: Touching, f: ContactState, work: Work, number: int) -> None:
+    """A joint's friction as a brake: it slips with u = lever · v over its one tangent."""
+    f.gap = f.rate = f.bend = 0.0
+    f.feature = 0
+    put(f.point, 0, work.point)
+    for vector in (f.slide, f.drift, f.normal, f.surface_velocity, f.slip_direction, flat(f.tangents)):
+        clear(vector)
+    clear(flat(work.Jc[number]))
+    f.tangents[0, 0], f.slip_direction[0] = 1.0, c.sign
+    f.slide[0] = c.lever * work.v[c.dof]
+    work.Jc[number, 0, c.dof] = c.lever
+    f.margin[2] = math.inf
+
+
+@kernel
 def update_stop(c: Touching, f: ContactState, work: Work, number: int) -> None:
     """A joint's end as a contact: g = ±(q − at)."""
     f.gap = c.direction * (work.q[c.joint] - c.limit)

@@ -24,7 +24,7 @@ from palpate.engine.records import (
 )
 from palpate.robot.joints.coupled import CoupledModel
 
-SURFACE, PIN, STOP = 0, 1, 2
+SURFACE, PIN, STOP, DRY = 0, 1, 2, 3  # DRY: the friction of a joint, a brake at a lever arm
 COAST_TERMS = 4  # of the polynomial that carries a singular constraint's force
 # Margins of a contact: gap or normal force; slip or friction; the face's edge; leverage on its normal.
 NORMAL_MARGIN, SLIP_MARGIN, EDGE_MARGIN, LEVERAGE_MARGIN, MARGINS = 0, 1, 2, 3, 4
@@ -54,7 +54,9 @@ class Touching(Record):
     plane: Vector = sized(3)  # normal of the plane the point moves in, where that is one
     directions: Matrix = sized(3, 3)  # of a pin, as rows; `freedoms` of them
     joint: IntegerAt  # of a stop: index in q
-    dof: IntegerAt  # and in v
+    dof: IntegerAt  # and in v; of a joint's friction too
+    lever: RealAt  # m (1 for a slide): arm at which a joint's friction acts, so that its numbers are m/s and N as well
+    grip: RealAt  # N: the largest force of a joint's friction, F/lever
     limit: RealAt  # position of the stop, rad or m
     direction: RealAt  # +1 for a lower stop, −1 for an upper
     mobility: RealAt  # typical size of J M⁻¹ Jᵀ, 1/kg: what "singular" is measured against
@@ -66,8 +68,8 @@ class Touching(Record):
     moving: RealAt  # 1 while the steady ride is on
     coast: IntegerAt  # 1 while a singular constraint is carried through
     since: RealAt
-    wedged: IntegerAt  # 1 while it rests wedged between others, under one of many forces: `wedge_force`
-    wedge_force: Vector = sized(3)
+    wedged: IntegerAt  # 1 while it rests wedged between others, under one of many forces: `anchor`
+    anchor: Vector = sized(3)  # force when the modes were last found: where rows depend, forces stay nearest to it
     creep: IntegerAt  # 1 while a slow slip keeps the direction `slip`: see `accelerations.follow_creep`
 
 
@@ -151,6 +153,7 @@ class Work(Record):
     V: Matrix = sized("rows", "rows")
     drift: Vector = sized("rows")
     multipliers: Vector = sized("rows")
+    anchors: Vector = sized("rows")  # multipliers that the anchors of the contacts amount to
     acceleration: Vector = sized("nv")
     verdict: HeldRows
     pull: Cube = sized("contacts", COAST_TERMS, "nv")  # a coasting contact's generalised force, by powers of time
