@@ -201,3 +201,22 @@ def test_constants_are_computed_once() -> None:
     counts = pp.derive(pp.load_robot("ur5e")).counts("tau")
     assert counts.once > 100
     assert "operations once for the parameters" in str(counts)
+
+
+def test_c_files_that_somebody_changed_are_named_and_kept_unless_forced(tmp_path: Path) -> None:
+    derivation = pp.derive("pendulum")
+    paths = derivation.c(tmp_path, states=2)
+    assert derivation.c(tmp_path, states=3) == paths  # written by palpate, changed by nobody
+    (tmp_path / "pendulum.c").write_text("/* mine */\n")
+    with pytest.raises(FileError, match=r"pendulum\.c\b"):
+        derivation.c(tmp_path, states=3)
+    assert (tmp_path / "pendulum.c").read_text() == "/* mine */\n"
+    assert derivation.c(tmp_path, states=3, force=True) == paths
+    assert "/* mine */" not in (tmp_path / "pendulum.c").read_text()
+
+
+def test_a_file_of_somebody_else_is_not_replaced_by_c_code(tmp_path: Path) -> None:
+    (tmp_path / "pendulum.h").write_text("#pragma once\n")
+    with pytest.raises(FileError, match=r"pendulum\.h"):
+        pp.derive("pendulum").c(tmp_path, states=2)
+    assert [path.name for path in tmp_path.iterdir()] == ["pendulum.h"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,15 +12,18 @@ from palpate.checks import Array
 from palpate.derive.verify import NUMERIC, evaluated, random_states
 from palpate.equations.algebra.graph import Output
 from palpate.equations.code import c_code
-from palpate.equations.code.c_code import CLibrary, Function, TestVector, identifier
+from palpate.equations.code.c_code import CLibrary, Function, TestVector
 from palpate.equations.code.program import make_program
 from palpate.equations.quantities import arguments
-from palpate.files import make_folder, write_file
+from palpate.errors import FileError
+from palpate.escape import c_identifier
+from palpate.files import checksum, make_folder, read_text, refuse_changed, write_file
 from palpate.robot.robot import Robot
 
 if TYPE_CHECKING:
     from palpate.derive.derivation import Derivation
 
+_SUMS = ".palpate-derive.json"  # in the folder: checksums of what was written there
 # C function → (meaning, quantities), for a robot and for a system given by its energies.
 _ROBOT = {
     "terms": (
@@ -52,11 +56,17 @@ def library(derivation: Derivation, numbers: bool) -> CLibrary:
         f"q: {', '.join(derivation.names.q)}; v: {', '.join(derivation.names.v)}",
         "Derived by palpate.",
     )
-    return CLibrary(identifier(derivation.name), about, tuple(functions), {} if numbers else derivation.values)
+    return CLibrary(c_identifier(derivation.name), about, tuple(functions), {} if numbers else derivation.values)
 
 
-def write_c(derivation: Derivation, folder: Path, robot: Robot | None, numbers: bool, states: int) -> list[Path]:
-    """Write PREFIX.h, PREFIX.c and PREFIX_test.c; returns their paths."""
+def write_c(
+    derivation: Derivation, folder: Path, robot: Robot | None, *, numbers: bool, states: int, force: bool
+) -> list[Path]:
+    """Write PREFIX.h, PREFIX.c and PREFIX_test.c, and note their checksums beside them; returns their paths.
+
+    Raises:
+        FileError: one of them is there and was changed, or is somebody else's; `force` replaces it all the same.
+    """
     made = library(derivation, numbers)
     cases = _cases(derivation, robot, made, states)
     make_folder(folder)
@@ -65,7 +75,26 @@ def write_c(derivation: Derivation, folder: Path, robot: Robot | None, numbers: 
         f"{made.prefix}.c": c_code.source(made),
         f"{made.prefix}_test.c": c_code.test_main(made, cases),
     }
-    return [write_file(folder / name, text) for name, text in texts.items()]
+    new, written = {name: checksum(text) for name, text in texts.items()}, _written(folder)
+    same = {name: new[name] for name in texts if _holds(folder / name, new[name])}
+    if not force:
+        refuse_changed(folder, texts, written | same)
+    paths = [write_file(folder / name, text) for name, text in texts.items()]
+    write_file(folder / _SUMS, json.dumps({"palpate": 1, "files": written | new}, indent=1) + "\n")
+    return paths
+
+
+def _written(folder: Path) -> dict[str, str]:
+    """Checksums of the files that were written into a folder before; nothing where that is not known."""
+    try:
+        files = json.loads(read_text(folder / _SUMS, most_bytes=1_000_000))["files"]
+        return {str(name): str(digest) for name, digest in files.items()}
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError, FileError):
+        return {}
+
+
+def _holds(file: Path, digest: str) -> bool:
+    return file.is_file() and checksum(file.read_bytes()) == digest
 
 
 def _cases(derivation: Derivation, robot: Robot | None, made: CLibrary, states: int) -> list[TestVector]:

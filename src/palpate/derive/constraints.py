@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import sympy as sp
@@ -18,6 +17,7 @@ from palpate.derive.start import expression
 from palpate.derive.writing.document import Formula, Section, as_latex, as_text
 from palpate.equations.spelling import Latex, Text
 from palpate.errors import InvalidInput, UnknownName, check_names
+from palpate.forking import cached_property
 
 if TYPE_CHECKING:
     from palpate.derive.derivation import Derivation

@@ -254,7 +254,13 @@ class Derivation:
             raise InvalidInput(f"no value is known for {missing}", hint=hint)
 
     def c(
-        self, folder: str | Path, *, robot: Robot | None = None, numbers: bool = True, states: int = 20
+        self,
+        folder: str | Path,
+        *,
+        robot: Robot | None = None,
+        numbers: bool = True,
+        states: int = 20,
+        force: bool = False,
     ) -> list[Path]:
         """Write C99 source, header and a test program into a folder; returns the paths.
 
@@ -263,10 +269,14 @@ class Derivation:
             robot: whose values the test program compares with; without one, it compares with this derivation's own.
             numbers: put the parameters' values in; otherwise functions take constants computed from parameters.
             states: how many states the test program checks.
+            force: also replace files of these names that were changed, or written by somebody else.
+
+        Raises:
+            FileError: such a file is there.
         """
         from palpate.derive.c_files import write_c
 
-        return write_c(self, Path(folder), robot, numbers, states)
+        return write_c(self, Path(folder), robot, numbers=numbers, states=states, force=force)
 
     # ------------------------------------------------------------------ checks and further steps
 

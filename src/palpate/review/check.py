@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
-from palpate.errors import BadShape, FileError, InvalidInput, PalpateError, UnreadableExpression, check_names
-from palpate.review.algebra.printing import Printer
-from palpate.review.algebra.tree import Grid, as_grid
+from palpate.errors import InvalidInput, PalpateError, TooLarge, UnreadableExpression, check_names
+from palpate.files import read_text
+from palpate.review.algebra.effort import MOST_BYTES, limited
 from palpate.review.algebra.wanted import QUANTITIES
-from palpate.review.compare.case import Case, case, is_derivation, is_robot
-from palpate.review.compare.compare import MatrixComparison, compared
+from palpate.review.compare.case import Case, Reference, is_robot
+from palpate.review.compare.compare import compared
+from palpate.review.compare.derivation import is_derivation
+from palpate.review.compare.together import Judged, judged_together
 from palpate.review.describe import Describer
 from palpate.review.read.lexer import blanked
 from palpate.review.read.statements import GivenFormula, formulas
@@ -60,57 +63,48 @@ def check_derivation(
         UnreadableExpression: text that cannot be read, with line and column.
         UnknownSymbol: a symbol that stands for nothing known, with the nearest ones.
         BadShape: a matrix of the wrong shape.
+        TooLarge: more terms than are compared, once powers, inverses and definitions are written out.
     """
+    if isinstance(given, str) and len(given) > MOST_BYTES:
+        raise TooLarge(f"a text of {len(given)} characters; at most {MOST_BYTES} are read")
+    with limited():
+        case = Reference(reference, coordinates, equal or {}).case(given, what, symbols, entry)
+        return _verdicts([case], seed, conventions)[0]
+
+
+def _verdicts(cases: Sequence[Case], seed: int, conventions: str) -> list[Verdict]:
+    """The verdict on each of several formulas of one writer, who has one convention for all."""
     check_names("choice of conventions", [conventions], ("any", "strict"))
-    review_case = case(given, reference, what, symbols, coordinates, equal or {})
-    if entry is not None:  # one entry shows no convention
-        review_case = replace(review_case, wanted=_one_entry(review_case, entry), what="expression")
-    steps = [_verdict(review_case, claim, seed, conventions == "strict") for claim in review_case.claims]
-    if len(steps) == 1:
-        return steps[0]
+    cases = _free_motion(cases)
+    comparisons = [compared(case, claim, seed) for case in cases for claim in case.claims]
+    steps = iter([_verdict(one) for one in judged_together(comparisons, conventions == "strict")])
+    return [_of_chain(list(islice(steps, len(case.claims)))) for case in cases]
+
+
+def _of_chain(steps: list[Verdict]) -> Verdict:
+    """The verdict on a chain of equalities: that on its first wrong part, or on the last."""
     main = next((step for step in steps if not step.agrees), steps[-1])
-    return replace(main, steps=tuple(steps))
+    return replace(main, steps=tuple(steps)) if len(steps) > 1 else main
 
 
-def _one_entry(review_case: Case, entry: tuple[int, int]) -> Grid:
-    rows, columns = review_case.wanted.shape
-    if not (0 <= entry[0] < rows and 0 <= entry[1] < columns):
-        raise BadShape(f"entry ({entry[0] + 1},{entry[1] + 1}) of {review_case.what}, which is {rows}×{columns}")
-    return as_grid(review_case.wanted[entry])
+def _free_motion(cases: Sequence[Case]) -> list[Case]:
+    """Equations of motion without a single torque are those of the free motion: no term is missing."""
+    equations = [case for case in cases if case.what == "equation"]
+    if not equations or not all(case.is_free for case in equations):
+        return list(cases)
+    for case in equations:
+        case.table.notes.append("no torque occurs: compared with the free motion")
+    return [case.without_torques() if case.what == "equation" else case for case in cases]
 
 
-def _verdict(case: Case, claim: Grid, seed: int, strict: bool) -> Verdict:
-    """From a comparison to a verdict: equal, equal in part, equal otherwise, or wrong."""
-    comparison = compared(case, claim, seed)
-
-    def notes() -> tuple[str, ...]:
-        return (*(note for note in comparison.notes if note), *case.table.notes)
-
-    def agreeing(*more: str, convention: str = "") -> Verdict:
-        return Verdict(case.what, True, convention, notes=(*notes(), *more), method=comparison.method)
-
-    if not comparison.differing:
-        return agreeing()
-    if comparison.agrees_to_the_digits():
-        return agreeing("agrees to the digits printed")
-    if case.what == "C" and comparison.same_forces():
-        return agreeing("C itself is another factorisation: C is not unique, C q̇ is, and C q̇ agrees")
-    if case.what == "equation" and (factors := comparison.multiples()) is not None:
-        multiplier = ", ".join(dict.fromkeys(map(Printer(case.table, case.latex).node, factors)))
-        return agreeing(f"the same equation, multiplied by {multiplier}")
-    for convention in _conventions(comparison):
-        if not strict and not comparison.alone:
-            return agreeing(convention=convention)
-        comparison.notes.append(f"it is right as it stands in another convention: {convention}")
-    return Describer(case, comparison).verdict(notes())
-
-
-def _conventions(comparison: MatrixComparison) -> Iterator[str]:
-    """Other conventions in which it is right."""
-    if comparison.case.what == "V" and comparison.differs_by_a_constant():
-        yield "another zero of the potential energy (a constant difference)"
-    if name := comparison.convention():
-        yield name
+def _verdict(one: Judged) -> Verdict:
+    """From a comparison to a verdict: right, right otherwise, or wrong with the slips."""
+    comparison, case = one.comparison, one.comparison.case
+    notes = (*(note for note in comparison.notes if note), *case.table.notes)
+    if one.agreement is None:
+        return Describer(case, comparison).verdict((*notes, *one.notes))
+    notes = (*notes, *([one.agreement.note] if one.agreement.note else []))
+    return Verdict(case.what, True, one.agreement.convention, notes=notes, method=comparison.method)
 
 
 def cli_check(robot_or_derivation: Any, path: str | Path, **options: Any) -> int:
@@ -147,22 +141,37 @@ def check_file(robot_or_derivation: Any, path: str | Path, **options: Any) -> li
     """
     if not is_robot(robot_or_derivation) and not is_derivation(robot_or_derivation):
         raise InvalidInput(f"{robot_or_derivation!r:.60} is neither a robot nor a derivation")
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise FileError(f"cannot read {path}: {error}") from error
-    all_formulas = formulas(text)
-    names = {one.label: _right_side(one.text) for one in all_formulas if one.what is None}
+    text = read_text(path, most_bytes=MOST_BYTES)
+    check_names("option", options, ("equal", "conventions", "seed"))
+    with limited():
+        return _file_checked(Reference(robot_or_derivation, None, options.get("equal") or {}), text, options)
+
+
+def _file_checked(reference: Reference, text: str, options: dict[str, Any]) -> list[tuple[GivenFormula, Verdict]]:
+    all_formulas = [_in_this_arm(one, reference.joints) for one in formulas(text)]
     checked = [one for one in all_formulas if one.what is not None]
     if not checked:
         raise UnreadableExpression(
             "no quantity to check, only definitions", text, 0, hint=f"quantities are {', '.join(QUANTITIES)}"
         )
-    options |= {"symbols": names or None}
-    return [
-        (one, check_derivation(one.text, robot_or_derivation, str(one.what), entry=one.entry, **options))
-        for one in checked
-    ]
+    definitions = [(one, _right_side(one.text)) for one in all_formulas if one.what is None]
+    cases = [reference.case(one.text, str(one.what), _names_for(one, definitions), one.entry) for one in checked]
+    return list(zip(checked, _verdicts(cases, options.get("seed", 0), options.get("conventions", "any"))))
+
+
+def _in_this_arm(one: GivenFormula, joints: int) -> GivenFormula:
+    """\\ddot\\theta = … is the equation of motion of one joint; of several, each has its own, solved for it."""
+    solved = one.what == "equation" and one.name.dots and joints > 1
+    return replace(one, what=None) if solved else one
+
+
+def _names_for(formula: GivenFormula, definitions: Sequence[tuple[GivenFormula, str]]) -> dict[str, str] | None:
+    """What the names that a formula may use stand for: their last definition above it, or else the first below."""
+    names: dict[str, str] = {}
+    for one, right in definitions:
+        if one.line <= formula.line or one.label not in names:
+            names[one.label] = right
+    return names or None
 
 
 def _right_side(text: str) -> str:

@@ -8,11 +8,26 @@ from itertools import islice
 from random import Random
 from typing import Any
 
-from palpate.errors import DoesNotFit, UnluckyPoint
+from palpate.errors import DoesNotFit, TooLarge, UnluckyPoint
 from palpate.review.algebra import tree as algebra
+from palpate.review.algebra.effort import MOST_SEARCHED, portion
 from palpate.review.algebra.points import PI, Point, Real, Space
 from palpate.review.algebra.printing import Printer
-from palpate.review.algebra.tree import Grid, Name, Node, Ref, Span, Sym, Trig, grid, rename, substitute, symbols, walk
+from palpate.review.algebra.tree import (
+    Grid,
+    Name,
+    Node,
+    Ref,
+    Span,
+    Sym,
+    Trig,
+    distinct,
+    grid,
+    rename,
+    substitute,
+    symbols,
+    walk,
+)
 from palpate.review.compare.case import Case
 from palpate.review.compare.compare import EntryIndex, MatrixComparison
 from palpate.review.compare.slips import matrix_slip, matters, renamed
@@ -29,7 +44,7 @@ class Describer:
     def __init__(self, case: Case, comparison: MatrixComparison) -> None:
         self.case, self.comparison = case, comparison
         self.printer = Printer(case.table, case.latex)
-        nodes = (node for _, entry in comparison.given.entries() for node in walk(entry))
+        nodes = distinct(*(entry for _, entry in comparison.given.entries()))
         self.short = any(isinstance(node, Trig) and node.short for node in nodes)
 
     def verdict(self, notes: tuple[str, ...]) -> Verdict:
@@ -114,8 +129,9 @@ class Describer:
         best: Repair | None = None
         for target in targets:
             try:
-                repair = Repairer(tree, target, self.comparison.space, self.case.table, others).best()
-            except (UnluckyPoint, DoesNotFit):
+                with portion(MOST_SEARCHED):
+                    repair = Repairer(tree, target, self.comparison.space, self.case.table, others).best()
+            except (UnluckyPoint, DoesNotFit, TooLarge):
                 continue
             if repair and (best is None or repair.cost < best.cost):
                 best = replace(repair, mended=self._written_out(repair.mended))

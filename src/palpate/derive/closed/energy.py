@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 import sympy as sp
@@ -15,6 +14,7 @@ from palpate.derive.closed.trig import NotTrigonometric, Ring
 from palpate.equations.algebra.graph import Output
 from palpate.equations.model.naming import CoordinateNames, NamedConstant
 from palpate.errors import InvalidInput, UnknownName, check_names
+from palpate.forking import cached_property
 
 AVAILABLE = ("T", "V", "M", "C", "g", "bias", "tau")
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import cached_property, reduce
+from functools import reduce
 from itertools import product as pairs
 
 from palpate.derive.closed.trig import Ring, TrigPolynomial
 from palpate.equations.algebra.vectors import cross, dot, multiply, plus, times, transposed
 from palpate.equations.model.naming import CoordinateNames, FixedRotation, NamedFrame, NamedModel, Term, coordinates_of
+from palpate.forking import cached_property
 
 Vector = list[TrigPolynomial]
 Matrix = list[list[TrigPolynomial]]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -12,6 +11,7 @@ import sympy as sp
 
 from palpate.derive.writing.notation import Notation
 from palpate.equations.spelling import width
+from palpate.escape import html_text, latex_text
 
 WIDTH, PAGE_WIDTH = 110, 150  # columns of text; of a matrix on a page
 
@@ -85,7 +85,8 @@ def _entry_by_entry(e: Any) -> tuple[list[tuple[str, Any]], str]:
     rows, columns = e.shape
     symmetric = rows == columns and e == e.T
     indices = [(i, j) for i in range(rows) for j in range(columns) if e[i, j] != 0 and not (symmetric and j < i)]
-    entries = [(f"{i + 1}" if columns == 1 else f"{i + 1}{j + 1}", e[i, j]) for i, j in indices]
+    between = "," if max(rows, columns) > 9 else ""
+    entries = [(f"{i + 1}" if columns == 1 else f"{i + 1}{between}{j + 1}", e[i, j]) for i, j in indices]
     return entries, "symmetric; entries not shown are zero" if symmetric else "entries not shown are zero"
 
 
@@ -158,11 +159,12 @@ def as_latex(sections: Sequence[Section], notation: Notation) -> str:
 _LATEX_WORDS = {"−": "$-$", "·": r"$\cdot$", "½": r"$\tfrac12$", "²": "$^2$", "⁻¹": "$^{-1}$", "ᵀ": r"$^{\top}$"}
 _LATEX_WORDS |= {"q̇": r"$\dot q$", "q̈": r"$\ddot q$", "J̇": r"$\dot J$", "Ṁ": r"$\dot M$", "Λ": r"$\Lambda$"}
 _LATEX_WORDS |= {"∂": r"$\partial$", "Σ": r"$\Sigma$", "τ": r"$\tau$", "ω̇": r"$\dot\omega$", "ω": r"$\omega$"}
-_LATEX_WORDS |= {"×": r"$\times$", "μ": r"$\mu$", "λ": r"$\lambda$", "_": r"\_", "√": r"$\surd$", "≤": r"$\le$"}
+_LATEX_WORDS |= {"×": r"$\times$", "μ": r"$\mu$", "λ": r"$\lambda$", "√": r"$\surd$", "≤": r"$\le$"}
 _LATEX_WORDS |= {"φ̇": r"$\dot\varphi$", "φ": r"$\varphi$", "δ": r"$\delta$", "→": r"$\to$", "θ": r"$\theta$"}
 
 
 def _latex_text(words: str) -> str:
+    words = latex_text(words)
     for letter, spelt in _LATEX_WORDS.items():
         words = words.replace(letter, spelt)
     return words
@@ -177,10 +179,10 @@ def as_html(sections: Sequence[Section], notation: Notation, plain: Notation) ->
     for section in sections:
         parts.append("<section>")
         if section.title:
-            parts.append(f"<h2>{html.escape(section.title)}</h2>")
-        parts += [f"<p>{html.escape(word)}</p>" for word in section.words]
+            parts.append(f"<h2>{html_text(section.title)}</h2>")
+        parts += [f"<p>{html_text(word)}</p>" for word in section.words]
         for formula in (part for whole in section.formulas for part in fitting(whole, plain)):
-            parts += [f"<p>{html.escape(formula.remark)}</p>"] if formula.remark else []
+            parts += [f"<p>{html_text(formula.remark)}</p>"] if formula.remark else []
             body = f"{notation.label(formula.label)}<mo>=</mo>" + "".join(_factored(formula.expression, notation))
             # In a box that scrolls sideways where it is too wide.
             parts.append(f'<div class="formula"><math displaystyle="true"><mrow>{body}</mrow></math></div>')

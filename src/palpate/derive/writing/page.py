@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import textwrap
-from html import escape
 from importlib import resources
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from palpate.derive.closed.present import natural
 from palpate.derive.writing.document import WIDTH, as_html
 from palpate.derive.writing.notation import Notation
 from palpate.equations.spelling import Text
+from palpate.escape import html_text
 
 if TYPE_CHECKING:
     from palpate.derive.derivation import Derivation
@@ -70,8 +70,8 @@ def derivation_page(
     sections = derivation.steps() if steps else derivation.sections(_quantities_shown(derivation))
     body = as_html(sections, notation, derivation.notation(Text()))
     title = f"Equations of motion of {derivation.name}"
-    parts = [f"<h1>{escape(title)}</h1>", f'<p class="lead">{escape(_lead(derivation))}</p>']
-    parts += [f"<p>{escape(note)}</p>" for note in derivation.notes]
+    parts = [f"<h1>{html_text(title)}</h1>", f'<p class="lead">{html_text(_lead(derivation))}</p>']
+    parts += [f"<p>{html_text(note)}</p>" for note in derivation.notes]
     style = (resources.files("palpate.derive") / "assets" / "page.css").read_text(encoding="utf-8")
     against = "what every derivation obeys" if derivation.model is None else "the numeric robot"
     parts += [_verdict(verification, against)] if verification is not None else []
@@ -83,7 +83,7 @@ def derivation_page(
     head = (
         f'<meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
-        f"<title>{escape(title)}</title><style>{style}</style>"
+        f"<title>{html_text(title)}</title><style>{style}</style>"
     )
     return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n' + "\n".join(parts) + "\n</body></html>\n"
 
@@ -103,7 +103,7 @@ def _lead(derivation: Derivation) -> str:
 def _verdict(verification: Verification, against: str) -> str:
     kind = "good" if verification.ok else "bad"
     rows = "".join(
-        f'<tr><td>{escape(f.what)}</td><td class="number">{f.error:.1e}</td></tr>' for f in verification.findings
+        f'<tr><td>{html_text(f.what)}</td><td class="number">{f.error:.1e}</td></tr>' for f in verification.findings
     )
     words = f"agrees with {against}" if verification.ok else f"DIFFERS from {against}"
     lead = f'<summary class="{kind}">This derivation {words} at {verification.states} random states.</summary>'
@@ -112,7 +112,7 @@ def _verdict(verification: Verification, against: str) -> str:
 
 def _shorthand(derivation: Derivation, plain: Notation) -> str:
     lines = [*shorthand_lines(plain), *where_lines(derivation, plain)]
-    return f"<p>Shorthand: {escape('; '.join(lines))}.</p>" if lines else ""
+    return f"<p>Shorthand: {html_text('; '.join(lines))}.</p>" if lines else ""
 
 
 def _symbols(derivation: Derivation, plain: Notation) -> str:
@@ -120,7 +120,7 @@ def _symbols(derivation: Derivation, plain: Notation) -> str:
     if not rows:
         return ""
     cells = "".join(
-        f'<tr><td>{escape(name)}</td><td class="number">{escape(value)}</td><td>{escape(meaning)}</td></tr>'
+        f'<tr><td>{html_text(name)}</td><td class="number">{html_text(value)}</td><td>{html_text(meaning)}</td></tr>'
         for name, value, meaning in rows
     )
     return f"<h2>Symbols</h2><table><tr><th>symbol</th><th>value</th><th>meaning</th></tr>{cells}</table>"

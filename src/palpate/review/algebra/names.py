@@ -58,6 +58,7 @@ class SymbolTable:
         aliases: symbols that the writer calls otherwise, with the writer's name.
         unreadable: names whose definition uses an unknown symbol, with that error.
         symbols: the SymPy symbols that names came from.
+        forces: symbols that are forces of the joints alone, such as τ1.
         notes: what was read as something else, in words.
         open: whether unknown names are taken in; c_{12} without coordinates then makes q1 and q2 coordinates.
     """
@@ -72,11 +73,19 @@ class SymbolTable:
         self.notes: list[str] = []
         self.aliases: dict[Name, Name] = {}
         self.unreadable: dict[Name, UnknownSymbol] = {}
+        self.forces: set[Name] = set()
         self.open = False
         self._made: dict[object, Any] = {}
         self.learn(coordinates)
         self.coordinates = [self.originals[text] for text in coordinates]
         self.learn(spellings)
+
+    def copy(self) -> SymbolTable:
+        """A table of its own with the same symbols."""
+        made = SymbolTable()
+        for name, value in vars(self).items():
+            setattr(made, name, value.copy() if hasattr(value, "copy") else value)
+        return made
 
     def learn(self, spellings: Iterable[str]) -> None:
         """Take in symbols by their spelling; dq1 and q1_dot are q̇1 where q1 is known."""

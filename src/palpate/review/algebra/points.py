@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import operator
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from math import lcm
 from random import Random
@@ -18,11 +18,15 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 from palpate.equations.algebra.residues import LARGEST, P, Residues
 from palpate.equations.spelling import Name
-from palpate.errors import DoesNotFit, UnluckyPoint
-from palpate.review.algebra.tree import Call, Neg, Node, Num, Numeric, Power, Prod, Quot, Ref, Sum, Sym, Trig, walk
+from palpate.errors import DoesNotFit, TooLarge, UnluckyPoint
+from palpate.review.algebra.effort import spend
+from palpate.review.algebra.tree import Call, Neg, Node, Num, Numeric, Power, Prod, Quot, Ref, Sum, Sym, Trig, distinct
 
 Item = TypeVar("Item")
 
+_MOST_BITS = 4096  # of a coefficient
+_STEPS_PER_PAIR = 20  # of monomials that are multiplied
+_STEPS_PER_SEARCH = 40  # in a sorted table, whose numbers may have fifty digits
 POINTS, MOST_POINTS = 2, 400  # points at which expressions must agree, and how many may be tried to find them
 
 
@@ -38,7 +42,9 @@ class ResidueTable(Generic[Item]):
 
     def get(self, value: int) -> list[Item]:
         """The items kept under this value."""
-        return self._items.get(value, [])
+        items = self._items.get(value, [])
+        spend(1 + len(items))
+        return items
 
 
 class Modular(Residues):
@@ -81,6 +87,7 @@ class SortedTable(Generic[Item]):
         while at < len(self._pairs) and self._pairs[at][0] <= value + slack:
             items.append(self._pairs[at][2])
             at += 1
+        spend(_STEPS_PER_SEARCH + 4 * len(items))
         return items
 
 
@@ -194,7 +201,10 @@ def _sum(parts: Iterable[Polynomial]) -> Polynomial:
 def _product(parts: Iterable[Polynomial]) -> Polynomial:
     total: Polynomial = {_CONSTANT: Fraction(1)}
     for part in parts:
+        spend(_STEPS_PER_PAIR * len(total) * len(part))
         total = _sum({_times(a, b): x * y} for a, x in total.items() for b, y in part.items())
+        if any(max(abs(value.numerator), value.denominator).bit_length() > _MOST_BITS for value in total.values()):
+            raise TooLarge(f"an angle or exponent with a number of more than {_MOST_BITS} bits")
     return total
 
 
@@ -220,7 +230,7 @@ class Space:
             self.parts = lcm(*(value.denominator for value in coefficients)) if coefficients else 1
 
     def _coefficients(self, tree: Node) -> Iterable[Fraction]:
-        for node in walk(tree):
+        for node in distinct(tree):
             if isinstance(node, Trig):
                 yield from (value for key, value in self.known_angle(node)[1].items() if key != _PI)
 
@@ -279,42 +289,6 @@ class Point:
         other._bodies[id(body)] = (body, value)
         return other
 
-    def moved(
-        self, coordinates: Sequence[Name], S: Sequence[Sequence[int]], quarters: int, reversed_symbol: Name | None
-    ) -> Point:
-        """The point with q = S q + quarters · π/2 (on the first), and the symbol `reversed_symbol` negative."""
-        number, mul, add = self.field.number, self.field.mul, self.field.add
-        values: dict[Name, Any] = {}
-        for dots in range(3):
-            before = [self.value(name._replace(dots=dots)) for name in coordinates]
-            for name, row in zip(coordinates, S):
-                total = number(Fraction(0))
-                for sign, value in zip(row, before):
-                    total = add(total, mul(sign, value)) if sign else total
-                values[name._replace(dots=dots)] = total
-        if quarters:
-            shift = mul(number(Fraction(quarters, 2)), self.value(PI))
-            values[coordinates[0]] = add(values[coordinates[0]], shift)
-        if reversed_symbol is not None:
-            values[reversed_symbol] = self.field.sub(0, self.value(reversed_symbol))
-        other = Point(self.space, self.label, {**self.values, **values})
-        if isinstance(self.field, Modular):
-            other._circle = self._rotated_circle(coordinates, S, quarters)
-        return other
-
-    def _rotated_circle(
-        self, coordinates: Sequence[Name], S: Sequence[Sequence[int]], quarters: int
-    ) -> dict[Any, Circle]:
-        """The circles of q = S θ + quarters · π/2, each coordinate's finest part."""
-        made: dict[Any, Circle] = {}
-        for name, row in zip(coordinates, S):
-            shares = {one: Fraction(times, self.space.parts) for one, times in zip(coordinates, row) if times}
-            angle: Polynomial = {((one, 1),): share for one, share in shares.items()}
-            if quarters and name == coordinates[0]:
-                angle[_PI] = Fraction(quarters, 2 * self.space.parts)
-            made[((name, 1),)] = self._combined(angle)
-        return made
-
     def value(self, name: Name) -> Any:
         """The value of a symbol."""
         value = self.values.get(name)
@@ -329,6 +303,7 @@ class Point:
 
     def of(self, node: Node) -> Any:
         """The value of an expression."""
+        spend()
         return _RULES[type(node)](self, node)
 
     def _total(self, node: Sum) -> Any:

@@ -6,6 +6,7 @@ Every node is an object of its own; sameness of expressions is decided by value 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -13,6 +14,7 @@ from typing import Any, TypeAlias
 
 from palpate.equations.spelling import Name
 from palpate.errors import BadShape
+from palpate.review.algebra.effort import MOST_TERMS, check_terms, spend
 
 Span: TypeAlias = tuple[int, int] | None
 
@@ -143,8 +145,43 @@ def walk(node: Node) -> Iterator[Node]:
     waiting = [node]
     while waiting:
         one = waiting.pop()
+        spend()
         yield one
         waiting.extend(reversed(children(one)))
+
+
+def distinct(*nodes: Node) -> Iterator[Node]:
+    """Every node below these once, in however many places the body of a definition or a shared sum stands.
+
+    Definitions that use each other make trees of millions of nodes from a few hundred lines.
+    """
+    waiting, seen = list(nodes), set()
+    while waiting:
+        one = waiting.pop()
+        if id(one) not in seen:
+            spend()
+            seen.add(id(one))
+            yield one
+            waiting.extend(children(one))
+
+
+def size(value: Value) -> int:
+    """How many symbols, numbers and operations a value has; a name that is defined elsewhere is one."""
+    sizes: dict[int, int] = {}
+    waiting = [node for row in value.rows for node in row] if isinstance(value, Grid) else [value]
+    tops = list(waiting)
+    while waiting:
+        node = waiting[-1]
+        below = () if isinstance(node, Ref) else children(node)
+        unknown = [child for child in below if id(child) not in sizes]
+        if unknown:
+            waiting += unknown
+            continue
+        waiting.pop()
+        if id(node) not in sizes:
+            spend()
+            sizes[id(node)] = 1 + sum(sizes[id(child)] for child in below)
+    return sum(sizes[id(node)] for node in tops)
 
 
 _BELOW = {Sum: "terms", Prod: "factors", Neg: "operand", Trig: "angle", Call: "argument", Power: "base", Ref: "body"}
@@ -178,8 +215,16 @@ def _rebuilt(node: Node, change: Callable[[Node], Node]) -> Node:
 
 
 def substitute(node: Node, change: Callable[[Node], Node | None]) -> Node:
-    """The tree with every node for which `change` gives another one replaced by it."""
-    return change(node) or _rebuilt(node, lambda child: substitute(child, change))
+    """The tree with every node for which `change` gives another one replaced by it; shared parts stay shared."""
+    made: dict[int, Node] = {}
+
+    def changed(one: Node) -> Node:
+        if id(one) not in made:
+            spend()
+            made[id(one)] = change(one) or _rebuilt(one, changed)
+        return made[id(one)]
+
+    return changed(node)
 
 
 def rename(node: Node, names: Mapping[Name, Node]) -> Node:
@@ -189,11 +234,12 @@ def rename(node: Node, names: Mapping[Name, Node]) -> Node:
 
 def symbols(node: Node) -> set[Name]:
     """Every symbol that occurs, also inside definitions and angles."""
-    return {one.name for one in walk(node) if isinstance(one, Sym)}
+    return {one.name for one in distinct(node) if isinstance(one, Sym)}
 
 
 def fresh(node: Node) -> Node:
     """A copy in which every node is a new object, bodies of definitions and angles excepted."""
+    spend()
     if isinstance(node, Ref | Trig):
         return replace(node)
     below = children(node)
@@ -219,6 +265,7 @@ def function(word: str, argument: Node, span: Span = None) -> Node:
     if word in ("sin", "cos", "tan"):
         return Trig(word, argument, False, span)
     if word in ("cot", "sec", "csc"):
+        check_terms(2 * size(argument), f"a {word}")
         sine, cosine = Trig("sin", argument), Trig("cos", fresh(argument))
         top, bottom = {"cot": (cosine, sine), "sec": (number(1), cosine), "csc": (number(1), sine)}[word]
         return Quot(top, bottom, span)
@@ -299,8 +346,8 @@ class Grid:
 
     def angular(self) -> set[Name]:
         """The symbols that stand in a sine or cosine."""
-        trigs = [node for _, entry in self.entries() for node in walk(entry) if isinstance(node, Trig)]
-        return set().union(*(symbols(trig.angle) for trig in trigs))
+        nodes = distinct(*(entry for row in self.rows for entry in row))
+        return set().union(*(symbols(node.angle) for node in nodes if isinstance(node, Trig)))
 
     def transposed(self) -> Grid:
         """The transpose."""
@@ -394,9 +441,14 @@ def times(a: Value, b: Value) -> Value:
                 scalar, other = (a, b) if a.shape == (1, 1) else (b, a)
                 return times(scalar.rows[0][0], other)
             raise BadShape(f"matrices of shapes {shape_text(a.shape)} and {shape_text(b.shape)} are multiplied")
+        check_terms(b.shape[1] * size(a) + a.shape[0] * size(b), f"a product of two matrices, {shape_text(a.shape)} and"
+                    f" {shape_text(b.shape)},")  # fmt: skip
         columns = b.transposed().rows
         made = grid([[_dot(row, column) for column in columns] for row in a.rows])
         return made.rows[0][0] if made.shape == (1, 1) else made
+    for scalar, matrix in ((a, b), (b, a)):
+        if isinstance(matrix, Grid) and not isinstance(scalar, Grid):
+            check_terms(size(matrix) + math.prod(matrix.shape) * size(scalar), "a matrix times an expression")
     if isinstance(a, Grid):
         assert not isinstance(b, Grid)
         return a.each(lambda node: multiply([node, fresh(b)]))
@@ -413,6 +465,8 @@ def over(a: Value, b: Value) -> Value:
     """a / b, b a scalar."""
     if isinstance(b, Grid):
         raise BadShape("a division by a matrix; write its inverse, J^{-1}")
+    if isinstance(a, Grid):
+        check_terms(size(a) + math.prod(a.shape) * size(b), "a matrix over an expression")
     return a.each(lambda node: Quot(node, fresh(b))) if isinstance(a, Grid) else Quot(a, b)
 
 
@@ -422,6 +476,7 @@ def raised(a: Value, exponent: Fraction) -> Value:
         return Power(a, exponent)
     if a.shape[0] != a.shape[1] or exponent.denominator != 1:
         raise BadShape(f"a matrix of shape {shape_text(a.shape)} to the power {exponent}")
+    _check_power(a, exponent.numerator)
     if exponent < 0:
         a, exponent = inverse(a), -exponent
     made: Value = a
@@ -430,11 +485,24 @@ def raised(a: Value, exponent: Fraction) -> Value:
     return made
 
 
+def _check_power(a: Grid, exponent: int) -> None:
+    """Refuse a power of a matrix that has too many terms: each factor of an n×n matrix makes them n times as many."""
+    count = base = size(a)
+    for factors in range(2, abs(exponent) + 1):
+        count = a.shape[0] * (count + base)
+        if count > MOST_TERMS:
+            what = f"a {shape_text(a.shape)} matrix to the power {exponent}, of which {factors} factors"
+            check_terms(count, what)
+
+
 def inverse(a: Grid) -> Grid:
     """The inverse by cofactors; for matrices up to 4 by 4."""
     n = a.shape[0]
     if n > 4:
         raise BadShape(f"the inverse of a {n}×{n} matrix is not written out; at most 4×4")
+    determinant = math.factorial(n - 1) * size(a) + 2 * math.factorial(n)  # each entry stands in (n − 1)! products
+    minors = n * n * math.factorial(max(n - 2, 0)) * size(a)
+    check_terms(n * n * determinant + minors, f"the inverse of a {shape_text(a.shape)} matrix")
     bottom = _determinant(a.rows)
     if n == 1:
         return Grid(((Power(bottom, Fraction(-1)),),))

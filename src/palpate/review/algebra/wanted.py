@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -93,21 +93,43 @@ def label_quantity(label: Name) -> str | None:
     return matches[0] if matches else None
 
 
-Selection: TypeAlias = tuple[str, tuple[int, ...], tuple[int, ...]]  # (in words, rows, columns)
+@dataclass(frozen=True)
+class Selection:
+    """The part of a quantity that is given.
+
+    Attributes:
+        words: which part, in words; empty for all of it.
+        rows, columns: of the quantity, counted from 0.
+        transposed: whether the part is given as its transpose.
+    """
+
+    words: str
+    rows: tuple[int, ...]
+    columns: tuple[int, ...]
+    transposed: bool = False
+
+    def part(self, whole: Grid) -> Grid:
+        """This part of a quantity, in the shape in which it is given."""
+        part = whole.part(self.rows, self.columns)
+        return part.transposed() if self.transposed else part
+
+    def index(self, row: int, column: int) -> tuple[int, int]:
+        """The entry of the quantity that an entry of the part is."""
+        return (self.rows[column], self.columns[row]) if self.transposed else (self.rows[row], self.columns[column])
 
 
-def fitting(given: tuple[int, int], wanted: Grid, what: str) -> list[tuple[str, Grid]]:
-    """The parts of what is wanted that a given shape can mean, each with words that say so.
+def fitting(given: tuple[int, int], shape: tuple[int, int], what: str) -> list[Selection]:
+    """The parts of a quantity that a given shape can mean.
 
     Raises:
         BadShape: no part has this shape.
     """
-    shape = wanted.shape
+    rows, columns = tuple(range(shape[0])), tuple(range(shape[1]))
     if given == shape:
-        return [("", wanted)]
+        return [Selection("", rows, columns)]
     if given == shape[::-1] and 1 in shape:
-        return [("read as its transpose", wanted.transposed())]
-    candidates = [(words, wanted.part(rows, columns)) for words, rows, columns in _parts(given, shape, what)]
+        return [Selection("read as its transpose", rows, columns, transposed=True)]
+    candidates = list(_parts(given, shape, what))
     if not candidates:
         raise BadShape(
             f"{quantity(what).title} is {shape_text(shape)}, the one given is {shape_text(given)}",
@@ -120,27 +142,27 @@ def _parts(given: tuple[int, int], shape: tuple[int, int], what: str) -> Iterabl
     every = tuple(range(shape[1]))
     if what in ("equation", "tau", "g", "c") and given[1] == shape[1] == 1 and given[0] < shape[0]:
         for rows in combinations(range(shape[0]), given[0]):
-            yield f"equation {' and '.join(str(row + 1) for row in rows)} of {shape[0]}", rows, every
+            yield Selection(f"equation {' and '.join(str(row + 1) for row in rows)} of {shape[0]}", rows, every)
     if what == "FK" and shape == (4, 4):
         yield from _pose_parts(given)
     elif what in ("J", "Jdot", "h", "FK") and given[1] == shape[1] and given[0] < shape[0]:
         linear = tuple(range(min(3, shape[0])))
         if given[0] == 3:
-            yield "its linear rows", linear, every
-            yield from [("its angular rows", (3, 4, 5), every)] if shape[0] == 6 else []
+            yield Selection("its linear rows", linear, every)
+            yield from [Selection("its angular rows", (3, 4, 5), every)] if shape[0] == 6 else []
         groups = combinations(range(shape[0]), given[0]) if given[0] < 3 else ()
         for rows in groups:
-            yield f"rows {' and '.join(str(row + 1) for row in rows)} of {shape[0]}", rows, every
+            yield Selection(f"rows {' and '.join(str(row + 1) for row in rows)} of {shape[0]}", rows, every)
         if given[0] == 3 and shape[0] == 6:  # a planar arm: two directions and the angle
             for pair, angle in ((pair, angle) for pair in combinations(range(3), 2) for angle in range(3, 6)):
-                yield f"rows {pair[0] + 1}, {pair[1] + 1} and {angle + 1} of 6", (*pair, angle), every
+                yield Selection(f"rows {pair[0] + 1}, {pair[1] + 1} and {angle + 1} of 6", (*pair, angle), every)
 
 
 def _pose_parts(given: tuple[int, int]) -> Iterable[Selection]:
     if given == (3, 3):
-        yield "its rotation", (0, 1, 2), (0, 1, 2)
+        yield Selection("its rotation", (0, 1, 2), (0, 1, 2))
     elif given == (3, 1):
-        yield "its position", (0, 1, 2), (3,)
+        yield Selection("its position", (0, 1, 2), (3,))
     elif given[0] < 3 and given[1] == 1:
         for rows in combinations(range(3), given[0]):
-            yield f"{' and '.join('xyz'[row] for row in rows)} of its position", rows, (3,)
+            yield Selection(f"{' and '.join('xyz'[row] for row in rows)} of its position", rows, (3,))

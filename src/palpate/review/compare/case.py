@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import product
@@ -12,114 +12,36 @@ from typing import Any
 
 import numpy as np
 
-from palpate.errors import InvalidInput, PalpateError, UnknownName, UnknownSymbol, UnluckyPoint
+from palpate.errors import BadShape, InvalidInput, UnknownName, UnknownSymbol, UnluckyPoint
+from palpate.forking import cached_property
 from palpate.lazy import offered
 from palpate.review.algebra import tree as algebra
 from palpate.review.algebra.convert import from_sympy, rates, spellings
 from palpate.review.algebra.names import SymbolTable, spelled
 from palpate.review.algebra.points import Field, Modular, Point, Real, Space
-from palpate.review.algebra.tree import Grid, Name, Node, Num, Ref, Sym, Value, as_grid, fresh, rename, walk
-from palpate.review.algebra.wanted import quantity, torque_names
+from palpate.review.algebra.tree import Grid, Name, Node, Num, Ref, Sym, Value, as_grid, distinct, fresh, rename
+from palpate.review.algebra.wanted import Selection, quantity, torque_names
+from palpate.review.compare.derivation import DerivationReader, is_derivation, spelling
+from palpate.review.compare.labels import selections
 from palpate.review.read.lexer import is_latex
 from palpate.review.read.reading import SymbolText
-
-
-def is_derivation(value: Any) -> bool:
-    """Whether this is a derivation: it has coordinates, and a mass matrix."""
-    return hasattr(value, "q") and hasattr(value, "M")
-
-
-class DerivationReader:
-    """Reads the quantities of a derivation as trees, and its symbols into a table.
-
-    A derivation has coordinates q, their rates v and a, its parameters, quantities by name and their `definitions`.
-    """
-
-    def __init__(self, derivation: Any) -> None:
-        self.derivation = derivation
-        self.table = SymbolTable(coordinates=[spelling(one) for one in derivation.q])
-        self.table.symbols = dict(zip(self.table.coordinates, derivation.q))
-        for dots, symbols in ((1, derivation.v), (2, derivation.a)):
-            for name, one in zip(self.table.coordinates, symbols):
-                dotted, text = name._replace(dots=dots), spelling(one)
-                self.table.originals[text], self.table.symbols[dotted], self.table.known[dotted] = dotted, one, text
-        self.table.learn(str(name) for name in derivation.parameters)
-
-    def wanted(self, what: str) -> Grid:
-        """A quantity as trees; what the derivation does not hold is made of M, C and g.
-
-        Raises:
-            InvalidInput: it does not have this quantity.
-        """
-        if what == "equation" and hasattr(self.derivation, what):
-            return as_grid(self._read(self.derivation.equation))
-        stored = self._stored({"h": "drift"}.get(what, what))
-        if stored is not None:
-            return as_grid(stored)
-        makers: dict[str, Callable[[], Value]] = {"FK": self._pose, "c": self._coriolis, "tau": self._torque}
-        makers["equation"] = lambda: algebra.plus(self.wanted("tau"), self._forces(), minus=True)
-        if what not in makers:
-            raise InvalidInput(f"the derivation holds no {what!r} ({quantity(what).title})")
-        return as_grid(makers[what]())
-
-    def _stored(self, name: str) -> Value | None:
-        """A quantity that the derivation has itself."""
-        try:
-            return self._read(self.derivation[name], self.derivation.definitions(name))
-        except PalpateError:
-            return None
-
-    def _read(self, value: Any, lines: Sequence[tuple[Any, Any]] = ()) -> Value:
-        """An expression, with the intermediate symbols that its lines define looked through."""
-        expressions = [value, *(expression for _, expression in lines)]
-        self.table.learn(spellings(one for one in expressions if hasattr(one, "free_symbols")))
-        read = from_sympy(value, self.table)
-        bodies: dict[Name, Node] = {}
-        for symbol, expression in lines:
-            line = from_sympy(expression, self.table)
-            assert not isinstance(line, Grid)
-            called = self.table.originals[str(symbol)]
-            bodies[called] = Ref(called, rename(line, bodies))
-            self.table.known.pop(called, None)  # an intermediate symbol is nobody's notation
-        return as_grid(read).each(lambda node: rename(node, bodies)) if bodies else read
-
-    # ------------------------------------------------------------------ made of others
-
-    def _pose(self) -> Value:
-        position, rotation = self._stored("position"), self._stored("rotation")
-        if not isinstance(position, Grid):
-            raise InvalidInput("the derivation holds no position of the tool")
-        if not isinstance(rotation, Grid):
-            return position
-        rows = [[*rotation.rows[i], position.rows[i][0]] for i in range(3)]
-        return algebra.grid([*rows, [algebra.ZERO, algebra.ZERO, algebra.ZERO, algebra.ONE]])
-
-    def _coriolis(self) -> Value:
-        return algebra.times(self.wanted("C"), self._column(1))
-
-    def _torque(self) -> Value:
-        inertial = algebra.times(self.wanted("M"), self._column(2))
-        return algebra.plus(algebra.plus(inertial, self._coriolis()), self.wanted("g"))
-
-    def _forces(self) -> Value:
-        forces = getattr(self.derivation, "forces", None)
-        if forces is not None:
-            return self._read(forces)
-        self.table.learn(str(name) for name in torque_names(self.table.coordinates))
-        return algebra.grid([[Sym(name)] for name in torque_names(self.table.coordinates)])
-
-    def _column(self, dots: int) -> Grid:
-        return algebra.grid([[Sym(name._replace(dots=dots))] for name in self.table.coordinates])
-
-
-def spelling(one: Any) -> str:
-    """The spelling of a coordinate: text, a SymPy symbol, or a function of time."""
-    return one if isinstance(one, str) else str(getattr(one, "func", one) if getattr(one, "args", ()) else one)
-
 
 Symbols = Mapping[str, Any] | Iterable[str] | None
 Meanings = dict[str, Any]  # what the writer's names stand for; None for names that are only said to be valid
 Equal = Mapping[str, Sequence[str]]  # one name of the writer for several symbols of the reference
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One right side of what is given.
+
+    Attributes:
+        value: the expression or matrix.
+        selection: the entry of the quantity that its left side names; None for the whole, or for a part to be found.
+    """
+
+    value: Grid
+    selection: Selection | None = None
 
 
 @dataclass
@@ -129,51 +51,156 @@ class Case:
     Attributes:
         what: the quantity.
         table: the symbols.
-        claims: what is given; several if the text is a chain of equalities.
+        claims: what is given; several if the text is a chain of equalities, or has several lines.
         wanted: what it should be.
         text: the text given, or None for SymPy.
         field: the arithmetic.
+        torques: symbols of an equation of motion that are torques or forces of the joints.
     """
 
     what: str
     table: SymbolTable
-    claims: list[Grid]
+    claims: list[Claim]
     wanted: Grid
     text: str | None
     field: Field
+    torques: frozenset[Name] = frozenset()
 
     @property
     def latex(self) -> bool:
         """Whether the answer is printed in LaTeX."""
         return self.text is not None and is_latex(self.text)
 
+    @property
+    def is_free(self) -> bool:
+        """Whether no torque occurs in an equation whose reference has some."""
+        entries = [entry for claim in self.claims for _, entry in claim.value.entries()]
+        return bool(self.torques) and not any(algebra.symbols(entry) & self.torques for entry in entries)
 
-Reference = tuple[Grid, SymbolTable]  # what is right, and the symbols it uses
-
-
-def case(
-    given: Any, reference: Any, what: str, symbols: Symbols, coordinates: Sequence[Any] | None, equal: Equal
-) -> Case:
-    """Read both sides of a check; `equal` gives several symbols of the reference one name."""
-    meanings = dict(symbols) if isinstance(symbols, Mapping) else dict.fromkeys(map(str, symbols or ()))
-    names = [spelling(one) for one in coordinates or ()]
-    if is_robot(reference):  # its numbers if nothing but its state occurs, else its derivation
-        try:
-            return _finished(given, what, meanings, *_of_robot(reference, what, names))
-        except UnknownSymbol:
-            reference = offered("derivation of a robot")(reference)
-    if is_derivation(reference):
-        reader = DerivationReader(reference)
-        read = _merged(reader.wanted(what), reader.table, equal)
-    elif callable(reference) and not hasattr(reference, "free_symbols"):
-        read = _of_function(reference, meanings, names)
-    else:
-        read = _merged(*_of_expression(reference, what, meanings, names), equal)
-    return _finished(given, what, meanings, *read)
+    def without_torques(self) -> Case:
+        """The same check against the equation of the free motion."""
+        names: dict[Name, Node] = dict.fromkeys(self.torques, algebra.ZERO)
+        return replace(self, wanted=self.wanted.each(lambda node: algebra.tidied(rename(node, names))))
 
 
-def _merged(wanted: Grid, table: SymbolTable, equal: Equal) -> Reference:
+ReferenceRead = tuple[Grid, SymbolTable]  # what is right, and the symbols it uses
+
+
+class Reference:
+    """What is right: for one formula, or for all formulas of a file, which share what was read of it.
+
+    Args:
+        value: text, SymPy, numbers, nested lists; a derivation, a robot or a function (see `check_derivation`).
+        coordinates: the generalised coordinates in order, where the value does not say.
+        equal: one name of the writer for several symbols of the reference.
+    """
+
+    def __init__(self, value: Any, coordinates: Sequence[Any] | None, equal: Equal) -> None:
+        self.value, self.equal = value, equal
+        self.coordinates = [spelling(one) for one in coordinates or ()]
+        self._defined: dict[Any, SymbolTable] = {}  # tables with the writer's definitions taken in
+        self._rounded: dict[int, tuple[Grid, bool]] = {}  # what is wanted, and whether its decimals must be rounded
+
+    def case(self, given: Any, what: str, symbols: Symbols, entry: tuple[int, int] | None = None) -> Case:
+        """Read both sides of a check; `entry` says which one of the quantity is given."""
+        meanings = dict(symbols) if isinstance(symbols, Mapping) else dict.fromkeys(map(str, symbols or ()))
+        if is_robot(self.value):  # its numbers if nothing but its state occurs, else its derivation
+            try:
+                return self._finished(given, what, meanings, entry, *self._numbers(what))
+            except UnknownSymbol:
+                return self._finished(given, what, meanings, entry, *self._derived(self._reader, what))
+        if is_derivation(self.value):
+            read = self._derived(self._reader, what)
+        elif callable(self.value) and not hasattr(self.value, "free_symbols"):
+            read = _of_function(self.value, meanings, self.coordinates)
+        else:
+            read = _merged(*_of_expression(self.value, what, meanings, self.coordinates), self.equal)
+        return self._finished(given, what, meanings, entry, *read)
+
+    @property
+    def joints(self) -> int:
+        """The number of coordinates of a robot or a derivation."""
+        return self.value.nv if is_robot(self.value) else len(self.value.q)
+
+    @cached_property
+    def _reader(self) -> DerivationReader:
+        return DerivationReader(offered("derivation of a robot")(self.value) if is_robot(self.value) else self.value)
+
+    @cached_property
+    def _number_reader(self) -> DerivationReader:
+        return DerivationReader(offered("derivation of a robot")(self.value, parameters="numbers"))
+
+    def _derived(self, reader: DerivationReader, what: str) -> ReferenceRead:
+        wanted = reader.wanted(what)
+        return _merged(wanted, reader.table.copy(), self.equal)
+
+    def _numbers(self, what: str) -> ReferenceRead:
+        """The numbers of a robot; an equation is derived with them, since it may be multiplied by anything."""
+        return (
+            self._derived(self._number_reader, what)
+            if what == "equation"
+            else _of_robot(self.value, what, self.coordinates)
+        )
+
+    def _finished(
+        self, given: Any, what: str, meanings: Meanings, entry: tuple[int, int] | None, wanted: Grid, table: SymbolTable
+    ) -> Case:
+        """Read what is given with the symbols of the reference."""
+        if what == "equation":
+            table.learn(str(name) for name in torque_names(table.coordinates) if name not in table.known)
+        table = self._with_definitions(table, meanings)
+        _refuse_unknown(given, table)
+        _learn(table, [given])
+        labels, values = zip(*_labelled(given, table, what))
+        grids = [as_grid(value) for value in values]
+        if entry is None:
+            parts = selections(labels, [one.shape for one in grids], wanted, what, table.coordinates)
+        else:
+            parts = [_selected(wanted, what, entry)] * len(grids)
+        if id(wanted) not in self._rounded:
+            self._rounded[id(wanted)] = (wanted, _has_many_decimals([wanted]))
+        many = self._rounded[id(wanted)][1] or _has_many_decimals(grids)
+        field_ = Real(None) if wanted.is_numeric or many else Modular()  # so many decimals must be rounded
+        text, torques = given if isinstance(given, str) else None, _torques(wanted, table, what)
+        return Case(what, table, [Claim(*pair) for pair in zip(grids, parts)], wanted, text, field_, torques)
+
+    def _with_definitions(self, table: SymbolTable, meanings: Meanings) -> SymbolTable:
+        """The table with the writer's definitions taken in: once for all formulas of a file that have the same."""
+        if not meanings or not all(isinstance(one, str) for one in meanings.values()):
+            _define(table, meanings)
+            return table
+        key = (tuple(table.known), tuple(meanings.items()))
+        if key not in self._defined:
+            _define(table, meanings)
+            self._defined[key] = table
+        return self._defined[key].copy()
+
+
+def _has_many_decimals(grids: Iterable[Grid]) -> bool:
+    """Whether a number has so many decimals that it must be one that was rounded."""
+    nodes = distinct(*(node for grid in grids for _, node in grid.entries()))
+    return any(isinstance(one, Num) and (one.decimals or 0) > 12 for one in nodes)
+
+
+def _selected(wanted: Grid, what: str, entry: tuple[int, int]) -> Selection:
+    rows, columns = wanted.shape
+    if not (0 <= entry[0] < rows and 0 <= entry[1] < columns):
+        raise BadShape(f"entry ({entry[0] + 1},{entry[1] + 1}) of {what}, which is {rows}×{columns}")
+    return Selection("", (entry[0],), (entry[1],))
+
+
+def _torques(wanted: Grid, table: SymbolTable, what: str) -> frozenset[Name]:
+    """The torques in an equation: terms of its own that are one symbol τ, or one that the derivation calls a force."""
+    if what != "equation" or wanted.is_numeric:
+        return frozenset()
+    names = set().union(*(algebra.symbols(node) for _, node in wanted.entries()))
+    return frozenset(name for name in names if name.base == "tau" or name in table.forces)
+
+
+def _merged(wanted: Grid, table: SymbolTable, equal: Equal) -> ReferenceRead:
     """The reference with one name for symbols that the writer does not tell apart."""
+    if not equal:
+        return wanted, table
     names: dict[Name, Node] = {}
     for text, several in equal.items():
         for one in several:
@@ -186,20 +213,6 @@ def _merged(wanted: Grid, table: SymbolTable, equal: Equal) -> Reference:
     return wanted.each(lambda node: rename(node, names)), table
 
 
-def _finished(given: Any, what: str, meanings: Meanings, wanted: Grid, table: SymbolTable) -> Case:
-    """Read what is given with the symbols of the reference."""
-    if what == "equation":
-        table.learn(str(name) for name in torque_names(table.coordinates) if name not in table.known)
-    _define(table, meanings)
-    _refuse_unknown(given, table)
-    _learn(table, [given])
-    claims = [as_grid(value) for value in _read(given, table, what)]
-    trees = [node for grid in (*claims, wanted) for _, node in grid.entries()]
-    many = any(isinstance(one, Num) and (one.decimals or 0) > 12 for tree in trees for one in walk(tree))
-    field_ = Real(None) if wanted.is_numeric or many else Modular()  # so many decimals must be rounded
-    return Case(what, table, claims, wanted, given if isinstance(given, str) else None, field_)
-
-
 # ------------------------------------------------------------------ references
 
 
@@ -208,7 +221,7 @@ def is_robot(value: Any) -> bool:
     return hasattr(value, "mass_matrix") and hasattr(value, "nv")
 
 
-def _of_robot(robot: Any, what: str, coordinates: list[str]) -> Reference:
+def _of_robot(robot: Any, what: str, coordinates: list[str]) -> ReferenceRead:
     """The numbers of a robot."""
     kind = quantity(what)
     if robot.nq != robot.nv:
@@ -229,7 +242,7 @@ def _of_robot(robot: Any, what: str, coordinates: list[str]) -> Reference:
     return _numeric(numbers), table
 
 
-def _of_function(function: Callable[..., Any], meanings: Meanings, coordinates: list[str]) -> Reference:
+def _of_function(function: Callable[..., Any], meanings: Meanings, coordinates: list[str]) -> ReferenceRead:
     """The numbers that a function of {name: value} gives."""
     table = SymbolTable(meanings, coordinates)
 
@@ -253,7 +266,7 @@ def _numeric(numbers: Callable[[Point], Any]) -> Grid:
     return Grid(tuple(tuple(algebra.Numeric(matrix, i, j) for j in range(columns)) for i in range(rows)))
 
 
-def _of_expression(value: Any, what: str, meanings: Meanings, coordinates: list[str]) -> Reference:
+def _of_expression(value: Any, what: str, meanings: Meanings, coordinates: list[str]) -> ReferenceRead:
     """Text, SymPy, numbers or nested lists; coordinates that nobody named are those that move."""
     kind, table = quantity(what), SymbolTable(coordinates=coordinates)
     _learn(table, [value])
@@ -267,6 +280,13 @@ def _of_expression(value: Any, what: str, meanings: Meanings, coordinates: list[
 
 
 # ------------------------------------------------------------------ reading
+
+
+def _labelled(value: Any, table: SymbolTable, what: str) -> list[tuple[Name | None, Value]]:
+    """What is given as trees, each with the name on its left."""
+    if isinstance(value, str) and what != "equation":
+        return SymbolText(value, table).labelled()
+    return [(None, one) for one in _read(value, table, what)]
 
 
 def _read(value: Any, table: SymbolTable, what: str) -> list[Value]:

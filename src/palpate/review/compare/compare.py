@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cache
-from itertools import product
-from typing import Any, TypeAlias
+from itertools import islice
+from typing import Any
 
 from palpate.errors import DoesNotFit, UnluckyPoint
 from palpate.review.algebra import tree as algebra
 from palpate.review.algebra.points import MOST_POINTS, POINTS, Modular, Point, Real, Space
 from palpate.review.algebra.tree import Grid, Name, Node, Num, Prod, Sym
-from palpate.review.algebra.wanted import fitting, quantity
-from palpate.review.compare.case import Case
+from palpate.review.algebra.wanted import Selection, fitting, quantity
+from palpate.review.compare.case import Case, Claim
+from palpate.review.compare.conventions import Convention, EntryIndex, conventions, rewritten
 from palpate.review.mend.terms import Atoms, quotient_terms
 
-EntryIndex: TypeAlias = tuple[int, int]
-
 _DIGITS = 50
+_LARGE = 10_000  # nodes; larger entries are all compared last
 
 
-@dataclass
+@dataclass(eq=False)
 class MatrixComparison:
     """A given matrix and what is wanted in its place.
 
     Attributes:
         given: what is compared, entry by entry.
-        wanted: with what.
+        whole: the whole quantity.
+        selection: the part of it that is given.
+        wanted: that part.
         space: where points come from.
         differing: the entries that differ.
         notes: how shapes were read.
@@ -37,11 +38,15 @@ class MatrixComparison:
 
     case: Case
     given: Grid
+    whole: Grid
+    selection: Selection
     wanted: Grid
     space: Space
     method: str
     notes: list[str] = field(default_factory=list)
     differing: list[EntryIndex] = field(default_factory=list)
+    single: bool = False  # one entry of a larger quantity, which alone shows no convention
+    others: list[MatrixComparison] = field(default_factory=list)  # with other parts of the quantity that have its shape
 
     # ------------------------------------------------------------------ differences that are none
 
@@ -94,37 +99,56 @@ class MatrixComparison:
     def _error(self, index: EntryIndex, point: Point) -> Any:
         return self.space.field.sub(point.of(self.given[index]), point.of(self.wanted[index]))
 
-    def convention(self) -> str:
-        """The name of another convention in which everything agrees, or ""."""
-        case, grid_ = self.case, self.given if self.wanted.is_numeric else self.wanted
-        indices = sorted((index for index, _ in self.given.entries()), key=self._size)
-        points = [self.space.point(number) for number in range(POINTS)]
-        for change in conventions(grid_, case.what, case.table.coordinates):
-            try:
-                if all(self._agrees_in(change, point, indices) for point in points):
-                    return change.name
-            except (UnluckyPoint, DoesNotFit):  # an angle that this change cuts into unknown parts
-                continue
-        return ""
+    def conventions(self) -> Iterator[Convention]:
+        """The conventions that there may be, the commonest first."""
+        reference = self.given if self.whole.is_numeric else self.whole
+        return conventions(reference, self.case.what, self.case.table.coordinates)
+
+    def other_conventions(self) -> Iterator[Convention]:
+        """Other conventions in which everything agrees."""
+        return (change for change in self.conventions() if self.agrees_in(change))
 
     @property
     def alone(self) -> bool:
         """Whether one of many entries differs: rather a slip than a convention, which would show in more."""
         return len(self.differing) == 1 and sum(not algebra.is_number(node, 0) for _, node in self.given.entries()) > 2
 
-    def _size(self, index: EntryIndex) -> int:
-        return sum(1 for _ in algebra.walk(self.given[index]))
+    def agrees_in(self, change: Convention) -> bool:
+        """Whether everything agrees in another convention, be it with another part of the quantity."""
+        return any(one._agrees_in(change) for one in (self, *self.others))
 
-    def _agrees_in(self, change: Convention, point: Point, indices: list[EntryIndex]) -> bool:
-        what, field_ = self.case.what, self.space.field
-        moved = point.moved(self.case.table.coordinates, change.S, change.quarters, change.reversed_symbol)
-        other = _rewritten(self.wanted, what, change, point, moved)
-        for index in indices:
-            mine, right = point.of(self.given[index]), other(index)
-            opposite = what == "equation" and field_.equal(mine, field_.sub(0, right))
-            if not field_.equal(mine, right) and not opposite:
-                return False
-        return True
+    def _agrees_in(self, change: Convention) -> bool:
+        wanted = rewritten(self.whole, self.case.what, change, self.case.table.coordinates)
+        indices = sorted((index for index, _ in self.given.entries()), key=self._size)
+        try:
+            return all(self._is(index, wanted(self.selection.index(*index))) for index in indices)
+        except DoesNotFit:  # an angle that this change cuts into unknown parts
+            return False
+
+    def _is(self, index: EntryIndex, wanted: Node) -> bool:
+        node = self.given[index]
+        opposite = self.case.what == "equation"
+        return self.space.agree(node, wanted) or (opposite and self.space.agree(node, algebra.Neg(wanted)))
+
+    def _size(self, index: EntryIndex) -> int:
+        return sum(1 for _ in islice(algebra.walk(self.given[index]), _LARGE))
+
+    def in_convention(self, change: Convention) -> MatrixComparison:
+        """The same comparison with what is wanted written in another convention; with the part that fits best there."""
+        return _best([one._in_convention(change) for one in (self, *self.others)])
+
+    def _in_convention(self, change: Convention) -> MatrixComparison:
+        entry = rewritten(self.whole, self.case.what, change, self.case.table.coordinates)
+        rows, columns = self.whole.shape
+        whole = Grid(tuple(tuple(entry((i, j)) for j in range(columns)) for i in range(rows)))
+        wanted = self.selection.part(whole)
+        return replace(
+            self,
+            whole=whole,
+            wanted=wanted,
+            notes=list(self.notes),
+            differing=differing(self.given, wanted, self.space),
+        )
 
     def multiples(self) -> list[Node] | None:
         """For every equation the number or product that it is a multiple by; None if one is no multiple."""
@@ -138,17 +162,27 @@ class MatrixComparison:
         return factors
 
 
-def compared(case: Case, given: Grid, seed: int) -> MatrixComparison:
+def compared(case: Case, claim: Claim, seed: int) -> MatrixComparison:
     """Compare what is given with what is wanted, in the shape that fits best."""
-    given, wanted, notes = _coriolis(case, _all_zeros(given, case.wanted))
+    given, whole, notes = claim.value, case.wanted, []
+    if claim.selection is None:
+        given, whole, notes = _coriolis(case, _all_zeros(given, whole))
     comparisons: list[MatrixComparison] = []
-    for words, part in fitting(given.shape, wanted, case.what):
-        comparisons.append(_in_field(case, given, part, seed))
-        comparisons[-1].notes = [*notes, words] if words else notes
-    best = min(comparisons, key=lambda one: (len(one.differing), _unlikeness(one)))
+    selections = [claim.selection] if claim.selection else fitting(given.shape, whole.shape, case.what)
+    for selection in selections:
+        comparisons.append(_in_field(case, given, whole, selection, seed))
+        comparisons[-1].notes = [*notes, selection.words] if selection.words else notes
+    best = _best(comparisons)
+    best.single = claim.selection is not None
+    best.others = [one for one in comparisons if one is not best]
     if case.what == "M" and best.differing:
         best.notes += _asymmetry(best)
     return best
+
+
+def _best(comparisons: list[MatrixComparison]) -> MatrixComparison:
+    """The one with the fewest entries that differ; of several, the likest."""
+    return min(comparisons, key=lambda one: (len(one.differing), _unlikeness(one)))
 
 
 def _unlikeness(one: MatrixComparison) -> int:
@@ -179,8 +213,9 @@ def _coriolis(case: Case, given: Grid) -> tuple[Grid, Grid, list[str]]:
     return given, wanted, []
 
 
-def _in_field(case: Case, given: Grid, wanted: Grid, seed: int) -> MatrixComparison:
+def _in_field(case: Case, given: Grid, whole: Grid, selection: Selection, seed: int) -> MatrixComparison:
     """Compare exactly, or in floats where the expressions do not fit."""
+    wanted = selection.part(whole)
     trees = [node for _, node in (*given.entries(), *wanted.entries())]
     signed = {name._replace(dots=dots) for name in case.table.coordinates for dots in range(4)}
     reason = ""
@@ -192,7 +227,7 @@ def _in_field(case: Case, given: Grid, wanted: Grid, seed: int) -> MatrixCompari
             reason = str(error)
             continue
         method = field_.words + (f", because of {reason}" if field_ is not case.field else "")
-        return MatrixComparison(case, given, wanted, space, method, differing=mismatches)
+        return MatrixComparison(case, given, whole, selection, wanted, space, method, differing=mismatches)
     raise DoesNotFit(f"{quantity(case.what).title} has no value that could be compared: {reason}")
 
 
@@ -243,103 +278,3 @@ def _within_rounding(space: Space, tree: Node, wanted: Node) -> bool:
         except (UnluckyPoint, DoesNotFit):
             return False
     return True
-
-
-# ------------------------------------------------------------------ other conventions
-
-Matrix: TypeAlias = tuple[tuple[int, ...], ...]
-
-_SIDES = {1: "the y axis", 2: "the opposite direction", 3: "the negative y axis"}
-
-
-@dataclass(frozen=True)
-class Convention:
-    """Another way to write the same, and so no error: q = S θ + quarters · π/2 on the first joint, or opposite signs.
-
-    If q = S θ + const, then M(θ) = Sᵀ M S, C = Sᵀ C S, g = Sᵀ g, τ = Sᵀ τ, J = J S, and energies stay as they are.
-
-    Attributes:
-        name: in words.
-        S: how the coordinates q follow from the writer's θ.
-        quarters: by how many right angles the first joint's zero is rotated.
-        minus: whether everything has the opposite sign.
-        reversed_symbol: a symbol that is counted in the opposite direction.
-    """
-
-    name: str
-    S: Matrix
-    quarters: int = 0
-    minus: bool = False
-    reversed_symbol: Name | None = None
-
-
-def conventions(reference: Grid, what: str, coordinates: Sequence[Name]) -> Iterator[Convention]:
-    """Other conventions, the commonest first."""
-    if what == "expression":
-        return
-    same = _diagonal([1] * len(coordinates))
-    if what in ("g", "tau", "c"):
-        yield Convention("it stands on the other side of the equation (opposite sign throughout)", same, minus=True)
-    for name in sorted({name for _, entry in reference.entries() for name in algebra.symbols(entry)}):
-        if name.base in ("g", "G") and not name.dots:
-            yield Convention(f"{name} is counted in the opposite direction", same, reversed_symbol=name)
-    for change in _changes(reference, coordinates):
-        yield change
-        if what == "g":
-            yield replace(change, name=f"{change.name}, and on the other side of the equation", minus=True)
-
-
-def _changes(reference: Grid, coordinates: Sequence[Name]) -> Iterator[Convention]:
-    n = len(coordinates)
-    if not n:
-        return
-    turning = reference.angular()
-    same, backwards = _diagonal([1] * n), _diagonal([-1] * n)
-    quarters = (1, 3, 2) if coordinates[0] in turning else ()
-    for count in quarters:
-        yield Convention(f"{coordinates[0]} is measured from {_SIDES[count]}", same, count)
-    yield Convention("the opposite sense of rotation" if turning else "the opposite directions", backwards)
-    for count in quarters:
-        name = f"{coordinates[0]} is measured from {_SIDES[count]}, in the opposite sense of rotation"
-        yield Convention(name, backwards, count)
-    if 1 < n <= 3:
-        yield from _single_joints(coordinates)
-    if n > 1:
-        yield from _absolute(n, bool(quarters))
-
-
-def _single_joints(coordinates: Sequence[Name]) -> Iterator[Convention]:
-    for signs in product((1, -1), repeat=len(coordinates)):
-        reversed_joints = [str(name) for name, sign in zip(coordinates, signs) if sign < 0]
-        if 0 < len(reversed_joints) < len(coordinates):
-            yield Convention(f"{' and '.join(reversed_joints)} in the opposite sense", _diagonal(signs))
-
-
-def _absolute(n: int, quarters: bool) -> Iterator[Convention]:
-    """θ_i = q_1 + … + q_i, so q_i = θ_i − θ_{i−1}."""
-    S = tuple(tuple(1 if j == i else -1 if j == i - 1 else 0 for j in range(n)) for i in range(n))
-    yield Convention("angles are measured from the base, not from the link before", S)
-    for count in (1, 3) if quarters else ():
-        yield Convention(f"all angles are measured from {_SIDES[count]}, not from the link before", S, count)
-
-
-def _diagonal(signs: Sequence[int]) -> Matrix:
-    return tuple(tuple(sign if i == j else 0 for j in range(len(signs))) for i, sign in enumerate(signs))
-
-
-def _rewritten(wanted: Grid, what: str, change: Convention, point: Point, moved: Point) -> Callable[[EntryIndex], Any]:
-    """The entries (Sᵀ X S)_ij in another convention, with X at q = S θ + const, the point `moved`."""
-    kind, S, field_ = quantity(what), change.S, point.field
-    left, right = kind.left and wanted.shape[0] == len(S), kind.right and wanted.shape[1] == len(S)
-    entry = cache(lambda i, j: moved.of(wanted[i, j]))
-
-    def at(index: EntryIndex) -> Any:
-        total = field_.number(Fraction(0))
-        rows = [(k, S[k][index[0]]) for k in range(len(S))] if left else [(index[0], 1)]
-        columns = [(k, S[k][index[1]]) for k in range(len(S))] if right else [(index[1], 1)]
-        for (i, a), (j, b) in product(rows, columns):
-            if a * b:
-                total = field_.add(total, field_.mul(a * b, entry(i, j)))
-        return field_.sub(0, total) if change.minus else total
-
-    return at

@@ -29,11 +29,11 @@ def matrix_slip(one: MatrixComparison) -> tuple[str, str, Grid] | None:
     names = [table.written[name] for name, value in table.definitions.items() if isinstance(value, Grid)]
     if case.text is None or not names:
         return None
-    claim = next((number for number, value in enumerate(case.claims) if value is one.given), 0)
+    place = next((number for number, claim in enumerate(case.claims) if claim.value is one.given), 0)
     for was, becomes, text in _variants(case.text, names):
         try:
             reading = SymbolText(text, table)
-            value = as_grid((reading.equations() if case.what == "equation" else reading.claims())[claim])
+            value = as_grid((reading.equations() if case.what == "equation" else reading.claims())[place])
             if value.shape == one.wanted.shape and not differing(value, one.wanted, one.space):
                 return f"{was} should be {becomes}", text, value
         except PalpateError:  # such an exchange makes no sense
@@ -64,7 +64,7 @@ def renamed(one: MatrixComparison) -> dict[Name, Name] | None:
     meant = sorted(_names(wanted, indices) - used - {PI, *one.case.table.coordinates})
     if not meant or len(meant) > _MOST_SYMBOLS:
         return None
-    size = sum(1 for index in indices for _ in walk(wanted[index]))
+    size = sum(1 for _ in islice((node for index in indices for node in walk(wanted[index])), _MOST_WORK))
     points = [one.space.point(number) for number in (20, 21)]
     for names in islice(_assignments(meant, sorted(used)), min(_MOST_TRIED, _MOST_WORK // size)):
         if all(_agrees(given, wanted, indices, names, point) for point in points):

@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, reduce
+from functools import reduce
 from itertools import combinations, combinations_with_replacement
 from typing import Any
 
 from palpate.errors import DoesNotFit, UnluckyPoint
+from palpate.forking import cached_property
 from palpate.review.algebra import tree as algebra
 from palpate.review.algebra.names import SymbolTable
 from palpate.review.algebra.points import Point, Polynomial, Table, polynomial

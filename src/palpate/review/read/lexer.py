@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from typing import NamedTuple
 
 from palpate.equations.spelling import GREEK_LETTERS
-from palpate.errors import UnreadableExpression
+from palpate.errors import TooLarge, UnreadableExpression
+from palpate.review.algebra.effort import MOST_TOKENS, spend
 
 MACRO = re.compile(
     r"\\(?:(?:re)?newcommand\*?|providecommand\*?|DeclareMathOperator\*?)\s*\{?\s*\\([A-Za-z]+)\s*\}?|\\def\s*\\([A-Za-z]+)"
 )
+_BRACE = re.compile("[{}]")
 _DEEPEST = 10  # abbreviations that stand for abbreviations
 Macros = Mapping[str, str]  # {name: what it stands for}
 # Environments that only arrange lines.
@@ -64,6 +67,7 @@ def macros(text: str) -> tuple[str, Macros]:
     defined: dict[str, str] = {}
     cleared = text
     for match in MACRO.finditer(text):
+        spend(len(text) // 20)
         at = match.end() + len(text[match.end() :]) - len(text[match.end() :].lstrip())
         if text[at : at + 1] in ("[", "#"):
             raise UnreadableExpression("a definition with arguments", text, at, hint="write the formula out instead")
@@ -83,10 +87,13 @@ def blanked(text: str) -> str:
 def closing_brace(text: str, at: int) -> int | None:
     """Where the brace at a position is closed; None if it never is."""
     depth = 0
-    for index in range(at, len(text)):
-        depth += (text[index] == "{") - (text[index] == "}")
+    if text[at : at + 1] not in ("{", "}"):
+        return at if at < len(text) else None
+    for brace in _BRACE.finditer(text, at):
+        spend()
+        depth += 1 if brace[0] == "{" else -1
         if depth == 0:
-            return index
+            return brace.start()
     return None
 
 
@@ -115,8 +122,12 @@ def tokens(text: str) -> list[Token]:
         UnreadableExpression: a character that belongs to no formula.
     """
     latex = is_latex(text)
+    spend(len(text) // 100)
     cleared, defined = macros(text) if latex else (text, {})
-    return [*_expanded(_tokens(cleared, latex), defined, text), Token("end", "", len(text), len(text))]
+    made = list(islice(_expanded(_tokens(cleared, latex), defined, text), MOST_TOKENS + 1))
+    if len(made) > MOST_TOKENS:
+        raise TooLarge(f"a formula of more than {MOST_TOKENS} signs and words, its abbreviations written out")
+    return [*made, Token("end", "", len(text), len(text))]
 
 
 def _tokens(text: str, latex: bool) -> Iterator[Token]:
@@ -127,6 +138,7 @@ def _tokens(text: str, latex: bool) -> Iterator[Token]:
             at = skipped.end()
             continue
         for token in _next(text, at, latex):
+            spend()
             yield token
             at = token.end
 

@@ -12,7 +12,9 @@ from collections.abc import Callable, Container, Sequence
 from fractions import Fraction
 
 from palpate.equations.spelling import Name
+from palpate.errors import TooLarge, shortened
 from palpate.review.algebra import tree as matrices
+from palpate.review.algebra.effort import MOST_DIGITS, check_terms
 from palpate.review.algebra.names import spelled, with_span
 from palpate.review.algebra.tree import Grid, Node, Num, Power, Prod, Quot, Sum, Sym, Trig, Value, multiply
 from palpate.review.read.lexer import CLOSING, Token
@@ -26,10 +28,25 @@ TRANSPOSED, TRANSPOSED_INVERSE = {"T", "\\top", "\\intercal"}, {"-T", "-\\top"}
 _PLACEHOLDERS = {"\\vdots", "\\cdots", "\\ddots", "\\ldots", "\\dots", "*", "\\ast", "\\star", "\\cdot", "symm", "sym"}
 
 
+_SYMMETRIC = re.compile(r"\\(?:text|mathrm)\s*\{\s*(symm?)\.?\s*\}")
+
+
+def exact(text: str) -> Fraction:
+    """The number that a text is.
+
+    Raises:
+        TooLarge: of too many digits, or too large a power of ten.
+    """
+    mantissa, _, power = text.lower().partition("e")
+    if max(len(mantissa), len(power)) > MOST_DIGITS or (power and abs(int(power)) > MOST_DIGITS):
+        raise TooLarge(f"the number {shortened(text)}: at most {MOST_DIGITS} digits, and powers of ten, are read")
+    return Fraction(text)
+
+
 def number(token: Token) -> Num:
     """A number, exact; decimals are counted."""
     decimals = len(token.text.partition(".")[2]) if "." in token.text and "e" not in token.text.lower() else None
-    return Num(Fraction(token.text), decimals, (token.start, token.end))
+    return Num(exact(token.text), decimals, (token.start, token.end))
 
 
 def joined(a: Value, b: Value) -> Value:
@@ -53,6 +70,7 @@ class Parser(SymbolReader):
         value = self.expression()
         if self.token.kind != "end":
             raise self._fault(f"{self.token.text!r} does not belong here")
+        check_terms(matrices.size(value), "the formula")
         return value
 
     def expression(self) -> Value:
@@ -166,7 +184,7 @@ class Parser(SymbolReader):
         if token.kind == "end":
             raise self._fault("an exponent is missing")
         if token.kind == "exponent":
-            return token.text, Fraction(token.text)
+            return token.text, exact(token.text)
         if token.kind == "number" and self.latex and len(token.text) > 1 and token.text.isdigit():
             self.at -= 1  # x^23 is printed as x² 3
             digit = self._first_digit().text
@@ -175,8 +193,8 @@ class Parser(SymbolReader):
             return self._grouped_exponent(token)
         if token.text == "-" and self.token.kind == "number":
             number = self._take()
-            return f"-{number.text}", -Fraction(number.text)
-        return token.text, Fraction(token.text) if token.kind == "number" else None
+            return f"-{number.text}", -exact(number.text)
+        return token.text, exact(token.text) if token.kind == "number" else None
 
     def _grouped_exponent(self, opened: Token) -> tuple[str, Fraction | None]:
         end = self._matching(self.at - 1)
@@ -289,7 +307,7 @@ class Parser(SymbolReader):
             number = self._take()
             if number.kind != "number" or not number.text.isdigit() or number.text == "0" or not self._accept("]"):
                 raise self._fault("the degree of a root is a whole number", number.start)
-            degree = Fraction(number.text)
+            degree = exact(number.text)
         value = self._argument(opened)
         return self._spanned(opened.start, self._shaped(opened.start, lambda: matrices.raised(value, 1 / degree)))
 
@@ -417,7 +435,7 @@ class Parser(SymbolReader):
         if opened.text not in ("[", "(") or opened.kind != "op":
             return None
         end = self._matching(self.at + 1)
-        match = re.fullmatch(r"(\.\.\.,)?(\d)", "".join(one.text for one in self.tokens[self.at + 2 : end]))
+        match = re.fullmatch(r"(\.\.\.,)?(\d{1,2})", "".join(one.text for one in self.tokens[self.at + 2 : end]))
         if match is None:
             return None
         number = int(match[2]) + (opened.text == "[")
@@ -566,7 +584,7 @@ class Parser(SymbolReader):
             raise self._fault("a matrix is never closed: \\end is missing", opened.start)
         if self._is("&", "\\\\", "\\end"):
             return ""
-        if re.match(r"\\(?:text|mathrm)\s*\{\s*(symm?)\.?\s*\}", self.text[self.token.start :]):
+        if _SYMMETRIC.match(self.text, self.token.start):
             self.at = self._matching(self.at + 1) + 1
             return "symm"
         if self.token.text in _PLACEHOLDERS and self._ahead().text in ("&", "\\\\", "\\end"):

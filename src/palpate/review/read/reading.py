@@ -6,8 +6,10 @@ import re
 from dataclasses import dataclass
 
 from palpate.errors import UnreadableExpression
+from palpate.review.algebra.effort import MOST_EQUAL, check_count, spend
 from palpate.review.algebra.names import SymbolTable
-from palpate.review.algebra.tree import Value, plus
+from palpate.review.algebra.tree import Name, Value, plus
+from palpate.review.read.labels import label_name
 from palpate.review.read.lexer import Token, is_latex, tokens
 from palpate.review.read.parser import Parser
 
@@ -41,14 +43,26 @@ class SymbolText:
         end = part[-1].end if part else len(self.text)
         return Parser([*part, Token("end", "", end, end)], self.text, self.table, is_latex(self.text)).whole()
 
+    def labelled(self) -> list[tuple[Name | None, Value]]:
+        """Every right side in order, with the name on its left; None where there is no equals sign."""
+        parts = [(sides, part) for sides in self.statements() for part in (sides[1:] or sides)]
+        check_count(len(parts), MOST_EQUAL, "expressions that are said to be equal")
+        return [(self._label(sides), self.read(part)) for sides, part in parts]
+
+    def _label(self, sides: Sides) -> Name | None:
+        left = sides[0]
+        return label_name(self.text[left[0].start : left[-1].end]) if len(sides) > 1 and left else None
+
     def claims(self) -> list[Value]:
         """What the text says something is: every right side, in order."""
-        return [self.read(part) for sides in self.statements() for part in (sides[1:] or sides)]
+        return [value for _, value in self.labelled()]
 
     def equations(self) -> list[Value]:
         """left − right of every equation of the text."""
         made = []
-        for sides in self.statements():
+        statements = self.statements()
+        check_count(len(statements), MOST_EQUAL, "equations")
+        for sides in statements:
             left, right = self.read(sides[0]), self.read(sides[-1])
             made.append(left if len(sides) == 1 else plus(left, right, minus=True))  # alone: … = 0
         return made
@@ -93,10 +107,12 @@ def _lines(token_list: list[Token]) -> list[list[Token]]:
 
 def _trimmed(part: list[Token]) -> list[Token]:
     """Without a closing comma or full stop, and without an equation's number after a wide space."""
-    while part and part[-1].kind == "gap":
-        part = part[:-1]
+    last = next((at for at in reversed(range(len(part))) if part[at].kind != "gap"), -1)
+    part = part[: last + 1]
     texts = [token.text for token in part]
     for at, token in enumerate(part):
+        if token.kind == "gap":
+            spend(len(part) // 10)
         if token.kind == "gap" and re.fullmatch(r"\(\d+\w?\)[.,]?", "".join(texts[at + 1 :])):
             part = part[:at]
             break

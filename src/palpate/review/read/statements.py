@@ -16,15 +16,14 @@ from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 
 from palpate.errors import UnreadableExpression
+from palpate.review.algebra.effort import MOST_FORMULAS, check_count
 from palpate.review.algebra.names import spelled
 from palpate.review.algebra.tree import Name
 from palpate.review.algebra.wanted import label_quantity
-from palpate.review.read.lexer import FRAME, MACRO, Token, blanked, closing_brace, is_latex, macros, tokens
+from palpate.review.read.labels import bare, label_name, meaning
+from palpate.review.read.lexer import FRAME, MACRO, Token, blanked, closing_brace, macros, tokens
 from palpate.review.read.reading import split
 
-_ENTRY = re.compile(  # M[0, 1], M[0][1], M[..., 0, 1] as in Python; M(1,2) as in Matlab
-    r"(?P<name>[A-Za-z]\w*)\s*(?P<open>[\[(])\s*(?:\.\.\.\s*,\s*)?(?P<i>\d)\s*(?:(?:,|\]\s*\[)\s*(?P<j>\d)\s*)?[\])]"
-)
 _KEYWORD = re.compile(r"\s*(\w+)\s*:(?!=)")
 _PLAIN = ("M", "C", "g", "J", "T", "V", "FK", "tau", "τ", "equation")  # always quantities
 _MARKS = re.compile(r"\\begin\b|\\end\b|\\\\|\\[{}]|[()\[\]{}]|\n|,|;")
@@ -80,7 +79,9 @@ def formulas(text: str) -> list[GivenFormula]:
     """
     clean = prepared(text)
     body = macros(clean)[0]
-    parsed = [_formula(body, clean, start, end) for start, end in _chunks(body)]
+    chunks = _chunks(body)
+    check_count(len(chunks), MOST_FORMULAS, "formulas")
+    parsed = [_formula(body, clean, start, end) for start, end in chunks]
     if not parsed:
         raise UnreadableExpression("the file holds no formula", text, 0, hint="write for example  g = m1*g*l1*cos(q1)")
     mentioned = [{spelled(word) for word in _words(tokens(one.text))} for one in parsed]
@@ -117,7 +118,7 @@ def _begins(segment: str, before: str) -> bool:
     if before not in (",", ";") and _KEYWORD.match(segment):
         return True
     left, equals, _ = segment.partition("=")
-    left = _bare(left)
+    left = bare(left)
     if not equals or not re.match(r"[\\\w{]", left) or left.startswith(("\\begin", "\\end")):
         return False
     return before not in (",", ";") or bool(re.fullmatch(r"[\\\w{}^.\[\]() ]{1,60}", left))
@@ -137,9 +138,9 @@ def _formula(text: str, whole: str, start: int, end: int) -> GivenFormula:
     if len(sides) == 1:
         raise UnreadableExpression("a formula without a name and an equals sign", text, start, hint="write M = …")
     left = body[: sides[0][-1].end] if sides[0] else ""
-    name = _name(left)
-    what, entry = _meaning(name)
-    return GivenFormula(_bare(left), name, what, entry, above + body, line)
+    name = label_name(left)
+    what, entry = meaning(name)
+    return GivenFormula(bare(left), name, what, entry, above + body, line)
 
 
 def _definitions_kept(text: str) -> str:
@@ -150,39 +151,6 @@ def _definitions_kept(text: str) -> str:
         end = len(text) if end < 0 else end
         blank = blank[: match.start()] + text[match.start() : end] + blank[end:]
     return blank
-
-
-def _bare(left: str) -> str:
-    """A left side without the signs of alignment and wide spaces around it."""
-    return re.sub(r"\\q?quad\b|\\[ ,;]|[&$]", " ", left).strip()
-
-
-def _name(left: str) -> Name:
-    r"""The name on a left side: M(q), \mathbf{M}(\mathbf{q}), \dot{J}, C_{31}, without its arguments."""
-    text = _bare(left)
-    if entry := _ENTRY.fullmatch(text):
-        first = int(entry["i"]) + (entry["open"] == "[")
-        second = entry["j"]
-        return spelled(f"{entry['name']}_{first}" + (str(int(second) + (entry["open"] == "[")) if second else ""))
-    if entry := re.fullmatch(r"(\w+)\[(\d\d)\]", text):
-        return spelled(f"{entry[1]}_{entry[2]}")
-    if is_latex(text):
-        text = re.sub(r"\\(mathbf|mathrm|boldsymbol|bm|operatorname|mathcal|text|rm)\b", "", text)
-    text = re.sub(r"\((?:[^()]|\([^()]*\))*\)\s*$", "", text)
-    return spelled(text)
-
-
-def _meaning(name: Name) -> tuple[str | None, tuple[int, int] | None]:
-    what = label_quantity(name)
-    if what is not None:
-        return what, None
-    indices = name.sub.replace(",", "")
-    matrix = label_quantity(Name(name.base.upper() if name.base == "b" else name.base, "", name.dots))
-    if matrix in ("M", "C", "J", "Jdot") and len(indices) == 2 and indices.isdigit():
-        return matrix, (int(indices[0]) - 1, int(indices[1]) - 1)
-    if matrix in ("g", "c", "tau", "h") and len(indices) == 1 and indices.isdigit() and name.base != "c":
-        return matrix, (int(indices) - 1, 0)
-    return None, None
 
 
 def _used_elsewhere(one: GivenFormula, number: int, mentioned: list[set[Name]]) -> GivenFormula:
@@ -279,7 +247,8 @@ def _page(text: str) -> str:
     rows = [i for i in range(len(kept)) if re.match(r"[^\[\]]*\[ .* \]\s*$", kept[i])]
     for _, run in groupby(enumerate(rows), key=lambda pair: pair[1] - pair[0]):  # rows that follow each other
         _draw_in_lists(kept, [i for _, i in run])
-    return re.sub(r"\[(\d{1,2})\](?= = )", r"_\1 ", "\n".join(kept))
+    page = re.sub(r"\[(\d+,\d+)\](?= = )", r"(\1)", "\n".join(kept))  # M[10,2] of a large arm: M(10,2)
+    return re.sub(r"\[(\d{1,2})\](?= = )", r"_\1 ", page)
 
 
 def _draw_in_lists(lines: list[str], block: list[int]) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from palpate.equations.spelling import GREEK_WORDS, Name
 from palpate.errors import BadShape, DoesNotFit, UnknownSymbol, UnreadableExpression
+from palpate.review.algebra.effort import spend
 from palpate.review.algebra.names import SymbolTable, spelled
 from palpate.review.algebra.points import polynomial
 from palpate.review.algebra.tree import Grid, Node, Sum, Sym, Value
@@ -117,6 +118,7 @@ class SymbolReader:
         """Where the bracket that opens at `at` closes; None if it never does."""
         depth = 0
         for index in range(at, len(self.tokens)):
+            spend()
             token = self.tokens[index]
             depth += token.text in CLOSING and token.kind != "name"
             depth -= token.text in CLOSING.values() and token.kind != "name"
@@ -137,6 +139,7 @@ class SymbolReader:
     def _put_instead(self, texts: list[str]) -> None:
         """Replace the current token by several, which together are the same text."""
         token, at, made = self.token, self.token.start, []
+        spend(len(self.tokens) // 20)
         for text in texts:
             made.append(Token(token.kind, text, at, at + len(text)))
             at += len(text)
