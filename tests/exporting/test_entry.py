@@ -201,3 +201,11 @@ def test_a_blend_begins_at_the_measured_torques(library: Library) -> None:
     for k, row in enumerate(rows):
         wanted, share = library.answers[k, torque], min(k / 10.0, 1.0)
         np.testing.assert_allclose(library.step(row)[torque], 5.0 + share * (wanted - 5.0), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize(("gap", "missed"), [(1.4, 0), (1.6, 1), (2.4, 1), (2.6, 2)])
+def test_missed_ticks_are_rounded_to_the_nearest(library: Library, gap: float, missed: int) -> None:
+    library.step(library.inputs[0])
+    row = library.inputs[1].copy()
+    row[1] = library.inputs[0][1] + gap * (library.inputs[1][1] - library.inputs[0][1])
+    assert library.step(row)[2:3].view(np.int64)[0] == missed

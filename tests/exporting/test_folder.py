@@ -18,6 +18,7 @@ import pytest
 import palpate as pp
 from exporting.conftest import NAME, SCENARIO
 from exporting.matrix import compiled_laws, scenario_of
+from moments import ENDLESS
 from palpate.errors import FileError, InvalidInput, NotApplicable, PalpateError, UnknownName
 from palpate.exporting.code.archive import static_library, symbols
 from palpate.exporting.code.native import host
@@ -35,7 +36,7 @@ def needs(*tools: str) -> pytest.MarkDecorator:
 
 
 def run(*words: str, cwd: Path, env: dict[str, str] | None = None) -> str:
-    done = subprocess.run(words, cwd=cwd, capture_output=True, text=True, timeout=300, env=env)
+    done = subprocess.run(words, cwd=cwd, capture_output=True, text=True, timeout=ENDLESS, env=env)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

@@ -14,6 +14,7 @@ import pytest
 
 import palpate as pp
 from exporting import every_function
+from moments import ENDLESS
 from palpate.control.guards import GUARD_NAMES, GUARD_NOT_FINITE, GUARD_SINGULAR
 from palpate.engine import maths
 from palpate.engine.kernels import Kernel
@@ -69,7 +70,7 @@ def replayed(folder: Path, name: str, target: str) -> str:
         library = f"{target}/lib{name}.a"
         subprocess.run([compiler, "-O2", "-static", "main.c", library, "-o", f"r-{target}"], cwd=folder, check=True)
         words = [*emulator, f"./r-{target}"]
-    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=3000)
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=ENDLESS)
     assert done.returncode == 0, done.stdout + done.stderr
     print(f"{target}: {done.stdout.splitlines()[0]}")
     return done.stdout.split("hash")[1].split()[0]

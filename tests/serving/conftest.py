@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from moments import ENDLESS
 from palpate.scenario.model import Scenario
 from palpate.serving.server import Server
 from palpate.trace import Trace
@@ -44,9 +45,19 @@ def serve_one(scenario: Scenario, *words: object, pace: float | None = None, **o
 
 
 @contextmanager
-def serving(scenario: Scenario, **options: Any) -> Iterator[Server]:
-    with Server(scenario, host=loopback(), **{"pace": None, "duration": 30.0, **options}) as server:
+def serving(scenario: Scenario, grace: float = ENDLESS, **options: Any) -> Iterator[Server]:
+    with patient(grace), Server(scenario, host=loopback(), **{"pace": None, "duration": 30.0, **options}) as server:
         yield server
+
+
+@contextmanager
+def patient(grace: float = ENDLESS) -> Iterator[None]:
+    """Neither side gives the other up because the machine is busy; `grace`: s of a motion before its first command."""
+    with pytest.MonkeyPatch.context() as patched:
+        for name in ("session.PATIENCE", "link.HANDSHAKE", "client._TIMEOUT"):
+            patched.setattr(f"palpate.serving.{name}", float(ENDLESS))
+        patched.setattr("palpate.serving.session.GRACE", grace)
+        yield
 
 
 def with_client(server: Server, program: object, *words: object) -> tuple[Any, Trace]:
@@ -56,7 +67,7 @@ def with_client(server: Server, program: object, *words: object) -> tuple[Any, T
     with subprocess.Popen(
         [str(w) for w in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as client:
-        trace = server.serve(server.wait(20.0))
-        said, complaint = client.communicate(timeout=20)
+        trace = server.serve(server.wait(ENDLESS))
+        said, complaint = client.communicate(timeout=ENDLESS)
     assert said or program == "die", complaint
     return json.loads(said) if said else None, trace

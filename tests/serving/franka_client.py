@@ -19,16 +19,16 @@ STIFFNESS = np.array([600.0, 600.0, 600.0, 600.0, 250.0, 150.0, 50.0])  # libfra
 DAMPING = np.array([50.0, 50.0, 50.0, 50.0, 30.0, 25.0, 15.0])
 
 
-def reached(address, seconds=30.0):
+def reached(address, seconds=3600.0):
     """The robot, as soon as something listens."""
-    until = time.monotonic() + seconds
+    until = time.monotonic() + seconds  # clock: ends a wait for a server that never comes
     while True:
         try:
             return franka.Robot(address, franka.RealtimeConfig.kIgnore)
         except franka.NetworkException as error:
-            if "refused" not in str(error) or time.monotonic() > until:
+            if "refused" not in str(error) or time.monotonic() > until:  # clock: as above
                 raise
-            time.sleep(0.1)
+            time.sleep(0.1)  # clock: how often it is tried
 
 
 def connected(address, force=200.0):

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from palpate.errors import InvalidInput
-from palpate.robot import load_robot
+from palpate.robot import Robot, load_robot
 from palpate.serving.arm import Arm, franka_model, spring_damper
+from palpate.serving.fci import Controller, Generator
+from palpate.serving.motion import ActiveMove, JointReference, Limits
 from palpate.spatial import Pose
 
 
@@ -98,3 +100,56 @@ def test_an_announced_load_is_compensated_and_is_no_external_force():
         arm.observe(tick)
     assert arm.gravity == pytest.approx(carrying.gravity(q), abs=1e-12)
     assert np.abs(arm.external).max() < 1e-9
+
+
+def _observed(robot: Robot, arm: Arm, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> None:
+    """One tick's measurement, with the model's terms of that state."""
+    from palpate.control.law import Tick, sizes_of
+
+    tick, terms = Tick(sizes_of(robot)), robot.terms(q, v)
+    for name in ("M", "bias", "gravity", "position", "rotation", "J"):
+        getattr(tick, name)[...] = getattr(terms, name)
+    tick.q[:], tick.v[:], tick.tau[:] = q, v, tau
+    arm.observe(tick)
+
+
+@pytest.mark.parametrize("moving", [False, True])
+def test_rotors_that_accelerate_are_no_external_torque(moving: bool):
+    """τ = (M + B) a + b drives links and rotors alone: external torque 0, at rest and in motion."""
+    robot, period, rotor = load_robot("fr3"), 1e-3, np.linspace(0.1, 0.7, 7)
+    arm, q, a = Arm(robot, franka_model(robot), rotor, period), robot.home, np.linspace(-2.0, 3.0, 7)
+    v = np.linspace(0.4, -0.3, 7) if moving else np.zeros(7)
+    terms = robot.terms(q, v)
+    tau = (terms.M + np.diag(rotor)) @ a + terms.bias
+    _observed(robot, arm, q, v, tau)
+    _observed(robot, arm, q, v + a * period, tau)
+    assert np.abs(arm.external).max() < 1e-9 * np.abs(tau).max()
+
+
+def test_the_posture_spring_does_not_move_the_tool():
+    """At its pose and twist the tool's spring is slack: J (M + B)⁻¹ (τ − C v) = 0, though the posture pulls."""
+    robot, rotor = load_robot("fr3"), np.linspace(0.1, 0.7, 7)
+    arm, q, v = Arm(robot, franka_model(robot), rotor, 1e-3), robot.home, np.linspace(-0.2, 0.3, 7)
+    _observed(robot, arm, q, v, robot.gravity(q))
+    posture = q + np.linspace(0.2, -0.3, 7)
+    pulled = arm.cartesian_impedance(arm.O_T_EE, arm.J @ v, posture) - arm.coriolis
+    assert np.abs(pulled).max() > 0.1
+    acceleration = arm.J @ np.linalg.solve(arm.M + np.diag(rotor), pulled)
+    assert np.abs(acceleration).max() < 1e-6 * np.abs(pulled).max()
+
+
+def test_a_tool_goes_on_with_its_acceleration_where_a_command_is_lost():
+    """x = ½ a t²: after a loss the twist is the one of constant acceleration, and the pose one step of it further."""
+    robot, period = load_robot("fr3"), 1e-3
+    arm, limits = Arm(robot, franka_model(robot), np.zeros(7), period), Limits(robot, period)
+    _observed(robot, arm, robot.home, np.zeros(7), robot.gravity(robot.home))
+    acceleration = np.array([0.5, -0.3, 0.2, 0.0, 0.0, 0.0])
+    move = ActiveMove(
+        1, Generator.CARTESIAN_VELOCITY, Controller.JOINT_IMPEDANCE, JointReference(robot.home), arm.O_T_EE.copy()
+    )
+    move.twist, move.acceleration, start = 0.1 * acceleration, acceleration, arm.O_T_EE[:3, 3].copy()
+    assert move.miss(arm, limits) is None
+    np.testing.assert_allclose(move.twist, (0.1 + period) * acceleration, rtol=1e-12)
+    np.testing.assert_allclose(move.pose[:3, 3] - start, move.twist[:3] * period, atol=1e-15)
+    X, _ = arm.pose_at(move.reference.q)
+    np.testing.assert_allclose(X[:3, 3], move.pose[:3, 3], atol=1e-7)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from tests.serving.conftest import serving
 
+from moments import ENDLESS
 from palpate.cli.main import main
 from palpate.errors import InvalidInput
 from palpate.run.build import build
@@ -17,7 +18,9 @@ from palpate.scenario.model import Scenario
 from palpate.serving.client import drive
 from palpate.trace import Trace, load_trace
 
-WALL = load_scenario("fr3-wall")
+# All friction is compensated, so that formulas hold.
+FREE = ["world.driver.viscous_compensation=1", "world.driver.coulomb_compensation=1"]
+WALL = load_scenario("fr3-wall", FREE)
 
 
 def driven(scenario: Scenario, served: Scenario = WALL, **options: float) -> tuple[Trace | Exception, Trace]:
@@ -33,8 +36,8 @@ def driven(scenario: Scenario, served: Scenario = WALL, **options: float) -> tup
     with serving(served) as server:
         thread = threading.Thread(target=act)
         thread.start()
-        trace = server.serve(server.wait(20.0))
-        thread.join(20)
+        trace = server.serve(server.wait(ENDLESS))
+        thread.join(ENDLESS)
     return said[0], trace
 
 
@@ -95,8 +98,8 @@ def test_the_command_writes_a_folder_with_its_report(tmp_path):
     with serving(WALL) as server:
         thread = threading.Thread(target=act)
         thread.start()
-        server.serve(server.wait(20.0))
-        thread.join(60)
+        server.serve(server.wait(ENDLESS))
+        thread.join(ENDLESS)
     assert said == [0]
     assert load_trace(folder / "trace.parquet").facts.physics == "fci"
     assert (folder / "report.html").exists()

@@ -9,6 +9,7 @@ import threading
 import pytest
 from tests.serving.conftest import loopback, serving
 
+from moments import ENDLESS
 from palpate.cli.main import main
 from palpate.errors import InvalidInput
 from palpate.scenario.file.load import load_scenario
@@ -21,7 +22,7 @@ WALL = load_scenario("fr3-wall")
 
 
 def connect(server: Server, data: bytes) -> socket.socket:
-    client = socket.create_connection(server.address, timeout=10)
+    client = socket.create_connection(server.address, timeout=ENDLESS)
     client.sendall(data)
     return client
 
@@ -36,7 +37,7 @@ class Plain:
     def __init__(self, server: Server) -> None:
         self.udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.udp.bind(("127.0.0.1", 0))
-        self.udp.settimeout(10)
+        self.udp.settimeout(ENDLESS)
         self.tcp = connect(server, hello(self.udp.getsockname()[1]))
 
     def close(self) -> None:
@@ -58,8 +59,8 @@ def served_while(server: Server, act) -> Trace:
 
     thread = threading.Thread(target=run)
     thread.start()
-    trace = server.serve(server.wait(10.0))
-    thread.join(10)
+    trace = server.serve(server.wait(ENDLESS))
+    thread.join(ENDLESS)
     return trace
 
 
@@ -122,7 +123,7 @@ def test_a_client_that_never_commands_is_stopped_after_a_while():
         assert client.tcp.recv(13) == fci.answer(1, 9, fci.MoveStatus.STARTED)
         assert client.tcp.recv(13) == fci.answer(1, 9, fci.MoveStatus.REFLEX_ABORTED)
 
-    with serving(WALL) as server:
+    with serving(WALL, grace=1.0) as server:
         trace = served_while(server, act)
     assert "communication_constraints_violation (20 commands in a row" in trace.warnings[0]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import re
 import sys
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +18,7 @@ from palpate.engine.kernels import Kernel
 from palpate.engine.records import Record
 from palpate.equations.code.tree_program import TreeCode
 from palpate.errors import NotApplicable, PalpateError
+from palpate.escape import c_identifier
 from palpate.exporting.code.image import Image, Part
 from palpate.exporting.code.own_model import OwnModel, own_model
 from palpate.exporting.code.records import INPUT_HEAD, OUTPUT_HEAD, STATE_HEAD, PartPlan, PlanHead, Station
@@ -136,8 +136,8 @@ def _written_in_python(law: str) -> NotApplicable:
 
 
 def _prefix(name: str) -> str:
-    cleaned = re.sub(r"\W", "_", name).lower()
-    return cleaned if cleaned[:1].isalpha() else f"law_{cleaned}"
+    """The prefix of every C name: also a namespace of C++, a file and a target of CMake."""
+    return c_identifier(name.lower(), prefix="law_")
 
 
 def _station(run: Run, bound: BoundLaw, inputs: list[Item], gravity: bool) -> tuple[Station, dict[str, Record]]:

@@ -18,10 +18,10 @@ from palpate.exporting.code.objects import TargetMachine
 from palpate.exporting.code.records import OUTPUT_HEAD
 from palpate.exporting.draft import Draft, draft as make_draft
 from palpate.exporting.library import Library, chosen_targets
-from palpate.exporting.manifest import NAME, is_export, manifest, sealed
+from palpate.exporting.manifest import NAME, exported_files, manifest, sealed
 from palpate.exporting.texts import texts
 from palpate.exporting.vectors import RecordedRun, answered, packed, record_run, vector_file
-from palpate.files import a_path, is_there, make_folder, write_file
+from palpate.files import a_path, is_there, make_folder, refuse_changed, write_file
 from palpate.scenario.file.load import load_scenario
 from palpate.scenario.model import Scenario
 
@@ -59,6 +59,7 @@ def export(
     targets: Sequence[str] | None = None,
     model: Model = "own",
     ticks: int = MOST_TICKS,
+    force: bool = False,
 ) -> Exported:
     """Write a scenario's law as a C library that gives the bits of the run, on every machine.
 
@@ -68,19 +69,20 @@ def export(
         targets: machines among x86-64, aarch64, riscv64, wasm32; this one by default.
         model: "given": whoever calls it passes M, bias, J …; "own": the library computes them from q and v.
         ticks: how many of the run's are kept for the replay.
+        force: also replace files of an older export that were changed since.
 
     Raises:
         NotApplicable: a law in Python, exact contact, a target without its tool.
-        FileError: another folder is there.
+        FileError: another folder is there, or an export in which somebody changed a file.
     """
-    folder = _free_folder(out)
+    folder, written = _free_folder(out, force)
     if model not in MODELS:
         raise InvalidInput(f"model must be one of {', '.join(MODELS)}, got {model!r}")
     if not isinstance(ticks, int) or not 1 <= ticks <= 1_000_000:
         raise InvalidInput(f"ticks must be a whole number from 1 to 1000000, got {ticks!r}")
     chosen = chosen_targets([host().name] if targets is None else list(targets))
     loaded = scenario if isinstance(scenario, Scenario) else load_scenario(scenario)
-    draft = make_draft(loaded, model)
+    draft = make_draft(loaded.with_code(), model)
     library = Library(draft)
     native = library.object_for(host())
     recorded = record_run(draft, ticks)
@@ -91,17 +93,26 @@ def export(
     facts = {"ticks": len(rows), "difference": difference, "largest_stack_frame": library.largest_frame()}
     files |= {name: text.encode() for name, text in texts(draft, chosen, len(rows)).items()}
     names = [target.name for target in chosen]
+    if not force:
+        refuse_changed(folder, files, written)
     _write(folder, files, sealed(manifest(draft, names, files, facts)))
     return Exported(folder, draft.name, tuple(names), len(rows), difference, facts["largest_stack_frame"])
 
 
-def _free_folder(out: str | os.PathLike[str]) -> Path:
+def _free_folder(out: str | os.PathLike[str], force: bool) -> tuple[Path, dict[str, str]]:
+    """The folder to write into, and the checksums of what an older export wrote there."""
     folder = a_path(out, "the folder of an export")
-    if is_there(folder) and (not folder.is_dir() or (any(folder.iterdir()) and not is_export(folder))):
+    if not is_there(folder) or (folder.is_dir() and not any(folder.iterdir())):
+        return folder, {}
+    written = exported_files(folder)
+    if written is None:
         raise FileError(
             f"{folder} exists and is not an export of palpate; nothing was overwritten", hint="give another folder"
         )
-    return folder
+    if not force:  # before anything is computed
+        inside = [name for name in written if not Path(name).is_absolute() and ".." not in Path(name).parts]
+        refuse_changed(folder, [NAME, *inside], written)
+    return folder, written
 
 
 def verified(draft: Draft, native: bytes, recorded: RecordedRun, rows: Array) -> tuple[Array, float]:

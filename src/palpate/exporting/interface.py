@@ -12,12 +12,13 @@ import numpy as np
 from palpate.checks import Array
 from palpate.control.law import NEEDS, BoundLaw, Law, Target, Tick, sizes_of
 from palpate.engine.records import Record
-from palpate.exporting.code.objects import template
+from palpate.escape import c_field
+from palpate.exporting.code.objects import template_text
 from palpate.robot.robot import Robot
 from palpate.run.run import Run
 
 # What each field of the structs is, with its unit and frame.
-_ABOUT = dict(line.split(" = ", 1) for line in template("fields.txt", {}).splitlines())
+_ABOUT = dict(line.split(" = ", 1) for line in template_text("fields.txt").splitlines())
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,9 @@ def output_items(robot: Robot, bound: BoundLaw, gravity: bool) -> list[Item]:
     items = [item("command", n)]
     items += [item("set_q", n), item("set_v", n)] if bound.command in ("velocity", "position") else [item("torque", n)]
     items += [item("gravity", n)] if gravity else []
-    return items + [Item(f"term_{name}", (n,), "term of the law; the terms sum to `command`") for name in bound.terms]
+    return items + [
+        Item(f"term_{c_field(name)}", (n,), "term of the law; the terms sum to `command`") for name in bound.terms
+    ]
 
 
 def ranges(items: Sequence[Item]) -> dict[str, tuple[int, int]]:

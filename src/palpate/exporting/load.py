@@ -49,7 +49,7 @@ def load_exported(folder: str | os.PathLike[str]) -> Law:
             hint=f"palpate export … --target {target}",
         )
     native = Native(Path(path / target / f"{name}.o").read_bytes())
-    law = Scenario.model_validate(content["scenario"]).control
+    law = Scenario.model_validate(content["scenario"]).with_code().control
     return _with_code(law, native, f"{name}_law")
 
 

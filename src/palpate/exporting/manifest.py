@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.metadata
 import json
 from pathlib import Path
@@ -16,7 +15,7 @@ from palpate.exporting.code.records import Code
 from palpate.exporting.draft import LATEST, Draft
 from palpate.exporting.interface import Item
 from palpate.exporting.texts import safe_command
-from palpate.files import read_text
+from palpate.files import checksum, read_text
 
 KIND = "palpate export"
 NAME = "manifest.json"
@@ -61,7 +60,7 @@ def manifest(draft: Draft, targets: list[str], files: dict[str, bytes], facts: d
         "targets": targets,
         "replay": facts,
         "versions": {name: importlib.metadata.version(name) for name in ("palpate", "numba", "llvmlite", "numpy")},
-        "files": {name: hashlib.sha256(data).hexdigest() for name, data in files.items()},
+        "files": {name: checksum(data) for name, data in files.items()},
     }
 
 
@@ -80,7 +79,7 @@ def sealed(content: dict[str, Any]) -> str:
 
 def _hash(content: dict[str, Any]) -> str:
     plain = {key: value for key, value in content.items() if key != "hash"}
-    return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
+    return checksum(json.dumps(plain, sort_keys=True))
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
@@ -91,7 +90,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     """
     try:
         content = json.loads(read_text(folder / NAME, most_bytes=50_000_000))
-    except (OSError, ValueError) as error:
+    except (FileError, ValueError, RecursionError) as error:
         raise FileError(
             f"{folder} is not an export of palpate: it has no readable {NAME}",
             hint="palpate export SCENARIO --out DIR makes one",
@@ -102,14 +101,19 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         raise FileError(f"{folder / NAME} was changed since it was written", hint="export anew; --set changes settings")
     for name, digest in content["files"].items():
         path = folder / name
-        if not path.is_file() or hashlib.sha256(path.read_bytes()).hexdigest() != digest:
+        if not path.is_file() or checksum(path.read_bytes()) != digest:
             raise FileError(f"{path} is not the file that was exported (another hash, or gone)", hint="export anew")
     return content
 
 
-def is_export(folder: Path) -> bool:
-    """Whether a folder was written by an export, changed or not."""
+def exported_files(folder: Path) -> dict[str, str] | None:
+    """The checksum of every file that an export wrote into a folder, by name; None for another folder."""
     try:
-        return json.loads(read_text(folder / NAME)).get("kind") == KIND
-    except (OSError, ValueError, AttributeError, FileError):
-        return False
+        content = json.loads(read_text(folder / NAME))
+        if content.get("kind") != KIND:
+            return None
+        files = {str(name): str(digest) for name, digest in content["files"].items()}
+        known = content.get("hash") == _hash(content)
+    except (FileError, ValueError, LookupError, AttributeError, RecursionError):
+        return None
+    return files | ({NAME: checksum((folder / NAME).read_bytes())} if known else {})

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
+from palpate.escape import Written, c_comment, c_string, markdown_code, yaml_string
 from palpate.exporting.code.image import Part
 from palpate.exporting.code.objects import TargetMachine, template
 from palpate.exporting.code.records import Code
@@ -46,8 +46,8 @@ def texts(draft: Draft, targets: list[TargetMachine], ticks: int) -> dict[str, s
         "PALPATE": version("palpate"),
         "TICKS": ticks,
         "TARGETS": ", ".join(target.name for target in targets),
-        "WASM": "    node replay.mjs                            # the same in WebAssembly\n" if wasm else "",
-        "WRAPPERS_LINE": "".join(_WRAPPER_LINES[folder] for folder in wrappers),
+        "WASM": Written("    node replay.mjs                            # the same in WebAssembly\n" if wasm else ""),
+        "WRAPPERS_LINE": Written("".join(_WRAPPER_LINES[folder] for folder in wrappers)),
     }
     names = ["main.c", "CMakeLists.txt", "Makefile", "README.md", *(["replay.mjs"] if wasm else [])]
     files = {f"{draft.name}.h": header(draft)} | {name: template(name, values) for name in names}
@@ -66,7 +66,9 @@ def _values(draft: Draft) -> dict[str, Any]:
         "NAME_UPPER": upper,
         "NAME": draft.name,
         "LAW": draft.bound.name,
+        "LAW_CODE": Written(markdown_code(draft.bound.name)),
         "ROBOT": draft.run.robot.name,
+        "ROBOT_CODE": Written(markdown_code(draft.run.robot.name)),
         "SCENARIO": draft.scenario.name,
         "SAFE": safe_command(draft.bound.command),
         "VERSION": draft.plan.version,
@@ -75,16 +77,16 @@ def _values(draft: Draft) -> dict[str, Any]:
         "RATE": f"{1.0 / period:g}",
         "PERIOD_EXACT": repr(period),
         "PERIOD": f"{period:g}",
-        "CODES": "\n".join(codes),
+        "CODES": Written("\n".join(codes)),
         "STATE_BYTES": draft.plan.state_bytes,
         "STATE_WORDS": draft.plan.state_bytes // 8,
-        "INPUTS": "\n".join(map(_declared, draft.inputs)),
-        "OUTPUTS": "\n".join(map(_declared, draft.outputs)),
-        "GAINS": _fields(draft.gains, draft.bounds),
-        "MEMORY": _fields(draft.memory, {}),
-        "MODEL_LINE": _MODEL_LINES[draft.model],
-        "COMMAND_LINE": _COMMAND_LINES[draft.bound.command],
-        "GAINS_LINE": changeable if draft.bounds else "None may be changed alone.",
+        "INPUTS": Written("\n".join(map(_declared, draft.inputs))),
+        "OUTPUTS": Written("\n".join(map(_declared, draft.outputs))),
+        "GAINS": Written(_fields(draft.gains, draft.bounds)),
+        "MEMORY": Written(_fields(draft.memory, {})),
+        "MODEL_LINE": Written(_MODEL_LINES[draft.model]),
+        "COMMAND_LINE": Written(_COMMAND_LINES[draft.bound.command]),
+        "GAINS_LINE": Written(changeable if draft.bounds else "None may be changed alone."),
     }
 
 
@@ -101,7 +103,7 @@ def header(draft: Draft) -> str:
 
 
 def _declared(each: Item) -> str:
-    return f"    double {each.name}{_shape(each.shape)}; /* {each.about} */"
+    return f"    double {each.name}{_shape(each.shape)}; /* {c_comment(each.about)} */"
 
 
 def _shape(shape: Sequence[int]) -> str:
@@ -169,9 +171,9 @@ def _franka(draft: Draft) -> dict[str, Any]:
         "TOOL": robot.tool_frame,
         "CUTOFF": cutoff,
         "TORQUE_RATE": rate,
-        "R_WO": _in_braces(X_WO.rotation),
-        "P_WO": _in_braces(X_WO.position),
-        "HOLD": "\n".join(_hold_lines(draft)),
+        "R_WO": Written(_in_braces(X_WO.rotation)),
+        "P_WO": Written(_in_braces(X_WO.position)),
+        "HOLD": Written("\n".join(_hold_lines(draft))),
     }
 
 
@@ -206,22 +208,24 @@ def _ros(draft: Draft) -> dict[str, Any]:
     fields, kind, guards = _targets(draft), _INTERFACES[draft.bound.command], draft.run.guards
     if not fields:
         return {}
-    references = [f'"{each.name}.{k}"' for each in fields for k in range(each.size)]
+    references = [c_string(f"{each.name}.{k}") for each in fields for k in range(each.size)]
     feels = draft.law.feels or (guards is not None and bool(guards.contact_force or guards.stale_ticks))
     by_name = {part.name: part for part in draft.gains}
     gains = [by_name[name] for name in draft.bounds]
     return {
         "REFERENCES": len(references),
-        "REFERENCE_NAMES": ", ".join(references),
+        "REFERENCE_NAMES": Written(", ".join(references)),
         "FEELS": str(feels).lower(),
-        "COMMANDED": _COMMANDED[kind],
+        "COMMANDED": Written(_COMMANDED[kind]),
         "COMMAND": kind,
-        "TARGETS_FROM_PARAMETERS": "\n".join(f"        put(params_.target.{_short(each)});" for each in fields),
-        "TARGET_FIELDS": ", ".join(f"next.{each.name}" for each in fields),
+        "TARGETS_FROM_PARAMETERS": Written(
+            "\n".join(f"        put(params_.target.{_short(each)});" for each in fields)
+        ),
+        "TARGET_FIELDS": Written(", ".join(f"next.{each.name}" for each in fields)),
         "TARGET_SIZES": ", ".join(str(each.size) for each in fields),
-        "GAINS_FROM_PARAMETERS": "\n".join(map(_gain_line, gains)),
-        "JOINT_NAMES": json.dumps(draft.run.robot.dof_names, ensure_ascii=False),
-        "PARAMETERS": "\n".join(_parameters(draft, fields, gains)),
+        "GAINS_FROM_PARAMETERS": Written("\n".join(map(_gain_line, gains))),
+        "JOINT_NAMES": Written(f"[{', '.join(map(yaml_string, draft.run.robot.dof_names))}]"),
+        "PARAMETERS": Written("\n".join(_parameters(draft, fields, gains))),
     }
 
 
@@ -257,7 +261,7 @@ def _parameter(name: str, kind: str, default: Any, about: str, checks: Mapping[s
     yield f"{name}:"
     yield f"{indent}  type: {kind}"
     yield f"{indent}  default_value: {default}"
-    yield f"{indent}  description: {json.dumps(about, ensure_ascii=False)}"
+    yield f"{indent}  description: {yaml_string(about)}"
     if checks:
         yield f"{indent}  validation:"
     yield from (f"{indent}    {check}: {value}" for check, value in checks.items())

@@ -55,6 +55,21 @@ def close_at_once(connection: socket.socket) -> None:
         connection.close()
 
 
+def has_asked(connection: socket.socket) -> bool:
+    """Whether a connection has said what it wants, something else, or has been closed; nothing is taken from it."""
+    connection.setblocking(False)
+    try:
+        data = connection.recv(_MOST_BYTES, socket.MSG_PEEK)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+    try:
+        return not data or fci.read_request(bytearray(data)) is not None
+    except NotAClient:
+        return True
+
+
 class ClientConnection:
     """A connected client.
 
@@ -63,11 +78,12 @@ class ClientConnection:
         gone: why not.
         interrupted: whether a request came while a command was waited for.
         late: commands that came after the next state had been sent.
+        foreign: packets that came from another socket than the one that states are sent to.
     """
 
     def __init__(self, connection: socket.socket, peer: tuple[str, int]) -> None:
         self.peer, self.alive, self.gone = peer, True, "the client disconnected"
-        self.interrupted, self.late = False, 0
+        self.interrupted, self.late, self.foreign = False, 0, 0
         self._tcp, self._buffer = connection, bytearray()
         self._tcp.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._number, port = self._handshake()
@@ -169,7 +185,10 @@ class ClientConnection:
                 continue
             except OSError:  # a state before met a closed port
                 continue
-            if source[0] != self._state_address[0] or len(data) != fci.MOTION.itemsize:
+            if source != self._state_address:  # another program of that machine
+                self.foreign += 1
+                continue
+            if len(data) != fci.MOTION.itemsize:
                 continue
             command = np.frombuffer(data, fci.MOTION)[0]
             if command["message_id"] == number:

@@ -56,6 +56,19 @@ class Thresholds:
         return "joint_reflex" if (np.abs(torque) > self.upper_torque).any() else None
 
 
+FARTHEST = 10.0  # m: no frame of such an arm lies farther from its flange or its base
+_ORTHOGONAL = 1e-4  # of R Rᵀ, from single-precision numbers
+
+
+def pose_from(numbers: Array) -> Array | None:
+    """The 4×4 pose of 16 numbers by columns; None where they are no rotation, or lie beyond any arm's reach."""
+    X = numbers.astype(np.float64).reshape(4, 4).T
+    R = X[:3, :3]
+    if not np.isfinite(X).all() or np.abs(X).max() > FARTHEST or np.abs(X[3] - [0, 0, 0, 1]).max() > 1e-9:
+        return None
+    return X if np.abs(R @ R.T - np.eye(3)).max() < _ORTHOGONAL and np.linalg.det(R) > 0 else None
+
+
 class Limits:
     """Limits of a robot's joints, in motion and in command."""
 
@@ -185,7 +198,10 @@ class ActiveMove:
 
     def _follow_tool(self, command: np.ndarray, arm: Arm, limits: Limits) -> str | None:
         if self.generator == Generator.CARTESIAN_POSITION:
-            twist = _difference(command["O_T_EE_c"].reshape(4, 4).T, self.pose) / limits.period
+            pose = pose_from(command["O_T_EE_c"])
+            if pose is None:
+                return "cartesian_position_motion_generator_invalid_frame"
+            twist = _difference(pose, self.pose) / limits.period
             if self.commands == 0 and cartesian_motion(twist, np.zeros(6), np.zeros(6)):
                 return "cartesian_position_motion_generator_start_pose_invalid"
         else:

@@ -6,8 +6,10 @@ import contextlib
 import gc
 import os
 import socket
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -16,11 +18,11 @@ from palpate.errors import InvalidInput, NotAClient
 from palpate.run.assemble.assemble import assemble
 from palpate.run.build import build
 from palpate.run.run import Run
-from palpate.run.simulate import execute, simulate
+from palpate.run.simulate import execute, simulate_quietly
 from palpate.scenario.model import Scenario
 from palpate.serving.arm import franka_model
 from palpate.serving.fci import PORT
-from palpate.serving.link import ClientConnection, check_address, close_at_once
+from palpate.serving.link import HANDSHAKE, ClientConnection, check_address, close_at_once, has_asked
 from palpate.serving.session import TERMS, ClientLaw, ClientSession, Pace
 from palpate.trace import Trace
 from palpate.world.clock import Clock
@@ -30,8 +32,17 @@ from palpate.world.sensing.faults import lost_commands
 
 PERIOD = 1e-3  # s, of the protocol
 _QUEUE = 4  # connections that may wait
+_LOOK, _GLANCE = 0.5, 0.02  # s to wait for a connection: alone, and while others have not said what they want
 
 Say = Callable[[str], None]
+
+
+class _Waiting(NamedTuple):
+    """A connection that has not said what it wants, and until when it may."""
+
+    connection: socket.socket
+    peer: tuple[str, int]
+    until: float
 
 
 class Server:
@@ -73,14 +84,45 @@ class Server:
         Raises:
             TimeoutError: none came in so many seconds.
         """
-        while True:
-            self._socket.settimeout(seconds)
+        until = None if seconds is None else time.monotonic() + seconds
+        waiting: list[_Waiting] = []  # connections that have not said yet what they want
+        try:
+            while True:
+                over = until is not None and time.monotonic() >= until
+                waiting += self._accepted(_GLANCE if waiting or over else _LOOK, over)
+                for one in tuple(waiting):
+                    if (asked := self._asked(one, crowded=len(waiting) > _QUEUE)) is None:
+                        continue
+                    waiting.remove(one)
+                    if isinstance(asked, ClientConnection):
+                        return asked
+        finally:
+            for one in waiting:
+                one.connection.close()
+
+    def _accepted(self, seconds: float, over: bool) -> list[_Waiting]:
+        """A connection that comes within so many seconds; none raises TimeoutError if the time is over."""
+        self._socket.settimeout(seconds)
+        try:
             connection, peer = self._socket.accept()
-            try:
-                return ClientConnection(connection, peer)
-            except (NotAClient, OSError) as error:
-                self._say(f"a connection from {peer[0]}:{peer[1]} was refused: {error}")
-                connection.close()
+        except TimeoutError:
+            if over:
+                raise
+            return []
+        return [_Waiting(connection, peer, time.monotonic() + HANDSHAKE)]
+
+    def _asked(self, one: _Waiting, crowded: bool) -> ClientConnection | Literal[False] | None:
+        """The client that a connection is; False if it is none, and None if it has not said yet."""
+        try:
+            if has_asked(one.connection):
+                return ClientConnection(one.connection, one.peer)
+            if time.monotonic() < one.until and not crowded:
+                return None
+            raise NotAClient(f"it did not ask to connect within {HANDSHAKE:g} s")
+        except (NotAClient, OSError) as error:
+            self._say(f"a connection from {one.peer[0]}:{one.peer[1]} was refused: {error}")
+            one.connection.close()
+            return False
 
     def serve(
         self,
@@ -155,10 +197,10 @@ def _lost_ticks(run: Run, clock: Clock) -> np.ndarray:
 def _warm_up(run: Run) -> None:
     """Compile what a run needs before the first client waits for it; contacts that are exact, by touching them."""
     if run.world.is_exact:
-        simulate(run)
+        simulate_quietly(run)
     law = PythonLaw(lambda tick, gains, memory: {name: np.zeros(tick.v.size) for name in TERMS}, TERMS)
     short = run.clock.model_copy(update={"duration": 2 * run.clock.control_period})
-    simulate(replace(run, law=law, clock=short, stop=()))
+    simulate_quietly(replace(run, law=law, clock=short, stop=()))
 
 
 def _listening(host: str, port: int) -> socket.socket:

@@ -18,7 +18,7 @@ from palpate.serving import fci
 from palpate.serving.arm import FASTEST, Arm, FrankaModel
 from palpate.serving.fci import Command, Controller, Generator, Mode, MoveStatus
 from palpate.serving.link import ClientConnection
-from palpate.serving.motion import ActiveMove, JointReference, Limits, Thresholds
+from palpate.serving.motion import FARTHEST, ActiveMove, JointReference, Limits, Thresholds, pose_from
 
 TERMS = ("client", "robot", "gravity")
 GRACE = 1.0  # s of a motion before its first command is missed
@@ -86,29 +86,32 @@ class Pace:
         return self._due + _COMMAND_SHARE * self.step
 
 
+# Bounds of settings, far beyond any machine's: what lies outside is refused as the robot refuses a bad argument.
+STIFFEST = 1e6  # N·m/rad, N/m
+HEAVIEST = 100.0  # kg
+BULKIEST = 100.0  # kg·m²
+
+
 def _stiffness(numbers: Array) -> Array | None:
-    return numbers if np.isfinite(numbers).all() and (numbers >= 0.0).all() else None
-
-
-def _frame(numbers: Array) -> Array | None:
-    X = numbers.reshape(4, 4).T
-    R = X[:3, :3]
-    rotation = np.isfinite(X).all() and np.abs(R @ R.T - np.eye(3)).max() < 1e-4 and np.linalg.det(R) > 0
-    return X if rotation and np.abs(X[3] - [0, 0, 0, 1]).max() < 1e-9 else None
+    return numbers if np.isfinite(numbers).all() and ((numbers >= 0.0) & (numbers <= STIFFEST)).all() else None
 
 
 def _load(numbers: Array) -> tuple[float, Array, Array] | None:
-    """Mass, centre of mass and inertia tensor."""
-    good = np.isfinite(numbers).all() and numbers[0] >= 0.0
-    return (float(numbers[0]), numbers[1:4], numbers[4:].reshape(3, 3).T) if good else None
+    """Mass, centre of mass and inertia tensor; None where no body has these."""
+    mass, com, tensor = float(numbers[0]), numbers[1:4], numbers[4:].reshape(3, 3).T
+    if not np.isfinite(numbers).all() or not 0.0 <= mass <= HEAVIEST:
+        return None
+    if np.abs(com).max() > FARTHEST or np.abs(tensor).max() > BULKIEST or np.abs(tensor - tensor.T).max() > 1e-6:
+        return None
+    return (mass, com, tensor) if np.linalg.eigvalsh(tensor)[0] >= -1e-9 else None
 
 
 # Requests that change an attribute of the arm, and what reads its value; None where the numbers are not good.
 _SETTINGS: dict[Command, tuple[str, Callable[[Array], Any]]] = {
     Command.SET_JOINT_IMPEDANCE: ("joint_stiffness", _stiffness),
     Command.SET_CARTESIAN_IMPEDANCE: ("cartesian_stiffness", _stiffness),
-    Command.SET_EE_TO_K: ("EE_T_K", _frame),
-    Command.SET_NE_TO_EE: ("NE_T_EE", _frame),
+    Command.SET_EE_TO_K: ("EE_T_K", pose_from),
+    Command.SET_NE_TO_EE: ("NE_T_EE", pose_from),
     Command.SET_LOAD: ("load", _load),
 }
 
@@ -248,7 +251,8 @@ class ClientSession:
             if error is None:
                 self._end(MoveStatus.SUCCESS)
             return error
-        error = motion.follow(command, self.arm, self.limits)
+        with np.errstate(over="ignore", invalid="ignore"):  # what is too large becomes infinite, and is refused
+            error = motion.follow(command, self.arm, self.limits)
         motion.commands, motion.lost = motion.commands + 1, 0
         return error
 
@@ -361,6 +365,8 @@ class ClientSession:
             f"served to a client at {host}:{port}: {self.motions} motions, {self.received} commands received,"
             f" {self.recorded.lost:.0f} lost, {self.link.late} of them late"
         ]
+        if self.link.foreign:
+            messages.append(f"{self.link.foreign} packets from other sockets than the client's were not obeyed")
         if self.pace.late:
             messages.append(
                 f"real time was not kept: {self.pace.late} ticks began late, {self.pace.slipped:.3g} s were lost in all"

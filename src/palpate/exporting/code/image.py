@@ -11,9 +11,7 @@ import numpy as np
 
 from palpate.engine.records import Field, Kind, Record
 from palpate.errors import NotApplicable
-from palpate.exporting.code.objects import template
-
-_RESERVED = frozenset(template("reserved.txt", {}).split())  # words of C23 and C++20
+from palpate.escape import c_field
 
 
 @dataclass(frozen=True)
@@ -28,8 +26,7 @@ class Part:
     @property
     def name(self) -> str:
         """Its name in C and C++, whose own words it may not be."""
-        joined = "_".join(self.path)
-        return f"{joined}_" if joined in _RESERVED else joined
+        return c_field("_".join(self.path))
 
     @property
     def count(self) -> int:

@@ -12,6 +12,17 @@ from typing import Any
 from llvmlite import binding, ir
 
 from palpate.engine.kernels import Kernel
+from palpate.escape import (
+    c_comment,
+    c_identifier,
+    cmake_string,
+    fill,
+    hash_comment,
+    json_text,
+    make_text,
+    markdown_text,
+    xml_text,
+)
 
 PLAN = "plan"
 _WORD, _CODE, _POINTER = ir.IntType(64), ir.IntType(32), ir.PointerType()
@@ -40,12 +51,23 @@ TARGETS = {
 }
 
 
+# By the end of a template's name: how the values in it are escaped.
+_LANGUAGES = {
+    ".h": c_comment, ".hpp": c_comment, ".c": c_comment, ".cpp": c_comment, ".mjs": c_comment, ".xml": xml_text,
+    ".md": markdown_text, ".yaml": hash_comment, ".json": json_text, "CMakeLists.txt": cmake_string,
+    "Makefile": make_text, ".ll": c_identifier,
+}  # fmt: skip
+
+
 def template(name: str, values: Mapping[str, object]) -> str:
-    """A file of the package with @NAMES@ filled in."""
-    text = (files("palpate.exporting") / "templates" / name).read_text(encoding="utf-8")
-    for key, value in values.items():
-        text = text.replace(f"@{key}@", str(value))
-    return text
+    """A file of the package with @NAMES@ filled in; values are escaped for its language, except `Written`."""
+    text = template_text(name)
+    return fill(text, values, next(escape for end, escape in _LANGUAGES.items() if name.endswith(end)))
+
+
+def template_text(name: str) -> str:
+    """A file of the package as it is."""
+    return (files("palpate.exporting") / "templates" / name).read_text(encoding="utf-8")
 
 
 @cache
