@@ -65,7 +65,7 @@ def test_commands_take_effect_that_many_samples_late(delay, period):
     ratio = round(period / 1e-3)
     tau, command = trace["tau"][::ratio], trace["command"][::ratio]
     np.testing.assert_array_equal(tau[delay:], command[:-delay])
-    np.testing.assert_array_equal(tau[:delay], np.tile(command[0], (delay, 1)))
+    assert (tau[:delay] == 0.0).all()  # the pendulum hangs: nothing holds it until the first command arrives
 
 
 @pytest.mark.parametrize("name", ["ur5e", "iiwa14"])

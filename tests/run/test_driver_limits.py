@@ -123,7 +123,9 @@ def predicted(robot: Robot, law: Law, driver: Driver, normal: Array) -> float:
     timing = Timing(1e-3, command_delay=driver.delay, command_cutoff=driver.facts.cutoff or None)
     point: Any = robot.pose(robot.home).position - tip_radius(robot) * normal
     wall = Wall(1e3, 0.0, normal, point=point)
-    return largest_wall_for_arm(arm_contact(robot, robot.home, law, wall=wall, timing=timing))
+    most = largest_wall_for_arm(arm_contact(robot, robot.home, law, wall=wall, timing=timing))
+    assert most is not None
+    return most
 
 
 def around(case: Case) -> tuple[float, float]:
@@ -166,7 +168,7 @@ driver](driver.md)). Rotor inertia and viscous friction are the arms' own. Writt
 DAMPED = [
     "world.driver.torque_rate_limit=false", "world.driver.torque_limit=false", "world.surfaces=[]", "metrics={}",
     "reference={kind='hold'}", "world.pushes=[{force=[3,2,1],start=0.02,duration=0.02}]",
-    "run.timestep=0.0001", "run.integrator='rk4'", "run.duration=0.5",
+    "run.timestep=0.0001", "run.integrator='rk4'", "run.duration=0.5", "world.driver.coulomb_compensation=1",
 ]  # fmt: skip
 
 

@@ -239,7 +239,6 @@ def test_bad_keys_of_exact_contact_are_scenario_errors(overrides: list[str], wor
         (["world.contact_points=['base']"], "frame 'base' of planar2 cannot move"),
         (["world.surfaces.wall.normal=[0, 0, 1]"], "never moves along the plane's normal"),
         (["world.pins=[{}]", "world.surfaces.wall.two_sided=true"], "3 directions are held .* has 2 freedoms"),
-        (["world.plant.joint_friction=0.1"], "dry friction in its joints"),
         (["world.contact_points=['nose']"], "unknown contact point 'nose'"),
     ],
 )

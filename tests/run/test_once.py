@@ -40,13 +40,13 @@ def test_law_is_fitted_and_bound_once_from_load_to_trace(monkeypatch: pytest.Mon
 
 
 def test_linear_loop_is_worked_out_once_for_each_posture(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Start, first touch, where the target is fastest and where it speeds up most, and the end."""
+    """Start, first touch, where the target is fastest and where it speeds up most, the end; the touch on it."""
     postures: list[bytes] = []
     noted(monkeypatch, foresee, "arm_contact", lambda robot, q, *_, **__: postures.append(np.asarray(q).tobytes()))
     direct: Counter[str] = Counter()
     noted(monkeypatch, arm, "arm_contact", lambda *_, **__: direct.update(["direct"]))
     simulate(pp.load_scenario("panda-wall"))
-    assert len(postures) == len(set(postures)) <= 5
+    assert len(postures) == len(set(postures)) <= 7
     assert not direct
 
 

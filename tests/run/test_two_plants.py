@@ -111,6 +111,29 @@ def test_swinging_in_and_out_of_stops_a_hundred_times_is_the_engine_s(integrator
     assert "at joint stops" in "\n".join(equations.facts.assumptions)
 
 
+@pytest.mark.parametrize("start", [(-0.35, 0.1, 0.0), (0.42, 0.1, 0.0)])
+def test_a_stop_with_a_margin_acts_at_the_same_step_on_both(start):
+    """A margin of 0.1 rad: the stop acts before its end, at the lower one as at the upper one."""
+    text = SKEW.format(damping=0.2).replace('limited="true" armature', 'limited="true" margin="0.1" armature')
+    robot = Robot.from_mjcf_text(text, name="skew")
+    speed = [np.sign(start[0]) * 0.5, 0.0, 0.0]
+    run = Run(robot, JointImpedance(), clock=Clock(duration=0.4, timestep=1e-3), q_start=start, v_start=speed)
+    engine, equations = both(run)
+    assert_same(engine, equations)
+    assert equations.facts.handed > 0
+    beyond = np.abs(engine["q"][:, 0]) > np.abs(robot.model.jnt_range[0, int(start[0] > 0)]) - 0.1
+    assert np.count_nonzero(beyond) >= equations.facts.handed - 1
+
+
+def test_a_model_that_disables_gravity_has_none_on_both():
+    text = SKEW.format(damping=0.0).replace("<compiler", '<option><flag gravity="disable"/></option><compiler')
+    robot = Robot.from_mjcf_text(text, name="skew")
+    law = PythonLaw(lambda tick, gains, memory: {"torque": 0.0 * tick.v})
+    run = Run(robot, law, clock=Clock(duration=0.3), q_start=[0.1, 0.2, 0.0], v_start=[0.3, -0.2, 0.0])
+    engine, equations = both(run, bare)
+    assert_same(engine, equations)
+
+
 # ------------------------------------------------------------------------------------------------ everything at once
 
 

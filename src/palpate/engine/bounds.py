@@ -8,6 +8,7 @@ import os
 import platform
 import re
 import sys
+from collections.abc import Callable
 
 from palpate.errors import UnsupportedProcessor, UnsupportedVersion
 
@@ -29,6 +30,25 @@ def check_versions(packages: tuple[str, ...] = ("numba", "mujoco-core")) -> None
                 f"palpate works with {package} from {least} on, and {installed} is installed",
                 hint=f"pip install '{package}>={least}'",
             )
+
+
+def note_two_mujocos(version: Callable[[str], str] = importlib.metadata.version) -> None:
+    """Print one line if the packages `mujoco` and `mujoco-core` are installed in unlike versions.
+
+    Both put their files into the folder `mujoco`: those of the one installed last replace some of the other's.
+
+    Args:
+        version: that of an installed package; PackageNotFoundError for one that is not.
+    """
+    try:
+        whole, core = version("mujoco"), version("mujoco-core")
+    except importlib.metadata.PackageNotFoundError:
+        return
+    if whole != core:
+        note(
+            f"mujoco {whole} and mujoco-core {core} share one folder, and their files are mixed;"
+            f" pip uninstall mujoco mujoco-core, then pip install mujoco-core=={core}"
+        )
 
 
 def is_verified(numba: str) -> bool:

@@ -14,7 +14,9 @@ from palpate.errors import UnsupportedVersion
 
 _folder = Path(mujoco.__file__).parent
 _files = sorted(_folder.glob("libmujoco*")) or sorted(_folder.glob("mujoco*.dll"))
-llvmlite.binding.load_library_permanently(str(_files[0]))
+# Where two versions were installed into one folder: the one that Python has loaded.
+_loaded = [file for file in _files if mujoco.mj_versionString() in file.name]
+llvmlite.binding.load_library_permanently(str((_loaded or _files)[0]))
 # MuJoCo would leave a log file in the user's folder; palpate reads its warning counters instead.
 _config = mujoco.MjLogConfig.get()
 _config.logto_file = _config.logto_console = False

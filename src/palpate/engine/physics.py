@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palpate.engine.library import WARNINGS
-from palpate.engine.records import Int32Matrix, Int32s, IntegerAt, Kind, Matrix, RealAt, Record, Vector
+from palpate.engine.records import Int32Matrix, Int32s, IntegerAt, Kept, Kind, Matrix, RealAt, Record, State, Vector
 
 
 class Physics(Record):
@@ -27,12 +27,13 @@ class Physics(Record):
     nbody: int
     njnt: int
     # the data's
-    time: RealAt
+    time: Kept[RealAt]
     warning: Int32Matrix  # (kinds, 2): last info, how often
     efc_force: IntegerAt  # address of the constraints' forces, equalities first; moves from step to step
-    qpos: Vector
-    qvel: Vector
-    qacc: Vector
+    qpos: State[Vector]
+    qvel: State[Vector]
+    qacc: State[Vector]
+    qacc_warmstart: Kept[Vector]
     qfrc_bias: Vector
     qfrc_applied: Vector
     qfrc_constraint: Vector
@@ -46,7 +47,7 @@ class Physics(Record):
     cdof: Matrix
     subtree_com: Matrix
     energy: Vector
-    sensordata: Vector
+    sensordata: State[Vector]
     mocap_pos: Matrix
     # the model's
     gravity: Vector

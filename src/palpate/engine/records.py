@@ -12,6 +12,10 @@ stay run-time: one compilation serves every robot. In Python the same object has
 views of the same memory.
 
 A record that inherits has its parent's fields first, so that a step written for the parent takes the child too.
+
+Fields that a tick leaves for the next one say so: `State[Vector]` for what the motion goes on from (joints, filters,
+integrators), `Kept[int]` for what is carried along beside it (counts for after the run, the clock). All others are
+written anew before they are read, or never change. `engine.carried` finds them.
 """
 
 from __future__ import annotations
@@ -23,9 +27,9 @@ import operator
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, partial
+from functools import cache, partial
 from itertools import accumulate
-from typing import Annotated, Any, ClassVar, Self, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, Self, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 from llvmlite import ir
@@ -35,6 +39,7 @@ from numpy.typing import NDArray
 from palpate.engine.compiling.numba_parts import AttributeTemplate, Conversion, default_type_manager
 from palpate.engine.views import make_view
 from palpate.errors import InvalidInput
+from palpate.forking import cached_property
 
 _DTYPES: dict[types.Type, type] = {types.float64: np.float64, types.int64: np.int64, types.int32: np.int32}
 
@@ -78,6 +83,29 @@ IntegerMatrix = Annotated[NDArray[np.int64], Kind(types.int64, 2)]
 Int32s = Annotated[NDArray[np.int32], Kind(types.int32, 1)]
 Int32Matrix = Annotated[NDArray[np.int32], Kind(types.int32, 2)]
 
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class Carried:
+    """Marks a field that a tick leaves for the next one.
+
+    Attributes:
+        moves: whether the motion goes on from it; else it is only carried along.
+        counter: of a ring of samples, the field that counts them: row `counter % rows` is written next.
+        line: whether of a ring only the oldest sample is read, so that the others do nothing but wait.
+        rotation: whether it is a unit quaternion wxyz.
+    """
+
+    moves: bool = True
+    counter: str = ""
+    line: bool = False
+    rotation: bool = False
+
+
+State = Annotated[_T, Carried()]
+Kept = Annotated[_T, Carried(moves=False)]
+
 _PLAIN = {float: Kind(types.float64), int: Kind(types.int64), bool: Kind(types.boolean)}
 
 
@@ -112,6 +140,7 @@ class Field:
     offset: int
     default: Any
     listed: bool = False
+    carried: Carried | None = None  # from tick to tick, and how
 
     @cached_property
     def real(self) -> bool:
@@ -152,11 +181,18 @@ def kind_of(hint: Any, where: str) -> tuple[Any, bool]:
         for extra in get_args(hint)[1:]:
             if isinstance(extra, Kind):
                 return extra, False
+        return kind_of(get_args(hint)[0], where)
     if get_origin(hint) is list:
         return get_args(hint)[0], True
     if isinstance(hint, type) and issubclass(hint, Record):
         return hint, False
     raise InvalidInput(f"{where} is annotated {hint!r}; a record holds numbers, arrays (Vector, Matrix …) and records")
+
+
+def carried_of(hint: Any) -> Carried | None:
+    """How a field with an annotation is carried from tick to tick; None where it is not."""
+    extras = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
+    return next((extra for extra in extras if isinstance(extra, Carried)), None)
 
 
 class Record:
@@ -182,7 +218,7 @@ class Record:
             if name in cls.fields:  # a step written for the parent would read the parent's place
                 raise InvalidInput(f"{cls.__name__}.{name} is a field of its parent already; give it another name")
             kind, listed = kind_of(hints[name], f"{cls.__name__}.{name}")
-            field = Field(name, kind, offset, cls.__dict__.get(name, _REQUIRED), listed)
+            field = Field(name, kind, offset, cls.__dict__.get(name, _REQUIRED), listed, carried_of(hints[name]))
             cls.fields[name] = field
             offset += field.words
             setattr(cls, name, _Attribute(field))

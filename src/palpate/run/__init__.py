@@ -9,5 +9,6 @@ if TYPE_CHECKING:
     from palpate.run.linear import linearise as linearise
     from palpate.run.run import Run as Run
     from palpate.run.simulate import simulate_many as simulate_many
+    from palpate.run.tangent.loop_poles import LoopPoles as LoopPoles, poles as poles
 
 __getattr__, __dir__, __all__ = lazy_names(__name__)

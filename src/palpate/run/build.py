@@ -10,7 +10,11 @@ from palpate.scenario.robot import build_robot, start_state
 
 
 def build(scenario: Scenario) -> Run:
-    """The run that a scenario describes; it carries the scenario's data, so that the trace can be made again."""
+    """The run that a scenario describes, with the code that it names.
+
+    It carries the scenario's data, so that the trace can be made again.
+    """
+    scenario = scenario.with_code()
     robot = build_robot(scenario.robot)
     q, v = start_state(scenario.robot.start, robot)
     run = Run(

@@ -28,7 +28,7 @@ from palpate.engine.records import Record, Vector
 from palpate.engine.views import address_of
 from palpate.errors import InvalidInput, PalpateError
 from palpate.run.loop import loop
-from palpate.run.loop.physics import add_exact_contacts
+from palpate.run.loop.acting_forces import add_exact_contacts
 from palpate.run.loop.state import NO_ANSWER, PAINLEVE, RUNNING, Loop, TouchReading
 from palpate.run.stepping import Ending, run_python
 from palpate.trace import Event, Outcome
@@ -46,7 +46,7 @@ EXACT_SLICE = 200  # physics steps between two looks at the progress bar and Ctr
 _SETTLE, _REDIRECT, _ADVANCE = 101, 102, 103
 _MEANING = {
     "touchdown": "touches",
-    "impact": "has an impact without collision",
+    "impact": "takes an impulse",
     "edge": "leaves an edge",
     "stick": "sticks",
     "slip": "slips",
@@ -205,6 +205,17 @@ class ExactPlant:
         ]
         if world.pushes:
             notes.append("pushes act as joint forces held over each physics step")
+        events = self.simulation.events
+        if any("order" in event.detail for event in events):
+            notes.append(
+                f"several contacts took impulses at one instant: their order is {world.exact.order}; theories differ,"
+                " and the other order (world.exact.order) may give other velocities"
+            )
+        if any(event.what == "dependent" for event in events):
+            notes.append(
+                "joints or contacts that stick hold the robot more than once: rigid mechanics does not determine their"
+                " forces, and those nearest to the forces before are reported"
+            )
         return notes
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from palpate.control.guards import Guards
 from palpate.control.law import Law, PythonLaw, Rig
 from palpate.control.references.reference import Hold, Reference
 from palpate.errors import InvalidInput
+from palpate.forking import cached_property
 from palpate.robot.robot import Robot
 from palpate.scenario.reference import FittedLaw, rig_of
 from palpate.trace import Recording, StopWhen

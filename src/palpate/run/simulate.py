@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
 import numpy as np
 
 from palpate.checks import Array
-from palpate.errors import BadShape, InvalidInput
+from palpate.errors import BadShape, InvalidInput, PalpateNote
 from palpate.lazy import notebook_progress
 from palpate.run.after.finish import bare_trace, trace_of, unfinished
 from palpate.run.after.keep import Keeper, Partial
@@ -20,7 +21,8 @@ from palpate.run.before.checks import check_start
 from palpate.run.build import build
 from palpate.run.loop import loop, state as S
 from palpate.run.run import Run
-from palpate.run.stepping import RAISED, Ending, run_python
+from palpate.run.stepping import INTERRUPTED, RAISED, Ending, run_python
+from palpate.scenario.checking.checks import remarks
 from palpate.scenario.file.load import load_scenario
 from palpate.scenario.model import Scenario
 from palpate.trace import Trace
@@ -53,8 +55,22 @@ def simulate(run: Source, *, progress: Progress | None = None, partial: str | os
     Returns:
         The trace; `trace.outcome` says how the run ended. A run that diverged, was interrupted, whose law raised or
         whose physics engine gave up keeps its trace up to there.
+
+    Warns:
+        PalpateNote: for each of the run's warnings, for settings that nothing reads, and for a surface that was never
+            touched; none for a sound run.
     """
-    return execute(assemble(as_run(run)), progress or notebook_progress(), partial)
+    source = load_scenario(run) if isinstance(run, str | os.PathLike) else run
+    trace = execute(assemble(as_run(source)), progress or notebook_progress(), partial)
+    _give_notes(source, trace)
+    return trace
+
+
+def _give_notes(source: Source, trace: Trace) -> None:
+    """What a run warns of, as Python warnings at the caller of `simulate`; a sound run has none."""
+    before = remarks(source.with_code()) if isinstance(source, Scenario) else []
+    for text in dict.fromkeys((*trace.warnings, *before, *trace.facts.notes)):
+        warnings.warn(text, PalpateNote, stacklevel=3)
 
 
 def as_run(source: Source) -> Run:
@@ -73,11 +89,20 @@ def as_run(source: Source) -> Run:
 
 def simulate_many(runs: Sequence[Source], *, threads: int = 2) -> list[Trace]:
     """Run many in threads; the compiled loop releases the interpreter. Same traces as one by one."""
+    sources = [load_scenario(run) if isinstance(run, str | os.PathLike) else run for run in runs]
     pool = ThreadPoolExecutor(max_workers=max(1, threads))
     try:
-        return list(pool.map(simulate, runs))
+        traces = list(pool.map(simulate_quietly, sources))
     finally:
         pool.shutdown(cancel_futures=True)  # after an error or Ctrl-C the runs not yet begun are left out
+    for source, trace in zip(sources, traces):
+        _give_notes(source, trace)
+    return traces
+
+
+def simulate_quietly(run: Source) -> Trace:
+    """The same trace without Python warnings, for whoever tells its notes otherwise."""
+    return execute(assemble(as_run(run)), notebook_progress())
 
 
 def execute(
@@ -110,9 +135,27 @@ def execute(
     if file.trouble is not None:
         foretold.warnings.append(file.trouble)
     try:
-        return trace_of(assembly, ending, keeper, foretold)
+        return trace_of(assembly, ending, keeper, foretold, _Repeats())
     except KeyboardInterrupt:  # too late to interrupt the run: it is kept
         return trace_of(assembly, ending, keeper, foretold)
+
+
+class _Repeats:
+    """Runs once more, without forecast and trace, until the user wants no more of it."""
+
+    def __init__(self) -> None:
+        self.interrupted = False
+
+    def __call__(self, run: Run) -> tuple[Assembly, Mapping[str, Array]] | None:
+        """A run and its channels; None where it does not come to its end."""
+        if self.interrupted:
+            return None
+        assembly = assemble(run)
+        keeper = Keeper(assembly)
+        ending = _run(assembly, keeper)
+        self.interrupted = ending.status == INTERRUPTED
+        keeper.take()
+        return (assembly, keeper.named) if ending.status == S.COMPLETED else None
 
 
 def execute_bare(assembly: Assembly, *, singular: bool = True) -> Trace:
@@ -134,7 +177,7 @@ def _run(assembly: Assembly, keeper: Keeper, look: Callable[[], None] = lambda: 
     step = stepper(assembly, ending)
     try:
         while ending.status == S.RUNNING:
-            left = _fill_targets(assembly, max(1, BATCH // L.ratio), ending) * L.ratio
+            left = fill_targets(assembly, max(1, BATCH // L.ratio), ending) * L.ratio
             if left == 0:
                 ending.status = S.BAD_REFERENCE if ending.raised is None else RAISED
             advance(step, left, keeper, ending, look, most)
@@ -190,7 +233,7 @@ class _Slices:
         return status
 
 
-def _fill_targets(assembly: Assembly, ticks: int, ending: Ending) -> int:
+def fill_targets(assembly: Assembly, ticks: int, ending: Ending) -> int:
     """Sample the reference for the next control ticks; how many of them can be run before it stops being finite."""
     L, run = assembly.loop, assembly.run
     if assembly.sampled is run.reference and L.tick_count == 0:

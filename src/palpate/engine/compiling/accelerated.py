@@ -19,7 +19,7 @@ import secrets
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cached_property, reduce
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,7 @@ from palpate.engine.compiling.numba_parts import compiling
 from palpate.engine.compiling.sources import remember_source
 from palpate.engine.signatures import Function, call_through, signature_of
 from palpate.errors import InvalidInput
+from palpate.forking import cached_property
 
 _PACKAGES = "palpate.", "palpate_documents."
 _NAMES_OF_OPTIONS = hash(Flags())  # numba takes it from the names of all options, so it is the same for all

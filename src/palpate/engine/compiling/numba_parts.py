@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 from palpate.engine.bounds import VERIFIED_NUMBA, is_verified, note
 from palpate.errors import UnsupportedVersion
+from palpate.forking import inherited_free
 
 
 def _part(module: str, name: str) -> Any:
@@ -42,6 +43,18 @@ Conversion: Any = _part("numba.core.typeconv.castgraph", "Conversion")  # a reco
 default_type_manager: Any = _part("numba.core.typeconv.rules", "default_type_manager")  # an address for a record
 populate_array: Any = _part("numba.np.arrayobj", "populate_array")  # an array over memory that is there already
 ExternalFunction: Any = _part("numba.core.types", "ExternalFunction")  # functions of the physics engine
+
+
+def _free_locks_in_children() -> None:
+    """Let a child process compile that was forked while a thread of its parent held numba's or LLVM's lock."""
+    for module, owner in (("numba.core.compiler_lock", "global_compiler_lock"), ("llvmlite.binding.ffi", "lib")):
+        lock = getattr(getattr(importlib.import_module(module), owner, None), "_lock", None)
+        inner = getattr(lock, "_lock", lock)  # LLVM's is wrapped
+        if hasattr(inner, "_at_fork_reinit"):
+            inherited_free(inner)
+
+
+_free_locks_in_children()
 
 
 class Choice(NamedTuple):

@@ -7,7 +7,6 @@ that is slower to compile and gives the same numbers.
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numba
@@ -18,6 +17,7 @@ from numba.extending import typeof_impl
 from palpate.engine.compiling.numba_parts import compiling
 from palpate.engine.signatures import Function, call_through, signature_of
 from palpate.errors import InvalidInput
+from palpate.forking import cached_property
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 

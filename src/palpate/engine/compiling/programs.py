@@ -11,7 +11,6 @@ import ctypes
 import hashlib
 import os
 import platform
-import threading
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
@@ -22,10 +21,11 @@ from numba.extending import intrinsic
 
 from palpate.engine.compiling.cache import KernelCache, Origin
 from palpate.engine.compiling.kernel_files import KeptKernel
+from palpate.forking import inherited_free
 
 _PROCESSORS = {"x86_64": ("x86-64", "+avx"), "AMD64": ("x86-64", "+avx")}
 _WIDE = ("avx512f", "avx512dq", "avx512vl")
-_lock = threading.RLock()
+_lock = inherited_free()
 _loaded: set[str] = set()
 
 
@@ -74,6 +74,7 @@ def address(name: str) -> int:
     return _engine().get_function_address(name)
 
 
+@cache
 def whole_number(name: str) -> int:
     """A 64-bit constant of a program that was made ready."""
     return ctypes.c_int64.from_address(_engine().get_global_value_address(name)).value

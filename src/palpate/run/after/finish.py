@@ -20,10 +20,14 @@ from palpate.control.law import Law
 from palpate.control.unread import unread_of_reference
 from palpate.engine.fatal import FATAL
 from palpate.engine.library import WARNINGS
+from palpate.robot.build import joint_remarks
 from palpate.robot.readers.findings import CONTACT, Finding, without_meshes
-from palpate.run.after.causes import LIMITS, promise_warnings
+from palpate.run.after.causes import LIMITS, Repeat, Search, promise_warnings
+from palpate.run.after.inside import links_inside
 from palpate.run.after.keep import Keeper
 from palpate.run.after.observed import (
+    REMARKED,
+    WARNED,
     beyond_bounds,
     beyond_the_interface,
     contact_remarks,
@@ -43,17 +47,24 @@ from palpate.scenario.file.places import without_places
 from palpate.trace import Event, Outcome, RunFacts, Trace
 from palpate.world.driver import servo_rotors
 
+_LEFT = 0.25  # of an excess that a rerun may still have where its cause is taken away
 _SHORT = 0.05  # s in all, up to which a rate limit that bends a command is not worth a warning
 
 
-def trace_of(assembly: Assembly, ending: Ending, keeper: Keeper, foretold: Foretold) -> Trace:
-    """The trace of a run that has ended, up to its last finite sample."""
+def trace_of(
+    assembly: Assembly, ending: Ending, keeper: Keeper, foretold: Foretold, repeat: Repeat | None = None
+) -> Trace:
+    """The trace of a run that has ended, up to its last finite sample.
+
+    `repeat` makes reruns, in which the causes of a promise that was not kept are searched for.
+    """
     keeper.take()
     named = keeper.named
-    warnings = _warnings(assembly, named, foretold)
+    search = Search(assembly, named, repeat)
+    warnings = _warnings(assembly, named, foretold, search)
     happened, bouncing = contact_story(named, foretold.presses)
     if ending.status == S.COMPLETED:
-        warnings += bouncing or promise_warnings(assembly, named)
+        warnings += bouncing or promise_warnings(assembly, named, search)
     events = _events(assembly, named, warnings)
     expected = [*foretold.expected, *(happened if foretold.expected else ())]
     facts = _facts(assembly, expected, warnings, named)
@@ -80,13 +91,19 @@ def bare_trace(assembly: Assembly, ending: Ending, keeper: Keeper, foretold: For
 
 
 def _robot_warnings(run: Run) -> list[str]:
-    """The robot's warnings without the folder of its file; unused contact geometry where something could be touched."""
+    """The robot's warnings without the folder of its file; a missing mesh where links touch by their geometry."""
+    findings, meshes = _findings_and_meshes(run)
+    doubts = [finding.sentence for finding in findings if finding.element != CONTACT]
+    return [*doubts, *(meshes if run.world.contact_links else ())]
+
+
+def _untouched_geometry(run: Run) -> list[str]:
+    """A sentence on contact geometry of the robot that is not used, where something could be touched."""
     world = run.world
     named = world.contact_points or world.contact_shapes or world.contact_links
-    matters = not named and (world.surfaces or world.objects)
-    findings, meshes = _findings_and_meshes(run)
-    findings = [finding for finding in findings if matters or finding.element != CONTACT]
-    return [*(finding.sentence for finding in findings), *(meshes if world.contact_links else ())]
+    if named or not (world.surfaces or world.objects):
+        return []
+    return [finding.sentence for finding in _findings_and_meshes(run)[0] if finding.element == CONTACT]
 
 
 def _findings_and_meshes(run: Run) -> tuple[list[Finding], list[str]]:
@@ -94,29 +111,47 @@ def _findings_and_meshes(run: Run) -> tuple[list[Finding], list[str]]:
     return without_meshes(replace(finding, file=os.path.basename(finding.file)) for finding in run.robot.warnings)
 
 
+def _notes(assembly: Assembly, named: Mapping[str, Array]) -> tuple[str, ...]:
+    """What probably was not meant: a reference that the law does not read, a surface that was never touched."""
+    run = assembly.run
+    unread = [*unread_of_reference(run.law, run.reference), *dropped_motion(assembly, named)]
+    return (*unread, *contact_remarks(assembly, named))
+
+
 def _remarks(assembly: Assembly, named: Mapping[str, Array]) -> tuple[str, ...]:
-    """What the reader should know; a missing mesh belongs here unless links touch by their geometry."""
+    """What the law did, links inside a surface, guards at work, and meshes that are missing where nothing uses them."""
     run, law = assembly.run, assembly.law
     meshes = [] if run.world.contact_links else _findings_and_meshes(run)[1]
-    unread = unread_of_reference(run.law, run.reference)
-    unread += dropped_motion(assembly, named)
+    excess, beyond = beyond_bounds(assembly, named)
     return (
-        *unread,
-        *contact_remarks(assembly, named),
+        *links_inside(assembly, named),
         *law.remarks(law.memory),
-        *beyond_bounds(assembly, named)[0],
+        *([beyond] if REMARKED < excess <= WARNED else []),
         *meshes,
+        *_untouched_geometry(run),
+        *_interventions(assembly),
     )
 
 
-def _warnings(assembly: Assembly, named: Mapping[str, Array], foretold: Foretold) -> list[str]:
+def _warnings(
+    assembly: Assembly, named: Mapping[str, Array], foretold: Foretold, search: Search | None = None
+) -> list[str]:
     alarms = assembly.law.alarms(assembly.law.memory)
     early_warnings = [*_robot_warnings(assembly.run), *foretold.warnings]
     run_warnings = [*_joint_warnings(assembly), *(assembly.exact.stop_warnings() if assembly.exact else ())]
-    run_warnings += energy_warnings(named)
+    run_warnings += energy_warnings(assembly.loop.energy_watch) + friction_warnings(assembly)
     run_warnings += beyond_the_interface(assembly, named)
-    run_warnings += beyond_bounds(assembly, named)[1]
+    run_warnings += _bound_warnings(assembly, named, search)
     return [*early_warnings, *alarms, *run_warnings, *_limit_warnings(assembly), *wrench_warnings(assembly, named)]
+
+
+def _bound_warnings(assembly: Assembly, named: Mapping[str, Array], search: Search | None) -> list[str]:
+    """Accelerations far beyond the law's bounds, with their causes where these are searched for."""
+    excess, beyond = beyond_bounds(assembly, named)
+    if excess <= WARNED or search is None:
+        return [beyond] if excess > WARNED else []
+    why = search.sentence(lambda *ended: beyond_bounds(*ended)[0] <= max(REMARKED, _LEFT * excess))
+    return [f"{beyond}; {why}"]
 
 
 # ---------------------------------------------------------------------------------------------- how it ended
@@ -198,6 +233,17 @@ def _joint_warnings(assembly: Assembly) -> list[str]:
     return warnings
 
 
+def friction_warnings(assembly: Assembly) -> list[str]:
+    """A warning where joint friction and the engine's contacts, solved in turns, did not agree in the end."""
+    s = assembly.loop.friction.settling
+    if not s.steps:
+        return []
+    return [
+        f"joint friction beside contacts did not settle in {s.steps} of {assembly.loop.step} physics steps: its last"
+        f" change was up to {100 * s.worst:.2g} % of a joint's friction; use a compliant surface, or a shorter step"
+    ]
+
+
 def _limit_warnings(assembly: Assembly) -> list[str]:
     """What the driver could not give: torques, rates, commands that were lost."""
     L, warnings = assembly.loop, []
@@ -208,6 +254,17 @@ def _limit_warnings(assembly: Assembly) -> list[str]:
     if L.drives.lost:
         warnings.append(f"{L.drives.lost} of {L.tick_count} commands were lost; the last one was held")
     return warnings
+
+
+def _interventions(assembly: Assembly) -> list[str]:
+    """Guards and rate limits that changed commands, as far as there is no warning of it."""
+    L, warned = assembly.loop, " ".join(_limit_warnings(assembly))
+    times = {name: int(L.guard_steps[bit.bit_length() - 1]) * L.dt for bit, name in LIMITS.items()}
+    return [
+        f"the {name} changed the command for {time:.3g} s in total"
+        for name, time in times.items()
+        if time and name.removeprefix("torque-") not in warned
+    ]
 
 
 def _joint_watch(assembly: Assembly) -> dict[str, float]:
@@ -274,7 +331,7 @@ def _contact_events(times: Array, force: Array, ticks: np.ndarray) -> list[Event
 
 
 def _facts(assembly: Assembly, expected: list[str], warnings: list[str], named: Mapping[str, Array]) -> RunFacts:
-    run, clock = assembly.run, assembly.run.clock
+    run, clock, notes = assembly.run, assembly.run.clock, _notes(assembly, named)
     return RunFacts(
         **_measured_facts(assembly, named),
         scenario=run.scenario,
@@ -292,7 +349,8 @@ def _facts(assembly: Assembly, expected: list[str], warnings: list[str], named: 
         versions=versions(),
         warnings=tuple(warnings),
         expected=tuple(expected),
-        remarks=_remarks(assembly, named),
+        remarks=(*notes, *_remarks(assembly, named)),
+        notes=notes,
         assumptions=tuple(_assumptions(assembly)),
         guard_ticks={name: int(assembly.loop.guard_steps[bit.bit_length() - 1]) for bit, name in LIMITS.items()},
         world=without_places({"world": run.world.model_dump(mode="json")})["world"],
@@ -354,7 +412,7 @@ def _assumptions(assembly: Assembly) -> list[str]:
         notes.append("compliant surfaces touch points and spheres of robot and objects, not the geometry between them")
     if any(s.shape == "height-field" for s in world.surfaces):
         notes.append("a height field is the cubic spline through its heights, with upright walls at its edges")
-    notes += _driver_assumptions(assembly.run)
+    notes += joint_remarks(assembly.run.robot) + _driver_assumptions(assembly.run)
     if assembly.exact is not None:
         notes += assembly.exact.assumptions(world)
     elif assembly.run.clock.integrator != "rk4" and not assembly.run.robot.unresisted:
@@ -367,6 +425,8 @@ def _driver_assumptions(run: Run) -> list[str]:
     robot, driver = run.robot, run.world.driver
     rotors = np.broadcast_to(run.world.plant.rotor_inertia, (robot.nv,))
     notes = [] if driver.preset == "ideal" else [f"the driver model is {driver.preset!r}, as far as it is published"]
+    if robot.friction_remains and robot.model.dof_frictionloss.any():
+        notes.append(f"the joint friction of {robot.name} is what its maker's compensation leaves")
     servo = run.law.commanded in ("position", "velocity") and rotors.any()
     if servo and np.array_equal(rotors, servo_rotors(robot, driver)):
         named = ", ".join(f"{name} {rotor:.3g}" for name, rotor in zip(robot.dof_names, rotors) if rotor)

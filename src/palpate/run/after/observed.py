@@ -13,13 +13,13 @@ from palpate.control.law import Law
 from palpate.control.promise import promise_axes
 from palpate.run.assemble.assemble import Assembly
 from palpate.run.before.foresee import depths
+from palpate.run.loop.state import EnergyWatch
 from palpate.run.run import Run
 from palpate.spatial import matrix_from_quat
 
 MOST_RESIDUAL = 0.05  # of the energy that was moved
 _SMALLEST = 1e-6  # J; below, there is nothing to balance
-_NAMES = ("kinetic", "potential", "stored", "injected", "pushed", "dissipated")
-_REMARKED, _WARNED = 2e-3, 0.05  # of a bound: an excess that is remarked on, and one that is warned of
+REMARKED, WARNED = 2e-3, 0.05  # of a bound: an excess that is remarked on, and one that is warned of
 _MOVED = 1e-6  # m or rad
 _NEEDED = ("time", "measured_wrench", "contact_wrench", "push_wrench", "v")
 _MOST_SAMPLES = 200  # samples of a run that are searched for the closest distance
@@ -94,34 +94,24 @@ def contact_remarks(assembly: Assembly, named: Mapping[str, Array]) -> list[str]
 # ---------------------------------------------------------------------------------------------- energies
 
 
-def energy_warnings(named: Mapping[str, Array]) -> list[str]:
-    """Warn of energies that do not add up, and of a loss that gives some back.
+def energy_warnings(w: EnergyWatch) -> list[str]:
+    """Warn of energies that do not add up, and of a loss that gives some back; see `watch_energies`.
 
-    kinetic + potential + stored rises by injected + pushed − dissipated; what is missing is an error of the physics
-    step. Dissipated energy never falls: where it does, a contact or damper is too stiff for the step.
+    Where dissipated energy falls, a contact or damper is too stiff for the step.
     """
-    times = named["time"]
-    if len(times) < 2 or not all(f"energy.{name}" in named for name in _NAMES):
-        return []
-    e = {name: named[f"energy.{name}"].reshape(len(times)) for name in _NAMES}
-    total = e["kinetic"] + e["potential"] + e["stored"]
-    residual = (total - total[0]) - sum(e[name] - e[name][0] for name in ("injected", "pushed")) + e["dissipated"]
-    residual -= e["dissipated"][0]
-    moved = sum(float(np.abs(np.diff(e[name])).sum()) for name in ("injected", "pushed", "dissipated"))
-    moved = max(moved, float(np.ptp(e["kinetic"])), float(np.ptp(e["potential"])))
+    moved = max(w.worked, w.most_kinetic - w.least_kinetic, w.most_potential - w.least_potential)
     if moved < _SMALLEST:
         return []
-    warnings, fall = [], np.maximum.accumulate(e["dissipated"]) - e["dissipated"]
-    k, last = int(np.argmax(np.abs(residual))), int(np.argmax(fall))
-    if abs(residual[k]) > MOST_RESIDUAL * moved:
+    warnings = []
+    if abs(w.residual) > MOST_RESIDUAL * moved:
         warnings.append(
-            f"the energies do not add up: {residual[k]:.3g} J too much at {times[k]:.4g} s,"
-            f" {abs(residual[k]) / moved:.0%} of the {moved:.3g} J that were moved; use a shorter physics step, or"
+            f"the energies do not add up: {w.residual:.3g} J too much at {w.residual_time:.4g} s,"
+            f" {abs(w.residual) / moved:.0%} of the {moved:.3g} J that were moved; use a shorter physics step, or"
             " integrator = 'rk4'"
         )
-    if fall[last] > max(MOST_RESIDUAL * moved, _SMALLEST):
+    if w.fall > max(MOST_RESIDUAL * moved, _SMALLEST):
         warnings.append(
-            f"dissipated energy fell by {fall[last]:.3g} J until {times[last]:.4g} s, which is impossible; use"
+            f"dissipated energy fell by {w.fall:.3g} J until {w.fall_time:.4g} s, which is impossible; use"
             " a shorter physics step, or less contact stiffness and damping"
         )
     return warnings
@@ -130,39 +120,33 @@ def energy_warnings(named: Mapping[str, Array]) -> list[str]:
 # ---------------------------------------------------------------------------------------------- around the law
 
 
-def beyond_bounds(assembly: Assembly, named: Mapping[str, Array]) -> tuple[list[str], list[str]]:
-    """(remarks, warnings) on accelerations between ticks that leave the bounds which the law keeps at its ticks.
+def beyond_bounds(assembly: Assembly, named: Mapping[str, Array]) -> tuple[float, str]:
+    """By how much accelerations left the bounds that the law keeps at its ticks, a share of them, and a sentence.
 
-    A torque is held for a period while the arm moves on, so that its acceleration is not the one that was chosen.
+    Torques are held for a period while the arm moves on; and what the law's model lacks accelerates the arm, too.
     """
     run = assembly.run
     most = run.law.acceleration_bound(run.robot) if isinstance(run.law, Law) else None
     if most is None or not {"v", "time"} <= set(named) or len(named["time"]) < 3:
-        return [], []
+        return 0.0, ""
     steps = np.diff(named["time"])[:, None]
     share = np.abs(np.diff(named["v"], axis=0) / steps) / most - 1.0
-    worst = share.max(axis=0)
-    j = int(np.argmax(worst))
-    if worst[j] < _REMARKED:
-        return [], []
-    k, T, unit = int(np.argmax(share[:, j])), run.clock.control_period, run.robot.dof_units[j]
-    text = (
-        f"{run.robot.dof_names[j]} passed its acceleration bound of {most[j]:.4g} {unit}/s² by {100 * worst[j]:.2g} %"
-        f" between ticks, at {named['time'][k]:.4g} s: torques are held for {1e3 * T:.3g} ms; a shorter period or"
-        " lower bounds keep it"
+    k, j = (int(i) for i in np.unravel_index(np.argmax(share), share.shape))
+    return float(share[k, j]), (
+        f"{run.robot.dof_names[j]} passed its acceleration bound of {most[j]:.4g} {run.robot.dof_units[j]}/s² by"
+        f" {100 * share[k, j]:.2g} % at {named['time'][k]:.4g} s"
     )
-    return ([], [text]) if worst[j] > _WARNED else ([text], [])
 
 
 def beyond_the_interface(assembly: Assembly, named: Mapping[str, Array]) -> list[str]:
     """A warning of a tool that was faster under position or velocity commands than its interface lets it be."""
     if assembly.law.command not in ("position", "velocity") or "tool_twist" not in named or not len(named["time"]):
         return []
-    warnings, limits = [], assembly.run.world.driver.facts.tool_speed_limit
+    warnings, limits = [], assembly.run.world.driver.facts_for(assembly.run.robot).tool_speed_limit
     for part, limit, unit in zip((slice(0, 3), slice(3, 6)), limits, ("m/s", "rad/s")):
         speed = np.linalg.norm(named["tool_twist"][:, part], axis=1)
         k = int(np.argmax(speed))
-        if limit and speed[k] > (1.0 + _REMARKED) * limit:
+        if limit and speed[k] > (1.0 + REMARKED) * limit:
             warnings.append(
                 f"the tool moved at {speed[k]:.4g} {unit} at {named['time'][k]:.4g} s; the interface stops an arm at"
                 f" {limit:g} {unit} (world.driver.tool_speed_limit), which is not simulated"

@@ -1,4 +1,4 @@
-"""What a law promised, compared with how the run ended; what was not kept is named with its likeliest cause.
+"""What a law promised, compared with how the run ended.
 
 The promise is kept where the error in the last part of the run is within what the law's own closed loop leaves:
 
@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
@@ -24,11 +23,13 @@ from palpate.control.design.arm import ArmContact, Wall
 from palpate.control.design.statics import Compliance, compliance_at_rest, remainder
 from palpate.control.law import Law
 from palpate.control.promise import Promise, promise_axes
+from palpate.forking import cached_property
 from palpate.run.assemble.assemble import Assembly
 from palpate.run.before.differences import ModelDifference, differences
 from palpate.run.before.foresee import Forecast, unless_unsolvable, wall_of
+from palpate.run.run import Run
 from palpate.spatial import matrix_from_quat, rows as rotations
-from palpate.world.config import Surface
+from palpate.world.config import Push, Surface
 
 _NEEDED = ("time", "q", "v", "target_q", "tool_position", "tool_quat_wxyz", "target_position", "target_quat_wxyz",
            "target_twist", "target_wrench", "contact_wrench", "push_wrench", "contact_force", "guard")  # fmt: skip
@@ -52,7 +53,7 @@ class Miss:
         error: how far it is from what was promised, as a vector.
         tolerance: what the closed loop leaves.
         rows: k×n, the quantity's change with the joints; none for a force.
-        wrench: k×6, its change with the reading of the wrench sensor; none for a motion.
+        moving: whether it is a motion that should have ended.
     """
 
     what: str
@@ -60,7 +61,7 @@ class Miss:
     error: Array
     tolerance: float
     rows: Array | None = None
-    wrench: Array | None = None
+    moving: bool = False
 
     @property
     def size(self) -> float:
@@ -128,10 +129,13 @@ class End:
     def quiet_since(self) -> float:
         """When target, pushes, contact, loads or sensor last changed, s."""
         world, end = self.run.world, float(self.times[-1])
-        if any(surface.motion is not None for surface in world.surfaces):
+        spans = [(push, push.start + _duration(push, self.run)) for push in world.pushes]
+        waving = any(push.kind in ("ramp", "sine") and push.start < end < until for push, until in spans)
+        if waving or any(surface.motion is not None for surface in world.surfaces):
             return end
         instants = [t for load in world.attachments for t in (load.attach, load.release)]
         instants += [t for fault in world.faults for t in (fault.at, fault.end)]
+        instants += [t for push, until in spans for t in (push.start, until)]
         clock = [t for t in instants if t is not None and t < end]
         touching = self.named["contact_force"] > 0
         return max(0.0, *clock, *map(self._last_change, _SIGNALS), self._last_time(touching != touching[-1]))
@@ -169,18 +173,36 @@ class End:
         return bool(s.encoder_noise or s.velocity_noise or s.encoder_resolution or wrist or s.camera.noise)
 
 
-def misses(assembly: Assembly, named: Mapping[str, Array]) -> list[tuple[Promise, list[Miss], End]]:
-    """Every promise of the law that was not kept, with what is off; of the joints the one that is worst off."""
-    law, robot = assembly.run.law, assembly.run.robot
-    if not isinstance(law, Law) or not set(_NEEDED) <= set(named) or len(named["time"]) < 20 or robot.unresisted:
+def misses(assembly: Assembly, named: Mapping[str, Array]) -> list[tuple[int, list[Miss], End]]:
+    """Every promise of the law that was not kept, by its number, with what is off; of the joints the worst one."""
+    promises = _promises(assembly, named)
+    if not promises:
         return []
     end, broken = End(assembly, named), []
-    for promise in law.promises(robot):
+    for number, promise in enumerate(promises):
         missed = [miss for miss in _misses_of(promise, end) if not miss.kept]
         if missed and promise.joints:
             missed = [max(missed, key=lambda miss: miss.size / max(miss.tolerance, 1e-300))]
-        broken += [(promise, missed, end)] if missed else []
+        broken += [(number, missed, end)] if missed else []
     return broken
+
+
+def judged(assembly: Assembly, named: Mapping[str, Array], number: int) -> list[Miss]:
+    """All that one promise is about, kept or not; empty where it cannot be judged."""
+    promises = _promises(assembly, named)
+    return _misses_of(promises[number], End(assembly, named)) if promises else []
+
+
+def _promises(assembly: Assembly, named: Mapping[str, Array]) -> tuple[Promise, ...]:
+    """Those of the law; none where the run is too short to judge them, or does not show enough."""
+    law, robot = assembly.run.law, assembly.run.robot
+    if not isinstance(law, Law) or not set(_NEEDED) <= set(named) or robot.unresisted or len(named["time"]) < 20:
+        return ()
+    return law.promises(robot)
+
+
+def _duration(push: Push, run: Run) -> float:
+    return run.clock.timestep if push.kind == "impulse" else push.duration
 
 
 def _misses_of(promise: Promise, end: End) -> list[Miss]:
@@ -275,7 +297,7 @@ def _force_miss(promise: Promise, end: End) -> list[Miss]:
     tolerance += min(_force_statics(end, S), _STATIC * size) + _RESOLUTION * size
     if not named["contact_force"][end.since :].all():
         return [Miss("the force", "N", 0.0 * error[0], np.inf)]
-    return [Miss("the force", "N", error[end.window].mean(axis=0), tolerance, wrench=S)]
+    return [Miss("the force", "N", error[end.window].mean(axis=0), tolerance)]
 
 
 def _speed_miss(promise: Promise, end: End) -> Miss:
@@ -285,7 +307,7 @@ def _speed_miss(promise: Promise, end: End) -> Miss:
     moving = bool(np.abs(end.wrench).max() > 0.0)
     left = double_pole(rate, time) * float(speed.max())
     tolerance = np.inf if moving else _SAFETY * left + _RESOLUTION * float(speed.max()) + _scatter(speed[:, None], end)
-    return Miss("the joints", "rad/s or m/s", np.array([speed[end.window].mean()]), tolerance)
+    return Miss("the joints", "rad/s or m/s", np.array([speed[end.window].mean()]), tolerance, moving=True)
 
 
 # ------------------------------------------------------------------ tolerance

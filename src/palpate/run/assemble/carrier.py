@@ -85,8 +85,9 @@ def _obstacles(run: Run, plant: Plant) -> Iterator[str]:
             yield f"surface {surface.name!r} is rigid, which is the engine's contact"
     for item in world.objects:
         yield f"object {item.name!r} moves freely beside the robot"
-    for name in world.sensors.custom:
-        yield f"sensor {name!r} may read any body of the engine"
+    for name, sensor in world.sensors.custom.items():
+        if sensor.reads_plant:
+            yield f"sensor {name!r} may read any body of the engine"
     if robot.coordinates.coupled:
         yield f"joints of {robot.name} follow others"
     yield from _of_model(plant.model)

@@ -21,7 +21,7 @@ _CARRIED = 0.5  # of gravity's torque in the law's command at rest, from which o
 
 def drives_of(run: Run, plant: Plant, law: BoundLaw) -> Drives:
     """The driver for the loop, with the arm held where it starts."""
-    robot, driver, facts = run.robot, run.world.driver, run.world.driver.facts
+    robot, driver, facts = run.robot, run.world.driver, run.world.driver.facts_for(run.robot)
     period, servo = run.clock.control_period, law.command in ("velocity", "position")
     most = {
         f"{name}_limit": limits_of(robot, getattr(facts, f"joint_{name}_limit"), f"joint_{name}_limit")

@@ -146,9 +146,10 @@ def _interface(law: BoundLaw) -> tuple[Any, ...]:
 
 def _structure(world: World) -> tuple[Any, ...]:
     """A world without the numbers that can be changed in place; centres of mass can where they are shifted at all."""
-    facts = world.driver.facts
+    driver = world.driver
     # What of the driver is built into the scene, or into what the law's model is asked for.
-    built = facts.adds_gravity, facts.viscous_compensation, facts.coulomb_compensation, facts.servo_bandwidth
+    friction = driver.preset, driver.viscous_compensation, driver.coulomb_compensation
+    built = driver.facts.adds_gravity, friction, driver.facts.servo_bandwidth
     return (
         tuple(_shape(surface) for surface in world.surfaces),
         [getattr(world, name) for name in _FIXED_IN_WORLD],

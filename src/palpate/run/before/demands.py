@@ -10,14 +10,13 @@ A law that does not ask for this torque on the target itself leaves it by e = J 
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 
 from palpate.checks import Array
 from palpate.control.design.arm import axis_of
 from palpate.control.law import BoundLaw, Law, Target, sizes_of
-from palpate.control.steps.reach import DIRECTIONS
+from palpate.control.steps.reach import DIRECTIONS, world_axes
+from palpate.forking import cached_property
 from palpate.robot.terms import Terms
 from palpate.run.before.foresee import BETWEEN, Forecast, depths, reads_custom, unless_unsolvable
 from palpate.spatial import matrix_from_quat
@@ -30,6 +29,7 @@ _LAG = 0.2  # of the way: a law that stays behind its target by more is warned o
 _SINGULAR = 0.05  # m, smallest singular value of the tool's Jacobian, below which no lag is warned of
 _OUT_OF_REACH, _REACHED = 0.01, 1e-6  # m, or rad: a target that is out of reach, and one that is reached
 _SPEEDS, _RATES = ("m/s", "rad/s"), ("m/s²", "rad/s²")
+_ANOTHER = 1e-3  # rad or m: a posture that differs by more from the start's is another one
 _MOST_JOINTS = 40
 _FASTER = 3.0  # a servo should be so many times faster than the compliant frame that it follows
 
@@ -54,7 +54,10 @@ class TargetPath:
 
     def __init__(self, forecast: Forecast) -> None:
         self.forecast, self.run, self.robot, self.law = forecast, forecast.run, forecast.robot, forecast.law
-        self.driver, self.servo = self.run.world.driver.facts, self.law.commanded in ("position", "velocity")
+        self.driver, self.servo = (
+            self.run.world.driver.facts_for(self.robot),
+            self.law.commanded in ("position", "velocity"),
+        )
         self.q0, self.position_error = forecast.q, 0.0
         times, rows = forecast.reference
         self.t, self.rows = times[::BETWEEN], rows[::BETWEEN]  # what is computed along it takes long at each
@@ -68,6 +71,20 @@ class TargetPath:
     def posture_at(self, time: float) -> Array:
         """Joint positions on the target at a time; the start's where the target is out of reach."""
         return np.array([np.interp(time, self.t, joint) for joint in self.q.T]) if self.reached else self.q0
+
+    @cached_property
+    def postures(self) -> dict[str, Array]:
+        """Postures on the target other than the start's, by where they are: at the touch, and at the target's end."""
+        if not self.reached:
+            return {}
+        postures = {}
+        for surface, _ in self.forecast.still_surfaces:
+            inside = depths(surface, self.target["position"], self._radius) > 0.0
+            if self.law.follows != "nothing" and inside.any() and not inside[0]:
+                k = int(np.argmax(inside))
+                postures[f"at the touch of {surface.name!r} ({self.t[k]:.3g} s)"] = self.q[k]
+        postures["at the end of the target"] = self.q[-1]
+        return {where: q for where, q in postures.items() if np.abs(q - self.q0).max() > _ANOTHER}
 
     @cached_property
     def q(self) -> Array:
@@ -106,7 +123,7 @@ class TargetPath:
         names, rows = self._directions, np.eye(6)
         if names is None:
             return rows
-        R = self.law.axes_at(rotation)  # pyright: ignore[reportAttributeAccessIssue]
+        R = getattr(self.law, "axes_at", world_axes)(rotation)
         linear, angular = (R, R) if R.ndim == 2 else R
         rows[:3, :3], rows[3:, 3:] = linear.T, angular.T
         return rows[[DIRECTIONS.index(name) for name in names]]
@@ -130,27 +147,53 @@ class TargetPath:
         return v, a, terms
 
     @cached_property
+    def positions(self) -> Array:
+        """Of the tool on what the law follows, one row per time, m: the target's, or where the joints' targets are."""
+        if self.law.follows == "tool":
+            return self.target["position"]
+        return np.array([x.position for x in self.motion[2]])
+
+    @cached_property
     def forces(self) -> tuple[Array, list[str]]:
         """Wanted force of the environment on the tool, world axes, one row per time; and what presses on what."""
         total, presses = np.zeros((len(self.t), 3)), []
         for surface, wall in self.forecast.still_surfaces:
             contact = unless_unsolvable(self.forecast.contact, self.q0, wall)
             case = None if contact is None else unless_unsolvable(axis_of, contact)
-            if case is None:
+            if case is None or contact is None:
                 continue
             n = np.asarray(wall.direction())
+            k = np.inf if surface.contact == "rigid" else wall.stiffness
+            depth = depths(surface, self.positions, self._radius)
             if case.model.presses:
                 force = np.maximum(self.target["wrench"][:, :3] @ n, 0.0)
+            elif contact.model.slopes is not None:
+                force = self._measured_force(depth, n, k)
             else:
-                K, k = case.stiffness, np.inf if surface.contact == "rigid" else wall.stiffness
-                depth = depths(surface, self.target["position"], self._radius)
                 wanted = self.target["wrench"][:, :3] @ n if case.model.servo else 0.0
-                force = np.where(depth > 0, (K * np.maximum(depth, 0.0) + wanted) / (1.0 + K / k), 0.0)
-                force = np.maximum(force, 0.0)
+                force = (case.stiffness * np.maximum(depth, 0.0) + wanted) / (1.0 + case.stiffness / k)
+                force = np.maximum(np.where(depth > 0, force, 0.0), 0.0)
             if force.max() > 0.0:
                 presses.append(f"{force.max():.3g} N on {surface.name!r}")
             total += force[:, None] * n
         return total, presses
+
+    def _measured_force(self, depth: Array, n: Array, k: float) -> Array:
+        """Force of a measured law on a wall k, N, one per time: of its command τ₀ at the touch, the arm at rest.
+
+        There 0 = τ₀ − ĝ − K_q δ + Jₙᵀ f and Jₙ δ = −f/k, so that f = −Jₙ K_q⁺ (τ₀ − ĝ) / (Jₙ K_q⁺ Jₙᵀ + 1/k).
+        """
+        force, inside = np.zeros(len(self.t)), np.flatnonzero(depth > 0.0)
+        q = self.q[inside[0]] if len(inside) else self.q0
+        slopes = self._slopes(q) if len(inside) else None
+        if slopes is None:
+            return force
+        compliance, J = np.linalg.pinv(slopes, rcond=1e-6), n @ self.robot.jacobian(q)[:3]
+        gravity, at_rest = self.robot.gravity(q), np.zeros(self.robot.nv)
+        for index in inside:
+            pulls = J @ compliance @ (self._command(int(index), q, at_rest) - gravity)
+            force[index] = max(-pulls / max(float(J @ compliance @ J) + 1.0 / k, 1e-300), 0.0)
+        return force
 
     @cached_property
     def _radius(self) -> float:

@@ -62,7 +62,7 @@ def differences(assembly: Assembly, q: Array) -> list[ModelDifference]:
     """Everything that the world declares to be other than the law's model has it, at a posture."""
     run = assembly.run
     robot, world = run.robot, run.world
-    if robot.unresisted or robot.coordinates.coupled:
+    if robot.unresisted or robot.coordinates.coupled or not run.law.holds:  # a law that holds nothing has no model
         return []
     listed = [_gravity(assembly, q), _masses(run, q), *_loads(assembly, q), _friction(assembly), *_frames(robot, world)]
     return [each for each in [*listed, _bias(run)] if each is not None]
@@ -222,12 +222,14 @@ def in_words(each: ModelDifference, compliance: Compliance | None, robot: Robot,
 
     Args:
         each: the difference.
-        give: of the arm under its law; None where it is not known.
+        compliance: of the arm under its law; None where it is not known.
         robot, q: as the law knows it, and the posture.
         force: m×6, the directions along which the law controls a wrench; no rows if it controls none.
     """
     effects = [_on_joints(each, robot), _on_tool(each, compliance, robot, q), _on_force(each, force)]
-    return f"{each.what}: {'; '.join(filter(None, effects)) or 'no effect at rest'}"
+    known = compliance is not None or each.cause != "friction"
+    none = "no effect at rest" if known else "its effect at rest is not known"
+    return f"{each.what}: {'; '.join(filter(None, effects)) or none}"
 
 
 def _on_joints(each: ModelDifference, robot: Robot) -> str:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
@@ -18,19 +17,21 @@ from palpate.control.design.arm import (
     axis_of,
     largest_wall_for_arm,
     moves_along,
+    moving_most,
     predict_arm_contact,
     predictable,
     push_direction,
     unpredicted,
 )
-from palpate.control.design.linear.closed_loop import eigenvalue_work, encirclement_work
+from palpate.control.design.linear.closed_loop import ClosedLoop, eigenvalue_work, encirclement_work
 from palpate.control.design.linear.law_models import joint_damping_of
 from palpate.control.design.linear.loop_model import Timing
-from palpate.control.design.prediction import ContactPrediction, HoldError, hold_error, predict_contact
+from palpate.control.design.prediction import RIGID, ContactPrediction, HoldError, hold_error, predict_contact
 from palpate.control.design.statics import friction_sentences
 from palpate.control.law import Target, sizes_of
 from palpate.control.references.reference import ReferenceSettings
 from palpate.errors import NoSolution, PalpateError
+from palpate.forking import cached_property
 from palpate.run.assemble.assemble import Assembly
 from palpate.run.run import Run
 from palpate.spatial.shapes import SHAPES
@@ -45,6 +46,7 @@ WORK_BEFORE_RUN = 1e10  # floating-point operations per loop, about a second; se
 WORK_OF_DESIGN = 3e11  # the same where a forecast is all that is asked for
 _LOOPS = 5  # of the whole arm in one forecast
 FREE = Wall(0.0)
+_AT_START = "at the start posture, without friction of the surface, the loop is"
 PATH_SAMPLES, BETWEEN = 50, 41  # instants at which a path's postures are found; samples of the reference from each on
 _MOST_JOINTS = 400  # whose law and gravity are differentiated before a run; the work grows with their cube
 
@@ -58,6 +60,7 @@ class Expectation:
     hold: HoldError | None
     note: str = ""  # what was left out, and why
     without_driver: float | None = None  # N/m, the largest stable wall if the driver neither filtered nor jittered
+    others: tuple[OtherLoop, ...] = ()  # the same law where the contact sticks, at the touch, at the target's end
 
     @property
     def place(self) -> str:
@@ -68,7 +71,7 @@ class Expectation:
     def driver(self) -> str:
         """What the driver's filter and jitter cost, in words; empty without them, or without limits."""
         with_it, without = self.prediction.largest_wall_stiffness, self.without_driver
-        if without is None or not np.isfinite([with_it, without]).any():
+        if without is None or not np.isfinite([with_it, without]).any() or np.isnan(with_it):
             return ""
         return f"With the driver: largest stable wall {_stiffness(with_it)}, without {_stiffness(without)}."
 
@@ -78,9 +81,50 @@ class Expectation:
         if self.prediction.stable is None and self.note:  # it is known why, and nothing is wrong
             return []
         sentences = [f"{self.place}: {text}" for text in self.prediction.warnings]
+        unstable = sorted((x for x in self.others if not x.loop.stable), key=lambda x: -x.loop.growth)
+        if self.prediction.stable and unstable:
+            also = "".join(f"; {other.where}" for other in unstable[1:])
+            sentences.append(f"{self.place}: {_AT_START} stable, but UNSTABLE {unstable[0].in_words}{also}")
         if self.hold is not None and self.hold.matters:
             sentences.append(f"{self.place}: {self.hold.sentence}")
         return sentences
+
+    @property
+    def elsewhere(self) -> str:
+        """Whether the loop is stable where it sticks and at the other postures, in words; empty where neither is."""
+        parts = {
+            "Stable too": [other.where for other in self.others if other.loop.stable],
+            "UNSTABLE": [
+                f"{other.where} (largest pole {other.loop.radius:.6g})"
+                for other in self.others
+                if not other.loop.stable
+            ],
+        }
+        if not self.prediction.stable:
+            parts = {"Stable": parts["Stable too"], "UNSTABLE too": parts["UNSTABLE"]}
+        return " ".join(f"{verdict}: {'; '.join(where)}." for verdict, where in parts.items() if where)
+
+
+@dataclass(frozen=True)
+class OtherLoop:
+    """The closed loop of a run elsewhere than where it slides at the start posture.
+
+    Attributes:
+        where: in words.
+        loop: its closed loop.
+        joint: that moves most in the leading pole's motion.
+    """
+
+    where: str
+    loop: ClosedLoop
+    joint: str
+
+    @property
+    def in_words(self) -> str:
+        """Where, and how it grows."""
+        joint = f", mostly of {self.joint}" if self.joint else ""
+        grows = f"it grows by e^({self.loop.growth:.3g} t/s) and oscillates at {self.loop.frequency:.3g} Hz"
+        return f"{self.where} ({grows}, largest pole {self.loop.radius:.6g}{joint})"
 
 
 @dataclass(frozen=True)
@@ -110,7 +154,7 @@ class LoopSize:
 def _stiffness(value: float) -> str:
     """A wall's stiffness in words."""
     if not np.isfinite(value):
-        return "of any stiffness"
+        return f"beyond {RIGID / 1e6:.3g} MN/m"
     return f"{value / 1e6:.3g} MN/m" if value >= 1e5 else f"{value / 1e3:.3g} kN/m"
 
 
@@ -176,23 +220,28 @@ class Forecast:
         return known and not self.run.world.is_exact and not self.robot.unresisted and self.robot.nq == self.robot.nv
 
 
-def foresee(forecast: Forecast, *, limits: bool = True) -> list[Expectation]:
+Postures = Mapping[str, Array]  # joint positions by where they are taken, such as "at the end of the target"
+
+
+def foresee(forecast: Forecast, postures: Postures | None = None, *, limits: bool = True) -> list[Expectation]:
     """Predict the sampled loop of a run at its start posture; empty for laws and robots without a prediction.
 
     Args:
         forecast: of what is to be simulated.
+        postures: further ones at which to ask whether the loop is stable; see `postures_on`.
         limits: whether to look for the largest stable wall, delay and gains too.
     """
-    return [_expect(forecast, surface, wall, limits, WORK_OF_DESIGN) for surface, wall in _walls(forecast)]
+    loops = _walls(forecast)
+    return [_expect(forecast, surface, wall, limits, WORK_OF_DESIGN, postures or {}) for surface, wall in loops]
 
 
-def _walls(forecast: Forecast) -> list[tuple[str | None, Wall]]:
-    """The walls to predict for by their surfaces' names, None for free motion; empty where nothing can be predicted."""
+def _walls(forecast: Forecast) -> list[tuple[Surface | None, Wall]]:
+    """The walls to predict for with their surfaces, None for free motion; empty where nothing can be predicted."""
     run = forecast.run
     unpredictable = run.world.is_exact or run.robot.nq != run.robot.nv or run.robot.unresisted
     if unpredictable or not predictable(run.law) or reads_custom(run):
         return []
-    walls = [(surface.name, wall) for surface, wall in forecast.still_surfaces if surface.contact == "compliant"]
+    walls = [(surface, wall) for surface, wall in forecast.still_surfaces if surface.contact == "compliant"]
     if walls:
         return list(walls)
     normal = push_direction(forecast.contact(forecast.q))
@@ -205,18 +254,23 @@ def reads_custom(run: Run) -> str | None:
     return f"the law reads custom sensors ({', '.join(names)}), which no linear model includes" if names else None
 
 
-def foretell(forecast: Forecast) -> tuple[list[str], list[str]]:
+def foretell(forecast: Forecast, postures: Postures | None = None) -> tuple[list[str], list[str]]:
     """What to expect in words, and the warnings among it; limits are looked for only where something is wrong."""
     size = loop_size(forecast.run)
     if size.joints > _MOST_JOINTS:
         return [f"stability was not predicted: {size.joints} joints, the limit before a run is {_MOST_JOINTS}"], []
     expectations = []
     for surface, wall in _walls(forecast):
-        expectation = _expect(forecast, surface, wall, False, WORK_BEFORE_RUN)
-        if expectation.warnings:
-            expectation = _expect(forecast, surface, wall, True, WORK_BEFORE_RUN)
+        expectation = _expect(forecast, surface, wall, False, WORK_BEFORE_RUN, postures or {})
+        if expectation.prediction.warnings:
+            expectation = _expect(forecast, surface, wall, True, WORK_BEFORE_RUN, postures or {})
         expectations.append(expectation)
-    sentences = [f"{e.place}: {text}" for e in expectations for text in (*e.prediction.sentences[:1], e.note) if text]
+    sentences = [
+        f"{e.place}: {text}"
+        for e in expectations
+        for text in (*e.prediction.sentences[:1], e.elsewhere, e.note)
+        if text
+    ]
     return sentences, [warning for expectation in expectations for warning in expectation.warnings]
 
 
@@ -227,25 +281,42 @@ def _added_damping(run: Run) -> Array:
     return added - (1.0 - left) * joint_damping_of(run.robot)
 
 
-def _expect(forecast: Forecast, surface: str | None, wall: Wall, limits: bool, most_work: float) -> Expectation:
+def _expect(
+    forecast: Forecast, surface: Surface | None, wall: Wall, limits: bool, most_work: float, postures: Postures
+) -> Expectation:
     """A larger loop than `most_work` floating-point operations is predicted along one axis only, and a note says so."""
     run, law, size = forecast.run, forecast.law, loop_size(forecast.run)
+    name = None if surface is None else surface.name
     try:
         contact = forecast.contact(forecast.q, wall)
         if not moves_along(contact.tool_mobility, wall.direction()):
             prediction = unpredicted(law, forecast.timing, NOT_ALONG)
-            return Expectation(surface, prediction, None, "contact there is not predicted")
+            return Expectation(name, prediction, None, "contact there is not predicted")
         if size.exceeds(most_work):
-            return Expectation(surface, predict_contact(axis_of(contact), limits=limits), None, _left_out(size))
+            return Expectation(name, predict_contact(axis_of(contact), limits=False), None, _left_out(size))
         prediction = predict_arm_contact(contact, limits=limits)
     except (NoSolution, np.linalg.LinAlgError) as error:
         why = f"{law.name} on {run.robot.name} at this posture: {error}"
-        return Expectation(surface, unpredicted(law, forecast.timing, why), None)
+        return Expectation(name, unpredicted(law, forecast.timing, why), None)
     without = _without_driver(contact) if limits and surface is not None else None
     friction = dry_friction(run.robot, run.world)
     sentences = unless_unsolvable(friction_sentences, contact, friction) if limits else None
     hold = unless_unsolvable(hold_error, contact, run.clock.timestep)
-    return Expectation(surface, prediction, hold, " ".join(sentences or ()), without)
+    others = tuple(_other_loops(forecast, surface, wall, postures))
+    return Expectation(name, prediction, hold, " ".join(sentences or ()), without, others)
+
+
+def _other_loops(forecast: Forecast, surface: Surface | None, wall: Wall, postures: Postures) -> Iterator[OtherLoop]:
+    """The loop where friction holds the contact, and at other postures; none where it cannot be computed."""
+    for where, q in {"": forecast.q, **postures}.items():
+        there = wall if surface is None or not where else wall_of(surface, forecast.robot.pose(q).position)
+        contacts = {where: there} if where else {}
+        if surface is not None and surface.friction > 0.0:
+            contacts[f"{where}, sticking" if where else "where the contact sticks"] = sticking(surface, there)
+        for words, met in contacts.items():
+            contact = unless_unsolvable(forecast.contact, q, met)
+            if contact is not None and moves_along(contact.tool_mobility, met.direction()):
+                yield OtherLoop(words, contact.loop, moving_most(forecast.robot, contact.loop))
 
 
 def unless_unsolvable(compute: Callable[..., Result], *inputs: Any) -> Result | None:
@@ -299,6 +370,16 @@ def wall_of(surface: Surface, tool: Array) -> Wall:
         stiffness = surface.stiffness * surface.exponent * depth ** (surface.exponent - 1.0)
         damping = _FORCE * surface.dissipation
     return Wall(stiffness, damping, distance_from(surface, tool)[1])
+
+
+def sticking(surface: Surface, wall: Wall) -> Wall:
+    """The wall while friction holds the contact, with the surface's stiffness and damping across the normal."""
+    stiffness, damping = surface.tangential_stiffness, surface.tangential_damping
+    return replace(
+        wall,
+        tangential_stiffness=surface.stiffness if stiffness is None else stiffness,
+        tangential_damping=surface.damping if damping is None else damping,
+    )
 
 
 def distance_from(surface: Surface, point: Array) -> tuple[float, Array]:

@@ -49,7 +49,10 @@ def _press_on(forecast: Forecast, path: TargetPath, surface: Surface) -> Press |
     """A press on a surface, from the posture at which the target passes it for the last time."""
     run, (times, _), target, left = forecast.run, forecast.reference, forecast.target, forecast.run.clock.duration
     offsets, tool = _contact_points(forecast.assembly)
-    inside = np.max([depths(surface, target["position"] + offset, radius) for offset, radius in offsets], axis=0)
+    way = target["position"]
+    if forecast.law.follows != "tool":  # then the tool goes where the joints' targets lead it
+        way = np.column_stack([np.interp(times, path.t, along) for along in path.positions.T])
+    inside = np.max([depths(surface, way + offset, radius) for offset, radius in offsets], axis=0)
     force, depth = float(np.linalg.norm(target["wrench"][:, :3], axis=1).max()), float(inside[-1])
     q, speed, behind = forecast.q, 0.0, np.zeros(1)
     if len(passes := np.flatnonzero((inside[1:] > 0.0) & (inside[:-1] <= 0.0))):
@@ -60,7 +63,7 @@ def _press_on(forecast: Forecast, path: TargetPath, surface: Surface) -> Press |
         q, left = path.posture_at(passed), left - passed
     contact = forecast.contact(q, wall_of(surface, run.robot.pose(q).position))
     case = axis_of(contact)
-    if not case.loop.stable:
+    if not contact.loop.stable:  # it is warned of already
         return None
     plant = pressed_arm(contact, dry_friction(run.robot, run.world))
     if plant.controls_force and force > 0.0:

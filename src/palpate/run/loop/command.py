@@ -89,8 +89,13 @@ def _compensate(L: Loop) -> None:
 
 @kernel(inline=True)
 def _receive(L: Loop) -> int:
-    """Hold the last command where this one is lost; too many in a row end the run."""
+    """Hold the last command where this one is lost; too many in a row end the run.
+
+    Until the first one arrives, `delay` ticks after it was sent, the arm is held where it starts.
+    """
     d = L.drives
+    if L.tick_count < d.signal.delay:
+        return RUNNING
     lost = d.loss > 0.0 and uniform(L.seed, LOSS, L.tick_count) < d.loss
     if lost or fault_now(L.faults, LOST, LOST, L.seed, L.tick_count) > 0:
         d.lost += 1

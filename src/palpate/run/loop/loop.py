@@ -15,21 +15,18 @@ from __future__ import annotations
 
 from palpate.control.guards import watch_measurement
 from palpate.engine.kernels import address_of_record, call_law, kernel
-from palpate.run.loop.command import act_on_command, actuate, servo, take_command
-from palpate.run.loop.measure import evaluate_model, measure, true_state, turn_wanted_wrench
-from palpate.run.loop.physics import (
-    account,
+from palpate.run.loop.acting_forces import (
     add_exact_contacts,
     add_rigid_contacts,
-    advance,
     change_loads,
     move_surfaces,
     outside_forces,
     read_tool,
-    stage_plant,
-    trouble,
-    watch_joints,
 )
+from palpate.run.loop.command import act_on_command, actuate, servo, take_command
+from palpate.run.loop.energies import LOOK_EVERY, fill_energies, watch_energies
+from palpate.run.loop.measure import evaluate_model, measure, true_state, turn_wanted_wrench
+from palpate.run.loop.physics import account, advance, stage_plant, trouble, watch_joints
 from palpate.run.loop.record import event_happened, fill_row, record
 from palpate.run.loop.state import BAD_MEASUREMENT, COMPLETED, RUNNING, STOPPED, VELOCITY, Loop
 
@@ -77,12 +74,24 @@ def decide(L: Loop, due: bool) -> int:
     return RUNNING
 
 
+@kernel(inline=True)
+def _look_at_energies(L: Loop, filled: bool) -> None:
+    """Watch the energies where the row has them, else now and then."""
+    known = filled and L.energies
+    if L.kinematic or not (known or L.step % LOOK_EVERY == 0 or L.step >= L.steps):
+        return
+    if not known:
+        fill_energies(L)
+    watch_energies(L)
+
+
 @kernel
 def write_down(L: Loop) -> int:
     """Record the step and watch for events; how the run stands."""
     recording, watching = L.step % L.stride == 0, len(L.stop) > 0
     if recording or watching:
         fill_row(L)
+    _look_at_energies(L, recording or watching)
     if recording:
         record(L)
     if watching and event_happened(L):

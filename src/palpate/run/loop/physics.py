@@ -1,4 +1,4 @@
-"""The plant in the loop: what acts on it, how it advances, the work done in a step, and what can go wrong."""
+"""The plant in the loop: how it advances, the work done in a step, and what can go wrong."""
 
 from __future__ import annotations
 
@@ -17,30 +17,31 @@ from palpate.engine.library import (
     mj_step1,
     mj_step2,
 )
-from palpate.engine.physics import Physics
-from palpate.engine.views import address_of, part
-from palpate.robot.mechanics.kernels import add_generalized_force, read_pose
+from palpate.engine.records import Vector
+from palpate.engine.views import address_of
+from palpate.run.loop.acting_forces import move_surfaces, outside_forces, read_tool
 from palpate.run.loop.command import move_as_told
-from palpate.run.loop.state import BAD_POSITION, BAD_SPEED, CLOCK, RUNNING, TOO_FAST, WARNED, Load, Loop, RigidPoint
-from palpate.world.forces.contact import PointContact, find_contact, move_surface
-from palpate.world.forces.pushes import apply_push, push_share
-from palpate.world.plants.bodies import add_force, add_wrench, velocity_at
-from palpate.world.plants.joint_friction import SETTLED, correct_velocities, end_velocities
+from palpate.run.loop.state import BAD_POSITION, BAD_SPEED, CLOCK, RUNNING, TOO_FAST, WARNED, Loop
+from palpate.world.forces.contact import PointContact
+from palpate.world.plants.joint_friction import (
+    correct_velocities,
+    damped_velocities,
+    end_velocities,
+    fit_friction,
+)
+from palpate.world.plants.settling import (
+    MEASURED_EVERY,
+    MOST_TURNS as MOST_FRICTION_TURNS,
+    PROBE,
+    SETTLED,
+    find_rubbing,
+    invert_response,
+    note_left,
+    take_column,
+)
 from palpate.world.plants.ties import MOST_TURNS, add_tie_forces, follow, take_over
 from palpate.world.plants.tree_friction import end_velocities_of_tree
-from palpate.world.plants.tree_plant import accelerate, add_load, can_carry, stage_tree
-
-_MOST_FRICTION_TURNS = 20
-
-
-@kernel
-def move_surfaces(L: Loop, t: float) -> None:
-    """Put moving surfaces where they are at t."""
-    for k in range(len(L.surfaces)):
-        surface = L.surfaces[k]
-        move_surface(surface, t)
-        if surface.mocap >= 0:
-            put(L.plant.mocap_pos[surface.mocap], 0, surface.position)
+from palpate.world.plants.tree_plant import accelerate, can_carry, stage_tree
 
 
 @kernel(inline=True)
@@ -54,139 +55,6 @@ def stage_plant(L: Loop) -> None:
     if not was:
         clear(p.qfrc_constraint)  # a stop's, from the engine's last step
     stage_tree(tree, p)
-
-
-@kernel
-def change_loads(L: Loop, t: float) -> bool:
-    """Attach and release the loads that are due at the staged state; whether any was."""
-    any_due = False
-    for k in range(len(L.loads)):
-        load = L.loads[k]
-        if not load.done and t >= load.time:
-            load.done = any_due = True
-            # A load arrives with the speed of the place it is fixed to, and takes its energy away when released.
-            L.energy.pushed += _energy_of_load(L, load)
-            _change_mass(L.plant, load)
-            if L.tree.on:
-                add_load(L.tree, load.body, load.mass, load.inertia)
-    return any_due
-
-
-@kernel
-def _energy_of_load(L: Loop, load: Load) -> float:
-    com, g, v = L.plant.xipos[load.body], L.plant.gravity, L.speed
-    velocity_at(L.plant, load.body, com, v)
-    energy = 0.0
-    for i in range(3):
-        energy += load.mass * (0.5 * v[i] * v[i] - g[i] * com[i])
-    return energy
-
-
-@kernel
-def _change_mass(p: Physics, load: Load) -> None:
-    body = load.body
-    p.body_mass[body] += load.mass
-    for i in range(3):
-        p.body_inertia[body, i] += load.inertia
-    while body > 0:
-        p.body_subtreemass[body] += load.mass
-        body = p.body_parentid[body]
-    p.body_subtreemass[0] += load.mass
-
-
-@kernel
-def outside_forces(L: Loop, t: float, elapsed: float) -> None:
-    """Generalised forces of pushes and compliant contacts at the staged state; wrenches about the tool's origin."""
-    e = L.energy
-    clear(L.row.contact_wrench)
-    L.row.penetration[0] = 0.0
-    e.stored = e.contact_loss = e.power_drive = 0.0
-    if len(L.pushes) > 0:
-        _push(L, t)
-    else:
-        clear(L.outside)
-        clear(L.felt)
-    for k in range(len(L.contacts)):
-        contact = L.contacts[k]
-        if contact.surface.compliant and find_contact(L.plant, contact, elapsed):
-            _add_contact(L, contact)
-
-
-@kernel
-def _push(L: Loop, t: float) -> None:
-    """What all pushes do at t."""
-    pushed = L.pushed
-    clear(pushed.force)
-    clear(pushed.wrench)
-    clear(pushed.felt)
-    pushed.power = 0.0
-    for k in range(len(L.pushes)):
-        share = push_share(L.pushes[k], L.step * L.dt, L.dt, t)
-        if share != 0.0:
-            apply_push(L.plant, L.pushes[k], share, L.row.tool_position, pushed)
-    put(L.outside, 0, pushed.force)
-    put(L.felt, 0, pushed.felt)
-
-
-@kernel
-def _add_contact(L: Loop, c: PointContact) -> None:
-    """Add the force of one surface on one contact point."""
-    add_generalized_force(L.plant, c.point.body, c.force, L.no_moment, c.position, L.outside)
-    L.energy.stored += c.stored
-    L.energy.contact_loss += c.lost
-    L.energy.power_drive += c.drive
-    if c.point.on_robot:
-        L.row.penetration[0] = max(L.row.penetration[0], c.depth)
-        add_force(L.row.contact_wrench, c.force, c.position, L.row.tool_position)
-    if c.point.felt:
-        add_force(L.felt, c.force, c.position, L.row.tool_position)
-
-
-@kernel
-def add_rigid_contacts(L: Loop) -> None:
-    """Net wrenches of rigid surfaces and objects, as the engine's contact sensors had them at the last physics step."""
-    for k in range(len(L.rigid)):
-        sensor = L.rigid[k]
-        reading = sensor.reading
-        if reading[0] == 0.0:
-            continue
-        sensor.looks += 1
-        if sensor.distance:
-            L.row.penetration[0] = max(L.row.penetration[0], -reading[1])
-            continue
-        total = L.felt if sensor.felt else L.row.contact_wrench
-        add_wrench(total, part(reading, 1, 3), part(reading, 4, 3), part(reading, 7, 3), L.row.tool_position)
-    for k in range(len(L.rigid_points)):
-        _show_point(L.rigid_points[k])
-
-
-@kernel
-def _show_point(point: RigidPoint) -> None:
-    """f = f₀ n + f₁ t + f₂ n × t of one of the engine's contacts, and where it is; 0 where there is none."""
-    r = point.reading
-    for i in range(3):
-        j, k = (i + 1) % 3, (i + 2) % 3
-        across = r[7 + j] * r[10 + k] - r[7 + k] * r[10 + j]
-        point.force[i] = r[1] * r[7 + i] + r[2] * r[10 + i] + r[3] * across
-        point.position[i] = r[4 + i]
-
-
-@kernel
-def add_exact_contacts(L: Loop) -> None:
-    """Forces of exact contacts, as the constraints' multipliers had them under the torque held until now."""
-    for k in range(len(L.touches)):
-        touch = L.touches[k]
-        add_force(L.row.contact_wrench, touch.force, touch.position, L.row.tool_position)
-        if touch.felt:
-            add_force(L.felt, touch.force, touch.position, L.row.tool_position)
-
-
-@kernel
-def read_tool(L: Loop) -> None:
-    """Pose and twist of the true tool."""
-    read_pose(L.plant, L.tool, L.row.tool_position, L.tool_rotation)
-    velocity_at(L.plant, L.tool.body, L.row.tool_position, L.row.tool_twist)
-    put(L.row.tool_twist, 3, part(L.plant.cvel[L.tool.body], 0, 3))
 
 
 @kernel(inline=True)
@@ -326,10 +194,7 @@ def _add_work_of_held_forces(L: Loop) -> None:
 
 @kernel
 def _semi_implicit_with_friction(L: Loop) -> None:
-    """The semi-implicit step with Coulomb friction, and where joints follow others: in the independent ones.
-
-    The engine's contacts and stops answer the friction and the friction them, in turns.
-    """
+    """The semi-implicit step with Coulomb friction, and where joints follow others: in the independent ones."""
     p, f = L.plant, L.friction
     if L.tree.now:
         _apply(L)
@@ -337,11 +202,13 @@ def _semi_implicit_with_friction(L: Loop) -> None:
             L.tree.now = False
             mj_step1(p.model, p.data)
     if not L.tree.now:
-        for _ in range(_MOST_FRICTION_TURNS):
-            _accelerate(L)
-            _read_masses(L)
-            if end_velocities(f, L.ties, p, L.dt) <= SETTLED or not _constrained(L):
-                break
+        _accelerate(L)
+        _read_masses(L)
+        if len(L.ties.each) == 0 and f.on and _constrained(L):
+            damped_velocities(f, p, L.dt, f.settling.w)
+            _settle(L, 0.0, 0.0, 0.0)
+        else:
+            _turn_about(L)
     if len(L.ties.each) == 0:
         for k in range(p.nv):
             p.qacc[k] = (f.v[k] - p.qvel[k]) / L.dt
@@ -385,20 +252,97 @@ def _read_masses(L: Loop) -> None:
 
 
 @kernel
+def _turn_about(L: Loop) -> None:
+    """Friction and what else holds the joints in turns, the accelerations being those without new friction."""
+    f, change = L.friction, 0.0
+    f.settling.known = False
+    for turn in range(MOST_FRICTION_TURNS):
+        if turn > 0:
+            _accelerate(L)
+            _read_masses(L)
+        change = end_velocities(f, L.ties, L.plant, L.dt)
+        if change <= SETTLED or not _constrained(L):
+            return
+    note_left(f.settling, change)
+
+
+@kernel
+def _settle(L: Loop, pushed: float, dissipated: float, injected: float) -> None:
+    """Friction beside the engine's contacts and stops, whose answer w to the last friction is known.
+
+    The energies are those at the start of the step.
+    """
+    f, s, change = L.friction, L.friction.settling, 0.0
+    find_rubbing(s, f.coulomb)
+    for turn in range(MOST_FRICTION_TURNS):
+        if turn > 0:
+            _answer(L, pushed, dissipated, injected, s.w)
+        if not s.known or turn % MEASURED_EVERY == MEASURED_EVERY - 1:
+            _measure_response(L, pushed, dissipated, injected)
+        if not s.known:
+            change = 1.0
+            break
+        change = fit_friction(f, L.v_old)
+        if change <= SETTLED:
+            return
+    note_left(s, change)
+
+
+@kernel
+def _measure_response(L: Loop, pushed: float, dissipated: float, injected: float) -> None:
+    """R = ∂w/∂x by a small torque at each joint that rubs; then everything is as it was."""
+    f, s = L.friction, L.friction.settling
+    for k in range(s.rubs):
+        i = s.which[k]
+        x, torque = f.force[i], PROBE * f.coulomb[i]
+        f.force[i] = x + torque
+        _answer(L, pushed, dissipated, injected, f.v)
+        take_column(s, k, torque, f.v)
+        f.force[i] = x
+    s.known = invert_response(s)
+    _answer(L, pushed, dissipated, injected, s.w)
+
+
+@kernel
+def _answer(L: Loop, pushed: float, dissipated: float, injected: float, w: Vector) -> None:
+    """Take the step again with the friction torques of now: w, the velocities at its end."""
+    e, p, f = L.energy, L.plant, L.friction
+    if not L.rk4:
+        _accelerate(L)
+        damped_velocities(f, p, L.dt, w)
+        return
+    e.pushed, e.dissipated, e.injected = pushed, dissipated, injected
+    _stage(L, 0.0)
+    _runge_kutta(L)
+    for k in range(p.nv):
+        e.dissipated -= L.dt * f.force[k] * L.mean_v[k]
+    put(w, 0, p.qvel)
+
+
+@kernel
 def _runge_kutta_with_friction(L: Loop) -> None:
     """A Runge–Kutta step in which friction torques are held: those with which joints stick or slide at its end."""
-    e, p, f = L.energy, L.plant, L.friction
+    e, p, f, change = L.energy, L.plant, L.friction, 0.0
     pushed, dissipated, injected = e.pushed, e.dissipated, e.injected
-    for iteration in range(_MOST_FRICTION_TURNS):
-        if iteration > 0:
+    for turn in range(MOST_FRICTION_TURNS):
+        if turn > 0:
             e.pushed, e.dissipated, e.injected = pushed, dissipated, injected
             _stage(L, 0.0)
         _runge_kutta(L)
         for k in range(p.nv):
             e.dissipated -= L.dt * f.force[k] * L.mean_v[k]
-        _read_masses(L)
-        if correct_velocities(f, L.ties, p, L.dt) <= SETTLED:
+        if not L.tree.now and len(L.ties.each) == 0 and _constrained(L):
+            put(f.settling.w, 0, p.qvel)
+            _settle(L, pushed, dissipated, injected)
+            change = 0.0
             break
+        f.settling.known = False
+        _read_masses(L)
+        change = correct_velocities(f, L.ties, p, L.dt)
+        if change <= SETTLED:
+            break
+    if change > SETTLED:
+        note_left(f.settling, change)
     put(p.qvel, 0, f.v)
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 
 from palpate.engine.kernels import kernel, put
-from palpate.engine.library import mj_energyPos, mj_mulM
 from palpate.engine.maths import atan2, hypot
 from palpate.engine.records import Vector
-from palpate.engine.views import address_of, copy_long, part
+from palpate.engine.views import copy_long, part
+from palpate.run.loop.energies import fill_energies
 from palpate.run.loop.measure import true_state
 from palpate.run.loop.state import Loop
 from palpate.spatial.kernels import quat_from_matrix
-from palpate.world.plants.tree_plant import kinetic_energy, potential_energy
 from palpate.world.sensing.sensors import look_at_pole
 
 _HALF_TURN = 1e-9  # |w| of a half turn
@@ -36,7 +35,7 @@ def fill_row(L: Loop) -> None:
     f = r.contact_wrench
     r.contact_force[0] = math.sqrt(f[0] * f[0] + f[1] * f[1] + f[2] * f[2])
     if L.energies:
-        _fill_energies(L)
+        fill_energies(L)
     r.guard[0] = L.guard_bits
     offset = 0
     for k in range(len(L.shows)):
@@ -83,31 +82,6 @@ def _keep_sign(before: Vector, quat_wxyz: Vector) -> None:
         along += before[i] * quat_wxyz[i]
     for i in range(4):
         quat_wxyz[i] = -quat_wxyz[i] if along < 0.0 else quat_wxyz[i]
-
-
-@kernel
-def _fill_energies(L: Loop) -> None:
-    r, e = L.row, L.energy
-    if L.tree.now:
-        r.kinetic[0], r.potential[0] = kinetic_energy(L.tree, L.plant.qvel), potential_energy(L.tree, L.plant)
-    else:
-        _read_energies(L)
-    r.stored[0] = e.stored
-    r.injected[0] = e.injected
-    r.pushed[0] = e.pushed
-    r.dissipated[0] = e.dissipated
-
-
-@kernel
-def _read_energies(L: Loop) -> None:
-    """Kinetic and potential energy as the engine has them."""
-    momentum, v = L.mean_v, L.plant.qvel
-    mj_energyPos(L.plant.model, L.plant.data)
-    mj_mulM(L.plant.model, L.plant.data, address_of(momentum), address_of(v))
-    L.row.kinetic[0] = 0.0
-    for k in range(v.size):
-        L.row.kinetic[0] += 0.5 * v[k] * momentum[k]
-    L.row.potential[0] = L.plant.energy[0]
 
 
 @kernel(inline=True)

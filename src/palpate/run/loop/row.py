@@ -15,7 +15,7 @@ import numpy as np
 from palpate.checks import Array
 from palpate.control.guards import GUARD_NAMES
 from palpate.control.law import BoundLaw, Shown
-from palpate.engine.records import Matrix, Record, Sized, Vector
+from palpate.engine.records import Kept, Matrix, Record, Sized, State, Vector
 from palpate.robot.limits import coordinate_labels, rate_labels
 from palpate.robot.robot import Robot
 from palpate.trace import Channel
@@ -96,16 +96,16 @@ class Row(Record):
     v: Vector = _of_joints("speed", "true joint velocities")
     q_measured: Vector = _of_coordinates("measured joint positions, as the law received them")
     v_measured: Vector = _of_joints("speed", "measured joint velocities, as the law received them")
-    tau: Vector = _of_joints("effort", "torques at the joints")
+    tau: State[Vector] = _of_joints("effort", "torques at the joints")
     command: Vector = _of_joints("command", "the law's command, sum of its terms, before guards")
     terms: Matrix = recorded("terms", "nv", name="tau.{}", unit="command", labels="joints", help="the law's term '{}'")
     tool_position: Vector = _point("position of the tool")
-    tool_quat_wxyz: Vector = _orientation("orientation of the tool")
+    tool_quat_wxyz: Kept[Vector] = _orientation("orientation of the tool")
     tool_twist: Vector = _twist("twist of the tool")
     target_q: Vector = _of_coordinates("wanted joint positions")
     target_v: Vector = _of_joints("speed", "wanted joint velocities")
     target_position: Vector = _point("position of the target")
-    target_quat_wxyz: Vector = _orientation("orientation of the target")
+    target_quat_wxyz: Kept[Vector] = _orientation("orientation of the target")
     target_twist: Vector = _twist("twist of the target")
     target_wrench: Vector = _wrench("desired wrench of the environment on the robot")
     contact_wrench: Vector = _wrench("true wrench of surfaces and objects on the robot")

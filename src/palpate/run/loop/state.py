@@ -6,7 +6,7 @@ from palpate.control.friction import Compensation
 from palpate.control.guards import GuardMemory, GuardSettings
 from palpate.control.law import COMMANDS, Tick
 from palpate.engine.physics import Physics
-from palpate.engine.records import Integers, Matrix, Record, Vector, sized
+from palpate.engine.records import Integers, Kept, Matrix, Record, State, Vector, sized
 from palpate.robot.joints.coupled import CoupledModel
 from palpate.robot.mechanics.kernels import FrameOnBody
 from palpate.run.loop.row import Row
@@ -48,7 +48,7 @@ class Load(Record):
     body: int
     mass: float
     inertia: float
-    done: bool = False
+    done: Kept[bool] = False
 
 
 class RigidReading(Record):
@@ -57,7 +57,7 @@ class RigidReading(Record):
     reading: Vector
     distance: bool
     felt: bool  # a wrench beyond the wrist sensor, not on all of the robot
-    looks: int = 0  # that found a contact
+    looks: Kept[int] = 0  # that found a contact
 
 
 class RigidPoint(Record):
@@ -71,8 +71,8 @@ class RigidPoint(Record):
 class TouchReading(Record):
     """What an exact contact does to the robot: its force, world axes, and where."""
 
-    force: Vector = sized(3)
-    position: Vector = sized(3)
+    force: State[Vector] = sized(3)
+    position: State[Vector] = sized(3)
     felt: bool  # beyond the wrist sensor
 
 
@@ -103,13 +103,13 @@ class JointWatch(Record):
     lower: Vector = sized("nv")
     upper: Vector = sized("nv")
     rated: Vector = sized("nv")
-    beyond: Vector = sized("nv")  # rad or m past a stop
-    beyond_since: Vector = sized("nv")
-    beyond_steps: Integers = sized("nv")
-    fastest: Vector = sized("nv")  # rad/s or m/s
-    share: Vector = sized("nv")  # the same, of the rated speed
-    fast_since: Vector = sized("nv")
-    fast_steps: Integers = sized("nv")
+    beyond: Kept[Vector] = sized("nv")  # rad or m past a stop
+    beyond_since: Kept[Vector] = sized("nv")
+    beyond_steps: Kept[Integers] = sized("nv")
+    fastest: Kept[Vector] = sized("nv")  # rad/s or m/s
+    share: Kept[Vector] = sized("nv")  # the same, of the rated speed
+    fast_since: Kept[Vector] = sized("nv")
+    fast_steps: Kept[Integers] = sized("nv")
 
 
 class Shows(Record):
@@ -121,13 +121,33 @@ class Shows(Record):
 class Energies(Record):
     """Work since the start, and the powers of the step under way."""
 
-    injected: float = 0.0
-    pushed: float = 0.0
-    dissipated: float = 0.0
+    injected: Kept[float] = 0.0
+    pushed: Kept[float] = 0.0
+    dissipated: Kept[float] = 0.0
     stored: float = 0.0
     power_drive: float = 0.0  # of moving surfaces
     contact_loss: float = 0.0  # W, of all compliant contacts
-    joint_loss: float = 0.0  # W, of joint dampers
+    joint_loss: Kept[float] = 0.0  # W, of joint dampers
+
+
+class EnergyWatch(Record):
+    """What was seen of the energies so far, J: how far they are from adding up at worst, and how much was moved."""
+
+    looks: Kept[int] = 0
+    first: Kept[float] = 0.0  # the balance at the start
+    residual: Kept[float] = 0.0  # the largest, and when
+    residual_time: Kept[float] = 0.0
+    worked: Kept[float] = 0.0  # by the law, by pushes and by losses, however often to and fro
+    injected: Kept[float] = 0.0  # at the last look
+    pushed: Kept[float] = 0.0
+    dissipated: Kept[float] = 0.0
+    least_kinetic: Kept[float] = 0.0
+    most_kinetic: Kept[float] = 0.0
+    least_potential: Kept[float] = 0.0
+    most_potential: Kept[float] = 0.0
+    most_dissipated: Kept[float] = 0.0
+    fall: Kept[float] = 0.0  # of the dissipated energy, the largest, and when
+    fall_time: Kept[float] = 0.0
 
 
 class Drives(Record):
@@ -135,32 +155,40 @@ class Drives(Record):
 
     kind: int  # of command
     signal: Delayed
-    received: Vector = sized("nv")  # the last command that was not lost
+    received: State[Vector] = sized("nv")  # the last command that arrived; before the first, the one that holds the arm
     loss: float  # its probability
     stop_after: int
-    lost: int = 0
-    lost_in_row: int = 0
+    lost: Kept[int] = 0
+    lost_in_row: Kept[int] = 0
     jitter: float  # physics steps
-    acts_from: int = 0  # the physics step from which on the last command acts
+    acts_from: Kept[int] = 0  # the physics step from which on the last command acts
     share: float  # of the low-pass, per tick
     shaping: bool  # whether filter or rate limits are at work
-    bits: int = 0  # of the guard channel, from tick to tick
-    sent: Vector = sized("nv")  # the torque command that left the filter and the limits last
+    bits: Kept[int] = 0  # of the guard channel, from tick to tick
+    sent: State[Vector] = sized("nv")  # the torque command that left the filter and the limits last
     rate_limit: Vector = sized("nv")  # N·m per tick
     speed_limit: Vector = sized("nv")  # of set points
     acceleration_limit: Vector = sized("nv")
     jerk_limit: Vector = sized("nv")
-    set_a: Vector = sized("nv")  # acceleration of the set points
+    set_a: State[Vector] = sized("nv")  # acceleration of the set points
     law_adds_gravity: bool  # which is then not sent,
     adds_gravity: bool  # as the interface adds it
-    torque: Vector = sized("nv")  # the command as a torque
-    set_q: Vector = sized("nv")  # set points of the servo
-    set_v: Vector = sized("nv")
+    torque: State[Vector] = sized("nv")  # the command as a torque
+    set_q: State[Vector] = sized("nv")  # set points of the servo
+    set_v: State[Vector] = sized("nv")
     a: Vector = sized("nv")
     bandwidth: float
     rotor: Vector = sized("nv")  # reflected rotor inertia that the servo knows
     limit_torque: bool
     torque_limit: Vector = sized("nv")  # negative where no motor drives a coordinate
+
+
+class Probe(Record):
+    """A wrench [f; n] at the tool's origin, world axes, that nothing in the world exerts: how the loop answers it."""
+
+    on: bool = False
+    felt: bool = True  # by the wrist sensor
+    wrench: Vector = sized(6)
 
 
 class Loop(Record):
@@ -183,8 +211,8 @@ class Loop(Record):
     period: float
     steps: int
     ratio: int
-    step: int = 0
-    tick_count: int = 0
+    step: Kept[int] = 0
+    tick_count: Kept[int] = 0
     rk4: bool
     seed: int
     max_speed: float
@@ -210,7 +238,7 @@ class Loop(Record):
     guard: GuardSettings
     guard_memory: GuardMemory
     guard_bits: int = 0
-    guard_steps: Integers = sized(9)  # physics steps counted per bit of the guard channel
+    guard_steps: Kept[Integers] = sized(9)  # physics steps counted per bit of the guard channel
     # tool
     nominal_tool: FrameOnBody
     tool: FrameOnBody
@@ -224,11 +252,13 @@ class Loop(Record):
     touches: list[TouchReading]  # exact contacts
     pushes: list[PushState]
     pushed: Pushed
+    probe: Probe
     loads: list[Load]
     outside: Vector = sized("N")  # generalised force of pushes and compliant contacts
     felt: Vector = sized(6)  # wrench of contacts and pushes beyond the wrist sensor
     no_moment: Vector = sized(3)
     energy: Energies
+    energy_watch: EnergyWatch
     # integration
     q_old: Vector = sized("NQ")
     v_old: Vector = sized("N")
@@ -241,7 +271,7 @@ class Loop(Record):
     row_numbers: Vector
     shows: list[Shows]
     watch: JointWatch
-    energies: bool  # whether anybody asks for them,
+    energies: bool  # whether anybody asks for them at every step,
     orientation_is_kept: bool  # for the tool's orientation,
     target_is_kept: bool  # or for what was wanted
     stride: int
