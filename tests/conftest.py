@@ -10,11 +10,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
+
+import skips
 
 # The same examples on every run: a red run can be repeated, and machines of any speed agree.
-settings.register_profile("house", derandomize=True, deadline=None)
-settings.register_profile("fresh", deadline=None, max_examples=500)  # of make fuzz, which prints its seed
+ANY_SPEED = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}  # which is measured in seconds
+settings.register_profile("house", derandomize=True, **ANY_SPEED)
+settings.register_profile("fresh", max_examples=500, **ANY_SPEED)  # of make fuzz, which prints its seed
 settings.load_profile(os.environ.get("PALPATE_HYPOTHESIS", "house"))
 
 # A shell that runs the tests in the background has them ignore Ctrl-C, and so would the commands that are interrupted.
@@ -42,6 +45,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path.stem not in LONG)
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """How many tests were skipped, and why, before the line that counts all of them."""
+    reports = terminalreporter.stats.get("skipped", [])
+    for line in skips.lines(report.longrepr[2] for report in reports):
+        terminalreporter.write_line(line)
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
     """Headless Chromium, installed once where that is allowed."""
@@ -64,7 +75,7 @@ def _install_chromium() -> str | None:
         return None
     for command in (["apt-get", "update", "-qq"], ["apt-get", "install", "-y", "-qq", "chromium"]):
         try:
-            subprocess.run(command, capture_output=True, timeout=300, check=True)
+            subprocess.run(command, capture_output=True, timeout=300, check=True)  # clock: then they are skipped
         except (subprocess.SubprocessError, OSError):
             return None
     return _chromium()

@@ -1,8 +1,8 @@
-"""Seeded fuzzing: python tests/fuzz.py --seconds 60 --seed 0 --targets scenarios tables.
+"""Seeded fuzzing: python tests/fuzz.py --seconds 60 --seed 0 --targets scenarios tables, or --tries 100 of each.
 
 Targets: models, every shipped scenario, traces, tables of sweeps, the API, kept kernels, folders. Each try is one
 mutated input. Counted are tries, acceptances, refusals (errors of palpate's own tree), and the faults there must be
-none of: exceptions outside the tree, tries longer than ten seconds, accepted models whose mass matrix is not positive
+none of: exceptions outside the tree, tries longer than --longest, accepted models whose mass matrix is not positive
 definite, numbers that are not finite or not those of undamaged kernels, files outside a folder that were written.
 A crash ends the process and shows in its exit code; the last try stands in the log then.
 """
@@ -28,12 +28,14 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import palpate as pp
+from moments import ENDLESS
 from palpate.cli.main import UNEXPECTED, main as command
 from palpate.control.laws.gravity_compensation import GravityCompensation
 from palpate.errors import PalpateError
@@ -41,7 +43,7 @@ from palpate.parquet import read_columns, read_footer
 from palpate.scenario.file.load import read_data, scenario_from_data, shipped
 from palpate.spatial import Pose
 
-LONGEST = 10.0  # s of one try
+LONGEST = 10.0  # s of one try, if nothing else is asked for
 NASTY = [
     "nan", "inf", "-inf", "1e308", "-1e308", "1e-308", "0", "-0", "-1", "1e15", "1e-15", "1,5", "0x10", "", " ", "٣",
     "9" * 400, "true", "null", "é", "\x7f", "a" * 3000, "../../etc/passwd", "1 2", "1 2 3 4 5 6 7", "%s", "${x}",
@@ -216,10 +218,11 @@ def run_briefly(scenario: pp.Scenario) -> pp.Trace | None:
 @cache
 def _compile_for(name: str) -> None:
     """Run a scenario as it is once, so that its kernels are there; the time is not counted."""
-    left = {timer: signal.setitimer(timer, 0)[0] for timer in (signal.ITIMER_PROF, signal.ITIMER_REAL)}
+    timers = (signal.ITIMER_PROF, signal.ITIMER_REAL)
+    left = {timer: signal.setitimer(timer, 0)[0] for timer in timers}  # clock: of time_limit
     run_briefly(pp.load_scenario(name))
     for timer, span in left.items():
-        signal.setitimer(timer, span)
+        signal.setitimer(timer, span)  # clock: of time_limit
 
 
 def try_scenario(rng: random.Random, folder: Path, tally: Tally) -> None:
@@ -262,7 +265,9 @@ print(hashlib.sha256(b"".join(array.tobytes() for array in terms)).hexdigest())
 def fingerprint(cache: Path) -> str:
     """Of a short run in another process with kernels from a folder; the end of its errors where it fails."""
     environment = {**os.environ, "PALPATE_CACHE_DIR": str(cache)}
-    done = subprocess.run([sys.executable, "-c", _CHILD], capture_output=True, text=True, env=environment, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-c", _CHILD], capture_output=True, text=True, env=environment, timeout=ENDLESS
+    )
     return done.stdout.strip() if done.returncode == 0 else f"exit {done.returncode}: {done.stderr[-300:]}"
 
 
@@ -431,13 +436,13 @@ def prepare(folder: Path) -> None:
         assert code == 0, said
 
 
-def one_try(name: str, seed: int, folder: Path, tally: Tally) -> None:
+def one_try(name: str, seed: int, folder: Path, tally: Tally, longest: float = LONGEST) -> None:
     """One seeded try of a target, timed and counted; one that took too long has a second go, without compiling."""
     tally.counts["tries"] += 1
     tally.seed = seed
     for last in (False, True):
         try:
-            with time_limit(LONG_TRIES.get(name, LONGEST)):
+            with time_limit(max(longest, LONG_TRIES.get(name, 0.0))):
                 TARGETS[name](random.Random(f"{name}-{seed}"), folder, tally)
             tally.counts["accepted"] += 1
         except PalpateError:
@@ -456,7 +461,10 @@ def one_try(name: str, seed: int, folder: Path, tally: Tally) -> None:
 
 @contextlib.contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Raise TooLong after some seconds of computing, or six times as many of waiting, as on a busy machine."""
+    """Raise TooLong after some seconds of computing, or six times as many of waiting.
+
+    The tests allow 300 s, a hundred times as long as any of their tries takes: what ends there is endless.
+    """
 
     def too_long(*_: object) -> None:
         raise TooLong
@@ -464,42 +472,61 @@ def time_limit(seconds: float) -> Iterator[None]:
     timers = {signal.SIGPROF: (signal.ITIMER_PROF, seconds), signal.SIGALRM: (signal.ITIMER_REAL, 6 * seconds)}
     before = {number: signal.signal(number, too_long) for number in timers}
     for timer, span in timers.values():
-        signal.setitimer(timer, span)
+        signal.setitimer(timer, span)  # clock: as said above
     try:
         yield
     finally:
         for number, (timer, _) in timers.items():
-            signal.setitimer(timer, 0)
+            signal.setitimer(timer, 0)  # clock: ends it
             signal.signal(number, before[number])
 
 
-def fuzz(seconds: float, first_seed: int, targets: list[str], log: Path | None = None) -> dict[str, Any]:
-    """Every target in turn, for its share of the time; counts and faults by target."""
+def seeds(first: int, seconds: float | None, tries: int) -> Iterator[int]:
+    """One seed after the other: as many as there are tries, or for some seconds."""
+    if seconds is None:
+        yield from range(first, first + tries)
+        return
+    end, numbers = time.monotonic() + seconds, count(first)  # clock: make fuzz is given a time
+    while time.monotonic() < end:  # clock: as above
+        yield next(numbers)
+
+
+def fuzz(
+    targets: list[str],
+    first_seed: int,
+    *,
+    seconds: float | None = None,
+    tries: int = 0,
+    longest: float = LONGEST,
+    log: Path | None = None,
+) -> dict[str, Any]:
+    """Every target in turn, so many tries of each or for its share of the time; counts and faults by target."""
     warnings.simplefilter("ignore")
     tallies = {name: Tally() for name in targets}
     with tempfile.TemporaryDirectory(prefix="palpate-fuzz-") as place:
         prepare(Path(place))
         for name, tally in tallies.items():
-            seed, end = first_seed, time.monotonic() + seconds / len(targets)
-            while time.monotonic() < end:
+            for seed in seeds(first_seed, None if seconds is None else seconds / len(targets), tries):
                 if log is not None:
                     log.write_text(f"{name} {seed}")
-                one_try(name, seed, Path(place), tally)
-                seed += 1
+                one_try(name, seed, Path(place), tally, longest)
     return {name: {**tally.counts, "faults": tally.faults} for name, tally in tallies.items()}
 
 
 def main() -> int:
     """The command; 1 if there was a fault."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--seconds", type=float, default=60.0, help="of all targets together (60)")
+    parser.add_argument("--tries", type=int, help="of each target, however long they take, instead of --seconds")
     parser.add_argument("--seed", type=int, help="of the first try; a fresh one, which is printed, if not given")
     parser.add_argument("--targets", nargs="+", choices=list(TARGETS), default=list(TARGETS))
+    parser.add_argument("--longest", type=float, default=LONGEST, help="s of computing that one try may take (10)")
     parser.add_argument("--log", type=Path, help="file that holds the try under way")
     args = parser.parse_args()
-    seed = int(time.time()) if args.seed is None else args.seed
+    seed = int(time.time()) if args.seed is None else args.seed  # clock: a number that is new
     print(f"seed {seed}", file=sys.stderr)
-    found = fuzz(args.seconds, seed, args.targets, args.log)
+    amount = {"seconds": args.seconds} if args.tries is None else {"tries": args.tries}
+    found = fuzz(args.targets, seed, longest=args.longest, log=args.log, **amount)
     print(json.dumps(found, indent=1))
     return int(any(tally["faults"] for tally in found.values()))
 

@@ -30,10 +30,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-COMMAND = [sys.executable, "-m", "palpate.cli.main"]
+from moments import COMMAND, ENDLESS
+
 OWN = "thesis.txt"  # the user's, in the folder of every command
 MANIFEST, REVIEW = ".palpate-run.json", "verify.html"
-TIMEOUT = 600.0  # s
 
 
 @dataclass(frozen=True)
@@ -149,10 +149,10 @@ def killed(case: Case, kills: int, draw: random.Random) -> Count:
 def left_in_peace(words: tuple[str, ...], folder: Path) -> float:
     """Run a command to its end; the processor's time it took, s."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run([*COMMAND, *words], cwd=folder, capture_output=True, text=True, timeout=TIMEOUT)
+    done = subprocess.run([*COMMAND, *words], cwd=folder, capture_output=True, text=True, timeout=ENDLESS)
     assert done.returncode == 0, f"{words}: {done.returncode} {done.stderr}"
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime  # clock: only chooses random moments
 
 
 def one_kill(case: Case, here: Path, moment: float, whole: dict[str, bytes], count: Count) -> Iterator[str]:
@@ -169,7 +169,7 @@ def one_kill(case: Case, here: Path, moment: float, whole: dict[str, bytes], cou
         (folder / "notes").mkdir()
         (folder / "notes" / OWN).write_text("mine")
     words = case.again(folder)
-    done = subprocess.run([*COMMAND, *words], cwd=here, capture_output=True, text=True, timeout=TIMEOUT)
+    done = subprocess.run([*COMMAND, *words], cwd=here, capture_output=True, text=True, timeout=ENDLESS)
     if done.returncode != 0:
         yield f"{' '.join(words)} then ends with {done.returncode}: {done.stderr.strip()}"
         return
@@ -192,7 +192,7 @@ def kill_at(words: tuple[str, ...], folder: Path, moment: float) -> bool:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
             return False
-        time.sleep(0.001)
+        time.sleep(0.001)  # clock: how often it is looked at
     return True
 
 

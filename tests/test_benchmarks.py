@@ -7,11 +7,14 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from benchmarks import Measurement, __main__ as driver
 from benchmarks._page import Line, Outcome, lines_of, page
 from benchmarks.peers import elsewhere
+
+from moments import ENDLESS, wait_until
 
 ROOT = Path(__file__).parents[1]
 
@@ -61,17 +64,31 @@ def pretended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_a_benchmark_that_raises_or_never_ends_costs_only_itself(pretended: Path) -> None:
+class EndedLater(subprocess.Popen):
+    """A process whose time is over when two rounds are in its file, however long they take."""
+
+    def communicate(self, input: Any = None, timeout: float | None = None) -> Any:
+        if timeout is not None:
+            file = Path(self.args[4])  # pyright: ignore
+            wait_until(lambda: file.exists() and file.read_text().count('"x"') == 2, self)
+            raise subprocess.TimeoutExpired(self.args, timeout)
+        return super().communicate(input, timeout)
+
+
+def test_a_benchmark_that_raises_or_never_ends_costs_only_itself(
+    pretended: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (pretended / "broken.py").write_text("def measure():\n    raise ValueError('no peer today')\n")
-    (pretended / "endless.py").write_text("import time\ndef measure():\n    time.sleep(60)\n")
+    (pretended / "endless.py").write_text("import signal\ndef measure():\n    signal.pause()\n")
     (pretended / "late.py").write_text(
-        "import time\nfrom benchmarks import Measurement\ncount = []\ndef measure():\n    count.append(1)\n"
-        "    time.sleep(60 if len(count) > 2 else 0)\n    return [Measurement('x', len(count), 's')]\n"
+        "import signal\nfrom benchmarks import Measurement\ncount = []\ndef measure():\n    count.append(1)\n"
+        "    len(count) > 2 and signal.pause()\n    return [Measurement('x', len(count), 's')]\n"
     )
-    assert driver.run("broken", 1, 1.0, 30.0).problem == "ValueError: no peer today"
+    assert driver.run("broken", 1, 1.0, ENDLESS).problem == "ValueError: no peer today"
     endless = driver.run("endless", 1, 1.0, 2.0)
     assert (endless.problem, endless.lines) == ("ended after 2 s", ())
-    late = driver.run("late", 5, 30.0, 5.0)
+    monkeypatch.setattr(subprocess, "Popen", EndedLater)
+    late = driver.run("late", 5, ENDLESS, 5.0)
     assert [each.values for each in late.lines] == [(1.0, 2.0)]
     assert late.problem == "ended after 5 s"
 

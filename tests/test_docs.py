@@ -1,7 +1,9 @@
 """What the pages show is what happens: every Python block and every `palpate` command of the docs is run.
 
 A page's Python blocks run top to bottom in one namespace, in an empty folder. A block is left out only by an HTML
-comment `<!-- not run -->` on the line directly above it.
+comment `<!-- not run -->` on the line directly above it. A number that a page states of a run is asserted by its
+blocks; where an assertion would not be read, it stands in a comment, `<!-- check` … `-->`, which runs as a block.
+`docs/asserted.md` lists all of them.
 """
 
 from __future__ import annotations
@@ -11,44 +13,16 @@ import shlex
 import subprocess
 import sys
 import tomllib
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tests.pages import CHECK, NOT_RUN, PAGES, ROOT, blocks
 
-ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+from moments import ENDLESS
+
 REPOSITORY = "https://github.com/palpate/palpate"
-NOT_RUN = "<!-- not run -->"
 SHELLS = ("console", "sh", "bash", "shell")
 _LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(?:#[^)]*)?\)")
-
-
-@dataclass(frozen=True)
-class Block:
-    """A fenced block: its language, the line its text starts on (from 1), its text."""
-
-    language: str
-    line: int
-    text: str
-
-
-def blocks(text: str) -> list[Block]:
-    """The fenced blocks of a page that are to be run."""
-    found: list[Block] = []
-    lines, at = text.splitlines(), 0
-    while at < len(lines):
-        opening = re.match(r"\s*(```+|~~~+)\s*(\w*)", lines[at])
-        if opening is None:
-            at += 1
-            continue
-        end = at + 1
-        while end < len(lines) and not lines[end].strip().startswith(opening[1]):
-            end += 1
-        if at == 0 or lines[at - 1].strip() != NOT_RUN:
-            found.append(Block(opening[2], at + 2, "\n".join(lines[at + 1 : end])))
-        at = end + 1
-    return found
 
 
 def commands(text: str) -> list[str]:
@@ -62,17 +36,23 @@ def run_python(page: Path, text: str) -> dict[str, object]:
     """Run a page's Python blocks; a traceback shows the page's own line numbers."""
     namespace: dict[str, object] = {"__name__": "__main__"}
     for block in blocks(text):
-        if block.language == "python":
+        if block.language in ("python", CHECK):
             padded = "\n" * (block.line - 1) + block.text
             exec(compile(padded, str(page), "exec"), namespace)
     return namespace
+
+
+def test_the_list_of_what_pages_assert_is_up_to_date() -> None:
+    from tests.asserted import PAGE, asserted
+
+    assert PAGE.read_text("utf-8") == asserted(), "python -m tests.asserted writes it"
 
 
 def _name(page: Path) -> str:
     return page.relative_to(ROOT).as_posix()
 
 
-PYTHON_PAGES = [page for page in PAGES if any(b.language == "python" for b in blocks(page.read_text("utf-8")))]
+PYTHON_PAGES = [page for page in PAGES if any(b.language in ("python", CHECK) for b in blocks(page.read_text("utf-8")))]
 COMMANDS = [(page, command) for page in PAGES for command in commands(page.read_text("utf-8"))]
 
 
@@ -83,7 +63,12 @@ SITE_PAGES = [page for page in PAGES[1:] if page.stem not in ("export", "8-expor
 @pytest.mark.parametrize("page", SITE_PAGES, ids=_name)
 def test_the_code_of_a_page_is_not_cut_off_at_its_right_edge(page: Path) -> None:
     text = page.read_text("utf-8").replace(NOT_RUN, "")
-    lines = [(block.line + k, line) for block in blocks(text) for k, line in enumerate(block.text.splitlines())]
+    lines = [
+        (block.line + k, line)
+        for block in blocks(text)
+        if block.language != CHECK
+        for k, line in enumerate(block.text.splitlines())
+    ]
     assert [f"line {number}: {line}" for number, line in lines if len(line) > COLUMNS] == []
 
 
@@ -100,7 +85,7 @@ def test_a_command_of_a_page_succeeds(page: Path, command: str, tmp_path: Path) 
         (tmp_path / ".venv").symlink_to(sys.prefix)
     else:
         words = [sys.executable, "-m", "palpate", *words[1:]]
-    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=ENDLESS)
     told = re.search(r"# ends with (\d)", command)
     assert done.returncode == (int(told[1]) if told else 0), (
         f"{command} ended with {done.returncode}:\n{done.stdout}{done.stderr}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ from pathlib import Path
 import pytest
 
 import palpate.errors
-from house_rules import BESIDE, DOCUMENTS, PACKAGE, ROOT, SOURCES, complain, parsed, position
+from house_rules import BESIDE, CORE, DOCUMENTS, PACKAGE, ROOT, SOURCES, complain, parsed, position
 
 HEAVY = {"numpy", "numba", "llvmlite", "mujoco", "scipy", "sympy", "matplotlib", "plotly", "rich", "pydantic"}
 HEAVY |= {"pyarrow", "viser", "xml"}
@@ -217,6 +218,23 @@ def test_files_are_short() -> None:
     )
 
 
+# ------------------------------------------------------------------ one module escapes
+
+ESCAPES = re.compile(r"\bhtml\.escape\b|\bfrom html import\b|\bxml\.sax\.saxutils\b")
+
+
+def own_escapes(path: Path, source: str) -> Iterator[str]:
+    """Escaping by itself, in place of what `palpate.escape` has for the language and position."""
+    for number, line in enumerate(source.splitlines(), 1):
+        if ESCAPES.search(line) and path != PACKAGE / "escape.py":
+            yield f"{path.relative_to(ROOT)}:{number}: escapes by itself; use palpate/escape.py"
+
+
+def test_text_of_others_is_escaped_by_one_module() -> None:
+    complain(c for path in CORE for c in own_escapes(path, path.read_text(encoding="utf-8")))
+    assert len(list(own_escapes(PACKAGE / "views" / "x.py", "from html import escape"))) == 1
+
+
 # ------------------------------------------------------------------ start-up
 
 
@@ -240,6 +258,8 @@ REGISTRY = re.compile(r"pypi[.]|pythonhosted[.]|anaconda[.]org|npmjs[.]|artifact
 
 
 def tracked_files() -> list[Path]:
+    if shutil.which("git") is None:
+        pytest.skip("no git here to list the files with")
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
     if listed.returncode != 0:
         pytest.skip("not a git checkout")

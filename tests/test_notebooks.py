@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from moments import ENDLESS
+
 TUTORIALS = sorted((Path(__file__).parent.parent / "docs" / "tutorials").glob("*.md"))
 SHOWN = """
 import palpate as pp
@@ -25,7 +27,7 @@ def executed(cells: list[str], folder: Path) -> Any:
     pytest.importorskip("ipykernel")
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(text) for text in cells])
     client = nbclient.NotebookClient(
-        notebook, timeout=600, kernel_name="python3", resources={"metadata": {"path": folder}}
+        notebook, timeout=ENDLESS, kernel_name="python3", resources={"metadata": {"path": folder}}
     )
     return client.execute()
 

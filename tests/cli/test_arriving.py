@@ -17,6 +17,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
+from moments import ENDLESS
 from palpate.cli import console, tables
 from palpate.cli.console import CompileProgress, needed
 from palpate.cli.main import COMMANDS, _modules, _parsers, main
@@ -143,7 +144,9 @@ def test_a_scenario_file_named_without_its_suffix_is_offered(capsys: Capture) ->
 
 
 def test_python_dash_m_is_the_same_command() -> None:
-    done = subprocess.run([sys.executable, "-m", "palpate", "--version"], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-m", "palpate", "--version"], capture_output=True, text=True, timeout=ENDLESS
+    )
     assert done.stdout.startswith("palpate ")
 
 
@@ -152,7 +155,7 @@ def test_python_dash_m_is_the_same_command() -> None:
 
 def answer(capsys: Capture) -> dict:
     captured = capsys.readouterr()
-    assert captured.err == ""
+    assert [line for line in captured.err.splitlines() if not line.endswith("…")] == []  # "loading …" if it takes long
     return json.loads(captured.out)
 
 
@@ -268,7 +271,7 @@ def test_commands_that_only_tell_compile_nothing(words: list[str]) -> None:
         "import sys; from palpate.engine.kernels import Kernel; from palpate.cli.main import main;"
         "Kernel._make_ready = lambda self: sys.exit(77); sys.exit(main(sys.argv[1:]))"
     )
-    done = subprocess.run([sys.executable, "-c", lines, *words], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", lines, *words], capture_output=True, text=True, timeout=ENDLESS)
     assert done.returncode == 0, done.stderr
 
 

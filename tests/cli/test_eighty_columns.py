@@ -13,6 +13,7 @@ import termios
 import pytest
 from rich.cells import cell_len
 
+from moments import ENDLESS
 from palpate.cli.main import main
 from palpate.control import LAWS
 from palpate.robot import catalogue
@@ -72,7 +73,7 @@ def test_a_real_terminal_folds_between_words() -> None:
     while chunk := _read(master):
         text += chunk
     os.close(master)
-    assert process.wait(60) == 0
+    assert process.wait(ENDLESS) == 0
     lines = re.sub(r"\x1b\[[0-9;]*m", "", text.decode()).replace("\r", "").splitlines()
     assert max(map(cell_len, lines)) <= 80
     assert "A spring and damper at the tool:" in lines[0]

@@ -81,7 +81,7 @@ def test_an_arm_presses_a_wall_and_a_change_is_seen(robot: str, terminal: None, 
     pressed = re.search(r"presses with (\d+) N", shown)
     assert pressed is not None
     force = []
-    for change in ("", "--set world.surfaces.wall.stiffness=1500"):
+    for change in ("", "--set world.surfaces.wall.stiffness=300"):
         ended, shown = typed(f"palpate run mine.toml --no-report {change}", capsys)
         assert ended in (0, 1)
         assert "contact: first at" in shown

@@ -7,12 +7,15 @@ import re
 import signal
 import subprocess
 import sys
-import time
+import threading
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from moments import ENDLESS
 from palpate.cli import console
 from palpate.cli.main import main
 from palpate.scenario.file.load import load_scenario
@@ -125,7 +128,7 @@ def test_what_is_probably_not_meant_is_noted(capsys: Capture) -> None:
 
 
 def test_the_exit_code_of_the_process_is_that_of_the_run() -> None:
-    done = subprocess.run([*COMMAND, "run", "pendulum", *SHORT], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([*COMMAND, "run", "pendulum", *SHORT], capture_output=True, text=True, timeout=ENDLESS)
     assert (done.returncode, done.stdout.splitlines()[-1][:9]) == (0, "completed")
 
 
@@ -170,56 +173,80 @@ class _Terminal:
         pass
 
 
-def test_a_long_run_is_told_in_plain_lines_without_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The time of the console's clock, s."""
+    now = [100.0]
+    monkeypatch.setattr(console, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    return now
+
+
+def test_a_long_run_is_told_in_plain_lines_without_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, now: list[float]
+) -> None:
     stream = _Terminal(False)
     monkeypatch.setattr(sys, "stderr", stream)
     progress = console.RunProgress("x")
-    progress.started, progress.due = progress.started - 20, progress.started
+    now[0] += 20
     progress(5.0, 10.0)
+    now[0] += console.EVERY - 0.1
     progress(6.0, 10.0)  # too soon for another line
     assert stream.text == "x: 50%, 20 s left, 0.25 × real time\n"
+    now[0] += 0.2
+    progress(7.0, 10.0)
+    assert stream.text.count("\n") == 2
 
 
-def test_time_spent_compiling_says_nothing_of_the_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_time_spent_compiling_says_nothing_of_the_time_left(monkeypatch: pytest.MonkeyPatch, now: list[float]) -> None:
     stream, spent = _Terminal(False), [7.0]  # 7 s before the run
     monkeypatch.setattr(sys, "stderr", stream)
     progress = console.RunProgress("x", compiled=lambda: spent[0])
-    progress.started -= 40
-    progress.due -= 40
+    now[0] += 40
     spent[0] += 20.0
     progress(5.0, 10.0)
     assert stream.text == "x: 50%, 20 s left, 0.25 × real time\n"
 
 
-def test_a_long_run_shows_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_run_shows_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch, now: list[float]) -> None:
     stream = _Terminal(True)
     monkeypatch.setattr(sys, "stderr", stream)
     with console.RunProgress("x") as progress:
-        progress.started = time.perf_counter() - 20
+        now[0] += 20
         progress(5.0, 10.0)
         progress(6.0, 10.0)
         assert progress.bar is not None
         assert progress.bar.tasks[0].completed == 6.0
 
 
-def test_a_short_run_and_a_quiet_one_show_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_short_run_and_a_quiet_one_show_nothing(monkeypatch: pytest.MonkeyPatch, now: list[float]) -> None:
     stream = _Terminal(True)
     monkeypatch.setattr(sys, "stderr", stream)
-    console.RunProgress("x")(5.0, 10.0)
-    quiet = console.RunProgress("x", quiet=True)
-    quiet.started -= 100
+    short, quiet = console.RunProgress("x"), console.RunProgress("x", quiet=True)
+    now[0] += 0.4 * console.SOON
+    short(5.0, 10.0)
+    now[0] += 100
     quiet(5.0, 10.0)
     assert stream.text == ""
 
 
 def test_patience_speaks_only_when_something_takes_long(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    said, show = threading.Event(), console._show_message
+
+    def shown(*args: Any) -> None:
+        show(*args)
+        said.set()
+
+    monkeypatch.setattr(console, "_show_message", shown)
     monkeypatch.setattr(console, "SOON", 0.02)
     with console.patience("wait"):
-        time.sleep(0.2)
+        assert said.wait(ENDLESS)
+    monkeypatch.setattr(console, "SOON", ENDLESS)
     with console.patience("not said"):
         pass
+    monkeypatch.setattr(console, "SOON", 0.0)
+    threads = threading.active_count()
     with console.patience("not said either", quiet=True):
-        time.sleep(0.1)
+        assert threading.active_count() == threads  # nobody waits to say it
     assert capsys.readouterr().err == "wait\n"
 
 

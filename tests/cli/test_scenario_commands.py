@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from moments import ENDLESS
 from palpate.cli import completion
 from palpate.cli.compare import short_names
 from palpate.cli.main import main
@@ -88,7 +89,7 @@ def test_the_completion_script_is_one_for_its_shell(shell: str, capsys: Capture)
     assert "palpate" in script
     interpreter = shutil.which(shell)
     if interpreter is not None:
-        subprocess.run([interpreter, "-n"], input=script, text=True, check=True, timeout=60)
+        subprocess.run([interpreter, "-n"], input=script, text=True, check=True, timeout=ENDLESS)
 
 
 @pytest.mark.parametrize(
@@ -112,7 +113,7 @@ def test_commands_options_names_keys_and_folders_are_completed(line: str, expect
     Path("runs/mine/trace.parquet").touch()
     asked = {"_ARGCOMPLETE": "1", "COMP_LINE": line, "COMP_POINT": str(len(line)), "COMP_TYPE": "9",
              "_ARGCOMPLETE_IFS": "\n", "_ARGCOMPLETE_STDOUT_FILENAME": "words"}  # fmt: skip
-    subprocess.run([sys.executable, "-m", "palpate"], env={**os.environ, **asked}, check=True, timeout=120)
+    subprocess.run([sys.executable, "-m", "palpate"], env={**os.environ, **asked}, check=True, timeout=ENDLESS)
     words = {word.strip().removesuffix("/") for word in Path("words").read_text().splitlines()}
     assert words == expected
 

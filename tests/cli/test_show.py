@@ -210,7 +210,7 @@ def test_a_hanging_double_pendulum_has_its_two_frequencies(capsys: pytest.Captur
 
 def test_gains_put_both_poles_at_the_rate_asked_for_or_at_that_of_the_stop(capsys: pytest.CaptureFixture[str]) -> None:
     state = ("planar3", "--q", "0", "pi/2", "pi/2", "--v", "pi", "pi", "0", "--limits", "15pi", "10pi", "10pi")
-    given = terms(capsys, *state, "--rate", "10", "--terms", "K,D,Mp")
+    given = terms(capsys, *state[:-4], "--rate", "10", "--terms", "K,D,Mp")
     np.testing.assert_allclose(given["K"], 100 * np.array(given["Mp"]), atol=1e-11)
     np.testing.assert_allclose(given["D"], 20 * np.array(given["Mp"]), atol=1e-11)
     stop = terms(capsys, *state, "--terms", "K,Mp,lambda")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
+from counting import calls
 from palpate.cli.main import UNEXPECTED, main
 from palpate.errors import InvalidInput, ScenarioError
 from palpate.scenario.file.load import load_scenario
@@ -71,14 +71,12 @@ def test_fifos_folders_and_devices_are_no_files(capsys: Capture):
     for name in ("pipe.toml", "pipe.parquet", "pipe.urdf", "pipe.npz"):
         os.mkfifo(name)
     Path("folder.toml").mkdir()
-    began = time.perf_counter()
     for words in (
         ["run", "pipe.toml"], ["run", "folder.toml"], ["report", "pipe.parquet"], ["report", "pipe.npz"],
         ["check", "pipe.urdf"], ["run", "/dev/zero"], ["check", "/dev/zero"],
     ):  # fmt: skip
         assert main(words) == 2, words
         assert "Traceback" not in capsys.readouterr().err
-    assert time.perf_counter() - began < 20
 
 
 @pytest.mark.parametrize(
@@ -96,13 +94,15 @@ def test_fifos_folders_and_devices_are_no_files(capsys: Capture):
 )
 def test_absurd_scenarios_are_told_shortly(text: str, words: str, capsys: Capture):
     Path("absurd.toml").write_text(text)
-    began = time.perf_counter()
-    assert main(["run", "absurd.toml", "--no-report"]) == 2
+    codes: list[int] = []
+    assert (
+        calls(lambda: codes.append(main(["run", "absurd.toml", "--no-report"]))) < 5_000_000
+    )  # half of it for 40 000 keys
+    assert codes == [2]
     said = capsys.readouterr().err
     assert words in said
     assert "unexpected" not in said
     assert len(said) < 20_000
-    assert time.perf_counter() - began < 10
 
 
 def test_absurd_words_are_told_shortly(capsys: Capture):

@@ -20,7 +20,7 @@ from palpate.control import (
     ShapedImpedance,
 )
 from palpate.control.design import IMPEDANCE, ContactCase, Timing, Wall, predict_contact, predict_for_arm, predictable
-from palpate.control.design.arm import arm_contact, axis_of
+from palpate.control.design.arm import arm_contact, axis_of, predict_arm_contact
 from palpate.control.law import Target, sizes_of
 from palpate.control.references.reference import Hold, WantedWrench
 from palpate.errors import InvalidInput
@@ -240,10 +240,35 @@ def test_huge_gains_and_singular_masses_never_raise() -> None:
     assert "singular" in found.sentences[0]
 
 
-def test_long_delays_of_an_arm_are_told_with_the_limits_of_its_axis() -> None:
+def test_long_delays_of_an_arm_are_told_without_limits() -> None:
+    """A limit of one axis says nothing of the arm's other directions."""
     robot = pp.load_robot("panda", joints="ideal")
     found = predict_for_arm(
         robot, robot.home, CartesianImpedance(), wall=Wall(1e4, 50.0), timing=Timing(T, joint_delay=200)
     )
     assert not found.stable
-    assert found.sentences[1].startswith("These limits are those of the one axis")
+    assert "not searched" in found.sentences[1]
+    assert math.isnan(found.largest_delay)
+    assert math.isnan(found.largest_wall_stiffness)
+    assert not found.largest_gains
+
+
+@pytest.mark.parametrize("delay", [0, 4, 12])
+def test_the_largest_delay_of_an_arm_lies_between_a_stable_and_an_unstable_one(delay: int) -> None:
+    """The stiffness of `panda-wall`; up to 300 states are searched, 20 ms here are 154."""
+    robot, wall = pp.load_robot("panda"), Wall(1e4, 50.0, (-1, 0, 0))
+    law = CartesianImpedance(stiffness=(400, 400, 400, 20, 20, 20))
+    contact = arm_contact(robot, robot.home, law, wall=wall, timing=Timing(T, command_delay=delay))
+    found = predict_arm_contact(contact)
+    assert 0.0 < found.largest_delay < math.inf
+    assert contact.loop_at(lag=0.99 * found.largest_delay).stable
+    assert not contact.loop_at(lag=1.01 * found.largest_delay).stable
+
+
+def test_an_arm_that_bears_every_delay_that_was_tried_says_how_much_that_was() -> None:
+    robot = pp.load_robot("cartesian2", mass=(3.0, 2.0))
+    law = CartesianImpedance(stiffness=(1, 1, 0, 0, 0, 0), damping=(20, 20, 0, 0, 0, 0), directions=("x", "y"))
+    found = predict_for_arm(robot, [0.0, 0.0], law, wall=Wall(0.0, 0.0, (-1, 0, 0)), timing=Timing(T))
+    assert math.isinf(found.largest_delay)
+    assert found.delay_tried == pytest.approx(148 * T)
+    assert "at least 148 ms" in found.sentences[1]

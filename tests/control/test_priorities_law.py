@@ -303,8 +303,9 @@ def test_the_tool_comes_as_the_law_says_while_lower_levels_pull_elsewhere() -> N
     # Torques are held for half a millisecond of a motion with ω = 10/s, and the rate limit rounds the first step.
     assert np.abs(error - share[:, None] * step).max() < 3e-4
     assert np.abs(trace["q"][-1] - panda().home).max() > 0.01, "the posture cannot be met"
-    (remark,) = trace.facts.remarks
-    assert remark.startswith("priorities: entry 2, posture: relaxed at ")
+    relaxed, limited = trace.facts.remarks
+    assert relaxed.startswith("priorities: entry 2, posture: relaxed at ")
+    assert limited.startswith("the torque-rate limit changed the command for 0.004 s")
 
 
 def test_shares_of_the_levels_are_recorded_in_a_run() -> None:

@@ -90,8 +90,8 @@ def test_the_robot_itself_has_the_true_jacobian_and_drift():
 def test_a_start_outside_the_bounds_also_asks_for_a_least_rate():
     # a = (−1, −1), b = (3, 0), U = (1, 1): joint 1 needs λ ≥ 2, joint 2 allows λ ≤ 1.
     J, v = np.eye(2), np.array([1.0, 1.0])
-    assert not fastest_stop(J, [-3.0, 0.0], v, [1.0, 1.0], method="pseudoinverse").feasible
-    assert not fastest_stop(J, [-3.0, 0.0], v, [1.0, 1.0]).feasible
+    assert not fastest_stop(J, [-3.0, 0.0], v, [1.0, 1.0], method="pseudoinverse", velocity_of="tool").feasible
+    assert not fastest_stop(J, [-3.0, 0.0], v, [1.0, 1.0], velocity_of="tool").feasible
 
 
 # ------------------------------------------------------------------ against HiGHS
@@ -204,7 +204,7 @@ def test_thousands_of_random_stops_agree_with_highs(batches):
     for _ in range(batches):
         problems = [stop_problem(rng) for _ in range(200)]
         for (J, p, drift, lower, upper), expected in zip(problems, highs_many(problems)):
-            stop = fastest_stop(J, drift, p, (lower, upper))
+            stop = fastest_stop(J, drift, p, (lower, upper), velocity_of="tool")
             feasible = np.isfinite(expected)
             counts[int(feasible)] += 1
             assert feasible == np.isfinite(stop.rate)
@@ -256,16 +256,16 @@ def test_torque_bounds_agree_with_highs_on_real_arms():
 def test_where_the_fastest_command_is_not_unique_the_shortest_is_taken():
     # Joint 1 alone bounds the stop; joints 2 and 3 share the second axis, which only needs −h.
     J = np.array([[1.0, 0, 0], [0, 1, 1]])
-    stop = fastest_stop(J, [0.0, -2.0], [1.0, 0.0], [3.0, 5.0, 5.0])
+    stop = fastest_stop(J, [0.0, -2.0], [1.0, 0.0], [3.0, 5.0, 5.0], velocity_of="tool")
     assert stop.rate == pytest.approx(3.0)
     assert stop.acceleration == pytest.approx([-3.0, 1.0, 1.0], abs=1e-12)
-    bounded = fastest_stop(J, [0.0, -2.0], [1.0, 0.0], ([-3.0, -5, -5], [3.0, 0.5, 5.0]))
+    bounded = fastest_stop(J, [0.0, -2.0], [1.0, 0.0], ([-3.0, -5, -5], [3.0, 0.5, 5.0]), velocity_of="tool")
     assert bounded.acceleration == pytest.approx([-3.0, 0.5, 1.5], abs=1e-12)
 
 
 def test_a_joint_that_cannot_help_is_left_alone():
     J = np.array([[1.0, 0.0, 1e-17]])
-    stop = fastest_stop(J, [0.0], [1.0], [2.0, 7.0, 7.0])
+    stop = fastest_stop(J, [0.0], [1.0], [2.0, 7.0, 7.0], velocity_of="tool")
     assert stop.acceleration == pytest.approx([-2.0, 0.0, 0.0], abs=1e-12)
 
 
@@ -275,7 +275,7 @@ def test_the_shortest_command_agrees_with_a_general_optimiser():
         J = np.zeros((2, 6))
         J[0, :2], J[1, 2:] = rng.normal(size=2), rng.normal(size=4)
         p, drift, limit = np.array([1.0, 0.0]), rng.normal(size=2), rng.uniform(1.0, 2.0, 6)
-        stop = fastest_stop(J, drift, p, limit)
+        stop = fastest_stop(J, drift, p, limit, velocity_of="tool")
         assert np.isfinite(stop.rate)
         best = minimize(
             lambda u: u @ u,
@@ -313,7 +313,7 @@ def lost_states(rng, count):
     while count:
         J, drift, qd = random_arm(rng)
         lower, upper = random_bounds(rng, J.shape[1])
-        stop = fastest_stop(J, drift, J @ qd, (lower, upper))
+        stop = fastest_stop(J, drift, J @ qd, (lower, upper), velocity_of="tool")
         if not stop.feasible:
             count -= 1
             yield J, drift, J @ qd, lower, upper, stop
@@ -341,7 +341,7 @@ def test_the_trade_is_the_stated_one_and_bounded_on_both_sides(weight):
     # Least |deviation|² + weight² (most − braking)² within the bounds and without speeding up: no multiplier pulls
     # the wrong way (nnls finds them all), and both parts lie between the extremes that each alone would reach.
     for J, drift, p, lower, upper, _ in lost_states(np.random.default_rng(9), 150):
-        stop = fastest_stop(J, drift, p, (lower, upper), weight=weight)
+        stop = fastest_stop(J, drift, p, (lower, upper), weight=weight, velocity_of="tool")
         assert stop.most_braking is not None
         d, u = p / np.linalg.norm(p), stop.acceleration
         a = J @ u + drift
@@ -362,21 +362,24 @@ def test_the_trade_is_the_stated_one_and_bounded_on_both_sides(weight):
 
 def test_a_greater_weight_brakes_more_and_deviates_more():
     for J, drift, p, lower, upper, _ in lost_states(np.random.default_rng(10), 50):
-        stops = [fastest_stop(J, drift, p, (lower, upper), weight=w) for w in (0.01, 0.1, 1.0, 10.0, 100.0)]
+        stops = [
+            fastest_stop(J, drift, p, (lower, upper), weight=w, velocity_of="tool")
+            for w in (0.01, 0.1, 1.0, 10.0, 100.0)
+        ]
         scale = 1e-7 * (1 + np.abs(drift).max())
         assert (np.diff([stop.braking for stop in stops]) >= -scale).all()
         assert (np.diff([stop.deviation for stop in stops]) >= -scale).all()
 
 
 def test_a_direction_kept_only_by_speeding_up_is_told():
-    stop = fastest_stop([[1.0]], [5.0], [1.0], [2.0])
+    stop = fastest_stop([[1.0]], [5.0], [1.0], [2.0], velocity_of="tool")
     assert stop.rate == pytest.approx(-3.0)
     assert not stop.feasible
     assert stop.acceleration == pytest.approx([-2.0])
     assert "speeding up" in stop.account
     # Here the line can be kept only while speeding up, and left while braking: the latter is done.
     J = np.array([[1.0, 1.0], [1.0, -1.0]])
-    stop = fastest_stop(J, [2.0, -3.0], [1.0, 0.0], [2.0, 2.0])
+    stop = fastest_stop(J, [2.0, -3.0], [1.0, 0.0], [2.0, 2.0], velocity_of="tool")
     assert stop.rate == pytest.approx(-1.0)
     assert stop.interval == pytest.approx((-3.0, -1.0))
     assert not stop.feasible
@@ -384,12 +387,12 @@ def test_a_direction_kept_only_by_speeding_up_is_told():
 
 
 def test_a_singular_jacobian_that_cannot_reach_the_drift_is_infeasible_by_any_bounds():
-    stop = fastest_stop([[1.0, 0.0], [0.0, 0.0]], [0.0, 1.0], [1.0, 0.0], [2.0, 2.0])
+    stop = fastest_stop([[1.0, 0.0], [0.0, 0.0]], [0.0, 1.0], [1.0, 0.0], [2.0, 2.0], velocity_of="tool")
     assert not stop.feasible
     assert stop.relaxation == math.inf
     assert stop.deviation == pytest.approx(1.0)
     assert stop.acceleration == pytest.approx([-2.0, 0.0], abs=1e-12)
-    reached = fastest_stop([[1.0, 0.0], [1.0, 0.0]], [1.0, 1.0], [1.0, 1.0], [2.0, 2.0])
+    reached = fastest_stop([[1.0, 0.0], [1.0, 0.0]], [1.0, 1.0], [1.0, 1.0], [2.0, 2.0], velocity_of="tool")
     assert reached.rate == pytest.approx(1.0)
 
 
@@ -429,12 +432,12 @@ def test_bad_input_is_named():
 
 def test_an_unbounded_joint_is_used_freely():
     bounds = ([-1.0, -math.inf], [1.0, math.inf])
-    stop = fastest_stop([[1.0, 1.0], [0.0, 1.0]], [0.0, 3.0], [1.0, 0.0], bounds)
+    stop = fastest_stop([[1.0, 1.0], [0.0, 1.0]], [0.0, 3.0], [1.0, 0.0], bounds, velocity_of="tool")
     assert stop.acceleration == pytest.approx([-1.0, -3.0])
     assert stop.rate == pytest.approx(4.0)
     # Kept only while speeding up, and nothing bounds how hard the tool could brake off its line: no trade.
     with pytest.raises(NoSolution, match="without end"):
-        fastest_stop([[1.0, 1.0], [0.0, 1.0]], [0.0, -3.0], [1.0, 0.0], bounds)
+        fastest_stop([[1.0, 1.0], [0.0, 1.0]], [0.0, -3.0], [1.0, 0.0], bounds, velocity_of="tool")
 
 
 # ------------------------------------------------------------------ what it says about itself
@@ -458,7 +461,7 @@ def test_the_interval_of_rates_is_that_of_highs():
     for _ in range(100):
         J, p, drift, lower, upper = stop_problem(rng)
         most, least = highs(J, p, -drift, lower, upper), highs(J, -p, -drift, lower, upper)
-        stop = fastest_stop(J, drift, p, (lower, upper))
+        stop = fastest_stop(J, drift, p, (lower, upper), velocity_of="tool")
         assert (most is None) == (stop.interval is None)
         if most is not None and least is not None:
             seen += 1
@@ -470,7 +473,7 @@ def test_the_pseudoinverse_interval_holds_exactly_the_rates_that_keep_the_bounds
     rng, seen = np.random.default_rng(8), 0
     for _ in range(200):
         J, p, drift, lower, upper = stop_problem(rng)
-        stop = fastest_stop(J, drift, p, (lower, upper), method="pseudoinverse")
+        stop = fastest_stop(J, drift, p, (lower, upper), method="pseudoinverse", velocity_of="tool")
         if stop.interval is None or not np.isfinite(stop.interval).all() or np.diff(stop.interval) < 1e-3:
             continue
         seen += 1
@@ -582,3 +585,15 @@ def test_bounds_that_held_the_last_stop_are_left_where_they_no_longer_should():
         assert stop_from(warm, panda, q, later_v, later_torque)[0] == pytest.approx(
             stop_from(cold, panda, q, later_v, later_torque)[0], rel=1e-9, abs=1e-9
         )
+
+
+def test_with_a_square_jacobian_one_says_whose_velocity_is_given():
+    J, drift, qd = np.array([[1.0, 1.0], [0.0, 1.0]]), [0.0, 3.0], np.array([1.0, 2.0])
+    with pytest.raises(InvalidInput, match="velocity_of"):
+        fastest_stop(J, drift, qd, [9.0, 9.0])
+    of_joints = fastest_stop(J, drift, qd, [9.0, 9.0], velocity_of="joints")
+    of_tool = fastest_stop(J, drift, J @ qd, [9.0, 9.0], velocity_of="tool")
+    assert of_joints.rate == of_tool.rate
+    assert of_joints.rate != fastest_stop(J, drift, qd, [9.0, 9.0], velocity_of="tool").rate
+    with pytest.raises(BadShape, match="3 \\(joint\\)"):
+        fastest_stop(J_TRUE, H, [1.0, 0.0], U, velocity_of="joints")

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from moments import ENDLESS
 from palpate.control.laws import cartesian_impedance
 from palpate.engine.compiling import accelerated
 from palpate.engine.compiling.accelerated import bind, called_places, kernel_at
@@ -28,7 +29,7 @@ def test_a_loop_holds_no_copy_of_the_steps_it_calls() -> None:
 
 def test_a_symbol_is_the_same_in_every_process() -> None:
     code = "from palpate.control.laws.cartesian_impedance import _kernel; print(_kernel.symbol)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=ENDLESS)
     assert done.stdout.strip() == cartesian_impedance._kernel.symbol
 
 
@@ -83,7 +84,7 @@ def _ask(folder: Path, factor: float, then: str = "") -> list[float]:
     (folder / "walked.py").write_text(CALLER.replace("FACTOR", str(factor)))
     words = [sys.executable, "-B", "-c", ASK + then, str(folder)]
     environment = {**os.environ, "PALPATE_CACHE_DIR": str(folder / "cache")}
-    done = subprocess.run(words, capture_output=True, text=True, timeout=300, env=environment, check=False)
+    done = subprocess.run(words, capture_output=True, text=True, timeout=ENDLESS, env=environment, check=False)
     assert done.returncode == 0, done.stderr
     return [float(word) for word in done.stdout.split()]
 

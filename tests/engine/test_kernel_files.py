@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from moments import ENDLESS
 from palpate.engine.compiling.kernel_files import Callee, Folder, KeptKernel, pack, unpack
 from palpate.errors import FileError
 
@@ -29,7 +30,12 @@ def run(source: Path, cache: Path, code: str = MAIN) -> subprocess.CompletedProc
     paths = [str(source), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
     done = subprocess.run(
-        [sys.executable, "-B", "-c", code], env=environment, capture_output=True, text=True, timeout=300, check=False
+        [sys.executable, "-B", "-c", code],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=ENDLESS,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     return done

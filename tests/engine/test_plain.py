@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import palpate
+from moments import ENDLESS
 from palpate.lazy import parsed
 
 PACKAGE = Path(palpate.__file__).parent
@@ -85,7 +86,7 @@ print(parts.choice().module, file=sys.stderr)
 def run(code: str, **settings: str) -> subprocess.CompletedProcess[str]:
     environment = {key: value for key, value in os.environ.items() if key != "PALPATE_NUMBA"} | settings
     return subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=1200, check=False
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=ENDLESS, check=False
     )
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from moments import ENDLESS
 from palpate.engine.compiling.cache import LIST, write_list
 
 CALL = """
@@ -29,7 +30,11 @@ def called(folder: Path, change: str = "", **settings: str) -> str:
     environment = {key: value for key, value in os.environ.items() if not key.startswith("NUMBA_")}
     environment |= {"PALPATE_CACHE_DIR": str(folder)} | settings
     done = subprocess.run(
-        [sys.executable, "-c", CALL.format(change=change)], env=environment, capture_output=True, text=True, timeout=300
+        [sys.executable, "-c", CALL.format(change=change)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=ENDLESS,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()

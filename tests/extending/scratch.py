@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import palpate
+from moments import ENDLESS
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = Path(palpate.__file__).parent
@@ -55,7 +56,7 @@ class Scratch:
             env=environment,
             capture_output=True,
             text=True,
-            timeout=600,
+            timeout=ENDLESS,
         )
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout

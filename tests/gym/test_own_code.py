@@ -25,7 +25,7 @@ STILL = np.zeros(6, dtype=np.float32)
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Folder:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(user_code, "_allowed", True)
+    monkeypatch.setattr(user_code, "_allowed", "all")
     return Folder(tmp_path)
 
 

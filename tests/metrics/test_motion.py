@@ -48,6 +48,12 @@ def test_effort_and_the_share_of_the_limit(make) -> None:
     np.testing.assert_allclose(value(trace, "peak_torque_ratio"), 0.5, rtol=1e-9)
 
 
+def test_the_effort_of_a_ramp_is_trapezoidal(make) -> None:
+    """τ = 0, 1, 3 N·m at 0, 1, 3 s: ∫τ² ≈ ½(0 + 1)·1 + ½(1 + 9)·2 = 10.5; rectangles would give 2 or 19."""
+    trace = make([0.0, 1.0, 3.0], tau=np.array([[0.0], [1.0], [3.0]]))
+    assert value(trace, "effort") == pytest.approx(10.5, rel=1e-14)
+
+
 def test_a_number_that_is_none_is_not_passed_over() -> None:
     tau, largest = np.ones((5, 2)), np.zeros(2)
     tau[2, 0] = np.nan

@@ -136,3 +136,12 @@ def test_no_wanted_force_leaves_no_force_error(make) -> None:
     trace = make(TIME, target_wrench=zero, contact_wrench=zero, contact_force=zero[:, 0])
     with pytest.raises(NotApplicable, match="no force is desired"):
         value(trace, "force_steady_error")
+
+
+def test_a_response_that_is_out_of_the_band_once_settles_within_its_first_interval(make) -> None:
+    """From 0 to 1 in one sample of 1 s: the 2 % band is reached at 0.98 s."""
+    time = np.arange(21.0)
+    y = np.ones(21)
+    y[0] = 0.0
+    trace = make(time, tool_position=np.outer(y, [1.0, 0.0, 0.0]))
+    assert value(trace, "position_settling_time") == pytest.approx(0.98, rel=1e-12)

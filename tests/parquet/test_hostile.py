@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 import pytest
 from backports import zstd
 
+from moments import ENDLESS
 from palpate.trace import Channel, Outcome, Trace
 from palpate.trace.header import header_text
 
@@ -32,24 +33,29 @@ EMPTY = Trace(np.zeros(0), {Channel("x", "1"): np.zeros(0)}, Outcome("completed"
 HEADER = header_text(EMPTY)
 BOMB = 300_000_000
 
-MOST_SECONDS, MOST_BYTES = 1.0, 200e6
+MOST_CALLS, MOST_BYTES = 5_000_000, 200e6  # calls: of functions, some ten million a second
 ADDRESS_SPACE = 2 << 30  # what the child may have: a file that needs more is refused, not tried
 CHILD = f"""
-import json, resource, sys, time
+import json, resource, sys
 resource.setrlimit(resource.RLIMIT_AS, ({ADDRESS_SPACE}, {ADDRESS_SPACE}))
 from pathlib import Path
 from palpate.errors import PalpateError
 from palpate.parquet import read_columns
 from palpate.trace import load_trace
 from palpate.trace.header import peek
+calls = [0]
+def count(frame, event, argument):
+    calls[0] += event in ("call", "c_call")
 def tried(read, path):
-    before = time.process_time()
+    calls[0] = 0
+    sys.setprofile(count)
     try:
-        count = len(read(path))
-        outcome = f"read {{count}}"
+        outcome = f"read {{len(read(path))}}"
     except PalpateError as error:
         outcome = "refused " + error.args[0][-200:]
-    return outcome, time.process_time() - before
+    finally:
+        sys.setprofile(None)
+    return outcome, calls[0]
 for line in sys.stdin:
     path = Path(line.rstrip("\\n"))
     readers = [load_trace] if path.suffix == ".parts" else [load_trace, lambda p: peek(p).channels, read_columns]
@@ -496,7 +502,7 @@ def write(folder: Path, name: str, content: Content, suffix: str) -> Path:
 
 
 def tried(folder: Path, files: Iterable[tuple[str, Content]], suffix: str) -> list[Any]:
-    """Each file read in a child process: its name, what came of it with the CPU seconds, the peak so far in bytes."""
+    """Each file read in a child process: its name, what came of it and the calls it took, the peak so far in bytes."""
     child = subprocess.Popen([sys.executable, "-c", CHILD], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert child.stdin is not None
     assert child.stdout is not None
@@ -514,15 +520,13 @@ def tried(folder: Path, files: Iterable[tuple[str, Content]], suffix: str) -> li
 
 
 def check_cost(results: list[Any]) -> None:
-    slow = [
-        (name, outcome, seconds) for name, each, _ in results for outcome, seconds in each if seconds > MOST_SECONDS
-    ]
+    slow = [(name, outcome, calls) for name, each, _ in results for outcome, calls in each if calls > MOST_CALLS]
     large = [(name, peak / 1e6) for name, _, peak in results if peak > MOST_BYTES]
     assert not slow
     assert not large
 
 
-def test_hostile_tables_are_refused_in_a_second_and_200_megabytes(tmp_path: Path) -> None:
+def test_hostile_tables_are_refused_by_little_work_in_200_megabytes(tmp_path: Path) -> None:
     results = tried(tmp_path, tables(), ".parquet")
     assert len(results) > 80
     described = {name for name, _ in descriptions()}  # tables that are good, of traces that are not
@@ -532,7 +536,7 @@ def test_hostile_tables_are_refused_in_a_second_and_200_megabytes(tmp_path: Path
     check_cost(results)
 
 
-def test_hostile_partial_files_are_refused_in_a_second_and_200_megabytes(tmp_path: Path) -> None:
+def test_hostile_partial_files_are_refused_by_little_work_in_200_megabytes(tmp_path: Path) -> None:
     results = tried(tmp_path, partial_files(), ".parts")
     assert not [(name, each[0]) for name, each, _ in results if not each[0][0].startswith("refused")]
     check_cost(results)
@@ -552,7 +556,7 @@ def test_a_list_of_runs_waits_for_no_fifo_and_no_large_footer(tmp_path: Path) ->
     large = dict(_footers())["footer of 60 MB of empty structs"]
     write(tmp_path / "runs" / "large", "trace", large, ".parquet")
     done = subprocess.run(
-        [sys.executable, "-m", "palpate", "list", "runs"], cwd=tmp_path, capture_output=True, text=True, timeout=60
+        [sys.executable, "-m", "palpate", "list", "runs"], cwd=tmp_path, capture_output=True, text=True, timeout=ENDLESS
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("damaged") == 2

@@ -12,7 +12,7 @@ import palpate as pp
 from palpate.errors import PalpateError, UnknownName
 from palpate.robot import catalogue
 from palpate.robot.build import joint_remarks
-from palpate.robot.catalogue import GRADES, QUANTITIES, read_facts
+from palpate.robot.catalogue.joint_facts import GRADES, QUANTITIES, read_facts
 
 GRADED = {name: catalogue.facts(name) for name in catalogue.names() if catalogue.facts(name)}
 FACT = '[[fact]]\nquantity = "rotor_inertia"\nvalues = [0.1, 0.2]\ngrade = "measured"\nsource = "a bench"\n'
@@ -91,6 +91,7 @@ def test_a_machine_without_facts_says_so_and_a_textbook_does_not() -> None:
         ("0.2", "inf", "rotor_inertia of arm"),
         (", 0.2", "", "rotor_inertia of arm"),
         ("measured", "dreamt", "unknown grade"),
+        ("source", 'side = "left"\nsource', "unknown side"),
         ("rotor_inertia", "colour", "unknown quantity"),
         ("values", 'joints = ["a", "c"]\nvalues', "unknown joint of arm 'c'"),
     ],
@@ -99,6 +100,22 @@ def test_a_fact_that_cannot_be_is_refused_by_name(old: str, new: str, words: str
     assert read_facts(FACT, ("a", "b"), "arm")[0].values == {"a": 0.1, "b": 0.2}
     with pytest.raises(PalpateError, match=words):
         read_facts(FACT.replace(old, new), ("a", "b"), "arm")
+
+
+@pytest.mark.parametrize(("name", "remains"), [("fr3", True), ("panda", True), ("ur10e", False), ("iiwa14", False)])
+def test_a_robot_says_whether_its_friction_is_what_the_maker_leaves(name: str, remains: bool) -> None:
+    robot = pp.load_robot(name)
+    assert robot.friction_remains == remains
+    assert robot.with_payload(1.0).friction_remains == remains
+
+
+def test_friction_from_both_sides_of_a_compensation_is_refused() -> None:
+    both = "".join(
+        f'[[fact]]\nquantity = "{kind}_friction"\nvalues = [0.1]\ngrade = "measured"\nsource = "x"\nside = "{side}"\n'
+        for kind, side in (("viscous", "joint"), ("coulomb", "behind_compensation"))
+    )
+    with pytest.raises(PalpateError, match="behind the maker's compensation and partly before"):
+        read_facts(both, ("a",), "arm")
 
 
 @pytest.mark.parametrize("attribute", ["armature", "damping", "frictionloss"])
@@ -123,7 +140,8 @@ def _row(name: str, fact: catalogue.Fact, source: int) -> str:
     joints = pp.load_robot(name).joint_names
     values = ", ".join(f"{fact.values[joint]:.4g}" if joint in fact.values else "–" for joint in joints)
     grade = fact.grade if fact.used else f"{fact.grade}, not used"
-    return f"| `{name}` | {fact.quantity.replace('_', ' ')}, {fact.unit} | {values} | {grade} | {source} |"
+    side = "" if fact.side == "joint" else f", {fact.side.replace('_', ' ')}"
+    return f"| `{name}` | {fact.quantity.replace('_', ' ')}, {fact.unit} | {values} | {grade}{side} | {source} |"
 
 
 def test_the_page_of_the_catalogue_shows_every_fact() -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import copy
 import pickle
-import time
 from pathlib import Path
 
+import mujoco
 import numpy as np
 import pytest
 
@@ -65,7 +65,7 @@ def test_every_other_door_has_the_same_gate(tmp_path: Path):
             simulate(Run(robot, GravityCompensation(), world=world, clock=Clock(duration=0.01)))
 
 
-def test_too_many_links_are_refused_before_anything_is_compiled(tmp_path: Path):
+def test_too_many_links_are_refused_before_anything_is_compiled(tmp_path: Path, monkeypatch):
     inertia = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
     links = "".join(
         f'<link name="l{i}">{inertia}</link><joint name="j{i}" type="continuous"><parent link="l{i - 1}"/>'
@@ -73,10 +73,12 @@ def test_too_many_links_are_refused_before_anything_is_compiled(tmp_path: Path):
         for i in range(1, 3001)
     )
     (tmp_path / "long.urdf").write_text(f'<robot name="long"><link name="l0"/>{links}</robot>')
-    began = time.perf_counter()
+    compiled: list[object] = []
+    monkeypatch.setattr(mujoco.MjSpec, "compile", lambda *args: compiled.append(args))
+    monkeypatch.setattr(mujoco.MjModel, "from_xml_string", lambda *args: compiled.append(args))
     with pytest.raises(ModelError, match=f"3001 bodies, at most {MOST_BODIES}"):
         load_robot(tmp_path / "long.urdf")
-    assert time.perf_counter() - began < 15  # 108 s when it was compiled
+    assert not compiled  # which takes minutes
     with pytest.raises(ModelError, match="5000 bodies"):
         spec_from_text("<mujoco>" + "<body>" * 5000)
 

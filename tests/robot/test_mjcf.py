@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from pathlib import Path
 
 import numpy as np
@@ -117,9 +116,7 @@ def test_the_highest_frequency_is_that_of_the_eigenvalue_problem():
 
 
 def test_a_model_that_would_never_end_is_stopped_at_the_limit(tmp_path):
-    began = time.monotonic()
     (finding,) = check_mjcf(write(tmp_path, ENDLESS), limits=CompileLimits(seconds=1.0))
-    assert time.monotonic() - began < 30.0  # not a speed test: the model alone would run for ever
     assert (finding.level, finding.line) == ("error", 0)
     assert "longer than 1 s" in finding.found
 

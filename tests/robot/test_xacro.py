@@ -52,6 +52,7 @@ def test_packages_are_found_for_includes_and_meshes(tmp_path) -> None:
     pytest.importorskip("xacro")
     folder = tmp_path / "arm_description" / "urdf"
     folder.mkdir(parents=True)
+    (folder.parent / "package.xml").write_text("<package/>")
     (folder / "inner.xacro").write_text(TEXT)
     outer = '<robot name="outer" xmlns:xacro="http://www.ros.org/wiki/xacro">{}</robot>'
     (folder / "outer.xacro").write_text(

@@ -62,7 +62,7 @@ most = 10
 @pytest.fixture
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A scenario with a model, a mesh, a law, a sensor and a metric of its own, in a folder."""
-    monkeypatch.setattr(user_code, "_allowed", True)
+    monkeypatch.setattr(user_code, "_allowed", "all")
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / "home"
     stl(folder / "arm_description" / "meshes" / "link.stl")
@@ -191,7 +191,7 @@ def test_the_dry_run_prints_the_job_script_and_what_it_will_cost(tmp_path: Path,
         ("k8s:palpate", "--cluster k8s: is not built in"),
         ("local:many", "--cluster local:N takes a number of workers from 1 to 1000, got 'many'"),
         ("none.json", "there is no scheduler file none.json"),
-        ("slurm:none.toml", "cannot read the job file none.toml: No such file or directory"),
+        ("slurm:none.toml", "cannot read none.toml: No such file or directory"),
         ("slurm:short.toml", "the job file short.toml lacks the keys memory, walltime"),
         ("slurm:odd.toml", "the job file odd.toml: JobFile: partition: Extra inputs are not permitted"),
         ("slurm:time.toml", "the job file time.toml: walltime = 'an hour' is not understood"),

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from tests.scenario.test_user_code import Folder
 from tests.study.test_user_code import job_without_the_file
 
 import palpate as pp
+from moments import ENDLESS, wait_until
 from palpate.errors import StudyError
 from palpate.scenario.model import Scenario
 from palpate.study.running.address import cluster_address
@@ -49,11 +49,8 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     quiet: dict[str, Any] = {"cwd": folder, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     local = ["--scheduler-file", str(note), "--no-dashboard"]
     processes = [subprocess.Popen([*dask, "scheduler", "--host", "127.0.0.1", "--port", "0", *local], **quiet)]
-    deadline = time.monotonic() + 120
-    while not note.is_file() or not note.read_text():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    alone = ["--nthreads", "1", "--no-nanny", "--host", "127.0.0.1", "--death-timeout", "120"]
+    wait_until(lambda: note.is_file() and note.read_text(), processes[0])
+    alone = ["--nthreads", "1", "--no-nanny", "--host", "127.0.0.1", "--death-timeout", str(ENDLESS)]
     processes += [subprocess.Popen([*dask, "worker", *alone, *local], **quiet) for _ in range(2)]
     yield Cluster(json.loads(note.read_text())["address"], note, processes[1:])
     for process in processes:
@@ -64,8 +61,8 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 def wait_for_workers(cluster: Cluster, count: int) -> None:
     from distributed import Client
 
-    with Client(cluster.address, timeout=60, set_as_default=False) as client:
-        client.wait_for_workers(count, timeout=120)
+    with Client(cluster.address, timeout=ENDLESS, set_as_default=False) as client:
+        client.wait_for_workers(count, timeout=ENDLESS)
 
 
 def test_the_table_is_the_local_one_and_a_killed_worker_loses_and_doubles_nothing(
@@ -85,7 +82,7 @@ def test_the_table_is_the_local_one_and_a_killed_worker_loses_and_doubles_nothin
     found = pp.sweep(
         pendulum, VARY, runs=64, metrics=FEW, out=tmp_path / "war", cluster=str(cluster.file), progress=kill_one
     )
-    assert cluster.workers[0].wait(10) == -signal.SIGKILL
+    assert cluster.workers[0].wait(ENDLESS) == -signal.SIGKILL
     assert seen == list(range(1, 65))  # every chunk, of one run each, once
     assert found.path.read_bytes() == local
 

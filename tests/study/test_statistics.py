@@ -12,6 +12,7 @@ from palpate.errors import InvalidInput
 from palpate.study.analysis.statistics import (
     clopper_pearson,
     confidence_sequence,
+    failure_bound,
     log_interval,
     pareto_front,
     scenario_count,
@@ -140,3 +141,16 @@ def test_an_estimates_interval_is_even_in_the_logarithm() -> None:
     found = log_interval(1e-5, 0.1)
     assert found.low * found.high == pytest.approx(1e-10)
     assert np.log(found.high / 1e-5) == pytest.approx(0.1959963985, rel=1e-9)
+
+
+@pytest.mark.parametrize(("k", "n"), [(0, 1), (0, 12), (0, 500), (3, 1000), (41, 300), (299, 300), (300, 300)])
+@pytest.mark.parametrize("confidence", [0.9, 0.95, 0.999])
+def test_the_bound_on_failures_is_the_one_sided_exact_one(k: int, n: int, confidence: float) -> None:
+    known = binomtest(k, n, alternative="less").proportion_ci(confidence, method="exact")
+    assert failure_bound(k, n, confidence) == pytest.approx(known.high, rel=1e-9)
+    if k == 0:
+        assert failure_bound(0, n, confidence) == pytest.approx(1 - (1 - confidence) ** (1 / n), rel=1e-12)
+
+
+def test_no_failure_in_500_runs_promises_0_597_per_cent() -> None:
+    assert failure_bound(0, 500) == pytest.approx(0.0059736, abs=5e-8)

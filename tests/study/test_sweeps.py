@@ -14,6 +14,7 @@ from palpate.errors import FileError, InvalidInput, UnknownName
 from palpate.metrics import METRICS
 from palpate.parquet import read_footer
 from palpate.scenario.model import Scenario
+from palpate.sealed import sealed
 from palpate.study import open_sweep
 from palpate.study.plans.plan import plan_from_text
 from palpate.study.running.store import KEY, Store, schema
@@ -55,21 +56,21 @@ def test_every_row_is_the_run_that_its_command_makes(pendulum: Scenario) -> None
         _ = found["nonsense"]
 
 
-def test_the_sentence_is_the_exact_interval(pendulum: Scenario) -> None:
+def test_the_sentence_is_the_exact_one_sided_bound(pendulum: Scenario) -> None:
     bounded = pendulum.model_copy(update={"metrics": {"effort": pp.metrics.Bound(most=EFFORT)}})
     found = pp.sweep(bounded, {"robot.start.q.0": "uniform(0.2, 1.5)"}, runs=40, metrics=FEW)
     failed = found["passed"].count(False)
     assert 0 < failed < 40
-    interval = pp.study.clopper_pearson(failed, 40)
-    assert f"({failed} of 40 independent runs failed; exact, Clopper–Pearson)" in found.sentence
-    assert found.sentence.startswith("P(failure) lies between ")
-    shown = [float(word) / 100 for word in found.sentence.replace(" %", "").split() if _is_number(word)][:2]
-    assert shown[0] <= interval.low
-    assert shown[1] >= interval.high
-    assert shown == pytest.approx([interval.low, interval.high], rel=0.1)
+    bound = pp.study.failure_bound(failed, 40)
+    assert f"({failed} of 40 independent runs failed; exact one-sided bound" in found.sentence
+    assert found.sentence.startswith("P(failure) < ")
+    shown = next(float(word) / 100 for word in found.sentence.replace(" %", "").split() if _is_number(word))
+    assert bound <= shown <= 1.01 * bound
+    assert found.summary["broken"] == {"effort": failed}
+    assert found.summary["said"][0].startswith(f"{failed} runs broke effort (at most {EFFORT:g} (N·m)²·s)")
     assert found["failed"][found["passed"].index(False)] == ["effort"]
     worst = max(found["effort"])
-    assert f"the largest effort seen, {worst:.6g} (N·m)²·s, is exceeded with probability < 7.3 %" in str(
+    assert f"the largest effort seen, {worst:.6g} (N·m)²·s, is exceeded with probability < 7.22 %" in str(
         found.summary["said"]
     )
     assert found.worst(1) == [found["effort"].index(worst)]
@@ -86,7 +87,27 @@ def _is_number(word: str) -> bool:
 
 def test_nothing_failed_is_said_as_an_upper_bound(pendulum: Scenario) -> None:
     found = pp.sweep(pendulum, DRAWN, runs=20, metrics=FEW)
-    assert found.sentence.startswith("P(failure) < 17 % with 95 % confidence (0 of 20")  # 1 − 0.025^(1/20) = 16.8 %
+    assert found.sentence.startswith("P(failure) < 14 % with 95 % confidence (0 of 20")  # 1 − 0.05^(1/20) = 13.91 %
+
+
+def test_one_box_has_one_number_for_one_fact(pendulum: Scenario) -> None:
+    """Without a failure, the bound on failing and that on exceeding the largest value seen are the same."""
+    bounded = pendulum.model_copy(update={"metrics": {"effort": pp.metrics.Bound(most=1e9)}})
+    found = pp.sweep(bounded, DRAWN, runs=30, metrics=FEW)
+    told = [line for line in (found.sentence, *found.summary["said"]) if " % " in line]
+    assert len(told) == 2
+    assert len({line.split("< ")[1].split(" %")[0] for line in told}) == 1
+
+
+def test_the_worst_run_is_the_farthest_beyond_the_bound_that_it_broke(pendulum: Scenario) -> None:
+    """Ranked by its own broken bound, not by the first bounded metric, which every run keeps."""
+    bounds = {"energy_residual": pp.metrics.Bound(most=1e9), "effort": pp.metrics.Bound(most=EFFORT)}
+    bounded = pendulum.model_copy(update={"metrics": bounds})
+    found = pp.sweep(bounded, {"robot.start.q.0": "uniform(0.2, 1.5)"}, runs=40, metrics=FEW)
+    failed = found.failing()
+    assert failed
+    assert found.worst(len(failed)) == sorted(failed, key=lambda run: -found["effort"][run])
+    assert found.summary["worst"][0]["broken"]["effort"]["value"] == max(found["effort"])
 
 
 def test_a_hostile_sweep_finishes_counts_and_names(pendulum: Scenario) -> None:
@@ -267,8 +288,8 @@ def test_a_sweep_does_not_go_on_with_other_versions_or_other_files(pendulum: Sce
     Store.begin(tmp_path / "s", make_plan(pendulum, DRAWN, runs=2, metrics=FEW))
     plan = tmp_path / "s" / "sweep.json"
     text = plan.read_text("utf-8")
-    content = json.loads(text)
-    plan.write_text(json.dumps({**content, "versions": {**content["versions"], "numpy": "1.0"}}))
+    content = {key: value for key, value in json.loads(text).items() if key != "sha256"}
+    plan.write_text(sealed({**content, "versions": {**content["versions"], "numpy": "1.0"}}))
     with pytest.raises(FileError, match=r"began with other versions: numpy 1\.0 then"):
         finish(Store.open(tmp_path / "s"), 0)
     plan.write_text(json.dumps({**content, "files": {str(tmp_path / "arm.urdf"): "0" * 64}}))

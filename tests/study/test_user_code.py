@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,9 +11,14 @@ import pytest
 from tests.scenario.test_user_code import METRIC, PLAIN, Folder, compiled_twin
 
 import palpate as pp
+from counting import calls
 from palpate import user_code
+from palpate.cli.judged import RECORDED
 from palpate.cli.main import main
 from palpate.errors import FileError
+from palpate.run.assemble.assemble import assemble
+from palpate.run.build import build
+from palpate.scenario.file.load import scenario_from_data
 from palpate.study.running.pool import LocalPool
 from palpate.study.running.worker import Job, RunTask, run_chunk
 from palpate.study.sweeps import make_plan
@@ -29,7 +33,7 @@ CODE = compiled_twin() + METRIC.replace('"largest', 'r"largest')
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Folder:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(user_code, "_allowed", True)
+    monkeypatch.setattr(user_code, "_allowed", "all")
     return Folder(tmp_path)
 
 
@@ -126,32 +130,32 @@ def test_report_and_compare_know_own_metrics(folder: Folder, capsys: pytest.Capt
     short = [word for text in SHORT for word in ("--set", text)]
     assert main(["run", scenario, *short, "--out", "a"]) in (0, 1)
     assert main(["run", "panda-joint-impedance", *short, "--out", "b", "--no-report"]) in (0, 1)
-    assert main(["report", "a", "--out", "again.html"]) == 0
-    assert name in Path("again.html").read_text()
-    capsys.readouterr()
-    assert main(["compare", "a", "b", "--json"]) == 0
-    answer = json.loads(capsys.readouterr().out)
     value = json.loads(Path("a/metrics.json").read_text())[name]["value"]
-    assert answer["metrics"][name]["values"] == [value, None]
+    for code in ([], ["--code"]):
+        capsys.readouterr()
+        assert main(["report", "a", "--out", "again.html", *code]) == 0
+        assert (RECORDED in Path("again.html").read_text()) is not bool(code)
+        assert capsys.readouterr().err.count(name) == (0 if code else 1)
+        assert main(["compare", "a", "b", "--json", *code]) == 0
+        answer = json.loads(capsys.readouterr().out)
+        assert answer["metrics"][name]["values"] == [value, None]
     assert answer["metrics"]["effort"]["values"][0] == answer["metrics"]["effort"]["values"][1]
     assert name in Path("compare.html").read_text()
+    assert main(["report", "a", "--out", "bare.html", "--no-code"]) == 0
+    assert RECORDED in Path("bare.html").read_text()
+    Path("a/metrics.json").write_text("{")
     assert main(["report", "a", "--out", "bare.html", "--no-code"]) == 0
     assert "--no-code forbids" in Path("bare.html").read_text()
 
 
-def test_a_sweep_of_a_compiled_law_is_as_fast_as_one_of_the_shipped_within_a_tenth(folder: Folder) -> None:
-    """The least processor time of chunks in turn; other work on the machine can only add to it."""
+def test_a_sweep_of_a_compiled_law_takes_as_little_python_as_one_of_the_shipped(folder: Folder) -> None:
     sources = (folder.write(compiled_twin()), "panda-joint-impedance")
     plans = [make_plan(source, VARY, ["run.duration=0.5"], runs=10, metrics=["effort"]) for source in sources]
     modules = [plan.scenario.get("modules", {}) for plan in plans]
     jobs = [Job(plan.scenario, plan.metrics, contents=user_code.texts_of(m)) for plan, m in zip(plans, modules)]
-    tasks, least = [RunTask(k, (f"world.plant.mass_scale=1.0{k}",)) for k in range(10)], [np.inf, np.inf]
-    for turn in range(40):
-        for which, job in enumerate(jobs):
-            run_chunk(job, tasks[:1])  # what a change of scenario costs is none of the sweep's
-            start = time.process_time()
-            run_chunk(job, tasks)
-            least[which] = min(least[which], time.process_time() - start)
-        if turn > 3 and least[0] < 1.1 * least[1]:
-            break
-    assert least[0] < 1.1 * least[1]
+    tasks, work = [RunTask(k, (f"world.plant.mass_scale=1.0{k}",)) for k in range(10)], []
+    for job in jobs:
+        run_chunk(job, tasks[:1])  # what a change of scenario costs is none of the sweep's
+        work.append(calls(lambda job=job: run_chunk(job, tasks)))
+        assert assemble(build(scenario_from_data(dict(job.scenario)))).compiled
+    assert work[0] < 1.2 * work[1]  # 4100 and 3800 for a run; a law in Python is called at each of its 500 ticks

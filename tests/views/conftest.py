@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from moments import ENDLESS
 from palpate.robot import load_robot
 from palpate.run.after.scene import scene_of
 from palpate.trace import Channel, Event, Outcome, RunFacts, Trace
@@ -86,7 +87,7 @@ def axe(tmp_path_factory: pytest.TempPathFactory) -> Axe:
         pytest.skip("no npm here to get axe-core with")
     folder = tmp_path_factory.mktemp("axe")
     command = [npm, "install", "--silent", "--no-audit", "--no-fund", "axe-core@4"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, timeout=300)
+    done = subprocess.run(command, cwd=folder, capture_output=True, timeout=ENDLESS)
     script = folder / "node_modules" / "axe-core" / "axe.min.js"
     if done.returncode or not script.is_file():
         pytest.skip("axe-core cannot be had here")

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from moments import ENDLESS
 from palpate.metrics import Bound, evaluate
 from palpate.trace import Channel, Outcome, Trace
 from palpate.views import compare, replay, report, serve_replay
@@ -28,7 +29,10 @@ HEIGHTS = """() => { const path = document.querySelector('path.line').getAttribu
 TICKS = """() => [...document.querySelector('svg.chart').querySelectorAll('text.tick')]
     .filter(t => ['0', '100'].includes(t.textContent) && t.getAttribute('text-anchor') === 'end')
     .map(t => Number(t.getAttribute('y')) - 4)"""
-PATIENCE = 120_000  # ms; software rendering on a busy machine is slow
+PATIENCE = 1000 * ENDLESS  # ms
+DRAWN = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+STILLS = "() => !document.querySelector('.stills') || document.querySelectorAll('.stills img').length === 4"
+SHOWN = "() => document.querySelector('.transport output').textContent !== '0.000 s'"
 
 
 @contextmanager
@@ -57,7 +61,7 @@ def at_time(page: Any, seconds: float) -> np.ndarray:
     move = "(slider, time) => { slider.value = time; slider.dispatchEvent(new Event('input')) }"
     page.locator(".transport input[type=range]").evaluate(move, seconds)
     assert page.locator(".transport output").inner_text() == f"{seconds:.3f} s"
-    page.wait_for_timeout(100)
+    page.evaluate(DRAWN)
     return pixels(page.locator(CANVAS))
 
 
@@ -65,7 +69,7 @@ def check_player(page: Any) -> None:
     """It draws, the timeline goes forth and back, and it plays."""
     page.locator(CANVAS).wait_for()
     page.locator(CANVAS).scroll_into_view_if_needed()
-    page.wait_for_timeout(1500)  # the stills for paper are made now
+    page.wait_for_function(STILLS)  # they are made with the same canvas
     early, late, again = (at_time(page, seconds) for seconds in (0.2, 1.0, 0.2))
     assert np.mean(np.abs(early - early[2, 2]).max(axis=2) > 40) > 0.02, "the 3D canvas is blank"
     assert np.mean(np.abs(late - early).max(axis=2) > 40) > 0.005, "the timeline moves nothing"
@@ -111,7 +115,8 @@ def test_one_cursor_runs_through_plots_and_replay(browser, trace: Trace, tmp_pat
         chart = page.get_by_role("img", name="Contact force: force in N over time in s")
         box = chart.bounding_box()
         page.mouse.move(box["x"] + 0.7 * box["width"], box["y"] + 60)
-        page.wait_for_timeout(200)
+        page.wait_for_function(SHOWN)
+        page.evaluate(DRAWN)
         shown = float(page.locator(".transport output").inner_text().split()[0])
         assert 1.0 < shown < 1.6
         value = page.locator(".first .entry b").first.inner_text()
@@ -150,7 +155,8 @@ def test_a_script_in_a_name_does_not_run(browser, hostile: Trace, tmp_path: Path
     for url in (path.as_uri(), both.as_uri()):
         with opened(browser, url, SMALL) as page:
             page.locator(".plot svg").first.wait_for()
-            page.wait_for_timeout(300)
+            page.wait_for_load_state("load")  # of images that fail too
+            page.evaluate(DRAWN)
             assert [frame.evaluate("window.hacked === undefined") for frame in page.frames] == [True] * len(page.frames)
             assert "<script>window.hacked" in page.locator("h1").inner_text()
 
@@ -186,5 +192,6 @@ def test_axe_finds_nothing_serious(
     for path in pages:
         with opened(browser, path.as_uri(), size) as page:
             page.emulate_media(color_scheme=scheme)
-            page.wait_for_timeout(500)
+            page.wait_for_load_state("load")
+            page.evaluate(DRAWN)
             assert axe(page) == [], path.name

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
 import signal
 import socket
-import subprocess
-import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -18,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from moments import ENDLESS, let_go, to_be_held, wait_until_held
 from palpate.cli import live as live_module
 from palpate.cli.main import main
 from palpate.trace import Trace, load_trace
@@ -31,12 +29,15 @@ LAST = """() => { const r = document.querySelector('.replay').replay;
 CLOCK = "Number(document.querySelector('.transport output').textContent.split(' ')[0])"
 
 
+# Nobody gives up waiting: not the run for a browser, nor the server for whoever is to fetch the report.
+PATIENT = {"palpate.cli.live:PATIENCE": ENDLESS, "palpate.views.pages.serve:FETCHING": ENDLESS}
+
+
 @contextmanager
-def running(*options: str) -> Iterator[tuple[Any, str]]:
-    """A live run in a process of its own, and the address of its page."""
-    command = [sys.executable, "-m", "palpate", "run", "panda-wall", "--live", *options]
-    bare = {key: value for key, value in os.environ.items() if key not in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")}
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=bare)
+def running(frame: int, *options: str) -> Iterator[tuple[Any, str]]:
+    """A live run in a process of its own that waits before it sends a frame, and the address of its page."""
+    words = ["run", "panda-wall", "--live", *options]
+    process = to_be_held(words, "palpate.views.pages.serve:LiveServer.send", frame, PATIENT)
     try:
         assert process.stderr is not None
         line = next(line for line in process.stderr if line.startswith("live at "))
@@ -46,19 +47,29 @@ def running(*options: str) -> Iterator[tuple[Any, str]]:
         process.communicate()
 
 
+@pytest.fixture
+def _apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder of its own, and no display."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"):
+        monkeypatch.delenv(name, raising=False)
+
+
 @pytest.mark.browser
+@pytest.mark.usefixtures("_apart")
 def test_the_page_follows_the_run_to_its_end_and_opens_the_report(browser, tmp_path: Path) -> None:
-    with running("--set", "run.duration=2", "--out", str(tmp_path / "run")) as (process, address):
+    with running(31, "--set", "run.duration=2", "--out", str(tmp_path / "run")) as (process, address):
         page = browser.new_page(viewport={"width": SMALL[0], "height": SMALL[1]})
         complaints: list[str] = []
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.goto(address)
-        page.wait_for_function(f"() => {CLOCK} > 0.1")
-        early = page.evaluate(CLOCK)
-        page.wait_for_function(f"() => {CLOCK} > {early + 0.5}")
+        page.set_default_timeout(1000 * ENDLESS)
+        page.wait_for_function(f"() => {CLOCK} > 0.95")  # thirty frames of 33 ms
+        assert page.evaluate(CLOCK) < 1.0
         assert "running at real time" in page.locator("h1").inner_text()
-        page.get_by_role("link", name="open the report").wait_for(timeout=120_000)
-        assert process.wait(30) == 0
+        let_go()
+        page.get_by_role("link", name="open the report").wait_for()
+        assert process.wait(ENDLESS) == 0
         assert page.locator("[role=status]").inner_text() == "completed at 2 s · open the report"
         count, time, poses, first = page.evaluate(LAST)
         seen = pixels(page.locator(CANVAS))
@@ -87,16 +98,18 @@ def test_a_trace_is_the_same_with_and_without_a_viewer(tmp_path: Path, monkeypat
     assert all(plain[name].tobytes() == live[name].tobytes() for name in plain)
 
 
+@pytest.mark.usefixtures("_apart")
 def test_ctrl_c_ends_a_live_run_and_keeps_its_trace(tmp_path: Path) -> None:
-    with running("--set", "run.duration=30", "--out", str(tmp_path / "run")) as (process, address):
-        with urllib.request.urlopen(f"{address}events", timeout=60) as events:
+    with running(31, "--set", "run.duration=30", "--out", str(tmp_path / "run")) as (process, address):
+        with urllib.request.urlopen(f"{address}events", timeout=ENDLESS) as events:
             seen = [events.readline() for _ in range(60)]
+            wait_until_held(process)
             process.send_signal(signal.SIGINT)
             rest = events.read().decode()
-        assert process.wait(60) == 130
+        assert process.wait(ENDLESS) == 130
     trace: Trace = load_trace(tmp_path / "run" / "trace.parquet")
     assert (trace.outcome.kind, trace.facts.duration) == ("interrupted", 30.0)
-    assert 0.9 < trace.time[-1] < 20
+    assert 0.9 < trace.time[-1] < 1.1
     assert len([line for line in seen if line.startswith(b"data: ")]) == 30
     assert re.search(r'event: end\ndata: {"said": "interrupted at [\d.]+ s", "report": null}', rest)
 

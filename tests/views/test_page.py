@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from palpate.errors import FileError, InvalidInput
+from palpate.escape import html_json
 from palpate.metrics import Bound, evaluate
 from palpate.trace import Channel, Outcome, RunFacts, Trace
 from palpate.views import compare, report
 from palpate.views.pages.comparison import differences
 from palpate.views.pages.equation import equation_of, mathml
-from palpate.views.pages.interactive import as_script
 from palpate.views.pages.markup import count, facts, metrics_table, verdicts
 from palpate.views.pages.page import report_html
 
@@ -54,7 +54,7 @@ def test_names_are_escaped_everywhere(hostile: Trace) -> None:
 
 def test_the_script_data_cannot_leave_its_element() -> None:
     hostile = {"name": "</script><script>alert(1)</script>&amp;"}
-    text = as_script(hostile)
+    text = html_json(hostile)
     assert not set("<>&") & set(text)
     assert json.loads(text) == hostile
 

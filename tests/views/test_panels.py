@@ -178,3 +178,15 @@ def test_friction_across_the_wanted_force_is_no_error_on_the_first_figure() -> N
     plain = leading(bare(time, contact_force=size, contact_wrench=wrench))
     assert plain is not None
     assert [line.label for line in plain.panels[0].lines] == ["contact force"]
+
+
+def test_the_direction_of_the_wanted_force_changes_with_its_step() -> None:
+    """10 N along z, from the third sample on along x: at that very sample the force along it is the one along x."""
+    wrench = np.tile([2.0, 0, 7, 0, 0, 0], (6, 1))
+    target = np.tile([0.0, 0, 10, 0, 0, 0], (6, 1))
+    target[3:, :3] = 10.0, 0.0, 0.0
+    size = np.linalg.norm(wrench[:, :3], axis=1)
+    figure = leading(bare(np.arange(6.0), contact_force=size, contact_wrench=wrench, target_wrench=target))
+    assert figure is not None
+    lines = {line.label: line.values for line in figure.panels[0].lines}
+    np.testing.assert_allclose(lines["contact force along the desired force"], [7, 7, 7, 2, 2, 2])

@@ -3,6 +3,7 @@ from __future__ import annotations
 import base64
 import json
 import urllib.error
+import urllib.parse
 import urllib.request
 from pathlib import Path
 
@@ -105,6 +106,9 @@ def test_the_page_is_served_to_this_machine_alone() -> None:
         for request, code in (
             (urllib.request.Request(server.url, headers={"Host": "evil.example"}), 403),
             (urllib.request.Request(server.url + "etc/passwd"), 404),
+            (urllib.request.Request(urllib.parse.urljoin(server.url, "/")), 403),
+            (urllib.request.Request(urllib.parse.urljoin(server.url, "/events")), 403),
+            (urllib.request.Request(server.url[:-2] + "/"), 403),
         ):
             with pytest.raises(urllib.error.HTTPError) as refused:
                 urllib.request.urlopen(request)
@@ -114,7 +118,8 @@ def test_the_page_is_served_to_this_machine_alone() -> None:
 
 def test_a_port_that_cannot_be_had_is_said() -> None:
     with ReplayServer(b"") as server:
-        port = int(server.url.rstrip("/").rsplit(":", 1)[1])
+        port = urllib.parse.urlsplit(server.url).port
+        assert port is not None
         for taken in (port, 70000):
             with pytest.raises(FileError, match="cannot serve on port"):
                 ReplayServer(b"", taken)

