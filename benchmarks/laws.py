@@ -181,9 +181,7 @@ def _in_the_loop() -> list[Measurement]:
     unlimited = World(driver=Driver(torque_rate_limit=False))
     runs[BRAKING] = _timed(replace(stop, robot=base.robot.with_ideal_joints(), world=unlimited))
     runs[f"{BRAKING} with friction and rate limits,"] = _timed(stop)
-    # Friction that a driver compensates is not solved for: without that, its filter and limits are measured alone.
-    driver = Driver(preset=PRESET, viscous_compensation=0.0, coulomb_compensation=0.0)
-    driven = replace(base, law=laws()[DRIVEN], world=World(driver=driver))
+    driven = replace(base, law=laws()[DRIVEN], world=World(driver=Driver(preset=PRESET)))
     seconds = _undisturbed({**runs, "driver": _timed(driven), "bare mj_step": _bare(base)})
     bare, empty = seconds["bare mj_step"], seconds["passive"]
     added = {name: (seconds[name] - empty) / bare for name in runs if name != "passive"}

@@ -34,7 +34,7 @@ from palpate.errors import PalpateError
 from palpate.run.assemble.assemble import Assembly, assemble
 from palpate.run.loop import loop, state as S
 from palpate.run.run import Run
-from palpate.run.simulate import _fill_targets as sample_targets, simulate, simulate_many
+from palpate.run.simulate import fill_targets as sample_targets, simulate, simulate_many
 from palpate.run.stepping import Ending
 from palpate.trace import Recording
 from palpate.world.clock import Clock

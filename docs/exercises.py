@@ -25,6 +25,7 @@ def pages() -> list[Path]:
 
 def notebook(text: str) -> str:
     """A page as a notebook: its text in cells of Markdown, its Python in cells of code, as nbformat 4.5 has them."""
+    text = re.sub(r"^<!-- check\n.*?^-->\n", "", text, flags=re.MULTILINE | re.DOTALL)
     text = re.sub(r"^\[Download as a notebook\]\(.*\)\n", _INSTALL, text, flags=re.MULTILINE)
     parts = _CODE.split(text)
     cells = [_cell(number, part.strip("\n")) for number, part in enumerate(parts) if part.strip()]

@@ -82,6 +82,7 @@ offer(
         "trace as xarray": "palpate.views.notebook:to_xarray",
         "replay of a trace": "palpate.views.notebook:shown_replay",
         "html of a trace": "palpate.views.notebook:trace_html",
+        "summary of a trace": "palpate.views.summary:summary_text",
         "html of a scenario": "palpate.views.notebook:scenario_html",
         "html of a robot": "palpate.views.notebook:robot_html",
         "html of metrics": "palpate.views.notebook:metrics_html",

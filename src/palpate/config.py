@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self, dataclass_transform
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo
 
 from palpate.errors import InvalidInput, UnknownName, nearest, shortened, value_text
+from palpate.forking import cached_property
 
 if TYPE_CHECKING:  # what may be given, lists as well as tuples, and what a checker knows of pydantic's classes
     from pydantic._internal._model_construction import ModelMetaclass as _ModelMeta
@@ -83,7 +84,9 @@ def _complaint(cls: Any, error: ValidationError) -> str:
 class Config(BaseModel, metaclass=_Refusing):
     """Base of every settings class: frozen, no unknown keys, no NaN or infinity."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, validate_default=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, allow_inf_nan=False, validate_default=True, ignored_types=(cached_property,)
+    )
 
     @classmethod
     def model_validate(cls, obj: Any, **options: Any) -> Self:

@@ -34,6 +34,12 @@ class PalpateError(Exception):
         return _error_again, (type(self), self.args, self.__dict__)
 
 
+class PalpateNote(UserWarning):
+    """A note on a run that `simulate` gives as a Python warning: its warnings, settings that nothing reads, a surface
+    that was never touched. Sound runs have none. `warnings.simplefilter("ignore", PalpateNote)` silences them.
+    """
+
+
 def _error_again(kind: type[PalpateError], args: tuple[Any, ...], evidence: dict[str, Any]) -> PalpateError:
     error = kind.__new__(kind, *args)
     error.args = args
@@ -189,7 +195,11 @@ class MissingExtra(PalpateError, ImportError):
 
 
 class NotApplicable(PalpateError):
-    """A metric that says nothing about a trace; the message is the reason."""
+    """A metric that says nothing about a trace; the message is the reason. A bound on it is neither kept nor broken."""
+
+
+class NeverHappened(NotApplicable):
+    """A metric of something that the run could have shown and did not, such as a first contact: its bound is broken."""
 
 
 class FileError(PalpateError):
@@ -288,4 +298,25 @@ class EnergyCreated(NoSolution):
         super().__init__(
             f"the impact law {law!r} would raise the kinetic energy from {before:.9g} J to {after:.9g} J",
             hint="use Poisson's or Stronge's law, which cannot",
+        )
+
+
+class InconsistentContact(NoSolution):
+    """An answer of exact contact that breaks a law it is to obey; it is refused, since it would be wrong physics.
+
+    Attributes:
+        contact: the contact's (or joint's) name.
+        condition: the law that is broken, such as "no penetration" or "Coulomb's cone".
+        residual: by how much, in the units of the condition.
+        allowed: how much rounding may leave.
+        time: when, s.
+    """
+
+    def __init__(self, contact: str, condition: str, residual: float, allowed: float, time: float) -> None:
+        self.contact, self.condition = contact, condition
+        self.residual, self.allowed, self.time = residual, allowed, time
+        super().__init__(
+            f"the solution at contact {contact!r} breaks the condition {condition!r} at t = {time:.9g} s: residual"
+            f" {residual:.3g}, allowed {allowed:.3g}",
+            hint="this is a fault of palpate's contact solver: please report the state; another posture may pass",
         )

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import re
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from pathlib import Path
 from typing import BinaryIO
 
-from palpate.errors import FileError, InUse, InvalidInput, TooLarge, shortened
+from palpate.errors import FileError, InUse, InvalidInput, PalpateError, TooLarge, shortened
 
 _EXACT = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
 _watch: ContextVar[Callable[[Path, Path], object] | None] = ContextVar("watch", default=None)
@@ -57,6 +58,33 @@ def atomic_write(path: str | os.PathLike[str], write: Callable[[BinaryIO], objec
 def write_file(path: str | os.PathLike[str], content: str | bytes) -> Path:
     """Write text (as UTF-8) or bytes by `atomic_write`."""
     return atomic_write(path, lambda file: file.write(content.encode() if isinstance(content, str) else content))
+
+
+def checksum(content: str | bytes) -> str:
+    """The SHA-256 of a file's content, text as UTF-8; by it a file is known that nobody has changed."""
+    return hashlib.sha256(content.encode() if isinstance(content, str) else content).hexdigest()
+
+
+def refuse_changed(folder: Path, names: Iterable[str], written: Mapping[str, str]) -> None:
+    """Refuse to replace files that somebody changed, or that palpate did not write.
+
+    Args:
+        folder: where they are.
+        names: files that are to be replaced; one that is not there is fine.
+        written: checksum of each file as palpate wrote it, or is about to write it, by name.
+
+    Raises:
+        FileError: names every such file.
+    """
+    there = [name for name in names if (folder / name).is_file()]
+    changed = [name for name in there if checksum((folder / name).read_bytes()) != written.get(name)]
+    if changed:
+        more = f" and {len(changed) - 5} more" if len(changed) > 5 else ""
+        raise FileError(
+            f"{folder}: {', '.join(changed[:5])}{more} changed since palpate wrote it, or not written by palpate;"
+            " nothing was replaced",
+            hint="--force (in Python force=True) replaces it; or give another folder",
+        )
 
 
 @contextlib.contextmanager
@@ -225,9 +253,22 @@ def open_regular(path: str | os.PathLike[str], *, most_bytes: int) -> BinaryIO:
 
 
 def read_text(path: str | os.PathLike[str], *, most_bytes: int = 100_000_000) -> str:
-    """The text of a regular file, UTF-8; raises as `open_regular`, and UnicodeDecodeError."""
-    with open_regular(path, most_bytes=most_bytes) as file:
-        return file.read().decode()
+    """The text of a regular file in UTF-8.
+
+    Raises:
+        FileError: missing, not readable, no regular file, or no UTF-8 text; the message names it.
+        TooLarge: more than `most_bytes`.
+    """
+    try:
+        with open_regular(path, most_bytes=most_bytes) as file:
+            return file.read().decode()
+    except UnicodeDecodeError as error:
+        reason = f"it is not UTF-8 text ({error.reason} at byte {error.start})"
+    except (OSError, ValueError) as error:  # ValueError: a null character in the name
+        if isinstance(error, PalpateError):
+            raise
+        reason = getattr(error, "strerror", None) or str(error)
+    raise FileError(f"cannot read {shortened(os.fspath(path), 300)}: {reason}")
 
 
 def _replaceable(path: Path) -> Path:

@@ -86,6 +86,29 @@ def parsed(source: str | bytes) -> ast.Module:
             gc.enable()
 
 
+def may_read(function: Any, argument: int, attribute: str) -> bool:
+    """Whether a function may read an attribute of its argument of that position, by its source.
+
+    True as well where the source is not known, and where the argument is used in any other way than `name.attribute`:
+    handed on, stored, looked through.
+    """
+    import inspect
+    import textwrap
+
+    inner = getattr(function, "py_func", function)  # a kernel's function, or a plain one
+    try:
+        definition = parsed(textwrap.dedent(inspect.getsource(inner))).body[0]
+    except (OSError, TypeError, SyntaxError):
+        return True
+    if not isinstance(definition, ast.FunctionDef) or argument >= len(definition.args.args):
+        return True
+    name = definition.args.args[argument].arg
+    nodes = list(ast.walk(definition))
+    reads = {id(node.value): node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    uses = [node for node in nodes if isinstance(node, ast.Name) and node.id == name]
+    return any(reads.get(id(node), attribute) == attribute for node in uses)
+
+
 def _declared(package: str) -> dict[str, str]:
     """Name → module of the imports under `if TYPE_CHECKING:`; a module of the package itself is its own module."""
     loader: Any = sys.modules[package].__loader__

@@ -5,7 +5,8 @@ A table holds what palpate ships; what other packages declare as entry points of
     [project.entry-points."palpate.laws"]
     tip-spring = "my_package.tip_spring:TipSpring"
 
-A name `my_module:Mine` is that of an object in a module, a file beside the scenario for one (`palpate.user_code`).
+A name `my_module:Mine` is that of an object in a module, a file beside the scenario for one; a table knows it once
+`palpate.user_code.load` has loaded it, and never loads it itself.
 
 Entry points are read when a name is not among the shipped ones, or when all names are asked for: reading them costs
 some ten milliseconds, which a start with a shipped name does not pay. One that cannot be loaded is left out with a
@@ -20,7 +21,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from palpate.errors import InvalidInput
-from palpate.user_code import is_address, load
+from palpate.user_code import is_address, is_loaded, loaded
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -101,7 +102,7 @@ class Table(Mapping[str, T], Generic[T]):
         if is_address(name):
             from importlib.metadata import EntryPoint
 
-            return self._make(EntryPoint(name, name, self.group), load(name))
+            return self._make(EntryPoint(name, name, self.group), loaded(name))
         if name not in self._loaded:
             entry = self.added()[name]
             try:
@@ -112,6 +113,8 @@ class Table(Mapping[str, T], Generic[T]):
         return self._loaded[name]
 
     def __contains__(self, name: object) -> bool:
+        if is_address(name) and not is_loaded(str(name)):
+            return False
         return name in self.shipped or super().__contains__(name)
 
     def __iter__(self) -> Iterator[str]:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from palpate.errors import InvalidInput
+from palpate.escape import hash_comment
 
 Comment = Callable[[tuple[str | int, ...]], str]
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
@@ -66,7 +67,7 @@ def _is_table(value: Any) -> bool:
 
 
 def _noted(line: str, comment: str) -> str:
-    return f"{line}  # {comment}" if comment else line
+    return f"{line}  # {hash_comment(comment)}" if comment else line
 
 
 def _key(key: str) -> str:

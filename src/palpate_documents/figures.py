@@ -107,7 +107,9 @@ def _geometry() -> Any:
     figure, axes = new_figure(1, 3, (10, 3.6))
     cases = (([-1, -0.6], [0.8, 0.5]), ([-1, 0.2], [1.8, 0.3]), ([-1, -1], [3.0, 0.0]))
     for ax, (a, b) in zip(axes.flat, cases):
-        stop = pp.control.fastest_stop(np.eye(2), -np.array(b), -np.array(a), [1.0, 1.0], method="pseudoinverse")
+        stop = pp.control.fastest_stop(
+            np.eye(2), -np.array(b), -np.array(a), [1.0, 1.0], method="pseudoinverse", velocity_of="tool"
+        )
         law = printed_stop(np.eye(2), -np.array(b), -np.array(a), [1.0, 1.0])
         line = np.array(b) + np.outer(np.linspace(0, 4, 50), a)
         ax.fill([-1, 1, 1, -1], [-1, -1, 1, 1], alpha=0.15, color="tab:green")

@@ -13,6 +13,7 @@ import palpate as pp
 from palpate.cli.tables import key_values
 from palpate.errors import FileError, UnknownName, printable
 from palpate.files import is_there, write_file
+from palpate.user_code import run_program
 
 if TYPE_CHECKING:
     from palpate.robot.readers.check import ModelReport
@@ -41,8 +42,11 @@ def add_scenario(parser: argparse.ArgumentParser) -> None:
 
 
 def scenario_asked(args: argparse.Namespace) -> Scenario:
-    """The scenario of `add_scenario`."""
-    return pp.load_scenario(args.scenario, [*model_overrides(args), *args.overrides])
+    """The scenario of `add_scenario`, with the code that it names."""
+    scenario = pp.load_scenario(args.scenario, [*model_overrides(args), *args.overrides])
+    if (args.xacro or args.xacro_arg) and scenario.robot.model:
+        run_program(scenario.robot.model, asked=True)
+    return scenario.with_code()
 
 
 def add_model_options(parser: argparse.ArgumentParser) -> None:

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import palpate as pp
 from palpate.cli.console import open_page
-from palpate.cli.folder import find_trace, use_modules_beside
+from palpate.cli.folder import find_trace
+from palpate.cli.judged import add_code_option, judged
 from palpate.cli.tables import number, print_json, print_table
 from palpate.errors import InvalidInput
 
@@ -24,22 +25,23 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser = subparsers.add_parser("compare", help="compare metrics and plots of several runs", description=__doc__)
     parser.add_argument("traces", nargs="+", metavar="TRACE", help="trace files, or folders of runs; two or more")
     parser.add_argument("--out", default="compare.html", metavar="FILE", help="page to write (compare.html)")
+    add_code_option(parser, "compute the scenarios' own metrics again")
     parser.add_argument("--open", action="store_true", help="show it in the browser")
     parser.add_argument("--json", action="store_true", help="print settings and metrics as JSON, nothing else")
 
 
 def run(args: argparse.Namespace) -> int:
     """Load, evaluate, print, write."""
-    from palpate.views.pages.comparison import differences, metrics_of
+    from palpate.views.pages.comparison import differences, side_by_side
 
     if len(args.traces) < 2:
         raise InvalidInput("compare takes two or more runs, got one", hint="palpate compare A B")
     paths = [find_trace(location) for location in args.traces]
     names = short_names(paths)
     traces = [pp.load_trace(path) for path in paths]
-    for path in paths:
-        use_modules_beside(path)
-    settings, metrics, page = differences(traces), metrics_of(traces), pp.views.compare(traces, names, args.out)
+    results = judged(paths, traces, code=args.code, bounded=False)
+    settings, metrics = differences(traces), side_by_side(results)
+    page = pp.views.compare(traces, names, args.out, results)
     outcomes = [trace.outcome.kind for trace in traces]
     if args.json:
         values = {name: {"unit": metric.unit, "values": values} for name, (metric, values) in metrics.items()}

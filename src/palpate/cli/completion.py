@@ -16,7 +16,7 @@ from typing import Any
 import palpate as pp
 from palpate.cli.folder import TRACE
 from palpate.cli.list import SECTIONS
-from palpate.user_code import allow
+from palpate.user_code import allowing
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -42,12 +42,12 @@ def complete(parser: argparse.ArgumentParser, commands: Iterable[argparse.Argume
     import argcomplete
     from argcomplete.completers import DirectoriesCompleter, FilesCompleter
 
-    allow(False)  # the tabulator key runs nobody's code
     known = {**_COMPLETERS, "DIR": DirectoriesCompleter()}
     for action in (action for command in commands for action in command._actions):
         if isinstance(action.metavar, str) and action.metavar in known:
             action.completer = known[action.metavar]  # pyright: ignore[reportAttributeAccessIssue]
-    argcomplete.autocomplete(parser, always_complete_options=False, default_completer=FilesCompleter())
+    with allowing("nothing"):  # the tabulator key runs nobody's code
+        argcomplete.autocomplete(parser, always_complete_options=False, default_completer=FilesCompleter())
 
 
 def _files(prefix: str, **_: Any) -> list[str]:

@@ -27,8 +27,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import palpate as pp
-from palpate.cli.tables import key_values, numbers
-from palpate.errors import FileError, InvalidInput, check_names
+from palpate.cli.tables import SHARE_OF_PI, key_values, numbers
+from palpate.errors import InvalidInput, SingularTask, check_names
 from palpate.files import read_text
 from palpate.toml import toml_data
 
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from palpate.robot.robot import Robot
 
 DIFFERS = 1
+JOINT_CHOICES = {"ideal": "ideal", "as-built": "as_built"}  # on the command line, and in Python
+_ROBOT_OPTIONS = {"frame": None, "task": None, "names": None, "joints": None, "engine": "auto", "method": "lagrange"}
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
@@ -53,6 +55,8 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument("--quantity", metavar="Q,…", help="what to print (M,C,g)")
     parser.add_argument("--numbers", action="store_true", help="use the robot's numbers instead of symbols")
     parser.add_argument("--set", nargs="+", metavar="KEY=VALUE", help="parameters of a catalogue robot, SI units")
+    parser.add_argument("--joints", choices=list(JOINT_CHOICES),
+                        help="with or without rotor inertia, which is part of M (as built)")  # fmt: skip
     parser.add_argument("--frame", metavar="F", help="frame of the pose and the Jacobian (the tool frame)")
     parser.add_argument("--task", metavar="D,…", help="directions of the task space among x, y, z, rx, ry, rz")
     parser.add_argument("--names", metavar="FILE", help='your own symbols: a TOML file with lines such as l1 = "L"')
@@ -66,21 +70,24 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     out.add_argument("--html", metavar="OUT", help="write one HTML page")
     out.add_argument("--c", metavar="OUT", help="write C99 source, header and test program into a folder")
     out.add_argument("--python", action="store_true", help="NumPy source")
+    parser.add_argument("--force", action="store_true", help="with --c: replace files that were changed")
     parser.add_argument("--check", metavar="FILE", help="compare the derivation in a file with this one")
     parser.add_argument("--equal", nargs="+", metavar="NAME=A,B,…",
                         help="with --check: one name that stands for several, L=l1,l2,l3")  # fmt: skip
-    parser.add_argument("--conventions", choices=["any", "strict"], default="any", help="with --check: strict does not"
+    parser.add_argument("--conventions", choices=["any", "strict"], help="with --check: strict does not"
                         " excuse another sign of gravity or another zero (any)")  # fmt: skip
 
 
 def run(args: argparse.Namespace) -> int:
     """Derive, compare with the robot, print or write."""
+    _refuse_unused(args)
     settings: Any = parameters_from(args.set or [])
-    robot = None if args.robot == "pole" else pp.load_robot(args.robot, **settings)
+    joints: Any = JOINT_CHOICES[args.joints or "as-built"]
+    robot = None if args.robot == "pole" else pp.load_robot(args.robot, joints=joints, **settings)
     if args.check is not None:
         groups = equal_names(args.equal or [])
         return pp.review.cli_check(
-            robot or _pole(args, settings), args.check, equal=groups, conventions=args.conventions
+            robot or _pole(args, settings), args.check, equal=groups, conventions=args.conventions or "any"
         )
     derivation = _pole(args, settings) if robot is None else _derivation(robot, args)
     if args.method == "all":
@@ -92,6 +99,15 @@ def run(args: argparse.Namespace) -> int:
     if args.at is not None:
         return _numbers_at(derivation, args)
     return _show(derivation, robot, args)
+
+
+def _refuse_unused(args: argparse.Namespace) -> None:
+    """Refuse options that would have no effect."""
+    if args.rates is not None and args.at is None and args.linearise is None:
+        raise InvalidInput("--rates is an option of --at and --linearise", hint="write --at=0,1 --rates=1,2")
+    for option in ("equal", "conventions"):
+        if getattr(args, option) is not None and args.check is None:
+            raise InvalidInput(f"--{option} is an option of --check")
 
 
 def _derivation(robot: Robot, args: argparse.Namespace) -> Derivation:
@@ -106,7 +122,7 @@ def _pole(args: argparse.Namespace, settings: Any) -> Derivation:
     """A pole on an end-effector, from its energies."""
     from palpate.derive.start import derive_pole
 
-    for option, default in {"frame": None, "task": None, "names": None, "engine": "auto", "method": "lagrange"}.items():
+    for option, default in _ROBOT_OPTIONS.items():
         if getattr(args, option) != default:
             raise InvalidInput(f"--{option} is an option of robots; the pole is derived by Lagrange from its energies")
     check_names("parameter of the pole", settings, inspect.signature(derive_pole).parameters)
@@ -114,10 +130,17 @@ def _pole(args: argparse.Namespace, settings: Any) -> Derivation:
 
 
 def parameters_from(pairs: Sequence[str]) -> dict[str, float | list[float]]:
-    """length=0.5 or mass=5,4,3 as keyword arguments."""
-    form, hint = "--set takes KEY=VALUE with a number", "write --set length=0.5 mass=5"
-    lists = key_values(pairs, form, lambda text: [float(x) for x in text.split(",")], hint=hint)
+    """length=0.5, mass=5,4,3 or mass=[5,4,3] as keyword arguments."""
+    form, hint = "--set takes KEY=VALUE with a number or a list", "write --set length=0.5 mass=[3,2]"
+    lists = key_values(pairs, form, _listed, hint=hint)
     return {key: numbers[0] if len(numbers) == 1 else numbers for key, numbers in lists.items()}
+
+
+def _listed(text: str) -> list[float]:
+    bare = text.strip()
+    if bare.startswith("[") and bare.endswith("]"):
+        bare = bare[1:-1]
+    return [float(x) for x in bare.split(",")]
 
 
 def _words(text: str) -> list[str]:
@@ -134,9 +157,7 @@ def _names(path: str) -> dict[str, str]:
     """The reader's own symbols, {"l1": "L"}, from a TOML file."""
     try:
         names = toml_data(read_text(path))
-    except OSError as error:
-        raise FileError(f"cannot read {path}: {error.strerror or error}") from error
-    except ValueError as error:
+    except InvalidInput as error:
         raise InvalidInput(f"{path} is no table of names: {error}", hint='write lines such as  l1 = "L"') from error
     wrong = [key for key, value in names.items() if not isinstance(value, str)]
     if wrong:
@@ -153,23 +174,56 @@ def _vector(text: str | None, count: int, option: str) -> list[float]:
     return values
 
 
+def _exact(text: str) -> list[Any]:
+    """Coordinates with shares of π as they are: the sine of π/2 is 1, its cosine 0."""
+    import sympy as sp
+
+    shares = [(word, SHARE_OF_PI.fullmatch(word)) for word in _words(text)]
+    return [
+        sp.Rational(match[1] + ("1" if match[1] in ("", "+", "-") else "")) * sp.pi / sp.Rational(match[2] or 1)
+        if match
+        else float(word)
+        for word, match in shares
+    ]
+
+
 def _linearise(derivation: Derivation, args: argparse.Namespace) -> int:
     count = len(derivation.names.v)
-    q, v = _vector(args.linearise, count, "--linearise"), _vector(args.rates, count, "--rates")
+    _vector(args.linearise, count, "--linearise")
+    q, v = _exact(args.linearise), _vector(args.rates, count, "--rates")
     linearisation = derivation.linearise(q, v, parameters="numbers" if args.numbers else "symbols")
     print(linearisation)
-    print("\nEigenvalues, 1/s: " + ", ".join(f"{value:.6g}" for value in linearisation.eigenvalues()))
+    print("\nEigenvalues, 1/s: " + ", ".join(f"{value + 0.0:.6g}" for value in linearisation.eigenvalues()))
     return 0
 
 
+def _refuse_singular(derivation: Derivation, q: list[float], frame: str | None) -> None:
+    """Refuse a posture at which the task has no inertia, by the rule of `Robot.task_inertia`."""
+    import numpy as np
+
+    from palpate.robot.mechanics import motion
+
+    rows = list(derivation.forms.rows)  # pyright: ignore[reportAttributeAccessIssue] - Lambda is of a robot
+    J, M = np.asarray(derivation.function("J")(q))[rows], np.asarray(derivation.function("M")(q))
+    if motion.task_inertia(M, J, 0.0) is None:
+        raise SingularTask(frame or "tool frame", float(motion.singular_values(J)[-1]))
+
+
 def _numbers_at(derivation: Derivation, args: argparse.Namespace) -> int:
-    """Quantities as numbers at one state."""
+    """Quantities as numbers at one state.
+
+    Raises:
+        SingularTask: a quantity of the task space is asked for where the task has no inertia.
+    """
     import numpy as np
 
     count = len(derivation.names.q)
     state = [_vector(args.at, count, "--at"), _vector(args.rates, len(derivation.names.v), "--rates")]
     state.append([0.0] * len(derivation.names.a))
-    for name in _words(args.quantity) if args.quantity else ["M", "C", "g"]:
+    names = _words(args.quantity) if args.quantity else ["M", "C", "g"]
+    if {"Lambda", "mu", "p"} & set(names):
+        _refuse_singular(derivation, state[0], args.frame)
+    for name in names:
         program = derivation.program(name)
         value = derivation.function(name)(*state[: len(program.inputs)])
         print(f"{name} =\n{np.array2string(np.asarray(value), precision=9, suppress_small=True)}")
@@ -185,7 +239,7 @@ def _show(derivation: Derivation, robot: Robot | None, args: argparse.Namespace)
         derivation.html(args.html, steps=args.steps, verification=verification)
         print(args.html)
     elif args.c:
-        for path in derivation.c(Path(args.c), robot=robot, numbers=args.numbers):
+        for path in derivation.c(Path(args.c), robot=robot, numbers=args.numbers, force=args.force):
             print(path)
     else:
         print(_text(derivation, names, args))

@@ -25,6 +25,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     )
     add_scenario(parser)
     parser.add_argument("--out", metavar="DIR", required=True, help="folder to write; an older export is replaced")
+    parser.add_argument("--force", action="store_true", help="replace files of an older export that were changed")
     parser.add_argument("--target", metavar="MACHINE", action="append", dest="targets",
                         help="x86-64, aarch64, riscv64 or wasm32 (repeatable; this machine)")  # fmt: skip
     parser.add_argument("--model", metavar="WHOSE", default="own",
@@ -36,7 +37,9 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 def run(args: argparse.Namespace) -> int:
     """Load, compile, verify, write, tell."""
     with patience("exporting …", False):
-        done = pp.export(scenario_asked(args), args.out, targets=args.targets, model=args.model, ticks=args.ticks)
+        done = pp.export(
+            scenario_asked(args), args.out, targets=args.targets, model=args.model, ticks=args.ticks, force=args.force
+        )
     print(f"wrote {done.folder}: {done.name} for {', '.join(done.targets)}")
     same = "every bit as in the loop" if done.difference == 0.0 else f"within {done.difference:.1g} of the loop's terms"
     print(f"{done.ticks} ticks of the run replayed here: {same}; largest stack frame {done.frame} bytes")

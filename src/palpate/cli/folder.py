@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING
 import palpate as pp
 from palpate.cli.signals import undivided
 from palpate.errors import FileError, MissingExtra, shortened
-from palpate.files import is_there, make_folder, open_lock, open_regular, read_text, remove_litter, watching, write_file
-from palpate.toml import toml_data, toml_text
-from palpate.user_code import use_files
+from palpate.files import is_there, make_folder, open_lock, open_regular, remove_litter, watching, write_file
+from palpate.toml import toml_text
 
 if TYPE_CHECKING:
     from palpate.metrics import MetricResult
@@ -257,16 +256,6 @@ def _begins_as_partial(file: Path) -> bool:
 def _checksum(file: Path) -> str:
     with open(file, "rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()
-
-
-def use_modules_beside(trace: Path) -> None:
-    """Find the modules of own metrics again: as the scenario in the folder of a run names their files."""
-    from palpate.scenario.file.places import read_from
-
-    file = trace.parent / SCENARIO
-    if is_there(file):
-        modules = read_from(toml_data(read_text(file)), trace.parent).get("modules", {})
-        use_files({name: path for name, path in modules.items() if is_there(Path(path))})
 
 
 def find_trace(location: str) -> Path:

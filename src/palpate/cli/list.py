@@ -21,7 +21,7 @@ import palpate as pp
 from palpate.cli.folder import METRICS, TRACE
 from palpate.cli.tables import print_json, print_table
 from palpate.errors import PalpateError, check_names
-from palpate.files import read_text
+from palpate.files import is_there, read_text
 
 
 @dataclass(frozen=True)
@@ -144,12 +144,12 @@ def _run_row(path: Any) -> list[str]:
 
 
 def _kept_bounds(path: Path) -> str:
-    """How many bounds a run kept, of how many; nothing where its metrics are missing or damaged."""
+    """How many bounds a run kept, of how many; nothing where its metrics are missing."""
     try:
         judged = [one["passed"] for one in json.loads(read_text(path)).values() if one.get("passed") is not None]
         return f"{sum(judged)} of {len(judged)}" if judged else ""
-    except (OSError, PalpateError, ValueError, AttributeError, TypeError):
-        return ""
+    except (PalpateError, ValueError, LookupError, AttributeError, TypeError, RecursionError):
+        return f"{path.name} is damaged" if is_there(path) else ""
 
 
 SECTIONS: dict[str, Callable[[], ListedTable]] = {

@@ -40,10 +40,10 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from palpate import __version__
-from palpate.cli.signals import Listening, ignore_further, leave
-from palpate.errors import PalpateError, UnknownName, harmless, shortened
+from palpate.cli.signals import Listening, ignore_further, leave, was_interrupted
+from palpate.errors import PalpateError, PalpateNote, UnknownName, harmless, shortened
 from palpate.plugins import Table
-from palpate.user_code import allow
+from palpate.user_code import allowing
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -55,6 +55,11 @@ _SHIPPED = (
     "study", "tune", "export", "serve", "schema", "cache",
     "completion",
 )  # fmt: skip
+
+# Commands that show what others made: no code that a scenario or folder names runs in them, unless --code asks for it.
+_LOOKS = {
+    "list", "explain", "new", "show", "derive", "check", "report", "replay", "compare", "schema", "cache", "completion",
+}  # fmt: skip
 
 COMMANDS = Table(
     "palpate.commands", {name: f"palpate.cli.{name}" for name in _SHIPPED}, lambda entry, module: module.__name__
@@ -76,7 +81,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     _never_fail_to_print()
     warnings.formatwarning = lambda message, *where, **more: f"palpate: warning: {message}\n"
     code = INTERRUPTED
-    with Listening(last=argv is None), contextlib.suppress(KeyboardInterrupt):  # one more, while the first was told
+    # One more, while the first was told.
+    with Listening(last=argv is None), contextlib.suppress(KeyboardInterrupt), warnings.catch_warnings():
+        warnings.simplefilter("ignore", PalpateNote)  # commands print them
         code = _run_safely(words)
     if code == INTERRUPTED and argv is None:
         leave(code)
@@ -91,6 +98,9 @@ def _run_safely(words: list[str]) -> int:
             code = stop.code if isinstance(stop.code, int) else MISUSE
         if sys.stdout is not None:
             sys.stdout.flush()  # a closed pipe or a full disk must show here, not at exit
+        if code != INTERRUPTED and was_interrupted():
+            _print_error("interrupted after the last step; what was done is kept")
+            return INTERRUPTED
         return code
     except (Exception, KeyboardInterrupt) as error:
         if "--debug" in words and not isinstance(error, KeyboardInterrupt | BrokenPipeError):
@@ -113,10 +123,21 @@ def _report_error(error: BaseException) -> int:
         _print_no_more()
         _print_error(f"cannot write the output: {os.strerror(error.errno or 0)}")
         return MISUSE
+    if isinstance(error, FileNotFoundError) and _is_working_folder_gone():
+        _print_error("the working folder was deleted\n  hint: change to a folder that exists")
+        return MISUSE
     message = " ".join(str(error).split())
     kind = "out of memory" if isinstance(error, MemoryError) else f"{type(error).__name__}: {shortened(message, 300)}"
     _print_error(f"unexpected {harmless(kind)}\n  hint: a defect of palpate; the same command with --debug shows where")
     return UNEXPECTED
+
+
+def _is_working_folder_gone() -> bool:
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def _print_no_more() -> None:
@@ -149,8 +170,9 @@ def _run(words: list[str]) -> int:
         return MISUSE
     if unknown:
         _refuse(unknown, commands[args.command])
-    allow("--no-code" not in words)
-    return modules[args.command].run(args)
+    looks = args.command in _LOOKS and not getattr(args, "code", False)
+    with allowing("nothing" if "--no-code" in words else "asked" if looks else "all"):
+        return modules[args.command].run(args)
 
 
 def _modules(names: Iterable[str]) -> dict[str, ModuleType]:
@@ -198,7 +220,7 @@ def _formatter(prog: str) -> argparse.RawDescriptionHelpFormatter:
 
 def _add_shared(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
-    parser.add_argument("--no-code", action="store_true", help="refuse scenarios that run their own Python code")
+    parser.add_argument("--no-code", action="store_true", help="refuse code that a scenario brings along, and xacro")
 
 
 def _refuse(unknown: list[str], command: argparse.ArgumentParser) -> None:

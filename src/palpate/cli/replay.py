@@ -11,6 +11,7 @@ from pathlib import Path
 import palpate as pp
 from palpate.cli.console import open_page
 from palpate.cli.folder import find_trace
+from palpate.cli.signals import was_expected
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
@@ -37,4 +38,5 @@ def run(args: argparse.Namespace) -> int:
     server = pp.views.serve_replay(trace, args.port)
     print(f"serving {server.url} until Ctrl-C", flush=True)
     server.wait()
+    was_expected()
     return 0

@@ -3,7 +3,7 @@
 examples:
   palpate run panda-wall
   palpate run panda-wall --set world.surfaces.wall.stiffness=4e4 --set run.duration=2
-  palpate run panda-wall --set control.damping= --set control.damping_ratio=0.3
+  palpate run panda-wall --set robot.joints=ideal
   palpate run iiwa14-push --out pushed --open
   palpate new mine && palpate run mine.toml --json
 
@@ -196,44 +196,34 @@ def _print_json(scenario: Scenario, trace: Trace, results: Sequence[MetricResult
 
 def print_story(scenario: Scenario, trace: Trace, results: Sequence[MetricResult], noted: Sequence[str]) -> None:
     """The run in lines; what was noted before it is not said twice."""
+    from palpate.views.summary import contact_line, notes_of
+
     print(harmless(f"{scenario.name}: {scenario.description}" if scenario.description else scenario.name))
     if trace.outcome.kind == "diverged":
         print(harmless(f"diverged at {trace.outcome.time:.6g} s: {trace.outcome.reason}"))
-    values = {result.name: result.value for result in results}
-    first, peak = values.get("first_contact"), values.get("force_peak")
-    if first is not None and peak is not None:  # that nothing was touched is among the remarks
-        print(f"contact: first at {first:.4g} s, at most {peak:.4g} N")
-    for warning in trace.facts.warnings:
-        print(harmless(f"warning: {warning}"))
-    for remark in (text for text in trace.facts.remarks if text not in noted):
-        print(harmless(f"remark: {remark}"))
-    # That of the torque limit is among the warnings already.
-    cut = {name: ticks for name, ticks in trace.facts.guard_ticks.items() if ticks and name != "torque limit"}
-    for name, ticks in cut.items():
-        print(f"warning: the {name} changed the command at {ticks} control ticks")
+    if line := contact_line(results):
+        print(line)
+    for note in notes_of(trace, noted):
+        print(harmless(note))
     _print_events(trace)
     if trace.outcome.kind != "interrupted":
         _print_metrics(results)
-    absent = sum(result.passed is None and result.reason is not None for result in results)
+    absent = sum(not result.bounded and result.reason is not None for result in results)
     if absent:
         print(f"{absent} metrics do not apply; metrics.json and the report say why")
 
 
-# Of a run without bounds those six are printed that apply and come first here.
-_MAIN_METRICS = (
-    "force_peak", "force_steady_error", "first_contact", "tilt_max", "position_error_max", "position_steady_error",
-    "joint_error_max", "peak_torque_ratio", "saturation_time", "energy_residual", "effort",
-)  # fmt: skip
+_VERDICTS = {True: "ok", False: "FAILED", None: "not judged"}
 
 
 def _print_metrics(results: Sequence[MetricResult]) -> None:
-    """The metrics with a bound; where there are none, the main ones."""
-    judged = [result for result in results if result.passed is not None]
-    known = {result.name: result for result in results if result.value is not None}
-    shown = judged or [known[name] for name in _MAIN_METRICS if name in known][:6]
+    """The metrics with a bound, and main ones."""
+    from palpate.views.summary import bound_text, main_metrics
+
+    shown = main_metrics(results)
     rows = [[r.name, number(r.value), "" if r.unit == "1" else r.unit] for r in shown]
-    if judged:
-        verdicts = [[_bound_text(r), "ok" if r.passed else "FAILED"] for r in judged]
+    if any(result.bounded for result in shown):
+        verdicts = [[bound_text(r), _VERDICTS[r.passed]] if r.bounded else ["", ""] for r in shown]
         rows = [[*row, *verdict] for row, verdict in zip(rows, verdicts)]
         print_table(["metric", "value", "unit", "bound", ""], rows, "lrlll")
     elif rows:
@@ -253,19 +243,13 @@ def _print_events(trace: Trace, most: int = 14) -> None:
     print_table(["time (s)", "event", "contact", "mode", "where (m)"], rows, "rllll")
 
 
-def _bound_text(result: MetricResult) -> str:
-    if result.reason is not None:
-        return result.reason
-    if result.least is not None and result.most is not None:
-        return f"{number(result.least)} to {number(result.most)}"
-    return f"at least {number(result.least)}" if result.least is not None else f"at most {number(result.most)}"
-
-
 def last_line(trace: Trace, results: Sequence[MetricResult], output: Path) -> str:
     """How it ended, which bounds it kept, and where to look."""
     outcome = trace.outcome
     judged = [result.passed for result in results if result.passed is not None]
+    silent = sum(result.bounded for result in results) - len(judged)
     kept = f"; {sum(judged)} of {len(judged)} bounds kept" if judged and outcome.kind != "interrupted" else ""
+    kept += f"; {silent} not judged" if silent and outcome.kind != "interrupted" else ""
     return harmless(f"{outcome.kind} at {outcome.time:.6g} s ({outcome.reason}){kept}; see {output}")
 
 
@@ -275,4 +259,5 @@ def _exit_code(trace: Trace, results: Sequence[MetricResult], strict: bool) -> i
     broken = any(result.passed is False for result in results)
     if broken or not trace.outcome.ok:
         return FAILED
-    return WARNED if strict and trace.warnings else DONE
+    unjudged = any(result.bounded and result.passed is None for result in results)
+    return WARNED if strict and (trace.warnings or unjudged) else DONE

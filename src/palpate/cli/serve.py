@@ -21,13 +21,16 @@ from typing import TYPE_CHECKING
 from palpate.cli.check import add_scenario, scenario_asked
 from palpate.cli.console import CompileProgress
 from palpate.cli.folder import PARTIAL, claim_folder
-from palpate.cli.signals import had_its_effect, undivided
+from palpate.cli.signals import undivided, was_expected, was_interrupted
 from palpate.errors import InvalidInput, harmless
 
 if TYPE_CHECKING:
     from palpate.scenario.model import Scenario
     from palpate.serving.link import ClientConnection
     from palpate.serving.server import Server
+
+
+MOST_CLIENTS = 100  # that leave a folder each, if not said
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
@@ -45,7 +48,8 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument("--pace", metavar="X", default="1",
                         help="ratio of simulated to real time (1), or `client`: wait for each command")  # fmt: skip
     parser.add_argument("--duration", type=float, default=300.0, metavar="S", help="longest connection, s (300)")
-    parser.add_argument("--clients", type=int, metavar="N", help="stop after this number of clients (never)")
+    parser.add_argument("--clients", type=int, metavar="N", default=MOST_CLIENTS,
+                        help=f"stop after this number of clients; each leaves a folder ({MOST_CLIENTS})")  # fmt: skip
     parser.add_argument("--allow-network", action="store_true", help="allow an address that other machines can reach")
     parser.add_argument("--out", metavar="DIR", help="folder to write, with --clients 1 (runs/<name>-<n>)")
     parser.add_argument("--no-report", action="store_true", help="write no figures and no report.html")
@@ -66,15 +70,15 @@ def run(args: argparse.Namespace) -> int:
     host, port = server.address
     served = 0
     with server:
-        while args.clients is None or served < args.clients:
+        while served < args.clients:
             try:  # Ctrl-C may come as soon as the address is known
                 if served == 0:
                     print(f"serving {scenario.name} on {host}:{port} until Ctrl-C", flush=True)
                 link = server.wait()
             except KeyboardInterrupt:
-                had_its_effect()
+                was_expected()
                 break
-            if not _serve(server, link, scenario, args):
+            if not _serve(server, link, scenario, args) or was_interrupted():
                 return 130
             served += 1
     print(f"served {served} client{'' if served == 1 else 's'}")
@@ -91,7 +95,7 @@ def _checked(args: argparse.Namespace) -> float | None:
         raise InvalidInput("--out is the folder of one client", hint="add --clients 1")
     if not 0 < args.port < 65536:
         raise InvalidInput(f"--port must be 1 to 65535, got {args.port}", hint="libfranka uses 1337")
-    if args.clients is not None and args.clients < 1:
+    if args.clients < 1:
         raise InvalidInput(f"--clients must be at least 1, got {args.clients}")
     if args.pace == "client":
         return None

@@ -13,13 +13,17 @@ examples:
   palpate show planar2 --q -pi/2 0 --terms Alin,rates
   palpate show planar3 --q 0 pi/2 pi/2 --rate 10 --terms K,D
   palpate show planar2 --q 0.6 -1.2 --force 0 -10 --terms tauF
-  palpate show iiwa14 --force 1 -2 12 --pole 0 0.6 0.8 --terms tauf
+  palpate show iiwa14 --force 1 -2 12 --pole 0 0.6 0.8 --payload 1 --terms tauf
+  palpate show iiwa14-pole --force 0 0 10.791 --terms tauf         a scenario's payload and pole
+  palpate show cartesian2 --set mass=[3,2] --rate 7 --terms K,D
+  palpate show ur10e --joints ideal --terms M      without rotor inertia, as in a URDF
   palpate show pole --set length=1 sphere_mass=0.1 --terms K7,K10
   palpate show pole --q 0.3 -0.4 --v 1.5 2 --force 1 -2 12 --terms M,C,a
 
-terms: M (or B), C, c, g, T, V, position, rotation, J, J6, h, pdot, Mp, eig; of a stop: a, b, lambda_i, lambda, u, pdd;
-gains from λ: K, D; statics: tauF, Ftau; with a pole on the tool: tauf; in contact with planes: vdot, modes, forces,
-painleve; of an impact: vafter, impulses, loss; about an equilibrium: Alin, Blin, rates;
+terms: M (or B), C, c, g, T, V, position, rotation, J, J6, h, pdot, Mp, eig, mu, p;
+of a stop: a, b, lambda_i, lambda, u, pdd; gains from λ: K, D; statics: tauF, Ftau; with a pole on the tool: tauf;
+in contact with planes: vdot, modes, forces, painleve; of an impact: vafter, impulses, loss;
+about an equilibrium: Alin, Blin, rates;
 of a pole on an end-effector (ROBOT is the word pole): M, C, a, eig, K7, K7z, poles7, K10, K10z, poles10
 """
 
@@ -28,15 +32,26 @@ from __future__ import annotations
 import argparse
 import inspect
 import math
+import sys
 import textwrap
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import palpate as pp
-from palpate.cli.check import add_model_options, model_options
+from palpate.cli.arm import (
+    LOADS,
+    OF_TERMS,
+    STATE,
+    arm_of_scenario,
+    joints_in_words,
+    refuse_unused,
+    robot_asked,
+    scenario_shown,
+)
+from palpate.cli.check import add_model_options
 from palpate.cli.derive import parameters_from
+from palpate.cli.judged import add_code_option
 from palpate.cli.tables import WIDTH, matrix_lines, number, numbers, print_json, print_table, say, short
 from palpate.errors import PalpateError, printable
 from palpate.toml import toml_text, toml_value
@@ -62,46 +77,59 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument("--v", nargs="+", metavar="V", help="velocities, rad/s and m/s (zero)")
     parser.add_argument("--frame", metavar="F", help="frame of the pose and the Jacobian (the tool frame)")
     parser.add_argument("--set", nargs="+", action="extend", default=[], metavar="KEY=VALUE",
-                        help="parameters of a catalogue robot, SI units")  # fmt: skip
+                        help="parameters of a catalogue robot, SI units, one number or one for each link, mass=[3,2];"
+                        " settings of a scenario, robot.payload.mass=2")  # fmt: skip
+    parser.add_argument("--joints", choices=["ideal", "as-built"],
+                        help="with or without rotor inertia and friction (as built; a scenario's own)")  # fmt: skip
+    parser.add_argument("--payload", type=float, metavar="KG",
+                        help="a mass on the tool frame of a robot (none; with tauf 1)")  # fmt: skip
     parser.add_argument("--terms", metavar="T,…", help="only these terms, with eight digits (see below)")
     parser.add_argument("--task", metavar="D,…", help="directions of the task among x, y, z, rx, ry, rz")
     parser.add_argument("--limits", nargs="+", metavar="U", help="bounds on joint accelerations, for a stop")
-    parser.add_argument("--method", default="optimal", metavar="M", help="of the stop: optimal, pseudoinverse")
+    parser.add_argument("--method", metavar="M", help="of the stop: pseudoinverse (optimal)")
     parser.add_argument("--tau", nargs="+", metavar="T",
                         help="joint torques, N·m and N, of terms that need them (zero)")  # fmt: skip
     parser.add_argument("--force", nargs="+", metavar="F", help="force on the environment along the task, N and N·m")
     parser.add_argument("--plane", nargs=6, action="append", default=[], metavar="X",
                         help="a plane that the tool may touch: a point and the normal (may be repeated)")  # fmt: skip
-    parser.add_argument("--friction", type=float, default=0.0, metavar="MU", help="of the planes (0)")
-    parser.add_argument("--restitution", type=float, default=0.0, metavar="E", help="of the planes, Poisson's (0)")
+    parser.add_argument("--friction", type=float, metavar="MU", help="of the planes (0)")
+    parser.add_argument("--restitution", type=float, metavar="E", help="of the planes, Poisson's (0)")
     parser.add_argument("--rate", type=float, metavar="L", help="λ of K and D, 1/s (that of the stop)")
-    parser.add_argument("--pole", nargs=3, metavar="R", help="a pole on the tool: from its foot to its sphere, m")
+    parser.add_argument("--pole", nargs=3, metavar="R",
+                        help="a pole on the tool: from its foot to its sphere, m (a scenario's own)")  # fmt: skip
+    parser.add_argument("--sphere", type=float, metavar="KG", help="mass of its sphere (0.1)")
     add_model_options(parser)
     parser.add_argument("--json", action="store_true", help="print the same as JSON, null for an absent limit")
+    add_code_option(parser, "of a scenario: units and help of its own laws")
 
 
 def run(args: argparse.Namespace) -> int:
     """Load the robot, gather the facts, print them."""
     names = (args.terms or "").replace(",", " ").split()
-    settings: Any = parameters_from(args.set)
     if args.robot == "pole":
         from palpate.cli.terms import show_pole
 
+        others = {"frame": "--frame", "joints": "--joints", "payload": "--payload", **OF_TERMS}
+        refuse_unused(args, {name: option for name, option in others.items() if name != "force"},
+                      "is an option of robots; those of the pole are --set, --q, --v, --force and --terms")  # fmt: skip
+        settings: Any = parameters_from(args.set)
         xy, rates = (numbers(words or ["0", "0"], option) for words, option in ((args.q, "--q"), (args.v, "--v")))
         show_pole(settings, (xy, rates, numbers(args.force or ["0"] * 3, "--force")), names, args.json)
         return 0
-    if is_scenario(args.robot):
-        return show_scenario(args.robot, args.json)
-    robot = pp.load_robot(args.robot, **model_options(args), **settings)
-    q = robot.home if args.q is None else numbers(args.q, "--q")
-    v = [0.0] * robot.nv if args.v is None else numbers(args.v, "--v")
+    scenario = is_scenario(args.robot)
     if names:
         from palpate.cli.terms import Question, show_terms
 
-        show_terms(Question(robot, q, v, args), names, args.json)
+        arm = arm_of_scenario(args, names) if scenario else robot_asked(args, names)
+        show_terms(Question(arm, args), names, args.json)
         return 0
-    facts = gather(robot, q, v, args.frame)
-    facts["joint_facts"] = joint_facts(robot, args.robot)
+    refuse_unused(args, OF_TERMS, "is an option of terms: name them with --terms")
+    if scenario:
+        refuse_unused(args, STATE | LOADS, "is an option of terms: name them with --terms")
+        return show_scenario(args)
+    arm = robot_asked(args, ())
+    facts = gather(arm.robot, arm.q, arm.v, args.frame)
+    facts["joint_facts"] = joint_facts(arm.robot, args.robot) if args.joints != "ideal" else []
     if args.json:
         print_json(facts)
     else:
@@ -110,7 +138,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def gather(robot: Robot, q: Array | Sequence[float], v: Sequence[float], frame: str | None) -> dict[str, Any]:
+def gather(robot: Robot, q: Array | Sequence[float], v: Array | Sequence[float], frame: str | None) -> dict[str, Any]:
     """Everything the command shows, as plain data in SI units; None for what needs masses that nobody gave."""
     from palpate.robot.build import joint_remarks
     from palpate.robot.readers.findings import without_meshes
@@ -128,6 +156,7 @@ def gather(robot: Robot, q: Array | Sequence[float], v: Sequence[float], frame: 
         "unresisted": list(robot.unresisted),
         "tool_frame": str(robot.tool_choice),
         "joints": _joints(robot),
+        "joints_used": joints_in_words(robot),
         "remarks": joint_remarks(robot),
         "frames": list(robot.frame_names),
         "frame": frame or robot.tool_frame,
@@ -209,6 +238,7 @@ def _print_dynamics(facts: dict[str, Any], names: Sequence[str], units: Sequence
         _say(f"\n{text}; --estimate-inertia KG estimates them")
         return
     _print_matrix(f"mass matrix M(q), {_inertia_units(units)}", facts["mass_matrix"], names, names)
+    _say(facts["joints_used"])
     forces = {"g(q)": facts["gravity"], **({"C(q,v) v + g(q)": facts["bias"]} if moving else {})}
     title = f"gravity{' and bias' if moving else ''}, {' and '.join(sorted({_force_unit(u) for u in units}))}"
     _print_matrix(title, list(forces.values()), list(forces), names)
@@ -254,17 +284,17 @@ def _inertia_units(units: Sequence[str]) -> str:
 def joint_facts(robot: Robot, source: str) -> list[dict[str, Any]]:
     """The facts of a catalogue robot; of a model file, what it says of rotor inertia and friction."""
     from palpate.robot import catalogue
-    from palpate.robot.catalogue import QUANTITIES
+    from palpate.robot.catalogue.joint_facts import QUANTITIES
 
     if source in catalogue.names():
-        keys = ("quantity", "unit", "grade", "used", "values", "source")
+        keys = ("quantity", "unit", "grade", "side", "used", "values", "source")
         return [{key: getattr(fact, key) for key in keys} for fact in catalogue.facts(source)]
     facts = []
     for name, quantity in QUANTITIES.items():
         numbers = getattr(robot.model, f"dof_{quantity.attribute}", None) if quantity.attribute else None
         if numbers is not None and numbers.any():
             values = dict(zip(robot.dof_names, numbers[robot.coordinates.kept].tolist()))
-            facts.append({"quantity": name, "unit": quantity.unit, "grade": "as given", "used": True,
+            facts.append({"quantity": name, "unit": quantity.unit, "grade": "as given", "side": "joint", "used": True,
                           "values": values, "source": "the model file"})  # fmt: skip
     return facts
 
@@ -277,6 +307,8 @@ def print_joint_facts(facts: Sequence[Mapping[str, Any]], joints: Sequence[str],
             ["", *(fact["unit"] for fact in facts)],
             ["", *(f"{fact['grade']}{'' if fact['used'] else ', not used'}" for fact in facts)],
         ]
+        if any(fact["side"] != "joint" for fact in facts):
+            rows.append(["", *("" if fact["side"] == "joint" else fact["side"].replace("_", " ") for fact in facts)])
         rows += [[short(joint), *(number(fact["values"].get(joint)) for fact in facts)] for joint in joints]
         print()
         print_table(["joint", *heads], rows, "l" + "r" * len(facts))
@@ -302,14 +334,19 @@ def is_scenario(name: str) -> bool:
     return path.suffix == ".toml" and path.is_file() and "[control]" in path.read_text("utf-8", errors="replace")
 
 
-def show_scenario(name: str, as_json: bool) -> int:
-    """Print a scenario."""
-    scenario = pp.load_scenario(name)
-    if as_json:
+def show_scenario(args: argparse.Namespace) -> int:
+    """Print a scenario, with its changes; --code loads the code that it names, for units and help of its settings."""
+    scenario = scenario_shown(args)
+    if args.code:
+        scenario = scenario.with_code()
+    elif scenario.code:
+        names = printable(", ".join(dict.fromkeys(scenario.code.values())))
+        print(f"note: {names}: code that was not run; --code loads it, for units and help", file=sys.stderr)
+    if args.json:
         print_json(scenario.as_data())
         return 0
     _print_scenario(scenario)
-    print(f"\nrun it with: palpate run {name}\nchange it:   palpate new mine --from {name}")
+    print(f"\nrun it with: palpate run {args.robot}\nchange it:   palpate new mine --from {args.robot}")
     return 0
 
 
@@ -347,6 +384,9 @@ def _gain_rows(scenario: Scenario) -> list[list[str]]:
     settings = settings_of(type(law))
     rows = []
     for key, value in values.items():
+        if key not in settings:  # of a class that was not loaded
+            rows.append([key, toml_value(value), "", ""])
+            continue
         chosen = getattr(law, key) != settings[key].default
         if chosen or settings[key].unit != "1":
             items = [value, *value] if isinstance(value, list) else [value]

@@ -2,7 +2,9 @@
 
 A signal raises KeyboardInterrupt in the main thread, once: what comes while the command cleans up changes nothing. If
 it was lost on the way (compiled modules turn it into errors of their own, which others catch) it is raised again.
+Where an exception would only be printed and dropped (in callbacks of LLVM, in destructors) it is raised a moment later.
 While a finished run is saved the first one waits for the save, and says so; the next one gives the save up.
+A command that heard a signal ends with 130, whatever it had done by then, unless a signal is how it is ended (serve).
 """
 
 from __future__ import annotations
@@ -18,6 +20,9 @@ from collections.abc import Iterator
 from typing import Any
 
 GRACE = 2.0  # s to clean up in, during which further signals are not heard
+_MOMENT = 0.01  # s until a signal is raised that came where it could not be
+# Functions that C calls: an exception in them is printed and dropped.
+_CALLED_BY_C = ("__del__", "_raw_object_cache_notify", "_raw_object_cache_getbuffer")
 _ALARM = getattr(signal, "SIGALRM", None)  # not on Windows
 _KINDS = (signal.SIGINT, signal.SIGTERM, *(() if _ALARM is None else (_ALARM,)))
 
@@ -30,20 +35,27 @@ class _Heard:
         waited: whether somebody has interrupted it.
         postponed: whether signals wait for the end of a step that is not to be divided.
         pending: whether one waits.
+        came: whether a signal was heard.
         over: whether the command is ending, whatever else is heard.
     """
 
     def __init__(self) -> None:
         self.saving: str | None = None
-        self.waited = self.postponed = self.pending = self.over = False
+        self.waited = self.postponed = self.pending = self.came = self.over = False
         self.raised = -math.inf  # when KeyboardInterrupt was raised last, s
 
     def __call__(self, number: int, frame: Any) -> None:
-        late = number == _ALARM and self.raised == -math.inf  # the alarm asks after an interruption that had its effect
+        again = number == _ALARM and self.pending  # one that came in a callback
+        late = number == _ALARM and self.raised == -math.inf and not again  # it had its effect meanwhile
         if self.over or time.monotonic() - self.raised < GRACE or late:
             return
+        self.came = True
         if self.postponed:
             self.pending = True
+            return
+        self.pending = _ALARM is not None and _is_called_by_c(frame)
+        if self.pending:
+            signal.setitimer(signal.ITIMER_REAL, _MOMENT)
         elif self.saving is not None and not self.waited:
             self.waited = True
             with contextlib.suppress(OSError):  # not print: it may be interrupted in the middle of one
@@ -53,6 +65,15 @@ class _Heard:
             if _ALARM is not None:
                 signal.setitimer(signal.ITIMER_REAL, 1.1 * GRACE)
             signal.default_int_handler(number, frame)
+
+
+def _is_called_by_c(frame: Any) -> bool:
+    """Whether a frame belongs to a function whose exceptions nobody receives."""
+    while frame is not None:
+        if frame.f_code.co_name in _CALLED_BY_C:
+            return True
+        frame = frame.f_back
+    return False
 
 
 _heard = _Heard()
@@ -87,9 +108,19 @@ def ignore_further() -> bool:
     return _heard.raised > -math.inf
 
 
+def was_interrupted() -> bool:
+    """Whether the command heard a signal."""
+    return _heard.came
+
+
 def had_its_effect() -> None:
     """An interruption was caught, and what it was meant to end has ended: the command goes on."""
     _heard.raised = -math.inf
+
+
+def was_expected() -> None:
+    """The signal that was caught is how this command is ended: it is no interruption."""
+    _heard.raised, _heard.came = -math.inf, False
 
 
 def leave(code: int) -> None:

@@ -88,7 +88,7 @@ def _request(args: argparse.Namespace, runs: int) -> tuple[Path | None, dict[str
 def _show(request: dict[str, Any]) -> None:
     from palpate.study.robust import map_axes, spreads
 
-    scenario = pp.load_scenario(request["scenario"], request["overrides"])
+    scenario = pp.load_scenario(request["scenario"], request["overrides"]).with_code()
     kept, left_out = spreads(scenario, request["vary"], request["without"])
     rows = [[one.key, one.spec, one.why] for one in kept]
     rows += [[key, str(spec), "as asked for"] for key, spec in request["vary"].items()]

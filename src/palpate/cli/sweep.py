@@ -291,7 +291,17 @@ def _print_runs(summary: Mapping[str, Any]) -> None:
     worst = [("worst", one) for one in summary["worst"][:3]]
     for title, one in [*worst, *(("best", one) for one in summary["best"][:1])]:
         value = "" if one["value"] is None else f", {summary['metric']} {number(one['value'])}{unit}"
+        if one["broken"]:
+            value = ", broke " + ", ".join(_broken_bound(name, bound) for name, bound in one["broken"].items())
         print(f"\n{title}: run {one['run']}, {one['outcome']}{value}\n  {one['command']}")
+
+
+def _broken_bound(name: str, bound: Mapping[str, Any]) -> str:
+    """A bound that a run broke: the metric, its value, what was allowed."""
+    unit = "" if bound["unit"] == "1" else f" {bound['unit']}"
+    words = {"least": "at least", "most": "at most"}
+    allowed = ", ".join(f"{words[end]} {bound[end]:g}" for end in words if bound.get(end) is not None)
+    return f"{name} {number(bound['value'])}{unit} ({allowed})"
 
 
 def _print_sensitivity(summary: Mapping[str, Any]) -> None:

@@ -19,7 +19,7 @@ WIDTH = 100
 _LONGEST_NAME = 24
 _WIDEST_WORD = 28
 _GAP = 2  # blanks between columns
-_SHARE_OF_PI = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)?)\*?pi(?:/(\d+\.?\d*))?")
+SHARE_OF_PI = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)?)\*?pi(?:/(\d+\.?\d*))?")
 _STYLES = {"ok": "green", "FAILED": "bold red", "completed": "green", "diverged": "bold red"}
 
 
@@ -156,7 +156,7 @@ def numbers(words: Sequence[str], option: str) -> list[float]:
 
 def _number(word: str) -> float:
     """A number, or a share of pi such as pi/2, -pi, 1.5pi or 3*pi/4."""
-    match = _SHARE_OF_PI.fullmatch(word)
+    match = SHARE_OF_PI.fullmatch(word)
     if match is None:
         return float(word)
     factor = {"": 1.0, "-": -1.0, "+": 1.0}.get(match[1])

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from palpate import contact
 from palpate.checks import Array, finite_array
-from palpate.cli.tables import number, numbers, print_json
+from palpate.cli.arm import OF_TERMS, Arm, refuse_unused
+from palpate.cli.tables import WIDTH, number, numbers, print_json, say
 from palpate.control import Stop
 from palpate.control.design.gains import SpringDamper, coincident_poles
 from palpate.control.design.pole import PoleModel
@@ -25,21 +26,46 @@ AXES = ("x", "y", "z", "rx", "ry", "rz")
 
 @dataclass(frozen=True)
 class Question:
-    """A robot at a state, and the options of `palpate show`, of which a term may need some."""
+    """A robot at a state, and the options of `palpate show`, of which a term may need some.
 
-    robot: Robot
-    q: Sequence[float] | Array
-    v: Sequence[float]
+    Attributes:
+        arm: the robot, its state, what it carries.
+        options: those of the command line.
+        used: which of them the terms asked for.
+    """
+
+    arm: Arm
     options: argparse.Namespace
+    used: set[str] = field(default_factory=set)
+
+    @property
+    def robot(self) -> Robot:
+        """The robot, with its payload."""
+        return self.arm.robot
+
+    @property
+    def q(self) -> Sequence[float] | Array:
+        """Its coordinates."""
+        return self.arm.q
+
+    @property
+    def v(self) -> Sequence[float] | Array:
+        """Its velocities."""
+        return self.arm.v
+
+    def option(self, name: str) -> Any:
+        """The value of an option, which counts as used."""
+        self.used.add(name)
+        return getattr(self.options, name)
 
     @property
     def frame(self) -> str | None:
         """The frame of poses and Jacobians."""
-        return self.options.frame
+        return self.option("frame")
 
     def numbers(self, name: str) -> list[float]:
         """Those of an option; none where it was not given."""
-        return numbers(getattr(self.options, name) or (), f"--{name}")
+        return numbers(self.option(name) or (), f"--{name}")
 
     def needed(self, name: str, message: str, hint: str) -> list[float]:
         """Those of an option that must have been given."""
@@ -49,13 +75,16 @@ class Question:
 
     def contacts(self) -> list[contact.Contact]:
         """The planes that the tool may touch."""
-        planes, options = [numbers(plane, "--plane") for plane in self.options.plane], self.options
-        how = {"friction": options.friction, "restitution": options.restitution}
-        return [contact.Contact(contact.Plane(x[:3], x[3:]), self.frame, **how) for x in planes]
+        planes = [numbers(plane, "--plane") for plane in self.option("plane")]
+        friction, restitution = (self.option(name) or 0.0 for name in ("friction", "restitution")) if planes else (0, 0)
+        return [
+            contact.Contact(contact.Plane(x[:3], x[3:]), self.frame, friction=friction, restitution=restitution)
+            for x in planes
+        ]
 
     def rows(self) -> Array:
         """Directions of the task, k × 6; by default those in which the tool can move."""
-        names = (self.options.task or "").replace(",", " ").split()
+        names = (self.option("task") or "").replace(",", " ").split()
         check_names("direction", names, AXES)
         if names:
             return np.eye(6)[[AXES.index(name) for name in names]]
@@ -77,11 +106,10 @@ class Question:
 
     def stop(self) -> Stop:
         """The fastest stop along the tool's direction."""
-        message, method = "a stop needs bounds on the joint accelerations", self.options.method
+        message, method = "a stop needs bounds on the joint accelerations", self.option("method") or "optimal"
         limits = self.needed("limits", message, "--limits 15pi 10pi 10pi")
         check_names("method", [method], METHODS)
-        p = self.jacobian() @ np.asarray(self.v, dtype=float)
-        return fastest_stop(self.jacobian(), self.drift(), p, limits, method=method)
+        return fastest_stop(self.jacobian(), self.drift(), self.v, limits, velocity_of="joints", method=method)
 
     def torque(self) -> Sequence[float]:
         """τ, zeros where it was not given."""
@@ -97,7 +125,7 @@ class Question:
 
     def collision(self) -> contact.Impact:
         """The impact of what touches and closes."""
-        if not self.options.plane:
+        if not self.option("plane"):
             raise InvalidInput("an impact needs a surface", hint="--plane 0 0 0 0 0 1: a point and the normal")
         return contact.impact(self.robot, self.q, self.v, self.contacts())
 
@@ -112,13 +140,28 @@ class Question:
 
     def gains(self) -> SpringDamper:
         """K = λ² M_p and D = 2 λ M_p; λ is the stop's where no other is given."""
-        rate = self.options.rate
+        rate = self.option("rate")
         return coincident_poles(self.inertia(), self.stop().rate if rate is None else rate)
 
     def balanced(self) -> ForceTorques:
         """The least torques that put the force on an end-effector with a pole on it."""
-        pole = self.needed("pole", "this term needs a pole", "--pole 0 0 1: from its foot to its sphere, m")
-        return torques_for_force(self.robot, self.q, self.v, self.given_force(), pole)
+        given = self.numbers("pole") or self.arm.direction
+        if given is None:
+            raise InvalidInput("this term needs a pole", hint="--pole 0 0 1: from its foot to its sphere, m")
+        self.used.add("sphere")
+        return torques_for_force(self.robot, self.q, self.v, self.given_force(), given, pole=self.arm.pole_along(given))
+
+    def coriolis_force(self) -> Array:
+        """μ = Λ (J M⁻¹ C v − J̇ v), of the task."""
+        velocity_terms = self.robot.bias(self.q, self.v) - self.robot.gravity(self.q)
+        return self._task_force(velocity_terms) - self.inertia() @ self.drift()
+
+    def gravity_force(self) -> Array:
+        """p = Λ J M⁻¹ g, of the task."""
+        return self._task_force(self.robot.gravity(self.q))
+
+    def _task_force(self, torque: Array) -> Array:
+        return self.inertia() @ self.jacobian() @ np.linalg.solve(self.robot.mass_matrix(self.q), torque)
 
 
 def _tip_torque(x: Question) -> Array:
@@ -146,6 +189,8 @@ TERMS: dict[str, tuple[str, str, Callable[[Question], Any]]] = {
     "pdot": ("velocity of the tool J v", "m/s", lambda x: x.jacobian() @ x.v),
     "Mp": ("Cartesian inertia (J M⁻¹ Jᵀ)⁻¹", "kg", lambda x: x.inertia()),
     "eig": ("its eigenvalues", "kg", lambda x: np.linalg.eigvalsh(x.inertia())[::-1]),
+    "mu": ("Coriolis force of the task, Mp (J M⁻¹ C v − J̇ v)", "N", lambda x: x.coriolis_force()),
+    "p": ("gravity force of the task, Mp J M⁻¹ g", "N", lambda x: x.gravity_force()),
     "a": ("a = −J⁺ṗ", "rad/s", lambda x: x.stop().a),
     "b": ("b = −J⁺h", "rad/s²", lambda x: x.stop().b),
     "lambda_i": ("λ_i of each joint alone", "1/s", lambda x: x.stop().rates),
@@ -171,16 +216,20 @@ TERMS: dict[str, tuple[str, str, Callable[[Question], Any]]] = {
 
 
 def show_terms(question: Question, names: Sequence[str], as_json: bool) -> None:
-    """Compute terms and print them with eight digits, or as JSON with all."""
+    """Compute terms and print them with eight digits, or as JSON with all; options that no term needs are refused."""
     check_names("term", names, TERMS)
-    print_values({name: (*TERMS[name][:2], TERMS[name][2](question)) for name in names}, as_json)
+    values = {name: (*TERMS[name][:2], TERMS[name][2](question)) for name in names}
+    unused = {name: option for name, option in {**OF_TERMS, "frame": "--frame"}.items() if name not in question.used}
+    refuse_unused(question.options, unused, f"is not used by {', '.join(names)}")
+    print_values(values, as_json, question.arm.words)
 
 
-def print_values(values: Mapping[str, tuple[str, str, Any]], as_json: bool) -> None:
-    """Named values with their meaning and unit."""
+def print_values(values: Mapping[str, tuple[str, str, Any]], as_json: bool, of: str) -> None:
+    """Named values with their meaning and unit, and of what they are."""
     if as_json:
-        print_json({name: _plain(np.asarray(value)) for name, (_, _, value) in values.items()})
+        print_json({"of": of, **{name: _plain(np.asarray(value)) for name, (_, _, value) in values.items()}})
         return
+    say(f"of {of}", pipe=WIDTH)
     for name, (what, unit, value) in values.items():
         print(f"{name}: {what} [{unit}]")
         for row in np.atleast_2d(np.asarray(value)):
@@ -251,7 +300,10 @@ def show_pole(
     pole = PoleState(PoleModel(**settings), *state)
     check_names("term of the pole", names, _POLE_TERMS)
     chosen = names or tuple(_POLE_TERMS)
-    print_values({name: (*_POLE_TERMS[name][:2], _POLE_TERMS[name][2](pole)) for name in chosen}, as_json)
+    of = ", ".join(f"{name} {number(getattr(pole.model, name))}" for name in _POLE_SETTINGS)
+    print_values(
+        {name: (*_POLE_TERMS[name][:2], _POLE_TERMS[name][2](pole)) for name in chosen}, as_json, f"a pole: {of}"
+    )
 
 
 def _real_eigenvalues(A: Array) -> Array:

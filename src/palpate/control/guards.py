@@ -15,7 +15,7 @@ from palpate.control.law import Tick
 from palpate.control.steps.linear_algebra import cholesky, cholesky_inverse, cholesky_solve, symmetric_eigen
 from palpate.control.steps.reach import LEVER
 from palpate.engine.kernels import clear, dot, kernel, put
-from palpate.engine.records import Matrix, Record, Vector, sized
+from palpate.engine.records import Kept, Matrix, Record, State, Vector, sized
 from palpate.robot.robot import Robot
 
 # Bits of the trace's `guard` channel; 1 and 2 are the driver's torque and torque-rate limits.
@@ -60,18 +60,18 @@ class GuardSettings(Record):
 class GuardMemory(Record):
     """What the guards remember from tick to tick, and scratch."""
 
-    bits: int = 0  # guards at work since the last tick
-    stopped: int = 0  # bits of the guards that ended the law's reign
-    retreat: Vector = sized(3)  # direction of a retreat
-    retreat_left: float = 0.0  # m
-    travel: float = 0.0  # of the joints since q last changed
-    same_wrench: int = 0  # ticks since the wrench last changed
-    blind: bool = False  # the joints' sensors are dead
-    started: bool = False  # the set points are known
-    wrench: Vector = sized(6)  # the last good one
-    hold: Vector = sized("nv")  # posture to stop at
-    last_q: Vector = sized("nv")
-    q_at_wrench: Vector = sized("nv")  # when the wrench last changed
+    bits: Kept[int] = 0  # guards at work since the last tick
+    stopped: Kept[int] = 0  # bits of the guards that ended the law's reign
+    retreat: State[Vector] = sized(3)  # direction of a retreat
+    retreat_left: State[float] = 0.0  # m
+    travel: State[float] = 0.0  # of the joints since q last changed
+    same_wrench: Kept[int] = 0  # ticks since the wrench last changed
+    blind: Kept[bool] = False  # the joints' sensors are dead
+    started: Kept[bool] = False  # the set points are known
+    wrench: State[Vector] = sized(6)  # the last good one
+    hold: State[Vector] = sized("nv")  # posture to stop at
+    last_q: State[Vector] = sized("nv")
+    q_at_wrench: State[Vector] = sized("nv")  # when the wrench last changed
     # scratch
     L: Matrix = sized("nv", "nv")
     inverse: Matrix = sized("nv", "nv")

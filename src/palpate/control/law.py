@@ -34,10 +34,11 @@ from palpate.checks import Array, finite_array, finite_number
 from palpate.config import MOST_SENSOR_VALUES, Config, setting
 from palpate.control.promise import Promise
 from palpate.control.reads import NEEDS, Need, Reads, reads_of
-from palpate.control.steps.reach import DIRECTIONS, reachable
+from palpate.control.steps.reach import directions_of, reachable
 from palpate.engine.kernels import Kernel, kernel
 from palpate.engine.records import ReadOnly, Record, Vector, sized
 from palpate.errors import BadShape, InvalidInput
+from palpate.lazy import may_read
 from palpate.robot.mechanics.kernels import ModelTerms
 from palpate.robot.robot import Robot
 from palpate.spatial.kernels import quat_from_matrix
@@ -415,13 +416,13 @@ class Law(Config):
 
     def task_directions(self, robot: Robot) -> tuple[str, ...] | None:
         """The directions of the tool that it follows, along its `axes_at`; None for all of them, or none."""
-        return None
+        return directions_of(self.takes) if len(directions_of(self.takes)) == 3 else None
 
     def promises(self, robot: Robot) -> tuple[Promise, ...]:
-        """What is compared with the end of every run; see `Promise`."""
+        """What is compared with the end of every run, of the target as its kernel reads it; see `Promise`."""
         if self.follows == "joints":
             return (Promise(joints=True),)
-        return (Promise(motion=reachable(robot, DIRECTIONS)),) if self.follows == "tool" else ()
+        return (Promise(motion=reachable(robot, directions_of(self.takes))),) if self.follows == "tool" else ()
 
     def linear(self, robot: Robot, q: Array, timing: Timing) -> LinearModel | None:
         """The law to first order about rest at a posture, with everything chosen that its settings leave open.
@@ -538,12 +539,16 @@ class PythonLaw:
     about_rest: ClassVar[None] = None
     holds: ClassVar[bool] = True
     figure: ClassVar[None] = None
-    reads_sensors: ClassVar[bool] = True  # it may
 
     @property
     def commanded(self) -> CommandKind:
         """What its command is."""
         return self.command
+
+    @property
+    def reads_sensors(self) -> bool:
+        """Whether its function may read the sensors of one's own, `tick.seen`."""
+        return may_read(self.function, 0, "seen")
 
     def suited(self, robot: Robot, rig: Rig) -> Self:
         """Itself: what it leaves open is not known."""

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from palpate.control.law import BoundLaw, Follows, Law, PythonLaw
 from palpate.control.reads import Reads
+from palpate.lazy import may_read
 from palpate.robot.robot import Robot
 from palpate.user_code import blamed
 
@@ -41,6 +42,11 @@ class PlainLaw(Law):
     def tick_reads(self) -> Reads:
         """Everything: what its code reads is not known."""
         return Reads()
+
+    @property
+    def reads_sensors(self) -> bool:
+        """Whether `decide` may read the sensors of one's own, `tick.seen`."""
+        return may_read(type(self).decide, 1, "seen")
 
     def gains(self, robot: Robot) -> Any:
         """The law itself: its settings are its gains."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import html
 import re
 import unicodedata
 from collections.abc import Sequence
 from typing import Any, NamedTuple
+
+from palpate.escape import html_text
 
 # Every letter that is read, by its LaTeX name; of two letters with one name the first is written.
 GREEK_LETTERS = {
@@ -189,12 +190,12 @@ class MathML:
 
     def name(self, name: Name) -> str:
         """<mi> with its dots and its subscript."""
-        head = html.escape(GREEK.get(name.base, name.base))
+        head = html_text(GREEK.get(name.base, name.base))
         # A letter with its mark is one piece of text: accents of their own need fonts that few machines have.
         spelt = f'<mi class="dotted">{head[:1]}{DOTS[name.dots]}{head[1:]}</mi>' if name.dots else f"<mi>{head}</mi>"
         if not name.sub:
             return spelt
-        sub = html.escape(greek(name.sub))
+        sub = html_text(greek(name.sub))
         tag = "mn" if sub.isdigit() else "mtext"
         return f"<msub>{spelt}<{tag}>{sub}</{tag}></msub>"
 

@@ -10,7 +10,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from palpate.checks import Array
+from palpate.checks import Array, finite_array
 from palpate.errors import InvalidInput, check_names
 from palpate.metrics import evaluate
 from palpate.run.build import build
@@ -95,7 +95,7 @@ class ContactEnv(gymnasium.Env):
             InvalidInput: a rate that does not fit the control period, a law whose stiffness cannot be set, or no such
                 render_mode.
         """
-        self.scenario = scenario if isinstance(scenario, Scenario) else load_scenario(scenario)
+        self.scenario = (scenario if isinstance(scenario, Scenario) else load_scenario(scenario)).with_code()
         self.reach, self.turn, self.observed, self.reward = reach, turn, tuple(observed), reward
         self.ticks = round(1.0 / (rate * self.scenario.run.control_period))
         if self.ticks < 1:
@@ -129,8 +129,12 @@ class ContactEnv(gymnasium.Env):
         return self._observation(), {}
 
     def step(self, action: Array) -> tuple[Array, float, bool, bool, dict[str, Any]]:
-        """Move the target, run until the next step of the agent, look."""
-        action = np.clip(np.asarray(action, dtype=float), -1.0, 1.0)
+        """Move the target, run until the next step of the agent, look.
+
+        Raises:
+            BadShape, NotFinite, InvalidInput: the action is not as many finite numbers as `action_space` says.
+        """
+        action = np.clip(finite_array(action, "an action", self.action_space.shape), -1.0, 1.0)
         self._move(action)
         if self.stiffness:
             self._stiffen(action[6:])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from palpate.checks import Array
-from palpate.errors import NotApplicable
+from palpate.errors import NeverHappened
 from palpate.metrics.kernels import energy_given
 from palpate.metrics.signals import channel, contact_changes, held_time, once, rms, touching
 from palpate.metrics.step import force_error
@@ -23,7 +23,7 @@ def first_touchdown(trace: Trace) -> float:
     """When a gap first closes, s, as located by exact contact."""
     times = [float(e["time"]) for e in trace.facts.contact_events if e["what"] == "touchdown"]
     if not times:
-        raise NotApplicable("there is no touchdown of an exact contact")
+        raise NeverHappened("there is no touchdown of an exact contact")
     return min(times)
 
 
@@ -36,7 +36,7 @@ def first_contact(trace: Trace) -> float:
     """When contact first begins, s."""
     starts, _ = contact_changes(trace)
     if not len(starts):
-        raise NotApplicable("there is no contact")
+        raise NeverHappened("there is no contact")
     return float(trace.time[starts[0]])
 
 
@@ -50,7 +50,7 @@ def chatter(trace: Trace) -> float:
     """Changes between contact and no contact per second, after first contact, Hz."""
     starts, ends = contact_changes(trace)
     if not len(starts):
-        raise NotApplicable("there is no contact")
+        raise NeverHappened("there is no contact")
     span = trace.time[-1] - trace.time[starts[0]]
     return float((len(starts) - 1 + len(ends)) / span) if span > 0 else 0.0
 

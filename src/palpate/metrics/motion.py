@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from palpate.checks import Array
-from palpate.errors import NotApplicable
+from palpate.errors import NeverHappened, NotApplicable
 from palpate.metrics.kernels import integral_of_squares, largest_of_columns
 from palpate.metrics.signals import (
     channel,
@@ -140,7 +140,7 @@ def stop_of(trace: Trace) -> MeasuredStop:
         raise NotApplicable("the tool does not move at first")
     moving = speed >= STILL * speed[0]
     if moving[late].any():
-        raise NotApplicable("the tool has not stopped by the end")
+        raise NeverHappened("the tool has not stopped by the end")
     k = int(np.flatnonzero(moving)[-1])
     share = (speed[k] - STILL * speed[0]) / (speed[k] - speed[k + 1])
     last = position[k] + share * (position[k + 1] - position[k])

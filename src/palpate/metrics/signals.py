@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 
 from palpate.checks import Array
-from palpate.errors import NotApplicable
+from palpate.errors import NeverHappened, NotApplicable
 from palpate.metrics.kernels import integral_of_squares, rotation_errors
 from palpate.spatial import rows
 from palpate.trace import Trace
@@ -28,13 +28,15 @@ def once(signal: Callable[[Trace], S]) -> Callable[[Trace], S]:
         known = trace.signals.get(name)
         if known is None:
             try:
-                known = signal(trace), ""
+                known = signal(trace), None
             except NotApplicable as error:
-                known = None, str(error)
+                known = None, error
             trace.signals[name] = known
-        value, reason = known
+        value, why = known
+        if value is None and isinstance(why, NeverHappened):
+            raise NeverHappened(str(why))
         if value is None:
-            raise NotApplicable(reason)
+            raise NotApplicable(str(why))
         return value
 
     return computed
@@ -45,7 +47,7 @@ def channel(trace: Trace, name: str) -> Array:
     if name not in trace:
         raise NotApplicable(f"channel {name!r} was not recorded")
     if len(trace) < 2:
-        raise NotApplicable("the trace has fewer than two samples")
+        raise NeverHappened("the trace has fewer than two samples")
     return trace[name]
 
 
@@ -99,9 +101,9 @@ def contact_changes(trace: Trace) -> tuple[np.ndarray, np.ndarray]:
 def steady(trace: Trace) -> slice:
     """The samples of the last tenth of the run; NotApplicable where the run failed."""
     if not trace.outcome.ok:
-        raise NotApplicable(f"the run {_HOW[trace.outcome.kind]}")
+        raise NeverHappened(f"the run {_HOW[trace.outcome.kind]}")
     if len(trace) < 2:
-        raise NotApplicable("the trace has fewer than two samples")
+        raise NeverHappened("the trace has fewer than two samples")
     since = trace.time[-1] - LAST * (trace.time[-1] - trace.time[0])
     return slice(int(np.searchsorted(trace.time, since)), None)
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from palpate.checks import Array
-from palpate.errors import NotApplicable
+from palpate.errors import NeverHappened, NotApplicable
 from palpate.metrics.kernels import between, force_along, measure_step, rotation_errors
 from palpate.metrics.signals import (
     LAST,
@@ -57,10 +57,10 @@ def _response(trace: Trace, y: Array, least: float, what: str, first: int = 0) -
     late = steady(trace).start
     response = Response(*measure_step(np.ascontiguousarray(y), trace.time, first, late, BAND))
     if response.size < least:
-        raise NotApplicable(f"the {what} does not change from its start to its end")
+        raise NeverHappened(f"the {what} does not change from its start to its end")
     if response.way > FARTHEST * response.size:
         farther = response.way / response.size
-        raise NotApplicable(f"the {what} goes {farther:.3g} times as far as its final displacement: not a step")
+        raise NeverHappened(f"the {what} goes {farther:.3g} times as far as its final displacement: not a step")
     if response.far >= 0 and trace.time[response.far] > trace.time[-1] - LAST * (trace.time[-1] - trace.time[first]):
         return response._replace(settled=math.inf)
     return response
@@ -86,7 +86,7 @@ def force_response(trace: Trace) -> Response:
     """The contact force, N, from the last sample before first contact."""
     force, on = channel(trace, "contact_wrench")[:, :3], touching(trace)
     if not on.any():
-        raise NotApplicable("there is no contact")
+        raise NeverHappened("there is no contact")
     return _response(trace, force, 1e-2, "contact force", first=max(int(np.argmax(on)) - 1, 0))
 
 
@@ -104,7 +104,7 @@ def force_step_settling(trace: Trace) -> float:
         return 0.0
     k = int(far[-1])
     if k + 1 >= len(off):
-        raise NotApplicable("it has not settled by the end")
+        raise NeverHappened("it has not settled by the end")
     return between(BAND, off[k], off[k + 1], time[k], time[k + 1])
 
 
@@ -121,7 +121,7 @@ def overshoot(response: Response) -> float:
 def settling_time(response: Response) -> float:
     """s until |y − y∞| stays within 2 % of the step, interpolated between samples."""
     if response.settled == math.inf:
-        raise NotApplicable("it has not settled by the end")
+        raise NeverHappened("it has not settled by the end")
     return response.settled
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import model_validator
 
 from palpate.config import Config, setting
-from palpate.errors import InvalidInput, NotApplicable, check_names
+from palpate.errors import InvalidInput, NeverHappened, NotApplicable, check_names
 from palpate.lazy import offered
 from palpate.metrics import contact, motion, step
 from palpate.metrics.signals import largest, orientation_angle, position_distance, rms_of
@@ -66,7 +66,8 @@ class MetricResult:
         value: the number, or None.
         reason: why there is no number, or None.
         least, most: the bound, None where there is none.
-        passed: whether the bound is kept; None without a bound. A bound on a metric without a number is not kept.
+        passed: whether the bound is kept; None without a bound, or where the metric does not apply. A bound on what
+            never happened, such as a first contact, is not kept.
     """
 
     name: str
@@ -78,17 +79,22 @@ class MetricResult:
     most: float | None = None
     passed: bool | None = None
 
+    @property
+    def bounded(self) -> bool:
+        """Whether there is a bound, judged or not."""
+        return self.least is not None or self.most is not None
+
 
 def judge(metric: Metric, trace: Trace, bound: Bound | None) -> MetricResult:
     """Compute a metric and hold it to its bound."""
-    value, reason = None, None
+    value, reason, happened = None, None, True
     try:
         value = float(metric.compute(trace))
     except NotApplicable as error:
-        reason = str(error)
+        reason, happened = str(error), not isinstance(error, NeverHappened)
     if bound is None:
         return MetricResult(metric.name, value, metric.unit, metric.help, reason)
-    passed = value is not None and bound.keeps(value)
+    passed = bound.keeps(value) if value is not None else None if happened else False
     return MetricResult(metric.name, value, metric.unit, metric.help, reason, bound.least, bound.most, passed)
 
 

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from palpate.errors import DamagedTable, TooLarge
+from palpate.errors import DamagedTable, FileError, TooLarge
 from palpate.files import open_regular
 from palpate.lazy import check_extra
 from palpate.memory import free_bytes, shown_bytes
@@ -115,8 +115,7 @@ def read_footer(source: Source, start: int = 0, size: int | None = None) -> Foot
 
     Raises:
         DamagedTable: it is no Parquet file that palpate wrote, or damaged.
-        FileError: a folder, FIFO or device.
-        OSError: it cannot be read.
+        FileError: a folder, FIFO or device, or it cannot be read.
     """
     with _opened(source, start, size) as section:
         return _footer(section)
@@ -134,8 +133,7 @@ def read_columns(
     Raises:
         DamagedTable: it is no Parquet file that palpate wrote, damaged, or lacks a column.
         TooLarge: it does not fit into memory.
-        FileError: a folder, FIFO or device.
-        OSError: it cannot be read.
+        FileError: a folder, FIFO or device, or it cannot be read.
     """
     with _opened(source, start, size) as section:
         footer, cut = _footer(section, whole=names is None and rows is None), slice(None)
@@ -171,8 +169,13 @@ class _Section:
 @contextlib.contextmanager
 def _opened(source: Source, start: int = 0, size: int | None = None) -> Iterator[_Section]:
     if isinstance(source, str | os.PathLike):
-        with open_regular(source, most_bytes=MOST_BYTES) as file, _opened(file, start, size) as section:
-            yield section
+        try:
+            with open_regular(source, most_bytes=MOST_BYTES) as file, _opened(file, start, size) as section:
+                yield section
+        except DamagedTable as error:
+            raise DamagedTable(f"cannot read {os.fspath(source)}: {error.args[0]}") from error
+        except OSError as error:
+            raise FileError(f"cannot read {os.fspath(source)}: {error.strerror or error}") from error
         return
     remaining = source.seek(0, os.SEEK_END) - start
     if start < 0 or not 0 <= (remaining if size is None else size) <= remaining:
@@ -363,8 +366,7 @@ def read_numbers(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
     Raises:
         DamagedTable: it is no Parquet file, damaged, too large, or has a column of something else than numbers.
         MissingExtra: another program wrote it, and pyarrow is not installed.
-        FileError: a folder, FIFO or device.
-        OSError: it cannot be read.
+        FileError: a folder, FIFO or device, or it cannot be read.
     """
     if is_ours(path):
         return {name: values.to_numpy() for name, values in read_columns(path).items()}

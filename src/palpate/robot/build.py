@@ -255,6 +255,7 @@ def _add_limits(spec: mujoco.MjSpec, tree: Tree, field: str) -> None:
 
 
 JOINTS = "joints"  # the note that says how the joints are meant
+FRICTION_SIDE, BEHIND_COMPENSATION = "friction_side", "behind_compensation"  # the note on friction, and what it says
 _FREE = mujoco.mjtJoint.mjJNT_FREE
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import mujoco
 import numpy as np
 
 from palpate.checks import Array
+from palpate.forking import cached_property
 from palpate.robot.mechanics.kernels import FrameOnBody
 
 # What files call the frame that does the work, the most telling name first. A robot's own prefix or a number may

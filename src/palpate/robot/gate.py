@@ -13,6 +13,7 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.errors import ModelError, shortened
+from palpate.escape import control_characters
 from palpate.robot.joints.coupling import refuse_loops
 from palpate.robot.limits import scalar_joints
 from palpate.robot.mechanics.compiled import SINGULAR, weakest_motion
@@ -71,7 +72,15 @@ def refuse_impossible_robot(model: mujoco.MjModel, robot: str, *, weightless: bo
 
 
 def _refuse_names(model: mujoco.MjModel, robot: str) -> None:
-    """Refuse joint names that cannot head a column of a trace, such as `q[joint1]`."""
+    """Refuse names with control characters, and joint names that cannot head a column of a trace, as `q[joint1]`."""
+    every = model.names.decode("utf-8", "surrogateescape").split("\0")  # of bodies, joints, sites, actuators …
+    for name in (robot, *every):
+        if bad := control_characters(name):
+            raise ModelError(
+                f"robot {shortened(robot)!r}: the name {shortened(name)!r} contains {', '.join(bad)}; a name has no"
+                " control characters",
+                hint="rename it in the model",
+            )
     names = [model.joint(j).name for j in range(model.njnt)]
     wrong = [name for name in names if not name.strip() or not name.isprintable() or set(name) & set("[]")]
     if wrong:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, Self
 
 import mujoco
@@ -14,6 +14,7 @@ from palpate.checks import Array, as_numbers, finite_array, finite_number
 from palpate.equations.code.tree_program import TreeProgram
 from palpate.equations.model.mechanism import Mechanism, mechanism_from_model
 from palpate.errors import BadShape, InvalidInput, MassesMissing, SingularTask, UnknownName, shortened
+from palpate.forking import cached_property
 from palpate.lazy import offered
 from palpate.robot import build, terms
 from palpate.robot.frames import Frame, ToolChoice, chosen_tool, frames_of
@@ -292,6 +293,11 @@ class Robot:
     def text(self, name: str) -> str | None:
         """A note carried by the model: provenance, licence, summary."""
         return compiled.note(self.model, name)
+
+    @cached_property
+    def friction_remains(self) -> bool:
+        """Whether its joint friction is what the maker's compensation leaves, and not all that the drives have."""
+        return self.text(build.FRICTION_SIDE) == build.BEHIND_COMPENSATION
 
     def __reduce__(self) -> tuple[Any, ...]:
         tool, idle = self.tool_choice, bool(self.unresisted)

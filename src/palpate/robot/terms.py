@@ -6,7 +6,6 @@ import math
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import mujoco
@@ -23,6 +22,7 @@ from palpate.equations.code.tree_program import LANES, TreeMotion, TreePlace, Tr
 from palpate.equations.code.tree_solver import lane_solver_of
 from palpate.equations.model.mechanism import LinkFrame, obstacle
 from palpate.errors import BadRotation, BadShape, InvalidInput, NotFinite, PalpateError
+from palpate.forking import cached_property
 from palpate.robot.mechanics import kernels, tree_kernels
 from palpate.robot.mechanics.kernels import OK
 from palpate.robot.mechanics.tree_kernels import (

@@ -17,13 +17,16 @@ from pydantic_core import PydanticUndefined
 
 from palpate.config import Config, setting
 from palpate.control import LAWS
+from palpate.control.law import Law
 from palpate.control.references import REFERENCES
+from palpate.control.references.reference import ReferenceSettings
 from palpate.errors import UnknownName, check_names
 from palpate.lazy import parsed
 from palpate.metrics import METRICS
 from palpate.metrics.table import Bound
 from palpate.scenario.model import Scenario, law_class
 from palpate.toml import toml_value
+from palpate.user_code import is_address, is_loaded
 
 _BOUNDS = {"gt": "greater than {}", "ge": "at least {}", "lt": "less than {}", "le": "at most {}"}
 _PLAIN = {float: "a number", int: "a whole number", bool: "true or false", str: "a text"}
@@ -32,6 +35,7 @@ _TAGGED: dict[str, tuple[str, Mapping[str, Any], Callable[[str], type[Config]]]]
     "control": ("law", LAWS, law_class),
     "reference": ("kind", REFERENCES, REFERENCES.__getitem__),
 }
+_BASES: dict[str, type[Config]] = {"control": Law, "reference": ReferenceSettings}
 _COUNTS = {2: "two", 3: "three", 4: "four", 6: "six"}
 
 
@@ -104,8 +108,11 @@ def _law_key() -> Setting:
 def tagged_settings(section: str, name: str | None) -> dict[str, Setting]:
     """Keys of `[control]` for a law, or of `[reference]` for a kind; for any of them if it is not known."""
     _, names, class_of = _TAGGED[section]
-    chosen = [name] if name in names else list(names)
-    merged = {key: one for each in chosen for key, one in settings_of(class_of(str(each))).items()}
+    if is_address(name) and not is_loaded(str(name)):
+        classes: list[type[Config]] = [_BASES[section]]
+    else:
+        classes = [class_of(str(each)) for each in ([name] if name in names else list(names))]
+    merged = {key: one for each in classes for key, one in settings_of(each).items()}
     return {"law": _law_key(), **merged} if section == "control" else merged
 
 

@@ -15,13 +15,14 @@ from palpate.control.guards import Guards
 from palpate.control.law import Law
 from palpate.control.references import REFERENCES
 from palpate.control.references.reference import Hold, ReferenceSettings
+from palpate.control.unloaded import UnloadedReference, unloaded_law
 from palpate.errors import InvalidInput, check_names
 from palpate.lazy import offered
 from palpate.metrics.table import Bound
 from palpate.robot.load import Joints
 from palpate.robot.readers.dh.table import DHLink, Tensor
 from palpate.trace import Recording, StopWhen
-from palpate.user_code import use_files
+from palpate.user_code import Unloaded, is_address, is_loaded
 from palpate.world.clock import Clock
 from palpate.world.config import ORIGIN, UPRIGHT, World
 
@@ -181,7 +182,10 @@ class SweepSettings(Config):
 
 
 class Scenario(Config):
-    """A run as data: everything that shapes a trace, and nothing that runs."""
+    """A run as data: everything that shapes a trace, and nothing that runs.
+
+    What it names by `module:object` is kept as data too, until `with_code` loads it.
+    """
 
     name: str = required("1", "name of the scenario", pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=80)
     description: str = setting("", "1", "what it shows, in a sentence or two")
@@ -201,17 +205,13 @@ class Scenario(Config):
     metrics: dict[str, Bound] = setting({}, "1", "bounds on metrics, by name (palpate list metrics)")
     sweep: SweepSettings | None = setting(None, "1", "what `palpate sweep` varies")
 
-    @field_validator("modules")
-    @classmethod
-    def _in_use(cls, value: dict[str, str]) -> dict[str, str]:
-        use_files(value)
-        return value
-
     @field_validator("control", mode="plain")
     @classmethod
     def _law(cls, value: Any, info: ValidationInfo) -> Law:
         if isinstance(value, Law):
             return _registered(value)
+        if _is_data(value, "law"):
+            return typed(unloaded_law(value["law"]), {k: v for k, v in value.items() if k != "law"}, info)
         chosen, gains = tagged(value, "law", LAWS)
         return typed(law_class(chosen), gains, info)
 
@@ -220,6 +220,8 @@ class Scenario(Config):
     def _kind(cls, value: Any, info: ValidationInfo) -> ReferenceSettings:
         if isinstance(value, ReferenceSettings):
             return value
+        if _is_data(value, "kind"):
+            return typed(UnloadedReference, value, info)
         chosen, _ = tagged(value, "kind", REFERENCES)
         return typed(REFERENCES[chosen], value, info)
 
@@ -235,6 +237,27 @@ class Scenario(Config):
     def keep_fitted(self, fitted: FittedLaw | None) -> None:
         """Hand a law that was fitted on to the run."""
         object.__setattr__(self, "_fitted", fitted)
+
+    @property
+    def code(self) -> dict[tuple[str, ...], str]:
+        """Every `module:object` that the scenario names, by the path of its key."""
+        sensors = {("world", "sensors", "custom", k): sensor.kind for k, sensor in self.world.sensors.custom.items()}
+        named = {("control",): self.control.name, ("reference",): self.reference.kind, **sensors}
+        named |= {("metrics", name): name for name in self.metrics}
+        return {path: name for path, name in named.items() if is_address(name)}
+
+    def with_code(self) -> Scenario:
+        """This scenario with the code loaded that it names, its settings checked by that code; says so on stderr first.
+
+        Whatever runs a scenario calls it: `simulate`, `sweep`, `tune`, `export` and the rest. It also lets a model in
+        xacro run.
+
+        Raises:
+            ScenarioError: the code is forbidden, fails or refuses its settings; every problem in one message.
+        """
+        from palpate.scenario.file.load import with_code
+
+        return with_code(self)
 
     def as_data(self) -> dict[str, Any]:
         """Plain data that `Scenario.model_validate` reads back to an equal scenario."""
@@ -276,6 +299,11 @@ def _with_tags(short: Any, whole: Any) -> Any:
     return tags | {key: _with_tags(value, whole.get(key)) for key, value in short.items()}
 
 
+def _is_data(value: Any, key: str) -> bool:
+    """Whether a table names code of its own that was not loaded."""
+    return isinstance(value, dict) and is_address(value.get(key)) and not is_loaded(value[key])
+
+
 def law_class(name: str) -> type[Law]:
     """A law's settings by its registered name; only that law is imported."""
     check_names("law", [name], LAWS)
@@ -284,6 +312,8 @@ def law_class(name: str) -> type[Law]:
 
 
 def _registered(law: Law) -> Law:
+    if isinstance(law, Unloaded):
+        return law
     if law.name not in LAWS or type(law) is not law_class(law.name):
         raise InvalidInput(
             f"the law {law.name!r} is not registered, so that a file cannot name it",

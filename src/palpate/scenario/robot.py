@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 
 from palpate.checks import Array, finite_array
-from palpate.errors import PalpateError
+from palpate.errors import InvalidInput, PalpateError
 from palpate.robot.load import load_robot
 from palpate.robot.readers.assets import noting_files
 from palpate.robot.robot import Robot
 from palpate.scenario.model import Payload, RobotSettings, Start, Tool
 from palpate.spatial import Pose
+from palpate.user_code import may_run_program
 
 _MOST_FILES = 2000
 _INCLUDED = (".xacro", ".xml", ".urdf", ".yaml", ".yml")
@@ -77,6 +78,10 @@ def _built(text: str, stamp: str) -> Robot:
 
 def _source(settings: RobotSettings) -> Robot:
     if settings.model is not None:
+        if settings.xacro is not False and not may_run_program(settings.model):
+            raise InvalidInput(
+                f"the model {settings.model} is xacro, a program, and was not run", hint="use scenario.with_code()"
+            )
         options: dict[str, Any] = {name: getattr(settings, name) for name in ("xacro", "estimate_inertia", "joints")}
         options |= {"package_roots": settings.packages, "lock": settings.lock or None}
         parameters: dict[str, Any] = dict(settings.parameters)

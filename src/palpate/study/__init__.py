@@ -11,11 +11,17 @@ if TYPE_CHECKING:
         predicted_boundary as predicted_boundary,
         refuse as refuse,
     )
+    from palpate.study.analysis.sensitivity import (
+        Sensitivity as Sensitivity,
+        Slope as Slope,
+        sensitivities as sensitivities,
+    )
     from palpate.study.analysis.statistics import (
         Interval as Interval,
         RareEstimate as RareEstimate,
         clopper_pearson as clopper_pearson,
         confidence_sequence as confidence_sequence,
+        failure_bound as failure_bound,
         pareto_front as pareto_front,
         rare_failure as rare_failure,
         scenario_count as scenario_count,

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
-from functools import cached_property
 from math import ceil, floor, isfinite, log10
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,11 +16,13 @@ import numpy as np
 from palpate.checks import Array
 from palpate.errors import InvalidInput, check_names
 from palpate.files import make_folder, write_file
+from palpate.forking import cached_property
 from palpate.lazy import offered
 from palpate.metrics import METRICS
 from palpate.parquet import Footer, Values, read_columns, read_footer
 from palpate.scenario.file.overrides import parse_override
 from palpate.study.analysis import statistics
+from palpate.study.analysis.broken import broken_bounds, distances
 from palpate.study.analysis.maps import BoundaryMap
 from palpate.study.analysis.statistics import RareEstimate
 from palpate.study.plans.axis import Axis, Value
@@ -166,9 +167,14 @@ class Sweep:
         return np.where(ran, np.where(ended & np.isfinite(values), values, np.inf), -np.inf)
 
     def worst(self, count: int = MOST_KEPT) -> list[int]:
-        """The runs that did worst, worst first; what never ran is left out."""
+        """The runs that did worst, worst first; what never ran is left out.
+
+        First those that ended badly, then those that broke a bound, by how far they are beyond the one they broke (as a
+        share of it) or by the metric asked for, then the others by the ranking metric.
+        """
         bad = self.badness()
-        order = np.lexsort((np.arange(len(bad)), -bad))
+        beyond = np.zeros(len(bad)) if self.plan.options.get("metric") else distances(self)
+        order = np.lexsort((np.arange(len(bad)), -bad, -beyond, self.passed, ~np.isposinf(bad)))
         return [int(run) for run in order if bad[run] > -np.inf][:count]
 
     def best(self, count: int = 1) -> list[int]:
@@ -241,6 +247,7 @@ def _read(axis: Axis, stored: Value) -> Value:
 
 NAMED = 5  # runs of a kind that are named
 MOST_LINES = 3000  # points of a line that are written down
+_NUMBER = re.compile(r"(?<![A-Za-z_\d])[-+−]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")  # not the 2 of joint2
 
 
 def summarise(sweep: Sweep, pareto: tuple[str, str] | None = None) -> dict[str, Any]:
@@ -251,6 +258,7 @@ def summarise(sweep: Sweep, pareto: tuple[str, str] | None = None) -> dict[str, 
         pareto: two metrics whose front is wanted.
     """
     plan, counts = sweep.plan, _counts(sweep)
+    broken = broken_bounds(sweep)
     sentences = [*_probability_sentences(sweep), *_finding_sentences(sweep), *_scenario_bound(sweep)]
     facts: dict[str, Any] = {
         "scenario": plan.scenario.get("name"),
@@ -266,7 +274,8 @@ def summarise(sweep: Sweep, pareto: tuple[str, str] | None = None) -> dict[str, 
         "counts": counts,
         "counted": _counted(len(sweep), counts),
         "sentence": "".join(sentences[:1]),
-        "said": sentences[1:],
+        "said": [*(one.sentence for one in broken), *sentences[1:]],
+        "broken": {one.metric: len(one.runs) for one in broken},
         "worst": [run_summary(sweep, run) for run in sweep.worst()],
         "best": [run_summary(sweep, run) for run in sweep.best()],
         "failing": [run_summary(sweep, run) for run in _failing(sweep)],
@@ -313,15 +322,32 @@ def _first_bad_runs(sweep: Sweep) -> dict[str, list[dict[str, Any]]]:
 
 
 def _warnings(sweep: Sweep) -> list[str]:
-    counted = Counter(text for said in sweep["warnings"] for text in said or ())
-    return [f"{text} ({count} runs)" for text, count in counted.most_common(NAMED)]
+    """Warnings by how many runs have them; those that differ in their numbers alone are one, told of the first run."""
+    groups: dict[str, list[tuple[int, str]]] = {}
+    for run, texts in enumerate(sweep["warnings"]):
+        for text in texts or ():
+            groups.setdefault(_NUMBER.sub("#", text), []).append((run, text))
+    most = sorted(groups.values(), key=len, reverse=True)
+    shown = [_counted_warning(one) for one in most[:NAMED]]
+    return [*shown, f"{len(most) - NAMED} more kinds of warnings"] if len(most) > NAMED else shown
+
+
+def _counted_warning(told: list[tuple[int, str]]) -> str:
+    runs, (first, text) = {run for run, _ in told}, told[0]
+    alike = len({text for _, text in told}) == 1
+    count = "1 run" if len(runs) == 1 else f"{len(runs)} runs"
+    return f"{text} ({count}{'' if alike else f', the numbers of run {first}'})"
 
 
 def run_summary(sweep: Sweep, run: int) -> dict[str, Any]:
     """What there is to say about one run."""
     row = sweep.row(run)
+    bounds = sweep.plan.scenario.get("metrics", {})
     return {
         "run": run,
+        "broken": {
+            name: {"value": row.get(name), "unit": unit_of(name), **bounds.get(name, {})} for name in row["failed"]
+        },
         "value": None if sweep.metric is None else row[sweep.metric],
         **{name: row[name] for name in ("outcome", "passed", "failed", "reason")},
         "values": sweep.values(run),
@@ -355,7 +381,8 @@ def _probability_sentences(sweep: Sweep) -> list[str]:
     if isinstance(sweep.finding, statistics.Interval):
         interval, how = sweep.finding, "a confidence sequence, valid at every number of runs"
     else:
-        interval, how = statistics.clopper_pearson(failures, len(drawn), confidence), "exact, Clopper–Pearson"
+        most = statistics.failure_bound(failures, len(drawn), confidence)
+        interval, how = statistics.Interval(0.0, most, confidence), "exact one-sided bound, Clopper–Pearson"
     return [_probability(interval, failures, len(drawn), how, sweep)]
 
 
@@ -364,7 +391,7 @@ def _probability(interval: statistics.Interval, failures: int, runs: int, how: s
     evidence = f"({failures} of {runs} independent runs failed; {how})"
     never = int(np.count_nonzero(sweep.is_one_of("outcome", (IMPOSSIBLE, CRASHED))))
     note = f"; {never} that could not run count as failures" if never else ""
-    if failures == 0:
+    if interval.low == 0.0:
         return f"P(failure) < {percent(interval.high, up=True)} {held} {evidence}{note}"
     ends = f"{percent(interval.low, up=False)} and {percent(interval.high, up=True)}"
     return f"P(failure) lies between {ends} {held} {evidence}{note}"
@@ -459,6 +486,6 @@ def percent(share: float, up: bool | None = None) -> str:
     if share in (0.0, 1.0):
         return f"{share:.0%}".replace("%", " %")
     value = 100.0 * share
-    step = 10.0 ** (floor(log10(abs(value))) - (2 if up is None else 1))
+    step = 10.0 ** (floor(log10(abs(value))) - 2)
     rounded = round(value / step) * step if up is None else (ceil if up else floor)(value / step) * step
     return f"{rounded:.6g} %" if isfinite(rounded) else "–"

@@ -6,7 +6,6 @@ has, a wall within a factor of two, sensors that are noisy and biased, up to two
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,12 +15,14 @@ from typing import Any
 
 import numpy as np
 
+from palpate.config import Config, required
 from palpate.errors import FileError, InvalidInput, check_names
 from palpate.files import make_folder, read_text, write_file
 from palpate.scenario.file.load import load_scenario, shipped
 from palpate.scenario.file.places import absolute_path, relative_path
 from palpate.scenario.model import Scenario
 from palpate.scenario.robot import build_robot
+from palpate.sealed import sealed, unsealed
 from palpate.study.plans.axis import Spec, override, parse_axis
 from palpate.study.plans.plan import IMPOSSIBLE, Plan
 from palpate.study.result import Sweep
@@ -93,7 +94,7 @@ def robustness(
         overrides: `key=value` texts put into the scenario first.
         out, workers, cluster, progress: as for `sweep`; the folder gets one sweep in `draws` and one in `map`.
     """
-    typed = scenario if isinstance(scenario, Scenario) else load_scenario(scenario, overrides)
+    typed = (scenario if isinstance(scenario, Scenario) else load_scenario(scenario, overrides)).with_code()
     wanted, left_out = spreads(typed, vary or {}, without)
     varied: dict[str, Spec] = {**{one.key: one.spec for one in wanted}, **(vary or {})}
     keeper = tempfile.TemporaryDirectory(prefix="palpate-study-") if out is None else None
@@ -120,17 +121,33 @@ def _write_request(folder: Path, request: Mapping[str, Any], scenario: str) -> N
     check_content(folder, "a study", STUDY)
     make_folder(folder)
     name = scenario if scenario in shipped() else relative_path(os.path.realpath(scenario), folder)
-    write_file(folder / STUDY, json.dumps({**request, "scenario": name}, indent=1, default=list))
+    write_file(folder / STUDY, sealed({**request, "scenario": name}))
+
+
+class _Request(Config):
+    """A study's request, as its folder keeps it."""
+
+    scenario: str = required("1", "shipped name, or file as seen from the folder")
+    vary: dict[str, Any] = required("1", "spreads that were asked for, by key")
+    without: list[str] = required("1", "keys that are not varied")
+    runs: int = required("1", "independent draws")
+    seed: int = required("1", "of the draws")
+    over: dict[str, Any] | None = required("1", "axes of the map; none: chosen")
+    confidence: float = required("1", "level of every interval")
+    overrides: list[str] = required("1", "KEY=VALUE texts put into the scenario first")
 
 
 def study_folder(folder: str | os.PathLike[str]) -> tuple[Path, dict[str, Any]]:
     """The folder of a study that was begun, and what was asked for."""
+    path = Path(folder) / STUDY
     try:
-        request = dict(json.loads(read_text(Path(folder) / STUDY)))
+        request = _Request.model_validate(unsealed(read_text(path), str(path)), strict=True).model_dump()
         name = request["scenario"]
         return Path(folder), {**request, "scenario": name if name in shipped() else absolute_path(name, folder)}
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        raise FileError(f"{folder} holds no study ({error})", hint="give the folder of a study") from error
+    except FileError as error:
+        raise FileError(f"{folder} holds no study: {error.args[0]}", hint="give the folder of a study") from error
+    except ValueError as error:
+        raise FileError(f"{folder} holds no study: {path}: {error}", hint="give the folder of a study") from error
 
 
 def spreads(

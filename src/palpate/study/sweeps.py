@@ -24,17 +24,17 @@ from palpate.study.plans.axis import Axis, Spec, axes_of, override
 from palpate.study.plans.plan import Plan, PlanStage
 from palpate.study.result import Sweep
 from palpate.study.running.address import cluster_address
-from palpate.study.running.pool import Here, LocalPool, cores
+from palpate.study.running.pool import Here, LocalPool, NoRuns, cores
 from palpate.study.running.store import Store
-from palpate.study.running.worker import Job, RunTask, check_files, run_row
-from palpate.user_code import is_address, texts_of, use_files
+from palpate.study.running.worker import Job, RunTask, check_files, load_metrics, run_row
+from palpate.user_code import is_address, texts_of
 from palpate.world.sensing.sensor import SENSORS
 
 if TYPE_CHECKING:
     from palpate.study.running.cluster import DaskCluster
     from palpate.trace import Trace
 
-    Executor = Here | LocalPool | DaskCluster
+    Executor = Here | NoRuns | LocalPool | DaskCluster
 
 Progress = Callable[[int, int, int], None]  # runs done, runs there will be, runs that did not pass
 SHORT = 5.0  # s: what takes no longer is not worth starting processes for
@@ -101,6 +101,9 @@ def finish(
 ) -> Sweep:
     """Make the runs of a sweep that are missing, and its table."""
     _check_unchanged(store)
+    if not store.complete:
+        overridden(store.plan.scenario, ()).with_code()  # said and refused here, before workers begin
+        load_metrics(store.plan.metrics, store.plan.scenario)
     with store.held():
         executor = Here() if store.complete else executor_for(store.plan, workers, cluster)
         try:
@@ -155,7 +158,7 @@ def open_sweep(folder: str | os.PathLike[str]) -> Sweep:
     store = Store.open(folder)
     if not store.complete:
         raise InvalidInput(f"the sweep in {folder} is not finished", hint=f"palpate sweep --resume {folder}")
-    return Sweep(store, _run_driver(store, drivers.drive(store), Here(), None, None))
+    return Sweep(store, _run_driver(store, drivers.drive(store), NoRuns(), None, None))
 
 
 def _run_stage(store: Store, stage: PlanStage, executor: Executor, own: Mapping[str, Callable[[Trace], float]]) -> Any:
@@ -250,7 +253,7 @@ def make_plan(
     **wanted: Any,
 ) -> Plan:
     """A plan from what was asked for, filled up from the scenario's [sweep] table; see `sweep`."""
-    typed = scenario if isinstance(scenario, Scenario) else load_scenario(scenario, overrides)
+    typed = (scenario if isinstance(scenario, Scenario) else load_scenario(scenario, overrides)).with_code()
     sets = [word for text in overrides for word in ("--set", text)]
     words = () if isinstance(scenario, Scenario) else (os.fspath(scenario), *sets)
     if any(os.path.isabs(part.strip("'\"")) for word in words for part in word.split("=", 1)):
@@ -261,7 +264,7 @@ def make_plan(
     data = read_from({key: value for key, value in typed.as_data().items() if key != "sweep"}, os.getcwd())
     folder = Path.cwd() if isinstance(scenario, Scenario) else folder_of(scenario)
     data = with_modules(data, folder, requested.get("metrics", ()))
-    use_files(data.get("modules", {}))
+    load_metrics(requested.get("metrics", ()), data)
     axes = axes_of(varied)
     method, runs, options = _method(axes, requested)
     traces, metrics = requested.get("traces", "none"), _metrics(requested.get("metrics"), data)
@@ -327,7 +330,7 @@ def check_points(plan: Plan) -> None:
     problem: PalpateError | None = None
     for texts in drawn(plan, TRIES):
         try:
-            overridden(plan.scenario, texts)
+            overridden(plan.scenario, texts).with_code()
             return
         except PalpateError as error:
             problem = problem or error

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from palpate.checks import whole_number
 from palpate.errors import BadShape, InvalidInput
+from palpate.forking import cached_property
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*", re.ASCII)
 

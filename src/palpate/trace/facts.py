@@ -32,6 +32,8 @@ class RunFacts:
         warnings: what should be looked at before the numbers are believed.
         expected: what was predicted before the run, and how its contact went.
         remarks: what the law did that its reader should know.
+        notes: those remarks that say that something probably was not meant: a reference that the law does not read, a
+            surface that was never touched.
         assumptions: what was taken for granted.
         guard_ticks: physics steps at which each guard was at work.
         torque_limit: per joint, None where there is none.
@@ -65,6 +67,7 @@ class RunFacts:
     warnings: tuple[str, ...] = ()
     expected: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     assumptions: tuple[str, ...] = ()
     guard_ticks: dict[str, int] = field(default_factory=dict)
     torque_limit: tuple[float | None, ...] = ()

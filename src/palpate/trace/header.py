@@ -122,9 +122,8 @@ def peek(path: Path) -> Header:
     """
     try:
         metadata = read_footer(path).metadata
-    except (OSError, ValueError, PalpateError) as error:
-        reason = error.args[0] if isinstance(error, PalpateError) else error
-        raise TraceError(f"cannot read {path}: {reason}") from error
+    except PalpateError as error:
+        raise TraceError(str(error.args[0])) from error
     if HEADER_KEY not in metadata:
         raise TraceError(f"{path} was not written by palpate")
     return header_from_text(metadata[HEADER_KEY])

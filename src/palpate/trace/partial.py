@@ -1,12 +1,14 @@
 """The file of a run that is still under way: samples so far, readable whatever ends the process.
 
-It is a row of parts, each behind its length in eight bytes (little-endian): first the description, a text, then batches
-of samples, each a Parquet file. What a killed process left is read up to its last whole part.
+It is a row of parts, each behind its length in eight bytes (little-endian): first the description, a text with its
+SHA-256 on a line of its own, then batches of samples, each a Parquet file. What a killed process left is read up to its
+last whole part; a warning says how many bytes behind it are not read.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import io
 import os
 from collections.abc import Iterator, Mapping
@@ -51,7 +53,8 @@ class PartialFile:
         with refusals(self._path):
             self._file = open_new(path)
             self._file.write(MAGIC)
-            self._part(header_text(empty).encode())
+            text = header_text(empty)
+            self._part(f"{text}\n{_checksum(text)}".encode())
             self._file.flush()
 
     def append(self, times: Array, data: Mapping[Channel, Array]) -> None:
@@ -92,8 +95,16 @@ def read_partial(file: BinaryIO) -> Trace:
     if not 0 < length <= _MOST_DESCRIPTION:
         raise TraceError("it was not written by palpate (no description of a trace inside)")
     file.seek(start)
-    header = header_from_text(file.read(length).decode())
-    return _trace(header, _batches(file, parts, header))
+    text, _, written = file.read(length).decode().partition("\n")
+    if written and written != _checksum(text):
+        raise TraceError("its description is damaged (its checksum does not fit)")
+    header = header_from_text(text)
+    batches, end = _batches(file, parts, header)
+    return _trace(header, batches, file.seek(0, os.SEEK_END) - max(end, start + length))
+
+
+def _checksum(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _parts(file: BinaryIO) -> Iterator[tuple[int, int]]:
@@ -112,8 +123,8 @@ def _parts(file: BinaryIO) -> Iterator[tuple[int, int]]:
     raise TraceError(f"it has more than {_MOST_PARTS} parts")
 
 
-def _batches(file: BinaryIO, parts: Iterator[tuple[int, int]], header: Header) -> list[dict[str, Array]]:
-    """The samples up to the first part that is damaged; nothing is read unless all of them fit into memory."""
+def _batches(file: BinaryIO, parts: Iterator[tuple[int, int]], header: Header) -> tuple[list[dict[str, Array]], int]:
+    """The samples up to the first part that is damaged, and where they end; refused unless they fit into memory."""
     names = [name for channel in (TIME, *header.channels) for name in channel.columns]
     sections, rows = [], 0
     with contextlib.suppress(DamagedTable):
@@ -126,11 +137,13 @@ def _batches(file: BinaryIO, parts: Iterator[tuple[int, int]], header: Header) -
             rows += footer.rows
     check_memory(_COPIES * 8 * rows * len(names))
     batches: list[dict[str, Array]] = []
+    end = 0
     with contextlib.suppress(DamagedTable):
         for start, length in sections:
             values = read_columns(file, start=start, size=length)
             batches.append({name: column.to_numpy() for name, column in values.items()})
-    return batches
+            end = start + length
+    return batches, end
 
 
 def joined_columns(channel: Channel, columns: Mapping[str, Array]) -> Array:
@@ -139,11 +152,15 @@ def joined_columns(channel: Channel, columns: Mapping[str, Array]) -> Array:
     return np.stack(parts, axis=-1).reshape(len(parts[0]), *channel.shape) if channel.shape else parts[0]
 
 
-def _trace(header: Header, batches: list[dict[str, Array]]) -> Trace:
+def _trace(header: Header, batches: list[dict[str, Array]], unread: int) -> Trace:
     names = [name for c in (TIME, *header.channels) for name in c.columns]
     columns = {name: np.concatenate([np.zeros(0), *(batch[name] for batch in batches)]) for name in names}
     data, times = {c: joined_columns(c, columns) for c in header.channels}, columns[TIME.name]
     last = float(times[-1]) if len(times) else 0.0
     period = header.facts.period
     outcome = replace(header.outcome, time=last, tick=round(last / period) if period else 0)
-    return Trace(times, data, outcome, header.events, header.facts)
+    facts = header.facts
+    if unread:
+        told = f"the last {unread} bytes of the partial trace are damaged or incomplete: its samples end at {last:g} s"
+        facts = replace(facts, warnings=(*facts.warnings, told))
+    return Trace(times, data, outcome, header.events, facts)

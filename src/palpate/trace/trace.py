@@ -127,8 +127,7 @@ class Trace:
         return len(self.time)
 
     def __repr__(self) -> str:
-        span = f", {self.time[0]:.6g} to {self.time[-1]:.6g} s" if len(self) else ""
-        return f"<Trace: {len(self)} samples{span}, {len(self._channels)} channels, {self.outcome}>"
+        return offered("summary of a trace")(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
         data = {self._channels[name]: self[name] for name in self if name != TIME.name}

@@ -6,16 +6,17 @@ import importlib
 import os
 import time
 from collections.abc import Sequence
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from palpate.errors import TraceError, UnknownName
+from palpate.escape import html_text
 from palpate.lazy import check_extra
 from palpate.metrics import MetricResult
 from palpate.toml import toml_text
 from palpate.trace import Trace
 from palpate.views.panels import Curve, Panel, leading, marks_of, styled
+from palpate.views.summary import summary_html
 
 if TYPE_CHECKING:
     import pandas
@@ -80,22 +81,16 @@ def _shared(labels: Sequence[str]) -> str:
 
 
 def trace_html(trace: Trace) -> str:
-    """How a run ended, what it holds, and its warnings."""
-    run = trace.facts
-    name = (run.scenario or {}).get("name") or run.robot or "run"
-    head = f"<b>{escape(str(name))}</b>: {escape(str(trace.outcome))}"
-    span = f"{trace.time[0]:g} to {trace.time[-1]:g} s, {len(trace)} samples" if len(trace) else "no samples"
-    warned = "".join(f"<li>{escape(text)}</li>" for text in trace.warnings)
+    """The run's summary, and a list of its channels."""
     rows = [[n, ", ".join(dict.fromkeys(c.column_units)), str(c.size), c.help] for n, c in trace.channels.items()]
     table = _table(["channel", "unit", "columns", "what it is"], rows, "llrl")
-    notes = f"<ul>{warned}</ul>" if warned else ""
-    return f"<div>{head}<br>{span}{notes}<details><summary>{len(rows)} channels</summary>{table}</details></div>"
+    return f"<div>{summary_html(trace)}<details><summary>{len(rows)} channels</summary>{table}</details></div>"
 
 
 def scenario_html(scenario: Any) -> str:
     """A scenario as its file, with what differs from the defaults."""
-    heading = f"<b>{escape(scenario.name)}</b>: {escape(scenario.description)}"
-    changed, whole = escape(toml_text(scenario.changed())), escape(toml_text(scenario.as_data()))
+    heading = f"<b>{html_text(scenario.name)}</b>: {html_text(scenario.description)}"
+    changed, whole = html_text(toml_text(scenario.changed())), html_text(toml_text(scenario.as_data()))
     return (
         f"<div>{heading}<pre>{changed}</pre><details><summary>every setting</summary><pre>{whole}</pre></details></div>"
     )
@@ -109,7 +104,8 @@ def robot_html(robot: Robot) -> str:
         for i, (name, unit) in enumerate(zip(robot.dof_names, robot.dof_units))
     ]
     mass = "kinematics only" if robot.unresisted else f"{robot.mass:.4g} kg"
-    head = f"<b>{escape(robot.name)}</b>: {robot.nv} degrees of freedom, {mass}, tool frame {escape(robot.tool_frame)}"
+    name, tool = html_text(robot.name), html_text(robot.tool_frame)
+    head = f"<b>{name}</b>: {robot.nv} degrees of freedom, {mass}, tool frame {tool}"
     return f"<div>{head}{_table(['joint', 'unit', 'lower', 'upper', 'speed', 'torque'], rows, 'llrrrr')}</div>"
 
 
@@ -117,9 +113,10 @@ def metrics_html(results: Sequence[MetricResult]) -> str:
     """Metrics that have a value, with verdicts."""
     verdict = {True: "✓ pass", False: "✗ fail", None: ""}
     rows = []
-    for r in (r for r in results if r.value is not None or r.passed is not None):
+    for r in (r for r in results if r.value is not None or r.bounded):
         value, unit = "–" if r.value is None else f"{r.value:.4g}", "" if r.unit == "1" else r.unit
-        rows.append([r.name, value, unit, verdict[r.passed], r.help])
+        judged = "not judged" if r.bounded and r.passed is None else verdict[r.passed]
+        rows.append([r.name, value, unit, judged, r.help])
     return _table(["metric", "value", "unit", "", "what it is"], rows, "lrlll")
 
 
@@ -135,14 +132,14 @@ def sweep_html(sweep: Any, most: int = 5) -> str:
         rows.append([str(run), kind, *cells, str(row["outcome"]), "✓" if row["passed"] else "✗", sweep.command(run)])
     heads = ["run", "", *keys, *metric, "outcome", "passed", "made again by"]
     table = _table(heads, rows, "rl" + "r" * (len(keys) + len(metric)) + "lll")
-    name = escape(str(sweep.plan.scenario.get("name", "sweep")))
-    return f"<div><b>{name}</b>: {len(sweep)} runs. {escape(sweep.sentence)}{table}</div>"
+    name = html_text(str(sweep.plan.scenario.get("name", "sweep")))
+    return f"<div><b>{name}</b>: {len(sweep)} runs. {html_text(sweep.sentence)}{table}</div>"
 
 
 def derivation_html(derivation: Any) -> str:
     """The equations as a page in a frame; of a recursive derivation, which has hundreds of lines, its name alone."""
     if derivation.engine == "recursive":
-        head = f"<b>{escape(derivation.name)}</b>: {escape(repr(derivation))}"
+        head = f"<b>{html_text(derivation.name)}</b>: {html_text(repr(derivation))}"
         return f"<div>{head}<br><code>.text()</code>, <code>.latex()</code>, <code>.python()</code> write it out.</div>"
     return _framed(derivation.html(), f"equations of {derivation.name}", scripts=False)
 
@@ -151,7 +148,7 @@ def _framed(page: str, title: str, *, scripts: bool) -> str:
     """A whole page inside a cell: with nothing to serve or to fetch."""
     allowed = "allow-scripts allow-downloads" if scripts else ""
     return (
-        f'<iframe title="{escape(title)}" srcdoc="{escape(page)}" sandbox="{allowed}" '
+        f'<iframe title="{html_text(title)}" srcdoc="{html_text(page)}" sandbox="{allowed}" '
         'style="width:100%;height:520px;border:0"></iframe>'
     )
 
@@ -186,8 +183,8 @@ def _bar(done: float, total: float, failed: int, elapsed: float) -> str:
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]], align: str) -> str:
     sides = [_RIGHT if side == "r" else _LEFT for side in align]
-    head = "".join(f'<th style="{side}">{escape(text)}</th>' for text, side in zip(heads, sides))
-    cells = ["".join(f'<td style="{side}">{escape(cell)}</td>' for cell, side in zip(row, sides)) for row in rows]
+    head = "".join(f'<th style="{side}">{html_text(text)}</th>' for text, side in zip(heads, sides))
+    cells = ["".join(f'<td style="{side}">{html_text(cell)}</td>' for cell, side in zip(row, sides)) for row in rows]
     body = "".join(f"<tr>{row}</tr>" for row in cells)
     return f'<table style="{_STYLE}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
 

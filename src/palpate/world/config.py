@@ -141,6 +141,9 @@ class ExactRules(Config):
     painleve: Literal["impact", "stop"] = setting(
         "impact", "1", "where friction has no solution: continue by an impact without collision, or stop the run"
     )
+    order: Literal["simultaneous", "sequential"] = setting(
+        "simultaneous", "1", "contacts that touch at once are struck together, or one after the other, fastest first"
+    )
     shortest_flight: float = setting(
         1e-5, "s", "a bounce shorter than this ends its series by the analytic tail (Zeno)", gt=0
     )

@@ -9,8 +9,8 @@ is absent.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -20,6 +20,7 @@ from pydantic import model_validator
 from palpate.checks import Array
 from palpate.config import PerJoint, setting
 from palpate.errors import InvalidInput
+from palpate.forking import cached_property
 from palpate.toml import toml_data
 from palpate.world.sensing.sensor import Late
 
@@ -37,10 +38,12 @@ class DriverFacts:
 
     Attributes:
         arms: of the catalogue that have this interface; empty for any.
+        of: the numbers that differ for an arm, by its name.
         Others as in `Driver`.
     """
 
     arms: tuple[str, ...] = ()
+    of: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     rate: float = NONE
     cutoff: float = NONE
     torque_limit: bool = True
@@ -59,9 +62,14 @@ class DriverFacts:
     servo_bandwidth: float = DEFAULT_BANDWIDTH
 
 
-def _preset(table: dict[str, Any]) -> DriverFacts:
-    facts: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
+def _preset(table: Mapping[str, Any]) -> DriverFacts:
+    facts = _hashable(table)
+    facts["of"] = {arm: _hashable(differing) for arm, differing in table.get("of", {}).items()}
     return DriverFacts(**facts)
+
+
+def _hashable(table: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
 
 
 _PUBLISHED = toml_data(Path(__file__).with_name("drivers.toml").read_text(encoding="utf-8"))
@@ -98,7 +106,9 @@ class Driver(Late):
     stop_after: int | None = setting(None, "commands", "lost in a row at which the arm stops; 0 for never", ge=0)
     jitter: float | None = setting(None, "s", "a command acts up to so much later in its period, uniformly", ge=0)
     adds_gravity: bool | None = setting(None, "1", "the interface adds gravity: the law's own is not sent")
-    viscous_compensation: PerJoint | None = setting(None, "1", "share of viscous joint friction that it compensates")
+    viscous_compensation: PerJoint | None = setting(
+        None, "1", "share of viscous joint friction that it compensates; see docs/driver.md for what the preset does"
+    )
     coulomb_compensation: PerJoint | None = setting(None, "1", "share of Coulomb joint friction that it compensates")
     servo_bandwidth: float | None = setting(
         None, "rad/s", "of the joint servo behind position and velocity commands", gt=0
@@ -116,9 +126,25 @@ class Driver(Late):
 
     @cached_property
     def facts(self) -> DriverFacts:
-        """The preset with everything that is given in its place."""
-        given = {field.name: getattr(self, field.name, None) for field in fields(DriverFacts)}
-        return replace(PRESETS[self.preset], **{name: value for name, value in given.items() if value is not None})
+        """The preset with everything that is given in its place, for any arm; see `facts_for`."""
+        return replace(PRESETS[self.preset], **self._given)
+
+    def facts_for(self, robot: Robot) -> DriverFacts:
+        """The preset, the numbers that differ for this arm, and everything that is given in their place.
+
+        Friction that was identified behind the maker's compensation (`Robot.friction_remains`) is what that leaves: the
+        preset compensates nothing of it again. Shares that are given apply to whatever friction the model has.
+        """
+        preset = PRESETS[self.preset]
+        own = dict(preset.of.get(robot.name, {}))
+        if robot.friction_remains:
+            own |= {"viscous_compensation": 0.0, "coulomb_compensation": 0.0}
+        return replace(preset, **(own | self._given))
+
+    @property
+    def _given(self) -> dict[str, Any]:
+        values = {known.name: getattr(self, known.name, None) for known in fields(DriverFacts)}
+        return {name: value for name, value in values.items() if value is not None}
 
     def refuse_misfit(self, robot: Robot, period: float, timestep: float) -> None:
         """Refuse a robot or a clock that this driver cannot serve.
@@ -155,7 +181,7 @@ class Driver(Late):
             )
         for name in (*_LIMITS, "viscous_compensation", "coulomb_compensation"):
             if name not in _OF_TOOL:
-                per_joint(robot, getattr(self.facts, name), name)
+                per_joint(robot, getattr(self.facts_for(robot), name), name)
 
 
 _OF_TOOL = ("tool_speed_limit", "tool_acceleration_limit")
@@ -194,7 +220,7 @@ def servo_rotors(robot: Robot, driver: Driver) -> Array:
 
 def uncompensated(robot: Robot, driver: Driver) -> tuple[Array, Array]:
     """Shares of the robot's viscous and Coulomb friction that are left under the driver's compensation, per joint."""
-    facts = driver.facts
+    facts = driver.facts_for(robot)
     viscous = per_joint(robot, facts.viscous_compensation, "viscous_compensation")
     return 1.0 - viscous, 1.0 - per_joint(robot, facts.coulomb_compensation, "coulomb_compensation")
 

@@ -179,7 +179,10 @@ def _claim_5_bound(c: Claim) -> Evidence:
 
 def _claim_6(c: Claim) -> Evidence:
     J, a, b, U = np.eye(2), np.array([-1.0, -1]), np.array([3.0, 0]), [1.0, 1]
-    law, right = printed_stop(J, -b, -a, U), pp.control.fastest_stop(J, -b, -a, U, method="pseudoinverse")
+    law, right = (
+        printed_stop(J, -b, -a, U),
+        pp.control.fastest_stop(J, -b, -a, U, method="pseudoinverse", velocity_of="tool"),
+    )
     yield arithmetic("λ* by (5)–(6) [1/s]", 1.0, law.rate)
     yield arithmetic("u = a λ* + b [rad/s²]", [2, -1], law.acceleration)
     yield printed("u within its bounds: excess [rad/s²]", 0.0, law.excess)

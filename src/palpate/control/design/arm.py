@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from numpy.typing import ArrayLike
 from palpate.checks import Array, finite_array, finite_number
 from palpate.control.design import prediction
 from palpate.control.design.case import ContactCase, LimitSearch, stable_up_to
-from palpate.control.design.linear.closed_loop import DENSE_MOST, ClosedLoop
+from palpate.control.design.linear.closed_loop import ClosedLoop
 from palpate.control.design.linear.law_models import (
     IMPEDANCE,
     LinearModel,
@@ -27,10 +26,13 @@ from palpate.control.design.linear.loop_model import LinearPlant, Timing, close
 from palpate.control.design.prediction import ContactPrediction, HoldError
 from palpate.control.law import BoundLaw, Law, Rig
 from palpate.errors import InvalidInput, NoSolution
+from palpate.forking import cached_property
 from palpate.robot.robot import Robot
 
-FULL_MOST = 60  # states up to which limits are those of the whole arm; beyond, of the axis along the normal
+MOST_STATES = 160  # of the arm's loop, up to which its limits are searched for
+_MOST_LATE_STATES = 300  # the same of its largest delay, which takes fewer loops
 COARSE = LimitSearch((1.15, 1.5), 1e-4)  # of an arm's limits
+_COARSER, _FEW_STATES = LimitSearch((1.5, 1.5), 1e-3), 60  # the same of a loop with more states than these
 _STANDING = 1e-6  # in z: motion of an arm that nothing holds
 _MOVES = 1e-9  # of the largest mobility: less is no motion
 
@@ -142,8 +144,8 @@ def predict_for_arm(
 ) -> ContactPrediction:
     """What to expect of an arm under a law that meets a wall at a posture; never raises for gains or masses.
 
-    Poles are those of the whole arm in joint coordinates, null space and coupling included. Limits are too while the
-    loop is small; with long delays they are those of the axis along the normal.
+    Poles and limits are those of the whole arm in joint coordinates, null space and coupling included. Limits of a loop
+    with more than 160 states (of long delays) are not searched for, and a sentence says so.
     Assumes: small motion about q, lasting contact at one point of the tool, no friction unless the wall has
     tangential stiffness, the geometry under preload unchanged, a wrench sensor that carries no mass.
 
@@ -171,14 +173,13 @@ def unpredicted(law: Any, timing: Timing, why: str) -> ContactPrediction:
     return prediction.unknown(ContactCase(IMPEDANCE, 1.0, timing, label=law.name), why)
 
 
-def largest_wall_for_arm(contact: ArmContact) -> float:
-    """The largest stable wall stiffness of the whole arm, N/m."""
-    axis = axis_of(contact)
-    if contact.loop.states > FULL_MOST:
-        return prediction.largest_wall(axis)
-    start = axis.wall_stiffness
+def largest_wall_for_arm(contact: ArmContact) -> float | None:
+    """The largest stable wall stiffness of the whole arm, N/m; None where its loop is too large to be searched."""
+    if contact.loop.states > MOST_STATES:
+        return None
+    start = contact.wall.stiffness
     most = max(prediction.RIGID, 2 * start)
-    return stable_up_to(lambda k: contact.loop_at(wall=k).stable, start, most=most, first=1.0, search=COARSE)
+    return stable_up_to(lambda k: contact.loop_at(wall=k).stable, start, most=most, first=1.0, search=_search(contact))
 
 
 def hold_error_for_arm(robot: Robot, q: ArrayLike, law: Any, *, physics_step: float, **contact: Any) -> HoldError:
@@ -195,45 +196,39 @@ def hold_error_for_arm(robot: Robot, q: ArrayLike, law: Any, *, physics_step: fl
 def predict_arm_contact(contact: ArmContact, *, limits: bool = True) -> ContactPrediction:
     """`predict_for_arm` of an arm whose matrices are known."""
     axis, loop = axis_of(contact), contact.loop
-    joint = _moving_most(contact.robot, loop)
-    if limits and loop.states > FULL_MOST:
-        return _with_axis_limits(contact, axis, joint)
-    return prediction.predicted(
+    joint, searched = moving_most(contact.robot, loop), limits and loop.states <= MOST_STATES
+    whole = prediction.predicted(
         axis,
         contact.loop_at,
-        limits=limits,
+        limits=searched,
         joint=joint,
-        search=COARSE,
-        largest_delay=lambda: _largest_delay(contact, axis, loop),
+        search=_search(contact),
+        longest_delay=_longest_delay(contact),
     )
+    *rest, passive = whole.sentences
+    if loop.stable:  # one axis of it says nothing of the others
+        passive = f"Along the normal alone: {passive[0].lower()}{passive[1:]}"
+    whole = replace(whole, sentences=(*rest, passive))
+    if searched or not limits:
+        return whole
+    note = f"Limits of wall, delay and gains were not searched for: the loop has {loop.states:.0f} states."
+    return replace(whole, sentences=(whole.sentences[0], note, *whole.sentences[1:]))
 
 
-def _largest_delay(contact: ArmContact, axis: ContactCase, loop: ClosedLoop) -> float:
-    """Of the whole arm as long as its states are few enough; beyond, that of the axis along the normal, if longer."""
-    T = contact.timing.period
-    if T == 0:
-        return prediction.predict_contact(axis).largest_delay
-    samples = max(1, int((DENSE_MOST - loop.states) // max(contact.robot.nv, 1)))
-    delay = stable_up_to(lambda lag: contact.loop_at(lag=lag).stable, 0.0, most=samples * T, first=T / 4, search=COARSE)
-    return delay if np.isfinite(delay) else max(samples * T, prediction.predict_contact(axis).largest_delay)
+def _search(contact: ArmContact) -> LimitSearch:
+    return COARSE if contact.loop.states <= _FEW_STATES else _COARSER
 
 
-def _with_axis_limits(contact: ArmContact, axis: ContactCase, joint: str) -> ContactPrediction:
-    whole = prediction.predicted(axis, contact.loop_at, limits=False, joint=joint)
-    along = prediction.predict_contact(axis)
-    note = "These limits are those of the one axis along the normal: " + along.sentences[1]
-    return replace(
-        whole,
-        largest_wall_stiffness=along.largest_wall_stiffness,
-        largest_delay=along.largest_delay,
-        largest_gains=along.largest_gains,
-        sentences=(whole.sentences[0], note, *whole.sentences[1:]),
-    )
+def _longest_delay(contact: ArmContact) -> float:
+    """Up to which a delay of the command is searched for, s: so that the loop's states stay few enough."""
+    samples = (_MOST_LATE_STATES - contact.loop.states) // max(contact.robot.nv, 1)
+    return max(1.0, samples) * contact.timing.period
 
 
-def _moving_most(robot: Robot, loop: ClosedLoop) -> str:
+def moving_most(robot: Robot, loop: ClosedLoop) -> str:
+    """The name of the joint that moves most in the leading pole's motion; empty where it dies out at once."""
     n = robot.nv
-    if not np.isfinite(loop.leading) or loop.leading == 0.0:  # it dies out at once: no joint leads
+    if not np.isfinite(loop.leading) or loop.leading == 0.0:
         return ""
     return robot.dof_names[int(np.argmax(np.abs(loop.mode[n : 2 * n])))]
 
@@ -317,6 +312,7 @@ def _model_by_differences(law: Any, robot: Robot, q: Array, timing: Timing, boun
     if (why := why_unpredicted(law)) is not None:
         raise InvalidInput(why)
     bound_law: BoundLaw = bound or (law if isinstance(law, BoundLaw) else law.bind(robot))
+    bound_law = bound_law.with_own_memory()  # a run counts in it what its law has done
     slopes, n = slope_law(bound_law, robot, q, timing.period or 1e-3), robot.nv
     M, G, none = robot.mass_matrix(q), gravity_slope(robot, q), np.zeros((0, 0))
     task = TaskModel(np.zeros((0, n)), none, M, np.zeros((n, n)), G, np.zeros((0, 6)), robot.jacobian(q).T)
@@ -399,6 +395,6 @@ def free_motion_warnings(contact: ArmContact) -> list[str]:
     late = f" and a delay of {delay} ticks" if delay else ""
     return [
         f"{contact.label} is unstable at a control period of {1e3 * contact.timing.period:g} ms{late}: its largest pole"
-        f" is {loop.radius:.4g}, mostly of {_moving_most(robot, loop) or 'every joint'}; lower its gains there, or"
+        f" is {loop.radius:.4g}, mostly of {moving_most(robot, loop) or 'every joint'}; lower its gains there, or"
         " shorten the period"
     ]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from palpate.control.design.linear.law_models import ADMITTANCE, LawModel, TaskM
 from palpate.control.design.linear.loop_model import COMMANDS, Command, LinearLaw, LinearPlant, Timing, close
 from palpate.control.law import Law
 from palpate.errors import InvalidInput, check_names
+from palpate.forking import cached_property
 
 _STANDING = 1e-9  # in z: a velocity servo without trim remembers no position, and holds any
 

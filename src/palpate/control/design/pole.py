@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,7 +21,7 @@ from palpate.checks import Array, finite_array, finite_number
 from palpate.control.law import PoleView
 from palpate.engine.kernels import kernel, put
 from palpate.engine.maths import cosh, sinh
-from palpate.engine.records import Matrix, Record, Vector, sized
+from palpate.engine.records import Carried, Kept, Matrix, Record, State, Vector, sized
 from palpate.errors import InvalidInput
 
 
@@ -35,9 +36,9 @@ class PoleDynamics(Record):
     gravity: float
     r: Vector = sized(3)  # AB, m
     r_rate: Vector = sized(3)
-    f: Vector = sized(3)  # of the arm on the end-effector, N
+    f: Kept[Vector] = sized(3)  # of the arm on the end-effector, N
     a_A: Vector = sized(3)  # acceleration of the foot
-    f_B: Vector = sized(3)  # force of the end-effector on the pole
+    f_B: Kept[Vector] = sized(3)  # force of the end-effector on the pole
 
 
 @kernel
@@ -249,13 +250,13 @@ class PoleEstimate(Record):
     kappa: float
     omega: float
     gain: Vector = sized(2)  # of a picture on x_AB and w
-    x: Matrix = sized(2, 2)  # axis by (x_AB, w)
-    taken: int = -1  # tick of the last picture, −1 before the first
-    tick: int = 0
-    speeds: Matrix = sized("kept", 2)  # of the foot, tick by tick
+    x: State[Matrix] = sized(2, 2)  # axis by (x_AB, w)
+    taken: Kept[int] = -1  # tick of the last picture, −1 before the first
+    tick: Kept[int] = 0
+    speeds: Annotated[Matrix, Carried(counter="tick")] = sized("kept", 2)  # of the foot, tick by tick
     now: Matrix = sized(2, 2)  # x led to now
-    r: Vector = sized(3)
-    r_rate: Vector = sized(3)
+    r: Kept[Vector] = sized(3)
+    r_rate: Kept[Vector] = sized(3)
 
 
 def pole_estimate(

@@ -23,6 +23,7 @@ RIGID = 1e9  # N/m: stable up to here counts as stable on every wall
 LONGEST = 1000  # periods: stable with so much more delay counts as stable with any
 MOST_LAGS = 100  # critical delays that are tried
 LONG = LimitSearch((1.25, 1.5), 1e-7)  # of limits where every look takes a while
+_OF_DELAYS = LimitSearch((1.25, 1.5), 1e-4)
 CLOSE = 1.3  # a limit within this factor is worth a warning
 
 
@@ -38,13 +39,15 @@ class ContactPrediction:
         frequency: at which that motion swings, Hz.
         stable: whether it dies out; None where nothing could be predicted, and `sentences` say why.
         largest_wall_stiffness: N/m, up to which walls are stable with this law, whatever the wall that was asked about
-            (see `stiffest_stable`); infinite if every wall is.
-        largest_delay: how much later the command may come still, s; 0 if it is unstable already.
+            (see `stiffest_stable`); infinite if every wall up to 1e9 N/m is.
+        largest_delay: how much later the command may come still, s; 0 if it is unstable already, infinite if it is
+            stable with every delay that was tried.
         largest_gains: by name, the factor by which that gain alone may be multiplied.
         passive_below: Hz, up to which the free tool takes energy from whatever it meets; infinite if always.
         passivity_margin: own damping − K (T/2 + delay) − |D|, N·s/m, of an impedance; above 0 no passive environment
             can make it unstable. None for other laws.
         joint: name of the joint that moves most in the leading pole's motion; empty for one axis.
+        delay_tried: s, the largest further delay that was tried; infinite for one axis, where all are known.
         sentences: all this to read.
     """
 
@@ -60,6 +63,7 @@ class ContactPrediction:
     passive_below: float
     passivity_margin: float | None
     joint: str = ""
+    delay_tried: float = math.inf
     sentences: tuple[str, ...] = ()
 
     @property
@@ -107,17 +111,31 @@ def predicted(
     limits: bool = True,
     joint: str = "",
     search: LimitSearch | None = None,
-    largest_delay: Callable[[], float] | None = None,
+    longest_delay: float = math.inf,
 ) -> ContactPrediction:
-    """A prediction from the loops of a contact, whose axis along the wall's normal is `case`."""
-    loop = loop_at()
+    """A prediction from the loops of a contact, whose axis along the wall's normal is `case`.
+
+    Args:
+        case: the axis.
+        loop_at: the loop with other walls, delays and gains.
+        limits: whether to look for the limits.
+        joint: see `ContactPrediction`.
+        search: how the limits are searched for.
+        longest_delay: up to which the largest delay is searched for, by steps of a quarter period and more; infinite to
+            find it from the delays at which poles pass the boundary of stability.
+    """
+    loop, T = loop_at(), case.timing.period
     search = search or (FINE if loop.states <= DENSE_MOST else LONG)
     wall, gains = _limits(case, loop_at, search) if limits else (math.nan, {})
-    longest = largest_delay or (lambda: _largest_delay(case.timing.period, loop_at))
-    delay = math.nan if not limits else longest() if loop.stable else 0.0
+    tried = longest_delay if T else math.inf
+    delay = math.nan if not limits else 0.0
+    if limits and loop.stable and math.isinf(tried):
+        delay = _largest_delay(T, loop_at)
+    elif limits and loop.stable:
+        delay = stable_up_to(lambda lag: loop_at(lag=lag).stable, 0.0, most=tried, first=T / 4, search=_OF_DELAYS)
     prediction = ContactPrediction(
         case, loop.poles, loop.radius, loop.rate, loop.frequency, loop.stable, wall, delay, gains,
-        passive_below(case) if loop.stable else 0.0, passivity_margin(case), joint,
+        passive_below(case) if loop.stable else 0.0, passivity_margin(case), joint, tried,
     )  # fmt: skip
     limits_told = [_limits_in_words(prediction)] if prediction.largest_gains else []
     sentences = (_verdict(prediction), *limits_told, _passivity_in_words(prediction))
@@ -128,7 +146,7 @@ def unknown(case: ContactCase, why: str) -> ContactPrediction:
     """The prediction where nothing can be predicted."""
     nan = math.nan
     return ContactPrediction(
-        case, np.zeros(0, complex), nan, nan, nan, None, nan, nan, {}, nan, None, "", (f"not predicted: {why}",)
+        case, np.zeros(0, complex), nan, nan, nan, None, nan, nan, {}, nan, None, sentences=(f"not predicted: {why}",)
     )
 
 
@@ -208,13 +226,16 @@ def _verdict(prediction: ContactPrediction) -> str:
 def _limits_in_words(prediction: ContactPrediction) -> str:
     wall, delay = prediction.largest_wall_stiffness, prediction.largest_delay
     if math.isinf(wall):
-        text = "Stable on a wall of any stiffness"
+        text = f"Stable on walls up to {RIGID:.0g} N/m (stiffer ones were not tried)"
     else:
         text = f"Largest stable wall stiffness: {wall:.4g} N/m" if wall else "No wall is stable"
         if prediction.stable and 0.0 < wall < prediction.axis.wall_stiffness:
             text = f"Walls beyond {wall:.4g} N/m and softer than this one are unstable in part"
-    if prediction.stable:
-        text += "; stable with any delay" if math.isinf(delay) else f"; largest further delay: {1e3 * delay:.3g} ms"
+    if prediction.stable and math.isfinite(delay):
+        text += f"; largest further delay: {1e3 * delay:.3g} ms"
+    elif prediction.stable:
+        tried = f"at least {1e3 * prediction.delay_tried:.3g} ms more delay (more was not tried)"
+        text += f"; stable with {tried if math.isfinite(prediction.delay_tried) else 'any delay'}"
     for name, factor in prediction.largest_gains.items():
         if not math.isinf(factor):
             most = f"largest stable {name}: {factor:.3g} × the current one" if factor else f"no {name} makes it stable"

@@ -47,7 +47,7 @@ from palpate.control.steps.reach import reachable, rotation_of
 from palpate.control.steps.task_space import DIRECTIONS, Direction, Gain6, checked_directions, symmetric6
 from palpate.engine.kernels import clear, kernel, put
 from palpate.engine.maths import sin
-from palpate.engine.records import Cube, Integers, Matrix, Record, Vector, sized
+from palpate.engine.records import Cube, Integers, Kept, Matrix, Record, State, Vector, sized
 from palpate.engine.views import flat, part
 from palpate.errors import InvalidInput
 from palpate.robot.mechanics.kernels import FrameOnBody
@@ -75,25 +75,25 @@ class Gains(EquationGains):
 class Memory(Record):
     """The compliant frame, the posture commanded now and a tick ago, and the trim; then scratch."""
 
-    started: bool = False
-    slowed: int = 0  # ticks at which a joint's speed,
-    stopped: int = 0  # or its range held the command back
-    behind: float = 0.0  # m, the farthest that the commanded posture stayed from the compliant pose,
-    askew: float = 0.0  # and rad
-    distance: float = 0.0  # m, of the tool from the compliant frame along the directions that the arm follows,
-    angle: float = 0.0  # and rad;
-    farthest: float = 0.0  # at most
-    widest: float = 0.0
-    steepest: float = 0.0  # |sin ϑ| at worst while a moment acted on the Euler form
+    started: Kept[bool] = False
+    slowed: Kept[int] = 0  # ticks at which a joint's speed,
+    stopped: Kept[int] = 0  # or its range held the command back
+    behind: Kept[float] = 0.0  # m, the farthest that the commanded posture stayed from the compliant pose,
+    askew: Kept[float] = 0.0  # and rad
+    distance: Kept[float] = 0.0  # m, of the tool from the compliant frame along the directions that the arm follows,
+    angle: Kept[float] = 0.0  # and rad;
+    farthest: Kept[float] = 0.0  # at most
+    widest: Kept[float] = 0.0
+    steepest: Kept[float] = 0.0  # |sin ϑ| at worst while a moment acted on the Euler form
     c: Compliant
-    command: Vector = sized("nv")
+    command: State[Vector] = sized("nv")
     command_before: Vector = sized("nv")
-    trim: Vector = sized("nv")
+    trim: State[Vector] = sized("nv")
     R_d: Matrix = sized(3, 3)
     F: Vector = sized(6)  # the wrench as the equations want it
     e: Vector = sized(6)  # from the commanded pose to the compliant one
     quat_wxyz: Vector = sized(4)
-    axes: Matrix = sized(3, 3)  # of rotation, in the world
+    axes: Kept[Matrix] = sized(3, 3)  # of rotation, in the world
     J: Matrix = sized("k", "nv")  # rows that the arm follows,
     short: Vector = sized("k")  # and what is left of e along them
     step: Vector = sized("nv")

@@ -38,7 +38,7 @@ from palpate.control.steps.task_space import (
     symmetric6,
 )
 from palpate.engine.kernels import clear, dot, kernel, put
-from palpate.engine.records import Matrix, Record, Vector, sized
+from palpate.engine.records import Kept, Matrix, Record, State, Vector, sized
 from palpate.errors import InvalidInput
 from palpate.robot.robot import Robot
 
@@ -65,9 +65,9 @@ class Gains(TaskGains):
 class Memory(TaskMemory):
     """The force held through changes of stiffness, world axes; what the remarks tell; then scratch."""
 
-    pinned: int = 0  # ticks at which the spring pulled where no joint can move the tool,
-    pulled: float = 0.0  # N, and how hard at most
-    held: Vector = sized(6)
+    pinned: Kept[int] = 0  # ticks at which the spring pulled where no joint can move the tool,
+    pulled: Kept[float] = 0.0  # N, and how hard at most
+    held: State[Vector] = sized(6)
     K: Matrix = sized(6, 6)
     D: Matrix = sized(6, 6)
     K_before: Matrix = sized(6, 6)

@@ -28,7 +28,7 @@ from palpate.control.solve.active_set import RANK, Factors, factor, solve_factor
 from palpate.control.solve.hierarchy import Stack, make_stack, solve_stack
 from palpate.control.solve.stop_kernels import FOUND, WEIGHT, StopProblem, find_stop, judge, make_stop, size_of
 from palpate.engine.kernels import clear, dot, kernel, put
-from palpate.engine.records import Integers, Matrix, Record, Vector, sized
+from palpate.engine.records import Integers, Kept, Matrix, Record, State, Vector, sized
 from palpate.engine.views import flat
 from palpate.errors import InvalidInput
 from palpate.robot.robot import Robot
@@ -37,6 +37,12 @@ WAITING, BRAKING, RESTING = range(3)
 _REMEMBERED = 16  # changes between a line that is kept and one that is lost
 _STANDS, _ASIDE = 1e-4, 1e-2  # of the first speed: along the line it stands; across it, it goes on another way
 _STILL = 1e-9  # of |J| |v|: a tool that does not move
+_JUMP = 0.25  # of the first speed: a change within a tick, beside that of the command, that is no measurement of one
+_MISSED = (
+    "at {} ticks the measured speed was none that the tool can have had, and the last command was kept: the encoders"
+    " are too coarse for the control period, or something else moved the tool"
+)
+_WINDOW = 10  # ticks after which the mean of such readings is believed
 
 
 class Gains(Record):
@@ -55,27 +61,32 @@ class Gains(Record):
 class Memory(Record):
     """Where the stop is, the direction it keeps, how it went, and scratch; m axes."""
 
-    phase: int = WAITING
-    direction: Vector = sized("m")
-    first_speed: float = 0.0
-    tick: int = 0
+    phase: Kept[int] = WAITING
+    direction: State[Vector] = sized("m")
+    first_speed: Kept[float] = 0.0
+    tick: Kept[int] = 0
     # what the trace records
-    rate: float = 0.0
-    deviation: float = 0.0
-    feasible: float = 1.0
-    active: Vector = sized("nv")
+    rate: Kept[float] = 0.0
+    deviation: Kept[float] = 0.0
+    feasible: Kept[float] = 1.0
+    active: Kept[Vector] = sized("nv")
     # how it went
-    changes: int = 0
-    change_time: Vector = sized(_REMEMBERED)
-    change_deviation: Vector = sized(_REMEMBERED)
-    lost_time: float = 0.0
-    worst: float = 0.0  # deviation, m/s²
-    faster: int = 0  # ticks at which every command sped the tool up
-    conflicts: int = 0  # ticks at which torque and acceleration bounds excluded each other
-    replaced: int = 0  # ticks at which the pseudo-inverse had no answer
-    redirected: int = 0  # how often another direction had to be taken
-    switched: int = 0  # changes of the active bounds
-    stands: float = -1.0  # when the tool stood still
+    changes: Kept[int] = 0
+    change_time: Kept[Vector] = sized(_REMEMBERED)
+    change_deviation: Kept[Vector] = sized(_REMEMBERED)
+    lost_time: Kept[float] = 0.0
+    worst: Kept[float] = 0.0  # deviation, m/s²
+    faster: Kept[int] = 0  # ticks at which every command sped the tool up
+    conflicts: Kept[int] = 0  # ticks at which torque and acceleration bounds excluded each other
+    replaced: Kept[int] = 0  # ticks at which the pseudo-inverse had no answer
+    redirected: Kept[int] = 0  # how often another direction had to be taken
+    switched: Kept[int] = 0  # changes of the active bounds
+    stands: Kept[float] = -1.0  # when the tool stood still
+    speed: State[float] = 0.0  # along the line, as it should be now
+    unbelieved: Kept[int] = 0  # readings in a row that cannot be, and their sum
+    unbelieved_sum: State[float] = 0.0
+    missing: Kept[int] = 0  # all of them
+    last: State[Vector] = sized("nv")  # command
     # scratch
     c: Vector = sized("m")
     a: Vector = sized("nv")
@@ -233,6 +244,7 @@ def _note_active(x: Tick, m: Memory) -> None:
 def _begin(m: Memory) -> None:
     """Remember the direction of the first tick."""
     m.first_speed = size_of(m.problem.velocity)
+    m.speed = m.first_speed
     m.phase = BRAKING if m.first_speed > 1e-9 else RESTING
     if m.phase == BRAKING:
         _take_direction(m)
@@ -257,8 +269,37 @@ def _on_line(x: Tick, k: Gains, m: Memory) -> bool:
 
 
 @kernel
+def _misses(x: Tick, m: Memory) -> bool:
+    """Whether the speed along the line is none that it can have after the last command: a reading that says nothing.
+
+    Differences of coarse encoders are 0 between two counts, and far too large at one. The mean of some ticks tells a
+    tool that was stopped by something else from one that moves on.
+    """
+    seen = 0.0
+    for i in range(m.problem.velocity.size):
+        seen += m.direction[i] * m.problem.velocity[i]
+    jump = _JUMP * m.first_speed
+    if m.tick == 0 or m.speed - jump <= seen <= m.speed + jump + m.problem.braking * x.dt:
+        m.speed, m.unbelieved, m.unbelieved_sum = seen, 0, 0.0
+        return False
+    m.unbelieved, m.unbelieved_sum = m.unbelieved + 1, m.unbelieved_sum + seen
+    if m.unbelieved == _WINDOW:
+        mean = m.unbelieved_sum / _WINDOW
+        if abs(mean - m.speed) > 2.0 * jump:  # something else has stopped it, or pushed it
+            m.speed, m.unbelieved, m.unbelieved_sum = seen, 0, 0.0
+            return False
+        m.speed, m.unbelieved, m.unbelieved_sum = mean, 0, 0.0
+    m.missing += 1
+    return True
+
+
+@kernel
 def _brake(x: Tick, k: Gains, m: Memory) -> bool:
     """One tick of braking along the remembered direction; False once the tool stands still."""
+    if m.speed > _ASIDE * m.first_speed and _misses(x, m):
+        put(m.problem.u, 0, m.last)
+        m.speed -= m.problem.braking * x.dt
+        return True
     if not _on_line(x, k, m) or size_of(m.problem.velocity) <= _STANDS * m.first_speed:
         return False
     _put_limits(x, k, m.problem.C, m.problem.lower, m.problem.upper)
@@ -267,6 +308,8 @@ def _brake(x: Tick, k: Gains, m: Memory) -> bool:
         m.replaced += not k.optimal
         kept = _optimal_stop(x, k, m)
     _note(x, k, m, kept)
+    put(m.last, 0, m.problem.u)
+    m.speed -= m.problem.braking * x.dt
     return True
 
 
@@ -430,11 +473,13 @@ class FastestStop(Law):
         for k in range(min(memory.changes, _REMEMBERED)):
             what = "could be kept again" if k % 2 else f"was lost: {memory.change_deviation[k]:.4g} m/s² across it"
             changes.append(f"at {memory.change_time[k]:.4g} s the tool's direction {what}")
+        seen = ", as far as its sensors tell" if memory.missing else ""
         sentences = {
             f"{memory.changes - _REMEMBERED} more changes of that kind": memory.changes > _REMEMBERED,
             f"at {memory.replaced} ticks the pseudo-inverse had no solution and the optimum was used": memory.replaced,
             f"the tool left its direction for good; a new one was chosen {memory.redirected} times": memory.redirected,
             f"the joints at their bounds changed {memory.switched} times": memory.switched,
-            f"the tool stopped at {memory.stands:.4g} s": memory.stands >= 0.0,
+            _MISSED.format(memory.missing): memory.missing,
+            f"the tool stopped at {memory.stands:.4g} s{seen}": memory.stands >= 0.0,
         }
         return [*changes, *sentences_that_hold(sentences)]

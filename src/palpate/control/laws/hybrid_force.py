@@ -36,7 +36,7 @@ from palpate.control.steps.task_space import (
     push_along,
 )
 from palpate.engine.kernels import clear, kernel
-from palpate.engine.records import Matrix, Record, Vector, sized
+from palpate.engine.records import Kept, Matrix, Record, State, Vector, sized
 from palpate.robot.robot import Robot
 
 _KD, _FORCE_DAMPING = 40.0, 60.0  # 1/s, where the clock allows
@@ -64,13 +64,13 @@ class Gains(ForceGains):
 class Memory(ForceMemory):
     """The state of the contact; then scratch."""
 
-    in_contact: bool = False
-    away: float = 0.0  # s since contact was felt
-    touches: int = 0  # ticks in a row at which contact was felt
-    made: int = 0  # contacts made
-    lost: int = 0  # contacts lost
-    capped: int = 0  # ticks at which the speed towards a force was held
-    weak: float = 0.0  # N or N·m, a wanted force too small to count as contact
+    in_contact: Kept[bool] = False
+    away: State[float] = 0.0  # s since contact was felt
+    touches: Kept[int] = 0  # ticks in a row at which contact was felt
+    made: Kept[int] = 0  # contacts made
+    lost: Kept[int] = 0  # contacts lost
+    capped: Kept[int] = 0  # ticks at which the speed towards a force was held
+    weak: Kept[float] = 0.0  # N or N·m, a wanted force too small to count as contact
     drift: Vector = sized(6)  # J̇ v,
     A: Vector = sized(6)  # and accelerations that the motion asks for, axes of A
     u: Vector = sized("k")  # accelerations of the task's rows

@@ -33,7 +33,7 @@ from palpate.control.steps.clearance import (
 from palpate.control.steps.linear_algebra import add_transpose_times, cholesky, cholesky_solve, times
 from palpate.engine.kernels import dot, kernel, put
 from palpate.engine.maths import atan2, exp, hypot
-from palpate.engine.records import Matrix, Record, Vector, sized
+from palpate.engine.records import Kept, Matrix, Record, State, Vector, sized
 from palpate.engine.views import flat
 from palpate.errors import InvalidInput
 from palpate.robot.robot import Robot
@@ -70,19 +70,19 @@ class Gains(Record):
 class Memory(Record):
     """Ticks at which limits decided, what is remembered of the wanted motion, and scratch; d directions."""
 
-    force_cut: int = 0
-    bent: int = 0  # the self-motion gave way to a torque limit
-    shared: int = 0  # only a share of the force was within the torque limits
-    beyond: int = 0  # no share was
-    singular: int = 0  # the posture was
-    ticks: int = 0
-    smooth: Vector = sized(2)  # wanted horizontal acceleration, smoothed
+    force_cut: Kept[int] = 0
+    bent: Kept[int] = 0  # the self-motion gave way to a torque limit
+    shared: Kept[int] = 0  # only a share of the force was within the torque limits
+    beyond: Kept[int] = 0  # no share was
+    singular: Kept[int] = 0  # the posture was
+    ticks: Kept[int] = 0
+    smooth: State[Vector] = sized(2)  # wanted horizontal acceleration, smoothed
     pole: PoleDynamics
     estimate: PoleEstimate
-    tilt: float = 0.0  # of the pole, as far as it is known, rad
-    fell: float = -1.0  # when it fell or the arm was lost, s; −1 before that
-    fast: int = -1  # the joint that was lost; −1 if none
-    ended: float = 0.0  # 1 once the arm stands after a fall
+    tilt: Kept[float] = 0.0  # of the pole, as far as it is known, rad
+    fell: Kept[float] = -1.0  # when it fell or the arm was lost, s; −1 before that
+    fast: Kept[int] = -1  # the joint that was lost; −1 if none
+    ended: Kept[float] = 0.0  # 1 once the arm stands after a fall
     # scratch
     force: Vector = sized(3)  # wanted, all of it
     twist: Vector = sized(6)

@@ -17,7 +17,7 @@ from palpate.control.steps.frames import motion_of, tree_of
 from palpate.control.steps.reach import reachable
 from palpate.control.steps.task_space import DIRECTIONS, Direction
 from palpate.engine.kernels import clear, kernel, put
-from palpate.engine.records import Integers, Matrix, Record, Vector, sized
+from palpate.engine.records import Integers, Kept, Matrix, Record, Vector, sized
 from palpate.engine.views import flat
 from palpate.errors import InvalidInput, check_names
 from palpate.robot.robot import Robot
@@ -89,11 +89,11 @@ class Gains(Record):
 class Memory(Record):
     """At how many ticks what decided; per entry of the stack, at how many it was relaxed, and the worst of it."""
 
-    ticks: int = 0
-    limited: int = 0
-    fallback: int = 0
-    relaxed: Integers = sized("entries")
-    worst: Vector = sized("entries")
+    ticks: Kept[int] = 0
+    limited: Kept[int] = 0
+    fallback: Kept[int] = 0
+    relaxed: Kept[Integers] = sized("entries")
+    worst: Kept[Vector] = sized("entries")
     tasks: TaskStack  # scratch
 
 

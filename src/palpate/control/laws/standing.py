@@ -15,7 +15,7 @@ from palpate.control.law import BoundLaw, Law, Shown, Tick, law_kernel, sizes_of
 from palpate.control.promise import Promise
 from palpate.control.solve.stance import BASE, Footing, make_footing, solve_stance
 from palpate.engine.kernels import dot, kernel, put
-from palpate.engine.records import Matrix, Record, Vector, sized
+from palpate.engine.records import Kept, Matrix, Record, State, Vector, sized
 from palpate.engine.views import flat, part
 from palpate.errors import InvalidInput, NoSolution, check_names
 from palpate.robot.robot import Robot
@@ -130,12 +130,12 @@ class Gains(Record):
 class Memory(Record):
     """Ticks at which limits decided, forces and torques of the last tick, and scratch."""
 
-    conflict: int = 0
-    short: int = 0  # the trunk's wish was not met in full
-    silent: int = 0  # no answer
-    forces: Matrix = sized("feet", 3)
-    support: Vector = sized("nv")
-    motion: Vector = sized("nv")
+    conflict: Kept[int] = 0
+    short: Kept[int] = 0  # the trunk's wish was not met in full
+    silent: Kept[int] = 0  # no answer
+    forces: Kept[Matrix] = sized("feet", 3)
+    support: State[Vector] = sized("nv")
+    motion: State[Vector] = sized("nv")
     wanted: Vector = sized(6)
     goal: Matrix = sized(3, 3)
     R_error: Matrix = sized(3, 3)

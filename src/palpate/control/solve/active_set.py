@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from palpate.engine.kernels import dot, kernel, put
-from palpate.engine.records import Integers, Matrix, ReadVector, Record, Vector, sized
+from palpate.engine.records import Integers, Kept, Matrix, ReadVector, Record, Vector, sized
 from palpate.engine.views import part
 
 # ---------------------------------------- Orthogonal factors of small matrices in compiled code: no allocation,
@@ -193,9 +193,9 @@ class ActiveSet(Record):
     lower: Vector = sized("c", start=-np.inf)
     upper: Vector = sized("c", start=np.inf)
     # the point: x, C x, and −1, 0, +1 per limit that holds it at its lower side, not, at its upper
-    x: Vector = sized("n")
+    x: Kept[Vector] = sized("n")
     at: Vector = sized("c")
-    active: Integers = sized("c")
+    active: Kept[Integers] = sized("c")
     # Z, of which as many columns count as there is freedom left
     Z: Matrix = sized("n", "n")
     free: int = 0

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +20,7 @@ from palpate.checks import Array, finite_array, finite_number
 from palpate.control.solve.hierarchy import RANK, solve_hierarchy
 from palpate.control.solve.tasks import State, Task, unit_matrix
 from palpate.errors import BadShape, InvalidInput, NoSolution
+from palpate.forking import cached_property
 from palpate.robot.robot import Robot
 
 Levels = Sequence[Task | Sequence[Task]]

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -23,6 +22,7 @@ from palpate.control.solve import stop_kernels as kernels
 from palpate.control.solve.hierarchy import Workspaces, solve_hierarchy
 from palpate.control.solve.tasks import unit_matrix
 from palpate.errors import BadShape, InvalidInput, NoSolution, NotFinite
+from palpate.forking import cached_property
 
 Method = Literal["optimal", "pseudoinverse"]
 METHODS: tuple[Method, ...] = ("optimal", "pseudoinverse")
@@ -202,6 +202,7 @@ def fastest_stop(
     velocity: ArrayLike,
     limits: ArrayLike | tuple[ArrayLike, ArrayLike] | TorqueBounds,
     *,
+    velocity_of: Literal["tool", "joints"] | None = None,
     method: Method = "optimal",
     most: float = np.inf,
     weight: float = WEIGHT,
@@ -211,9 +212,10 @@ def fastest_stop(
     Args:
         J: task Jacobian, m×n, of any rank.
         drift: h = J̇ q̇, m.
-        velocity: the tool's velocity ṗ (m), or joint velocities q̇ (n) where n ≠ m, from which ṗ = J q̇.
+        velocity: the tool's velocity ṗ (m), or joint velocities q̇ (n), from which ṗ = J q̇.
         limits: |u_i| ≤ limits_i; or a pair (lower, upper); or `TorqueBounds`. A bound may be infinite if its
             opposite is.
+        velocity_of: which of the two `velocity` is. Its length says so where J is not square; where it is, this must.
         method: "optimal"; "pseudoinverse", which ignores the redundancy.
         most: a bound on λ, 1/s: 1/dt brings the tool to rest within one period dt instead of turning it round.
         weight: how many m/s² across the direction are worth one m/s² of braking, where not both can be had.
@@ -228,7 +230,9 @@ def fastest_stop(
         raise InvalidInput(f"weight must be positive and finite, got {weight:g}")
     if method not in METHODS:
         raise InvalidInput(f"method must be one of {', '.join(METHODS)}, got {method!r}")
-    motion = _motion_of(J, drift, velocity, limits, float(most), float(weight))
+    if velocity_of not in (None, "tool", "joints"):
+        raise InvalidInput(f"velocity_of must be 'tool' or 'joints', got {velocity_of!r}")
+    motion = _motion_of(J, drift, velocity, velocity_of, limits, float(most), float(weight))
     return _optimal(motion) if method == "optimal" else _by_pseudoinverse(motion)
 
 
@@ -330,7 +334,13 @@ def _relaxation(a: Array, b: Array, motion: ToolMotion) -> float:
 
 
 def _motion_of(
-    J: ArrayLike, drift: ArrayLike, velocity: ArrayLike, limits: object, most: float, weight: float
+    J: ArrayLike,
+    drift: ArrayLike,
+    velocity: ArrayLike,
+    velocity_of: str | None,
+    limits: object,
+    most: float,
+    weight: float,
 ) -> ToolMotion:
     """Shapes are checked here; whether the numbers are sound, by the kernel."""
     J = _numbers(J, "J")
@@ -340,9 +350,16 @@ def _motion_of(
     h, v = _numbers(drift, "drift"), _numbers(velocity, "velocity")
     if h.shape != (m,):
         raise BadShape(f"drift must have shape ({m},), got {h.shape}")
-    if v.shape not in ((m,), (n,)):
-        raise BadShape(f"velocity must have {m} (tool) or {n} (joint) entries, got shape {v.shape}")
-    p = v if v.shape == (m,) else _tool_velocity(J, v)
+    meant = [kind for kind, size in (("tool", m), ("joints", n)) if v.shape == (size,) and velocity_of in (None, kind)]
+    if not meant:
+        wanted = {"tool": f"{m} (tool)", "joints": f"{n} (joint)", None: f"{m} (tool) or {n} (joint)"}[velocity_of]
+        raise BadShape(f"velocity must have {wanted} entries, got shape {v.shape}")
+    if len(meant) > 1:
+        raise InvalidInput(
+            f"J is {m}×{n}: velocity may be the tool's or the joints'",
+            hint='velocity_of="tool" or velocity_of="joints"',
+        )
+    p = v if meant == ["tool"] else _tool_velocity(J, v)
     if isinstance(limits, TorqueBounds):
         return _dynamic(J, h, p, limits, most, weight)
     return ToolMotion(J, h, p, unit_matrix(n), *bounds_of(limits, n, "limits"), most, weight)

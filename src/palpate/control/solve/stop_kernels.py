@@ -38,7 +38,7 @@ from palpate.control.solve.active_set import (
 )
 from palpate.control.solve.hierarchy import Stack, make_stack, seek_start, take_start
 from palpate.engine.kernels import clear, dot, kernel, put
-from palpate.engine.records import Integers, Matrix, Record, Vector, sized
+from palpate.engine.records import Integers, Kept, Matrix, Record, Vector, sized
 
 FOUND, LOST, UNBOUNDED, GAVE_UP, BAD_DATA = range(5)  # a command was found up to LOST
 WEIGHT = 50.0  # of braking against deviation, where not both can be had
@@ -62,7 +62,7 @@ class StopProblem(Record):
     # what was found
     u: Vector = sized("n")
     active: Integers = sized("k")  # −1, 0, +1 per limit that holds u
-    holding: Integers = sized("k")  # the same of the last stop, which the next one tries first
+    holding: Kept[Integers] = sized("k")  # the same of the last stop, which the next one tries first
     status: int = FOUND  # LOST where the line cannot be kept without speeding up, or why there is no u
     rate: float = 0.0  # the largest λ that keeps the line; −∞ if none does
     braking: float = 0.0  # −e·p̈, m/s²

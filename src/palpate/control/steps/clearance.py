@@ -25,7 +25,7 @@ from palpate.config import setting
 from palpate.control.law import Law, Rig, Tick
 from palpate.control.steps.linear_algebra import cholesky_inverse, times
 from palpate.engine.kernels import clear, kernel
-from palpate.engine.records import Matrix, Record, Vector, sized
+from palpate.engine.records import Kept, Matrix, Record, Vector, sized
 from palpate.robot.robot import Robot
 
 RATE = 20.0  # rad/s, ω where the clock allows,
@@ -51,10 +51,10 @@ class Clearance(Record):
 class ClearanceMemory(Record):
     """What the remarks tell; then scratch."""
 
-    steered: int = 0  # ticks at which the null space was steered,
-    steered_from: float = 0.0  # s,
-    steered_until: float = 0.0  # s,
-    steered_joint: int = -1  # and for which joint first
+    steered: Kept[int] = 0  # ticks at which the null space was steered,
+    steered_from: Kept[float] = 0.0  # s,
+    steered_until: Kept[float] = 0.0  # s,
+    steered_joint: Kept[int] = -1  # and for which joint first
     P: Matrix = sized("nv", "nv")  # M⁻¹ N
     softness: Vector = sized("nv")  # s (M⁻¹)_jj
     a: Vector = sized("nv")  # accelerations within the null space

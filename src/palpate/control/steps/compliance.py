@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from math import pi
+from typing import Annotated, Literal
 
 from palpate.control.steps.linear_algebra import product, times
 from palpate.engine.kernels import clear, kernel, put
-from palpate.engine.records import Integers, Matrix, Record, Vector, sized
+from palpate.engine.records import Carried, Integers, Kept, Matrix, Record, State, Vector, sized
 from palpate.engine.views import part
 from palpate.spatial.kernels import (
     cross,
@@ -41,20 +42,20 @@ class EquationGains(Record):
 class Compliant(Record):
     """The compliant frame relative to the desired one, its pose in the world; then scratch."""
 
-    displacement: Vector = sized(3)  # Δp, world axes
-    speed: Vector = sized(3)  # Δṗ
-    turn_wxyz: Vector = sized(4, start=(1.0, 0.0, 0.0, 0.0))  # q_cd,
-    omega: Vector = sized(3)  # ω_cd, axes of the desired frame; or
-    angles: Vector = sized(3)  # Δφ
-    angle_rates: Vector = sized(3)  # and Δφ̇
-    position: Vector = sized(3)  # p_c
-    quat_wxyz: Vector = sized(4)  # q_c,
-    euler_xyz: Vector = sized(3)  # and its XYZ angles φ_c
+    displacement: State[Vector] = sized(3)  # Δp, world axes
+    speed: State[Vector] = sized(3)  # Δṗ
+    turn_wxyz: Annotated[Vector, Carried(rotation=True)] = sized(4, start=(1.0, 0.0, 0.0, 0.0))  # q_cd,
+    omega: State[Vector] = sized(3)  # ω_cd, axes of the desired frame; or
+    angles: State[Vector] = sized(3)  # Δφ
+    angle_rates: State[Vector] = sized(3)  # and Δφ̇
+    position: Kept[Vector] = sized(3)  # p_c
+    quat_wxyz: Kept[Vector] = sized(4)  # q_c,
+    euler_xyz: Kept[Vector] = sized(3)  # and its XYZ angles φ_c, without jumps by whole turns
     moment: Vector = sized(3)
     vector: Vector = sized(3)
     matrix: Matrix = sized(3, 3)
     step_wxyz: Vector = sized(4)
-    linear: Matrix = sized(3, 3)  # columns: the axes of translation, in the world,
+    linear: Kept[Matrix] = sized(3, 3)  # columns: the axes of translation, in the world,
     angular: Matrix = sized(3, 3)  # and those of rotation, in the desired frame
     x: Vector = sized(6)  # [Δp; 2 ε or Δφ] in these axes,
     rate: Vector = sized(6)
@@ -187,6 +188,16 @@ def advance_admittance(F: Vector, p_d: Vector, R_d: Matrix, dt: float, k: Equati
 
 
 @kernel
+def follow_angles(angles: Vector, shown: Vector) -> None:
+    """Move `shown` to the same angles up to whole turns, those that are nearest to where it was."""
+    for i in range(angles.size):
+        apart, turns = shown[i] - angles[i], 0
+        if abs(apart) > pi:
+            turns = int(apart / (2.0 * pi) + (0.5 if apart > 0.0 else -0.5))
+        shown[i] = angles[i] + 2.0 * pi * turns
+
+
+@kernel
 def set_compliant_pose(p_d: Vector, R_d: Matrix, k: EquationGains, c: Compliant) -> None:
     """p_c = p_d + Δp; R_c = R(φ_d + Δφ), or q_c = q_d ⊗ q_cd (48)."""
     phi, R_c = c.vector, c.matrix
@@ -196,11 +207,12 @@ def set_compliant_pose(p_d: Vector, R_d: Matrix, k: EquationGains, c: Compliant)
         euler_xyz_from_matrix(R_d, phi)
         for i in range(3):
             phi[i] += c.angles[i]
-        put(c.euler_xyz, 0, phi)
+        follow_angles(phi, c.euler_xyz)
         matrix_from_euler_xyz(phi, R_c)
         quat_from_matrix(R_c, c.quat_wxyz)
     else:
         quat_from_matrix(R_d, c.quat_wxyz)
         quat_multiply(c.quat_wxyz, c.turn_wxyz, c.quat_wxyz)
         matrix_from_quat(c.quat_wxyz, R_c)
-        euler_xyz_from_matrix(R_c, c.euler_xyz)
+        euler_xyz_from_matrix(R_c, phi)
+        follow_angles(phi, c.euler_xyz)

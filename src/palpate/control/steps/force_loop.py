@@ -27,7 +27,7 @@ from palpate.control.steps.task_space import (
     lever_of,
 )
 from palpate.engine.kernels import kernel, put
-from palpate.engine.records import Integers, Vector, sized
+from palpate.engine.records import Integers, Kept, State, Vector, sized
 from palpate.errors import InvalidInput
 from palpate.robot.robot import Robot
 
@@ -49,11 +49,11 @@ class ForceGains(TaskGains):
 class ForceMemory(TaskMemory):
     """The force integral, and as it was before this tick; what the remarks tell; then scratch."""
 
-    wound: int = 0  # ticks at which the integral was at its bound,
-    saturated: int = 0  # or held because a torque was beyond its limit
-    wanted: float = 0.0  # N or N·m, the largest wanted,
-    felt: float = 0.0  # and felt along a force-controlled direction
-    integral: Vector = sized(6)  # k_i ∫ (F_d − F) dt, axes of A
+    wound: Kept[int] = 0  # ticks at which the integral was at its bound,
+    saturated: Kept[int] = 0  # or held because a torque was beyond its limit
+    wanted: Kept[float] = 0.0  # N or N·m, the largest wanted,
+    felt: Kept[float] = 0.0  # and felt along a force-controlled direction
+    integral: State[Vector] = sized(6)  # k_i ∫ (F_d − F) dt, axes of A
     integral_before: Vector = sized(6)
     F_d: Vector = sized(6)  # wanted,
     F: Vector = sized(6)  # and measured wrench, axes of A

@@ -42,11 +42,19 @@ def world_axes(rotation: Array) -> Array:
     return np.eye(3)
 
 
+def directions_of(fields: Sequence[str]) -> tuple[str, ...]:
+    """The directions of the tool that some fields of a target give: its position, its orientation, or both."""
+    given = {"position": DIRECTIONS[:3], "quat_wxyz": DIRECTIONS[3:]}
+    return tuple(d for field, directions in given.items() if field in fields for d in directions)
+
+
 def reachable(robot: Robot, directions: Sequence[str], axes: AxesAt = world_axes) -> tuple[str, ...]:
     """Of some directions, those that the robot can move along apart from the ones named before them.
 
     Decided at the posture of most freedom among some near home: a singular home hides nothing.
     """
+    if not directions:
+        return ()
 
     def most_free(rows: list[Array]) -> tuple[str, ...]:
         return max((_independent(J, directions) for J in rows), key=len)

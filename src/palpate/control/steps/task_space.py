@@ -55,7 +55,7 @@ from palpate.control.steps.reach import (
 )
 from palpate.control.steps.straight import factor_6, factor_7, invert_6_6, invert_6_7
 from palpate.engine.kernels import clear, dot, kernel, put
-from palpate.engine.records import Integers, Matrix, Record, Vector, sized
+from palpate.engine.records import Integers, Kept, Matrix, Record, Vector, sized
 from palpate.engine.views import address_of, copy_long, flat, part
 from palpate.errors import InvalidInput
 from palpate.robot.robot import Robot
@@ -94,12 +94,14 @@ class TaskGains(Record):
 class TaskMemory(Record):
     """What the remarks of a run tell; then scratch, of k chosen directions and nv degrees of freedom."""
 
-    damped: int = 0  # ticks at which a direction was lost,
-    damped_from: float = 0.0  # s,
-    damped_until: float = 0.0  # s,
-    damped_mass: float = 0.0  # kg, the largest apparent mass then
-    angle: float = 0.0  # rad, the largest orientation error met
-    missed: Vector = sized(6)  # m/s², rad/s²: the most of a wanted acceleration that no joint motion gives, axes of A
+    damped: Kept[int] = 0  # ticks at which a direction was lost,
+    damped_from: Kept[float] = 0.0  # s,
+    damped_until: Kept[float] = 0.0  # s,
+    damped_mass: Kept[float] = 0.0  # kg, the largest apparent mass then
+    angle: Kept[float] = 0.0  # rad, the largest orientation error met
+    missed: Kept[Vector] = sized(
+        6
+    )  # m/s², rad/s²: the most of a wanted acceleration that no joint motion gives, axes of A
     axes: Matrix = sized(3, 3)  # columns: the axes of frame A in the world
     e: Vector = sized(6)  # [p_d − p; orientation error], axes of A
     e_rate: Vector = sized(6)  # V_d − V, axes of A

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -89,20 +89,43 @@ class _Reader:
 
 
 def written_lines(nodes: Sequence[Node]) -> tuple[list[tuple[Any, Any]], list[Any]]:
-    """Definitions (symbol, expression) of what is used more than once, and the nodes in these terms."""
+    """Definitions (symbol, expression) of what is used more than once, and the nodes in these terms.
+
+    SymPy may cancel a symbol out of every line that would use it (t15 − t15): nodes whose symbol ends up unused are
+    written again without one, so that every line printed is needed.
+    """
     order = needed(list(nodes))
     written = [node for node in order if node.op not in ("sin", "cos")]  # an angle stays: c23 says more than cos t7
     uses = Counter(argument.number for node in written for argument in node.args)
+    named = {n.number for n in order if n.args and n.op not in ("neg", "sin", "cos") and uses[n.number] > 1}
+    while True:
+        symbols, lines, made = _lines(order, named)
+        entries = [made[node.number] for node in nodes]
+        used = _used([expression for _, expression in lines] + entries)
+        if not (dead := {number for number, symbol in symbols.items() if symbol not in used}):
+            return lines, entries
+        named -= dead
+
+
+def _lines(
+    order: Sequence[Node], named: Collection[int]
+) -> tuple[dict[int, Any], list[tuple[Any, Any]], dict[int, Any]]:
+    """The symbols of the nodes with these numbers, their definitions in order, and every node in these terms."""
+    symbols: dict[int, Any] = {}
     lines: list[tuple[Any, Any]] = []
     made: dict[int, Any] = {}
     for node in order:
         expression = _sympy(node, [made[a.number] for a in node.args])
-        if node.args and node.op not in ("neg", "sin", "cos") and uses[node.number] > 1:
-            symbol = sp.Symbol(f"t{len(lines) + 1}")
-            lines.append((symbol, expression))
-            expression = symbol
+        if node.number in named:
+            symbols[node.number] = sp.Symbol(f"t{len(lines) + 1}")
+            lines.append((symbols[node.number], expression))
+            expression = symbols[node.number]
         made[node.number] = expression
-    return lines, [made[node.number] for node in nodes]
+    return symbols, lines, made
+
+
+def _used(expressions: Sequence[Any]) -> set[Any]:
+    return set().union(*(expression.free_symbols for expression in expressions))
 
 
 def _sympy(node: Node, a: list[Any]) -> Any:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from palpate.checks import Array
 from palpate.equations.algebra.graph import Node
 from palpate.equations.code.program import Program, Writer
+from palpate.escape import c_comment, c_string
+from palpate.forking import cached_property
 
 TOLERANCE = 1e-10
 
@@ -61,12 +62,6 @@ class CLibrary:
         return [nodes[number] for number in sorted(nodes)]
 
 
-def identifier(name: str) -> str:
-    """A name as a C identifier."""
-    cleaned = re.sub(r"\W", "_", name)
-    return f"_{cleaned}" if cleaned[:1].isdigit() else cleaned
-
-
 def header(library: CLibrary) -> str:
     """The header file's text."""
     guard = f"{library.prefix.upper()}_H"
@@ -76,7 +71,7 @@ def header(library: CLibrary) -> str:
             f"#define {library.prefix.upper()}_PARAMETERS {len(library.parameters)}",
             f"#define {library.prefix.upper()}_CONSTANTS {len(library.constants)}",
             "",
-            f"/* {', '.join(library.parameters)} */",
+            f"/* {c_comment(', '.join(library.parameters))} */",
             f"extern const double {library.prefix}_parameters[{len(library.parameters)}];",
             "",
             "/* Everything that depends on the parameters alone; call it once for each set of parameters. */",
@@ -102,7 +97,7 @@ def source(library: CLibrary) -> str:
 
 
 def _comment(about: Sequence[str]) -> list[str]:
-    return ["/*", *(f" * {line}".rstrip() for line in about), " */"]
+    return ["/*", *(f" * {c_comment(line)}" if line else " *" for line in about), " */"]
 
 
 def _constants_signature(library: CLibrary) -> str:
@@ -121,7 +116,7 @@ def _signature(library: CLibrary, function: Function) -> str:
 
 def _parameter_lines(library: CLibrary) -> list[str]:
     names = library.parameters
-    values = [f"    {float(library.values[name])!r}, /* {name} */" for name in names]
+    values = [f"    {float(library.values[name])!r}, /* {c_comment(name)} */" for name in names]
     writer = Writer({name: f"p[{i}]" for i, name in enumerate(names)}, prefix="c")
     writer.write(library.constants)
     body = [f"    const double {name} = {text};" for name, text in writer.lines]
@@ -160,7 +155,7 @@ def test_main(library: CLibrary, cases: Sequence[TestVector]) -> str:
         lines += [f"    {library.prefix}_constants({library.prefix}_parameters, k);"]
     for number, case in enumerate(cases):
         lines += _called(library, number, case)
-    about = f'"{library.prefix}: {len(cases)} calls, largest error %.3g (1 + |value|)\\n"'
+    about = c_string(f"{library.prefix}: {len(cases)} calls, largest error %.3g (1 + |value|)\n")
     lines += [f"    printf({about}, worst);", f"    return worst <= {TOLERANCE!r} ? 0 : 1;", "}", ""]
     return "\n".join(lines)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from palpate.equations.algebra.graph import NUMBER, PARAMETER, STATE, Graph, Node, Number, Output, evaluate, needed
 from palpate.equations.algebra.residues import P, all_values
 from palpate.errors import InvalidInput
+from palpate.forking import cached_property
 
 INLINE = 60  # characters up to which an expression used once stays in its line
 _FUNCTIONS = ("sin", "cos", "sqrt")  # by these names in C and in NumPy

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import keyword
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -12,19 +11,20 @@ from palpate.checks import Array
 from palpate.equations.algebra.graph import Output
 from palpate.equations.code.program import Program, Writer
 from palpate.errors import BadShape, InvalidInput, NotFinite, check_names
+from palpate.escape import python_docstring, python_identifier, python_string
 
 
 def module_source(program: Program, name: str, values: Mapping[str, float], about: str) -> str:
     """A module that runs by itself: the parameters' values, and a function of arrays with any leading shape."""
-    reserved = {"shape", "np", "parameters", *keyword.kwlist, *program.inputs}
+    reserved = {"shape", "np", "parameters", *program.inputs}
     reserved |= {output.name for output in program.outputs}
-    names = {entry: entry + "_" * (entry in reserved) for entry in program.parameters}
+    names = {entry: python_identifier(entry + "_" * (entry in reserved)) for entry in program.parameters}
     states = ", ".join(program.inputs)
-    lines = [f'"""{about}"""', "", "import numpy as np", ""]
+    lines = [f'"""{python_docstring(about)}"""', "", "import numpy as np", ""]
     head = [f"    {key} = np.asarray({key}, dtype=float)" for key in program.inputs]
     head += [f"    shape = np.broadcast_shapes({', '.join(f'{key}.shape[:-1]' for key in program.inputs)})"]
     if names:
-        lines += ["PARAMETERS = {", *(f'    "{key}": {float(values[key])!r},' for key in names), "}", ""]
+        lines += ["PARAMETERS = {", *(f"    {python_string(key)}: {float(values[key])!r}," for key in names), "}", ""]
         unpacked = f"{', '.join(names.values())}{',' * (len(names) == 1)}"
         head += [f"    {unpacked} = (parameters[key] for key in PARAMETERS)"]
     body = [*head, *_body(program, names, batch=True, prefix="np.")]

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from llvmlite import ir
 
@@ -25,6 +24,7 @@ from palpate.equations.dynamics.recursive import LinkPose, bias, gravity, jacobi
 from palpate.equations.model.chain import Chain, Matrix, Vector
 from palpate.equations.model.mechanism import Mechanism
 from palpate.equations.model.symbols import TreeSymbols
+from palpate.forking import cached_property
 
 PLACE = 12  # numbers of a place on a link: position 3, rotation 9
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +18,7 @@ from palpate.equations.code.tree_code import PLACE, TreeGraph, sizes_of
 from palpate.equations.model.chain import axes_of
 from palpate.equations.model.mechanism import LinkFrame, Mechanism
 from palpate.equations.model.symbols import TreeSymbols
+from palpate.forking import cached_property
 
 LANES = 8  # states at once: the doubles of an AVX-512 register, or of two AVX registers
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Any
 
 from palpate.equations.algebra.graph import Node, Output, gradient, tangent, task_space
@@ -13,6 +12,7 @@ from palpate.equations.model.chain import Chain, Matrix, Vector, along
 from palpate.equations.model.naming import CoordinateNames, NamedModel
 from palpate.equations.quantities import euler_rates, link_parts, task_rows
 from palpate.errors import InvalidInput
+from palpate.forking import cached_property
 
 
 class RecursiveForms:

@@ -18,7 +18,7 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.equations.model.mechanism import LinkFrame, Mechanism, MovingLink
-from palpate.errors import InvalidInput, check_names
+from palpate.errors import InvalidInput, check_names, shortened
 from palpate.spatial import quat_from_matrix
 
 _BASE = (("x", "y", "z", "qw", "qx", "qy", "qz"), ("vx", "vy", "vz", "wx", "wy", "wz"))
@@ -175,6 +175,11 @@ class NamedModel:
         self.gravity = self._gravity()
         coordinates = {f"q{n}" for n in self.numbers if n}
         check_names(f"symbol of {self.mechanism.name}", self.renamed, self._asked | coordinates)
+        for symbol, name in self.renamed.items():
+            if not name.isidentifier():
+                raise InvalidInput(
+                    f"the name {shortened(name)!r} for {symbol} must be letters, digits and _, a letter first"
+                )
 
     # ------------------------------------------------------------------ what stands where
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import threading
 import warnings
 from collections.abc import Collection, Iterator, Sequence
 from functools import cache
@@ -16,6 +15,7 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.errors import InvalidInput, ModelError
+from palpate.forking import inherited_free
 
 _DISABLED = (
     mujoco.mjtDisableBit.mjDSBL_CONTACT
@@ -28,7 +28,7 @@ _DISABLED = (
 SINGULAR = 1e-11
 # Texts a spec carries: joints that move no mass, and bodies whose mass only stands in for an unknown one.
 UNRESISTED, STAND_INS = "unresisted", "stand_ins"
-_warning_lock = threading.RLock()
+_warning_lock = inherited_free()
 
 
 @contextlib.contextmanager
@@ -76,7 +76,8 @@ def compiled_model(spec: mujoco.MjSpec) -> mujoco.MjModel:
     if model.nv == 0:
         raise ModelError(f"robot {spec.modelname!r} has no moving joint")
     model.opt.disableflags |= int(_DISABLED)
-    model.opt.tolerance, model.opt.iterations = 0.0, 100  # Coulomb friction is solved to rounding
+    # Coulomb friction is solved to rounding: Newton steps converge quadratically, so that the last leaves about 1e-14.
+    model.opt.tolerance, model.opt.iterations = 1e-10, 100
     if model.opt.disableflags & int(mujoco.mjtDisableBit.mjDSBL_GRAVITY):
         model.opt.gravity[:] = 0.0
     return model
@@ -132,7 +133,7 @@ def weakest_motion(M: Array) -> tuple[float, Array]:
 
 
 _EXACT = 17  # digits that hold every float64
-_precision_lock = threading.Lock()  # the engine has one precision for all threads
+_precision_lock = inherited_free()  # the engine has one precision for all threads
 
 
 @cache

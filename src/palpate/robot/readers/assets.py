@@ -66,7 +66,7 @@ def find_asset(name: str, folder: Path, package_roots: Sequence[Path] = (), besi
         beside: the folder of the included file that names the asset; a plain name is looked up there too.
     """
     home = folder.resolve()
-    allowed = [home, *(Path(root).resolve() for root in package_roots), *_enclosing_package(home)]
+    allowed = [home, *(Path(root).resolve() for root in package_roots), *enclosing_package(home)]
     scheme, _, uri_path = name.partition("://")
     if not uri_path:
         candidates = [folder / name, *([beside / name] if beside else [])]
@@ -93,7 +93,7 @@ def folders_above(home: Path) -> list[Path]:
     return [home, *(parent for parent in list(home.parents)[:_LEVELS_UP] if parent != parent.parent)]
 
 
-def _enclosing_package(home: Path) -> list[Path]:
+def enclosing_package(home: Path) -> list[Path]:
     """The ROS package a model lies in, or nothing."""
     try:
         package = next(parent for parent in folders_above(home) if (parent / "package.xml").is_file())

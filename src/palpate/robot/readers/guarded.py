@@ -14,9 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from palpate.robot.readers.assets import folders_above
+from palpate.errors import shortened
+from palpate.robot.readers.assets import enclosing_package, folders_above
 from palpate.robot.readers.findings import printable
 from palpate.robot.readers.xmlfile import MAX_BYTES, Report, read_bytes
+from palpate.user_code import refuse_programs
 
 _LIMITED, _CHILD = (Path(__file__).with_name(name) for name in ("limited.py", "compile_child.py"))
 
@@ -35,6 +37,9 @@ class CompileLimits:
     seconds: float = 10.0
     memory: int = 4 * 2**30
     patience: float = 120.0
+
+
+PLAIN_LIMITS = CompileLimits(memory=2 * 2**30)  # of what needs no address space for MuJoCo: xacro, COLLADA
 
 
 @dataclass(frozen=True)
@@ -145,24 +150,27 @@ def expand_xacro(
     """The URDF text of a xacro file, or None with the reason reported.
 
     It runs in a process of its own, with limits on time and memory, an empty environment and no right to write files.
+    It reads files of the model's folder, its package, the declared roots and the packages that it finds, and no others.
 
     Args:
         path: the file.
         report: takes the reason if there is no answer.
         arguments: of the file's `<xacro:arg>`s, by name.
-        package_roots: folders in which `$(find package)` is looked up, besides those above the file.
+        package_roots: folders in which `$(find package)` is looked up, besides those above the file, where a package is
+            a folder with a package.xml.
         limits: what it may cost.
     """
+    refuse_programs(f"{shortened(str(path))}, xacro,")
     if importlib.util.find_spec("xacro") is None:
         report.error(None, "needs xacro, which is not installed", "xacro files are expanded first", _INSTALL_XACRO)
         return None
     if read_bytes(path, report) is None:
         return None
-    limits = limits or CompileLimits()
-    roots = [str(Path(root).resolve()) for root in package_roots] + [
-        str(p) for p in folders_above(path.parent.resolve())
-    ]
-    options = json.dumps({"arguments": dict(arguments), "roots": roots})
+    limits = limits or PLAIN_LIMITS
+    home, roots = path.parent.resolve(), [Path(root).resolve() for root in package_roots]
+    folders = {"roots": roots, "own": [home, *enclosing_package(home)], "above": folders_above(home)}
+    listed = {name: [str(folder) for folder in some] for name, some in folders.items()}
+    options = json.dumps({"arguments": dict(arguments), **listed})
     process = run_guarded(_XACRO, [str(path.resolve()), options], limits, bare=True)
     if process is not None and process.returncode == 0 and 0 < len(process.stdout) <= MAX_BYTES:
         return process.stdout

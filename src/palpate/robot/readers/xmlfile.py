@@ -13,6 +13,7 @@ from pathlib import Path
 from xml.parsers import expat
 
 from palpate.errors import PalpateError, nearest
+from palpate.escape import control_characters
 from palpate.robot.readers.findings import Finding, Level, printable, quoted
 
 MAX_BYTES = 8 * 2**20
@@ -148,6 +149,15 @@ def parse(source: SourceFile, report: Report) -> Element | None:
     else:
         return builder.root
     return None
+
+
+def check_names_in(root: Element, report: Report) -> None:
+    """Reports names with control characters, of whatever element: they could end a line of a text that holds them."""
+    for element in root.walk():
+        for attribute in ("name", "model"):
+            if bad := control_characters(element.attributes.get(attribute, "")):
+                problem = f"{attribute}={quoted(element.attributes[attribute])} contains {', '.join(bad)}"
+                report.error(element, problem, "a name has no control characters", "rename it")
 
 
 def value_span(element: Element, attribute: str) -> tuple[int, int] | None:

@@ -19,6 +19,7 @@ from palpate.scenario.checking.problems import Problem, problem_from, unknown_ke
 from palpate.scenario.model import Scenario
 from palpate.scenario.reference import FittedLaw, placed, rig_of
 from palpate.scenario.robot import build_robot, start_state
+from palpate.user_code import is_address, is_loaded
 from palpate.world.config import World
 from palpate.world.surfaces.forms import form_of
 
@@ -121,7 +122,8 @@ def _names(sections: dict[str, Any]) -> Iterator[Problem]:
 
 
 def _metrics(sections: dict[str, Any]) -> Iterator[Problem]:
-    return (unknown_key(("metrics", name), {}) for name in sections.get("metrics", {}) if name not in METRICS)
+    named = (name for name in sections.get("metrics", {}) if not is_address(name) or is_loaded(name))
+    return (unknown_key(("metrics", name), {}) for name in named if name not in METRICS)
 
 
 def remarks(scenario: Scenario) -> list[str]:

@@ -7,23 +7,24 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from palpate.control import LAWS
-from palpate.errors import FileError, InvalidInput, ScenarioError, TooLarge, UnknownName, shortened
+from palpate.errors import FileError, InvalidInput, PalpateError, ScenarioError, TooLarge, UnknownName, shortened
 from palpate.files import a_path, is_there, open_regular
 from palpate.robot.readers.assets import folders_above
 from palpate.scenario.checking.checks import contradictions
-from palpate.scenario.checking.problems import Problem, problems_from
+from palpate.scenario.checking.problems import Problem, problem_from, problems_from
 from palpate.scenario.file.folders import shipped, shipped_text
 from palpate.scenario.file.overrides import TAGS, apply_overrides, merged, parse_override
 from palpate.scenario.file.places import with_paths
-from palpate.scenario.model import Scenario
+from palpate.scenario.model import RobotSettings, Scenario
 from palpate.toml import toml_data, toml_value
-from palpate.user_code import is_address
+from palpate.user_code import Unloaded, is_address, load, loaded, may_run_program, run_program
 
 MOST_BYTES, MOST_PARENTS, MOST_PROBLEMS = 1_000_000, 16, 10
 # The least scenario, while one section is read without the others.
@@ -42,7 +43,7 @@ class KeySource:
 
 
 def load_scenario(source: str | os.PathLike[str], overrides: Iterable[str] = ()) -> Scenario:
-    """Read a scenario and check it.
+    """Read a scenario and check it; no code that it names is run, see `Scenario.with_code`.
 
     Args:
         source: a shipped name (`palpate list scenarios`), or the path of a .toml file.
@@ -89,12 +90,52 @@ def scenario_from_data(data: dict[str, Any], sources: Iterable[KeySource] = ()) 
         scenario = Scenario.__pydantic_validator__.validate_json(_json(data), strict=True)
     except ValidationError as error:
         problems = problems_from(error, data)
-    contradicting, fitted = contradictions(_sections(scenario, data, problems))
+    sections = _sections(scenario, data, problems)
+    kept = {name: section for name, section in sections.items() if not _is_unloaded(section)}
+    contradicting, fitted = contradictions(kept)
     problems += contradicting
     if problems or scenario is None:
         raise ScenarioError(_message(problems, sources), problems)
     scenario.keep_fitted(fitted)
+    object.__setattr__(scenario, "_sources", sources)
+    object.__setattr__(scenario, "_complete", len(kept) == len(sections))
     return scenario
+
+
+def _is_unloaded(section: Any) -> bool:
+    """Whether a section cannot be checked without code that was not loaded."""
+    if isinstance(section, RobotSettings) and section.xacro is not False:
+        return section.model is not None and not may_run_program(section.model)
+    return isinstance(section, Unloaded)
+
+
+def with_code(scenario: Scenario) -> Scenario:
+    """A scenario with the code that it names loaded, checked anew where that matters; see `Scenario.with_code`."""
+    named, program = scenario.code, scenario.robot.model if scenario.robot.xacro is not False else None
+    if not named and program is None:
+        return scenario
+    sources: list[KeySource] = scenario.__dict__.get("_sources") or [KeySource(scenario.name)]
+    problems: list[Problem] = []
+    loads = {path: partial(load, address, scenario.modules) for path, address in named.items()}
+    if program is not None:
+        loads["robot", "xacro"] = partial(run_program, program)
+    for path, step in loads.items():
+        try:
+            step()
+        except PalpateError as error:
+            problems.append(problem_from(error, path))
+    if problems:
+        raise ScenarioError(_message(problems, sources), problems)
+    if scenario.__dict__.get("_complete") and _is_current(scenario):
+        return scenario
+    return scenario_from_data(scenario.as_data(), sources)
+
+
+def _is_current(scenario: Scenario) -> bool:
+    """Whether own laws, references and sensors are those that are loaded now: a file may have been edited."""
+    parts = {("control",): scenario.control, ("reference",): scenario.reference}
+    parts |= {("world", "sensors", "custom", k): sensor for k, sensor in scenario.world.sensors.custom.items()}
+    return all(type(part) is loaded(scenario.code[path]) for path, part in parts.items() if path in scenario.code)
 
 
 def _json(data: dict[str, Any]) -> str:

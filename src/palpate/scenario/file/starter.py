@@ -12,14 +12,16 @@ import numpy as np
 from palpate.checks import Array
 from palpate.control import CartesianImpedance
 from palpate.errors import InvalidInput
+from palpate.robot.catalogue import is_textbook
 from palpate.robot.robot import Robot
 from palpate.scenario.fields import find
 from palpate.scenario.file.load import load_scenario
-from palpate.scenario.model import RobotSettings
+from palpate.scenario.model import RobotSettings, Scenario
 from palpate.scenario.robot import build_robot
 from palpate.spatial import Pose
 from palpate.toml import toml_text
 from palpate.world.plants.plant import touches_unasked
+from palpate.world.surfaces.forms import MOST_HULL, hull, link_points, thinned
 
 _HEAD = """\
 # A palpate scenario. SI units throughout.
@@ -29,14 +31,16 @@ _HEAD = """\
 """
 
 
-def starter_text(name: str, source: str | dict[str, Any] | None = None) -> str:
+def starter_text(name: str, source: Scenario | str | dict[str, Any] | None = None) -> str:
     """A scenario that runs as it is; each key with its unit and help, taken from the types.
 
     Args:
         name: of the scenario.
-        source: a shipped name or a file to start from, or its data; a Panda on a wall if not given.
+        source: a scenario, its shipped name or file, or its data; a Panda on a wall if not given.
     """
-    data = source if isinstance(source, dict) else _starter() if source is None else load_scenario(source).changed()
+    if isinstance(source, str):
+        source = load_scenario(source)
+    data = source.changed() if isinstance(source, Scenario) else _starter() if source is None else source
     data = {"name": name, **{key: value for key, value in data.items() if key not in ("name", "extends")}}
 
     def comment(path: tuple[str | int, ...]) -> str:
@@ -90,10 +94,12 @@ def description(data: dict[str, Any]) -> str:
     robot, wall = data["robot"], data["world"]["surfaces"][0]
     posture = "a posture found for it" if "start" in robot else "its home posture"
     missing = [d for d in DIRECTIONS if d not in data["control"].get("directions", DIRECTIONS)]
+    links = ", ".join(data["world"].get("contact_links", ()))
+    touching = f"\nWhat touches the wall first, and is let touch it (world.contact_links): {links}." if links else ""
     less = f"\nIts joints cannot serve {', '.join(missing)}: the law leaves them alone." if missing else ""
     return (
         f"The tool {robot['tool_frame']!r} starts from {posture}, 3 cm before a wall at {wall['position']} m,"
-        f" and presses with {max(map(abs, data['reference']['wrench'])):g} N.{less}"
+        f" and presses with {max(map(abs, data['reference']['wrench'])):g} N.{touching}{less}"
     )
 
 
@@ -104,7 +110,8 @@ def _scenario(settings: dict[str, Any], robot: Robot, press: PressPose) -> dict[
     spring = press.force / (DEPTH - press.force / wall)  # f = K (depth − f / k) at rest
     K = np.minimum([spring] * 3 + [_SPRING] * 3, mass * np.array([_RATE**2] * 3 + [_SPIN**2] * 3))
     depth = press.force * (1.0 / float(np.abs(press.axis) @ K[:3]) + 1.0 / wall)
-    ahead = GAP + _overhang(robot, press)
+    overhang = _overhang(robot, press)
+    ahead = GAP + max(overhang, press.front)
     directions = {} if press.directions == DIRECTIONS else {"directions": list(press.directions)}
     home = bool(np.array_equal(press.q, robot.home))
     position = _rounded(robot.pose(press.q).position + ahead * press.axis)
@@ -125,7 +132,10 @@ def _scenario(settings: dict[str, Any], robot: Robot, press: PressPose) -> dict[
             "duration": duration,
             "wrench": [*_rounded(-press.force * press.axis), 0, 0, 0],
         },
-        "world": {"surfaces": [_wall(position, _rounded(-press.axis), wall, damping)]},
+        "world": {
+            **({"contact_links": list(press.foremost)} if press.front > overhang + _AHEAD else {}),
+            "surfaces": [_wall(position, _rounded(-press.axis), wall, damping)],
+        },
         "run": {"duration": round(duration + 2.5, 2), "timestep": 0.001, "rate": 1000, "seed": 0},
         "metrics": _bounds(robot, press),
     }
@@ -189,6 +199,8 @@ _STEP = 0.005  # m, of the way that is tried out
 _STOP_MARGIN, _CLEAR = 0.05, 0.2  # of a joint's range
 _SIDEWAYS = 0.1  # m per m along the axis, in directions that the joints cannot choose
 _HOME = 0.3  # what its maker's own posture is worth
+_AROUND_TOOL = 0.25  # m: links farther from the tool may be behind an endless wall
+_AHEAD, _LEVEL = 2e-3, 1e-2  # m that a link may stand out before the tool; and behind the foremost, to touch as well
 _RESERVE = 0.5  # share of the torque left beside gravity that pressing may take
 _FORCES = (1000.0, 500.0, 200.0, 100.0, 50.0, 20.0, 10.0, 5.0, 2.0, 1.0, 0.5, 0.2, 0.1)  # N
 _USUAL, _OVER_FRICTION, _PER_MASS = 20.0, 6.0, 1.25  # N; times the joints' friction at the tool; N per kg there
@@ -205,6 +217,8 @@ class PressPose:
         force: N that the joints' torques allow: 20, more where friction or mass need it.
         friction: N that the joints' Coulomb friction puts against the motion.
         mass: kg that the tool weighs along the axis.
+        front: m that the links near the tool reach before its origin along the axis.
+        foremost: names of those links that reach farthest.
         score: how well it suits, 1 at best.
     """
 
@@ -214,11 +228,15 @@ class PressPose:
     force: float
     friction: float
     mass: float
+    front: float
+    foremost: tuple[str, ...]
     score: float
 
 
 def pressing_postures(robot: Robot, distance: float) -> Iterator[PressPose]:
     """Postures from which the tool can go `distance` metres straight on and press there, the best first.
+
+    Those come first in which the tool, and no link beside it, would meet a wall.
 
     Home is among them, the others are drawn between the joints' limits (the same at every call).
 
@@ -232,7 +250,7 @@ def pressing_postures(robot: Robot, distance: float) -> Iterator[PressPose]:
         )
     arm = _Arm(robot)
     presses = [press for q in arm.candidates() for press in arm.presses(q)]
-    presses.sort(key=lambda press: (-len(press.directions), -press.score))
+    presses.sort(key=lambda press: (-len(press.directions), press.front > arm.tip + _AHEAD, -press.score))
     return (press for press in presses if arm.goes(press, distance))
 
 
@@ -250,6 +268,15 @@ class _Arm:
             moved = np.maximum(moved, np.abs(robot.jacobian(random.uniform(self.low, self.high))).max(axis=0))
         self.moves = moved > 1e-9
         self.lever = _LEVER * _reach(robot)
+        # A textbook's links are drawn as rods, thicker than its tip.
+        bodies = () if is_textbook(robot.name) else range(1, robot.model.nbody)
+        clouds = {b: points for b in bodies if (points := link_points(robot.model, b)) is not None}
+        self.corners = {robot.model.body(b).name: (b, thinned(hull(points), MOST_HULL)) for b, points in clouds.items()}
+        import mujoco  # behind palpate.robot, which looks at the processor first
+
+        self.data = mujoco.MjData(robot.model)
+        spheres = [robot.model.geom(g) for g in range(robot.model.ngeom) if touches_unasked(robot.model.geom(g).name)]
+        self.tip = max((float(sphere.size[0]) for sphere in spheres), default=0.0)
         self.friction = np.where(self.moves, robot.model.dof_frictionloss[robot.coordinates.kept], 0.0)
 
     def candidates(self) -> Iterator[Array]:
@@ -270,6 +297,7 @@ class _Arm:
             return
         values, moves = np.linalg.svd(scaled[chosen], compute_uv=False), np.linalg.pinv(J[chosen])
         quality = min(values[-1] / values[0] / _GOOD, 1.0) * min(clearance / _CLEAR, 1.0) * self._upright(q)
+        near = self._near_tool(q)
         for k, row in ((k, row) for k, row in enumerate(chosen) if row < 3):
             sideways = float(np.linalg.norm(J[:3] @ moves[:, k] - np.eye(3)[row]))
             if sideways > _SIDEWAYS:
@@ -282,7 +310,9 @@ class _Arm:
                 score = quality * suits * (1.0 - sideways) * (1.0 - friction / force) + (
                     _HOME if q is self.home else 0.0
                 )
-                yield PressPose(q, tuple(DIRECTIONS[k] for k in chosen), axis, force, friction, mass, score)
+                front, foremost = _front(near, axis)
+                names = tuple(DIRECTIONS[k] for k in chosen)
+                yield PressPose(q, names, axis, force, friction, mass, front, foremost, score)
 
     def goes(self, press: PressPose, distance: float) -> bool:
         """Whether the tool can go straight on, turning in none of the chosen directions, within the stops."""
@@ -299,6 +329,20 @@ class _Arm:
                 return False
         left = start.position + distance * press.axis - robot.pose(x).position
         return bool(np.abs(left[[row for row in chosen if row < 3]]).max(initial=0.0) < 0.1 * _STEP)
+
+    def _near_tool(self, q: Array) -> dict[str, Array]:
+        """Corners of the links that are near the tool, from its origin, world axes."""
+        self.data.qpos[:] = self.robot.coordinates.expand_position(q)
+        from mujoco import mj_kinematics
+
+        mj_kinematics(self.robot.model, self.data)
+        tool, near = self.robot.pose(q).position, {}
+        for link, (body, corners) in self.corners.items():
+            ahead = self.data.xpos[body] + corners @ self.data.xmat[body].reshape(3, 3).T - tool
+            ahead = ahead[np.linalg.norm(ahead, axis=1) < _AROUND_TOOL]
+            if len(ahead):
+                near[link] = ahead
+        return near
 
     def _stop_clearance(self, q: Array) -> float:
         """The smallest distance of a joint from its stops, as a share of its range; 1 without stops."""
@@ -326,6 +370,13 @@ class _Arm:
         spare = np.where(self.moves, _RESERVE * (self.robot.limits.torque - np.abs(self.robot.gravity(q))), np.inf)
         force = next((f for f in _FORCES if f <= most and np.all(f * np.abs(J_row) <= spare)), 0.0)
         return force if force >= 2.0 * friction else 0.0
+
+
+def _front(near: dict[str, Array], axis: Array) -> tuple[float, tuple[str, ...]]:
+    """How far links reach before the tool along an axis, m, and those that reach farthest."""
+    reaches = {link: float((corners @ axis).max()) for link, corners in near.items()}
+    farthest = max(reaches.values(), default=0.0)
+    return farthest, tuple(link for link, reach in reaches.items() if reach > farthest - _LEVEL)
 
 
 def _reach(robot: Robot) -> float:

@@ -46,6 +46,18 @@ def clopper_pearson(count: int, runs: int, confidence: float = 0.95) -> Interval
     return Interval(low, high, confidence)
 
 
+def failure_bound(count: int, runs: int, confidence: float = 0.95) -> float:
+    """The exact upper bound of a probability, of which `count` of `runs` independent draws are a sample.
+
+    P(Bin(n, p) ≤ k) = 1 − confidence, so that p is a quantile of Beta(k + 1, n − k): one-sided (Clopper and Pearson),
+    the least that can be promised. With no failure it is 1 − (1 − confidence)^(1/n).
+    """
+    from scipy.special import betaincinv
+
+    k, n, _ = _checked_counts(count, runs, confidence)
+    return 1.0 if k == n else float(betaincinv(k + 1, n - k, confidence))
+
+
 def confidence_sequence(count: int, runs: int, confidence: float = 0.95) -> Interval:
     """An interval of a probability that may be looked at after every run and still holds at all times together.
 
@@ -338,7 +350,8 @@ def estimate(values: Array, plain: Array, runs: int, highest: float, confidence:
     """p̂ from 1[fails] f/q of the last part; without a failing run only what its plain draws say."""
     n, hits = len(values), int(np.count_nonzero(values))
     if hits == 0:
-        bound = clopper_pearson(0, max(int(np.count_nonzero(plain)), 1), confidence)
+        most = failure_bound(0, max(int(np.count_nonzero(plain)), 1), confidence)
+        bound = Interval(0.0, most, confidence)
         text = f"no run failed; the nearest came within {-highest:.4g} of failing"
         return RareEstimate(None, bound, np.inf, runs, 0, np.inf, text)
     p = float(values.mean())

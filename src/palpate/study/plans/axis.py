@@ -12,7 +12,7 @@ value, entry by entry where that is a list: "control.stiffness*".
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import exp, log
@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from palpate.errors import InvalidInput, ScenarioError, check_names
+from palpate.errors import InvalidInput, ScenarioError, check_names, value_text
 from palpate.scenario.file.overrides import parse_override
 from palpate.toml import toml_value
 
@@ -94,6 +94,8 @@ def parse_axis(key: str, spec: Spec) -> Axis:
     """
     _check_key(key)
     if not isinstance(spec, str):
+        if not isinstance(spec, Iterable) or isinstance(spec, Mapping):
+            raise InvalidInput(f"{key}: a text or a list of values is needed, got {value_text(spec)}")
         return _levels(key, list(spec), [_plain(key, value) for value in spec])
     if match := _RANGE.fullmatch(spec):
         return _range(key, spec, match)
@@ -230,7 +232,14 @@ _DISTRIBUTIONS: dict[str, tuple[Callable[..., Span | Quantile], tuple[int, ...]]
 }
 
 
+# NumPy's names of grids, in the words of a range
+_RANGES = {"linspace": "{0}:{1}:{2}", "geomspace": "{0}:{1}:{2}:log", "logspace": "1e{0}:1e{1}:{2}:log"}
+
+
 def _distribution(key: str, spec: str, name: str, inside: str) -> Axis:
+    if name in _RANGES and len(parts := [part.strip() for part in inside.split(",")]) == 3:
+        range_ = _RANGES[name].format(*parts)
+        raise InvalidInput(f"{key}: {name} is not a distribution", hint=f"write the range as {key}={range_}")
     check_names(f"distribution for {key}", [name], _DISTRIBUTIONS)
     make, counts = _DISTRIBUTIONS[name]
     try:

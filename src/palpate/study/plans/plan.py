@@ -6,30 +6,36 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property, lru_cache
+from dataclasses import asdict, dataclass, field, fields, replace
+from functools import lru_cache
 from importlib.metadata import version
 from math import prod
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pydantic import TypeAdapter
 
-from palpate.checks import Array
-from palpate.errors import FileError, InvalidInput
+from palpate.checks import Array, whole_number
+from palpate.config import Config, required, setting
+from palpate.errors import FileError, InvalidInput, check_names, value_text
+from palpate.forking import cached_property
 from palpate.scenario.file.places import absolute_path, read_from, relative_path, seen_from
 from palpate.scenario.model import RobotSettings
 from palpate.scenario.robot import files_of_robot
+from palpate.sealed import sealed, unsealed
 from palpate.study.plans.axis import Axis, Value, axes_of, override
-from palpate.user_code import texts_of, use_files
+from palpate.user_code import texts_of
 
 FORMAT = 1
 MOST_CHUNK, CHUNKS = 100, 64  # runs that are made, written and redone together; how many chunks a sweep has at least
+MOST_CHUNKS = 2_000_000
 KEPT_TRACES = ("none", "all", "failing", "best", "worst")
 MOST_KEPT = 5  # traces of best or worst runs
 NUMBERS_FROM = ("palpate", "mujoco-core", "numba", "numpy", "scipy")  # packages that decide what a run gives
 # Outcomes beside a trace's own: refused before it began; its process died, or a defect showed; never run, by theory.
 IMPOSSIBLE, CRASHED, REFUSED = "impossible", "crashed", "refused"
+_TABLES = ("robot", "control", "reference", "run", "record", "metrics", "modules", "world.sensors.custom")
 ENDED = ("completed", "stopped")  # outcomes of a trace that ended as it should
 
 
@@ -101,7 +107,6 @@ class Plan:
         """The plan that was written down in a folder, with the files it names where they are now."""
         files = {absolute_path(name, folder): digest for name, digest in self.files.items()}
         scenario = read_from(self.scenario, folder)
-        use_files({name: file for name, file in scenario.get("modules", {}).items() if os.path.isfile(file)})
         return replace(self, scenario=scenario, files=files)
 
     def points(self, first: int, stop: int) -> list[PlannedRun]:
@@ -145,22 +150,61 @@ class Plan:
 
     def text(self) -> str:
         """As JSON, the same for the same plan; keys keep their order, by which parameters get their draws."""
-        return json.dumps({"palpate": "sweep", "format": FORMAT, **asdict(self)}, indent=1)
+        return sealed({"palpate": "sweep", "format": FORMAT, **asdict(self)})
+
+
+class _Options(Config):
+    """Options of all methods, as a plan keeps them."""
+
+    confidence: float = required("1", "level of every interval", gt=0.0, lt=1.0)
+    until: str | None = setting(None, "1", "when a sweep stops by itself")
+    rare: str | None = setting(None, "1", "failure that is looked for")
+    by: str | None = setting(None, "1", "rule of a map")
+    metric: str | None = setting(None, "1", "by which runs are ranked")
+    minimise: str | None = setting(None, "1", "metric of a search")
+    keep: list[str] | None = setting(None, "1", "bounds of a search")
+    cells: int | None = setting(None, "1", "of a side of a map", gt=0, le=100_000)
+    tolerance: float | None = setting(None, "1", "of a map's boundary", gt=0.0)
 
 
 def plan_from_text(text: str, where: str) -> Plan:
-    """Read a plan back."""
+    """Read a plan back.
+
+    Raises:
+        FileError: damaged, of another format, or no sweep's; `where` names the file.
+    """
+    content = unsealed(text, where)
+    if content.pop("palpate", None) != "sweep":
+        raise FileError(f"{where} describes no sweep of palpate's", hint="give the folder of a sweep")
+    file_format = content.pop("format", None)
+    if file_format != FORMAT:
+        raise FileError(f"the format of {where} is {file_format!r}; this version of palpate reads {FORMAT}")
     try:
-        content = json.loads(text)
-        if not isinstance(content, dict) or content.pop("palpate", None) != "sweep":
-            raise InvalidInput("no sweep of palpate's")
-        file_format = content.pop("format", None)
-        if file_format != FORMAT:
-            raise InvalidInput(f"its format is {file_format!r}, this version of palpate reads {FORMAT}")
-        lists = {key: tuple(content[key]) for key in ("source", "metrics")}
-        return Plan(**{**content, **lists})
-    except (ValueError, TypeError, KeyError) as error:
+        check_names("entry", content, [one.name for one in fields(Plan)])
+        plan = TypeAdapter(Plan).validate_json(json.dumps(content), strict=True)
+        _check_tables(plan.scenario)
+        _Options.model_validate(plan.options, strict=True)
+        for name in ("runs", "repeat", "chunk"):
+            whole_number(getattr(plan, name), name, least=1)
+        if plan.runs > MOST_RUNS or plan.runs > MOST_CHUNKS * plan.chunk:
+            raise InvalidInput(f"{plan.runs} runs in chunks of {plan.chunk}; at most {MOST_CHUNKS} chunks are made")
+        return plan
+    except (ValueError, LookupError, RecursionError) as error:
         raise FileError(f"{where} describes no sweep: {error}", hint="give the folder of a sweep") from error
+
+
+def _check_tables(scenario: Mapping[str, Any]) -> None:
+    """Refuse a scenario whose tables are none; their keys are judged when it is run."""
+    check_names("table of its scenario", ("robot", "control"), scenario)
+    for path in _TABLES:
+        table: Any = scenario
+        for name in path.split("."):
+            table = table.get(name, {})
+            if not isinstance(table, dict):
+                raise InvalidInput(f"its scenario has no table {path}, but {value_text(table)}")
+    for sensor in scenario.get("world", {}).get("sensors", {}).get("custom", {}).values():
+        if not isinstance(sensor, dict):
+            raise InvalidInput(f"a sensor of its scenario is no table, but {value_text(sensor)}")
 
 
 def differences(mine: Plan, there: Plan) -> list[str]:

@@ -198,9 +198,7 @@ def read_job_file(path: str) -> JobFile:
     """
     try:
         data = toml_data(read_text(path))
-    except OSError as error:
-        raise FileError(f"cannot read the job file {path}: {error.strerror}") from error
-    except ValueError as error:
+    except InvalidInput as error:
         raise InvalidInput(f"the job file {path} is not valid TOML: {error}") from error
     needed = [name for name, field in JobFile.model_fields.items() if field.is_required()]
     missing = [name for name in needed if name not in data]

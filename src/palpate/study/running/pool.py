@@ -49,6 +49,19 @@ class Here:
         """Nothing to give back."""
 
 
+class NoRuns:
+    """In the place of an executor where a folder is only read: a run that is missing there is not made."""
+
+    def results(self, job: Job, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, list[RunResult]]]:
+        """Refuse the first chunk."""
+        for chunk in chunks:
+            raise StudyError(f"run {chunk[0].run} of the sweep is missing in its folder")
+        yield from ()
+
+    def close(self) -> None:
+        """Nothing to give back."""
+
+
 class _Dead(StudyError):
     """The process ended without an answer, or hangs."""
 

@@ -10,14 +10,15 @@ traces/<run>.parquet   the traces that are kept
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from palpate.errors import FileError
+from palpate.errors import DamagedTable, FileError, PalpateError
 from palpate.files import atomic_write, make_folder, read_text, remove_litter, write_file
 from palpate.metrics import METRICS
 from palpate.parquet import Column, ParquetWriter, read_columns, read_footer
@@ -28,7 +29,8 @@ from palpate.study.running.worker import Row, RunResult
 from palpate.toml import toml_text, toml_value
 
 PLAN, SCENARIO, CHUNKS, TABLE, TRACES = "sweep.json", "scenario.toml", "chunks", "table.parquet", "traces"
-KEY, UNITS = "palpate.sweep", "palpate.units"  # the plan and the units of metrics, in the table's own metadata
+# In the table's own metadata: the plan, the units of metrics, and a checksum of the two.
+KEY, UNITS, SEAL = "palpate.sweep", "palpate.units", "palpate.sha256"
 ROWS_PER_GROUP = 20_000
 
 
@@ -81,9 +83,28 @@ class Store:
         """The folder of a sweep that was begun."""
         path = Path(folder) / PLAN
         try:
-            return cls(Path(folder), plan_from_text(read_text(path), str(path)).read_in(folder))
-        except (OSError, UnicodeDecodeError) as error:
-            raise FileError(f"{folder} holds no sweep ({error})", hint="give the folder of a sweep") from error
+            plan = plan_from_text(read_text(path), str(path)).read_in(folder)
+        except FileError as error:
+            raise FileError(f"{folder} holds no sweep: {error.args[0]}", hint="give the folder of a sweep") from error
+        except (AttributeError, TypeError, LookupError) as error:  # a scenario that palpate does not write
+            raise FileError(f"{path} describes no sweep: its scenario is damaged ({error})") from error
+        store = cls(Path(folder), plan)
+        if store.complete:
+            store.check_table()
+        return store
+
+    def check_table(self) -> None:
+        """Compare the table's description with the plan.
+
+        Raises:
+            DamagedTable: it is damaged, or the table of another sweep.
+        """
+        footer = read_footer(self.path)
+        if footer.columns != tuple(column.name for column in schema(self.plan)):
+            raise DamagedTable(f"{self.path} has other columns than the sweep of {PLAN}")
+        described = {key: text for key, text in footer.metadata.items() if key != SEAL}
+        if described.keys() != {KEY, UNITS} or footer.metadata.get(SEAL, _seal(described)) != _seal(described):
+            raise DamagedTable(f"{self.path} is damaged: the checksum of its description does not fit")
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
@@ -120,9 +141,11 @@ class Store:
         if not self._file(first).is_file():
             return False
         try:
-            return all(len(values) == stop - first for values in read_columns(self._file(first)).values())
-        except (OSError, ValueError):  # damaged: made again
+            columns = read_columns(self._file(first))
+        except PalpateError:  # damaged: made again
             return False
+        names = [column.name for column in schema(self.plan)]
+        return list(columns) == names and all(len(values) == stop - first for values in columns.values())
 
     def write(self, points: Sequence[PlannedRun], results: Sequence[RunResult]) -> None:
         """Keep a chunk: its traces first, so that rows never promise what is not there."""
@@ -166,6 +189,7 @@ class Store:
                 KEY: self.plan.seen_from(self.folder).text(),
                 UNITS: json.dumps(units(self.plan), ensure_ascii=False),
             }
+            meta[SEAL] = _seal(meta)
             atomic_write(self.path, lambda file: self._write(file, parts, meta))
             rows = read_footer(self.path).rows
             if rows != runs:
@@ -188,6 +212,10 @@ class Store:
                 waiting = [column[ROWS_PER_GROUP:] for column in waiting]
         writer.write(waiting)
         writer.close(meta)
+
+
+def _seal(described: Mapping[str, str]) -> str:
+    return hashlib.sha256("".join(f"{key}\n{described[key]}\n" for key in sorted(described)).encode()).hexdigest()
 
 
 def check_content(folder: Path, what: str, begun: str, parts: Collection[str] = ()) -> None:

@@ -10,7 +10,7 @@ import json
 import signal
 import tempfile
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -23,7 +23,7 @@ from palpate.metrics import METRICS
 from palpate.metrics.table import Bound, MetricResult, judge
 from palpate.run.assemble.renew import Renewable
 from palpate.run.build import build
-from palpate.run.simulate import execute_bare, simulate
+from palpate.run.simulate import execute_bare, simulate_quietly
 from palpate.scenario.checking.checks import contradictions
 from palpate.scenario.file.load import STAND_IN, overridden, scenario_from_data
 from palpate.scenario.file.overrides import apply_overrides
@@ -31,7 +31,7 @@ from palpate.scenario.model import Scenario
 from palpate.study.plans.plan import CRASHED, IMPOSSIBLE, REFUSED, file_digest
 from palpate.study.running.shipping import bare_names, moved
 from palpate.trace import Trace
-from palpate.user_code import is_address
+from palpate.user_code import is_address, load
 
 Row = dict[str, Any]
 _SINGULAR = "smallest_singular_value"
@@ -98,6 +98,7 @@ def run_row(
     """
     names = tuple(METRICS) if metrics is None else metrics
     try:
+        load_metrics(names, scenario)
         singular = bool(own) or any(map(is_address, names)) or _SINGULAR in {*names, *scenario.get("metrics", {})}
         bounds, trace = prepared_for(scenario).run(overrides, singular=singular)
         if trace.outcome.kind == "interrupted":
@@ -113,9 +114,15 @@ def run_row(
         return empty_row(CRASHED, f"{type(error).__name__}: {error}", names)
 
 
+def load_metrics(names: Iterable[str], scenario: Mapping[str, Any]) -> None:
+    """Load the code of own metrics, of the modules that a scenario's data names."""
+    for name in filter(is_address, names):
+        load(name, scenario.get("modules", {}))
+
+
 def whole_trace(scenario: Mapping[str, Any], overrides: Sequence[str]) -> Trace:
     """The trace of a run with everything that is known about it."""
-    return simulate(overridden(scenario, overrides))
+    return simulate_quietly(overridden(scenario, overrides))
 
 
 def _value(name: str, bounded: Mapping[str, MetricResult], trace: Trace) -> float | None:
@@ -128,7 +135,7 @@ def _value(name: str, bounded: Mapping[str, MetricResult], trace: Trace) -> floa
 
 
 def _row(trace: Trace, bounded: Mapping[str, MetricResult]) -> Row:
-    broken = [name for name, result in bounded.items() if not result.passed]
+    broken = [name for name, result in bounded.items() if result.passed is False]
     outcome = trace.outcome
     return {
         "outcome": outcome.kind,
@@ -220,7 +227,7 @@ class Prepared:
 
     def _build(self, data: dict[str, Any]) -> tuple[Renewable, Mapping[str, Bound]]:
         self._kept = None  # also where building fails half-way
-        scenario = scenario_from_data(data)
+        scenario = scenario_from_data(data).with_code()
         self._kept, self._built, self._scenario = Renewable(build(scenario)), data, scenario
         return self._kept, scenario.metrics
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from html import escape
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from palpate.errors import InvalidInput, NotApplicable, TraceError
+from palpate.escape import html_text
 from palpate.files import write_file
 from palpate.metrics import MetricResult, evaluate
 from palpate.toml import toml_value
@@ -20,13 +20,19 @@ from palpate.views.pages.player import replay_element
 from palpate.views.panels import TOOL_ERRORS, Figure, Panel, styled, telling
 
 
-def compare(traces: Sequence[Trace], names: Sequence[str], path: str | os.PathLike[str]) -> Path:
+def compare(
+    traces: Sequence[Trace],
+    names: Sequence[str],
+    path: str | os.PathLike[str],
+    results: Sequence[Sequence[MetricResult]] | None = None,
+) -> Path:
     """Write a page that overlays two or more runs.
 
     Args:
         traces: the runs.
         names: what to call each; all different.
         path: the file to write.
+        results: the metrics of each run; computed from the traces if not given.
 
     Raises:
         InvalidInput: fewer than two runs, or names that do not fit them.
@@ -44,12 +50,12 @@ def compare(traces: Sequence[Trace], names: Sequence[str], path: str | os.PathLi
         section("What differs", _settings(runs)),
         section("Replay", moving),
         section("Plots", *(plots.figure(figure) for figure in first)),
-        section("Metrics", _metrics(runs)),
+        section("Metrics", _metrics(runs, results or [evaluate(trace) for trace in traces])),
         folded_section("Joints", *(plots.figure(f, note) for f, note in figures if f.name in _DETAIL)),
     ]
     title = " · ".join(names)
     scripts = ("shapes3d.js", "replay.js") if moving else ()
-    body = [contents(sections), f"<main><h1>{escape(title)}</h1>", *sections, "</main>"]
+    body = [contents(sections), f"<main><h1>{html_text(title)}</h1>", *sections, "</main>"]
     return write_file(path, page(title, body, plots.data, scripts))
 
 
@@ -62,7 +68,7 @@ def _side_by_side(runs: dict[str, Trace]) -> str:
     parts = []
     for name, trace in list(runs.items())[:_MOST_REPLAYS]:
         try:
-            parts.append(f"<div><p class=title>{escape(name)}</p>{replay_element(trace)}</div>")
+            parts.append(f"<div><p class=title>{html_text(name)}</p>{replay_element(trace)}</div>")
         except TraceError:
             continue
     return f'<div class="side-by-side">{"".join(parts)}</div>' if parts else ""
@@ -94,24 +100,26 @@ def _settings(runs: dict[str, Trace]) -> str:
     if not changes:
         what = "the same settings" if all(trace.facts.scenario for trace in runs.values()) else "no scenario to compare"
         return f"<p class=soft>These runs have {what}.</p>"
-    rows = [[escape(text) for text in (key, *values)] for key, values in changes.items()]
-    return table(["Setting", *map(escape, runs)], rows, ["", *["differs"] * len(runs)])
+    rows = [[html_text(text) for text in (key, *values)] for key, values in changes.items()]
+    return table(["Setting", *map(html_text, runs)], rows, ["", *["differs"] * len(runs)])
 
 
-def metrics_of(traces: Sequence[Trace]) -> dict[str, tuple[MetricResult, list[float | None]]]:
+def side_by_side(
+    results: Sequence[Sequence[MetricResult]],
+) -> dict[str, tuple[MetricResult, list[float | None]]]:
     """By name every metric that some run has, with its value in each; None where it does not apply."""
-    results = [{result.name: result for result in evaluate(trace)} for trace in traces]
-    every = {name: result for one in results for name, result in one.items()}
-    return {name: (every[name], [one[name].value if name in one else None for one in results]) for name in every}
+    tables = [{result.name: result for result in one} for one in results]
+    every = {name: result for one in tables for name, result in one.items()}
+    return {name: (every[name], [one[name].value if name in one else None for one in tables]) for name in every}
 
 
-def _metrics(runs: dict[str, Trace]) -> str:
-    rows = [["outcome", *(escape(trace.outcome.kind) for trace in runs.values())]]
-    for name, (metric, values) in metrics_of(list(runs.values())).items():
+def _metrics(runs: dict[str, Trace], results: Sequence[Sequence[MetricResult]]) -> str:
+    rows = [["outcome", *(html_text(trace.outcome.kind) for trace in runs.values())]]
+    for name, (metric, values) in side_by_side(results).items():
         if any(value is not None for value in values):
             cells = ["—" if value is None else number(value, metric.unit) for value in values]
-            rows.append([f"{escape(name)}<small>{escape(metric.help)}</small>", *cells])
-    return table(["Metric", *map(escape, runs)], rows, ["", *["number"] * len(runs)])
+            rows.append([f"{html_text(name)}<small>{html_text(metric.help)}</small>", *cells])
+    return table(["Metric", *map(html_text, runs)], rows, ["", *["number"] * len(runs)])
 
 
 def _figures(runs: dict[str, Trace]) -> list[Figure]:

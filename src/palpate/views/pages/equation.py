@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from html import escape
+
+from palpate.escape import html_text
 
 _ACCENTS = {"\u0302": "ˆ", "\u0307": "˙", "\u0308": "¨", "\u0303": "~", "\u0304": "¯"}
 _SUPER = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ᵀ", "0123456789+−T")) | {"*": "∗"}
@@ -65,12 +66,14 @@ def _atom(tokens: list[re.Match[str]]) -> tuple[str, list[re.Match[str]]]:
     if kind == "name":
         return _name(text), remaining
     if kind == "word":
-        return (f"<mi>{text}</mi>" if text in _FUNCTIONS else f"<mtext>&nbsp;{escape(text)}&nbsp;</mtext>"), remaining
+        return (
+            f"<mi>{text}</mi>" if text in _FUNCTIONS else f"<mtext>&nbsp;{html_text(text)}&nbsp;</mtext>"
+        ), remaining
     return _operator(text), remaining
 
 
 def _name(text: str) -> str:
-    letter = f"<mi>{escape(text[0])}</mi>"
+    letter = f"<mi>{html_text(text[0])}</mi>"
     for mark in text[1:]:
         letter = f'<mover accent="true">{letter}<mo>{_ACCENTS.get(mark, "")}</mo></mover>'
     return letter
@@ -78,7 +81,7 @@ def _name(text: str) -> str:
 
 def _operator(text: str) -> str:
     fixed = ' stretchy="false"' if text == "|" else ""
-    return f"<mo{fixed}>{escape(text)}</mo>" if text else ""
+    return f"<mo{fixed}>{html_text(text)}</mo>" if text else ""
 
 
 def _scripted(atom: str, tokens: list[re.Match[str]]) -> tuple[str, list[re.Match[str]]]:
@@ -88,7 +91,7 @@ def _scripted(atom: str, tokens: list[re.Match[str]]) -> tuple[str, list[re.Matc
         kind = str(tokens[0].lastgroup)
         table = _SUB if kind == "sub" else _SUPER
         text = "".join(table.get(letter, letter) for letter in tokens[0][0].removeprefix("_"))
-        scripts[kind] = f"<mn>{text}</mn>" if text.isdigit() else f"<mi>{escape(text)}</mi>"
+        scripts[kind] = f"<mn>{text}</mn>" if text.isdigit() else f"<mi>{html_text(text)}</mi>"
         tokens = tokens[1:]
     if len(scripts) == 2:
         return f"<msubsup>{atom}{scripts['sub']}{scripts['super']}</msubsup>", tokens

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -70,12 +69,6 @@ def thin(time: Array, values: Array, most: int) -> tuple[Array, Array]:
 def packed(values: Array) -> dict[str, str]:
     """Numbers in base 64; seven digits are plenty on a screen."""
     return {"dtype": "f4", "bdata": base64.b64encode(values.astype("<f4").tobytes()).decode()}
-
-
-def as_script(data: object) -> str:
-    """JSON that is safe inside a page's script element."""
-    text = json.dumps(data, allow_nan=False, separators=(",", ":"))
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def thinned(figures: list[Figure]) -> bool:

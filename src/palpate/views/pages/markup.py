@@ -1,15 +1,15 @@
-"""Pieces of a page. Whatever comes from a model, a scenario or a trace passes through `escape`."""
+"""Pieces of a page. Whatever comes from a model, a scenario or a trace passes through `palpate.escape`."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from html import escape
 from typing import Any
 
+from palpate.escape import html_json, html_text
 from palpate.metrics import MetricResult
-from palpate.views.pages.interactive import as_script, charts, script
+from palpate.views.pages.interactive import charts, script
 from palpate.views.pages.player import html
 from palpate.views.panels import Figure, Marks
 
@@ -17,7 +17,7 @@ from palpate.views.panels import Figure, Marks
 def page(title: str, body: Iterable[str], plots: Sequence[dict[str, Any]], scripts: Sequence[str] = ()) -> str:
     """A whole page; `body` is markup, `title` is text, `scripts` run once the charts are drawn."""
     sweep = ["sweeps.js"] if any("data" in plot for plot in plots) else []
-    data = f'<script id="charts" type="application/json">{as_script(list(plots))}</script>'
+    data = f'<script id="charts" type="application/json">{html_json(list(plots))}</script>'
     return html(title, ["<body>", *body, data, script("charts.js", *sweep, "page.js", *scripts)], styles=("page.css",))
 
 
@@ -33,18 +33,20 @@ _SECTION = re.compile(r'<section id="([\w-]+)">(?:<details[^>]*><summary>)?<h2>(
 
 def facts(pairs: Mapping[str, object]) -> str:
     """Names with their values; what is None is left out."""
-    items = [f"<div><dt>{escape(k)}</dt><dd>{escape(str(v))}</dd></div>" for k, v in pairs.items() if v is not None]
+    items = [
+        f"<div><dt>{html_text(k)}</dt><dd>{html_text(str(v))}</dd></div>" for k, v in pairs.items() if v is not None
+    ]
     return f"<dl>{''.join(items)}</dl>"
 
 
 def section(title: str, *content: str) -> str:
     """A headed part of the page; nothing without content."""
-    return _section(title, f"<h2>{escape(title)}</h2>", content, "")
+    return _section(title, f"<h2>{html_text(title)}</h2>", content, "")
 
 
 def folded_section(title: str, *content: str) -> str:
     """A headed part of the page behind a click; printed all the same."""
-    head = f"<details class=print><summary><h2>{escape(title)}</h2></summary>"
+    head = f"<details class=print><summary><h2>{html_text(title)}</h2></summary>"
     return _section(title, head, content, "</details>")
 
 
@@ -56,18 +58,18 @@ def _section(title: str, head: str, content: Iterable[str], end: str) -> str:
 def bullets(items: Sequence[str], most: int = 100) -> str:
     """Texts as a list."""
     more = f"<li class=soft>and {len(items) - most} more</li>" if len(items) > most else ""
-    return f"<ul>{''.join(f'<li>{escape(item)}</li>' for item in items[:most])}{more}</ul>" if items else ""
+    return f"<ul>{''.join(f'<li>{html_text(item)}</li>' for item in items[:most])}{more}</ul>" if items else ""
 
 
 def folded(summary: str, content: str) -> str:
     """Content behind a click."""
-    return f"<details><summary>{escape(summary)}</summary>{content}</details>" if content else ""
+    return f"<details><summary>{html_text(summary)}</summary>{content}</details>" if content else ""
 
 
 def listing(value: object) -> str:
     """A text as it is, anything else as JSON."""
     text = value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
-    return f"<pre>{escape(text)}</pre>"
+    return f"<pre>{html_text(text)}</pre>"
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]], classes: Sequence[str]) -> str:
@@ -81,14 +83,14 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]], classes: Sequence
 def verdicts(results: Sequence[MetricResult]) -> str:
     """The metrics that were judged, in a table."""
     heads = ("Metric", "Value", "Bound", "<span class=verdict><span class=word>Verdict</span></span>")
-    rows = [_judged_row(result) for result in results if result.passed is not None]
+    rows = [_judged_row(result) for result in results if result.bounded]
     return table(heads, rows, ("", "number", "bound", "bound")) if rows else ""
 
 
 def metrics_table(results: Sequence[MetricResult]) -> str:
     """The metrics that were not judged, and those that do not apply folded away."""
-    others = [result for result in results if result.passed is None and result.value is not None]
-    silent = [f"{r.name}: {r.reason}" for r in results if r.value is None and r.passed is None]
+    others = [result for result in results if not result.bounded and result.value is not None]
+    silent = [f"{r.name}: {r.reason}" for r in results if r.value is None and not r.bounded]
     cells = "".join(f"<div class=cell><div>{_named(r)}</div><b>{_value(r)}</b></div>" for r in others)
     left = folded(f"{count(len(silent), 'metric')} without a value", bullets(silent)) if silent else ""
     return f'<div class="cells">{cells}</div>{left}' if cells or left else ""
@@ -99,7 +101,7 @@ def events_table(events: Sequence[Mapping[str, Any]], most: int = 200) -> str:
     if not events:
         return ""
     texts = [[e["what"], e["contact"], mode_change(e), place_text(e)] for e in events[:most]]
-    rows = [[f"{e['time']:.10f} s", *map(escape, row)] for e, row in zip(events, texts)]
+    rows = [[f"{e['time']:.10f} s", *map(html_text, row)] for e, row in zip(events, texts)]
     listed = table(("Time", "Event", "Contact", "Mode", "Where"), rows, ("number", "", "", "", ""))
     if len(events) > most:
         listed += f"<p class=soft>and {len(events) - most} more in the trace</p>"
@@ -117,8 +119,11 @@ def place_text(event: Mapping[str, Any]) -> str:
     return "(" + ", ".join(f"{x:.4g}" if abs(x) > 1e-12 else "0" for x in event["where"]) + ")"
 
 
+_VERDICTS = {True: ("good", "✓", "pass"), False: ("bad", "✗", "fail"), None: ("soft", "–", "not judged")}
+
+
 def _judged_row(result: MetricResult) -> list[str]:
-    good, mark, word = ("good", "✓", "pass") if result.passed else ("bad", "✗", "fail")
+    good, mark, word = _VERDICTS[result.passed]
     badge = f'<b class="verdict {good}">{mark}<span class="word"> {word}</span></b>'
     ends = {"≥": result.least, "≤": result.most}
     bound = ", ".join(f"{sign} {end:.6g}".replace("-", "−") for sign, end in ends.items() if end is not None)
@@ -127,7 +132,7 @@ def _judged_row(result: MetricResult) -> list[str]:
 
 def _named(result: MetricResult) -> str:
     reason = f" — {result.reason}" if result.reason else ""
-    return f"{escape(result.name)}<small>{escape(result.help + reason)}</small>"
+    return f"{html_text(result.name)}<small>{html_text(result.help + reason)}</small>"
 
 
 def _value(result: MetricResult) -> str:
@@ -141,7 +146,7 @@ def count(how_many: int, what: str) -> str:
 
 def number(value: float, unit: str) -> str:
     """A number with its unit, as markup."""
-    return escape(f"{value:.4g}".replace("-", "−") + ("" if unit == "1" else f" {unit}"))
+    return html_text(f"{value:.4g}".replace("-", "−") + ("" if unit == "1" else f" {unit}"))
 
 
 class Plots:
@@ -156,8 +161,8 @@ class Plots:
         """Places for the panels of a figure; nothing for one without panels."""
         if not figure.panels:
             return ""
-        head = f"<h3>{escape(figure.title)}</h3>" if titled else ""
-        remark = f"<p class=soft>{escape(note)}</p>" if note else ""
+        head = f"<h3>{html_text(figure.title)}</h3>" if titled else ""
+        remark = f"<p class=soft>{html_text(note)}</p>" if note else ""
         both = zip(charts(figure, self.marks), figure.panels)
         if figure.columns > 1:
             return head + self.grid(self.place(chart, panel.title) for chart, panel in both) + remark
@@ -172,5 +177,5 @@ class Plots:
         """A place for one chart."""
         name = f"plot-{len(self.data)}"
         self.data.append({"id": name, **chart})
-        head = f"<p class=title>{escape(title)}</p>" if title else ""
+        head = f"<p class=title>{html_text(title)}</p>" if title else ""
         return f'<div class="plot"{look}>{head}<div id="{name}"></div></div>'

@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import replace
-from html import escape
 from pathlib import Path
 from typing import Any
 
 from palpate.errors import TraceError
+from palpate.escape import html_text
 from palpate.files import write_file
 from palpate.metrics import MetricResult, evaluate
 from palpate.toml import toml_text
@@ -59,8 +59,8 @@ def report_html(trace: Trace, results: Sequence[MetricResult]) -> str:
     ]
     title = _title(trace)
     text = (trace.facts.scenario or {}).get("description")
-    description = f"<p class=lead>{escape(str(text))}</p>" if text else ""
-    first = [markup.contents(sections), f"<main><h1>{escape(title)}</h1>", description]
+    description = f"<p class=lead>{html_text(str(text))}</p>" if text else ""
+    first = [markup.contents(sections), f"<main><h1>{html_text(title)}</h1>", description]
     body = [*first, f'<div class="first">{_result(trace, results)}{_lead(plots, lead)}</div>', _law(trace)]
     scripts = ("shapes3d.js", "replay.js") if moving else ()
     return markup.page(title, [*body, *sections, "</main>"], plots.data, scripts)
@@ -79,8 +79,8 @@ def _title(trace: Trace) -> str:
 
 def _result(trace: Trace, results: Sequence[MetricResult]) -> str:
     """How it ended, what to look at before believing it, and the verdicts."""
-    warnings = "".join(f"<li><b>Warning:</b> {escape(text)}</li>" for text in trace.facts.warnings)
-    remarks = "".join(f"<li>{escape(text)}</li>" for text in trace.facts.remarks)
+    warnings = "".join(f"<li><b>Warning:</b> {html_text(text)}</li>" for text in trace.facts.warnings)
+    remarks = "".join(f"<li>{html_text(text)}</li>" for text in trace.facts.remarks)
     notes = f'<ul class="notes">{warnings}{remarks}</ul>' if warnings or remarks else ""
     expected = markup.folded("What was expected", markup.bullets(trace.facts.expected))
     return f"<div>{_ending(trace, results)}{notes}{markup.verdicts(results)}{expected}</div>"
@@ -91,14 +91,14 @@ def _ending(trace: Trace, results: Sequence[MetricResult]) -> str:
     verdict = f" {sum(judged)} of {len(judged)} bounds kept." if judged else ""
     good = trace.outcome.ok and all(judged)
     text = f"{str(trace.outcome).rstrip('.')}.{verdict}"
-    return f'<p class="outcome {"good" if good else "bad"}"><b>{escape(text)}</b></p>'
+    return f'<p class="outcome {"good" if good else "bad"}"><b>{html_text(text)}</b></p>'
 
 
 def _lead(plots: markup.Plots, lead: Figure | None) -> str:
     if lead is None:
         return "<div></div>"
     zoom = '<button type="button" id="whole-time" hidden>whole run</button>'
-    return f"<div><h2>{escape(lead.title)}</h2>{plots.figure(lead, titled=False)}{zoom}</div>"
+    return f"<div><h2>{html_text(lead.title)}</h2>{plots.figure(lead, titled=False)}{zoom}</div>"
 
 
 def _law(trace: Trace) -> str:
@@ -110,14 +110,15 @@ def _law(trace: Trace) -> str:
     typeset = f'<div class="equation">{mathml(equation)}</div>' if equation else ""
     chosen = [gain for gain in run.gains if not gain["default"] or gain["unit"] != "1"]
     others = [gain for gain in run.gains if gain not in chosen]
-    story = "".join(f"<p>{escape(part)}</p>" for part in run.law_text.split("\n\n"))
+    story = "".join(f"<p>{html_text(part)}</p>" for part in run.law_text.split("\n\n"))
     more = markup.folded("The law in words, and its other settings", story + _gains(others)) if story else ""
-    return f'<div class="law"><h2>Law: {escape(run.law)}</h2>{typeset}{_gains(chosen)}{more}</div>'
+    return f'<div class="law"><h2>Law: {html_text(run.law)}</h2>{typeset}{_gains(chosen)}{more}</div>'
 
 
 def _gains(gains: Sequence[dict[str, Any]]) -> str:
     items = "".join(
-        f'<span title="{escape(gain["help"])}"><b>{escape(gain["name"])}</b> {_gain(gain)}</span>' for gain in gains
+        f'<span title="{html_text(gain["help"])}"><b>{html_text(gain["name"])}</b> {_gain(gain)}</span>'
+        for gain in gains
     )
     return f'<div class="gains">{items}</div>' if items else ""
 
@@ -125,7 +126,7 @@ def _gains(gains: Sequence[dict[str, Any]]) -> str:
 def _gain(gain: dict[str, Any]) -> str:
     unit = "" if gain["unit"] == "1" else f" {gain['unit']}"
     text = f"{_plain(gain['value'])}{unit}"
-    return escape(text) if len(text) < 70 else f"<span class=long>{escape(text)}</span>"
+    return html_text(text) if len(text) < 70 else f"<span class=long>{html_text(text)}</span>"
 
 
 def _plain(value: Any) -> str:
@@ -148,10 +149,10 @@ def _replay(trace: Trace) -> tuple[str, bool]:
     try:
         inside = replay_element(trace)
     except TraceError as error:
-        return f"<p class=soft>{escape(str(error))}</p>", False
+        return f"<p class=soft>{html_text(str(error))}</p>", False
     except Exception as error:  # an impossible drawing costs the picture, not the page
         reason = f"{type(error).__name__}: {error}"
-        return f"<p class=soft>This scene cannot be drawn ({escape(reason)}).</p>", False
+        return f"<p class=soft>This scene cannot be drawn ({html_text(reason)}).</p>", False
     return f'{inside}<div class="stills"></div><p class=soft>{_KEYS}</p>', True
 
 
@@ -215,7 +216,7 @@ def _ordered(data: Any) -> Any:
     return {key: _ordered(data[key]) for key in keys}
 
 
-_NOTE = "\x00"
+_NOTE = "≠ default"
 
 
 def _changed_note(changed: dict[str, Any]) -> Any:
@@ -236,8 +237,8 @@ def _changed_note(changed: dict[str, Any]) -> Any:
 
 def _marked(line: str) -> str:
     if line.endswith(_NOTE):
-        return f"<mark>{escape(line.removesuffix(f'  # {_NOTE}'))}</mark>"
-    return f'<span class="default">{escape(line)}</span>' if line else ""
+        return f"<mark>{html_text(line.removesuffix(f'  # {_NOTE}'))}</mark>"
+    return f'<span class="default">{html_text(line)}</span>' if line else ""
 
 
 def _run(trace: Trace, thin: bool) -> list[str]:

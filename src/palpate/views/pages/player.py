@@ -5,18 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from palpate.checks import Array
+from palpate.escape import html_json, html_text
 from palpate.files import write_file
 from palpate.spatial.rows import conjugate, rotate
 from palpate.trace import Trace
 from palpate.views.kinematics import Path as BodyPath, body_paths, ghost_paths, scene_of
-from palpate.views.pages.interactive import as_script, packed, script, style
+from palpate.views.pages.interactive import packed, script, style
 
 if TYPE_CHECKING:
     from palpate.views.pages.serve import ReplayServer
@@ -54,13 +54,13 @@ def serve_replay(trace: Trace, port: int = 0) -> ReplayServer:
 def replay_html(trace: Trace) -> str:
     """The replay as a page of its own."""
     title = f"{_name(trace)}: replay"
-    return html(title, [f'<body class="alone"><h1>{escape(title)}</h1>{replay_element(trace)}{script(*SCRIPTS)}'])
+    return html(title, [f'<body class="alone"><h1>{html_text(title)}</h1>{replay_element(trace)}{script(*SCRIPTS)}'])
 
 
 def live_html(first: Trace, events: str) -> str:
     """The page of a run under way: the replay of its first sample, to which frames from `events` are added."""
     scene = f'<div class="replay" data-live="{events}">{_data_script(_live_data(first))}</div>'
-    head = f'<body class="alone"><h1>{escape(_name(first))}: live <span class="soft" role="status"></span></h1>'
+    head = f'<body class="alone"><h1>{html_text(_name(first))}: live <span class="soft" role="status"></span></h1>'
     return html(f"{_name(first)}: live", [head, scene, script(*SCRIPTS)], f"{POLICY}; connect-src 'self'")
 
 
@@ -73,7 +73,7 @@ def html(
             '<!doctype html><html lang="en"><head><meta charset="utf-8">',
             f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
             '<meta name="viewport" content="width=device-width,initial-scale=1">',
-            f'<title>{escape(title)}</title><link rel="icon" href="data:,">{style(*styles)}</head>',
+            f'<title>{html_text(title)}</title><link rel="icon" href="data:,">{style(*styles)}</head>',
             *body,
             "</body></html>",
         ]
@@ -93,7 +93,7 @@ def replay_element(trace: Trace) -> str:
 
 
 def _data_script(data: dict[str, Any]) -> str:
-    return f'<script type="application/json">{as_script(data)}</script>'
+    return f'<script type="application/json">{html_json(data)}</script>'
 
 
 def live_frame(trace: Trace) -> dict[str, Any]:

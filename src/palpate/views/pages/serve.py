@@ -1,27 +1,36 @@
-"""Pages served to this machine alone: a replay, or a run that is under way."""
+"""Pages served to this machine alone: a replay, or a run that is under way.
+
+Other users of the machine can reach the port, too: a page's address contains a token that only its owner is told.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import json
+import secrets
 import threading
 from collections import deque
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from queue import SimpleQueue
+from queue import Empty, Full, Queue
 from types import TracebackType
 from typing import Any, Self
 
 from palpate.errors import FileError
 
 _HERE = ("127.0.0.1", "localhost")
+FETCHING = 10.0  # s that viewers have to fetch the report before the server ends
 MOST_KEPT = 3000  # frames that a viewer who comes late is shown
-EVENTS, REPORT = "/events", "/report"
+MOST_WAITING = 2 * MOST_KEPT  # frames that wait for a viewer; one that reads more slowly is let go
+MOST_VIEWERS = 20
+PATIENCE = 10.0  # s for a request to be complete, or for a viewer to take what is sent
+EVENTS, REPORT = "events", "report"  # seen from the page
 
 
 class ReplayServer:
     """Serves one page on the loopback address until closed.
 
     Attributes:
-        url: where the page is.
+        url: where the page is, with the token that whoever asks for it must know.
         page: what is served there; nothing until it is given.
     """
 
@@ -31,18 +40,27 @@ class ReplayServer:
         Raises:
             FileError: the port is taken or not allowed.
         """
-        self.page = page
+        self.page, self._token = page, secrets.token_urlsafe(16)
         try:
             self._server = ThreadingHTTPServer((_HERE[0], port), _handler(self))
         except (OSError, OverflowError) as error:
             raise FileError(f"cannot serve on port {port}: {error}", hint="port 0 picks a free one") from error
-        self.url = f"http://{_HERE[0]}:{self._server.server_address[1]}/"
+        self.url = f"http://{_HERE[0]}:{self._server.server_address[1]}/{self._token}/"
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
         self._thread.start()
 
-    def answer(self, handler: BaseHTTPRequestHandler) -> None:
-        """Answer a request from this machine."""
-        if handler.path != "/" or self.page is None:
+    def receive(self, handler: BaseHTTPRequestHandler) -> None:
+        """Answer a request from this machine, refused unless it knows the token."""
+        # A foreign name that resolves here must not read the page through somebody's browser.
+        here = (handler.headers.get("Host") or "").rsplit(":", 1)[0] in _HERE
+        token, _, name = handler.path.removeprefix("/").partition("/")
+        if not here or not secrets.compare_digest(token.encode(), self._token.encode()):
+            return handler.send_error(403)
+        return self.answer(handler, name)
+
+    def answer(self, handler: BaseHTTPRequestHandler, name: str) -> None:
+        """Answer a request for something beside the page, or for the page itself, which has no name."""
+        if name or self.page is None:
             return handler.send_error(404)
         return _send(handler, self.page)
 
@@ -75,7 +93,7 @@ class LiveServer(ReplayServer):
     def __init__(self, port: int = 0) -> None:
         """Start serving; there is no page before `page` is set."""
         self._frames: deque[bytes] = deque(maxlen=MOST_KEPT)
-        self._viewers: list[SimpleQueue[bytes | None]] = []
+        self._viewers: list[Queue[bytes | None]] = []
         self._changed, self._fetched, self._report = threading.Condition(), 0, b""
         super().__init__(port=port)
 
@@ -84,30 +102,43 @@ class LiveServer(ReplayServer):
         message = f"data: {json.dumps(frame, allow_nan=False, separators=(',', ':'))}\n\n".encode()
         with self._changed:
             self._frames.append(message)
-            for viewer in self._viewers:
-                viewer.put(message)
+            for viewer in tuple(self._viewers):
+                self._hand(viewer, message)
+
+    def _hand(self, viewer: Queue[bytes | None], message: bytes | None) -> None:
+        """Put a message into a viewer's queue; a viewer whose queue is full is let go."""
+        try:
+            viewer.put_nowait(message)
+        except Full:
+            self._viewers.remove(viewer)
+            while True:
+                try:
+                    viewer.get_nowait()
+                except Empty:
+                    break
+            viewer.put_nowait(None)
 
     def wait_for_viewer(self, seconds: float) -> bool:
         """Wait until somebody looks; whether anybody does."""
         with self._changed:
             return self._changed.wait_for(lambda: bool(self._viewers), seconds)
 
-    def finish(self, said: str, report: bytes = b"", seconds: float = 10.0) -> None:
+    def finish(self, said: str, report: bytes = b"") -> None:
         """Tell the viewers how the run ended, and wait until each has fetched the report, if there is one."""
         message = json.dumps({"said": said, "report": REPORT if report else None})
         with self._changed:
             self._report, waiting = report, len(self._viewers) if report else 0
-            for viewer in self._viewers:
-                viewer.put(f"event: end\ndata: {message}\n\n".encode())
-                viewer.put(None)
-            self._changed.wait_for(lambda: self._fetched >= waiting, seconds)
+            for viewer in tuple(self._viewers):
+                self._hand(viewer, f"event: end\ndata: {message}\n\n".encode())
+                self._hand(viewer, None)
+            self._changed.wait_for(lambda: self._fetched >= waiting, FETCHING)
 
-    def answer(self, handler: BaseHTTPRequestHandler) -> None:
-        """Answer a request from this machine."""
-        if handler.path == EVENTS:
+    def answer(self, handler: BaseHTTPRequestHandler, name: str) -> None:
+        """Answer a request for the page, its events, or the report."""
+        if name == EVENTS:
             return self._follow(handler)
-        if handler.path != REPORT or not self._report:
-            return super().answer(handler)
+        if name != REPORT or not self._report:
+            return super().answer(handler, name)
         try:
             return _send(handler, self._report)
         finally:
@@ -117,18 +148,20 @@ class LiveServer(ReplayServer):
 
     def _follow(self, handler: BaseHTTPRequestHandler) -> None:
         """Frames so far, and then each as it comes, until the run or the viewer is gone."""
-        viewer: SimpleQueue[bytes | None] = SimpleQueue()
-        _send(handler, b"", "text/event-stream", whole=False)
+        viewer: Queue[bytes | None] = Queue(MOST_WAITING)
         with self._changed:
+            if len(self._viewers) >= MOST_VIEWERS:
+                return handler.send_error(503)
             for message in self._frames:
                 viewer.put(message)
             self._viewers.append(viewer)
             self._changed.notify_all()
         try:
+            _send(handler, b"", "text/event-stream", whole=False)
             while (message := viewer.get()) is not None:
                 handler.wfile.write(message)
-        except OSError:  # the window was closed
-            with self._changed:
+        except OSError:  # the window was closed, or nobody reads
+            with self._changed, contextlib.suppress(ValueError):  # let go already
                 self._viewers.remove(viewer)
 
 
@@ -136,6 +169,7 @@ def _send(handler: BaseHTTPRequestHandler, content: bytes, kind: str = "text/htm
     handler.send_response(200)
     handler.send_header("Content-Type", f"{kind}; charset=utf-8")
     handler.send_header("Cache-Control", "no-store")
+    handler.send_header("Referrer-Policy", "no-referrer")  # the address is a secret
     if whole:
         handler.send_header("Content-Length", str(len(content)))
     handler.end_headers()
@@ -144,11 +178,10 @@ def _send(handler: BaseHTTPRequestHandler, content: bytes, kind: str = "text/htm
 
 def _handler(server: ReplayServer) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
+        timeout = PATIENCE
+
         def do_GET(self) -> None:
-            # A foreign name that resolves here must not read the page through somebody's browser.
-            if (self.headers.get("Host") or "").rsplit(":", 1)[0] not in _HERE:
-                return self.send_error(403)
-            return server.answer(self)
+            return server.receive(self)
 
         def log_message(self, format: str, *args: object) -> None:
             """Keep the terminal quiet."""

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from functools import cached_property
-from html import escape
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from palpate.checks import Array
+from palpate.escape import html_text
 from palpate.files import write_file
+from palpate.forking import cached_property
 from palpate.metrics import METRICS
 from palpate.parquet import read_columns, read_footer
 from palpate.views.pages.markup import Plots, bullets, facts, folded, page, section, table
@@ -80,7 +80,7 @@ def sweep_html(runs: _Runs, summary: Mapping[str, Any], replays: Mapping[str, st
     plots = Plots()
     histograms = [histogram(_head(name), runs.numbers(name), runs.passed) for name in runs.varying_metrics]
     body = [
-        f"<h1>{escape(title)}</h1>",
+        f"<h1>{html_text(title)}</h1>",
         _sentence(summary),
         facts(_facts(summary)),
         section("What varies", _varies(summary)),
@@ -98,7 +98,7 @@ def sweep_html(runs: _Runs, summary: Mapping[str, Any], replays: Mapping[str, st
 
 def _sentence(summary: Mapping[str, Any]) -> str:
     lines = [summary["sentence"], *summary["said"]]
-    text = "".join(f"<p><b>{escape(line[0].upper() + line[1:])}.</b></p>" for line in lines if line)
+    text = "".join(f"<p><b>{html_text(line[0].upper() + line[1:])}.</b></p>" for line in lines if line)
     return f'<div class="outcome {"good" if _is_good(summary) else "bad"}">{text}</div>' if text else ""
 
 
@@ -118,7 +118,7 @@ def _facts(summary: Mapping[str, Any]) -> dict[str, object]:
 def _varies(summary: Mapping[str, Any]) -> str:
     why = summary.get("spreads", {})
     specs = {key: s if isinstance(s, str) else ", ".join(map(str, s)) for key, s in summary["vary"].items()}
-    rows = [[escape(text) for text in (key, spec, why.get(key, ""))] for key, spec in specs.items()]
+    rows = [[html_text(text) for text in (key, spec, why.get(key, ""))] for key, spec in specs.items()]
     left = [f"{key} was left out: {reason}" for key, reason in summary.get("left_out", {}).items()]
     return table(["Key", "What it may be", "Why" if why else ""], rows, ["", "", "soft"]) + bullets(left)
 
@@ -131,9 +131,9 @@ def _notable(summary: Mapping[str, Any], replays: Mapping[str, str]) -> list[str
             unit = "" if summary["unit"] == "1" else f" {summary['unit']}"
             value = "" if one["value"] is None else f", {summary['metric']} {one['value']:.5g}{unit}"
             broken = f", broke {', '.join(one['failed'])}" if one["failed"] else ""
-            link = f' · <a href="{escape(replays[name])}">replay</a>' if name in replays else ""
-            command = f'<pre style="white-space:pre-wrap;overflow-wrap:anywhere">{escape(one["command"])}</pre>'
-            description = escape(f"run {one['run']}: {one['outcome']}{value}{broken}")
+            link = f' · <a href="{html_text(replays[name])}">replay</a>' if name in replays else ""
+            command = f'<pre style="white-space:pre-wrap;overflow-wrap:anywhere">{html_text(one["command"])}</pre>'
+            description = html_text(f"run {one['run']}: {one['outcome']}{value}{broken}")
             blocks.append(f"<h3>{title}</h3><p>{description}{link}</p>{command}")
     others = [f"run {one['run']}: {one['command']}" for one in summary["worst"][1:]]
     return [*blocks, folded("Further bad runs", bullets(others))]
@@ -141,11 +141,11 @@ def _notable(summary: Mapping[str, Any], replays: Mapping[str, str]) -> list[str
 
 def _sensitivity(plots: Plots, summary: Mapping[str, Any]) -> list[str]:
     if summary.get("sensitivity_note"):
-        return [f"<p class=soft>{escape(summary['sensitivity_note'])}</p>"]
+        return [f"<p class=soft>{html_text(summary['sensitivity_note'])}</p>"]
     if not summary.get("sensitivity"):
         return []
     note = f"How much of the variance of {summary['metric']} each parameter explains."
-    return [f"<p class=soft>{escape(note)}</p>", plots.place(sensitivities(summary["sensitivity"]))]
+    return [f"<p class=soft>{html_text(note)}</p>", plots.place(sensitivities(summary["sensitivity"]))]
 
 
 def _front(runs: _Runs, pareto: Mapping[str, Any]) -> Chart:
@@ -167,7 +167,7 @@ def _parallel(plots: Plots, runs: _Runs, summary: Mapping[str, Any]) -> list[str
     some = "" if len(chosen) == len(runs.passed) else f" Of {len(runs.passed)} runs {len(chosen)} are drawn."
     note = f"A line per run; blue passed, orange did not. Drag along an axis to choose runs.{some}"
     wide = plots.place(chart, look=f' style="min-width:{95 * len(names)}px"')
-    return [f"<p class=soft>{escape(note)}</p>", f"<div class=wide>{wide}</div>"]
+    return [f"<p class=soft>{html_text(note)}</p>", f"<div class=wide>{wide}</div>"]
 
 
 def _wrong(summary: Mapping[str, Any]) -> list[str]:
@@ -188,7 +188,7 @@ def _table(runs: _Runs, worst: Sequence[int]) -> str:
     classes = ["bound" if name == "outcome" else "number" for name in names]
     some = len(runs.passed) > len(chosen)
     note = f"<p class=soft>Of {len(runs.passed)} runs the {len(chosen)} most notable are listed.</p>" if some else ""
-    return note + table([escape(_head(name)) for name in names], zip(*columns), classes)
+    return note + table([html_text(_head(name)) for name in names], zip(*columns), classes)
 
 
 def _head(name: str) -> str:
@@ -200,9 +200,9 @@ def _cells(name: str, values: Sequence[Any], passed: Array) -> list[str]:
     """A column of the table as markup."""
     if name == "outcome":
         marks = ['<b class="good">✓</b>' if good else '<b class="bad">✗</b>' for good in passed]
-        return [f"{mark} {escape(str(value))}" for mark, value in zip(marks, values)]
+        return [f"{mark} {html_text(str(value))}" for mark, value in zip(marks, values)]
     texts = ["–" if x is None else f"{x:.5g}" if isinstance(x, float) else str(x) for x in values]
-    return list(map(escape, texts))
+    return list(map(html_text, texts))
 
 
 # ----------------------------------------------------------------------------------------------
@@ -217,7 +217,9 @@ BINS = 30
 def histogram(title: str, values: Array, passed: Array) -> Chart:
     """How often which value was met, runs that passed and runs that did not stacked."""
     finite = np.isfinite(values)
-    edges = np.histogram_bin_edges(values[finite], bins=BINS)
+    low, high = float(values[finite].min()), float(values[finite].max())
+    least = BINS * 2 * float(np.spacing(max(abs(low), abs(high))))  # narrower bins have no distinct edges
+    edges = np.linspace(low, max(high, low + least), BINS + 1)
     centres, width = (edges[1:] + edges[:-1]) / 2, float(edges[1] - edges[0])
     bars = []
     for label, colour, chosen in (("passed", GOOD, passed), ("did not pass", BAD, ~passed)):

@@ -15,7 +15,7 @@ from typing import Any
 from palpate.engine.kernels import clear, kernel
 from palpate.engine.maths import power, sin_cos
 from palpate.engine.physics import Physics
-from palpate.engine.records import Matrix, Record, Vector, sized
+from palpate.engine.records import Kept, Matrix, Record, State, Vector, sized
 from palpate.spatial.shapes import SHAPES, call_distance
 from palpate.world.config import Motion, Surface
 from palpate.world.plants.bodies import point_on_body, velocity_at
@@ -65,13 +65,13 @@ class PointContact(Record):
 
     point: PointState
     surface: SurfaceState
-    slip: Vector = sized(3)  # stretch of the friction spring when the step began, world axes
+    slip: State[Vector] = sized(3)  # stretch of the friction spring when the step began, world axes
     slip_next: Vector = sized(3)  # and when it ends
     force: Vector = sized(3)
     position: Vector = sized(3)
     normal: Vector = sized(3)
     depth: float = 0.0
-    looks: int = 0  # that found it touching, one for each physics step or stage of one
+    looks: Kept[int] = 0  # that found it touching, one for each physics step or stage of one
     stored: float = 0.0  # J
     lost: float = 0.0  # W, by its own formula: dampers, and the sliding foot of the friction spring
     drive: float = 0.0  # W, brought in by the surface's own motion

@@ -8,7 +8,7 @@ which is the same as M̂ v = b + h f with friction torques |fᵢ| ≤ Fᵢ, fᵢ
 definite, so that there is one answer. `solve_joint_friction` finds it on plain arrays, by an active set: joints slide
 with a sign or stand still; it goes to the least of the sliding ones until one of them would turn back, which then
 stands still, and lets the joint slide that is loaded most beyond its friction. Every move makes the function smaller,
-so that no choice comes twice.
+so that no choice comes twice. Beside the engine's contacts and stops M̂ is measured: see `settling`.
 """
 
 from __future__ import annotations
@@ -19,14 +19,15 @@ from palpate.checks import Array
 from palpate.engine.kernels import kernel
 from palpate.engine.library import mju_cholFactor, mju_cholSolve
 from palpate.engine.physics import Physics
-from palpate.engine.records import Matrix, Record, Vector, sized
+from palpate.engine.records import Kept, Matrix, Record, Vector, sized
 from palpate.engine.views import address_of
 from palpate.equations.code.tree_solver import Sliding
+from palpate.world.plants.settling import Settling
 from palpate.world.plants.ties import Ties, fold
 
 _LEAST_PIVOT = 1e-15
+ENGINE_TOLERANCE = 1e-14  # of its contacts, whose answer friction is fitted to
 ROUNDING = 1e-13  # of a joint's friction: a load beyond it by less does not make the joint slide
-SETTLED = 1e-10  # of the friction: a change that ends the search beside contacts and stops, and in Runge–Kutta steps
 
 
 class FrictionWork(Record):
@@ -44,11 +45,12 @@ class JointFriction(Record):
     on: bool
     coulomb: Vector = sized("N")  # F, N·m or N
     damping: Vector = sized("N")
-    force: Vector = sized("N")  # f of the last step
+    force: Kept[Vector] = sized("N")  # f of the last step
     bound: Vector = sized("N")  # h F, of the independent joints
     M: Matrix = sized("N", "N")
     momentum: Vector = sized("N")  # b
     v: Vector = sized("N")
+    settling: Settling  # beside contacts and stops
     sliding: Sliding  # on equations
     work: FrictionWork
 
@@ -57,6 +59,8 @@ def take_over_friction(model: mujoco.MjModel) -> Array:
     """The joints' Coulomb friction, which the engine, whose friction creeps, is relieved of."""
     coulomb = model.dof_frictionloss.copy()
     model.dof_frictionloss[:] = 0.0
+    if coulomb.any():
+        model.opt.tolerance = min(model.opt.tolerance, ENGINE_TOLERANCE)
     return coulomb
 
 
@@ -183,3 +187,58 @@ def correct_velocities(f: JointFriction, ties: Ties, p: Physics, dt: float) -> f
         for j in range(n):
             b[i] += M[i, j] * p.qvel[j]
     return _solve_again(f, ties, dt)
+
+
+@kernel
+def damped_velocities(f: JointFriction, p: Physics, dt: float, out: Vector) -> None:
+    """out: velocities at the end of a semi-implicit step with the accelerations p.qacc; damping acts at its end.
+
+    (M + h D) v = M (v₀ + h v̇) + h D v₀, with the mass matrix in f.M.
+    """
+    n, damped, A = p.nv, False, f.work.factor
+    for i in range(n):
+        out[i] = p.qvel[i] + dt * p.qacc[i]
+        damped = damped or f.damping[i] > 0.0
+    if not damped:
+        return
+    for i in range(n):
+        f.work.right[i] = dt * f.damping[i] * p.qvel[i]
+        for j in range(n):
+            f.work.right[i] += f.M[i, j] * out[j]
+            A[i, j] = f.M[i, j] + (dt * f.damping[i] if i == j else 0.0)
+    mju_cholFactor(address_of(A), n, _LEAST_PIVOT)
+    mju_cholSolve(address_of(out), address_of(A), address_of(f.work.right), n)
+
+
+@kernel
+def fit_friction(f: JointFriction, v_old: Vector) -> float:
+    """f.v and the friction torques f.force that fit each other, with the plant's measured response; see `settling`.
+
+    Returns by how much the torques change, as a share of the friction.
+    """
+    s, n, b = f.settling, f.v.size, f.momentum
+    change = 0.0
+    for i in range(n):
+        rubs = f.coulomb[i] > 0.0
+        f.v[i] = v_old[i] if rubs else s.w[i]
+        f.bound[i], s.x[i] = f.coulomb[i], f.force[i]
+        b[i] = -f.force[i]
+        for j in range(n):
+            b[i] += s.inertia[i, j] * s.w[j]
+        if not rubs:
+            b[i] = s.w[i]
+    solve_joint_friction(s.inertia, b, f.bound, f.v, f.work)
+    for k in range(s.rubs):
+        i = int(s.which[k])
+        force, side = -b[i], f.work.side[i]
+        for j in range(n):
+            force += s.inertia[i, j] * f.v[j]
+        if side != 0.0:  # what slides has all of its friction
+            force = -f.coulomb[i] * side
+        change = max(change, abs(force - s.x[i]) / f.coulomb[i])
+        f.force[i] = force
+    for i in range(n):
+        for k in range(s.rubs):
+            if f.coulomb[i] == 0.0:
+                f.v[i] += s.response[k, i] * (f.force[s.which[k]] - s.x[s.which[k]])
+    return change

@@ -15,7 +15,7 @@ import numpy as np
 from palpate.engine.kernels import kernel
 from palpate.engine.library import mju_copy
 from palpate.engine.physics import Physics
-from palpate.engine.records import Matrix, Record, Vector, sized
+from palpate.engine.records import Kept, Matrix, Record, Vector, sized
 from palpate.engine.views import address_of
 from palpate.errors import ModelError
 from palpate.robot.joints.coupling import Coordinates, ties_of
@@ -43,7 +43,7 @@ class Ties(Record):
     """The plant's ties and the forces that hold them."""
 
     each: list[Tie]
-    force: Vector = sized("ties")  # λ
+    force: Kept[Vector] = sized("ties")  # λ
     given: Vector = sized("ties")  # what the engine's equalities still had to give
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from palpate.checks import Array
 from palpate.engine.kernels import clear, kernel
 from palpate.engine.physics import Physics
-from palpate.engine.records import Cube, Integers, Matrix, Record, Vector, sized
+from palpate.engine.records import Cube, Integers, Kept, Matrix, Record, Vector, sized
 from palpate.engine.views import part
 from palpate.equations.code.tree_program import (
     FrameTerms,
@@ -61,8 +61,8 @@ class TreePlant(Record):
     """A plant on its own equations. Sizes: N velocities, links."""
 
     on: bool  # whether equations carry the plant at all,
-    now: bool = False  # and at this step
-    handed: int = 0  # steps that were the engine's
+    now: Kept[bool] = False  # and at this step
+    handed: Kept[int] = 0  # steps that were the engine's
     code: TreeCode
     terms: TreeTerms
     bodies: list[TreeBody]

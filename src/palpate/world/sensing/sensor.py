@@ -14,11 +14,13 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
-from pydantic import ValidationInfo, model_validator
+from pydantic import ConfigDict, ValidationInfo, model_validator
 
 from palpate.config import Config, setting, tagged, typed
 from palpate.errors import InvalidInput
+from palpate.lazy import may_read
 from palpate.plugins import Table, of_kind
+from palpate.user_code import Unloaded, is_address, is_loaded
 
 
 class Late(Config):
@@ -59,7 +61,8 @@ class Sensor(Late):
 
     `read(truth, memory)` returns one number, or as many as there are labels. `truth` has t, period, q, v, tau (s, rad
     or m, N·m or N; as they are, not as measured), position, rotation, twist of the tool, wrench of the environment on
-    the robot about the tool's origin (world axes), and the engine's model and data as `plant`.
+    the robot about the tool's origin (world axes), and the engine's model and data as `plant`. A sensor that reads
+    `plant`, or hands `truth` on to another function, needs the engine to move the plant.
     """
 
     unit: ClassVar[str | tuple[str, ...]] = "1"
@@ -74,6 +77,13 @@ class Sensor(Late):
     def width(self) -> int:
         """How many numbers it reads."""
         return max(len(self.labels), 1)
+
+    @property
+    def reads_plant(self) -> bool:
+        """Whether it may read the engine's own arrays, `truth.plant`, which equations of motion do not fill."""
+        if self.kernel is not None:
+            return may_read(self.kernel, 0, "plant")
+        return may_read(type(self).read, 1, "plant")
 
     def gains(self, robot: Any) -> Any:
         """What a kernel reads of the settings: a record; None if it reads nothing."""
@@ -95,6 +105,12 @@ def _entered(entry: Any, sensor: Any) -> type[Sensor]:
     return known
 
 
+class UnloadedSensor(Unloaded, Sensor):
+    """An own sensor's settings as they were given; `Scenario.with_code` makes the sensor of them."""
+
+    model_config = ConfigDict(extra="allow")
+
+
 SENSORS: Table[type[Sensor]] = Table("palpate.sensors", {}, _entered)
 
 
@@ -102,5 +118,7 @@ def sensor_of(value: Any, info: ValidationInfo) -> Sensor:
     """A sensor from its table in a scenario."""
     if isinstance(value, Sensor):
         return value
+    if isinstance(value, dict) and is_address(value.get("kind")) and not is_loaded(value["kind"]):
+        return typed(UnloadedSensor, value, info)
     kind, _ = tagged(value, "kind", SENSORS)
     return typed(SENSORS[kind], value, info)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import Annotated
 
 import numpy as np
 
 from palpate.engine.kernels import clear, kernel, put
 from palpate.engine.physics import Physics
-from palpate.engine.records import Integers, Matrix, Record, Vector, sized
+from palpate.engine.records import Carried, Integers, Kept, Matrix, Record, State, Vector, sized
 from palpate.engine.views import fold, part
 from palpate.robot.mechanics.kernels import read_drift, read_jacobian
 from palpate.robot.robot import Robot
@@ -27,8 +28,9 @@ class Delayed(Record):
     """A signal that arrives some samples late."""
 
     delay: int
-    ring: Matrix = sized("kept", "width")  # the last samples, in turn
-    fresh: Vector = sized("width")  # what is measured now
+    count: Kept[int] = 0  # of the samples so far
+    ring: Annotated[Matrix, Carried(counter="count", line=True)] = sized("kept", "width")  # the last samples, in turn
+    fresh: State[Vector] = sized("width")  # what is measured now
     seen: Vector = sized("width")  # what has arrived
 
 
@@ -41,8 +43,8 @@ class JointSensors(Record):
     velocity_noise: float
     velocity_share: float  # of the low-pass, per period
     torque_noise: float
-    reading: Vector = sized("nv")  # the last one
-    speed: Vector = sized("nv")  # filtered
+    reading: State[Vector] = sized("nv")  # the last one
+    speed: State[Vector] = sized("nv")  # filtered
     exact: bool  # whether encoders and velocities say what is, but for its delay
     signal: Delayed  # [q; v]
 
@@ -60,7 +62,7 @@ class Wrist(Record):
     noise_torque: float
     share: float  # of the low-pass, per period
     fault: int = 0  # of this tick
-    filtered: Vector = sized(6)
+    filtered: State[Vector] = sized(6)
     signal: Delayed
     load: Vector = sized(6)  # of the tool it carries, about itself
     true: Vector = sized(6)  # wrench without errors, about the tool's origin
@@ -86,10 +88,10 @@ class PoleCamera(Record):
     interval: float
     delay: float
     noise: float
-    taken: int = 0
-    arrived: int = 0
-    times: Vector = sized("kept")
-    pictures: Matrix = sized("kept", 3)
+    taken: Kept[int] = 0
+    arrived: Kept[int] = 0
+    times: Kept[Vector] = sized("kept")
+    pictures: Annotated[Matrix, Carried(counter="taken")] = sized("kept", 3)
     # scratch
     AB: Vector = sized(3)
     AB_rate: Vector = sized(3)
@@ -176,6 +178,7 @@ def arrive(s: Delayed, count: int) -> None:
     for i in range(s.fresh.size):
         s.ring[count % rows, i] = s.fresh[i]
         s.seen[i] = s.ring[old, i]
+    s.count = count + 1
 
 
 @kernel(inline=True)

@@ -322,16 +322,22 @@ def points_of_links(model: mujoco.MjModel, robot: Robot, world: World) -> list[C
         if link not in robot.frame_names or mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, link) < 0:
             raise UnknownName("link", link, [robot.model.body(b).name for b in range(1, robot.model.nbody)])
         body = model.body(link).id
-        clouds = [
-            geom_points(model, g)
-            for g in range(model.ngeom)
-            if model.geom_bodyid[g] == body and not model.geom(g).name.startswith(SHAPE)
-        ]
-        if not clouds:
+        cloud = link_points(model, body)
+        if cloud is None:
             raise InvalidInput(f"contact_links: link {link!r} of {robot.name} has no shape that could touch")
-        corners = thinned(hull(np.vstack(clouds)), MOST_HULL)
+        corners = thinned(hull(cloud), MOST_HULL)
         points += [ContactPoint(f"{link} point {k + 1}", body, p, 0.0, True, group=link) for k, p in enumerate(corners)]
     return points
+
+
+def link_points(model: mujoco.MjModel, body: int) -> Array | None:
+    """Points whose convex hull holds all that is drawn of a body, body axes; None if nothing but contact shapes is."""
+    clouds = [
+        geom_points(model, g)
+        for g in range(model.ngeom)
+        if model.geom_bodyid[g] == body and not model.geom(g).name.startswith(SHAPE)
+    ]
+    return np.vstack(clouds) if clouds else None
 
 
 def geom_points(model: mujoco.MjModel, g: int) -> Array:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from palpate.checks import Array
 from palpate.errors import NotApplicable
+from palpate.forking import cached_property
 
 DENSE_MOST = 120  # states up to which every pole is found from one matrix; beyond, the leading ones by structure
 _ROUNDING = 1e-12

@@ -14,7 +14,7 @@ from palpate.robot.readers.assets import Asset, find_asset, mesh_problem
 from palpate.robot.readers.findings import UNDRAWN, Finding, did_you_mean, printable, quoted
 from palpate.robot.readers.guarded import Compilation, CompileLimits, compile_guarded
 from palpate.robot.readers.mjcf.rules import check_rules
-from palpate.robot.readers.xmlfile import Element, Report, SourceFile, parse, read_bytes
+from palpate.robot.readers.xmlfile import Element, Report, SourceFile, check_names_in, parse, read_bytes
 
 # Contacts answer at 1/0.02 s = 50 rad/s unless told otherwise; MuJoCo itself wants dt·ω ≤ 0.5 there.
 _LARGEST_STEP_ANGLE = 1.0  # rad: dt·ω of a spring; explicit integration diverges at 2
@@ -193,6 +193,8 @@ class MjcfSource:
         report = Report(name or self.report.file)
         data = read_bytes(path, report)
         root = parse(SourceFile(report.file, data), report) if data else None
+        if root is not None:
+            check_names_in(root, report)
         self.folders[report.file] = path.parent
         self.report.findings += report.findings
         self.safe = self.safe and root is not None

@@ -14,13 +14,14 @@ import numpy as np
 
 from palpate.robot.mechanics.tree import Mesh
 from palpate.robot.readers.findings import printable
-from palpate.robot.readers.guarded import CompileLimits, run_guarded
+from palpate.robot.readers.guarded import PLAIN_LIMITS, run_guarded
 
 SUFFIX = ".dae"
 NEEDS = "is a COLLADA file, which needs pycollada"
 INSTALL = "pip install 'palpate[meshes]'"
 _CHILD = Path(__file__).with_name("collada_child.py")
-_LIMITS = CompileLimits(seconds=60.0)
+_LIMITS = PLAIN_LIMITS
+_MOST_READ = 2_000_000  # triangles of all files of a model, each instance counted
 _MOST_TRIANGLES, _FEWEST = 1500, 60  # of a whole file, and of each colour in it: a replay shows no more
 _RGBA = tuple[float, float, float, float]
 
@@ -50,7 +51,7 @@ def _read(files: tuple[tuple[Path, int, int], ...]) -> dict[Path, ColladaMesh]:
     paths = [path for path, _, _ in files]
     if importlib.util.find_spec("collada") is None:
         return {path: ColladaMesh(problem=NEEDS) for path in paths}
-    done = run_guarded(_CHILD, [json.dumps([str(path) for path in paths])], _LIMITS, bare=True)
+    done = run_guarded(_CHILD, [json.dumps([str(path) for path in paths]), str(_MOST_READ)], _LIMITS, bare=True)
     if done is None or done.returncode != 0:
         problem = f"could not be read with the others in {_LIMITS.seconds:g} s and {_LIMITS.memory / 2**30:.3g} GiB"
         return {path: ColladaMesh(problem=problem) for path in paths}

@@ -23,7 +23,16 @@ from palpate.robot.readers.urdf import inertials
 from palpate.robot.readers.urdf.collada import INSTALL, NEEDS, SUFFIX, ColladaMesh, read_collada
 from palpate.robot.readers.urdf.inertials import LARGEST
 from palpate.robot.readers.urdf.structure import Numbered, check_structure, check_words, rotor_inertias
-from palpate.robot.readers.xmlfile import Element, Report, SourceFile, listed, numbers, parse, read_bytes
+from palpate.robot.readers.xmlfile import (
+    Element,
+    Report,
+    SourceFile,
+    check_names_in,
+    listed,
+    numbers,
+    parse,
+    read_bytes,
+)
 
 PLAUSIBLE_LENGTH = 10.0  # m: a longer offset or centre of mass suggests millimetres
 PLAUSIBLE_MASS = 1e4  # kg: a heavier link suggests grams
@@ -55,6 +64,7 @@ def inspect_urdf(
     if root.tag != "robot":
         report.error(root, f"the root element is <{root.tag}>", "a URDF file starts with <robot>")
         return None, report.findings
+    check_names_in(root, report)
     reader = _Reader(root, report, Path(path).parent, [Path(folder) for folder in package_roots])
     tree = reader.read()
     findings = sorted(report.findings, key=lambda finding: finding.line)
