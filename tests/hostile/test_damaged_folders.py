@@ -13,7 +13,7 @@ from hostile.damage import Damage, called, prepare
 from moments import ENDLESS
 from palpate.cli.main import MISUSE
 
-TRIES = 120
+TRIES = 80
 
 
 @pytest.fixture(scope="module")
