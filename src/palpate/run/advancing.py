@@ -13,6 +13,7 @@ from palpate.run.assemble.assemble import BATCH, Assembly
 from palpate.run.loop import loop
 from palpate.run.stepping import Ending, run_python
 
+_TARGETS_AHEAD = 512  # control ticks whose targets are sampled at least: most of it is the same for one or many
 _PYTHON_SLICE = 64  # physics steps between two looks: what is kept of them is moved in half a millisecond
 
 
@@ -46,12 +47,17 @@ class _Slices:
 
 
 def fill_targets(assembly: Assembly, ticks: int, ending: Ending) -> int:
-    """Sample the reference for the next control ticks; how many of them can be run before it stops being finite."""
+    """Sample the reference for the next control ticks; how many of them can be run before it stops being finite.
+
+    Some more are sampled where few are asked for, and kept for the next call.
+    """
     L, run = assembly.loop, assembly.run
-    if assembly.sampled is run.reference and L.tick_count == 0:
-        return ticks
+    first, last = assembly.sampled_span
+    if assembly.sampled is run.reference and L.first_target == first <= L.tick_count < last:
+        return ticks if last > L.steps // L.ratio else min(ticks, last - L.tick_count)
     assembly.sampled = None
-    numbers = np.arange(L.tick_count, min(L.tick_count + ticks, L.steps // L.ratio + 1))
+    ahead = min(max(ticks, _TARGETS_AHEAD), max(len(L.targets), ticks))
+    numbers = np.arange(L.tick_count, min(L.tick_count + ahead, L.steps // L.ratio + 1))
     q_start, _ = run.start()
     with ending.noting("reference", L.step):
         sampled = run.reference.sample(numbers * L.period, run.robot, q_start)
@@ -64,7 +70,7 @@ def fill_targets(assembly: Assembly, ticks: int, ending: Ending) -> int:
     L.first_target = L.tick_count
     bad = np.argwhere(~np.isfinite(rows))
     if len(bad) == 0:
-        assembly.sampled = run.reference if len(numbers) > L.steps // L.ratio else None
+        assembly.sampled, assembly.sampled_span = run.reference, (L.tick_count, L.tick_count + len(numbers))
         return ticks
     L.where = int(bad[0, 1])
-    return int(bad[0, 0])
+    return min(int(bad[0, 0]), ticks)
