@@ -12,7 +12,7 @@ from palpate.run.after.tolerance import HOLD
 from palpate.run.assemble.assemble import Assembly
 from palpate.run.before.differences import ModelDifference, differences
 from palpate.run.run import Run
-from palpate.run.tangent.edge import affordable, rate_of
+from palpate.run.tangent.edge import affordable, poles_at_end, rate_of
 from palpate.run.tangent.loop_poles import LoopPoles, poles_here
 from palpate.run.tangent.rest import Compliance, compliance_here, contact_slope, unlimited
 from palpate.world.config import Push
@@ -28,8 +28,12 @@ class End:
     def __init__(self, assembly: Assembly, named: Mapping[str, Array]) -> None:
         self.assembly, self.run, self.named = assembly, assembly.run, named
         self.robot, self.law, self.times = assembly.run.robot, assembly.run.law, named["time"]
-        self.q = named["q"][-1]
         self.window = slice(max(int((1.0 - WINDOW) * len(self.times)), 0), None)
+
+    @property
+    def q(self) -> Array:
+        """Joint positions at the end."""
+        return self.named["q"][-1]
 
     def mean(self, channel: str) -> Array:
         """Of a channel over the last part."""
@@ -48,7 +52,12 @@ class End:
     @cached_property
     def poles(self) -> LoopPoles | None:
         """Of the loop as it stands; None where asking for them would take too long."""
-        return poles_here(self.assembly, finer=False, probing=False) if affordable(self.assembly) else None
+        return poles_at_end(self.assembly)
+
+    @property
+    def speed(self) -> float:
+        """The largest of the joints in the last part, rad/s or m/s; 0 where it was not recorded."""
+        return float(np.abs(self.named["v"][self.window]).max(initial=0.0)) if "v" in self.named else 0.0
 
     @cached_property
     def rate(self) -> float | None:
