@@ -73,7 +73,7 @@ def trace_of(
         warnings += bouncing or promise_warnings(end, search)
     events = _events(assembly, named, warnings)
     expected = [*foretold.expected, *(f"what happened: {text}" for text in happened)]
-    facts = replace(_facts(assembly, expected, warnings, named), edge=edge)
+    facts = _facts(assembly, expected, warnings, named, edge)
     return Trace(keeper.times, keeper.data, _outcome(assembly, ending), events, facts, own=True)
 
 
@@ -336,10 +336,17 @@ def _contact_events(times: Array, force: Array, ticks: np.ndarray) -> list[Event
 # ---------------------------------------------------------------------------------------------- what it was
 
 
-def _facts(assembly: Assembly, expected: list[str], warnings: list[str], named: Mapping[str, Array]) -> RunFacts:
+def _facts(
+    assembly: Assembly,
+    expected: list[str],
+    warnings: list[str],
+    named: Mapping[str, Array],
+    edge: dict[str, Any] | None = None,
+) -> RunFacts:
     run, clock, notes = assembly.run, assembly.run.clock, _notes(assembly, named)
     return RunFacts(
         **_measured_facts(assembly, named),
+        edge=edge or {},
         scenario=run.scenario,
         robot=run.robot.name,
         terms=assembly.law.terms,

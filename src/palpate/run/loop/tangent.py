@@ -229,9 +229,7 @@ def differentiate(L: Loop, T: Tangent) -> int:
         return status
     for c in range(T.moved.size):
         T.changed[c, 0] = T.changed[c, 1] = -1
-        if not is_read(T, c):
-            clear(T.plus[c])
-            clear(T.minus[c])
+        if not is_read(T, c):  # its rows of differences are not looked at
             clear(T.twist_plus[c])
             clear(T.twist_minus[c])
             continue

@@ -7,8 +7,8 @@ from typing import Any
 
 from palpate.errors import PalpateError
 from palpate.run.assemble.assemble import Assembly
-from palpate.run.saved import carried_words
-from palpate.run.tangent.loop_poles import LoopPoles, poles_here, window
+from palpate.run.tangent.loop_poles import LoopPoles, window
+from palpate.run.tangent.tick_map import LoopState
 
 _SHARE = 0.25  # of the run's physics steps: what differentiating a tick may cost at most,
 _AT_LEAST = 500  # or so many
@@ -16,19 +16,18 @@ _MOVES = 0.02  # rad/s or m/s: joints that are slower stand still, held by frict
 _MOST_NUMBERS = 400  # of the state: the poles of more take longer than the run
 
 
-def affordable(assembly: Assembly) -> bool:
-    """Whether the poles of a run that has ended cost little beside the run itself."""
+def affordable_state(assembly: Assembly) -> LoopState | None:
+    """The state of a run that stands between two ticks; None where differentiating it would cost more than the run."""
     L = assembly.loop
     if assembly.run.robot.unresisted or L.step % L.ratio != 0:
-        return False
+        return None
     try:
-        fields = carried_words(assembly).fields
+        state = LoopState(assembly)
     except PalpateError:
-        return False
-    numbers = sum(f.size for f in fields if f.real and f.how.moves)
-    rings = sum(f.size - 2 * f.shape[1] for f in fields if f.real and f.how.moves and f.how.counter and f.shape[0] > 1)
-    steps = 2 * (numbers - rings) * L.ratio * window(assembly)
-    return numbers <= _MOST_NUMBERS and steps <= max(_SHARE * L.step, _AT_LEAST)
+        return None
+    steps = 2 * state.columns * L.ratio * window(assembly)
+    most = max(_SHARE * L.steps, _AT_LEAST)
+    return state if len(state.names) <= _MOST_NUMBERS and steps <= most else None
 
 
 def rate_of(poles: LoopPoles) -> float | None:
@@ -36,11 +35,6 @@ def rate_of(poles: LoopPoles) -> float | None:
     if poles.stable is None:
         return None
     return -math.log(max(poles.largest, 1e-300)) / poles.period if poles.stable else 0.0
-
-
-def poles_at_end(assembly: Assembly) -> LoopPoles | None:
-    """The poles of a loop that has come to its end; None where asking for them would take too long."""
-    return poles_here(assembly, finer=False, probing=False) if affordable(assembly) else None
 
 
 def edge_fact(poles: LoopPoles | None) -> dict[str, Any]:
