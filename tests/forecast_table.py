@@ -44,6 +44,8 @@ SLOW = {"ur5e-admittance": 12.0}  # and more of what swings slowly
 LONGEST = 10.0  # s, of a stretch in which the predictor looks whether joints come to rest, of six at most
 QUIET = 1e-5  # rad/s or m/s
 SHAKES = 0.02
+CREEPS = 1e-4  # rad/s or m/s: what is faster at the end is looked at for longer,
+SLIPS = 24.0  # s, in whose second half a contact that sticks and slips has slipped again
 SLOPE = 0.15  # 1/s of the logarithm of speeds: less is on the edge
 
 
@@ -205,13 +207,25 @@ def _course(t: Any, speed: Any, completed: bool, drawn: Drawn) -> Literal["grows
 
 
 def _followed(drawn: Drawn, *, rubs: bool = True) -> Literal["grows", "goes on", "decays", "edge"]:
-    """The course of a run after its push; of one that goes on, over four times as long."""
-    course = _course(*_speeds(drawn.run, rubs=rubs), drawn)
-    if course not in ("goes on", "edge"):
-        return course
-    longer = replace(drawn, after=4.0 * drawn.after)
-    clock = drawn.run.clock.model_copy(update={"duration": longer.end + longer.after})
-    return _course(*_speeds(replace(drawn.run, clock=clock), rubs=rubs), longer)
+    """The course of a run after its push; of one that goes on, over four times as long.
+
+    One that decays but still moves is followed for longer: a contact may stick for seconds, and slip again.
+    """
+    t, speed, completed = _speeds(drawn.run, rubs=rubs)
+    course = _course(t, speed, completed, drawn)
+    if course in ("goes on", "edge"):
+        return _course(*_longer(drawn, 4.0, rubs=rubs), replace(drawn, after=4.0 * drawn.after))
+    if course == "decays" and float(speed[t >= drawn.end + 0.75 * drawn.after].max()) > CREEPS:
+        t, speed, completed = _longer(drawn, SLIPS / drawn.after, rubs=rubs)
+        slips = float(speed[t >= drawn.end + 0.5 * SLIPS].max()) > SHAKES if completed else True
+        return "goes on" if slips else "decays"
+    return course
+
+
+def _longer(drawn: Drawn, times: float, *, rubs: bool) -> tuple[Any, Any, bool]:
+    """The speeds of a run that goes on for so many times as long after its push."""
+    clock = drawn.run.clock.model_copy(update={"duration": drawn.end + times * drawn.after})
+    return _speeds(replace(drawn.run, clock=clock), rubs=rubs)
 
 
 def judge(drawn: Drawn) -> Happened:

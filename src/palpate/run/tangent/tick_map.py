@@ -125,6 +125,7 @@ class _Rows:
     minus: Array
     steps: Array
     read: NDArray[np.int64]  # among the columns, those of memories in plain Python last
+    answers: Array  # to a unit of each input, a row for each
 
 
 class LoopState:
@@ -180,7 +181,7 @@ class LoopState:
         """
         columns = self._moved()
         T = self._tangent(columns)
-        T.probing = inputs if self.assembly.compiled else 0
+        T.probing = inputs
         values = np.where(self._at.axis < 0, np.abs(self.words.save().view(np.float64)[self._at.word]), 0.0)
         T.step[:] = STEP * np.where(self._at.size > 0.0, self._at.size, np.maximum(values, 1.0))
         T.probe_step = _PROBE
@@ -200,9 +201,7 @@ class LoopState:
             (rows.plus - rows.minus)[np.ix_(kept, there)] / (2.0 * rows.steps[kept, None])
         ).T
         if T.probing:
-            own = to[: len(self._at.ring)]
-            answers = (T.pushed_plus[:inputs] - T.pushed_minus[:inputs]) / (2.0 * T.probe_step)
-            B[own[own >= 0]] = answers.T[own >= 0]
+            B[to[there]] = rows.answers.T[there]
             twists = (T.twist_plus - T.twist_minus) / (2.0 * T.step[columns, None])
             C[:, of[columns]] = twists.T
         return TickMap(A, B, C, kink)
@@ -263,7 +262,8 @@ class LoopState:
         read = np.flatnonzero(is_read) if of is None else of
         plus, minus = T.plus[read], T.minus[read]
         plus[~is_read[read]] = minus[~is_read[read]] = 0.0
-        return _Rows(plus, minus, T.step[T.moved[read]], read)
+        answers = (T.pushed_plus[: T.probing] - T.pushed_minus[: T.probing]) / (2.0 * T.probe_step)
+        return _Rows(plus, minus, T.step[T.moved[read]], read, answers)
 
     def _refuse(self, status: int, T: Tangent) -> None:
         if status != S.RUNNING:
@@ -299,6 +299,7 @@ class LoopState:
                 memory.restore(kept)
                 if c < moved:
                     tangent.move(T.address, int(T.moved[c]), side)
+                    tangent.read_twist(L.address, T.address, (T.twist_plus if side > 0.0 else T.twist_minus)[c])
                 else:
                     memory.write(start + side * steps * (np.arange(len(memory)) == c - moved))
                 tick()
@@ -306,6 +307,18 @@ class LoopState:
                 rows[c, own:] = memory.read() - rest
                 if c < moved:
                     T.changed[c, int(side < 0)] = tangent.first_change(T.address)
+        answers = np.zeros((T.probing, own + len(memory)))
+        for i in range(T.probing):
+            for side in (1.0, -1.0):
+                tangent.set_back(T.address)
+                memory.restore(kept)
+                tangent.set_input(L.address, T.address, i, side)
+                try:
+                    tick()
+                finally:
+                    tangent.take_input(L.address, T.address, i)
+                tangent.read_difference(T.address, answer := np.zeros(own))
+                answers[i] += side * np.concatenate([answer, memory.read() - rest])
         tangent.set_back(T.address)
         memory.restore(kept)
         tick()
@@ -314,7 +327,8 @@ class LoopState:
         if not np.array_equal(memory.read(), rest):
             T.repeats = False
             self._refuse(S.RUNNING, T)
-        return _Rows(plus, minus, np.concatenate([T.step[T.moved], steps]), np.arange(len(plus)))
+        every = np.arange(len(plus))
+        return _Rows(plus, minus, np.concatenate([T.step[T.moved], steps]), every, answers / (2.0 * T.probe_step))
 
     def _kink(self, T: Tangent, rows: _Rows, before: NDArray[np.int64], memories: dict[str, Any]) -> str | None:
         """What changes where one-sided differences do not agree, however small the step; None where they do."""
