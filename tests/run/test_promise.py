@@ -25,7 +25,7 @@ from palpate.world.config import Attachment, PlantChange, Push, Surface, World
 # What would be false of a run in which nothing is wrong.
 ALARMS = re.compile(
     r"did not keep its promise|wrench sensor|is stuck|BOUNCES|bounces|not predicted|law's model has"
-    r"|pole-balance assumes"
+    r"|pole-balance assumes|loop is UNSTABLE"
 )
 
 
