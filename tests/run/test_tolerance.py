@@ -45,6 +45,9 @@ def test_a_loop_that_never_settles_is_excused_nothing_and_an_unknown_one_all() -
 
 def test_a_tenth_of_what_yields_is_tolerated() -> None:
     assert tolerance.yielding(0.03) == pytest.approx(0.003, rel=1e-12)
+    assert tolerance.yielding(0.6) == pytest.approx(0.06, rel=1e-12)
+    assert tolerance.yielding(0.6, turns=True) == pytest.approx(0.18, rel=1e-12)
+    assert tolerance.yielding(0.1, turns=True) == pytest.approx(0.01, rel=1e-12)
 
 
 def test_lag_is_that_of_delays_of_a_speed_that_is_not_told_and_of_acceleration() -> None:
