@@ -59,7 +59,8 @@ def test_reference_is_sampled_once_on_each_grid(monkeypatch: pytest.MonkeyPatch)
     scenario = pp.load_scenario("panda-wall")
     assert [len(grid) for grid in grids] == [1]
     simulate(scenario)
-    forecast, ticks = grids[1], np.concatenate(grids[2:])
+    whole = [grid for grid in grids[1:] if grid[-1] > 0.0]  # the first tick alone is differentiated
+    forecast, ticks = whole[0], np.concatenate(whole[1:])
     assert len(forecast) == 2010
     np.testing.assert_array_equal(ticks, np.arange(4001) * scenario.run.control_period)
 

@@ -16,7 +16,8 @@ import numpy as np
 from palpate.checks import Array
 from palpate.control.guards import GUARD_NAMES
 from palpate.errors import PalpateError
-from palpate.run.after.promise import End, Miss, judged, misses
+from palpate.run.after.ending import End
+from palpate.run.after.promise import Miss, judged, misses
 from palpate.run.after.removals import Removal, removals
 from palpate.run.assemble.assemble import Assembly
 from palpate.run.assemble.carrier import EQUATIONS
@@ -110,10 +111,10 @@ class Search:
 # ------------------------------------------------------------------ promises
 
 
-def promise_warnings(assembly: Assembly, named: Mapping[str, Array], search: Search) -> list[str]:
+def promise_warnings(end: End, search: Search) -> list[str]:
     """A sentence for every promise of the law that was not kept, with its causes."""
     warnings = []
-    for number, missed, end in misses(assembly, named):
+    for number, missed in misses(end):
         ended = " and ".join(_miss_in_words(miss) for miss in missed)
 
         def kept(

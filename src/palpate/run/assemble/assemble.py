@@ -51,7 +51,7 @@ _WIDEST_READING = 10  # found, force, moment, position
 class Assembly:
     """A run ready to start: its loop, and everything that must stay alive while the loop holds addresses.
 
-    `sampled` is the reference whose targets the loop holds, all of them; none at first.
+    `sampled` is the reference whose targets the loop holds, of the control ticks of `sampled_span`; none at first.
     """
 
     run: Run
@@ -67,6 +67,7 @@ class Assembly:
     sensors: tuple[BoundSensor, ...] = ()  # of one's own
     exact: ExactPlant | None = None  # in the place of the engine's physics
     sampled: Reference | None = None
+    sampled_span: tuple[int, int] = (0, 0)
 
     @property
     def compiled(self) -> bool:

@@ -8,14 +8,14 @@ from functools import lru_cache
 import numpy as np
 
 from palpate.checks import Array
-from palpate.control.design.arm import Wall
-from palpate.control.design.statics import Compliance, compliance_at_rest, farthest
 from palpate.control.law import Law
 from palpate.control.promise import promise_axes
 from palpate.robot.robot import Robot
 from palpate.run.assemble.assemble import Assembly
-from palpate.run.before.foresee import FREE, Forecast, unless_unsolvable
+from palpate.run.before.foresee import Forecast
 from palpate.run.run import Run
+from palpate.run.tangent.edge import affordable_state
+from palpate.run.tangent.rest import Compliance, compliance_here, farthest
 from palpate.world.config import Attachment, PlantChange, World
 from palpate.world.plants.plant import dry_friction, true_robot
 
@@ -191,23 +191,18 @@ def declared(forecast: Forecast) -> tuple[list[str], list[str]]:
     mismatches = differences(assembly, q)
     if not mismatches:
         return [], []
-    compliance, force = _compliance_at_start(forecast), _force_directions(run, q)
+    compliance, force = _compliance_at_start(assembly), _force_directions(run, q)
     words = [in_words(each, compliance, run.robot, q, force) for each in mismatches]
     # The law that has a gravity of its own has compared it already.
     warned = [text for each, text in zip(mismatches, words) if each.contradicts and not assembly.law.warnings]
     return [f"declared difference: {text}" for text in words], warned
 
 
-def _compliance_at_start(forecast: Forecast) -> Compliance | None:
-    """How the arm gives way at the start; on the first wall where the law controls a force."""
-    pressing = bool(getattr(forecast.law, "force_directions", None))
-    walls = [wall for _, wall in forecast.still_surfaces] if pressing else [FREE]
-    return unless_unsolvable(_compliance_if_stable, forecast, walls[0]) if walls else None
-
-
-def _compliance_if_stable(forecast: Forecast, wall: Wall) -> Compliance | None:
-    contact = forecast.contact(forecast.q, wall)
-    return compliance_at_rest(contact) if contact.loop.stable else None
+def _compliance_at_start(assembly: Assembly) -> Compliance | None:
+    """How the arm gives way at the start, under the law that holds it; None where that takes long, or is not known."""
+    pressing = bool(getattr(assembly.run.law, "force_directions", None))
+    state = affordable_state(assembly)
+    return None if state is None else compliance_here(assembly, pressing=pressing, state=state)
 
 
 def _force_directions(run: Run, q: Array) -> Array:

@@ -18,7 +18,7 @@ from palpate.run.loop.physics import stage_plant
 from palpate.run.loop.state import RUNNING, Loop
 from palpate.spatial.kernels import quat_conjugate, quat_multiply
 
-WRENCH = 6
+WRENCH = 6  # inputs of a wrench at the tool; after them as many that its sensor reads and that do not act, then torques
 _SAME = 1e-6  # of a step: rounding of a number that was moved and left there
 
 
@@ -44,11 +44,13 @@ class Tangent(Record):
     twist_plus: Matrix = sized("columns", 6)  # and the tool's twist before the tick
     twist_minus: Matrix = sized("columns", 6)
     changed: IntegerMatrix = sized("columns", 2)  # the first whole number that came out otherwise, −1 for none
-    probing: bool = False  # whether wrenches at the tool are answered, and its twist is read
-    probe_step: Vector = sized(6)
-    pushed_plus: Matrix = sized(6, "n")
-    pushed_minus: Matrix = sized(6, "n")
+    probing: int = 0  # inputs that are answered; the tool's twist is read where there are any
+    probe_step: float = 0.0
+    pushed_plus: Matrix = sized("inputs", "n")
+    pushed_minus: Matrix = sized("inputs", "n")
     repeats: bool = True  # whether the unmoved tick, run again at the end, gave the same bits
+    probed: bool = False  # before an input was set,
+    bias: float = 0.0  # and what the sensor's was
     quat: Vector = sized(4)  # scratch
     quat_rest: Vector = sized(4)
     quat_move: Vector = sized(4)
@@ -140,14 +142,20 @@ def _tick(L: Loop) -> int:
 
 
 @kernel
+def read_twist(L: Loop, T: Tangent, twist: Vector) -> None:
+    """The tool's twist where the state has been moved to."""
+    stage_plant(L)
+    read_tool(L)
+    put(twist, 0, L.row.tool_twist)
+
+
+@kernel
 def _column(L: Loop, T: Tangent, c: int, side: float, difference: Vector, twist: Vector) -> int:
     """Run the tick with one coordinate moved."""
     set_back(T)
     move(T, T.moved[c], side)
-    if T.probing:
-        stage_plant(L)
-        read_tool(L)
-        put(twist, 0, L.row.tool_twist)
+    if T.probing > 0:
+        read_twist(L, T, twist)
     status = _tick(L)
     read_difference(T, difference)
     T.changed[c, 0 if side > 0.0 else 1] = first_change(T)
@@ -194,13 +202,37 @@ def is_read(T: Tangent, c: int) -> bool:
 
 
 @kernel
+def set_input(L: Loop, T: Tangent, i: int, side: float) -> None:
+    """Let one input be there: a wrench at the tool, one that is read and does not act, or a torque."""
+    h = side * T.probe_step
+    T.probed = L.probe.on
+    L.probe.on = True
+    if i < WRENCH:
+        L.probe.wrench[i] += h
+    elif i < 2 * WRENCH:
+        T.bias = L.wrist.bias[i - WRENCH]
+        L.wrist.bias[i - WRENCH] += h
+    else:
+        L.probe.torque[i - 2 * WRENCH] = h
+
+
+@kernel
+def take_input(L: Loop, T: Tangent, i: int) -> None:
+    """Take an input away again."""
+    L.probe.on = T.probed
+    put(L.probe.wrench, 0, L.probe.base)
+    clear(L.probe.torque)
+    if WRENCH <= i < 2 * WRENCH:
+        L.wrist.bias[i - WRENCH] = T.bias
+
+
+@kernel
 def _pushed(L: Loop, T: Tangent, i: int, side: float, difference: Vector) -> int:
-    """Run the tick with a wrench at the tool."""
+    """Run the tick with one input."""
     set_back(T)
-    clear(L.probe.wrench)
-    L.probe.wrench[i], L.probe.on = side * T.probe_step[i], True
+    set_input(L, T, i, side)
     status = _tick(L)
-    L.probe.on = False
+    take_input(L, T, i)
     read_difference(T, difference)
     return status
 
@@ -218,9 +250,7 @@ def differentiate(L: Loop, T: Tangent) -> int:
         return status
     for c in range(T.moved.size):
         T.changed[c, 0] = T.changed[c, 1] = -1
-        if not is_read(T, c):
-            clear(T.plus[c])
-            clear(T.minus[c])
+        if not is_read(T, c):  # its rows of differences are not looked at
             clear(T.twist_plus[c])
             clear(T.twist_minus[c])
             continue
@@ -229,13 +259,12 @@ def differentiate(L: Loop, T: Tangent) -> int:
             status = _column(L, T, c, -1.0, T.minus[c], T.twist_minus[c])
         if status != RUNNING:
             return status
-    if T.probing:
-        for i in range(WRENCH):
-            status = _pushed(L, T, i, 1.0, T.pushed_plus[i])
-            if status == RUNNING:
-                status = _pushed(L, T, i, -1.0, T.pushed_minus[i])
-            if status != RUNNING:
-                return status
+    for i in range(T.probing):
+        status = _pushed(L, T, i, 1.0, T.pushed_plus[i])
+        if status == RUNNING:
+            status = _pushed(L, T, i, -1.0, T.pushed_minus[i])
+        if status != RUNNING:
+            return status
     set_back(T)
     status = _tick(L)
     check_repeated(T)

@@ -20,9 +20,11 @@ import numpy as np
 from palpate.checks import Array
 from palpate.errors import InvalidInput, PalpateError
 from palpate.forking import cached_property
+from palpate.run.advancing import fill_targets, stepper
 from palpate.run.assemble.assemble import BATCH, Assembly, assemble
+from palpate.run.build import Source, as_run
 from palpate.run.loop import state as S
-from palpate.run.simulate import Source, as_run, fill_targets, stepper
+from palpate.run.loop.tangent import WRENCH
 from palpate.run.stepping import Ending
 from palpate.run.tangent.structure import Reduced, reduce_map
 from palpate.run.tangent.tick_map import (
@@ -133,6 +135,11 @@ class LoopPoles:
         return None if abs(self.largest - 1.0) <= MARGIN else self.largest < 1.0
 
     @property
+    def kept(self) -> Array:
+        """Which coordinates of A are a loop: none that nothing reads, or that nothing changes."""
+        return np.arange(len(self.A)) if self._reduced is None else self._reduced.kept
+
+    @property
     def rates(self) -> Array:
         """s = ln λ / T, 1/s, of every pole that is not 0; frequencies up to half of 1/(ticks · T) alone are told."""
         some = self.poles[np.abs(self.poles) > 0.0]
@@ -149,6 +156,11 @@ class LoopPoles:
         now, finer = (math.log(max(x, 1e-300)) / self.period for x in (self.largest, self.finer))
         slack = 2.0 * MARGIN / self.period
         return abs(now - finer) > OF_STEP * max(abs(now), abs(finer)) + slack
+
+    @cached_property
+    def leading(self) -> Mode | None:
+        """The mode of the largest pole; None where there is none."""
+        return self._mode(complex(self.poles[0])) if self._reduced is not None and len(self.poles) else None
 
     @cached_property
     def modes(self) -> tuple[Mode, ...]:
@@ -219,22 +231,26 @@ def poles(
     return poles_here(assembly, finer=finer, probing=probing)
 
 
-def poles_here(assembly: Assembly, *, finer: bool = True, probing: bool = True) -> LoopPoles:
-    """The poles of a run that stands between two control ticks, and is left there; see `poles`."""
+def poles_here(
+    assembly: Assembly, *, finer: bool = True, probing: bool = True, state: LoopState | None = None
+) -> LoopPoles:
+    """The poles of a run that stands between two control ticks, and is left there; see `poles`.
+
+    `state` is that of the assembly, where it is known already.
+    """
     L = assembly.loop
     known: dict[str, Any] = {"period": L.period, "timestep": L.dt, "joint_names": tuple(assembly.run.robot.dof_names)}
     try:
-        state = LoopState(assembly)
+        state = LoopState(assembly) if state is None else state
         start, memories = state.words.save(), state.memory.saved()
         try:
             with held(assembly) as told:
-                _fill_lines(assembly, state)
+                fill_lines(assembly, state)
                 known |= {"time": L.step * L.dt, "held": told}
                 return _poles_now(assembly, state, known, finer=finer, probing=probing)
         finally:
             state.words.restore(start)
             state.memory.restore(memories)
-            assembly.sampled = None
     except PalpateError as error:
         return LoopPoles(**{"time": L.step * L.dt, **known}, not_known=str(error))
 
@@ -268,7 +284,7 @@ def run_until(assembly: Assembly, tick: int) -> bool:
     return True
 
 
-def _fill_lines(assembly: Assembly, state: LoopState) -> None:
+def fill_lines(assembly: Assembly, state: LoopState) -> None:
     """Go on until every delay line holds samples of the motion alone."""
     if state.lacking > 0:
         _go_on(assembly, state.lacking)
@@ -280,7 +296,7 @@ def _go_on(assembly: Assembly, ticks: int) -> None:
     step, left = stepper(assembly, ending), ticks
     while left > 0:
         now = min(left, len(L.targets))
-        _sample(assembly, now)
+        sample_targets(assembly, now)
         goal = L.step + now * L.ratio
         while L.step < goal and ending.status == S.RUNNING:
             ending.status = step(goal - L.step)
@@ -289,9 +305,16 @@ def _go_on(assembly: Assembly, ticks: int) -> None:
         left -= now
 
 
-def _sample(assembly: Assembly, ticks: int) -> None:
-    """Targets of the next control ticks."""
+def sample_targets(assembly: Assembly, ticks: int) -> None:
+    """Targets of the next control ticks, where the loop does not hold them already."""
     L, run = assembly.loop, assembly.run
+    first, last = assembly.sampled_span
+    if assembly.sampled is run.reference and L.first_target == first <= L.tick_count <= last - ticks:
+        return
+    if L.tick_count > run.clock.steps // L.ratio:  # past the end the last target stays
+        L.targets[:ticks] = np.array(L.targets[max(L.tick_count - 1 - L.first_target, 0)])
+        L.first_target, assembly.sampled = L.tick_count, None
+        return
     times = (L.tick_count + np.arange(ticks)) * L.period
     L.targets[:ticks] = run.reference.sample(times, run.robot, run.start()[0])
     L.first_target = L.tick_count
@@ -332,7 +355,7 @@ def _poles_now(assembly: Assembly, state: LoopState, known: dict[str, Any], *, f
         ticks=ticks,
         poles=reduced.poles,
         A=reduced.whole,
-        B=maps[0].B,
+        B=maps[0].B[:, :WRENCH],
         C=maps[0].C,
         states=state.names,
         neutral=reduced.neutral,
@@ -351,8 +374,8 @@ def _maps(assembly: Assembly, state: LoopState, ticks: int, *, probing: bool) ->
     maps, L = [], assembly.loop
     for k in range(ticks):
         if k % len(L.targets) == 0:
-            _sample(assembly, min(ticks - k, len(L.targets)))
-        maps.append(state.differentiate(probing=probing and k == 0))
+            sample_targets(assembly, min(ticks - k, len(L.targets)))
+        maps.append(state.differentiate(WRENCH if probing and k == 0 else 0))
     return maps
 
 

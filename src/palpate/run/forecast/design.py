@@ -1,0 +1,164 @@
+"""Ask the loop what a run does, how near the edge it is, and how far each setting may go."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from palpate.errors import PalpateError
+from palpate.run.forecast.happened import Happened, happened
+from palpate.run.forecast.limits import Limit, limit_of, rubs
+from palpate.run.forecast.moments import Asked, LoopMoment, ask
+from palpate.run.forecast.pushes import AFTER, QUIET, Course, course_of
+from palpate.run.forecast.variants import Variants, settings_of
+from palpate.run.run import Run
+from palpate.run.simulate import Source, as_run, simulate_quietly
+from palpate.trace import Trace
+
+SIZES = (1.0, 0.1, 0.01)  # of a push: where the loop bears no larger one, a smaller one is tried
+
+
+@dataclass(frozen=True)
+class Design:
+    """What a run does, and the modes of its loop; see `design`.
+
+    Attributes:
+        run: that was asked about.
+        trace: of it.
+        happened: what it shows.
+        asked: the poles at the moments that matter; None where there are none to be had, and `not_known` says why.
+        course: what the run does after a push, and the push as a share of the usual one.
+        limits: how far settings may go.
+        not_known: why nothing is known of its poles; empty otherwise.
+    """
+
+    run: Run
+    trace: Trace
+    happened: Happened
+    asked: Asked | None = None
+    course: tuple[Course, float] = ("edge", 1.0)
+    limits: tuple[Limit, ...] = ()
+    not_known: str = ""
+
+    @property
+    def stable(self) -> bool | None:
+        """Whether every mode dies out wherever the arm stands; None where that is not known."""
+        return None if self.asked is None else self.asked.stable
+
+    @property
+    def verdict(self) -> str:
+        """Stability in one sentence: by the poles, and by a run with a push."""
+        if self.asked is None:
+            return f"The poles of this loop are not known: {self.not_known}."
+        worst, (course, size) = self.asked.worst, self.course
+        if worst is None:
+            return f"The poles of this loop are not known at any moment at which it stands; a pushed run {_WORDS[course]}."
+        push = "a push" if size == 1.0 else f"{size:g} of the usual push"
+        known = f"{_growth(worst)} ({_mode(worst)})"
+        if worst.poles.stable or course != "quiet":
+            return f"{known}; after {push} the run {_WORDS[course]}."
+        why = "dry friction holds it" if rubs(self.run) else "it has not grown to be seen"
+        return f"{known}; in the run {why}: after {push} it {_WORDS[course]}."
+
+    @property
+    def warnings(self) -> list[str]:
+        """What should be looked at: an unstable loop, one that shakes, and what the run itself warns of."""
+        told = [] if self.stable is not False and self.course[0] in ("quiet", "edge") else [self.verdict]
+        return [*told, *self.happened.warnings]
+
+    @property
+    def notes(self) -> list[str]:
+        """What was held, cut or taken by the simulation's step at some moment."""
+        notes: list[str] = []
+        for moment in self.asked.moments if self.asked is not None else ():
+            poles, when = moment.poles, f"{moment.name} ({moment.poles.time:.4g} s)"
+            notes += [f"held: {text}" for text in poles.held]
+            notes += [f"{when}: {text}" for text in poles.limits]
+            if poles.of_simulation:
+                notes.append(
+                    f"{when}: of the simulation at {1e3 * poles.timestep:g} ms; with steps of a quarter the largest"
+                    f" pole is {poles.finer:.6f}"
+                )
+            if poles.not_known or poles.not_differentiable:
+                notes.append(f"{when}: {poles.not_known or f'no derivative here: {poles.not_differentiable}'}")
+        return list(dict.fromkeys(notes))
+
+    def __str__(self) -> str:
+        """All sentences."""
+        limits = [limit.sentence for limit in self.limits]
+        return "\n".join([*self.happened.sentences, self.verdict, *limits])
+
+
+_WORDS: dict[Course, str] = {
+    "quiet": f"is quiet again (joint speeds fall below {QUIET:g} rad/s or m/s)",
+    "shakes": "shakes on",
+    "ends": "ends early",
+    "edge": "neither falls nor grows",
+}
+
+
+def _growth(moment: LoopMoment) -> str:
+    """Whether an error dies out, and how fast, in words."""
+    largest, period = moment.poles.largest, moment.poles.period
+    if largest == 0.0:
+        return "Stable: every error is gone after a few ticks"
+    rate = math.log(largest) / period
+    if moment.poles.stable:
+        return f"Stable: the slowest mode decays at {-rate:.3g} 1/s, largest pole {largest:.6f}"
+    return f"UNSTABLE: an error grows by e^({rate:.3g} t/s), largest pole {largest:.6f}"
+
+
+def _mode(moment: LoopMoment) -> str:
+    """A moment with its leading mode, in words."""
+    modes = moment.poles.modes
+    if not modes:
+        return f"{moment.name}, {moment.state}"
+    joint = f"mostly of {modes[0].joint}, " if modes[0].joint else ""
+    return f"{moment.name}, {moment.state}: {joint}{modes[0].frequency:.3g} Hz"
+
+
+def design(source: Source, *, limits: bool = True, progress: Callable[[str], None] = lambda _: None) -> Design:
+    """Run a scenario, and ask its loop: what happens, which modes it has where, and how far settings may go.
+
+    Args:
+        source: a scenario, its name or file, or a `Run`.
+        limits: whether to search how far delay, walls and gains may go, which takes most of the time.
+        progress: called with what is done next, in words.
+
+    Returns:
+        The answers. Limits are upper ones of a stable loop; of an unstable one, how much less makes it stable. Poles
+        are not known of exact contact, and of laws that remember something outside of their memory.
+    """
+    run = as_run(source)
+    progress("running it")
+    trace = simulate_quietly(run)
+    known = Design(run, trace, happened(run, trace))
+    progress("asking its modes")
+    try:
+        variants = Variants(run, AFTER)
+        asked = ask(variants, variants.base)
+    except PalpateError as error:
+        return replace(known, not_known=str(error).splitlines()[0])
+    unknown = {moment.poles.not_known for moment in asked.moments}
+    if None not in unknown:
+        return replace(known, not_known=" ".join(sorted(text for text in unknown if text)))
+    course = _course(variants)
+    known = replace(known, asked=asked, course=course)
+    if not limits or asked.stable is None:
+        return known
+    found = []
+    for setting in settings_of(variants.base):
+        progress(f"searching how far {setting.key} may go")
+        found.append(limit_of(variants, setting, asked, course[1]))
+    return replace(known, limits=tuple(limit for limit in found if limit is not None))
+
+
+def _course(variants: Variants) -> tuple[Course, float]:
+    """What the run as it is does after a push, and the largest push after which it is quiet; else the usual one."""
+    courses = []
+    for size in SIZES:
+        courses.append(course_of(variants, variants.base, size))
+        if courses[-1] == "quiet":
+            return "quiet", size
+    return courses[0], SIZES[0]
