@@ -6,11 +6,13 @@ import hashlib
 import json
 import math
 import sys
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from palpate.checks import Array
 from palpate.control.guards import GuardMemory, guard_settings
 from palpate.control.law import COMMANDS, BoundLaw, Law, Rig, sizes_of
 from palpate.control.plain_law import PlainLaw
@@ -21,7 +23,9 @@ from palpate.errors import NotApplicable, PalpateError
 from palpate.escape import c_identifier
 from palpate.exporting.code.image import Image, Part
 from palpate.exporting.code.own_model import OwnModel, own_model
+from palpate.exporting.code.protection import Protection
 from palpate.exporting.code.records import INPUT_HEAD, OUTPUT_HEAD, STATE_HEAD, PartPlan, PlanHead, Station
+from palpate.exporting.guarding import chosen_guards, protection, target_jumps
 from palpate.exporting.interface import Item, input_items, output_items, ranges, tick_over
 from palpate.robot.robot import Robot
 from palpate.run.assemble.assemble import beginning, suited
@@ -48,6 +52,9 @@ class Draft:
         bounds: of the gains that may be changed in C, by name.
         plan: head of the constant data beside the code.
         data: all of it, in words.
+        on: names of the guards that are on.
+        protection: their bounds.
+        jump_words: words of `data` that hold the largest jumps of a target: q, position, turn.
         link: the tool's in the model inside, −1 where it is fixed to the world; None with a given model.
     """
 
@@ -64,6 +71,9 @@ class Draft:
     plan: PlanHead
     data: list[int]
     link: int | None
+    on: tuple[str, ...]
+    protection: Protection
+    jump_words: tuple[int, ...]
 
     @property
     def law(self) -> Law:
@@ -76,10 +86,21 @@ class Draft:
         """The law's code."""
         return self.bound.function
 
+    def with_target_jumps(self, inputs: Array) -> Draft:
+        """The draft whose guards let a target jump as far as it does in the verified run, given by its inputs."""
+        if "target-jump" not in self.on:
+            return self
+        data, names = list(self.data), ("target_q_jump", "target_position_jump", "target_turn_jump")
+        for word, name, jump in zip(self.jump_words, names, target_jumps(inputs, ranges(self.inputs))):
+            setattr(self.protection, name, jump)
+            data[word] = int(np.array(jump).view(np.int64))
+        return replace(self, data=data)
 
-def draft(scenario: Scenario, model: str) -> Draft:
-    """Bind a scenario's law and lay it out; refuse what cannot leave."""
+
+def draft(scenario: Scenario, model: str, without: Collection[str] = ()) -> Draft:
+    """Bind a scenario's law and lay it out, with all guards but those named; refuse what cannot leave."""
     run = build(scenario)
+    on = chosen_guards(without, run.robot)
     _refuse(run)
     run = suited(run)
     assert isinstance(run.law, Law)
@@ -91,6 +112,7 @@ def draft(scenario: Scenario, model: str) -> Draft:
     gravity = not given or any(each.name == "gravity" for each in inputs)
     outputs = output_items(run.robot, bound, gravity)
     station, pointers = _station(run, bound, inputs, gravity)
+    station.replace("protection", protection(run, on))
     if not given:
         if "J_rate" in bound.needs:
             raise NotApplicable(
@@ -108,7 +130,10 @@ def draft(scenario: Scenario, model: str) -> Draft:
     plan.output_bytes = 8 * (OUTPUT_HEAD + sum(each.size for each in outputs))
     link = _place_station(plan, image, station, pointers)
     data = _plan_words(plan, image, gains, memory, bounds)
-    return Draft(name, scenario, run, bound, inputs, outputs, model, gains, memory, bounds, plan, data, link)
+    first = plan.image + image.add(station.protection)
+    words = tuple(first + Protection.fields[f"target_{what}_jump"].offset for what in ("q", "position", "turn"))
+    structs = (inputs, outputs, model, gains, memory, bounds)
+    return Draft(name, scenario, run, bound, *structs, plan, data, link, on, station.protection, words)
 
 
 def _refuse(run: Run) -> None:
@@ -159,6 +184,8 @@ def _station(run: Run, bound: BoundLaw, inputs: list[Item], gravity: bool) -> tu
         shows_gravity=gravity,
         guard=guard_settings(run.guards, robot),
         guard_memory=GuardMemory(sizes),
+        target_q=at.get("target_q", (-1, 0))[0],
+        target_position=at.get("target_position", (-1, 0))[0],
     )
     return station, {"gains": bound.gains, "memory": bound.memory, "terms": bound.answer}
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -15,8 +15,10 @@ from palpate.errors import FileError, InvalidInput, NotApplicable
 from palpate.exporting.code.archive import static_library, symbols
 from palpate.exporting.code.native import LawSession, Native, host
 from palpate.exporting.code.objects import TargetMachine
-from palpate.exporting.code.records import OUTPUT_HEAD
+from palpate.exporting.code.protection import LIMIT_RATE, LIMIT_TORQUE
+from palpate.exporting.code.records import OUTPUT_HEAD, Code
 from palpate.exporting.draft import Draft, draft as make_draft
+from palpate.exporting.guarding import GUARDS
 from palpate.exporting.library import Library, chosen_targets
 from palpate.exporting.manifest import NAME, exported_files, manifest, sealed
 from palpate.exporting.texts import texts
@@ -41,6 +43,9 @@ class Exported:
         targets: names of the machines.
         ticks: of the run, replayed here through the exported code.
         difference: largest difference of a term from the loop's, relative to the largest term; 0 with a given model.
+        stopped: name of the code with which a guard ended the scenario's own run in the replay, and when; empty if none did.
+        limited: ticks of it at which torques, rates or set points were cut at the arm's limits.
+        off: names of the guards that are off.
         frame: bytes of the largest stack frame, of the code for x86-64.
     """
 
@@ -50,6 +55,9 @@ class Exported:
     ticks: int
     difference: float
     frame: int
+    stopped: str = ""
+    limited: int = 0
+    off: tuple[str, ...] = ()
 
 
 def export(
@@ -60,6 +68,7 @@ def export(
     model: Model = "own",
     ticks: int = MOST_TICKS,
     force: bool = False,
+    without: Collection[str] = (),
 ) -> Exported:
     """Write a scenario's law as a C library that gives the bits of the run, on every machine.
 
@@ -70,6 +79,7 @@ def export(
         model: "given": whoever calls it passes M, bias, J …; "own": the library computes them from q and v.
         ticks: how many of the run's are kept for the replay.
         force: also replace files of an older export that were changed since.
+        without: names of guards to turn off; all are on (docs: export, guards).
 
     Raises:
         NotApplicable: a law in Python, exact contact, a target without its tool.
@@ -82,21 +92,33 @@ def export(
         raise InvalidInput(f"ticks must be a whole number from 1 to 1000000, got {ticks!r}")
     chosen = chosen_targets([host().name] if targets is None else list(targets))
     loaded = scenario if isinstance(scenario, Scenario) else load_scenario(scenario)
-    draft = make_draft(loaded.with_code(), model)
+    draft = make_draft(loaded.with_code(), model, without)
+    recorded = record_run(draft, ticks)
+    draft = draft.with_target_jumps(recorded.inputs)
     library = Library(draft)
     native = library.object_for(host())
-    recorded = record_run(draft, ticks)
     rows = packed(draft, recorded)
     answers, difference = verified(draft, native, recorded, rows)
     files = _files(draft, library, chosen, {host().name: native})
     files["vectors.bin"] = vector_file(rows, answers)
     facts = {"ticks": len(rows), "difference": difference, "largest_stack_frame": library.largest_frame()}
+    facts |= _guarded(recorded, answers)
     files |= {name: text.encode() for name, text in texts(draft, chosen, len(rows)).items()}
     names = [target.name for target in chosen]
     if not force:
         refuse_changed(folder, files, written)
     _write(folder, files, sealed(manifest(draft, names, files, facts)))
-    return Exported(folder, draft.name, tuple(names), len(rows), difference, facts["largest_stack_frame"])
+    off = tuple(name for name in GUARDS if name not in draft.on)
+    told = {"stopped": facts["stopped"], "limited": facts["limited_ticks"], "off": off}
+    return Exported(folder, draft.name, tuple(names), len(rows), difference, facts["largest_stack_frame"], **told)
+
+
+def _guarded(recorded: RecordedRun, answers: Array) -> dict[str, Any]:
+    """What the guards did in the replay of the scenario's own run."""
+    codes, bits = answers[:, 0].view(np.int64), answers[:, 1].view(np.int64)
+    ended = np.flatnonzero(codes)
+    stopped = f"{Code(int(codes[ended[0]])).name} at {recorded.times[ended[0]]:.6g} s" if ended.size else ""
+    return {"stopped": stopped, "limited_ticks": int(np.count_nonzero(bits & (LIMIT_TORQUE | LIMIT_RATE)))}
 
 
 def _free_folder(out: str | os.PathLike[str], force: bool) -> tuple[Path, dict[str, str]]:

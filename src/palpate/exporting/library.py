@@ -56,6 +56,7 @@ _ENTRIES = (
     CFunction("init", station.initialise, ("size", "version"), stores=True),
     CFunction("step", station.step, ("pointer", "pointer")),
     CFunction("reset", station.reset, stores=True),
+    CFunction("stop", station.stop),
     CFunction("blend", station.blend, ("seconds",)),
     CFunction("get_gains", station.get_gains, ("pointer", "size")),
     CFunction("set_gains", station.set_gains, ("pointer", "size")),

@@ -13,6 +13,7 @@ from palpate.errors import FileError
 from palpate.exporting.code.objects import template
 from palpate.exporting.code.records import Code
 from palpate.exporting.draft import LATEST, Draft
+from palpate.exporting.guarding import described
 from palpate.exporting.interface import Item
 from palpate.exporting.texts import safe_command
 from palpate.files import checksum, read_text
@@ -25,7 +26,7 @@ def manifest(draft: Draft, targets: list[str], files: dict[str, bytes], facts: d
     """What the folder is, for people and programs."""
     run, robot, law = draft.run, draft.run.robot, draft.bound
     limits, (q, v) = robot.limits, run.start()
-    words = json.loads(template("conventions.json", {"LATEST": f"{LATEST:g}", "SAFE": safe_command(law.command)}))
+    words = json.loads(template("conventions.json", {"LATEST": f"{LATEST:g}", "SAFE": safe_command(law.command, "ramp" in draft.on)}))
     return {
         "kind": KIND,
         "name": draft.name,
@@ -47,6 +48,7 @@ def manifest(draft: Draft, targets: list[str], files: dict[str, bytes], facts: d
         "clock": {"rate": 1.0 / run.clock.control_period, "period": run.clock.control_period},
         "model": draft.model,
         "conventions": words["conventions"],
+        "protection": described(draft.on, draft.protection, robot),
         "guards": None if run.guards is None else run.guards.model_dump(mode="json"),
         "driver": draft.scenario.as_data().get("world", {}).get("driver"),
         "start": {"q": _numbers(q), "v": _numbers(v)},

@@ -13,6 +13,7 @@ from palpate.exporting.code.image import Part
 from palpate.exporting.code.objects import TargetMachine, template
 from palpate.exporting.code.records import Code
 from palpate.exporting.draft import LATEST, Bounds, Draft
+from palpate.exporting.guarding import GUARDS, RAMP_TIME, has_guards
 from palpate.exporting.interface import Item
 
 _LARGEST = np.finfo(float).max
@@ -70,7 +71,10 @@ def _values(draft: Draft) -> dict[str, Any]:
         "ROBOT": draft.run.robot.name,
         "ROBOT_CODE": Written(markdown_code(draft.run.robot.name)),
         "SCENARIO": draft.scenario.name,
-        "SAFE": safe_command(draft.bound.command),
+        "SAFE": safe_command(draft.bound.command, "ramp" in draft.on),
+        "GUARDS": Written("\n".join(_guard_lines(draft))),
+        "RAMP_TIME": f"{RAMP_TIME:g}",
+        "LIMITS": Written("\n".join(_limit_lines(draft))),
         "VERSION": draft.plan.version,
         "LATEST": f"{LATEST:g}",
         "JOINTS": draft.run.robot.nv,
@@ -90,11 +94,44 @@ def _values(draft: Draft) -> dict[str, Any]:
     }
 
 
-def safe_command(kind: str) -> str:
+def safe_command(kind: str, ramp: bool) -> str:
     """What stands in the answer where there is an error."""
+    if ramp and kind in ("torque", "acceleration"):
+        return f"a ramp of {RAMP_TIME:g} s to damping with gravity, held until reset; the library holds gravity"
+    if ramp:
+        return f"a ramp of {RAMP_TIME:g} s to rest, held until reset"
     if kind == "position":
         return "the last set point, NaN before the first"
-    return "velocity 0" if kind == "velocity" else "torque 0"
+    return "velocity 0" if kind == "velocity" else "torque 0; the library holds no gravity, the drive must"
+
+
+def _guard_lines(draft: Draft) -> Iterator[str]:
+    """The guards by name, one line of the header's first comment each."""
+    if not has_guards(draft.run.robot):
+        yield " *   none of joints: the base is free"
+        return
+    for name, about in GUARDS.items():
+        yield f" *   {name}: {'' if name in draft.on else 'OFF. On, it '}{c_comment(about)}"
+
+
+def _limit_lines(draft: Draft) -> Iterator[str]:
+    """Bounds of the guards as comments; what is not known is not limited."""
+    p, units = draft.protection, draft.run.robot.dof_units
+    torque = ", ".join("N·m" if unit == "rad" else "N" for unit in dict.fromkeys(units))
+    table = {
+        f"|torque|, {torque}": p.torque,
+        f"|change of torque in a tick|, {torque}": p.torque_step,
+        "lower end of the joints' ranges, rad or m": p.lower,
+        "upper end, rad or m": p.upper,
+        "|measured speed|, rad/s or m/s": p.most_speed,
+        "|change of q in a period|, rad or m": p.q_step,
+        "|change of target_q in a tick|, rad or m": np.maximum(p.target_q_step, p.target_q_jump),
+        "|change of target_position in a tick|, m": [max(p.target_position_step, p.target_position_jump)],
+        "turn of target_quat_wxyz in a tick, rad": [max(p.target_turn_step, p.target_turn_jump)],
+    }
+    for name, bounds in table.items():
+        known = np.isfinite(bounds).any()
+        yield f" *   {name}: {', '.join(f'{x:.6g}' for x in bounds) if known else 'no limit (off, or not known)'}"
 
 
 def header(draft: Draft) -> str:

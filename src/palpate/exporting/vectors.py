@@ -78,6 +78,7 @@ def record_run(draft: Draft, most: int) -> RecordedRun:
     every = Recording(channels=("command",), stride=clock.ratio)
     assembly = assemble(replace(draft.run, clock=clock, record=every, stop=()))
     loop, law = assembly.loop, assembly.law
+    loop.needs.gravity = loop.needs.gravity or any(each.name == "gravity" for each in draft.inputs)
     rows = min(most, clock.steps // clock.ratio + 1)
     recorder = TickRecorder(
         law=loop.law,

@@ -7,6 +7,7 @@ from enum import IntEnum
 from palpate.control.guards import GuardMemory, GuardSettings
 from palpate.control.law import Tick
 from palpate.engine.records import Matrix, Record, Vector, sized
+from palpate.exporting.code.protection import Ending, Protection
 
 MAGIC = 0x70616C70  # the first word of a state is this and its version
 
@@ -35,6 +36,13 @@ class Code(IntEnum):
     BOUND = 11, "a gain is not finite or beyond its bounds"
     LAW = 12, "the law's code ended with an error"
     BLIND = 13, "the measured wrench is not usable"
+    EARLY = 14, "less than a quarter of a period since the last tick"
+    INTERVAL = 15, "the mean interval of the ticks is more than 25 % off the period"
+    Q_JUMP = 16, "q moved farther than the joints can in that time"
+    TARGET_JUMP = 17, "the target jumped"
+    JOINT_RANGE = 18, "a joint is beyond its range, or too fast to stop before its end"
+    JOINT_SPEED = 19, "a joint is faster than 1.1 times its rated speed"
+    STOPPED = 20, "stop was called"
 
 
 class PlanHead(Record):
@@ -102,6 +110,11 @@ class Station(Record):
     set_v: Vector = sized("nv")
     guard: GuardSettings
     guard_memory: GuardMemory
+    protection: Protection
+    ending: Ending
+    limited: int = 0  # bits of the limits at work
+    target_q: int = -1  # where they stand in the input; −1 if they do not
+    target_position: int = -1
     count: int = 0
     last: float = 0.0  # s, of the last good tick
     missed: int = 0

@@ -10,14 +10,27 @@ from palpate.engine.kernels import address_of_record, kernel, put
 from palpate.engine.maths import from_bits
 from palpate.engine.records import Vector
 from palpate.exporting.code.memory import address_after, call_c, numbers_at, part_at, station_at, words_at
+from palpate.exporting.code.protection import (
+    begin_output,
+    end_set_points,
+    end_torque,
+    jumps,
+    limit_set_points,
+    limit_torque,
+    out_of_range,
+    too_fast,
+    turn_between,
+)
 from palpate.exporting.code.records import INPUT_HEAD, MAGIC, OUTPUT_HEAD, STATE_HEAD, Code, PartPlan, PlanHead, Station
 
 # As `Code` has them, in its order.
 OK, NULL, SIZE, VERSION, NOT_READY, NOT_FINITE, TIME, LATE, QUATERNION, NO_ANSWER, READ_ONLY, BOUND, LAW, BLIND = (
-    int(code) for code in Code
+    int(code) for code in list(Code)[:14]
 )
+EARLY, INTERVAL, Q_JUMP, TARGET_JUMP, JOINT_RANGE, JOINT_SPEED, STOPPED = (int(code) for code in list(Code)[14:])
 ACCELERATION, VELOCITY, POSITION = (COMMANDS.index(kind) for kind in ("acceleration", "velocity", "position"))
 PART = PartPlan.words
+_MEAN_OVER = 50.0  # ticks, of the mean interval
 
 
 @kernel
@@ -64,6 +77,17 @@ def reset(state: int, plan: PlanHead, a: int, b: int) -> int:
     code = _check_state(state, plan)
     if code == OK:
         _copy_image(state, plan, plan.kept_first, plan.kept_last)
+    return code
+
+
+@kernel
+def stop(state: int, plan: PlanHead, a: int, b: int) -> int:
+    """End the law at the next tick, as a refused tick does."""
+    code = _check_state(state, plan)
+    if code == OK:
+        S = station_at(state, plan.station)
+        if S.ending.code == OK:
+            S.ending.code = STOPPED
     return code
 
 
@@ -155,7 +179,7 @@ def step(state: int, plan: PlanHead, source: int, target: int) -> int:
     code = _check_state(state, plan)
     ready = code == OK
     if ready:
-        code = _run_tick(state, plan, source)
+        code = _run_or_end(state, plan, source)
     answer = words_at(target, 0, OUTPUT_HEAD)
     numbers = numbers_at(target, OUTPUT_HEAD, plan.output_bytes // 8 - OUTPUT_HEAD)
     answer[0], answer[1], answer[2] = code, 0, 0
@@ -164,12 +188,80 @@ def step(state: int, plan: PlanHead, source: int, target: int) -> int:
             numbers[k] = 0.0
         return code
     S = station_at(state, plan.station)
-    answer[1], answer[2] = S.guard_memory.bits, S.missed
+    answer[1], answer[2] = S.guard_memory.bits | S.limited, S.missed
     if code == OK:
         _write_answer(S, numbers)
+    elif S.protection.ramp and S.ending.known:
+        _write_ramp(S, numbers)
     else:
         _write_safe_command(S, numbers)
     return code
+
+
+@kernel
+def _run_or_end(state: int, plan: PlanHead, source: int) -> int:
+    """The law's tick; or, from the first refused one on, a tick of the ramp in which it ends."""
+    S = station_at(state, plan.station)
+    m = S.ending
+    if m.code == OK:
+        code = _run_tick(state, plan, source)
+        if code == OK or not S.protection.ramp:
+            return code
+        m.code = code
+    elif not S.protection.ramp:
+        return m.code
+    measured = _measure(S, plan, source)
+    if S.kind <= ACCELERATION:
+        if not m.known and measured:
+            begin_output(m, S.tick.tau)
+        m.known = m.known or measured
+        if m.known:
+            end_torque(S.protection, m, S.tick.gravity, S.tick.v, measured, S.period)
+    elif m.known:
+        end_set_points(S.protection, m, S.set_q, S.set_v, S.period, S.kind == POSITION)
+    return m.code
+
+
+@kernel
+def _measure(S: Station, plan: PlanHead, source: int) -> bool:
+    """Take q, v and what the model says of them from a tick of the ramp; whether they could be used."""
+    if source == 0:
+        return False
+    head, given = words_at(source, 0, INPUT_HEAD), numbers_at(source, 0, plan.input_bytes // 8)
+    if head[0] & 0xFFFFFFFF != plan.input_bytes or (head[0] >> 32) & 0xFFFFFFFF != plan.version:
+        return False
+    for k in range(1, given.size):
+        if not math.isfinite(given[k]):
+            return False
+    gap = (given[1] - S.last) / S.period
+    if S.ending.known and jumps(given, INPUT_HEAD, S.tick.q, S.protection.q_step, min(gap, 1e4)):
+        return False
+    for k in range(S.input.size):
+        S.input[k] = given[INPUT_HEAD + k]
+    S.last = max(S.last, given[1])
+    if S.model != 0 and call_c(S.model, S.own, 0, 0, 0) != 0:
+        return False
+    for j in range(S.command.size):
+        if not math.isfinite(S.tick.gravity[j]):
+            return False
+    return True
+
+
+@kernel
+def _write_ramp(S: Station, out: Vector) -> None:
+    """The ramp's torque and gravity, or its set points; no terms."""
+    n = S.command.size
+    for k in range(out.size):
+        out[k] = 0.0
+    if S.kind <= ACCELERATION:
+        put(out, 0, S.ending.output)
+        put(out, n, S.ending.output)
+        if S.shows_gravity:
+            put(out, out.size - S.rows.size - n, S.tick.gravity)
+    else:
+        put(out, 0, S.set_q if S.kind == POSITION else S.set_v)
+        put(out, n, S.set_q)
+        put(out, 2 * n, S.set_v)
 
 
 @kernel
@@ -214,7 +306,63 @@ def _run_tick(state: int, plan: PlanHead, source: int) -> int:
         code = _compute_command(S)
     if code == OK:
         S.count += 1
+        S.ending.known = True
     return code
+
+
+@kernel
+def _look_at_time(S: Station, t: float) -> tuple[int, float]:
+    """Whether a tick comes in its time, and how many periods after the last one."""
+    if S.count == 0:
+        return OK, 1.0
+    p, gap = S.protection, (t - S.last) / S.period
+    if gap <= 0.0:
+        return TIME, gap
+    if gap > S.latest:
+        return LATE, gap
+    if gap < p.earliest:
+        return EARLY, gap
+    mean = S.ending.mean_gap + (gap - S.ending.mean_gap) / _MEAN_OVER
+    if abs(mean - 1.0) > p.slack:
+        return INTERVAL, gap
+    return OK, gap
+
+
+@kernel
+def _look_at_joints(S: Station, given: Vector, gap: float) -> int:
+    """Whether q and v are such as this arm can have."""
+    p, n = S.protection, S.command.size
+    if S.count > 0 and jumps(given, INPUT_HEAD, S.tick.q, p.q_step, gap):
+        return Q_JUMP
+    if too_fast(p, given, INPUT_HEAD + S.tick.q.size):
+        return JOINT_SPEED
+    if out_of_range(p, given, INPUT_HEAD, given, INPUT_HEAD + n):
+        return JOINT_RANGE
+    return OK
+
+
+@kernel
+def _look_at_target(S: Station, given: Vector, gap: float) -> int:
+    """Whether the target is near that of the last tick."""
+    p, at = S.protection, INPUT_HEAD
+    if S.count == 0:
+        return OK
+    if S.target_q >= 0:
+        for j in range(S.command.size):
+            k = S.target_q + j
+            if abs(given[at + k] - S.input[k]) > max(p.target_q_step[j] * gap, p.target_q_jump):
+                return TARGET_JUMP
+    if S.target_position >= 0:
+        distance = 0.0
+        for i in range(3):
+            distance += (given[at + S.target_position + i] - S.input[S.target_position + i]) ** 2
+        if math.sqrt(distance) > max(p.target_position_step * gap, p.target_position_jump):
+            return TARGET_JUMP
+    if S.quaternion >= 0:
+        turn = turn_between(given, at + S.quaternion, S.input, S.quaternion)
+        if turn > max(p.target_turn_step * gap, p.target_turn_jump):
+            return TARGET_JUMP
+    return OK
 
 
 @kernel
@@ -223,20 +371,23 @@ def _read_input(S: Station, given: Vector) -> int:
     for k in range(1, given.size):
         if not math.isfinite(given[k]):
             return NOT_FINITE
-    t, gap = given[1], 0.0
+    t = given[1]
     if S.quaternion >= 0:
         norm = 0.0
         for k in range(4):
             norm += given[INPUT_HEAD + S.quaternion + k] ** 2
         if abs(norm - 1.0) > 2e-6:
             return QUATERNION
+    code, gap = _look_at_time(S, t)
+    if code == OK:
+        code = _look_at_joints(S, given, gap)
+    if code == OK:
+        code = _look_at_target(S, given, gap)
+    if code != OK:
+        return code
     if S.count > 0:
-        gap = (t - S.last) / S.period
-        if gap <= 0.0:
-            return TIME
-        if gap > S.latest:
-            return LATE
         S.missed += max(int(gap + 0.5) - 1, 0)
+        S.ending.mean_gap += (gap - S.ending.mean_gap) / _MEAN_OVER
     for k in range(S.input.size):
         S.input[k] = given[INPUT_HEAD + k]
     S.tick.t, S.tick.dt, S.last = t, S.period, t
@@ -262,15 +413,14 @@ def _compute_command(S: Station) -> int:
             if not math.isfinite(S.rows[k, j]):
                 return NO_ANSWER
             S.command[j] += S.rows[k, j]
-    if S.kind <= ACCELERATION:
-        _compute_torque(S)
-    else:
+    if S.kind > ACCELERATION:
         _compute_set_points(S)
-    return OK
+        return OK
+    return _compute_torque(S)
 
 
 @kernel
-def _compute_torque(S: Station) -> None:
+def _compute_torque(S: Station) -> int:
     x, torque = S.tick, S.torque
     for j in range(torque.size):
         torque[j] = S.command[j]
@@ -281,6 +431,11 @@ def _compute_torque(S: Station) -> None:
     S.guard_memory.bits = guard_torque(S.guard, S.guard_memory, x, torque)
     if S.blend > 0.0:
         _blend_torque(S)
+    for j in range(torque.size):
+        if not math.isfinite(torque[j]):
+            return NO_ANSWER
+    S.limited = limit_torque(S.protection, S.ending, torque, S.period, S.count == 0)
+    return OK
 
 
 @kernel
@@ -312,3 +467,7 @@ def _compute_set_points(S: Station) -> None:
             S.set_v[j] = 0.0 if first else (S.command[j] - S.set_q[j]) / S.period
             S.set_q[j] = S.command[j]
     S.guard_memory.bits = guard_set_points(S.guard, S.guard_memory, S.tick, S.set_q, S.set_v, S.kind == POSITION)
+    if first:
+        begin_output(S.ending, S.tick.q if S.kind == POSITION else S.set_v)
+    p, m, position = S.protection, S.ending, S.kind == POSITION
+    S.limited = limit_set_points(p, m, S.set_q, S.set_v, S.period, position)
