@@ -57,6 +57,6 @@ def _guards(done: pp.exporting.Exported) -> Iterator[str]:
     if done.off:
         yield f"guards off: {', '.join(done.off)}"
     if done.limited:
-        yield f"at {done.limited} ticks the run asked for more than the arm's torque or torque rate; the library cuts it"
+        yield f"at {done.limited} ticks the run asks for more than the arm's torque or torque rate; the library cuts it"
     if done.stopped:
         yield f"a guard ends the scenario's own run: {done.stopped}"

@@ -43,7 +43,7 @@ class Exported:
         targets: names of the machines.
         ticks: of the run, replayed here through the exported code.
         difference: largest difference of a term from the loop's, relative to the largest term; 0 with a given model.
-        stopped: name of the code with which a guard ended the scenario's own run in the replay, and when; empty if none did.
+        stopped: the code with which a guard ended the scenario's own run in the replay, and when; empty if none did.
         limited: ticks of it at which torques, rates or set points were cut at the arm's limits.
         off: names of the guards that are off.
         frame: bytes of the largest stack frame, of the code for x86-64.

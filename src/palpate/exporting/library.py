@@ -25,7 +25,7 @@ from palpate.exporting.code.objects import (
     optimised,
     with_plan,
 )
-from palpate.exporting.code.own_model import FRAME, PREFIX, TERMS, fill_terms, program_text
+from palpate.exporting.code.own_model import CONSTANTS, FRAME, PREFIX, TERMS, fill_terms, program_text
 from palpate.exporting.code.records import PlanHead
 from palpate.exporting.draft import Draft
 from palpate.files import write_file
@@ -58,6 +58,11 @@ _ENTRIES = (
     CFunction("reset", station.reset, stores=True),
     CFunction("stop", station.stop),
     CFunction("blend", station.blend, ("seconds",)),
+    CFunction("ease", station.ease, ("seconds",)),
+    CFunction("hold", station.hold),
+    CFunction("follow", station.follow, ("seconds",)),
+    CFunction("get_setup", station.get_setup, ("pointer", "size")),
+    CFunction("set_setup", station.set_setup, ("pointer", "size")),
     CFunction("get_gains", station.get_gains, ("pointer", "size")),
     CFunction("set_gains", station.set_gains, ("pointer", "size")),
     CFunction("get_memory", station.get_memory, ("pointer", "size")),
@@ -79,6 +84,7 @@ def _code(law: Kernel, program: tuple[str, int] | None, wide: bool) -> bytes:
         kernels.append(fill_terms)
         glue.law("model", fill_terms, word_of["model"])
         glue.forwarder(f"{PREFIX}_terms", TERMS, word_of["model_terms"])
+        glue.forwarder(f"{PREFIX}_constants", CONSTANTS, word_of["model_constants"])
         if program[1] >= 0:
             glue.forwarder(f"{PREFIX}_frame_{program[1]}", FRAME, word_of["model_frame"])
     for entry in _ENTRIES:

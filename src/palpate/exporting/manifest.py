@@ -26,7 +26,8 @@ def manifest(draft: Draft, targets: list[str], files: dict[str, bytes], facts: d
     """What the folder is, for people and programs."""
     run, robot, law = draft.run, draft.run.robot, draft.bound
     limits, (q, v) = robot.limits, run.start()
-    words = json.loads(template("conventions.json", {"LATEST": f"{LATEST:g}", "SAFE": safe_command(law.command, "ramp" in draft.on)}))
+    safe = safe_command(law.command, "ramp" in draft.on)
+    words = json.loads(template("conventions.json", {"LATEST": f"{LATEST:g}", "SAFE": safe}))
     return {
         "kind": KIND,
         "name": draft.name,

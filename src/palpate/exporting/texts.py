@@ -9,14 +9,22 @@ from typing import Any
 import numpy as np
 
 from palpate.escape import Written, c_comment, c_string, markdown_code, yaml_string
+from palpate.exporting.carrying import FIELDS
 from palpate.exporting.code.image import Part
 from palpate.exporting.code.objects import TargetMachine, template
 from palpate.exporting.code.records import Code
-from palpate.exporting.draft import LATEST, Bounds, Draft
+from palpate.exporting.code.tuning import DEFINITE, EASE, FREE, SCALED
+from palpate.exporting.draft import LATEST, Draft
+from palpate.exporting.gain_table import gain_about, kind_of
 from palpate.exporting.guarding import GUARDS, RAMP_TIME, has_guards
 from palpate.exporting.interface import Item
 
 _LARGEST = np.finfo(float).max
+_HOW = {
+    FREE: "may be changed, {}",
+    DEFINITE: "may be changed, symmetric and positive semidefinite, diagonal {}",
+    SCALED: "may be changed as a whole, by one factor from 0 to 1",
+}
 _MODEL_LINES = {
     "given": "The model's terms (M, bias, J, …) are part of the input: your driver's or your own model's.",
     "own": "The model's terms are computed inside, from q and v.",
@@ -86,8 +94,10 @@ def _values(draft: Draft) -> dict[str, Any]:
         "STATE_WORDS": draft.plan.state_bytes // 8,
         "INPUTS": Written("\n".join(map(_declared, draft.inputs))),
         "OUTPUTS": Written("\n".join(map(_declared, draft.outputs))),
-        "GAINS": Written(_fields(draft.gains, draft.bounds)),
-        "MEMORY": Written(_fields(draft.memory, {})),
+        "GAINS": Written(_gain_fields(draft)),
+        "MEMORY": Written(_memory_fields(draft)),
+        "SETUP": Written(_setup_fields(draft)),
+        "EASE": f"{EASE:g}",
         "MODEL_LINE": Written(_MODEL_LINES[draft.model]),
         "COMMAND_LINE": Written(_COMMAND_LINES[draft.bound.command]),
         "GAINS_LINE": Written(changeable if draft.bounds else "None may be changed alone."),
@@ -147,12 +157,63 @@ def _shape(shape: Sequence[int]) -> str:
     return "".join(f"[{n}]" for n in shape)
 
 
-def _fields(parts: list[Part], bounds: dict[str, Bounds]) -> str:
+def _gain_fields(draft: Draft) -> str:
+    """The gains with unit, meaning, and how they may be changed."""
     lines = []
-    for part in parts:
-        note = f" /* {_interval(*bounds[part.name])}, may be changed */" if part.name in bounds else ""
-        lines.append(f"    {'double' if part.real else 'int64_t'} {part.name}{_shape(part.shape)};{note}")
+    for part in draft.gains:
+        unit, about = _gain_words(draft, part)
+        how = _HOW[kind_of(part)].format(_interval(*draft.bounds[part.name])) if part.name in draft.bounds else "fixed"
+        note = "; ".join(filter(None, (f"{unit}: {about}" if about else "", how)))
+        lines.append(f"{_field(part)} /* {c_comment(note)} */")
     return "\n".join(lines) or "    int64_t nothing;"
+
+
+def _gain_words(draft: Draft, part: Part) -> tuple[str, str]:
+    """Unit and meaning of a gain: of the setting that it is, else of the table."""
+    field = type(draft.law).model_fields.get(part.path[-1]) if part.name in draft.bounds else None
+    if field is not None and len(part.path) == 1 and isinstance(field.json_schema_extra, dict):
+        return str(field.json_schema_extra.get("unit", "1")), str(field.description)
+    told = gain_about(part)
+    return told.unit, told.about
+
+
+def _memory_fields(draft: Draft) -> str:
+    """What the law remembers: recorded numbers with their units, others by whether a tick carries them on."""
+    shown = {each.field.replace(".", "_"): each for each in draft.law.shown}
+    lines = []
+    for part in draft.memory:
+        each = shown.get("_".join(part.path))
+        if each is not None:
+            unit = each.unit if isinstance(each.unit, str) else ", ".join(dict.fromkeys(each.unit))
+            note = f"{unit}: {each.help or each.name}"
+        else:
+            note = "carried on from tick to tick" if _carried(draft.bound.memory, part.path) else "scratch of a tick"
+        lines.append(f"{_field(part)} /* {c_comment(note)} */")
+    return "\n".join(lines) or "    int64_t nothing;"
+
+
+def _carried(record: Any, path: tuple[str, ...]) -> bool:
+    """Whether a field of a memory is declared as one that a tick carries on."""
+    for name in path[:-1]:
+        record = getattr(record, name, None)
+    fields = getattr(type(record), "fields", {}) if record is not None else {}
+    return path[-1] in fields and bool(getattr(fields[path[-1]], "carried", False))
+
+
+def _field(part: Part) -> str:
+    return f"    {'double' if part.real else 'int64_t'} {part.name}{_shape(part.shape)};"
+
+
+def _setup_fields(draft: Draft) -> str:
+    """Payload, tool, gravity and friction with unit, meaning and bounds."""
+    if draft.setup is None:
+        return "    double nothing[15];"
+    s, lines = draft.setup, []
+    for name, size, first, about in FIELDS:
+        value = ", ".join(f"{x:.6g}" for x in s.wanted[first : first + size])
+        note = f"{about}; from {s.low[first]:.6g} to {s.high[first]:.6g}; exported with {value}"
+        lines.append(f"    double {name}{f'[{size}]' if size > 1 else ''}; /* {c_comment(note)} */")
+    return "\n".join(lines)
 
 
 def _interval(low: float, high: float) -> str:
@@ -322,9 +383,7 @@ _CHECKS = {
 
 
 def _gain(draft: Draft, part: Part) -> Iterator[str]:
-    field = type(draft.law).model_fields[part.path[-1]]
-    extra = field.json_schema_extra
-    unit = extra.get("unit", "1") if isinstance(extra, dict) else "1"
+    unit, about = _gain_words(draft, part)
     words = draft.data[draft.plan.image + part.word : draft.plan.image + part.word + part.count]
     numbers = np.array(words, dtype=np.int64).view(np.float64).tolist()
     is_array, bounds, checks = bool(part.shape), draft.bounds[part.name], {}
@@ -334,4 +393,4 @@ def _gain(draft: Draft, part: Part) -> Iterator[str]:
     if is_array:
         checks["fixed_size<>"] = part.count
     kind, default = ("double_array", numbers) if is_array else ("double", numbers[0])
-    return _parameter(f"    {part.name}", kind, default, f"[{unit}] {field.description}", checks)
+    return _parameter(f"    {part.name}", kind, default, f"[{unit}] {about}", checks)

@@ -8,6 +8,7 @@ from palpate.control.guards import GuardMemory, GuardSettings
 from palpate.control.law import Tick
 from palpate.engine.records import Matrix, Record, Vector, sized
 from palpate.exporting.code.protection import Ending, Protection
+from palpate.exporting.code.tuning import GainEase
 
 MAGIC = 0x70616C70  # the first word of a state is this and its version
 
@@ -69,10 +70,11 @@ class PlanHead(Record):
     model: int = 0  # of the code that fills the tick's terms
     model_terms: int = 0  # of the derived program's functions
     model_frame: int = 0
+    model_constants: int = 0
 
 
 class PartPlan(Record):
-    """A number or an array of a record of the state: where, how many, whether C may change it, within which bounds."""
+    """A number or an array of a record of the state: where, how many, how C may change it, within which bounds."""
 
     word: int
     count: int
@@ -112,6 +114,15 @@ class Station(Record):
     guard_memory: GuardMemory
     protection: Protection
     ending: Ending
+    ease: GainEase
+    setup: int = 0  # address; 0 where the model is given
+    taking: int = 0  # how the target is taken, see `tuning`
+    target_first: int = 0  # of its numbers in the input
+    target_last: int = 0
+    held: Vector  # target that is held, or was, as the input has it
+    told: Vector  # input of the last tick as it was given
+    follow: float = 0.0  # s
+    follow_start: float = -1.0
     limited: int = 0  # bits of the limits at work
     target_q: int = -1  # where they stand in the input; −1 if they do not
     target_position: int = -1

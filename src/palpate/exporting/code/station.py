@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 
+from palpate.control.friction import KNEE
 from palpate.control.guards import guard_set_points, guard_torque, watch_measurement
 from palpate.control.law import COMMANDS
 from palpate.engine.kernels import address_of_record, kernel, put
 from palpate.engine.maths import from_bits
 from palpate.engine.records import Vector
-from palpate.exporting.code.memory import address_after, call_c, numbers_at, part_at, station_at, words_at
+from palpate.exporting.code.memory import address_after, call_c, numbers_at, part_at, setup_at, station_at, words_at
 from palpate.exporting.code.protection import (
     begin_output,
     end_set_points,
@@ -22,6 +23,22 @@ from palpate.exporting.code.protection import (
     turn_between,
 )
 from palpate.exporting.code.records import INPUT_HEAD, MAGIC, OUTPUT_HEAD, STATE_HEAD, Code, PartPlan, PlanHead, Station
+from palpate.exporting.code.tuning import (
+    DEFINITE,
+    EASING,
+    FOLLOWING,
+    HOLD_NEXT,
+    HOLDING,
+    SCALED,
+    SETUP,
+    add_friction,
+    ease_setup,
+    is_definite,
+    is_scaled,
+    min_jerk,
+    setup_is_sound,
+)
+from palpate.spatial.kernels import quat_from_matrix
 
 # As `Code` has them, in its order.
 OK, NULL, SIZE, VERSION, NOT_READY, NOT_FINITE, TIME, LATE, QUATERNION, NO_ANSWER, READ_ONLY, BOUND, LAW, BLIND = (
@@ -77,6 +94,12 @@ def reset(state: int, plan: PlanHead, a: int, b: int) -> int:
     code = _check_state(state, plan)
     if code == OK:
         _copy_image(state, plan, plan.kept_first, plan.kept_last)
+        S = station_at(state, plan.station)
+        _put_gains(state, plan, S)
+        if S.setup != 0:
+            s = setup_at(S.setup, 0)
+            s.start = -1.0
+            ease_setup(s, 0.0, 0.0)
     return code
 
 
@@ -131,11 +154,62 @@ def _copy_parts(state: int, plan: PlanHead, first: int, count: int, address: int
 
 @kernel
 def get_gains(state: int, plan: PlanHead, target: int, size: int) -> int:
-    """Hand out the gains."""
+    """Hand out the gains as they were asked for."""
     code = _check_record(state, plan, plan.gains_bytes, target, size)
     if code == OK:
-        _copy_parts(state, plan, plan.gains, plan.gains_count, target, True)
+        wanted = station_at(state, plan.station).ease.wanted
+        words = words_at(target, 0, wanted.size)
+        for k in range(wanted.size):
+            words[k] = wanted[k]
     return code
+
+
+@kernel
+def _put_gains(state: int, plan: PlanHead, S: Station) -> None:
+    """The gains asked for become the law's at once."""
+    at = 0
+    for k in range(plan.gains_count):
+        part = part_at(address_of_record(plan), plan.gains + PART * k)  # pyright: ignore[reportCallIssue]
+        words = words_at(state, part.word, part.count)
+        for i in range(part.count):
+            words[i] = S.ease.wanted[at + i]
+        at += part.count
+    S.ease.easing, S.ease.start = False, -1.0
+
+
+@kernel
+def _ease_gains(state: int, plan: PlanHead, S: Station) -> None:
+    """Go on with a change of gains: K = K₀ + s (K₁ − K₀), which stays definite."""
+    e, at = S.ease, 0
+    if not e.easing:
+        return
+    if e.start < 0.0:
+        e.start = S.tick.t
+    share = 1.0 if e.seconds == 0.0 else min_jerk((S.tick.t - e.start) / e.seconds)
+    if share == 1.0:
+        _put_gains(state, plan, S)
+        return
+    for k in range(plan.gains_count):
+        part = part_at(address_of_record(plan), plan.gains + PART * k)  # pyright: ignore[reportCallIssue]
+        numbers = numbers_at(state, part.word, part.count)
+        for i in range(part.count if part.free else 0):
+            before, wanted = from_bits(e.before[at + i]), from_bits(e.wanted[at + i])
+            numbers[i] = before + share * (wanted - before)
+        at += part.count
+
+
+@kernel
+def _gain_is_sound(S: Station, plan: PlanHead, part: PartPlan, numbers: Vector) -> bool:
+    """Whether a changed gain is within its bounds: number by number, as a definite matrix, or by one factor."""
+    if part.free == SCALED:
+        data = address_of_record(plan)  # pyright: ignore[reportCallIssue]
+        return is_scaled(numbers, numbers_at(data, plan.image + part.word, part.count))
+    if part.free == DEFINITE:
+        return is_definite(S.ease.scratch, numbers, part.high)
+    for i in range(numbers.size):
+        if not part.low <= numbers[i] <= part.high:
+            return False
+    return True
 
 
 @kernel
@@ -153,19 +227,105 @@ def set_gains(state: int, plan: PlanHead, source: int, size: int) -> int:
     code, at = _check_record(state, plan, plan.gains_bytes, source, size), 0
     if code != OK:
         return code
+    S = station_at(state, plan.station)
+    e, given = S.ease, words_at(source, 0, S.ease.wanted.size)
     for k in range(plan.gains_count):
         part = part_at(address_of_record(plan), plan.gains + PART * k)  # pyright: ignore[reportCallIssue]
-        words, given = words_at(state, part.word, part.count), words_at(source, at, part.count)
-        numbers = numbers_at(source, at, part.count)
+        changed = False
         for i in range(part.count):
-            if given[i] != words[i]:
-                if part.free == 0:
-                    return READ_ONLY
-                if not part.low <= numbers[i] <= part.high:
-                    return BOUND
+            changed = changed or given[at + i] != e.wanted[at + i]
+        if changed and part.free == 0:
+            return READ_ONLY
+        if changed and not _gain_is_sound(S, plan, part, numbers_at(source, at, part.count)):
+            return BOUND
         at += part.count
-    _copy_parts(state, plan, plan.gains, plan.gains_count, source, False)
+    _note_gains(state, plan, S)
+    for k in range(given.size):
+        e.wanted[k] = given[k]
+    e.easing, e.start = True, -1.0
+    if S.count == 0:
+        _put_gains(state, plan, S)
     return OK
+
+
+@kernel
+def _note_gains(state: int, plan: PlanHead, S: Station) -> None:
+    """The law's gains of now are those that a change begins with."""
+    at = 0
+    for k in range(plan.gains_count):
+        part = part_at(address_of_record(plan), plan.gains + PART * k)  # pyright: ignore[reportCallIssue]
+        words = words_at(state, part.word, part.count)
+        for i in range(part.count):
+            S.ease.before[at + i] = words[i]
+        at += part.count
+
+
+@kernel
+def ease(state: int, plan: PlanHead, bits: int, b: int) -> int:
+    """Seconds in which later changes of gains and setup are eased in; 0 for at once."""
+    code, seconds = _check_state(state, plan), from_bits(bits)
+    if code == OK and not (math.isfinite(seconds) and seconds >= 0.0):
+        code = NOT_FINITE
+    if code == OK:
+        station_at(state, plan.station).ease.seconds = seconds
+    return code
+
+
+@kernel
+def get_setup(state: int, plan: PlanHead, target: int, size: int) -> int:
+    """Hand out payload, tool, gravity and friction compensation as they were asked for."""
+    code = _check_record(state, plan, 8 * SETUP, target, size)
+    if code != OK:
+        return code
+    S = station_at(state, plan.station)
+    if S.setup == 0:
+        return READ_ONLY
+    put(numbers_at(target, 0, SETUP), 0, setup_at(S.setup, 0).wanted)
+    return OK
+
+
+@kernel
+def set_setup(state: int, plan: PlanHead, source: int, size: int) -> int:
+    """Take payload, tool, gravity and friction compensation over if all are within their bounds; else none."""
+    code = _check_record(state, plan, 8 * SETUP, source, size)
+    if code != OK:
+        return code
+    S = station_at(state, plan.station)
+    if S.setup == 0:
+        return READ_ONLY
+    s, given = setup_at(S.setup, 0), numbers_at(source, 0, SETUP)
+    if not setup_is_sound(s, given):
+        return BOUND
+    put(s.before, 0, s.now)
+    put(s.wanted, 0, given)
+    s.easing, s.start = True, -1.0
+    if S.count == 0:
+        ease_setup(s, 0.0, 0.0)
+    return OK
+
+
+@kernel
+def hold(state: int, plan: PlanHead, a: int, b: int) -> int:
+    """From the next tick on the target is where the arm is then, whatever the input says, until follow is called."""
+    code = _check_state(state, plan)
+    if code == OK:
+        station_at(state, plan.station).taking = HOLD_NEXT
+    return code
+
+
+@kernel
+def follow(state: int, plan: PlanHead, bits: int, b: int) -> int:
+    """From the next tick on go over from the target of now to the input's within some seconds; 0 for at once."""
+    code, seconds = _check_state(state, plan), from_bits(bits)
+    if code == OK and not (math.isfinite(seconds) and seconds >= 0.0):
+        code = NOT_FINITE
+    if code == OK:
+        S = station_at(state, plan.station)
+        S.follow, S.follow_start = seconds, -1.0
+        S.taking = EASING if S.count > 0 and seconds > 0.0 else FOLLOWING
+        for k in range(S.target_first, S.target_last):
+            S.held[k] = S.input[k]
+    return code
 
 
 # ------------------------------------------------------------------------------------------------------- a tick
@@ -303,6 +463,9 @@ def _run_tick(state: int, plan: PlanHead, source: int) -> int:
     S, given = station_at(state, plan.station), numbers_at(source, 0, plan.input_bytes // 8)
     code = _read_input(S, given)
     if code == OK:
+        _ease_gains(state, plan, S)
+        if S.setup != 0:
+            ease_setup(setup_at(S.setup, 0), S.tick.t, S.ease.seconds)
         code = _compute_command(S)
     if code == OK:
         S.count += 1
@@ -345,21 +508,22 @@ def _look_at_joints(S: Station, given: Vector, gap: float) -> int:
 def _look_at_target(S: Station, given: Vector, gap: float) -> int:
     """Whether the target is near that of the last tick."""
     p, at = S.protection, INPUT_HEAD
-    if S.count == 0:
+    anew = S.taking == EASING and S.follow_start < 0.0
+    if S.count == 0 or anew or S.taking == HOLD_NEXT or S.taking == HOLDING:
         return OK
     if S.target_q >= 0:
         for j in range(S.command.size):
             k = S.target_q + j
-            if abs(given[at + k] - S.input[k]) > max(p.target_q_step[j] * gap, p.target_q_jump):
+            if abs(given[at + k] - S.told[k]) > max(p.target_q_step[j] * gap, p.target_q_jump):
                 return TARGET_JUMP
     if S.target_position >= 0:
         distance = 0.0
         for i in range(3):
-            distance += (given[at + S.target_position + i] - S.input[S.target_position + i]) ** 2
+            distance += (given[at + S.target_position + i] - S.told[S.target_position + i]) ** 2
         if math.sqrt(distance) > max(p.target_position_step * gap, p.target_position_jump):
             return TARGET_JUMP
     if S.quaternion >= 0:
-        turn = turn_between(given, at + S.quaternion, S.input, S.quaternion)
+        turn = turn_between(given, at + S.quaternion, S.told, S.quaternion)
         if turn > max(p.target_turn_step * gap, p.target_turn_jump):
             return TARGET_JUMP
     return OK
@@ -372,7 +536,7 @@ def _read_input(S: Station, given: Vector) -> int:
         if not math.isfinite(given[k]):
             return NOT_FINITE
     t = given[1]
-    if S.quaternion >= 0:
+    if S.quaternion >= 0 and S.taking != HOLD_NEXT and S.taking != HOLDING:
         norm = 0.0
         for k in range(4):
             norm += given[INPUT_HEAD + S.quaternion + k] ** 2
@@ -389,7 +553,7 @@ def _read_input(S: Station, given: Vector) -> int:
         S.missed += max(int(gap + 0.5) - 1, 0)
         S.ending.mean_gap += (gap - S.ending.mean_gap) / _MEAN_OVER
     for k in range(S.input.size):
-        S.input[k] = given[INPUT_HEAD + k]
+        S.input[k] = S.told[k] = given[INPUT_HEAD + k]
     S.tick.t, S.tick.dt, S.last = t, S.period, t
     if S.pole >= 0:
         view = S.tick.seen.pole
@@ -402,6 +566,8 @@ def _compute_command(S: Station) -> int:
     """Model, law, sum of its terms, guards."""
     if S.model != 0 and call_c(S.model, S.own, 0, 0, 0) != 0:
         return LAW
+    if S.taking != FOLLOWING:
+        _take_target(S)
     if not watch_measurement(S.guard, S.guard_memory, S.tick, S.count):
         return BLIND
     tick = address_of_record(S.tick)  # pyright: ignore[reportCallIssue]
@@ -420,6 +586,42 @@ def _compute_command(S: Station) -> int:
 
 
 @kernel
+def _take_target(S: Station) -> None:
+    """The target that is held, or on the way from it to the input's: (1 − s) held + s given."""
+    first, last = S.target_first, S.target_last
+    if S.taking == HOLD_NEXT:
+        for k in range(first, last):
+            S.held[k] = 0.0
+        for j in range(S.tick.q.size if S.target_q >= 0 else 0):
+            S.held[S.target_q + j] = S.tick.q[j]
+        for i in range(3 if S.target_position >= 0 else 0):
+            S.held[S.target_position + i] = S.tick.position[i]
+        if S.quaternion >= 0:
+            quat_from_matrix(S.tick.rotation, S.held[S.quaternion : S.quaternion + 4])
+        S.taking = HOLDING
+    share = 0.0
+    if S.taking == EASING:
+        if S.follow_start < 0.0:
+            S.follow_start = S.tick.t
+        share = min_jerk((S.tick.t - S.follow_start) / S.follow)
+        if share == 1.0:
+            S.taking = FOLLOWING
+            return
+    dot, norm = 1.0, 0.0
+    if S.quaternion >= 0 and share > 0.0:
+        dot = 0.0
+        for k in range(S.quaternion, S.quaternion + 4):
+            dot += S.held[k] * S.input[k]
+    for k in range(first, last):
+        turns = 0 <= k - S.quaternion < 4 and S.quaternion >= 0
+        given = -S.input[k] if turns and dot < 0.0 else S.input[k]
+        S.input[k] = S.held[k] + share * (given - S.held[k]) if share > 0.0 else S.held[k]
+        norm += S.input[k] ** 2 if turns else 0.0
+    for k in range(S.quaternion, S.quaternion + 4 if S.quaternion >= 0 and share > 0.0 else S.quaternion):
+        S.input[k] /= math.sqrt(norm)
+
+
+@kernel
 def _compute_torque(S: Station) -> int:
     x, torque = S.tick, S.torque
     for j in range(torque.size):
@@ -428,6 +630,8 @@ def _compute_torque(S: Station) -> int:
             torque[j] = x.bias[j]
             for k in range(torque.size):
                 torque[j] += x.M[j, k] * S.command[k]
+    if S.setup != 0:
+        add_friction(setup_at(S.setup, 0), x.v, KNEE, torque)
     S.guard_memory.bits = guard_torque(S.guard, S.guard_memory, x, torque)
     if S.blend > 0.0:
         _blend_torque(S)

@@ -64,7 +64,7 @@ typedef struct {
 @OUTPUTS@
 } @NAME@_output;
 
-/* The law's gains; set_gains takes changes of those with bounds. */
+/* The law's gains; set_gains takes changes of those that may be changed, each a value that the exported one bounds. */
 typedef struct {
 @GAINS@
 } @NAME@_gains;
@@ -74,16 +74,31 @@ typedef struct {
 @MEMORY@
 } @NAME@_memory;
 
+/* What the arm carries, where its tool is, how gravity points, how much friction is compensated: for the model inside. */
+typedef struct {
+@SETUP@
+} @NAME@_setup;
+
 /* Make a state; before anything else. */
 int32_t @NAME@_init(@NAME@_state *state, size_t bytes, uint32_t version);
 /* One control tick. */
 int32_t @NAME@_step(@NAME@_state *state, const @NAME@_input *input, @NAME@_output *output);
 /* End the law: from the next tick on the answer is the ramp, with code STOPPED, until reset. */
 int32_t @NAME@_stop(@NAME@_state *state);
-/* Memory, guards and clock as at the start; gains stay. */
+/* Memory, guards and clock as at the start; gains and setup stay. */
 int32_t @NAME@_reset(@NAME@_state *state);
 /* From the next tick on, go over from the measured torques to the law's within some seconds; 0 ends it. */
 int32_t @NAME@_blend(@NAME@_state *state, double seconds);
+/* Seconds in which changes of gains and setup are eased in from now on, @EASE@ by default; before the first tick they
+ * count at once. */
+int32_t @NAME@_ease(@NAME@_state *state, double seconds);
+/* Hold where the arm is at the next tick, whatever target the input has, until follow; before the first tick as after. */
+int32_t @NAME@_hold(@NAME@_state *state);
+/* Go over from the target of now to the input's within some seconds; 0 for at once. */
+int32_t @NAME@_follow(@NAME@_state *state, double seconds);
+/* Gains and setup as they were last asked for; set refuses a change as a whole: READ_ONLY, BOUND. */
+int32_t @NAME@_get_setup(const @NAME@_state *state, @NAME@_setup *setup, size_t bytes);
+int32_t @NAME@_set_setup(@NAME@_state *state, const @NAME@_setup *setup, size_t bytes);
 int32_t @NAME@_get_gains(const @NAME@_state *state, @NAME@_gains *gains, size_t bytes);
 int32_t @NAME@_set_gains(@NAME@_state *state, const @NAME@_gains *gains, size_t bytes);
 int32_t @NAME@_get_memory(const @NAME@_state *state, @NAME@_memory *memory, size_t bytes);
