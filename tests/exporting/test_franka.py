@@ -14,7 +14,6 @@ import pytest
 
 from exporting.test_folder import needs, run
 from moments import ENDLESS
-from palpate.exporting import export
 from palpate.exporting.code.native import host
 from palpate.robot import load_robot
 from palpate.run.simulate import simulate
@@ -22,13 +21,6 @@ from palpate.scenario.file.load import load_scenario
 from serving.conftest import serving
 
 HERE = Path(__file__).parent
-
-
-@pytest.fixture(scope="module")
-def pressing(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("franka") / "arm"
-    export("fr3-wall", out, ticks=5000)
-    return out
 
 
 @needs("cc")
