@@ -34,6 +34,10 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument("--without", metavar="GUARD", action="append", default=[],
                         help="turn a guard off: torque, torque-rate, joint-range, joint-speed, q-jump, target-jump,"
                              " interval or ramp (repeatable; all are on)")  # fmt: skip
+    parser.add_argument("--no-sheet", dest="sheet", action="store_false",
+                        help="make no commissioning sheet, for which six steps are run three times each")  # fmt: skip
+    parser.add_argument("--rate", metavar="WHOSE", default="arm",
+                        help="arm: at the rate of the arm's interface; scenario: at the scenario's own (arm)")  # fmt: skip
     parser.add_argument("--ticks", type=int, default=4000, metavar="N",
                         help="ticks of the run to keep for the replay (4000)")  # fmt: skip
 
@@ -41,7 +45,9 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 def run(args: argparse.Namespace) -> int:
     """Load, compile, verify, write, tell."""
     with patience("exporting …", False):
-        options = {name: getattr(args, name) for name in ("targets", "model", "ticks", "force", "without")}
+        options = {
+            name: getattr(args, name) for name in ("targets", "model", "ticks", "force", "without", "sheet", "rate")
+        }
         done = pp.export(scenario_asked(args), args.out, **options)
     print(f"wrote {done.folder}: {done.name} for {', '.join(done.targets)}")
     same = "every bit as in the loop" if done.difference == 0.0 else f"within {done.difference:.1g} of the loop's terms"
@@ -54,6 +60,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _guards(done: pp.exporting.Exported) -> Iterator[str]:
     """What the guards did in the replay of the scenario's own run, and which are off."""
+    if done.note:
+        yield done.note
     if done.off:
         yield f"guards off: {', '.join(done.off)}"
     if done.limited:

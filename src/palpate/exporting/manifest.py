@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 
 from palpate.errors import FileError
+from palpate.exporting.arm_facts import adds_gravity
 from palpate.exporting.code.objects import template
 from palpate.exporting.code.records import Code
 from palpate.exporting.draft import LATEST, Draft
 from palpate.exporting.guarding import described
 from palpate.exporting.interface import Item
+from palpate.exporting.release import revision, today
 from palpate.exporting.texts import safe_command
 from palpate.files import checksum, read_text
 
@@ -62,6 +64,10 @@ def manifest(draft: Draft, targets: list[str], files: dict[str, bytes], facts: d
         "gains": {name: list(bounds) for name, bounds in draft.bounds.items()},
         "targets": targets,
         "replay": facts,
+        "date": today(),
+        "revision": revision(),
+        "licence": "Apache-2.0",
+        "gravity": "added by the arm's controller" if adds_gravity(run) else "held by the library",
         "versions": {name: importlib.metadata.version(name) for name in ("palpate", "numba", "llvmlite", "numpy")},
         "files": {name: checksum(data) for name, data in files.items()},
     }

@@ -9,15 +9,17 @@ from typing import Any
 import numpy as np
 
 from palpate.escape import Written, c_comment, c_string, markdown_code, yaml_string
+from palpate.exporting.arm_facts import adds_gravity
 from palpate.exporting.carrying import FIELDS
 from palpate.exporting.code.image import Part
-from palpate.exporting.code.objects import TargetMachine, template
+from palpate.exporting.code.objects import TargetMachine, template, template_text
 from palpate.exporting.code.records import Code
 from palpate.exporting.code.tuning import DEFINITE, EASE, FREE, SCALED
 from palpate.exporting.draft import LATEST, Draft
 from palpate.exporting.gain_table import gain_about, kind_of
 from palpate.exporting.guarding import GUARDS, RAMP_TIME, has_guards
 from palpate.exporting.interface import Item
+from palpate.exporting.release import revision, today
 
 _LARGEST = np.finfo(float).max
 _HOW = {
@@ -45,14 +47,20 @@ _WRAPPER_LINES = {
 }
 
 
-def texts(draft: Draft, targets: list[TargetMachine], ticks: int) -> dict[str, str]:
-    """Every text of the folder but the manifest, by the file's name."""
+def texts(
+    draft: Draft, targets: list[TargetMachine], ticks: int, note: str = ""
+) -> tuple[dict[str, str], dict[str, Any]]:
+    """Every text of the folder but manifest and sheet, by the file's name; and the values that templates take."""
     wasm = any(not target.wide for target in targets)
     makers = {"franka": _franka, "ros2_control": _ros} if _can_be_wrapped(draft) else {}
     wrappers = {folder: more for folder, make in makers.items() if (more := make(draft))}
     values = _values(draft) | {
         "ABOUT": draft.scenario.description or draft.scenario.name,
         "PALPATE": version("palpate"),
+        "DATE": today(),
+        "REVISION": revision(),
+        "CLOCK_NOTE": note,
+        "GRAVITY_NOTE": _gravity_note(draft),
         "TICKS": ticks,
         "TARGETS": ", ".join(target.name for target in targets),
         "WASM": Written("    node replay.mjs                            # the same in WebAssembly\n" if wasm else ""),
@@ -60,10 +68,22 @@ def texts(draft: Draft, targets: list[TargetMachine], ticks: int) -> dict[str, s
     }
     names = ["main.c", "CMakeLists.txt", "Makefile", "README.md", *(["replay.mjs"] if wasm else [])]
     files = {f"{draft.name}.h": header(draft)} | {name: template(name, values) for name in names}
+    files |= {"LICENSE": template_text("LICENSE.txt"), "NOTICE": template("NOTICE.txt", values)}
     for folder, more in wrappers.items():
         for name, source in _WRAPPER_FILES[folder].items():
             files[f"{folder}/{name.format(draft.name)}"] = template(source, values | more)
-    return files
+    return files, values
+
+
+def _gravity_note(draft: Draft) -> str:
+    """Who holds gravity."""
+    if _INTERFACES[draft.bound.command] != "effort":
+        return "The joint servos hold gravity; the set points of the library stay within the joints' ranges."
+    if adds_gravity(draft.run):
+        return "The arm's controller adds gravity: send torque − gravity. On a code the ramp ends in damping alone."
+    return (
+        "The arm's controller adds no gravity: send torque as it is. The library holds gravity as long as it is called."
+    )
 
 
 def _values(draft: Draft) -> dict[str, Any]:
@@ -341,7 +361,7 @@ def _gain_line(part: Part) -> str:
 def _parameters(draft: Draft, targets: list[Item], gains: list[Part]) -> Iterator[str]:
     """The parameters that depend on the law, for generate_parameter_library: units and bounds are the settings'."""
     if _INTERFACES[draft.bound.command] == "effort":
-        adds = str(draft.run.world.driver.facts.adds_gravity).lower()
+        adds = str(adds_gravity(draft.run)).lower()
         yield from _parameter("  hardware_adds_gravity", "bool", adds, "the law's gravity is not sent", {})
         yield "    read_only: true"
     yield "  target:"
