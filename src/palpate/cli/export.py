@@ -16,6 +16,8 @@ import palpate as pp
 from palpate.cli.check import add_scenario, scenario_asked
 from palpate.cli.console import patience
 
+_OPTIONS = ("targets", "model", "ticks", "force", "without", "sheet", "rate")
+
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Declare the command."""
@@ -37,7 +39,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument("--no-sheet", dest="sheet", action="store_false",
                         help="make no commissioning sheet, for which six steps are run three times each")  # fmt: skip
     parser.add_argument("--rate", metavar="WHOSE", default="arm",
-                        help="arm: at the rate of the arm's interface; scenario: at the scenario's own (arm)")  # fmt: skip
+                        help="arm: at the rate of the arm's interface; scenario: at the scenario's (arm)")  # fmt: skip
     parser.add_argument("--ticks", type=int, default=4000, metavar="N",
                         help="ticks of the run to keep for the replay (4000)")  # fmt: skip
 
@@ -45,9 +47,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 def run(args: argparse.Namespace) -> int:
     """Load, compile, verify, write, tell."""
     with patience("exporting …", False):
-        options = {
-            name: getattr(args, name) for name in ("targets", "model", "ticks", "force", "without", "sheet", "rate")
-        }
+        options = {name: getattr(args, name) for name in _OPTIONS}
         done = pp.export(scenario_asked(args), args.out, **options)
     print(f"wrote {done.folder}: {done.name} for {', '.join(done.targets)}")
     same = "every bit as in the loop" if done.difference == 0.0 else f"within {done.difference:.1g} of the loop's terms"

@@ -40,7 +40,7 @@ def at_arm_rate(scenario: Scenario) -> tuple[Scenario, str]:
         changed = scenario_from_data({**data, "run": {**clock, "rate": rate}}).with_code()
     except PalpateError as error:
         raise NotApplicable(
-            f"{run.robot.name} takes commands at {rate:g} Hz ({known[0]}), and the scenario cannot run at that: {error}",
+            f"{run.robot.name} takes commands at {rate:g} Hz ({known[0]}); the scenario cannot run at that: {error}",
             hint="--set run.timestep=…, or --rate scenario",
         ) from error
     return changed, (

@@ -80,6 +80,7 @@ class Expected:
     Attributes:
         step: which.
         seconds: how long the run was.
+        whole: how long the motion is at that speed.
         bands: least and largest of each number, by its name with unit.
         ended: how runs ended that did not finish, by the change they had.
         runs: how many there were.
@@ -87,6 +88,7 @@ class Expected:
 
     step: Step
     seconds: float
+    whole: float
     bands: dict[str, Band] = field(default_factory=dict)
     ended: dict[str, str] = field(default_factory=dict)
     runs: int = 0
@@ -132,7 +134,8 @@ def _expected(step: Step, variants: list[tuple[str, Run]]) -> Expected:
         numbers.append(dict(_numbers(trace, changed)))
     names = numbers[0] if numbers else {}
     bands = {name: (min(each[name] for each in numbers), max(each[name] for each in numbers)) for name in names}
-    return Expected(step, seconds, bands, ended, len(numbers))
+    whole = variants[0][1].clock.duration / step.speed if step.moves else seconds
+    return Expected(step, seconds, whole, bands, ended, len(numbers))
 
 
 def _changed(run: Run, step: Step) -> Run:

@@ -16,7 +16,8 @@ from palpate.files import checksum
 
 _ENDING = (Code.NOT_FINITE, Code.LATE, Code.EARLY, Code.INTERVAL, Code.Q_JUMP, Code.TARGET_JUMP, Code.JOINT_RANGE,
            Code.JOINT_SPEED, Code.STOPPED)  # fmt: skip
-_FORCE_MARGIN, _LEAST_FORCE = 1.5, 5.0  # above the largest of the runs; N
+_SHOWN = 5e-3  # mm, N, %: smaller numbers are written as 0.00
+_MARGIN, _LEAST = 1.5, 5.0  # above the largest of the runs; N or mm
 
 
 def commissioning_sheet(
@@ -47,13 +48,19 @@ def _row(number: int, each: Expected) -> str:
     lines = [f"{name.rpartition(', ')[0]}: <b>{_band(band)}</b> {html_text(name.rpartition(', ')[2])}"
              for name, band in each.bands.items()]  # fmt: skip
     lines += [f'<span class="warn">{html_text(f"{name}: {why}")}</span>' for name, why in each.ended.items()]
-    title = f"<b>{number}. {html_text(each.step.title)}</b><br>{each.seconds:.4g} s"
+    title = f"<b>{number}. {html_text(each.step.title)}</b><br>{_seconds(each)}"
     cells = ("<br>".join(lines), _limit(each), "<br>" + "<br>".join("______" for _ in each.bands))
-    return f'<tr><td>{title}</td><td>{cells[0]}</td><td>{cells[1]}</td><td class="n">{cells[2]}</td><td class="box">☐ pass<br>☐ fail</td></tr>'
+    row = f"<tr><td>{title}</td><td>{cells[0]}</td><td>{cells[1]}</td>"
+    return f'{row}<td class="n">{cells[2]}</td><td class="box">☐ pass<br>☐ fail</td></tr>'
+
+
+def _seconds(each: Expected) -> str:
+    cut = each.seconds < each.whole
+    return f"the first {each.seconds:.4g} s of {each.whole:.4g} s" if cut else f"{each.seconds:.4g} s"
 
 
 def _band(band: tuple[float, float]) -> str:
-    low, high = (f"{x:.3g}" for x in band)
+    low, high = (f"{x:.3g}" if abs(x) >= _SHOWN else "0.00" for x in band)
     return low if low == high else f"{low} … {high}"
 
 
@@ -61,8 +68,8 @@ def _limit(each: Expected) -> str:
     """Where a step is to be ended by hand, beside the guards: well above the runs."""
     force = each.bands.get("force, largest, N", (0.0, 0.0))[1]
     error = each.bands.get("tool error, largest, mm", (0.0, 0.0))[1]
-    limits = f"force above {max(_FORCE_MARGIN * force, force + _LEAST_FORCE):.3g} N"
-    return f"{limits}<br>tool error above {max(_FORCE_MARGIN * error, error + _LEAST_FORCE):.3g} mm<br>hum, knock, code ≠ 0"
+    most_force, most_error = (max(_MARGIN * x, x + _LEAST) for x in (force, error))
+    return f"force above {most_force:.3g} N<br>tool error above {most_error:.3g} mm<br>hum, knock, code ≠ 0"
 
 
 def _ends(draft: Draft) -> str:

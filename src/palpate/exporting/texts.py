@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
@@ -14,7 +15,7 @@ from palpate.exporting.carrying import FIELDS
 from palpate.exporting.code.image import Part
 from palpate.exporting.code.objects import TargetMachine, template, template_text
 from palpate.exporting.code.records import Code
-from palpate.exporting.code.tuning import DEFINITE, EASE, FREE, SCALED
+from palpate.exporting.code.tuning import DEFINITE, EASE, FREE, SCALED, Setup
 from palpate.exporting.draft import LATEST, Draft
 from palpate.exporting.gain_table import gain_about, kind_of
 from palpate.exporting.guarding import GUARDS, RAMP_TIME, has_guards
@@ -71,7 +72,7 @@ def texts(
     files |= {"LICENSE": template_text("LICENSE.txt"), "NOTICE": template("NOTICE.txt", values)}
     for folder, more in wrappers.items():
         for name, source in _WRAPPER_FILES[folder].items():
-            files[f"{folder}/{name.format(draft.name)}"] = template(source, values | more)
+            files[f"{folder}/{name.format(draft.name)}"] = template(source, values | more).rstrip() + "\n"
     return files, values
 
 
@@ -81,9 +82,7 @@ def _gravity_note(draft: Draft) -> str:
         return "The joint servos hold gravity; the set points of the library stay within the joints' ranges."
     if adds_gravity(draft.run):
         return "The arm's controller adds gravity: send torque − gravity. On a code the ramp ends in damping alone."
-    return (
-        "The arm's controller adds no gravity: send torque as it is. The library holds gravity as long as it is called."
-    )
+    return "The arm's controller adds no gravity: send torque as it is; the library holds gravity while it is called."
 
 
 def _values(draft: Draft) -> dict[str, Any]:
@@ -109,6 +108,7 @@ def _values(draft: Draft) -> dict[str, Any]:
         "RATE": f"{1.0 / period:g}",
         "PERIOD_EXACT": repr(period),
         "PERIOD": f"{period:g}",
+        "CODE_NAMES": Written(", ".join(c_string(code.name) for code in Code)),
         "CODES": Written("\n".join(codes)),
         "STATE_BYTES": draft.plan.state_bytes,
         "STATE_WORDS": draft.plan.state_bytes // 8,
@@ -252,6 +252,8 @@ _WRAPPER_FILES = {
         "package.xml": "package.xml",
         "CMakeLists.txt": "controller_CMakeLists.txt",
         "{}_parameters.yaml": "parameters.yaml",
+        "config/{}_controllers.yaml": "controllers.yaml",
+        "launch/{}.launch.py": "controller.launch.py",
     },
 }
 
@@ -342,6 +344,11 @@ def _ros(draft: Draft) -> dict[str, Any]:
         "TARGET_FIELDS": Written(", ".join(f"next.{each.name}" for each in fields)),
         "TARGET_SIZES": ", ".join(str(each.size) for each in fields),
         "GAINS_FROM_PARAMETERS": Written("\n".join(map(_gain_line, gains))),
+        "GRAVITY_HELD": "params_.hardware_adds_gravity" if kind == "effort" else "true",
+        "SETUP_FROM_PARAMETERS": Written("\n".join(map(_setup_line, FIELDS))),
+        "RATE_INTEGER": round(1.0 / draft.run.clock.control_period),
+        "PACKAGE_VERSION": (re.match(r"\d+\.\d+\.\d+", version("palpate")) or ["0.0.0"])[0],
+        "SETTINGS": f"    hardware_adds_gravity: {str(adds_gravity(draft.run)).lower()}" if kind == "effort" else "",
         "JOINT_NAMES": Written(f"[{', '.join(map(yaml_string, draft.run.robot.dof_names))}]"),
         "PARAMETERS": Written("\n".join(_parameters(draft, fields, gains))),
     }
@@ -358,6 +365,25 @@ def _gain_line(part: Part) -> str:
     return f"        std::copy({taken}.begin(), {taken}.end(), &gains.{part.name}[0]);"
 
 
+def _setup_line(row: tuple[str, int, int, str]) -> str:
+    name, size, _, _ = row
+    taken = f"params_.setup.{name}"
+    return (
+        f"        std::copy({taken}.begin(), {taken}.end(), setup.{name});"
+        if size > 1
+        else f"        setup.{name} = {taken};"
+    )
+
+
+def _setup_parameters(setup: Setup) -> Iterator[str]:
+    for name, size, first, about in FIELDS:
+        numbers = setup.wanted[first : first + size].tolist()
+        bounds = [float(setup.low[first]), float(setup.high[first])]
+        checks = {"element_bounds<>" if size > 1 else "bounds<>": bounds} | ({"fixed_size<>": size} if size > 1 else {})
+        kind, default = ("double_array", numbers) if size > 1 else ("double", numbers[0])
+        yield from _parameter(f"    {name}", kind, default, about, checks)
+
+
 def _parameters(draft: Draft, targets: list[Item], gains: list[Part]) -> Iterator[str]:
     """The parameters that depend on the law, for generate_parameter_library: units and bounds are the settings'."""
     if _INTERFACES[draft.bound.command] == "effort":
@@ -367,6 +393,9 @@ def _parameters(draft: Draft, targets: list[Item], gains: list[Part]) -> Iterato
     yield "  target:"
     for each in targets:
         yield from _target(draft, each)
+    if draft.setup is not None:
+        yield "  setup:"
+        yield from _setup_parameters(draft.setup)
     if gains:
         yield "  gains:"
     for part in gains:
@@ -407,6 +436,8 @@ def _gain(draft: Draft, part: Part) -> Iterator[str]:
     words = draft.data[draft.plan.image + part.word : draft.plan.image + part.word + part.count]
     numbers = np.array(words, dtype=np.int64).view(np.float64).tolist()
     is_array, bounds, checks = bool(part.shape), draft.bounds[part.name], {}
+    if kind_of(part) != FREE:  # off the diagonal they have both signs; the library looks at the whole
+        bounds = -bounds[1], bounds[1]
     bounded = abs(bounds[0]) < _LARGEST, abs(bounds[1]) < _LARGEST
     if any(bounded):
         checks[_CHECKS[bounded][is_array]] = [bound for bound in bounds if abs(bound) < _LARGEST]

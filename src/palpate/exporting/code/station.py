@@ -390,15 +390,18 @@ def _measure(S: Station, plan: PlanHead, source: int) -> bool:
     head, given = words_at(source, 0, INPUT_HEAD), numbers_at(source, 0, plan.input_bytes // 8)
     if head[0] & 0xFFFFFFFF != plan.input_bytes or (head[0] >> 32) & 0xFFFFFFFF != plan.version:
         return False
-    for k in range(1, given.size):
-        if not math.isfinite(given[k]):
+    # Joints, and what the caller's model says of them; neither wrench nor target is needed to end.
+    joints, rest = S.tick.q.size + 2 * S.command.size, max(S.target_last, S.tick.q.size + 2 * S.command.size + 6)
+    for k in range(S.input.size):
+        if (k < joints or k >= rest) and not math.isfinite(given[INPUT_HEAD + k]):
             return False
-    gap = (given[1] - S.last) / S.period
+    gap = (given[1] - S.last) / S.period if math.isfinite(given[1]) else 1.0
     if S.ending.known and jumps(given, INPUT_HEAD, S.tick.q, S.protection.q_step, min(gap, 1e4)):
         return False
     for k in range(S.input.size):
-        S.input[k] = given[INPUT_HEAD + k]
-    S.last = max(S.last, given[1])
+        if k < joints or k >= rest:
+            S.input[k] = given[INPUT_HEAD + k]
+    S.last += max(gap, 0.0) * S.period
     if S.model != 0 and call_c(S.model, S.own, 0, 0, 0) != 0:
         return False
     for j in range(S.command.size):

@@ -103,6 +103,12 @@ int32_t @NAME@_get_gains(const @NAME@_state *state, @NAME@_gains *gains, size_t 
 int32_t @NAME@_set_gains(@NAME@_state *state, const @NAME@_gains *gains, size_t bytes);
 int32_t @NAME@_get_memory(const @NAME@_state *state, @NAME@_memory *memory, size_t bytes);
 
+/* The name of a code. */
+static inline const char *@NAME@_code_name(int32_t code) {
+    static const char *const names[] = {@CODE_NAMES@};
+    return code >= 0 && code < (int32_t)(sizeof names / sizeof *names) ? names[code] : "unknown";
+}
+
 #ifdef __cplusplus
 }
 #endif
