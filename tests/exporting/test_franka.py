@@ -66,14 +66,15 @@ def test_callback_and_active_control_send_the_same_torques(pressing: Path, tmp_p
     paths = [f"-I{HERE / 'stubs'}", f"-I{pressing / 'franka'}"]
     words = ["g++", "-std=c++17", "-O1", "-Wall", "-Werror", *paths, str(HERE / "franka_loops.cpp")]
     run(*words, f"{host().name}/libfr3_wall.a", "-o", str(tmp_path / "loops"), cwd=pressing)
-    *loops, refused = run(str(tmp_path / "loops"), cwd=tmp_path).splitlines()
+    *loops, refused, ended = run(str(tmp_path / "loops"), cwd=tmp_path).splitlines()
     assert len(loops) == 2
     for line in loops:
         called, asked, apart, steepest = (float(word) for word in line.split())
         assert called == asked == 101
         assert apart < 1e-12
         assert 0.9 < steepest <= 0.999999 + 1e-12  # N·m in a tick: the limit was needed
-    assert refused == "fr3_wall refused a tick: code 5, 0 commands"
+    assert refused == "fr3_wall refused a tick: NOT_FINITE, 0 commands"
+    assert ended == "fr3_wall refused a tick: NOT_FINITE, 281 commands"  # 31 of the law, 250 of the ramp
 
 
 def test_only_a_franka_has_a_wrapper_for_libfranka(folder: Path) -> None:
