@@ -21,7 +21,8 @@ ARMS = ("panda", "ur5e", "iiwa14")
 EXPECTED = {
     "none": Code.OK, "q-nan": Code.NOT_FINITE, "v-inf": Code.NOT_FINITE, "wrench-inf": Code.NOT_FINITE,
     "nan-for-ever": Code.NOT_FINITE, "nan-now-and-then": Code.NOT_FINITE, "t-nan": Code.NOT_FINITE,
-    "q-jumps": Code.Q_JUMP, "q-jumps-back": Code.Q_JUMP, "q-steps": Code.Q_JUMP, "target-jumps": Code.TARGET_JUMP,
+    "q-jumps": Code.JOINT_JUMP, "q-jumps-back": Code.JOINT_JUMP, "q-steps": Code.JOINT_JUMP,
+    "target-jumps": Code.TARGET_JUMP,
     "target-turns": Code.TARGET_JUMP, "quaternion-long": Code.QUATERNION, "time-back": Code.TIME,
     "time-stands": Code.TIME, "late": Code.LATE, "early": Code.EARLY, "slow-clock": Code.INTERVAL,
     "fast-clock": Code.INTERVAL, "to-the-stop": Code.JOINT_RANGE, "too-fast": Code.JOINT_SPEED,

@@ -11,10 +11,14 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import palpate as pp
 from palpate.cli.check import add_scenario, scenario_asked
 from palpate.cli.console import patience
+
+if TYPE_CHECKING:
+    from palpate.exporting import Exported
 
 _OPTIONS = ("targets", "model", "ticks", "force", "without", "sheet", "rate")
 
@@ -58,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _guards(done: pp.exporting.Exported) -> Iterator[str]:
+def _guards(done: Exported) -> Iterator[str]:
     """What the guards did in the replay of the scenario's own run, and which are off."""
     if done.note:
         yield done.note

@@ -97,13 +97,11 @@ def export(
         FileError: another folder is there, or an export in which somebody changed a file.
     """
     folder, written = _free_folder(out, force)
-    if model not in MODELS:
-        raise InvalidInput(f"model must be one of {', '.join(MODELS)}, got {model!r}")
+    _refuse_other("model", model, MODELS)
+    _refuse_other("rate", rate, RATES)
     if not isinstance(ticks, int) or not 1 <= ticks <= 1_000_000:
         raise InvalidInput(f"ticks must be a whole number from 1 to 1000000, got {ticks!r}")
     chosen = chosen_targets([host().name] if targets is None else list(targets))
-    if rate not in RATES:
-        raise InvalidInput(f"rate must be one of {', '.join(RATES)}, got {rate!r}")
     loaded = scenario if isinstance(scenario, Scenario) else load_scenario(scenario)
     loaded, note = at_arm_rate(loaded.with_code()) if rate == "arm" else (loaded.with_code(), "")
     draft = make_draft(loaded, model, without)
@@ -129,6 +127,11 @@ def export(
     off = tuple(name for name in GUARDS if name not in draft.on)
     told = {"note": note, "stopped": facts["stopped"], "limited": facts["limited_ticks"], "off": off}
     return Exported(folder, draft.name, tuple(names), len(rows), difference, facts["largest_stack_frame"], **told)
+
+
+def _refuse_other(name: str, value: str, known: Sequence[str]) -> None:
+    if value not in known:
+        raise InvalidInput(f"{name} must be one of {', '.join(known)}, got {value!r}")
 
 
 def _guarded(recorded: RecordedRun, answers: Array) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from palpate.engine.kernels import Kernel
 from palpate.errors import NotApplicable, check_names
-from palpate.exporting.code import station
+from palpate.exporting.code import requests, station
 from palpate.exporting.code.archive import symbols
 from palpate.exporting.code.objects import (
     TARGETS,
@@ -58,14 +58,14 @@ _ENTRIES = (
     CFunction("reset", station.reset, stores=True),
     CFunction("stop", station.stop),
     CFunction("blend", station.blend, ("seconds",)),
-    CFunction("ease", station.ease, ("seconds",)),
-    CFunction("hold", station.hold),
-    CFunction("follow", station.follow, ("seconds",)),
-    CFunction("get_setup", station.get_setup, ("pointer", "size")),
-    CFunction("set_setup", station.set_setup, ("pointer", "size")),
-    CFunction("get_gains", station.get_gains, ("pointer", "size")),
-    CFunction("set_gains", station.set_gains, ("pointer", "size")),
-    CFunction("get_memory", station.get_memory, ("pointer", "size")),
+    CFunction("ease", requests.ease, ("seconds",)),
+    CFunction("hold", requests.hold),
+    CFunction("follow", requests.follow, ("seconds",)),
+    CFunction("get_setup", requests.get_setup, ("pointer", "size")),
+    CFunction("set_setup", requests.set_setup, ("pointer", "size")),
+    CFunction("get_gains", requests.get_gains, ("pointer", "size")),
+    CFunction("set_gains", requests.set_gains, ("pointer", "size")),
+    CFunction("get_memory", requests.get_memory, ("pointer", "size")),
 )
 _PUBLIC = frozenset({"law", "law_code", *(entry.name for entry in _ENTRIES)})
 

@@ -14,7 +14,7 @@ from palpate.exporting.draft import Draft
 from palpate.exporting.guarding import GUARDS
 from palpate.files import checksum
 
-_ENDING = (Code.NOT_FINITE, Code.LATE, Code.EARLY, Code.INTERVAL, Code.Q_JUMP, Code.TARGET_JUMP, Code.JOINT_RANGE,
+_ENDING = (Code.NOT_FINITE, Code.LATE, Code.EARLY, Code.INTERVAL, Code.JOINT_JUMP, Code.TARGET_JUMP, Code.JOINT_RANGE,
            Code.JOINT_SPEED, Code.STOPPED)  # fmt: skip
 _SHOWN = 5e-3  # mm, N, %: smaller numbers are written as 0.00
 _MARGIN, _LEAST = 1.5, 5.0  # above the largest of the runs; N or mm

@@ -253,7 +253,7 @@ _WRAPPER_FILES = {
         "CMakeLists.txt": "controller_CMakeLists.txt",
         "{}_parameters.yaml": "parameters.yaml",
         "config/{}_controllers.yaml": "controllers.yaml",
-        "launch/{}.launch.py": "controller.launch.py",
+        "launch/{}.launch.py": "launch.txt",
     },
 }
 

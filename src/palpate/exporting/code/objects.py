@@ -57,7 +57,7 @@ TARGETS = {
 _LANGUAGES = {
     ".h": c_comment, ".hpp": c_comment, ".c": c_comment, ".cpp": c_comment, ".mjs": c_comment, ".xml": xml_text,
     ".md": markdown_text, ".yaml": hash_comment, ".json": json_text, "CMakeLists.txt": cmake_string,
-    "Makefile": make_text, ".html": html_text, ".py": c_identifier, "NOTICE.txt": printable, ".ll": c_identifier,
+    "Makefile": make_text, ".html": html_text, "launch.txt": c_identifier, "NOTICE.txt": printable, ".ll": c_identifier,
 }  # fmt: skip
 
 

@@ -39,7 +39,7 @@ class Code(IntEnum):
     BLIND = 13, "the measured wrench is not usable"
     EARLY = 14, "less than a quarter of a period since the last tick"
     INTERVAL = 15, "the mean interval of the ticks is more than 25 % off the period"
-    Q_JUMP = 16, "q moved farther than the joints can in that time"
+    JOINT_JUMP = 16, "q moved farther than the joints can in that time"
     TARGET_JUMP = 17, "the target jumped"
     JOINT_RANGE = 18, "a joint is beyond its range, or too fast to stop before its end"
     JOINT_SPEED = 19, "a joint is faster than 1.1 times its rated speed"

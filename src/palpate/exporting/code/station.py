@@ -10,7 +10,7 @@ from palpate.control.law import COMMANDS
 from palpate.engine.kernels import address_of_record, kernel, put
 from palpate.engine.maths import from_bits
 from palpate.engine.records import Vector
-from palpate.exporting.code.memory import address_after, call_c, numbers_at, part_at, setup_at, station_at, words_at
+from palpate.exporting.code.memory import call_c, numbers_at, setup_at, station_at, words_at
 from palpate.exporting.code.protection import (
     begin_output,
     end_set_points,
@@ -22,55 +22,43 @@ from palpate.exporting.code.protection import (
     too_fast,
     turn_between,
 )
-from palpate.exporting.code.records import INPUT_HEAD, MAGIC, OUTPUT_HEAD, STATE_HEAD, Code, PartPlan, PlanHead, Station
+from palpate.exporting.code.records import INPUT_HEAD, MAGIC, OUTPUT_HEAD, STATE_HEAD, PlanHead, Station
+from palpate.exporting.code.requests import ease_gains, put_gains
+from palpate.exporting.code.state import (
+    BLIND,
+    EARLY,
+    INTERVAL,
+    JOINT_JUMP,
+    JOINT_RANGE,
+    JOINT_SPEED,
+    LATE,
+    LAW,
+    NO_ANSWER,
+    NOT_FINITE,
+    NULL,
+    OK,
+    QUATERNION,
+    SIZE,
+    STOPPED,
+    TARGET_JUMP,
+    TIME,
+    VERSION,
+    check_state,
+    copy_image,
+)  # fmt: skip
 from palpate.exporting.code.tuning import (
-    DEFINITE,
     EASING,
     FOLLOWING,
     HOLD_NEXT,
     HOLDING,
-    SCALED,
-    SETUP,
     add_friction,
     ease_setup,
-    is_definite,
-    is_scaled,
     min_jerk,
-    setup_is_sound,
 )
 from palpate.spatial.kernels import quat_from_matrix
 
-# As `Code` has them, in its order.
-OK, NULL, SIZE, VERSION, NOT_READY, NOT_FINITE, TIME, LATE, QUATERNION, NO_ANSWER, READ_ONLY, BOUND, LAW, BLIND = (
-    int(code) for code in list(Code)[:14]
-)
-EARLY, INTERVAL, Q_JUMP, TARGET_JUMP, JOINT_RANGE, JOINT_SPEED, STOPPED = (int(code) for code in list(Code)[14:])
 ACCELERATION, VELOCITY, POSITION = (COMMANDS.index(kind) for kind in ("acceleration", "velocity", "position"))
-PART = PartPlan.words
 _MEAN_OVER = 50.0  # ticks, of the mean interval
-
-
-@kernel
-def _check_state(state: int, plan: PlanHead) -> int:
-    """Whether memory is a state of this library."""
-    if state == 0:
-        return NULL
-    head = words_at(state, 0, STATE_HEAD)
-    return OK if head[0] == MAGIC + plan.version and head[1] == plan.state_bytes else NOT_READY
-
-
-@kernel
-def _copy_image(state: int, plan: PlanHead, first: int, last: int) -> None:
-    """Copy the image into a state, but for the words from `first` to before `last`; offsets become addresses."""
-    words, data = words_at(state, 0, plan.image_words), address_of_record(plan)  # pyright: ignore[reportCallIssue]
-    image, addresses = words_at(data, plan.image, plan.image_words), words_at(data, plan.addresses, plan.address_count)
-    for k in range(STATE_HEAD, plan.image_words):
-        if k < first or k >= last:
-            words[k] = image[k]
-    for k in range(addresses.size):
-        at = addresses[k]
-        if at < first or at >= last:
-            words[at] = address_after(state, image[at])
 
 
 @kernel
@@ -82,7 +70,7 @@ def initialise(state: int, plan: PlanHead, size: int, version: int) -> int:
         return SIZE
     if version != plan.version:
         return VERSION
-    _copy_image(state, plan, 0, 0)
+    copy_image(state, plan, 0, 0)
     head = words_at(state, 0, STATE_HEAD)
     head[0], head[1] = MAGIC + plan.version, plan.state_bytes
     return OK
@@ -91,11 +79,11 @@ def initialise(state: int, plan: PlanHead, size: int, version: int) -> int:
 @kernel
 def reset(state: int, plan: PlanHead, a: int, b: int) -> int:
     """Memory, guards and clock as at the start; gains stay."""
-    code = _check_state(state, plan)
+    code = check_state(state, plan)
     if code == OK:
-        _copy_image(state, plan, plan.kept_first, plan.kept_last)
+        copy_image(state, plan, plan.kept_first, plan.kept_last)
         S = station_at(state, plan.station)
-        _put_gains(state, plan, S)
+        put_gains(state, plan, S)
         if S.setup != 0:
             s = setup_at(S.setup, 0)
             s.start = -1.0
@@ -106,7 +94,7 @@ def reset(state: int, plan: PlanHead, a: int, b: int) -> int:
 @kernel
 def stop(state: int, plan: PlanHead, a: int, b: int) -> int:
     """End the law at the next tick, as a refused tick does."""
-    code = _check_state(state, plan)
+    code = check_state(state, plan)
     if code == OK:
         S = station_at(state, plan.station)
         if S.ending.code == OK:
@@ -117,7 +105,7 @@ def stop(state: int, plan: PlanHead, a: int, b: int) -> int:
 @kernel
 def blend(state: int, plan: PlanHead, bits: int, b: int) -> int:
     """From the next tick on, go over from the measured torques to the law's within some seconds; 0 ends it."""
-    code = _check_state(state, plan)
+    code = check_state(state, plan)
     if code != OK:
         return code
     seconds = from_bits(bits)
@@ -128,215 +116,12 @@ def blend(state: int, plan: PlanHead, bits: int, b: int) -> int:
     return OK
 
 
-# ---------------------------------------------------------------------------------------------- gains and memory
-
-
-@kernel
-def _check_record(state: int, plan: PlanHead, expected: int, address: int, size: int) -> int:
-    code = NULL if address == 0 else _check_state(state, plan)
-    return SIZE if code == OK and size != expected else code
-
-
-@kernel
-def _copy_parts(state: int, plan: PlanHead, first: int, count: int, address: int, out: bool) -> None:
-    """The parts of a record, one after another at an address: written there, or taken from there."""
-    at = 0
-    for k in range(count):
-        part = part_at(address_of_record(plan), first + PART * k)  # pyright: ignore[reportCallIssue]
-        words, outside = words_at(state, part.word, part.count), words_at(address, at, part.count)
-        for i in range(part.count):
-            if out:
-                outside[i] = words[i]
-            else:
-                words[i] = outside[i]
-        at += part.count
-
-
-@kernel
-def get_gains(state: int, plan: PlanHead, target: int, size: int) -> int:
-    """Hand out the gains as they were asked for."""
-    code = _check_record(state, plan, plan.gains_bytes, target, size)
-    if code == OK:
-        wanted = station_at(state, plan.station).ease.wanted
-        words = words_at(target, 0, wanted.size)
-        for k in range(wanted.size):
-            words[k] = wanted[k]
-    return code
-
-
-@kernel
-def _put_gains(state: int, plan: PlanHead, S: Station) -> None:
-    """The gains asked for become the law's at once."""
-    at = 0
-    for k in range(plan.gains_count):
-        part = part_at(address_of_record(plan), plan.gains + PART * k)  # pyright: ignore[reportCallIssue]
-        words = words_at(state, part.word, part.count)
-        for i in range(part.count):
-            words[i] = S.ease.wanted[at + i]
-        at += part.count
-    S.ease.easing, S.ease.start = False, -1.0
-
-
-@kernel
-def _ease_gains(state: int, plan: PlanHead, S: Station) -> None:
-    """Go on with a change of gains: K = K₀ + s (K₁ − K₀), which stays definite."""
-    e, at = S.ease, 0
-    if not e.easing:
-        return
-    if e.start < 0.0:
-        e.start = S.tick.t
-    share = 1.0 if e.seconds == 0.0 else min_jerk((S.tick.t - e.start) / e.seconds)
-    if share == 1.0:
-        _put_gains(state, plan, S)
-        return
-    for k in range(plan.gains_count):
-        part = part_at(address_of_record(plan), plan.gains + PART * k)  # pyright: ignore[reportCallIssue]
-        numbers = numbers_at(state, part.word, part.count)
-        for i in range(part.count if part.free else 0):
-            before, wanted = from_bits(e.before[at + i]), from_bits(e.wanted[at + i])
-            numbers[i] = before + share * (wanted - before)
-        at += part.count
-
-
-@kernel
-def _gain_is_sound(S: Station, plan: PlanHead, part: PartPlan, numbers: Vector) -> bool:
-    """Whether a changed gain is within its bounds: number by number, as a definite matrix, or by one factor."""
-    if part.free == SCALED:
-        data = address_of_record(plan)  # pyright: ignore[reportCallIssue]
-        return is_scaled(numbers, numbers_at(data, plan.image + part.word, part.count))
-    if part.free == DEFINITE:
-        return is_definite(S.ease.scratch, numbers, part.high)
-    for i in range(numbers.size):
-        if not part.low <= numbers[i] <= part.high:
-            return False
-    return True
-
-
-@kernel
-def get_memory(state: int, plan: PlanHead, target: int, size: int) -> int:
-    """Hand out what the law remembers."""
-    code = _check_record(state, plan, plan.memory_bytes, target, size)
-    if code == OK:
-        _copy_parts(state, plan, plan.memory, plan.memory_count, target, True)
-    return code
-
-
-@kernel
-def set_gains(state: int, plan: PlanHead, source: int, size: int) -> int:
-    """Take gains over if each is one that may be changed, and within its bounds; else none of them."""
-    code, at = _check_record(state, plan, plan.gains_bytes, source, size), 0
-    if code != OK:
-        return code
-    S = station_at(state, plan.station)
-    e, given = S.ease, words_at(source, 0, S.ease.wanted.size)
-    for k in range(plan.gains_count):
-        part = part_at(address_of_record(plan), plan.gains + PART * k)  # pyright: ignore[reportCallIssue]
-        changed = False
-        for i in range(part.count):
-            changed = changed or given[at + i] != e.wanted[at + i]
-        if changed and part.free == 0:
-            return READ_ONLY
-        if changed and not _gain_is_sound(S, plan, part, numbers_at(source, at, part.count)):
-            return BOUND
-        at += part.count
-    _note_gains(state, plan, S)
-    for k in range(given.size):
-        e.wanted[k] = given[k]
-    e.easing, e.start = True, -1.0
-    if S.count == 0:
-        _put_gains(state, plan, S)
-    return OK
-
-
-@kernel
-def _note_gains(state: int, plan: PlanHead, S: Station) -> None:
-    """The law's gains of now are those that a change begins with."""
-    at = 0
-    for k in range(plan.gains_count):
-        part = part_at(address_of_record(plan), plan.gains + PART * k)  # pyright: ignore[reportCallIssue]
-        words = words_at(state, part.word, part.count)
-        for i in range(part.count):
-            S.ease.before[at + i] = words[i]
-        at += part.count
-
-
-@kernel
-def ease(state: int, plan: PlanHead, bits: int, b: int) -> int:
-    """Seconds in which later changes of gains and setup are eased in; 0 for at once."""
-    code, seconds = _check_state(state, plan), from_bits(bits)
-    if code == OK and not (math.isfinite(seconds) and seconds >= 0.0):
-        code = NOT_FINITE
-    if code == OK:
-        station_at(state, plan.station).ease.seconds = seconds
-    return code
-
-
-@kernel
-def get_setup(state: int, plan: PlanHead, target: int, size: int) -> int:
-    """Hand out payload, tool, gravity and friction compensation as they were asked for."""
-    code = _check_record(state, plan, 8 * SETUP, target, size)
-    if code != OK:
-        return code
-    S = station_at(state, plan.station)
-    if S.setup == 0:
-        return READ_ONLY
-    put(numbers_at(target, 0, SETUP), 0, setup_at(S.setup, 0).wanted)
-    return OK
-
-
-@kernel
-def set_setup(state: int, plan: PlanHead, source: int, size: int) -> int:
-    """Take payload, tool, gravity and friction compensation over if all are within their bounds; else none."""
-    code = _check_record(state, plan, 8 * SETUP, source, size)
-    if code != OK:
-        return code
-    S = station_at(state, plan.station)
-    if S.setup == 0:
-        return READ_ONLY
-    s, given = setup_at(S.setup, 0), numbers_at(source, 0, SETUP)
-    if not setup_is_sound(s, given):
-        return BOUND
-    put(s.before, 0, s.now)
-    put(s.wanted, 0, given)
-    s.easing, s.start = True, -1.0
-    if S.count == 0:
-        ease_setup(s, 0.0, 0.0)
-    return OK
-
-
-@kernel
-def hold(state: int, plan: PlanHead, a: int, b: int) -> int:
-    """From the next tick on the target is where the arm is then, whatever the input says, until follow is called."""
-    code = _check_state(state, plan)
-    if code == OK:
-        station_at(state, plan.station).taking = HOLD_NEXT
-    return code
-
-
-@kernel
-def follow(state: int, plan: PlanHead, bits: int, b: int) -> int:
-    """From the next tick on go over from the target of now to the input's within some seconds; 0 for at once."""
-    code, seconds = _check_state(state, plan), from_bits(bits)
-    if code == OK and not (math.isfinite(seconds) and seconds >= 0.0):
-        code = NOT_FINITE
-    if code == OK:
-        S = station_at(state, plan.station)
-        S.follow, S.follow_start = seconds, -1.0
-        S.taking = EASING if S.count > 0 and seconds > 0.0 else FOLLOWING
-        for k in range(S.target_first, S.target_last):
-            S.held[k] = S.input[k]
-    return code
-
-
-# ------------------------------------------------------------------------------------------------------- a tick
-
-
 @kernel
 def step(state: int, plan: PlanHead, source: int, target: int) -> int:
     """One control tick; whatever is wrong gives a code, and the safe command in place of the law's."""
     if target == 0:
         return NULL
-    code = _check_state(state, plan)
+    code = check_state(state, plan)
     ready = code == OK
     if ready:
         code = _run_or_end(state, plan, source)
@@ -466,7 +251,7 @@ def _run_tick(state: int, plan: PlanHead, source: int) -> int:
     S, given = station_at(state, plan.station), numbers_at(source, 0, plan.input_bytes // 8)
     code = _read_input(S, given)
     if code == OK:
-        _ease_gains(state, plan, S)
+        ease_gains(state, plan, S)
         if S.setup != 0:
             ease_setup(setup_at(S.setup, 0), S.tick.t, S.ease.seconds)
         code = _compute_command(S)
@@ -499,7 +284,7 @@ def _look_at_joints(S: Station, given: Vector, gap: float) -> int:
     """Whether q and v are such as this arm can have."""
     p, n = S.protection, S.command.size
     if S.count > 0 and jumps(given, INPUT_HEAD, S.tick.q, p.q_step, gap):
-        return Q_JUMP
+        return JOINT_JUMP
     if too_fast(p, given, INPUT_HEAD + S.tick.q.size):
         return JOINT_SPEED
     if out_of_range(p, given, INPUT_HEAD, given, INPUT_HEAD + n):
