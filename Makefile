@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 # Hundreds of tests start a command: each would compile every module anew if Python kept no bytecode.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test slow driver-table forecast false-alarms cluster-memory lint bench bench-sweep export-matrix boundscheck fuzz fuzz-folders kills mutants docs site-check gallery wheel packages floors next impacts corpus clean clean-cache
+.PHONY: demo test slow driver-table forecast false-alarms cluster-memory lint bench bench-sweep export-matrix hostile-exports boundscheck fuzz fuzz-folders kills mutants docs site-check gallery wheel packages floors next impacts corpus clean clean-cache
 
 $(VENV)/.created:
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' || \
@@ -75,6 +75,10 @@ bench: build/bench-venv/.for-bench build/peers-venv/.for-bench
 # What it finds is kept, with its date and machine, and shown on every page that make bench writes.
 bench-sweep: $(VENV)/.installed
 	PALPATE_BENCH_RUNS=10000 $(BIN)/python -m benchmarks sweep --repeats 1 --timeout 10000 --out benchmarks/long_sweep.json
+
+# 26 hostile sequences against the compiled library of every law on three arms: limits, codes, ramps.
+hostile-exports: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -m slow tests/exporting/test_hostile.py
 
 # Laws exported and replayed whole on every machine that qemu-user, cross compilers, wasm-ld and node give here (what is
 # missing is named), then every law on every arm of the catalogue on this one: docs/export-matrix.md. Long;

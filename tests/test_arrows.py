@@ -50,7 +50,7 @@ ARROWS: dict[str, set[str]] = {
     "study": {"run", "scenario", "metrics", "trace", "world", "control"},
     "gym": {"run", "scenario", "metrics", "spatial", "views"},
     "serving": {"run", "scenario", "trace", "world", "control", "robot", "spatial", "engine"},
-    "exporting": {"run", "scenario", "trace", "control", "robot", "equations", "engine"},
+    "exporting": {"run", "scenario", "trace", "control", "world", "robot", "equations", "engine", "spatial"},
 }
 # Inside a package: which folder may import which of its neighbours. Files that lie beside the folders are not held.
 INSIDE: dict[str, dict[str, set[str]]] = {

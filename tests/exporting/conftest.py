@@ -24,6 +24,14 @@ def _linker() -> bool:
     return any(shutil.which(name) for name in ("wasm-ld", *(f"wasm-ld-{n}" for n in range(12, 23))))
 
 
+@pytest.fixture(scope="session")
+def pressing(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """fr3-wall: Cartesian impedance with a model inside, and its wrapper for libfranka."""
+    out = tmp_path_factory.mktemp("franka") / "arm"
+    export("fr3-wall", out, ticks=5000)
+    return out
+
+
 @pytest.fixture
 def copied(folder: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(folder, tmp_path / "copied"))

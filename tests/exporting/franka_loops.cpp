@@ -26,10 +26,16 @@ int main() {
         in.target_position[0] = std::numeric_limits<double>::quiet_NaN();
         return true;
     });
-    franka::Robot robot;
-    try {
-        broken.control(robot);
-    } catch (const std::runtime_error &error) {
-        std::printf("%s, %zu commands\n", error.what(), robot.sent.size());
+    fr3_wall_franka_law breaks([](double t, fr3_wall_input &in) {
+        if (t > 0.0305) in.target_position[0] = std::numeric_limits<double>::quiet_NaN();
+        return true;
+    });
+    for (fr3_wall_franka_law *law : {&broken, &breaks}) {
+        franka::Robot robot;
+        try {
+            law->control(robot);
+        } catch (const std::runtime_error &error) {
+            std::printf("%s, %zu commands\n", error.what(), robot.sent.size());
+        }
     }
 }

@@ -3,6 +3,7 @@
 //     ros_manager LIBRARY VECTORS NUMBERS: prints what a test looks at
 #include <class_loader/class_loader.hpp>
 
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -54,20 +55,33 @@ int main(int, char **words) {
         for (size_t r = 0; r < references.size(); r++) references[r]->value = target[r];
         failed += !tick(in.t - last);
         last = in.t;
-        for (size_t j = 0; j < joints; j++) differing += std::memcmp(&commands[j].value, &out.torque[j], 8) != 0;
+        for (size_t j = 0; j < joints; j++) {
+            const double sent = out.torque[j] - out.gravity[j]; // a Panda adds gravity by itself
+            differing += std::memcmp(&commands[j].value, &sent, 8) != 0;
+        }
     }
     std::printf("ticks %lld differing %lld failed %lld\n", (long long)head[0], (long long)differing, (long long)failed);
 
-    // A state that cannot be read: the last command stands, and after ten ticks of it the controller says ERROR.
-    const double held = commands[0].value;
+    // A state that cannot be read: the last command stands for ten ticks, then a ramp to damping ends in ERROR.
+    const double held = commands[1].value;
     measured[3].busy = true;
-    int good = 0;
-    while (tick(1e-3) && good < 100) good++;
-    std::printf("busy held %d good %d\n", commands[0].value == held, good);
+    int good = 0, standing = 0;
+    double steepest = 0.0, before = held;
+    while (tick(1e-3) && good < 1000) {
+        good++;
+        standing += commands[1].value == held;
+        steepest = std::fmax(steepest, std::fabs(commands[1].value - before));
+        before = commands[1].value;
+    }
+    std::printf("busy standing %d good %d steepest %.3g left %.3g of %.3g\n", standing, good, steepest,
+                std::fabs(commands[1].value), std::fabs(held));
     measured[3].busy = false;
-    // A reference that was lost, a command that cannot be written, and a target that no law can follow.
+    // Without a reference it holds where the arm is; then one comes, is lost, and a command cannot be written.
     ready = arm->on_activate(state) == CallbackReturn::SUCCESS;
-    std::printf("activated %d, without reference %d\n", ready, tick(1e-3) && commands[0].value == held);
+    for (size_t j = 0; j < joints; j++) measured[joints + j].value = 0.0;
+    bool holds = tick(1e-3);
+    for (size_t j = 0; j < joints; j++) holds = holds && std::fabs(commands[j].value) < 1e-9;
+    std::printf("activated %d, holds %d\n", ready, holds);
     for (size_t r = 0; r < references.size(); r++) references[r]->value = TARGET[r];
     std::printf("with reference %d", tick(1e-3));
     commands[1].busy = true;

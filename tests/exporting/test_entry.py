@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import json
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -12,54 +11,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporting.conftest import NAME
-from palpate.exporting.code.native import LawSession, Native, host
+from exporting.conftest import NAME, SCENARIO
+from exporting.library import Library, code_of
+from palpate.errors import UnknownName
+from palpate.exporting import export
 from palpate.exporting.code.records import OUTPUT_HEAD, Code
-
-
-class Library:
-    """The exported library in this process, with the ticks of its run."""
-
-    def __init__(self, folder: Path) -> None:
-        self.facts = json.loads((folder / "manifest.json").read_text())
-        self.native = Native((folder / host().name / f"{NAME}.o").read_bytes())
-        head = np.fromfile(folder / "vectors.bin", dtype="<i8", count=4)
-        rows = np.fromfile(folder / "vectors.bin", dtype="<f8")[4:].reshape(head[0], -1)
-        self.inputs, self.answers = np.split(rows, [head[1] // 8], axis=1)
-        self.session = self.started()
-
-    def started(self) -> LawSession:
-        session = LawSession(self.native, NAME, self.facts["state_bytes"], self.facts["version"])
-        assert session.code == Code.OK
-        return session
-
-    def call(self, name: str, *values: Any, kinds: tuple[Any, ...] = ()) -> int:
-        return self.native.function(f"{NAME}_{name}", *kinds)(self.session.words.ctypes.data, *values)
-
-    def step(self, given: np.ndarray) -> np.ndarray:
-        answer = np.full(self.answers.shape[1], 7.0)
-        row = np.ascontiguousarray(given)
-        code = self.session.step(row.ctypes.data, answer.ctypes.data)
-        assert answer[:1].view(np.int64)[0] == code
-        return answer
-
-    def place(self, name: str, side: str = "input") -> slice:
-        at = 2 if side == "input" else OUTPUT_HEAD
-        for field in self.facts[side]:
-            size = math.prod(field["shape"])
-            if field["name"] == name:
-                return slice(at, at + size)
-            at += size
-        raise KeyError(name)
+from palpate.exporting.guarding import GUARDS
 
 
 @pytest.fixture
 def library(folder: Path) -> Library:
     return Library(folder)
-
-
-def code_of(answer: np.ndarray) -> Code:
-    return Code(int(answer[:1].view(np.int64)[0]))
 
 
 def put(name: str, value: float) -> Callable[[Library, np.ndarray], None]:
@@ -96,17 +58,66 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("change", "code"), BAD)
-def test_a_bad_tick_has_its_code_and_no_torque(library: Library, change: Any, code: Code) -> None:
+def spoiled(library: Library, change: Any) -> np.ndarray:
+    """The answer to a bad tick after three good ones."""
     for row in library.inputs[:3]:
         assert code_of(library.step(row)) is Code.OK
     bad = library.inputs[3].copy()
     change(library, bad)
-    answer = library.step(bad)
+    return library.step(bad)
+
+
+@pytest.mark.parametrize(("change", "code"), BAD)
+def test_a_bad_tick_has_its_code_and_ends_the_law_in_a_ramp(library: Library, change: Any, code: Code) -> None:
+    torque, gravity = library.place("torque", "output"), library.place("gravity", "output")
+    answer = spoiled(library, change)
+    assert code_of(answer) is code
+    last = library.answers[2, torque]
+    np.testing.assert_allclose(answer[torque], last, atol=0.05 * np.abs(last).max())
+    still = library.inputs[3].copy()
+    still[library.place("v")] = 0.0
+    for _ in range(400):
+        still[1] += 1e-3
+        answer = library.step(still)
+        assert code_of(answer) is code  # until reset
+    np.testing.assert_allclose(answer[torque], answer[gravity], atol=1e-2)
+    assert np.abs(answer[gravity]).max() > 10.0
+    assert library.call("reset") == Code.OK
+    assert library.step(library.inputs[0]).tobytes() == library.answers[0].tobytes()
+
+
+@pytest.fixture(scope="session")
+def unguarded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("unguarded") / "arm"
+    export(SCENARIO, out, model="given", ticks=50, without=GUARDS)
+    return out
+
+
+@pytest.mark.parametrize(("change", "code"), BAD)
+def test_without_the_ramp_a_bad_tick_has_no_torque_and_the_next_is_the_law_s(
+    unguarded: Path, change: Any, code: Code
+) -> None:
+    library = Library(unguarded)
+    answer = spoiled(library, change)
     assert code_of(answer) is code
     assert np.all(answer[OUTPUT_HEAD:] == 0.0)
     if code is not Code.LATE:  # nothing is remembered of a bad tick
         assert library.step(library.inputs[3]).tobytes() == library.answers[3].tobytes()
+
+
+def test_guards_that_are_off_are_named_and_do_nothing(unguarded: Path, folder: Path) -> None:
+    library = Library(unguarded)
+    assert not any(guard["on"] for guard in library.facts["protection"].values())
+    assert all(guard["on"] for guard in Library(folder).facts["protection"].values())
+    header = (unguarded / f"{NAME}.h").read_text()
+    assert all(f" *   {name}: OFF." in header for name in GUARDS)
+    assert "the library holds no gravity" in header
+    library.step(library.inputs[0])
+    row = library.inputs[1].copy()
+    row[library.place("q")] += 1.0
+    assert code_of(library.step(row)) is Code.OK
+    with pytest.raises(UnknownName, match="ramps"):
+        export(SCENARIO, unguarded.parent / "other", without=["ramps"])
 
 
 def test_null_pointers_have_a_code(library: Library) -> None:

@@ -14,7 +14,6 @@ import pytest
 
 from exporting.test_folder import needs, run
 from moments import ENDLESS
-from palpate.exporting import export
 from palpate.exporting.code.native import host
 from palpate.robot import load_robot
 from palpate.run.simulate import simulate
@@ -22,13 +21,6 @@ from palpate.scenario.file.load import load_scenario
 from serving.conftest import serving
 
 HERE = Path(__file__).parent
-
-
-@pytest.fixture(scope="module")
-def pressing(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("franka") / "arm"
-    export("fr3-wall", out, ticks=5000)
-    return out
 
 
 @needs("cc")
@@ -74,14 +66,15 @@ def test_callback_and_active_control_send_the_same_torques(pressing: Path, tmp_p
     paths = [f"-I{HERE / 'stubs'}", f"-I{pressing / 'franka'}"]
     words = ["g++", "-std=c++17", "-O1", "-Wall", "-Werror", *paths, str(HERE / "franka_loops.cpp")]
     run(*words, f"{host().name}/libfr3_wall.a", "-o", str(tmp_path / "loops"), cwd=pressing)
-    *loops, refused = run(str(tmp_path / "loops"), cwd=tmp_path).splitlines()
+    *loops, refused, ended = run(str(tmp_path / "loops"), cwd=tmp_path).splitlines()
     assert len(loops) == 2
     for line in loops:
         called, asked, apart, steepest = (float(word) for word in line.split())
         assert called == asked == 101
         assert apart < 1e-12
         assert 0.9 < steepest <= 0.999999 + 1e-12  # N·m in a tick: the limit was needed
-    assert refused == "fr3_wall refused a tick: code 5, 0 commands"
+    assert refused == "fr3_wall refused a tick: NOT_FINITE, 0 commands"
+    assert ended == "fr3_wall refused a tick: NOT_FINITE, 281 commands"  # 31 of the law, 250 of the ramp
 
 
 def test_only_a_franka_has_a_wrapper_for_libfranka(folder: Path) -> None:

@@ -51,6 +51,7 @@ def struct(name: str, fields: dict) -> str:
 def parameters_header(folder: Path) -> str:
     listing = listed(folder)
     listing["blend"]["default_value"] = 0.0  # the run begins with the law's own torques
+    listing["follow_time"]["default_value"] = 0.0  # and its own target
     fields = struct("Params", listing)
     fields = fields.replace("{ std::vector", "{ rclcpp::Time __stamp; std::vector", 1)
     listener = """struct ParamListener {
@@ -69,13 +70,33 @@ def test_parameters_have_the_settings_units_and_bounds(controller: Path) -> None
     stiffness = fields["gains"]["stiffness"]
     assert stiffness["type"] == "double_array"
     assert len(stiffness["default_value"]) == stiffness["validation"]["fixed_size<>"] == 7
-    assert stiffness["validation"]["lower_element_bounds<>"] == [0.0]
+    assert stiffness["validation"]["element_bounds<>"] == [0.0, 10.0 * max(stiffness["default_value"])]
     assert stiffness["description"].startswith("[N·m/rad or N/m] ")
+
+
+def test_a_panda_s_controller_adds_gravity_whatever_the_scenario_s_driver_does(controller: Path) -> None:
+    assert load_scenario("panda-joint-impedance").world.driver.preset == "ideal"
+    assert listed(controller)["hardware_adds_gravity"]["default_value"] is True
+
+
+def test_launch_and_parameter_files_are_sound(controller: Path) -> None:
+    yaml = pytest.importorskip("yaml")
+    folder = controller / "ros2_control"
+    config = yaml.safe_load((folder / "config" / f"{NAME}_controllers.yaml").read_text())
+    assert config["controller_manager"]["ros__parameters"]["update_rate"] == 1000
+    given = config[f"{NAME}_controller"]["ros__parameters"]
+    known = listed(controller)
+    assert set(given) - {"type"} <= set(known)
+    assert given["hardware_adds_gravity"] is True
+    assert given["follow"] is False
+    compile((folder / "launch" / f"{NAME}.launch.py").read_text(), "launch", "exec")
+    assert known["setup"]["payload_mass"]["validation"]["bounds<>"][0] == 0.0
+    assert "<license>Apache-2.0</license>" in (folder / "package.xml").read_text()
 
 
 def test_the_controller_is_short_and_its_plugin_is_declared(controller: Path) -> None:
     folder = controller / "ros2_control"
-    assert len((folder / f"{NAME}_controller.cpp").read_text().splitlines()) < 150
+    assert len((folder / f"{NAME}_controller.cpp").read_text().splitlines()) < 200
     declared = (folder / f"{NAME}_controller.xml").read_text()
     assert re.search(rf'type="{NAME}_control::Controller"', declared)
     assert 'base_class_type="controller_interface::ChainableControllerInterface"' in declared
@@ -107,6 +128,9 @@ def test_the_plugin_is_loaded_and_gives_the_bits_of_the_run(controller: Path, tm
     assert ready.startswith("ready 1 states 21 /joint1/position commands 7 /joint1/effort references ")
     assert ready.endswith(" arm/target_q.0")
     assert ticks == "ticks 1000 differing 0 failed 0"
-    assert busy == "busy held 1 good 10"
-    assert lost == "activated 1, without reference 1"
+    standing, good, steepest, left, held = (float(busy.split()[k]) for k in (2, 4, 6, 8, 10))
+    assert (standing, good) == (10, 10 + 249)
+    assert steepest < 1.0
+    assert left < 0.02 * held
+    assert lost == "activated 1, holds 1"
     assert last == "with reference 1, unwritten 0, unchained 1"

@@ -9,9 +9,18 @@ import pytest
 
 from palpate.control.guards import guard_settings
 from palpate.control.law import Tick, sizes_of
+from palpate.control.laws.gravity_compensation import GravityCompensation
 from palpate.exporting.code import station
 from palpate.exporting.code.records import INPUT_HEAD, Code, Station
+from palpate.exporting.code.tuning import GainEase
+from palpate.exporting.guarding import protection
 from palpate.robot import load_robot
+from palpate.robot.robot import Robot
+from palpate.run.run import Run
+
+
+def run_of(robot: Robot) -> Run:
+    return Run(robot, GravityCompensation())
 
 
 def at_work(kind: int, quaternion: int = -1) -> Station:
@@ -21,7 +30,8 @@ def at_work(kind: int, quaternion: int = -1) -> Station:
     return Station(
         sizes, period=2e-3, dt=1e-3, ratio=2, kind=kind, latest=10.0, tick=Tick(sizes), input=np.zeros(4),
         rows=np.zeros((1, 2)), quaternion=quaternion, pole=-1, shows_gravity=False,
-        guard=guard_settings(None, robot),
+        guard=guard_settings(None, robot), protection=protection(run_of(robot), ()), ease=GainEase({"words": 1}),
+        held=np.zeros(4), told=np.zeros(4),
     )  # fmt: skip
 
 

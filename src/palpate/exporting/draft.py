@@ -6,11 +6,13 @@ import hashlib
 import json
 import math
 import sys
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from palpate.checks import Array
 from palpate.control.guards import GuardMemory, guard_settings
 from palpate.control.law import COMMANDS, BoundLaw, Law, Rig, sizes_of
 from palpate.control.plain_law import PlainLaw
@@ -19,9 +21,14 @@ from palpate.engine.records import Record
 from palpate.equations.code.tree_program import TreeCode
 from palpate.errors import NotApplicable, PalpateError
 from palpate.escape import c_identifier
+from palpate.exporting.carrying import setup_of
 from palpate.exporting.code.image import Image, Part
 from palpate.exporting.code.own_model import OwnModel, own_model
+from palpate.exporting.code.protection import Protection
 from palpate.exporting.code.records import INPUT_HEAD, OUTPUT_HEAD, STATE_HEAD, PartPlan, PlanHead, Station
+from palpate.exporting.code.tuning import GainEase, Setup
+from palpate.exporting.gain_table import gain_about, kind_of
+from palpate.exporting.guarding import chosen_guards, protection, target_jumps
 from palpate.exporting.interface import Item, input_items, output_items, ranges, tick_over
 from palpate.robot.robot import Robot
 from palpate.run.assemble.assemble import beginning, suited
@@ -32,6 +39,7 @@ from palpate.scenario.model import Scenario
 LATEST = 10.0  # periods after which a tick comes too late
 Bounds = tuple[float, float]
 _CHANGE = 1.25
+MOST_TIMES = 10.0  # the exported value of a gain is the one that was verified; so many times it is the bound
 
 
 @dataclass(frozen=True)
@@ -48,6 +56,10 @@ class Draft:
         bounds: of the gains that may be changed in C, by name.
         plan: head of the constant data beside the code.
         data: all of it, in words.
+        on: names of the guards that are on.
+        protection: their bounds.
+        setup: payload, tool, gravity and friction, with their bounds; None with a given model.
+        jump_words: words of `data` that hold the largest jumps of a target: q, position, turn.
         link: the tool's in the model inside, −1 where it is fixed to the world; None with a given model.
     """
 
@@ -64,6 +76,10 @@ class Draft:
     plan: PlanHead
     data: list[int]
     link: int | None
+    on: tuple[str, ...]
+    protection: Protection
+    setup: Setup | None
+    jump_words: tuple[int, ...]
 
     @property
     def law(self) -> Law:
@@ -76,10 +92,21 @@ class Draft:
         """The law's code."""
         return self.bound.function
 
+    def with_target_jumps(self, inputs: Array) -> Draft:
+        """The draft whose guards let a target jump as far as it does in the verified run, given by its inputs."""
+        if "target-jump" not in self.on:
+            return self
+        data, names = list(self.data), ("target_q_jump", "target_position_jump", "target_turn_jump")
+        for word, name, jump in zip(self.jump_words, names, target_jumps(inputs, ranges(self.inputs))):
+            setattr(self.protection, name, jump)
+            data[word] = int(np.array(jump).view(np.int64))
+        return replace(self, data=data)
 
-def draft(scenario: Scenario, model: str) -> Draft:
-    """Bind a scenario's law and lay it out; refuse what cannot leave."""
+
+def draft(scenario: Scenario, model: str, without: Collection[str] = ()) -> Draft:
+    """Bind a scenario's law and lay it out, with all guards but those named; refuse what cannot leave."""
     run = build(scenario)
+    on = chosen_guards(without, run.robot)
     _refuse(run)
     run = suited(run)
     assert isinstance(run.law, Law)
@@ -91,6 +118,13 @@ def draft(scenario: Scenario, model: str) -> Draft:
     gravity = not given or any(each.name == "gravity" for each in inputs)
     outputs = output_items(run.robot, bound, gravity)
     station, pointers = _station(run, bound, inputs, gravity)
+    station.replace("protection", protection(run, on))
+    if given and run.law.friction_compensation > 0.0:
+        raise NotApplicable(
+            "friction_compensation needs the model inside, and this export is given its terms",
+            hint="--model own, or --set control.friction_compensation=0",
+        )
+    setup: Setup | None = None
     if not given:
         if "J_rate" in bound.needs:
             raise NotApplicable(
@@ -98,27 +132,30 @@ def draft(scenario: Scenario, model: str) -> Draft:
                 hint="--model given; or read drift, which is J_rate v",
             )
         pointers["own"] = own_model(run.robot, station.tick)
+        setup = pointers["setup"] = setup_of(run.robot, run.law.friction_compensation, pointers["own"])
     image = Image([0] * STATE_HEAD)
     gains = image.parts_of(bound.gains)
+    station.replace("ease", _gain_ease(image, gains))
+    image.add(station.ease)
+    if setup is not None:
+        image.add(setup)
     plan = PlanHead(kept_first=STATE_HEAD, kept_last=len(image.words))
     memory = image.parts_of(bound.memory)
-    bounds, name = adjustable(run.law, run.robot, gains), _prefix(scenario.name)
+    bounds, name = adjustable(run.law, run.robot, image, gains), _prefix(scenario.name)
     plan.version = _version(name, (inputs, outputs), (gains, memory))
     plan.input_bytes = 8 * (INPUT_HEAD + sum(each.size for each in inputs))
     plan.output_bytes = 8 * (OUTPUT_HEAD + sum(each.size for each in outputs))
     link = _place_station(plan, image, station, pointers)
     data = _plan_words(plan, image, gains, memory, bounds)
-    return Draft(name, scenario, run, bound, inputs, outputs, model, gains, memory, bounds, plan, data, link)
+    first = plan.image + image.add(station.protection)
+    words = tuple(first + Protection.fields[f"target_{what}_jump"].offset for what in ("q", "position", "turn"))
+    structs = (inputs, outputs, model, gains, memory, bounds)
+    return Draft(name, scenario, run, bound, *structs, plan, data, link, on, station.protection, setup, words)
 
 
 def _refuse(run: Run) -> None:
     if not isinstance(run.law, Law) or isinstance(run.law, PlainLaw):
         raise _written_in_python(run.law.name)
-    if run.law.friction_compensation > 0.0:
-        raise NotApplicable(
-            "friction_compensation is a term that palpate's loop adds, and an exported law has none",
-            hint="--set control.friction_compensation=0, and compensate in the robot's driver",
-        )
     if run.world.is_exact:
         raise NotApplicable(
             "exact contact cannot be exported: it is found by events between ticks, which no robot has",
@@ -159,6 +196,13 @@ def _station(run: Run, bound: BoundLaw, inputs: list[Item], gravity: bool) -> tu
         shows_gravity=gravity,
         guard=guard_settings(run.guards, robot),
         guard_memory=GuardMemory(sizes),
+        target_q=at.get("target_q", (-1, 0))[0],
+        target_position=at.get("target_position", (-1, 0))[0],
+        target_first=min((first for name, (first, _) in at.items() if name.startswith("target_")), default=0),
+        target_last=max((last for name, (_, last) in at.items() if name.startswith("target_")), default=0),
+        ease=GainEase({"words": 1}),
+        held=np.zeros(numbers.size),
+        told=np.zeros(numbers.size),
     )
     return station, {"gains": bound.gains, "memory": bound.memory, "terms": bound.answer}
 
@@ -171,6 +215,7 @@ def _place_station(plan: PlanHead, image: Image, station: Station, pointers: dic
     if not isinstance(own, OwnModel):
         return None
     plan.model_terms = image.add(own.code) + TreeCode.fields["terms"].offset
+    plan.model_constants = image.add(own.code) + TreeCode.fields["constants"].offset
     plan.model_frame = image.word_of(own.code.frames) + max(own.tool.link, 0)
     return own.tool.link
 
@@ -199,8 +244,14 @@ def _bytes(parts: list[Part]) -> int:
 
 def _part_words(part: Part, bounds: dict[str, Bounds]) -> list[int]:
     low, high = bounds.get(part.name, (0.0, 0.0))
-    free = int(part.name in bounds)
-    return PartPlan(word=part.word, count=part.count, free=free, low=low, high=high)._table.tolist()
+    kind = kind_of(part) if part.name in bounds else 0
+    return PartPlan(word=part.word, count=part.count, free=kind, low=low, high=high)._table.tolist()
+
+
+def _gain_ease(image: Image, gains: list[Part]) -> GainEase:
+    """The gains of the image as those asked for."""
+    words = [word for part in gains for word in image.words[part.word : part.word + part.count]]
+    return GainEase({"words": len(words)}, wanted=np.array(words, dtype=np.int64))
 
 
 def _version(name: str, structs: tuple[list[Item], ...], records: tuple[list[Part], ...]) -> int:
@@ -214,16 +265,23 @@ def _version(name: str, structs: tuple[list[Item], ...], records: tuple[list[Par
 # ----------------------------------------------------------------------------------- gains that may be changed in C
 
 
-def adjustable(law: Law, robot: Robot, parts: list[Part]) -> dict[str, Bounds]:
-    """Bounds of the gains that may be changed in C, by name: each was changed as a setting, and no other followed."""
-    bounds, by_setting = {}, {part.path[-1]: part for part in parts if part.real}
+def adjustable(law: Law, robot: Robot, image: Image, parts: list[Part]) -> dict[str, Bounds]:
+    """Bounds of the gains that may be changed in C, by name.
+
+    Each was changed as a setting, and no other followed; or the table of gains says that the law reads it as it is. At
+    most it is `MOST_TIMES` the exported one, which is the one that was verified.
+    """
+    bounds = {part.name: (0.0, math.inf) for part in parts if part.real and gain_about(part).kind}
+    by_setting = {part.path[-1]: part for part in parts if part.real}
     before = _words_of_gains(law, robot)
     for name in type(law).model_fields:
         if name in by_setting and _is_number(getattr(law, name)):
             part, after = by_setting[name], _scaled(law, robot, name, _CHANGE)
             if after is not None and before is not None and _only(before, after, part.path):
                 bounds[part.name] = _bounds(law, robot, name)
-    return bounds
+    words = {part.name: np.array(image.words[part.word : part.word + part.count]) for part in parts}
+    most = {name: MOST_TIMES * float(np.abs(words[name].view(np.float64)).max()) for name in bounds}
+    return {name: (low, min(high, most[name] or MOST_TIMES)) for name, (low, high) in bounds.items()}
 
 
 def _is_number(value: Any) -> bool:

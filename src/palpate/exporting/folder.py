@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from palpate.checks import Array
 from palpate.errors import FileError, InvalidInput, NotApplicable
+from palpate.exporting.arm_facts import at_arm_rate
 from palpate.exporting.code.archive import static_library, symbols
 from palpate.exporting.code.native import LawSession, Native, host
 from palpate.exporting.code.objects import TargetMachine
-from palpate.exporting.code.records import OUTPUT_HEAD
+from palpate.exporting.code.protection import LIMIT_RATE, LIMIT_TORQUE
+from palpate.exporting.code.records import OUTPUT_HEAD, Code
+from palpate.exporting.commissioning import expectations
 from palpate.exporting.draft import Draft, draft as make_draft
+from palpate.exporting.guarding import GUARDS
 from palpate.exporting.library import Library, chosen_targets
 from palpate.exporting.manifest import NAME, exported_files, manifest, sealed
+from palpate.exporting.sheet import commissioning_sheet
 from palpate.exporting.texts import texts
 from palpate.exporting.vectors import RecordedRun, answered, packed, record_run, vector_file
 from palpate.files import a_path, is_there, make_folder, refuse_changed, write_file
@@ -26,6 +31,8 @@ from palpate.scenario.file.load import load_scenario
 from palpate.scenario.model import Scenario
 
 Model = Literal["own", "given"]
+Rate = Literal["arm", "scenario"]
+RATES: tuple[Rate, ...] = ("arm", "scenario")
 MODELS: tuple[Model, ...] = ("own", "given")
 MOST_TICKS = 4000
 _ROUNDING = 1e-8  # between the model inside and the loop's, of the largest term
@@ -41,6 +48,10 @@ class Exported:
         targets: names of the machines.
         ticks: of the run, replayed here through the exported code.
         difference: largest difference of a term from the loop's, relative to the largest term; 0 with a given model.
+        stopped: the code with which a guard ended the scenario's own run in the replay, and when; empty if none did.
+        limited: ticks of it at which torques, rates or set points were cut at the arm's limits.
+        off: names of the guards that are off.
+        note: whether the arm's rate replaced the scenario's.
         frame: bytes of the largest stack frame, of the code for x86-64.
     """
 
@@ -50,6 +61,10 @@ class Exported:
     ticks: int
     difference: float
     frame: int
+    stopped: str = ""
+    limited: int = 0
+    off: tuple[str, ...] = ()
+    note: str = ""
 
 
 def export(
@@ -60,6 +75,9 @@ def export(
     model: Model = "own",
     ticks: int = MOST_TICKS,
     force: bool = False,
+    without: Collection[str] = (),
+    sheet: bool = True,
+    rate: Rate = "arm",
 ) -> Exported:
     """Write a scenario's law as a C library that gives the bits of the run, on every machine.
 
@@ -70,33 +88,58 @@ def export(
         model: "given": whoever calls it passes M, bias, J …; "own": the library computes them from q and v.
         ticks: how many of the run's are kept for the replay.
         force: also replace files of an older export that were changed since.
+        without: names of guards to turn off; all are on (docs: export, guards).
+        sheet: whether to run the steps of a commissioning and write their sheet.
+        rate: "arm": where the arm's interface has a rate, the scenario is run and exported at it; "scenario": as it is.
 
     Raises:
         NotApplicable: a law in Python, exact contact, a target without its tool.
         FileError: another folder is there, or an export in which somebody changed a file.
     """
     folder, written = _free_folder(out, force)
-    if model not in MODELS:
-        raise InvalidInput(f"model must be one of {', '.join(MODELS)}, got {model!r}")
+    _refuse_other("model", model, MODELS)
+    _refuse_other("rate", rate, RATES)
     if not isinstance(ticks, int) or not 1 <= ticks <= 1_000_000:
         raise InvalidInput(f"ticks must be a whole number from 1 to 1000000, got {ticks!r}")
     chosen = chosen_targets([host().name] if targets is None else list(targets))
     loaded = scenario if isinstance(scenario, Scenario) else load_scenario(scenario)
-    draft = make_draft(loaded.with_code(), model)
+    loaded, note = at_arm_rate(loaded.with_code()) if rate == "arm" else (loaded.with_code(), "")
+    draft = make_draft(loaded, model, without)
+    recorded = record_run(draft, ticks)
+    draft = draft.with_target_jumps(recorded.inputs)
     library = Library(draft)
     native = library.object_for(host())
-    recorded = record_run(draft, ticks)
     rows = packed(draft, recorded)
     answers, difference = verified(draft, native, recorded, rows)
     files = _files(draft, library, chosen, {host().name: native})
     files["vectors.bin"] = vector_file(rows, answers)
     facts = {"ticks": len(rows), "difference": difference, "largest_stack_frame": library.largest_frame()}
-    files |= {name: text.encode() for name, text in texts(draft, chosen, len(rows)).items()}
+    facts |= _guarded(recorded, answers)
+    written_texts, values = texts(draft, chosen, len(rows), note)
+    files |= {name: text.encode() for name, text in written_texts.items()}
+    if sheet:
+        page = commissioning_sheet(draft, expectations(loaded), files, facts, values)
+        files["commissioning.html"] = page.encode()
     names = [target.name for target in chosen]
     if not force:
         refuse_changed(folder, files, written)
-    _write(folder, files, sealed(manifest(draft, names, files, facts)))
-    return Exported(folder, draft.name, tuple(names), len(rows), difference, facts["largest_stack_frame"])
+    _write(folder, files, sealed(manifest(draft, names, files, facts | {"note": note})))
+    off = tuple(name for name in GUARDS if name not in draft.on)
+    told = {"note": note, "stopped": facts["stopped"], "limited": facts["limited_ticks"], "off": off}
+    return Exported(folder, draft.name, tuple(names), len(rows), difference, facts["largest_stack_frame"], **told)
+
+
+def _refuse_other(name: str, value: str, known: Sequence[str]) -> None:
+    if value not in known:
+        raise InvalidInput(f"{name} must be one of {', '.join(known)}, got {value!r}")
+
+
+def _guarded(recorded: RecordedRun, answers: Array) -> dict[str, Any]:
+    """What the guards did in the replay of the scenario's own run."""
+    codes, bits = answers[:, 0].view(np.int64), answers[:, 1].view(np.int64)
+    ended = np.flatnonzero(codes)
+    stopped = f"{Code(int(codes[ended[0]])).name} at {recorded.times[ended[0]]:.6g} s" if ended.size else ""
+    return {"stopped": stopped, "limited_ticks": int(np.count_nonzero(bits & (LIMIT_TORQUE | LIMIT_RATE)))}
 
 
 def _free_folder(out: str | os.PathLike[str], force: bool) -> tuple[Path, dict[str, str]]:

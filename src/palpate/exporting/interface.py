@@ -44,6 +44,7 @@ def needed(run: Run, law: BoundLaw) -> tuple[str, ...]:
     """What a tick needs of the model."""
     needs = set(law.needs) | (set(NEEDS) - {"J_rate"} if run.guards is not None else set())
     needs |= {"M", "bias"} if law.command == "acceleration" else set()
+    needs |= {"gravity"} if law.command in ("torque", "acceleration") else set()  # in which every law ends
     return tuple(name for name in NEEDS if name in needs)
 
 

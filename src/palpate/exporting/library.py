@@ -13,7 +13,7 @@ from typing import Any
 
 from palpate.engine.kernels import Kernel
 from palpate.errors import NotApplicable, check_names
-from palpate.exporting.code import station
+from palpate.exporting.code import requests, station
 from palpate.exporting.code.archive import symbols
 from palpate.exporting.code.objects import (
     TARGETS,
@@ -25,7 +25,7 @@ from palpate.exporting.code.objects import (
     optimised,
     with_plan,
 )
-from palpate.exporting.code.own_model import FRAME, PREFIX, TERMS, fill_terms, program_text
+from palpate.exporting.code.own_model import CONSTANTS, FRAME, PREFIX, TERMS, fill_terms, program_text
 from palpate.exporting.code.records import PlanHead
 from palpate.exporting.draft import Draft
 from palpate.files import write_file
@@ -56,10 +56,16 @@ _ENTRIES = (
     CFunction("init", station.initialise, ("size", "version"), stores=True),
     CFunction("step", station.step, ("pointer", "pointer")),
     CFunction("reset", station.reset, stores=True),
+    CFunction("stop", station.stop),
     CFunction("blend", station.blend, ("seconds",)),
-    CFunction("get_gains", station.get_gains, ("pointer", "size")),
-    CFunction("set_gains", station.set_gains, ("pointer", "size")),
-    CFunction("get_memory", station.get_memory, ("pointer", "size")),
+    CFunction("ease", requests.ease, ("seconds",)),
+    CFunction("hold", requests.hold),
+    CFunction("follow", requests.follow, ("seconds",)),
+    CFunction("get_setup", requests.get_setup, ("pointer", "size")),
+    CFunction("set_setup", requests.set_setup, ("pointer", "size")),
+    CFunction("get_gains", requests.get_gains, ("pointer", "size")),
+    CFunction("set_gains", requests.set_gains, ("pointer", "size")),
+    CFunction("get_memory", requests.get_memory, ("pointer", "size")),
 )
 _PUBLIC = frozenset({"law", "law_code", *(entry.name for entry in _ENTRIES)})
 
@@ -78,6 +84,7 @@ def _code(law: Kernel, program: tuple[str, int] | None, wide: bool) -> bytes:
         kernels.append(fill_terms)
         glue.law("model", fill_terms, word_of["model"])
         glue.forwarder(f"{PREFIX}_terms", TERMS, word_of["model_terms"])
+        glue.forwarder(f"{PREFIX}_constants", CONSTANTS, word_of["model_constants"])
         if program[1] >= 0:
             glue.forwarder(f"{PREFIX}_frame_{program[1]}", FRAME, word_of["model_frame"])
     for entry in _ENTRIES:

@@ -10,10 +10,13 @@ from typing import Any
 import numpy as np
 
 from palpate.errors import FileError
+from palpate.exporting.arm_facts import adds_gravity
 from palpate.exporting.code.objects import template
 from palpate.exporting.code.records import Code
 from palpate.exporting.draft import LATEST, Draft
+from palpate.exporting.guarding import described
 from palpate.exporting.interface import Item
+from palpate.exporting.release import revision, today
 from palpate.exporting.texts import safe_command
 from palpate.files import checksum, read_text
 
@@ -25,7 +28,8 @@ def manifest(draft: Draft, targets: list[str], files: dict[str, bytes], facts: d
     """What the folder is, for people and programs."""
     run, robot, law = draft.run, draft.run.robot, draft.bound
     limits, (q, v) = robot.limits, run.start()
-    words = json.loads(template("conventions.json", {"LATEST": f"{LATEST:g}", "SAFE": safe_command(law.command)}))
+    safe = safe_command(law.command, "ramp" in draft.on)
+    words = json.loads(template("conventions.json", {"LATEST": f"{LATEST:g}", "SAFE": safe}))
     return {
         "kind": KIND,
         "name": draft.name,
@@ -47,6 +51,7 @@ def manifest(draft: Draft, targets: list[str], files: dict[str, bytes], facts: d
         "clock": {"rate": 1.0 / run.clock.control_period, "period": run.clock.control_period},
         "model": draft.model,
         "conventions": words["conventions"],
+        "protection": described(draft.on, draft.protection, robot),
         "guards": None if run.guards is None else run.guards.model_dump(mode="json"),
         "driver": draft.scenario.as_data().get("world", {}).get("driver"),
         "start": {"q": _numbers(q), "v": _numbers(v)},
@@ -59,6 +64,10 @@ def manifest(draft: Draft, targets: list[str], files: dict[str, bytes], facts: d
         "gains": {name: list(bounds) for name, bounds in draft.bounds.items()},
         "targets": targets,
         "replay": facts,
+        "date": today(),
+        "revision": revision(),
+        "licence": "Apache-2.0",
+        "gravity": "added by the arm's controller" if adds_gravity(run) else "held by the library",
         "versions": {name: importlib.metadata.version(name) for name in ("palpate", "numba", "llvmlite", "numpy")},
         "files": {name: checksum(data) for name, data in files.items()},
     }

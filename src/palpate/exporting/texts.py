@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
@@ -9,13 +10,24 @@ from typing import Any
 import numpy as np
 
 from palpate.escape import Written, c_comment, c_string, markdown_code, yaml_string
+from palpate.exporting.arm_facts import adds_gravity
+from palpate.exporting.carrying import FIELDS
 from palpate.exporting.code.image import Part
-from palpate.exporting.code.objects import TargetMachine, template
+from palpate.exporting.code.objects import TargetMachine, template, template_text
 from palpate.exporting.code.records import Code
-from palpate.exporting.draft import LATEST, Bounds, Draft
+from palpate.exporting.code.tuning import DEFINITE, EASE, FREE, SCALED, Setup
+from palpate.exporting.draft import LATEST, Draft
+from palpate.exporting.gain_table import gain_about, kind_of
+from palpate.exporting.guarding import GUARDS, RAMP_TIME, has_guards
 from palpate.exporting.interface import Item
+from palpate.exporting.release import revision, today
 
 _LARGEST = np.finfo(float).max
+_HOW = {
+    FREE: "may be changed, {}",
+    DEFINITE: "may be changed, symmetric and positive semidefinite, diagonal {}",
+    SCALED: "may be changed as a whole, by one factor from 0 to 1",
+}
 _MODEL_LINES = {
     "given": "The model's terms (M, bias, J, …) are part of the input: your driver's or your own model's.",
     "own": "The model's terms are computed inside, from q and v.",
@@ -36,14 +48,20 @@ _WRAPPER_LINES = {
 }
 
 
-def texts(draft: Draft, targets: list[TargetMachine], ticks: int) -> dict[str, str]:
-    """Every text of the folder but the manifest, by the file's name."""
+def texts(
+    draft: Draft, targets: list[TargetMachine], ticks: int, note: str = ""
+) -> tuple[dict[str, str], dict[str, Any]]:
+    """Every text of the folder but manifest and sheet, by the file's name; and the values that templates take."""
     wasm = any(not target.wide for target in targets)
     makers = {"franka": _franka, "ros2_control": _ros} if _can_be_wrapped(draft) else {}
     wrappers = {folder: more for folder, make in makers.items() if (more := make(draft))}
     values = _values(draft) | {
         "ABOUT": draft.scenario.description or draft.scenario.name,
         "PALPATE": version("palpate"),
+        "DATE": today(),
+        "REVISION": revision(),
+        "CLOCK_NOTE": note,
+        "GRAVITY_NOTE": _gravity_note(draft),
         "TICKS": ticks,
         "TARGETS": ", ".join(target.name for target in targets),
         "WASM": Written("    node replay.mjs                            # the same in WebAssembly\n" if wasm else ""),
@@ -51,10 +69,20 @@ def texts(draft: Draft, targets: list[TargetMachine], ticks: int) -> dict[str, s
     }
     names = ["main.c", "CMakeLists.txt", "Makefile", "README.md", *(["replay.mjs"] if wasm else [])]
     files = {f"{draft.name}.h": header(draft)} | {name: template(name, values) for name in names}
+    files |= {"LICENSE": template_text("LICENSE.txt"), "NOTICE": template("NOTICE.txt", values)}
     for folder, more in wrappers.items():
         for name, source in _WRAPPER_FILES[folder].items():
-            files[f"{folder}/{name.format(draft.name)}"] = template(source, values | more)
-    return files
+            files[f"{folder}/{name.format(draft.name)}"] = template(source, values | more).rstrip() + "\n"
+    return files, values
+
+
+def _gravity_note(draft: Draft) -> str:
+    """Who holds gravity."""
+    if _INTERFACES[draft.bound.command] != "effort":
+        return "The joint servos hold gravity; the set points of the library stay within the joints' ranges."
+    if adds_gravity(draft.run):
+        return "The arm's controller adds gravity: send torque − gravity. On a code the ramp ends in damping alone."
+    return "The arm's controller adds no gravity: send torque as it is; the library holds gravity while it is called."
 
 
 def _values(draft: Draft) -> dict[str, Any]:
@@ -70,31 +98,70 @@ def _values(draft: Draft) -> dict[str, Any]:
         "ROBOT": draft.run.robot.name,
         "ROBOT_CODE": Written(markdown_code(draft.run.robot.name)),
         "SCENARIO": draft.scenario.name,
-        "SAFE": safe_command(draft.bound.command),
+        "SAFE": safe_command(draft.bound.command, "ramp" in draft.on),
+        "GUARDS": Written("\n".join(_guard_lines(draft))),
+        "RAMP_TIME": f"{RAMP_TIME:g}",
+        "LIMITS": Written("\n".join(_limit_lines(draft))),
         "VERSION": draft.plan.version,
         "LATEST": f"{LATEST:g}",
         "JOINTS": draft.run.robot.nv,
         "RATE": f"{1.0 / period:g}",
         "PERIOD_EXACT": repr(period),
         "PERIOD": f"{period:g}",
+        "CODE_NAMES": Written(", ".join(c_string(code.name) for code in Code)),
         "CODES": Written("\n".join(codes)),
         "STATE_BYTES": draft.plan.state_bytes,
         "STATE_WORDS": draft.plan.state_bytes // 8,
         "INPUTS": Written("\n".join(map(_declared, draft.inputs))),
         "OUTPUTS": Written("\n".join(map(_declared, draft.outputs))),
-        "GAINS": Written(_fields(draft.gains, draft.bounds)),
-        "MEMORY": Written(_fields(draft.memory, {})),
+        "GAINS": Written(_gain_fields(draft)),
+        "MEMORY": Written(_memory_fields(draft)),
+        "SETUP": Written(_setup_fields(draft)),
+        "EASE": f"{EASE:g}",
         "MODEL_LINE": Written(_MODEL_LINES[draft.model]),
         "COMMAND_LINE": Written(_COMMAND_LINES[draft.bound.command]),
         "GAINS_LINE": Written(changeable if draft.bounds else "None may be changed alone."),
     }
 
 
-def safe_command(kind: str) -> str:
+def safe_command(kind: str, ramp: bool) -> str:
     """What stands in the answer where there is an error."""
+    if ramp and kind in ("torque", "acceleration"):
+        return f"a ramp of {RAMP_TIME:g} s to damping with gravity, held until reset; the library holds gravity"
+    if ramp:
+        return f"a ramp of {RAMP_TIME:g} s to rest, held until reset"
     if kind == "position":
         return "the last set point, NaN before the first"
-    return "velocity 0" if kind == "velocity" else "torque 0"
+    return "velocity 0" if kind == "velocity" else "torque 0; the library holds no gravity, the drive must"
+
+
+def _guard_lines(draft: Draft) -> Iterator[str]:
+    """The guards by name, one line of the header's first comment each."""
+    if not has_guards(draft.run.robot):
+        yield " *   none of joints: the base is free"
+        return
+    for name, about in GUARDS.items():
+        yield f" *   {name}: {'' if name in draft.on else 'OFF. On, it '}{c_comment(about)}"
+
+
+def _limit_lines(draft: Draft) -> Iterator[str]:
+    """Bounds of the guards as comments; what is not known is not limited."""
+    p, units = draft.protection, draft.run.robot.dof_units
+    torque = ", ".join("N·m" if unit == "rad" else "N" for unit in dict.fromkeys(units))
+    table = {
+        f"|torque|, {torque}": p.torque,
+        f"|change of torque in a tick|, {torque}": p.torque_step,
+        "lower end of the joints' ranges, rad or m": p.lower,
+        "upper end, rad or m": p.upper,
+        "|measured speed|, rad/s or m/s": p.most_speed,
+        "|change of q in a period|, rad or m": p.q_step,
+        "|change of target_q in a tick|, rad or m": np.maximum(p.target_q_step, p.target_q_jump),
+        "|change of target_position in a tick|, m": [max(p.target_position_step, p.target_position_jump)],
+        "turn of target_quat_wxyz in a tick, rad": [max(p.target_turn_step, p.target_turn_jump)],
+    }
+    for name, bounds in table.items():
+        known = np.isfinite(bounds).any()
+        yield f" *   {name}: {', '.join(f'{x:.6g}' for x in bounds) if known else 'no limit (off, or not known)'}"
 
 
 def header(draft: Draft) -> str:
@@ -110,12 +177,63 @@ def _shape(shape: Sequence[int]) -> str:
     return "".join(f"[{n}]" for n in shape)
 
 
-def _fields(parts: list[Part], bounds: dict[str, Bounds]) -> str:
+def _gain_fields(draft: Draft) -> str:
+    """The gains with unit, meaning, and how they may be changed."""
     lines = []
-    for part in parts:
-        note = f" /* {_interval(*bounds[part.name])}, may be changed */" if part.name in bounds else ""
-        lines.append(f"    {'double' if part.real else 'int64_t'} {part.name}{_shape(part.shape)};{note}")
+    for part in draft.gains:
+        unit, about = _gain_words(draft, part)
+        how = _HOW[kind_of(part)].format(_interval(*draft.bounds[part.name])) if part.name in draft.bounds else "fixed"
+        note = "; ".join(filter(None, (f"{unit}: {about}" if about else "", how)))
+        lines.append(f"{_field(part)} /* {c_comment(note)} */")
     return "\n".join(lines) or "    int64_t nothing;"
+
+
+def _gain_words(draft: Draft, part: Part) -> tuple[str, str]:
+    """Unit and meaning of a gain: of the setting that it is, else of the table."""
+    field = type(draft.law).model_fields.get(part.path[-1]) if part.name in draft.bounds else None
+    if field is not None and len(part.path) == 1 and isinstance(field.json_schema_extra, dict):
+        return str(field.json_schema_extra.get("unit", "1")), str(field.description)
+    told = gain_about(part)
+    return told.unit, told.about
+
+
+def _memory_fields(draft: Draft) -> str:
+    """What the law remembers: recorded numbers with their units, others by whether a tick carries them on."""
+    shown = {each.field.replace(".", "_"): each for each in draft.law.shown}
+    lines = []
+    for part in draft.memory:
+        each = shown.get("_".join(part.path))
+        if each is not None:
+            unit = each.unit if isinstance(each.unit, str) else ", ".join(dict.fromkeys(each.unit))
+            note = f"{unit}: {each.help or each.name}"
+        else:
+            note = "carried on from tick to tick" if _carried(draft.bound.memory, part.path) else "scratch of a tick"
+        lines.append(f"{_field(part)} /* {c_comment(note)} */")
+    return "\n".join(lines) or "    int64_t nothing;"
+
+
+def _carried(record: Any, path: tuple[str, ...]) -> bool:
+    """Whether a field of a memory is declared as one that a tick carries on."""
+    for name in path[:-1]:
+        record = getattr(record, name, None)
+    fields = getattr(type(record), "fields", {}) if record is not None else {}
+    return path[-1] in fields and bool(getattr(fields[path[-1]], "carried", False))
+
+
+def _field(part: Part) -> str:
+    return f"    {'double' if part.real else 'int64_t'} {part.name}{_shape(part.shape)};"
+
+
+def _setup_fields(draft: Draft) -> str:
+    """Payload, tool, gravity and friction with unit, meaning and bounds."""
+    if draft.setup is None:
+        return "    double nothing[15];"
+    s, lines = draft.setup, []
+    for name, size, first, about in FIELDS:
+        value = ", ".join(f"{x:.6g}" for x in s.wanted[first : first + size])
+        note = f"{about}; from {s.low[first]:.6g} to {s.high[first]:.6g}; exported with {value}"
+        lines.append(f"    double {name}{f'[{size}]' if size > 1 else ''}; /* {c_comment(note)} */")
+    return "\n".join(lines)
 
 
 def _interval(low: float, high: float) -> str:
@@ -134,6 +252,8 @@ _WRAPPER_FILES = {
         "package.xml": "package.xml",
         "CMakeLists.txt": "controller_CMakeLists.txt",
         "{}_parameters.yaml": "parameters.yaml",
+        "config/{}_controllers.yaml": "controllers.yaml",
+        "launch/{}.launch.py": "launch.txt",
     },
 }
 
@@ -224,6 +344,11 @@ def _ros(draft: Draft) -> dict[str, Any]:
         "TARGET_FIELDS": Written(", ".join(f"next.{each.name}" for each in fields)),
         "TARGET_SIZES": ", ".join(str(each.size) for each in fields),
         "GAINS_FROM_PARAMETERS": Written("\n".join(map(_gain_line, gains))),
+        "GRAVITY_HELD": "params_.hardware_adds_gravity" if kind == "effort" else "true",
+        "SETUP_FROM_PARAMETERS": Written("\n".join(map(_setup_line, FIELDS))),
+        "RATE_INTEGER": round(1.0 / draft.run.clock.control_period),
+        "PACKAGE_VERSION": (re.match(r"\d+\.\d+\.\d+", version("palpate")) or ["0.0.0"])[0],
+        "SETTINGS": f"    hardware_adds_gravity: {str(adds_gravity(draft.run)).lower()}" if kind == "effort" else "",
         "JOINT_NAMES": Written(f"[{', '.join(map(yaml_string, draft.run.robot.dof_names))}]"),
         "PARAMETERS": Written("\n".join(_parameters(draft, fields, gains))),
     }
@@ -240,15 +365,37 @@ def _gain_line(part: Part) -> str:
     return f"        std::copy({taken}.begin(), {taken}.end(), &gains.{part.name}[0]);"
 
 
+def _setup_line(row: tuple[str, int, int, str]) -> str:
+    name, size, _, _ = row
+    taken = f"params_.setup.{name}"
+    return (
+        f"        std::copy({taken}.begin(), {taken}.end(), setup.{name});"
+        if size > 1
+        else f"        setup.{name} = {taken};"
+    )
+
+
+def _setup_parameters(setup: Setup) -> Iterator[str]:
+    for name, size, first, about in FIELDS:
+        numbers = setup.wanted[first : first + size].tolist()
+        bounds = [float(setup.low[first]), float(setup.high[first])]
+        checks = {"element_bounds<>" if size > 1 else "bounds<>": bounds} | ({"fixed_size<>": size} if size > 1 else {})
+        kind, default = ("double_array", numbers) if size > 1 else ("double", numbers[0])
+        yield from _parameter(f"    {name}", kind, default, about, checks)
+
+
 def _parameters(draft: Draft, targets: list[Item], gains: list[Part]) -> Iterator[str]:
     """The parameters that depend on the law, for generate_parameter_library: units and bounds are the settings'."""
     if _INTERFACES[draft.bound.command] == "effort":
-        adds = str(draft.run.world.driver.facts.adds_gravity).lower()
+        adds = str(adds_gravity(draft.run)).lower()
         yield from _parameter("  hardware_adds_gravity", "bool", adds, "the law's gravity is not sent", {})
         yield "    read_only: true"
     yield "  target:"
     for each in targets:
         yield from _target(draft, each)
+    if draft.setup is not None:
+        yield "  setup:"
+        yield from _setup_parameters(draft.setup)
     if gains:
         yield "  gains:"
     for part in gains:
@@ -285,16 +432,16 @@ _CHECKS = {
 
 
 def _gain(draft: Draft, part: Part) -> Iterator[str]:
-    field = type(draft.law).model_fields[part.path[-1]]
-    extra = field.json_schema_extra
-    unit = extra.get("unit", "1") if isinstance(extra, dict) else "1"
+    unit, about = _gain_words(draft, part)
     words = draft.data[draft.plan.image + part.word : draft.plan.image + part.word + part.count]
     numbers = np.array(words, dtype=np.int64).view(np.float64).tolist()
     is_array, bounds, checks = bool(part.shape), draft.bounds[part.name], {}
+    if kind_of(part) != FREE:  # off the diagonal they have both signs; the library looks at the whole
+        bounds = -bounds[1], bounds[1]
     bounded = abs(bounds[0]) < _LARGEST, abs(bounds[1]) < _LARGEST
     if any(bounded):
         checks[_CHECKS[bounded][is_array]] = [bound for bound in bounds if abs(bound) < _LARGEST]
     if is_array:
         checks["fixed_size<>"] = part.count
     kind, default = ("double_array", numbers) if is_array else ("double", numbers[0])
-    return _parameter(f"    {part.name}", kind, default, f"[{unit}] {field.description}", checks)
+    return _parameter(f"    {part.name}", kind, default, f"[{unit}] {about}", checks)

@@ -78,14 +78,16 @@ def record_run(draft: Draft, most: int) -> RecordedRun:
     every = Recording(channels=("command",), stride=clock.ratio)
     assembly = assemble(replace(draft.run, clock=clock, record=every, stop=()))
     loop, law = assembly.loop, assembly.law
+    loop.needs.gravity = loop.needs.gravity or any(each.name == "gravity" for each in draft.inputs)
+    own = law.rows[: len(draft.bound.rows)]  # without the loop's term of friction
     rows = min(most, clock.steps // clock.ratio + 1)
     recorder = TickRecorder(
         law=loop.law,
         gains=loop.gains,
         times=np.zeros(rows),
         inputs=np.zeros((rows, sum(each.size for each in draft.inputs))),
-        terms=np.zeros((rows, law.rows.size)),
-        answer=law.rows.reshape(-1),
+        terms=np.zeros((rows, own.size)),
+        answer=own.reshape(-1),
         sources=np.array(list(_sources(loop.tick, draft.inputs)), dtype=np.int64),
     )
     assembly.law = replace(law, function=_recorded_law, gains=recorder)
@@ -94,7 +96,7 @@ def record_run(draft: Draft, most: int) -> RecordedRun:
         rule.bound = np.inf  # a law that has done its work goes on
     trace = execute_bare(assembly)
     times, inputs, terms = (array[: recorder.count] for array in (recorder.times, recorder.inputs, recorder.terms))
-    return RecordedRun(times, inputs, terms.reshape(-1, *law.rows.shape), trace)
+    return RecordedRun(times, inputs, terms.reshape(-1, *own.shape), trace)
 
 
 def _sources(tick: Tick, items: list[Item]) -> Iterator[tuple[int, int, int, int]]:

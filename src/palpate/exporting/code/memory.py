@@ -11,6 +11,7 @@ from palpate.engine.records import numba_type
 from palpate.engine.signatures import instructions
 from palpate.engine.views import make_view
 from palpate.exporting.code.records import PartPlan, Station
+from palpate.exporting.code.tuning import Setup
 
 _WORD = ir.IntType(64)
 
@@ -41,7 +42,9 @@ def _word_at(kind: types.Type) -> Any:
 # (address, word, size): the numbers, real or whole, that lie some words after an address.
 numbers_at, words_at = _array_at(types.float64), _array_at(types.int64)
 # (address, word): the record whose table lies some words after an address; that address itself.
-station_at, part_at, address_after = map(_word_at, (numba_type(Station), numba_type(PartPlan), types.int64))
+station_at, part_at, setup_at, address_after = map(
+    _word_at, (numba_type(Station), numba_type(PartPlan), numba_type(Setup), types.int64)
+)
 
 
 @instructions(types.int64, *[types.int64] * 5)

@@ -12,12 +12,14 @@ from typing import Any
 from llvmlite import binding, ir
 
 from palpate.engine.kernels import Kernel
+from palpate.errors import printable
 from palpate.escape import (
     c_comment,
     c_identifier,
     cmake_string,
     fill,
     hash_comment,
+    html_text,
     json_text,
     make_text,
     markdown_text,
@@ -55,7 +57,7 @@ TARGETS = {
 _LANGUAGES = {
     ".h": c_comment, ".hpp": c_comment, ".c": c_comment, ".cpp": c_comment, ".mjs": c_comment, ".xml": xml_text,
     ".md": markdown_text, ".yaml": hash_comment, ".json": json_text, "CMakeLists.txt": cmake_string,
-    "Makefile": make_text, ".ll": c_identifier,
+    "Makefile": make_text, ".html": html_text, "launch.txt": c_identifier, "NOTICE.txt": printable, ".ll": c_identifier,
 }  # fmt: skip
 
 

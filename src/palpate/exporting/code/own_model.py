@@ -12,7 +12,7 @@ from palpate.errors import InvalidInput, NotApplicable
 from palpate.robot.robot import Robot
 
 PREFIX = "own"
-TERMS, FRAME = 10, 11  # arguments of the program's functions
+TERMS, FRAME, CONSTANTS = 10, 11, 2  # arguments of the program's functions
 
 
 class OwnModel(Record):

@@ -7,6 +7,8 @@ from enum import IntEnum
 from palpate.control.guards import GuardMemory, GuardSettings
 from palpate.control.law import Tick
 from palpate.engine.records import Matrix, Record, Vector, sized
+from palpate.exporting.code.protection import Ending, Protection
+from palpate.exporting.code.tuning import GainEase
 
 MAGIC = 0x70616C70  # the first word of a state is this and its version
 
@@ -35,6 +37,13 @@ class Code(IntEnum):
     BOUND = 11, "a gain is not finite or beyond its bounds"
     LAW = 12, "the law's code ended with an error"
     BLIND = 13, "the measured wrench is not usable"
+    EARLY = 14, "less than a quarter of a period since the last tick"
+    INTERVAL = 15, "the mean interval of the ticks is more than 25 % off the period"
+    JOINT_JUMP = 16, "q moved farther than the joints can in that time"
+    TARGET_JUMP = 17, "the target jumped"
+    JOINT_RANGE = 18, "a joint is beyond its range, or too fast to stop before its end"
+    JOINT_SPEED = 19, "a joint is faster than 1.1 times its rated speed"
+    STOPPED = 20, "stop was called"
 
 
 class PlanHead(Record):
@@ -61,10 +70,11 @@ class PlanHead(Record):
     model: int = 0  # of the code that fills the tick's terms
     model_terms: int = 0  # of the derived program's functions
     model_frame: int = 0
+    model_constants: int = 0
 
 
 class PartPlan(Record):
-    """A number or an array of a record of the state: where, how many, whether C may change it, within which bounds."""
+    """A number or an array of a record of the state: where, how many, how C may change it, within which bounds."""
 
     word: int
     count: int
@@ -102,6 +112,20 @@ class Station(Record):
     set_v: Vector = sized("nv")
     guard: GuardSettings
     guard_memory: GuardMemory
+    protection: Protection
+    ending: Ending
+    ease: GainEase
+    setup: int = 0  # address; 0 where the model is given
+    taking: int = 0  # how the target is taken, see `tuning`
+    target_first: int = 0  # of its numbers in the input
+    target_last: int = 0
+    held: Vector  # target that is held, or was, as the input has it
+    told: Vector  # input of the last tick as it was given
+    follow: float = 0.0  # s
+    follow_start: float = -1.0
+    limited: int = 0  # bits of the limits at work
+    target_q: int = -1  # where they stand in the input; −1 if they do not
+    target_position: int = -1
     count: int = 0
     last: float = 0.0  # s, of the last good tick
     missed: int = 0

@@ -67,8 +67,8 @@ static inline void @NAME@_franka_hold(@NAME@_franka *f, const double q[7], const
 @HOLD@
 }
 
-/* One tick: torques without gravity. `seconds` have passed since the last state, 0 at the first one. All but code 0:
- * the torques are 0; end the motion. */
+/* One tick: torques without gravity. `seconds` have passed since the last state, 0 at the first one. With a code other
+ * than 0 they are those of the ramp to damping: go on for @NAME_UPPER@_RAMP seconds, then end the motion. */
 static inline int32_t @NAME@_franka_tick(@NAME@_franka *f, double seconds, const double q[7], const double dq[7],
                                         const double tau_J[7], const double O_F_ext_hat_K[6], double torque[7]) {
     f->in.t += seconds;
@@ -80,7 +80,7 @@ static inline int32_t @NAME@_franka_tick(@NAME@_franka *f, double seconds, const
         for (int k = 0; k < 3; k++) f->in.wrench[i] -= @NAME@_franka_R_WO[i % 3][k] * O_F_ext_hat_K[i / 3 * 3 + k];
     }
     int32_t code = @NAME@_step(&f->law, &f->in, &f->out);
-    for (int j = 0; j < 7; j++) torque[j] = code ? 0.0 : f->out.torque[j] - f->out.gravity[j];
+    for (int j = 0; j < 7; j++) torque[j] = f->out.torque[j] - f->out.gravity[j];
     return code;
 }
 

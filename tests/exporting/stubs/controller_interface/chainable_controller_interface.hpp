@@ -19,6 +19,7 @@ struct Duration {
 };
 struct Node {
     const char *get_name() const { return "arm"; }
+    int get_logger() const { return 0; }
 };
 } // namespace rclcpp
 

@@ -1,0 +1,188 @@
+"""Steps in which an exported law is put on its arm, and what the loop says of each: runs with those very settings.
+
+Every step is run as the scenario is and with two changes that nobody knows beforehand: joints without friction, and a
+command that acts two periods later. The band of a number is its least and its largest value in these runs; it is what
+the loop did, no bound of what the arm will do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from palpate.checks import Array
+from palpate.control.law import Law, Target, sizes_of
+from palpate.control.references.reference import Hold, Reference
+from palpate.errors import PalpateError
+from palpate.robot.robot import Robot
+from palpate.run.assemble.assemble import assemble, suited
+from palpate.run.build import build
+from palpate.run.run import Run
+from palpate.run.simulate import execute_bare
+from palpate.scenario.file.load import scenario_from_data
+from palpate.scenario.model import Scenario
+from palpate.trace import Recording, Trace
+
+SLOW, SOFT = 0.05, 0.1  # of the speed and of the stiffness
+_LONGEST, _HOLD, _END = 60.0, 2.0, 0.2  # s: of a run, of a hold, of its end that counts as steady
+_STIFF = ("stiffness", "kp")  # settings that are turned down
+_LATER = 2  # periods
+_TOUCHED = {"surfaces": (), "pins": (), "objects": (), "pushes": ()}
+_CHANNELS = ("q", "tau", "tool_position", "target_q", "target_position", "contact_force")
+
+
+@dataclass(frozen=True)
+class Slowed:
+    """A reference at a share of its speed: x(s t), with s v and s² a."""
+
+    reference: Reference
+    share: float
+
+    def sample(self, times: Array, robot: Robot, q_start: Array) -> Array:
+        """Targets, one row per time."""
+        array = self.reference.sample(self.share * np.asarray(times), robot, q_start)
+        views = Target.columns(array, sizes_of(robot))
+        for name, power in (("v", 1), ("twist", 1), ("a", 2), ("acceleration", 2)):
+            views[name] *= self.share**power
+        return array
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of a commissioning: in air or not, moving or not, with a share of stiffness and speed."""
+
+    title: str
+    touches: bool
+    moves: bool
+    stiffness: float = 1.0
+    speed: float = 1.0
+
+
+STEPS = (
+    Step("Hold in air, 10 % stiffness", False, False, SOFT),
+    Step("Hold in air, full stiffness", False, False),
+    Step("Motion in air, 10 % stiffness, 5 % speed", False, True, SOFT, SLOW),
+    Step("Motion in air, full stiffness, full speed", False, True),
+    Step("Contact, 10 % stiffness, 5 % speed", True, True, SOFT, SLOW),
+    Step("Contact, full stiffness, full speed: the scenario", True, True),
+)
+
+Band = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What the runs of a step gave.
+
+    Attributes:
+        step: which.
+        seconds: how long the run was.
+        whole: how long the motion is at that speed.
+        bands: least and largest of each number, by its name with unit.
+        ended: how runs ended that did not finish, by the change they had.
+        runs: how many there were.
+    """
+
+    step: Step
+    seconds: float
+    whole: float
+    bands: dict[str, Band] = field(default_factory=dict)
+    ended: dict[str, str] = field(default_factory=dict)
+    runs: int = 0
+
+
+def expectations(scenario: Scenario) -> list[Expected]:
+    """Every step of a scenario's commissioning with what its runs gave; contact only where the world has any."""
+    variants = list(_variants(scenario))
+    touches = any(getattr(variants[0][1].world, name) for name in ("surfaces", "pins", "objects"))
+    return [_expected(step, variants) for step in STEPS if touches or not step.touches]
+
+
+def _variants(scenario: Scenario) -> Iterator[tuple[str, Run]]:
+    """The scenario, without joint friction, and with commands that act later."""
+    run = suited(build(scenario))
+    yield "as the scenario", run
+    if scenario.as_data()["robot"].get("joints") != "ideal":
+        yield "ideal joints", suited(build(_with(scenario, "robot", joints="ideal")))
+    driver = run.world.driver
+    later = driver.model_copy(update={"delay": driver.delay + _LATER})
+    yield f"commands {_LATER} periods later", replace(run, world=run.world.model_copy(update={"driver": later}))
+
+
+def _with(scenario: Scenario, part: str, **changes: Any) -> Scenario:
+    data = scenario.as_data()
+    return scenario_from_data({**data, part: {**data[part], **changes}}).with_code()
+
+
+def _expected(step: Step, variants: list[tuple[str, Run]]) -> Expected:
+    numbers: list[Mapping[str, float]] = []
+    ended: dict[str, str] = {}
+    seconds = 0.0
+    for name, run in variants:
+        try:
+            changed = _changed(run, step)
+            seconds = changed.clock.duration
+            trace = execute_bare(assemble(changed), singular=False)
+        except PalpateError as error:
+            ended[name] = " ".join(str(error).split())
+            continue
+        if not trace.outcome.ok:
+            ended[name] = str(trace.outcome)
+        numbers.append(dict(_numbers(trace, changed)))
+    names = numbers[0] if numbers else {}
+    bands = {name: (min(each[name] for each in numbers), max(each[name] for each in numbers)) for name in names}
+    whole = variants[0][1].clock.duration / step.speed if step.moves else seconds
+    return Expected(step, seconds, whole, bands, ended, len(numbers))
+
+
+def _changed(run: Run, step: Step) -> Run:
+    """The run of a step."""
+    world = run.world if step.touches else run.world.model_copy(update=_TOUCHED)
+    reference = Slowed(run.reference, step.speed) if step.moves and step.speed < 1.0 else run.reference
+    seconds = min(run.clock.duration / step.speed, _LONGEST) if step.moves else min(run.clock.duration, _HOLD)
+    law = run.law
+    assert isinstance(law, Law)
+    return replace(
+        run,
+        world=world,
+        law=turned_down(law, step.stiffness),
+        reference=reference if step.moves else Hold(),
+        clock=run.clock.model_copy(update={"duration": seconds}),
+        record=Recording(channels=_CHANNELS, stride=max(run.clock.ratio, round(5e-3 / run.clock.timestep))),
+        stop=(),
+    )
+
+
+def turned_down(law: Law, share: float) -> Law:
+    """The law with its stiffness times a share, and a given damping times its root, so that the ratio stays."""
+    changes: dict[str, Any] = {}
+    for name in _STIFF:
+        if getattr(law, name, None) is not None:
+            changes[name] = _times(getattr(law, name), share)
+    for name in ("damping", "kd"):
+        if changes and getattr(law, name, None) is not None:
+            changes[name] = _times(getattr(law, name), share**0.5)
+    return law if share == 1.0 else law.model_copy(update=changes)
+
+
+def _times(value: Any, factor: float) -> Any:
+    return tuple(_times(x, factor) for x in value) if isinstance(value, tuple | list) else factor * value
+
+
+def _numbers(trace: Trace, run: Run) -> Iterator[tuple[str, float]]:
+    """Errors, forces and torques of a run; steady values are means of its last 0.2 s."""
+    time, limits = trace["time"], run.robot.limits.torque
+    steady = time >= time[-1] - _END
+    error = np.linalg.norm(trace["target_position"] - trace["tool_position"], axis=1)
+    yield "tool error, steady, mm", 1e3 * float(error[steady].mean())
+    yield "tool error, largest, mm", 1e3 * float(error.max())
+    joints = np.abs(trace["target_q"] - trace["q"]).max(axis=1)
+    if isinstance(run.law, Law) and run.law.follows == "joints":
+        yield "joint error, steady, mrad", 1e3 * float(joints[steady].mean())
+    yield "force, steady, N", float(np.abs(trace["contact_force"][steady]).mean())
+    yield "force, largest, N", float(np.abs(trace["contact_force"]).max())
+    if np.isfinite(limits).all():
+        yield "torque, largest, % of the limit", 100.0 * float((np.abs(trace["tau"]) / limits).max())
