@@ -6,6 +6,7 @@ import palpate.engine  # looks at the processor before MuJoCo is loaded  # noqa:
 from palpate.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from palpate.run.forecast.design import Design as Design, design as design
     from palpate.run.linear import linearise as linearise
     from palpate.run.run import Run as Run
     from palpate.run.simulate import simulate_many as simulate_many

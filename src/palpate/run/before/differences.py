@@ -8,13 +8,11 @@ from functools import lru_cache
 import numpy as np
 
 from palpate.checks import Array
-from palpate.control.design.arm import Wall
-from palpate.control.design.statics import Compliance, compliance_at_rest, farthest
+from palpate.control.design.statics import Compliance, farthest
 from palpate.control.law import Law
 from palpate.control.promise import promise_axes
 from palpate.robot.robot import Robot
 from palpate.run.assemble.assemble import Assembly
-from palpate.run.before.foresee import FREE, Forecast, unless_unsolvable
 from palpate.run.run import Run
 from palpate.world.config import Attachment, PlantChange, World
 from palpate.world.plants.plant import dry_friction, true_robot
@@ -179,35 +177,20 @@ def _bias(run: Run) -> ModelDifference | None:
     )
 
 
-# ------------------------------------------------------------------ in words
-
-
-def declared(forecast: Forecast) -> tuple[list[str], list[str]]:
+def declared(assembly: Assembly) -> tuple[list[str], list[str]]:
     """Every difference at the start posture in words, and those among them that are worth a warning.
 
     A plant change, a load or friction is there to be tried; a gravity that world and model give differently is not.
     """
-    run, q, assembly = forecast.run, forecast.q, forecast.assembly
+    run, q = assembly.run, assembly.run.start()[0]
     mismatches = differences(assembly, q)
     if not mismatches:
         return [], []
-    compliance, force = _compliance_at_start(forecast), _force_directions(run, q)
-    words = [in_words(each, compliance, run.robot, q, force) for each in mismatches]
+    force = _force_directions(run, q)
+    words = [in_words(each, run.robot, force) for each in mismatches]
     # The law that has a gravity of its own has compared it already.
     warned = [text for each, text in zip(mismatches, words) if each.contradicts and not assembly.law.warnings]
     return [f"declared difference: {text}" for text in words], warned
-
-
-def _compliance_at_start(forecast: Forecast) -> Compliance | None:
-    """How the arm gives way at the start; on the first wall where the law controls a force."""
-    pressing = bool(getattr(forecast.law, "force_directions", None))
-    walls = [wall for _, wall in forecast.still_surfaces] if pressing else [FREE]
-    return unless_unsolvable(_compliance_if_stable, forecast, walls[0]) if walls else None
-
-
-def _compliance_if_stable(forecast: Forecast, wall: Wall) -> Compliance | None:
-    contact = forecast.contact(forecast.q, wall)
-    return compliance_at_rest(contact) if contact.loop.stable else None
 
 
 def _force_directions(run: Run, q: Array) -> Array:
@@ -217,19 +200,18 @@ def _force_directions(run: Run, q: Array) -> Array:
     return np.vstack([np.zeros((0, 6)), *rows])
 
 
-def in_words(each: ModelDifference, compliance: Compliance | None, robot: Robot, q: Array, force: Array) -> str:
-    """A difference with its static effect: on the tool where the law holds the arm, else on the joints.
+def in_words(each: ModelDifference, robot: Robot, force: Array) -> str:
+    """A difference with what it does to joints, tool frame and force.
 
     Args:
         each: the difference.
-        compliance: of the arm under its law; None where it is not known.
-        robot, q: as the law knows it, and the posture.
+        robot: as the law knows it.
         force: m×6, the directions along which the law controls a wrench; no rows if it controls none.
     """
-    effects = [_on_joints(each, robot), _on_tool(each, compliance, robot, q), _on_force(each, force)]
-    known = compliance is not None or each.cause != "friction"
-    none = "no effect at rest" if known else "its effect at rest is not known"
-    return f"{each.what}: {'; '.join(filter(None, effects)) or none}"
+    effects = list(filter(None, [_on_joints(each, robot), _on_tool(each), _on_force(each, force)]))
+    if not effects and each.cause == "friction":
+        return each.what
+    return f"{each.what}: {'; '.join(effects) or 'no effect at rest'}"
 
 
 def _on_joints(each: ModelDifference, robot: Robot) -> str:
@@ -240,19 +222,10 @@ def _on_joints(each: ModelDifference, robot: Robot) -> str:
     return f"up to {abs(each.torque[most]):.3g} {unit} more at {robot.dof_names[most]}"
 
 
-def _on_tool(each: ModelDifference, compliance: Compliance | None, robot: Robot, q: Array) -> str:
-    if each.shift.any():
-        return f"the tool is {1e3 * np.linalg.norm(each.shift):.3g} mm away from its position in the law's model"
-    if compliance is None:
+def _on_tool(each: ModelDifference) -> str:
+    if not each.shift.any():
         return ""
-    if each.cause != "friction" and np.abs(each.torque[~compliance.held]).max(initial=0.0) > 1e-9:
-        return "the law has no stiffness against it"
-    moved = each.moves_at_most(compliance, robot.jacobian(q)[:3])
-    if moved < 1e-7:
-        return ""
-    verb = "steady-state error of the tool of up to" if each.cause == "friction" else "moves the tool by"
-    size = f"{1e3 * moved:.3g} mm" if moved < 1.0 else f"{moved:.3g} m"
-    return f"{verb} {size} {'in free motion' if each.cause == 'friction' else 'at rest'}"
+    return f"the tool is {1e3 * np.linalg.norm(each.shift):.3g} mm away from its position in the law's model"
 
 
 def _on_force(each: ModelDifference, force: Array) -> str:

@@ -100,6 +100,7 @@ def ask(variants: Variants, run: Run, *, finer: bool = True) -> Asked:
     there = [moment for moment in moments if moment.name == "end"]
     if rests or (ended and there and all(moment.poles.stable for moment in there)):
         return Asked(tuple(moments), rests)
+    moments = _all_standing(moments)
     for words, calm in calmer(run):
         if (standing := _at_posture_of(variants, calm, run, words, finer)) is not None:
             return Asked((*moments, standing), False, words)
@@ -127,8 +128,16 @@ def ask_ends(variants: Variants, run: Run, *, start: bool = True, finer: bool = 
         if ended and (_slow(assembly) or variants.moving):
             there = LoopMoment(name, poles_here(assembly, finer=finer, probing=False))
             return Asked((*moments, there, *_otherwise(assembly, True, finer)), True)
+    moments = _all_standing(moments)
+    if any(moment.poles.stable is False for moment in moments):
+        return Asked(tuple(moments), False)
     found = transferred(standing(variants), variants.ready(run), finer=finer)
     return Asked((*moments, LoopMoment("end of the run as it is", found)), False)
+
+
+def _all_standing(moments: list[LoopMoment]) -> list[LoopMoment]:
+    """The moments of a run that never rests: one that grows there is not over soon."""
+    return [LoopMoment(moment.name, moment.poles) for moment in moments]
 
 
 def standing(variants: Variants) -> Assembly:
