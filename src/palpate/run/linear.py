@@ -15,13 +15,15 @@ from palpate.contact.touch.contacts import Contact, Pin
 from palpate.control.law import Law, Target, sizes_of
 from palpate.errors import InvalidInput
 from palpate.robot.robot import Robot
-from palpate.run.assemble.assemble import assemble
+from palpate.run.assemble.assemble import Assembly, assemble
 from palpate.run.loop import loop
 from palpate.run.run import Run
 from palpate.run.simulate import Source, as_run
+from palpate.world.config import Surface
 from palpate.world.forces.exact import touches_of
 from palpate.world.plants.plant import build_plant, true_robot
 
+_MOVED = 1e-6  # rad or m, rad/s or m/s, by which contacts are differentiated
 _LEAST = 1e-6  # N: a closed contact that carries less is neither open nor closed
 
 
@@ -98,25 +100,35 @@ def _law(run: Run, target: Array) -> Callable[[Array, Array], Array]:
 
 
 def _contact_force(run: Run, start: Array) -> Callable[[Array, Array], Array]:
-    """Generalised force of the compliant surfaces at a state, as the loop finds it."""
+    """Generalised force of the compliant surfaces near a posture, to first order, as the loop finds it."""
     compliant = tuple(surface for surface in run.world.surfaces if surface.contact == "compliant")
+    n = run.robot.nv
     if not compliant:
-        return lambda q, v: np.zeros(run.robot.nv)
+        return lambda q, v: np.zeros(n)
     world = run.world.model_copy(update={"surfaces": compliant, "pushes": ()})
     assembly = assemble(replace(run, world=world, q_start=start, v_start=None))
     L, (at_q, at_v) = assembly.loop, assembly.plant.places()
 
-    def force(q: Array, v: Array) -> Array:
+    def found(q: Array, v: Array) -> Array:
         L.plant.qpos[at_q], L.plant.qvel[at_v] = q, v
         assembly.rescues.call(loop.first_half)
         return np.array(L.outside)[at_v]
 
-    force(start, np.zeros(run.robot.nv))
-    touched = {s.name for s, state in zip(compliant, L.surfaces) for c in L.contacts if c.surface is state and c.depth > 0}
-    for surface in compliant:
-        if surface.name in touched and (surface.friction > 0.0 or surface.model != "kelvin-voigt"):
+    rest, still = found(start, np.zeros(n)), np.zeros(n)
+    _refuse_what_is_not_linear(assembly, compliant)
+    moved = _MOVED * np.eye(n)
+    K = np.array([found(start + step, still) - found(start - step, still) for step in moved]).T / (2.0 * _MOVED)
+    D = np.array([found(start, step) - found(start, -step) for step in moved]).T / (2.0 * _MOVED)
+    return lambda q, v: rest + K @ (q - start) + D @ v
+
+
+def _refuse_what_is_not_linear(assembly: Assembly, surfaces: tuple[Surface, ...]) -> None:
+    """Refuse a surface that is touched and has friction, or a force that is no spring and damper."""
+    states = list(assembly.loop.surfaces)
+    touched = [contact.surface for contact in assembly.loop.contacts if contact.depth > 0.0]
+    for surface, state in zip(surfaces, states):
+        if any(each is state for each in touched) and (surface.friction > 0.0 or surface.model != "kelvin-voigt"):
             raise InvalidInput(
                 f"surface {surface.name!r} touches with friction or a law that is not linear",
                 hint="set its friction to 0 and its model to kelvin-voigt, or make it exact",
             )
-    return force
