@@ -94,8 +94,8 @@ INSIDE: dict[str, dict[str, set[str]]] = {
     "run": {
         "loop": set(),
         "assemble": {"loop"},
-        "before": {"assemble", "loop"},
-        "after": {"before", "assemble", "loop"},
+        "before": {"assemble", "loop", "tangent"},
+        "after": {"before", "assemble", "loop", "tangent"},
         "tangent": {"assemble", "loop"},
     },
     "scenario": {"checking": set(), "library": set(), "file": {"checking", "library"}},

@@ -7,13 +7,14 @@ import numpy as np
 from palpate.checks import Array
 from palpate.control.law import Target, sizes_of
 from palpate.errors import InvalidInput
+from palpate.run.advancing import stepper
 from palpate.run.after.finish import trace_of
 from palpate.run.after.keep import Keeper
 from palpate.run.assemble.assemble import Assembly, assemble
 from palpate.run.before.checks import check_start
 from palpate.run.loop import state as S
 from palpate.run.run import Run
-from palpate.run.simulate import advance, stepper
+from palpate.run.simulate import advance
 from palpate.run.stepping import Ending
 from palpate.trace import Trace
 

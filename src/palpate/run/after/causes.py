@@ -16,7 +16,8 @@ import numpy as np
 from palpate.checks import Array
 from palpate.control.guards import GUARD_NAMES
 from palpate.errors import PalpateError
-from palpate.run.after.promise import End, Miss, judged, misses
+from palpate.run.after.ending import End
+from palpate.run.after.promise import Miss, judged, misses
 from palpate.run.after.removals import Removal, removals
 from palpate.run.assemble.assemble import Assembly
 from palpate.run.assemble.carrier import EQUATIONS

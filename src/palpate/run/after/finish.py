@@ -62,11 +62,11 @@ def trace_of(
     named = keeper.named
     search = Search(assembly, named, repeat)
     warnings = _warnings(assembly, named, foretold, search)
-    happened, bouncing = contact_story(named, foretold.presses)
+    happened, bouncing = contact_story(named)
     if ending.status == S.COMPLETED:
         warnings += bouncing or promise_warnings(assembly, named, search)
     events = _events(assembly, named, warnings)
-    expected = [*foretold.expected, *(happened if foretold.expected else ())]
+    expected = [*foretold.expected, *(f"what happened: {text}" for text in happened)]
     facts = _facts(assembly, expected, warnings, named)
     return Trace(keeper.times, keeper.data, _outcome(assembly, ending), events, facts, own=True)
 

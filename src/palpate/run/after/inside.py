@@ -10,8 +10,8 @@ import numpy as np
 from palpate.checks import Array
 from palpate.robot.catalogue import is_textbook
 from palpate.run.assemble.assemble import Assembly
-from palpate.run.before.foresee import depths
 from palpate.world.config import Surface
+from palpate.world.plants.distances import depths
 from palpate.world.surfaces.forms import link_points
 
 _NEAR = 0.25  # m about what touches: farther links are on the other side of an endless plane by intention

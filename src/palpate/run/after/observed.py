@@ -8,14 +8,13 @@ import mujoco
 import numpy as np
 
 from palpate.checks import Array
-from palpate.control.design.press import Press, bounces, last_third, times_lost
 from palpate.control.law import Law
 from palpate.control.promise import promise_axes
 from palpate.run.assemble.assemble import Assembly
-from palpate.run.before.foresee import depths
 from palpate.run.loop.state import EnergyWatch
 from palpate.run.run import Run
 from palpate.spatial import matrix_from_quat
+from palpate.world.plants.distances import depths
 
 MOST_RESIDUAL = 0.05  # of the energy that was moved
 _SMALLEST = 1e-6  # J; below, there is nothing to balance
@@ -26,36 +25,44 @@ _MOST_SAMPLES = 200  # samples of a run that are searched for the closest distan
 _LEAST_SAMPLES = 10  # samples of control that a fault of the wrench sensor is watched for
 _NOTICED = 1e-6  # N or N·m: less does not count as a wrench, or as a change of one
 _START, _STILL = 0.05, 1e-6  # s at the start that count, and rad/s or m/s of an arm at rest
+_LAST = 1 / 3  # of the time since the first touch: what is judged
+_LOST, _LEAST = 3, 0.02  # times, and share of that time without contact, from which on it counts as bouncing
+_LEADS = ("target_position", "target_q", "target_wrench")
 _SIGMAS = 6.0  # of the noise, that a mean reading must leave to be a bias
 
 
 # ---------------------------------------------------------------------------------------------- contact
 
 
-def contact_story(named: Mapping[str, Array], presses: Mapping[str, Press | str]) -> tuple[list[str], list[str]]:
-    """What happened, beside what was foretold, and a warning where contact did not last as it should have."""
+def contact_story(named: Mapping[str, Array]) -> tuple[list[str], list[str]]:
+    """How the contact went, and a warning where it is lost again and again under a target that stands still."""
     force = named.get("contact_force")
     touched = np.flatnonzero(force > 0) if force is not None else np.zeros(0, dtype=int)
     if force is None or not len(touched):
         return [], []
     since = force.ravel()[touched[0] :] > 0
-    text = f"in contact {100 * since.mean():.3g} % of the time since the first touch, lost {times_lost(since)} times"
-    foretold = [press for press in presses.values() if isinstance(press, Press)]
-    last, predicted = last_third(since), any(press.bounces for press in foretold)
-    pushed = "push_wrench" not in named or named["push_wrench"][-len(last) :].any()
-    if not foretold or pushed:  # a push may have taken the tool away
-        return [f"what happened: {text}"], []
-    lost, free = times_lost(last), 1.0 - last.mean()
-    bounced = bounces(lost, free)
-    happened = [f"what happened: {text}; {'as predicted' if bounced == predicted else 'not as predicted'}"]
-    if not bounced:
-        return happened, []
+    text = f"in contact {100 * since.mean():.3g} % of the time since the first touch, lost {_times_lost(since)} times"
+    last = since[-max(int(_LAST * len(since)), 1) :]
+    lost, free = _times_lost(last), 1.0 - last.mean()
+    if lost < _LOST or free <= _LEAST or not _stands_still(named, len(last)):
+        return [text], []
     span = float(named["time"][-1] - named["time"][-len(last)])
-    compared = "as predicted" if predicted else "although lasting contact was predicted"
-    return happened, [
-        f"contact bounces: lost {lost} times in the last {span:.3g} s, {100 * free:.3g} % of this time without contact,"
-        f" {compared}; more damping of the wall or law, less delay of the wrench, or a slower approach end it"
+    return [text], [
+        f"contact bounces: lost {lost} times in the last {span:.3g} s, {100 * free:.3g} % of this time without contact;"
+        " more damping of the wall or law, less delay of the wrench, or a slower approach end it"
     ]
+
+
+def _times_lost(touching: Array) -> int:
+    """How often contact was lost."""
+    return int(np.count_nonzero(touching[:-1] & ~touching[1:]))
+
+
+def _stands_still(named: Mapping[str, Array], samples: int) -> bool:
+    """Whether in so many last samples nothing pushed and the target stood still: neither takes the tool away."""
+    if not {*_LEADS, "push_wrench"} <= set(named) or named["push_wrench"][-samples:].any():
+        return False
+    return all(np.ptp(named[name][-samples:], axis=0).max(initial=0.0) <= _NOTICED for name in _LEADS)
 
 
 def contact_remarks(assembly: Assembly, named: Mapping[str, Array]) -> list[str]:

@@ -8,12 +8,13 @@ from functools import lru_cache
 import numpy as np
 
 from palpate.checks import Array
-from palpate.control.design.statics import Compliance, farthest
 from palpate.control.law import Law
 from palpate.control.promise import promise_axes
 from palpate.robot.robot import Robot
 from palpate.run.assemble.assemble import Assembly
 from palpate.run.run import Run
+from palpate.run.tangent.edge import affordable
+from palpate.run.tangent.rest import Compliance, compliance_here, farthest
 from palpate.world.config import Attachment, PlantChange, World
 from palpate.world.plants.plant import dry_friction, true_robot
 
@@ -177,20 +178,31 @@ def _bias(run: Run) -> ModelDifference | None:
     )
 
 
-def declared(assembly: Assembly) -> tuple[list[str], list[str]]:
+def declared(assembly: Assembly, *, friction: bool = False) -> tuple[list[str], list[str]]:
     """Every difference at the start posture in words, and those among them that are worth a warning.
 
     A plant change, a load or friction is there to be tried; a gravity that world and model give differently is not.
+
+    Args:
+        assembly: at its start.
+        friction: whether to ask the loop how far friction can hold the tool off, too.
     """
     run, q = assembly.run, assembly.run.start()[0]
     mismatches = differences(assembly, q)
     if not mismatches:
         return [], []
-    force = _force_directions(run, q)
-    words = [in_words(each, run.robot, force) for each in mismatches]
+    acting = friction or any(d.cause != "friction" and (d.torque.any() or d.reading.any()) for d in mismatches)
+    compliance, force = _compliance_at_start(assembly) if acting else None, _force_directions(run, q)
+    words = [in_words(each, compliance, run.robot, q, force) for each in mismatches]
     # The law that has a gravity of its own has compared it already.
     warned = [text for each, text in zip(mismatches, words) if each.contradicts and not assembly.law.warnings]
     return [f"declared difference: {text}" for text in words], warned
+
+
+def _compliance_at_start(assembly: Assembly) -> Compliance | None:
+    """How the arm gives way at the start, under the law that holds it; None where that takes long, or is not known."""
+    pressing = bool(getattr(assembly.run.law, "force_directions", None))
+    return compliance_here(assembly, pressing=pressing) if affordable(assembly) else None
 
 
 def _force_directions(run: Run, q: Array) -> Array:
@@ -200,16 +212,17 @@ def _force_directions(run: Run, q: Array) -> Array:
     return np.vstack([np.zeros((0, 6)), *rows])
 
 
-def in_words(each: ModelDifference, robot: Robot, force: Array) -> str:
-    """A difference with what it does to joints, tool frame and force.
+def in_words(each: ModelDifference, compliance: Compliance | None, robot: Robot, q: Array, force: Array) -> str:
+    """A difference with its static effect: on the tool where the law holds the arm, else on the joints.
 
     Args:
         each: the difference.
-        robot: as the law knows it.
+        compliance: of the arm under its law; None where it is not known.
+        robot, q: as the law knows it, and the posture.
         force: m×6, the directions along which the law controls a wrench; no rows if it controls none.
     """
-    effects = list(filter(None, [_on_joints(each, robot), _on_tool(each), _on_force(each, force)]))
-    if not effects and each.cause == "friction":
+    effects = list(filter(None, [_on_joints(each, robot), _on_tool(each, compliance, robot, q), _on_force(each, force)]))
+    if not effects and compliance is None and each.cause == "friction":  # nobody has asked
         return each.what
     return f"{each.what}: {'; '.join(effects) or 'no effect at rest'}"
 
@@ -222,10 +235,19 @@ def _on_joints(each: ModelDifference, robot: Robot) -> str:
     return f"up to {abs(each.torque[most]):.3g} {unit} more at {robot.dof_names[most]}"
 
 
-def _on_tool(each: ModelDifference) -> str:
-    if not each.shift.any():
+def _on_tool(each: ModelDifference, compliance: Compliance | None, robot: Robot, q: Array) -> str:
+    if each.shift.any():
+        return f"the tool is {1e3 * np.linalg.norm(each.shift):.3g} mm away from its position in the law's model"
+    if compliance is None:
         return ""
-    return f"the tool is {1e3 * np.linalg.norm(each.shift):.3g} mm away from its position in the law's model"
+    if each.cause != "friction" and np.abs(each.torque[~compliance.held]).max(initial=0.0) > 1e-9:
+        return "the law has no stiffness against it"
+    moved = each.moves_at_most(compliance, robot.jacobian(q)[:3])
+    if moved < 1e-7:
+        return ""
+    verb = "steady-state error of the tool of up to" if each.cause == "friction" else "moves the tool by"
+    size = f"{1e3 * moved:.3g} mm" if moved < 1.0 else f"{moved:.3g} m"
+    return f"{verb} {size} {'in free motion' if each.cause == 'friction' else 'at rest'}"
 
 
 def _on_force(each: ModelDifference, force: Array) -> str:

@@ -90,9 +90,11 @@ def outside_forces(L: Loop, t: float, elapsed: float) -> None:
 
 @kernel
 def _add_probe(L: Loop) -> None:
-    """Add the wrench that the loop is probed with."""
+    """Add the wrench and the torques that the loop is probed with."""
     f, n, origin = part(L.probe.wrench, 0, 3), part(L.probe.wrench, 3, 3), L.row.tool_position
     add_generalized_force(L.plant, L.tool.body, f, n, origin, L.outside)
+    for k in range(L.outside.size):
+        L.outside[k] += L.probe.torque[k]
     if L.probe.felt:
         add_wrench(L.felt, f, n, origin, origin)
 

@@ -184,11 +184,13 @@ class Drives(Record):
 
 
 class Probe(Record):
-    """A wrench [f; n] at the tool's origin, world axes, that nothing in the world exerts: how the loop answers it."""
+    """Forces that nothing in the world exerts: how the loop answers them."""
 
     on: bool = False
-    felt: bool = True  # by the wrist sensor
-    wrench: Vector = sized(6)
+    felt: bool = True  # the wrench, by the wrist sensor
+    wrench: Vector = sized(6)  # [f; n] at the tool's origin, world axes
+    base: Vector = sized(6)  # of the wrench, which is there all the time while the loop is probed
+    torque: Vector = sized("N")  # along the velocities of the whole scene, N·m or N
 
 
 class Loop(Record):

@@ -18,7 +18,7 @@ from palpate.run.loop.physics import stage_plant
 from palpate.run.loop.state import RUNNING, Loop
 from palpate.spatial.kernels import quat_conjugate, quat_multiply
 
-WRENCH = 6
+WRENCH = 6  # inputs of a wrench at the tool; after them as many that its sensor reads and that do not act, then torques
 _SAME = 1e-6  # of a step: rounding of a number that was moved and left there
 
 
@@ -44,10 +44,10 @@ class Tangent(Record):
     twist_plus: Matrix = sized("columns", 6)  # and the tool's twist before the tick
     twist_minus: Matrix = sized("columns", 6)
     changed: IntegerMatrix = sized("columns", 2)  # the first whole number that came out otherwise, −1 for none
-    probing: bool = False  # whether wrenches at the tool are answered, and its twist is read
-    probe_step: Vector = sized(6)
-    pushed_plus: Matrix = sized(6, "n")
-    pushed_minus: Matrix = sized(6, "n")
+    probing: int = 0  # inputs that are answered; the tool's twist is read where there are any
+    probe_step: float = 0.0
+    pushed_plus: Matrix = sized("inputs", "n")
+    pushed_minus: Matrix = sized("inputs", "n")
     repeats: bool = True  # whether the unmoved tick, run again at the end, gave the same bits
     quat: Vector = sized(4)  # scratch
     quat_rest: Vector = sized(4)
@@ -144,7 +144,7 @@ def _column(L: Loop, T: Tangent, c: int, side: float, difference: Vector, twist:
     """Run the tick with one coordinate moved."""
     set_back(T)
     move(T, T.moved[c], side)
-    if T.probing:
+    if T.probing > 0:
         stage_plant(L)
         read_tool(L)
         put(twist, 0, L.row.tool_twist)
@@ -195,12 +195,23 @@ def is_read(T: Tangent, c: int) -> bool:
 
 @kernel
 def _pushed(L: Loop, T: Tangent, i: int, side: float, difference: Vector) -> int:
-    """Run the tick with a wrench at the tool."""
+    """Run the tick with one input: a wrench at the tool, one that is read and does not act, or a torque."""
     set_back(T)
-    clear(L.probe.wrench)
-    L.probe.wrench[i], L.probe.on = side * T.probe_step[i], True
+    on, read, bias = L.probe.on, i - WRENCH, 0.0
+    if i < WRENCH:
+        L.probe.wrench[i] += side * T.probe_step
+    elif i < 2 * WRENCH:
+        bias = L.wrist.bias[read]
+        L.wrist.bias[read] = bias + side * T.probe_step
+    else:
+        L.probe.torque[i - 2 * WRENCH] = side * T.probe_step
+    L.probe.on = True
     status = _tick(L)
-    L.probe.on = False
+    L.probe.on = on
+    put(L.probe.wrench, 0, L.probe.base)
+    clear(L.probe.torque)
+    if WRENCH <= i < 2 * WRENCH:
+        L.wrist.bias[read] = bias
     read_difference(T, difference)
     return status
 
@@ -229,13 +240,12 @@ def differentiate(L: Loop, T: Tangent) -> int:
             status = _column(L, T, c, -1.0, T.minus[c], T.twist_minus[c])
         if status != RUNNING:
             return status
-    if T.probing:
-        for i in range(WRENCH):
-            status = _pushed(L, T, i, 1.0, T.pushed_plus[i])
-            if status == RUNNING:
-                status = _pushed(L, T, i, -1.0, T.pushed_minus[i])
-            if status != RUNNING:
-                return status
+    for i in range(T.probing):
+        status = _pushed(L, T, i, 1.0, T.pushed_plus[i])
+        if status == RUNNING:
+            status = _pushed(L, T, i, -1.0, T.pushed_minus[i])
+        if status != RUNNING:
+            return status
     set_back(T)
     status = _tick(L)
     check_repeated(T)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from palpate.run.assemble.assemble import Assembly, assemble
-from palpate.run.simulate import Source, as_run
+from palpate.run.build import Source, as_run
 from palpate.run.tangent.loop_poles import LoopPoles, poles_here, run_until
 from palpate.run.tangent.tick_map import contact_names, contact_state
 

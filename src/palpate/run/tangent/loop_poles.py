@@ -20,9 +20,11 @@ import numpy as np
 from palpate.checks import Array
 from palpate.errors import InvalidInput, PalpateError
 from palpate.forking import cached_property
+from palpate.run.advancing import fill_targets, stepper
 from palpate.run.assemble.assemble import BATCH, Assembly, assemble
+from palpate.run.build import Source, as_run
 from palpate.run.loop import state as S
-from palpate.run.simulate import Source, as_run, fill_targets, stepper
+from palpate.run.loop.tangent import WRENCH
 from palpate.run.stepping import Ending
 from palpate.run.tangent.structure import Reduced, reduce_map
 from palpate.run.tangent.tick_map import (
@@ -151,6 +153,11 @@ class LoopPoles:
         return abs(now - finer) > OF_STEP * max(abs(now), abs(finer)) + slack
 
     @cached_property
+    def leading(self) -> Mode | None:
+        """The mode of the largest pole; None where there is none."""
+        return self._mode(complex(self.poles[0])) if self._reduced is not None and len(self.poles) else None
+
+    @cached_property
     def modes(self) -> tuple[Mode, ...]:
         """The modes of the largest poles, one of each conjugate pair."""
         if self._reduced is None:
@@ -228,7 +235,7 @@ def poles_here(assembly: Assembly, *, finer: bool = True, probing: bool = True) 
         start, memories = state.words.save(), state.memory.saved()
         try:
             with held(assembly) as told:
-                _fill_lines(assembly, state)
+                fill_lines(assembly, state)
                 known |= {"time": L.step * L.dt, "held": told}
                 return _poles_now(assembly, state, known, finer=finer, probing=probing)
         finally:
@@ -268,7 +275,7 @@ def run_until(assembly: Assembly, tick: int) -> bool:
     return True
 
 
-def _fill_lines(assembly: Assembly, state: LoopState) -> None:
+def fill_lines(assembly: Assembly, state: LoopState) -> None:
     """Go on until every delay line holds samples of the motion alone."""
     if state.lacking > 0:
         _go_on(assembly, state.lacking)
@@ -280,7 +287,7 @@ def _go_on(assembly: Assembly, ticks: int) -> None:
     step, left = stepper(assembly, ending), ticks
     while left > 0:
         now = min(left, len(L.targets))
-        _sample(assembly, now)
+        sample_targets(assembly, now)
         goal = L.step + now * L.ratio
         while L.step < goal and ending.status == S.RUNNING:
             ending.status = step(goal - L.step)
@@ -289,7 +296,7 @@ def _go_on(assembly: Assembly, ticks: int) -> None:
         left -= now
 
 
-def _sample(assembly: Assembly, ticks: int) -> None:
+def sample_targets(assembly: Assembly, ticks: int) -> None:
     """Targets of the next control ticks."""
     L, run = assembly.loop, assembly.run
     times = (L.tick_count + np.arange(ticks)) * L.period
@@ -332,7 +339,7 @@ def _poles_now(assembly: Assembly, state: LoopState, known: dict[str, Any], *, f
         ticks=ticks,
         poles=reduced.poles,
         A=reduced.whole,
-        B=maps[0].B,
+        B=maps[0].B[:, :WRENCH],
         C=maps[0].C,
         states=state.names,
         neutral=reduced.neutral,
@@ -351,8 +358,8 @@ def _maps(assembly: Assembly, state: LoopState, ticks: int, *, probing: bool) ->
     maps, L = [], assembly.loop
     for k in range(ticks):
         if k % len(L.targets) == 0:
-            _sample(assembly, min(ticks - k, len(L.targets)))
-        maps.append(state.differentiate(probing=probing and k == 0))
+            sample_targets(assembly, min(ticks - k, len(L.targets)))
+        maps.append(state.differentiate(WRENCH if probing and k == 0 else 0))
     return maps
 
 

@@ -69,7 +69,7 @@ def reduce_map(A: Array, names: tuple[str, ...], conserved: int) -> Reduced:
         conserved: directions that sticking contacts conserve.
     """
     with one_thread():
-        kept, neutral = _loop_of(A, names)
+        kept, neutral = loop_of(A, names)
         inner, named = A[np.ix_(kept, kept)], [names[at] for at in kept]
         left, Z, feet = _without_feet(inner, conserved)
         if feet:
@@ -121,7 +121,7 @@ def _sorted_poles(A: Array) -> Array:
     return values[np.argsort(-np.abs(values), kind="stable")].astype(complex)
 
 
-def _loop_of(A: Array, names: tuple[str, ...]) -> tuple[Array, list[str]]:
+def loop_of(A: Array, names: tuple[str, ...]) -> tuple[Array, list[str]]:
     """The coordinates left when those are taken out that none reads, or that nothing changes."""
     linked = np.abs(A) > _FELT
     own = np.diag(linked).copy()

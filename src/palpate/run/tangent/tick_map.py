@@ -26,7 +26,7 @@ from palpate.engine.carried import CarriedField, CarriedWords
 from palpate.errors import InvalidInput
 from palpate.run.assemble.assemble import Assembly
 from palpate.run.loop import state as S, tangent
-from palpate.run.loop.tangent import Tangent
+from palpate.run.loop.tangent import WRENCH, Tangent
 from palpate.run.saved import carried_words, copied_memories
 from palpate.run.stepping import Ending, run_python
 from palpate.run.tangent.memory_numbers import MemoryNumbers
@@ -105,7 +105,8 @@ class TickMap:
 
     Attributes:
         A: (n, n); the tick's map.
-        B: (n, 6), per unit of wrench [f; n] at the tool's origin, held over the tick, world axes.
+        B: (n, inputs), per unit of what is held over the tick: wrench [f; n] at the tool's origin, world axes; where
+            all are asked for also such a wrench that is read and does not act, and torques along every velocity.
         C: (6, n), the tool's twist at the tick's start.
         kink: where one-sided differences do not agree, what changes there; None if they do.
     """
@@ -153,28 +154,36 @@ class LoopState:
         self._work: dict[int, Tangent] = {}
 
     @property
+    def all_inputs(self) -> int:
+        """Wrenches at the tool, the same as its sensor reads them, and torques along every velocity."""
+        return 2 * WRENCH + len(self.assembly.loop.plant.qvel)
+
+    @property
     def lacking(self) -> int:
         """Samples that some delay line still lacks to hold those of the motion alone."""
         return max((ring.rows - ring.count for ring in self._at.rings if ring.line), default=0)
 
-    def differentiate(self, *, probing: bool = True) -> TickMap:
+    def differentiate(self, inputs: int = WRENCH) -> TickMap:
         """The map of the next tick, which the loop has then made.
+
+        Args:
+            inputs: how many are answered: none, those of a wrench, or `all_inputs`.
 
         Raises:
             InvalidInput: the tick ends the run, or does not repeat itself.
         """
         columns = self._moved()
         T = self._tangent(columns)
-        T.probing = probing and self.assembly.compiled
+        T.probing = inputs if self.assembly.compiled else 0
         values = np.where(self._at.axis < 0, np.abs(self.words.save().view(np.float64)[self._at.word]), 0.0)
         T.step[:] = STEP * np.where(self._at.size > 0.0, self._at.size, np.maximum(values, 1.0))
-        T.probe_step[:] = _PROBE
+        T.probe_step = _PROBE
         of, before, memories = self._by_age(), self.words.save(), self.memory.saved()
         rows = self._run(T)
         to = self._by_age()
         kink = self._kink(T, rows, before, memories)
         n, moved = len(self.names), self._among_all(columns)
-        A, B, C = np.zeros((n, n)), np.zeros((n, 6)), np.zeros((6, n))
+        A, B, C = np.zeros((n, n)), np.zeros((n, inputs)), np.zeros((6, n))
         waits = np.zeros(len(of), bool)
         waits[: len(self._at.ring)] = (self._at.ring >= 0) | (T.waits[:] == 1)
         waits[moved] &= ~self._is_read(T, rows)
@@ -186,7 +195,8 @@ class LoopState:
         A[:, of[moved][read]] = columns_of_A
         if T.probing:
             own = to[: len(self._at.ring)]
-            B[own[own >= 0]] = ((T.pushed_plus - T.pushed_minus) / (2.0 * T.probe_step[:, None])).T[own >= 0]
+            answers = (T.pushed_plus[:inputs] - T.pushed_minus[:inputs]) / (2.0 * T.probe_step)
+            B[own[own >= 0]] = answers.T[own >= 0]
             twists = (T.twist_plus - T.twist_minus) / (2.0 * T.step[columns, None])
             C[:, of[columns]] = twists.T
         return TickMap(A, B, C, kink)
@@ -230,7 +240,8 @@ class LoopState:
     def _tangent(self, columns: NDArray[np.int64]) -> Tangent:
         if len(columns) not in self._work:
             groups = int(self._at.group.max(initial=-1)) + 1
-            sizes = {"words": len(self.words), "n": len(self._at.ring), "columns": len(columns), "groups": groups}
+            sizes = {"words": len(self.words), "n": len(self._at.ring), "columns": len(columns), "groups": groups,
+                     "inputs": self.all_inputs}  # fmt: skip
             T = self._work[len(columns)] = Tangent(sizes, addresses=self.words.addresses)
             T.real[:] = self.words.real
             T.word[:], T.group[:] = self._at.word, self._at.group
