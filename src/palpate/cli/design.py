@@ -7,15 +7,15 @@ examples:
   palpate design panda-wall --set world.driver.delay=20 --poles
   palpate design panda-wall --sensitivity control.stiffness control.damping
 
-The scenario is run. What happens: first touch, peak and steady force, lost contacts, time to settle, and the joints that
-come nearest to their limits of torque and speed. Beside it stand the modes of the loop, from its own map of one control
-tick to the next: at the start, after the first touch of each surface, at the worst of a few moments between, and at the
-end, as the contact is and as it would be if it stuck or slid.
+The scenario is run. What happens: first touch, peak and steady force, lost contacts, time to settle, and the joints
+that come nearest to their limits of torque and speed. Beside it stand the modes of the loop, from its own map of one
+control tick to the next: at the start, after the first touch of each surface, at the worst of a few moments between,
+and at the end, as the contact is and as it would be if it stuck or slid.
 Then how far the delay of the command, the stiffness of each surface and every gain may go, alone: found with the poles,
 and confirmed by runs with a push of about twice the dry friction, quiet at 0.9 of the limit and not at 1.1. Where dry
 friction holds more than the poles say, both are told. "At least" means that nothing further was searched.
---poles shows the modes alone. --sensitivity adds the change of each bounded metric per 1 % of a setting, by runs on both
-sides of the scenario.
+--poles shows the modes alone. --sensitivity adds the change of each bounded metric per 1 % of a setting, by runs on
+both sides of the scenario.
 Exit code: 0, or 3 if there is a warning.
 """
 
@@ -34,10 +34,8 @@ if TYPE_CHECKING:
     from palpate.run.run import Run
     from palpate.scenario.model import Scenario
     from palpate.study import Slope
-    from palpate.trace import Trace
 
 WARNED = 3
-_TOLD = "what happened"  # is told in numbers already
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
@@ -74,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
         say(f"  {limit.sentence}")
     notes, doubts = _of_robot(made)
     warnings = list(dict.fromkeys([*answer.warnings, *doubts]))
-    for text in dict.fromkeys([*answer.notes, *_of_trace(answer.trace), *notes]):
+    for text in dict.fromkeys([*answer.notes, *_declared(made), *answer.trace.facts.notes, *notes]):
         say(f"note: {text}")
     for text in warnings:
         if text != answer.verdict:
@@ -84,9 +82,12 @@ def run(args: argparse.Namespace) -> int:
     return WARNED if warnings else 0
 
 
-def _of_trace(trace: Trace) -> list[str]:
-    """What the run itself notes: declared differences between plant and model, settings that nothing reads."""
-    return [*(text for text in trace.facts.expected if not text.startswith(_TOLD)), *trace.facts.notes]
+def _declared(made: Run) -> list[str]:
+    """What the world declares to be other than the law's model has it, with how far it moves the tool."""
+    from palpate.run.assemble.assemble import assemble
+    from palpate.run.before.differences import declared
+
+    return declared(assemble(made), friction=True)[0]
 
 
 def _of_robot(made: Run) -> tuple[list[str], list[str]]:
@@ -102,7 +103,16 @@ def _of_robot(made: Run) -> tuple[list[str], list[str]]:
 
 def _print_modes(asked: Asked) -> None:
     """A row for each moment that was asked."""
-    head = ["moment", "time [s]", "contact", "largest |pole|", "decays at [1/s]", "frequency [Hz]", "damping ratio", "joint"]
+    head = [
+        "moment",
+        "time [s]",
+        "contact",
+        "largest |pole|",
+        "decay [1/s]",
+        "frequency [Hz]",
+        "damping ratio",
+        "joint",
+    ]
     print_table(head, [_mode_row(moment) for moment in asked.moments], "lrlrrrrl")
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import mujoco
 import numpy as np
@@ -32,7 +31,6 @@ class Foretold:
 
     warnings: list[str]
     expected: list[str]
-    presses: dict[str, Any] = field(default_factory=dict)
 
 
 def check_start(assembly: Assembly, *, predict: bool = True) -> Foretold:

@@ -221,7 +221,9 @@ def in_words(each: ModelDifference, compliance: Compliance | None, robot: Robot,
         robot, q: as the law knows it, and the posture.
         force: m×6, the directions along which the law controls a wrench; no rows if it controls none.
     """
-    effects = list(filter(None, [_on_joints(each, robot), _on_tool(each, compliance, robot, q), _on_force(each, force)]))
+    effects = list(
+        filter(None, [_on_joints(each, robot), _on_tool(each, compliance, robot, q), _on_force(each, force)])
+    )
     if not effects and compliance is None and each.cause == "friction":  # nobody has asked
         return each.what
     return f"{each.what}: {'; '.join(effects) or 'no effect at rest'}"

@@ -85,7 +85,9 @@ class Happened:
 
     def _settling(self) -> list[str]:
         what = "force" if self.touching == 1.0 else "tool"
-        return [] if math.isnan(self.settled) else [f"The {what} is within 2 % of its last value from {self.settled:.3g} s on."]
+        if math.isnan(self.settled):
+            return []
+        return [f"The {what} is within 2 % of its last value from {self.settled:.3g} s on."]
 
     def _reserves(self) -> list[str]:
         pairs = (("torque", self.torque), ("joint speed", self.speed))
@@ -133,7 +135,7 @@ def _desired(trace: Trace, late: slice) -> float:
 def _settled(trace: Trace, touches: Array, late: slice) -> float:
     """When the force, or the tool where it does not touch at the end, stays near its last value."""
     name = "contact_wrench" if touches[late].all() else "tool_position"
-    if name not in trace or len(trace.time) < 20 or not trace.outcome.kind == "completed":
+    if name not in trace or len(trace.time) < 20 or trace.outcome.kind != "completed":
         return math.nan
     y = trace[name][:, :3]
     away = np.linalg.norm(y - y[late].mean(axis=0), axis=1)

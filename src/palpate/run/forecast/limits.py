@@ -1,14 +1,15 @@
 """How far a setting may go: found with the loop's poles, confirmed by runs with a push on both sides.
 
 The poles are those at the start and at the end of the run with the other setting, sticking and sliding; where that run
-does not come to rest, at the posture in which the run as it is ends. A limit is confirmed where a pushed run is quiet at
-0.9 of it and is not at 1.1. Where it is quiet beyond, friction holds what the poles call unstable, and how far is found
-by runs alone.
+does not come to rest, at the posture in which the run as it is ends. A limit is confirmed where a pushed run is quiet
+at 0.9 of it and is not at 1.1. Where it is quiet beyond, friction holds what the poles call unstable, and how far is
+found by runs alone.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from palpate.errors import PalpateError
@@ -76,9 +77,7 @@ class Limit:
             return f"{name}: {self._beyond(unit)}"
         poles = f"{name}: stable up to {_number(self.stable_to)} {unit}{self._where()}"
         if self.confirmed:
-            return (
-                f"{poles}; pushed runs: quiet at {_number(self.quiet_at)}, not quiet at {_number(self.shakes_at)}."
-            )
+            return f"{poles}; pushed runs: quiet at {_number(self.quiet_at)}, not quiet at {_number(self.shakes_at)}."
         if self.held:
             end = f", not quiet at {_number(self.shakes_at)}" if not math.isnan(self.shakes_at) else ", no end found"
             return (
@@ -86,7 +85,7 @@ class Limit:
                 f" pushed runs are quiet at {_number(self.quiet_at)}{end}."
             )
         if math.isnan(self.quiet_at):
-            return f"{poles} by its poles, which no pushed run confirms: not quiet at {_number(self.shakes_at)} already."
+            return f"{poles} by its poles, which no run confirms: not quiet at {_number(self.shakes_at)} already."
         return (
             f"{poles} by its poles; pushed runs: quiet at {_number(self.quiet_at)}, not quiet at"
             f" {_number(self.shakes_at)} already."
@@ -173,8 +172,11 @@ class _Search:
         """A stable value, and an unstable one above it, infinite where none was found; the present one twice: none."""
         present = self.setting.value
         if now.stable is not True:
-            low = next((v for v in _less(self.setting) if (asked := self.ask(v)) is not None and self.good(asked)), None)
-            return (present, present) if low is None else (low, present)
+            for value in _less(self.setting):
+                asked = self.ask(value)
+                if asked is not None and self.good(asked):
+                    return value, present
+            return present, present
         low = present
         for value in _more(self.setting):
             asked = self.ask(value)
@@ -188,7 +190,7 @@ class _Search:
         return (present, present) if low == present else (low, math.inf)
 
     def good(self, asked: Asked) -> bool:
-        """Whether its poles are stable wherever it stands."""
+        """Whether its poles are known to be stable wherever it stands."""
         return asked.stable is True
 
     def narrowed(self, low: float, high: float) -> tuple[float, float]:
@@ -224,7 +226,7 @@ def _confirmed(variants: Variants, limit: Limit, size: float) -> Limit:
     low, high = sides(limit)
     setting = limit.setting
     low = max(low, setting.value)
-    courses = {value: _course(variants, setting, value, size) for value in (low, high)}
+    courses: dict[float, Course] = {value: _course(variants, setting, value, size) for value in (low, high)}
     quiet, held = low, courses[high] == "quiet"
     for _ in range(_HELD_TRIES):
         if courses[high] != "quiet":
@@ -246,7 +248,7 @@ def _confirmed(variants: Variants, limit: Limit, size: float) -> Limit:
 def _by_runs(variants: Variants, limit: Limit, size: float) -> Limit:
     """A setting that is stable as far as it was searched, with a pushed run there; narrowed where it is not quiet."""
     setting = limit.setting
-    courses = {limit.stable_to: _course(variants, setting, limit.stable_to, size)}
+    courses: dict[float, Course] = {limit.stable_to: _course(variants, setting, limit.stable_to, size)}
     low, high = setting.value, limit.stable_to
     while courses[limit.stable_to] != "quiet" and (high - low > 2 if setting.whole else high > _BY_RUNS * low):
         middle = float((low + high) // 2) if setting.whole else math.sqrt(low * high)
@@ -262,7 +264,7 @@ def _course(variants: Variants, setting: Setting, value: float, size: float) -> 
         return "ends"
 
 
-def _with_runs(limit: Limit, courses: dict[float, Course]) -> Limit:
+def _with_runs(limit: Limit, courses: Mapping[float, Course]) -> Limit:
     """The largest value with only quiet runs up to it, and the smallest with a run that is not."""
     lowest = min((value for value, course in courses.items() if course != "quiet"), default=math.nan)
     quiet = [v for v, course in courses.items() if course == "quiet" and not v > lowest]

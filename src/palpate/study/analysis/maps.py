@@ -215,7 +215,8 @@ def _unstable(moments: Sequence[LoopMoment]) -> str | None:
         if moment.stands and moment.poles.stable is False:
             mode = moment.poles.modes[0] if moment.poles.modes else None
             which = f", {mode.joint} at {mode.frequency:.3g} Hz" if mode else ""
-            return f"the loop is unstable ({moment.name}, {moment.state}): largest pole {moment.poles.largest:.6f}{which}"
+            where = f"{moment.name}, {moment.state}"
+            return f"the loop is unstable ({where}): largest pole {moment.poles.largest:.6f}{which}"
     return None
 
 
