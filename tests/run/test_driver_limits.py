@@ -12,17 +12,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from palpate.control.design.arm import Wall, arm_contact, largest_wall_for_arm
+from palpate.control.design.linear.loop_model import Timing
+from palpate.run.before.foresee import Forecast, foresee
 
 from palpate.checks import Array
 from palpate.control import CartesianImpedance, JointImpedance
-from palpate.control.design.arm import Wall, arm_contact, largest_wall_for_arm
-from palpate.control.design.linear.loop_model import Timing
 from palpate.control.law import Law, Target, sizes_of
 from palpate.control.references.reference import joint_target
 from palpate.files import write_file
 from palpate.robot import Robot, load_robot
 from palpate.run.assemble.assemble import assemble
-from palpate.run.before.foresee import Forecast, foresee
 from palpate.run.build import build
 from palpate.run.run import Run
 from palpate.run.simulate import simulate
