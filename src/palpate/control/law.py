@@ -353,9 +353,7 @@ class Law(Config):
     shown: ClassVar[tuple[Shown, ...]] = ()  # what the trace records of the memory
     ending: ClassVar[str | None] = None  # the shown number that ends the run once it is above 0.5
     kernel: ClassVar[Kernel]
-    yields: ClassVar[bool] = (
-        False  # whether its spring presses towards a goal behind a surface
-    )
+    yields: ClassVar[bool] = False  # whether its spring presses towards a goal behind a surface
     holds: ClassVar[bool] = True  # whether an arm that nothing touches can stand still under it
     drops_motion: ClassVar[bool] = False  # whether the target's position does not count along its force directions
     figure: ClassVar[Figure | None] = None  # what to see first of a run in which nothing is touched

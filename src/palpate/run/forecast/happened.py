@@ -44,7 +44,7 @@ class Happened:
         first_touch: s; nan without contact.
         peak_force, peak_time: N and s; nan without contact.
         steady_force: N, mean of the last tenth; nan without contact there.
-        desired_force: N, along the mean contact force of the last tenth; nan where none is desired.
+        desired_force: N, mean of the last tenth; nan where none is desired.
         lost: how often contact was lost after the first touch.
         touching: share of the last tenth in contact.
         settled: s, when the tool, or the force where it touches, came within 2 % of its last value for good; nan where
@@ -124,12 +124,11 @@ def happened(run: Run, trace: Trace) -> Happened:
 
 
 def _desired(trace: Trace, late: slice) -> float:
-    """The wanted force along the mean contact force at the end, N."""
-    if "target_wrench" not in trace or "contact_wrench" not in trace:
+    """The wanted force at the end, N."""
+    if "target_wrench" not in trace:
         return math.nan
-    wanted, mean = (trace[name][late, :3].mean(axis=0) for name in ("target_wrench", "contact_wrench"))
-    size = float(np.linalg.norm(mean))
-    return float(wanted @ mean) / size if size > 0.0 and wanted.any() else math.nan
+    wanted = trace["target_wrench"][late, :3].mean(axis=0)
+    return float(np.linalg.norm(wanted)) if wanted.any() else math.nan
 
 
 def _settled(trace: Trace, touches: Array, late: slice) -> float:

@@ -12,6 +12,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from palpate.errors import PalpateError
 from palpate.run.forecast.moments import Asked, LoopMoment, ask_ends
 from palpate.run.forecast.pushes import Course, course_of
@@ -20,12 +22,13 @@ from palpate.run.run import Run
 from palpate.world.plants.plant import dry_friction
 
 BELOW, BEYOND = 0.9, 1.1  # of a limit, at which it is confirmed
-FACTORS = (2.0, 8.0, 32.0)  # of a gain or a stiffness, that are tried upwards; nothing is searched beyond
+FACTORS = (2.0, 8.0, 32.0)  # of a gain, that are tried upwards; nothing is searched beyond
+WALLS = (2.0, 4.0, 8.0, 16.0, 32.0)  # of a stiffness: some are unstable between stable ones
 TICKS = (1, 4, 16, 48)  # of further delay
 _NARROW = 0.05  # of a value: how well a limit is located
 _BY_RUNS = 1.25  # of a value: how well a limit is located that runs alone show
 _HELD_STEP, _HELD_TRIES = 1.2, 5  # how far beyond its limit dry friction is tried
-_UNMOVED = 1e-9  # of the largest pole: a setting that moves it less has no part in it
+_UNMOVED = 1e-7  # of a pole's size: a setting that moves none by more has no part in them
 
 
 @dataclass(frozen=True)
@@ -138,7 +141,14 @@ def limit_of(variants: Variants, setting: Setting, now: Asked, size: float = 1.0
     if high == setting.value and low == setting.value:
         return None
     if math.isinf(high):
-        return _by_runs(variants, Limit(setting, low, high, None, refused=search.refused), size)
+        tried = _by_runs(variants, Limit(setting, low, high, None, refused=search.refused), size)
+        asked = None if math.isnan(tried.shakes_at) else search.ask(tried.shakes_at)
+        if asked is None or search.good(asked):
+            return tried
+        low, high = (
+            setting.value if math.isnan(tried.quiet_at) else tried.quiet_at,
+            tried.shakes_at,
+        )  # stable again further on
     low, high = search.narrowed(low, high)
     at_limit = search.ask(high, finer=True)
     where = None if at_limit is None else at_limit.worst
@@ -204,7 +214,9 @@ class _Search:
 
 def _more(setting: Setting) -> list[float]:
     """The values that are tried upwards."""
-    return [setting.value + n for n in TICKS] if setting.whole else [setting.value * f for f in FACTORS]
+    if setting.whole:
+        return [setting.value + n for n in TICKS]
+    return [setting.value * f for f in (WALLS if setting.surface else FACTORS)]
 
 
 def _less(setting: Setting) -> list[float]:
@@ -215,10 +227,11 @@ def _less(setting: Setting) -> list[float]:
 
 
 def _same(a: Asked, b: Asked) -> bool:
-    """Whether poles at the start and the end are the same."""
-    of_a, of_b = ({m.name: m.poles.largest for m in each.moments} for each in (a, b))
-    both = [name for name in of_a if name in of_b]
-    return "end" in both and all(abs(of_a[name] - of_b[name]) < _UNMOVED for name in both)
+    """Whether all poles at the start and the end are the same."""
+    of_a, of_b = ({m.name: np.abs(m.poles.poles) for m in each.moments} for each in (a, b))
+    both = [(of_a[name], of_b[name]) for name in of_a if name in of_b]
+    equal = [len(x) == len(y) and bool(np.abs(x - y).max(initial=0.0) < _UNMOVED) for x, y in both]
+    return "end" in of_a and "end" in of_b and all(equal)
 
 
 def _confirmed(variants: Variants, limit: Limit, size: float) -> Limit:

@@ -63,8 +63,8 @@ def stability_map(
     names = [s.name for s in made.world.surfaces if s.contact == "compliant"]
     if surface not in names and not (surface is None and len(names) == 1):
         raise InvalidInput(f"surface must be one of {', '.join(names) or 'none: there is no compliant one'}")
-    name, points = surface or names[0], finite_array(values, "values", (None,))
-    limits = [_largest(overridden(made, [f"{setting}={json.dumps(_whole(value))}"]), name) for value in points]
+    name, points, data = surface or names[0], finite_array(values, "values", (None,)), made.as_data()
+    limits = [_largest(overridden(data, [f"{setting}={json.dumps(_whole(value))}"]), name) for value in points]
     return StabilityMap(setting, name, points, np.array(limits))
 
 
