@@ -11,6 +11,7 @@ it says whether friction held what was unstable. Beside it stand the linear pred
 from __future__ import annotations
 
 import argparse
+import math
 import random
 import time
 from collections import Counter
@@ -40,8 +41,11 @@ Happened = Literal["moved", "held", "stable", "edge"]
 Foretold = Literal["unstable", "stable", "not known"]
 AFTER = 3.0  # s that are run after the push,
 SLOW = {"ur5e-admittance": 12.0}  # and more of what swings slowly
+LONGEST = 10.0  # s, of a stretch in which the predictor looks whether joints come to rest, of six at most
 QUIET = 1e-5  # rad/s or m/s
 SHAKES = 0.02
+CREEPS = 1e-4  # rad/s or m/s: what is faster at the end is looked at for longer,
+SLIPS = 24.0  # s, in whose second half a contact that sticks and slips has slipped again
 SLOPE = 0.15  # 1/s of the logarithm of speeds: less is on the edge
 
 
@@ -203,13 +207,25 @@ def _course(t: Any, speed: Any, completed: bool, drawn: Drawn) -> Literal["grows
 
 
 def _followed(drawn: Drawn, *, rubs: bool = True) -> Literal["grows", "goes on", "decays", "edge"]:
-    """The course of a run after its push; of one that goes on, over four times as long."""
-    course = _course(*_speeds(drawn.run, rubs=rubs), drawn)
-    if course not in ("goes on", "edge"):
-        return course
-    longer = replace(drawn, after=4.0 * drawn.after)
-    clock = drawn.run.clock.model_copy(update={"duration": longer.end + longer.after})
-    return _course(*_speeds(replace(drawn.run, clock=clock), rubs=rubs), longer)
+    """The course of a run after its push; of one that goes on, over four times as long.
+
+    One that decays but still moves is followed for longer: a contact may stick for seconds, and slip again.
+    """
+    t, speed, completed = _speeds(drawn.run, rubs=rubs)
+    course = _course(t, speed, completed, drawn)
+    if course in ("goes on", "edge"):
+        return _course(*_longer(drawn, 4.0, rubs=rubs), replace(drawn, after=4.0 * drawn.after))
+    if course == "decays" and float(speed[t >= drawn.end + 0.75 * drawn.after].max()) > CREEPS:
+        t, speed, completed = _longer(drawn, SLIPS / drawn.after, rubs=rubs)
+        slips = float(speed[t >= drawn.end + 0.5 * SLIPS].max()) > SHAKES if completed else True
+        return "goes on" if slips else "decays"
+    return course
+
+
+def _longer(drawn: Drawn, times: float, *, rubs: bool) -> tuple[Any, Any, bool]:
+    """The speeds of a run that goes on for so many times as long after its push."""
+    clock = drawn.run.clock.model_copy(update={"duration": drawn.end + times * drawn.after})
+    return _speeds(replace(drawn.run, clock=clock), rubs=rubs)
 
 
 def judge(drawn: Drawn) -> Happened:
@@ -234,32 +250,60 @@ def by_linear_model(run: Run) -> Foretold:
 def by_loop(run: Run, end: float) -> tuple[Foretold, LoopPoles]:
     """The loop's own poles in the states of contact that it shows where its motion has ended; else at its start.
 
-    A run that has not come to rest there, and goes on without, is unstable whatever its poles: it bounces.
+    A run that has not come to rest there, and goes on without a push, is unstable whatever its poles: it bounces. Where
+    joints rub the same is asked of the loop without their friction, which may stand otherwise.
     """
-    assembly = assemble(replace(run, world=run.world.model_copy(update={"pushes": ()})))
+    told = _by_loop(run, end, rubs=True)
+    if told[0] != "unstable" and dry_friction(run.robot, run.world).any():
+        free = _by_loop(run, end, rubs=False)
+        return free if free[0] == "unstable" else told
+    return told
+
+
+def _by_loop(run: Run, end: float, *, rubs: bool) -> tuple[Foretold, LoopPoles]:
+    clock = run.clock.model_copy(update={"duration": end + 6.1 * LONGEST})
+    assembly = assemble(replace(run, clock=clock, world=run.world.model_copy(update={"pushes": ()})))
+    if not rubs:
+        assembly.loop.friction.coulomb[:] = 0.0
     start = poles_here(assembly, finer=False, probing=False)
     period = assembly.loop.period
     there = [moment.poles for moment in moments_up_to(assembly, round(end / period), "end", finer=False)]
     known = [found for found in there if found.stable is not None] or [start]
     worst = max(known, key=lambda found: found.largest)
-    if worst.stable is not False and _goes_on(assembly, round(0.5 / period)):
+    if worst.stable is not False and _goes_on(assembly, worst):
         return "unstable", replace(worst, not_differentiable="it does not come to rest")
     if worst.stable is None:
         return "not known", there[-1]
     return "stable" if worst.stable else "unstable", worst
 
 
-def _goes_on(assembly: Assembly, ticks: int) -> bool:
-    """Whether joints move on, over two stretches of some ticks."""
-    L, most = assembly.loop, []
-    for _ in range(2):
-        last, speed = L.tick_count + ticks, 0.0
-        while L.tick_count < last:
-            if not run_until(assembly, L.tick_count + max(1, ticks // 50)):
-                return True
-            speed = max(speed, float(np.abs(L.plant.qvel).max()))
-        most.append(speed)
-    return most[1] > SHAKES and most[1] > 0.9 * most[0]
+def _goes_on(assembly: Assembly, poles: LoopPoles) -> bool:
+    """Whether joints move on, over two stretches of time; over longer ones as long as these do not tell.
+
+    A slow pole may carry a contact that sticks to where it slips, again and again: a stretch lasts two of its time
+    constants, within bounds.
+    """
+    slow = poles.period / max(-math.log(poles.largest), 1e-9) if 0.0 < poles.largest < 1.0 else 0.0
+    shortest = float(np.clip(2.0 * slow, 0.5, LONGEST))
+    for span in (shortest, 2.0 * shortest, 4.0 * shortest):
+        first, last = (_largest_speed(assembly, min(span, LONGEST)) for _ in range(2))
+        if last > SHAKES and last > 0.9 * first:
+            return True
+        if last <= SHAKES or last < 0.3 * first:
+            return False
+    return False
+
+
+def _largest_speed(assembly: Assembly, span: float) -> float:
+    """Of the joints over the next seconds; infinite where the run ends before."""
+    L, speed = assembly.loop, 0.0
+    ticks = round(span / L.period)
+    last = L.tick_count + ticks
+    while L.tick_count < last:
+        if not run_until(assembly, L.tick_count + max(1, round(0.01 / L.period))):
+            return math.inf
+        speed = max(speed, float(np.abs(L.plant.qvel).max()))
+    return speed
 
 
 def row_of(drawn: Drawn, *, old: bool = True) -> Row:

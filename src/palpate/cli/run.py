@@ -196,13 +196,13 @@ def _print_json(scenario: Scenario, trace: Trace, results: Sequence[MetricResult
 
 def print_story(scenario: Scenario, trace: Trace, results: Sequence[MetricResult], noted: Sequence[str]) -> None:
     """The run in lines; what was noted before it is not said twice."""
-    from palpate.views.summary import contact_line, notes_of
+    from palpate.views.summary import contact_line, edge_line, notes_of
 
     print(harmless(f"{scenario.name}: {scenario.description}" if scenario.description else scenario.name))
     if trace.outcome.kind == "diverged":
         print(harmless(f"diverged at {trace.outcome.time:.6g} s: {trace.outcome.reason}"))
-    if line := contact_line(results):
-        print(line)
+    for line in filter(None, (contact_line(results), edge_line(trace))):
+        print(harmless(line))
     for note in notes_of(trace, noted):
         print(harmless(note))
     _print_events(trace)

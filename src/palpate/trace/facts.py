@@ -41,6 +41,9 @@ class RunFacts:
         joint_watch: the longest that a joint was past its stop, `stop_time` (s), how far, `stop_excess` (rad or m), the
             largest joint speed as a share of its rating, `speed_share`, and the longest beyond it, `speed_time` (s);
             empty where joints have no ranges.
+        edge: how near the edge of stability the loop was at the end of the run: the `largest` |λ| of its poles per
+            control tick, whether it is `stable` (None where that is not known), the `rate` (1/s) at which the slowest
+            error dies out, its `frequency` (Hz) and the `joint` that moves most with it; empty where it is not known.
         world: its settings, as data.
         scene: its bodies, for the replay.
         singularity: how close the arm came to a singular posture.
@@ -73,6 +76,7 @@ class RunFacts:
     torque_limit: tuple[float | None, ...] = ()
     contact_events: list[dict[str, Any]] = field(default_factory=list)
     joint_watch: dict[str, float] = field(default_factory=dict)
+    edge: dict[str, Any] = field(default_factory=dict)
     world: dict[str, Any] = field(default_factory=dict)
     scene: list[dict[str, Any]] = field(default_factory=list)
     singularity: dict[str, Any] | None = None

@@ -33,6 +33,18 @@ def contact_line(results: Sequence[MetricResult]) -> str | None:
     return None if first is None or peak is None else f"contact: first at {first:.4g} s, at most {peak:.4g} N"
 
 
+def edge_line(trace: Trace) -> str | None:
+    """How near the edge of stability the loop was at the end; None where that is not known."""
+    edge = trace.facts.edge
+    if edge.get("stable") is None:
+        return None
+    joint = f", mostly of {edge['joint']}" if edge["joint"] else ""
+    shakes = f" at {edge['frequency']:g} Hz" if edge["frequency"] > 0.0 else ""
+    if not edge["stable"]:
+        return f"loop at the end: unstable, an error grows by e^({-edge['rate']:g} t/s){shakes}{joint}"
+    return f"loop at the end: stable, the slowest error dies out with e^(-{edge['rate']:g} t/s){shakes}{joint}"
+
+
 def notes_of(trace: Trace, told: Sequence[str] = ()) -> list[str]:
     """Warnings and remarks of a run, each with its kind; what was `told` already is left out."""
     facts = trace.facts
@@ -55,7 +67,7 @@ def summary_text(trace: Trace) -> str:
     rows = [[result.name, *_value(result), *_verdict(result)] for result in main_metrics(results)]
     widths = [max(map(len, column)) for column in zip(*rows)]
     table = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
-    lines = [contact_line(results), *table, *notes_of(trace)]
+    lines = [contact_line(results), edge_line(trace), *table, *notes_of(trace)]
     return harmless("\n  ".join([head, *(line for line in lines if line)]))
 
 
@@ -63,7 +75,9 @@ def summary_html(trace: Trace) -> str:
     """The same as HTML, without the list of channels."""
     results, name = _results(trace), (trace.facts.scenario or {}).get("name") or trace.facts.robot or "run"
     head = f"<b>{html_text(str(name))}</b>: {html_text(str(trace.outcome))}"
-    lines = "".join(f"<br>{html_text(line)}" for line in (contact_line(results), _span(trace)) if line)
+    lines = "".join(
+        f"<br>{html_text(line)}" for line in (contact_line(results), edge_line(trace), _span(trace)) if line
+    )
     rows = "".join(
         "<tr>"
         + "".join(f'<td style="text-align:left;padding:2px 12px 2px 0">{html_text(cell)}</td>' for cell in row)

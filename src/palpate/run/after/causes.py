@@ -111,10 +111,10 @@ class Search:
 # ------------------------------------------------------------------ promises
 
 
-def promise_warnings(assembly: Assembly, named: Mapping[str, Array], search: Search) -> list[str]:
+def promise_warnings(end: End, search: Search) -> list[str]:
     """A sentence for every promise of the law that was not kept, with its causes."""
     warnings = []
-    for number, missed, end in misses(assembly, named):
+    for number, missed in misses(end):
         ended = " and ".join(_miss_in_words(miss) for miss in missed)
 
         def kept(

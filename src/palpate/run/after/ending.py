@@ -12,9 +12,10 @@ from palpate.run.after.tolerance import HOLD
 from palpate.run.assemble.assemble import Assembly
 from palpate.run.before.differences import ModelDifference, differences
 from palpate.run.run import Run
-from palpate.run.tangent.edge import affordable, rate_of
+from palpate.run.tangent.edge import affordable_state, rate_of
 from palpate.run.tangent.loop_poles import LoopPoles, poles_here
 from palpate.run.tangent.rest import Compliance, compliance_here, contact_slope, unlimited
+from palpate.run.tangent.tick_map import LoopState
 from palpate.world.config import Push
 
 WINDOW = 0.05  # of the run, at its end, over which is averaged
@@ -28,8 +29,12 @@ class End:
     def __init__(self, assembly: Assembly, named: Mapping[str, Array]) -> None:
         self.assembly, self.run, self.named = assembly, assembly.run, named
         self.robot, self.law, self.times = assembly.run.robot, assembly.run.law, named["time"]
-        self.q = named["q"][-1]
         self.window = slice(max(int((1.0 - WINDOW) * len(self.times)), 0), None)
+
+    @property
+    def q(self) -> Array:
+        """Joint positions at the end."""
+        return self.named["q"][-1]
 
     def mean(self, channel: str) -> Array:
         """Of a channel over the last part."""
@@ -46,9 +51,22 @@ class End:
         return self.mean("contact_wrench") + self.mean("push_wrench")
 
     @cached_property
+    def state(self) -> LoopState | None:
+        """Of the loop as it stands; None where asking it anything would take too long."""
+        return affordable_state(self.assembly)
+
+    @cached_property
     def poles(self) -> LoopPoles | None:
-        """Of the loop as it stands; None where asking for them would take too long."""
-        return poles_here(self.assembly, finer=False, probing=False) if affordable(self.assembly) else None
+        """Of the loop as it stands."""
+        return None if self.state is None else self._poles()
+
+    def _poles(self) -> LoopPoles:
+        return poles_here(self.assembly, finer=False, probing=False, state=self.state)
+
+    @property
+    def speed(self) -> float:
+        """The largest of the joints in the last part, rad/s or m/s; 0 where it was not recorded."""
+        return float(np.abs(self.named["v"][self.window]).max(initial=0.0)) if "v" in self.named else 0.0
 
     @cached_property
     def rate(self) -> float | None:
@@ -59,19 +77,19 @@ class End:
         poles = self.poles
         if poles is not None and poles.saturated:
             with unlimited(self.assembly):
-                poles = poles_here(self.assembly, finer=False, probing=False)
+                poles = self._poles()
         return None if poles is None else rate_of(poles)
 
     @cached_property
     def compliance(self) -> Compliance | None:
         """How the arm gives way under its law."""
         pressing = bool(getattr(self.law, "force_directions", None))
-        return compliance_here(self.assembly, pressing=pressing) if affordable(self.assembly) else None
+        return None if self.state is None else compliance_here(self.assembly, pressing=pressing, state=self.state)
 
     @cached_property
     def contact_slope(self) -> Array | None:
         """6×n: the change of the surfaces' wrench with each joint."""
-        return None if self.compliance is None else contact_slope(self.assembly)
+        return None if self.state is None else contact_slope(self.assembly, self.state)
 
     @cached_property
     def differences(self) -> list[ModelDifference]:

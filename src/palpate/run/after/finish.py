@@ -23,6 +23,7 @@ from palpate.engine.library import WARNINGS
 from palpate.robot.build import joint_remarks
 from palpate.robot.readers.findings import CONTACT, Finding, without_meshes
 from palpate.run.after.causes import LIMITS, Repeat, Search, promise_warnings
+from palpate.run.after.ending import End
 from palpate.run.after.inside import links_inside
 from palpate.run.after.keep import Keeper
 from palpate.run.after.observed import (
@@ -43,6 +44,7 @@ from palpate.run.before.checks import Foretold
 from palpate.run.loop import state as S
 from palpate.run.run import Run
 from palpate.run.stepping import INTERRUPTED, Ending
+from palpate.run.tangent.edge import edge_fact, edge_warnings
 from palpate.scenario.file.places import without_places
 from palpate.trace import Event, Outcome, RunFacts, Trace
 from palpate.world.driver import servo_rotors
@@ -63,11 +65,15 @@ def trace_of(
     search = Search(assembly, named, repeat)
     warnings = _warnings(assembly, named, foretold, search)
     happened, bouncing = contact_story(named)
+    edge: dict[str, Any] = {}
     if ending.status == S.COMPLETED:
-        warnings += bouncing or promise_warnings(assembly, named, search)
+        end = End(assembly, named)
+        edge = edge_fact(end.poles)
+        warnings += edge_warnings(edge, end.speed)
+        warnings += bouncing or promise_warnings(end, search)
     events = _events(assembly, named, warnings)
     expected = [*foretold.expected, *(f"what happened: {text}" for text in happened)]
-    facts = _facts(assembly, expected, warnings, named)
+    facts = _facts(assembly, expected, warnings, named, edge)
     return Trace(keeper.times, keeper.data, _outcome(assembly, ending), events, facts, own=True)
 
 
@@ -330,10 +336,17 @@ def _contact_events(times: Array, force: Array, ticks: np.ndarray) -> list[Event
 # ---------------------------------------------------------------------------------------------- what it was
 
 
-def _facts(assembly: Assembly, expected: list[str], warnings: list[str], named: Mapping[str, Array]) -> RunFacts:
+def _facts(
+    assembly: Assembly,
+    expected: list[str],
+    warnings: list[str],
+    named: Mapping[str, Array],
+    edge: dict[str, Any] | None = None,
+) -> RunFacts:
     run, clock, notes = assembly.run, assembly.run.clock, _notes(assembly, named)
     return RunFacts(
         **_measured_facts(assembly, named),
+        edge=edge or {},
         scenario=run.scenario,
         robot=run.robot.name,
         terms=assembly.law.terms,

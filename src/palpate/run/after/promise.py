@@ -70,17 +70,14 @@ class Goal:
     yielded: float = 0.0
 
 
-def misses(assembly: Assembly, named: Mapping[str, Array]) -> list[tuple[int, list[Miss], End]]:
+def misses(end: End) -> list[tuple[int, list[Miss]]]:
     """Every promise of the law that was not kept, by its number, with what is off; of the joints the worst one."""
-    promises = _promises(assembly, named)
-    if not promises:
-        return []
-    end, broken = End(assembly, named), []
+    promises, broken = _promises(end.assembly, end.named), []
     for number, promise in enumerate(promises):
         missed = [miss for miss in _misses_of(promise, end) if not miss.kept]
         if missed and promise.joints:
             missed = [max(missed, key=lambda miss: miss.size / max(miss.tolerance, 1e-300))]
-        broken += [(number, missed, end)] if missed else []
+        broken += [(number, missed)] if missed else []
     return broken
 
 

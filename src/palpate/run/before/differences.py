@@ -13,7 +13,7 @@ from palpate.control.promise import promise_axes
 from palpate.robot.robot import Robot
 from palpate.run.assemble.assemble import Assembly
 from palpate.run.run import Run
-from palpate.run.tangent.edge import affordable
+from palpate.run.tangent.edge import affordable_state
 from palpate.run.tangent.rest import Compliance, compliance_here, farthest
 from palpate.world.config import Attachment, PlantChange, World
 from palpate.world.plants.plant import dry_friction, true_robot
@@ -202,7 +202,8 @@ def declared(assembly: Assembly, *, friction: bool = False) -> tuple[list[str], 
 def _compliance_at_start(assembly: Assembly) -> Compliance | None:
     """How the arm gives way at the start, under the law that holds it; None where that takes long, or is not known."""
     pressing = bool(getattr(assembly.run.law, "force_directions", None))
-    return compliance_here(assembly, pressing=pressing) if affordable(assembly) else None
+    state = affordable_state(assembly)
+    return None if state is None else compliance_here(assembly, pressing=pressing, state=state)
 
 
 def _force_directions(run: Run, q: Array) -> Array:

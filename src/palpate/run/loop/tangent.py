@@ -49,6 +49,8 @@ class Tangent(Record):
     pushed_plus: Matrix = sized("inputs", "n")
     pushed_minus: Matrix = sized("inputs", "n")
     repeats: bool = True  # whether the unmoved tick, run again at the end, gave the same bits
+    probed: bool = False  # before an input was set,
+    bias: float = 0.0  # and what the sensor's was
     quat: Vector = sized(4)  # scratch
     quat_rest: Vector = sized(4)
     quat_move: Vector = sized(4)
@@ -140,14 +142,20 @@ def _tick(L: Loop) -> int:
 
 
 @kernel
+def read_twist(L: Loop, T: Tangent, twist: Vector) -> None:
+    """The tool's twist where the state has been moved to."""
+    stage_plant(L)
+    read_tool(L)
+    put(twist, 0, L.row.tool_twist)
+
+
+@kernel
 def _column(L: Loop, T: Tangent, c: int, side: float, difference: Vector, twist: Vector) -> int:
     """Run the tick with one coordinate moved."""
     set_back(T)
     move(T, T.moved[c], side)
     if T.probing > 0:
-        stage_plant(L)
-        read_tool(L)
-        put(twist, 0, L.row.tool_twist)
+        read_twist(L, T, twist)
     status = _tick(L)
     read_difference(T, difference)
     T.changed[c, 0 if side > 0.0 else 1] = first_change(T)
@@ -194,24 +202,37 @@ def is_read(T: Tangent, c: int) -> bool:
 
 
 @kernel
-def _pushed(L: Loop, T: Tangent, i: int, side: float, difference: Vector) -> int:
-    """Run the tick with one input: a wrench at the tool, one that is read and does not act, or a torque."""
-    set_back(T)
-    on, read, bias = L.probe.on, i - WRENCH, 0.0
-    if i < WRENCH:
-        L.probe.wrench[i] += side * T.probe_step
-    elif i < 2 * WRENCH:
-        bias = L.wrist.bias[read]
-        L.wrist.bias[read] = bias + side * T.probe_step
-    else:
-        L.probe.torque[i - 2 * WRENCH] = side * T.probe_step
+def set_input(L: Loop, T: Tangent, i: int, side: float) -> None:
+    """Let one input be there: a wrench at the tool, one that is read and does not act, or a torque."""
+    h = side * T.probe_step
+    T.probed = L.probe.on
     L.probe.on = True
-    status = _tick(L)
-    L.probe.on = on
+    if i < WRENCH:
+        L.probe.wrench[i] += h
+    elif i < 2 * WRENCH:
+        T.bias = L.wrist.bias[i - WRENCH]
+        L.wrist.bias[i - WRENCH] += h
+    else:
+        L.probe.torque[i - 2 * WRENCH] = h
+
+
+@kernel
+def take_input(L: Loop, T: Tangent, i: int) -> None:
+    """Take an input away again."""
+    L.probe.on = T.probed
     put(L.probe.wrench, 0, L.probe.base)
     clear(L.probe.torque)
     if WRENCH <= i < 2 * WRENCH:
-        L.wrist.bias[read] = bias
+        L.wrist.bias[i - WRENCH] = T.bias
+
+
+@kernel
+def _pushed(L: Loop, T: Tangent, i: int, side: float, difference: Vector) -> int:
+    """Run the tick with one input."""
+    set_back(T)
+    set_input(L, T, i, side)
+    status = _tick(L)
+    take_input(L, T, i)
     read_difference(T, difference)
     return status
 
@@ -229,9 +250,7 @@ def differentiate(L: Loop, T: Tangent) -> int:
         return status
     for c in range(T.moved.size):
         T.changed[c, 0] = T.changed[c, 1] = -1
-        if not is_read(T, c):
-            clear(T.plus[c])
-            clear(T.minus[c])
+        if not is_read(T, c):  # its rows of differences are not looked at
             clear(T.twist_plus[c])
             clear(T.twist_minus[c])
             continue

@@ -135,6 +135,11 @@ class LoopPoles:
         return None if abs(self.largest - 1.0) <= MARGIN else self.largest < 1.0
 
     @property
+    def kept(self) -> Array:
+        """Which coordinates of A are a loop: none that nothing reads, or that nothing changes."""
+        return np.arange(len(self.A)) if self._reduced is None else self._reduced.kept
+
+    @property
     def rates(self) -> Array:
         """s = ln λ / T, 1/s, of every pole that is not 0; frequencies up to half of 1/(ticks · T) alone are told."""
         some = self.poles[np.abs(self.poles) > 0.0]
@@ -226,12 +231,17 @@ def poles(
     return poles_here(assembly, finer=finer, probing=probing)
 
 
-def poles_here(assembly: Assembly, *, finer: bool = True, probing: bool = True) -> LoopPoles:
-    """The poles of a run that stands between two control ticks, and is left there; see `poles`."""
+def poles_here(
+    assembly: Assembly, *, finer: bool = True, probing: bool = True, state: LoopState | None = None
+) -> LoopPoles:
+    """The poles of a run that stands between two control ticks, and is left there; see `poles`.
+
+    `state` is that of the assembly, where it is known already.
+    """
     L = assembly.loop
     known: dict[str, Any] = {"period": L.period, "timestep": L.dt, "joint_names": tuple(assembly.run.robot.dof_names)}
     try:
-        state = LoopState(assembly)
+        state = LoopState(assembly) if state is None else state
         start, memories = state.words.save(), state.memory.saved()
         try:
             with held(assembly) as told:
@@ -241,7 +251,6 @@ def poles_here(assembly: Assembly, *, finer: bool = True, probing: bool = True) 
         finally:
             state.words.restore(start)
             state.memory.restore(memories)
-            assembly.sampled = None
     except PalpateError as error:
         return LoopPoles(**{"time": L.step * L.dt, **known}, not_known=str(error))
 
@@ -297,8 +306,11 @@ def _go_on(assembly: Assembly, ticks: int) -> None:
 
 
 def sample_targets(assembly: Assembly, ticks: int) -> None:
-    """Targets of the next control ticks."""
+    """Targets of the next control ticks, where the loop does not hold them already."""
     L, run = assembly.loop, assembly.run
+    first, last = assembly.sampled_span
+    if assembly.sampled is run.reference and L.first_target == first <= L.tick_count <= last - ticks:
+        return
     times = (L.tick_count + np.arange(ticks)) * L.period
     L.targets[:ticks] = run.reference.sample(times, run.robot, run.start()[0])
     L.first_target = L.tick_count

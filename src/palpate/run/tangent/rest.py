@@ -53,19 +53,20 @@ class Compliance:
     free: Array
 
 
-def compliance_here(assembly: Assembly, *, pressing: bool = False) -> Compliance | None:
+def compliance_here(assembly: Assembly, *, pressing: bool = False, state: LoopState | None = None) -> Compliance | None:
     """The compliance of a run that stands between two control ticks, and is left there.
 
     Args:
         assembly: of the run.
         pressing: whether surfaces stay there along their normals, without friction: a law that controls a force has no
             rest without them.
+        state: of the assembly, where it is known already.
 
     Returns:
         The compliance; None where the loop has no map, or is coupled to what is no joint of the robot's.
     """
     try:
-        state = LoopState(assembly)
+        state = LoopState(assembly) if state is None else state
         positions = _joint_positions(assembly, state)
     except PalpateError:
         return None
@@ -80,7 +81,6 @@ def compliance_here(assembly: Assembly, *, pressing: bool = False) -> Compliance
     finally:
         state.words.restore(start)
         state.memory.restore(memories)
-        assembly.sampled = None
     torques = 2 * WRENCH + assembly.plant.places()[1]
     inputs = np.concatenate([torques, np.arange(2 * WRENCH)])
     x, balanced, free = rest_of(tick.A, tick.B[:, inputs], state.names)
@@ -107,12 +107,12 @@ def rest_of(A: Array, B: Array, names: tuple[str, ...]) -> tuple[Array, Array, A
     return x, unbalanced <= _HELD * np.maximum(np.abs(right).max(axis=0, initial=0.0), 1e-300), free
 
 
-def contact_slope(assembly: Assembly) -> Array | None:
+def contact_slope(assembly: Assembly, state: LoopState) -> Array | None:
     """6×n: change of the surfaces' wrench with each joint, as the loop finds it; None where some are rigid."""
     L = assembly.loop
     if any(not contact.surface.compliant for contact in L.contacts):
         return None
-    state, places = LoopState(assembly), assembly.plant.places()[0]
+    places = assembly.plant.places()[0]
     start, memories, slopes = state.words.save(), state.memory.saved(), np.zeros((WRENCH, len(places)))
     try:
         sample_targets(assembly, 1)
@@ -125,7 +125,6 @@ def contact_slope(assembly: Assembly) -> Array | None:
     finally:
         state.words.restore(start)
         state.memory.restore(memories)
-        assembly.sampled = None
     return slopes
 
 

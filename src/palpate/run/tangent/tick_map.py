@@ -119,11 +119,13 @@ class TickMap:
 
 @dataclass
 class _Rows:
-    """Differences after moved ticks, a row for each column moved: of words, then of memories in plain Python."""
+    """Differences after moved ticks, a row for each column that is read: of words, then of memories in plain Python."""
 
     plus: Array
     minus: Array
     steps: Array
+    read: NDArray[np.int64]  # among the columns, those of memories in plain Python last
+    answers: Array  # to a unit of each input, a row for each
 
 
 class LoopState:
@@ -159,6 +161,11 @@ class LoopState:
         return 2 * WRENCH + len(self.assembly.loop.plant.qvel)
 
     @property
+    def columns(self) -> int:
+        """Coordinates that a tick may read, each of which is moved both ways."""
+        return len(self._moved()) + len(self.memory)
+
+    @property
     def lacking(self) -> int:
         """Samples that some delay line still lacks to hold those of the motion alone."""
         return max((ring.rows - ring.count for ring in self._at.rings if ring.line), default=0)
@@ -174,7 +181,7 @@ class LoopState:
         """
         columns = self._moved()
         T = self._tangent(columns)
-        T.probing = inputs if self.assembly.compiled else 0
+        T.probing = inputs
         values = np.where(self._at.axis < 0, np.abs(self.words.save().view(np.float64)[self._at.word]), 0.0)
         T.step[:] = STEP * np.where(self._at.size > 0.0, self._at.size, np.maximum(values, 1.0))
         T.probe_step = _PROBE
@@ -186,17 +193,15 @@ class LoopState:
         A, B, C = np.zeros((n, n)), np.zeros((n, inputs)), np.zeros((6, n))
         waits = np.zeros(len(of), bool)
         waits[: len(self._at.ring)] = (self._at.ring >= 0) | (T.waits[:] == 1)
-        waits[moved] &= ~self._is_read(T, rows)
+        waits[moved[rows.read]] = False
         waits &= (of >= 0) & (to >= 0)
         A[to[waits], of[waits]] = 1.0
-        read = self._is_read(T, rows) & (of[moved] >= 0)
-        columns_of_A = np.zeros((n, int(read.sum())))
-        columns_of_A[to[to >= 0]] = ((rows.plus - rows.minus)[read] / (2.0 * rows.steps[read, None])).T[to >= 0]
-        A[:, of[moved][read]] = columns_of_A
+        kept, there = of[moved[rows.read]] >= 0, to >= 0
+        A[np.ix_(to[there], of[moved[rows.read[kept]]])] = (
+            (rows.plus - rows.minus)[np.ix_(kept, there)] / (2.0 * rows.steps[kept, None])
+        ).T
         if T.probing:
-            own = to[: len(self._at.ring)]
-            answers = (T.pushed_plus[:inputs] - T.pushed_minus[:inputs]) / (2.0 * T.probe_step)
-            B[own[own >= 0]] = answers.T[own >= 0]
+            B[to[there]] = rows.answers.T[there]
             twists = (T.twist_plus - T.twist_minus) / (2.0 * T.step[columns, None])
             C[:, of[columns]] = twists.T
         return TickMap(A, B, C, kink)
@@ -230,10 +235,8 @@ class LoopState:
     def _among_all(self, columns: NDArray[np.int64]) -> NDArray[np.int64]:
         return np.concatenate([columns, len(self._at.ring) + np.arange(len(self.memory))])
 
-    def _is_read(self, T: Tangent, rows: _Rows) -> NDArray[np.bool_]:
+    def _is_read(self, T: Tangent) -> NDArray[np.bool_]:
         """Which of the columns the tick reads."""
-        if not self.assembly.compiled:
-            return np.ones(len(rows.steps), bool)
         group = self._at.group[T.moved]
         return (group < 0) | (T.read[:][group] != 0) if len(T.read) else np.ones(len(group), bool)
 
@@ -250,12 +253,17 @@ class LoopState:
         T.moved[:] = columns
         return T
 
-    def _run(self, T: Tangent) -> _Rows:
-        """Run the moved ticks."""
+    def _run(self, T: Tangent, of: NDArray[np.int64] | None = None) -> _Rows:
+        """Run the moved ticks; the rows of some columns, or of those that the tick reads."""
         if not self.assembly.compiled:
             return self._run_python(T)
         self._refuse(self.assembly.rescues.call(tangent.differentiate, T.address), T)
-        return _Rows(T.plus.copy(), T.minus.copy(), T.step[T.moved])
+        is_read = self._is_read(T)
+        read = np.flatnonzero(is_read) if of is None else of
+        plus, minus = T.plus[read], T.minus[read]
+        plus[~is_read[read]] = minus[~is_read[read]] = 0.0
+        answers = (T.pushed_plus[: T.probing] - T.pushed_minus[: T.probing]) / (2.0 * T.probe_step)
+        return _Rows(plus, minus, T.step[T.moved[read]], read, answers)
 
     def _refuse(self, status: int, T: Tangent) -> None:
         if status != S.RUNNING:
@@ -291,6 +299,7 @@ class LoopState:
                 memory.restore(kept)
                 if c < moved:
                     tangent.move(T.address, int(T.moved[c]), side)
+                    tangent.read_twist(L.address, T.address, (T.twist_plus if side > 0.0 else T.twist_minus)[c])
                 else:
                     memory.write(start + side * steps * (np.arange(len(memory)) == c - moved))
                 tick()
@@ -298,6 +307,18 @@ class LoopState:
                 rows[c, own:] = memory.read() - rest
                 if c < moved:
                     T.changed[c, int(side < 0)] = tangent.first_change(T.address)
+        answers = np.zeros((T.probing, own + len(memory)))
+        for i in range(T.probing):
+            for side in (1.0, -1.0):
+                tangent.set_back(T.address)
+                memory.restore(kept)
+                tangent.set_input(L.address, T.address, i, side)
+                try:
+                    tick()
+                finally:
+                    tangent.take_input(L.address, T.address, i)
+                tangent.read_difference(T.address, answer := np.zeros(own))
+                answers[i] += side * np.concatenate([answer, memory.read() - rest])
         tangent.set_back(T.address)
         memory.restore(kept)
         tick()
@@ -306,7 +327,8 @@ class LoopState:
         if not np.array_equal(memory.read(), rest):
             T.repeats = False
             self._refuse(S.RUNNING, T)
-        return _Rows(plus, minus, np.concatenate([T.step[T.moved], steps]))
+        every = np.arange(len(plus))
+        return _Rows(plus, minus, np.concatenate([T.step[T.moved], steps]), every, answers / (2.0 * T.probe_step))
 
     def _kink(self, T: Tangent, rows: _Rows, before: NDArray[np.int64], memories: dict[str, Any]) -> str | None:
         """What changes where one-sided differences do not agree, however small the step; None where they do."""
@@ -317,13 +339,14 @@ class LoopState:
         suspects = np.flatnonzero(bent.max(axis=1, initial=0.0) > _BENT * whole + floor)
         if not len(suspects):
             return None
-        finer, changed = self._run_finer(T, before, memories)
+        finer, changed = self._run_finer(T, before, memories, rows.read)
         closer = np.abs(finer.plus + finer.minus) / sizes * _FINER * self._counts(T)
         for c in suspects:
             row = int(bent[c].argmax())
             if closer[c, row] > _KINKED * bent[c, row] and closer[c, row] > _FINER * floor[c]:
-                word = next((int(w) for w in changed[c] if w >= 0), -1) if c < len(changed) else -1
-                return self._cause(int(self._among_all(T.moved)[c]), row, word)
+                column = int(rows.read[c])
+                word = next((int(w) for w in changed[column] if w >= 0), -1) if column < len(changed) else -1
+                return self._cause(int(self._among_all(T.moved)[column]), row, word)
         return None
 
     def _counts(self, T: Tangent) -> NDArray[np.bool_]:
@@ -336,7 +359,7 @@ class LoopState:
         return counts
 
     def _run_finer(
-        self, T: Tangent, before: NDArray[np.int64], memories: dict[str, Any]
+        self, T: Tangent, before: NDArray[np.int64], memories: dict[str, Any], read: NDArray[np.int64]
     ) -> tuple[_Rows, NDArray[np.int64]]:
         """The same tick with shorter steps, and the whole numbers that changed with the longer ones."""
         after, kept, step = self.words.save(), self.memory.saved(), T.step.copy()
@@ -344,7 +367,7 @@ class LoopState:
         self.words.restore(before)
         self.memory.restore(memories)
         T.step[:] = step / _FINER
-        finer = self._run(T)
+        finer = self._run(T, read)
         T.step[:] = step
         self.words.restore(after)
         self.memory.restore(kept)
