@@ -145,10 +145,8 @@ def limit_of(variants: Variants, setting: Setting, now: Asked, size: float = 1.0
         asked = None if math.isnan(tried.shakes_at) else search.ask(tried.shakes_at)
         if asked is None or search.good(asked):
             return tried
-        low, high = (
-            setting.value if math.isnan(tried.quiet_at) else tried.quiet_at,
-            tried.shakes_at,
-        )  # stable again further on
+        # The loop is stable again further on: its first unstable stretch is what counts.
+        low, high = setting.value if math.isnan(tried.quiet_at) else tried.quiet_at, tried.shakes_at
     low, high = search.narrowed(low, high)
     at_limit = search.ask(high, finer=True)
     where = None if at_limit is None else at_limit.worst
