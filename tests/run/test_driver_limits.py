@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -18,9 +18,11 @@ from palpate.control.law import Law, Target, sizes_of
 from palpate.control.references.reference import joint_target
 from palpate.files import write_file
 from palpate.robot import Robot, load_robot
+from palpate.run.assemble.assemble import assemble
+from palpate.run.forecast.moments import transferred
 from palpate.run.run import Run
 from palpate.run.simulate import simulate
-from palpate.run.tangent.loop_poles import poles
+from palpate.run.tangent.loop_poles import poles, run_until
 from palpate.scenario.file.load import load_scenario
 from palpate.scenario.model import Scenario
 from palpate.trace import Recording
@@ -64,12 +66,13 @@ class Case:
         return float(np.log(ringing[-120:].max() / ringing[30:150].max()))
 
     def stable(self, stiffness: float) -> bool:
-        """Whether the loop's poles are stable there, in contact."""
-        for moment in (0.45, 0.4, 0.3):
-            found = poles(self.run(stiffness), at=moment, finer=False, probing=False)
-            if "free" not in found.contact.values():
-                return found.stable is True
-        return False
+        """Whether the loop's poles are stable where the same arm without its driver stands, in contact."""
+        prompt = replace(self, driver=Driver()).run(stiffness)
+        damped = prompt.world.surfaces[0].model_copy(update={"damping": 300.0})
+        standing = assemble(replace(prompt, world=prompt.world.model_copy(update={"surfaces": (damped,)})))
+        run_until(standing, 480)
+        found = transferred(standing, assemble(self.run(stiffness)), finer=False)
+        return found.stable is True and "free" not in found.contact.values()
 
 
 @dataclass(frozen=True)
