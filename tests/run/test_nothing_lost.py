@@ -267,7 +267,7 @@ def test_a_run_and_its_file_take_at_most_one_and_a_half_times_the_record(tmp_pat
 
 
 def test_how_a_run_is_sliced_changes_nothing_in_it(monkeypatch):
-    from palpate.run import simulate as module
+    from palpate.run import advancing as module
 
     run = Run(load_robot("panda"), GravityCompensation(), clock=Clock(duration=0.3))
     whole = simulate(run)

@@ -22,7 +22,7 @@ from palpate.run.simulate import as_run
 from palpate.run.tangent.along import poles_along
 from palpate.run.tangent.loop_poles import poles_here, run_until
 from palpate.world.clock import Clock
-from palpate.world.config import Driver, PlantChange, Sensors, Surface, World
+from palpate.world.config import Driver, PlantChange, Push, Sensors, Surface, World
 
 M, T, KP, KD = 5.0, 1e-3, 900.0, 60.0  # of the first of two sliding axes, 3 kg + 2 kg
 K_W, D_W = 4000.0, 20.0
@@ -150,6 +150,57 @@ def test_an_integral_of_the_force_is_a_state() -> None:
     A[2, :2], A[2, 2] = -T * k_i * F, 1.0
     assert matched(result.poles, np.linalg.eigvals(A)) < 1e-8
     assert any("integral" in name for name in result.states)
+
+
+LIMITS = [(1, 0.0, 3.162e6), (1, 100.0, 1.124e6), (2, 0.0, 1.106e6), (2, 100.0, 0.4826e6)]
+SLIDE, STIFF, DAMP = 3.0, 1000.0, 2 * 0.7 * math.sqrt(3.0 * 1000.0)
+
+
+def filtered_and_late(wall_stiffness: float, delay: int, cutoff: float) -> np.ndarray:
+    """x⁺ = Φ x + Γ y, y ← y + g (u(d ticks ago) − y), u = −K x − D v, over (x, v, u₁ … u_d, y)."""
+    (Phi, Gamma), n = held(SLIDE, wall_stiffness), 3 + delay
+    g = T / (T + 1.0 / (2.0 * math.pi * cutoff)) if cutoff else 1.0
+    A = np.zeros((n, n))
+    A[-1, -2], A[-1, -1] = g, 1.0 - g
+    A[:2] = np.outer(Gamma, A[-1])
+    A[:2, :2] += Phi
+    A[2, :2] = [-STIFF, -DAMP]
+    for k in range(3, 2 + delay):
+        A[k, k - 1] = 1.0
+    return A
+
+
+def limit_in_theory(delay: int, cutoff: float) -> float:
+    low, high = 1e4, 1e7
+    while high > (1.0 + 1e-9) * low:
+        k = math.sqrt(low * high)
+        stable = np.abs(np.linalg.eigvals(filtered_and_late(k, delay, cutoff))).max() < 1.0
+        low, high = (k, high) if stable else (low, k)
+    return low
+
+
+@pytest.mark.parametrize(("delay", "cutoff", "limit"), LIMITS)
+def test_the_largest_walls_of_a_late_and_filtered_driver_are_those_of_theory(
+    delay: int, cutoff: float, limit: float
+) -> None:
+    """Steps of 0.05 ms under a control period of 1 ms: ω h = 0.05 on the stiffest wall, which they follow to 1e-7."""
+    found = limit_in_theory(delay, cutoff)
+    assert found == pytest.approx(limit, rel=5e-4)
+    robot = load_robot("cartesian2", mass=(1.0, 2.0))
+    law = ComputedTorque(kp=(STIFF / SLIDE,) * 2, kd=(DAMP / SLIDE,) * 2)
+    x = float(robot.pose(robot.home).position[0]) + float(robot.model.geom("tip").size[0])
+    for share, stable in ((0.999, True), (1.0, None), (1.001, False)):
+        k = share * found
+        place = (x - 50.0 / k, 0, 0)  # where a push of 50 N is balanced
+        stiff = Surface(name="wall", position=place, normal=(-1, 0, 0), stiffness=k, damping=0, friction=0)
+        driver = Driver(delay=delay, cutoff=cutoff, torque_limit=False, torque_rate_limit=False)
+        clock = Clock(duration=0.1, timestep=5e-5, rate=1000, integrator="rk4")
+        world = World(surfaces=(stiff,), driver=driver, pushes=(Push(force=(50.0, 0.0, 0.0), duration=9.0),))
+        result = poles(Run(robot, law, world, clock=clock), 0.0, finer=False)
+        assert result.contact == {"wall": "slides"}
+        expected = np.linalg.eigvals(filtered_and_late(k, delay, cutoff))
+        assert matched(result.poles, expected[np.abs(expected) > 1e-9]) < 1e-6
+        assert stable is None or result.stable is stable
 
 
 def test_exercise_3_has_all_its_eigenvalues_at_minus_7() -> None:

@@ -40,7 +40,7 @@ def test_what_hardly_moves_cannot_come_farther_than_twice_its_speed_over_the_rat
 
 def test_a_loop_that_never_settles_is_excused_nothing_and_an_unknown_one_all() -> None:
     assert tolerance.settling(0.5, 0.0, 10.0) == 0.0
-    assert tolerance.settling(0.5, None, 10.0) == 1.0
+    assert tolerance.settling(0.5, None, 10.0) == math.inf
 
 
 def test_a_tenth_of_what_yields_is_tolerated() -> None:

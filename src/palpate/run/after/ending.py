@@ -78,7 +78,7 @@ class End:
         if poles is not None and poles.saturated:
             with unlimited(self.assembly):
                 poles = self._poles()
-        return None if poles is None else rate_of(poles)
+        return None if poles is None else rate_of(poles, self.quiet)
 
     @cached_property
     def compliance(self) -> Compliance | None:
@@ -99,8 +99,10 @@ class End:
 
     @cached_property
     def quiet_since(self) -> float:
-        """When target, pushes, contact, loads or sensor last changed, s."""
+        """When target, pushes, contact, loads or sensor last changed, s; at the end, where that was not recorded."""
         world, end = self.run.world, float(self.times[-1])
+        if not {*_SIGNALS, "contact_force"} <= set(self.named):
+            return end
         spans = [(push, push.start + _duration(push, self.run)) for push in world.pushes]
         waving = any(push.kind in ("ramp", "sine") and push.start < end < until for push, until in spans)
         if waving or any(surface.motion is not None for surface in world.surfaces):

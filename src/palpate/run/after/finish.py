@@ -68,7 +68,7 @@ def trace_of(
     edge: dict[str, Any] = {}
     if ending.status == S.COMPLETED:
         end = End(assembly, named)
-        edge = edge_fact(end.poles)
+        edge = edge_fact(end.poles, end.quiet)
         warnings += edge_warnings(edge, end.speed)
         warnings += bouncing or promise_warnings(end, search)
     events = _events(assembly, named, warnings)

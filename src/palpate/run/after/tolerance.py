@@ -35,7 +35,7 @@ class Span:
 
 
 def settling(largest: float, rate: float | None, quiet: float, speed: float = math.inf) -> float:
-    """What is left of an error; all of it where nothing is known of the loop, none of one that never settles.
+    """What is left of an error; without bound where nothing is known of the loop, none of one that never settles.
 
     Args:
         largest: size of the error since the last change.
@@ -44,7 +44,7 @@ def settling(largest: float, rate: float | None, quiet: float, speed: float = ma
         speed: of what is judged, at the end.
     """
     if rate is None:
-        return SAFETY * largest
+        return math.inf
     if rate <= 0.0:
         return 0.0
     exponent = min(rate * quiet, 700.0)

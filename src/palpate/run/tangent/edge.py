@@ -13,6 +13,7 @@ from palpate.run.tangent.tick_map import LoopState
 _SHARE = 0.25  # of the run's physics steps: what differentiating a tick may cost at most,
 _AT_LEAST = 500  # or so many
 _MOVES = 0.02  # rad/s or m/s: joints that are slower stand still, held by friction
+_GROWN = 3.0  # natural logarithm of the growth after which a loop is called unstable
 _MOST_NUMBERS = 400  # of the state: the poles of more take longer than the run
 
 
@@ -30,17 +31,22 @@ def affordable_state(assembly: Assembly) -> LoopState | None:
     return state if len(state.names) <= _MOST_NUMBERS and steps <= most else None
 
 
-def rate_of(poles: LoopPoles) -> float | None:
-    """1/s at which the slowest pole dies out; 0 where it does not, None where it is not known."""
+def rate_of(poles: LoopPoles, quiet: float) -> float | None:
+    """1/s at which the slowest pole dies out; 0 where it does not, None where it is not known.
+
+    Poles at a moment of a motion tell of errors from there on: that the loop is unstable is believed where nothing has
+    changed for so long, `quiet` s, that an error would have grown twentyfold.
+    """
     if poles.stable is None:
         return None
-    return -math.log(max(poles.largest, 1e-300)) / poles.period if poles.stable else 0.0
+    rate = -math.log(max(poles.largest, 1e-300)) / poles.period
+    return rate if poles.stable else 0.0 if -rate * quiet > _GROWN else None
 
 
-def edge_fact(poles: LoopPoles | None) -> dict[str, Any]:
+def edge_fact(poles: LoopPoles | None, quiet: float) -> dict[str, Any]:
     """The poles at the end of a run in a few numbers; empty where they are not known.
 
-    Digits that differ between machines are left out.
+    Digits that differ between machines are left out. `quiet` is the time in s since anything changed; see `rate_of`.
     """
     mode = None if poles is None or poles.not_known is not None else poles.leading
     if poles is None or mode is None:
@@ -48,7 +54,7 @@ def edge_fact(poles: LoopPoles | None) -> dict[str, Any]:
     rate = -math.log(max(poles.largest, 1e-300)) / poles.period
     return {
         "largest": round(poles.largest, 6),
-        "stable": poles.stable,
+        "stable": None if (known := rate_of(poles, quiet)) is None else known > 0.0,
         "rate": float(f"{rate:.3g}"),
         "frequency": float(f"{mode.frequency:.3g}"),
         "joint": mode.joint,
@@ -56,11 +62,16 @@ def edge_fact(poles: LoopPoles | None) -> dict[str, Any]:
 
 
 def edge_warnings(edge: dict[str, Any], speed: float) -> list[str]:
-    """A warning of a loop that is unstable at the end of its run while its joints move at some speed, rad/s or m/s."""
-    if edge.get("stable") is not False or speed < _MOVES:
+    """A warning of a loop that shakes: an oscillation that grows at the end of the run, while joints move.
+
+    Args:
+        edge: as `edge_fact` gives it.
+        speed: of the fastest joint, rad/s or m/s.
+    """
+    if edge.get("stable") is not False or speed < _MOVES or edge["frequency"] == 0.0:
         return []
-    shakes = f", {edge['frequency']:g} Hz" if edge["frequency"] > 0.0 else ""
     return [
-        f"at the end of the run the loop is UNSTABLE: an error grows by e^({-edge['rate']:g} t/s){shakes}, mostly of"
-        f" {edge['joint'] or 'no joint'}; its largest pole is {edge['largest']:g} per control tick"
+        f"at the end of the run the loop is UNSTABLE: an error grows by e^({-edge['rate']:g} t/s) at"
+        f" {edge['frequency']:g} Hz, mostly of {edge['joint'] or 'no joint'}; its largest pole is"
+        f" {edge['largest']:g} per control tick"
     ]

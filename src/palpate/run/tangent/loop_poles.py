@@ -311,6 +311,10 @@ def sample_targets(assembly: Assembly, ticks: int) -> None:
     first, last = assembly.sampled_span
     if assembly.sampled is run.reference and L.first_target == first <= L.tick_count <= last - ticks:
         return
+    if L.tick_count > run.clock.steps // L.ratio:  # past the end the last target stays
+        L.targets[:ticks] = np.array(L.targets[max(L.tick_count - 1 - L.first_target, 0)])
+        L.first_target, assembly.sampled = L.tick_count, None
+        return
     times = (L.tick_count + np.arange(ticks)) * L.period
     L.targets[:ticks] = run.reference.sample(times, run.robot, run.start()[0])
     L.first_target = L.tick_count
