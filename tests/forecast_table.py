@@ -22,12 +22,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from palpate.run.before.foresee import Forecast, foresee
 
 import palpate as pp
 from palpate.control import PythonLaw
 from palpate.errors import PalpateError
 from palpate.run.assemble.assemble import Assembly, assemble
-from palpate.run.before.foresee import Forecast, foresee
 from palpate.run.build import build
 from palpate.run.run import Run
 from palpate.run.simulate import execute_bare

@@ -3,7 +3,7 @@
 examples:
   palpate run panda-wall --open     simulate a shipped scenario, see its report
   palpate run panda-wall --set world.surfaces.wall.stiffness=4e4
-  palpate design panda-wall         is it stable, what are its limits
+  palpate design panda-wall         ask its loop: what happens, modes, limits
   palpate new mine --robot ur5e     a commented scenario file to start from
 """
 
@@ -26,6 +26,7 @@ import sys
 import textwrap
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from importlib.util import find_spec
 from types import MappingProxyType, ModuleType
 from typing import Any
 
@@ -38,7 +39,14 @@ from palpate.user_code import allowing
 # One word per command: the module palpate/cli/<name>.py with add_parser(subparsers) and run(args) -> exit code.
 # An entry point names such a module of another package. The first help page describes the first ones.
 FIRST = ("run", "design", "new", "show", "sweep", "compare", "export", "serve")
-_SHIPPED = (*FIRST, "list", "explain", "check", "report", "derive", "tune", "tools")
+_OF_CLI = (*FIRST, "list", "explain", "check", "report", "derive", "tune", "drive", "tools")
+# Commands that a tool brings along, in its own folder; without the folder there is no command.
+_OF_TOOLS = {
+    "play": "palpate.play.command",
+    "log": "palpate.logs.command",
+    "mark": "palpate.sheets.command",
+    "cases": "palpate.sheets.cases_command",
+}
 
 # Old spellings, and what to type instead.
 _MOVED = {
@@ -48,11 +56,14 @@ _MOVED = {
 }
 
 # Commands that show what others made: no code that a scenario or folder names runs in them, unless --code asks for it.
-_LOOKS = {"list", "explain", "new", "show", "derive", "check", "report", "compare", "tools"}
+_LOOKS = {"list", "explain", "new", "show", "derive", "check", "report", "compare", "tools", "mark", "cases"}
 
-COMMANDS = Table(
-    "palpate.commands", {name: f"palpate.cli.{name}" for name in _SHIPPED}, lambda entry, module: module.__name__
-)
+_MODULES = {
+    **{name: f"palpate.cli.{name}" for name in _OF_CLI},
+    **{name: module for name, module in _OF_TOOLS.items() if find_spec(module.rpartition(".")[0]) is not None},
+}
+_SHIPPED = tuple(_MODULES)
+COMMANDS = Table("palpate.commands", _MODULES, lambda entry, module: module.__name__)
 
 INTERRUPTED, BROKEN_PIPE, MISUSE, UNEXPECTED = 130, 141, 2, 70
 

@@ -125,16 +125,20 @@ def _sorted_poles(A: Array) -> Array:
 
 
 def loop_of(A: Array, names: tuple[str, ...]) -> tuple[Array, list[str]]:
-    """The coordinates left when those are taken out that none reads, or that nothing changes."""
+    """The coordinates left when those are taken out that none reads, or that nothing changes.
+
+    A joint's speed that goes on from itself alone, under a damper without a spring, is a loop of its own.
+    """
     linked = np.abs(A) > _FELT
     own = np.diag(linked).copy()
     np.fill_diagonal(linked, False)
     alive, neutral = np.ones(len(A), bool), []
+    itself = own & (np.abs(np.diag(A) - 1.0) > _SAME) & np.array([".plant.qvel[" in name for name in names], bool)
     while True:
         read = linked[alive].any(axis=0)  # by another one
         changed = linked[:, alive].any(axis=1)  # by another one
         constant = ~changed & (np.abs(np.diag(A) - 1.0) <= _SAME)
-        gone = alive & (~read | (~changed & ~own) | constant)
+        gone = alive & ((~read & ~itself) | (~changed & ~own) | constant)
         if not gone.any():
             break
         steady = gone & own & changed & (np.abs(np.diag(A) - 1.0) <= _SAME)
