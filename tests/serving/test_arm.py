@@ -7,9 +7,11 @@ import pytest
 
 from palpate.errors import InvalidInput
 from palpate.robot import Robot, load_robot
-from palpate.serving.arm import Arm, franka_model, spring_damper
+from palpate.serving.arm import Arm, spring_damper
 from palpate.serving.fci import Controller, Generator
-from palpate.serving.motion import ActiveMove, JointReference, Limits
+from palpate.serving.franka import franka_model
+from palpate.serving.limits import Limits
+from palpate.serving.motion import ActiveMove, JointReference
 from palpate.spatial import Pose
 
 
@@ -78,8 +80,7 @@ def test_external_forces_are_estimated_from_torques_alone():
         arm.observe(tick)
     assert arm.wrench == pytest.approx(-F, rel=1e-6, abs=1e-6)
     assert arm.external == pytest.approx(-terms.J.T @ F, abs=1e-9)
-    arm.EE_T_K = np.eye(4)
-    arm.EE_T_K[2, 3] = 0.1
+    arm.state.X_EK[2, 3] = 0.1
     arm.observe(tick)
     r = arm.O_T_EE[:3, :3] @ [0.0, 0.0, 0.1]
     assert arm.wrench[3:] == pytest.approx(-(F[3:] - np.cross(r, F[:3])), rel=1e-5, abs=1e-5)
@@ -95,7 +96,7 @@ def test_an_announced_load_is_compensated_and_is_no_external_force():
     for name in ("M", "bias", "gravity", "position", "rotation", "J"):
         getattr(tick, name)[...] = getattr(terms, name)
     tick.q[:], tick.tau[:] = q, carrying.gravity(q)
-    arm.load = (1.5, np.array([0.01, 0.02, 0.05]), np.zeros((3, 3)))
+    arm.set_load((1.5, np.array([0.01, 0.02, 0.05]), np.zeros((3, 3))))
     for _ in range(100):
         arm.observe(tick)
     assert arm.gravity == pytest.approx(carrying.gravity(q), abs=1e-12)

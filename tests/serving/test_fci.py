@@ -10,7 +10,7 @@ import pytest
 
 from palpate.errors import NotAClient
 from palpate.serving import fci
-from palpate.serving.motion import Limits, Thresholds, cartesian_motion
+from palpate.serving.limits import Limits, Thresholds, cartesian_motion
 from palpate.serving.session import Pace
 
 MOVE = struct.pack("<III", 1, 7, 125) + struct.pack("<II3d3d?7d", 2, 4, *[0.0] * 6, False, *[0.0] * 7)

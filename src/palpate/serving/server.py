@@ -20,7 +20,7 @@ from palpate.run.build import build
 from palpate.run.run import Run
 from palpate.run.simulate import execute, simulate_quietly
 from palpate.scenario.model import Scenario
-from palpate.serving.arm import franka_model
+from palpate.serving.franka import franka_model
 from palpate.serving.fci import PORT
 from palpate.serving.link import HANDSHAKE, ClientConnection, check_address, close_at_once, has_asked
 from palpate.serving.session import TERMS, ClientLaw, ClientSession, Pace
