@@ -171,6 +171,42 @@ def test_what_a_program_sets_is_taken_or_refused(served):
     ]
 
 
+@pytest.mark.parametrize(("turned", "stiffness"), [(False, 3000.0), (True, 100.0)])
+def test_setk_turns_the_stiffness(served, turned: bool, stiffness: float):
+    """3000, 3000, 100 N/m along K's axes: pressed along base x, a K whose z lies there makes the soft one count."""
+    robot, k = load_robot("fr3"), 10_000.0
+    R = robot.pose(robot.home).rotation
+    turn = R.T @ np.array([[0.0, 0, 1], [0, 1, 0], [-1, 0, 0]]) if turned else R.T
+    said, trace = served(WALL, "soft_press", *turn.ravel())
+    way = robot.pose(robot.home).position[0] + 0.045 - (0.35 - 0.01)
+    force = trace.slice(1.8, 1.95)["contact_force"].mean()
+    assert force == pytest.approx(stiffness * k / (stiffness + k) * way, rel=0.02)
+    assert said["force"][0] == pytest.approx(force, rel=0.02)
+    torque = np.array(said["tau_J"]) - load_robot("fr3").gravity(np.array(said["q"]))
+    assert np.abs(said["tau_J_d"]).max() > 0.1
+    assert np.array(said["tau_J_d"]) == pytest.approx(torque, abs=0.02)
+
+
+def test_settings_have_the_makers_ranges(served):
+    said, _ = served(WALL, "ranges")
+    for name, answers in said.items():
+        assert answers[1:3] == [True, True], name
+        assert all("command rejected: invalid argument" in answers[k] for k in (0, 3)), name
+
+
+def test_a_collision_is_shown_until_the_robot_is_reset(served):
+    said, trace = served(WALL, "bump")
+    assert "cartesian_reflex" in said["error"]
+    assert max(said["dtau"]) < 50.0  # of a held arm; the first state had 19 000 N·m/s
+    before, kept, after = (np.array(flags) for flags in said["collision"])
+    assert (before.any(), kept[0], after.any()) == (False, 1.0, False)
+    assert not any(said["contact"])
+    (velocity, zero), (acceleration, nothing) = said["delbow"]
+    assert (zero, nothing) == (0.0, 0.0)
+    assert abs(velocity) + abs(acceleration) > 0.0
+    assert np.abs(said["tau_J_d"]).max() > 0.1
+
+
 def test_a_client_that_dies_leaves_its_trace_and_the_next_is_served(served):
     with serving(WALL) as server:
         _, trace = with_client(server, "die")

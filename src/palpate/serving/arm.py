@@ -11,7 +11,7 @@ from palpate.checks import Array
 from palpate.robot.robot import Robot
 from palpate.serving import arm_kernels as kernels
 from palpate.serving.arm_kernels import ArmState, Spring, Told
-from palpate.serving.fci import JOINTS
+from palpate.serving.fci import FLOAT_COUNT, JOINTS
 from palpate.serving.franka import FrankaModel
 
 EXTERNAL_CUTOFF = 30.0  # Hz, of the estimated external torque
@@ -41,7 +41,9 @@ class Arm:
 
     def __init__(self, robot: Robot, model: FrankaModel, rotor: Array, period: float) -> None:
         self.robot, self.model = robot, model
-        self.state = s = ArmState({"n": JOINTS}, joints=Spring({"n": 7}), posture=Spring({"n": 7}), tool=Spring({"n": 6}))
+        self.state = s = ArmState(
+            {"n": JOINTS}, joints=Spring({"n": 7}), posture=Spring({"n": 7}), tool=Spring({"n": 6})
+        )
         s.period, s.fastest, s.posture_stiffness = period, FASTEST / period, POSTURE_STIFFNESS
         s.filter_gain = 1.0 - math.exp(-2.0 * math.pi * EXTERNAL_CUTOFF * period)
         s.to_base[:], s.origin[:] = model.X_WO.rotation.T, model.X_WO.position
@@ -89,6 +91,17 @@ class Arm:
     def _place_load(self) -> None:
         X_EF = np.linalg.inv(self.X_FE)
         self.state.load_mass, self.state.load_com[:] = self.load[0], X_EF[:3, :3] @ self.load[1] + X_EF[:3, 3]
+
+    def compile(self) -> None:
+        """Compile or load everything that a motion needs: a client does not wait for it."""
+        q, v, home = np.array(self.robot.home), np.zeros(JOINTS), np.eye(4)
+        self.M[:] = np.eye(JOINTS)
+        self.difference(self.advanced(home, np.zeros(6)), home)
+        self.step_towards(home, q, 0.0)
+        self.joint_impedance(q, v)
+        self.cartesian_impedance(home, np.zeros(6), q)
+        self.tell(Told(), np.zeros(FLOAT_COUNT))
+        self.contact(Told())
 
     def observe(self, tick: Any) -> None:
         """Take a tick's measurement in."""

@@ -42,7 +42,8 @@ def read_press(text: str) -> Press:
     words = {button.value: button for button in Button}
     if match is None or match["button"] not in words:
         raise InvalidInput(
-            f"{text!r} is no press of a button", hint="WHAT@T+S with stop or guide, such as stop@2+0.5: at 2 s for 0.5 s"
+            f"{text!r} is no press of a button",
+            hint="WHAT@T+S with stop or guide, such as stop@2+0.5: at 2 s for 0.5 s",
         )
     return Press(words[match["button"]], float(match["at"]), float(match["duration"]))
 

@@ -62,7 +62,7 @@ _ORTHOGONAL = 1e-4  # of R Rᵀ, from single-precision numbers
 
 def pose_from(numbers: Array) -> Array | None:
     """The 4×4 pose of 16 numbers by columns; None where they are no rotation, or lie beyond any arm's reach."""
-    X = numbers.astype(np.float64).reshape(4, 4).T
+    X = np.ascontiguousarray(numbers.astype(np.float64).reshape(4, 4).T)
     R = X[:3, :3]
     if not np.isfinite(X).all() or np.abs(X).max() > FARTHEST or np.abs(X[3] - [0, 0, 0, 1]).max() > 1e-9:
         return None

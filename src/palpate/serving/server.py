@@ -21,6 +21,7 @@ from palpate.run.run import Run
 from palpate.run.simulate import execute, simulate_quietly
 from palpate.scenario.model import Scenario
 from palpate.serving.franka import franka_model
+from palpate.serving.arm import Arm
 from palpate.serving.fci import PORT
 from palpate.serving.link import HANDSHAKE, ClientConnection, check_address, close_at_once, has_asked
 from palpate.serving.session import TERMS, ClientLaw, ClientSession, Pace
@@ -75,6 +76,7 @@ class Server:
         self._rotor = per_joint(self._run.robot, self._run.world.plant.rotor_inertia, "rotor_inertia")
         self._lost = _lost_ticks(run, self._run.clock)
         _warm_up(run)
+        Arm(self._run.robot, self.model, self._rotor, PERIOD).compile()
         self._socket = _listening(host, port)
         self.address: tuple[str, int] = self._socket.getsockname()
 
@@ -217,7 +219,6 @@ def _listening(host: str, port: int) -> socket.socket:
 def _no_collector() -> Iterator[None]:
     """No garbage collection inside: it would stop the robot for milliseconds."""
     was = gc.isenabled()
-    gc.collect()
     gc.disable()
     try:
         yield

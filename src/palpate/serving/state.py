@@ -30,7 +30,12 @@ class StateMessage:
     def describe_settings(self) -> None:
         """Write what changes only when a client sets it: frames, end effector, load."""
         arm, end, (mass, com, tensor) = self._arm, self._arm.model.end_effector, self._arm.load
-        for name, X in (("F_T_EE", arm.X_FE), ("EE_T_K", arm.state.X_EK), ("F_T_NE", arm.X_FN), ("NE_T_EE", arm.state.X_NE)):
+        for name, X in (
+            ("F_T_EE", arm.X_FE),
+            ("EE_T_K", arm.state.X_EK),
+            ("F_T_NE", arm.X_FN),
+            ("NE_T_EE", arm.state.X_NE),
+        ):
             self._put(name, X.T.ravel())
         for name, values in (
             ("m_ee", [end.mass]), ("F_x_Cee", end.com), ("I_ee", end.tensor.ravel()),
