@@ -18,10 +18,11 @@ from palpate.errors import BadShape, InvalidInput, NotFinite
 from palpate.scenario.file.load import load_scenario
 from palpate.serving import fci
 from palpate.serving.fci import Command, Controller, Generator, Mode
-from palpate.serving.link import has_asked
 from palpate.serving.limits import pose_from
+from palpate.serving.link import has_asked
+from palpate.serving.pace import Pace
 from palpate.serving.server import Server
-from palpate.serving.session import ClientSession, Pace
+from palpate.serving.session import ClientSession
 from palpate.views.pages.serve import MOST_WAITING, LiveServer, ReplayServer
 from serving.conftest import serving
 

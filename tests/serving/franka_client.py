@@ -304,10 +304,47 @@ def bump(address):
     }
 
 
-PROGRAMS = {
-    f.__name__: f
-    for f in (model, hold, press, jump, lean, step, moved, caught, recover, settings, die, soft_press, ranges, bump)
-}
+def until(robot, mode):
+    """The first state in a mode."""
+    while str((state := robot.read_once()).robot_mode) != f"RobotMode.{mode}":
+        pass
+    return state
+
+
+def user_stopped(address):
+    """Move until a person presses the user stop; what is refused meanwhile; move again after it is released."""
+    robot, said = connected(address), {}
+    try:
+        torques(robot, lambda state, t: [0.0] * 7, 100_000)
+    except franka.ControlException as error:
+        said["error"] = str(error)
+    said["mode"] = str(robot.read_once().robot_mode)
+    for name, request in (("move", robot.start_torque_control), ("recovery", robot.automatic_error_recovery)):
+        try:
+            request()
+        except (franka.ControlException, franka.CommandException) as error:
+            said[name] = str(error)
+    until(robot, "Idle")
+    return {**said, "after": about(torques(robot, lambda state, t: [0.0] * 7, 50))}
+
+
+def guided(address):
+    """Watch a hand lead the arm; where it was before and where after."""
+    robot = connected(address)
+    before = robot.read_once()
+    until(robot, "Guiding")
+    try:
+        robot.start_torque_control()
+        refused = ""
+    except (franka.ControlException, franka.CommandException) as error:
+        refused = str(error)
+    state = until(robot, "Idle")
+    for _ in range(300):
+        after = robot.read_once()
+    return {"before": about(before), "let_go": about(state), "after": about(after), "refused": refused}
+
+
+PROGRAMS = globals()
 
 if __name__ == "__main__":
     name, *words = sys.argv[1:]

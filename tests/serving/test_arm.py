@@ -7,9 +7,10 @@ import pytest
 
 from palpate.errors import InvalidInput
 from palpate.robot import Robot, load_robot
-from palpate.serving.arm import Arm, spring_damper
+from palpate.serving.arm import CARTESIAN_STIFFNESS, Arm, spring_damper
 from palpate.serving.fci import Controller, Generator
 from palpate.serving.franka import franka_model
+from palpate.serving.guiding import Guiding
 from palpate.serving.limits import Limits
 from palpate.serving.motion import ActiveMove, JointReference
 from palpate.spatial import Pose
@@ -238,3 +239,23 @@ def test_inverse_kinematics_leads_to_the_pose_and_turns_the_elbow_if_asked():
             assert q[2] + step[2] == pytest.approx(elbow, abs=1e-7)
     smallest = np.linalg.pinv(arm.pose_at(q)[1]) @ arm.difference(goal, arm.pose_at(q)[0])
     np.testing.assert_allclose(arm.step_towards(goal, q), smallest, atol=1e-7)
+
+
+@pytest.mark.parametrize("elbow_free", [True, False])
+def test_a_hand_moves_what_is_unlocked_and_the_rest_is_held(elbow_free: bool):
+    """Of a displacement at rest the locked x pulls back with 3000 N/m, the free y and z with nothing."""
+    robot = load_robot("fr3")
+    arm = Arm(robot, franka_model(robot), np.full(7, 1.0), 1e-3)
+    guiding, g = Guiding(arm), robot.gravity(robot.home)
+    _observed(robot, arm, robot.home, np.zeros(7), g)
+    arm.set_stiffness_frame(np.block([[arm.O_T_EE[:3, :3].T, np.zeros((3, 1))], [np.zeros((1, 3)), 1.0]]))
+    _observed(robot, arm, robot.home, np.zeros(7), g)
+    guiding.begin()
+    assert not guiding.torque().any()
+    guiding.unlock([False, True, True, True, True, True, elbow_free])
+    q = robot.home + np.linalg.pinv(arm.J) @ np.array([1e-4, 2e-4, -3e-4, 0, 0, 0])
+    _observed(robot, arm, q, np.zeros(7), g)
+    moved = arm.O_T_EE[0, 3] - guiding._pose[0, 3]
+    force = np.linalg.lstsq(arm.state.J_K.T, guiding.torque(), rcond=None)[0]
+    np.testing.assert_allclose(force[:3], [-3000.0 * moved, 0.0, 0.0], atol=0.02)
+    assert np.array_equal(arm.state.cartesian_stiffness, CARTESIAN_STIFFNESS)

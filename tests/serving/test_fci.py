@@ -12,7 +12,7 @@ from palpate.errors import NotAClient
 from palpate.serving import fci
 from palpate.serving.arm_kernels import Told
 from palpate.serving.limits import Limits, Thresholds, cartesian_motion
-from palpate.serving.session import Pace
+from palpate.serving.pace import Pace
 
 MOVE = struct.pack("<III", 1, 7, 125) + struct.pack("<II3d3d?7d", 2, 4, *[0.0] * 6, False, *[0.0] * 7)
 
@@ -133,8 +133,8 @@ def test_a_tool_motion_beyond_a_limit_has_the_makers_error():
 
 def test_late_ticks_are_counted_and_not_made_up_for(monkeypatch: pytest.MonkeyPatch):
     now = [100.0]
-    monkeypatch.setattr("palpate.serving.session.time.monotonic", lambda: now[0])
-    monkeypatch.setattr("palpate.serving.session.time.sleep", lambda s: now.__setitem__(0, now[0] + s))
+    monkeypatch.setattr("palpate.serving.pace.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("palpate.serving.pace.time.sleep", lambda s: now.__setitem__(0, now[0] + s))
     pace = Pace(1e-3, 0.5)
     for _ in range(10):
         pace.begin()

@@ -20,8 +20,8 @@ from palpate.run.assemble.assemble import Assembly, assemble
 from palpate.run.before.checks import check_start
 from palpate.run.run import Run
 from palpate.serving import fci
-from palpate.serving.franka import franka_model
 from palpate.serving.fci import Command, Controller, Generator, Mode, MoveStatus
+from palpate.serving.franka import franka_model
 from palpate.serving.limits import TORQUE_RATE
 from palpate.spatial import rotate_axes
 from palpate.trace import Outcome, Trace

@@ -23,12 +23,12 @@ from palpate.serving.guiding import Guiding
 from palpate.serving.limits import Limits, Thresholds
 from palpate.serving.link import ClientConnection
 from palpate.serving.motion import ActiveMove, JointReference
+from palpate.serving.pace import Pace
 from palpate.serving.state import StateMessage
 
 TERMS = ("client", "robot", "gravity")
 GRACE = 1.0  # s of a motion before its first command is missed
 PATIENCE = 0.25  # s that the world waits for a command, where it waits
-_COMMAND_SHARE = 0.8  # of a tick that a command may take
 _WINDOW = 100  # commands of the success rate
 _CHECK_EVERY = 16  # ticks between two looks at who else wants to connect, and at the buttons
 
@@ -52,42 +52,6 @@ SHOWN = (
     Shown("error", "error", help="0, or 1 + the number of the maker's error that stopped the motion"),
     Shown("gone", "gone", help="1 once the client is gone"),
 )
-
-
-@dataclass
-class Pace:
-    """When ticks are due.
-
-    Attributes:
-        factor: simulated over real time.
-        waits: whether the world waits for the client's commands instead of counting them as lost.
-        late: ticks that began more than one period after they were due; the schedule then starts anew.
-        slipped: s of real time lost by them.
-    """
-
-    period: float
-    factor: float = 1.0
-    waits: bool = False
-    late: int = 0
-    slipped: float = 0.0
-    _due: float = 0.0
-
-    @property
-    def step(self) -> float:
-        """s of real time for a tick."""
-        return self.period / self.factor
-
-    def begin(self) -> float:
-        """Wait until the next tick is due, and return until when its command may arrive."""
-        now = time.monotonic()
-        self._due = self._due + self.step if self._due else now
-        if now < self._due:
-            time.sleep(self._due - now)
-        elif now - self._due > self.step:
-            self.late += not self.waits
-            self.slipped += now - self._due
-            self._due = now
-        return self._due + _COMMAND_SHARE * self.step
 
 
 # What a request sets on the arm, and what reads its numbers: None where they are not good.
