@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 # An entry point names such a module of another package.
 _SHIPPED = (
     "run", "design", "list", "explain", "new", "show", "derive", "check", "report", "replay", "compare", "sweep",
-    "study", "tune", "export", "serve", "schema", "cache",
+    "study", "tune", "export", "serve", "drive", "schema", "cache",
     "completion",
 )  # fmt: skip
 

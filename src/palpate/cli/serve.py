@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from typing import TYPE_CHECKING
 
 from palpate.cli.check import add_scenario, scenario_asked
@@ -49,6 +49,8 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument("--press", metavar="WHAT@T+S", action="append", default=[],
                         help="press the user stop (stop) or the guiding buttons (guide) at T for S seconds;"
                              " at a terminal the keys s and g do so")  # fmt: skip
+    parser.add_argument("--gripper", metavar="WIDTH", nargs="?", type=float, const=0.0,
+                        help="serve a two-finger gripper on port 1338 too, an object of this width in it (m)")  # fmt: skip
     parser.add_argument("--host", metavar="ADDRESS", default="127.0.0.1", help="IPv4 address to listen on (127.0.0.1)")
     parser.add_argument("--port", type=int, default=1337, metavar="N", help="TCP port (1337, which libfranka uses)")
     parser.add_argument("--pace", metavar="X", default="1",
@@ -64,7 +66,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Load, listen, and serve one client after the other."""
-    from palpate.serving.buttons import read_press, terminal_keys
+    from palpate.serving.buttons import read_press, typed_keys
     from palpate.serving.link import check_address
     from palpate.serving.server import Server
 
@@ -76,9 +78,18 @@ def run(args: argparse.Namespace) -> int:
         address = {"host": args.host, "port": args.port, "network": args.allow_network}
         server = Server(scenario, pace=pace, duration=args.duration, presses=presses, say=_say, **address)
     pages = None if args.no_report or args.clients == 1 else PagesWriter(args.quiet)
-    with server, terminal_keys() as server.keys:
-        code = _serve_all(server, scenario, args, pages)
-    return code
+    with server, typed_keys() as server.keys, _gripper(args, pace):
+        return _serve_all(server, scenario, args, pages)
+
+
+def _gripper(args: argparse.Namespace, pace: float | None) -> AbstractContextManager[object]:
+    """The gripper beside the robot, if one is asked for."""
+    from palpate.serving.fingers import Fingers
+    from palpate.serving.gripper import GripperServer
+
+    if args.gripper is None:
+        return nullcontext()
+    return GripperServer(Fingers(args.gripper or None), args.host, pace=pace or 1.0)
 
 
 def _serve_all(server: Server, scenario: Scenario, args: argparse.Namespace, pages: PagesWriter | None) -> int:
@@ -116,6 +127,8 @@ def _checked(args: argparse.Namespace) -> float | None:
         raise InvalidInput(f"--port must be 1 to 65535, got {args.port}", hint="libfranka uses 1337")
     if args.clients < 1:
         raise InvalidInput(f"--clients must be at least 1, got {args.clients}")
+    if args.gripper is not None and not 0.0 <= args.gripper <= 0.08:
+        raise InvalidInput(f"--gripper takes the width of an object, 0 to 0.08 m, got {args.gripper:g}")
     if args.pace == "client":
         return None
     try:

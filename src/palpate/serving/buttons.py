@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import select
 import sys
@@ -68,26 +69,42 @@ class Buttons:
 
 
 @contextmanager
-def terminal_keys() -> Iterator[Callable[[], str]]:
-    """Keys as they are typed at a terminal; nothing where the input is none. Ctrl-C works as always."""
+def typed_keys(pipes: bool = False) -> Iterator[Callable[[], str]]:
+    """Keys as they are typed at a terminal, or sent through a pipe if asked for. Ctrl-C works as always."""
+    try:
+        stream = sys.stdin.fileno()
+    except (OSError, ValueError, AttributeError):  # there is no input
+        yield _nothing
+        return
+    if os.isatty(stream):
+        with _single_keys(stream):
+            yield lambda: _typed(stream)
+    else:
+        yield (lambda: _typed(stream)) if pipes and hasattr(select, "poll") else _nothing
+
+
+def _nothing() -> str:
+    return ""
+
+
+@contextmanager
+def _single_keys(stream: int) -> Iterator[None]:
+    """A terminal that hands keys over one by one."""
     try:
         import termios
         import tty
-
-        stream = sys.stdin.fileno()
-        before = termios.tcgetattr(stream)
-    except (ImportError, OSError, ValueError, AttributeError):  # not on Windows; no terminal
-        yield lambda: ""
+    except ImportError:  # Windows
+        yield
         return
+    before = termios.tcgetattr(stream)
     tty.setcbreak(stream)
     try:
-        yield lambda: _typed(stream)
+        yield
     finally:
         termios.tcsetattr(stream, termios.TCSADRAIN, before)
 
 
 def _typed(stream: int) -> str:
-    import os
-
+    """What has been typed; nothing at the end of a file."""
     ready = select.select([stream], [], [], 0.0)[0]
     return os.read(stream, 64).decode(errors="ignore") if ready else ""
