@@ -236,7 +236,7 @@ def test_an_arm_is_led_by_hand_and_stays_where_it_is_let_go(served):
 def test_the_next_client_does_not_wait_for_the_report_of_the_last(served, tmp_path, monkeypatch, capsys):
     """The writer of pages waits until a second client has been served; were the server to wait too, none would be."""
     monkeypatch.chdir(tmp_path)
-    waiting = "import pathlib, sys, time\nwhile not pathlib.Path('go').exists(): time.sleep(0.01)\n"
+    waiting = "import pathlib, sys, time\nwhile not pathlib.Path('go').exists():\n time.sleep(0.01)  # clock: waits\n"
     writing = "from palpate.cli.pages import write_pages\nwrite_pages(pathlib.Path(sys.argv[1]))"
     monkeypatch.setattr("palpate.cli.pages.COMMAND", (sys.executable, "-c", waiting + writing))
     host, pages = loopback(), [Path("runs") / f"fr3-wall-{k}" / "report.html" for k in (1, 2)]

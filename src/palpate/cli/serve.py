@@ -50,7 +50,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
                         help="press the user stop (stop) or the guiding buttons (guide) at T for S seconds;"
                              " at a terminal the keys s and g do so")  # fmt: skip
     parser.add_argument("--gripper", metavar="WIDTH", nargs="?", type=float, const=0.0,
-                        help="serve a two-finger gripper on port 1338 too, an object of this width in it (m)")  # fmt: skip
+                        help="serve a two-finger gripper too (port 1338), around an object of this width")  # fmt: skip
     parser.add_argument("--host", metavar="ADDRESS", default="127.0.0.1", help="IPv4 address to listen on (127.0.0.1)")
     parser.add_argument("--port", type=int, default=1337, metavar="N", help="TCP port (1337, which libfranka uses)")
     parser.add_argument("--pace", metavar="X", default="1",

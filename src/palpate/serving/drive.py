@@ -24,7 +24,7 @@ from palpate.run.run import Run
 from palpate.run.simulate import simulate_quietly
 from palpate.serving.fci import JOINTS
 from palpate.serving.franka import franka_model
-from palpate.serving.limits import TORQUE_RATE
+from palpate.serving.limits_kernels import TORQUE_RATE
 from palpate.spatial import rotate_axes
 from palpate.trace import Outcome, Trace
 from palpate.trace.outcome import OutcomeKind
@@ -76,15 +76,8 @@ class DriveLimits:
         return None
 
 
-def limits_of(
-    run: Run,
-    *,
-    torque: float = 1.0,
-    speed: float = 1.0,
-    force: float | None = None,
-    box: tuple[Array, Array] | None = None,
-) -> DriveLimits:
-    """Limits of a run's arm: shares of its rated torque and speed, a force, a box.
+def limits_of(run: Run, *, torque: float = 1.0, speed: float = 1.0, force: float | None = None) -> DriveLimits:
+    """Limits of a run's arm: shares of its rated torque and speed, and a force; the box comes from a rehearsal.
 
     Raises:
         InvalidInput: a share is not in (0, 1], or the force is not positive.

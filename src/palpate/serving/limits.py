@@ -11,23 +11,16 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.robot.robot import Robot
+from palpate.serving import limits_kernels as kernels
 from palpate.serving.arm_kernels import Told
 from palpate.serving.franka import stopping
+from palpate.serving.limits_kernels import FARTHEST, JointLimits
 
 LOST_IN_A_ROW = 20  # packets, after which the robot stops
-TORQUE_RATE = 1000.0  # N·m/s
-JOINT_JERK = 5000.0  # rad/s³
-# Velocity, acceleration, jerk: translation and rotation.
-CARTESIAN = ((3.0, 9.0, 4500.0), (2.5, 17.0, 8500.0))
-_PARTS = (slice(0, 3), slice(3, 6))
-_ROUNDING = 1e-3  # of a limit
-_SPEED_ROUNDING = 1e-3  # rad/s: half a step of a single-precision angle in 1 ms is a fifth of it
-_JERK_ROUNDING = 0.25  # of a limit: single precision in, differenced three times over 1 ms
 
 
 _COUNTS = (7, 7, 7, 7, 6, 6, 6, 6)  # numbers of the lists of SetCollisionBehavior
 _AT_START = 20.0  # N·m, N
-_STEADY = 0.01  # of the greatest acceleration: a motion with less of it moves steadily
 
 
 class Thresholds:
@@ -56,17 +49,10 @@ class Thresholds:
         told.lower[:], told.upper[:] = self.accelerating if accelerates else self.steady
 
 
-FARTHEST = 10.0  # m: no frame of such an arm lies farther from its flange or its base
-_ORTHOGONAL = 1e-4  # of R Rᵀ, from single-precision numbers
-
-
 def pose_from(numbers: Array) -> Array | None:
     """The 4×4 pose of 16 numbers by columns; None where they are no rotation, or lie beyond any arm's reach."""
-    X = np.ascontiguousarray(numbers.astype(np.float64).reshape(4, 4).T)
-    R = X[:3, :3]
-    if not np.isfinite(X).all() or np.abs(X).max() > FARTHEST or np.abs(X[3] - [0, 0, 0, 1]).max() > 1e-9:
-        return None
-    return X if np.abs(R @ R.T - np.eye(3)).max() < _ORTHOGONAL and np.linalg.det(R) > 0 else None
+    X = np.empty((4, 4))
+    return X if kernels.read_pose(numbers.astype(np.float64), X) else None
 
 
 # Ranges of settings. Stiffness: robot.h; the load: the payload that the arm is rated for, which robot.h leaves open.
@@ -102,59 +88,64 @@ def load_from(numbers: Array) -> tuple[float, Array, Array] | None:
     return (mass, com, tensor) if np.linalg.eigvalsh(tensor)[0] >= -1e-9 else None
 
 
+_MEASURED = (None, "joint_position_limits_violation", "joint_velocity_violation")
+_TORQUE = (None, "controller_torque_discontinuity", "tau_j_range_violation")
+_JOINTS = (
+    "position_limits_violation",
+    "velocity_limits_violation",
+    "velocity_discontinuity",
+    "acceleration_discontinuity",
+)
+_TOOL = _JOINTS[1:]
+
+
 class Limits:
     """Limits of a robot's joints, in motion and in command."""
 
     def __init__(self, robot: Robot, period: float) -> None:
         self.period, self.joints = period, robot.limits
-        self._offset, self._deceleration = stopping(robot)
+        self._record = record = JointLimits()
+        record.period, (record.offset[:], record.deceleration[:]) = period, stopping(robot)
+        for name in ("lower", "upper", "velocity", "acceleration", "torque"):
+            getattr(record, name)[:] = getattr(robot.limits, name)
+
+    def compile(self) -> None:
+        """Compile or load all checks: a client does not wait for them."""
+        q, x = np.zeros(7), np.zeros(6)
+        self.measured(q, q)
+        self.torque(q, q, q, 1)
+        self.joint_motion(q, q, q, q)
+        cartesian_motion(x, x, x)
+        self.accelerates(q, x)
+        pose_from(np.zeros(16))
 
     def accelerates(self, joints: Array, tool: Array) -> bool:
         """Whether a commanded motion speeds up or slows down: rad/s² of joints, [m/s²; rad/s²] of the tool."""
-        if (np.abs(joints) > _STEADY * self.joints.acceleration).any():
-            return True
-        return any(np.linalg.norm(tool[part]) > _STEADY * limits[1] for part, limits in zip(_PARTS, CARTESIAN))
+        return bool(kernels.accelerates(self._record.address, joints, tool))
 
     def velocity(self, q: Array) -> tuple[Array, Array]:
         """Smallest and greatest joint velocity at a posture, rad/s."""
-        distances = np.array([q - self.joints.lower, self.joints.upper - q])
-        speeds = np.sqrt(np.maximum(2.0 * self._deceleration * distances, 0.0)) - self._offset
-        down, up = np.clip(speeds, 0.0, self.joints.velocity)
-        return -down, up
+        low, high = np.empty(7), np.empty(7)
+        kernels.speeds(self._record.address, q, low, high)
+        return low, high
 
     def measured(self, q: Array, v: Array) -> str | None:
         """The error of a measured state."""
-        if (q < self.joints.lower).any() or (q > self.joints.upper).any():
-            return "joint_position_limits_violation"
-        return "joint_velocity_violation" if (np.abs(v) > 1.05 * self.joints.velocity).any() else None
+        return _MEASURED[kernels.measured(self._record.address, q, v)]
 
     def torque(self, wanted: Array, last: Array, gravity: Array, ticks: int) -> str | None:
         """The error of a commanded torque, `ticks` after the last that arrived."""
-        if (np.abs(wanted - last) > TORQUE_RATE * (1.0 + _ROUNDING) * self.period * ticks).any():
-            return "controller_torque_discontinuity"
-        return "tau_j_range_violation" if (np.abs(wanted + gravity) > self.joints.torque).any() else None
+        return _TORQUE[kernels.torque(self._record.address, wanted, last, gravity, ticks)]
 
     def joint_motion(
         self, q: Array, v: Array, a: Array, jerk: Array, *, kind: str = "joint_motion_generator"
     ) -> str | None:
         """The error of a commanded joint motion."""
-        joints, (low, high) = self.joints, self.velocity(q)
-        exceeded = {
-            "position_limits_violation": (q < joints.lower) | (q > joints.upper),
-            "velocity_limits_violation": (v < low - _SPEED_ROUNDING) | (v > high + _SPEED_ROUNDING),
-            "velocity_discontinuity": np.abs(a) > joints.acceleration + _SPEED_ROUNDING / self.period,
-            "acceleration_discontinuity": np.abs(jerk) > JOINT_JERK * (1 + _JERK_ROUNDING),
-        }
-        return next((f"{kind}_{name}" for name, of_joints in exceeded.items() if of_joints.any()), None)
+        passed = kernels.joint_motion(self._record.address, q, v, a, jerk)
+        return f"{kind}_{_JOINTS[passed - 1]}" if passed else None
 
 
 def cartesian_motion(twist: Array, acceleration: Array, jerk: Array) -> str | None:
     """The error of a commanded tool motion: [v; ω] and its two derivatives."""
-    names = ("velocity_limits_violation", "velocity_discontinuity", "acceleration_discontinuity")
-    for part, limits in zip(_PARTS, CARTESIAN):
-        for values, limit, slack, name in zip(
-            (twist, acceleration, jerk), limits, (_ROUNDING, 2e-2, _JERK_ROUNDING), names
-        ):
-            if np.linalg.norm(values[part]) > limit * (1.0 + slack):
-                return f"cartesian_motion_generator_{name}"
-    return None
+    passed = kernels.tool_motion(twist, acceleration, jerk)
+    return f"cartesian_motion_generator_{_TOOL[passed - 1]}" if passed else None

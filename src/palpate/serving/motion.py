@@ -12,6 +12,7 @@ from palpate.serving.arm_kernels import ELBOW_FLIP
 from palpate.serving.fci import Controller, Generator
 from palpate.serving.limits import LOST_IN_A_ROW, Limits, cartesian_motion, pose_from
 
+_STILL = np.zeros(7)
 _CARTESIAN = (Generator.CARTESIAN_POSITION, Generator.CARTESIAN_VELOCITY)
 
 
@@ -125,10 +126,10 @@ class ActiveMove:
         """One step of the tool, and of the joints by inverse kinematics: the smallest motion that leads there."""
         self.twist, self.pose, r, dt = twist, arm.advanced(self.pose, twist), self.reference, limits.period
         step = arm.step_towards(self.pose, r.q, elbow)
-        kind, still = "cartesian_motion_generator_joint", np.zeros(7)
-        error = limits.joint_motion(r.q + step, step / dt, still, still, kind=kind)
+        q, v = r.q + step, step / dt
+        error = limits.joint_motion(q, v, _STILL, _STILL, kind="cartesian_motion_generator_joint")
         if error is None:
-            r.q, r.v, r.a = r.q + step, step / dt, (step / dt - r.v) / dt
+            r.q, r.v, r.a = q, v, (v - r.v) / dt
         return error
 
     def miss(self, arm: Arm, limits: Limits) -> str | None:

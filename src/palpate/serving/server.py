@@ -24,6 +24,7 @@ from palpate.serving.arm import Arm
 from palpate.serving.buttons import Buttons, Press
 from palpate.serving.fci import PORT
 from palpate.serving.franka import franka_model
+from palpate.serving.limits import Limits
 from palpate.serving.link import HANDSHAKE, ClientConnection, check_address, close_at_once, has_asked
 from palpate.serving.pace import Pace, real_time
 from palpate.serving.session import TERMS, ClientLaw, ClientSession
@@ -86,6 +87,7 @@ class Server:
         self._lost = _lost_ticks(run, self._run.clock)
         _warm_up(run)
         Arm(self._run.robot, self.model, self._rotor, PERIOD).compile()
+        Limits(self._run.robot, PERIOD).compile()
         self._socket = _listening(host, port)
         self.address: tuple[str, int] = self._socket.getsockname()
 

@@ -81,6 +81,7 @@ class ClientSession:
         self.refuse_others: Callable[[], None] = lambda: None
         self._answers: list[bytes] = []
         self._arrived: deque[bool] = deque(maxlen=_WINDOW)
+        self._in_time = 0  # of those
         self._hold: JointReference | None = None
         self._torque = np.zeros(7)  # desired at the last tick, gravity left out
         self._number, self._t = 0, 0.0
@@ -151,6 +152,7 @@ class ClientSession:
         self.motion = ActiveMove(request.number, Generator(generator), Controller(controller), reference, pose)
         self.mode, self.motions, self._hold = Mode.MOVE, self.motions + 1, None
         self._arrived.clear()
+        self._in_time = 0
         return MoveStatus.STARTED
 
     def _set(self, command: Command, fields: tuple[float, ...]) -> bool:
@@ -219,11 +221,11 @@ class ClientSession:
         if motion.commands == 0 and motion.ticks * self.pace.period < GRACE:
             return None
         self.recorded.lost += 1
-        self._arrived.append(False)
+        self._count_arrival(False)
         return motion.miss(self.arm, self.limits)
 
     def _follow(self, motion: ActiveMove, command: np.ndarray) -> str | None:
-        self._arrived.append(True)
+        self._count_arrival(True)
         self.received += 1
         if not fci.is_finite(command):
             return "communication_constraints_violation"
@@ -287,7 +289,14 @@ class ClientSession:
         self._answers.clear()
 
     def _success_rate(self) -> float:
-        return sum(self._arrived) / len(self._arrived) if self.motion is not None and self._arrived else 0.0
+        return self._in_time / len(self._arrived) if self.motion is not None and self._arrived else 0.0
+
+    def _count_arrival(self, in_time: bool) -> None:
+        """One more command of the last hundred."""
+        if len(self._arrived) == _WINDOW:
+            self._in_time -= self._arrived[0]
+        self._arrived.append(in_time)
+        self._in_time += in_time
 
     def _record_status(self) -> None:
         status = self.recorded

@@ -21,7 +21,8 @@ class StateMessage:
     """
 
     def __init__(self, arm: Arm) -> None:
-        self.told, self._arm = Told(), arm
+        self.told, self._arm = told, _ = Told(), arm
+        self._wanted = told.q, told.v, told.a, told.tau, told.pose, told.twist, told.acceleration
         self._state = np.zeros(1, fci.STATE)
         self._sent, self._numbers = fci.numbers_of(self._state), np.zeros(fci.FLOAT_COUNT)
         self.errors, self.reason = self._state["errors"][0], self._state["reflex_reason"][0]
@@ -50,15 +51,15 @@ class StateMessage:
 
     def want(self, motion: ActiveMove | None, hold: JointReference | None, torque: Array) -> None:
         """What is wanted: by a motion, or of an arm that holds its posture; the torque is without gravity."""
-        arm, told = self._arm, self.told
+        arm, (q, v, a, tau, pose, twist, acceleration) = self._arm, self._wanted
         reference = hold if motion is None else motion.reference if motion.moves_joints else None
-        told.q[:] = arm.q if reference is None else reference.q
-        told.v[:] = arm.v if reference is None else reference.v
-        told.a[:] = 0.0 if reference is None else reference.a
-        told.tau[:] = torque
-        told.pose[:] = arm.O_T_EE if motion is None or not motion.moves_joints else motion.pose
-        told.twist[:] = 0.0 if motion is None else motion.twist
-        told.acceleration[:] = 0.0 if motion is None else motion.acceleration
+        q[:] = arm.q if reference is None else reference.q
+        v[:] = arm.v if reference is None else reference.v
+        a[:] = 0.0 if reference is None else reference.a
+        tau[:] = torque
+        pose[:] = arm.O_T_EE if motion is None or not motion.moves_joints else motion.pose
+        twist[:] = 0.0 if motion is None else motion.twist
+        acceleration[:] = 0.0 if motion is None else motion.acceleration
 
     def message(self, number: int, mode: Mode, motion: ActiveMove | None, success: float) -> bytes:
         """The state as the protocol has it."""
