@@ -63,6 +63,8 @@ _PARTS = {
         "gain-design",
         "report",
         "serve",
+        "serve-calls",
+        "drive",
         "sweeps",
         "cluster",
         "tune",

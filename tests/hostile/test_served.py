@@ -18,10 +18,11 @@ from palpate.errors import BadShape, InvalidInput, NotFinite
 from palpate.scenario.file.load import load_scenario
 from palpate.serving import fci
 from palpate.serving.fci import Command, Controller, Generator, Mode
+from palpate.serving.limits import pose_from
 from palpate.serving.link import has_asked
-from palpate.serving.motion import pose_from
+from palpate.serving.pace import Pace
 from palpate.serving.server import Server
-from palpate.serving.session import ClientSession, Pace
+from palpate.serving.session import ClientSession
 from palpate.views.pages.serve import MOST_WAITING, LiveServer, ReplayServer
 from serving.conftest import serving
 
@@ -54,8 +55,8 @@ class _Link:
 def session(server: Server) -> ClientSession:
     link = _Link()
     made = ClientSession(link, server._run.robot, server.model, server._rotor, Pace(1e-3))  # pyright: ignore
-    made.arm.q, made.arm.v = server._run.robot.home.copy(), np.zeros(7)
-    made.arm.O_T_EE, made.arm.J = made.arm.pose_at(made.arm.q)
+    made.arm.q[:], made.arm.v[:] = server._run.robot.home, 0.0
+    made.arm.O_T_EE[:], made.arm.J[:] = made.arm.pose_at(made.arm.q)
     return made
 
 

@@ -54,7 +54,7 @@ def serving(scenario: Scenario, grace: float = ENDLESS, **options: Any) -> Itera
 def patient(grace: float = ENDLESS) -> Iterator[None]:
     """Neither side gives the other up because the machine is busy; `grace`: s of a motion before its first command."""
     with pytest.MonkeyPatch.context() as patched:
-        for name in ("session.PATIENCE", "link.HANDSHAKE", "client._TIMEOUT"):
+        for name in ("session.PATIENCE", "link.HANDSHAKE"):
             patched.setattr(f"palpate.serving.{name}", float(ENDLESS))
         patched.setattr("palpate.serving.session.GRACE", grace)
         yield

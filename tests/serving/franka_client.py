@@ -233,7 +233,118 @@ def die(address, after=200):
     torques(robot, lambda state, t: os._exit(3) if t > 1e-3 * after else [0.0] * 7, 1000)
 
 
-PROGRAMS = {f.__name__: f for f in (model, hold, press, jump, lean, step, moved, caught, recover, settings, die)}
+def soft_press(address, *turn):
+    """Press through the robot's Cartesian impedance: 3000, 3000, 100 N/m along K's axes, K turned by 9 numbers."""
+    robot = connected(address)
+    frame = np.eye(4)
+    frame[:3, :3] = np.array(turn).reshape(3, 3) if turn else np.eye(3)
+    robot.set_K(list(frame.T.ravel()))
+    robot.set_cartesian_impedance([3000.0, 3000.0, 100.0, 300.0, 300.0, 300.0])
+    control = robot.start_cartesian_pose_control(franka.ControllerMode.CartesianImpedance)
+    for k in range(2000):
+        state, _ = control.readOnce()
+        if k == 0:
+            start = matrix(state.O_T_EE_c)
+        goal = start.copy()
+        goal[0, 3] += 0.045 * smooth(1e-3 * (k + 1), 0.0, 1.0)
+        command = franka.CartesianPose(list(goal.T.ravel()))
+        command.motion_finished = k == 1999
+        control.writeOnce(command)
+    return {**about(state), "tau_J_d": list(state.tau_J_d), "tau_J": list(state.tau_J), "goal": list(goal.T.ravel())}
+
+
+def ranges(address):
+    """Which values of the settings the robot takes."""
+    robot = reached(address)
+
+    def taken(setting, *values):
+        try:
+            setting(*values)
+        except franka.CommandException as error:
+            return str(error)
+        return True
+
+    inertia = [1e-3, 0, 0, 0, 1e-3, 0, 0, 0, 1e-3]
+    return {
+        "translation": [taken(robot.set_cartesian_impedance, [k] * 3 + [100.0] * 3) for k in (9.9, 10, 3000, 3001)],
+        "rotation": [taken(robot.set_cartesian_impedance, [500.0] * 3 + [k] * 3) for k in (0.9, 1, 300, 301)],
+        "joints": [taken(robot.set_joint_impedance, [k] * 7) for k in (-1.0, 0.0, 14250.0, 14251.0)],
+        "load": [taken(robot.set_load, m, [0.0] * 3, inertia) for m in (-0.1, 0.0, 3.0, 3.1)],
+    }
+
+
+def bump(address):
+    """Be stopped by a touch, and say of collisions: then, after the force is gone, and after the reset."""
+    robot = connected(address, 4.0)
+    first = robot.read_once()
+    before = robot.read_once()
+    control = robot.start_cartesian_pose_control(franka.ControllerMode.JointImpedance)
+    try:
+        for k in range(3000):
+            state, _ = control.readOnce()
+            if k == 0:
+                start = matrix(state.O_T_EE_c)
+            goal = start.copy()
+            goal[0, 3] += 0.0851 * smooth(1e-3 * (k + 1), 0.0, 1.5)
+            control.writeOnce(franka.CartesianPose(list(goal.T.ravel())))
+        error = ""
+    except franka.ControlException as stopped:
+        error = str(stopped)
+    robot.set_collision_behavior([200.0] * 7, [200.0] * 7, [200.0] * 6, [200.0] * 6)
+    kept = robot.read_once()
+    robot.automatic_error_recovery()
+    after = robot.read_once()
+    return {
+        "error": error,
+        "dtau": [max(map(abs, state.dtau_J)) for state in (first, before)],
+        "collision": [list(state.cartesian_collision) for state in (before, kept, after)],
+        "contact": list(kept.cartesian_contact),
+        "delbow": [list(state.delbow_c), list(state.ddelbow_c)],
+        "tau_J_d": list(state.tau_J_d),
+    }
+
+
+def until(robot, mode):
+    """The first state in a mode."""
+    while str((state := robot.read_once()).robot_mode) != f"RobotMode.{mode}":
+        pass
+    return state
+
+
+def user_stopped(address):
+    """Move until a person presses the user stop; what is refused meanwhile; move again after it is released."""
+    robot, said = connected(address), {}
+    try:
+        torques(robot, lambda state, t: [0.0] * 7, 100_000)
+    except franka.ControlException as error:
+        said["error"] = str(error)
+    said["mode"] = str(robot.read_once().robot_mode)
+    for name, request in (("move", robot.start_torque_control), ("recovery", robot.automatic_error_recovery)):
+        try:
+            request()
+        except (franka.ControlException, franka.CommandException) as error:
+            said[name] = str(error)
+    until(robot, "Idle")
+    return {**said, "after": about(torques(robot, lambda state, t: [0.0] * 7, 50))}
+
+
+def guided(address):
+    """Watch a hand lead the arm; where it was before and where after."""
+    robot = connected(address)
+    before = robot.read_once()
+    until(robot, "Guiding")
+    try:
+        robot.start_torque_control()
+        refused = ""
+    except (franka.ControlException, franka.CommandException) as error:
+        refused = str(error)
+    state = until(robot, "Idle")
+    for _ in range(300):
+        after = robot.read_once()
+    return {"before": about(before), "let_go": about(state), "after": about(after), "refused": refused}
+
+
+PROGRAMS = globals()
 
 if __name__ == "__main__":
     name, *words = sys.argv[1:]

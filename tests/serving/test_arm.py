@@ -7,9 +7,12 @@ import pytest
 
 from palpate.errors import InvalidInput
 from palpate.robot import Robot, load_robot
-from palpate.serving.arm import Arm, franka_model, spring_damper
+from palpate.serving.arm import CARTESIAN_STIFFNESS, Arm, spring_damper
 from palpate.serving.fci import Controller, Generator
-from palpate.serving.motion import ActiveMove, JointReference, Limits
+from palpate.serving.franka import franka_model
+from palpate.serving.guiding import Guiding
+from palpate.serving.limits import Limits
+from palpate.serving.motion import ActiveMove, JointReference
 from palpate.spatial import Pose
 
 
@@ -78,8 +81,7 @@ def test_external_forces_are_estimated_from_torques_alone():
         arm.observe(tick)
     assert arm.wrench == pytest.approx(-F, rel=1e-6, abs=1e-6)
     assert arm.external == pytest.approx(-terms.J.T @ F, abs=1e-9)
-    arm.EE_T_K = np.eye(4)
-    arm.EE_T_K[2, 3] = 0.1
+    arm.state.X_EK[2, 3] = 0.1
     arm.observe(tick)
     r = arm.O_T_EE[:3, :3] @ [0.0, 0.0, 0.1]
     assert arm.wrench[3:] == pytest.approx(-(F[3:] - np.cross(r, F[:3])), rel=1e-5, abs=1e-5)
@@ -95,7 +97,7 @@ def test_an_announced_load_is_compensated_and_is_no_external_force():
     for name in ("M", "bias", "gravity", "position", "rotation", "J"):
         getattr(tick, name)[...] = getattr(terms, name)
     tick.q[:], tick.tau[:] = q, carrying.gravity(q)
-    arm.load = (1.5, np.array([0.01, 0.02, 0.05]), np.zeros((3, 3)))
+    arm.set_load((1.5, np.array([0.01, 0.02, 0.05]), np.zeros((3, 3))))
     for _ in range(100):
         arm.observe(tick)
     assert arm.gravity == pytest.approx(carrying.gravity(q), abs=1e-12)
@@ -153,3 +155,107 @@ def test_a_tool_goes_on_with_its_acceleration_where_a_command_is_lost():
     np.testing.assert_allclose(move.pose[:3, 3] - start, move.twist[:3] * period, atol=1e-15)
     X, _ = arm.pose_at(move.reference.q)
     np.testing.assert_allclose(X[:3, 3], move.pose[:3, 3], atol=1e-7)
+
+
+def _turned(axis_from: int, axis_to: np.ndarray) -> np.ndarray:
+    """A rotation whose column `axis_from` is a given direction."""
+    other = np.cross(axis_to, [0.3, 0.5, 0.8])
+    columns = {axis_from: axis_to, (axis_from + 1) % 3: other / np.linalg.norm(other)}
+    columns[(axis_from + 2) % 3] = np.cross(columns[axis_from], columns[(axis_from + 1) % 3])
+    return np.column_stack([columns[k] for k in range(3)])
+
+
+def _stiffness_felt(arm: Arm, robot: Robot, direction: np.ndarray) -> np.ndarray:
+    """Force per metre of the controller's spring where its goal lies in a direction."""
+    goal, J = arm.O_T_EE.copy(), arm.state.J_K
+    goal[:3, 3] += 1e-4 * direction
+    torque = arm.cartesian_impedance(goal, np.zeros(6), arm.q.copy()) - arm.coriolis
+    return np.linalg.lstsq(J.T, torque, rcond=None)[0][:3] / 1e-4
+
+
+def test_the_stiffness_is_that_of_the_stiffness_frames_axes():
+    robot = load_robot("fr3")
+    arm = Arm(robot, franka_model(robot), np.full(7, 0.3), 1e-3)
+    arm.set_cartesian_stiffness(np.array([1000.0, 1000.0, 100.0, 30.0, 30.0, 30.0]))
+    _observed(robot, arm, robot.home, np.zeros(7), robot.gravity(robot.home))
+    X_EK = np.eye(4)
+    x, y = np.eye(3)[0], np.eye(3)[1]
+    X_EK[:3, :3] = arm.O_T_EE[:3, :3].T @ _turned(2, x)  # K's z is the base's x
+    arm.set_stiffness_frame(X_EK)
+    _observed(robot, arm, robot.home, np.zeros(7), robot.gravity(robot.home))
+    np.testing.assert_allclose(_stiffness_felt(arm, robot, x), 100.0 * x, atol=1e-6)
+    np.testing.assert_allclose(_stiffness_felt(arm, robot, y), 1000.0 * y, atol=1e-6)
+    assert arm.state.wrench_K[2] == pytest.approx(arm.wrench[0], abs=1e-12)
+
+
+def test_the_spring_sits_at_the_stiffness_frame():
+    """The tool turns about a K that lies elsewhere: K stays, so that only the spring of rotation pulls."""
+    robot = load_robot("fr3")
+    arm = Arm(robot, franka_model(robot), np.full(7, 0.3), 1e-3)
+    arm.set_cartesian_stiffness(np.array([1000.0] * 3 + [30.0] * 3))
+    X_EK = np.eye(4)
+    X_EK[:3, 3] = 0.05, -0.02, 0.1
+    arm.set_stiffness_frame(X_EK)
+    _observed(robot, arm, robot.home, np.zeros(7), robot.gravity(robot.home))
+    r, turn = arm.O_T_EE[:3, :3] @ X_EK[:3, 3], np.array([2e-4, -1e-4, 3e-4])
+    goal = arm.advanced(arm.O_T_EE, np.concatenate([np.zeros(3), turn / 1e-3]))
+    goal[:3, 3] += r - goal[:3, :3] @ X_EK[:3, 3]
+    torque = arm.cartesian_impedance(goal, np.zeros(6), arm.q.copy()) - arm.coriolis
+    wrench = np.linalg.lstsq(arm.state.J_K.T, torque, rcond=None)[0]
+    np.testing.assert_allclose(wrench, np.concatenate([np.zeros(3), 30.0 * turn]), atol=1e-9)
+
+
+def test_near_a_singularity_no_wrench_is_estimated():
+    robot = load_robot("fr3")
+    arm, stretched = Arm(robot, franka_model(robot), np.zeros(7), 1e-3), np.array([0.0, 0, 0, -0.01, 0, 0.6, 0])
+    for q, near in ((robot.home, False), (stretched, True)):
+        for _ in range(3):
+            _observed(robot, arm, q, np.zeros(7), robot.gravity(q) + 1.0)
+        smallest = np.linalg.svd(arm.state.J_K)[1][-1]
+        assert bool(smallest < 0.02) is near
+        assert arm.state.clear == pytest.approx(np.sum(np.linalg.svd(arm.state.J_K)[1] ** -2.0) ** -0.5, rel=1e-3)
+        assert bool(np.any(arm.wrench)) is not near
+        assert np.abs(arm.external).max() > 0.1
+
+
+def test_the_first_state_is_that_of_an_arm_which_stood_there_before():
+    robot = load_robot("fr3")
+    arm, g = Arm(robot, franka_model(robot), np.zeros(7), 1e-3), robot.gravity(robot.home)
+    _observed(robot, arm, robot.home, np.zeros(7), np.zeros(7))  # no torque has been measured yet
+    np.testing.assert_allclose(arm.state.tau, g, atol=1e-12)
+    assert not arm.state.tau_rate.any()
+    _observed(robot, arm, robot.home, np.zeros(7), g + 0.002)
+    np.testing.assert_allclose(arm.state.tau_rate, 2.0, rtol=1e-9)
+
+
+def test_inverse_kinematics_leads_to_the_pose_and_turns_the_elbow_if_asked():
+    robot = load_robot("fr3")
+    arm, q = Arm(robot, franka_model(robot), np.zeros(7), 1e-3), robot.home.copy()
+    goal = arm.advanced(arm.pose_at(q)[0], np.array([0.3, -0.2, 0.1, 0.4, 0.2, -0.3]))
+    for elbow in (None, q[2] + 2e-4):
+        step = arm.step_towards(goal, q, elbow)
+        assert np.abs(arm.difference(goal, arm.pose_at(q + step)[0])).max() < 1e-6  # steps of 4e-4, second order
+        if elbow is not None:
+            assert q[2] + step[2] == pytest.approx(elbow, abs=1e-7)
+    smallest = np.linalg.pinv(arm.pose_at(q)[1]) @ arm.difference(goal, arm.pose_at(q)[0])
+    np.testing.assert_allclose(arm.step_towards(goal, q), smallest, atol=1e-7)
+
+
+@pytest.mark.parametrize("elbow_free", [True, False])
+def test_a_hand_moves_what_is_unlocked_and_the_rest_is_held(elbow_free: bool):
+    """Of a displacement at rest the locked x pulls back with 3000 N/m, the free y and z with nothing."""
+    robot = load_robot("fr3")
+    arm = Arm(robot, franka_model(robot), np.full(7, 1.0), 1e-3)
+    guiding, g = Guiding(arm), robot.gravity(robot.home)
+    _observed(robot, arm, robot.home, np.zeros(7), g)
+    arm.set_stiffness_frame(np.block([[arm.O_T_EE[:3, :3].T, np.zeros((3, 1))], [np.zeros((1, 3)), 1.0]]))
+    _observed(robot, arm, robot.home, np.zeros(7), g)
+    guiding.begin()
+    assert not guiding.torque().any()
+    guiding.unlock([False, True, True, True, True, True, elbow_free])
+    q = robot.home + np.linalg.pinv(arm.J) @ np.array([1e-4, 2e-4, -3e-4, 0, 0, 0])
+    _observed(robot, arm, q, np.zeros(7), g)
+    moved = arm.O_T_EE[0, 3] - guiding._pose[0, 3]
+    force = np.linalg.lstsq(arm.state.J_K.T, guiding.torque(), rcond=None)[0]
+    np.testing.assert_allclose(force[:3], [-3000.0 * moved, 0.0, 0.0], atol=0.02)
+    assert np.array_equal(arm.state.cartesian_stiffness, CARTESIAN_STIFFNESS)

@@ -10,8 +10,9 @@ import pytest
 
 from palpate.errors import NotAClient
 from palpate.serving import fci
-from palpate.serving.motion import Limits, Thresholds, cartesian_motion
-from palpate.serving.session import Pace
+from palpate.serving.arm_kernels import Told
+from palpate.serving.limits import Limits, Thresholds, cartesian_motion
+from palpate.serving.pace import Pace
 
 MOVE = struct.pack("<III", 1, 7, 125) + struct.pack("<II3d3d?7d", 2, 4, *[0.0] * 6, False, *[0.0] * 7)
 
@@ -62,16 +63,15 @@ def test_answers_carry_their_size():
     assert fci.connected(1, fci.SUCCESS)[12:] == b"\0" + struct.pack("<H", 10)
 
 
-def test_thresholds_take_those_of_steady_motion_and_refuse_what_is_not_positive():
-    thresholds, numbers = Thresholds(), np.arange(1.0, 53.0)
+def test_thresholds_of_accelerating_and_of_steady_motion_are_kept_apart():
+    thresholds, numbers, told = Thresholds(), np.arange(1.0, 53.0), Told()
     assert thresholds.set(tuple(numbers))
-    assert (thresholds.lower_torque[0], thresholds.upper_torque[-1]) == (15.0, 28.0)
-    assert (thresholds.lower_force[0], thresholds.upper_force[-1]) == (41.0, 52.0)
+    thresholds.use(told, True)
+    assert (told.lower[0], told.upper[6], told.lower[7], told.upper[12]) == (1.0, 14.0, 29.0, 40.0)
+    thresholds.use(told, False)
+    assert (told.lower[0], told.upper[6], told.lower[7], told.upper[12]) == (15.0, 28.0, 41.0, 52.0)
     assert not thresholds.set((0.0, *numbers[1:]))
     assert not thresholds.set((np.nan, *numbers[1:]))
-    assert thresholds.reflex(np.zeros(7), np.eye(6)[0] * 46.9) is None
-    assert thresholds.reflex(np.zeros(7), np.eye(6)[0] * -47.1) == "cartesian_reflex"
-    assert thresholds.reflex(np.eye(7)[6] * 28.1, np.zeros(6)) == "joint_reflex"
 
 
 @pytest.fixture(scope="module")
@@ -107,6 +107,14 @@ def test_a_joint_motion_beyond_a_limit_has_the_makers_error(
     assert beyond == "joint_motion_generator_position_limits_violation"
 
 
+def test_a_motion_accelerates_from_one_hundredth_of_the_greatest_acceleration_on(limits: Limits):
+    still = np.zeros(7)
+    assert not limits.accelerates(still + 0.99e-2 * limits.joints.acceleration, np.zeros(6))
+    assert limits.accelerates(still - 1.01e-2 * limits.joints.acceleration, np.zeros(6))
+    assert limits.accelerates(still, np.array([0.1, 0, 0, 0, 0, 0]))
+    assert not limits.accelerates(still, np.array([0.08, 0, 0, 0, 0.16, 0]))
+
+
 def test_torques_may_change_by_one_newton_metre_a_tick(limits: Limits):
     axis, nothing = np.eye(7)[2], np.zeros(7)
     assert limits.torque(1.0 * axis, nothing, nothing, 1) is None
@@ -125,8 +133,8 @@ def test_a_tool_motion_beyond_a_limit_has_the_makers_error():
 
 def test_late_ticks_are_counted_and_not_made_up_for(monkeypatch: pytest.MonkeyPatch):
     now = [100.0]
-    monkeypatch.setattr("palpate.serving.session.time.monotonic", lambda: now[0])
-    monkeypatch.setattr("palpate.serving.session.time.sleep", lambda s: now.__setitem__(0, now[0] + s))
+    monkeypatch.setattr("palpate.serving.pace.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("palpate.serving.pace.time.sleep", lambda s: now.__setitem__(0, now[0] + s))
     pace = Pace(1e-3, 0.5)
     for _ in range(10):
         pace.begin()

@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from palpate.robot import load_robot
 from palpate.run.simulate import simulate
 from palpate.scenario.file.load import load_scenario
 from palpate.scenario.model import Scenario
+from palpate.serving.buttons import Button, Press
 from palpate.trace import load_trace
 
 # All friction is compensated, so that formulas hold.
@@ -169,6 +171,91 @@ def test_what_a_program_sets_is_taken_or_refused(served):
         "libfranka: Set EE to K",
         "libfranka: Set Joint Impedance",
     ]
+
+
+@pytest.mark.parametrize(("turned", "stiffness"), [(False, 3000.0), (True, 100.0)])
+def test_setk_turns_the_stiffness(served, turned: bool, stiffness: float):
+    """3000, 3000, 100 N/m along K's axes: pressed along base x, a K whose z lies there makes the soft one count."""
+    robot, k = load_robot("fr3"), 10_000.0
+    R = robot.pose(robot.home).rotation
+    turn = R.T @ np.array([[0.0, 0, 1], [0, 1, 0], [-1, 0, 0]]) if turned else R.T
+    said, trace = served(WALL, "soft_press", *turn.ravel())
+    way = robot.pose(robot.home).position[0] + 0.045 - (0.35 - 0.01)
+    force = trace.slice(1.8, 1.95)["contact_force"].mean()
+    assert force == pytest.approx(stiffness * k / (stiffness + k) * way, rel=0.02)
+    assert said["force"][0] == pytest.approx(force, rel=0.02)
+    torque = np.array(said["tau_J"]) - load_robot("fr3").gravity(np.array(said["q"]))
+    assert np.abs(said["tau_J_d"]).max() > 0.1
+    assert np.array(said["tau_J_d"]) == pytest.approx(torque, abs=0.02)
+
+
+def test_settings_have_the_makers_ranges(served):
+    said, _ = served(WALL, "ranges")
+    for name, answers in said.items():
+        assert answers[1:3] == [True, True], name
+        assert all("command rejected: invalid argument" in answers[k] for k in (0, 3)), name
+
+
+def test_a_collision_is_shown_until_the_robot_is_reset(served):
+    said, _ = served(WALL, "bump")
+    assert "cartesian_reflex" in said["error"]
+    assert max(said["dtau"]) < 50.0  # of a held arm; the first state had 19 000 N·m/s
+    before, kept, after = (np.array(flags) for flags in said["collision"])
+    assert (before.any(), kept[0], after.any()) == (False, 1.0, False)
+    assert not any(said["contact"])
+    (velocity, zero), (acceleration, nothing) = said["delbow"]
+    assert (zero, nothing) == (0.0, 0.0)
+    assert abs(velocity) + abs(acceleration) > 0.0
+    assert np.abs(said["tau_J_d"]).max() > 0.1
+
+
+def test_the_user_stop_ends_a_motion_and_nothing_moves_until_it_is_released(served):
+    said, trace = served(WALL, "user_stopped", presses=[Press(Button.STOP, 0.3, 0.4)])
+    assert "User Stop pressed" in said["error"]
+    assert said["mode"] == "RobotMode.UserStopped"
+    assert "command not possible in the current mode" in said["move"]
+    assert "User Stop pressed" in said["recovery"]
+    assert said["after"]["mode"] == "RobotMode.Move"
+    assert trace["law.robot_mode"].max() == 5.0
+    assert any("the user stop was pressed at 0.3" in warning for warning in trace.warnings)
+
+
+def test_an_arm_is_led_by_hand_and_stays_where_it_is_let_go(served):
+    push = [{"name": "hand", "kind": "pulse", "force": [0, 15, 0], "start": 0.2, "duration": 0.3}]
+    scenario = WALL.replace(world__surfaces=[], world__pushes=push, metrics={})
+    said, trace = served(scenario, "guided", presses=[Press(Button.GUIDE, 0.1, 0.8)])
+    before, let_go, after = (np.array(said[name]["q"]) for name in ("before", "let_go", "after"))
+    assert "command not possible in the current mode" in said["refused"]
+    assert np.abs(let_go - before).max() > 0.05
+    brakes = np.abs(said["let_go"]["dq"]) ** 2 / (2.0 * load_robot("fr3").limits.acceleration)
+    assert np.abs(after - let_go) == pytest.approx(brakes, abs=5e-3)
+    assert np.abs(said["after"]["dq"]).max() < 1e-3
+    assert trace["law.robot_mode"].max() == 3.0
+
+
+def test_the_next_client_does_not_wait_for_the_report_of_the_last(served, tmp_path, monkeypatch, capsys):
+    """The writer of pages waits until a second client has been served; were the server to wait too, none would be."""
+    monkeypatch.chdir(tmp_path)
+    waiting = "import pathlib, sys, time\nwhile not pathlib.Path('go').exists():\n time.sleep(0.01)  # clock: waits\n"
+    writing = "from palpate.cli.pages import write_pages\nwrite_pages(pathlib.Path(sys.argv[1]))"
+    monkeypatch.setattr("palpate.cli.pages.COMMAND", (sys.executable, "-c", waiting + writing))
+    host, pages = loopback(), [Path("runs") / f"fr3-wall-{k}" / "report.html" for k in (1, 2)]
+
+    def two_clients() -> None:
+        for _ in range(2):
+            subprocess.run([sys.executable, str(CLIENT), "model", host], check=True, capture_output=True)
+        there.extend(page.exists() for page in pages)
+        Path("go").touch()
+
+    there: list[bool] = []
+    clients = threading.Thread(target=two_clients)
+    clients.start()
+    with patient():
+        assert main(["serve", "fr3-wall", "--host", host, "--pace", "client", "--clients", "2", "--quiet"]) == 0
+    clients.join(ENDLESS)
+    assert there == [False, False]
+    assert all(page.exists() for page in pages)
+    assert capsys.readouterr().out.endswith("served 2 clients\n")
 
 
 def test_a_client_that_dies_leaves_its_trace_and_the_next_is_served(served):

@@ -14,6 +14,7 @@ from palpate.cli.main import main
 from palpate.errors import InvalidInput
 from palpate.scenario.file.load import load_scenario
 from palpate.serving import fci
+from palpate.serving.buttons import Button, Buttons, read_press
 from palpate.serving.link import check_address
 from palpate.serving.server import Server
 from palpate.trace import Trace
@@ -183,6 +184,8 @@ def test_addresses_that_are_not_loopback_are_refused(host: str, words: str, caps
         (["fr3-wall", "--clients", "0"], "--clients must be at least 1"),
         (["fr3-wall", "--out", "x"], "--out is the folder of one client"),
         (["fr3-wall", "--faults", "lost@3"], "is no fault"),
+        (["fr3-wall", "--press", "brake@3+1"], "is no press of a button"),
+        (["fr3-wall", "--press", "stop@3"], "is no press of a button"),
     ],
 )
 def test_what_cannot_be_served_is_refused_with_exit_code_2(words: list[str], said: str, capsys):
@@ -195,3 +198,12 @@ def test_a_port_in_use_is_named(capsys):
     with socket.create_server((host, fci.PORT)):
         assert main(["serve", "fr3-wall", "--host", host, "--quiet"]) == 2
     assert f"cannot listen on {host}:1337" in capsys.readouterr().err
+
+
+def test_keys_press_and_release_and_times_do_too():
+    typed = iter(["", "s", "xg", "s", "", "g"])
+    buttons = Buttons([read_press("guide@2+0.5")], lambda: next(typed))
+    states = [buttons.pressed(t) for t in (0.0, 1.0, 1.1, 1.2, 1.3, 2.2)]
+    stop, guide = {Button.STOP}, {Button.GUIDE}
+    assert states == [set(), stop, stop | guide, guide, guide, guide]
+    assert buttons._held == set()

@@ -125,7 +125,7 @@ def test_a_taken_port_ends_before_the_run(tmp_path: Path, capsys) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--live", "--connect", "fci://127.0.0.1"], "does not go with --connect"),
+        (["--live", "--connect", "fci://127.0.0.1"], "a robot is moved by palpate drive"),
         (["--port", "8000"], "--port is that of the live view"),
         (["--live", "--set", 'record.channels=["contact_force"]'], "'q' is not"),
     ],

@@ -57,6 +57,10 @@ class RunFolder:
             (self.path / FIGURES).rmdir()
         self._write_manifest()
 
+    def continue_manifest(self) -> None:
+        """Go on with the list of files that are there."""
+        self._sums = {name: checksum for name, checksum in _manifest(self.path).items() if checksum is not None}
+
     def _replaceable(self) -> list[str]:
         """The files of the earlier run; refused if one was changed since, or a name is taken by something else."""
         for name in (MANIFEST, FIGURES):
@@ -154,6 +158,18 @@ def claim_folder(wanted: str | None, name: str, running: str) -> RunFolder:
         raise FileError(
             f"cannot make the run's folder: {error.strerror or error}: {error.filename}", hint="name one with --out DIR"
         ) from error
+
+
+def reopen_folder(folder: Path) -> RunFolder:
+    """The folder of a run that is written, locked again to add its pages.
+
+    Raises:
+        FileError: its manifest is damaged.
+        InUse: another run is at work there.
+    """
+    opened = RunFolder(folder, made=False)
+    opened.continue_manifest()
+    return opened
 
 
 def _started(folder: Path, made: bool) -> RunFolder:

@@ -22,7 +22,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import palpate as pp
 from palpate.cli.check import add_scenario, scenario_asked
@@ -39,6 +39,10 @@ if TYPE_CHECKING:
     from palpate.trace import Trace
 
 DONE, FAILED, WARNED, INTERRUPTED = 0, 1, 3, 130
+# Options of `palpate drive` that were once here: whoever gives --connect is told.
+_MOVED: dict[str, dict[str, Any]] = {
+    "--connect": {}, "--collision": {"type": float}, "--allow-network": {"action": "store_true"},
+}  # fmt: skip
 LARGE = 100.0  # MB of record, from which on it is said before the run
 
 
@@ -48,11 +52,8 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser = subparsers.add_parser("run", help=about, description=__doc__)
     add_scenario(parser)
     parser.add_argument("--out", metavar="DIR", help="folder to write (runs/<name>-<n>)")
-    parser.add_argument("--connect", metavar="fci://ADDRESS",
-                        help="send the law's commands to the robot at this address instead of simulating")  # fmt: skip
-    parser.add_argument("--collision", type=float, metavar="N", help="with --connect: force at which the robot stops")
-    parser.add_argument("--allow-network", action="store_true",
-                        help="with --connect: allow an address that is not loopback")  # fmt: skip
+    for moved, options in _MOVED.items():
+        parser.add_argument(moved, help=argparse.SUPPRESS, **options)
     parser.add_argument("--no-report", action="store_true", help="write no figures and no report.html")
     parser.add_argument("--open", action="store_true", help="open report.html in the browser after the run")
     parser.add_argument("--live", action="store_true",
@@ -66,7 +67,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 def run(args: argparse.Namespace) -> int:
     """Load, claim the folder, simulate, judge, write, tell."""
     args.quiet |= args.json
-    address = _address(args)
+    _check_options(args)
     with patience("loading …", args.quiet):
         from palpate.scenario.checking.checks import remarks
 
@@ -79,15 +80,9 @@ def run(args: argparse.Namespace) -> int:
         with undivided():
             folder = stack.enter_context(claim_folder(args.out, scenario.name, args.scenario))
 
-        def simulated(saving: Saving) -> Trace:
-            if address is None:
-                return _simulated(scenario, folder, args.quiet, saving, live)
-            from palpate.run.build import build
-            from palpate.serving.client import drive
-
-            return drive(build(scenario), address, collision=args.collision)
-
-        trace, results, output = written(scenario, folder, args, simulated)
+        trace, results, output = written(
+            scenario, folder, args, lambda saving: _simulated(scenario, folder, args.quiet, saving, live)
+        )
         if live is not None:
             live.finish(trace, output)
     if not args.quiet:
@@ -98,7 +93,7 @@ def run(args: argparse.Namespace) -> int:
         print(last_line(trace, results, output))
     if args.open:
         open_page(output)
-    return _exit_code(trace, results, args.strict)
+    return exit_code(trace, results, args.strict)
 
 
 def written(
@@ -123,21 +118,18 @@ def written(
     return trace, results, _with_pages(folder, trace, results, args) or output
 
 
-def _address(args: argparse.Namespace) -> str | None:
-    """The robot's address in fci://ADDRESS; None for a simulation. Refuses options that do not go together."""
+def _check_options(args: argparse.Namespace) -> None:
+    """Refuse options that do not go together, or are not here any more."""
     if args.port is not None and not args.live:
         raise InvalidInput("--port is that of the live view", hint="add --live")
-    if args.connect is None:
-        return None
-    from palpate.serving.link import check_address
-
-    kind, _, host = args.connect.partition("://")
-    if kind != "fci" or not host:
-        raise InvalidInput(f"--connect takes fci://ADDRESS, got {args.connect}", hint="fci://127.0.0.1")
-    check_address(host, args.allow_network, "is not this machine: palpate has never moved a real arm")
-    if args.live:
-        raise InvalidInput("--live shows a simulation; it does not go with --connect")
-    return host
+    if args.connect is not None or args.collision is not None or args.allow_network:
+        address = (args.connect or "127.0.0.1").removeprefix("fci://")
+        force = "" if args.collision is None else f" --force {args.collision:g}"
+        network = " --allow-network" if args.allow_network else ""
+        raise InvalidInput(
+            "run simulates: a robot is moved by palpate drive",
+            hint=f"palpate drive {args.scenario} {address} --move{force}{network}",
+        )
 
 
 def _simulated(scenario: Scenario, folder: RunFolder, quiet: bool, saving: Saving, live: Live | None) -> Trace:
@@ -253,7 +245,8 @@ def last_line(trace: Trace, results: Sequence[MetricResult], output: Path) -> st
     return harmless(f"{outcome.kind} at {outcome.time:.6g} s ({outcome.reason}){kept}; see {output}")
 
 
-def _exit_code(trace: Trace, results: Sequence[MetricResult], strict: bool) -> int:
+def exit_code(trace: Trace, results: Sequence[MetricResult], strict: bool) -> int:
+    """The exit code of a run; see above."""
     if trace.outcome.kind == "interrupted":
         return INTERRUPTED
     broken = any(result.passed is False for result in results)

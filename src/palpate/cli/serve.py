@@ -4,10 +4,12 @@ examples:
   palpate serve fr3-wall                        then run your libfranka, pylibfranka or franky program on 127.0.0.1
   palpate serve fr3-wall --pace client          the world waits for each command: nothing is lost on a busy machine
   palpate serve fr3-wall --faults commands-lost@2.5+0.02 --clients 1
+  palpate serve fr3-wall --press stop@2+1       a person presses the user stop at 2 s and releases it at 3 s
   palpate serve fr3-wall --set world.surfaces.wall.stiffness=1e5 --host 127.0.0.2
 
 Each connection starts the scenario again and writes a folder like `palpate run`; the law of the scenario and the
-duration of its run are not used. Ends with Ctrl-C, or after --clients connections.
+duration of its run are not used. The next client is served while the report of the last one is written. At a terminal
+the key s presses and releases the user stop, g the guiding buttons. Ends with Ctrl-C, or after --clients connections.
 The robot is simulated: palpate has never moved a real arm, and is not a safety device.
 """
 
@@ -15,12 +17,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from typing import TYPE_CHECKING
 
 from palpate.cli.check import add_scenario, scenario_asked
 from palpate.cli.console import CompileProgress
 from palpate.cli.folder import PARTIAL, claim_folder
+from palpate.cli.pages import PagesWriter
 from palpate.cli.signals import undivided, was_expected, was_interrupted
 from palpate.errors import InvalidInput, harmless
 
@@ -43,6 +46,11 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     add_scenario(parser)
     parser.add_argument("--faults", metavar="WHAT@T[+S]", action="append", default=[],
                         help="add a fault at T seconds for S seconds (repeatable)")  # fmt: skip
+    parser.add_argument("--press", metavar="WHAT@T+S", action="append", default=[],
+                        help="press the user stop (stop) or the guiding buttons (guide) at T for S seconds;"
+                             " at a terminal the keys s and g do so")  # fmt: skip
+    parser.add_argument("--gripper", metavar="WIDTH", nargs="?", type=float, const=0.0,
+                        help="serve a two-finger gripper too (port 1338), around an object of this width")  # fmt: skip
     parser.add_argument("--host", metavar="ADDRESS", default="127.0.0.1", help="IPv4 address to listen on (127.0.0.1)")
     parser.add_argument("--port", type=int, default=1337, metavar="N", help="TCP port (1337, which libfranka uses)")
     parser.add_argument("--pace", metavar="X", default="1",
@@ -58,29 +66,51 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Load, listen, and serve one client after the other."""
+    from palpate.serving.buttons import read_press, typed_keys
     from palpate.serving.link import check_address
     from palpate.serving.server import Server
 
     pace = _checked(args)
     check_address(args.host, args.allow_network)
+    presses = [read_press(text) for text in args.press]
     scenario = _scenario(args)
     with CompileProgress(args.quiet):
         address = {"host": args.host, "port": args.port, "network": args.allow_network}
-        server = Server(scenario, pace=pace, duration=args.duration, say=_say, **address)
+        server = Server(scenario, pace=pace, duration=args.duration, presses=presses, say=_say, **address)
+    pages = None if args.no_report or args.clients == 1 else PagesWriter(args.quiet)
+    with server, typed_keys() as server.keys, _gripper(args, pace):
+        return _serve_all(server, scenario, args, pages)
+
+
+def _gripper(args: argparse.Namespace, pace: float | None) -> AbstractContextManager[object]:
+    """The gripper beside the robot, if one is asked for."""
+    from palpate.serving.fingers import Fingers
+    from palpate.serving.gripper import GripperServer
+
+    if args.gripper is None:
+        return nullcontext()
+    return GripperServer(Fingers(args.gripper or None), args.host, pace=pace or 1.0)
+
+
+def _serve_all(server: Server, scenario: Scenario, args: argparse.Namespace, pages: PagesWriter | None) -> int:
+    """One client after the other; the pages of their runs are written meanwhile."""
     host, port = server.address
     served = 0
-    with server:
-        while served < args.clients:
-            try:  # Ctrl-C may come as soon as the address is known
-                if served == 0:
-                    print(f"serving {scenario.name} on {host}:{port} until Ctrl-C", flush=True)
-                link = server.wait()
-            except KeyboardInterrupt:
-                was_expected()
-                break
-            if not _serve(server, link, scenario, args) or was_interrupted():
-                return 130
-            served += 1
+    while served < args.clients:
+        try:  # Ctrl-C may come as soon as the address is known
+            if served == 0:
+                print(f"serving {scenario.name} on {host}:{port} until Ctrl-C", flush=True)
+            link = server.wait()
+        except KeyboardInterrupt:
+            was_expected()
+            break
+        if not _serve(server, link, scenario, args, pages) or was_interrupted():
+            if pages is not None:
+                pages.give_up()
+            return 130
+        served += 1
+    if pages is not None:
+        pages.finish()
     print(f"served {served} client{'' if served == 1 else 's'}")
     return 0
 
@@ -97,6 +127,8 @@ def _checked(args: argparse.Namespace) -> float | None:
         raise InvalidInput(f"--port must be 1 to 65535, got {args.port}", hint="libfranka uses 1337")
     if args.clients < 1:
         raise InvalidInput(f"--clients must be at least 1, got {args.clients}")
+    if args.gripper is not None and not 0.0 <= args.gripper <= 0.08:
+        raise InvalidInput(f"--gripper takes the width of an object, 0 to 0.08 m, got {args.gripper:g}")
     if args.pace == "client":
         return None
     try:
@@ -117,16 +149,25 @@ def _scenario(args: argparse.Namespace) -> Scenario:
     return scenario.replace(world__faults=faults) if added else scenario
 
 
-def _serve(server: Server, link: ClientConnection, scenario: Scenario, args: argparse.Namespace) -> bool:
+def _serve(
+    server: Server,
+    link: ClientConnection,
+    scenario: Scenario,
+    args: argparse.Namespace,
+    pages: PagesWriter | None,
+) -> bool:
     """Serve one client and write its run; False if that was interrupted."""
     from palpate.cli.run import last_line, print_story, written
 
+    now = argparse.Namespace(**{**vars(args), "no_report": args.no_report or pages is not None})
     with ExitStack() as stack:
         with undivided():
             folder = stack.enter_context(claim_folder(args.out, scenario.name, args.scenario))
         trace, results, output = written(
-            scenario, folder, args, lambda saving: server.serve(link, folder.path / PARTIAL, saving.begin)
+            scenario, folder, now, lambda saving: server.serve(link, folder.path / PARTIAL, saving.begin)
         )
+    if pages is not None and trace.outcome.kind != "interrupted":
+        pages.add(folder.path)
     if not args.quiet:
         print_story(scenario, trace, results, ())
     print(last_line(trace, results, output), flush=True)

@@ -16,7 +16,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 GRACE = 2.0  # s to clean up in, during which further signals are not heard
@@ -151,6 +151,19 @@ class Saving:
 
     def __exit__(self, *_: object) -> None:
         self.waited, _heard.saving, _heard.waited = _heard.waited, None, False
+
+
+@contextlib.contextmanager
+def asked_for() -> Iterator[Callable[[], bool]]:
+    """Let signals be asked for instead of raised: what is inside ends by itself, in its own way, after one came."""
+    outer, _heard.postponed = _heard.postponed, True
+    try:
+        yield lambda: _heard.pending
+    finally:
+        _heard.postponed = outer
+        if _heard.pending and not outer:
+            _heard.pending = False
+            was_expected()
 
 
 @contextlib.contextmanager

@@ -7,6 +7,7 @@ client in motion answers each with a command that carries the state's number.
 
 from __future__ import annotations
 
+import math
 import struct
 import tomllib
 from dataclasses import dataclass
@@ -49,6 +50,7 @@ REQUESTS = {command: struct.Struct(f"<{fields}") for command, fields in zip(Comm
 SUCCESS = 0
 INCOMPATIBLE_VERSION = 1  # of Connect
 NOT_POSSIBLE, INVALID_ARGUMENT = 1, 2  # of the commands that set something
+RECOVERY_EMERGENCY_ABORTED = 5  # of AutomaticErrorRecovery
 
 
 class MoveStatus(IntEnum):
@@ -60,6 +62,7 @@ class MoveStatus(IntEnum):
     NOT_POSSIBLE = 5
     INVALID_ARGUMENT = 7
     REFLEX_ABORTED = 8
+    EMERGENCY_ABORTED = 9
     INPUT_ERROR_ABORTED = 10
 
 
@@ -98,6 +101,26 @@ class Mode(IntEnum):
 _LAYOUTS = tomllib.loads((files("palpate.serving") / "fci.toml").read_text(encoding="utf-8"))
 ERRORS: tuple[str, ...] = tuple(_LAYOUTS["errors"])  # the maker's names, in the order of their bits
 STATE, MOTION = (np.dtype([tuple(field) for field in _LAYOUTS[name]]) for name in ("state", "motion"))
+_FIRST, _NUMBER = 8, 4  # bytes before the first number of a state, and bytes of a number
+# Which of the numbers of a state is the first of a field; they lie together, between its counter and its flags.
+FLOATS: dict[str, int] = {
+    name: (offset - _FIRST) // _NUMBER
+    for name, (kind, offset, *_) in (STATE.fields or {}).items()
+    if kind.base == np.dtype("<f4") and name != "control_command_success_rate"
+}
+FLOAT_COUNT = FLOATS["accelerometer_bottom"] + 18
+_COMMAND = struct.Struct("<Q38d??7d?")
+assert _COMMAND.size == MOTION.itemsize
+
+
+def numbers_of(state: np.ndarray) -> np.ndarray:
+    """The single-precision numbers of a state of one element, as one array."""
+    return state.view(np.uint8)[_FIRST : _FIRST + _NUMBER * FLOAT_COUNT].view("<f4")
+
+
+def is_finite(command: np.ndarray) -> bool:
+    """Whether all numbers of a client's command are finite."""
+    return all(map(math.isfinite, _COMMAND.unpack(command.tobytes())))
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,6 @@ import numpy as np
 from palpate.errors import InvalidInput, NotAClient
 from palpate.serving import fci
 
-# ---------------------------------------- Which addresses are meant: IPv4, and this machine alone unless more is
-# asked for
-
-
 _REACHED = "can be reached from other machines, and the protocol has no password"
 
 
@@ -41,6 +37,11 @@ def check_address(host: str, network: bool, why: str = _REACHED) -> None:
         raise InvalidInput(f"{host} is an IPv6 address, and the FCI protocol uses IPv4 only", hint="127.0.0.1")
     if not address.is_loopback and not network:
         raise InvalidInput(f"{host} {why}", hint="use 127.0.0.1, or add --allow-network to allow it")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a checked address is this machine's."""
+    return host == "localhost" or ipaddress.ip_address(host.strip("[]")).is_loopback
 
 
 HANDSHAKE = 2.0  # s that a connection may take to say what it wants

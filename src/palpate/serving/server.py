@@ -7,7 +7,7 @@ import gc
 import os
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Literal, NamedTuple
 
@@ -20,10 +20,14 @@ from palpate.run.build import build
 from palpate.run.run import Run
 from palpate.run.simulate import execute, simulate_quietly
 from palpate.scenario.model import Scenario
-from palpate.serving.arm import franka_model
+from palpate.serving.arm import Arm
+from palpate.serving.buttons import Buttons, Press
 from palpate.serving.fci import PORT
+from palpate.serving.franka import franka_model
+from palpate.serving.limits import Limits
 from palpate.serving.link import HANDSHAKE, ClientConnection, check_address, close_at_once, has_asked
-from palpate.serving.session import TERMS, ClientLaw, ClientSession, Pace
+from palpate.serving.pace import Pace, real_time
+from palpate.serving.session import TERMS, ClientLaw, ClientSession
 from palpate.trace import Trace
 from palpate.world.clock import Clock
 from palpate.world.config import World
@@ -35,6 +39,10 @@ _QUEUE = 4  # connections that may wait
 _LOOK, _GLANCE = 0.5, 0.02  # s to wait for a connection: alone, and while others have not said what they want
 
 Say = Callable[[str], None]
+
+
+def _no_keys() -> str:
+    return ""
 
 
 class _Waiting(NamedTuple):
@@ -54,6 +62,7 @@ class Server:
         pace: simulated over real time; None waits for the client's commands.
         duration: s that a client may stay, at most.
         network: whether an address other than loopback may be listened on.
+        presses: what a person does at the robot during every connection.
         say: given one sentence at a time for the person at the server.
     """
 
@@ -66,15 +75,19 @@ class Server:
         pace: float | None = 1.0,
         duration: float = 300.0,
         network: bool = False,
+        presses: Sequence[Press] = (),
         say: Say = lambda text: None,
     ) -> None:
         check_address(host, network)
+        self._presses, self.keys = tuple(presses), _no_keys
         run = build(scenario)
         self._run, self._pace, self._say = _served_run(run, duration), pace, say
         self.model = franka_model(self._run.robot)
         self._rotor = per_joint(self._run.robot, self._run.world.plant.rotor_inertia, "rotor_inertia")
         self._lost = _lost_ticks(run, self._run.clock)
         _warm_up(run)
+        Arm(self._run.robot, self.model, self._rotor, PERIOD).compile()
+        Limits(self._run.robot, PERIOD).compile()
         self._socket = _listening(host, port)
         self.address: tuple[str, int] = self._socket.getsockname()
 
@@ -141,9 +154,10 @@ class Server:
         pace = Pace(clock.control_period, self._pace or 1.0, waits=self._pace is None)
         session = ClientSession(link, run.robot, self.model, self._rotor, pace)
         session.refuse_others, session.lost = self._refuse_others, self._lost
+        session.buttons = Buttons(self._presses, self.keys)
         try:
             law = ClientLaw(session.decide, TERMS, name="fci-client", follows="nothing", session=session)
-            with _no_collector():
+            with _no_collector(), real_time(self._pace is not None):
                 return execute(assemble(replace(run, law=law)), None, partial, ended)
         finally:
             link.close()
@@ -217,7 +231,6 @@ def _listening(host: str, port: int) -> socket.socket:
 def _no_collector() -> Iterator[None]:
     """No garbage collection inside: it would stop the robot for milliseconds."""
     was = gc.isenabled()
-    gc.collect()
     gc.disable()
     try:
         yield

@@ -14,19 +14,23 @@ from palpate.checks import Array
 from palpate.control.law import BoundLaw, PythonLaw, Shown
 from palpate.engine.records import Record
 from palpate.robot.robot import Robot
-from palpate.serving import fci
-from palpate.serving.arm import FASTEST, Arm, FrankaModel
+from palpate.serving import fci, limits
+from palpate.serving.arm import FASTEST, Arm
+from palpate.serving.buttons import Button, Buttons
 from palpate.serving.fci import Command, Controller, Generator, Mode, MoveStatus
+from palpate.serving.franka import FrankaModel
+from palpate.serving.guiding import Guiding
+from palpate.serving.limits import Limits, Thresholds
 from palpate.serving.link import ClientConnection
-from palpate.serving.motion import FARTHEST, ActiveMove, JointReference, Limits, Thresholds, pose_from
+from palpate.serving.motion import ActiveMove, JointReference
+from palpate.serving.pace import Pace
+from palpate.serving.state import StateMessage
 
 TERMS = ("client", "robot", "gravity")
 GRACE = 1.0  # s of a motion before its first command is missed
 PATIENCE = 0.25  # s that the world waits for a command, where it waits
-_COMMAND_SHARE = 0.8  # of a tick that a command may take
 _WINDOW = 100  # commands of the success rate
-_ELBOW = -0.467002423653011  # rad: where the elbow changes its sign
-_CHECK_EVERY = 64  # ticks between two checks for others who want to connect
+_CHECK_EVERY = 16  # ticks between two looks at who else wants to connect, and at the buttons
 
 
 class ConnectionChannels(Record):
@@ -41,7 +45,7 @@ class ConnectionChannels(Record):
 
 
 SHOWN = (
-    Shown("robot_mode", "mode", help="1 idle, 2 in motion, 4 stopped by a reflex"),
+    Shown("robot_mode", "mode", help="1 idle, 2 in motion, 3 guided, 4 stopped by a reflex, 5 by the user"),
     Shown("packets_lost", "lost", help="commands that did not arrive in time, so far"),
     Shown("success_rate", "success", help="share of the last 100 commands that arrived"),
     Shown("ticks_late", "late", help="number of ticks so far that began late"),
@@ -50,69 +54,13 @@ SHOWN = (
 )
 
 
-@dataclass
-class Pace:
-    """When ticks are due.
-
-    Attributes:
-        factor: simulated over real time.
-        waits: whether the world waits for the client's commands instead of counting them as lost.
-        late: ticks that began more than one period after they were due; the schedule then starts anew.
-        slipped: s of real time lost by them.
-    """
-
-    period: float
-    factor: float = 1.0
-    waits: bool = False
-    late: int = 0
-    slipped: float = 0.0
-    _due: float = 0.0
-
-    @property
-    def step(self) -> float:
-        """s of real time for a tick."""
-        return self.period / self.factor
-
-    def begin(self) -> float:
-        """Wait until the next tick is due, and return until when its command may arrive."""
-        now = time.monotonic()
-        self._due = self._due + self.step if self._due else now
-        if now < self._due:
-            time.sleep(self._due - now)
-        elif now - self._due > self.step:
-            self.late += not self.waits
-            self.slipped += now - self._due
-            self._due = now
-        return self._due + _COMMAND_SHARE * self.step
-
-
-# Bounds of settings, far beyond any machine's: what lies outside is refused as the robot refuses a bad argument.
-STIFFEST = 1e6  # N·m/rad, N/m
-HEAVIEST = 100.0  # kg
-BULKIEST = 100.0  # kg·m²
-
-
-def _stiffness(numbers: Array) -> Array | None:
-    return numbers if np.isfinite(numbers).all() and ((numbers >= 0.0) & (numbers <= STIFFEST)).all() else None
-
-
-def _load(numbers: Array) -> tuple[float, Array, Array] | None:
-    """Mass, centre of mass and inertia tensor; None where no body has these."""
-    mass, com, tensor = float(numbers[0]), numbers[1:4], numbers[4:].reshape(3, 3).T
-    if not np.isfinite(numbers).all() or not 0.0 <= mass <= HEAVIEST:
-        return None
-    if np.abs(com).max() > FARTHEST or np.abs(tensor).max() > BULKIEST or np.abs(tensor - tensor.T).max() > 1e-6:
-        return None
-    return (mass, com, tensor) if np.linalg.eigvalsh(tensor)[0] >= -1e-9 else None
-
-
-# Requests that change an attribute of the arm, and what reads its value; None where the numbers are not good.
-_SETTINGS: dict[Command, tuple[str, Callable[[Array], Any]]] = {
-    Command.SET_JOINT_IMPEDANCE: ("joint_stiffness", _stiffness),
-    Command.SET_CARTESIAN_IMPEDANCE: ("cartesian_stiffness", _stiffness),
-    Command.SET_EE_TO_K: ("EE_T_K", pose_from),
-    Command.SET_NE_TO_EE: ("NE_T_EE", pose_from),
-    Command.SET_LOAD: ("load", _load),
+# What a request sets on the arm, and what reads its numbers: None where they are not good.
+_SETTINGS: dict[Command, tuple[Callable[[Array], Any], Callable[[Arm, Any], None]]] = {
+    Command.SET_JOINT_IMPEDANCE: (limits.joint_stiffness_from, Arm.set_joint_stiffness),
+    Command.SET_CARTESIAN_IMPEDANCE: (limits.cartesian_stiffness_from, Arm.set_cartesian_stiffness),
+    Command.SET_EE_TO_K: (limits.pose_from, Arm.set_stiffness_frame),
+    Command.SET_NE_TO_EE: (limits.pose_from, Arm.set_end_effector),
+    Command.SET_LOAD: (limits.load_from, Arm.set_load),
 }
 
 
@@ -123,17 +71,19 @@ class ClientSession:
         self.link, self.pace, self.recorded = link, pace, ConnectionChannels()
         self.motions = self.received = 0  # what the client began, and how many of its commands came in time
         self.arm, self.limits = Arm(robot, model, rotor, pace.period), Limits(robot, pace.period)
-        self.thresholds, self.mode = Thresholds(), Mode.IDLE
-        self.errors, self.reason = np.zeros(len(fci.ERRORS), bool), np.zeros(len(fci.ERRORS), bool)
+        self.thresholds, self.mode, self.buttons = Thresholds(), Mode.IDLE, Buttons()
+        self.state = StateMessage(self.arm)
+        self.errors, self.reason = self.state.errors, self.state.reason
         self.motion: ActiveMove | None = None
+        self.guided = Guiding(self.arm)
         self.stops: list[str] = []
         self.lost = np.zeros(0, bool)
         self.refuse_others: Callable[[], None] = lambda: None
         self._answers: list[bytes] = []
         self._arrived: deque[bool] = deque(maxlen=_WINDOW)
-        self._state = np.zeros(1, fci.STATE)
-        self._arrays = {name: self._state[name][0] for name in fci.STATE.names or () if fci.STATE[name].shape}
+        self._in_time = 0  # of those
         self._hold: JointReference | None = None
+        self._torque = np.zeros(7)  # desired at the last tick, gravity left out
         self._number, self._t = 0, 0.0
 
     def decide(self, tick: Any, gains: Any, memory: Any) -> dict[str, Array]:
@@ -143,19 +93,19 @@ class ClientSession:
             self.link.accept()
         until = self.pace.begin()
         self._number, self._t = self._number + 1, tick.t
+        self.arm.observe(tick)
         if self._number % _CHECK_EVERY == 0:
             self.refuse_others()
-        self.arm.observe(tick)
+            self._obey_buttons()
         self._answer_all()
         self._check_limits()
-        self._send_state(tick)
+        self._send_state()
         if self.motion is not None:
             self._receive(self.motion, until)
         client, own = self._joint_torques()
+        self._torque = client + own
         self._record_status()
-        return {"client": client, "robot": own, "gravity": self.arm.gravity.copy()}
-
-    # ------------------------------------------------------------------------------------------ requests
+        return {"client": client, "robot": own, "gravity": self.arm.gravity}
 
     def _answer_all(self) -> None:
         for request in self.link.requests():
@@ -173,13 +123,21 @@ class ClientSession:
             if self.motion is not None:
                 self._end(MoveStatus.PREEMPTED)
         elif command == Command.AUTOMATIC_ERROR_RECOVERY:
-            self.errors[:] = False
-            self.mode = Mode.IDLE if self.mode == Mode.REFLEX else self.mode
+            status = self._recover()
         elif self.motion is not None:
             status = fci.NOT_POSSIBLE
         elif not self._set(command, request.fields):
             status = fci.INVALID_ARGUMENT
         self.link.send(fci.answer(command, request.number, status, more))
+
+    def _recover(self) -> int:
+        """Reset errors and collisions, unless the user stop is pressed."""
+        if self.mode == Mode.USER_STOPPED:
+            return fci.RECOVERY_EMERGENCY_ABORTED
+        self.errors[:] = False
+        self.state.told.collision[:] = 0.0
+        self.mode = Mode.IDLE if self.mode == Mode.REFLEX else self.mode
+        return fci.SUCCESS
 
     def _move(self, request: fci.Request) -> MoveStatus:
         controller, generator, low_rate = int(request.fields[0]), int(request.fields[1]) + 1, request.fields[8]
@@ -194,28 +152,53 @@ class ClientSession:
         self.motion = ActiveMove(request.number, Generator(generator), Controller(controller), reference, pose)
         self.mode, self.motions, self._hold = Mode.MOVE, self.motions + 1, None
         self._arrived.clear()
+        self._in_time = 0
         return MoveStatus.STARTED
 
     def _set(self, command: Command, fields: tuple[float, ...]) -> bool:
-        """Change a setting of the robot; False where the numbers are not good. The guiding mode changes nothing."""
+        """Change a setting of the robot; False where the numbers are not good."""
         if command == Command.SET_COLLISION_BEHAVIOR:
             return self.thresholds.set(fields)
-        if command in _SETTINGS:
-            name, read = _SETTINGS[command]
-            value = read(np.array(fields))
-            if value is None:
-                return False
-            setattr(self.arm, name, value)
+        if command == Command.SET_GUIDING_MODE:
+            self.guided.unlock(fields)
+            return True
+        read, change = _SETTINGS[command]
+        value = read(np.array(fields))
+        if value is None:
+            return False
+        change(self.arm, value)
+        self.state.describe_settings()
         return True
 
-    # ------------------------------------------------------------------------------------------ motions
+    def _obey_buttons(self) -> None:
+        """Do what a person does at the robot: the user stop ends a motion; an arm without one can be guided."""
+        pressed = self.buttons.pressed(self._t)
+        if Button.STOP in pressed:
+            if self.mode != Mode.USER_STOPPED:
+                self.stops.append(f"the user stop was pressed at {self._t:.3f} s")
+                if self.motion is not None:
+                    self._end(MoveStatus.EMERGENCY_ABORTED)
+                self._stand(Mode.USER_STOPPED)
+        elif self.mode == Mode.USER_STOPPED or (self.mode == Mode.GUIDING and Button.GUIDE not in pressed):
+            self._stand(Mode.IDLE)
+        elif Button.GUIDE in pressed and self.mode == Mode.IDLE and self.motion is None:
+            self.guided.begin()
+            self.mode = Mode.GUIDING
+
+    def _stand(self, mode: Mode) -> None:
+        """Brake, and hold the posture from now on."""
+        if self.mode == Mode.GUIDING or self._hold is None:
+            self._hold = JointReference(self.arm.q.copy(), self.arm.v.copy())
+        self.mode = mode
 
     def _check_limits(self) -> None:
         """Stop a motion whose measured state leaves the limits, or that touches too hard."""
-        if self.motion is None:
+        motion, arm = self.motion, self.arm
+        self.thresholds.use(self.state.told, motion is not None and motion.accelerates(self.limits))
+        reflex = arm.contact(self.state.told)
+        if motion is None:
             return
-        arm = self.arm
-        error = self.limits.measured(arm.q, arm.v) or self.thresholds.reflex(arm.external, arm.wrench)
+        error = self.limits.measured(arm.q, arm.v) or reflex
         if error is not None:
             self._abort(error)
 
@@ -238,13 +221,13 @@ class ClientSession:
         if motion.commands == 0 and motion.ticks * self.pace.period < GRACE:
             return None
         self.recorded.lost += 1
-        self._arrived.append(False)
+        self._count_arrival(False)
         return motion.miss(self.arm, self.limits)
 
     def _follow(self, motion: ActiveMove, command: np.ndarray) -> str | None:
-        self._arrived.append(True)
+        self._count_arrival(True)
         self.received += 1
-        if not all(np.isfinite(command[name]).all() for name in ("q_c", "dq_c", "O_T_EE_c", "O_dP_EE_c", "tau_J_d")):
+        if not fci.is_finite(command):
             return "communication_constraints_violation"
         if command["torque_finished"] or command["motion_finished"]:
             error = motion.finish(self.limits)
@@ -291,67 +274,29 @@ class ClientSession:
         if self.motion is not None:
             torque = self.motion.torque_of(self.arm)
             return (torque, nothing) if self.motion.controller == Controller.EXTERNAL else (nothing, torque)
+        if self.mode == Mode.GUIDING:
+            return nothing, self.guided.torque()
         assert self._hold is not None
         self._hold.brake(self.limits.joints.acceleration, self.pace.period)
         return nothing, self.arm.joint_impedance(self._hold.q, self._hold.v)
 
-    # ------------------------------------------------------------------------------------------ state and status
-
-    def _send_state(self, tick: Any) -> None:
+    def _send_state(self) -> None:
         """The state as the protocol has it, then the answers that belong after it."""
-        s, p, arm, motion = self._state, self._arrays, self.arm, self.motion
-        s["message_id"] = self._number
-        p["q"][:], p["dq"][:], p["theta"][:], p["dtheta"][:] = arm.q, arm.v, arm.q, arm.v
-        p["dtau_J"][:] = (tick.tau - p["tau_J"]) / self.pace.period if self._number > 1 else 0.0
-        p["tau_J"][:] = tick.tau
-        p["tau_J_d"][:] = motion.torque if motion is not None else 0.0
-        reference = self._hold if motion is None else motion.reference if motion.moves_joints else None
-        p["q_d"][:] = arm.q if reference is None else reference.q
-        p["dq_d"][:] = arm.v if reference is None else reference.v
-        p["ddq_d"][:] = 0.0 if reference is None else reference.a
-        self._fill_tool(p, motion)
-        p["elbow"][:] = arm.q[2], 1.0 if arm.q[3] > _ELBOW else -1.0
-        p["elbow_d"][:] = p["elbow_c"][:] = p["q_d"][2], p["elbow"][1]
-        p["tau_ext_hat_filtered"][:] = arm.external
-        p["joint_contact"][:] = np.abs(arm.external) > self.thresholds.lower_torque
-        p["joint_collision"][:] = np.abs(arm.external) > self.thresholds.upper_torque
-        p["cartesian_contact"][:] = np.abs(arm.wrench) > self.thresholds.lower_force
-        p["cartesian_collision"][:] = np.abs(arm.wrench) > self.thresholds.upper_force
-        s["motion_generator_mode"] = Generator.IDLE if motion is None else motion.generator
-        s["controller_mode"] = Controller.OTHER if motion is None else motion.controller
-        p["errors"][:], p["reflex_reason"][:] = self.errors, self.reason
-        s["robot_mode"], s["control_command_success_rate"] = self.mode, self._success_rate()
-        self.link.send_state(s.tobytes())
+        self.state.want(self.motion, self._hold, self._torque)
+        self.link.send_state(self.state.message(self._number, self.mode, self.motion, self._success_rate()))
         for message in self._answers:
             self.link.send(message)
         self._answers.clear()
 
-    def _fill_tool(self, p: dict[str, Any], motion: ActiveMove | None) -> None:
-        arm = self.arm
-        p["O_T_EE"][:] = arm.O_T_EE.T.ravel()
-        pose = arm.O_T_EE if motion is None or not motion.moves_joints else motion.pose
-        p["O_T_EE_d"][:] = p["O_T_EE_c"][:] = pose.T.ravel()
-        p["O_dP_EE_d"][:] = p["O_dP_EE_c"][:] = 0.0 if motion is None else motion.twist
-        p["O_ddP_EE_c"][:] = 0.0 if motion is None else motion.acceleration
-        R = arm.O_T_EE[:3, :3] @ arm.EE_T_K[:3, :3]
-        p["O_F_ext_hat_K"][:] = arm.wrench
-        p["K_F_ext_hat_K"][:] = np.concatenate([R.T @ arm.wrench[:3], R.T @ arm.wrench[3:]])
-        p["O_ddP_O"][:] = arm.gravity_vector
-        if self._number > 1 and motion is not None:
-            return  # the rest changes between motions only
-        for name, pose in (
-            ("F_T_EE", arm.X_FE),
-            ("EE_T_K", arm.EE_T_K),
-            ("F_T_NE", arm.X_FN),
-            ("NE_T_EE", arm.NE_T_EE),
-        ):
-            p[name][:] = pose.T.ravel()
-        end, (mass, com, tensor) = arm.model.end_effector, arm.load
-        self._state["m_ee"], p["F_x_Cee"][:], p["I_ee"][:] = end.mass, end.com, end.tensor.ravel()
-        self._state["m_load"], p["F_x_Cload"][:], p["I_load"][:] = mass, com, tensor.ravel()
-
     def _success_rate(self) -> float:
-        return sum(self._arrived) / len(self._arrived) if self.motion is not None and self._arrived else 0.0
+        return self._in_time / len(self._arrived) if self.motion is not None and self._arrived else 0.0
+
+    def _count_arrival(self, in_time: bool) -> None:
+        """One more command of the last hundred."""
+        if len(self._arrived) == _WINDOW:
+            self._in_time -= self._arrived[0]
+        self._arrived.append(in_time)
+        self._in_time += in_time
 
     def _record_status(self) -> None:
         status = self.recorded
