@@ -154,6 +154,23 @@ def replay_data(trace: Trace) -> dict[str, Any]:
     }
 
 
+def frames_data(trace: Trace, reach: float) -> dict[str, Any]:
+    """What of `replay_data` another run of the same scene has of its own, for a page that has the rest.
+
+    Args:
+        trace: with a scene and joint positions.
+        reach: of the camera that the page has, m.
+    """
+    rows = frame_rows(trace.time)
+    return {
+        "times": packed(trace.time[rows]),
+        "bodies": [_pose(path) for path in body_paths(trace, rows)],
+        "target": _target(trace, rows),
+        "tool": packed(trace["tool_position"][rows]) if "tool_position" in trace else None,
+        "arrows": arrows(trace, rows, reach),
+    }
+
+
 def frame_rows(time: Array) -> np.ndarray:
     """Samples to show: 30 a second, fewer in a run so long that this would be more than 3000."""
     length = float(time[-1] - time[0])

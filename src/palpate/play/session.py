@@ -1,0 +1,300 @@
+"""A scenario that is run again for every move of a slider: what the page asks for, and what it is told.
+
+The page keeps its own state (the law's table and the settings that were moved) and sends it whole with every request,
+so that several pages, a page that is loaded again and one that was cut off for a while need nothing of each other.
+Robot and scene are built once for a page and changed in place where only numbers differ (`run.prepared`).
+"""
+
+from __future__ import annotations
+
+import shlex
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from palpate.control import LAWS
+from palpate.errors import InvalidInput, PalpateError, UnknownName, check_names
+from palpate.metrics import evaluate
+from palpate.play.drawing import Drawing
+from palpate.play.forecast import forecast, worst
+from palpate.play.laws import Swapped, swap_law
+from palpate.play.sliders import Slider, first_sliders, sliders_of
+from palpate.run.assemble.assemble import Assembly
+from palpate.run.prepared import Prepared
+from palpate.run.simulate import execute_bare, simulate_quietly
+from palpate.run.tangent.along import Moment, poles_along
+from palpate.run.tangent.loop_poles import poles_here
+from palpate.scenario.file.load import scenario_from_data
+from palpate.scenario.file.overrides import apply_overrides
+from palpate.scenario.model import Scenario
+from palpate.toml import toml_value
+from palpate.trace import Trace
+from palpate.views.summary import main_metrics
+
+MOST_PAGES = 6  # whose assemblies are kept; that of the page that has rested longest is let go
+_LONG = 2000  # characters of a text that a page may send as a value
+
+
+class Superseded(Exception):
+    """A page has asked for another run before this one has ended."""
+
+
+@dataclass
+class State:
+    """What a page asks for.
+
+    Attributes:
+        control: the law's table instead of the scenario's own; None for that.
+        settings: values by key, those that were moved.
+    """
+
+    control: dict[str, Any] | None = None
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, asked: Mapping[str, Any]) -> State:
+        """The state in a request.
+
+        Raises:
+            InvalidInput: it is no state.
+        """
+        control, settings = asked.get("control"), asked.get("settings") or {}
+        if not (control is None or isinstance(control, dict)) or not isinstance(settings, dict):
+            raise InvalidInput("a page sends `control` and `settings` as tables")
+        return cls(control, settings)
+
+
+@dataclass
+class _Page:
+    """What is kept for a page: its assembly, its drawing, and the number of its last request."""
+
+    prepared: Prepared
+    drawing: Drawing | None = None
+    latest: int = 0
+
+
+class Session:
+    """The runs of all pages of one scenario, one after the other.
+
+    Attributes:
+        scenario: as it was loaded, with its code.
+        named: how the scenario is called in a command.
+        data: of the scenario, defaults included.
+    """
+
+    def __init__(self, scenario: Scenario, named: str | None = None, words: tuple[str, ...] = ()) -> None:
+        """Begin with a scenario; `words` are further words of the command that loads it."""
+        self.scenario, self.named, self._words = scenario, named or scenario.name, words
+        self.data = scenario.as_data()
+        self._pages: OrderedDict[str, _Page] = OrderedDict()
+        self._last: tuple[dict[str, Any], dict[str, Slider]] | None = None
+        self._lock, self._waiting = threading.Lock(), threading.Lock()
+        self.closed = False
+
+    # What the page is told.
+
+    def offered(self, state: State) -> dict[str, Any]:
+        """Sliders, those shown at first, laws and figures under a state's law."""
+        data = self._under_law(state)
+        sliders = self._sliders(data)
+        laws = list(LAWS) if data["control"]["law"] in LAWS else [data["control"]["law"], *LAWS]
+        return {
+            "sliders": [one.as_data() for one in sliders.values()],
+            "first": first_sliders(data, sliders),
+            "law": data["control"]["law"],
+            "laws": laws,
+        }
+
+    def swapped(self, state: State, law: str) -> dict[str, Any]:
+        """The state under another law, what it takes over and drops, and its sliders."""
+        now = self.data_of(state)
+        told = {*self._told(state), *(key.split(".")[1] for key in state.settings if key.startswith("control."))}
+        result: Swapped = swap_law(now, law, told)
+        kept = {key: value for key, value in state.settings.items() if not key.startswith("control.")}
+        after = State(result.data["control"], kept)
+        told_to_page = {"taken": result.taken, "dropped": result.dropped, "chosen": result.chosen}
+        return {"control": after.control, "settings": kept, "said": result.sentence, **told_to_page,
+                **self.offered(after)}  # fmt: skip
+
+    def _told(self, state: State) -> set[str]:
+        """The settings of the law that are not its defaults."""
+        if state.control is not None:
+            return {key for key in state.control if key != "law"}
+        return set(self.scenario.changed()["control"]) - {"law"}
+
+    def data_of(self, state: State) -> dict[str, Any]:
+        """The scenario's data in a state; only what has a slider may be set.
+
+        Raises:
+            PalpateError: the law or a key is unknown, or a value is none.
+        """
+        return apply_overrides(self._under_law(state), self._overrides(state))
+
+    def _under_law(self, state: State) -> dict[str, Any]:
+        """The scenario's data with the law of a state, before its settings."""
+        if state.control is None:
+            return self.data
+        check_names("law", [str(state.control.get("law"))], [self.data["control"]["law"], *LAWS])
+        return {**self.data, "control": state.control}
+
+    def _sliders(self, data: dict[str, Any]) -> dict[str, Slider]:
+        """Sliders of the scenario's data under a law; those of the last law are kept."""
+        if self._last is None or self._last[0] != data["control"]:
+            self._last = data["control"], sliders_of(data)
+        return self._last[1]
+
+    def _overrides(self, state: State) -> list[str]:
+        """The settings of a state as texts that `--set` takes."""
+        if not state.settings:
+            return []
+        offered = self._sliders(self._under_law(state))
+        for key, value in state.settings.items():
+            if key not in offered:
+                raise UnknownName("slider", key, offered)
+            _check_value(key, value)
+        return [f"{key}={toml_value(_typed(offered[key], value))}" for key, value in state.settings.items()]
+
+    def command(self, state: State) -> str:
+        """The command that makes the same run."""
+        words = ["palpate", "run", self.named, *self._words]
+        if state.control is not None:
+            texts = [f"control.{key}={toml_value(value)}" for key, value in state.control.items() if _is_set(value)]
+            words += [word for text in texts for word in ("--set", text)]
+        words += [word for text in self._overrides(state) for word in ("--set", text)]
+        return shlex.join(words)
+
+    # Runs.
+
+    def update(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """Run a state, and say what a page shows of it.
+
+        Args:
+            asked: `page`, a name that tells pages apart; `number`, rising; `control` and `settings`; `scene`, the
+                number of the scene that it has; `figure`, the second plot; `resting`, whether there is time for the
+                poles at every moment of the run.
+
+        Raises:
+            PalpateError: the state is refused.
+            Superseded: a later request of the same page has come.
+        """
+        state, began = State.read(asked), time.thread_time()
+        page = self._page(str(asked.get("page", ""))[:_LONG], int(asked.get("number", 0)))
+        data = self.data_of(state)
+        number = page.latest
+        with self._lock:
+            if page.latest != number:
+                raise Superseded
+            answer = self._run(page, data, asked, number)
+        answer["command"] = self.command(state)
+        answer["cpu"]["update"] = time.thread_time() - began
+        return answer
+
+    def _page(self, name: str, number: int) -> _Page:
+        with self._waiting:
+            page = self._pages.setdefault(name, _Page(Prepared(self.data)))
+            page.latest = max(page.latest, number)
+            self._pages.move_to_end(name)
+            while len(self._pages) > MOST_PAGES:
+                self._pages.popitem(last=False)
+            return page
+
+    def _run(self, page: _Page, data: dict[str, Any], asked: Mapping[str, Any], number: int) -> dict[str, Any]:
+        ready, bounds = page.prepared.ready(data)
+        assembly, began = ready.assembly, time.thread_time()
+        trace = execute_bare(assembly, singular=False, look=self._stopping(page, number))
+        loop = time.thread_time() - began
+        broken = assembly.rescues.said is not None
+        if page.drawing is None or page.drawing.structure is not ready:
+            page.drawing = Drawing(assembly, ready)
+        drawn = page.drawing.of(trace, assembly, int(asked.get("scene", -1)), asked.get("figure"))
+        results = main_metrics(evaluate(trace, bounds))
+        moments = [] if broken or not trace.outcome.ok else [Moment("end", poles_here(assembly, finer=False))]
+        page.prepared.release_broken()
+        if asked.get("resting") and not broken:
+            moments = self._moments(page, data) or moments
+        lines = forecast(trace.outcome, moments, results)
+        return {
+            "number": number,
+            "outcome": {"ok": trace.outcome.ok, "text": str(trace.outcome), "kind": trace.outcome.kind},
+            "metrics": [_metric(one) for one in results],
+            "forecast": [line.as_data() for line in lines],
+            "level": worst(lines),
+            "warnings": list(trace.warnings),
+            "compiled": assembly.compiled,
+            "cpu": {"loop": loop},
+            **drawn,
+        }
+
+    def _moments(self, page: _Page, data: dict[str, Any]) -> list[Moment]:
+        """The poles at the start, at each touch and at the end of a run that was just made."""
+        assembly: Assembly = page.prepared.ready(data)[0].assembly
+        if not assembly.compiled:
+            return []
+        return poles_along(assembly, finer=False)
+
+    def _stopping(self, page: _Page, number: int) -> Callable[[], None]:
+        def look() -> None:
+            if self.closed or page.latest != number:
+                raise Superseded
+
+        return look
+
+    def report(self, state: State) -> str:
+        """The full report of a state's run."""
+        from palpate.views.pages.page import report_html
+
+        scenario = self.scenario_of(state)
+        with self._lock:
+            trace: Trace = simulate_quietly(scenario)
+        return report_html(trace, evaluate(trace, scenario.metrics))
+
+    def scenario_of(self, state: State) -> Scenario:
+        """A state as a scenario.
+
+        Raises:
+            PalpateError: it is refused.
+        """
+        return scenario_from_data(self.data_of(state)).with_code()
+
+
+def refused(error: Exception) -> dict[str, Any]:
+    """What a page is told where a state is refused."""
+    return {"refused": str(error) if isinstance(error, PalpateError) else f"{type(error).__name__}: {error}"}
+
+
+def _metric(result: Any) -> dict[str, Any]:
+    bound = {"least": result.least, "most": result.most, "passed": result.passed, "reason": result.reason}
+    return {"name": result.name, "value": result.value, "unit": result.unit, "help": result.help, **bound}
+
+
+def _is_set(value: Any) -> bool:
+    """Whether a value of the law's table is worth a word: an empty list or table is its default."""
+    return value not in ([], {})
+
+
+def _typed(slider: Slider, value: Any) -> Any:
+    """A number from a page as the setting has it: JSON does not tell 1 from 1.0."""
+    if slider.kind == "integer":
+        return round(value) if isinstance(value, int | float) else value
+    return _floats(value)
+
+
+def _floats(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_floats(item) for item in value]
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def _check_value(key: str, value: Any) -> None:
+    """Refuse what no slider sends."""
+    if isinstance(value, list):
+        for item in value:
+            _check_value(key, item)
+    elif isinstance(value, str):
+        if len(value) > _LONG:
+            raise InvalidInput(f"{key}: the text is too long")
+    elif not isinstance(value, bool | int | float) or value != value or abs(value) == float("inf"):
+        raise InvalidInput(f"{key}: a finite number, a text or a list of them is needed")
