@@ -59,7 +59,7 @@ def replay_html(trace: Trace) -> str:
 
 def live_html(first: Trace, events: str) -> str:
     """The page of a run under way: the replay of its first sample, to which frames from `events` are added."""
-    scene = f'<div class="replay" data-live="{events}">{_data_script(_live_data(first))}</div>'
+    scene = f'<div class="replay" data-live="{events}">{_data_script(live_data(first))}</div>'
     head = f'<body class="alone"><h1>{html_text(_name(first))}: live <span class="soft" role="status"></span></h1>'
     return html(f"{_name(first)}: live", [head, scene, script(*SCRIPTS)], f"{POLICY}; connect-src 'self'")
 
@@ -111,7 +111,7 @@ def live_frame(trace: Trace) -> dict[str, Any]:
     }
 
 
-def _live_data(first: Trace) -> dict[str, Any]:
+def live_data(first: Trace) -> dict[str, Any]:
     """A page's data before its first frame: shapes, views, and lists that frames are added to."""
     data = replay_data(first)
     forces = forces_on(first, np.array([len(first) - 1]), data["camera"]["reach"])
