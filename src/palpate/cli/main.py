@@ -3,6 +3,7 @@
 examples:
   palpate run panda-wall               simulate a shipped scenario; writes a folder with report.html
   palpate run panda-wall --set world.surfaces.wall.stiffness=4e4
+  palpate play panda-wall --open       sliders in the browser; every move runs it again
   palpate design panda-wall            predict a run: stability, limits
   palpate sweep panda-wall --vary 'world.plant.mass_scale=normal(1, 0.05)' --runs 200
   palpate export panda-wall --out dir  the law as a C library for the robot, bit-identical
@@ -52,9 +53,12 @@ if TYPE_CHECKING:
 # An entry point names such a module of another package.
 _SHIPPED = (
     "run", "design", "list", "explain", "new", "show", "derive", "check", "report", "replay", "compare", "sweep",
-    "study", "tune", "export", "serve", "schema", "cache",
+    "study", "tune", "play", "export", "serve", "schema", "cache",
     "completion",
 )  # fmt: skip
+
+# Tools bring their commands along: the module of each.
+_OF_TOOLS = {"play": "palpate.play.command"}
 
 # Commands that show what others made: no code that a scenario or folder names runs in them, unless --code asks for it.
 _LOOKS = {
@@ -62,7 +66,7 @@ _LOOKS = {
 }  # fmt: skip
 
 COMMANDS = Table(
-    "palpate.commands", {name: f"palpate.cli.{name}" for name in _SHIPPED}, lambda entry, module: module.__name__
+    "palpate.commands", {name: _OF_TOOLS.get(name, f"palpate.cli.{name}") for name in _SHIPPED}, lambda entry, module: module.__name__
 )
 
 INTERRUPTED, BROKEN_PIPE, MISUSE, UNEXPECTED = 130, 141, 2, 70

@@ -49,6 +49,7 @@ class LiveRun:
         """
         self.stream, self.said = Stream(), ""
         self._lock, self._closed = threading.RLock(), threading.Event()
+        self._runs = 1  # how often it was started
         self._push: tuple[int, Array, Array] | None = None
         self._pushed = -np.inf
         self._thread: threading.Thread | None = None
@@ -81,6 +82,12 @@ class LiveRun:
         robot = assembly.run.robot
         self._facts = RunFacts(robot=robot.name, scene=scene_of(assembly.plant), figure=assembly.run.law.figure)
         self._bodies = {int(push.body): k for k, push in enumerate(L.pushes) if self._is_hand(k)}
+
+    @property
+    def bodies(self) -> list[int]:
+        """Numbers of the bodies that a hand can push; the tool's is the last."""
+        tool = int(self.assembly.plant.tool.body)
+        return sorted(self._bodies, key=lambda body: (body == tool, body))
 
     def _is_hand(self, k: int) -> bool:
         return self.assembly.run.world.pushes[k].name.startswith(_HAND)
@@ -128,7 +135,6 @@ class LiveRun:
         """
         with self._lock:
             saved = save_state(self.assembly) if self.running else None
-            before = self.assembly
             assembly = self._ready(data)
             try:
                 self._take(assembly, saved)
@@ -136,7 +142,8 @@ class LiveRun:
             except PalpateError as error:
                 self._take(assembly, None)
                 self.said = f"started again: {error}"
-            if assembly is not before or saved is None:
+            if self.said:
+                self._runs += 1
                 self.stream.forget()
 
     def advance(self, ticks: int) -> None:
@@ -230,7 +237,7 @@ class LiveRun:
         """Run one thirtieth of a second, and show it."""
         self.advance(max(1, round(1.0 / FRAMES_PER_SECOND / self.assembly.loop.period)))
         with self._lock:
-            self.stream.send(live_frame(self.sample()) | {"said": self.said})
+            self.stream.send(live_frame(self.sample()) | {"said": self.said, "run": self._runs})
 
     def _say_end(self) -> None:
         self.stream.end({"said": str(self.outcome), "report": None})

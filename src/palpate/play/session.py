@@ -192,6 +192,14 @@ class Session:
         answer["cpu"]["update"] = time.thread_time() - began
         return answer
 
+    def warm_up(self) -> None:
+        """Make the first run, so that what is compiled or refused is so before a page is served.
+
+        Raises:
+            PalpateError: the scenario is refused.
+        """
+        self.update({"page": "", "resting": True})
+
     def _page(self, name: str, number: int) -> _Page:
         with self._waiting:
             page = self._pages.setdefault(name, _Page(Prepared(self.data)))
@@ -258,11 +266,6 @@ class Session:
             PalpateError: it is refused.
         """
         return scenario_from_data(self.data_of(state)).with_code()
-
-
-def refused(error: Exception) -> dict[str, Any]:
-    """What a page is told where a state is refused."""
-    return {"refused": str(error) if isinstance(error, PalpateError) else f"{type(error).__name__}: {error}"}
 
 
 def _metric(result: Any) -> dict[str, Any]:

@@ -58,10 +58,11 @@ def replay_html(trace: Trace) -> str:
 
 
 def live_html(first: Trace, events: str) -> str:
-    """The page of a run under way: the replay of its first sample, to which frames from `events` are added."""
+    """The page of a run under way: the replay of its first sample and plots, to which frames from `events` are added."""
     scene = f'<div class="replay" data-live="{events}">{_data_script(live_data(first))}</div>'
-    head = f'<body class="alone"><h1>{html_text(_name(first))}: live <span class="soft" role="status"></span></h1>'
-    return html(f"{_name(first)}: live", [head, scene, script(*SCRIPTS)], f"{POLICY}; connect-src 'self'")
+    head = f'<body class="alone live"><h1>{html_text(_name(first))}: live <span class="soft" role="status"></span></h1>'
+    body = [head, scene, '<div class="live-plots"></div>', script(*SCRIPTS, LIVE)]
+    return html(f"{_name(first)}: live", body, f"{POLICY}; connect-src 'self'")
 
 
 def html(
@@ -85,6 +86,7 @@ def _name(trace: Trace) -> str:
 
 
 SCRIPTS = ("charts.js", "shapes3d.js", "replay.js")
+LIVE = "live.js"
 
 
 def replay_element(trace: Trace) -> str:
@@ -108,7 +110,19 @@ def live_frame(trace: Trace) -> dict[str, Any]:
         "target": [_short(trace[name][-1]) for name in target] if set(target) <= set(trace) else None,
         "tool": _short(trace["tool_position"][-1]) if "tool_position" in trace else None,
         "arrows": [[_short(arrow.force[0]), _short(arrow.start[0])] for arrow in forces_on(trace, row, reach)],
+        "plots": _live_plots(trace),
     }
+
+
+def _live_plots(trace: Trace) -> list[dict[str, Any]]:
+    """Numbers of the last sample for the plots of a live page: what, its unit, and each line's name and value."""
+    forces = {"contact": "contact_wrench", "measured": "measured_wrench", "push": "push_wrench"}
+    lines = {name: float(np.linalg.norm(trace[c][-1, :3])) for name, c in forces.items() if c in trace}
+    plots = [("force", "N", lines)] if lines else []
+    if "tool_position" in trace and "target_position" in trace:
+        away = float(np.linalg.norm(trace["target_position"][-1] - trace["tool_position"][-1]))
+        plots.append(("distance of the tool from its target", "m", {"distance": away}))
+    return [{"title": title, "unit": unit, "lines": values} for title, unit, values in plots]
 
 
 def live_data(first: Trace) -> dict[str, Any]:
