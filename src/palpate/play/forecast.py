@@ -26,6 +26,7 @@ class Line:
     level: Level
     name: str
     text: str
+    kind: Literal["run", "loop", "bound"] = "run"
 
     def as_data(self) -> dict[str, Any]:
         """The line for the page."""
@@ -37,6 +38,18 @@ def worst(lines: Sequence[Line]) -> Level:
     return max((line.level for line in lines), key=_ORDER.index, default="unknown")
 
 
+def headline(lines: Sequence[Line]) -> str:
+    """The worst of some lines in a few words."""
+    level = worst(lines)
+    kinds = {line.kind for line in lines if line.level == level}
+    names = ", ".join(line.name for line in lines if line.level == level and line.kind == "bound")
+    if level == "bad":
+        return "Failed" if "run" in kinds else "Unstable" if "loop" in kinds else f"Beyond a bound: {names}"
+    if level == "near":
+        return "Near the edge of stability" if "loop" in kinds else f"Near a bound: {names}"
+    return "Stable, bounds kept" if level == "good" else "Not known"
+
+
 def forecast(outcome: Outcome, moments: Sequence[Moment], results: Sequence[MetricResult]) -> list[Line]:
     """The lines: how the run ended, its poles at some moments, and bounded metrics."""
     return [_ended(outcome), *(_at(moment) for moment in moments), *(_bounded(one) for one in results if one.bounded)]
@@ -44,12 +57,12 @@ def forecast(outcome: Outcome, moments: Sequence[Moment], results: Sequence[Metr
 
 def _ended(outcome: Outcome) -> Line:
     level: Level = "good" if outcome.ok else "bad"
-    return Line(level, "run", str(outcome))
+    return Line(level, "run", str(outcome), "run")
 
 
 def _at(moment: Moment) -> Line:
     level, text = judged(moment.poles)
-    return Line(level, f"loop, {moment.name}", text)
+    return Line(level, f"loop, {moment.name}", text, "loop")
 
 
 def judged(poles: LoopPoles) -> tuple[Level, str]:
@@ -67,7 +80,8 @@ def judged(poles: LoopPoles) -> tuple[Level, str]:
     ringing = _least_damped(poles)
     shown = f"; {ringing}" if ringing else ""
     if not poles.stable:
-        return "bad", f"unstable, |λ| = {poles.largest:.5f}{where}{shown}"
+        still = "; dry friction may hold it all the same" if any("friction" in text for text in poles.held) else ""
+        return "bad", f"unstable, |λ| = {poles.largest:.5f}{where}{shown}{still}"
     ratio = min((mode.damping_ratio for mode in poles.modes if mode.frequency > _SLOW), default=1.0)
     level: Level = "near" if ratio < NEAR_DAMPING else "good"
     return level, f"stable, |λ| = {poles.largest:.5f}{_settling(poles)}{where}{shown}"
@@ -95,9 +109,10 @@ def _bounded(result: MetricResult) -> Line:
 
     unit = "" if result.unit == "1" else f" {result.unit}"
     if result.value is None:
-        return Line("bad" if result.passed is False else "unknown", result.name, bound_text(result))
+        return Line("bad" if result.passed is False else "unknown", result.name, bound_text(result), "bound")
     text = f"{result.value:.4g}{unit}, {bound_text(result)}{unit}"
-    return Line("bad" if result.passed is False else "near" if _is_near(result) else "good", result.name, text)
+    level: Level = "bad" if result.passed is False else "near" if _is_near(result) else "good"
+    return Line(level, result.name, text, "bound")
 
 
 def _is_near(result: MetricResult) -> bool:

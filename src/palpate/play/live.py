@@ -237,7 +237,11 @@ class LiveRun:
         """Run one thirtieth of a second, and show it."""
         self.advance(max(1, round(1.0 / FRAMES_PER_SECOND / self.assembly.loop.period)))
         with self._lock:
-            self.stream.send(live_frame(self.sample()) | {"said": self.said, "run": self._runs})
+            frame = live_frame(self.sample()) | {"said": self.said, "run": self._runs}
+            if self._push is not None and frame["arrows"]:  # the last is the sum of all pushes
+                hand = self.assembly.loop.pushes[self._bodies[self._push[0]]]
+                frame["arrows"][-1][1] = [round(float(x), 6) for x in hand.position]
+            self.stream.send(frame)
 
     def _say_end(self) -> None:
         self.stream.end({"said": str(self.outcome), "report": None})

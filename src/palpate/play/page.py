@@ -73,15 +73,19 @@ _BODY = """
 </div>
 <div class="replay" id="replay"></div>
 </section>
-<section class="results" aria-label="Results">
+<div class="side">
+<section class="answer" aria-label="Forecast and force">
 <p id="refused" class="outcome bad" role="alert" hidden></p>
 <div id="forecast" class="outcome"><p class="soft">the first run is being made …</p></div>
 <div class="plot" id="lead"></div>
+</section>
+<section class="more" aria-label="More plots and metrics">
 <div class="row"><label for="figure">second plot</label><select id="figure"><option value="">none</option></select></div>
 <div id="second"></div>
 <ul id="warnings" class="notes" hidden></ul>
 <div class="wide"><table id="metrics"><thead><tr><th>Metric<th class="number">Value<th>Bound</thead><tbody></tbody></table></div>
 <p id="pace" class="soft"></p>
 </section>
+</div>
 </main>
 """

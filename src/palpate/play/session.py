@@ -12,14 +12,14 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from palpate.control import LAWS
 from palpate.errors import InvalidInput, PalpateError, UnknownName, check_names
 from palpate.metrics import evaluate
 from palpate.play.drawing import Drawing
-from palpate.play.forecast import forecast, worst
+from palpate.play.forecast import forecast, headline, worst
 from palpate.play.laws import Swapped, swap_law
 from palpate.play.sliders import Slider, first_sliders, sliders_of
 from palpate.run.assemble.assemble import Assembly
@@ -35,6 +35,7 @@ from palpate.trace import Trace
 from palpate.views.summary import main_metrics
 
 MOST_PAGES = 6  # whose assemblies are kept; that of the page that has rested longest is let go
+POLES_SHARE = 1.0  # of the CPU time of runs that poles may take while a slider is moved
 _LONG = 2000  # characters of a text that a page may send as a value
 
 
@@ -69,11 +70,23 @@ class State:
 
 @dataclass
 class _Page:
-    """What is kept for a page: its assembly, its drawing, and the number of its last request."""
+    """What is kept for a page.
+
+    Attributes:
+        prepared: its assembly.
+        drawing: of that assembly.
+        latest: number of its last request.
+        moments: poles that were found last.
+        cost: CPU time that they took, s.
+        saved: CPU time that may go to poles, s: a share of what runs have taken since.
+    """
 
     prepared: Prepared
     drawing: Drawing | None = None
     latest: int = 0
+    moments: list[Moment] = field(default_factory=list)
+    cost: float = 0.0
+    saved: float = 0.0
 
 
 class Session:
@@ -219,10 +232,10 @@ class Session:
             page.drawing = Drawing(assembly, ready)
         drawn = page.drawing.of(trace, assembly, int(asked.get("scene", -1)), asked.get("figure"))
         results = main_metrics(evaluate(trace, bounds))
-        moments = [] if broken or not trace.outcome.ok else [Moment("end", poles_here(assembly, finer=False))]
+        moments = [] if broken or not trace.outcome.ok else self._poles(page, assembly, loop)
         page.prepared.release_broken()
-        if asked.get("resting") and not broken:
-            moments = self._moments(page, data) or moments
+        if asked.get("resting") and not broken and assembly.compiled:
+            moments = page.moments = poles_along(page.prepared.ready(data)[0].assembly, finer=False)
         lines = forecast(trace.outcome, moments, results)
         return {
             "number": number,
@@ -230,18 +243,22 @@ class Session:
             "metrics": [_metric(one) for one in results],
             "forecast": [line.as_data() for line in lines],
             "level": worst(lines),
+            "headline": headline(lines),
             "warnings": list(trace.warnings),
             "compiled": assembly.compiled,
             "cpu": {"loop": loop},
             **drawn,
         }
 
-    def _moments(self, page: _Page, data: dict[str, Any]) -> list[Moment]:
-        """The poles at the start, at each touch and at the end of a run that was just made."""
-        assembly: Assembly = page.prepared.ready(data)[0].assembly
-        if not assembly.compiled:
-            return []
-        return poles_along(assembly, finer=False)
+    def _poles(self, page: _Page, assembly: Assembly, loop: float) -> list[Moment]:
+        """The poles at the end of a run; those of a run shortly before where they would take longer than runs do."""
+        page.saved += POLES_SHARE * loop
+        if page.moments and page.saved < page.cost:
+            return [replace(moment, name=f"{moment.name}, shortly before") for moment in page.moments]
+        began = time.thread_time()
+        page.moments = [Moment("end", poles_here(assembly, finer=False, probing=False))]
+        page.cost, page.saved = time.thread_time() - began, 0.0
+        return page.moments
 
     def _stopping(self, page: _Page, number: int) -> Callable[[], None]:
         def look() -> None:

@@ -7,7 +7,6 @@ const Play = (() => {
   const begin = JSON.parse(at("begin").textContent);
   const STEPS = 400, PATIENCE = 300, RESTING = 250, AGAIN = 1000; // steps of a slider; ms
   const MARKS = { good: "✓", near: "!", bad: "✗", unknown: "?" };
-  const HEADS = { good: "Stable, bounds kept", near: "Near the edge", bad: "Beyond the edge", unknown: "Not known" };
   const memory = `palpate play ${location.pathname}`;
   const page = Array.from(crypto.getRandomValues(new Uint32Array(2)), x => x.toString(36)).join("");
   let state = { control: null, settings: {} }, keys = null, offer = begin.offer;
@@ -34,7 +33,11 @@ const Play = (() => {
   function ask(resting = false) {
     clearTimeout(rest);
     remember();
-    if (live) return void live.change();
+    if (live && !resting) {
+      live.change();
+      rest = setTimeout(() => ask(true), RESTING); // for the forecast
+      return;
+    }
     if (flying && performance.now() - sent < PATIENCE) { dirty = true; return; }
     dirty = false;
     flying++;
@@ -43,7 +46,7 @@ const Play = (() => {
     post("run", asked).then(answer => {
       status("");
       flying--;
-      if (!live && !answer.superseded && asked.number === number) take(answer, resting);
+      if (!answer.superseded && asked.number === number) take(answer, resting);
       if (dirty) ask();
       else if (!resting && !answer.superseded && asked.number === number) rest = setTimeout(() => ask(true), RESTING);
     }, () => {
@@ -64,11 +67,15 @@ const Play = (() => {
     refuse(answer.refused);
     if (answer.refused) return;
     last = answer;
+    if (live) [answer.replay, answer.frames, answer.charts] = [null, null, []]; // the scene is that of the live run
     if (answer.replay) {
       scene = answer.scene;
       answer.replay.ghost = [];
       if (replay) replay.renew(answer.replay);
-      else replay = at("replay").replay = new Replay(at("replay"), answer.replay);
+      else {
+        replay = at("replay").replay = new Replay(at("replay"), answer.replay);
+        replay.go(replay.times[replay.times.length - 1]);
+      }
       offerFigures(answer.figures);
     } else if (answer.frames && replay) replay.renew(answer.frames);
     drawCharts(answer);
@@ -79,7 +86,7 @@ const Play = (() => {
     list.replaceChildren(...answer.warnings.map(text => make("li", {}, null, text)));
     at("command").textContent = answer.command;
     const slow = answer.compiled ? "" : " The law runs in Python: each move takes as long as a whole run of it.";
-    at("pace").textContent = `This update took ${shown(1000 * answer.cpu.update)} ms of CPU, ${shown(1000 * answer.cpu.loop)} ms of it for the run.${slow}`;
+    if (!live) at("pace").textContent = `This update took ${shown(1000 * answer.cpu.update)} ms of CPU, ${shown(1000 * answer.cpu.loop)} ms of it for the run.${slow}`;
     at("pace").dataset.resting = resting;
     document.body.dataset.number = answer.number;
   }
@@ -109,7 +116,7 @@ const Play = (() => {
     });
   }
 
-  function drawForecast({ forecast, level }) {
+  function drawForecast({ forecast, level, headline }) {
     const place = at("forecast"), list = make("ul");
     for (const line of forecast) {
       const item = make("li", { class: line.level }, list);
@@ -120,7 +127,7 @@ const Play = (() => {
     }
     place.className = `outcome ${level}`;
     place.dataset.level = level;
-    place.replaceChildren(make("p", { class: "head" }, null, `${MARKS[level]} ${HEADS[level]}`), list);
+    place.replaceChildren(make("p", { class: "head" }, null, `${MARKS[level]} ${headline}`), list);
   }
 
   function drawMetrics(metrics) {
@@ -177,7 +184,8 @@ const Play = (() => {
   function addRow(one) {
     const row = make("div", { class: "setting", "data-key": one.key }), id = `set-${one.key}`;
     const label = make("label", { for: id }, row), unit = one.kind === "list" ? "× all" : one.unit === "1" ? "" : one.unit;
-    make("b", {}, label, one.key);
+    const name = make("b", {}, label);
+    for (const part of one.key.split(/(?<=[._])/)) name.append(part, document.createElement("wbr"));
     make("span", {}, label, unit ? ` ${unit}` : "");
     if (one.kind === "choice") addChoice(one, row, id);
     else addNumber(one, row, id);
@@ -283,8 +291,8 @@ const Play = (() => {
   // ---------------------------------------------------------------- keep, save, copy
 
   function keep() {
-    ghosts = ghosts || !last ? null : Object.fromEntries(last.charts.map(spec => [spec.name, spec.series.map(one => ({
-      ...one, label: `ghost: ${one.label}`, colour: "#7a8791", dash: "dot", width: 1.4,
+    ghosts = ghosts || !last ? null : Object.fromEntries(last.charts.map(spec => [spec.name, spec.series.map((one, k) => ({
+      ...one, label: "ghost", listed: k === 0, colour: "#7a8791", dash: "dot", width: 1.4,
     }))]));
     at("keep").setAttribute("aria-pressed", String(Boolean(ghosts)));
     at("keep").textContent = ghosts ? "forget the ghost" : "keep as ghost";

@@ -226,10 +226,13 @@ def _handler(server: ReplayServer) -> type[BaseHTTPRequestHandler]:
         disable_nagle_algorithm = True  # a kept connection would wait for more to send
 
         def do_GET(self) -> None:
-            return server.receive(self)
+            try:
+                server.receive(self)
+            except ConnectionError:  # whoever asked is gone
+                self.close_connection = True
 
         def do_POST(self) -> None:
-            return server.receive(self)
+            self.do_GET()
 
         def log_message(self, format: str, *args: object) -> None:
             """Keep the terminal quiet."""
