@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from palpate.metrics.table import MetricResult
@@ -47,12 +47,22 @@ def headline(lines: Sequence[Line]) -> str:
         return "Failed" if "run" in kinds else "Unstable" if "loop" in kinds else f"Beyond a bound: {names}"
     if level == "near":
         return "Near the edge of stability" if "loop" in kinds else f"Near a bound: {names}"
-    return "Stable, bounds kept" if level == "good" else "Not known"
+    if level == "unknown":
+        return "Not known"
+    stable = any(line.kind == "loop" and line.level == "good" for line in lines)
+    kept = any(line.kind == "bound" for line in lines)
+    return f"{'Stable' if stable else 'Stability not known'}{', bounds kept' if kept else ''}"
 
 
 def forecast(outcome: Outcome, moments: Sequence[Moment], results: Sequence[MetricResult]) -> list[Line]:
-    """The lines: how the run ended, its poles at some moments, and bounded metrics."""
-    return [_ended(outcome), *(_at(moment) for moment in moments), *(_bounded(one) for one in results if one.bounded)]
+    """The lines: how the run ended, its poles at some moments, and bounded metrics.
+
+    A loop that is unstable at first and stable at the end of a run that went well is near the edge, not beyond it.
+    """
+    ended, asked = _ended(outcome), [_at(moment) for moment in moments]
+    if asked and ended.level == "good" and asked[-1].level != "bad":
+        asked = [replace(line, level="near") if line.level == "bad" else line for line in asked]
+    return [ended, *asked, *(_bounded(one) for one in results if one.bounded)]
 
 
 def _ended(outcome: Outcome) -> Line:

@@ -134,7 +134,7 @@ class LiveRun:
             PalpateError: the settings are refused; the run goes on as before.
         """
         with self._lock:
-            saved = save_state(self.assembly) if self.running else None
+            saved = self._saved()
             assembly = self._ready(data)
             try:
                 self._take(assembly, saved)
@@ -145,6 +145,13 @@ class LiveRun:
             if self.said:
                 self._runs += 1
                 self.stream.forget()
+
+    def _saved(self) -> SavedState | None:
+        """The state of the run; None where it has ended, or its contact is exact and cannot be saved."""
+        try:
+            return save_state(self.assembly) if self.running else None
+        except PalpateError:
+            return None
 
     def advance(self, ticks: int) -> None:
         """Run some control ticks under the push that acts now."""

@@ -18,6 +18,7 @@ from typing import Any
 from palpate.control import LAWS
 from palpate.errors import InvalidInput, PalpateError, UnknownName, check_names
 from palpate.metrics import evaluate
+from palpate.one_thread import one_thread
 from palpate.play.drawing import Drawing
 from palpate.play.forecast import forecast, headline, worst
 from palpate.play.laws import Swapped, swap_law
@@ -36,6 +37,7 @@ from palpate.views.summary import main_metrics
 
 MOST_PAGES = 6  # whose assemblies are kept; that of the page that has rested longest is let go
 POLES_SHARE = 1.0  # of the CPU time of runs that poles may take while a slider is moved
+SLOW_POLES = 0.5  # s of CPU for the poles of one moment, from which on only the end is asked
 _LONG = 2000  # characters of a text that a page may send as a value
 
 
@@ -113,16 +115,22 @@ class Session:
         """Sliders, those shown at first, laws and figures under a state's law."""
         data = self._under_law(state)
         sliders = self._sliders(data)
-        laws = list(LAWS) if data["control"]["law"] in LAWS else [data["control"]["law"], *LAWS]
         return {
             "sliders": [one.as_data() for one in sliders.values()],
             "first": first_sliders(data, sliders),
             "law": data["control"]["law"],
-            "laws": laws,
+            "laws": self.laws,
         }
+
+    @property
+    def laws(self) -> list[str]:
+        """The laws that a page may choose: the scenario's own first where it brings it along."""
+        own = self.data["control"]["law"]
+        return list(LAWS) if own in list(LAWS) else [own, *LAWS]
 
     def swapped(self, state: State, law: str) -> dict[str, Any]:
         """The state under another law, what it takes over and drops, and its sliders."""
+        check_names("law", [law], self.laws)
         now = self.data_of(state)
         told = {*self._told(state), *(key.split(".")[1] for key in state.settings if key.startswith("control."))}
         result: Swapped = swap_law(now, law, told)
@@ -150,7 +158,7 @@ class Session:
         """The scenario's data with the law of a state, before its settings."""
         if state.control is None:
             return self.data
-        check_names("law", [str(state.control.get("law"))], [self.data["control"]["law"], *LAWS])
+        check_names("law", [str(state.control.get("law"))], self.laws)
         return {**self.data, "control": state.control}
 
     def _sliders(self, data: dict[str, Any]) -> dict[str, Slider]:
@@ -200,7 +208,8 @@ class Session:
         with self._lock:
             if page.latest != number:
                 raise Superseded
-            answer = self._run(page, data, asked, number)
+            with one_thread():
+                answer = self._run(page, data, asked, number)
         answer["command"] = self.command(state)
         answer["cpu"]["update"] = time.thread_time() - began
         return answer
@@ -234,7 +243,7 @@ class Session:
         results = main_metrics(evaluate(trace, bounds))
         moments = [] if broken or not trace.outcome.ok else self._poles(page, assembly, loop)
         page.prepared.release_broken()
-        if asked.get("resting") and not broken and assembly.compiled:
+        if asked.get("resting") and not broken and assembly.compiled and page.cost < SLOW_POLES:
             moments = page.moments = poles_along(page.prepared.ready(data)[0].assembly, finer=False)
         lines = forecast(trace.outcome, moments, results)
         return {
