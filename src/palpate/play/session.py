@@ -28,6 +28,7 @@ from palpate.run.prepared import Prepared
 from palpate.run.simulate import execute_bare, simulate_quietly
 from palpate.run.tangent.along import Moment, poles_along
 from palpate.run.tangent.loop_poles import poles_here
+from palpate.scenario.fields import tagged_settings
 from palpate.scenario.file.load import scenario_from_data
 from palpate.scenario.file.overrides import apply_overrides
 from palpate.scenario.model import Scenario
@@ -180,12 +181,18 @@ class Session:
 
     def command(self, state: State) -> str:
         """The command that makes the same run."""
-        words = ["palpate", "run", self.named, *self._words]
-        if state.control is not None:
-            texts = [f"control.{key}={toml_value(value)}" for key, value in state.control.items() if _is_set(value)]
-            words += [word for text in texts for word in ("--set", text)]
-        words += [word for text in self._overrides(state) for word in ("--set", text)]
+        texts = [*self._of_law(state), *self._overrides(state)]
+        words = ["palpate", "run", self.named, *self._words, *(word for text in texts for word in ("--set", text))]
         return shlex.join(words)
+
+    def _of_law(self, state: State) -> list[str]:
+        """The law of a state and its settings that are not defaults, as texts that `--set` takes."""
+        if state.control is None:
+            return []
+        law, defaults = state.control["law"], tagged_settings("control", state.control["law"])
+        given = {key: value for key, value in state.control.items() if key != "law" and key in defaults}
+        given = {key: value for key, value in given.items() if value != _plain(defaults[key].default)}
+        return [f"control.law={law}", *(f"control.{key}={toml_value(value)}" for key, value in given.items())]
 
     # Runs.
 
@@ -299,9 +306,9 @@ def _metric(result: Any) -> dict[str, Any]:
     return {"name": result.name, "value": result.value, "unit": result.unit, "help": result.help, **bound}
 
 
-def _is_set(value: Any) -> bool:
-    """Whether a value of the law's table is worth a word: an empty list or table is its default."""
-    return value not in ([], {})
+def _plain(value: Any) -> Any:
+    """A default as a scenario's data have it: lists instead of tuples."""
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _typed(slider: Slider, value: Any) -> Any:

@@ -11,7 +11,7 @@ const Play = (() => {
   const page = Array.from(crypto.getRandomValues(new Uint32Array(2)), x => x.toString(36)).join("");
   let state = { control: null, settings: {} }, keys = null, offer = begin.offer;
   let sliders = new Map(offer.sliders.map(one => [one.key, one]));
-  let replay = null, scene = -1, lead = null, second = [], ghosts = null, number = 0, flying = 0, sent = 0, dirty = false, rest = null, last = null, live = null;
+  let replay = null, scene = -1, lead = null, second = [], ghosts = null, number = 0, flying = 0, sent = 0, dirty = false, rest = null, settled = -1, last = null, live = null;
 
   // ---------------------------------------------------------------- asking
 
@@ -30,10 +30,10 @@ const Play = (() => {
   }
 
   /** Ask for the run of the state now: at once, or as soon as the one that is under way is answered. */
-  function ask(resting = false) {
+  function ask(atRest = false) {
     clearTimeout(rest);
     remember();
-    if (live && !resting) {
+    if (live && !atRest) {
       live.change();
       rest = setTimeout(() => ask(true), RESTING); // for the forecast
       return;
@@ -42,19 +42,23 @@ const Play = (() => {
     dirty = false;
     flying++;
     sent = performance.now();
-    const asked = { page, number: ++number, scene, figure: at("figure").value || null, resting, ...state };
+    const asked = { page, number: ++number, scene, figure: at("figure").value || null, resting: atRest, ...state };
     post("run", asked).then(answer => {
       status("");
       flying--;
-      if (!answer.superseded && asked.number === number) take(answer, resting);
+      if (!answer.superseded && asked.number === number) take(answer, atRest);
+      if (atRest && asked.number === number) settled = number;
       if (dirty) ask();
-      else if (!resting && !answer.superseded && asked.number === number) rest = setTimeout(() => ask(true), RESTING);
+      else if (!atRest && !answer.superseded && asked.number === number) rest = setTimeout(() => ask(true), RESTING);
     }, () => {
       flying--;
       status("palpate does not answer; trying again …");
-      if (asked.number === number) setTimeout(ask, AGAIN);
+      if (asked.number === number) setTimeout(() => ask(), AGAIN);
     });
   }
+
+  /** Whether the page shows the run of its state, with the poles of every moment. */
+  const resting = () => !flying && !dirty && settled === number && number > 0;
 
   function remember() {
     at("report").href = `report?state=${encodeURIComponent(JSON.stringify(state))}`;
@@ -499,6 +503,7 @@ const Play = (() => {
     }, { capture: true });
     at("replay").addEventListener("frame", event => {
       if (!live) return;
+      live.last = event.detail;
       live.plots.add(event.detail);
       if (live.held) live.pull();
       else if (live.tool) live.send(live.tool.body, live.tool.point, live.tool.force);
@@ -545,5 +550,5 @@ const Play = (() => {
   }
 
   start();
-  return { get state() { return state; }, get replay() { return replay; }, get lead() { return lead; }, get last() { return last; }, get live() { return live; } };
+  return { get state() { return state; }, get replay() { return replay; }, get lead() { return lead; }, get last() { return last; }, get live() { return live; }, get rested() { return resting(); } };
 })();
