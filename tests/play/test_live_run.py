@@ -94,8 +94,9 @@ def test_a_hand_that_is_silent_has_let_go(data: dict) -> None:
 
 def test_what_no_hand_can_do_is_refused(data: dict) -> None:
     live = LiveRun(data)
-    for body, point, force in ((0, [0, 0, 0], [1, 0, 0]), (live.bodies[0], [0, 0], [1, 0, 0]),
-                               (live.bodies[0], [0, 0, 0], [np.nan, 0, 0]), (live.bodies[0], [0, 0, 0], [1e6, 0, 0])):  # fmt: skip
+    link, here = live.bodies[0], [0.0, 0.0, 0.0]
+    wrong = ((0, here, [1, 0, 0]), (link, [0, 0], [1, 0, 0]), (link, here, [np.nan, 0, 0]), (link, here, [1e6, 0, 0]))
+    for body, point, force in wrong:
         with pytest.raises(PalpateError):
             live.push(body, point, force)
     with pytest.raises(InvalidInput, match="'q' is not"):

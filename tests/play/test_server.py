@@ -9,6 +9,7 @@ import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -87,11 +88,11 @@ def test_a_state_is_saved_as_a_scenario_that_makes_the_same_run(server: Playing)
 
 
 def test_the_full_report_is_that_of_the_state(server: Playing) -> None:
-    state = urllib.request.quote(json.dumps({"settings": {"world.driver.delay": 3}}))
+    state = quote(json.dumps({"settings": {"world.driver.delay": 3}}))
     status, page = asked(f"{server.url}report?state={state}")
     assert status == 200
     assert b"delay = 3" in page
-    wrong = urllib.request.quote(json.dumps({"settings": {"<b>": 3}}))
+    wrong = quote(json.dumps({"settings": {"<b>": 3}}))
     assert b"&lt;b&gt;" in asked(f"{server.url}report?state={wrong}")[1]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import shlex
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 from palpate.errors import PalpateError, UnknownName
 from palpate.metrics.table import MetricResult
 from palpate.play.forecast import Line, forecast, headline, worst
-from palpate.play.session import Session, State, Superseded
+from palpate.play.session import Session, State
 from palpate.run.simulate import simulate_quietly
 from palpate.run.tangent.along import Moment
 from palpate.run.tangent.loop_poles import LoopPoles, poles
@@ -53,7 +54,7 @@ def test_the_command_makes_the_same_run(session: Session) -> None:
     answer = session.update({"page": "a", "number": 3, "settings": SOFT | {"world.driver.delay": 2}})
     words = shlex.split(answer["command"])
     assert words[:3] == ["palpate", "run", "panda-wall"]
-    overrides = [text for word, text in zip(words[3:], words[4:]) if word == "--set"]
+    overrides = [text for word, text in pairwise(words) if word == "--set"]
     trace = simulate_quietly(load_scenario(words[2], overrides))
     values = {one["name"]: one["value"] for one in answer["metrics"]}
     assert values["force_peak"] == trace["contact_force"].max()
@@ -105,13 +106,22 @@ def test_refused_settings_are_refused_as_a_file_is(session: Session) -> None:
     assert session.update({"page": "f", "number": 5})["outcome"]["ok"]
 
 
-def test_a_later_request_of_a_page_ends_the_run_before_it(session: Session) -> None:
-    page = session._page("g", 1)
-    look = session._stopping(page, 1)
-    look()
-    session._page("g", 2)
-    with pytest.raises(Superseded):
-        look()
+def test_a_later_request_of_a_page_ends_the_run_before_it(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    at_work = session._stopping
+
+    def later(page: Any, number: int, assembly: Any) -> Any:
+        look = at_work(page, number, assembly)
+
+        def after_another() -> None:
+            session._page("g", 2)
+            look()
+
+        return after_another
+
+    monkeypatch.setattr(session, "_stopping", later)
+    assert session.update({"page": "g", "number": 1}) == {"superseded": True}
+    monkeypatch.undo()
+    assert session.update({"page": "g", "number": 3})["outcome"]["text"].startswith("completed at 1.5 s")
 
 
 def test_another_law_runs_with_its_own_sliders(session: Session) -> None:
@@ -131,7 +141,9 @@ def test_another_law_runs_with_its_own_sliders(session: Session) -> None:
 def test_a_law_in_python_is_run_and_said_to_be_slower(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(_LAW)
     scenario = tmp_path / "mine.toml"
-    scenario.write_text('name = "mine"\n[robot]\nmodel = "planar2"\n[control]\nlaw = "mine:Damper"\n[run]\nduration = 0.05\n')
+    scenario.write_text(
+        'name = "mine"\n[robot]\nmodel = "planar2"\n[control]\nlaw = "mine:Damper"\n[run]\nduration = 0.05\n'
+    )
     session = Session(load_scenario(scenario).with_code())
     assert session.offered(State())["laws"][0] == "mine:Damper"
     answer = session.update({"page": "a", "number": 1, "settings": {"control.damping": 3.0}})
@@ -139,7 +151,7 @@ def test_a_law_in_python_is_run_and_said_to_be_slower(tmp_path: Path) -> None:
     assert not answer["compiled"]
 
 
-_LAW = '''
+_LAW = """
 from typing import ClassVar
 
 from palpate.config import setting
@@ -152,7 +164,7 @@ class Damper(PlainLaw):
 
     def decide(self, tick, memory):
         return {"damper": -self.damping * tick.v}
-'''
+"""
 
 
 def told(kind: str, **parts: Any) -> MetricResult:
@@ -163,7 +175,10 @@ def test_the_headline_is_that_of_the_worst() -> None:
     good, bad = Outcome("completed", "done", 1.0, 1), Outcome("diverged", "too fast", 0.5, 1)
     assert worst(forecast(bad, [], [])) == "bad"
     kept = told("force_peak", value=20.0, most=40.0, passed=True)
-    near, over = told("force_peak", value=39.0, most=40.0, passed=True), told("force_peak", value=41.0, most=40.0, passed=False)
+    near, over = (
+        told("force_peak", value=39.0, most=40.0, passed=True),
+        told("force_peak", value=41.0, most=40.0, passed=False),
+    )
     assert headline(forecast(good, [], [kept])) == "Stability not known, bounds kept"
     assert headline(forecast(good, [], [near])) == "Near a bound: force_peak"
     assert headline(forecast(good, [], [over])) == "Beyond a bound: force_peak"

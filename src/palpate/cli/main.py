@@ -57,17 +57,16 @@ _SHIPPED = (
     "completion",
 )  # fmt: skip
 
-# Tools bring their commands along: the module of each.
-_OF_TOOLS = {"play": "palpate.play.command"}
+# Those that a tool brings along, in its module `command`.
+_OF_TOOLS = {"play"}
 
 # Commands that show what others made: no code that a scenario or folder names runs in them, unless --code asks for it.
 _LOOKS = {
     "list", "explain", "new", "show", "derive", "check", "report", "replay", "compare", "schema", "cache", "completion",
 }  # fmt: skip
 
-COMMANDS = Table(
-    "palpate.commands", {name: _OF_TOOLS.get(name, f"palpate.cli.{name}") for name in _SHIPPED}, lambda entry, module: module.__name__
-)
+_MODULES = {name: f"palpate.{name}.command" if name in _OF_TOOLS else f"palpate.cli.{name}" for name in _SHIPPED}
+COMMANDS = Table("palpate.commands", _MODULES, lambda entry, module: module.__name__)
 
 INTERRUPTED, BROKEN_PIPE, MISUSE, UNEXPECTED = 130, 141, 2, 70
 

@@ -7,6 +7,7 @@ import time
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array
 from palpate.errors import InvalidInput, PalpateError
@@ -102,7 +103,7 @@ class LiveRun:
         """Whether it has not ended."""
         return self._ending.status == S.RUNNING
 
-    def push(self, body: int, point: object, force: object) -> None:
+    def push(self, body: int, point: ArrayLike, force: ArrayLike) -> None:
         """Push a body from now on until another push, `release`, or a second of silence.
 
         Args:

@@ -31,7 +31,9 @@ def play_html(session: Session) -> str:
         f"<script>{_asset('play.js')}</script>",
     ]
     policy = f"{POLICY}; connect-src 'self'"
-    return html(f"{scenario.name}: play", body, policy).replace("</head>", f"<style>{_asset('play.css')}</style></head>", 1)
+    return html(f"{scenario.name}: play", body, policy).replace(
+        "</head>", f"<style>{_asset('play.css')}</style></head>", 1
+    )
 
 
 @cache
@@ -63,7 +65,8 @@ _BODY = """
 <button type="button" id="mode-run" aria-pressed="true">whole run</button>
 <button type="button" id="mode-live" aria-pressed="false">live: push the arm</button>
 <span id="live-tools" hidden>
-<label>strength <input id="strength" type="range" min="10" max="500" step="10" value="100"> <output>100 N</output></label>
+<label>strength <input id="strength" type="range" min="10" max="500" step="10" value="100">
+<output>100 N</output></label>
 <label>push the tool along <select id="push-axis"><option>+x</option><option>−x</option><option>+y</option>
 <option>−y</option><option>+z</option><option>−z</option></select></label>
 <button type="button" id="push-tool">hold to push</button>
@@ -80,10 +83,12 @@ _BODY = """
 <div class="plot" id="lead"></div>
 </section>
 <section class="more" aria-label="More plots and metrics">
-<div class="row"><label for="figure">second plot</label><select id="figure"><option value="">none</option></select></div>
+<div class="row"><label for="figure">second plot</label>
+<select id="figure"><option value="">none</option></select></div>
 <div id="second"></div>
 <ul id="warnings" class="notes" hidden></ul>
-<div class="wide"><table id="metrics"><thead><tr><th>Metric<th class="number">Value<th>Bound</thead><tbody></tbody></table></div>
+<div class="wide"><table id="metrics">
+<thead><tr><th>Metric<th class="number">Value<th>Bound</thead><tbody></tbody></table></div>
 <p id="pace" class="soft"></p>
 </section>
 </div>

@@ -18,7 +18,7 @@ from palpate.escape import html_text
 from palpate.files import write_file
 from palpate.play.live import LiveRun
 from palpate.play.page import play_html
-from palpate.play.session import Session, State, Superseded
+from palpate.play.session import Session, State
 from palpate.scenario.file.load import load_scenario
 from palpate.scenario.file.places import seen_from
 from palpate.scenario.model import Scenario
@@ -105,8 +105,6 @@ class Playing(ReplayServer):
             return handler.send_error(400)
         try:
             answer = self._posts[path](asked)
-        except Superseded:
-            answer = {"superseded": True}
         except PalpateError as error:
             answer = {"refused": harmless(str(error))}
         except Exception as error:  # it costs this request, not the page
@@ -164,7 +162,7 @@ class Playing(ReplayServer):
         if asked.get("force") is None:
             live.release()
         else:
-            live.push(int(asked.get("body", -1)), asked.get("point"), asked.get("force"))
+            live.push(int(asked.get("body", -1)), asked.get("point") or (), asked["force"])
         return {"time": live.time}
 
     def _end_live(self, asked: Mapping[str, Any]) -> Answer:

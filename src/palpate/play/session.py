@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from palpate.control import LAWS
-from palpate.errors import InvalidInput, PalpateError, UnknownName, check_names
+from palpate.errors import InvalidInput, UnknownName, check_names
 from palpate.metrics import evaluate
 from palpate.one_thread import one_thread
 from palpate.play.drawing import Drawing
@@ -40,10 +40,6 @@ MOST_PAGES = 6  # whose assemblies are kept; that of the page that has rested lo
 POLES_SHARE = 1.0  # of the CPU time of runs that poles may take while a slider is moved
 SLOW_POLES = 0.5  # s of CPU for the poles of one moment, from which on only the end is asked
 _LONG = 2000  # characters of a text that a page may send as a value
-
-
-class Superseded(Exception):
-    """A page has asked for another run before this one has ended."""
 
 
 @dataclass
@@ -204,19 +200,20 @@ class Session:
                 number of the scene that it has; `figure`, the second plot; `resting`, whether there is time for the
                 poles at every moment of the run.
 
+        Returns:
+            What the page draws, or `superseded` where a later request of the same page came before the run was over.
+
         Raises:
             PalpateError: the state is refused.
-            Superseded: a later request of the same page has come.
         """
         state, began = State.read(asked), time.thread_time()
         page = self._page(str(asked.get("page", ""))[:_LONG], int(asked.get("number", 0)))
         data = self.data_of(state)
         number = page.latest
-        with self._lock:
-            if page.latest != number:
-                raise Superseded
-            with one_thread():
-                answer = self._run(page, data, asked, number)
+        with self._lock, one_thread():
+            answer = self._run(page, data, asked, number) if page.latest == number else None
+        if answer is None:
+            return {"superseded": True}
         answer["command"] = self.command(state)
         answer["cpu"]["update"] = time.thread_time() - began
         return answer
@@ -238,11 +235,13 @@ class Session:
                 self._pages.popitem(last=False)
             return page
 
-    def _run(self, page: _Page, data: dict[str, Any], asked: Mapping[str, Any], number: int) -> dict[str, Any]:
+    def _run(self, page: _Page, data: dict[str, Any], asked: Mapping[str, Any], number: int) -> dict[str, Any] | None:
         ready, bounds = page.prepared.ready(data)
         assembly, began = ready.assembly, time.thread_time()
-        trace = execute_bare(assembly, singular=False, look=self._stopping(page, number))
+        trace = execute_bare(assembly, singular=False, look=self._stopping(page, number, assembly))
         loop = time.thread_time() - began
+        if self._is_late(page, number):
+            return None
         broken = assembly.rescues.said is not None
         if page.drawing is None or page.drawing.structure is not ready:
             page.drawing = Drawing(assembly, ready)
@@ -276,10 +275,16 @@ class Session:
         page.cost, page.saved = time.thread_time() - began, 0.0
         return page.moments
 
-    def _stopping(self, page: _Page, number: int) -> Callable[[], None]:
+    def _is_late(self, page: _Page, number: int) -> bool:
+        """Whether nobody waits for the answer to a request any more."""
+        return self.closed or page.latest != number
+
+    def _stopping(self, page: _Page, number: int, assembly: Assembly) -> Callable[[], None]:
+        """What ends a run, between two slices of it, for which nobody waits any more."""
+
         def look() -> None:
-            if self.closed or page.latest != number:
-                raise Superseded
+            if self._is_late(page, number):
+                assembly.loop.steps = assembly.loop.step
 
         return look
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import lru_cache
+from functools import cache
 from typing import Any, Literal, get_args, get_origin
 
 from palpate.control.law import Law
@@ -114,8 +114,7 @@ def _of_value(value: Any, path: KeyPath, names: tuple[str, ...], data: dict[str,
         yield _of_number(key, value, setting)
     elif isinstance(value, list) and value and all(map(_is_number, _flat(value))):
         if any(_flat(value)):
-            told = {"unit": setting.unit, "help": setting.help}
-            yield Slider(key, "list", value, 1 / DECADE, DECADE, log=True, **told)
+            yield Slider(key, "list", value, 1 / DECADE, DECADE, log=True, unit=setting.unit, help=setting.help)
         if all(map(_is_number, value)):
             units = _units(setting.unit, len(value))
             yield from (_of_number(f"{key}.{k}", x, setting, units[k]) for k, x in enumerate(value))
@@ -162,7 +161,7 @@ def _bounds(setting: Setting) -> tuple[float | None, float | None]:
     return ends.get("ge", ends.get("gt")), ends.get("le", ends.get("lt"))
 
 
-@lru_cache(maxsize=None)
+@cache
 def _literal(annotation: Any) -> tuple[Any, ...]:
     if get_origin(annotation) is Literal:
         return get_args(annotation)

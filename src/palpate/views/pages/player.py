@@ -58,7 +58,7 @@ def replay_html(trace: Trace) -> str:
 
 
 def live_html(first: Trace, events: str) -> str:
-    """The page of a run under way: the replay of its first sample and plots, to which frames from `events` are added."""
+    """The page of a run under way: the replay of its first sample, and plots; frames from `events` are added."""
     scene = f'<div class="replay" data-live="{events}">{_data_script(live_data(first))}</div>'
     head = f'<body class="alone live"><h1>{html_text(_name(first))}: live <span class="soft" role="status"></span></h1>'
     body = [head, scene, '<div class="live-plots"></div>', script(*SCRIPTS, LIVE)]
