@@ -35,7 +35,7 @@ class Line:
 
 def worst(lines: Sequence[Line]) -> Level:
     """The worst of some lines."""
-    return max((line.level for line in lines), key=_ORDER.index, default="unknown")
+    return _ORDER[max((_ORDER.index(line.level) for line in lines), default=0)]
 
 
 def headline(lines: Sequence[Line]) -> str:
