@@ -109,6 +109,9 @@ def test_the_forecast_turns_red_at_the_edge_and_back(browser, server: Playing) -
         assert "unstable" in page.locator("#forecast").inner_text()
         red, green, blue = map(float, _colour(page, "#forecast .head"))
         assert red > 2 * max(green, blue)
+        page.wait_for_function(
+            "() => [...document.querySelectorAll('.edge')].some(e => e.textContent.includes('no longer red'))"
+        )
         page.get_by_role("button", name="reset all").click()
         rested(page)
         assert page.locator("#forecast").get_attribute("data-level") == "good"

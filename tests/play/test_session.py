@@ -82,6 +82,20 @@ def test_the_forecast_is_that_of_the_loop(session: Session) -> None:
     assert "loop, touching wall" in names
 
 
+def test_the_edge_of_a_slider_is_confirmed_by_runs_on_both_sides(session: Session) -> None:
+    key = "control.stiffness.0"
+    edge = session.edges({"page": "i", "number": 0, "key": key})["low"]
+    inside, beyond = (session.update({"page": str(x), "settings": {key: x}}) for x in (edge["inside"], edge["beyond"]))
+    assert inside["level"] != "bad"
+    assert beyond["level"] == "bad"
+    assert beyond["headline"] == edge["headline"] == "Beyond a bound: force_steady_error"
+    assert 0.95 * edge["inside"] < edge["beyond"] < edge["inside"] < 400.0
+    with pytest.raises(UnknownName):
+        session.edges({"page": "i", "number": 1, "key": "control.form"})
+    session._page("i", 5)
+    assert session.edges({"page": "i", "number": 4, "key": key}) == {"superseded": True}
+
+
 def test_a_diverged_run_is_shown_up_to_there(session: Session) -> None:
     answer = session.update({"page": "e", "number": 1, "settings": {"run.max_speed": 0.05}})
     assert answer["outcome"]["kind"] == "diverged"

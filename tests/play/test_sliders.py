@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import pytest
 
+from palpate.play.edges import Judged, nearest_edge
 from palpate.play.laws import swap_law
 from palpate.play.sliders import first_sliders, sliders_of, span
 from palpate.scenario.fields import explain
@@ -52,6 +54,31 @@ def test_the_ends_of_a_slider_stay_within_what_is_allowed() -> None:
     low, high, log = span(2.0, "m", None, 2.0)
     assert (low, high, log) == (-2.0, 2.0, False)
     assert math.isfinite(span(5.0, "kg", 0.0, None)[1])
+
+
+def test_the_nearest_edge_encloses_where_a_judgement_turns() -> None:
+    sliders, asked = sliders_of(load_scenario("panda-wall").as_data()), []
+
+    def above(limit: float) -> Callable[[float], Judged]:
+        def judge(x: float) -> Judged:
+            asked.append(x)
+            return Judged(x > limit, "high")
+
+        return judge
+
+    wall, delay = sliders["world.surfaces.wall.stiffness"], sliders["world.driver.delay"]
+    edge = nearest_edge(above(31_234.5), wall, 1e4, wall.high)
+    assert edge is not None
+    assert edge.inside <= 31_234.5 < edge.beyond < 1.03 * edge.inside
+    assert {edge.inside, edge.beyond} <= set(asked)  # both were run
+    assert len(asked) <= 10
+    back = nearest_edge(above(31_234.5), wall, 6e4, wall.low)  # from the red side
+    assert back is not None
+    assert back.beyond <= 31_234.5 < back.inside
+    whole = nearest_edge(above(6.0), delay, 0.0, delay.high)
+    assert whole is not None
+    assert (whole.inside, whole.beyond) == (6.0, 7.0)
+    assert nearest_edge(above(1e9), wall, 1e4, wall.high) is None
 
 
 def test_another_law_takes_over_what_has_the_same_name_and_unit() -> None:

@@ -59,6 +59,7 @@ class Playing(ReplayServer):
         self._posts: dict[str, Callable[[Mapping[str, Any]], Answer]] = {
             "offer": lambda asked: session.offered(State.read(asked)),
             "run": session.update,
+            "edges": session.edges,
             "law": lambda asked: session.swapped(State.read(asked), str(asked.get("law"))),
             "save": self._save,
             "live": self._begin_live,

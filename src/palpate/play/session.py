@@ -15,11 +15,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from palpate.control import LAWS
-from palpate.errors import InvalidInput, UnknownName, check_names
-from palpate.metrics import evaluate
+from palpate.errors import InvalidInput, PalpateError, UnknownName, check_names
+from palpate.metrics import METRICS, evaluate
+from palpate.metrics.table import judge
 from palpate.one_thread import one_thread
 from palpate.play.drawing import Drawing
+from palpate.play.edges import Judged, nearest_edge
 from palpate.play.forecast import forecast, headline, worst
 from palpate.play.laws import Swapped, swap_law
 from palpate.play.sliders import Slider, first_sliders, sliders_of
@@ -275,6 +279,54 @@ class Session:
         page.cost, page.saved = time.thread_time() - began, 0.0
         return page.moments
 
+    def edges(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """The nearest values of a slider, on both sides of where it stands, at which the forecast turns to or from red.
+
+        Args:
+            asked: as for `update`, and `key`, the slider's.
+
+        Returns:
+            `low` and `high`, each an edge or None, or `superseded` where the page asks for something else meanwhile.
+
+        Raises:
+            PalpateError: the state is refused, or the key has no slider with numbers.
+        """
+        state, key = State.read(asked), str(asked.get("key"))
+        page, number = self._page(str(asked.get("page", ""))[:_LONG], 0), int(asked.get("number", 0))
+        sliders = self._sliders(self._under_law(state))
+        check_names("slider", [key], [name for name, one in sliders.items() if one.kind != "choice"])
+        slider = sliders[key]
+        now = _amount(slider, state.settings.get(key, slider.value))
+
+        def at(amount: float) -> Judged:
+            settings = {name: value for name, value in state.settings.items() if not name.startswith(f"{key}.")}
+            moved = State(
+                state.control, settings | {key: _scaled(slider.value, amount) if slider.kind == "list" else amount}
+            )
+            return self._judged(page, number, self.data_of(moved))
+
+        found = {name: nearest_edge(at, slider, now, end) for name, end in (("low", slider.low), ("high", slider.high))}
+        if self._is_late(page, number):
+            return {"superseded": True}
+        return {name: None if edge is None else edge.as_data() for name, edge in found.items()}
+
+    def _judged(self, page: _Page, number: int, data: dict[str, Any]) -> Judged:
+        """Whether the forecast of a run is red; a request that nobody waits for is answered without one."""
+        if self._is_late(page, number):
+            return Judged(False, "")
+        with self._lock, one_thread():
+            try:
+                ready, bounds = page.prepared.ready(data)
+            except PalpateError:
+                return Judged(True, "Refused")
+            trace = execute_bare(ready.assembly, singular=False, look=self._stopping(page, number, ready.assembly))
+            well = trace.outcome.ok and ready.assembly.rescues.said is None
+            moments = [Moment("end", poles_here(ready.assembly, finer=False, probing=False))] if well else []
+            page.prepared.release_broken()
+            bounded = [judge(METRICS[name], trace, bound) for name, bound in bounds.items()]
+        lines = forecast(trace.outcome, moments, bounded)
+        return Judged(worst(lines) == "bad", headline(lines))
+
     def _is_late(self, page: _Page, number: int) -> bool:
         """Whether nobody waits for the answer to a request any more."""
         return self.closed or page.latest != number
@@ -314,6 +366,19 @@ def _metric(result: Any) -> dict[str, Any]:
 def _plain(value: Any) -> Any:
     """A default as a scenario's data have it: lists instead of tuples."""
     return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _amount(slider: Slider, value: Any) -> float:
+    """Where a slider stands: of a list the factor of its numbers, else the number."""
+    if slider.kind != "list":
+        return float(value)
+    own, now = np.ravel(slider.value), np.ravel(value)
+    k = int(np.flatnonzero(own)[0])
+    return float(now[k] / own[k])
+
+
+def _scaled(value: Any, factor: float) -> Any:
+    return [_scaled(item, factor) for item in value] if isinstance(value, list) else float(f"{value * factor:.12g}")
 
 
 def _typed(slider: Slider, value: Any) -> Any:

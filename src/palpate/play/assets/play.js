@@ -11,7 +11,7 @@ const Play = (() => {
   const page = Array.from(crypto.getRandomValues(new Uint32Array(2)), x => x.toString(36)).join("");
   let state = { control: null, settings: {} }, keys = null, offer = begin.offer;
   let sliders = new Map(offer.sliders.map(one => [one.key, one]));
-  let replay = null, scene = -1, lead = null, second = [], ghosts = null, number = 0, flying = 0, sent = 0, dirty = false, rest = null, settled = -1, last = null, live = null;
+  let replay = null, scene = -1, lead = null, second = [], ghosts = null, number = 0, flying = 0, sent = 0, dirty = false, rest = null, settled = -1, moved = null, last = null, live = null;
 
   // ---------------------------------------------------------------- asking
 
@@ -47,7 +47,10 @@ const Play = (() => {
       status("");
       flying--;
       if (!answer.superseded && asked.number === number) take(answer, atRest);
-      if (atRest && asked.number === number) settled = number;
+      if (atRest && asked.number === number) {
+        settled = number;
+        if (!answer.refused && !live) showEdges(asked);
+      }
       if (dirty) ask();
       else if (!atRest && !answer.superseded && asked.number === number) rest = setTimeout(() => ask(true), RESTING);
     }, () => {
@@ -55,6 +58,20 @@ const Play = (() => {
       status("palpate does not answer; trying again …");
       if (asked.number === number) setTimeout(() => ask(), AGAIN);
     });
+  }
+
+  /** Say below the slider that was moved last at which values the forecast turns. */
+  function showEdges(asked) {
+    const row = [...document.querySelectorAll(".setting")].find(one => one.dataset.key === moved), one = sliders.get(moved);
+    for (const other of document.querySelectorAll(".setting .edge")) other.textContent = "";
+    if (!row || !one || one.kind === "choice") return;
+    const place = row.querySelector(".edge"), red = document.getElementById("forecast").dataset.level === "bad";
+    post("edges", { ...asked, key: moved }).then(({ low, high, superseded, refused }) => {
+      if (superseded || refused || asked.number !== number) return;
+      const word = red ? "no longer red" : "turns red", times = one.kind === "list" ? "× " : "", unit = one.kind === "list" || one.unit === "1" ? "" : ` ${one.unit}`;
+      const told = (edge, side) => edge && `${word} ${side} ${times}${shown(edge.beyond)}${unit} (${edge.headline}; not yet at ${times}${shown(edge.inside)})`;
+      place.textContent = [told(low, "down at"), told(high, "up at")].filter(Boolean).join("; ") || `${red ? "red" : "not red"} from end to end, in the runs that were made`;
+    }, () => {});
   }
 
   /** Whether the page shows the run of its state, with the poles of every moment. */
@@ -174,6 +191,8 @@ const Play = (() => {
       for (const key of Object.keys(state.settings)) if (key.startsWith(`${one.key}.`) || one.key.startsWith(`${key}.`)) delete state.settings[key];
       state.settings[one.key] = value;
     }
+    moved = one.key;
+    for (const edge of document.querySelectorAll(".setting .edge")) edge.textContent = "";
     for (const row of document.querySelectorAll(".setting")) row.refresh();
     ask();
   }
@@ -202,6 +221,7 @@ const Play = (() => {
       ask();
     });
     make("small", {}, row, one.help);
+    make("small", { class: "edge", role: "status" }, row);
     at("sliders").append(row);
     row.refresh();
     return row;
