@@ -72,6 +72,8 @@ def _ended(outcome: Outcome) -> Line:
 
 def _at(moment: Moment) -> Line:
     level, text = judged(moment.poles)
+    if level == "bad" and moment.name.startswith("end") and any("friction" in held for held in moment.poles.held):
+        text += "; dry friction may hold it all the same"
     return Line(level, f"loop, {moment.name}", text, "loop")
 
 
@@ -90,8 +92,7 @@ def judged(poles: LoopPoles) -> tuple[Level, str]:
     ringing = _least_damped(poles)
     shown = f"; {ringing}" if ringing else ""
     if not poles.stable:
-        still = "; dry friction may hold it all the same" if any("friction" in text for text in poles.held) else ""
-        return "bad", f"unstable, |λ| = {poles.largest:.5f}{where}{shown}{still}"
+        return "bad", f"unstable, |λ| = {poles.largest:.5f}{where}{shown}"
     ratio = min((mode.damping_ratio for mode in poles.modes if mode.frequency > _SLOW), default=1.0)
     level: Level = "near" if ratio < NEAR_DAMPING else "good"
     return level, f"stable, |λ| = {poles.largest:.5f}{_settling(poles)}{where}{shown}"

@@ -45,7 +45,10 @@ class LivePlots {
   }
 
   draw() {
-    for (const { chart, spec } of this.charts.values()) chart.renew(spec);
+    for (const { chart, spec } of this.charts.values()) {
+      chart.renew(spec);
+      chart.showTime(spec.series[0].x.at(-1)); // the legend shows the numbers of now
+    }
   }
 }
 
