@@ -47,6 +47,15 @@ def test_every_number_of_a_scenario_has_a_slider_whose_key_set_takes(name: str) 
         assert apply_overrides(data, [f"{one.key}={one.value!r}"]) == data
 
 
+def test_a_free_key_with_dots_is_quoted() -> None:
+    data = load_scenario("panda-wall").as_data()
+    data["world"]["plant"]["link_mass_scale"] = {"link.<b>5": 1.5}
+    one = sliders_of(data)['world.plant.link_mass_scale."link.<b>5"']
+    assert one.value == 1.5
+    changed = apply_overrides(data, [f"{one.key}=2.0"])
+    assert changed["world"]["plant"]["link_mass_scale"] == {"link.<b>5": 2.0}
+
+
 def test_the_ends_of_a_slider_stay_within_what_is_allowed() -> None:
     assert span(0.5, "1", 0.0, 1.0) == (0.05, 1.0, True)
     assert span(0.0, "s", 0.0, None) == (0.0, 0.1, False)

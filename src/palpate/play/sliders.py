@@ -97,11 +97,14 @@ def _below(value: Any, path: KeyPath, names: tuple[str, ...], data: dict[str, An
 
 
 def _quoted(part: str) -> str:
-    return f'"{part}"' if "." in part else part
+    """A part of a key, in quotes where it holds a dot, as `--set` takes it."""
+    mark = "'" if '"' in part else '"'
+    return f"{mark}{part}{mark}" if "." in part else part
 
 
 def _of_value(value: Any, path: KeyPath, names: tuple[str, ...], data: dict[str, Any]) -> Iterator[Slider]:
-    setting, key = find(path, data), ".".join(names)
+    # A number under a free key, such as the mass of a link, is described where its table is.
+    setting, key = find(path, data) or find(path[:-1], data), ".".join(names)
     if setting is None:
         return
     if isinstance(value, bool):

@@ -99,6 +99,7 @@ const Play = (() => {
       }
       offerFigures(answer.figures);
     } else if (answer.frames && replay) replay.renew(answer.frames);
+    if (answer.undrawn && !replay) at("replay").replaceChildren(make("p", { class: "soft" }, null, answer.undrawn));
     drawCharts(answer);
     drawForecast(answer);
     drawMetrics(answer.metrics);
@@ -482,7 +483,8 @@ const Play = (() => {
   }
 
   async function setMode(wanted) {
-    if (wanted === Boolean(live) || !replay) return;
+    if (wanted === Boolean(live)) return;
+    if (!replay) return void refuse("The live mode needs the picture of the robot.");
     if (wanted) {
       lead = null;
       at("lead").replaceChildren();
