@@ -147,8 +147,10 @@ def test_another_law_runs_with_its_own_sliders(session: Session) -> None:
     assert swapped["settings"] == {"world.surfaces.wall.stiffness": 5000.0}
     assert "control.stiffness" in swapped["first"]
     state = {"control": swapped["control"], "settings": {"control.stiffness": 300.0}}
+    session.update({"page": "h", "number": 0, "settings": {"world.driver.delay": 22}})
     answer = session.update({"page": "h", "number": 1, **state})
     assert answer["outcome"]["ok"]
+    assert answer["forecast"][1]["name"] == "loop, end"  # not the poles of the law before
     assert session.scenario_of(State.read(state)).control.name == "joint-impedance"
 
 

@@ -248,7 +248,7 @@ class Session:
             return None
         broken = assembly.rescues.said is not None
         if page.drawing is None or page.drawing.structure is not ready:
-            page.drawing = Drawing(assembly, ready)
+            page.drawing, page.moments = Drawing(assembly, ready), []  # poles of another loop say nothing of this one
         drawn = page.drawing.of(trace, assembly, int(asked.get("scene", -1)), asked.get("figure"))
         results = main_metrics(evaluate(trace, bounds))
         moments = [] if broken or not trace.outcome.ok else self._poles(page, assembly, loop)
