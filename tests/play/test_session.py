@@ -83,13 +83,14 @@ def test_the_forecast_is_that_of_the_loop(session: Session) -> None:
 
 
 def test_the_edge_of_a_slider_is_confirmed_by_runs_on_both_sides(session: Session) -> None:
-    key = "control.stiffness.0"
-    edge = session.edges({"page": "i", "number": 0, "key": key})["low"]
-    inside, beyond = (session.update({"page": str(x), "settings": {key: x}}) for x in (edge["inside"], edge["beyond"]))
+    key, own = "control.stiffness", np.array(session.data["control"]["stiffness"])
+    edge = session.edges({"page": "i", "number": 0, "key": key})["low"]  # a factor of all six
+    sides = (edge["inside"], edge["beyond"])
+    inside, beyond = (session.update({"page": str(x), "settings": {key: (x * own).tolist()}}) for x in sides)
     assert inside["level"] != "bad"
     assert beyond["level"] == "bad"
     assert beyond["headline"] == edge["headline"] == "Beyond a bound: force_steady_error"
-    assert 0.95 * edge["inside"] < edge["beyond"] < edge["inside"] < 400.0
+    assert 0.95 * edge["inside"] < edge["beyond"] < edge["inside"] < 1.0
     with pytest.raises(UnknownName):
         session.edges({"page": "i", "number": 1, "key": "control.form"})
     session._page("i", 5)

@@ -107,3 +107,10 @@ def test_what_another_law_cannot_take_is_named() -> None:
     assert swapped.dropped == ("damping",)  # six numbers of the tool; the joints have their own stiffness
     assert "stiffness" in swapped.chosen
     assert "drops damping" in swapped.sentence
+
+
+def test_a_setting_of_another_unit_does_not_go_over() -> None:
+    scenario = load_scenario("panda-wall", ["control.posture_stiffness=30"])  # N·m/rad; in operational space 1/s²
+    swapped = swap_law(scenario.as_data(), "operational-space", scenario.changed()["control"])
+    assert swapped.data["control"]["posture_stiffness"] == 25.0
+    assert "posture_stiffness" in swapped.dropped
