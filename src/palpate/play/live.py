@@ -14,7 +14,6 @@ from palpate.errors import InvalidInput, PalpateError
 from palpate.run.after.finish import outcome_of
 from palpate.run.after.scene import scene_of
 from palpate.run.assemble.assemble import Assembly
-from palpate.run.before.checks import check_start
 from palpate.run.loop import state as S
 from palpate.run.prepared import Prepared
 from palpate.run.saved import SavedState, restore_state, save_state
@@ -59,7 +58,6 @@ class LiveRun:
     def _begin(self, data: dict[str, Any]) -> None:
         self._prepared, self._hands = Prepared(data), hands_of(data)
         self._take(self._ready(data), None)
-        check_start(self.assembly, predict=False)
         if "q" not in [channel.name for channel in self.assembly.chosen]:
             raise InvalidInput("a live run shows what is recorded, and 'q' is not", hint="add q to record.channels")
         self.advance(1)
