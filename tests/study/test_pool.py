@@ -149,7 +149,7 @@ def test_a_defect_in_a_run_is_a_row(job: Job, monkeypatch: pytest.MonkeyPatch) -
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("oops")
 
-    monkeypatch.setattr("palpate.study.running.worker.execute_bare", broken)
+    monkeypatch.setattr("palpate.run.prepared.execute_bare", broken)
     row = run_chunk(job, chunks(1, 1)[0])[0].row
     assert (row["outcome"], row["reason"], row["passed"]) == ("crashed", "ZeroDivisionError: oops", False)
 

@@ -16,11 +16,12 @@ from palpate.metrics.table import judge
 from palpate.robot.robot import Robot
 from palpate.run.assemble.renew import Renewable
 from palpate.run.build import build
+from palpate.run.prepared import Prepared
 from palpate.run.run import Run
 from palpate.run.simulate import execute_bare, simulate
 from palpate.scenario.file.load import load_scenario, scenario_from_data
 from palpate.scenario.file.overrides import apply_overrides
-from palpate.study.running.worker import Prepared, run_row
+from palpate.study.running.worker import run_row
 from palpate.study.sweeps import drawn, make_plan, time_per_run
 
 SHORT = ["run.duration=0.08", "reference.start=0", "reference.duration=0.05", "world.surfaces.0.position=[0.321, 0, 0]"]

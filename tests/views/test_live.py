@@ -72,6 +72,9 @@ def test_the_page_follows_the_run_to_its_end_and_opens_the_report(browser, tmp_p
         assert process.wait(ENDLESS) == 0
         assert page.locator("[role=status]").inner_text() == "completed at 2 s · open the report"
         count, time, poses, first = page.evaluate(LAST)
+        force = page.evaluate(
+            "() => document.querySelector('.live-plots').plots.charts.get('force').spec.series[0].y.at(-1)"
+        )
         seen = pixels(page.locator(CANVAS))
         assert np.mean(np.abs(seen - seen[2, 2]).max(axis=2) > 40) > 0.02, "the 3D canvas is blank"
         assert np.abs(np.array(poses) - first).max() > 0.01, "the arm did not move"
@@ -81,6 +84,7 @@ def test_the_page_follows_the_run_to_its_end_and_opens_the_report(browser, tmp_p
     trace = load_trace(tmp_path / "run" / "trace.parquet")
     assert not complaints
     assert time == trace.time[-1] == 2.0
+    assert force == np.linalg.norm(trace["contact_wrench"][-1, :3]) > 1.0
     assert 55 <= count <= 62
     paths = body_paths(trace, np.array([len(trace) - 1]))
     np.testing.assert_allclose(poses, [[*position[0], *quat[0]] for position, quat in paths], atol=1e-6)

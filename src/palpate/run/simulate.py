@@ -139,16 +139,17 @@ class _Repeats:
         return (assembly, keeper.named) if ending.status == S.COMPLETED else None
 
 
-def execute_bare(assembly: Assembly, *, singular: bool = True) -> Trace:
+def execute_bare(assembly: Assembly, *, singular: bool = True, look: Callable[[], None] = lambda: None) -> Trace:
     """The same for whoever wants numbers and no report: nothing is predicted, and few facts are noted.
 
     Args:
         assembly: ready to start.
         singular: whether to look for the smallest singular value on the way.
+        look: called between slices of about a fifth of a second; what it raises ends the run.
     """
     foretold = check_start(assembly, predict=False)
     keeper = Keeper(assembly)
-    ending = _run(assembly, keeper)
+    ending = _run(assembly, keeper, look)
     return bare_trace(assembly, ending, keeper, foretold, singular=singular)
 
 

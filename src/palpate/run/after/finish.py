@@ -74,7 +74,7 @@ def trace_of(
     events = _events(assembly, named, warnings)
     expected = [*foretold.expected, *(f"what happened: {text}" for text in happened)]
     facts = _facts(assembly, expected, warnings, named, edge)
-    return Trace(keeper.times, keeper.data, _outcome(assembly, ending), events, facts, own=True)
+    return Trace(keeper.times, keeper.data, outcome_of(assembly, ending), events, facts, own=True)
 
 
 def unfinished(assembly: Assembly, foretold: Foretold) -> Trace:
@@ -93,7 +93,7 @@ def bare_trace(assembly: Assembly, ending: Ending, keeper: Keeper, foretold: For
         warnings=tuple(_warnings(assembly, named, foretold)),
         world={"pole": None if assembly.run.world.pole is None else {}},
     )
-    return Trace.over(named, assembly.chosen, _outcome(assembly, ending), facts)
+    return Trace.over(named, assembly.chosen, outcome_of(assembly, ending), facts)
 
 
 def _robot_warnings(run: Run) -> list[str]:
@@ -163,7 +163,8 @@ def _bound_warnings(assembly: Assembly, named: Mapping[str, Array], search: Sear
 # ---------------------------------------------------------------------------------------------- how it ended
 
 
-def _outcome(assembly: Assembly, ending: Ending) -> Outcome:
+def outcome_of(assembly: Assembly, ending: Ending) -> Outcome:
+    """How a run has ended."""
     L, run, status = assembly.loop, assembly.run, ending.status
     t, tick = L.step * L.dt, L.step // L.ratio
     if status == INTERRUPTED:

@@ -24,14 +24,14 @@ class Moment:
     poles: LoopPoles
 
 
-def poles_along(source: Source, *, finer: bool = True) -> list[Moment]:
+def poles_along(source: Source | Assembly, *, finer: bool = True) -> list[Moment]:
     """The poles at the start of a run, a little after each surface is first touched, and at the end.
 
     Args:
-        source: a scenario, its name or file, or a `Run`.
+        source: a scenario, its name or file, a `Run`, or an assembly that is ready to start.
         finer: also with shorter physics steps, see `poles`.
     """
-    assembly = assemble(as_run(source))
+    assembly = source if isinstance(source, Assembly) else assemble(as_run(source))
     L = assembly.loop
     end, look = L.steps // L.ratio, max(1, round(_LOOK / L.period))
     moments = [Moment("start", _after_limits(assembly, min(_TRIES * look, end), look, finer))]

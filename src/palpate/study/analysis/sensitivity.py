@@ -11,9 +11,9 @@ from typing import Any
 from palpate.errors import InvalidInput, PalpateError, check_names
 from palpate.metrics import METRICS
 from palpate.metrics.table import judge
+from palpate.run.prepared import Prepared
 from palpate.scenario.file.load import load_scenario
 from palpate.scenario.model import Scenario
-from palpate.study.running.worker import Prepared
 from palpate.user_code import is_address
 
 SHARES = (0.01, 1e-3, 1e-4)  # of a setting: the steps that are tried, the largest first

@@ -23,7 +23,7 @@ const Palpate = (() => {
 
   /** Numbers as a list, or packed: little-endian floats of 4 bytes in base 64. */
   function numbers(values) {
-    if (!values || Array.isArray(values)) return values;
+    if (!values || !values.bdata) return values;
     return new Float32Array(Uint8Array.from(atob(values.bdata), letter => letter.charCodeAt(0)).buffer);
   }
 
@@ -162,6 +162,21 @@ const Palpate = (() => {
           .addEventListener("click", () => download(fileName(title, kind.toLowerCase()), content(), type));
       offer("SVG", "this figure as a vector drawing", () => this.svg(), "image/svg+xml");
       if (this.spec.time) offer("CSV", "the lines and the stretch of time shown here, as they are drawn", () => this.csv(), "text/csv");
+    }
+
+    /** Show other lines on the same axes; the legend is built anew only where it has others. */
+    renew(spec) {
+      const legend = one => JSON.stringify([one.series.filter(s => s.listed).map(s => [s.label, s.colour, s.dash]), one.meanings, one.name]);
+      const same = legend(spec) === legend(this.spec), places = [...this.values.values()];
+      for (const one of spec.series) [one.x, one.y] = [numbers(one.x), numbers(one.y)];
+      [this.spec, this.whole] = [spec, null];
+      if (same) this.values = new Map(spec.series.filter(s => s.listed).map((one, k) => [one, places[k]]));
+      else {
+        this.values.clear();
+        this.legend.replaceChildren();
+        this.buildLegend();
+      }
+      this.draw();
     }
 
     /** The lines in view as a table; lines with samples of their own are taken straight between them, as they are drawn. */

@@ -2,19 +2,14 @@
 "use strict";
 class Replay {
   constructor(place, data) {
-    const { make, numbers } = Palpate;
-    this.data = data;
-    this.times = numbers(data.times);
-    for (const body of data.bodies) [body.p, body.q] = [numbers(body.p), numbers(body.q)];
-    for (const arrow of data.arrows) [arrow.force, arrow.start] = [numbers(arrow.force), numbers(arrow.start)];
-    if (data.target) [data.target.p, data.target.q] = [numbers(data.target.p), numbers(data.target.q)];
-    for (const one of data.ghost) [one.p, one.q] = [numbers(one.p), numbers(one.q)];
-    this.tool = numbers(data.tool);
+    const { make } = Palpate;
+    this.place = place;
+    this.take(data);
     this.ghost = true;
     this.time = this.times[0] || 0;
     this.stage = make("div", { class: "stage" }, place);
     this.canvas = make("canvas", { tabindex: "0", role: "img", "aria-label": "3D replay; drag to turn, Ctrl and wheel to zoom" }, this.stage);
-    this.labels = data.arrows.map(arrow => make("span", { class: `force ${arrow.name}` }, this.stage));
+    this.label();
     this.scale = make("div", { class: "scale" }, this.stage);
     make("i", {}, this.scale);
     make("span", {}, this.scale);
@@ -34,6 +29,39 @@ class Replay {
     this.draw();
     addEventListener("hashchange", () => this.goToLink());
     this.goToLink();
+  }
+
+  // ---------------------------------------------------------------- what it shows
+
+  take(data) {
+    const { numbers } = Palpate;
+    this.data = data;
+    this.times = numbers(data.times);
+    for (const body of data.bodies) [body.p, body.q] = [numbers(body.p), numbers(body.q)];
+    for (const arrow of data.arrows) [arrow.force, arrow.start] = [numbers(arrow.force), numbers(arrow.start)];
+    if (data.target) [data.target.p, data.target.q] = [numbers(data.target.p), numbers(data.target.q)];
+    for (const one of data.ghost) [one.p, one.q] = [numbers(one.p), numbers(one.q)];
+    this.tool = numbers(data.tool);
+  }
+
+  /** One label for each arrow. */
+  label() {
+    for (const old of this.labels || []) old.remove();
+    this.labels = this.data.arrows.map(arrow => Palpate.make("span", { class: `force ${arrow.name}` }, this.stage));
+  }
+
+  /** Another run: of the same scene its frames, or a scene of its own; the view and the time stay. */
+  renew(data) {
+    const other = "geoms" in data, before = this.data.arrows.map(arrow => arrow.name).join(), reach = this.data.camera.reach;
+    this.take(other ? data : { ...this.data, ...data });
+    if (other || this.data.arrows.map(arrow => arrow.name).join() !== before) this.label();
+    [this.slider.min, this.slider.max] = [this.times[0] || 0, this.times[this.times.length - 1] || 0];
+    if (this.gl && other) this.prepareScene();
+    else if (this.gl) this.renewTrail();
+    if (other && Math.abs(this.data.camera.reach / reach - 1) > 0.3) this.resetView();
+    this.time = Math.min(Math.max(this.time, this.times[0] || 0), this.times[this.times.length - 1] || 0);
+    this.showClock();
+    this.draw();
   }
 
   // ---------------------------------------------------------------- controls
@@ -156,14 +184,13 @@ class Replay {
   }
 
   play() {
-    const end = this.times[this.times.length - 1];
-    if (this.time >= end - 1e-6) this.time = this.times[0];
+    if (this.time >= this.times[this.times.length - 1] - 1e-6) this.time = this.times[0];
     this.playing = true;
     this.button.textContent = "❚❚";
     let before = performance.now();
     const step = now => {
       if (!this.playing) return;
-      const next = this.time + (Math.max(now - before, 0) / 1000) * Number(this.speed.value);
+      const next = this.time + (Math.max(now - before, 0) / 1000) * Number(this.speed.value), end = this.times[this.times.length - 1];
       before = now;
       this.go(Math.min(next, end));
       if (next >= end) this.pause();
@@ -293,6 +320,9 @@ class Replay {
 
   prepareScene() {
     const data = this.data, reach = data.camera.reach;
+    for (const old of this.drawn || []) this.release(old);
+    this.drawn = [];
+    this.trail = null;
     this.geoms = data.geoms.map(geom => ({ ...geom, model: Shapes.placed(geom.position, geom.quat_wxyz), buffer: this.buffer(Shapes.of(geom)) }));
     this.geoms.sort((a, b) => (a.rgba[3] < 1) - (b.rgba[3] < 1)); // what can be seen through comes last
     this.shaft = this.buffer(Shapes.of({ shape: "cylinder", size: [0.009 * reach, 0.5] }));
@@ -305,11 +335,14 @@ class Replay {
   }
 
   renewTrail() {
-    if (this.trail) {
-      this.gl.deleteVertexArray(this.trail.array);
-      for (const one of this.trail.buffers) this.gl.deleteBuffer(one);
-    }
-    if (this.tool && this.tool.length > 3) this.trail = this.lines(this.pairs(this.tool));
+    if (this.trail) this.release(this.trail);
+    this.trail = this.tool && this.tool.length > 3 ? this.lines(this.pairs(this.tool)) : null;
+  }
+
+  release(drawn) {
+    this.gl.deleteVertexArray(drawn.array);
+    for (const one of drawn.buffers) this.gl.deleteBuffer(one);
+    this.drawn = this.drawn.filter(one => one.array !== drawn.array);
   }
 
   buffer({ positions, normals, faces }) {
@@ -324,7 +357,9 @@ class Replay {
     });
     gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, buffers[2]);
     gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, new Uint32Array(faces), gl.STATIC_DRAW);
-    return { array, buffers, count: faces.length, mode: gl.TRIANGLES };
+    const made = { array, buffers, count: faces.length, mode: gl.TRIANGLES };
+    this.drawn.push(made);
+    return made;
   }
 
   lines(points) {
@@ -473,11 +508,15 @@ class Replay {
   // ---------------------------------------------------------------- a run under way
 
   /** Add the frames of a run as they come, and offer its report at the end. */
-  follow(address) {
-    const said = document.querySelector("[role=status]"), source = new EventSource(address);
+  follow(address, said = document.querySelector("[role=status]")) {
+    const source = new EventSource(address);
     this.live = true;
     source.addEventListener("open", () => { said.textContent = "running at real time"; });
-    source.addEventListener("message", event => this.add(JSON.parse(event.data)));
+    source.addEventListener("message", event => {
+      const frame = JSON.parse(event.data);
+      this.add(frame);
+      this.place.dispatchEvent(new CustomEvent("frame", { detail: frame }));
+    });
     source.addEventListener("error", () => { if (this.live) said.textContent = "palpate does not answer any more"; });
     source.addEventListener("end", event => {
       source.close();
@@ -489,9 +528,11 @@ class Replay {
         Palpate.make("a", { href: URL.createObjectURL(page) }, said, "open the report");
       });
     });
+    return source;
   }
 
-  add({ time, bodies, target, tool, arrows }) {
+  add({ time, bodies, target, tool, arrows, run }) {
+    if (run !== this.run) this.begin(run);
     const data = this.data, last = this.times[this.times.length - 1], latest = this.times.length === 0 || this.time === last;
     if (time <= last) return; // the connection was made anew
     const grown = [[this.times, [time]], [this.tool, tool]];
@@ -505,6 +546,14 @@ class Replay {
     [this.slider.min, this.slider.max] = [this.times[0], time];
     if (this.gl) this.renewTrail();
     if (latest) this.showTime(time);
+  }
+
+  /** The run has started again: nothing of the one before stays. */
+  begin(run) {
+    const data = this.data, lists = [this.times, this.tool, ...data.bodies.flatMap(body => [body.p, body.q]), ...data.arrows.flatMap(arrow => [arrow.force, arrow.start])];
+    if (data.target) lists.push(data.target.p, data.target.q);
+    for (const list of lists) if (Array.isArray(list)) list.length = 0;
+    this.run = run;
   }
 
   /** Pictures of a few instants, for paper. */
@@ -535,4 +584,4 @@ function startReplay(place) {
 }
 
 // After the rest of the page has been shown.
-for (const place of document.querySelectorAll(".replay")) setTimeout(() => startReplay(place), 0);
+for (const place of document.querySelectorAll(".replay:has(> script)")) setTimeout(() => startReplay(place), 0);

@@ -58,10 +58,11 @@ def replay_html(trace: Trace) -> str:
 
 
 def live_html(first: Trace, events: str) -> str:
-    """The page of a run under way: the replay of its first sample, to which frames from `events` are added."""
-    scene = f'<div class="replay" data-live="{events}">{_data_script(_live_data(first))}</div>'
-    head = f'<body class="alone"><h1>{html_text(_name(first))}: live <span class="soft" role="status"></span></h1>'
-    return html(f"{_name(first)}: live", [head, scene, script(*SCRIPTS)], f"{POLICY}; connect-src 'self'")
+    """The page of a run under way: the replay of its first sample, and plots; frames from `events` are added."""
+    scene = f'<div class="replay" data-live="{events}">{_data_script(live_data(first))}</div>'
+    head = f'<body class="alone live"><h1>{html_text(_name(first))}: live <span class="soft" role="status"></span></h1>'
+    body = [head, scene, '<div class="live-plots"></div>', script(*SCRIPTS, LIVE)]
+    return html(f"{_name(first)}: live", body, f"{POLICY}; connect-src 'self'")
 
 
 def html(
@@ -85,6 +86,7 @@ def _name(trace: Trace) -> str:
 
 
 SCRIPTS = ("charts.js", "shapes3d.js", "replay.js")
+LIVE = "live.js"
 
 
 def replay_element(trace: Trace) -> str:
@@ -108,10 +110,22 @@ def live_frame(trace: Trace) -> dict[str, Any]:
         "target": [_short(trace[name][-1]) for name in target] if set(target) <= set(trace) else None,
         "tool": _short(trace["tool_position"][-1]) if "tool_position" in trace else None,
         "arrows": [[_short(arrow.force[0]), _short(arrow.start[0])] for arrow in forces_on(trace, row, reach)],
+        "plots": _live_plots(trace),
     }
 
 
-def _live_data(first: Trace) -> dict[str, Any]:
+def _live_plots(trace: Trace) -> list[dict[str, Any]]:
+    """Numbers of the last sample for the plots of a live page: what, its unit, and each line's name and value."""
+    forces = {"contact": "contact_wrench", "measured": "measured_wrench", "push": "push_wrench"}
+    lines = {name: float(np.linalg.norm(trace[c][-1, :3])) for name, c in forces.items() if c in trace}
+    plots = [("force", "N", lines)] if lines else []
+    if "tool_position" in trace and "target_position" in trace:
+        away = float(np.linalg.norm(trace["target_position"][-1] - trace["tool_position"][-1]))
+        plots.append(("distance of the tool from its target", "m", {"distance": away}))
+    return [{"title": title, "unit": unit, "lines": values} for title, unit, values in plots]
+
+
+def live_data(first: Trace) -> dict[str, Any]:
     """A page's data before its first frame: shapes, views, and lists that frames are added to."""
     data = replay_data(first)
     forces = forces_on(first, np.array([len(first) - 1]), data["camera"]["reach"])
@@ -151,6 +165,23 @@ def replay_data(trace: Trace) -> dict[str, Any]:
         "arrows": arrows(trace, rows, reach),
         "camera": camera,
         "floor": _floor(centre, reach, bodies, paths),
+    }
+
+
+def frames_data(trace: Trace, reach: float) -> dict[str, Any]:
+    """What of `replay_data` another run of the same scene has of its own, for a page that has the rest.
+
+    Args:
+        trace: with a scene and joint positions.
+        reach: of the camera that the page has, m.
+    """
+    rows = frame_rows(trace.time)
+    return {
+        "times": packed(trace.time[rows]),
+        "bodies": [_pose(path) for path in body_paths(trace, rows)],
+        "target": _target(trace, rows),
+        "tool": packed(trace["tool_position"][rows]) if "tool_position" in trace else None,
+        "arrows": arrows(trace, rows, reach),
     }
 
 

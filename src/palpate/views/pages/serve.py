@@ -32,7 +32,12 @@ class ReplayServer:
     Attributes:
         url: where the page is, with the token that whoever asks for it must know.
         page: what is served there; nothing until it is given.
+        methods: requests that are answered.
+        protocol: of HTTP; from 1.1 on connections are kept for further requests.
     """
+
+    methods: tuple[str, ...] = ("GET",)
+    protocol = "HTTP/1.0"
 
     def __init__(self, page: bytes | None = None, port: int = 0) -> None:
         """Start serving.
@@ -56,13 +61,15 @@ class ReplayServer:
         token, _, name = handler.path.removeprefix("/").partition("/")
         if not here or not secrets.compare_digest(token.encode(), self._token.encode()):
             return handler.send_error(403)
+        if handler.command not in self.methods:
+            return handler.send_error(405)
         return self.answer(handler, name)
 
     def answer(self, handler: BaseHTTPRequestHandler, name: str) -> None:
         """Answer a request for something beside the page, or for the page itself, which has no name."""
         if name or self.page is None:
             return handler.send_error(404)
-        return _send(handler, self.page)
+        return send_content(handler, self.page)
 
     def wait(self) -> None:
         """Serve until Ctrl-C."""
@@ -87,23 +94,38 @@ class ReplayServer:
         self.close()
 
 
-class LiveServer(ReplayServer):
-    """Serves the page of a run under way, sends it frames as server-sent events, and at last the report."""
+class Stream:
+    """Frames for everybody who looks, as server-sent events; whoever comes late is shown the last ones."""
 
-    def __init__(self, port: int = 0) -> None:
-        """Start serving; there is no page before `page` is set."""
+    def __init__(self) -> None:
         self._frames: deque[bytes] = deque(maxlen=MOST_KEPT)
         self._viewers: list[Queue[bytes | None]] = []
-        self._changed, self._fetched, self._report = threading.Condition(), 0, b""
-        super().__init__(port=port)
+        self.changed = threading.Condition()
+
+    @property
+    def viewers(self) -> int:
+        """How many look."""
+        return len(self._viewers)
 
     def send(self, frame: dict[str, Any]) -> None:
         """Show a frame to everybody who looks."""
         message = f"data: {json.dumps(frame, allow_nan=False, separators=(',', ':'))}\n\n".encode()
-        with self._changed:
+        with self.changed:
             self._frames.append(message)
             for viewer in tuple(self._viewers):
                 self._hand(viewer, message)
+
+    def end(self, said: dict[str, Any]) -> None:
+        """Tell everybody that no more comes."""
+        with self.changed:
+            for viewer in tuple(self._viewers):
+                self._hand(viewer, f"event: end\ndata: {json.dumps(said)}\n\n".encode())
+                self._hand(viewer, None)
+
+    def forget(self) -> None:
+        """Let whoever comes from now on begin with the next frame."""
+        with self.changed:
+            self._frames.clear()
 
     def _hand(self, viewer: Queue[bytes | None], message: bytes | None) -> None:
         """Put a message into a viewer's queue; a viewer whose queue is full is let go."""
@@ -120,58 +142,79 @@ class LiveServer(ReplayServer):
 
     def wait_for_viewer(self, seconds: float) -> bool:
         """Wait until somebody looks; whether anybody does."""
-        with self._changed:
-            return self._changed.wait_for(lambda: bool(self._viewers), seconds)
+        with self.changed:
+            return self.changed.wait_for(lambda: bool(self._viewers), seconds)
 
-    def finish(self, said: str, report: bytes = b"") -> None:
-        """Tell the viewers how the run ended, and wait until each has fetched the report, if there is one."""
-        message = json.dumps({"said": said, "report": REPORT if report else None})
-        with self._changed:
-            self._report, waiting = report, len(self._viewers) if report else 0
-            for viewer in tuple(self._viewers):
-                self._hand(viewer, f"event: end\ndata: {message}\n\n".encode())
-                self._hand(viewer, None)
-            self._changed.wait_for(lambda: self._fetched >= waiting, FETCHING)
-
-    def answer(self, handler: BaseHTTPRequestHandler, name: str) -> None:
-        """Answer a request for the page, its events, or the report."""
-        if name == EVENTS:
-            return self._follow(handler)
-        if name != REPORT or not self._report:
-            return super().answer(handler, name)
-        try:
-            return _send(handler, self._report)
-        finally:
-            with self._changed:
-                self._fetched += 1
-                self._changed.notify_all()
-
-    def _follow(self, handler: BaseHTTPRequestHandler) -> None:
-        """Frames so far, and then each as it comes, until the run or the viewer is gone."""
+    def follow(self, handler: BaseHTTPRequestHandler) -> None:
+        """Answer with the frames so far, and then each as it comes, until the run or the viewer is gone."""
         viewer: Queue[bytes | None] = Queue(MOST_WAITING)
-        with self._changed:
+        with self.changed:
             if len(self._viewers) >= MOST_VIEWERS:
                 return handler.send_error(503)
             for message in self._frames:
                 viewer.put(message)
             self._viewers.append(viewer)
-            self._changed.notify_all()
+            self.changed.notify_all()
         try:
-            _send(handler, b"", "text/event-stream", whole=False)
+            send_content(handler, b"", "text/event-stream", whole=False)
             while (message := viewer.get()) is not None:
                 handler.wfile.write(message)
         except OSError:  # the window was closed, or nobody reads
-            with self._changed, contextlib.suppress(ValueError):  # let go already
+            with self.changed, contextlib.suppress(ValueError):  # let go already
                 self._viewers.remove(viewer)
 
 
-def _send(handler: BaseHTTPRequestHandler, content: bytes, kind: str = "text/html", whole: bool = True) -> None:
+class LiveServer(ReplayServer):
+    """Serves the page of a run under way, sends it frames as server-sent events, and at last the report."""
+
+    def __init__(self, port: int = 0) -> None:
+        """Start serving; there is no page before `page` is set."""
+        self._stream, self._fetched, self._report = Stream(), 0, b""
+        super().__init__(port=port)
+
+    def send(self, frame: dict[str, Any]) -> None:
+        """Show a frame to everybody who looks."""
+        self._stream.send(frame)
+
+    def wait_for_viewer(self, seconds: float) -> bool:
+        """Wait until somebody looks; whether anybody does."""
+        return self._stream.wait_for_viewer(seconds)
+
+    def finish(self, said: str, report: bytes = b"") -> None:
+        """Tell the viewers how the run ended, and wait until each has fetched the report, if there is one."""
+        changed = self._stream.changed
+        with changed:
+            self._report, waiting = report, self._stream.viewers if report else 0
+        self._stream.end({"said": said, "report": REPORT if report else None})
+        with changed:
+            changed.wait_for(lambda: self._fetched >= waiting, FETCHING)
+
+    def answer(self, handler: BaseHTTPRequestHandler, name: str) -> None:
+        """Answer a request for the page, its events, or the report."""
+        if name == EVENTS:
+            return self._stream.follow(handler)
+        if name != REPORT or not self._report:
+            return super().answer(handler, name)
+        try:
+            return send_content(handler, self._report)
+        finally:
+            with self._stream.changed:
+                self._fetched += 1
+                self._stream.changed.notify_all()
+
+
+def send_content(
+    handler: BaseHTTPRequestHandler, content: bytes, kind: str = "text/html", *, whole: bool = True
+) -> None:
+    """Answer a request; content that is not whole goes on until the connection is closed."""
     handler.send_response(200)
     handler.send_header("Content-Type", f"{kind}; charset=utf-8")
     handler.send_header("Cache-Control", "no-store")
     handler.send_header("Referrer-Policy", "no-referrer")  # the address is a secret
     if whole:
         handler.send_header("Content-Length", str(len(content)))
+    else:
+        handler.send_header("Connection", "close")
     handler.end_headers()
     handler.wfile.write(content)
 
@@ -179,9 +222,17 @@ def _send(handler: BaseHTTPRequestHandler, content: bytes, kind: str = "text/htm
 def _handler(server: ReplayServer) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         timeout = PATIENCE
+        protocol_version = server.protocol
+        disable_nagle_algorithm = True  # a kept connection would wait for more to send
 
         def do_GET(self) -> None:
-            return server.receive(self)
+            try:
+                server.receive(self)
+            except ConnectionError:  # whoever asked is gone
+                self.close_connection = True
+
+        def do_POST(self) -> None:
+            self.do_GET()
 
         def log_message(self, format: str, *args: object) -> None:
             """Keep the terminal quiet."""
