@@ -11,7 +11,7 @@ class Replay {
     for (const one of data.ghost) [one.p, one.q] = [numbers(one.p), numbers(one.q)];
     this.tool = numbers(data.tool);
     this.ghost = true;
-    this.time = this.times[0] || 0;
+    this.time = this.strongestMoment();
     this.stage = make("div", { class: "stage" }, place);
     this.canvas = make("canvas", { tabindex: "0", role: "img", "aria-label": "3D replay; drag to turn, Ctrl and wheel to zoom" }, this.stage);
     this.labels = data.arrows.map(arrow => make("span", { class: `force ${arrow.name}` }, this.stage));
@@ -36,12 +36,23 @@ class Replay {
     this.goToLink();
   }
 
+  /** When the forces are largest, where something is to be seen; the beginning of a run without any. */
+  strongestMoment() {
+    let best = this.times[0] || 0, most = 1e-6;
+    for (const { force } of this.data.arrows)
+      for (let k = 0; force.length > 3 && 3 * k < force.length; k++) {
+        const size = Math.hypot(force[3 * k], force[3 * k + 1], force[3 * k + 2]);
+        if (size > most * (1 + 1e-6)) [best, most] = [this.times[k], size];
+      }
+    return best;
+  }
+
   // ---------------------------------------------------------------- controls
 
   buildControls(bar) {
     const { make } = Palpate, first = this.times[0] || 0, end = this.times[this.times.length - 1] || 0;
     this.button = make("button", { type: "button", class: "play", "aria-label": "play or pause" }, bar, "▶");
-    this.slider = make("input", { type: "range", min: first, max: end, step: "any", value: first, "aria-label": "time" }, bar);
+    this.slider = make("input", { type: "range", min: first, max: end, step: "any", value: this.time, "aria-label": "time" }, bar);
     this.clock = make("output", {}, bar);
     this.speed = make("select", { "aria-label": "speed" }, bar);
     for (const speed of [0.1, 0.25, 0.5, 1, 2]) make("option", speed === 1 ? { value: speed, selected: "" } : { value: speed }, this.speed, `${speed} ×`);
@@ -366,7 +377,7 @@ class Replay {
   }
 
   draw() {
-    if (!this.gl || !this.times.length) return;
+    if (!this.gl || !this.times.length || !this.canvas.isConnected) return;
     const gl = this.gl, canvas = this.canvas, sharp = Math.min(devicePixelRatio || 1, 2);
     const [width, height] = [canvas.clientWidth, canvas.clientHeight].map(x => Math.max(1, Math.round(x * sharp)));
     if (canvas.width !== width || canvas.height !== height) [canvas.width, canvas.height] = [width, height];
@@ -505,6 +516,15 @@ class Replay {
     [this.slider.min, this.slider.max] = [this.times[0], time];
     if (this.gl) this.renewTrail();
     if (latest) this.showTime(time);
+  }
+
+  /** Give back what a replay holds that leaves the page: browsers have few drawing contexts. */
+  end() {
+    this.pause();
+    Palpate.unfollow(this);
+    const lose = this.gl && this.gl.getExtension("WEBGL_lose_context");
+    if (lose) lose.loseContext();
+    this.gl = null;
   }
 
   /** Pictures of a few instants, for paper. */
