@@ -33,13 +33,14 @@ import palpate as pp
 from palpate.cli.console import SOON, Progress, patience, starting
 from palpate.cli.folder import next_folder
 from palpate.cli.tables import number, print_table
-from palpate.errors import InvalidInput, check_names
+from palpate.errors import InvalidInput, PalpateError, check_names
 from palpate.memory import shown_bytes
 
 if TYPE_CHECKING:
     from palpate.study import Sweep
     from palpate.study.plans.plan import Plan
     from palpate.study.running.address import ClusterAddress
+    from palpate.trace import Trace
 
 DONE, REFUTED = 0, 1
 
@@ -343,9 +344,19 @@ def write_pages(sweep: Sweep, summary: dict[str, Any], folder: Path, pages: bool
     commands = {str(run): text for run, text in sweep.commands(range(min(len(sweep), MOST_COMMANDS))).items()}
     if mapped is not None:
         commands |= {f"map {run}": text for run, text in mapped.commands(range(len(mapped))).items()}
-    traces = {str(run): sweep.trace(run) for run in _replayed(sweep, summary)}
-    pp.views.sweep_report(sweep.path, summary, folder / REPORT, traces, commands)
+    pp.views.sweep_report(sweep.path, summary, folder / REPORT, _traces(sweep, summary), commands)
     return folder / REPORT
+
+
+def _traces(sweep: Sweep, summary: Mapping[str, Any]) -> dict[str, Trace]:
+    """Traces of the runs that the page replays, made again."""
+    traces = {}
+    for run in _replayed(sweep, summary):
+        try:
+            traces[str(run)] = sweep.trace(run)
+        except PalpateError as error:  # what cannot be made again is still in the table
+            print(f"note: no replay of run {run}: {error}", file=sys.stderr)
+    return traces
 
 
 def _replayed(sweep: Sweep, summary: Mapping[str, Any]) -> list[int]:
