@@ -270,6 +270,7 @@ const Palpate = (() => {
         }
       }
       if (!Number.isFinite(bottom)) [bottom, top] = [0, 1];
+      if (!this.spec.time && top === 0 && bottom === 0) [bottom, top] = [-0.5, 0.5];
       const least = Math.max(this.spec.least || 0, 1e-12, 1e-6 * Math.max(Math.abs(top), Math.abs(bottom)));
       if (top - bottom < least) [bottom, top] = [(top + bottom - least) / 2, (top + bottom + least) / 2];
       const edge = 0.06 * (top - bottom), bars = this.visible.some(one => one.kind === "bars");

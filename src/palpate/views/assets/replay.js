@@ -11,7 +11,8 @@ class Replay {
     for (const one of data.ghost) [one.p, one.q] = [numbers(one.p), numbers(one.q)];
     this.tool = numbers(data.tool);
     this.ghost = true;
-    this.time = this.strongestMoment();
+    const [start, end] = [this.times[0] || 0, this.times[this.times.length - 1] || 0];
+    this.time = Math.min(Math.max(data.strongest ? data.strongest.time : start, start), end); // where something is to be seen
     this.stage = make("div", { class: "stage" }, place);
     this.canvas = make("canvas", { tabindex: "0", role: "img", "aria-label": "3D replay; drag to turn, Ctrl and wheel to zoom" }, this.stage);
     this.labels = data.arrows.map(arrow => make("span", { class: `force ${arrow.name}` }, this.stage));
@@ -34,17 +35,6 @@ class Replay {
     this.draw();
     addEventListener("hashchange", () => this.goToLink());
     this.goToLink();
-  }
-
-  /** When the forces are largest, where something is to be seen; the beginning of a run without any. */
-  strongestMoment() {
-    let best = this.times[0] || 0, most = 1e-6;
-    for (const { force } of this.data.arrows)
-      for (let k = 0; force.length > 3 && 3 * k < force.length; k++) {
-        const size = Math.hypot(force[3 * k], force[3 * k + 1], force[3 * k + 2]);
-        if (size > most * (1 + 1e-6)) [best, most] = [this.times[k], size];
-      }
-    return best;
   }
 
   // ---------------------------------------------------------------- controls

@@ -89,7 +89,12 @@ SCRIPTS = ("charts.js", "shapes3d.js", "replay.js")
 
 def replay_element(trace: Trace) -> str:
     """The replay as a part of a page that brings the scripts."""
-    return f'<div class="replay">{_data_script(replay_data(trace))}</div>'
+    return replay_of(replay_data(trace))
+
+
+def replay_of(data: dict[str, Any]) -> str:
+    """The replay of data that `replay_data` made, as a part of a page that brings the scripts."""
+    return f'<div class="replay">{_data_script(data)}</div>'
 
 
 def _data_script(data: dict[str, Any]) -> str:
@@ -149,9 +154,21 @@ def replay_data(trace: Trace) -> dict[str, Any]:
         "ghost": [{"body": b, **_pose(path)} for b, path in ghost_paths(trace, rows, paths).items()],
         "tool": packed(trace["tool_position"][rows]) if "tool_position" in trace else None,
         "arrows": arrows(trace, rows, reach),
+        "strongest": _strongest(trace),
         "camera": camera,
         "floor": _floor(centre, reach, bodies, paths),
     }
+
+
+def _strongest(trace: Trace) -> dict[str, float]:
+    """The largest contact force or push of a run, N, and when it was, s; the replay opens there."""
+    sizes = [
+        np.linalg.norm(trace[name][:, :3], axis=1) for name in ("contact_wrench", "push_wrench") if name in trace
+    ] + [np.linalg.norm(trace[name], axis=1) for name in trace if name.startswith(_FORCE)]
+    most = np.max(sizes, axis=0) if sizes and len(trace) else np.zeros(1)
+    force = float(most.max(initial=0.0))
+    when = float(trace.time[int(np.argmax(most))]) if force > SMALLEST_FORCE else float(trace.time[0])
+    return {"force": force, "time": when}
 
 
 def frame_rows(time: Array) -> np.ndarray:
@@ -288,7 +305,7 @@ def drawn_as(geom: dict[str, Any], anchor: tuple[Array, Array], focus: Array, re
 
 
 _CONTACT, _POINT, _PUSH = [213, 60, 0], [230, 140, 40], [190, 60, 140]  # colours
-_SMALLEST_FORCE = 1e-6  # N; below, no arrow
+SMALLEST_FORCE = 1e-6  # N; below, no arrow
 _FORCE, _POSITION = "contact.", "contact_position."  # channels of single contacts, two each
 _MOST_LABELS = 4  # contacts that are labelled each; more of them are drawn beside their sum, which is labelled
 
@@ -311,7 +328,7 @@ class Force:
 
 def arrows(trace: Trace, rows: np.ndarray, reach: float) -> list[dict[str, Any]]:
     """Forces on one scale: the largest is as long as a third of the arm's reach."""
-    seen = [one for one in forces_on(trace, rows, reach) if one.largest > _SMALLEST_FORCE]
+    seen = [one for one in forces_on(trace, rows, reach) if one.largest > SMALLEST_FORCE]
     scale = reach / 3 / max([one.largest for one in seen], default=1.0)
     return [{**one.look, "scale": scale, "force": packed(one.force), "start": packed(one.start)} for one in seen]
 
@@ -352,5 +369,5 @@ def _line_of_action(wrench: Array, reach: float) -> Array:
     """
     force, moment = wrench[:, :3], wrench[:, 3:]
     square = np.sum(force**2, axis=1, keepdims=True)
-    offset = np.cross(force, moment) / np.maximum(square, _SMALLEST_FORCE**2)
+    offset = np.cross(force, moment) / np.maximum(square, SMALLEST_FORCE**2)
     return np.where(np.linalg.norm(offset, axis=1, keepdims=True) < reach / 2, offset, 0.0)

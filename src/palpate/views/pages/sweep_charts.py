@@ -128,8 +128,9 @@ def _beyond(points: Array, top: float, runs: Sequence[str]) -> list[dict[str, An
 
 
 def _spreads_over_decades(values: Array, bound: Mapping[str, float]) -> bool:
-    ends = [*values.tolist(), *bound.values()]
-    return bool(ends) and min(ends) > 0 and max(ends) > DECADES * min(ends)
+    if not len(values) or min([*values.tolist(), *bound.values()]) <= 0:
+        return False
+    return bool(max([*values.tolist(), *bound.values()]) > DECADES * np.quantile(values, 0.1))
 
 
 def verdicts(points: Array, passed: Array, runs: Sequence[str], shown: Array | None = None) -> list[dict[str, Any]]:
