@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from palpate.trace import Channel, Outcome, RunFacts, Trace
+from palpate.views.first_figure import leading
 from palpate.views.pages.interactive import thin
-from palpate.views.panels import COLOURS, Curve, Figure, Panel, figures_of, kinds_of, leading, marks_of, styled, telling
+from palpate.views.panels import COLOURS, Curve, Figure, Panel, figures_of, kinds_of, marks_of, styled, telling
 
 NAMES = [
     "joints", "velocities", "torques", "torque_terms", "tool_position", "tool_errors", "forces", "contact", "energy",

@@ -53,8 +53,9 @@ COMMANDS: tuple[CommandKind, ...] = ("torque", "acceleration", "velocity", "posi
 # Whose target a law follows: the tool's, or the joints'.
 Follows = Literal["tool", "joints", "nothing"]
 
-# What a run in which nothing is touched shows first: the tool's speed. Else the error of what is followed.
-Figure = Literal["tool-speed"]
+# What a report shows first: the tool's path against its line and u/U, a pole's tilt and path, the frame that yields, or
+# the force and where the tool is along it. Without one the contact force or, where nothing is touched, the error.
+Figure = Literal["straight-path", "balance", "compliant-frame", "force"]
 
 
 class Target(Record):
@@ -134,6 +135,22 @@ class Shown:
         for name in path:
             memory = getattr(memory, name)
         return memory.view(last)
+
+
+@dataclass(frozen=True)
+class ComputedNumber:
+    """A number that a law computes from its settings before the run, for a reader: gains, poles, bounds.
+
+    Attributes:
+        name: as its equation has it.
+        value: a number, a text or a list of them.
+        unit, help: as a setting has them.
+    """
+
+    name: str
+    value: float | str | list[float] | list[str]
+    unit: str = "1"
+    help: str = ""
 
 
 @dataclass(frozen=True)
@@ -363,7 +380,7 @@ class Law(Config):
     about_rest: ClassVar[LawModel | None] = None  # its equation about rest, for predictions; see `linear`
     holds: ClassVar[bool] = True  # whether an arm that nothing touches can stand still under it
     drops_motion: ClassVar[bool] = False  # whether the target's position does not count along its force directions
-    figure: ClassVar[Figure | None] = None  # what to see first of a run in which nothing is touched
+    figure: ClassVar[Figure | None] = None  # what to see first of a run
     literature: ClassVar[tuple[str, ...]] = ()  # DOIs
     ignored: ClassVar[dict[str, str]] = {}  # inherited settings that its equation does not have, and why
 
@@ -383,6 +400,10 @@ class Law(Config):
         if not set(self.takes) <= {"q", "v", "a"}:
             return "tool"
         return "joints" if self.takes else "nothing"
+
+    def computed(self, robot: Robot) -> tuple[ComputedNumber, ...]:
+        """Numbers that it computes from its settings and a reader asks for: gains, poles, bounds."""
+        return ()
 
     @property
     def commanded(self) -> CommandKind:

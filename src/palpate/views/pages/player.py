@@ -142,7 +142,9 @@ def replay_data(trace: Trace) -> dict[str, Any]:
     Raises:
         TraceError: the trace holds no scene or no joint positions.
     """
-    bodies, rows = scene_of(trace), frame_rows(trace.time)
+    bodies, strongest = scene_of(trace), _strongest(trace)
+    peak = np.searchsorted(trace.time, strongest["time"])  # shown as high as it was, between the frames too
+    rows = np.unique(np.append(frame_rows(trace.time), np.minimum(peak, len(trace) - 1)))
     paths = body_paths(trace, rows)
     camera = camera_of(bodies, paths)
     centre, reach = np.array(camera["centre"]), camera["reach"]
@@ -154,7 +156,7 @@ def replay_data(trace: Trace) -> dict[str, Any]:
         "ghost": [{"body": b, **_pose(path)} for b, path in ghost_paths(trace, rows, paths).items()],
         "tool": packed(trace["tool_position"][rows]) if "tool_position" in trace else None,
         "arrows": arrows(trace, rows, reach),
-        "strongest": _strongest(trace),
+        "strongest": strongest,
         "camera": camera,
         "floor": _floor(centre, reach, bodies, paths),
     }
