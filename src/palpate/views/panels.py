@@ -164,7 +164,7 @@ def force_sizes(trace: Trace) -> tuple[Curve, ...]:
         felt = np.linalg.norm(felt, axis=1) if along is None else np.sum(felt * along, axis=1)
         lines += [Curve("measured", trace.time, felt, COLOURS[1], "dot", 1.3)] if _differs(felt, force) else []
     if wanted.any():
-        lines.append(Curve("wanted", trace.time, np.linalg.norm(wanted, axis=1), COLOURS[3], "dash", 1.3))
+        lines.append(Curve("desired", trace.time, np.linalg.norm(wanted, axis=1), COLOURS[3], "dash", 1.3))
     return tuple(lines)
 
 

@@ -300,7 +300,7 @@ class Replay {
     this.head = this.buffer(Shapes.cone(0.026 * reach, 0.06 * reach));
     this.needle = this.buffer(Shapes.of({ shape: "cylinder", size: [0.0025 * reach, 0.5] }));
     this.point = this.buffer(Shapes.cone(0.009 * reach, 0.025 * reach)); // thin arrows where many stand side by side
-    this.axis = this.buffer(Shapes.of({ shape: "cylinder", size: [0.004 * reach, 0.5] }));
+    this.axis = this.buffer(Shapes.of({ shape: "cylinder", size: [0.0028 * reach, 0.5] }));
     this.floor = this.lines(this.grid());
     this.renewTrail();
   }
@@ -432,7 +432,8 @@ class Replay {
     const target = this.data.target;
     if (!target) return;
     const position = this.between(target.p, 3, frame), turn = Shapes.placed([0, 0, 0], this.between(target.q, 4, frame));
-    const length = 0.11 * this.data.camera.reach, colours = [[0.84, 0.37, 0, 1], [0, 0.62, 0.45, 1], [0, 0.45, 0.7, 1]];
+    // Thin, short and pale, so that nobody takes them for forces.
+    const length = 0.075 * this.data.camera.reach, colours = [[0.8, 0.5, 0.55, 1], [0.5, 0.72, 0.55, 1], [0.5, 0.6, 0.82, 1]];
     for (let k = 0; k < 3; k++) this.drawRod(this.axis, position, turn.slice(4 * k, 4 * k + 3).map(x => x * length), colours[k]);
   }
 

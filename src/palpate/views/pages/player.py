@@ -251,10 +251,22 @@ def _solid(bodies: list[dict[str, Any]], paths: list[BodyPath]) -> list[tuple[di
 
 
 def _view(bodies: list[dict[str, Any]], paths: list[BodyPath]) -> Array:
-    """Where the camera stands, seen from the middle: beside the arm, or above one that lies flat."""
+    """Where the camera stands, seen from the middle: beside the arm, or above one that lies flat.
+
+    Of the four corners beside the arm the first from which no plane hides what is before it.
+    """
     points = np.vstack([path[0][[0, -1]] for _, path in _solid(bodies, paths)])
     flat = np.ptp(points[:, 2]) < 0.15 * max(np.ptp(points[:, 0]), np.ptp(points[:, 1]), 1e-9)
-    return np.array([0.0, -0.35, 1.0]) if flat else np.array([0.4, -0.95, 0.28])
+    if flat:
+        return np.array([0.0, -0.35, 1.0])
+    faces = [rotate(quat[0], np.array([0.0, 0.0, 1.0])) for _, (_, quat) in _planes(bodies, paths)]
+    corners = [np.array([x, y, 0.28]) for y in (-0.95, 0.95) for x in (0.4, -0.4)]
+    return max(corners, key=lambda corner: min([0.0, *(float(face @ corner) for face in faces)]))
+
+
+def _planes(bodies: list[dict[str, Any]], paths: list[BodyPath]) -> list[tuple[dict[str, Any], BodyPath]]:
+    flat = [any(geom["shape"] == "plane" for geom in body["geoms"]) for body in bodies]
+    return [(body, path) for body, path, one in zip(bodies, paths, flat) if body["surface"] and one]
 
 
 # ---------------------------------------------------------------------------------------------- shapes
