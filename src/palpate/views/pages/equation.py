@@ -63,7 +63,8 @@ def mathml(equation: str, display: str = "block") -> str:
         bracket = _operator(remaining[0][0])
         more, remaining = _row(remaining[1:])
         rows += bracket + more
-    rows = rows.replace("<mo>", '<mo form="infix">', 1) if rows.startswith("<mo>") else rows  # of a line that goes on
+    if display == "inline" and rows.startswith("<mo>"):  # a line that goes on with an operator between two terms
+        rows = rows.replace("<mo>", '<mo form="infix">', 1)
     return f'<math display="{display}"><mrow>{rows}</mrow></math>'
 
 

@@ -127,7 +127,8 @@ def _judged_row(result: MetricResult) -> list[str]:
     good, mark, word = _VERDICTS[result.passed]
     badge = f'<b class="verdict {good}">{mark}<span class="word"> {word}</span></b>'
     ends = {"≥": result.least, "≤": result.most}
-    bound = ", ".join(f"{sign} {end:.6g}".replace("-", "−") for sign, end in ends.items() if end is not None)
+    limits = [f"{sign} {end:.6g}".replace("-", "−") for sign, end in ends.items() if end is not None]
+    bound = ", ".join(f"<span class=whole>{html_text(limit)}</span>" for limit in limits)
     return [_named(result), _value(result), bound, badge]
 
 

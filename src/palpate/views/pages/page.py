@@ -133,7 +133,7 @@ def _gain(gain: dict[str, Any]) -> str:
 
 def _plain(value: Any) -> str:
     if isinstance(value, float):
-        return f"{value:.6g}"
+        return f"{value:.6g}".replace("-", "−")
     if (
         isinstance(value, list)
         and len(value) == 6
