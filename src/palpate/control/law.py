@@ -34,6 +34,7 @@ from palpate.checks import Array, finite_array, finite_number
 from palpate.config import MOST_SENSOR_VALUES, Config, setting
 from palpate.control.promise import Promise
 from palpate.control.reads import NEEDS, Need, Reads, reads_of
+from palpate.control.shown import ComputedNumber, Shown
 from palpate.control.steps.reach import directions_of, reachable
 from palpate.engine.kernels import Kernel, kernel
 from palpate.engine.records import ReadOnly, Record, Vector, sized
@@ -110,47 +111,6 @@ class Tick(ModelTerms):
     tau: Vector = sized("nv")
     target: Target
     seen: Seen
-
-
-@dataclass(frozen=True)
-class Shown:
-    """Something a law keeps in its memory and the trace records as the channel `law.<name>`.
-
-    Attributes:
-        name: of the channel, after "law.".
-        field: of the memory; a dot leads into a record inside.
-        unit, labels, frame, help: as a channel has them.
-    """
-
-    name: str
-    field: str
-    unit: str | tuple[str, ...] = "1"
-    labels: tuple[str, ...] = ()
-    frame: str | None = None
-    help: str = ""
-
-    def source(self, memory: Record) -> Array:
-        """The numbers themselves, where they lie in the memory."""
-        *path, last = self.field.split(".")
-        for name in path:
-            memory = getattr(memory, name)
-        return memory.view(last)
-
-
-@dataclass(frozen=True)
-class ComputedNumber:
-    """A number that a law computes from its settings before the run, for a reader: gains, poles, bounds.
-
-    Attributes:
-        name: as its equation has it.
-        value: a number, a text or a list of them.
-        unit, help: as a setting has them.
-    """
-
-    name: str
-    value: float | str | list[float] | list[str]
-    unit: str = "1"
-    help: str = ""
 
 
 @dataclass(frozen=True)

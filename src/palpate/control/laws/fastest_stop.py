@@ -14,7 +14,6 @@ from palpate.control.law import (
     Beginning,
     BoundLaw,
     CommandKind,
-    ComputedNumber,
     Law,
     Rig,
     Shown,
@@ -25,6 +24,7 @@ from palpate.control.law import (
     sizes_of,
 )
 from palpate.control.promise import Promise
+from palpate.control.shown import ComputedNumber
 from palpate.control.solve.active_set import RANK, Factors, factor, solve_factored
 from palpate.control.solve.hierarchy import Stack, make_stack, solve_stack
 from palpate.control.solve.stop_kernels import FOUND, WEIGHT, StopProblem, find_stop, judge, make_stop, size_of

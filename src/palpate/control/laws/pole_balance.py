@@ -20,8 +20,9 @@ from palpate.control.design.pole import (
     pole_estimate,
     pole_texts,
 )
-from palpate.control.law import Beginning, BoundLaw, ComputedNumber, Shown, Tick, law_kernel, refuse_free_base, sizes_of
+from palpate.control.law import Beginning, BoundLaw, Shown, Tick, law_kernel, refuse_free_base, sizes_of
 from palpate.control.promise import Promise
+from palpate.control.shown import ComputedNumber
 from palpate.control.solve.hierarchy import Stack, make_stack, solve_stack
 from palpate.control.steps.clearance import (
     Clearance,
