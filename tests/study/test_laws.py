@@ -10,7 +10,7 @@ from scipy import stats
 
 import palpate as pp
 from palpate.errors import InvalidInput
-from palpate.scenario.file.swap import swap_law
+from palpate.scenario.file.swap import dropped_gains, swap_law
 from palpate.study import failure_bound
 from palpate.study.analysis.paired import discordance, paired_difference, ranks, simultaneous
 from palpate.study.analysis.telling import explained
@@ -98,3 +98,10 @@ def test_shares_of_ishigami_are_its_first_order_indices() -> None:
     shares = [explained(one.tolist(), y) for one in x]
     np.testing.assert_allclose(shares, [0.3139, 0.4424, 0.0], atol=0.02)  # Ishigami and Homma 1990, a = 7, b = 0.1
     assert explained(["a", "b"] * 10_000, y) < 1e-3
+
+
+def test_another_law_by_set_names_the_gains_it_drops() -> None:
+    said = dropped_gains("panda-wall", ["control.law=shaped-impedance"])
+    assert said == "shaped-impedance takes over no gains of cartesian-impedance: damping dropped"
+    assert dropped_gains("panda-wall", ["control.law=cartesian-impedance"]) is None
+    assert dropped_gains("panda-wall", ["control.damping=60"]) is None

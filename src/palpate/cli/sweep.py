@@ -79,6 +79,8 @@ def run(args: argparse.Namespace) -> int:
         store, plan = _begun(args)
         if store is None:
             check_points(plan)
+    if args.predict and plan.method != "map":
+        raise InvalidInput("--predict draws into a map", hint="add --method map")
     if args.dry_run:
         _print_estimate(plan, args, address)
         return DONE
@@ -133,7 +135,9 @@ def _summary(sweep: Sweep, args: argparse.Namespace) -> dict[str, Any]:
         pair = (names[0], names[1])
     summary = summarise(sweep, pair)
     if args.predict and "map" in summary:
-        summary["map"]["predicted"] = [line.tolist() for line in pp.study.predicted_boundary(sweep.plan)]
+        lines = [line.tolist() for line in pp.study.predicted_boundary(sweep.plan)]
+        summary["map"]["predicted"] = lines
+        summary["said"] += [] if lines else ["gain design predicts no boundary within this map"]
     return summary
 
 

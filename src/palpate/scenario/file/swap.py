@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from palpate.scenario.file.load import load_scenario
 from palpate.scenario.model import Scenario, law_class
 from palpate.toml import toml_value
 from palpate.user_code import is_address, load
@@ -73,6 +75,18 @@ def swap_law(
     taken = {key: value for key, value in shared.items() if key not in given}
     dropped = {key: value for key, value in own.items() if key not in shared}
     return LawSwap(law, taken, dropped, given)
+
+
+def dropped_gains(source: str | os.PathLike[str], overrides: Sequence[str]) -> str | None:
+    """A sentence on the gains that `control.law=NAME` among the overrides drops; None where it drops none."""
+    if not any(text.replace(" ", "").startswith("control.law=") for text in overrides):
+        return None
+    before, after = load_scenario(source), load_scenario(source, overrides)
+    given = before.changed().get("control", {})
+    dropped = [key for key in given if key != _COMMON] if before.control.name != after.control.name else []
+    if not dropped:
+        return None
+    return f"{after.control.name} takes over no gains of {before.control.name}: {', '.join(dropped)} dropped"
 
 
 def _units(law: Any) -> dict[str, str]:
