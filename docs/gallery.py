@@ -1,7 +1,8 @@
 """Run every shipped scenario and make the gallery: `python docs/gallery.py` writes gallery.md and its pictures.
 
 `python docs/gallery.py new` runs only those that have no picture yet; `names` adds those that the page does not have,
-without running them. The robots are photographed in their replays by headless Chromium (playwright).
+without running them; names of scenarios run these alone, and `front` draws the picture of the first page. The robots
+are photographed in their replays by headless Chromium (playwright).
 """
 
 from __future__ import annotations
@@ -23,9 +24,10 @@ from palpate.metrics import evaluate
 from palpate.scenario.file.load import shipped
 from palpate.trace import Trace
 from palpate.views.figures import draw
+from palpate.views.first_figure import leading
 from palpate.views.pages.page import report_html
 from palpate.views.pages.player import replay_html
-from palpate.views.panels import leading, marks_of
+from palpate.views.panels import marks_of
 
 HERE = Path(__file__).parent
 PLOTS, ROBOTS = HERE / "images" / "gallery", HERE / "images" / "robots"
@@ -44,6 +46,7 @@ PURPOSES = {
     "Balance and stand": ("pole-balance", "standing"),
     "Mechanisms by themselves": ("passive",),
 }
+SCHEMATIC = ("cartesian", "planar", "pendulum", "None")  # robots of a textbook
 SIZE, SHOWN = (640, 480), (320, 240)  # px of the browser's stage, and of the picture on the page
 FLAGS = ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
 FARTHER = {"cartesian2": 1.7}  # what does not fit into the picture is seen from so many times as far
@@ -64,8 +67,11 @@ def main() -> None:
         parts = [kept.get(name) or named(name) for name in shipped()]
     else:
         with camera() as stage:
-            parts = [kept.get(name) or entry(name, stage) for name in shipped()]
-            if not sys.argv[1:]:
+            asked = set(sys.argv[1:]) & set(shipped())
+            parts = [
+                entry(name, stage) if name in asked else kept.get(name) or entry(name, stage) for name in shipped()
+            ]
+            if not sys.argv[1:] or "front" in sys.argv[1:]:
                 (HERE / "images" / "panda-wall.png").write_bytes(front(stage))
     page.write_text(f"{HEAD}{cards()}\n## Every scenario\n{''.join(parts)}", encoding="utf-8")
 
@@ -82,6 +88,7 @@ def cards() -> str:
     sections = []
     for purpose, laws in PURPOSES.items():
         names = [name for name, scenario in scenarios.items() if scenario.control.name in laws]
+        names.sort(key=lambda name: str(scenarios[name].robot.model).startswith(SCHEMATIC))  # real arms first
         shown = "\n\n".join(_card(name, scenarios[name].description) for name in names)
         sections.append(f'\n## {purpose}\n\n<div class="cards">\n\n{shown}\n\n</div>\n')
     return "".join(sections)
@@ -159,9 +166,9 @@ def front(stage: Any) -> bytes:
 
     scenario = pp.load_scenario("panda-wall")
     trace = pp.simulate(scenario)
-    stage.set_viewport_size({"width": 1180, "height": 1330})
-    _open(stage, report_html(trace, evaluate(trace, scenario.metrics)), 2.2)
-    picture = Image.open(io.BytesIO(stage.screenshot())).convert("RGB").quantize(128)
+    stage.set_viewport_size({"width": 1180, "height": 1400})
+    _open(stage, report_html(trace, evaluate(trace, scenario.metrics)), _moment(trace))
+    picture = Image.open(io.BytesIO(stage.screenshot())).convert("RGB")
     buffer = io.BytesIO()
     picture.save(buffer, "png", optimize=True)
     return buffer.getvalue()
@@ -175,7 +182,7 @@ def _open(stage: Any, page: str, time: float) -> None:
         stage.goto(Path(file.name).as_uri())
     stage.add_style_tag(content=f"body.alone .stage {{ width: {SIZE[0]}px; height: {SIZE[1]}px; margin: 0 }}")
     stage.locator(".stage canvas").wait_for()
-    stage.locator(".transport input").evaluate(MOVE, time)
+    stage.locator(".transport input[type=range]").evaluate(MOVE, time)
     stage.wait_for_timeout(500)
 
 

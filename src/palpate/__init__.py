@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from palpate.run.simulate import simulate as simulate
     from palpate.scenario.file.load import load_scenario as load_scenario
     from palpate.scenario.model import Scenario as Scenario
+    from palpate.study.laws import compare as compare
     from palpate.study.sweeps import sweep as sweep
     from palpate.study.tuning import tune as tune
     from palpate.trace.load import load_trace as load_trace
@@ -42,6 +43,7 @@ __all__ = [
     "Scenario",
     "Trace",
     "World",
+    "compare",
     "derive",
     "export",
     "load_exported",

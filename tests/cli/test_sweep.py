@@ -30,8 +30,11 @@ def test_a_sweep_writes_one_folder_and_its_commands_make_its_runs_again(capsys: 
     assert main(["sweep", "pendulum", *vary, "--runs", "12", "--traces", "worst", *SHORT, *FEW, "--workers", "0"]) == 0
     folder = Path("runs/pendulum-sweep-1")
     assert {entry.name for entry in folder.iterdir()} == {
-        "report.html", "replays", "scenario.toml", "summary.json", "sweep.json", "table.parquet", "traces",
+        "report.html", "scenario.toml", "summary.json", "sweep.json", "table.parquet", "traces",
     }  # fmt: skip
+    page = (folder / "report.html").read_text("utf-8")
+    assert page.count("data-replay=") == 12  # a small sweep replays every run on its page
+    assert page.count("palpate run pendulum --set run.duration=0.02") >= 12
     out = capsys.readouterr().out
     assert "pendulum: 12 runs: 12 passed\nP(failure) < 22.1 % with 95 % confidence (0 of 12 independent runs" in out
     assert out.rstrip().endswith(f"see {folder / 'report.html'}")

@@ -107,7 +107,7 @@ class Reading:
 
 _RUN = ("trace.parquet",)
 _SWEEP = ("sweep.json", "table.parquet")
-_PAGES = ("report.html", "summary.json", "replays")
+_PAGES = ("report.html", "summary.json")
 _STUDY = (*_PAGES, "draws/summary.json")
 READINGS: dict[str, tuple[Reading, ...]] = {
     "run": (

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from palpate.trace import Channel, Outcome, RunFacts, Trace
+from palpate.views.first_figure import leading
 from palpate.views.pages.interactive import thin
-from palpate.views.panels import COLOURS, Curve, Figure, Panel, figures_of, kinds_of, leading, marks_of, styled, telling
+from palpate.views.panels import COLOURS, Curve, Figure, Panel, figures_of, kinds_of, marks_of, styled, telling
 
 NAMES = [
     "joints", "velocities", "torques", "torque_terms", "tool_position", "tool_errors", "forces", "contact", "energy",
@@ -173,7 +174,7 @@ def test_friction_across_the_wanted_force_is_no_error_on_the_first_figure() -> N
     assert found is not None
     lines = {line.label: line.values for line in found.panels[0].lines}
     np.testing.assert_allclose(lines["contact force along the desired force"], [0, 10, 10, 10, 10, 10])
-    np.testing.assert_allclose(lines["wanted"], [0, 0, 10, 10, 10, 10])
+    np.testing.assert_allclose(lines["desired"], [0, 0, 10, 10, 10, 10])
     np.testing.assert_allclose(lines["magnitude, with friction"][1:], 10.4403, atol=1e-4)
     plain = leading(bare(time, contact_force=size, contact_wrench=wrench))
     assert plain is not None

@@ -14,13 +14,28 @@ import pytest
 from moments import ENDLESS
 from palpate.parquet import Column, ParquetWriter
 from palpate.views import sweep_report
-from palpate.views.pages.sweep_page import histogram, parallel, short_names
+from palpate.views.pages.sweep_charts import (
+    Bounded,
+    Points,
+    bound_lines,
+    histogram,
+    metric_over,
+    parallel,
+    short_names,
+)
+from views.conftest import pressing
 from views.test_browser import DRAWN
 
 SCRIPT = "<script>window.hacked=1</script><img src=x onerror=window.hacked=2>"
 LAPTOP, PHONE = (1280, 700), (390, 700)
 PATIENCE = 1000 * ENDLESS  # ms
 KEYS = ["world.surfaces.wall.stiffness*", "control.law", "run.seed"]
+POINT = """run => { const chart = document.querySelector('svg.chart'), box = chart.getBoundingClientRect();
+    const plot = JSON.parse(document.getElementById('charts').textContent)[0];
+    const names = plot.data.flatMap(one => (one.runs || []).map(name => [one.name, name]));
+    const points = [...chart.querySelectorAll('.point')], k = names.findIndex(one => one[1] === run);
+    const at = points[k].getBoundingClientRect();
+    return [at.x + at.width / 2, at.y + at.height / 2] }"""
 EMPTY = "[...document.querySelectorAll('.plot')].filter(p => !p.querySelector('.line, .point, .bar')).length"
 
 
@@ -62,16 +77,62 @@ def made_up(folder: Path, name: str = "pressing") -> tuple[Path, dict[str, Any]]
     return folder / "table.parquet", summary
 
 
+def charts_of(text: str) -> list[dict[str, Any]]:
+    return json.loads(text.split('<script id="charts" type="application/json">')[1].split("</script>")[0])
+
+
 def test_the_page_holds_the_sentence_the_commands_and_the_runs(tmp_path: Path) -> None:
     table, summary = made_up(tmp_path)
-    text = sweep_report(table, summary, tmp_path / "report.html", {"worst": "replays/run-3.html"}).read_text("utf-8")
+    commands = {"3": "palpate run pressing --set run.seed=3"}
+    text = sweep_report(table, summary, tmp_path / "report.html", {}, commands).read_text("utf-8")
     assert "P(failure) lies between 5 % and 20 %" in text
     assert text.count("palpate run &#x27;pressing&#x27; --set run.seed=3") >= 3
-    assert '<a href="replays/run-3.html">replay</a>' in text
     assert text.count("<tr><td class=number>") == 60
-    charts = json.loads(text.split('type="application/json">')[1].split("</script>")[0])
-    kinds = [chart["data"][0]["type"] for chart in charts]
-    assert kinds == ["scatter", "bar", "scatter", "bar", "bar", "parcoords"]
+    kinds = [chart["data"][0]["type"] for chart in charts_of(text)]
+    assert kinds == ["scatter"] * 3 + ["scatter", "bar", "scatter", "bar", "parcoords"]
+    runs = json.loads(text.split('<script id="run-data" type="application/json">')[1].split("</script>")[0])
+    assert runs["commands"] == commands
+    assert runs["rows"]["3"][:3] == [pytest.approx(np.geomspace(0.5, 2, 60)[3]), "pressing", 3]
+    assert list(runs["rows"])[-3:] == ["map 0", "map 1", "map 2"]
+    assert text.index('class="first"') < text.index("<pre")  # no command before the picture
+
+
+@pytest.mark.parametrize("method", ["grid", "map", "tune", "rare", "saltelli"])
+def test_points_that_somebody_chose_have_no_histogram(method: str, tmp_path: Path) -> None:
+    table, summary = made_up(tmp_path)
+    summary |= {"method": method, "sensitivity": []}
+    text = sweep_report(table, summary, tmp_path / "report.html").read_text("utf-8")
+    assert not any(trace["type"] == "bar" for chart in charts_of(text) for trace in chart["data"])
+
+
+def test_one_varied_quantity_shows_each_bounded_metric_over_it_with_its_bound(tmp_path: Path) -> None:
+    table, summary = made_up(tmp_path)
+    summary |= {"method": "grid", "vary": {KEYS[2]: "0:59:60"}, "bounds": {"force_peak": {"most": 24.0}}, "map": None}
+    text = sweep_report(table, summary, tmp_path / "report.html").read_text("utf-8")
+    first = charts_of(text)[0]
+    titles = [first["layout"][name]["title"]["text"] for name in ("xaxis", "yaxis")]
+    assert titles == ["run.seed", "force_peak (N)"]
+    lines = {trace["name"]: trace for trace in first["data"]}
+    assert lines["bound ≤ 24 N"]["y"] == [24.0, 24.0]
+    assert len(lines[""]["x"]) == 59  # joined; the run without a number is at the upper edge
+    assert lines["no value"]["runs"] == ["0"]
+    assert sorted(map(int, lines["passed"]["runs"] + lines["did not pass"]["runs"])) == list(range(1, 60))
+
+
+def test_a_far_bound_is_named_and_does_not_stretch_the_axis() -> None:
+    values = np.array([1.0, 2.0, 3.0])
+    near, far = (Bounded("force_peak", "N", values, {"most": limit}) for limit in (7.0, 9.0))
+    assert bound_lines(near, (0.0, 1.0), values)[0]["y"] == [7.0, 7.0]
+    assert bound_lines(far, (0.0, 1.0), values)[0]["y"] == []
+
+
+def test_a_run_far_above_the_others_stands_at_the_edge_with_its_number() -> None:
+    values = np.array([*np.linspace(1.0, 2.0, 9), 200.0])
+    over = Points("control.damping", np.arange(10.0).tolist(), np.ones(10, dtype=bool), list("abcdefghij"))
+    data = metric_over(over, Bounded("force_peak", "N", values), 200)["data"]
+    above = next(trace for trace in data if trace["name"].startswith("above"))
+    assert above["runs"] == ["j"]
+    assert above["y"][0] < 10
 
 
 @pytest.mark.parametrize(
@@ -135,10 +196,10 @@ def test_the_page_opens_without_a_network_on_a_laptop_and_on_a_phone(browser: An
     path = sweep_report(*made_up(tmp_path), tmp_path / "report.html")
     for size in (LAPTOP, PHONE):
         with opened(browser, path, size) as page:
-            assert page.locator(".plot").count() == 6
+            assert page.locator(".plot").count() == 8
             assert page.evaluate(EMPTY) == 0
             assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
-            legend = page.locator(".plot").first.locator(".legend .name").all_text_contents()
+            legend = page.locator("#map .legend .name").all_text_contents()
             assert legend == ["good", "bad", "boundary", "predicted"]
 
 
@@ -150,3 +211,31 @@ def test_a_script_in_a_name_does_not_run_in_a_sweep(browser: Any, tmp_path: Path
         page.evaluate(DRAWN)
         assert page.evaluate("window.hacked === undefined")
         assert "<script>window.hacked" in page.locator("h1").inner_text()
+        page.evaluate("Palpate.runs.open('1', document.querySelector('.plot'))")
+        assert "<script>window.hacked" in page.locator(".card").inner_text()
+        assert page.evaluate("window.hacked === undefined")
+
+
+@pytest.mark.browser
+def test_a_point_answers_the_pointer_and_a_click(browser: Any, tmp_path: Path) -> None:
+    table, summary = made_up(tmp_path)
+    path = sweep_report(table, summary, tmp_path / "report.html", {"7": pressing(samples=41)}, {"7": "palpate run x"})
+    with opened(browser, path, LAPTOP) as page:
+        box = page.evaluate(POINT, "7")
+        page.mouse.move(*box)
+        assert page.locator(".tip").inner_text().startswith("Run 7:")
+        page.mouse.click(*box)
+        assert "palpate run x" in page.locator(".card").inner_text()
+        page.locator(".card .stage canvas").wait_for()
+        page.keyboard.press("Escape")
+        assert page.locator(".card").count() == 0
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_at_all_in_a_sweep(browser: Any, axe: Any, tmp_path: Path, scheme: str) -> None:
+    path = sweep_report(*made_up(tmp_path), tmp_path / "report.html", {}, {"7": "palpate run x"})
+    with opened(browser, path, (360, 700) if scheme == "dark" else LAPTOP) as page:
+        page.emulate_media(color_scheme=scheme)
+        page.evaluate("Palpate.runs.open('7', document.querySelector('.plot'))")
+        assert axe(page, strict=True) == []

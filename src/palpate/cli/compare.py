@@ -1,9 +1,15 @@
-"""Print which settings of two or more runs differ, and their metrics side by side, and write a page with their replays
-side by side and their plots laid over each other.
+"""Compare runs, or run a scenario under several laws on the same draws and compare those.
+
+Of two or more runs it prints which settings differ and their metrics side by side. With --laws it runs SCENARIO under
+each law: draw k has the same values and noise for all of them, so that differences are paired. Both write a page with
+plots laid over each other and replays side by side.
 
 examples:
   palpate run panda-wall && palpate run panda-wall --set world.surfaces.wall.stiffness=2e4
   palpate compare runs/panda-wall-1 runs/panda-wall-2
+  palpate compare --laws cartesian-impedance,shaped-impedance,parallel-force panda-wall
+  palpate compare --laws cartesian-impedance,direct-force panda-wall --vary 'world.plant.mass_scale=normal(1, 0.05)' \\
+      --gains direct-force.damping=60 --runs 300
 """
 
 from __future__ import annotations
@@ -13,6 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import palpate as pp
+from palpate.cli import laws
 from palpate.cli.console import open_page
 from palpate.cli.folder import find_trace
 from palpate.cli.judged import add_code_option, judged
@@ -22,18 +29,23 @@ from palpate.errors import InvalidInput
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Declare the command."""
-    parser = subparsers.add_parser("compare", help="compare metrics and plots of several runs", description=__doc__)
-    parser.add_argument("traces", nargs="+", metavar="TRACE", help="trace files, or folders of runs; two or more")
-    parser.add_argument("--out", default="compare.html", metavar="FILE", help="page to write (compare.html)")
+    parser = subparsers.add_parser("compare", help="compare several runs, or laws on common draws", description=__doc__)
+    parser.add_argument("traces", nargs="+", metavar="TRACE",
+                        help="trace files, or folders of runs, two or more; with --laws one SCENARIO")  # fmt: skip
+    parser.add_argument("--out", metavar="FILE", help="page to write (compare.html); with --laws a folder")
     add_code_option(parser, "compute the scenarios' own metrics again")
     parser.add_argument("--open", action="store_true", help="show it in the browser")
     parser.add_argument("--json", action="store_true", help="print settings and metrics as JSON, nothing else")
+    laws.add_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Load, evaluate, print, write."""
+    if args.laws is not None:
+        return laws.run(args)
     from palpate.views.pages.comparison import differences, side_by_side
 
+    laws.refuse_without_laws(args)
     if len(args.traces) < 2:
         raise InvalidInput("compare takes two or more runs, got one", hint="palpate compare A B")
     paths = [find_trace(location) for location in args.traces]
@@ -41,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     traces = [pp.load_trace(path) for path in paths]
     results = judged(paths, traces, code=args.code, bounded=False)
     settings, metrics = differences(traces), side_by_side(results)
-    page = pp.views.compare(traces, names, args.out, results)
+    page = pp.views.compare(traces, names, args.out or "compare.html", results)
     outcomes = [trace.outcome.kind for trace in traces]
     if args.json:
         values = {name: {"unit": metric.unit, "values": values} for name, (metric, values) in metrics.items()}

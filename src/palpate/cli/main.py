@@ -172,7 +172,7 @@ def _run(words: list[str]) -> int:
         return MISUSE
     if unknown:
         _refuse(unknown, commands[args.command])
-    looks = args.command in _LOOKS and not getattr(args, "code", False)
+    looks = args.command in _LOOKS and not getattr(args, "code", False) and not getattr(args, "laws", None)
     with allowing("nothing" if "--no-code" in words else "asked" if looks else "all"):
         return modules[args.command].run(args)
 

@@ -70,9 +70,11 @@ def run(args: argparse.Namespace) -> int:
     _check_options(args)
     with patience("loading …", args.quiet):
         from palpate.scenario.checking.checks import remarks
+        from palpate.scenario.file.swap import dropped_gains
 
         scenario = scenario_asked(args)
-    notes = [] if args.quiet else remarks(scenario)
+        dropped = dropped_gains(args.scenario, args.overrides)
+    notes = [] if args.quiet else [*([dropped] if dropped else []), *remarks(scenario)]
     for note in notes:
         print(f"note: {note}", file=sys.stderr)
     with ExitStack() as stack:

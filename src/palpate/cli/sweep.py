@@ -36,14 +36,15 @@ import palpate as pp
 from palpate.cli.console import SOON, Progress, patience, starting
 from palpate.cli.folder import next_folder
 from palpate.cli.tables import number, print_table
-from palpate.errors import InvalidInput, TraceError, check_names
-from palpate.files import is_there, make_folder
+from palpate.errors import InvalidInput, PalpateError, check_names
+from palpate.files import is_there
 from palpate.memory import shown_bytes
 
 if TYPE_CHECKING:
     from palpate.study import Sweep
     from palpate.study.plans.plan import Plan
     from palpate.study.running.address import ClusterAddress
+    from palpate.trace import Trace
 
 DONE, REFUTED = 0, 1
 
@@ -87,6 +88,8 @@ def run(args: argparse.Namespace) -> int:
         store, plan = _begun(args)
         if store is None:
             check_points(plan)
+    if args.predict and plan.method != "map":
+        raise InvalidInput("--predict draws into a map", hint="add --method map")
     if args.dry_run:
         _print_estimate(plan, args, address)
         return DONE
@@ -167,7 +170,9 @@ def _summary(sweep: Sweep, args: argparse.Namespace) -> dict[str, Any]:
         pair = (names[0], names[1])
     summary = summarise(sweep, pair)
     if args.predict and "map" in summary:
-        summary["map"]["predicted"] = [line.tolist() for line in pp.study.predicted_boundary(sweep.plan)]
+        lines = [line.tolist() for line in pp.study.predicted_boundary(sweep.plan)]
+        summary["map"]["predicted"] = lines
+        summary["said"] += [] if lines else ["gain design predicts no boundary within this map"]
     return summary
 
 
@@ -225,7 +230,9 @@ def _long(seconds: float) -> str:
 # What the commands that make many runs share: options, progress, interruption, and what is printed and written.
 
 
-REPORT, REPLAYS = "report.html", "replays"
+REPORT = "report.html"
+MOST_REPLAYS = 12  # runs of a sweep all of which its page can replay; of a larger one the notable ones
+MOST_COMMANDS = 20_000  # runs whose command is written down for the page, which draws fewer
 
 
 def add_common(parser: argparse.ArgumentParser, what: str) -> None:
@@ -360,22 +367,42 @@ def _print_front(summary: Mapping[str, Any]) -> None:
     print_table(["run", *front["metrics"]], rows, "rrr")
 
 
-def write_pages(sweep: Sweep, summary: dict[str, Any], folder: Path, pages: bool) -> Path:
-    """Write the summary, and the report with replays of best, worst and one failing run; return where to look."""
+def write_pages(sweep: Sweep, summary: dict[str, Any], folder: Path, pages: bool, mapped: Sweep | None = None) -> Path:
+    """Write the summary and the report, in which some runs can be replayed; return where to look.
+
+    Args:
+        sweep: the runs.
+        summary: what they say.
+        folder: where to write.
+        pages: whether to write the report.
+        mapped: the runs of a study's map, if it has one.
+    """
     sweep.save_summary(summary)
     if not pages:
         return sweep.path
-    links: dict[str, str] = {}
-    for name in ("best", "worst", "failing"):
-        for one in summary[name][:1]:
-            make_folder(folder / REPLAYS)
-            target = f"{REPLAYS}/run-{one['run']}.html"
-            try:
-                if target not in links.values():
-                    pp.views.replay(sweep.trace(one["run"]), folder / target)
-            except TraceError as error:  # a run that left nothing to show has no replay
-                print(f"note: no replay: {error}", file=sys.stderr)
-            if (folder / target).is_file():
-                links[name] = target
-    pp.views.sweep_report(sweep.path, summary, folder / REPORT, links)
+    commands = {str(run): text for run, text in sweep.commands(range(min(len(sweep), MOST_COMMANDS))).items()}
+    if mapped is not None:
+        commands |= {f"map {run}": text for run, text in mapped.commands(range(len(mapped))).items()}
+    pp.views.sweep_report(sweep.path, summary, folder / REPORT, _traces(sweep, summary), commands)
     return folder / REPORT
+
+
+def _traces(sweep: Sweep, summary: Mapping[str, Any]) -> dict[str, Trace]:
+    """Traces of the runs that the page replays, made again."""
+    traces = {}
+    for run in _replayed(sweep, summary):
+        try:
+            traces[str(run)] = sweep.trace(run)
+        except PalpateError as error:  # what cannot be made again is still in the table
+            print(f"note: no replay of run {run}: {error}", file=sys.stderr)
+    return traces
+
+
+def _replayed(sweep: Sweep, summary: Mapping[str, Any]) -> list[int]:
+    """Runs that the page replays: all that ran of a small sweep, else the best, the worst and a failing one."""
+    from palpate.study.result import RAN
+
+    notable = [one["run"] for name in ("best", "worst", "failing") for one in summary[name][:1]]
+    chosen = range(len(sweep)) if len(sweep) <= MOST_REPLAYS else dict.fromkeys(notable)
+    ran = sweep.is_one_of("outcome", RAN)
+    return [run for run in chosen if ran[run]]

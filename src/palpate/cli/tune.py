@@ -77,6 +77,7 @@ def _print_result(tuned: Tuned, folder: Path, args: argparse.Namespace) -> int:
 
     summary = dict(tuned.sweep.summary)
     summary |= {"sentence": tuned.sentence, "said": [], "best": [run_summary(tuned.sweep, tuned.run)]}
+    summary |= {"bounds": tuned.bounds, "edges": tuned.at_edges, "pareto": tuned.front}
     output = write_pages(tuned.sweep, summary, folder, not args.no_report)
     if not args.quiet:
         print(f"{summary['scenario']}: {summary['counted']}")

@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
         study = robustness(**request, out=folder, workers=args.workers, cluster=args.cluster, progress=progress)
     summary = _joined(study)
     with patience("writing the report …", args.quiet or args.no_report):
-        output = many_runs.write_pages(study.draws, summary, folder, not args.no_report)
+        output = many_runs.write_pages(study.draws, summary, folder, not args.no_report, study.map)
     if not args.quiet:
         _print_spreads(study)
     many_runs.print_summary(summary, args.quiet)

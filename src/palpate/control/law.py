@@ -34,6 +34,7 @@ from palpate.checks import Array, finite_array, finite_number
 from palpate.config import MOST_SENSOR_VALUES, Config, setting
 from palpate.control.promise import Promise
 from palpate.control.reads import NEEDS, Need, Reads, reads_of
+from palpate.control.shown import ComputedNumber, Shown
 from palpate.control.steps.reach import directions_of, reachable
 from palpate.engine.kernels import Kernel, kernel
 from palpate.engine.records import ReadOnly, Record, Vector, sized
@@ -49,8 +50,9 @@ COMMANDS: tuple[CommandKind, ...] = ("torque", "acceleration", "velocity", "posi
 # Whose target a law follows: the tool's, or the joints'.
 Follows = Literal["tool", "joints", "nothing"]
 
-# What a run in which nothing is touched shows first: the tool's speed. Else the error of what is followed.
-Figure = Literal["tool-speed"]
+# What a report shows first: the tool's path against its line and u/U, a pole's tilt and path, the frame that yields, or
+# the force and where the tool is along it. Without one the contact force or, where nothing is touched, the error.
+Figure = Literal["straight-path", "balance", "compliant-frame", "force"]
 
 
 class Target(Record):
@@ -105,31 +107,6 @@ class Tick(ModelTerms):
     tau: Vector = sized("nv")
     target: Target
     seen: Seen
-
-
-@dataclass(frozen=True)
-class Shown:
-    """Something a law keeps in its memory and the trace records as the channel `law.<name>`.
-
-    Attributes:
-        name: of the channel, after "law.".
-        field: of the memory; a dot leads into a record inside.
-        unit, labels, frame, help: as a channel has them.
-    """
-
-    name: str
-    field: str
-    unit: str | tuple[str, ...] = "1"
-    labels: tuple[str, ...] = ()
-    frame: str | None = None
-    help: str = ""
-
-    def source(self, memory: Record) -> Array:
-        """The numbers themselves, where they lie in the memory."""
-        *path, last = self.field.split(".")
-        for name in path:
-            memory = getattr(memory, name)
-        return memory.view(last)
 
 
 @dataclass(frozen=True)
@@ -356,7 +333,7 @@ class Law(Config):
     yields: ClassVar[bool] = False  # whether its spring presses towards a goal behind a surface
     holds: ClassVar[bool] = True  # whether an arm that nothing touches can stand still under it
     drops_motion: ClassVar[bool] = False  # whether the target's position does not count along its force directions
-    figure: ClassVar[Figure | None] = None  # what to see first of a run in which nothing is touched
+    figure: ClassVar[Figure | None] = None  # what to see first of a run
     literature: ClassVar[tuple[str, ...]] = ()  # DOIs
     ignored: ClassVar[dict[str, str]] = {}  # inherited settings that its equation does not have, and why
 
@@ -376,6 +353,10 @@ class Law(Config):
         if not set(self.takes) <= {"q", "v", "a"}:
             return "tool"
         return "joints" if self.takes else "nothing"
+
+    def computed(self, robot: Robot) -> tuple[ComputedNumber, ...]:
+        """Numbers that it computes from its settings and a reader asks for: gains, poles, bounds."""
+        return ()
 
     @property
     def commanded(self) -> CommandKind:

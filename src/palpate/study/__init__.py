@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         scenario_count as scenario_count,
         scenario_level as scenario_level,
     )
+    from palpate.study.laws import LawComparison as LawComparison, compare as compare
     from palpate.study.plans.axis import Span as Span
     from palpate.study.result import Sweep as Sweep
     from palpate.study.robust import Robustness as Robustness, robustness as robustness

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from math import ceil, floor, isfinite, log10
 from pathlib import Path
@@ -25,6 +25,7 @@ from palpate.study.analysis import statistics
 from palpate.study.analysis.broken import broken_bounds, distances
 from palpate.study.analysis.maps import BoundaryMap
 from palpate.study.analysis.statistics import RareEstimate
+from palpate.study.analysis.telling import telling_shares
 from palpate.study.plans.axis import Axis, Value
 from palpate.study.plans.plan import CRASHED, ENDED, IMPOSSIBLE, INDEPENDENT, MOST_KEPT, REFUSED, PlannedRun
 from palpate.study.running.store import SCENARIO, Store
@@ -123,19 +124,33 @@ class Sweep:
 
     def values(self, run: int) -> dict[str, Value]:
         """The parameters of a run."""
-        row = self.row(run)
+        return self._values(self.row(run))
+
+    def _values(self, row: Mapping[str, Any]) -> dict[str, Value]:
         return {axis.key: _read(axis, row[axis.key]) for axis in self.plan.axes}
 
     def overrides(self, run: int) -> list[str]:
         """The `key=value` texts that make a run."""
-        return self.plan.overrides(PlannedRun(tuple(self.values(run).values()), self.row(run)["seed"], run))
+        return self._overrides(self.row(run), run)
+
+    def _overrides(self, row: Mapping[str, Any], run: int) -> list[str]:
+        return self.plan.overrides(PlannedRun(tuple(self._values(row).values()), row["seed"], run))
 
     def command(self, run: int) -> str:
         """The command that makes this very run again."""
+        return self._command(self.row(run), run)
+
+    def _command(self, row: Mapping[str, Any], run: int) -> str:
         here = self.folder.relative_to(Path.cwd()) if self.folder.is_relative_to(Path.cwd()) else self.folder
         source = self.plan.source or (str(here / SCENARIO),)
-        words = [*source, *(word for text in self.overrides(run) for word in ("--set", text))]
+        words = [*source, *(word for text in self._overrides(row, run) for word in ("--set", text))]
         return shlex.join(["palpate", "run", *words])
+
+    def commands(self, runs: Sequence[int]) -> dict[int, str]:
+        """The commands of several runs, with one look at the table."""
+        keys = [axis.key for axis in self.plan.axes]
+        columns = {name: self[name] for name in (*keys, "seed")}
+        return {run: self._command({name: values[run] for name, values in columns.items()}, run) for run in runs}
 
     def trace(self, run: int) -> Trace:
         """The trace of a run, made again: the same numbers."""
@@ -275,14 +290,23 @@ def summarise(sweep: Sweep, pareto: tuple[str, str] | None = None) -> dict[str, 
         "counted": _counted(len(sweep), counts),
         "sentence": "".join(sentences[:1]),
         "said": [*(one.sentence for one in broken), *sentences[1:]],
+        "bounds": _bounds(plan.scenario),
         "broken": {one.metric: len(one.runs) for one in broken},
+        "failures": [{"metric": one.metric, "runs": len(one.runs), "sentence": one.sentence} for one in broken],
         "worst": [run_summary(sweep, run) for run in sweep.worst()],
         "best": [run_summary(sweep, run) for run in sweep.best()],
         "failing": [run_summary(sweep, run) for run in _failing(sweep)],
         "named": _first_bad_runs(sweep),
         "warnings": _warnings(sweep),
     }
-    return facts | _sensitivity(sweep) | _map(sweep) | (_pareto(sweep, *pareto) if pareto else {})
+    told = telling_shares(sweep, list(facts["broken"]))
+    return facts | told | _sensitivity(sweep) | _map(sweep) | (_pareto(sweep, *pareto) if pareto else {})
+
+
+def _bounds(scenario: dict[str, Any]) -> dict[str, dict[str, float]]:
+    """What each bounded metric must keep, without the ends that are open."""
+    bounds = scenario.get("metrics", {}).items()
+    return {name: {end: limit for end, limit in bound.items() if limit is not None} for name, bound in bounds}
 
 
 def _failing(sweep: Sweep) -> list[int]:
@@ -322,7 +346,7 @@ def _first_bad_runs(sweep: Sweep) -> dict[str, list[dict[str, Any]]]:
 
 
 def _warnings(sweep: Sweep) -> list[str]:
-    """Warnings by how many runs have them; those that differ in their numbers alone are one, told of the first run."""
+    """Warnings by how many runs have them; those that differ in their numbers alone are one, told of the worst."""
     groups: dict[str, list[tuple[int, str]]] = {}
     for run, texts in enumerate(sweep["warnings"]):
         for text in texts or ():
@@ -333,10 +357,15 @@ def _warnings(sweep: Sweep) -> list[str]:
 
 
 def _counted_warning(told: list[tuple[int, str]]) -> str:
-    runs, (first, text) = {run for run, _ in told}, told[0]
-    alike = len({text for _, text in told}) == 1
+    """One warning of many runs, in the words of the run whose first differing number is largest."""
+    runs, alike = {run for run, _ in told}, len({text for _, text in told}) == 1
     count = "1 run" if len(runs) == 1 else f"{len(runs)} runs"
-    return f"{text} ({count}{'' if alike else f', the numbers of run {first}'})"
+    if alike:
+        return f"{count}: {told[0][1]}"
+    numbers = [[float(x.replace("−", "-")) for x in _NUMBER.findall(text)] for _, text in told]
+    place = next(k for k in range(len(numbers[0])) if len({row[k] for row in numbers}) > 1)
+    largest = max(range(len(told)), key=lambda k: abs(numbers[k][place]))
+    return f"{count}, largest in run {told[largest][0]}: {told[largest][1]}"
 
 
 def run_summary(sweep: Sweep, run: int) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from palpate.metrics import METRICS
 from palpate.scenario.model import Scenario
 from palpate.study.analysis import maps
 from palpate.study.analysis.drivers import Driver, drive_search, parse_rule
+from palpate.study.analysis.statistics import pareto_front
 from palpate.study.plans.axis import Axis, Spec, Value
 from palpate.study.plans.plan import REFUSED, PlannedRun
 from palpate.study.result import Sweep
@@ -88,6 +89,38 @@ class Tuned:
             return f"no point keeps every bound ({spent}); the nearest is {settings}"
         least = f"{self.value:.6g}{'' if unit == '1' else ' ' + unit}"
         return "; ".join([f"{settings} makes {name} smallest: {least} ({spent})", *self.at_edges])
+
+    @property
+    def bounds(self) -> dict[str, dict[str, float]]:
+        """What each bounded metric must keep: the scenario's bounds, drawn tighter by those of the search."""
+        ends = {name: {"least": low, "most": high} for name, (low, high) in _bounds(self.sweep.store).items()}
+        return {name: {end: x for end, x in both.items() if x is not None} for name, both in ends.items()}
+
+    @property
+    def front(self) -> dict[str, Any] | None:
+        """The runs that no other one beats in what is minimised and in the bounded metric that stands against it.
+
+        That is the metric, among those that vary, whose bound is broken most often by the runs with a smaller number
+        than the best one; of several the one whose bound the best run comes nearest to, as a share of the bound. More
+        of it is better where it has a lower bound alone. None where no other metric with a bound varies.
+        """
+        name, bounds = str(self.sweep.plan.options["minimise"]), self.bounds
+        others = {n: self.sweep.numbers(n) for n in bounds if n != name and n in self.sweep.columns}
+        others = {n: v for n, v in others.items() if np.isfinite(v[self.run]) and np.ptp(v[np.isfinite(v)]) > 0}
+        if not others or name not in self.sweep.columns:
+            return None
+        value = self.sweep.numbers(name)
+        smaller = np.flatnonzero(value < (np.inf if self.value is None else self.value))
+
+        def order(metric: str) -> tuple[int, float]:
+            room = [_room(float(x), bounds[metric]) for x in others[metric][smaller]]
+            return -sum(x < 0 for x in room), _room(float(others[metric][self.run]), bounds[metric])
+
+        against = min(others, key=order)
+        sign = -1.0 if "most" not in bounds[against] else 1.0
+        runs = pareto_front(value, sign * others[against]).tolist()
+        points = np.column_stack([value[runs], others[against][runs]]).tolist()
+        return {"metrics": [name, against], "runs": runs, "points": points}
 
     @property
     def at_edges(self) -> list[str]:
@@ -338,6 +371,12 @@ def _lowest(centre: Array, here: Score, around: Sequence[Array], answers: Sequen
             return None
         guess[k] += np.clip(step * (low.value - high.value) / (2 * bend), -step, step)
     return np.clip(guess, 0.0, 1.0)
+
+
+def _room(value: float, bound: Mapping[str, float]) -> float:
+    """How far a value is from the nearest end of its bound, as a share of that end; below 0 where it broke it."""
+    gaps = [(x - value if end == "most" else value - x) / max(abs(x), 1e-12) for end, x in bound.items()]
+    return min(gaps)
 
 
 def _shown(value: Value) -> str:

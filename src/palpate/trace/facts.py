@@ -21,7 +21,7 @@ class RunFacts:
         robot, law: their names.
         terms: names of the law's terms.
         follows: whose target the law follows, "tool", "joints" or "nothing"; None for both, or if it is not known.
-        figure: what the law says is to be seen first, "tool-speed", where nothing is touched; None for the errors.
+        figure: what the law says is to be seen first; None for contact force or errors.
         seed: of the noise.
         duration, timestep, period: s.
         integrator: of the physics.
@@ -49,6 +49,7 @@ class RunFacts:
         singularity: how close the arm came to a singular posture.
         law_text: the law's own account: equation, closed loop, what it assumes.
         gains: each setting of the law: its key, value, unit, help, and whether it is the default.
+        computed: numbers that the law computed from its settings before the run: name, value, unit, help.
         changed: those settings of the scenario that are not the defaults, as data.
     """
 
@@ -82,6 +83,7 @@ class RunFacts:
     singularity: dict[str, Any] | None = None
     law_text: str = ""
     gains: list[dict[str, Any]] = field(default_factory=list)
+    computed: list[dict[str, Any]] = field(default_factory=list)
     changed: dict[str, Any] | None = None
 
     def __post_init__(self) -> None:

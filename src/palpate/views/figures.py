@@ -12,7 +12,7 @@ from palpate.errors import check_names
 from palpate.files import make_folder, write_file
 from palpate.lazy import check_extra
 from palpate.trace import Trace
-from palpate.views.panels import MARKS, Figure, Marks, Panel, figures_of, kinds_of, marks_of
+from palpate.views.panels import MARKS, TIME, Figure, Marks, Panel, figures_of, kinds_of, marks_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,13 +80,14 @@ def draw(figure: Figure, marks: Marks) -> Drawing:
     height = 3.4 if rows == 1 else 0.6 + (2.0 if figure.columns == 1 else 1.7) * rows
     drawing = Drawing(figsize=(8.0, height), layout="constrained")
     FigureCanvasAgg(drawing)
-    grid = drawing.subplots(rows, figure.columns, sharex=True, squeeze=False)
+    shared = all(panel.over == TIME for panel in figure.panels)
+    grid = drawing.subplots(rows, figure.columns, sharex=shared, squeeze=False)
     axes = list(grid.flat)
     for panel, ax in zip(figure.panels, axes):
         draw_panel(ax, panel, marks, titled=figure.columns > 1)
     for spare in axes[len(figure.panels) :]:
         spare.set_axis_off()
-    _label_time(axes, len(figure.panels), figure.columns)
+    _label_feet(axes, figure)
     drawing.suptitle(_plain(figure.title), fontsize=11)
     _legends(drawing, axes[: len(figure.panels)], figure, marks)
     return drawing
@@ -97,7 +98,7 @@ def draw_panel(ax: Axes, panel: Panel, marks: Marks, titled: bool) -> None:
     for line in panel.lines:
         label = _plain(line.label) if line.listed else "_"
         ax.plot(line.time, line.values, color=line.colour, ls=_DASHES[line.dash], lw=line.width, label=label)
-    for span in marks:
+    for span in marks if panel.over == TIME else ():
         _, colour, strength = MARKS[span.kind]
         if span.kind == "guard":  # a bar along the foot, so that it hides nothing
             ax.axvspan(span.start, span.stop, ymax=0.03, color=colour, lw=0)
@@ -109,13 +110,18 @@ def draw_panel(ax: Axes, panel: Panel, marks: Marks, titled: bool) -> None:
     else:
         ax.set_ylabel(f"{_plain(panel.title)} ({_plain(panel.unit)})")
     ax.margins(x=0)
+    low, high = ax.get_ylim()
+    if high - low < panel.least:
+        ax.set_ylim((low + high - panel.least) / 2, (low + high + panel.least) / 2)
 
 
-def _label_time(axes: list[Axes], count: int, columns: int) -> None:
-    """Label the lowest panel of every column, also where a spare place lies below it."""
-    for index in range(max(0, count - columns), count):
-        axes[index].set_xlabel("time (s)")
-        axes[index].tick_params(labelbottom=True)
+def _label_feet(axes: list[Axes], figure: Figure) -> None:
+    """Label the lowest panel of every column, also where a spare place lies below it, and those not over time."""
+    last = len(figure.panels) - figure.columns
+    for index, (ax, panel) in enumerate(zip(axes, figure.panels)):
+        if index >= last or panel.over != TIME:
+            ax.set_xlabel(_plain(panel.over))
+            ax.tick_params(labelbottom=True)
 
 
 def _legends(drawing: Drawing, axes: list[Axes], figure: Figure, marks: Marks) -> None:

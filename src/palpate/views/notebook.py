@@ -15,7 +15,8 @@ from palpate.lazy import check_extra
 from palpate.metrics import MetricResult
 from palpate.toml import toml_text
 from palpate.trace import Trace
-from palpate.views.panels import Curve, Panel, leading, marks_of, styled
+from palpate.views.first_figure import leading
+from palpate.views.panels import Curve, Panel, marks_of, styled
 from palpate.views.summary import summary_html
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ from palpate.trace import Trace
 
 # Okabe and Ito's colours, told apart with any kind of colour vision; the yellow is left out, too pale on white.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000")
+TIME = "time (s)"
 DASHES = ("solid", "dash", "dot", "dashdot")
 
 
@@ -32,11 +33,20 @@ class Curve:
 
 @dataclass(frozen=True)
 class Panel:
-    """Lines on one pair of axes; `unit` stands on the vertical one."""
+    """Lines on one pair of axes; `unit` stands on the vertical one.
+
+    Attributes:
+        title, unit: of the vertical axis.
+        lines: what is drawn.
+        over: what the horizontal axis shows, where it is not time.
+        least: smallest span of the vertical axis: less is not blown up to fill it.
+    """
 
     title: str
     unit: str
     lines: tuple[Curve, ...]
+    over: str = TIME
+    least: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -119,42 +129,23 @@ def figures_of(trace: Trace) -> list[Figure]:
     if not len(trace):
         return []
     made = (
-        _joints(trace),
+        joints(trace),
         _per_joint(trace, "v", "velocities", "Joint velocities", "velocity"),
         _per_joint(trace, "tau", "torques", "Joint torques", "torque"),
         _terms(trace),
         _tool_position(trace),
-        _tool_errors(trace),
+        tool_errors(trace),
         _forces(trace),
         _contact(trace),
         _exact(trace),
         _energy(trace),
-        _pole(trace),
+        pole(trace),
         _law(trace),
     )
     return [figure for figure in made if figure is not None and figure.panels]
 
 
-def leading(trace: Trace) -> Figure | None:
-    """The one figure to see first: the contact force, or where nothing is touched what the run is about."""
-    touched = "contact_force" in trace and bool(np.any(trace["contact_force"] > 0))
-    if touched:
-        return Figure("contact_force", "Contact force", (Panel("force", "N", _force_sizes(trace)),))
-    if (pole := _pole(trace)) is not None:
-        return replace(pole, panels=pole.panels[:1])
-    if trace.facts.figure == "tool-speed" and "tool_twist" in trace:
-        speed = np.linalg.norm(trace["tool_twist"][:, :3], axis=1)
-        return Figure(
-            "tool_speed", "Speed of the tool", (Panel("speed", "m/s", (Curve("tool", trace.time, speed, COLOURS[0]),)),)
-        )
-    if "tool_position" in trace and "target_position" in trace and (errors := _tool_errors(trace)) is not None:
-        wanted = [panel for panel in errors.panels if panel.unit == "m" and _span(panel) > _LEAST["m"]]
-        if wanted:
-            return replace(errors, panels=tuple(wanted), title="Distance of the tool from its target")
-    return _joints(trace)
-
-
-def _force_sizes(trace: Trace) -> tuple[Curve, ...]:
+def force_sizes(trace: Trace) -> tuple[Curve, ...]:
     """The contact force, the measured one where it differs, and the wanted one.
 
     Where a force is wanted the others are shown along it, so that friction across it is no error; their size is shown
@@ -162,7 +153,7 @@ def _force_sizes(trace: Trace) -> tuple[Curve, ...]:
     """
     size = trace["contact_force"]
     wanted = trace["target_wrench"][:, :3] if "target_wrench" in trace else np.zeros((len(size), 3))
-    along = _held_directions(wanted) if wanted.any() and "contact_wrench" in trace else None
+    along = held_directions(wanted) if wanted.any() and "contact_wrench" in trace else None
     force = size if along is None else np.sum(trace["contact_wrench"][:, :3] * along, axis=1)
     label = "contact force" if along is None else "contact force along the desired force"
     lines = [Curve(label, trace.time, force, COLOURS[0], width=2.0)]
@@ -173,7 +164,7 @@ def _force_sizes(trace: Trace) -> tuple[Curve, ...]:
         felt = np.linalg.norm(felt, axis=1) if along is None else np.sum(felt * along, axis=1)
         lines += [Curve("measured", trace.time, felt, COLOURS[1], "dot", 1.3)] if _differs(felt, force) else []
     if wanted.any():
-        lines.append(Curve("wanted", trace.time, np.linalg.norm(wanted, axis=1), COLOURS[3], "dash", 1.3))
+        lines.append(Curve("desired", trace.time, np.linalg.norm(wanted, axis=1), COLOURS[3], "dash", 1.3))
     return tuple(lines)
 
 
@@ -182,7 +173,7 @@ def _differs(one: Array, force: Array) -> bool:
     return bool(one.any()) and float(np.abs(one - force).max()) > 0.01 * float(np.abs(force).max())
 
 
-def _held_directions(wanted: Array) -> Array:
+def held_directions(wanted: Array) -> Array:
     """Unit vectors along the wanted force; while none is wanted, along the last one before, or else the first."""
     size = np.linalg.norm(wanted, axis=1)
     known = np.flatnonzero(size)
@@ -191,7 +182,7 @@ def _held_directions(wanted: Array) -> Array:
 
 
 # Below these a whole panel is what rounding left of a zero.
-_LEAST = {"m": 1e-8, "rad": 1e-8, "m/s": 1e-8, "rad/s": 1e-8, "N": 1e-7, "N·m": 1e-7, "J": 1e-9}
+LEAST = {"m": 1e-8, "rad": 1e-8, "m/s": 1e-8, "rad/s": 1e-8, "N": 1e-7, "N·m": 1e-7, "J": 1e-9}
 _SHARE = 0.01  # of the largest panel of the same unit; below, a panel says nothing beside it
 
 
@@ -199,11 +190,11 @@ def telling(figure: Figure) -> tuple[Figure, str]:
     """A figure without its panels that do not move and its lines that are zero, and a sentence on what was left out."""
     widest: dict[str, float] = {}
     for panel in figure.panels:
-        widest[panel.unit] = max(widest.get(panel.unit, 0.0), _span(panel))
+        widest[panel.unit] = max(widest.get(panel.unit, 0.0), span_of(panel))
     panels, still, zero = [], [], []
     for panel in figure.panels:
-        span = _span(panel)
-        if span <= max(_SHARE * widest[panel.unit], _LEAST.get(panel.unit, 1e-12)):
+        span = span_of(panel)
+        if span <= max(_SHARE * widest[panel.unit], LEAST.get(panel.unit, 1e-12)):
             still.append(f"{panel.title} (changes by {span:.2g} {panel.unit})")
             continue
         dead = [line for line in panel.lines if len(panel.lines) > 1 and np.abs(line.values).max() < 1e-6 * span]
@@ -214,7 +205,7 @@ def telling(figure: Figure) -> tuple[Figure, str]:
     return replace(figure, panels=tuple(panels)), " ".join(note for note in notes if note)
 
 
-def _span(panel: Panel) -> float:
+def span_of(panel: Panel) -> float:
     """How far the lines of a panel move, at most."""
     return max((float(np.ptp(line.values)) for line in panel.lines if len(line.values)), default=0.0)
 
@@ -225,7 +216,7 @@ def styled(index: int, label: str, time: Array, values: Array, width: float = 1.
     return Curve(label, time, values, colour, dash, width)
 
 
-def _per_axis(
+def per_axis(
     trace: Trace, vectors: Array, axes: str, label: str = "{}", dash: str = "solid", width: float = 1.6
 ) -> list[Curve]:
     """A line for each component of vectors over time, in the colour of its axis."""
@@ -247,7 +238,8 @@ def _by_unit(trace: Trace, name: str) -> dict[str, list[tuple[int, str, Array]]]
     return groups
 
 
-def _joints(trace: Trace) -> Figure | None:
+def joints(trace: Trace) -> Figure | None:
+    """Joint positions, targets dashed."""
     return _per_joint(trace, "q", "joints", "Joint positions", "position", target="target_q")
 
 
@@ -300,7 +292,8 @@ def _tool_position(trace: Trace) -> Figure | None:
 TOOL_ERRORS = (("position error", "m", position_error), ("orientation error", "rad", orientation_error))
 
 
-def _tool_errors(trace: Trace) -> Figure | None:
+def tool_errors(trace: Trace) -> Figure | None:
+    """Target − tool, position and orientation."""
     panels = []
     for title, unit, error in TOOL_ERRORS:
         try:
@@ -308,7 +301,7 @@ def _tool_errors(trace: Trace) -> Figure | None:
         except NotApplicable:
             continue
         size = Curve("size", trace.time, np.linalg.norm(vector, axis=1), "#888888", "dash", 1.3)
-        panels.append(Panel(title, unit, (*_per_axis(trace, vector, "xyz"), size)))
+        panels.append(Panel(title, unit, (*per_axis(trace, vector, "xyz"), size)))
     return Figure("tool_errors", "Tool error: target − tool, world axes", tuple(panels))
 
 
@@ -324,25 +317,25 @@ def _forces(trace: Trace) -> Figure | None:
         lines: list[Curve] = []
         for name, (kind, dash, width) in kinds.items():
             vector, label = trace[name][:, first : first + 3], f"{kind} {'fn'[first // 3]}{{}}"
-            lines += _per_axis(trace, vector, "xyz", label, dash, width)
+            lines += per_axis(trace, vector, "xyz", label, dash, width)
         panels.append(Panel(what, unit, tuple(lines)))
     title = "Wrench of the environment on the robot, at the tool"
     return Figure("forces", title, tuple(panels) if kinds else (), "forces")
 
 
-def _pole(trace: Trace) -> Figure | None:
+def pole(trace: Trace) -> Figure | None:
     """Tilt, and the paths of foot and sphere."""
     if "pole.tilt" not in trace or "pole.AB" not in trace:
         return None
     AB = trace["pole.AB"]
     tilt = Curve("tilt", trace.time, trace["pole.tilt"], COLOURS[0])
-    lines = _per_axis(trace, AB, "xy", "{} of AB")
+    lines = per_axis(trace, AB, "xy", "{} of AB")
     if "law.AB" in trace:
-        lines += _per_axis(trace, trace["law.AB"], "xy", "{}, as estimated by the law", "dot", 1.2)
+        lines += per_axis(trace, trace["law.AB"], "xy", "{}, as estimated by the law", "dot", 1.2)
     panels = [Panel("angle from the vertical", "rad", (tilt,)), Panel("foot to sphere, level", "m", tuple(lines))]
     if "tool_position" in trace:
         foot = trace["tool_position"] - trace["tool_position"][0]
-        path = [*_per_axis(trace, foot, "xy", "foot {}"), *_per_axis(trace, foot + AB, "xy", "sphere {}", "dash", 1.3)]
+        path = [*per_axis(trace, foot, "xy", "foot {}"), *per_axis(trace, foot + AB, "xy", "sphere {}", "dash", 1.3)]
         panels.append(Panel("path from the foot's start, level", "m", tuple(path)))
     return Figure("pole", "Pole: tilt and path", tuple(panels))
 
@@ -398,7 +391,8 @@ def _law(trace: Trace) -> Figure | None:
             title = name.removeprefix("law.").replace("_", " ")
             single = trace.channels[name].size == 1
             lines = tuple(
-                styled(k, title if single else label, trace.time, v) for k, (_, label, v) in enumerate(columns)
+                styled(k, title if single else label, trace.time, np.unwrap(v) if unit == "rad" else v)
+                for k, (_, label, v) in enumerate(columns)
             )
             panels.append(Panel(title, unit, lines))
     return Figure("law", "Internal state of the law", tuple(panels), "law")

@@ -182,9 +182,24 @@ class PoleModel:
 
         Gains of 0 for a position mean that it is not held.
         """
+        return float(-np.concatenate(self.poles(gains)).real.max())
+
+    def poles(self, gains: Array) -> tuple[Array, Array]:
+        """Eigenvalues under six gains, 1/s: four of a horizontal axis, two of the vertical."""
         (A, B), (C, D) = self.linear_axis(), self.linear_vertical()
-        poles = np.r_[np.linalg.eigvals(A - B * gains[:4]), np.linalg.eigvals(C - D * gains[4:])]
-        return float(-poles.real.max())
+        return np.linalg.eigvals(A - B * gains[:4]), np.linalg.eigvals(C - D * gains[4:])
+
+
+def pole_texts(poles: Array) -> list[str]:
+    """Poles for a reader, the slowest first; a conjugate pair as one."""
+    ordered = sorted(np.asarray(poles, dtype=complex), key=lambda pole: (-pole.real, -pole.imag))
+    real = [f"{pole.real:.4g}" for pole in ordered]
+    texts = [
+        text if abs(pole.imag) < 1e-9 * abs(pole) else f"{text} ± {pole.imag:.4g}i"
+        for pole, text in zip(ordered, real)
+        if pole.imag > -1e-9 * abs(pole)
+    ]
+    return [text.replace("-", "−") for text in texts]
 
 
 def pole_differences(

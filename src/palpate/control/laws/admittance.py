@@ -303,6 +303,7 @@ class Admittance(Law):
     )
     kernel = _kernel
     yields: ClassVar[bool] = True
+    figure = "compliant-frame"
     literature = ("10.1109/70.760350",)
 
     mass: Gain6 = setting((5.0,) * 6, "kg, kg·m²", "M, apparent inertia: six numbers or 6×6")

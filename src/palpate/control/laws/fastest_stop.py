@@ -24,6 +24,7 @@ from palpate.control.law import (
     sizes_of,
 )
 from palpate.control.promise import Promise
+from palpate.control.shown import ComputedNumber
 from palpate.control.solve.active_set import RANK, Factors, factor, solve_factored
 from palpate.control.solve.hierarchy import Stack, make_stack, solve_stack
 from palpate.control.solve.stop_kernels import FOUND, WEIGHT, StopProblem, find_stop, judge, make_stop, size_of
@@ -368,7 +369,7 @@ class FastestStop(Law):
         Shown("active", "active", help="per joint: ±1 at a bound of its acceleration, ±2 at one of its torque"),
     )
     kernel = _kernel
-    figure = "tool-speed"
+    figure = "straight-path"
 
     method: Literal["optimal", "pseudoinverse"] = setting("optimal", "1", "method of the stop")
     axes: str = setting("xyz", "1", "which axes of the tool's position count", pattern=r"^x?y?z?$", min_length=1)
@@ -406,6 +407,13 @@ class FastestStop(Law):
             weight=self.weight,
             acceleration=self.acceleration_bound(robot).copy(),
             torque=self.torque_bound(robot),
+        )
+
+    def computed(self, robot: Robot) -> tuple[ComputedNumber, ...]:
+        """The bounds of |u|."""
+        bound = self.acceleration_bound(robot).tolist()
+        return (
+            ComputedNumber("U", bound, "/".join(dict.fromkeys(f"{u}/s²" for u in robot.dof_units)), "bound of |u|"),
         )
 
     def acceleration_bound(self, robot: Robot) -> Array:

@@ -18,9 +18,11 @@ from palpate.control.design.pole import (
     pole_accelerations,
     pole_differences,
     pole_estimate,
+    pole_texts,
 )
 from palpate.control.law import Beginning, BoundLaw, Shown, Tick, law_kernel, refuse_free_base, sizes_of
 from palpate.control.promise import Promise
+from palpate.control.shown import ComputedNumber
 from palpate.control.solve.hierarchy import Stack, make_stack, solve_stack
 from palpate.control.steps.clearance import (
     Clearance,
@@ -400,6 +402,7 @@ class PoleBalance(ClearingLaw):
     )
     ending: ClassVar[str | None] = "ended"
     kernel = _kernel
+    figure = "balance"
 
     length: float = setting(1.0, "m", "l, of the pole", gt=0)
     sphere_mass: float = setting(0.1, "kg", "m_s", gt=0)
@@ -477,6 +480,18 @@ class PoleBalance(ClearingLaw):
         axis = self.model().gains(hold, weights[skip:], self.effort_weight)
         vertical = self.model().vertical_gains(hold, weights[skip:2], self.vertical_effort_weight)
         return np.array([*[0.0] * skip, *axis, *[0.0] * skip, *vertical])
+
+    def computed(self, robot: Robot) -> tuple[ComputedNumber, ...]:
+        """K and the poles of the closed loop, of a horizontal axis and of the vertical one."""
+        force = self.force_gains()
+        level, upright = self.model().poles(force)
+        state = "gains of x_A, ẋ_A, x_AB, ẋ_AB"
+        return (
+            ComputedNumber("K, horizontal", force[:4].tolist(), "N/m, N·s/m", state),
+            ComputedNumber("K, vertical", force[4:].tolist(), "N/m, N·s/m", "gains of z_A, ż_A"),
+            ComputedNumber("poles, horizontal", pole_texts(level), "1/s", "eigenvalues of the upright pole's loop"),
+            ComputedNumber("poles, vertical", pole_texts(upright), "1/s", "eigenvalues of the vertical loop"),
+        )
 
     def memory(self, robot: Robot) -> Memory:
         """Counters of cut forces and torques, then scratch; an ideal view of the pole."""

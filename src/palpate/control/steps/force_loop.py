@@ -7,14 +7,14 @@ answers with W = −(…) on the environment, τ = J_tᵀ W, so that a wall that
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from palpate.checks import finite_number
 from palpate.config import setting
-from palpate.control.law import Tick, sentences_that_hold
+from palpate.control.law import Figure, Tick, sentences_that_hold
 from palpate.control.steps.linear_algebra import transpose_times
 from palpate.control.steps.task_space import (
     DIRECTIONS,
@@ -118,6 +118,8 @@ def is_beyond(tau: Vector, limits: Vector) -> bool:
 
 class ForceLaw(TaskLaw):
     """What the laws with a force integral have in common; abstract."""
+
+    figure: ClassVar[Figure | None] = "force"
 
     integral: float | None = setting(
         None, "1/s", "k_i of the force error; at most 10, as arm, damping and period allow, if not given", ge=0

@@ -7,7 +7,7 @@ import math
 import os
 import platform
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import cache
 from importlib.metadata import version
 from typing import Any
@@ -371,6 +371,7 @@ def _facts(
         scene=scene_of(assembly.plant),
         law_text=inspect.getdoc(type(run.law)) or "" if isinstance(run.law, Law) else "",
         gains=_gains(run.law) if isinstance(run.law, Law) else [],
+        computed=[asdict(one) for one in run.law.computed(run.robot)] if isinstance(run.law, Law) else [],
         changed=run.changed,
     )
 

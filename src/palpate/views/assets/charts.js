@@ -6,6 +6,7 @@ const Palpate = (() => {
   const SHAPES = new Set(["svg", "g", "path", "line", "rect", "text", "circle", "clipPath"]);
   const DASHES = { solid: "", dash: "7 4", dot: "2 3", dashdot: "7 3 2 3" };
   const BORDERS = { solid: "solid", dash: "dashed", dot: "dotted", dashdot: "dashed" };
+  const SIGNS = { x: "✕", triangle: "▲", down: "▽", ring: "◯" }; // of points that are no dots, in the legend
   const INK = "#000000"; // drawn in the colour of the text, so that it is seen on a dark page too
   const HEAD = 8, FOOT = 38;
   let cursor = null, zoom = null, drawn = 0;
@@ -109,6 +110,7 @@ const Palpate = (() => {
     for (const one of listeners) if (one.zoomed) one.zoomed();
   }
   const follow = listener => listeners.push(listener);
+  const unfollow = listener => listeners.splice(listeners.indexOf(listener), listeners.includes(listener) ? 1 : 0);
 
   // ---------------------------------------------------------------- one chart: one pair of axes
 
@@ -116,7 +118,8 @@ const Palpate = (() => {
     /**
      * spec: title, unit, series, x: {title, log, names}, log, height, least (smallest span of the vertical axis),
      * time (whether x is time), marks: [start, stop, kind], meanings: {kind: text}, last (whether x is labelled).
-     * A series: label, colour, kind "line" or "bars", x, y, dash, width, listed, points, base, error.
+     * A series: label, colour, kind "line" or "bars", x, y, dash, width, listed, points, base, error, runs (the run of
+     * each point, which then answers a pointer), span (whether its first height is drawn from side to side).
      */
     constructor(place, spec) {
       this.place = place;
@@ -145,7 +148,8 @@ const Palpate = (() => {
       for (const one of this.spec.series.filter(series => series.listed)) {
         const entry = make("button", { type: "button", class: "entry", "aria-pressed": "true" }, this.legend);
         const line = one.kind === "bars" ? "10px solid" : `3px ${BORDERS[one.dash] || "solid"}`;
-        if (one.kind === "points") make("i", { class: "dot", style: `background:${colourOf(one.colour)}` }, entry);
+        if (one.kind === "points" && SIGNS[one.points.symbol]) make("i", { class: "sign", style: `color:${colourOf(one.colour)}` }, entry, SIGNS[one.points.symbol]);
+        else if (one.kind === "points") make("i", { class: "dot", style: `background:${colourOf(one.colour)}` }, entry);
         else make("i", { style: `border-top:${line} ${colourOf(one.colour)}` }, entry);
         make("span", { class: "name" }, entry, one.label);
         this.values.set(one, make("b", {}, entry));
@@ -240,6 +244,7 @@ const Palpate = (() => {
           low = Math.min(low, x - (one.barWidth || 0) / 2);
           high = Math.max(high, x + (one.barWidth || 0) / 2);
         }
+      if (this.spec.x.names) return (this.whole = [-0.5, this.spec.x.names.length - 0.5]);
       if (!(high > low)) [low, high] = Number.isFinite(low) ? [low - 0.5, low + 0.5] : [0, 1];
       const edge = this.spec.time ? 0 : 0.03 * (high - low);
       return (this.whole = [low - edge, high + edge]);
@@ -280,6 +285,7 @@ const Palpate = (() => {
         }
       }
       if (!Number.isFinite(bottom)) [bottom, top] = [0, 1];
+      if (!this.spec.time && top === 0 && bottom === 0) [bottom, top] = [-0.5, 0.5];
       const least = Math.max(this.spec.least || 0, 1e-12, 1e-6 * Math.max(Math.abs(top), Math.abs(bottom)));
       if (top - bottom < least) [bottom, top] = [(top + bottom - least) / 2, (top + bottom + least) / 2];
       const edge = 0.06 * (top - bottom), bars = this.visible.some(one => one.kind === "bars");
@@ -333,7 +339,10 @@ const Palpate = (() => {
 
     drawLine(group, one) {
       const X = k => this.toX(one.x[k]), Y = k => this.toY(one.y[k]), colour = colourOf(one.colour);
-      if (one.kind === "line" || one.kind === "steps") {
+      if (one.span && one.y.length) {
+        const y = this.toY(one.y[0]).toFixed(2), d = `M${this.box[0]} ${y}H${this.box[1]}`;
+        make("path", { d, fill: "none", stroke: colour, "stroke-width": one.width || 1.6, "stroke-dasharray": DASHES[one.dash] || "", class: "line" }, group);
+      } else if (one.kind === "line" || one.kind === "steps") {
         let d = "";
         for (let k = 0; k < one.x.length; k++) {
           const x = X(k).toFixed(1), y = Y(k).toFixed(2);
@@ -346,6 +355,9 @@ const Palpate = (() => {
       for (let k = 0; k < one.x.length; k++) {
         const cross = `M${X(k) - r} ${Y(k) - r}l${2 * r} ${2 * r}m${-2 * r} 0l${2 * r} ${-2 * r}`;
         if (one.points.symbol === "x") make("path", { d: cross, stroke: colour, "stroke-width": 1.6, ...look }, group);
+        else if (one.points.symbol === "triangle") make("path", { d: `M${X(k)} ${Y(k) - r}l${r} ${2 * r}h${-2 * r}z`, fill: colour, ...look }, group);
+        else if (one.points.symbol === "down") make("path", { d: `M${X(k)} ${Y(k) + r}l${r} ${-2 * r}h${-2 * r}z`, fill: "none", stroke: colour, "stroke-width": 1.4, ...look }, group);
+        else if (one.points.symbol === "ring") make("circle", { cx: X(k), cy: Y(k), r, fill: "none", stroke: colour, "stroke-width": 2, ...look }, group);
         else make("circle", { cx: X(k), cy: Y(k), r, fill: colour, ...look }, group);
       }
     }
@@ -363,7 +375,37 @@ const Palpate = (() => {
 
     // -------------------------------------------------------------- cursor and zoom
 
+    /** Points that are runs answer a pointer and a click; what they say is the page's (runs.js). */
+    runs(svg) {
+      const ring = make("circle", { r: 8, fill: "none", class: "chosen", visibility: "hidden" }, svg);
+      const nearest = event => {
+        const box = svg.getBoundingClientRect(), [x, y] = [event.clientX - box.left, event.clientY - box.top];
+        let best = null, least = event.pointerType === "touch" ? 28 : 18;
+        for (const one of this.visible.filter(series => series.runs))
+          for (let k = 0; k < one.x.length; k++) {
+            const [px, py] = [this.toX(one.x[k]), this.toY(one.y[k])], far = Math.hypot(px - x, py - y);
+            if (far < least) [best, least] = [{ run: one.runs[k], x: px, y: py }, far];
+          }
+        return best;
+      };
+      const leave = () => { if (!Palpate.runs) return; ring.setAttribute("visibility", "hidden"); svg.style.cursor = ""; Palpate.runs.leave(); };
+      svg.addEventListener("pointermove", event => {
+        const one = nearest(event);
+        if (!Palpate.runs) return;
+        if (!one) return leave();
+        for (const [key, value] of [["cx", one.x], ["cy", one.y], ["visibility", "visible"]]) ring.setAttribute(key, value);
+        svg.style.cursor = "pointer";
+        Palpate.runs.point(one.run, event.clientX, event.clientY);
+      });
+      svg.addEventListener("pointerleave", leave);
+      svg.addEventListener("click", event => {
+        const one = nearest(event);
+        if (one) Palpate.runs.open(one.run, this.place.closest(".plot"));
+      });
+    }
+
     pointer(svg) {
+      if (this.spec.series.some(one => one.runs)) this.runs(svg);
       if (!this.spec.time) return;
       const tall = { y1: HEAD, y2: HEAD + this.spec.height }, box = { y: HEAD, height: this.spec.height };
       this.line = make("line", { ...tall, class: "cursor", visibility: "hidden" }, svg);
@@ -419,5 +461,5 @@ const Palpate = (() => {
     }
   }
 
-  return { Chart, make, numbers, ticks, shown, setTime, setZoom, follow, drawAll, download, fileName };
+  return { Chart, make, numbers, ticks, shown, setTime, setZoom, follow, unfollow, drawAll, download, fileName };
 })();

@@ -6,7 +6,8 @@ class Replay {
     this.place = place;
     this.take(data);
     this.ghost = true;
-    this.time = this.times[0] || 0;
+    const [start, end] = [this.times[0] || 0, this.times[this.times.length - 1] || 0];
+    this.time = Math.min(Math.max(data.strongest ? data.strongest.time : start, start), end); // where something is to be seen
     this.stage = make("div", { class: "stage" }, place);
     this.canvas = make("canvas", { tabindex: "0", role: "img", "aria-label": "3D replay; drag to turn, Ctrl and wheel to zoom" }, this.stage);
     this.label();
@@ -69,7 +70,7 @@ class Replay {
   buildControls(bar) {
     const { make } = Palpate, first = this.times[0] || 0, end = this.times[this.times.length - 1] || 0;
     this.button = make("button", { type: "button", class: "play", "aria-label": "play or pause" }, bar, "▶");
-    this.slider = make("input", { type: "range", min: first, max: end, step: "any", value: first, "aria-label": "time" }, bar);
+    this.slider = make("input", { type: "range", min: first, max: end, step: "any", value: this.time, "aria-label": "time" }, bar);
     this.clock = make("output", {}, bar);
     this.speed = make("select", { "aria-label": "speed" }, bar);
     for (const speed of [0.1, 0.25, 0.5, 1, 2]) make("option", speed === 1 ? { value: speed, selected: "" } : { value: speed }, this.speed, `${speed} ×`);
@@ -329,7 +330,7 @@ class Replay {
     this.head = this.buffer(Shapes.cone(0.026 * reach, 0.06 * reach));
     this.needle = this.buffer(Shapes.of({ shape: "cylinder", size: [0.0025 * reach, 0.5] }));
     this.point = this.buffer(Shapes.cone(0.009 * reach, 0.025 * reach)); // thin arrows where many stand side by side
-    this.axis = this.buffer(Shapes.of({ shape: "cylinder", size: [0.004 * reach, 0.5] }));
+    this.axis = this.buffer(Shapes.of({ shape: "cylinder", size: [0.0028 * reach, 0.5] }));
     this.floor = this.lines(this.grid());
     this.renewTrail();
   }
@@ -401,7 +402,7 @@ class Replay {
   }
 
   draw() {
-    if (!this.gl || !this.times.length) return;
+    if (!this.gl || !this.times.length || !this.canvas.isConnected) return;
     const gl = this.gl, canvas = this.canvas, sharp = Math.min(devicePixelRatio || 1, 2);
     const [width, height] = [canvas.clientWidth, canvas.clientHeight].map(x => Math.max(1, Math.round(x * sharp)));
     if (canvas.width !== width || canvas.height !== height) [canvas.width, canvas.height] = [width, height];
@@ -466,7 +467,8 @@ class Replay {
     const target = this.data.target;
     if (!target) return;
     const position = this.between(target.p, 3, frame), turn = Shapes.placed([0, 0, 0], this.between(target.q, 4, frame));
-    const length = 0.11 * this.data.camera.reach, colours = [[0.84, 0.37, 0, 1], [0, 0.62, 0.45, 1], [0, 0.45, 0.7, 1]];
+    // Thin, short and pale, so that nobody takes them for forces.
+    const length = 0.075 * this.data.camera.reach, colours = [[0.8, 0.5, 0.55, 1], [0.5, 0.72, 0.55, 1], [0.5, 0.6, 0.82, 1]];
     for (let k = 0; k < 3; k++) this.drawRod(this.axis, position, turn.slice(4 * k, 4 * k + 3).map(x => x * length), colours[k]);
   }
 
@@ -554,6 +556,15 @@ class Replay {
     if (data.target) lists.push(data.target.p, data.target.q);
     for (const list of lists) if (Array.isArray(list)) list.length = 0;
     this.run = run;
+  }
+
+  /** Give back what a replay holds that leaves the page: browsers have few drawing contexts. */
+  end() {
+    this.pause();
+    Palpate.unfollow(this);
+    const lose = this.gl && this.gl.getExtension("WEBGL_lose_context");
+    if (lose) lose.loseContext();
+    this.gl = null;
   }
 
   /** Pictures of a few instants, for paper. */

@@ -7,7 +7,7 @@ const drawTraces = (() => {
     if (chart.data[0].type === "parcoords") return parallel(place, chart);
     const layout = chart.layout, xaxis = layout.xaxis || {}, yaxis = layout.yaxis || {};
     const logX = xaxis.type === "log", logY = yaxis.type === "log";
-    const names = typeof (chart.data[0].x[0]) === "string" ? chart.data[0].x : null;
+    const names = xaxis.names || (typeof (chart.data[0].x[0]) === "string" ? chart.data[0].x : null);
     const bars = chart.data.filter(one => one.type === "bar");
     const series = chart.data.map((one, k) => (one.type === "bar" ? barsOf(one, k, bars, layout, names) : lineOf(one, logX, logY)));
     if (layout.barmode === "stack") stack(series);
@@ -26,7 +26,7 @@ const drawTraces = (() => {
     return {
       label: one.name, colour: line.color || marker.color || "#0072B2", listed: one.showlegend !== false,
       kind: mode.includes("lines") ? (line.shape === "hv" ? "steps" : "line") : "points",
-      x: values(one.x, logX), y: values(one.y, logY), dash: line.dash, width: line.width,
+      x: values(one.x, logX), y: values(one.y, logY), dash: line.dash, width: line.width, span: line.span, runs: one.runs,
       points: mode.includes("markers") ? { size: marker.size || 6, symbol: marker.symbol, opacity: marker.opacity } : null,
     };
   }

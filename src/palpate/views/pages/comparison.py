@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from palpate.metrics import MetricResult, evaluate
 from palpate.toml import toml_value
 from palpate.trace import Trace
 from palpate.views.pages.markup import Plots, contents, folded_section, number, page, section, table
-from palpate.views.pages.player import replay_element
+from palpate.views.pages.player import SMALLEST_FORCE, replay_data, replay_of
 from palpate.views.panels import TOOL_ERRORS, Figure, Panel, styled, telling
 
 
@@ -44,34 +45,46 @@ def compare(
             f"names {', '.join(map(repr, names)) or 'none'}"
         )
     runs, plots = dict(zip(names, traces)), Plots()
-    figures = [telling(figure) for figure in _figures(runs)]
-    first, moving = [figure for figure, _ in figures if figure.name not in _DETAIL], _side_by_side(runs)
+    figures = [telling(figure) for figure in overlaid(runs)]
+    shown, moving = [figure for figure, _ in figures if figure.name not in DETAIL], side_by_side_replays(runs)
+    picture = "".join(f"<h2>{html_text(one.title)}</h2>{plots.figure(one, titled=False)}" for one in shown[:1])
+    first = f"<div><h2>What differs</h2>{differing_settings(runs)}</div><div>{picture}</div>"
     sections = [
-        section("What differs", _settings(runs)),
-        section("Replay", moving),
-        section("Plots", *(plots.figure(figure) for figure in first)),
         section("Metrics", _metrics(runs, results or [evaluate(trace) for trace in traces])),
-        folded_section("Joints", *(plots.figure(f, note) for f, note in figures if f.name in _DETAIL)),
+        section("Replay", moving),
+        section("Further plots", *(plots.figure(figure) for figure in shown[1:])),
+        folded_section("Joints", *(plots.figure(f, note) for f, note in figures if f.name in DETAIL)),
     ]
     title = " · ".join(names)
     scripts = ("shapes3d.js", "replay.js") if moving else ()
-    body = [contents(sections), f"<main><h1>{html_text(title)}</h1>", *sections, "</main>"]
-    return write_file(path, page(title, body, plots.data, scripts))
+    head = f'<main><h1>{html_text(title)}</h1><div class="first">{first}</div>'
+    return write_file(path, page(title, [contents(sections), head, *sections, "</main>"], plots.data, scripts))
 
 
-_DETAIL = ("joints", "torques")
+DETAIL = ("joints", "torques")  # figures that are folded away
 _MOST_REPLAYS = 4  # a page with more would be slow
 
 
-def _side_by_side(runs: dict[str, Trace]) -> str:
-    """The replays of the first runs that have one, under one time."""
-    parts = []
+def side_by_side_replays(runs: dict[str, Trace]) -> str:
+    """The replays of the first runs that have one: on one clock, from one camera, with one scale of forces.
+
+    They open at the moment of the largest force of all.
+    """
+    shown: dict[str, dict[str, Any]] = {}
     for name, trace in list(runs.items())[:_MOST_REPLAYS]:
-        try:
-            parts.append(f"<div><p class=title>{html_text(name)}</p>{replay_element(trace)}</div>")
-        except TraceError:
-            continue
-    return f'<div class="side-by-side">{"".join(parts)}</div>' if parts else ""
+        with suppress(TraceError):
+            shown[name] = replay_data(trace)
+    if not shown:
+        return ""
+    widest = max(shown.values(), key=lambda data: data["camera"]["reach"])
+    strongest = max(shown.values(), key=lambda data: data["strongest"]["force"])["strongest"]
+    scale = widest["camera"]["reach"] / 3 / max(strongest["force"], SMALLEST_FORCE)
+    parts = []
+    for name, data in shown.items():
+        arrows = [{**arrow, "scale": scale} for arrow in data["arrows"]]
+        alike = {**data, "camera": widest["camera"], "arrows": arrows, "strongest": strongest}
+        parts.append(f"<div><p class=title>{html_text(name)}</p>{replay_of(alike)}</div>")
+    return f'<div class="side-by-side">{"".join(parts)}</div>'
 
 
 def differences(traces: Sequence[Trace]) -> dict[str, list[str]]:
@@ -95,7 +108,8 @@ def _flat(data: Any, above: str = "") -> dict[str, str]:
     }
 
 
-def _settings(runs: dict[str, Trace]) -> str:
+def differing_settings(runs: dict[str, Trace]) -> str:
+    """A table of the settings that are not the same in all runs."""
     changes = differences(list(runs.values()))
     if not changes:
         what = "the same settings" if all(trace.facts.scenario for trace in runs.values()) else "no scenario to compare"
@@ -122,7 +136,8 @@ def _metrics(runs: dict[str, Trace], results: Sequence[Sequence[MetricResult]]) 
     return table(["Metric", *map(html_text, runs)], rows, ["", *["number"] * len(runs)])
 
 
-def _figures(runs: dict[str, Trace]) -> list[Figure]:
+def overlaid(runs: dict[str, Trace]) -> list[Figure]:
+    """Figures with a line of every run in each panel."""
     made = [
         Figure("contact", "Contact", _panels(runs, "contact_force") + _panels(runs, "penetration")),
         Figure("tool_position", "Tool position, world axes", _panels(runs, "tool_position", "xyz")),

@@ -16,7 +16,7 @@ _SUPER = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ᵀ", "0123456789+−T")) | 
 _SUB = dict(zip("₀₁₂₃₄₅₆₇₈₉ₚᵢ", "0123456789pi"))
 _TOKEN = re.compile(
     r"(?P<space>\s+)|(?P<number>\d+(?:\.\d+)?)|(?P<sub>_[A-Za-z0-9∥⊥]+(?:,[A-Za-z]+)?|[₀-₉ₚᵢ]+)|(?P<super>[⁰¹²³⁴-⁹⁺⁻ᵀ]+)"
-    r"|(?P<word>[A-Za-z]{3,}|or|is|to)|(?P<name>[A-Za-zΑ-Ωα-ωϑ½][\u0300-\u036f]*)|(?P<open>[(\[])|(?P<close>[)\]])|(?P<other>.)"
+    r"|(?P<word>[A-Za-z]{3,}|or|is|to|at|of|in|if)|(?P<name>[A-Za-zΑ-Ωα-ωϑ½][\u0300-\u036f]*)|(?P<open>[(\[])|(?P<close>[)\]])|(?P<other>.)"
 )
 # The first thing with an equals sign, up to the end of its sentence or to the words that explain it.
 _EQUATION = re.compile(
@@ -32,7 +32,30 @@ def equation_of(text: str) -> str:
     return match[1].strip().removeprefix("1. ") if match else ""
 
 
-def mathml(equation: str) -> str:
+def typeset(equation: str) -> str:
+    """An equation as `math` elements side by side, between which a narrow page breaks the line.
+
+    Browsers do not break lines inside one: a long equation would be cut off.
+    """
+    return " ".join(mathml(piece, "inline") for piece in pieces(equation))
+
+
+def pieces(equation: str) -> list[str]:
+    """An equation in parts that may stand on lines of their own: behind commas, before = + − ≤, outside brackets."""
+    parts, depth, bars = [""], 0, False
+    for k, letter in enumerate(equation):
+        depth += (letter in "([") - (letter in ")]")
+        bars ^= letter == "|"
+        alone = depth == 0 and not bars and equation[k - 1 : k] == " " and equation[k + 1 : k + 2] == " "
+        if alone and letter in "=+−≤" and parts[-1].strip():
+            parts.append("")
+        parts[-1] += letter
+        if depth == 0 and not bars and letter in ",;" and equation[k + 1 : k + 2] == " ":
+            parts.append("")
+    return [part.strip() for part in parts if part.strip()]
+
+
+def mathml(equation: str, display: str = "block") -> str:
     """An equation as a `math` element."""
     tokens = [match for match in _TOKEN.finditer(unicodedata.normalize("NFD", equation)) if match.lastgroup != "space"]
     rows, remaining = _row(tokens)
@@ -40,7 +63,9 @@ def mathml(equation: str) -> str:
         bracket = _operator(remaining[0][0])
         more, remaining = _row(remaining[1:])
         rows += bracket + more
-    return f'<math display="block"><mrow>{rows}</mrow></math>'
+    if display == "inline" and rows.startswith("<mo>"):  # a line that goes on with an operator between two terms
+        rows = rows.replace("<mo>", '<mo form="infix">', 1)
+    return f'<math display="{display}"><mrow>{rows}</mrow></math>'
 
 
 def _row(tokens: list[re.Match[str]]) -> tuple[str, list[re.Match[str]]]:

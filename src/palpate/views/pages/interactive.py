@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from palpate.checks import Array
-from palpate.views.panels import MARKS, Curve, Figure, Marks, Panel, kinds_of
+from palpate.views.panels import MARKS, TIME, Curve, Figure, Marks, Panel, kinds_of
 
 MOST_POINTS = 1500
 _TALL, _STACKED, _SMALL = 240, 150, 120  # px, of the axes alone
@@ -27,17 +27,19 @@ def charts(figure: Figure, marks: Marks) -> list[dict[str, Any]]:
 
 
 def _chart(figure: Figure, panel: Panel, marks: Marks, height: int, first: bool, last: bool) -> dict[str, Any]:
+    timed = panel.over == TIME
     return {
-        "name": f"{figure.title}: {panel.title} in {panel.unit} over time in s",
+        "name": f"{figure.title}: {panel.title} in {panel.unit} over {'time in s' if timed else panel.over}",
         "title": "" if figure.columns > 1 else panel.title,
         "unit": panel.unit,
         "height": height,
-        "time": True,
-        "last": last,
-        "x": {"title": "time (s)"},
+        "time": timed,
+        "last": last or not timed,
+        "least": panel.least,
+        "x": {"title": panel.over},
         "series": [_series(line) for line in panel.lines],
-        "marks": [[span.start, span.stop, span.kind] for span in marks],
-        "meanings": {kind: MARKS[kind][0] for kind in kinds_of(marks)} if first else {},
+        "marks": [[span.start, span.stop, span.kind] for span in marks if timed],
+        "meanings": {kind: MARKS[kind][0] for kind in kinds_of(marks)} if first and timed else {},
     }
 
 

@@ -74,7 +74,8 @@ def listing(value: object) -> str:
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]], classes: Sequence[str]) -> str:
     """A table of heads and cells that are markup; `classes` are those of its columns, "" for none."""
-    head = "".join(f"<th class=number>{text}" if c == "number" else f"<th>{text}" for text, c in zip(heads, classes))
+    marked = ("number", "judged")
+    head = "".join(f"<th class={c}>{text}" if c in marked else f"<th>{text}" for text, c in zip(heads, classes))
     cells = [f"<td class={c}>" if c else "<td>" for c in classes]
     body = "".join(f"<tr>{''.join(cell + text for cell, text in zip(cells, row))}</tr>" for row in rows)
     return f"<div class=wide><table><thead><tr>{head}</thead><tbody>{body}</tbody></table></div>"
@@ -84,7 +85,7 @@ def verdicts(results: Sequence[MetricResult]) -> str:
     """The metrics that were judged, in a table."""
     heads = ("Metric", "Value", "Bound", "<span class=verdict><span class=word>Verdict</span></span>")
     rows = [_judged_row(result) for result in results if result.bounded]
-    return table(heads, rows, ("", "number", "bound", "bound")) if rows else ""
+    return table(heads, rows, ("", "number", "bound", "judged")) if rows else ""
 
 
 def metrics_table(results: Sequence[MetricResult]) -> str:
@@ -126,7 +127,8 @@ def _judged_row(result: MetricResult) -> list[str]:
     good, mark, word = _VERDICTS[result.passed]
     badge = f'<b class="verdict {good}">{mark}<span class="word"> {word}</span></b>'
     ends = {"≥": result.least, "≤": result.most}
-    bound = ", ".join(f"{sign} {end:.6g}".replace("-", "−") for sign, end in ends.items() if end is not None)
+    limits = [f"{sign} {end:.6g}".replace("-", "−") for sign, end in ends.items() if end is not None]
+    bound = ", ".join(f"<span class=whole>{html_text(limit)}</span>" for limit in limits)
     return [_named(result), _value(result), bound, badge]
 
 

@@ -18,11 +18,12 @@ from palpate.files import write_file
 from palpate.metrics import MetricResult, evaluate
 from palpate.toml import toml_text
 from palpate.trace import Trace
+from palpate.views.first_figure import leading
 from palpate.views.pages import markup
-from palpate.views.pages.equation import equation_of, mathml
+from palpate.views.pages.equation import equation_of, typeset
 from palpate.views.pages.interactive import MOST_POINTS, thinned
 from palpate.views.pages.player import replay_element
-from palpate.views.panels import Figure, figures_of, leading, marks_of, telling
+from palpate.views.panels import Figure, figures_of, marks_of, telling
 
 
 def report(trace: Trace, path: str | os.PathLike[str], results: Sequence[MetricResult] | None = None) -> Path:
@@ -107,12 +108,13 @@ def _law(trace: Trace) -> str:
     if run.law is None:
         return ""
     equation = equation_of(run.law_text)
-    typeset = f'<div class="equation">{mathml(equation)}</div>' if equation else ""
+    formula = f'<div class="equation">{typeset(equation)}</div>' if equation else ""
     chosen = [gain for gain in run.gains if not gain["default"] or gain["unit"] != "1"]
     others = [gain for gain in run.gains if gain not in chosen]
     story = "".join(f"<p>{html_text(part)}</p>" for part in run.law_text.split("\n\n"))
     more = markup.folded("The law in words, and its other settings", story + _gains(others)) if story else ""
-    return f'<div class="law"><h2>Law: {html_text(run.law)}</h2>{typeset}{_gains(chosen)}{more}</div>'
+    gains = _gains(chosen) + _gains(run.computed)
+    return f'<div class="law"><h2>Law: {html_text(run.law)}</h2>{formula}{gains}{more}</div>'
 
 
 def _gains(gains: Sequence[dict[str, Any]]) -> str:
@@ -131,7 +133,7 @@ def _gain(gain: dict[str, Any]) -> str:
 
 def _plain(value: Any) -> str:
     if isinstance(value, float):
-        return f"{value:.6g}"
+        return f"{value:.6g}".replace("-", "−")
     if (
         isinstance(value, list)
         and len(value) == 6

@@ -91,7 +91,12 @@ LIVE = "live.js"
 
 def replay_element(trace: Trace) -> str:
     """The replay as a part of a page that brings the scripts."""
-    return f'<div class="replay">{_data_script(replay_data(trace))}</div>'
+    return replay_of(replay_data(trace))
+
+
+def replay_of(data: dict[str, Any]) -> str:
+    """The replay of data that `replay_data` made, as a part of a page that brings the scripts."""
+    return f'<div class="replay">{_data_script(data)}</div>'
 
 
 def _data_script(data: dict[str, Any]) -> str:
@@ -151,7 +156,9 @@ def replay_data(trace: Trace) -> dict[str, Any]:
     Raises:
         TraceError: the trace holds no scene or no joint positions.
     """
-    bodies, rows = scene_of(trace), frame_rows(trace.time)
+    bodies, strongest = scene_of(trace), _strongest(trace)
+    peak = np.searchsorted(trace.time, strongest["time"])  # shown as high as it was, between the frames too
+    rows = np.unique(np.append(frame_rows(trace.time), np.minimum(peak, len(trace) - 1)))
     paths = body_paths(trace, rows)
     camera = camera_of(bodies, paths)
     centre, reach = np.array(camera["centre"]), camera["reach"]
@@ -163,6 +170,7 @@ def replay_data(trace: Trace) -> dict[str, Any]:
         "ghost": [{"body": b, **_pose(path)} for b, path in ghost_paths(trace, rows, paths).items()],
         "tool": packed(trace["tool_position"][rows]) if "tool_position" in trace else None,
         "arrows": arrows(trace, rows, reach),
+        "strongest": strongest,
         "camera": camera,
         "floor": _floor(centre, reach, bodies, paths),
     }
@@ -183,6 +191,17 @@ def frames_data(trace: Trace, reach: float) -> dict[str, Any]:
         "tool": packed(trace["tool_position"][rows]) if "tool_position" in trace else None,
         "arrows": arrows(trace, rows, reach),
     }
+
+
+def _strongest(trace: Trace) -> dict[str, float]:
+    """The largest contact force or push of a run, N, and when it was, s; the replay opens there."""
+    sizes = [
+        np.linalg.norm(trace[name][:, :3], axis=1) for name in ("contact_wrench", "push_wrench") if name in trace
+    ] + [np.linalg.norm(trace[name], axis=1) for name in trace if name.startswith(_FORCE)]
+    most = np.max(sizes, axis=0) if sizes and len(trace) else np.zeros(1)
+    force = float(most.max(initial=0.0))
+    when = float(trace.time[int(np.argmax(most))]) if force > SMALLEST_FORCE else float(trace.time[0])
+    return {"force": force, "time": when}
 
 
 def frame_rows(time: Array) -> np.ndarray:
@@ -263,10 +282,22 @@ def _solid(bodies: list[dict[str, Any]], paths: list[BodyPath]) -> list[tuple[di
 
 
 def _view(bodies: list[dict[str, Any]], paths: list[BodyPath]) -> Array:
-    """Where the camera stands, seen from the middle: beside the arm, or above one that lies flat."""
+    """Where the camera stands, seen from the middle: beside the arm, or above one that lies flat.
+
+    Of the four corners beside the arm the first from which no plane hides what is before it.
+    """
     points = np.vstack([path[0][[0, -1]] for _, path in _solid(bodies, paths)])
     flat = np.ptp(points[:, 2]) < 0.15 * max(np.ptp(points[:, 0]), np.ptp(points[:, 1]), 1e-9)
-    return np.array([0.0, -0.35, 1.0]) if flat else np.array([0.4, -0.95, 0.28])
+    if flat:
+        return np.array([0.0, -0.35, 1.0])
+    faces = [rotate(quat[0], np.array([0.0, 0.0, 1.0])) for _, (_, quat) in _planes(bodies, paths)]
+    corners = [np.array([x, y, 0.28]) for y in (-0.95, 0.95) for x in (0.4, -0.4)]
+    return max(corners, key=lambda corner: min([0.0, *(float(face @ corner) for face in faces)]))
+
+
+def _planes(bodies: list[dict[str, Any]], paths: list[BodyPath]) -> list[tuple[dict[str, Any], BodyPath]]:
+    flat = [any(geom["shape"] == "plane" for geom in body["geoms"]) for body in bodies]
+    return [(body, path) for body, path, one in zip(bodies, paths, flat) if body["surface"] and one]
 
 
 # ---------------------------------------------------------------------------------------------- shapes
@@ -319,7 +350,7 @@ def drawn_as(geom: dict[str, Any], anchor: tuple[Array, Array], focus: Array, re
 
 
 _CONTACT, _POINT, _PUSH = [213, 60, 0], [230, 140, 40], [190, 60, 140]  # colours
-_SMALLEST_FORCE = 1e-6  # N; below, no arrow
+SMALLEST_FORCE = 1e-6  # N; below, no arrow
 _FORCE, _POSITION = "contact.", "contact_position."  # channels of single contacts, two each
 _MOST_LABELS = 4  # contacts that are labelled each; more of them are drawn beside their sum, which is labelled
 
@@ -342,7 +373,7 @@ class Force:
 
 def arrows(trace: Trace, rows: np.ndarray, reach: float) -> list[dict[str, Any]]:
     """Forces on one scale: the largest is as long as a third of the arm's reach."""
-    seen = [one for one in forces_on(trace, rows, reach) if one.largest > _SMALLEST_FORCE]
+    seen = [one for one in forces_on(trace, rows, reach) if one.largest > SMALLEST_FORCE]
     scale = reach / 3 / max([one.largest for one in seen], default=1.0)
     return [{**one.look, "scale": scale, "force": packed(one.force), "start": packed(one.start)} for one in seen]
 
@@ -383,5 +414,5 @@ def _line_of_action(wrench: Array, reach: float) -> Array:
     """
     force, moment = wrench[:, :3], wrench[:, 3:]
     square = np.sum(force**2, axis=1, keepdims=True)
-    offset = np.cross(force, moment) / np.maximum(square, _SMALLEST_FORCE**2)
+    offset = np.cross(force, moment) / np.maximum(square, SMALLEST_FORCE**2)
     return np.where(np.linalg.norm(offset, axis=1, keepdims=True) < reach / 2, offset, 0.0)
