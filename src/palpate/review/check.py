@@ -13,7 +13,7 @@ from palpate.files import read_text
 from palpate.review.algebra.effort import MOST_BYTES, limited
 from palpate.review.algebra.wanted import QUANTITIES
 from palpate.review.compare.case import Case, Reference, is_robot
-from palpate.review.compare.compare import compared
+from palpate.review.compare.compare import MatrixComparison, compared
 from palpate.review.compare.derivation import is_derivation
 from palpate.review.compare.together import Judged, judged_together
 from palpate.review.describe import Describer
@@ -70,6 +70,11 @@ def check_derivation(
     with limited():
         case = Reference(reference, coordinates, equal or {}).case(given, what, symbols, entry)
         return _verdicts([case], seed, conventions)[0]
+
+
+def verdicts_together(comparisons: Sequence[MatrixComparison], strict: bool) -> list[Verdict]:
+    """The verdict on each of several formulas of one writer, compared already."""
+    return [_verdict(one) for one in judged_together(comparisons, strict)]
 
 
 def _verdicts(cases: Sequence[Case], seed: int, conventions: str) -> list[Verdict]:

@@ -166,6 +166,7 @@ class Describer:
             cost=repair.cost,
             mended=node(repair.mended),
             caret="" if repair.edits[0].where else self._caret(repair.edits[0].span),
+            spans=tuple(edit.span for edit in repair.edits if edit.span is not None and edit.span[1] > edit.span[0]),
         )
 
     def _abbreviated(self, node: Node) -> Node:

@@ -43,6 +43,7 @@ class Notion:
         entry: (row, column) from 0, if it is one entry of it.
         make: makes the expression that is right, where the kind of quantity alone does not say.
         labelled: whether the left side itself says which part of the quantity it is.
+        names: further names that its formulas may use, and what they stand for.
     """
 
     title: str
@@ -50,6 +51,7 @@ class Notion:
     entry: tuple[int, int] | None = None
     make: Callable[[Seen], Any] | None = None
     labelled: bool = False
+    names: Callable[[Seen], dict[str, Any]] | None = None
 
 
 @dataclass(frozen=True)
@@ -164,7 +166,7 @@ def _special(label: Label, right: str, joints: int) -> Notion | None:
     number = int(below) if below.isdigit() and len(below) < 3 else None
     matrix = right.count("\\\\") + right.count(";") >= 3
     if base in ("L", "\\ell") and not below and not label.dots:
-        return Notion("the Lagrangian", "expression", make=lambda seen: seen.lagrangian)
+        return Notion("the Lagrangian", "expression", make=lambda seen: seen.lagrangian, names=_energies)
     if base in ("T", "A", "H", "g") and (label.above in ("0", "W", "B") or matrix) and number is not None:
         full = base != "A" and label.above in ("0", "W", "B", "")
         return Notion("the pose of the tool", "FK") if number == joints and full else None
@@ -181,6 +183,11 @@ def _special(label: Label, right: str, joints: int) -> Notion | None:
     return _jacobian(base, label, joints)
 
 
+def _energies(seen: Seen) -> dict[str, Any]:
+    kinetic, potential = seen["T"], seen["V"]
+    return {"T": kinetic, "K": kinetic, "V": potential, "U": potential}
+
+
 def _torque(base: str, number: int, right: str, joints: int) -> Notion | None:
     if not 1 <= number <= joints:
         return None
@@ -193,8 +200,8 @@ def _position(label: Label, joints: int) -> Notion | None:
     letter = label.base.lower()
     number = int(label.below) if label.below.isdigit() else None
     if letter not in "xyz" or number is None or number > joints or number == 0:
-        name = label_name(_plain(label))
-        return Notion("the position of the tool", "FK", labelled=True) if axis(name, joints) and not label.dots else None
+        tool = axis(label_name(_plain(label))) is not None and not label.dots
+        return Notion("the position of the tool", "FK", labelled=True) if tool else None
     row = "xyz".index(letter)
     if number == joints and not label.dots:
         return Notion(f"{letter} of the tool", "FK", labelled=True)
@@ -256,14 +263,60 @@ def _turning(seen: Seen) -> Any:
 
 def _column(left: str, right: str, joints: int) -> Notion | None:
     """A column of names: the torques, or the coordinates of the tool."""
-    match = _COLUMN.fullmatch(re.sub(r"\s", "", _STYLE.sub("", bare(left))))
+    match = _COLUMN.fullmatch(re.sub(r"\s|\$", "", _STYLE.sub("", left)))
     if match is None:
         return None
     labels = [label_of(part) for part in re.split(r"\\\\|&", match["inside"])]
     names = [(one.base.lstrip("\\"), one.below, one.dots) for one in labels if one is not None]
+    relation = _relation(names, right, joints)
+    if relation is not None:
+        return relation
     for base in ("T", "tau", "u", "Q"):
         if names == [(base, str(i), 0) for i in range(1, joints + 1)]:
             return Notion("the torques", "tau") if re.search(r"ddot|̈", right) else None
     if names in ([(x, str(joints), 0) for x in "xy"], [(x, "", 0) for x in "xy"], [(x, "e", 0) for x in "xy"]):
         return Notion("the position of the tool", "FK") if re.search(r"[cs]_|\\cos|\\sin|cos|sin", right) else None
     return None
+
+
+def _relation(names: list[tuple[str, str, int]], right: str, joints: int) -> Notion | None:
+    """Torques and tip forces of a planar arm of two joints, T = Jᵀ F; accelerations, q̈ = J⁻¹ (ẍ − J̇ q̇)."""
+    if joints != 2 or "J" not in right:
+        return None
+    forces = sp.Matrix(sp.symbols("F_x F_y"))
+    for base in ("T", "tau"):
+        torques = sp.Matrix(sp.symbols(f"{base}_1 {base}_2"))
+        if names == [(base, "1", 0), (base, "2", 0)] and "F" in right and "ddot" not in right:
+            title = "the torques of a force at the tool"
+            return Notion(title, "expression", make=lambda seen: _planar(seen).T * forces, names=_with(forces))
+        if names == [("F", "x", 0), ("F", "y", 0)] and re.search(rf"(?:\\)?{base}_", right):
+            title = f"the force at the tool of torques {base}"
+            return Notion(
+                title, "expression", make=lambda seen, t=torques: _planar(seen).T.inv() * t, names=_with(torques)
+            )
+    if [(name[1], name[2]) for name in names] == [("1", 2), ("2", 2)] and "ddot{x}" in right.replace(" ", ""):
+        return Notion("the accelerations of the joints", "expression", make=_accelerations, names=_with_accelerations)
+    return None
+
+
+def _planar(seen: Seen) -> Any:
+    """The rows of the Jacobian in the plane of the arm."""
+    rows = sp.Matrix(seen["J"])[:3, :]
+    moving = [i for i in range(3) if any(rows[i, :])]
+    return rows[moving[:2], :] if len(moving) == 2 else rows[:2, :]
+
+
+def _with(symbols: Any) -> Callable[[Seen], dict[str, Any]]:
+    return lambda seen: {"J": _planar(seen), **{str(symbol): None for symbol in symbols}}
+
+
+_TIP = sp.Matrix(sp.symbols("ddx_2 ddy_2"))
+
+
+def _accelerations(seen: Seen) -> Any:
+    J = _planar(seen)
+    return J.inv() * (_TIP - seen.rate(J) * sp.Matrix(seen.v))
+
+
+def _with_accelerations(seen: Seen) -> dict[str, Any]:
+    return {"J": _planar(seen), "\\ddot{x}_2": "ddx_2", "\\ddot{y}_2": "ddy_2", "ddx_2": None, "ddy_2": None}

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 from palpate.equations.spelling import DOTS, GREEK_LETTERS, VARIANTS, Name
-from palpate.errors import UnknownSymbol, nearest
+from palpate.errors import UnreadableExpression, nearest
 from palpate.review.algebra.points import PI
 from palpate.review.algebra.tree import Grid, Neg, Node, Num, Ref, Sym, Trig, Value, add, multiply, number
 
@@ -56,7 +56,7 @@ class SymbolTable:
         coordinates: the generalised coordinates, in order; their dotted forms are known too.
         definitions: names that stand for an expression or a matrix; `written` has them as they are written.
         aliases: symbols that the writer calls otherwise, with the writer's name.
-        unreadable: names whose definition uses an unknown symbol, with that error.
+        unreadable: names whose definition cannot be read, with that error.
         symbols: the SymPy symbols that names came from.
         forces: symbols that are forces of the joints alone, such as τ1.
         notes: what was read as something else, in words.
@@ -72,7 +72,7 @@ class SymbolTable:
         self.symbols: dict[Name, Any] = {}
         self.notes: list[str] = []
         self.aliases: dict[Name, Name] = {}
-        self.unreadable: dict[Name, UnknownSymbol] = {}
+        self.unreadable: dict[Name, UnreadableExpression] = {}
         self.forces: set[Name] = set()
         self.open = False
         self._made: dict[object, Any] = {}
@@ -144,7 +144,7 @@ class SymbolTable:
         meaning = self._other_spelling(name) or self._vector(name) or self._shorthand(name) or self._sum_of_angles(name)
         return self._added(name) if meaning is None and self.open else meaning
 
-    def _unreadable(self, name: Name) -> UnknownSymbol:
+    def _unreadable(self, name: Name) -> UnreadableExpression:
         return self.unreadable[name]
 
     def _added(self, name: Name) -> Value | None:
@@ -173,7 +173,9 @@ class SymbolTable:
 
     def _similar(self, name: Name) -> Iterable[Name]:
         if name.base in _SAME:
-            yield name._replace(base=_SAME[name.base])
+            variant = name._replace(base=_SAME[name.base])
+            yield variant
+            yield from self._same_letters(variant)
         if name.base.endswith("'"):
             bare = name.base.rstrip("'")
             yield Name(bare, name.sub, name.dots + len(name.base) - len(bare))
@@ -220,7 +222,8 @@ class SymbolTable:
         if not ellipsis and self._is_known(plain):
             return plain
         order = {str(i): one for i, one in enumerate(self.coordinates, 1)}
-        moving = base.base in (*rates, *_JOINT_LETTERS) or base.base.strip("d") in _JOINT_LETTERS
+        letter = base.base.strip("d")
+        moving = base.base in rates or letter in _JOINT_LETTERS or letter.lower() in _JOINT_LETTERS
         if moving and str(number) in order:
             return order[str(number)]._replace(dots=dots)
         return plain if self._is_known(plain) else None
