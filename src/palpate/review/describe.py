@@ -30,7 +30,7 @@ from palpate.review.algebra.tree import (
 )
 from palpate.review.compare.case import Case
 from palpate.review.compare.compare import EntryIndex, MatrixComparison
-from palpate.review.compare.slips import matrix_slip, matters, renamed
+from palpate.review.compare.slips import matrix_slip, matters, renamed_mostly
 from palpate.review.mend.edits import COSTS
 from palpate.review.mend.repair import Repair, Repairer
 from palpate.review.verdict import Difference, Verdict
@@ -60,10 +60,12 @@ class Describer:
         if None in repairs.values() and (slip := matrix_slip(self.comparison)) is not None:
             message, text, right = slip
             return self._together("wrong matrix", message, right.rows, notes, text)
-        names = renamed(self.comparison) if None in repairs.values() or len(repairs) > 2 else None
+        names, explained = None, []
+        if None in repairs.values() or len(repairs) > 2:
+            names, explained = renamed_mostly(self.comparison)
         for (i, j), repair in repairs.items():
             right = self.comparison.wanted.expression((i, j))
-            if names is not None and right is not None:
+            if names is not None and right is not None and (i, j) in explained:
                 rows[i][j], difference = self._with_names((i, j), names, right)
             else:
                 difference = self._difference((i, j), repair)

@@ -27,11 +27,15 @@ from palpate.sheets.statements import Statement, statements
 
 _MATRICES = ("M", "C", "J", "Jdot", "h", "g", "c", "tau", "FK")
 _ALWAYS = ("M", "C", "g", "J", "T", "V", "FK", "KE", "PE", "tau", "E_kin", "E_pot")
-_NUMBER = re.compile(r"[-+\d.,\s\\pi/*()\[\];&eE{}^T]|\\(?:begin|end)\{[bp]?matrix\}|\\(?:mathbf|frac|cdot|quad|,|\\)")
+_NUMBER = re.compile(
+    r"\\(?:begin|end)\{[bp]?matrix\}|\\(?:mathbf|frac|cdot|q?quad|left|right|pi|[,;:! \\])|\^\{?T\}?"
+    r"|(?<=\d)[eE][-+]?\d+|[-+\d.,\s/*()\[\];&{}^]|\bpi\b|\b(?:N|m|kg|rad|s|Nm)\b"
+)
 _WHERE = re.compile(r"\b(?:where|with|in which|wherein|here)\b", re.IGNORECASE)
 _READ_AS = re.compile(r".* read as q\W*\d*")
 _RENAMED = {"wrong index", "wrong symbol", "wrong symbol throughout", "indices swapped"}
 _NAMES_ONLY = re.compile(r"\\(?:mathbf|bm|boldsymbol)\{[A-Z]|\b[MBHD]_?\w?\s*\(")
+_FOLLOWS = "follows from "
 _MOST_UNKNOWN = 3  # names in one formula that may be slips
 _GRAVITY = ("9.8", "9.82", "9.806", "9.80665", "9.8067", "10", "10.0")
 _DERIVED = re.compile(r"\\partial|\\frac\{?d\}?\{?dt|\\sum|\\int|\\delta|\\Delta")
@@ -383,6 +387,22 @@ class _Judge:
         for item in self.items:
             if item.comparisons:
                 item.finding = self._decided(item, verdicts)
+        for item in self.items:
+            if item.finding is not None and item.finding.mark == "differs":
+                item.finding = self._followed(item, item.finding)
+
+    def _followed(self, item: _Item, finding: Finding) -> Finding:
+        """A formula that no small correction makes right, and that uses one that differs, follows from it."""
+        assert finding.verdict is not None
+        terms = {kind for one in finding.verdict.differences for kind in one.kinds} & {"missing term", "extra term"}
+        if finding.verdict.repaired and not terms:
+            return finding
+        mentioned = _mentioned(item.statement)
+        others = [o for o in self.items if o.name in mentioned and o is not item and o.finding is not None]
+        wrong = [o for o in others if o.finding.mark == "differs" or o.finding.reason.startswith(_FOLLOWS)]  # pyright: ignore[reportOptionalMemberAccess]
+        if not wrong:
+            return finding
+        return self._finding(item, "skipped", reason=f"{_FOLLOWS}{wrong[0].label}, which differs")
 
     def _verdicts(self, group: list[MatrixComparison]) -> Iterable[Verdict | None]:
         try:

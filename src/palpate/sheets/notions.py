@@ -240,17 +240,12 @@ def _jacobian(base: str, label: Label, joints: int) -> Notion | None:
     if base == "p" and (mass := re.fullmatch(r"c_?(\d)", label.below)) and int(mass[1]) <= joints:
         return Notion(f"the centre of mass of link {mass[1]}", "expression", make=lambda seen: seen[f"p_c{mass[1]}"])
     if base == "I" and (mass := re.fullmatch(r"l_?(\d)", label.below)) and int(mass[1]) <= joints:
-        return Notion(f"the inertia of link {mass[1]}", "expression", make=lambda seen: _inertia(seen, mass[1]))
+        return Notion(f"the inertia of link {mass[1]}", "expression", make=lambda seen: seen[f"I_{mass[1]}"])
     if base == "J" and label.below in ("eAP", "P", "v", "p", "eP", "eA", "A", "e", "e0", "0", "xy"):
         return Notion("the Jacobian", "Jdot" if label.dots else "J")
     if base == "J" and label.below in ("eAR", "O", "w", "omega", "R") and not label.dots:
         return Notion("the Jacobian of the orientation", "expression", make=_turning)
     return None
-
-
-def _inertia(seen: Seen, link: str) -> Any:
-    rotation = seen[f"R_{link}"]
-    return rotation * seen[f"I_{link}"] * rotation.T
 
 
 def _turning(seen: Seen) -> Any:

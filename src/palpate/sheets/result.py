@@ -122,6 +122,9 @@ class Sheet:
         return json.dumps(self.to_dict(), ensure_ascii=False, indent=1, allow_nan=False)
 
 
+_LONGEST = 400  # characters of a line that are printed
+
+
 def _counted(count: int) -> str:
     return f"{count} differs" if count == 1 else f"{count} differ"
 
@@ -155,4 +158,4 @@ def _told(one: Finding) -> str:
     lines = [str(verdict).replace(f"{verdict.what}:", head, 1)]
     if len(one.correction.splitlines()) > 1:
         lines += [f"  {_short(one.label)} =", *(f"    {line}" for line in one.correction.splitlines())]
-    return "\n".join(lines)
+    return "\n".join(line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…" for line in "\n".join(lines).splitlines())

@@ -61,13 +61,23 @@ class Statement:
     def alone(self, number: int) -> str:
         """A part by itself, in its position in the document."""
         first, last = self.sides[number]
-        return self.before + blanked(self.text[:first]) + self.text[first:last]
+        return self.before + blanked(self.text[:first]) + _in_one_line(self.text[first:last])
 
     @property
     def whole(self) -> str:
         """All of it, in its position in the document."""
         first, last = self.sides[0][0], self.sides[-1][1]
-        return self.before + blanked(self.text[:first]) + self.text[first:last]
+        return self.before + blanked(self.text[:first]) + _in_one_line(self.text[first:last])
+
+
+def _in_one_line(text: str) -> str:
+    """A formula without the marks of its layout outside of matrices."""
+    inside = 0  # of environments
+    for mark, _, start, end in _walk(text):
+        inside += {"\\begin": 1, "\\end": -1}.get(mark, 0)
+        if inside == 0 and mark in ("\\\\", "&"):
+            text = text[:start] + " " * (end - start) + text[end:]
+    return text
 
 
 def statements(source: Source) -> list[Statement]:

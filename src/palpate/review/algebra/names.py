@@ -142,6 +142,8 @@ class SymbolTable:
         if name == PI or self._is_known(name):
             return Sym(name)
         meaning = self._other_spelling(name) or self._vector(name) or self._shorthand(name) or self._sum_of_angles(name)
+        if meaning is None and "." in name.sub:  # I_{11.1} for I_{11,1}
+            meaning = self.find(name._replace(sub=name.sub.replace(".", ",")))
         return self._added(name) if meaning is None and self.open else meaning
 
     def _unreadable(self, name: Name) -> UnreadableExpression:
@@ -258,6 +260,7 @@ class SymbolTable:
             return Sym(by_index[sub])
         if sub.isdigit():
             return self._indices([(1, digit) for digit in sub], by_index)
+        sub = re.sub(r"(?<=\d),(?=\d+\*)", ".", sub)  # a decimal comma: c_{2,0*2}
         if re.fullmatch(r"[\d.*+,\- ]+", sub):
             # '2.0*2+3' is 2·q2 + q3; '1-2' is q1 − q2; '1,2' is q1 + q2
             parts = re.findall(r"([+-]?)(?:(\d+(?:\.\d*)?)\*)?(\d+)", sub.replace(" ", "").replace(",", "+"))
