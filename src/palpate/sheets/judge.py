@@ -210,15 +210,17 @@ class _Judge:
 
     def _read(self, item: _Item) -> None:
         """Read a formula for the first arm it fits; what none can read is skipped."""
-        reasons: list[str] = []
+        reasons: list[PalpateError] = []
         for number, arm in enumerate(self.arms):
             try:
                 with portion(MOST_STEPS // 4):
                     item.comparisons += self._comparisons(item, number, arm)
             except PalpateError as error:
-                reasons.append(_first_line(error))
+                reasons.append(error)
         if not item.comparisons:
-            item.finding = self._finding(item, "skipped", reason=reasons[0] if reasons else "nothing to compare")
+            reason = _first_line(reasons[0]) if reasons else "nothing to compare"
+            full = str(reasons[0]) if reasons else ""
+            item.finding = self._finding(item, "skipped", reason=reason, full_reason=full)
 
     def _comparisons(self, item: _Item, number: int, arm: Arm) -> list[tuple[Arm, MatrixComparison, Notion]]:
         one = item.statement

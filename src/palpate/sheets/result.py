@@ -6,6 +6,8 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from palpate.escape import html_text
+from palpate.review.algebra.wanted import QUANTITIES
 from palpate.review.verdict import Verdict
 from palpate.sheets.source import Source
 
@@ -25,7 +27,7 @@ class Finding:
         line: where it begins, from 1; `cell` is that of a notebook, 0 elsewhere.
         number: of the equation, "" if it has none.
         verdict: of the check; None if there was none.
-        reason: why it was not judged.
+        reason: why it was not judged; `full_reason` shows the line, and a hint.
         spans: positions of the slips.
         slips: corrections in words.
         correction: the formula as it should be, "" if it is right or no small correction makes it right.
@@ -43,6 +45,7 @@ class Finding:
     number: str = ""
     verdict: Verdict | None = field(default=None, repr=False)
     reason: str = ""
+    full_reason: str = field(default="", repr=False)
     spans: tuple[tuple[int, int], ...] = ()
     slips: tuple[str, ...] = ()
     correction: str = ""
@@ -106,6 +109,16 @@ class Sheet:
         parts += [f"{skipped} not judged"] if skipped else []
         return "\n".join([*(f"throughout: {one}" for one in self.throughout), "; ".join(parts)])
 
+    @property
+    def refusal(self) -> str:
+        """Why nothing was judged."""
+        if not self.findings:
+            return "the document holds no formula\n  hint: write for example  g = m1*g*l1*cos(q1)"
+        skipped = self.of("skipped")
+        if not skipped:
+            return f"no quantity to check, only definitions\n  hint: quantities are {', '.join(QUANTITIES)}"
+        return "\n".join(one.full_reason or f"{one.where}: {_short(one.label)}: {one.reason}" for one in skipped[:3])
+
     def to_dict(self) -> dict[str, Any]:
         """The findings as plain data."""
         return {
@@ -116,6 +129,15 @@ class Sheet:
             "throughout": list(self.throughout),
             "findings": [_data(one) for one in self.findings],
         }
+
+    def html(self) -> str:
+        """The document as one page: every formula marked, slips circled, corrections beside them."""
+        from palpate.sheets.page import sheet_page
+
+        return sheet_page(self)
+
+    def _repr_html_(self) -> str:
+        return f'<iframe srcdoc="{html_text(self.html())}" style="width:100%;height:32em;border:0"></iframe>'
 
     def json(self) -> str:
         """The findings as JSON."""
