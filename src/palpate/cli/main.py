@@ -59,10 +59,16 @@ _SHIPPED = (
 # Commands that show what others made: no code that a scenario or folder names runs in them, unless --code asks for it.
 _LOOKS = {
     "list", "explain", "new", "show", "derive", "check", "report", "replay", "compare", "schema", "cache", "completion",
+    "mark",
 }  # fmt: skip
 
+# Commands that a tool brings along, in its own folder.
+_OF_TOOLS = {"mark": "palpate.sheets.command"}
+
 COMMANDS = Table(
-    "palpate.commands", {name: f"palpate.cli.{name}" for name in _SHIPPED}, lambda entry, module: module.__name__
+    "palpate.commands",
+    {**{name: f"palpate.cli.{name}" for name in _SHIPPED}, **_OF_TOOLS},
+    lambda entry, module: module.__name__,
 )
 
 INTERRUPTED, BROKEN_PIPE, MISUSE, UNEXPECTED = 130, 141, 2, 70
@@ -157,7 +163,7 @@ def _run(words: list[str]) -> int:
     if command is not None and command not in COMMANDS:
         raise UnknownName("command", command, COMMANDS)
     modules = _modules(
-        COMMANDS if completing else [*_SHIPPED, *([command] if command not in (None, *_SHIPPED) else ())]
+        COMMANDS if completing else [*_SHIPPED, *_OF_TOOLS, *([command] if command not in (None, *_SHIPPED, *_OF_TOOLS) else ())]
     )
     parser, commands = _parsers(modules, COMMANDS.added() if command is None and not completing else {})
     if completing:

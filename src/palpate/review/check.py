@@ -17,6 +17,7 @@ from palpate.review.compare.compare import MatrixComparison, compared
 from palpate.review.compare.derivation import is_derivation
 from palpate.review.compare.together import Judged, judged_together
 from palpate.review.describe import Describer
+from palpate.review.read.dialects import translated
 from palpate.review.read.lexer import blanked
 from palpate.review.read.statements import GivenFormula, formulas
 from palpate.review.verdict import Verdict
@@ -67,6 +68,7 @@ def check_derivation(
     """
     if isinstance(given, str) and len(given) > MOST_BYTES:
         raise TooLarge(f"a text of {len(given)} characters; at most {MOST_BYTES} are read")
+    given = translated(given) if isinstance(given, str) else given
     with limited():
         case = Reference(reference, coordinates, equal or {}).case(given, what, symbols, entry)
         return _verdicts([case], seed, conventions)[0]

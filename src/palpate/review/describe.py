@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
 from itertools import islice
 from random import Random
 from typing import Any
@@ -128,6 +129,7 @@ class Describer:
         others = [node for _, node in self.comparison.given.entries()] if right is None else [right]
         # An equation may be written with the opposite sign.
         targets = [wanted[index], algebra.Neg(wanted[index])] if self.case.what == "equation" else [wanted[index]]
+        targets += self._divided(tree, right)
         best: Repair | None = None
         for target in targets:
             try:
@@ -138,6 +140,19 @@ class Describer:
             if repair and (best is None or repair.cost < best.cost):
                 best = replace(repair, mended=self._written_out(repair.mended))
         return best
+
+    def _divided(self, tree: Node, right: Node | None) -> list[Node]:
+        """The equation of one joint divided by its inertia, if the given one has its acceleration alone in a term."""
+        names = self.case.table.coordinates
+        if self.case.what != "equation" or len(names) != 1 or right is None:
+            return []
+        acceleration = names[0]._replace(dots=2)
+        terms = tree.terms if isinstance(tree, algebra.Sum) else (tree,)
+        if not any(isinstance(term, Sym) and term.name == acceleration for term in terms):
+            return []
+        with_one, without = (rename(right, {acceleration: algebra.number(Fraction(k))}) for k in (1, 0))
+        inertia = algebra.add([with_one, algebra.opposite(without)])
+        return [algebra.Quot(right, inertia)]
 
     def _written_out(self, node: Node) -> Node:
         """With every name whose definition was changed replaced by what it now stands for."""

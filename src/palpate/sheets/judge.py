@@ -13,6 +13,7 @@ from palpate.review.algebra import tree as algebra
 from palpate.review.algebra.effort import MOST_STEPS, limited, portion
 from palpate.review.algebra.names import spelled
 from palpate.review.algebra.tree import Name
+from palpate.review.algebra.wanted import QUANTITIES
 from palpate.review.check import verdicts_together
 from palpate.review.compare.case import Case
 from palpate.review.compare.compare import MatrixComparison, compared
@@ -37,7 +38,7 @@ _RENAMED = {"wrong index", "wrong symbol", "wrong symbol throughout", "indices s
 _NAMES_ONLY = re.compile(r"\\(?:mathbf|bm|boldsymbol)\{[A-Z]|\b[MBHD]_?\w?\s*\(")
 _FOLLOWS = "follows from "
 _MOST_UNKNOWN = 3  # names in one formula that may be slips
-_GRAVITY = ("9.8", "9.82", "9.806", "9.80665", "9.8067", "10", "10.0")
+_GRAVITY = re.compile(r"(?<![\d.])(?:9\.8\d*|9\.7\d*|10(?:\.0+)?)(?![\d.]*\d)")  # numbers that may stand for g
 _DERIVED = re.compile(r"\\partial|\\frac\{?d\}?\{?dt|\\sum|\\int|\\delta|\\Delta")
 
 
@@ -53,6 +54,7 @@ class _Item:
     comparisons: list[tuple[Arm, MatrixComparison, Notion]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     unknown: tuple[str, ...] = ()
+    inputs: tuple[Arm, str, Notion, dict[str, Any], Constraint | None] | None = None
 
 
 def check_document(
@@ -226,7 +228,7 @@ class _Judge:
         one = item.statement
         meant = notion(one.side(0), one.side(-1), arm.joints) or item.notion
         assert meant is not None
-        names = {} if meant.names and meant.title != "the Lagrangian" else self._names_for(item, arm)
+        names = {} if meant.alone else self._names_for(item, arm)
         if meant.what == "equation":
             return [(arm, self._compared(arm, one.whole, meant, names, None, item), meant)]
         made: list[tuple[Arm, MatrixComparison, Notion]] = []
@@ -269,6 +271,7 @@ class _Judge:
         self, arm: Arm, text: str, meant: Notion, names: dict[str, Any], constraint: Constraint | None, item: _Item
     ) -> MatrixComparison:
         case = self._case(arm, text, meant, names, constraint, item)
+        item.inputs = (arm, text, meant, names, constraint)
         if meant.what == "equation" and case.is_free:
             case.table.notes.append("no torque occurs: compared with the free motion")
             case = case.without_torques()
@@ -430,7 +433,29 @@ class _Judge:
             near = self.arms[arm].table.suggestions(spelled(item.unknown[0]))
             guess = f"; did you mean {near[0]}?" if near else ""
             return self._finding(item, "skipped", reason=f"unknown symbol {', '.join(item.unknown)}{guess}")
+        if not verdict.agrees and len(item.statement.sides) == 2:
+            verdict = self._with_gravity(item, verdict)
         return self._marked(item, verdict, meant, self.arms[arm])
+
+    def _with_gravity(self, item: _Item, verdict: Verdict) -> Verdict:
+        """The verdict where one number for g, wrong throughout, is the only slip."""
+        if item.inputs is None:
+            return verdict
+        arm, text, meant, names, constraint = item.inputs
+        right = repr(float(getattr(arm.derivation, "values", {}).get("g", 0.0)))
+        numbers = {match[0] for match in _GRAVITY.finditer(text)} - {right}
+        for wrong in sorted(numbers, key=len, reverse=True):
+            pattern = re.compile(rf"(?<![\d.]){re.escape(wrong)}(?![\d.]*\d)")
+            changed = pattern.sub(right, text)
+            try:
+                again = verdicts_together([self._compared(arm, changed, meant, names, constraint, item)], self.strict)[0]
+            except PalpateError:
+                continue
+            item.inputs = (arm, text, meant, names, constraint)
+            if again.agrees:
+                spans = tuple(match.span() for match in pattern.finditer(text))
+                return _one_slip(verdict, f"wrong number throughout: {wrong} should be {right}", spans, changed.strip())
+        return verdict
 
     def _elsewhere(self, item: _Item, meant: Notion) -> list[str]:
         """The convention in which one torque that differs would be right as it stands."""
@@ -450,8 +475,10 @@ class _Judge:
         spans = tuple(dict.fromkeys(span for one in verdict.differences for span in one.spans))
         correction = str(verdict.mended).strip() if verdict.mended is not None else ""
         name = arm.name if len(self.arms) > 1 else ""
-        found = self._finding(item, mark, title=meant.title, verdict=verdict, slips=slips, spans=spans)
-        return replace(found, correction=correction if mark == "differs" else "", notes=notes, arm=name)
+        shapes = [c.given.shape for a, c, n in item.comparisons if a is arm and n is meant] or [(1, 1)]
+        size = shapes[-1][0] * shapes[-1][1]
+        found = self._finding(item, mark, title=_title(meant), verdict=verdict, slips=slips, spans=spans)
+        return replace(found, correction=correction if mark == "differs" else "", notes=notes, arm=name, entries=size, is_entry=meant.entry is not None)
 
     def _finding(self, item: _Item, mark: Any, **more: Any) -> Finding:
         one = item.statement
@@ -473,6 +500,22 @@ def _badness(verdicts: list[Verdict]) -> tuple[int, float]:
 def _is_like_a_known_one(name: Name, arm: Arm) -> bool:
     """Whether an unknown name may be a slip for one of the arm's: l_3 beside l_1, but not l for l_1 = l_2."""
     return bool(name.sub) and any(one.base == name.base and one.sub != name.sub for one in arm.table.known)
+
+
+def _one_slip(verdict: Verdict, words: str, spans: tuple[tuple[int, int], ...], mended: str) -> Verdict:
+    """A verdict whose differences have one cause."""
+    share = 1.5 / len(verdict.differences)
+    changes: dict[str, Any] = {"slips": (words,), "kinds": ("wrong number",), "cost": share, "spans": spans, "caret": ""}
+    return replace(verdict, differences=tuple(replace(one, **changes) for one in verdict.differences), mended=mended)
+
+
+def _title(meant: Notion) -> str:
+    """A quantity in words."""
+    kind = QUANTITIES.get(meant.title)
+    if kind is None:
+        return meant.title
+    place = f", entry ({meant.entry[0] + 1},{meant.entry[1] + 1})" if meant.entry is not None else ""
+    return f"{kind.title}{place}"
 
 
 def _first_line(error: PalpateError) -> str:
@@ -520,8 +563,8 @@ def _spellings(item: _Item) -> list[str]:
 
 
 _WORD = re.compile(
-    r"(?:\\d{1,3}ot\s*\{?\s*)?(?:\\?[A-Za-zͰ-Ͽ]+)\}?(?:\s*_\s*(?:\{[^{}]*\}|[A-Za-z0-9]+))?"
-    r"|[A-Za-z]\w*\s*[\[(]\s*\d+\s*(?:,|\]\[)\s*\d+\s*[\])]"
+    r"[A-Za-z]\w*\s*[\[(]\s*\d+\s*(?:,|\]\s*\[)\s*\d+\s*[\])]"
+    r"|(?:\\d{1,3}ot\s*\{?\s*)?(?:\\?[A-Za-zͰ-Ͽ]+)\}?(?:\s*_\s*(?:\{[^{}]*\}|[A-Za-z0-9]+))?"
 )
 
 

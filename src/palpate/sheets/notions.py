@@ -19,6 +19,9 @@ _STYLE = re.compile(
 _SPACING = re.compile(r"\\(?:left|right|displaystyle|[bB]igg?[lr]?)\b|\\[,;:! ]|\s+|&|\$|~")
 _FRAME = re.compile(r"^\{\}(?:\^(?:\{(?P<long>[^{}]*)\}|(?P<short>\w))|_(?:\{[^{}]*\}|\w))+")
 _ARGUMENTS = re.compile(r"\((?:[^()]|\([^()]*\))*\)$")
+_INDICES = re.compile(r"[\[(]\d+(?:,\d+)?[\])](?:\[\d+\])?$")  # an entry in a program: M(1,2), M[0][1], g[0]
+_BELOW, _DIGITS = re.compile("[₀-₉]+"), str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
+_FORCES = re.compile(r"C(?:\([^)]*\)|\((?:[^()]|\([^()]*\))*\))?\\dot\{?(?:q|\\theta)\}?")
 _LABEL = re.compile(
     r"\{?(?:\\(?P<d>d{1,3})ot)?\{?(?P<base>\\?[A-Za-zͰ-Ͽℓ]+?)\}?"
     r"(?P<scripts>(?:[_^](?:\{(?:[^{}]|\{[^{}]*\})*\}|\\?[A-Za-z0-9]))*)\}?'*"
@@ -44,6 +47,7 @@ class Notion:
         make: makes the expression that is right, where the kind of quantity alone does not say.
         labelled: whether the left side itself says which part of the quantity it is.
         names: further names that its formulas may use, and what they stand for.
+        alone: whether names of the document have no meaning in it: T_1 in T = Jᵀ F is any torque.
     """
 
     title: str
@@ -52,6 +56,7 @@ class Notion:
     make: Callable[[Seen], Any] | None = None
     labelled: bool = False
     names: Callable[[Seen], dict[str, Any]] | None = None
+    alone: bool = False
 
 
 @dataclass(frozen=True)
@@ -77,7 +82,9 @@ def label_of(left: str) -> Label | None:
     frame = _FRAME.match(text)
     above = (frame["long"] or frame["short"] or "") if frame else ""
     text = text[frame.end() :] if frame else text
-    text = _ARGUMENTS.sub("", text)
+    if _INDICES.search(text):
+        return None
+    text = _ARGUMENTS.sub("", _BELOW.sub(lambda m: f"_{{{m[0].translate(_DIGITS)}}}", text))
     match = _LABEL.fullmatch(text)
     if match is None:
         return None
@@ -102,6 +109,8 @@ def notion(left: str, right: str, joints: int) -> Notion | None:
     derivative = _derivative(normal(left), joints)
     if derivative is not None:
         return derivative
+    if _FORCES.fullmatch(normal(left)):
+        return Notion("c", "c")
     label = label_of(left)
     if label is not None:
         special = _special(label, right, joints)
@@ -163,6 +172,8 @@ def _joint(name: str, joints: int) -> int | None:
 def _special(label: Label, right: str, joints: int) -> Notion | None:
     """Names that depend on the number of joints or on what stands on the right."""
     base, below = label.base.lstrip("\\"), label.below
+    if label.dots == 2 and base in ("q", "theta", "vartheta", "phi", "varphi", "θ") and joints > 1:
+        return _acceleration(below, right, joints)
     number = int(below) if below.isdigit() and len(below) < 3 else None
     matrix = right.count("\\\\") + right.count(";") >= 3
     if base in ("L", "\\ell") and not below and not label.dots:
@@ -181,6 +192,27 @@ def _special(label: Label, right: str, joints: int) -> Notion | None:
     if base in ("chi", "phi", "varphi", "theta", "alpha", "psi") and below in ("eR", "e", "ee", "E", "R") and joints > 1:
         return Notion("the orientation of the tool", "expression", make=_orientation)
     return _jacobian(base, label, joints)
+
+
+def _acceleration(below: str, right: str, joints: int) -> Notion | None:
+    """q̈_1 = …: the equations of motion solved for one acceleration; without a torque, of the free motion."""
+    if not below.isdigit() or not 1 <= int(below) <= joints or re.search(r"_d|ddot|J", right):
+        return None
+    row, free = int(below) - 1, not re.search(r"tau|τ|T_|u_", right)
+
+    def make(seen: Seen) -> Any:
+        if joints > 2 or seen.derivation.engine != "closed":
+            return None
+        torques = sp.zeros(joints, 1) if free else sp.Matrix(sp.symbols(f"tau_1:{joints + 1}"))
+        rest = sp.Matrix(seen["C"]) * sp.Matrix(seen.v) + sp.Matrix(seen["g"])
+        return (sp.Matrix(seen["M"]).inv() * (torques - rest))[row]
+
+    def names(seen: Seen) -> dict[str, Any]:
+        given = {f"tau_{k + 1}": None for k in range(joints)}
+        return given if not free else {}
+
+    title = f"the acceleration of joint {below}" + (" in free motion" if free else "")
+    return Notion(title, "expression", make=make, names=names)
 
 
 def _energies(seen: Seen) -> dict[str, Any]:
@@ -283,14 +315,15 @@ def _relation(names: list[tuple[str, str, int]], right: str, joints: int) -> Not
         torques = sp.Matrix(sp.symbols(f"{base}_1 {base}_2"))
         if names == [(base, "1", 0), (base, "2", 0)] and "F" in right and "ddot" not in right:
             title = "the torques of a force at the tool"
-            return Notion(title, "expression", make=lambda seen: _planar(seen).T * forces, names=_with(forces))
+            return Notion(title, "expression", make=lambda seen: _planar(seen).T * forces, names=_with(forces), alone=True)
         if names == [("F", "x", 0), ("F", "y", 0)] and re.search(rf"(?:\\)?{base}_", right):
             title = f"the force at the tool of torques {base}"
             return Notion(
-                title, "expression", make=lambda seen, t=torques: _planar(seen).T.inv() * t, names=_with(torques)
+                title, "expression", make=lambda seen, t=torques: _planar(seen).T.inv() * t, names=_with(torques),
+                alone=True,
             )
     if [(name[1], name[2]) for name in names] == [("1", 2), ("2", 2)] and "ddot{x}" in right.replace(" ", ""):
-        return Notion("the accelerations of the joints", "expression", make=_accelerations, names=_with_accelerations)
+        return Notion("the accelerations of the joints", "expression", make=_accelerations, names=_with_accelerations, alone=True)
     return None
 
 

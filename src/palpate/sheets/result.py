@@ -33,6 +33,7 @@ class Finding:
         correction: the formula as it should be, "" if it is right or no small correction makes it right.
         notes: how it was read.
         arm: which reference it was judged by, where there are several.
+        entries: how many entries were compared; `is_entry` says whether it is one entry of a larger quantity.
     """
 
     mark: Mark
@@ -51,6 +52,8 @@ class Finding:
     correction: str = ""
     notes: tuple[str, ...] = ()
     arm: str = ""
+    entries: int = 1
+    is_entry: bool = False
 
     @property
     def judged(self) -> bool:

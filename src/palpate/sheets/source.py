@@ -16,6 +16,7 @@ from typing import Any
 from palpate.errors import InvalidInput
 from palpate.files import read_text
 from palpate.review.algebra.effort import MOST_BYTES
+from palpate.review.read.dialects import translated
 from palpate.review.read.lexer import MACRO, blanked
 from palpate.review.read.statements import is_palpate_page, prepared, without_prose, without_scaffold
 
@@ -162,7 +163,7 @@ def _program_pieces(code: str, offset: int) -> list[Piece]:
 
 def piece_text(source: Source, piece: Piece) -> str:
     """A piece with everything in it that is no formula blanked."""
-    inside = source.clean[piece.start : piece.end]
+    inside = translated(source.clean[piece.start : piece.end])
     if piece.kind == "code":
         return without_scaffold(_PROMPT.sub(lambda match: blanked(match[0]), inside))
     if piece.kind == "page":

@@ -22,6 +22,7 @@ _MOVING_LETTERS = (*_JOINT_LETTERS, "x", "y", "z")
 _DOTS = {mark: count for count, mark in enumerate(DOTS) if mark}
 _SUBSCRIPTS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
 _DOTS_AT_THE_END = re.compile(r"(\d+)(d{1,2}(?:ot)?)")
+_SHORT_THETA = re.compile(r"(?P<before>d{0,2})th(?P<after>d|dd|dot|ddot|p|pp)?")
 _DOT_WORDS = {"dot": 1, "d": 1, "ddot": 2, "dd": 2, "t": 1, "tt": 2}
 
 
@@ -178,6 +179,9 @@ class SymbolTable:
             variant = name._replace(base=_SAME[name.base])
             yield variant
             yield from self._same_letters(variant)
+        if (short := _SHORT_THETA.fullmatch(name.base)) and (name.sub or len(self.coordinates) == 1):  # th1, dth1, thdot1
+            dots = len(short["before"] or "") + _DOT_WORDS.get(short["after"] or "", 0)
+            yield from self._as_joint(Name("theta", name.sub, name.dots + dots))
         if name.base.endswith("'"):
             bare = name.base.rstrip("'")
             yield Name(bare, name.sub, name.dots + len(name.base) - len(bare))
@@ -188,9 +192,14 @@ class SymbolTable:
         if not name.sub and len(self.coordinates) == 1 and bare.base in _JOINT_LETTERS:
             yield self.coordinates[0]._replace(dots=bare.dots)
         yield from self._same_letters(name)
+        yield from self._as_joint(name)
+
+    def _as_joint(self, name: Name) -> Iterable[Name]:
+        """θ1 where the joints are called q."""
         if name.base in _JOINT_LETTERS:
-            joints = [one for one in self.coordinates if one.base in _JOINT_LETTERS and one.sub == name.sub]
-            yield from (one._replace(dots=name.dots) for one in joints[:1])
+            same = [one for one in self.coordinates if one.base in _JOINT_LETTERS and one.sub == name.sub]
+            lone = self.coordinates if not name.sub and len(self.coordinates) == 1 else []
+            yield from (one._replace(dots=name.dots) for one in (same or lone)[:1])
 
     def _same_letters(self, name: Name) -> Iterable[Name]:
         """lc1 for l_{c1}, I1zz for I_{zz,1}, l1 for L_1, and m1 for m where one link has a mass."""
