@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
-from palpate.errors import InvalidInput, PalpateError, TooLarge, UnreadableExpression, check_names
+from palpate.errors import InvalidInput, TooLarge, UnreadableExpression, check_names
 from palpate.files import read_text
 from palpate.review.algebra.effort import MOST_BYTES, limited
 from palpate.review.algebra.wanted import QUANTITIES
@@ -114,31 +114,6 @@ def _verdict(one: Judged) -> Verdict:
     return Verdict(case.what, True, one.agreement.convention, notes=notes, method=comparison.method)
 
 
-def cli_check(robot_or_derivation: Any, path: str | Path, **options: Any) -> int:
-    """Check every formula of a file against a robot or a derivation, and print what was found.
-
-    Args:
-        robot_or_derivation: what is right.
-        options: `equal` and `conventions` of `check_derivation`.
-        path: a text file with lines such as `M = \\begin{bmatrix} … \\end{bmatrix}` or `g = …` (see `statements`).
-
-    Returns:
-        0 if everything agrees, 1 if something differs, 2 if the file cannot be read.
-    """
-    import sys
-
-    try:
-        verdicts = check_file(robot_or_derivation, path, **options)
-    except PalpateError as error:
-        print(f"{path}: {error}", file=sys.stderr)
-        return 2
-    for formula, verdict in verdicts:
-        print(_report(formula, verdict))
-    wrong = sum(not verdict.agrees for _, verdict in verdicts)
-    print(f"{len(verdicts)} checked: {'all agree' if not wrong else f'{wrong} differ' + ('s' if wrong == 1 else '')}")
-    return 1 if wrong else 0
-
-
 def check_file(robot_or_derivation: Any, path: str | Path, **options: Any) -> list[tuple[GivenFormula, Verdict]]:
     """The verdicts on the formulas of a file, in order; `options` are those of `check_derivation`.
 
@@ -185,11 +160,3 @@ def _right_side(text: str) -> str:
     """What follows the first equals sign, with everything before it blanked, so that positions stay."""
     at = text.index("=") + 1
     return blanked(text[:at]) + text[at:]
-
-
-def _report(formula: GivenFormula, verdict: Verdict) -> str:
-    """The verdict, and the mended formula if it is a matrix."""
-    lines = [str(verdict).replace(f"{verdict.what}:", f"{formula.label} (line {formula.line}):", 1)]
-    if verdict.mended is not None and len(str(verdict.mended).splitlines()) > 1:
-        lines += [f"  {formula.label} =", *(f"    {line}" for line in str(verdict.mended).splitlines())]
-    return "\n".join(lines)

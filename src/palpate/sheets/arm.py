@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -58,6 +59,16 @@ class Arm:
         """Whether there are closed forms."""
         return getattr(self.derivation, "engine", "") == "closed"
 
+    @cached_property
+    def _patterns(self) -> dict[str, re.Pattern[str]]:
+        """How a parameter such as l1 is written: l1, l_1, l_{1}."""
+        made = {}
+        for name in self.derivation.parameters:
+            letters, digits = re.fullmatch(r"([A-Za-z]+)(\d*).*", str(name), re.DOTALL).groups()  # pyright: ignore[reportOptionalMemberAccess]
+            if digits:
+                made[str(name)] = re.compile(rf"(?<![A-Za-z]){letters}_?\{{?{digits}(?!\d)")
+        return made
+
     def _modes(self) -> Iterator[tuple[str, Mapping[str, float]]]:
         """Which parameters are numbers: all, all but gravity, none."""
         values = getattr(self.derivation, "values", {}) if is_robot(self.value) else {}
@@ -68,7 +79,7 @@ class Arm:
         yield "symbols", {}
 
     def case(self, text: str, notion: Notion, names: Mapping[str, Any], constraint: Constraint | None = None) -> Case:
-        """Read a formula, with as many numbers in place of parameters as it has.
+        """Read a formula: with numbers for the parameters if it holds none of them as a symbol, or only g.
 
         Raises:
             UnknownSymbol: a symbol that stands for nothing known.
@@ -76,6 +87,8 @@ class Arm:
         """
         first: UnknownSymbol | None = None
         for mode, values in self._modes():
+            if any(pattern.search(text) for name, pattern in self._patterns.items() if name in values):
+                continue  # it holds a parameter by its own name
             try:
                 reference = self._reference(mode, values, notion, constraint)
                 more = notion.names(Seen(self.derivation, values, constraint)) if notion.names else {}

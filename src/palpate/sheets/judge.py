@@ -114,6 +114,8 @@ class _Judge:
     def _item(self, one: Statement) -> _Item:
         left = one.side(0)
         label = " ".join(left.split())
+        if one.keyword:
+            return _Item(one, one.keyword, None, Notion(one.keyword, one.keyword), notes=list(one.notes))
         best = next((n for arm in self.arms if (n := notion(left, one.side(-1), arm.joints)) is not None), None)
         name = _name(left)
         return _Item(one, label, name, best, notes=list(one.notes))
@@ -122,21 +124,22 @@ class _Judge:
         """Which statements are formulas of the arm, definitions, values, constraints, or nothing to judge."""
         mentioned = [_mentioned(item.statement) for item in self.items]
         for number, item in enumerate(self.items):
-            used = item.name is not None and any(item.name in m for k, m in enumerate(mentioned) if k != number)
+            users = [k for k, m in enumerate(mentioned) if k != number and item.name is not None and item.name in m]
+            used = any(not _is_sibling(item, self.items[k]) for k in users)
             if self._is_constraint(item):
                 continue
             if item.notion is None:
                 self._without_notion(item, used)
             elif self._is_value(item):
                 item.finding = self._finding(item, "used", title="a value")
-            elif used and self._is_definition(item):
+            elif self._is_definition(item, used):
                 item.finding = self._finding(item, "used", title="a definition")
         for item in self.items:
             if item.finding is None and self._is_put_together(item):
                 item.finding = self._finding(item, "skipped", reason="put together from other formulas of the document")
 
-    def _is_definition(self, item: _Item) -> bool:
-        """An entry, or a name such as h, is a definition if another formula uses it."""
+    def _is_definition(self, item: _Item, used: bool) -> bool:
+        """An entry is a definition if another formula uses it; a name such as h if it cannot be the whole vector."""
         assert item.notion is not None
         one = item.notion
         if one.make is not None or item.label in _ALWAYS or one.title.startswith("the torque"):
@@ -144,9 +147,10 @@ class _Judge:
         if one.what == "FK":
             return False
         if one.entry is not None:
-            return True
-        right = item.statement.side(-1)
-        return one.what in _MATRICES and not re.search(r"matrix|\[|array", right) and str(item.name) not in _ALWAYS
+            return used
+        scalar = not re.search(r"matrix|\[|array|\bmat\(", item.statement.side(-1))
+        weak = one.what in _MATRICES and scalar and str(item.name) not in _ALWAYS
+        return weak and (used or self.arms[0].joints > 1)
 
     def _is_put_together(self, item: _Item) -> bool:
         """Whether a matrix holds only names of other formulas, which are judged by themselves."""
@@ -226,7 +230,7 @@ class _Judge:
 
     def _comparisons(self, item: _Item, number: int, arm: Arm) -> list[tuple[Arm, MatrixComparison, Notion]]:
         one = item.statement
-        meant = notion(one.side(0), one.side(-1), arm.joints) or item.notion
+        meant = item.notion if one.keyword else notion(one.side(0), one.side(-1), arm.joints) or item.notion
         assert meant is not None
         names = {} if meant.alone else self._names_for(item, arm)
         if meant.what == "equation":
@@ -454,7 +458,7 @@ class _Judge:
             item.inputs = (arm, text, meant, names, constraint)
             if again.agrees:
                 spans = tuple(match.span() for match in pattern.finditer(text))
-                return _one_slip(verdict, f"wrong number throughout: {wrong} should be {right}", spans, changed.strip())
+                return _one_slip(verdict, (wrong, right), spans, changed.strip())
         return verdict
 
     def _elsewhere(self, item: _Item, meant: Notion) -> list[str]:
@@ -502,11 +506,20 @@ def _is_like_a_known_one(name: Name, arm: Arm) -> bool:
     return bool(name.sub) and any(one.base == name.base and one.sub != name.sub for one in arm.table.known)
 
 
-def _one_slip(verdict: Verdict, words: str, spans: tuple[tuple[int, int], ...], mended: str) -> Verdict:
-    """A verdict whose differences have one cause."""
+def _is_sibling(one: _Item, other: _Item) -> bool:
+    """Whether two statements are entries of the same quantity."""
+    both = one.notion, other.notion
+    return all(n is not None and n.entry is not None for n in both) and len({n.what for n in both if n}) == 1
+
+
+def _one_slip(verdict: Verdict, slip: tuple[str, str], spans: tuple[tuple[int, int], ...], mended: str) -> Verdict:
+    """A verdict whose differences have one cause: a number that is wrong throughout."""
+    wrong, right = slip
+    words = f"wrong number throughout: {wrong} should be {right}"
     share = 1.5 / len(verdict.differences)
     changes: dict[str, Any] = {"slips": (words,), "kinds": ("wrong number",), "cost": share, "spans": spans, "caret": ""}
-    return replace(verdict, differences=tuple(replace(one, **changes) for one in verdict.differences), mended=mended)
+    differences = [replace(one, mended=one.given.replace(wrong, right), **changes) for one in verdict.differences]
+    return replace(verdict, differences=tuple(differences), mended=mended)
 
 
 def _title(meant: Notion) -> str:

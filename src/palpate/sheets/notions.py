@@ -205,7 +205,7 @@ def _acceleration(below: str, right: str, joints: int) -> Notion | None:
             return None
         torques = sp.zeros(joints, 1) if free else sp.Matrix(sp.symbols(f"tau_1:{joints + 1}"))
         rest = sp.Matrix(seen["C"]) * sp.Matrix(seen.v) + sp.Matrix(seen["g"])
-        return (sp.Matrix(seen["M"]).inv() * (torques - rest))[row]
+        return (_inverse(sp.Matrix(seen["M"])) * (torques - rest))[row]
 
     def names(seen: Seen) -> dict[str, Any]:
         given = {f"tau_{k + 1}": None for k in range(joints)}
@@ -319,7 +319,7 @@ def _relation(names: list[tuple[str, str, int]], right: str, joints: int) -> Not
         if names == [("F", "x", 0), ("F", "y", 0)] and re.search(rf"(?:\\)?{base}_", right):
             title = f"the force at the tool of torques {base}"
             return Notion(
-                title, "expression", make=lambda seen, t=torques: _planar(seen).T.inv() * t, names=_with(torques),
+                title, "expression", make=lambda seen, t=torques: _inverse(_planar(seen).T) * t, names=_with(torques),
                 alone=True,
             )
     if [(name[1], name[2]) for name in names] == [("1", 2), ("2", 2)] and "ddot{x}" in right.replace(" ", ""):
@@ -334,6 +334,12 @@ def _planar(seen: Seen) -> Any:
     return rows[moving[:2], :] if len(moving) == 2 else rows[:2, :]
 
 
+def _inverse(matrix: Any) -> Any:
+    """The inverse of a 2×2 matrix, not simplified."""
+    (a, b), (c, d) = matrix.tolist()
+    return sp.Matrix([[d, -b], [-c, a]]) / (a * d - b * c)
+
+
 def _with(symbols: Any) -> Callable[[Seen], dict[str, Any]]:
     return lambda seen: {"J": _planar(seen), **{str(symbol): None for symbol in symbols}}
 
@@ -343,7 +349,7 @@ _TIP = sp.Matrix(sp.symbols("ddx_2 ddy_2"))
 
 def _accelerations(seen: Seen) -> Any:
     J = _planar(seen)
-    return J.inv() * (_TIP - seen.rate(J) * sp.Matrix(seen.v))
+    return _inverse(J) * (_TIP - seen.rate(J) * sp.Matrix(seen.v))
 
 
 def _with_accelerations(seen: Seen) -> dict[str, Any]:

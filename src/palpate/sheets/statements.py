@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from palpate.review.algebra.effort import MOST_FORMULAS, check_count
+from palpate.review.algebra.names import spelled
+from palpate.review.algebra.wanted import QUANTITIES, label_quantity
 from palpate.review.read.lexer import FRAME, MACRO, blanked, macros
 from palpate.review.read.statements import chunks
 from palpate.sheets.source import Piece, Source, piece_text, prelude
@@ -33,6 +35,7 @@ class Statement:
         offset: where the text begins in the document.
         number: of the equation, "" if it has none.
         notes: how it was put together.
+        keyword: the quantity that a line such as "tau: …" or "equation: … = 0" names; "" elsewhere.
         before: what stands before the text: blanks, so that positions are the document's, and abbreviations.
     """
 
@@ -42,6 +45,7 @@ class Statement:
     offset: int
     number: str = ""
     notes: tuple[str, ...] = ()
+    keyword: str = ""
     before: str = field(default="", repr=False, compare=False)
 
     @property
@@ -151,6 +155,7 @@ def _walk(text: str) -> Iterator[tuple[str, int, int, int]]:
             depth += 1
 
 
+_KEYWORD = re.compile(r"\s*(\w+)\s*:(?!=)")
 _BESIDE = re.compile(FRAME + r"|\\(?:label|tag\*?)\{[^{}]*\}|\\(?:nonumber|notag)\b")
 
 
@@ -165,6 +170,13 @@ def _of(text: str, piece: Piece) -> Iterator[Statement]:
         body = _without_words(_BESIDE.sub(lambda match: blanked(match[0]), text))
         spans = [(a + first, a + last) for a, b in chunks(body) for first, last in _columns(body[a:b])]
     for first, last in spans:
+        keyword = _KEYWORD.match(body, first, last) if piece.kind == "plain" else None
+        what = keyword and (keyword[1] if keyword[1] in QUANTITIES else label_quantity(spelled(keyword[1])))
+        if keyword and what:
+            sides = tuple(_sides(body, keyword.end(), last))
+            sides = sides if what == "equation" else (keyword.span(1), (sides[0][0], sides[-1][1]))
+            yield Statement(piece.kind, body, sides, piece.start, keyword=what)
+            continue
         sides = tuple(_sides(body, first, last))
         if len(sides) > 1 and body[slice(*sides[0])].strip():
             tag = _NUMBERED.search(text, first, last) if piece.kind != "code" else None
