@@ -98,7 +98,12 @@ def test_every_formula_of_the_planar_arm_and_the_pendulum_is_judged(summary: She
 def test_mass_matrix_coriolis_gravity_and_jacobian_of_three_links_are_judged(admittance: Sheet) -> None:
     for label in (r"\mathbf{g}(\mathbf{q})", r"\mathbf{J}(\mathbf{q})", r"E_{\text{pot}}(\mathbf{q})"):
         assert marks(admittance, label) == ["agrees"], label
-    for label in (r"\mathbf{T}_{3}^{0}", r"\mathbf{p}_{c3}^{0}", r"\mathbf{J}_{P}^{l_{2}}", r"\mathbf{I}_{l_1}(\mathbf{q})"):
+    for label in (
+        r"\mathbf{T}_{3}^{0}",
+        r"\mathbf{p}_{c3}^{0}",
+        r"\mathbf{J}_{P}^{l_{2}}",
+        r"\mathbf{I}_{l_1}(\mathbf{q})",
+    ):
         assert marks(admittance, label) == ["agrees"], label
     (B,) = found(admittance, r"\mathbf{B}(\mathbf{q})")
     assert "wrong symbol throughout: I_{11,1} stands where I_{31,1} is meant" in B.slips

@@ -123,7 +123,11 @@ class Arm:
     def coordinate(self, label: Name) -> int | None:
         """The coordinate that a name is, from 0."""
         found = self.table.copy().find(label)
-        return self.table.coordinates.index(found.name) if isinstance(found, Sym) and found.name in self.table.coordinates else None
+        return (
+            self.table.coordinates.index(found.name)
+            if isinstance(found, Sym) and found.name in self.table.coordinates
+            else None
+        )
 
     def constrained(self, coordinate: int, text: str) -> Any:
         """The right side of a constraint as a function of the other coordinates; None if it is none.

@@ -20,7 +20,9 @@ from palpate.errors import InvalidInput
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Declare the command."""
-    parser = subparsers.add_parser("mark", help="mark a folder of derivations, with partial credit", description=__doc__)
+    parser = subparsers.add_parser(
+        "mark", help="mark a folder of derivations, with partial credit", description=__doc__
+    )
     parser.add_argument("robot", metavar="ROBOT", help="a catalogue name, a .urdf or MJCF .xml file")
     parser.add_argument("folder", metavar="FOLDER", help="one document for each answer")
     parser.add_argument("--expect", metavar="Q,…", help="quantities that each answer should have: M,C,g")
@@ -71,5 +73,7 @@ def _told(answer: Any) -> str:
         words = "; ".join(one.slips) or ("another convention" if one.mark == "convention" else "no small correction")
         lines.append(f"  {one.where}: {' '.join(one.label.split())}: {words}")
     lines += [f"  missing: {what}" for what in missing if what not in judged]
-    lines += [f"  {one.where}: {' '.join(one.label.split())} not judged: {one.reason}" for one in answer.sheet.of("skipped")]
+    lines += [
+        f"  {one.where}: {' '.join(one.label.split())} not judged: {one.reason}" for one in answer.sheet.of("skipped")
+    ]
     return "\n".join(lines)

@@ -173,8 +173,10 @@ class _Judge:
         whole = item.notion.entry is None and item.notion.what in ("M", "C", "J", "tau", "g", "FK", "T", "V", "c", "h")
         inline = item.statement.kind in ("inline", "code")
         scalar = not re.search(r"matrix|\[|,|;", right)
-        return (inline and item.notion.what == "FK") or (whole and scalar and item.notion.what in ("g", "T", "V", "tau")) or (
-            whole and item.notion.what in ("tau", "T", "FK") and not scalar
+        return (
+            (inline and item.notion.what == "FK")
+            or (whole and scalar and item.notion.what in ("g", "T", "V", "tau"))
+            or (whole and item.notion.what in ("tau", "T", "FK") and not scalar)
         )
 
     def _without_notion(self, item: _Item, used: bool) -> None:
@@ -219,7 +221,7 @@ class _Judge:
         reasons: list[PalpateError] = []
         for number, arm in enumerate(self.arms):
             try:
-                with portion(MOST_STEPS // 4):
+                with portion(MOST_STEPS):
                     item.comparisons += self._comparisons(item, number, arm)
             except PalpateError as error:
                 reasons.append(error)
@@ -452,7 +454,9 @@ class _Judge:
             pattern = re.compile(rf"(?<![\d.]){re.escape(wrong)}(?![\d.]*\d)")
             changed = pattern.sub(right, text)
             try:
-                again = verdicts_together([self._compared(arm, changed, meant, names, constraint, item)], self.strict)[0]
+                again = verdicts_together([self._compared(arm, changed, meant, names, constraint, item)], self.strict)[
+                    0
+                ]
             except PalpateError:
                 continue
             item.inputs = (arm, text, meant, names, constraint)
@@ -482,7 +486,14 @@ class _Judge:
         shapes = [c.given.shape for a, c, n in item.comparisons if a is arm and n is meant] or [(1, 1)]
         size = shapes[-1][0] * shapes[-1][1]
         found = self._finding(item, mark, title=_title(meant), verdict=verdict, slips=slips, spans=spans)
-        return replace(found, correction=correction if mark == "differs" else "", notes=notes, arm=name, entries=size, is_entry=meant.entry is not None)
+        return replace(
+            found,
+            correction=correction if mark == "differs" else "",
+            notes=notes,
+            arm=name,
+            entries=size,
+            is_entry=meant.entry is not None,
+        )
 
     def _finding(self, item: _Item, mark: Any, **more: Any) -> Finding:
         one = item.statement
@@ -517,7 +528,13 @@ def _one_slip(verdict: Verdict, slip: tuple[str, str], spans: tuple[tuple[int, i
     wrong, right = slip
     words = f"wrong number throughout: {wrong} should be {right}"
     share = 1.5 / len(verdict.differences)
-    changes: dict[str, Any] = {"slips": (words,), "kinds": ("wrong number",), "cost": share, "spans": spans, "caret": ""}
+    changes: dict[str, Any] = {
+        "slips": (words,),
+        "kinds": ("wrong number",),
+        "cost": share,
+        "spans": spans,
+        "caret": "",
+    }
     differences = [replace(one, mended=one.given.replace(wrong, right), **changes) for one in verdict.differences]
     return replace(verdict, differences=tuple(differences), mended=mended)
 
@@ -586,7 +603,9 @@ def _mentioned(one: Statement) -> set[Name]:
     first = 1 if label_of(one.side(0)) is not None else 0
     names: set[Name] = set()
     for number in range(first, len(one.sides)):
-        text = re.sub(r"\\(?:mathbf|mathrm|boldsymbol|bm|operatorname|text|mathcal)\s*\{([^{}]*)\}", r"\1", one.side(number))
+        text = re.sub(
+            r"\\(?:mathbf|mathrm|boldsymbol|bm|operatorname|text|mathcal)\s*\{([^{}]*)\}", r"\1", one.side(number)
+        )
         for word in _WORD.findall(text):
             try:
                 names.add(label_name(word))

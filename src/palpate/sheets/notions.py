@@ -189,7 +189,11 @@ def _special(label: Label, right: str, joints: int) -> Notion | None:
         return _position(label, joints)
     if base in ("chi", "r", "p", "x") and below in ("e", "eP", "E", "ee", "P", "tip", "tcp"):
         return None if label.dots else Notion("the position of the tool", "FK")
-    if base in ("chi", "phi", "varphi", "theta", "alpha", "psi") and below in ("eR", "e", "ee", "E", "R") and joints > 1:
+    if (
+        base in ("chi", "phi", "varphi", "theta", "alpha", "psi")
+        and below in ("eR", "e", "ee", "E", "R")
+        and joints > 1
+    ):
         return Notion("the orientation of the tool", "expression", make=_orientation)
     return _jacobian(base, label, joints)
 
@@ -315,15 +319,22 @@ def _relation(names: list[tuple[str, str, int]], right: str, joints: int) -> Not
         torques = sp.Matrix(sp.symbols(f"{base}_1 {base}_2"))
         if names == [(base, "1", 0), (base, "2", 0)] and "F" in right and "ddot" not in right:
             title = "the torques of a force at the tool"
-            return Notion(title, "expression", make=lambda seen: _planar(seen).T * forces, names=_with(forces), alone=True)
+            return Notion(
+                title, "expression", make=lambda seen: _planar(seen).T * forces, names=_with(forces), alone=True
+            )
         if names == [("F", "x", 0), ("F", "y", 0)] and re.search(rf"(?:\\)?{base}_", right):
             title = f"the force at the tool of torques {base}"
             return Notion(
-                title, "expression", make=lambda seen, t=torques: _inverse(_planar(seen).T) * t, names=_with(torques),
+                title,
+                "expression",
+                make=lambda seen, t=torques: _inverse(_planar(seen).T) * t,
+                names=_with(torques),
                 alone=True,
             )
     if [(name[1], name[2]) for name in names] == [("1", 2), ("2", 2)] and "ddot{x}" in right.replace(" ", ""):
-        return Notion("the accelerations of the joints", "expression", make=_accelerations, names=_with_accelerations, alone=True)
+        return Notion(
+            "the accelerations of the joints", "expression", make=_accelerations, names=_with_accelerations, alone=True
+        )
     return None
 
 

@@ -134,7 +134,9 @@ def _continued(first: Statement, more: str, piece: Piece) -> Statement:
     notes, end = first.notes, first.sides[-1][1]
     gap = piece.start - first.offset - end
     mine = first.text[:end]
-    needs_sign = not re.search(r"(?:[+\-*/=(]|\\cdot)$", mine.rstrip()) and not re.match(r"\s*(?:[+\-*/)]|\\right)", more)
+    needs_sign = not re.search(r"(?:[+\-*/=(]|\\cdot)$", mine.rstrip()) and not re.match(
+        r"\s*(?:[+\-*/)]|\\right)", more
+    )
     if needs_sign and gap:
         notes = (*notes, "read with a + where the line breaks")
     text = (mine + ("+" if needs_sign and gap else "")).ljust(end + gap) + more.rstrip()
@@ -237,7 +239,9 @@ def _sides(text: str, first: int, last: int) -> Iterator[tuple[int, int]]:
     yield _trimmed(text, at, last)
 
 
-_ENDING = re.compile(r"(?:\\\\(?:\[[^\]]*\])?|\\q?quad|\\[,;:! ]|[,;.$&]|\\wedge|\\therefore|(?:\\q?quad|[ \t}])\(\d+\w?\))$")
+_ENDING = re.compile(
+    r"(?:\\\\(?:\[[^\]]*\])?|\\q?quad|\\[,;:! ]|[,;.$&]|\\wedge|\\therefore|(?:\\q?quad|[ \t}])\(\d+\w?\))$"
+)
 _LEADING = re.compile(r"(?:\s|&|\\[,;:! ]|\$|\\wedge|\\therefore)*")
 
 

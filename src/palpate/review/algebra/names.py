@@ -179,7 +179,9 @@ class SymbolTable:
             variant = name._replace(base=_SAME[name.base])
             yield variant
             yield from self._same_letters(variant)
-        if (short := _SHORT_THETA.fullmatch(name.base)) and (name.sub or len(self.coordinates) == 1):  # th1, dth1, thdot1
+        if (short := _SHORT_THETA.fullmatch(name.base)) and (
+            name.sub or len(self.coordinates) == 1
+        ):  # th1, dth1, thdot1
             dots = len(short["before"] or "") + _DOT_WORDS.get(short["after"] or "", 0)
             yield from self._as_joint(Name("theta", name.sub, name.dots + dots))
         if name.base.endswith("'"):

@@ -147,7 +147,9 @@ def _remarks(
     """Other conventions in which a formula that is not right would be, and the one in which it was judged."""
     if as_it_is is not None:
         assert change is not None
-        return (f"{RIGHT_ELSEWHERE}in the reference's convention, but the other formulas have another one: {change.name}",)
+        return (
+            f"{RIGHT_ELSEWHERE}in the reference's convention, but the other formulas have another one: {change.name}",
+        )
     if as_given.single and change is None:
         return ()
     zero = as_given.case.what == "V" and as_given.differs_by_a_constant()

@@ -472,7 +472,11 @@ class Parser(SymbolReader):
         if indices is None:
             return None
         row, column = (int(one) + (opened.text == "[") for one in indices.groups())
-        whole = self.table.find(self.table.named(token.text)) if self.table.named(token.text) in self.table.definitions else None
+        whole = (
+            self.table.find(self.table.named(token.text))
+            if self.table.named(token.text) in self.table.definitions
+            else None
+        )
         if isinstance(whole, Grid) and row <= whole.shape[0] and column <= whole.shape[1]:
             self.at = end + 1
             return with_span(whole[row - 1, column - 1], (token.start, self.tokens[end].end))
