@@ -59,11 +59,11 @@ _SHIPPED = (
 # Commands that show what others made: no code that a scenario or folder names runs in them, unless --code asks for it.
 _LOOKS = {
     "list", "explain", "new", "show", "derive", "check", "report", "replay", "compare", "schema", "cache", "completion",
-    "mark",
+    "mark", "cases",
 }  # fmt: skip
 
 # Commands that a tool brings along, in its own folder.
-_OF_TOOLS = {"mark": "palpate.sheets.command"}
+_OF_TOOLS = {"mark": "palpate.sheets.command", "cases": "palpate.sheets.cases_command"}
 
 COMMANDS = Table(
     "palpate.commands",
