@@ -39,6 +39,7 @@ ARROWS: dict[str, set[str]] = {
     "robot": {"equations", "spatial", "engine"},
     "derive": {"robot", "equations", "spatial", "engine"},
     "review": {"equations"},
+    "sheets": {"review", "robot", "equations"},
     "control": {"robot", "spatial", "engine"},
     "contact": {"robot", "spatial", "engine"},
     "world": {"contact", "robot", "equations", "spatial", "engine"},

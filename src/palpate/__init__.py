@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         review as review,
         robot as robot,
         run as run,
+        sheets as sheets,
         spatial as spatial,
         study as study,
         trace as trace,

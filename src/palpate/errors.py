@@ -171,7 +171,13 @@ class UnreadableExpression(InvalidInput):
 
 
 class UnknownSymbol(UnreadableExpression, LookupError):
-    """A symbol in a formula that stands for nothing known; the hint names the nearest that do."""
+    """A symbol in a formula that stands for nothing known; the hint names the nearest that do.
+
+    Attributes:
+        symbol: its name; "" where it is not known.
+    """
+
+    symbol: str = ""
 
 
 class UnluckyPoint(NoSolution):

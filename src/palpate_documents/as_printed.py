@@ -12,18 +12,21 @@ import palpate as pp
 from palpate.checks import Array
 from palpate.errors import InvalidInput
 from palpate.trace import Channel, Outcome, RunFacts, Trace
+from palpate_documents.printed_claims import CLAIMS
 
 Runs = list[tuple[str, Trace]]
 
 
 def runs_as_printed(number: str) -> Runs:
-    """What document `number` prints, run beside the right thing: names and traces.
+    """What document `number`, or one of its claims ("004.44"), prints, run beside the right thing: names and traces.
 
     Raises:
         InvalidInput: nothing of that document is a run.
     """
+    if number in CLAIMS:
+        return CLAIMS[number]()
     if number not in _MAKERS:
-        known = ", ".join(_MAKERS)
+        known = ", ".join((*_MAKERS, *CLAIMS))
         raise InvalidInput(f"document {number} prints nothing that can be run as printed", hint=f"one of {known}")
     return _MAKERS[number]()
 

@@ -22,6 +22,8 @@ examples:
   palpate verify --claim 001.J0       one claim, with its numbers
   palpate verify 004 --html 004.html  a review to read and print; needs no network
   palpate verify 002 --as-printed     simulate the printed version beside the corrected one
+  palpate verify --claim 004.44 --as-printed   one claim as printed, run beside the right form
+  palpate verify 004 --equations      every equation number with its command
   palpate verify 001 --list           its scenarios, and how many claims it has
   palpate verify --figures figures    the documents' figures, and the corrected ones
 
@@ -46,6 +48,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument("--json", action="store_true", help="print the results as JSON")
     parser.add_argument("--figures", metavar="DIR", help="draw the documents' figures into a folder, and nothing else")
     parser.add_argument("--list", action="store_true", help="list the scenarios of a document, and count its claims")
+    parser.add_argument("--equations", action="store_true", help="every equation number, with the command for it")
     parser.add_argument("--as-printed", action="store_true", help="simulate the printed and the corrected version")
 
 
@@ -60,8 +63,10 @@ def run(args: argparse.Namespace) -> int:
         return _draw(numbers, args.figures)
     if args.list:
         return _list(numbers)
+    if args.equations:
+        return _equations(numbers)
     if args.as_printed:
-        return _compare(numbers, args.html)
+        return _compare([args.claim] if args.claim else numbers, args.html)
     start = time.perf_counter()
     results = verify(numbers, args.claim, _progress())
     changed = [result for result in results if result.changed]
@@ -100,6 +105,21 @@ def _list(numbers: Sequence[str]) -> int:
     return 0
 
 
+def _equations(numbers: Sequence[str]) -> int:
+    """Every equation number, its verdict on record, and its commands."""
+    from palpate.cli.tables import print_table
+    from palpate_documents.equations import equations
+    from palpate_documents.library import DOCUMENTS
+
+    rows = [
+        [f"{one.document} ({one.number})", one.main.verdict, one.command, one.run]
+        for number in numbers or DOCUMENTS
+        for one in equations(number)
+    ]
+    print_table(["equation", "verdict", "command", "run as printed"], rows, "llll")
+    return 0
+
+
 def _compare(numbers: Sequence[str], out: str | None) -> int:
     """Runs of what is printed beside the right thing: their metrics, and a page that overlays them."""
     from palpate.cli.tables import number, print_table
@@ -110,10 +130,11 @@ def _compare(numbers: Sequence[str], out: str | None) -> int:
 
     if len(numbers) != 1:
         raise InvalidInput("--as-printed takes one document", hint="palpate verify 002 --as-printed")
-    document(numbers[0])
+    document(numbers[0].partition(".")[0])
     runs = runs_as_printed(numbers[0])
     names, traces = zip(*runs)
-    table = [[result for result in evaluate(trace) if result.name in RUN_METRICS[numbers[0]]] for trace in traces]
+    metrics = RUN_METRICS.get(numbers[0], ())
+    table = [[result for result in evaluate(trace) if result.name in metrics] for trace in traces]
     rows = [
         [f"{row[0].name} [{row[0].unit}]", *(number(result.value) for result in row)]
         for row in zip(*table)

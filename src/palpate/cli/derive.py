@@ -8,6 +8,7 @@ examples:
   palpate derive ur5e --numbers --c build       C99 source, header and a test program
   palpate derive planar3 --html arm.html        one page, no network needed
   palpate derive planar3 --check mine.tex --equal L=l1,l2,l3    is my derivation right?
+  palpate derive planar2 --check notes.md --html marked.html    a whole document (.md .tex .ipynb .py .m), marked
   palpate derive panda --quantity Lambda,mu,p --at=0,0.3,0,-1.8,0,2,0 --rates=0.1,0,0,0.2,0,0,0
   palpate derive pendulum --linearise=0         M, D, K, B and eigenvalues about a posture
   palpate derive pole --quantity M,bias --latex   a pole balanced on an end-effector, from its energies
@@ -28,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 
 import palpate as pp
 from palpate.cli.tables import SHARE_OF_PI, key_values, numbers
-from palpate.errors import InvalidInput, SingularTask, check_names
+from palpate.errors import InvalidInput, PalpateError, SingularTask, check_names
 from palpate.files import read_text
 from palpate.toml import toml_data
 
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from palpate.derive.verify import Verification
     from palpate.robot.robot import Robot
 
-DIFFERS = 1
+DIFFERS, MISUSE = 1, 2
 JOINT_CHOICES = {"ideal": "ideal", "as-built": "as_built"}  # on the command line, and in Python
 _ROBOT_OPTIONS = {"frame": None, "task": None, "names": None, "joints": None, "engine": "auto", "method": "lagrange"}
 
@@ -71,7 +72,12 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     out.add_argument("--c", metavar="OUT", help="write C99 source, header and test program into a folder")
     out.add_argument("--python", action="store_true", help="NumPy source")
     parser.add_argument("--force", action="store_true", help="with --c: replace files that were changed")
-    parser.add_argument("--check", metavar="FILE", help="compare the derivation in a file with this one")
+    parser.add_argument("--check", metavar="FILE", help="judge the formulas of a document by this derivation; with"
+                        " --html OUT also as a page, the mistakes circled")  # fmt: skip
+    parser.add_argument("--also", nargs="+", metavar="ROBOT", help="with --check: further robots of the document")
+    parser.add_argument("--where", nargs="+", metavar="NAME=FORMULA",
+                        help="with --check: what names of the document stand for, or a TOML file of them")  # fmt: skip
+    parser.add_argument("--json", action="store_true", help="with --check: print the result as JSON")
     parser.add_argument("--equal", nargs="+", metavar="NAME=A,B,…",
                         help="with --check: one name that stands for several, L=l1,l2,l3")  # fmt: skip
     parser.add_argument("--conventions", choices=["any", "strict"], help="with --check: strict does not"
@@ -85,10 +91,7 @@ def run(args: argparse.Namespace) -> int:
     joints: Any = JOINT_CHOICES[args.joints or "as-built"]
     robot = None if args.robot == "pole" else pp.load_robot(args.robot, joints=joints, **settings)
     if args.check is not None:
-        groups = equal_names(args.equal or [])
-        return pp.review.cli_check(
-            robot or _pole(args, settings), args.check, equal=groups, conventions=args.conventions or "any"
-        )
+        return _check(robot if robot is not None else _pole(args, settings), args)
     derivation = _pole(args, settings) if robot is None else _derivation(robot, args)
     if args.method == "all":
         comparison = derivation.compare()
@@ -105,9 +108,49 @@ def _refuse_unused(args: argparse.Namespace) -> None:
     """Refuse options that would have no effect."""
     if args.rates is not None and args.at is None and args.linearise is None:
         raise InvalidInput("--rates is an option of --at and --linearise", hint="write --at=0,1 --rates=1,2")
-    for option in ("equal", "conventions"):
-        if getattr(args, option) is not None and args.check is None:
+    for option in ("equal", "conventions", "also", "where", "json"):
+        if getattr(args, option) and args.check is None:
             raise InvalidInput(f"--{option} is an option of --check")
+
+
+def _check(reference: Any, args: argparse.Namespace) -> int:
+    """Judge a document; 0 if all that was judged agrees, 1 if something differs, 2 if nothing could be judged."""
+    from palpate.files import write_file
+    from palpate.sheets import check_document
+
+    if args.names and args.robot != "pole":
+        reference = _derivation(reference, args)
+    references = [reference, *(pp.load_robot(name) for name in args.also or ())]
+    options: Any = {"equal": equal_names(args.equal or []), "conventions": args.conventions or "any"}
+    try:
+        sheet = check_document(references, args.check, symbols=_where(args.where or []), **options)
+    except PalpateError as error:
+        print(f"palpate: {args.check}: {error}", file=sys.stderr)
+        return MISUSE
+    if args.html:
+        write_file(args.html, sheet.html())
+    if args.json:
+        print(sheet.json())
+    elif sheet.judged:
+        print(sheet)
+    if not sheet.judged:
+        print(f"palpate: {args.check}: {sheet.refusal}", file=sys.stderr)
+        return MISUSE
+    return DIFFERS if sheet.wrong else 0
+
+
+def _where(pairs: Sequence[str]) -> dict[str, str]:
+    """Names of a document and what they stand for: NAME=FORMULA, or a TOML file with such lines."""
+    made: dict[str, str] = {}
+    for pair in pairs:
+        if pair.endswith(".toml"):
+            made |= _names(pair)
+            continue
+        name, equals, formula = pair.partition("=")
+        if not equals or not name.strip() or not formula.strip():
+            raise InvalidInput(f"--where takes NAME=FORMULA, got {pair!r}", hint="write --where 'pl_{21}=r2x-a2'")
+        made[name.strip()] = formula.strip()
+    return made
 
 
 def _derivation(robot: Robot, args: argparse.Namespace) -> Derivation:

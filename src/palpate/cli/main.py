@@ -159,7 +159,9 @@ def _run(words: list[str]) -> int:
     if command is not None and command not in COMMANDS:
         raise UnknownName("command", command, COMMANDS)
     modules = _modules(
-        COMMANDS if completing else [*_SHIPPED, *([command] if command not in (None, *_SHIPPED) else ())]
+        COMMANDS
+        if completing
+        else [*_SHIPPED, *_OF_TOOLS, *([command] if command not in (None, *_SHIPPED, *_OF_TOOLS) else ())]
     )
     parser, commands = _parsers(modules, COMMANDS.added() if command is None and not completing else ())
     if completing:

@@ -8,15 +8,16 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
-from palpate.errors import InvalidInput, PalpateError, TooLarge, UnreadableExpression, check_names
+from palpate.errors import InvalidInput, TooLarge, UnreadableExpression, check_names
 from palpate.files import read_text
 from palpate.review.algebra.effort import MOST_BYTES, limited
 from palpate.review.algebra.wanted import QUANTITIES
 from palpate.review.compare.case import Case, Reference, is_robot
-from palpate.review.compare.compare import compared
+from palpate.review.compare.compare import MatrixComparison, compared
 from palpate.review.compare.derivation import is_derivation
 from palpate.review.compare.together import Judged, judged_together
 from palpate.review.describe import Describer
+from palpate.review.read.dialects import translated
 from palpate.review.read.lexer import blanked
 from palpate.review.read.statements import GivenFormula, formulas
 from palpate.review.verdict import Verdict
@@ -67,9 +68,15 @@ def check_derivation(
     """
     if isinstance(given, str) and len(given) > MOST_BYTES:
         raise TooLarge(f"a text of {len(given)} characters; at most {MOST_BYTES} are read")
+    given = translated(given) if isinstance(given, str) else given
     with limited():
         case = Reference(reference, coordinates, equal or {}).case(given, what, symbols, entry)
         return _verdicts([case], seed, conventions)[0]
+
+
+def verdicts_together(comparisons: Sequence[MatrixComparison], strict: bool) -> list[Verdict]:
+    """The verdict on each of several formulas of one writer, compared already."""
+    return [_verdict(one) for one in judged_together(comparisons, strict)]
 
 
 def _verdicts(cases: Sequence[Case], seed: int, conventions: str) -> list[Verdict]:
@@ -105,31 +112,6 @@ def _verdict(one: Judged) -> Verdict:
         return Describer(case, comparison).verdict((*notes, *one.notes))
     notes = (*notes, *([one.agreement.note] if one.agreement.note else []))
     return Verdict(case.what, True, one.agreement.convention, notes=notes, method=comparison.method)
-
-
-def cli_check(robot_or_derivation: Any, path: str | Path, **options: Any) -> int:
-    """Check every formula of a file against a robot or a derivation, and print what was found.
-
-    Args:
-        robot_or_derivation: what is right.
-        options: `equal` and `conventions` of `check_derivation`.
-        path: a text file with lines such as `M = \\begin{bmatrix} … \\end{bmatrix}` or `g = …` (see `statements`).
-
-    Returns:
-        0 if everything agrees, 1 if something differs, 2 if the file cannot be read.
-    """
-    import sys
-
-    try:
-        verdicts = check_file(robot_or_derivation, path, **options)
-    except PalpateError as error:
-        print(f"{path}: {error}", file=sys.stderr)
-        return 2
-    for formula, verdict in verdicts:
-        print(_report(formula, verdict))
-    wrong = sum(not verdict.agrees for _, verdict in verdicts)
-    print(f"{len(verdicts)} checked: {'all agree' if not wrong else f'{wrong} differ' + ('s' if wrong == 1 else '')}")
-    return 1 if wrong else 0
 
 
 def check_file(robot_or_derivation: Any, path: str | Path, **options: Any) -> list[tuple[GivenFormula, Verdict]]:
@@ -178,11 +160,3 @@ def _right_side(text: str) -> str:
     """What follows the first equals sign, with everything before it blanked, so that positions stay."""
     at = text.index("=") + 1
     return blanked(text[:at]) + text[at:]
-
-
-def _report(formula: GivenFormula, verdict: Verdict) -> str:
-    """The verdict, and the mended formula if it is a matrix."""
-    lines = [str(verdict).replace(f"{verdict.what}:", f"{formula.label} (line {formula.line}):", 1)]
-    if verdict.mended is not None and len(str(verdict.mended).splitlines()) > 1:
-        lines += [f"  {formula.label} =", *(f"    {line}" for line in str(verdict.mended).splitlines())]
-    return "\n".join(lines)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
 from itertools import islice
 from random import Random
 from typing import Any
@@ -30,7 +31,7 @@ from palpate.review.algebra.tree import (
 )
 from palpate.review.compare.case import Case
 from palpate.review.compare.compare import EntryIndex, MatrixComparison
-from palpate.review.compare.slips import matrix_slip, matters, renamed
+from palpate.review.compare.slips import matrix_slip, matters, renamed_mostly
 from palpate.review.mend.edits import COSTS
 from palpate.review.mend.repair import Repair, Repairer
 from palpate.review.verdict import Difference, Verdict
@@ -60,10 +61,12 @@ class Describer:
         if None in repairs.values() and (slip := matrix_slip(self.comparison)) is not None:
             message, text, right = slip
             return self._together("wrong matrix", message, right.rows, notes, text)
-        names = renamed(self.comparison) if None in repairs.values() or len(repairs) > 2 else None
+        names, explained = None, []
+        if None in repairs.values() or len(repairs) > 2:
+            names, explained = renamed_mostly(self.comparison)
         for (i, j), repair in repairs.items():
             right = self.comparison.wanted.expression((i, j))
-            if names is not None and right is not None:
+            if names is not None and right is not None and (i, j) in explained:
                 rows[i][j], difference = self._with_names((i, j), names, right)
             else:
                 difference = self._difference((i, j), repair)
@@ -126,6 +129,7 @@ class Describer:
         others = [node for _, node in self.comparison.given.entries()] if right is None else [right]
         # An equation may be written with the opposite sign.
         targets = [wanted[index], algebra.Neg(wanted[index])] if self.case.what == "equation" else [wanted[index]]
+        targets += self._divided(tree, right)
         best: Repair | None = None
         for target in targets:
             try:
@@ -136,6 +140,19 @@ class Describer:
             if repair and (best is None or repair.cost < best.cost):
                 best = replace(repair, mended=self._written_out(repair.mended))
         return best
+
+    def _divided(self, tree: Node, right: Node | None) -> list[Node]:
+        """The equation of one joint divided by its inertia, if the given one has its acceleration alone in a term."""
+        names = self.case.table.coordinates
+        if self.case.what != "equation" or len(names) != 1 or right is None:
+            return []
+        acceleration = names[0]._replace(dots=2)
+        terms = tree.terms if isinstance(tree, algebra.Sum) else (tree,)
+        if not any(isinstance(term, Sym) and term.name == acceleration for term in terms):
+            return []
+        with_one, without = (rename(right, {acceleration: algebra.number(Fraction(k))}) for k in (1, 0))
+        inertia = algebra.add([with_one, algebra.opposite(without)])
+        return [algebra.Quot(right, inertia)]
 
     def _written_out(self, node: Node) -> Node:
         """With every name whose definition was changed replaced by what it now stands for."""
@@ -166,6 +183,7 @@ class Describer:
             cost=repair.cost,
             mended=node(repair.mended),
             caret="" if repair.edits[0].where else self._caret(repair.edits[0].span),
+            spans=tuple(edit.span for edit in repair.edits if edit.span is not None and edit.span[1] > edit.span[0]),
         )
 
     def _abbreviated(self, node: Node) -> Node:

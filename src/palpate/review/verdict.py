@@ -21,6 +21,7 @@ class Difference:
         cost: what the slips cost together; None without a repair.
         given, mended, right: the entry as given, as corrected, and as the reference has it ("" if that is numeric).
         caret: the line of the text with the slip marked, or "".
+        spans: positions in the text of the slips, where they are known.
     """
 
     entry: tuple[int, int] | None
@@ -34,6 +35,7 @@ class Difference:
     mended: str = ""
     right: str = ""
     caret: str = ""
+    spans: tuple[tuple[int, int], ...] = ()
 
     def __str__(self) -> str:
         where = f"entry ({self.entry[0]},{self.entry[1]}): " if self.entry else ""

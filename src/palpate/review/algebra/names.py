@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 from palpate.equations.spelling import DOTS, GREEK_LETTERS, VARIANTS, Name
-from palpate.errors import UnknownSymbol, nearest
+from palpate.errors import UnreadableExpression, nearest
 from palpate.review.algebra.points import PI
 from palpate.review.algebra.tree import Grid, Neg, Node, Num, Ref, Sym, Trig, Value, add, multiply, number
 
@@ -22,6 +22,7 @@ _MOVING_LETTERS = (*_JOINT_LETTERS, "x", "y", "z")
 _DOTS = {mark: count for count, mark in enumerate(DOTS) if mark}
 _SUBSCRIPTS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
 _DOTS_AT_THE_END = re.compile(r"(\d+)(d{1,2}(?:ot)?)")
+_SHORT_THETA = re.compile(r"(?P<before>d{0,2})th(?P<after>d|dd|dot|ddot|p|pp)?")
 _DOT_WORDS = {"dot": 1, "d": 1, "ddot": 2, "dd": 2, "t": 1, "tt": 2}
 
 
@@ -56,7 +57,7 @@ class SymbolTable:
         coordinates: the generalised coordinates, in order; their dotted forms are known too.
         definitions: names that stand for an expression or a matrix; `written` has them as they are written.
         aliases: symbols that the writer calls otherwise, with the writer's name.
-        unreadable: names whose definition uses an unknown symbol, with that error.
+        unreadable: names whose definition cannot be read, with that error.
         symbols: the SymPy symbols that names came from.
         forces: symbols that are forces of the joints alone, such as τ1.
         notes: what was read as something else, in words.
@@ -72,7 +73,7 @@ class SymbolTable:
         self.symbols: dict[Name, Any] = {}
         self.notes: list[str] = []
         self.aliases: dict[Name, Name] = {}
-        self.unreadable: dict[Name, UnknownSymbol] = {}
+        self.unreadable: dict[Name, UnreadableExpression] = {}
         self.forces: set[Name] = set()
         self.open = False
         self._made: dict[object, Any] = {}
@@ -142,9 +143,11 @@ class SymbolTable:
         if name == PI or self._is_known(name):
             return Sym(name)
         meaning = self._other_spelling(name) or self._vector(name) or self._shorthand(name) or self._sum_of_angles(name)
+        if meaning is None and "." in name.sub:  # I_{11.1} for I_{11,1}
+            meaning = self.find(name._replace(sub=name.sub.replace(".", ",")))
         return self._added(name) if meaning is None and self.open else meaning
 
-    def _unreadable(self, name: Name) -> UnknownSymbol:
+    def _unreadable(self, name: Name) -> UnreadableExpression:
         return self.unreadable[name]
 
     def _added(self, name: Name) -> Value | None:
@@ -173,7 +176,14 @@ class SymbolTable:
 
     def _similar(self, name: Name) -> Iterable[Name]:
         if name.base in _SAME:
-            yield name._replace(base=_SAME[name.base])
+            variant = name._replace(base=_SAME[name.base])
+            yield variant
+            yield from self._same_letters(variant)
+        if (short := _SHORT_THETA.fullmatch(name.base)) and (
+            name.sub or len(self.coordinates) == 1
+        ):  # th1, dth1, thdot1
+            dots = len(short["before"] or "") + _DOT_WORDS.get(short["after"] or "", 0)
+            yield from self._as_joint(Name("theta", name.sub, name.dots + dots))
         if name.base.endswith("'"):
             bare = name.base.rstrip("'")
             yield Name(bare, name.sub, name.dots + len(name.base) - len(bare))
@@ -184,9 +194,14 @@ class SymbolTable:
         if not name.sub and len(self.coordinates) == 1 and bare.base in _JOINT_LETTERS:
             yield self.coordinates[0]._replace(dots=bare.dots)
         yield from self._same_letters(name)
+        yield from self._as_joint(name)
+
+    def _as_joint(self, name: Name) -> Iterable[Name]:
+        """θ1 where the joints are called q."""
         if name.base in _JOINT_LETTERS:
-            joints = [one for one in self.coordinates if one.base in _JOINT_LETTERS and one.sub == name.sub]
-            yield from (one._replace(dots=name.dots) for one in joints[:1])
+            same = [one for one in self.coordinates if one.base in _JOINT_LETTERS and one.sub == name.sub]
+            lone = self.coordinates if not name.sub and len(self.coordinates) == 1 else []
+            yield from (one._replace(dots=name.dots) for one in (same or lone)[:1])
 
     def _same_letters(self, name: Name) -> Iterable[Name]:
         """lc1 for l_{c1}, I1zz for I_{zz,1}, l1 for L_1, and m1 for m where one link has a mass."""
@@ -220,7 +235,8 @@ class SymbolTable:
         if not ellipsis and self._is_known(plain):
             return plain
         order = {str(i): one for i, one in enumerate(self.coordinates, 1)}
-        moving = base.base in (*rates, *_JOINT_LETTERS) or base.base.strip("d") in _JOINT_LETTERS
+        letter = base.base.strip("d")
+        moving = base.base in rates or letter in _JOINT_LETTERS or letter.lower() in _JOINT_LETTERS
         if moving and str(number) in order:
             return order[str(number)]._replace(dots=dots)
         return plain if self._is_known(plain) else None
@@ -255,6 +271,7 @@ class SymbolTable:
             return Sym(by_index[sub])
         if sub.isdigit():
             return self._indices([(1, digit) for digit in sub], by_index)
+        sub = re.sub(r"(?<=\d),(?=\d+\*)", ".", sub)  # a decimal comma: c_{2,0*2}
         if re.fullmatch(r"[\d.*+,\- ]+", sub):
             # '2.0*2+3' is 2·q2 + q3; '1-2' is q1 − q2; '1,2' is q1 + q2
             parts = re.findall(r"([+-]?)(?:(\d+(?:\.\d*)?)\*)?(\d+)", sub.replace(" ", "").replace(",", "+"))

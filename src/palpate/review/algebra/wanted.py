@@ -163,6 +163,10 @@ def _pose_parts(given: tuple[int, int]) -> Iterable[Selection]:
         yield Selection("its rotation", (0, 1, 2), (0, 1, 2))
     elif given == (3, 1):
         yield Selection("its position", (0, 1, 2), (3,))
+    elif given[0] == 1 and given[1] in (2, 3):
+        for rows in combinations(range(3), given[1]):
+            words = f"{' and '.join('xyz'[row] for row in rows)} of its position, read as its transpose"
+            yield Selection(words, rows, (3,), transposed=True)
     elif given[0] < 3 and given[1] == 1:
         for rows in combinations(range(3), given[0]):
             yield Selection(f"{' and '.join('xyz'[row] for row in rows)} of its position", rows, (3,))

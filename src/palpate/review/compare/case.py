@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from palpate.errors import BadShape, InvalidInput, UnknownName, UnknownSymbol, UnluckyPoint
+from palpate.errors import BadShape, InvalidInput, UnknownName, UnknownSymbol, UnluckyPoint, UnreadableExpression
 from palpate.forking import cached_property
 from palpate.lazy import offered
 from palpate.review.algebra import tree as algebra
@@ -373,7 +373,7 @@ def _define(table: SymbolTable, meanings: Meanings) -> None:
             try:
                 table.unreadable.pop(spelled(name), None)
                 _stand_for(table, name, _read(value, table, "expression")[-1])
-            except UnknownSymbol as error:
+            except UnreadableExpression as error:
                 left[name] = value
                 table.unreadable[spelled(name)] = error
         if len(left) == len(waiting):

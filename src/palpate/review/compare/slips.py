@@ -8,6 +8,7 @@ from difflib import SequenceMatcher
 from itertools import islice, product
 
 from palpate.errors import PalpateError, UnluckyPoint
+from palpate.review.algebra.names import SymbolTable
 from palpate.review.algebra.points import PI, Point
 from palpate.review.algebra.tree import Grid, Name, as_grid, symbols, walk
 from palpate.review.compare.compare import MatrixComparison, differing
@@ -15,6 +16,7 @@ from palpate.review.read.reading import SymbolText
 
 _POWER = r"\s*\^\s*(?:\{\s*(?:T|\\top|-1|-T)\s*\}|T|\\top|-1)|\s*'"
 _MOST_SYMBOLS, _MOST_TRIED, _CHOICES = 12, 400, 3
+_MOST_ENTRIES = 9
 _MOST_WORK = 2_000_000  # nodes that may be evaluated
 Indices = Sequence[tuple[int, int]]
 
@@ -51,13 +53,25 @@ def _variants(text: str, names: list[str]) -> Iterator[tuple[str, str, str]]:
                     yield match[0], form, f"{text[: match.start()]}{form}{text[match.end() :]}"
 
 
-def renamed(one: MatrixComparison) -> dict[Name, Name] | None:
-    """{symbol of the reference: symbol that stands in its place}, if that explains every entry that differs.
+def renamed_mostly(one: MatrixComparison) -> tuple[dict[Name, Name] | None, Indices]:
+    """Like `renamed`, of the entries that it explains: all that differ, or all but one."""
+    names, indices = renamed(one, one.differing), one.differing
+    if names is not None or not 4 <= len(indices) <= _MOST_ENTRIES:
+        return names, indices
+    for left_out in reversed(indices):
+        rest = [index for index in indices if index != left_out]
+        if (names := renamed(one, rest)) is not None:
+            return names, rest
+    return None, indices
+
+
+def renamed(one: MatrixComparison, indices: Indices) -> dict[Name, Name] | None:
+    """{symbol of the reference: symbol that stands in its place}, if that explains these entries that differ.
 
     If the reference becomes what is given once some of its symbols are called like others, only names are wrong. Names
     are tried by likeness: I2_11 is rather meant by I1_11 than by m1.
     """
-    given, wanted, indices = one.given, one.wanted, one.differing
+    given, wanted = one.given, one.wanted
     if wanted.is_numeric:
         return None
     used = _names(given, indices)
@@ -66,7 +80,7 @@ def renamed(one: MatrixComparison) -> dict[Name, Name] | None:
         return None
     size = sum(1 for _ in islice((node for index in indices for node in walk(wanted[index])), _MOST_WORK))
     points = [one.space.point(number) for number in (20, 21)]
-    for names in islice(_assignments(meant, sorted(used)), min(_MOST_TRIED, _MOST_WORK // size)):
+    for names in islice(_assignments(meant, sorted(used), one.case.table), min(_MOST_TRIED, _MOST_WORK // size)):
         if all(_agrees(given, wanted, indices, names, point) for point in points):
             return {name: stands for name, stands in names.items() if matters(wanted, indices, name, points[0])}
     return None
@@ -82,9 +96,12 @@ def _names(grid: Grid, indices: Indices) -> set[Name]:
     return set().union(*(symbols(grid[index]) for index in indices))
 
 
-def _assignments(meant: list[Name], present: list[Name]) -> Iterator[dict[Name, Name]]:
-    """Assignments of present symbols to meant ones, the likeliest first."""
-    choices = [sorted(present, key=lambda one, of=name: -_likeness(one, of))[:_CHOICES] for name in meant]
+def _assignments(meant: list[Name], present: list[Name], table: SymbolTable) -> Iterator[dict[Name, Name]]:
+    """Assignments of present symbols to meant ones, the likeliest by the writer's names first."""
+    called = {name: table.writer_name(name) for name in (*meant, *present)}
+    choices = [
+        sorted(present, key=lambda one, of=name: -_likeness(called[one], called[of]))[:_CHOICES] for name in meant
+    ]
     ranked = product(*(range(len(names)) for names in choices))
     few = sorted(islice(ranked, 3**8), key=sum)
     for ranks in few:

@@ -15,6 +15,7 @@ _SIGN_IS_KNOWN_FROM = {
     "c": ("C", "tau", "equation"),
     "tau": ("M", "C", "c", "g", "T", "V", "equation"),
 }
+RIGHT_ELSEWHERE = "it is right "  # how notes begin that say in which other convention a formula is right
 _ZERO_OF_ENERGY = "another zero of the potential energy (a constant difference)"
 
 
@@ -146,10 +147,12 @@ def _remarks(
     """Other conventions in which a formula that is not right would be, and the one in which it was judged."""
     if as_it_is is not None:
         assert change is not None
-        return (f"it is right in the reference's convention, but the other formulas have another one: {change.name}",)
+        return (
+            f"{RIGHT_ELSEWHERE}in the reference's convention, but the other formulas have another one: {change.name}",
+        )
     if as_given.single and change is None:
         return ()
     zero = as_given.case.what == "V" and as_given.differs_by_a_constant()
     names = [_ZERO_OF_ENERGY] if zero else [other.name for other in as_given.other_conventions()][:1]
-    notes = [f"it is right as it stands in another convention: {name}" for name in names]
+    notes = [f"{RIGHT_ELSEWHERE}as it stands in another convention: {name}" for name in names]
     return (*notes, *([f"compared in the convention of the other formulas: {change.name}"] if change else []))

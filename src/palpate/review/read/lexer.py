@@ -17,7 +17,7 @@ MACRO = re.compile(
 )
 _BRACE = re.compile("[{}]")
 _DEEPEST = 10  # abbreviations that stand for abbreviations
-Macros = Mapping[str, str]  # {name: what it stands for}
+Macros = Mapping[str, tuple[int, str]]  # {name: number of arguments, what it stands for}
 # Environments that only arrange lines.
 FRAME = (
     r"\\(?:begin|end)\s*\{(?:aligned|alignedat|align|split|gathered|gather|equation|multline|eqnarray|displaymath|math"
@@ -46,7 +46,8 @@ _SIGN = re.compile("|".join(map(re.escape, _SIGNS)))
 _SPELT = {**_FRACTIONS, **_SIGNS, "√": "sqrt"}
 _MARKS = "\u0307\u0308\u20db"
 _NO_LETTER = "".join((*_SUPERSCRIPTS, *_FRACTIONS))
-_PLAIN = re.compile(rf"[^\W\d_{_NO_LETTER}](?:[^\W{_NO_LETTER}]|[{_MARKS}])*'*")
+_BELOW = "₀₁₂₃₄₅₆₇₈₉"
+_PLAIN = re.compile(rf"[^\W\d_{_NO_LETTER}](?:[^\W{_NO_LETTER}{_BELOW}]|[{_MARKS}])*[{_BELOW}]*'*")
 
 
 class Token(NamedTuple):
@@ -62,19 +63,22 @@ def macros(text: str) -> tuple[str, Macros]:
     """The text with its definitions blanked, and what they define.
 
     Raises:
-        UnreadableExpression: a definition with arguments, or without its closing brace.
+        UnreadableExpression: a definition without its closing brace, or with arguments that are not counted.
     """
-    defined: dict[str, str] = {}
+    defined: dict[str, tuple[int, str]] = {}
     cleared = text
     for match in MACRO.finditer(text):
         spend(len(text) // 20)
         at = match.end() + len(text[match.end() :]) - len(text[match.end() :].lstrip())
-        if text[at : at + 1] in ("[", "#"):
+        counted = re.compile(r"\[(\d)\]\s*|(?:#\d)*#(\d)\s*").match(text, at)
+        if text[at : at + 1] in ("[", "#") and counted is None:
             raise UnreadableExpression("a definition with arguments", text, at, hint="write the formula out instead")
+        at = counted.end() if counted else at
         end = closing_brace(text, at)
         if end is None:
             raise UnreadableExpression("a definition needs its meaning in braces", text, min(at, len(text)))
-        defined[match[1] or match[2]] = text[at + 1 : end]
+        arguments = int(counted[1] or counted[2]) if counted else 0
+        defined[match[1] or match[2]] = arguments, text[at + 1 : end]
         cleared = cleared[: match.start()] + blanked(text[match.start() : end + 1]) + cleared[end + 1 :]
     return cleared, defined
 
@@ -99,15 +103,37 @@ def closing_brace(text: str, at: int) -> int | None:
 
 def _expanded(tokens: Iterable[Token], defined: Macros, text: str, depth: int = 0) -> Iterator[Token]:
     """The tokens with every abbreviation replaced by what it stands for, at the position where it is used."""
-    for token in tokens:
+    stream = iter(tokens)
+    for token in stream:
         name = token.text[1:] if token.kind == "command" else ""
         if name not in defined:
             yield token
             continue
         if depth > _DEEPEST:
             raise UnreadableExpression(f"{token.text} is defined by itself", text, token.start)
-        body = (one._replace(start=token.start, end=token.end) for one in _tokens(defined[name], True))
+        count, meaning = defined[name]
+        arguments = [_argument(stream, token, text) for _ in range(count)]
+        parts = re.split(r"#(\d)", meaning)  # text, number, text, …
+        body: list[Token] = []
+        for number, part in enumerate(parts):
+            if number % 2 == 0:
+                body += [one._replace(start=token.start, end=token.end) for one in _tokens(part, True)]
+            elif 1 <= int(part) <= count:
+                body += arguments[int(part) - 1]
         yield from _expanded(body, defined, text, depth + 1)
+
+
+def _argument(stream: Iterator[Token], of: Token, text: str) -> list[Token]:
+    """The next argument of an abbreviation: what stands in braces, or one token."""
+    made: list[Token] = []
+    depth = 0
+    for token in stream:
+        spend()
+        depth += (token.text == "{") - (token.text == "}")
+        made.append(token)
+        if depth == 0:
+            return made[1:-1] if made[0].text == "{" else made
+    raise UnreadableExpression(f"{of.text} needs an argument", text, of.start)
 
 
 def is_latex(text: str) -> bool:

@@ -79,16 +79,16 @@ def formulas(text: str) -> list[GivenFormula]:
     """
     clean = prepared(text)
     body = macros(clean)[0]
-    chunks = _chunks(body)
-    check_count(len(chunks), MOST_FORMULAS, "formulas")
-    parsed = [_formula(body, clean, start, end) for start, end in chunks]
+    found = chunks(body)
+    check_count(len(found), MOST_FORMULAS, "formulas")
+    parsed = [_formula(body, clean, start, end) for start, end in found]
     if not parsed:
         raise UnreadableExpression("the file holds no formula", text, 0, hint="write for example  g = m1*g*l1*cos(q1)")
     mentioned = [{spelled(word) for word in _words(tokens(one.text))} for one in parsed]
     return [_used_elsewhere(one, number, mentioned) for number, one in enumerate(parsed)]
 
 
-def _chunks(text: str) -> list[tuple[int, int]]:
+def chunks(text: str) -> list[tuple[int, int]]:
     """Where formulas begin and end: at a name and an equals sign after a line, a comma or \\\\, all brackets closed."""
     cuts = list(_cuts(text))
     starts: list[int] = []
@@ -181,10 +181,20 @@ def prepared(text: str) -> str:
 
     Understood are LaTeX documents, Markdown with $$ … $$, Python and Matlab programs, and the pages palpate prints.
     """
-    if _RULE in text:
+    if is_palpate_page(text):
         text = _page(text)
     elif _PROGRAM.search(text):
-        text = _program(text)
+        text = without_scaffold(text)
+    return without_prose(text)
+
+
+def is_palpate_page(text: str) -> bool:
+    """Whether a text is a page that palpate printed."""
+    return _RULE in text
+
+
+def without_prose(text: str) -> str:
+    """A text with comments, headings, equation numbers and lines of words replaced by blanks."""
     text = _COMMENT.sub(_blank, text)
     text = _without_headings(text)
     text = _NUMBER_ALONE.sub(_blank, _BLANKED.sub(_blank, text))
@@ -225,7 +235,7 @@ def _is_prose(piece: str) -> bool:
     return len(words) >= 3
 
 
-def _program(text: str) -> str:
+def without_scaffold(text: str) -> str:
     """A program without imports, signatures, docstrings, allocations and returns; its assignments stay."""
     text = re.sub(r"^[A-Z_]{4,}\s*=\s*\{[^}]*\}", _blank, text, flags=re.MULTILINE)
     text = re.sub(r"\"\"\".*?\"\"\"|'''.*?'''", _blank, text, flags=re.DOTALL)

@@ -257,9 +257,11 @@ class SymbolReader:
         guess = f"did you mean {' or '.join(near)}? " if near else ""
         if len(equal) > 1:
             guess = f"is it {' = '.join(equal)}? Then add --equal {name}={','.join(equal)}; otherwise "
-        return UnknownSymbol(
+        error = UnknownSymbol(
             f"unknown symbol {name}", self.text, at, hint=f"{guess}say what it stands for: symbols={{{str(name)!r}: …}}"
         )
+        error.symbol = str(name)
+        return error
 
     def _group(self, at: int) -> tuple[list[Token], int] | None:
         """The tokens of the {…} that begins at `at`, and where it ends."""

@@ -1,0 +1,1 @@
+"""Published results as data, one file for each source."""
