@@ -50,6 +50,7 @@ ARROWS: dict[str, set[str]] = {
     "study": {"run", "scenario", "metrics", "trace", "world", "control"},
     "gym": {"run", "scenario", "metrics", "spatial", "views"},
     "serving": {"run", "scenario", "trace", "world", "control", "robot", "spatial", "engine"},
+    "logs": {"run", "scenario", "metrics", "trace", "views", "world", "control", "robot", "spatial", "engine"},
     "exporting": {"run", "scenario", "trace", "control", "robot", "equations", "engine"},
 }
 # Inside a package: which folder may import which of its neighbours. Files that lie beside the folders are not held.
@@ -78,6 +79,7 @@ INSIDE: dict[str, dict[str, set[str]]] = {
         "code": {"algebra", "model", "dynamics"},
     },
     "exporting": {"code": set()},
+    "logs": {"readers": set()},
     "review": {
         "algebra": set(),
         "read": {"algebra"},

@@ -53,8 +53,9 @@ if TYPE_CHECKING:
 _SHIPPED = (
     "run", "design", "list", "explain", "new", "show", "derive", "check", "report", "replay", "compare", "sweep",
     "study", "tune", "export", "serve", "schema", "cache",
-    "completion",
+    "completion", "log",
 )  # fmt: skip
+_TOOLS = {"log": "palpate.logs.command"}  # commands that live in the folder of their tool
 
 # Commands that show what others made: no code that a scenario or folder names runs in them, unless --code asks for it.
 _LOOKS = {
@@ -62,7 +63,7 @@ _LOOKS = {
 }  # fmt: skip
 
 COMMANDS = Table(
-    "palpate.commands", {name: f"palpate.cli.{name}" for name in _SHIPPED}, lambda entry, module: module.__name__
+    "palpate.commands", {name: _TOOLS.get(name, f"palpate.cli.{name}") for name in _SHIPPED}, lambda entry, module: module.__name__
 )
 
 INTERRUPTED, BROKEN_PIPE, MISUSE, UNEXPECTED = 130, 141, 2, 70
