@@ -55,16 +55,15 @@ _SHIPPED = (
     "study", "tune", "export", "serve", "schema", "cache",
     "completion", "log",
 )  # fmt: skip
-_TOOLS = {"log": "palpate.logs.command"}  # commands that live in the folder of their tool
+_TOOLS = {"log": "logs"}  # commands that live in the folder of their tool: palpate/<tool>/command.py
 
 # Commands that show what others made: no code that a scenario or folder names runs in them, unless --code asks for it.
 _LOOKS = {
     "list", "explain", "new", "show", "derive", "check", "report", "replay", "compare", "schema", "cache", "completion",
 }  # fmt: skip
 
-COMMANDS = Table(
-    "palpate.commands", {name: _TOOLS.get(name, f"palpate.cli.{name}") for name in _SHIPPED}, lambda entry, module: module.__name__
-)
+_MODULES = {name: f"palpate.{_TOOLS[name]}.command" if name in _TOOLS else f"palpate.cli.{name}" for name in _SHIPPED}
+COMMANDS = Table("palpate.commands", _MODULES, lambda entry, module: module.__name__)
 
 INTERRUPTED, BROKEN_PIPE, MISUSE, UNEXPECTED = 130, 141, 2, 70
 

@@ -7,7 +7,7 @@ autocorrelation: the larger of the block bootstrap's and the delete-one-block ja
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.stats import t as student
@@ -88,10 +88,8 @@ class Fit:
         shift: s, by which the torques come late, and its deviation.
         refused: reasons, by parameter name.
         residual: (N, n), N·m; NaN where a row did not count.
-        weight: per joint, 1/(N·m).
         block: rows of a block.
         blocks: how many.
-        information: of the free parameters, for metrics.
     """
 
     values: Array
@@ -101,10 +99,8 @@ class Fit:
     shift_deviation: float
     refused: dict[str, str]
     residual: Array
-    weight: Array
     block: int
     blocks: int
-    information: Array = field(repr=False)
 
     @property
     def t95(self) -> float:
@@ -117,71 +113,74 @@ def fit(rows: Rows, arm: Arm, kinds: tuple[str, ...], *, intervals: bool = True)
     wanted = np.zeros(len(arm.names), dtype=bool)
     for kind in kinds:
         wanted[arm.columns(kind)] = True
+    chosen = np.flatnonzero(wanted)
     y = rows.y - rows.X @ np.where(wanted, 0.0, arm.nominal)
-    weight = _first_weights(y, rows.use)
+    weight = _weights(y, rows.use)
     X = np.concatenate([rows.X[:, :, wanted], -rows.rate[:, :, None]], axis=2)
-    free, refused = _told_apart(X, weight, rows.use, [arm.names[k] for k in np.flatnonzero(wanted)])
-    X = X[:, :, free]
+    basis, refused = _told_apart(X, weight * rows.use, [*(arm.names[k] for k in chosen), ""])
+    Z = X @ basis
     for _ in range(3):
-        theta, residual = _solve(X, y, weight, rows.use)
-        weight = _first_weights(residual, rows.use)
-    block = block_length(residual, rows.use, rows.run)
-    deviation, blocks = _deviations(X, y, (weight, rows.use, rows.run), block) if intervals else (theta * np.nan, 1)
-    chosen = np.flatnonzero(wanted)[[k for k in free if k < wanted.sum()]]
-    values, spread, which = arm.nominal.copy(), np.full(len(wanted), np.nan), np.zeros(len(wanted), dtype=bool)
-    values[chosen], spread[chosen], which[chosen] = theta[: len(chosen)], deviation[: len(chosen)], True
-    has_shift = len(free) > len(chosen)
-    shift, shift_deviation = (theta[-1], deviation[-1]) if has_shift else (0.0, np.nan)
-    flat = (X * (weight * rows.use)[:, :, None]).reshape(-1, X.shape[2])[:, : len(chosen)]
-    shown = np.where(rows.use, residual, np.nan)
-    return Fit(values, spread, which, float(shift), float(shift_deviation), refused, shown, weight[0], block, blocks,
-               flat.T @ flat)  # fmt: skip
+        z, residual = _solve(Z, y, weight, rows.use)
+        weight = _weights(residual, rows.use)
+    block = block_length(residual, rows.use)
+    theta = basis @ z
+    deviation, blocks = theta * np.nan, 1
+    if intervals:
+        deviation, blocks = _deviations(Z, y, (weight * rows.use, rows.run, basis), block)
+    values, spread, free = arm.nominal.copy(), np.full(len(wanted), np.nan), wanted.copy()
+    values[chosen], spread[chosen] = theta[:-1], deviation[:-1]
+    free[[k for k in chosen if arm.names[k] in refused]] = False
+    return Fit(values, np.where(free, spread, np.nan), free, float(theta[-1]), float(deviation[-1]), refused,
+               np.where(rows.use, residual, np.nan), block, blocks)  # fmt: skip
 
 
-def _first_weights(y: Array, use: Array) -> Array:
+def _weights(y: Array, use: Array) -> Array:
     """1/σ of each joint, the same in every row."""
     scale = np.sqrt(np.sum(np.where(use, y, 0.0) ** 2, axis=0) / np.maximum(use.sum(axis=0), 1))
     floor = 1e-6 * max(float(scale.max(initial=0.0)), 1e-9)
     return np.broadcast_to(1.0 / np.maximum(scale, floor), y.shape)
 
 
-def _solve(X: Array, y: Array, weight: Array, use: Array) -> tuple[Array, Array]:
+def _solve(Z: Array, y: Array, weight: Array, use: Array) -> tuple[Array, Array]:
+    """Weighted least squares by the normal equations: the columns of Z are nearly orthogonal."""
     w = weight * use
-    A, b = (X * w[:, :, None]).reshape(-1, X.shape[2]), (y * w).reshape(-1)
-    scale = np.sqrt(np.einsum("ij,ij->j", A, A))
-    theta = np.linalg.lstsq(A / scale, b, rcond=None)[0] / scale
-    return theta, y - X @ theta
+    A, b = (Z * w[:, :, None]).reshape(-1, Z.shape[2]), (y * w).reshape(-1)
+    G = A.T @ A
+    scale = np.sqrt(np.maximum(np.diag(G), 1e-300))
+    z = np.linalg.solve(G / np.outer(scale, scale), (A.T @ b) / scale) / scale
+    return z, y - Z @ z
 
 
-def _told_apart(X: Array, weight: Array, use: Array, names: list[str]) -> tuple[list[int], dict[str, str]]:
-    """Columns that this motion tells apart, and why each other one is refused; the time shift comes last."""
-    A = (X * (weight * use)[:, :, None]).reshape(-1, X.shape[2])
+def _told_apart(X: Array, w: Array, names: list[str]) -> tuple[Array, dict[str, str]]:
+    """Directions of the parameters that this motion tells, as columns of a matrix, and why single ones are refused.
+
+    Directions without any signal are left out of the fit; a parameter that has a part in one is refused, and so is one
+    whose variance the others inflate beyond `INFLATION`. The last column is the time shift.
+    """
+    A = (X * w[:, :, None]).reshape(-1, X.shape[2])
     G = A.T @ A
     size = np.sqrt(np.diag(G))
-    refused: dict[str, str] = {}
-    largest = max(float(size.max(initial=0.0)), 1e-300)
-    for k, name in enumerate(names):
-        if size[k] < 1e-6 * largest or size[k] == 0:
+    silent = size < 1e-9 * max(float(size.max(initial=0.0)), 1e-300)
+    scale = np.where(silent, 1.0, size)
+    C = np.where(silent[:, None] | silent[None, :], np.eye(len(size)) * 0.0, G / np.outer(scale, scale))
+    values, vectors = np.linalg.eigh(C)
+    told = values > 1e-8 * max(values[-1], 1e-300)
+    hidden = np.sqrt(np.sum(vectors[:, ~told] ** 2, axis=1))
+    inflation = np.sum(vectors[:, told] ** 2 / values[told], axis=1)
+    refused = {}
+    for k, name in enumerate(names[:-1]):
+        others = np.argsort(-np.abs(C[k] - np.eye(len(size))[k]))
+        partner = next((names[j] for j in others if names[j] and j != k), "")
+        if silent[k]:
             refused[name] = "this motion does not excite it"
-    free = [k for k in range(X.shape[2]) if (k >= len(names) or names[k] not in refused) and size[k] > 0]
-    while len(free) > 1:
-        C = G[np.ix_(free, free)] / np.outer(size[free], size[free])
-        inflation = np.diag(np.linalg.pinv(C, rcond=1e-13, hermitian=True)).copy()
-        worst = int(np.argmax(inflation))
-        if inflation[worst] < INFLATION:
-            break
-        partner = np.argsort(-np.abs(C[worst] - np.eye(len(free))[worst]))[0]
-        called = [names[k] if k < len(names) else "the time shift" for k in free]
-        if free[worst] < len(names):
-            refused[called[worst]] = (
-                f"this motion does not tell it from others, {called[partner]} first (variance inflated"
-                f" {min(inflation[worst], 1e9):.0f}-fold)"
-            )
-        del free[worst]
-    return free, refused
+        elif hidden[k] > 1e-3:
+            refused[name] = "the torques do not depend on it alone, only on a sum with others"
+        elif inflation[k] > INFLATION:
+            refused[name] = f"this motion does not tell it from {partner} (variance inflated {inflation[k]:.0f}-fold)"
+    return vectors[:, told] / scale[:, None], refused
 
 
-def block_length(residual: Array, use: Array, run: Array) -> int:
+def block_length(residual: Array, use: Array) -> int:
     """Rows of a block: five times the residual's integrated autocorrelation time, 12 to 80 blocks in all."""
     N = len(residual)
     times = []
@@ -199,38 +198,39 @@ def block_length(residual: Array, use: Array, run: Array) -> int:
     return int(np.clip(longest, max(N // MOST_BLOCKS, 1), max(N // FEWEST_BLOCKS, 1)))
 
 
-def _deviations(X: Array, y: Array, counted: tuple[Array, Array, Array], block: int) -> tuple[Array, int]:
+def _deviations(Z: Array, y: Array, counted: tuple[Array, Array, Array], block: int) -> tuple[Array, int]:
     """Standard deviation of each parameter: bootstrap over blocks or jackknife, the larger one.
 
     A block never crosses the end of a run; where there are three runs or more, each whole run is a block as well and
     the larger deviation counts.
     """
-    weight, use, run = counted
+    w, run, basis = counted
     number = np.zeros(len(y), dtype=int)
     start = 0
-    for which in np.unique(run):
+    runs = np.unique(run)
+    for which in runs:
         rows = np.flatnonzero(run == which)
         count = max(1, round(len(rows) / block))
         number[rows] = start + np.minimum(np.arange(len(rows)) * count // len(rows), count - 1)
         start += count
-    deviation = _by_blocks(X, y, weight * use, number)
-    if len(np.unique(run)) >= 3:
-        deviation = np.maximum(deviation, _by_blocks(X, y, weight * use, np.unique(run, return_inverse=True)[1]))
+    deviation = _by_blocks(Z, y, w, number, basis)
+    if len(runs) >= 3:
+        deviation = np.maximum(deviation, _by_blocks(Z, y, w, np.searchsorted(runs, run), basis))
     return deviation, start
 
 
-def _by_blocks(X: Array, y: Array, w: Array, number: Array) -> Array:
-    blocks = int(number.max()) + 1
-    A, b = X * w[:, :, None], y * w
-    G = np.stack([np.einsum("nij,nik->jk", A[number == k], A[number == k]) for k in range(blocks)])
-    r = np.stack([np.einsum("nij,ni->j", A[number == k], b[number == k]) for k in range(blocks)])
+def _by_blocks(Z: Array, y: Array, w: Array, number: Array, basis: Array) -> Array:
+    A, b = Z * w[:, :, None], y * w
+    edges = np.searchsorted(number, np.arange(int(number.max()) + 2))
+    parts = [slice(*edge) for edge in zip(edges[:-1], edges[1:])]
+    flat = [(A[part].reshape(-1, A.shape[2]), b[part].reshape(-1)) for part in parts]
+    G, r = np.stack([a.T @ a for a, _ in flat]), np.stack([a.T @ c for a, c in flat])
     scale = np.sqrt(np.maximum(np.diag(G.sum(axis=0)), 1e-300))
-    G, r = G / np.outer(scale, scale), r / scale
-    ridge = 1e-12 * np.eye(len(scale))
-    whole_G, whole_r = G.sum(axis=0), r.sum(axis=0)
-    left_out = np.linalg.solve(whole_G - G + ridge, (whole_r - r)[..., None])[..., 0]
+    G, r, blocks = G / np.outer(scale, scale), r / scale, len(flat)
+    ridge, to_theta = 1e-10 * np.eye(len(scale)), basis / scale
+    left_out = np.linalg.solve(G.sum(axis=0) - G + ridge, (r.sum(axis=0) - r)[..., None])[..., 0] @ to_theta.T
     jackknife = np.sqrt((blocks - 1) / blocks * np.sum((left_out - left_out.mean(axis=0)) ** 2, axis=0))
     draws = np.random.default_rng(0).multinomial(blocks, np.full(blocks, 1 / blocks), size=RESAMPLES).astype(float)
     resampled = np.linalg.solve(np.tensordot(draws, G, 1) + ridge, np.tensordot(draws, r, 1)[..., None])[..., 0]
-    low, high = np.percentile(resampled, [15.87, 84.13], axis=0)
-    return np.maximum(jackknife, 0.5 * (high - low)) / scale
+    low, high = np.percentile(resampled @ to_theta.T, [15.87, 84.13], axis=0)
+    return np.maximum(jackknife, 0.5 * (high - low))

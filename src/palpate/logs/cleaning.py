@@ -143,10 +143,16 @@ def _without_repeats(log: Log, rows: Array, counts: dict[str, float]) -> Array:
     advanced = np.concatenate([[True], np.diff(time) > 0])
     counts["same_time"] = counts.get("same_time", 0) + int((~advanced).sum())
     rows = rows[advanced]
-    values = np.concatenate([log.q[rows], log.torque[rows]] + ([] if log.v is None else [log.v[rows]]), axis=1)
-    fresh = np.concatenate([[True], np.any(np.diff(values, axis=0) != 0, axis=1)])
-    counts["repeated"] = counts.get("repeated", 0) + int((~fresh).sum())
-    return rows[fresh]
+    stale = repeats(log, rows)
+    counts["repeated"] = counts.get("repeated", 0) + int(stale.sum())
+    return rows[~stale]
+
+
+def repeats(log: Log, rows: Array | None = None) -> Array:
+    """Which rows hold the very numbers of the one before: positions, velocities and torques."""
+    parts = [log.q, log.torque] + ([] if log.v is None else [log.v])
+    values = np.concatenate([part if rows is None else part[rows] for part in parts], axis=1)
+    return np.concatenate([[False], np.all(np.diff(values, axis=0) == 0, axis=1)])
 
 
 def _period(step: Array) -> float:

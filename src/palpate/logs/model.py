@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import mujoco
 import numpy as np
 
 from palpate.checks import Array
 from palpate.forking import cached_property
-from palpate.robot import Robot
+from palpate.robot import Robot, Terms
 
 BODY = ("mass", "mass_x", "mass_y", "mass_z", "I_xx", "I_yy", "I_zz", "I_xy", "I_xz", "I_yz")
 BODY_UNITS = ("kg", *3 * ("kg·m",), *6 * ("kg·m²",))
@@ -55,6 +56,26 @@ class Arm:
         """Their units."""
         return (*BODY_UNITS, *(unit for unit in JOINT.values() for _ in range(self.robot.nv)))
 
+    @cached_property
+    def welded(self) -> dict[str, Array]:
+        """Bodies without a joint of their own on the moving links, such as a hand: π of each in the load's frame."""
+        robot, model = self.robot, self.robot.model
+        here = robot.pose(robot.home, self.frame)
+        bodies = {}
+        for b in range(2, model.nbody):
+            name, mass = model.body(b).name, float(model.body_mass[b])
+            same = model.body_weldid[b] == model.body_weldid[robot.frame(self.frame).body]
+            if model.body_dofnum[b] or mass <= 0 or not same or name not in robot.frame_names:
+                continue
+            body = robot.pose(robot.home, name)
+            R = here.rotation.T @ body.rotation
+            com = here.rotation.T @ (body.position - here.position) + R @ model.body_ipos[b]
+            axes = np.empty(9)
+            mujoco.mju_quat2Mat(axes, model.body_iquat[b])
+            turn = R @ axes.reshape(3, 3)
+            bodies[name] = load_of(mass, com, turn @ np.diag(model.body_inertia[b]) @ turn.T)
+        return bodies
+
     def columns(self, kind: str) -> slice:
         """Where the parameters of a kind stand: "load" or a key of `JOINT`."""
         n = self.robot.nv
@@ -81,18 +102,29 @@ def load_regressor(robot: Robot, Q: Array, V: Array, A: Array, frame: str) -> Ar
     f = m (p̈ − g) + ([α]× + [ω]×²) m c,  n = m c × (p̈ − g) + I α + ω × I ω,  τ = Jᵀ [f; n].
     """
     terms = robot.terms_batch(Q, V, frame)
+    J = frame_jacobian(terms)
+    acceleration = np.einsum("nij,nj->ni", terms.J, A) + terms.drift
+    return np.einsum("nij,nik->njk", J, load_wrench(terms, J, V, acceleration, robot.model.opt.gravity))
+
+
+def frame_jacobian(terms: Terms) -> Array:
+    """The Jacobians of many states in the frame's own axes, (N, 6, n)."""
     to_frame = np.swapaxes(terms.rotation, 1, 2)
-    J = np.concatenate([to_frame @ terms.J[:, :3], to_frame @ terms.J[:, 3:]], axis=1)
-    world = np.einsum("nij,nj->ni", terms.J, A) + terms.drift
-    world[:, :3] -= robot.model.opt.gravity
-    a, alpha = (np.einsum("nij,nj->ni", to_frame, part) for part in (world[:, :3], world[:, 3:]))
+    return np.concatenate([to_frame @ terms.J[:, :3], to_frame @ terms.J[:, 3:]], axis=1)
+
+
+def load_wrench(terms: Terms, J: Array, V: Array, acceleration: Array, gravity: Array) -> Array:
+    """Wrenches [f; n] per (m, m c, I) in the frame's axes, (N, 6, 10), for accelerations of the frame in world axes."""
+    to_frame = np.swapaxes(terms.rotation, 1, 2)
+    a = np.einsum("nij,nj->ni", to_frame, acceleration[:, :3] - gravity)
+    alpha = np.einsum("nij,nj->ni", to_frame, acceleration[:, 3:])
     omega = np.einsum("nij,nj->ni", J[:, 3:], V)
-    wrench = np.zeros((len(Q), 6, 10))
+    wrench = np.zeros((len(V), 6, 10))
     wrench[:, :3, 0] = a
     wrench[:, :3, 1:4] = cross(alpha) + cross(omega) @ cross(omega)
     wrench[:, 3:, 1:4] = -cross(a)
     wrench[:, 3:, 4:] = _tensor_times(alpha) + cross(omega) @ _tensor_times(omega)
-    return np.einsum("nij,nik->njk", J, wrench)
+    return wrench
 
 
 def load_inertia(load: Array) -> Array:
