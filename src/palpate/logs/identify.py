@@ -220,12 +220,15 @@ def _by_rollouts(motion: Motion, arm: Arm, main: Fit, speed: float) -> tuple[Arr
     training = replace(motion, runs=tuple(_first_part(run) for run in motion.runs))
     try:
         seen = fit(_thinned(rows_of(training, arm, speed), motion), arm, _kinds_of(main, arm))
-        settings = (speed, seen.shift, (0.0, SEEN))
-        better = possible(arm, refined(motion, arm, seen.values, np.where(seen.free, seen.deviation, np.nan), settings), seen)
+        deviation = np.where(seen.free, seen.deviation, np.nan)
+        shifts = {0.0, seen.shift} if abs(seen.shift) > 0.1 * motion.period else {0.0}
+        ways = [(refined(motion, arm, seen.values, deviation, (speed, s, (0.0, SEEN))), s) for s in sorted(shifts)]
+        (better, _), shift = min(ways, key=lambda way: way[0][1])
+        better = possible(arm, better, seen)
         models = {
             "nominal": (arm.nominal, speed, 0.0),
             "classical": (seen.values, speed, seen.shift),
-            "identified": (better, speed, seen.shift),
+            "identified": (better, speed, shift),
         }
         judgement = compare_models(motion, arm, models, (SEEN, 1.0))
         return better, judgement

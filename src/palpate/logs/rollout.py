@@ -193,8 +193,9 @@ def refined(
     settings: tuple[float, float, tuple[float, float]],
     length: float = 0.25,
     count: int = 24,
-) -> Array:
-    """Parameters that bring short rollouts nearest to the recording: Gauss–Newton, held to the balance's loosely.
+) -> tuple[Array, float]:
+    """Parameters that bring short rollouts nearest to the recording: Gauss–Newton, held to the balance's loosely; and
+    the root mean square error that is left, rad.
 
     Args:
         motion: the recording.
@@ -212,7 +213,7 @@ def refined(
     measured = np.stack([windows.q[:, row] for row in rows], axis=1)
     scale, theta = np.maximum(deviation[free], 1e-12), start.copy()
     best, cost = start, np.inf
-    for _ in range(6):
+    for _ in range(8):
         error, slope = _sensitivity(arm, windows, theta, (free, scale), stribeck, rows, measured)
         if not np.isfinite(error).all():
             break
@@ -222,11 +223,11 @@ def refined(
             break
         best, cost = theta.copy(), now
         A, b = (slope * weight[:, None]).reshape(-1, len(free)), (error * weight).reshape(-1)
-        loose = 0.03 * np.eye(len(free))
+        loose = 0.01 * np.eye(len(free))
         step = np.linalg.lstsq(np.vstack([A, loose]), np.concatenate([-b, loose @ ((start - theta)[free] / scale)]), rcond=None)[0]
         theta = theta.copy()
         theta[free] += step * scale
-    return best
+    return best, float(np.sqrt(cost))
 
 
 def _sensitivity(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from palpate.errors import FileError, TraceError
+from palpate.errors import DamagedTable, FileError, TraceError
 from palpate.lazy import check_extra
 from palpate.logs.table import Growing, Progress, Stream, Table, refuse_empty
 from palpate.parquet import is_ours
@@ -16,8 +16,11 @@ from palpate.trace import load_trace
 
 def read(path: Path, wanted: Collection[str] | None, progress: Progress) -> Table:
     """Read the numeric columns of a Parquet file, batch by batch; a trace of palpate as one."""
-    with open(path, "rb") as file:
-        own = is_ours(file)
+    try:
+        with open(path, "rb") as file:
+            own = is_ours(file)
+    except DamagedTable as error:
+        raise FileError(f"cannot read {path}: {error.args[0]}") from error
     if own:
         return read_trace(path, wanted, progress)
     check_extra("pyarrow", "logs", "reading a Parquet recording")
