@@ -103,6 +103,13 @@ class Fit:
     blocks: int
 
     @property
+    def rms(self) -> Array:
+        """Root mean square of each joint's residual, N·m; NaN where no row of it counts."""
+        count = np.isfinite(self.residual).sum(axis=0)
+        squares = np.nansum(self.residual**2, axis=0)
+        return np.sqrt(np.where(count > 0, squares / np.maximum(count, 1), np.nan))
+
+    @property
     def t95(self) -> float:
         """Student's t of a two-sided 95 % interval for so many blocks."""
         return float(student.ppf(0.975, max(self.blocks - 1, 1)))
@@ -117,7 +124,7 @@ def fit(rows: Rows, arm: Arm, kinds: tuple[str, ...], *, intervals: bool = True)
     y = rows.y - rows.X @ np.where(wanted, 0.0, arm.nominal)
     weight = _weights(y, rows.use)
     X = np.concatenate([rows.X[:, :, wanted], -rows.rate[:, :, None]], axis=2)
-    basis, refused = _told_apart(X, weight * rows.use, [*(arm.names[k] for k in chosen), ""])
+    basis, refused = told_apart(X, weight * rows.use, [*(arm.names[k] for k in chosen), ""])
     Z = X @ basis
     for _ in range(3):
         z, residual = _solve(Z, y, weight, rows.use)
@@ -151,7 +158,7 @@ def _solve(Z: Array, y: Array, weight: Array, use: Array) -> tuple[Array, Array]
     return z, y - Z @ z
 
 
-def _told_apart(X: Array, w: Array, names: list[str]) -> tuple[Array, dict[str, str]]:
+def told_apart(X: Array, w: Array, names: list[str]) -> tuple[Array, dict[str, str]]:
     """Directions of the parameters that this motion tells, as columns of a matrix, and why single ones are refused.
 
     Directions without any signal are left out of the fit; a parameter that has a part in one is refused, and so is one
@@ -234,3 +241,23 @@ def _by_blocks(Z: Array, y: Array, w: Array, number: Array, basis: Array) -> Arr
     resampled = np.linalg.solve(np.tensordot(draws, G, 1) + ridge, np.tensordot(draws, r, 1)[..., None])[..., 0]
     low, high = np.percentile(resampled @ to_theta.T, [15.87, 84.13], axis=0)
     return np.maximum(jackknife, 0.5 * (high - low))
+
+
+def line(y: Array, X: Array, use: Array) -> tuple[Array, Array, float]:
+    """Least squares of one quantity on some columns: values, deviations over blocks, and t of a 95 % interval.
+
+    Args:
+        y: (N,).
+        X: (N, columns); a column without signal gets a value of 0 and an infinite deviation.
+        use: which rows count.
+    """
+    size = np.sqrt(np.sum(X[use] ** 2, axis=0))
+    told = size > 1e-9 * max(float(size.max(initial=0.0)), 1e-300)
+    Z, rows, weight = X[:, None, told] / size[told], y[:, None], np.ones((len(y), 1))
+    z, residual = _solve(Z, rows, weight, use[:, None])
+    block = block_length(residual[use], use[use][:, None])
+    basis = np.diag(1.0 / size[told])
+    deviation, blocks = _deviations(Z[use], rows[use], (weight[use], np.zeros(use.sum(), dtype=int), basis), block)
+    values, spread = np.zeros(X.shape[1]), np.full(X.shape[1], np.inf)
+    values[told], spread[told] = z / size[told], deviation
+    return values, spread, float(student.ppf(0.975, max(blocks - 1, 1)))

@@ -22,6 +22,7 @@ from palpate.logs.columns import Log
 GAP = 8.0  # periods without a row that cut a recording
 SHORTEST = 32  # rows of a run that is kept
 ORDER = 4
+STANDING = 2e-3  # rad/s: below, an arm may well repeat its numbers
 CUTOFF = 10.0  # Hz, of the filter unless asked otherwise
 SHARE = 0.2  # of the row rate: the highest cutoff
 
@@ -149,10 +150,14 @@ def _without_repeats(log: Log, rows: Array, counts: dict[str, float]) -> Array:
 
 
 def repeats(log: Log, rows: Array | None = None) -> Array:
-    """Which rows hold the very numbers of the one before: positions, velocities and torques."""
+    """Which rows hold the very numbers of the one before while the arm moves: positions, velocities and torques."""
     parts = [log.q, log.torque] + ([] if log.v is None else [log.v])
     values = np.concatenate([part if rows is None else part[rows] for part in parts], axis=1)
-    return np.concatenate([[False], np.all(np.diff(values, axis=0) == 0, axis=1)])
+    same = np.concatenate([[False], np.all(np.diff(values, axis=0) == 0, axis=1)])
+    if log.v is None:
+        return same & ~np.concatenate([[False], same[:-1]])
+    speed = log.v if rows is None else log.v[rows]
+    return same & (np.abs(speed).max(axis=1) > STANDING)
 
 
 def _period(step: Array) -> float:

@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
         print_json(as_data(log, result, rendered))
     else:
         tell(log, result, rendered)
-    _write(args, log, result, rendered)
+    _write(args, log, result, rendered, scenario)
     return 0
 
 
@@ -88,10 +88,10 @@ def _show(bar: Progress, done: int, total: int) -> None:
 def _rendered(log: Log, robot: Robot, scenario: Any, result: Identification) -> Any:
     from palpate.logs.rendered import rendered_of
 
-    return rendered_of(log, robot, scenario, result)
+    return rendered_of(log, robot, scenario, result.motion)
 
 
-def _write(args: argparse.Namespace, log: Log, result: Identification, rendered: Any) -> None:
+def _write(args: argparse.Namespace, log: Log, result: Identification, rendered: Any, scenario: Any) -> None:
     if args.suggest:
         from palpate.logs.suggest import suggested
 
@@ -101,7 +101,7 @@ def _write(args: argparse.Namespace, log: Log, result: Identification, rendered:
     if args.out:
         from palpate.logs.page import write_page
 
-        page = write_page(args.out, log, result, rendered)
+        page = write_page(args.out, log, result, rendered, scenario)
         print(f"wrote {page}")
         if args.open:
             open_page(page)

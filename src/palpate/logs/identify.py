@@ -24,7 +24,7 @@ from palpate.logs.rollout import Judgement, compare_models, moved_torque, refine
 KINDS = ("load", "viscous", "coulomb", "offset", "rotor")
 SEEN = 0.7  # share of each run that fits may see; the rest judges them
 SAFETY = 1.15  # on what chance gives: blocks are few, and the weights are estimated too
-CHANCE = 2.0  # deviations that two estimates may differ by, by chance
+CHANCE = 1.0  # deviations that two estimates may differ by, by chance
 SEEN_EFFECT = 5.0  # deviations from which on a Stribeck effect is believed: several joints and speeds are tried
 PAIRING = 0.3  # rows of time shift from which on another pairing of rows is tried
 
@@ -114,7 +114,7 @@ def identify(
     Raises:
         InvalidInput: the torques contradict the model's in sign, unit or gear, so that nothing can be fitted.
     """
-    motion = cleaned(log, cutoff)
+    motion = with_contact(cleaned(log, cutoff), arm, log)
     rows = _thinned(rows_of(motion, arm), motion)
     parity = parity_of(rows, motion, arm)
     if parity.contradiction:
@@ -140,6 +140,25 @@ def identify(
     )
 
 
+def with_contact(motion: Motion, arm: Arm, log: Log) -> Motion:
+    """The motion with Jᵀ F of the recorded wrench among its torques: τ + Jᵀ F = M q̈ + …; as it is without one.
+
+    What was measured alone stays under "tau".
+    """
+    if log.wrench is None or not any("wrench" in run.more for run in motion.runs):
+        return motion
+    robot, runs = arm.robot, []
+    for run in motion.runs:
+        place = robot.tool_frame if log.wrench_frame in ("", "world") else log.wrench_frame
+        J, wrench = robot.jacobian_batch(run.q, place), run.more["wrench"]
+        if log.wrench_frame not in ("", "world"):
+            R = robot.pose_batch(run.q, place)[1]
+            wrench = np.concatenate([np.einsum("nij,nj->ni", R, part) for part in (wrench[:, :3], wrench[:, 3:])], axis=1)
+        pushed = np.einsum("nij,ni->nj", J, wrench)
+        runs.append(replace(run, torque=run.torque + pushed, more=run.more | {"tau": run.torque}))
+    return replace(motion, runs=tuple(runs))
+
+
 def _paired(log: Log, motion: Motion, rows: Rows, arm: Arm, kinds: tuple[str, ...]) -> tuple[Motion, list[str]]:
     """The motion with the pairing of torques and states that fits best, and a sentence if it is not the file's own."""
     first = fit(rows, arm, kinds)
@@ -148,9 +167,10 @@ def _paired(log: Log, motion: Motion, rows: Rows, arm: Arm, kinds: tuple[str, ..
     certain = abs(first.shift) > 3 * first.shift_deviation and abs(first.shift) > PAIRING * step
     if not certain or late == 0 or abs(late) > 5:
         return motion, []
-    moved = replace(cleaned(_torques_moved(log, late), motion.filter.cutoff), remarks=motion.remarks)
+    moved = with_contact(cleaned(_torques_moved(log, late), motion.filter.cutoff), arm, log)
+    moved = replace(moved, remarks=motion.remarks)
     again = fit(_thinned(rows_of(moved, arm), moved), arm, kinds)
-    size = lambda one: float(np.nanmean(np.log(np.nanmean(one.residual**2, axis=0))))
+    size = lambda one: float(np.nanmean(2 * np.log(one.rms)))
     if abs(again.shift) > 0.5 * abs(first.shift) or size(again) > size(first) + 0.2:
         return motion, []
     side = "followed" if late > 0 else "came before"
@@ -190,7 +210,7 @@ def _stribeck(motion: Motion, arm: Arm, kinds: tuple[str, ...]) -> tuple[float |
     best: tuple[float, float, Fit] | None = None
     for speed in SPEEDS:
         one = fit(_thinned(rows_of(motion, arm, speed), motion), arm, (*kinds, "stribeck"))
-        left = float(np.sum(np.log(np.nanmean(one.residual**2, axis=0))))
+        left = float(np.nansum(2 * np.log(one.rms)))
         if best is None or left < best[0]:
             best = left, speed, one
     if best is None:

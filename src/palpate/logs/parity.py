@@ -52,11 +52,12 @@ def parity_of(rows: Rows, motion: Motion, arm: Arm) -> Parity:
     residual, total = {}, {}
     for step, kinds in STEPS.items():
         one = fit(rows, arm, kinds, intervals=False)
-        residual[step] = np.sqrt(np.nanmean(one.residual**2, axis=0))
+        residual[step] = one.rms
     base = residual["raw"]
     measured, modelled, gravity_columns = _torques(motion, arm)
     factors = _factors(measured, modelled)
-    share = lambda new: float(1.0 - np.sum((new / base) ** 2) / len(base))
+    known = np.isfinite(base) & (base > 0)
+    share = lambda new: float(1.0 - np.mean((new[known] / base[known]) ** 2)) if known.any() else 0.0
     total = {"load": share(residual["with load"]), "friction": share(residual["with friction"])}
     gravity, left = _gravity(measured - modelled, gravity_columns, arm)
     total["gravity's direction"] = share(np.minimum(left, base))
