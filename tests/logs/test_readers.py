@@ -96,13 +96,17 @@ def ros_message(k: int):
     kind = store.types
     stamp = kind["builtin_interfaces/msg/Time"](sec=5, nanosec=round(1e9 * TIME[k]))
     header = kind["std_msgs/msg/Header"](stamp=stamp, frame_id="")
-    message = kind["sensor_msgs/msg/JointState"](header, ["arm_joint2", "arm_joint1"], *(x[k, ::-1].copy() for x in (Q, V, TAU)))
+    message = kind["sensor_msgs/msg/JointState"](
+        header, ["arm_joint2", "arm_joint1"], *(x[k, ::-1].copy() for x in (Q, V, TAU))
+    )
     return store, message
 
 
 def write_bag(path: Path) -> Path:
     bag = sqlite3.connect(path)
-    bag.execute("CREATE TABLE topics(id INTEGER, name TEXT, type TEXT, serialization_format TEXT, offered_qos_profiles TEXT)")
+    bag.execute(
+        "CREATE TABLE topics(id INTEGER, name TEXT, type TEXT, serialization_format TEXT, offered_qos_profiles TEXT)"
+    )
     bag.execute("CREATE TABLE messages(id INTEGER, topic_id INTEGER, timestamp INTEGER, data BLOB)")
     bag.execute("INSERT INTO topics VALUES (1, '/joint_states', 'sensor_msgs/msg/JointState', 'cdr', '')")
     bag.execute("INSERT INTO topics VALUES (2, '/odd', 'mine/msg/Odd', 'cdr', '')")
@@ -138,7 +142,9 @@ def mapped(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t", " "])
-def test_a_table_of_texts_is_read_to_the_last_digit(separator: str, tmp_path: Path, mapped: Path, robot: pp.Robot) -> None:
+def test_a_table_of_texts_is_read_to_the_last_digit(
+    separator: str, tmp_path: Path, mapped: Path, robot: pp.Robot
+) -> None:
     log = load_log(write_csv(tmp_path / "a.csv", columns(), separator), robot, mapped)
     for got, true in ((log.time, TIME), (log.q, Q), (log.v, V), (log.tau, TAU)):
         np.testing.assert_array_equal(got, true)
@@ -318,6 +324,8 @@ def test_the_filter_has_no_phase() -> None:
     wave = np.sin(2 * np.pi * 2.0 * t)
     out = Filter(10.0, 0.001)(wave[:, None])[:, 0]
     inner = slice(300, -300)
-    lag = np.argmax(np.correlate(out[inner], wave[inner], "same")) - np.argmax(np.correlate(wave[inner], wave[inner], "same"))
+    lag = np.argmax(np.correlate(out[inner], wave[inner], "same")) - np.argmax(
+        np.correlate(wave[inner], wave[inner], "same")
+    )
     assert lag == 0
     assert np.max(np.abs(out[inner] - wave[inner])) < 2 * 0.2**8

@@ -7,6 +7,7 @@ autocorrelation: the larger of the block bootstrap's and the delete-one-block ja
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -229,7 +230,7 @@ def _deviations(Z: Array, y: Array, counted: tuple[Array, Array, Array], block: 
 def _by_blocks(Z: Array, y: Array, w: Array, number: Array, basis: Array) -> Array:
     A, b = Z * w[:, :, None], y * w
     edges = np.searchsorted(number, np.arange(int(number.max()) + 2))
-    parts = [slice(*edge) for edge in zip(edges[:-1], edges[1:])]
+    parts = [slice(*edge) for edge in itertools.pairwise(edges)]
     flat = [(A[part].reshape(-1, A.shape[2]), b[part].reshape(-1)) for part in parts]
     G, r = np.stack([a.T @ a for a, _ in flat]), np.stack([a.T @ c for a, c in flat])
     scale = np.sqrt(np.maximum(np.diag(G.sum(axis=0)), 1e-300))

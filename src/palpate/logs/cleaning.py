@@ -8,7 +8,7 @@ and measurement are compared at equal phase.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -201,9 +201,10 @@ def _clock_drift(log: Log, keep: Array, counts: dict[str, float]) -> None:
     counts["clock_spread"] = float(np.std(clock - clock[0] - offset - slope * (time - time[0])))
 
 
-def _remarks(counts: dict[str, float], period: float, chosen: Filter, runs: int) -> Sequence[str]:
+def _remarks(counts: dict[str, float], period: float, chosen: Filter, runs: int) -> Iterator[str]:
     rows = counts["rows"]
-    yield f"{rows:.0f} rows, {1 / period:.4g} Hz; steps of {1e3 * counts['shortest_step']:.3g} to {1e3 * counts['longest_step']:.3g} ms"
+    steps = f"{1e3 * counts['shortest_step']:.3g} to {1e3 * counts['longest_step']:.3g} ms"
+    yield f"{rows:.0f} rows, {1 / period:.4g} Hz; steps of {steps}"
     told = {
         "without_numbers": "rows without a number (NaN) left out",
         "same_time": "rows whose clock does not advance left out",

@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -29,7 +29,8 @@ SCALES = {
     "N·m": 1.0, "Nm": 1.0, "mN·m": 1e-3, "A": 1.0, "N": 1.0, "m": 1.0, "mm": 1e-3,
 }  # fmt: skip
 UNITS = {
-    "time": ("s", "ms", "us", "ns"), "q": ("rad", "deg", "m", "mm"), "v": ("rad/s", "deg/s"), "tau": ("N·m", "mN·m", "A"),
+    "time": ("s", "ms", "us", "ns"), "q": ("rad", "deg", "m", "mm"), "v": ("rad/s", "deg/s"),
+    "tau": ("N·m", "mN·m", "A"),
     "tau_command": ("N·m", "mN·m", "A"), "q_desired": ("rad", "deg"), "wrench": ("N",), "position_desired": ("m", "mm"),
 }  # fmt: skip
 _OPEN = "?"
@@ -164,9 +165,7 @@ def load_map(path: str | os.PathLike[str]) -> ColumnMap:
     for role, entry in data.items():
         for key, value in entry.items() if isinstance(entry, dict) else ():
             if value == _OPEN or (isinstance(value, list) and _OPEN in value):
-                raise InvalidInput(
-                    f"{path}: {role}.{key} was left open", hint=f"say it: one of {_choices(role, key)}"
-                )
+                raise InvalidInput(f"{path}: {role}.{key} was left open", hint=f"say it: one of {_choices(role, key)}")
     return ColumnMap.model_validate(data)
 
 
@@ -179,15 +178,26 @@ def template(table: Table, robot: Robot) -> str:
     """A map to be filled in: every column of the file is named, every unit and frame left open."""
     names = list(table.columns)
     lines = [
-        f"# Which columns of {os.path.basename(table.path)} hold what. Fill in every \"?\"; delete a part that is not there.",
+        f'# Which columns of {os.path.basename(table.path)} hold what. Fill in every "?".',
+        "# Delete a part that is not there.",
         f"# Joints, in this order: {', '.join(robot.joint_names)}",
         "# Columns of the file:",
         *(f"#   {name}" for name in names),
     ]
     stamped = any(stream.stamp is not None for stream in table.streams)
-    lines += ["", "[time]", f'column = {toml_value("stamp" if stamped else _OPEN)}', f'unit = "{"s" if stamped else _OPEN}"']
+    lines += [
+        "",
+        "[time]",
+        f"column = {toml_value('stamp' if stamped else _OPEN)}",
+        f'unit = "{"s" if stamped else _OPEN}"',
+    ]
     for role in ("q", "v", "tau"):
-        lines += ["", f"[{role}]", f"columns = {toml_value([_OPEN] * robot.nv)}", f'unit = "?"  # {", ".join(UNITS[role])}']
+        lines += [
+            "",
+            f"[{role}]",
+            f"columns = {toml_value([_OPEN] * robot.nv)}",
+            f'unit = "?"  # {", ".join(UNITS[role])}',
+        ]
     lines += ["", "# [wrench]", '# columns = ["?", "?", "?", "?", "?", "?"]', '# unit = "?"', '# frame = "?"',
               '# acts_on = "?"  # robot, environment']  # fmt: skip
     return "\n".join(lines) + "\n"
@@ -197,20 +207,28 @@ def known_map(table: Table, robot: Robot) -> tuple[ColumnMap | None, tuple[str, 
     """The map of a format that defines its units, with notes on what was taken; None for any other."""
     names, n = table.columns, robot.nv
     if table.kind == "libfranka csv":
-        numbered = lambda stem: Columns(columns=tuple(f"{stem}[{k}]" for k in range(n)), unit="N·m")
-        parts = {"q": _unit(numbered("state.q"), "rad"), "v": _unit(numbered("state.dq"), "rad/s")}
+
+        def numbered(stem):
+            return Columns(columns=tuple(f"{stem}[{k}]" for k in range(n)), unit="N·m")
+
+        parts: dict[str, Any] = {"q": _unit(numbered("state.q"), "rad"), "v": _unit(numbered("state.dq"), "rad/s")}
         parts |= {"tau": numbered("state.tau_J"), "q_desired": _unit(numbered("state.q_d"), "rad")}
         command = numbered("cmd.tau_J_d").model_copy(update={"rows": "next"})
         parts |= {"tau_command": command} if command.columns[0] in names else {}
         note = "libfranka writes a command beside the state that followed it: commands were moved one row up"
         return ColumnMap(time=TimeColumn(column="time", unit="ms"), **parts), (note,)
     if table.kind == "ur-rtde csv":
-        numbered = lambda stem, unit: Columns(columns=tuple(f"{stem}_{k}" for k in range(n)), unit=unit)
-        parts = {"q": numbered("actual_q", "rad"), "v": numbered("actual_qd", "rad/s")}
+
+        def numbered(stem, unit):
+            return Columns(columns=tuple(f"{stem}_{k}" for k in range(n)), unit=unit)
+
+        parts: dict[str, Any] = {"q": numbered("actual_q", "rad"), "v": numbered("actual_qd", "rad/s")}
         if "target_moment_0" not in names:
             return None, ()
         note = "torques are the controller's target moments, its own model; currents need a map with N·m per A"
-        return ColumnMap(time=TimeColumn(column="timestamp", unit="s"), tau=numbered("target_moment", "N·m"), **parts), (note,)
+        return ColumnMap(
+            time=TimeColumn(column="timestamp", unit="s"), tau=numbered("target_moment", "N·m"), **parts
+        ), (note,)
     if table.kind == "palpate trace":
         return _trace_map(names, robot), ()
     for stream in table.streams:
@@ -253,7 +271,10 @@ def _joint_states(stream: Stream, joints: list[str], robot: Robot) -> tuple[Colu
     """sensor_msgs/JointState: rad, rad/s and N·m by its definition; joints by name."""
     order, note = _joint_order(joints, robot)
     has = stream.columns
-    part = lambda f, unit: Columns(columns=tuple(f"{stream.name}.{f}[{j}]" for j in order), unit=unit)
+
+    def part(f, unit):
+        return Columns(columns=tuple(f"{stream.name}.{f}[{j}]" for j in order), unit=unit)
+
     v, tau = part("velocity", "rad/s"), part("effort", "N·m")
     notes = (note, "units as sensor_msgs/JointState defines them: rad, rad/s, N·m; some drivers put currents (A) there")
     return ColumnMap(
@@ -266,7 +287,10 @@ def _joint_states(stream: Stream, joints: list[str], robot: Robot) -> tuple[Colu
 
 def _joint_order(joints: list[str], robot: Robot) -> tuple[list[str], str]:
     """The file's joints in the robot's order: by name, by the end of a name, or as they are where the count fits."""
-    alike = lambda ours, theirs: theirs.endswith(ours) or ours.endswith(theirs)
+
+    def alike(ours, theirs):
+        return theirs.endswith(ours) or ours.endswith(theirs)
+
     match = [[theirs for theirs in joints if alike(ours, theirs)] for ours in robot.joint_names]
     if all(len(found) == 1 for found in match) and len({found[0] for found in match}) == robot.nv:
         order = [found[0] for found in match]
@@ -371,12 +395,15 @@ def check_columns(log: Log, robot: Robot) -> None:
 
 
 def _refuse_degrees(log: Log, robot: Robot) -> None:
-    largest, limit = np.nanmax(np.abs(log.q), axis=0), np.maximum(np.abs(robot.limits.lower), np.abs(robot.limits.upper))
+    largest, limit = (
+        np.nanmax(np.abs(log.q), axis=0),
+        np.maximum(np.abs(robot.limits.lower), np.abs(robot.limits.upper)),
+    )
     limit = np.where(np.isfinite(limit), limit, 4 * np.pi)
     for k in np.flatnonzero((largest > 3 * limit) & (np.array(robot.dof_units) == "rad")):
         raise InvalidInput(
-            f"{log.source}: the column {log.names['q'][k]!r} reaches {largest[k]:.4g}, {largest[k] / limit[k]:.0f} times the"
-            " joint's limit in rad",
+            f"{log.source}: the column {log.names['q'][k]!r} reaches {largest[k]:.4g},"
+            f" {largest[k] / limit[k]:.0f} times the joint's limit in rad",
             hint='is it in degrees? unit = "deg" in the map',
         )
     if log.v is None:

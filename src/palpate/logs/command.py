@@ -22,7 +22,7 @@ from palpate.files import write_file
 
 if TYPE_CHECKING:
     from palpate.logs.columns import Log
-    from palpate.logs.identify import Identification
+    from palpate.logs.identify import Identification, Quantity
     from palpate.robot import Robot
 
 
@@ -36,11 +36,15 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--map", metavar="TOML", help="what the columns mean, with their units")
     parser.add_argument("--template", metavar="OUT", help="write such a map to fill in, nothing else")
     parser.add_argument("--frame", metavar="FRAME", help="where a load may sit (flange, else the tool frame)")
-    parser.add_argument("--cutoff", metavar="HZ", type=float, help="of the zero-phase filter (10, at most a fifth of the rate)")
+    parser.add_argument(
+        "--cutoff", metavar="HZ", type=float, help="of the zero-phase filter (10, at most a fifth of the rate)"
+    )
     parser.add_argument("--no-rollouts", action="store_true", help="leave out refinement and judgement by rollouts")
     parser.add_argument("--write", metavar="TOML", help="write the fitted values; refused unless they beat the nominal")
     parser.add_argument("--suggest", metavar="CSV", help="write a motion that would tell what this one cannot")
-    parser.add_argument("--out", metavar="HTML", help="write a page: log over model in every panel, replay with a ghost")
+    parser.add_argument(
+        "--out", metavar="HTML", help="write a page: log over model in every panel, replay with a ghost"
+    )
     parser.add_argument("--open", action="store_true", help="show the page in the browser")
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
     add_model_options(parser)
@@ -143,11 +147,20 @@ def _tell_judgement(result: Identification) -> None:
     print_table(["model", *(f"{h:g} s" for h in judged.horizons)], rows, "l" + "r" * len(judged.horizons))
 
 
+def _quantity_data(q: Quantity) -> dict[str, Any]:
+    import math
+
+    told = {"value": q.value, "low": q.low, "high": q.high}
+    return {k: x if math.isfinite(x) else None for k, x in told.items()} | {"unit": q.unit, "refused": q.reason or None}
+
+
 def as_data(log: Log, result: Identification, rendered: Any) -> dict[str, Any]:
     """The same as plain data for JSON; what is not known is null."""
     import math
 
-    finite = lambda x: None if x is None or not math.isfinite(x) else float(x)
+    def finite(x):
+        return None if x is None or not math.isfinite(x) else float(x)
+
     parity, judged = result.parity, result.judgement
     return {
         "file": log.source,
@@ -158,11 +171,11 @@ def as_data(log: Log, result: Identification, rendered: Any) -> dict[str, Any]:
         "filter": str(result.motion.filter),
         "residual": {step: [finite(x) for x in values] for step, values in parity.residual.items()},
         "explained": parity.explained,
-        "quantities": {
-            q.name: {"value": finite(q.value), "low": finite(q.low), "high": finite(q.high), "unit": q.unit, "refused": q.reason or None}
-            for q in (*result.quantities.values(), result.shift)
+        "quantities": {q.name: _quantity_data(q) for q in (*result.quantities.values(), result.shift)},
+        "rollouts": None if judged is None else {
+            "horizons": list(judged.horizons),
+            "windows": judged.windows,
+            "errors": {k: [finite(x) for x in v] for k, v in judged.errors.items()},
         },
-        "rollouts": None if judged is None else {"horizons": list(judged.horizons), "windows": judged.windows,
-                                                 "errors": {k: [finite(x) for x in v] for k, v in judged.errors.items()}},
         "rendered": rendered.data(),
     }  # fmt: skip

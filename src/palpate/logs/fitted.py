@@ -1,4 +1,4 @@
-"""The file of fitted values: a scenario's tables of robot and plant, and facts with grade, interval and the log's hash."""
+"""The file of fitted values: a scenario's robot and plant, and facts with grade, interval and the log's hash."""
 
 from __future__ import annotations
 
@@ -33,8 +33,13 @@ def fitted_text(log: Log, result: Identification, model: str) -> str:
             f"{h:g} s: {1e3 * a:.3g} mm, nominal {1e3 * b:.3g} mm"
             for h, a, b in zip(judged.horizons, judged.errors["identified"], judged.errors["nominal"])
         )
-        raise InvalidInput(f"nothing was written: the fitted model does not beat the nominal one in held-out rollouts ({told})")
-    data: dict[str, Any] = {"robot": {"model": model, "joints": "ideal"} | _payload(result), "world": {"plant": _plant(result)}}
+        raise InvalidInput(
+            f"nothing was written: the fitted model does not beat the nominal one in held-out rollouts ({told})"
+        )
+    data: dict[str, Any] = {
+        "robot": {"model": model, "joints": "ideal"} | _payload(result),
+        "world": {"plant": _plant(result)},
+    }
     data["log"] = {"file": os.path.basename(log.source), "sha256": log.sha256, "filter": str(result.motion.filter)}
     data["judged"] = {"horizons": list(judged.horizons)} | {k: [float(x) for x in v] for k, v in judged.errors.items()}
     data["fact"] = _facts(log, result)

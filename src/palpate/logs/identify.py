@@ -107,8 +107,8 @@ def identify(
         arm: the arm that it is said to be of.
         cutoff: Hz, of the filter; see `cleaned`.
         rollouts: refine and judge by rollouts, which takes seconds.
-        friction: "auto" lets the recording decide about a Stribeck effect; "coulomb" never takes one, and widens intervals by
-            what it would change.
+        friction: "auto" lets the recording decide about a Stribeck effect; "coulomb" never takes one, and widens
+            intervals by what it would change.
         kinds: what may be fitted: "load" and keys of `model.JOINT`.
 
     Raises:
@@ -119,8 +119,8 @@ def identify(
     parity = parity_of(rows, motion, arm)
     if parity.contradiction:
         raise InvalidInput(parity.contradiction, hint="say the unit or the sign in the map: unit, scale")
-    motion, moved = _paired(log, motion, rows, arm, kinds)
-    motion, late = _in_time(motion, arm, kinds)
+    paired, moved = _paired(log, motion, rows, arm, kinds)
+    motion, late = _in_time(paired, arm, kinds)
     plain = fit(_thinned(rows_of(motion, arm), motion), arm, kinds)
     speed, curved = _stribeck(motion, arm, kinds)
     speed = speed if friction == "auto" else None
@@ -129,7 +129,7 @@ def identify(
     others = _other_estimates(motion, arm, main, chosen, None if main is curved else curved)
     identified, judgement = main.values, None
     if rollouts:
-        identified, judgement = _by_rollouts(motion, arm, main, chosen)
+        identified, judgement = _by_rollouts(paired, arm, main, chosen)
         others.append((identified, np.where(main.free, 2.0 * main.deviation, np.nan)))
     quantities = _quantities(arm, main, others, rows, motion)
     identified = possible(arm, identified, main)
@@ -153,7 +153,9 @@ def with_contact(motion: Motion, arm: Arm, log: Log) -> Motion:
         J, wrench = robot.jacobian_batch(run.q, place), run.more["wrench"]
         if log.wrench_frame not in ("", "world"):
             R = robot.pose_batch(run.q, place)[1]
-            wrench = np.concatenate([np.einsum("nij,nj->ni", R, part) for part in (wrench[:, :3], wrench[:, 3:])], axis=1)
+            wrench = np.concatenate(
+                [np.einsum("nij,nj->ni", R, part) for part in (wrench[:, :3], wrench[:, 3:])], axis=1
+            )
         pushed = np.einsum("nij,ni->nj", J, wrench)
         runs.append(replace(run, torque=run.torque + pushed, more=run.more | {"tau": run.torque}))
     return replace(motion, runs=tuple(runs))
@@ -168,16 +170,18 @@ def _paired(log: Log, motion: Motion, rows: Rows, arm: Arm, kinds: tuple[str, ..
     if not certain or late == 0 or abs(late) > 5:
         return motion, []
     moved = with_contact(cleaned(_torques_moved(log, late), motion.filter.cutoff), arm, log)
-    moved = replace(moved, remarks=motion.remarks)
+    moved = replace(moved, remarks=motion.remarks, counts=motion.counts)
     again = fit(_thinned(rows_of(moved, arm), moved), arm, kinds)
-    size = lambda one: float(np.nanmean(2 * np.log(one.rms)))
+
+    def size(one):
+        return float(np.nanmean(2 * np.log(one.rms)))
+
     if abs(again.shift) > 0.5 * abs(first.shift) or size(again) > size(first) + 0.2:
         return motion, []
     side = "followed" if late > 0 else "came before"
-    rows_text = "row" if abs(late) == 1 else f"{abs(late)} rows"
-    return moved, [
-        f"torques are paired with the state that {side} ({1e3 * first.shift:+.3g} ms): moved by {'one ' if abs(late) == 1 else ''}{rows_text}"
-    ]
+    moved_by = "one row" if abs(late) == 1 else f"{abs(late)} rows"
+    text = f"torques are paired with the state that {side} ({1e3 * first.shift:+.3g} ms): moved by {moved_by}"
+    return moved, [text]
 
 
 def _in_time(motion: Motion, arm: Arm, kinds: tuple[str, ...]) -> tuple[Motion, float]:
@@ -289,7 +293,9 @@ def _not_negative(q: Quantity) -> Quantity:
     if q.reason or q.name.split(" ")[0] not in ("viscous", "coulomb", "rotor") or q.low >= 0:
         return q
     if q.high < 0:
-        reason = f"it comes out negative ({q.low:.2g} … {q.high:.2g} {q.unit}): the model of links or friction is wrong here"
+        reason = (
+            f"it comes out negative ({q.low:.2g} … {q.high:.2g} {q.unit}): the model of links or friction is wrong here"
+        )
         return Quantity(q.name, q.unit, np.nan, np.nan, np.nan, q.chance, reason)
     return replace(q, value=max(q.value, 0.0), low=0.0)
 
@@ -324,7 +330,9 @@ def _attenuation(rows: Rows) -> Array:
 def _interval(name: str, unit: str, value: float, chance: float, more: float) -> Quantity:
     half = chance + more
     if more > abs(value) + 2 * chance and more > 0:
-        reason = f"two ways to estimate it differ by more than its value ({more:.2g} {unit}): the model leaves something out"
+        reason = (
+            f"two ways to estimate it differ by more than its value ({more:.2g} {unit}): the model leaves something out"
+        )
         return Quantity(name, unit, np.nan, np.nan, np.nan, chance, reason)
     return Quantity(name, unit, float(value), float(value - half), float(value + half), float(chance))
 
@@ -349,7 +357,7 @@ def possible(arm: Arm, values: Array, main: Fit) -> Array:
 
 
 def centre(quantities: dict[str, Quantity]) -> Array | None:
-    """The load's centre of mass, m, in its frame; None where mass or moments are not known or the mass is not positive."""
+    """The load's centre of mass, m, in its frame; None where it is not known or the mass is not positive."""
     parts = [quantities.get(name) for name in ("mass", "mass_x", "mass_y", "mass_z")]
     if any(part is None or part.reason for part in parts):
         return None
@@ -393,7 +401,8 @@ def _shift_remark(motion: Motion, shift: Quantity) -> Iterator[str]:
     rows = shift.value / motion.period
     if shift.reason or not shift.low * shift.high > 0:
         return
-    told = f"torques come {1e3 * abs(shift.value):.3g} ms {'late' if shift.value > 0 else 'early'} ({1e3 * shift.low:.3g} … {1e3 * shift.high:.3g} ms)"
+    side, span = "late" if shift.value > 0 else "early", f"{1e3 * shift.low:.3g} … {1e3 * shift.high:.3g} ms"
+    told = f"torques come {1e3 * abs(shift.value):.3g} ms {side} ({span})"
     if abs(rows) > 0.4:
         told += f", {abs(rows):.2g} rows of the grid; corrected for"
     yield told
@@ -414,7 +423,8 @@ def load_remarks(arm: Arm, quantities: dict[str, Quantity]) -> Iterator[str]:
                 f" ({low:.2f} … {high:.2f}) are there in its place"
             )
             return
+    told = f"{mass.value:+.3f} kg ({mass.low:+.3f} … {mass.high:+.3f})"
     if mass.low <= 0 <= mass.high:
-        yield f"nothing more than the model has is on the {arm.frame}: {mass.value:+.3f} kg ({mass.low:+.3f} … {mass.high:+.3f})"
+        yield f"nothing more than the model has is on the {arm.frame}: {told}"
     else:
-        yield f"on the {arm.frame} the recording has {mass.value:+.3f} kg ({mass.low:+.3f} … {mass.high:+.3f}) more than the model"
+        yield f"on the {arm.frame} the recording has {told} more than the model"

@@ -2,8 +2,8 @@
 
 τ = M(q) q̈ + C(q, q̇) q̇ + g(q)  +  Y(q, q̇, q̈) π  +  I_r q̈ + d q̇ + F sign q̇ + F_s e^{−(q̇/v_s)²} sign q̇ + o
 
-The first three terms are the robot's compiled equations with ideal joints. Y is the regressor of a rigid body on a frame,
-from the same equations' Jacobian and drift; π = (m, m c, I) in that frame's axes, I about its origin.
+The first three terms are the robot's compiled equations with ideal joints. Y is the regressor of a rigid body on a
+frame, from the same equations' Jacobian and drift; π = (m, m c, I) in that frame's axes, I about its origin.
 """
 
 from __future__ import annotations

@@ -42,7 +42,9 @@ class Model:
     course: Course | None = None
 
 
-def write_page(path: str | os.PathLike[str], log: Log, result: Identification, rendered: Rendered, scenario: Any = None) -> Path:
+def write_page(
+    path: str | os.PathLike[str], log: Log, result: Identification, rendered: Rendered, scenario: Any = None
+) -> Path:
     """Write the page of a recording; of a scenario, its simulated run is drawn under the log."""
     run = max(result.motion.runs, key=lambda one: len(one.time))
     every = max(1, len(run.time) // _MOST_ROWS)
@@ -53,7 +55,10 @@ def write_page(path: str | os.PathLike[str], log: Log, result: Identification, r
     torque = run.more.get("tau", run.torque)
     pairs = [("q", "Joint positions", "rad", run.q, model.q), ("v", "Joint speeds", "rad/s", run.v, model.v),
              ("tau", "Joint torques", "N·m", torque, model.torque)]  # fmt: skip
-    figures = [_figure(name, title, unit, time, (one[rows], other[rows]), told.dof_names, model.name) for name, title, unit, one, other in pairs]
+    figures = [
+        _figure(name, title, unit, time, (one[rows], other[rows]), told.dof_names, model.name)
+        for name, title, unit, one, other in pairs
+    ]
     positions = told.pose_batch(run.q[rows])[0], told.pose_batch(model.q[rows])[0]
     figures.insert(0, _figure("tool", "Tool position, world axes", "m", time, positions, ("x", "y", "z"), model.name))
     events = happenings(_course(run, torque), model.course, told.limits, told.dof_names)
@@ -63,7 +68,9 @@ def write_page(path: str | os.PathLike[str], log: Log, result: Identification, r
         section("Quantities", _quantities(result)),
         section("Rollouts", _rollouts(result)),
         section("Time line", _timeline(events)),
-        section("Replay", f"<p class=soft>The ghost is the {html_text(model.name)}.</p>", _replay(result, run, model, rows)),
+        section(
+            "Replay", f"<p class=soft>The ghost is the {html_text(model.name)}.</p>", _replay(result, run, model, rows)
+        ),
         section("Plots", *(plots.figure(figure) for figure in figures)),
     ]
     title = os.path.basename(log.source)
@@ -84,7 +91,10 @@ def _simulated(scenario: Any, time: Array) -> Model:
     """The scenario's run at the log's instants, counted from its start."""
     trace = simulate(scenario)
     at = np.clip(time - time[0], 0.0, trace.time[-1])
-    put = lambda name: np.stack([np.interp(at, trace.time, column) for column in trace[name].T], axis=1)
+
+    def put(name):
+        return np.stack([np.interp(at, trace.time, column) for column in trace[name].T], axis=1)
+
     force = np.linalg.norm(trace["contact_wrench"][:, :3], axis=1) if "contact_wrench" in trace else None
     course = Course(trace.time, trace["q"], trace["v"], trace["tau"], force)
     return Model("simulated run", put("q"), put("v"), put("tau"), course)
@@ -96,12 +106,17 @@ def _restarted(result: Identification) -> Model:
     run = max(motion.runs, key=lambda one: len(one.time))
     rows = max(2, round(_RESTART / motion.period))
     count = len(run.time) // rows
-    cut = lambda values: values[: count * rows].reshape(count, rows, -1)
+
+    def cut(values):
+        return values[: count * rows].reshape(count, rows, -1)
+
     windows = Windows(cut(run.q), cut(run.v), cut(run.torque), motion.period)
     q = run.q.copy()
     if count:
         reached = rollout(arm, windows, result.identified, result.stribeck or 0.05, range(1, rows))
-        q[: count * rows] = np.concatenate([windows.q[:, :1], np.where(np.isfinite(reached), reached, windows.q[:, 1:])], axis=1).reshape(count * rows, -1)
+        q[: count * rows] = np.concatenate(
+            [windows.q[:, :1], np.where(np.isfinite(reached), reached, windows.q[:, 1:])], axis=1
+        ).reshape(count * rows, -1)
     v = motion.filter(run.v)
     a = np.gradient(v, motion.period, axis=0)
     torque = arm.rigid(run.q, v, a) + arm.regressor(run.q, v, a, result.stribeck or 0.05) @ result.identified
@@ -128,7 +143,11 @@ def _parity(result: Identification) -> str:
 def _quantities(result: Identification) -> str:
     rows = []
     for q in result.quantities.values():
-        told = ("—", "—", html_text(q.reason)) if q.reason else (f"{q.value:.4g}", f"{q.low:.4g} … {q.high:.4g}", html_text(q.unit))
+        told = (
+            ("—", "—", html_text(q.reason))
+            if q.reason
+            else (f"{q.value:.4g}", f"{q.low:.4g} … {q.high:.4g}", html_text(q.unit))
+        )
         rows.append([html_text(q.name), *told])
     return table(["quantity", "value", "95 % interval", "unit, or why not"], rows, ["", "number", "number", ""])
 
@@ -138,11 +157,15 @@ def _rollouts(result: Identification) -> str:
     if judged is None:
         return ""
     rows = [[html_text(name), *(f"{1e3 * e:.3g}" for e in errors)] for name, errors in judged.errors.items()]
-    return table(["tool error, mm", *(f"{h:g} s" for h in judged.horizons)], rows, ["", *["number"] * len(judged.horizons)])
+    return table(
+        ["tool error, mm", *(f"{h:g} s" for h in judged.horizons)], rows, ["", *["number"] * len(judged.horizons)]
+    )
 
 
 def _timeline(events: list[Happening]) -> str:
-    at = lambda t: "—" if t is None else f"{t:.3f} s"
+    def at(t):
+        return "—" if t is None else f"{t:.3f} s"
+
     rows = [[html_text(one.what), at(one.predicted), at(one.happened)] for one in events]
     return table(["event", "predicted", "happened"], rows, ["", "number", "number"]) if rows else ""
 
@@ -163,4 +186,6 @@ def _replay(result: Identification, run: Any, model: Model, rows: Array) -> str:
         Channel("target_quat_wxyz", "1", (4,), labels=("w", "x", "y", "z")): quats[1],
     }
     facts = RunFacts(robot=robot.name, scene=scene_of(build_plant(robot, World(), 0.001)))
-    return replay_element(Trace(time, data, Outcome("completed", "end of the recording", float(time[-1]), len(time)), (), facts))
+    return replay_element(
+        Trace(time, data, Outcome("completed", "end of the recording", float(time[-1]), len(time)), (), facts)
+    )

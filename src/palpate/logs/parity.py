@@ -1,7 +1,7 @@
 """Model parity: how far measured torques are from the model's, and what explains most of it.
 
-Candidates are tried one by one on the same rows: a load, friction, offsets, another direction of gravity, another factor
-(gear, unit, sign) of each joint. A factor near −1, 1000 or 1/1000 contradicts the map, and stops the rest.
+Candidates are tried one by one on the same rows: a load, friction, offsets, another direction of gravity, another
+factor (gear, unit, sign) of each joint. A factor near −1, 1000 or 1/1000 contradicts the map, and stops the rest.
 """
 
 from __future__ import annotations
@@ -57,7 +57,10 @@ def parity_of(rows: Rows, motion: Motion, arm: Arm) -> Parity:
     measured, modelled, gravity_columns = _torques(motion, arm)
     factors = _factors(measured, modelled)
     known = np.isfinite(base) & (base > 0)
-    share = lambda new: float(1.0 - np.mean((new[known] / base[known]) ** 2)) if known.any() else 0.0
+
+    def share(new):
+        return float(1.0 - np.mean((new[known] / base[known]) ** 2)) if known.any() else 0.0
+
     total = {"load": share(residual["with load"]), "friction": share(residual["with friction"])}
     gravity, left = _gravity(measured - modelled, gravity_columns, arm)
     total["gravity's direction"] = share(np.minimum(left, base))
@@ -85,12 +88,14 @@ def _torques(motion: Motion, arm: Arm) -> tuple[Array, Array, Array]:
         measured.append(motion.filter(run.torque)[inner])
         modelled.append(motion.filter(arm.rigid(run.q, V, A))[inner])
         still = np.zeros_like(V)
-        columns.append(np.stack([r.inverse_dynamics_batch(run.q, still, still, losses=False) for r in along], axis=2)[inner])
+        columns.append(
+            np.stack([r.inverse_dynamics_batch(run.q, still, still, losses=False) for r in along], axis=2)[inner]
+        )
     return np.concatenate(measured), np.concatenate(modelled), np.concatenate(columns)
 
 
 def _factors(measured: Array, modelled: Array) -> Array:
-    """Measured over modelled torque, total least squares about the means; NaN where the model has little or fits badly."""
+    """Measured over modelled torque, about the means; NaN where the model has little torque or fits badly."""
     factors = np.full(measured.shape[1], np.nan)
     for k in range(measured.shape[1]):
         x, y = modelled[:, k] - modelled[:, k].mean(), measured[:, k] - measured[:, k].mean()
@@ -115,7 +120,7 @@ def _contradiction(factors: Array, tilt: float, arm: Arm) -> str:
         if np.isfinite(factor) and factor < 0:
             return f"measured torques of {names[k]} have the opposite sign of the model's (factor {factor:.3g})"
         if np.isfinite(factor) and not 0.2 < factor < 5.0:
-            return f"measured torques of {names[k]} are {factor:.4g} times the model's: another unit, or motor side of a gear"
+            return f"measured torques of {names[k]} are {factor:.4g} times the model's: another unit, or gear"
     if tilt > np.pi / 3:
         return f"gravity points {np.degrees(tilt):.0f}° away from the model's: was the arm mounted otherwise?"
     return ""

@@ -1,7 +1,8 @@
 """The impedance that was rendered, from tool motion and measured wrench, beside the one that was asked for.
 
-Along each world axis the measured force obeys  F = K (x − x_d) + D (ẋ − ẋ_d) + Λ ẍ + b  where an impedance is rendered;
-b takes the sensor's bias and a constant target force. Friction at the tool, F_c sign ẋ, is tried besides, and what it
+Along each world axis the measured force obeys  F = K (x − x_d) + D (ẋ − ẋ_d) + γ (Λ J q̈) + b  where an impedance is
+rendered and Λ = (J M⁻¹ Jᵀ)⁻¹ is the arm's own task inertia: γ is 1 where the law shapes no inertia; b takes the
+sensor's bias and a constant target force. Friction at the tool, F_c sign ẋ, is tried besides, and what it
 changes beyond chance is added to the intervals. The stiffness of the environment is the slope of the force against
 the position along its direction, in the rows of contact.
 """
@@ -52,7 +53,10 @@ class Rendered:
 
     def data(self) -> dict[str, Any]:
         """Plain data."""
-        finite = lambda x: float(x) if np.isfinite(x) else None
+
+        def finite(x):
+            return float(x) if np.isfinite(x) else None
+
         told = {
             n: {"value": finite(q.value), "low": finite(q.low), "high": finite(q.high), "unit": q.unit,
                 "asked": self.asked.get(n), "refused": q.reason or None}
@@ -75,7 +79,22 @@ def rendered_of(log: Log, robot: Robot, scenario: Any, motion: Motion) -> Render
                 quantities |= _impedance(k, error, x, force[:, k], motion.period)
         quantities |= _environment(x[:, 0, :3], force, motion)
     quantities |= _actuator_delay(motion)
-    return Rendered(quantities, asked_of(scenario), tuple(notes))
+    asked = asked_of(scenario)
+    for axis in AXES:
+        quantities |= _loop_delay(axis, quantities, asked)
+    return Rendered(quantities, asked, tuple(notes))
+
+
+def _loop_delay(axis: str, told: dict[str, Quantity], asked: dict[str, float]) -> dict[str, Quantity]:
+    """How late the spring acts: K e(t − T) = K e − K T ė, so that T = (D asked − D rendered) / K.
+
+    Holds where the law computes the damping that it was asked for.
+    """
+    K, D, wanted = told.get(f"stiffness {axis}"), told.get(f"damping {axis}"), asked.get(f"damping {axis}")
+    if K is None or D is None or wanted is None or K.reason or D.reason:
+        return {}
+    delay, half = (wanted - D.value) / K.value, D.half / K.value
+    return {f"loop delay {axis}": _quantity(f"loop delay {axis}", "s", delay, half, "")}
 
 
 def asked_of(scenario: Any) -> dict[str, float]:
@@ -94,7 +113,7 @@ def asked_of(scenario: Any) -> dict[str, float]:
 
 
 def _tool(run: Run, log: Log, robot: Robot, motion: Motion) -> tuple[Array, Array, Array]:
-    """Filtered motion of the tool (rows; position, velocity, acceleration; 3 linear, 3 angular), error and force.
+    """Filtered motion of the tool (rows; position, velocity, inertial wrench Λ J q̈; 6), its error, and the force.
 
     World axes; the angular part of the position is 0.
     """
@@ -110,45 +129,46 @@ def _tool(run: Run, log: Log, robot: Robot, motion: Motion) -> tuple[Array, Arra
     low_pass, edge = motion.filter, motion.filter.edge
     x, e, f = low_pass(position), low_pass(position - wanted), low_pass(force)
     twist = np.einsum("nij,nj->ni", terms.J, motion.filter(run.v))
-    acceleration = np.gradient(low_pass(twist), motion.period, axis=0)
+    task = np.einsum("nij,nj->ni", terms.J, np.gradient(motion.filter(run.v), motion.period, axis=0))
+    mobility = terms.J @ np.linalg.solve(terms.M, np.swapaxes(terms.J, 1, 2))
+    inertial = low_pass(np.linalg.solve(mobility + 1e-6 * np.eye(6), task[..., None])[..., 0])
     place = np.column_stack([x, np.zeros_like(x)])
     inner = slice(edge, len(x) - edge)
-    return np.stack([place, twist, acceleration], axis=1)[inner], e[inner], f[inner]
+    return np.stack([place, twist, inertial], axis=1)[inner], e[inner], f[inner]
 
 
 def _impedance(k: int, error: Array, motion: Array, force: Array, period: float) -> dict[str, Quantity]:
-    """Stiffness, damping and inertia along one axis; accelerations along all six couple through the task inertia.
-
-    Whether the law feeds the wanted acceleration forward is not known: the better of ẍ and ẍ − ẍ_d is taken.
-    """
+    """Stiffness, damping and share of the arm's own inertia along one axis."""
     axis = AXES[k]
-    names = {f"stiffness {axis}": "N/m", f"damping {axis}": "N·s/m", f"inertia {axis}": "kg"}
+    names = {f"stiffness {axis}": "N/m", f"damping {axis}": "N·s/m", f"inertia ratio {axis}": "1"}
     still, free = np.std(error[:, k]) < _LEAST_MOTION, np.std(force) < _LEAST_FORCE
     if still or free or len(force) < _FEWEST_ROWS:
-        reason = f"the tool hardly moved or met a force along {axis} ({1e3 * np.std(error[:, k]):.2g} mm, {np.std(force):.2g} N)"
-        return {name: Quantity(name, unit, *4 * (np.nan,), reason) for name, unit in names.items()}
-    rate = np.gradient(error, period, axis=0)
-    relative = np.column_stack([np.gradient(rate, period, axis=0), motion[:, 2, 3:]])
-    use, fits = np.ones(len(force), dtype=bool), []
-    for acceleration in (motion[:, 2], relative):
-        others = np.delete(acceleration, k, axis=1)
-        columns = np.column_stack([error[:, k], rate[:, k], acceleration[:, k], others, np.ones(len(force))])
-        one = line(force, columns, use)
-        fits.append((float(np.sum((force - columns @ one[0]) ** 2)), columns, one))
-    _, columns, (values, deviation, t) = min(fits, key=lambda fit: fit[0])
+        sizes = f"{1e3 * np.std(error[:, k]):.2g} mm, {np.std(force):.2g} N"
+        reason = f"the tool hardly moved or met a force along {axis} ({sizes})"
+        return {name: Quantity(name, unit, np.nan, np.nan, np.nan, np.nan, reason) for name, unit in names.items()}
+    rate = np.gradient(error, period, axis=0)[:, k]
+    columns = np.column_stack([error[:, k], rate, motion[:, 2, k], np.ones(len(force))])
+    use = np.ones(len(force), dtype=bool)
+    values, deviation, t = line(force, columns, use)
     rubbing, other, _ = line(force, np.column_stack([columns, np.sign(motion[:, 1, k])]), use)
+    own, _, _ = line(force - motion[:, 2, k], columns[:, [0, 1, 3]], use)  # the arm's own inertia, as it is modelled
     told = {}
     for j, (name, unit) in enumerate(names.items()):
         more = max(0.0, abs(rubbing[j] - values[j]) - float(np.hypot(deviation[j], other[j])))
+        more = max(more, abs(own[j] - values[j]) if j < 2 else abs(1.0 - values[2]))
         half = SAFETY * t * deviation[j] + more
-        reason = "" if half < abs(values[j]) and values[j] > 0 else f"this motion does not tell it ({values[j]:.3g} ± {half:.2g} {unit})"
+        reason = (
+            ""
+            if half < abs(values[j]) and values[j] > 0
+            else f"this motion does not tell it ({values[j]:.3g} ± {half:.2g} {unit})"
+        )
         told[name] = _quantity(name, unit, values[j], half, reason)
     return told
 
 
 def _quantity(name: str, unit: str, value: float, half: float, reason: str) -> Quantity:
     if reason:
-        return Quantity(name, unit, *4 * (np.nan,), reason)
+        return Quantity(name, unit, np.nan, np.nan, np.nan, np.nan, reason)
     return Quantity(name, unit, float(value), float(value - half), float(value + half), float(half))
 
 
@@ -167,7 +187,11 @@ def _environment(position: Array, force: Array, motion: Motion) -> dict[str, Qua
     half = SAFETY * t * deviation[0]
     steady, _, _ = line(f, columns[:, [0, 2]], contact)
     half += max(0.0, abs(steady[0] - values[0]) - 2 * deviation[0])
-    reason = "" if half < abs(values[0]) else f"the position in contact varies by {1e3 * np.ptp(x[contact]):.2g} mm only"
+    if values[0] + half < 0:
+        return {}  # pushed, not touching: the force goes with the motion
+    reason = (
+        "" if half < abs(values[0]) else f"the position in contact varies by {1e3 * np.ptp(x[contact]):.2g} mm only"
+    )
     return {name: _quantity(name, unit, values[0], half, reason)}
 
 

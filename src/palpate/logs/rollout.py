@@ -53,7 +53,10 @@ def windows_of(motion: Motion, length: float, count: int, share: tuple[float, fl
         parts += [(run, int(k)) for k in starts]
     if not parts:
         raise InvalidInput(f"no run of the recording is long enough for rollouts of {length:g} s")
-    cut = lambda values: np.stack([values(run)[k : k + rows + 1] for run, k in parts])
+
+    def cut(values):
+        return np.stack([values(run)[k : k + rows + 1] for run, k in parts])
+
     return Windows(cut(lambda r: r.q), cut(lambda r: r.v), cut(lambda r: moved_torque(r, shift)), motion.period)
 
 
@@ -113,9 +116,11 @@ class _Load:
 
 def _next_velocity(arm: Arm, state: tuple[Array, Array, Array, Array], load: _Load, stribeck: float, h: float) -> Array:
     q, v, torque, theta = state
-    viscous, coulomb, rotor, offset, more = (theta[:, arm.columns(k)] for k in ("viscous", "coulomb", "rotor", "offset", "stribeck"))
+    viscous, coulomb, rotor, offset, more = (
+        theta[:, arm.columns(k)] for k in ("viscous", "coulomb", "rotor", "offset", "stribeck")
+    )
     # far away is far away: a model that diverged stays where it is
-    lost = ~(np.abs(q) < 1e3).all(axis=1) | ~(np.abs(v) < 1e3).all(axis=1)
+    lost: Array = np.asarray(~(np.abs(q) < 1e3).all(axis=1) | ~(np.abs(v) < 1e3).all(axis=1))
     q, v = np.where(lost[:, None], 0.0, q), np.where(lost[:, None], 0.0, v)
     M, bias = load.add(q, v)
     n = v.shape[1]
@@ -224,14 +229,22 @@ def refined(
         best, cost = theta.copy(), now
         A, b = (slope * weight[:, None]).reshape(-1, len(free)), (error * weight).reshape(-1)
         loose = 0.01 * np.eye(len(free))
-        step = np.linalg.lstsq(np.vstack([A, loose]), np.concatenate([-b, loose @ ((start - theta)[free] / scale)]), rcond=None)[0]
+        step = np.linalg.lstsq(
+            np.vstack([A, loose]), np.concatenate([-b, loose @ ((start - theta)[free] / scale)]), rcond=None
+        )[0]
         theta = theta.copy()
         theta[free] += step * scale
     return best, float(np.sqrt(cost))
 
 
 def _sensitivity(
-    arm: Arm, windows: Windows, theta: Array, free: tuple[Array, Array], stribeck: float, rows: Sequence[int], measured: Array
+    arm: Arm,
+    windows: Windows,
+    theta: Array,
+    free: tuple[Array, Array],
+    stribeck: float,
+    rows: Sequence[int],
+    measured: Array,
 ) -> tuple[Array, Array]:
     """Errors at the rows, and their slopes along each free parameter in units of its scale."""
     which, scale = free
@@ -239,7 +252,10 @@ def _sensitivity(
     all_theta = np.repeat(theta[None], P, axis=0)
     step = 0.1 * scale
     all_theta[np.arange(1, P), which] += step
-    tile = lambda values: np.tile(values, (P, 1, 1))
+
+    def tile(values):
+        return np.tile(values, (P, 1, 1))
+
     many = Windows(tile(windows.q), tile(windows.v), tile(windows.torque), windows.period)
     reached = rollout(arm, many, np.repeat(all_theta, W, axis=0), stribeck, rows).reshape(P, W, len(rows), -1)
     error = reached[0] - measured

@@ -1,6 +1,6 @@
-"""A motion that would tell what a recording could not: a Fourier series within the arm's limits, chosen by its regressor.
+"""A motion that would tell what a recording could not: a Fourier series within the arm's limits.
 
-Swevers, Ganseman, Tükel, De Schutter, Van Brussel, IEEE T-RA 13(5), 1997, doi:10.1109/70.631234: periodic, band-limited,
+Swevers, Ganseman, Tükel, De Schutter, Van Brussel, IEEE T-RA 13(5), 1997, doi:10.1109/70.631234: band-limited,
 starting and ending at rest. Candidates are drawn at random and scaled to 80 % of position, 60 % of speed and 50 % of
 acceleration limits; kept is the one that tells most parameters, then the one of least condition number.
 """

@@ -31,7 +31,9 @@ class Course:
     force: Array | None = None
 
 
-def happenings(recorded: Course, simulated: Course | None, limits: JointLimits, joints: tuple[str, ...]) -> list[Happening]:
+def happenings(
+    recorded: Course, simulated: Course | None, limits: JointLimits, joints: tuple[str, ...]
+) -> list[Happening]:
     """Contacts, limits and reversals of fortune in order of time, predicted beside happened."""
     largest = _largest_force(recorded, simulated)
     real = dict(_first_times(recorded, limits, joints, largest))
@@ -45,7 +47,9 @@ def _largest_force(*courses: Course | None) -> float:
     return max(forces, default=0.0)
 
 
-def _first_times(course: Course, limits: JointLimits, joints: tuple[str, ...], largest: float) -> Iterator[tuple[str, float]]:
+def _first_times(
+    course: Course, limits: JointLimits, joints: tuple[str, ...], largest: float
+) -> Iterator[tuple[str, float]]:
     """The first time of each event."""
     start = course.time[0]
     if course.force is not None and largest > 1.0:

@@ -48,7 +48,9 @@ def _header(path: Path) -> str:
 def _names(header: str, separator: str, path: Path) -> list[str]:
     names = [part.strip().strip('"') for part in re.split(r" +" if separator == " " else re.escape(separator), header)]
     if all(re.fullmatch(r"[-+.\deE]*", name) for name in names):
-        raise InvalidInput(f"{path} has no header: its first line holds numbers", hint="name the columns in a first line")
+        raise InvalidInput(
+            f"{path} has no header: its first line holds numbers", hint="name the columns in a first line"
+        )
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise InvalidInput(f"{path} has more than one column {twice[0]!r}")
