@@ -39,7 +39,7 @@ ARROWS: dict[str, set[str]] = {
     "robot": {"equations", "spatial", "engine"},
     "derive": {"robot", "equations", "spatial", "engine"},
     "review": {"equations"},
-    "sheets": {"review", "robot", "equations"},
+    "sheets": {"review", "derive", "robot", "equations", "cli"},
     "control": {"robot", "spatial", "engine"},
     "contact": {"robot", "spatial", "engine"},
     "world": {"contact", "robot", "equations", "spatial", "engine"},
@@ -54,7 +54,6 @@ ARROWS: dict[str, set[str]] = {
     "serving": {"run", "scenario", "trace", "world", "control", "robot", "spatial", "engine"},
     "exporting": {"run", "scenario", "trace", "control", "world", "robot", "equations", "engine", "spatial"},
     "logs": {"cli", "run", "scenario", "metrics", "trace", "views", "world", "control", "robot", "spatial", "engine"},
-    "exporting": {"run", "scenario", "trace", "control", "robot", "equations", "engine"},
 }
 # Inside a package: which folder may import which of its neighbours. Files that lie beside the folders are not held.
 INSIDE: dict[str, dict[str, set[str]]] = {
@@ -115,8 +114,7 @@ INSIDE: dict[str, dict[str, set[str]]] = {
     },
 }
 # Tools that bring their commands along import the command line; it knows them by the names in its table alone.
-ARROWS["cli"] = set(ARROWS) - {"play"}
-ARROWS["cli"] = set(ARROWS) - {"logs"}  # which brings its own command, found by name
+ARROWS["cli"] = set(ARROWS) - {"play", "logs", "sheets"}
 ARROWS["__main__"] = {"cli"}
 ARROWS["__init__"] = set(ARROWS)
 

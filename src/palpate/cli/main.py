@@ -42,11 +42,8 @@ FIRST = ("run", "design", "new", "show", "sweep", "compare", "export", "serve")
 _OF_CLI = (*FIRST, "list", "explain", "check", "report", "derive", "tune", "drive", "tools")
 # Commands that a tool brings along, in its own folder; without the folder there is no command.
 _OF_TOOLS = {
-    "play": "palpate.play.command",
-    "log": "palpate.logs.command",
-    "mark": "palpate.sheets.command",
-    "cases": "palpate.sheets.cases_command",
-}
+    "play": "play.command", "log": "logs.command", "mark": "sheets.command", "cases": "sheets.cases_command",
+}  # fmt: skip
 
 # Old spellings, and what to type instead.
 _MOVED = {
@@ -60,7 +57,7 @@ _LOOKS = {"list", "explain", "new", "show", "derive", "check", "report", "compar
 
 _MODULES = {
     **{name: f"palpate.cli.{name}" for name in _OF_CLI},
-    **{name: module for name, module in _OF_TOOLS.items() if find_spec(module.rpartition(".")[0]) is not None},
+    **{name: f"palpate.{at}" for name, at in _OF_TOOLS.items() if find_spec(f"palpate.{at.partition('.')[0]}")},
 }
 _SHIPPED = tuple(_MODULES)
 COMMANDS = Table("palpate.commands", _MODULES, lambda entry, module: module.__name__)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import palpate as pp
 from palpate.cli.console import open_page
@@ -16,7 +17,9 @@ from palpate.cli.folder import REPORT, find_trace
 from palpate.cli.judged import add_code_option, judged
 from palpate.cli.signals import was_expected
 from palpate.errors import InvalidInput
-from palpate.trace import Trace
+
+if TYPE_CHECKING:
+    from palpate.trace import Trace
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
