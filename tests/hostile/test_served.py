@@ -208,12 +208,12 @@ def test_frames_for_a_viewer_who_does_not_read_are_bounded():
             viewer.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             viewer.sendall(f"GET {where.path}events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
             assert server.wait_for_viewer(ENDLESS)
-            queue = server._viewers[0]
+            queue = server._stream._viewers[0]
             frame = {"x": "x" * 10_000}
             for _ in range(MOST_WAITING + 2000):
                 server.send(frame)
                 assert queue.qsize() <= MOST_WAITING
-            assert server._viewers == []
+            assert server._stream._viewers == []
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ from palpate.run.assemble.assemble import Assembly
 from palpate.run.prepared import Prepared
 from palpate.run.simulate import execute_bare, simulate_quietly
 from palpate.run.tangent.along import Moment, poles_along
-from palpate.run.tangent.loop_poles import poles_here
+from palpate.run.tangent.loop_poles import poles_here, window
 from palpate.scenario.fields import tagged_settings
 from palpate.scenario.file.load import scenario_from_data
 from palpate.scenario.file.overrides import apply_overrides
@@ -42,7 +42,7 @@ from palpate.views.summary import main_metrics
 
 MOST_PAGES = 6  # whose assemblies are kept; that of the page that has rested longest is let go
 POLES_SHARE = 1.0  # of the CPU time of runs that poles may take while a slider is moved
-SLOW_POLES = 0.5  # s of CPU for the poles of one moment, from which on only the end is asked
+LONGEST_MAP = 100  # control ticks of the loop's map; of a longer one only the end is asked
 _LONG = 2000  # characters of a text that a page may send as a value
 
 
@@ -253,8 +253,8 @@ class Session:
         results = main_metrics(evaluate(trace, bounds))
         moments = [] if broken or not trace.outcome.ok else self._poles(page, assembly, loop)
         page.prepared.release_broken()
-        if asked.get("resting") and not broken and assembly.compiled and page.cost < SLOW_POLES:
-            moments = page.moments = poles_along(page.prepared.ready(data)[0].assembly, finer=False)
+        if asked.get("resting") and not broken and assembly.compiled and window(assembly) <= LONGEST_MAP:
+            moments = self._moments(page, data)
         lines = forecast(trace.outcome, moments, results)
         return {
             "number": number,
@@ -277,6 +277,13 @@ class Session:
         began = time.thread_time()
         page.moments = [Moment("end", poles_here(assembly, finer=False, probing=False))]
         page.cost, page.saved = time.thread_time() - began, 0.0
+        return page.moments
+
+    def _moments(self, page: _Page, data: dict[str, Any]) -> list[Moment]:
+        """The poles at the start, at each touch and at the end of a run."""
+        assembly, began = page.prepared.ready(data)[0].assembly, time.thread_time()
+        page.moments = poles_along(assembly, finer=False)
+        page.cost, page.saved = (time.thread_time() - began) / len(page.moments), 0.0
         return page.moments
 
     def edges(self, asked: Mapping[str, Any]) -> dict[str, Any]:

@@ -46,13 +46,16 @@ const Play = (() => {
     post("run", asked).then(answer => {
       status("");
       flying--;
-      if (!answer.superseded && asked.number === number) take(answer, atRest);
-      if (atRest && asked.number === number) {
-        settled = number;
-        if (!answer.refused && !live) showEdges(asked);
+      const current = asked.number === number && !answer.superseded;
+      if (dirty) ask(); // the next run is made while this one is drawn
+      if (current) take(answer, atRest);
+      if (!current || asked.number !== number) return;
+      if (!atRest) {
+        rest = setTimeout(() => ask(true), RESTING);
+        return;
       }
-      if (dirty) ask();
-      else if (!atRest && !answer.superseded && asked.number === number) rest = setTimeout(() => ask(true), RESTING);
+      settled = number;
+      if (!answer.refused && !live) showEdges(asked);
     }, () => {
       flying--;
       status("palpate does not answer; trying again …");
