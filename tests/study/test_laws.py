@@ -105,3 +105,10 @@ def test_another_law_by_set_names_the_gains_it_drops() -> None:
     assert said == "shaped-impedance takes over no gains of cartesian-impedance: damping dropped"
     assert dropped_gains("panda-wall", ["control.law=cartesian-impedance"]) is None
     assert dropped_gains("panda-wall", ["control.damping=60"]) is None
+
+
+def test_the_share_of_few_runs_is_corrected_as_an_analysis_of_variance_is() -> None:
+    y = np.array([1.0, 2.0, 4.0, 4.5, 5.0, 9.0, 3.0, 2.5, 8.0])
+    groups = ["a", "b", "c"] * 3
+    F = stats.f_oneway(*(y[k::3] for k in range(3))).statistic
+    assert explained(groups, y) == pytest.approx(1 - 8 / (2 * F + 6))  # 1 − (SSW/(n − m)) / (SST/(n − 1))

@@ -138,6 +138,17 @@ def test_a_function_of_python_is_minimised_here(step: Scenario) -> None:
         resume(found.sweep.store)
 
 
+def check_front(found: pp.study.Tuned) -> None:
+    """It is between what is minimised and the bound that stands against it; nothing beats a point of it in both."""
+    front = found.front
+    assert front is not None
+    assert front["metrics"] == ["position_error_rms", "position_overshoot"]
+    every = np.column_stack([found.sweep.numbers(name) for name in front["metrics"]])
+    beaten = [bool((np.all(every <= point, axis=1) & np.any(every < point, axis=1)).any()) for point in front["points"]]
+    assert not any(beaten)
+    assert len(front["runs"]) > 3
+
+
 def test_bounds_are_kept_though_the_metric_would_be_smaller_beyond_them(step: Scenario) -> None:
     """Overshoot of ζ is exp(−πζ/√(1 − ζ²)): at most 5 % needs ζ ≥ 0.690, where the square error is larger."""
     found = pp.tune(
@@ -151,6 +162,8 @@ def test_bounds_are_kept_though_the_metric_would_be_smaller_beyond_them(step: Sc
     assert found.kept
     assert found.values["control.damping.2"] / 2 == pytest.approx(0.690, abs=0.02)
     assert found.sweep["position_overshoot"][found.run] <= 0.05
+    assert found.bounds == {"position_overshoot": {"most": 0.05}}
+    check_front(found)
     none = pp.tune(
         step, {"control.damping.2": "0.4:0.6"}, "effort", keep=["position_overshoot<0.01"], runs=8, workers=0
     )

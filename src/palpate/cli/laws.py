@@ -13,8 +13,9 @@ from palpate.cli.console import open_page, patience, starting
 from palpate.cli.folder import next_folder
 from palpate.cli.sweep import SweepProgress, interruptible, varied
 from palpate.cli.tables import number, print_json, print_table
-from palpate.errors import InvalidInput
+from palpate.errors import InvalidInput, check_names
 from palpate.files import write_file
+from palpate.user_code import is_address
 
 if TYPE_CHECKING:
     from palpate.study import LawComparison
@@ -63,9 +64,12 @@ def run(args: argparse.Namespace) -> int:
             f"--laws takes one SCENARIO, got {len(args.traces)}", hint="palpate compare --laws A,B SCENARIO"
         )
     with patience(starting, args.quiet):
+        from palpate.control import LAWS
         from palpate.study.laws import RUNS, compare
 
-        laws = with_gains(_names(args.laws), args.gains)
+        names = _names(args.laws)
+        check_names("law", [name for name in names if not is_address(name)], LAWS)
+        laws = with_gains(names, args.gains)
     scenario = args.traces[0]
     folder = next_folder(f"{Path(scenario).stem}-laws") if args.out is None else Path(args.out)
     with interruptible(folder, "compare"), SweepProgress(Path(scenario).stem, args.quiet) as progress:

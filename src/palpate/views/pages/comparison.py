@@ -16,7 +16,7 @@ from palpate.files import write_file
 from palpate.metrics import MetricResult, evaluate
 from palpate.toml import toml_value
 from palpate.trace import Trace
-from palpate.views.pages.markup import Plots, contents, folded_section, number, page, section, table
+from palpate.views.pages.markup import Plots, contents, count, folded, folded_section, number, page, section, table
 from palpate.views.pages.player import SMALLEST_FORCE, replay_data, replay_of
 from palpate.views.panels import TOOL_ERRORS, Figure, Panel, styled, telling
 
@@ -62,6 +62,7 @@ def compare(
 
 
 DETAIL = ("joints", "torques")  # figures that are folded away
+_MOST_SETTINGS = 12  # that stand open
 _MOST_REPLAYS = 4  # a page with more would be slow
 
 
@@ -115,7 +116,10 @@ def differing_settings(runs: dict[str, Trace]) -> str:
         what = "the same settings" if all(trace.facts.scenario for trace in runs.values()) else "no scenario to compare"
         return f"<p class=soft>These runs have {what}.</p>"
     rows = [[html_text(text) for text in (key, *values)] for key, values in changes.items()]
-    return table(["Setting", *map(html_text, runs)], rows, ["", *["differs"] * len(runs)])
+    heads, classes = ["Setting", *map(html_text, runs)], ["", *["differs"] * len(runs)]
+    more = rows[_MOST_SETTINGS:]
+    rest = folded(f"{count(len(more), 'more setting')}", table(heads, more, classes)) if more else ""
+    return table(heads, rows[:_MOST_SETTINGS], classes) + rest
 
 
 def side_by_side(

@@ -248,7 +248,7 @@ def _box(summary: Mapping[str, Any]) -> str:
     told = {one["sentence"] for one in summary.get("failures", ())} | set(summary.get("edges", ()))
     lines = [line for line in (summary["sentence"], *summary["said"]) if line and line not in told]
     text = "".join(f"<p>{html_text(_sentence(line))}</p>" for line in lines)
-    return f'<div class="outcome {"good" if _is_good(summary) else "bad"}">{text}</div>' if text else ""
+    return f'<div class="{_look(summary)}">{text}</div>' if text else ""
 
 
 def _sentence(line: str) -> str:
@@ -258,12 +258,20 @@ def _sentence(line: str) -> str:
     return f"{begins}."
 
 
+def _look(summary: Mapping[str, Any]) -> str:
+    """Classes of the box; a grid of which some runs passed is neither good nor bad."""
+    some = 0 < summary["counts"]["passed"] < summary["runs"]
+    if summary["method"] == "grid" and some:
+        return "outcome"
+    return f"outcome {'good' if _is_good(summary) else 'bad'}"
+
+
 def _is_good(summary: Mapping[str, Any]) -> bool:
     """Whether the box is green: all runs passed, or what was looked for was found among some that did."""
     method, passed = summary["method"], summary["counts"]["passed"]
     if method == "map" and summary.get("map"):
         return any(summary["map"]["good"])
-    return passed == summary["runs"] or method == "rare" or (method in ("tune", "grid") and passed > 0)
+    return passed == summary["runs"] or method == "rare" or (method == "tune" and passed > 0)
 
 
 def _failures(summary: Mapping[str, Any]) -> str:
