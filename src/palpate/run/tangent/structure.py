@@ -124,15 +124,19 @@ def _sorted_poles(A: Array) -> Array:
     return values[np.argsort(-np.abs(values), kind="stable")].astype(complex)
 
 
-def loop_of(A: Array, names: tuple[str, ...]) -> tuple[Array, list[str]]:
-    """The coordinates left when those are taken out that none reads, or that nothing changes."""
+def loop_of(A: Array, names: tuple[str, ...], B: Array | None = None) -> tuple[Array, list[str]]:
+    """The coordinates left when those are taken out that none reads, or that nothing changes.
+
+    Where inputs count, those that B drives are changed by them.
+    """
+    by_inputs = np.zeros(len(A), bool) if B is None else (np.abs(B) > _FELT).any(axis=1)
     linked = np.abs(A) > _FELT
     own = np.diag(linked).copy()
     np.fill_diagonal(linked, False)
     alive, neutral = np.ones(len(A), bool), []
     while True:
         read = linked[alive].any(axis=0)  # by another one
-        changed = linked[:, alive].any(axis=1)  # by another one
+        changed = linked[:, alive].any(axis=1) | by_inputs  # by another one, or from outside
         constant = ~changed & (np.abs(np.diag(A) - 1.0) <= _SAME)
         gone = alive & (~read | (~changed & ~own) | constant)
         if not gone.any():
