@@ -97,6 +97,7 @@ INSIDE: dict[str, dict[str, set[str]]] = {
         "before": {"assemble", "loop", "tangent"},
         "after": {"before", "assemble", "loop", "tangent"},
         "tangent": {"assemble", "loop"},
+        "forecast": {"tangent", "before", "assemble", "loop"},
     },
     "scenario": {"checking": set(), "library": set(), "file": {"checking", "library"}},
     "study": {"plans": set(), "running": {"plans"}, "analysis": {"plans", "running"}},

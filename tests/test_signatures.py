@@ -35,7 +35,7 @@ Hold(wrench=[0, 0, 5, 0, 0, 0])
 Clock(duration=2, rate=1000)
 Clock(duration=2).seed = 3  # Attribute "seed" is read-only
 Pose([0, 0, 1], [[1, 0, 0], [0, 1, 0], [0, 0, 1]])
-design.predict_contact(stiffness=3)  # No parameter named "stiffness"
+design.coincident_poles(stiffness=3)  # No parameter named "stiffness"
 pp.simulate(pp.load_scenario("panda-wall"), duration=3)  # No parameter named "duration"
 pp.derive("planar2")
 """

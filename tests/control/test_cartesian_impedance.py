@@ -230,10 +230,3 @@ def test_bad_gains_are_refused_with_their_numbers(gains, says) -> None:
 def test_a_stiffness_that_is_no_matrix_is_refused(bad) -> None:
     with pytest.raises(ValueError, match="stiffness"):
         CartesianImpedance(stiffness=bad)
-
-
-def test_a_force_held_through_changes_of_stiffness_is_a_memory() -> None:
-    robot, later = load_robot("panda", joints="ideal"), (Stage(start=1.0, duration=0.0, stiffness=(800,) * 6),)
-    assert not CartesianImpedance(hold_force=True, schedule=later).bind(robot).memoryless
-    assert CartesianImpedance(hold_force=True).bind(robot).memoryless  # nothing changes
-    assert CartesianImpedance().bind(robot).memoryless

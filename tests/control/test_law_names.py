@@ -39,7 +39,7 @@ def literals(source: str) -> list[tuple[int, str]]:
 def misplaced(file: str, source: str) -> list[str]:
     """Names of laws in a file that is not theirs."""
     return [
-        f"{file}:{line} names the law {text!r}; ask the law instead (Law.follows, about_rest, holds, figure …)"
+        f"{file}:{line} names the law {text!r}; ask the law instead (Law.follows, yields, holds, figure …)"
         for line, text in literals(source)
         if text in NAMES and file != f"control/laws/{text.replace('-', '_')}.py" and (file, text) not in OTHER_MEANINGS
     ]
@@ -87,4 +87,4 @@ def test_the_packages_of_control_import_one_way(part: str) -> None:
 def test_an_import_against_the_arrows_of_control_is_seen() -> None:
     assert against("steps", "def f():\n    from palpate.control.design.pole import PoleModel") == ["design"]
     assert against("design", "from palpate.control.laws.passive import Passive") == ["laws"]
-    assert not against("laws", "from palpate.control.design.arm import Wall\nfrom palpate.control.law import Law")
+    assert not against("laws", "from palpate.control.design.pole import PoleModel\nfrom palpate.control.law import Law")

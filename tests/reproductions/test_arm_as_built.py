@@ -16,7 +16,6 @@ from palpate.control.laws.passive import Passive
 from palpate.run.after.finish import friction_warnings
 from palpate.run.assemble.assemble import assemble
 from palpate.run.assemble.carrier import carrier_before
-from palpate.run.before.foresee import reads_custom
 from palpate.run.build import build
 from palpate.run.loop import loop
 from palpate.run.loop.state import RUNNING
@@ -262,14 +261,6 @@ def test_a_sensor_that_reads_no_body_of_the_engine_leaves_the_plant_to_the_equat
     assert trace["sensor.mine"].ravel() == pytest.approx(0.35 - trace["tool_position"][:, 0], abs=1e-15)
     for sensor in (Wrist(), Handed()):
         assert carrier_before(sensing(sensor, GravityCompensation())).name == "engine"
-
-
-def test_a_plain_law_is_said_to_read_sensors_only_if_it_may() -> None:
-    def looks(tick: Any, gains: Any, memory: Any) -> dict[str, Any]:
-        return {"torque": tick.gravity + 0.0 * tick.seen.values[0]}
-
-    assert reads_custom(sensing(Gap(), PythonLaw(holding))) is None
-    assert "mine" in (reads_custom(sensing(Gap(), PythonLaw(looks))) or "")
 
 
 # ------------------------------------------------------------------ links in a wall

@@ -6,26 +6,23 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from palpate.checks import Array
 from palpate.control import CartesianImpedance, JointImpedance
-from palpate.control.design.arm import Wall, arm_contact, largest_wall_for_arm
-from palpate.control.design.linear.loop_model import Timing
 from palpate.control.law import Law, Target, sizes_of
 from palpate.control.references.reference import joint_target
 from palpate.files import write_file
 from palpate.robot import Robot, load_robot
 from palpate.run.assemble.assemble import assemble
-from palpate.run.before.foresee import Forecast, foresee
-from palpate.run.build import build
+from palpate.run.forecast.moments import transferred
 from palpate.run.run import Run
 from palpate.run.simulate import simulate
+from palpate.run.tangent.loop_poles import poles, run_until
 from palpate.scenario.file.load import load_scenario
 from palpate.scenario.model import Scenario
 from palpate.trace import Recording
@@ -47,8 +44,8 @@ class Case:
     normal: Array
     limit: float
 
-    def growth(self, stiffness: float) -> float:
-        """log of late over early ringing of the contact force, on a wall of this stiffness."""
+    def run(self, stiffness: float) -> Run:
+        """The arm pressing on a wall of this stiffness."""
         robot, n, depth = self.robot, self.normal, FORCE / stiffness
         tool = robot.pose(robot.home).position
         radius = tip_radius(robot)
@@ -61,9 +58,21 @@ class Case:
         driver = self.driver.model_copy(update=without)
         world, reference = World(surfaces=(wall,), driver=driver), Goal(self)
         record = Recording(("contact_force",), 10)
-        run = Run(robot, self.law, world, reference, clock, record, q_start=robot.home)  # pyright: ignore[reportArgumentType]
-        ringing = np.abs(np.diff(simulate(run)["contact_force"]))
+        return Run(robot, self.law, world, reference, clock, record, q_start=robot.home)  # pyright: ignore[reportArgumentType]
+
+    def growth(self, stiffness: float) -> float:
+        """log of late over early ringing of the contact force, on a wall of this stiffness."""
+        ringing = np.abs(np.diff(simulate(self.run(stiffness))["contact_force"]))
         return float(np.log(ringing[-120:].max() / ringing[30:150].max()))
+
+    def stable(self, stiffness: float) -> bool:
+        """Whether the loop's poles are stable where the same arm without its driver stands, in contact."""
+        prompt = replace(self, driver=Driver()).run(stiffness)
+        damped = prompt.world.surfaces[0].model_copy(update={"damping": 300.0})
+        standing = assemble(replace(prompt, world=prompt.world.model_copy(update={"surfaces": (damped,)})))
+        run_until(standing, 480)
+        found = transferred(standing, assemble(self.run(stiffness)), finer=False)
+        return found.stable is True and "free" not in found.contact.values()
 
 
 @dataclass(frozen=True)
@@ -102,7 +111,7 @@ def drawn(seed: int) -> Case:
         angle = rng.uniform(0, 2 * np.pi)
         n = np.array([np.cos(angle), np.sin(angle), 1.0])
         n /= np.linalg.norm(n)
-        limit = predicted(robot, law, driver, n)
+        limit = predicted(Case(robot, law, driver, n, 0.0))
         if 5e3 < limit < 3e6:
             return Case(robot, law, driver, n, limit)
 
@@ -118,14 +127,17 @@ def impedance(rng: np.random.Generator, robot: Robot) -> Law:
     return JointImpedance(stiffness=tuple(inertia * w * w), damping=tuple(1.2 * inertia * w))
 
 
-def predicted(robot: Robot, law: Law, driver: Driver, normal: Array) -> float:
-    """The largest stable wall, N/m; 0 where free motion is unstable already."""
-    timing = Timing(1e-3, command_delay=driver.delay, command_cutoff=driver.facts.cutoff or None)
-    point: Any = robot.pose(robot.home).position - tip_radius(robot) * normal
-    wall = Wall(1e3, 0.0, normal, point=point)
-    most = largest_wall_for_arm(arm_contact(robot, robot.home, law, wall=wall, timing=timing))
-    assert most is not None
-    return most
+def predicted(case: Case) -> float:
+    """The largest stable wall by the loop's poles, N/m, from 2 kN/m on; 0 where that is unstable already."""
+    low, high = 0.0, 2e3
+    while case.stable(high):
+        low, high = high, 1.5 * high
+        if high > 1e7:
+            return float("inf")
+    while low and high > 1.005 * low:
+        middle = float(np.sqrt(low * high))
+        low, high = (middle, high) if case.stable(middle) else (low, middle)
+    return low
 
 
 def around(case: Case) -> tuple[float, float]:
@@ -152,14 +164,14 @@ def page(rows: list[str]) -> str:
     """The table, with what it says."""
     head = """# Predicted and simulated limits
 
-The largest stable wall that `palpate design` predicts for random arms at home, laws, drivers and walls' normals,
-and whether the ringing of a simulated contact (20 N, physics step 0.1 ms, Runge–Kutta) dies out on a wall 5 %
+The largest stable wall by [the loop's own poles](loop-poles.md) for random arms at home, laws, drivers and walls'
+normals, and whether the ringing of a simulated contact (20 N, physics step 0.1 ms, Runge–Kutta) dies out on a wall 5 %
 softer and grows on one 5 % stiffer: the natural logarithm of its size after 0.5 s over that at the start. Torque
 and torque-rate limits are off and the driver compensates dry friction: both end a ringing at any stiffness, so that
 no limit can be seen (friction holds it; a rate limit turns it into a small limit cycle, see [the
 driver](driver.md)). Rotor inertia and viscous friction are the arms' own. Written by `make driver-table`.
 
-| arm | law | command late, ms | filter, Hz | predicted, kN/m | growth at −5 % | at +5 % | within 5 % |
+| arm | law | command late, ms | filter, Hz | by poles, kN/m | growth at −5 % | at +5 % | within 5 % |
 |---|---|---|---|---|---|---|---|
 """
     return head + "\n".join(rows) + "\n"
@@ -179,8 +191,12 @@ def test_cartesian_damping_ends_where_it_is_predicted_to() -> None:
         values = [factor * d for d in (80, 80, 80, 5, 5, 5)]
         return load_scenario("fr3-wall", [*DAMPED, f"control.damping={values}"])
 
-    (expected,) = foresee(Forecast(assemble(build(damped(1.0)))))
-    limit = expected.prediction.largest_gains["damping"]
+    low, high = 20.0, 30.0
+    while high - low > 0.02:
+        middle = 0.5 * (low + high)
+        stable = poles(damped(middle), at=0.01, finer=False, probing=False).stable
+        low, high = (middle, high) if stable else (low, middle)
+    limit = low
     assert limit == pytest.approx(26.2, rel=5e-3)
     assert simulate(damped(0.98 * limit)).outcome.kind == "completed"
     assert simulate(damped(1.02 * limit)).outcome.kind == "diverged"

@@ -283,23 +283,12 @@ def test_a_promise_that_was_not_kept_stands_in_terminal_report_and_exit_code(tmp
 IDEAL = ("--set", "robot.joints=ideal")
 
 
-def test_the_stiffest_stable_wall_does_not_depend_on_the_one_asked_about(capsys) -> None:
-    for stiffness in ("1e4", "1e5", "1e6"):
-        main(["design", "ur5e-admittance", *IDEAL, "--set", WALL.format(stiffness)])
-    limits = re.findall(r"\n  Largest stable wall stiffness: (\S+) N/m", capsys.readouterr().out)
-    assert len(limits) == 3
-    assert len(set(limits)) == 1
+def test_design_calls_a_late_loop_unstable_and_says_how_much_less_delay_is_stable(capsys) -> None:
+    assert main(["design", "cartesian2-eigenvalues", "--set", "world.driver.delay=200", "--poles"]) == 3
+    assert "UNSTABLE" in capsys.readouterr().out
 
 
-def test_design_knows_no_sentinel_mass_and_calls_nothing_unstable_passive(capsys) -> None:
-    main(["design", "cartesian2-eigenvalues", "--set", "world.sensors.delay=200"])
-    out = capsys.readouterr().out
-    assert "(2 kg along it" in out
-    assert "UNSTABLE" in out
-    assert "Passive" not in out
-
-
-def test_design_lists_differences_and_presses(capsys) -> None:
+def test_design_lists_differences_and_what_happens(capsys) -> None:
     changes = [
         *IDEAL,
         "--set",
@@ -308,12 +297,13 @@ def test_design_lists_differences_and_presses(capsys) -> None:
         "world.sensors.wrench.delay_time=0.002",
         "--set",
         "run.duration=6",
+        "--poles",
     ]
     for change in LINE:
         changes += ["--set", change]
     assert main(["design", "ur5e-admittance", *changes, "--set", "world.gravity=[0,0,-9.7]"]) == 3
     out = capsys.readouterr().out
-    assert "BOUNCES to the end of the run" in out
+    assert "contact bounces" in out
     assert "the world's gravity is (0, 0, -9.7)" in out
 
 

@@ -215,18 +215,18 @@ def test_mistakes_are_told(step: Scenario, over: dict[str, str], metric: str, ke
         pp.tune(step, over, metric, keep=keep, runs=4, workers=0)
 
 
-# ------------------------------------------------------------------ theory
+# ------------------------------------------------------------------ poles
 
 
-def test_theory_refuses_a_law_that_its_period_cannot_hold() -> None:
+def test_poles_refuse_a_law_that_its_period_cannot_hold() -> None:
     """A damper d on 1 kg, sampled every T without delay, has its pole at e^(…) ≈ 1 − dT: unstable beyond d = 2/T."""
     stiff = Scenario.model_validate({**STEP, "control": {"law": "joint-impedance", "stiffness": 0.0, "damping": 201.0}})
     calm = Scenario.model_validate({**STEP, "control": {"law": "joint-impedance", "stiffness": 0.0, "damping": 199.0}})
-    assert "unstable at a control period of 10 ms" in str(refuse(stiff))
+    assert "unstable" in str(refuse(stiff))
     assert refuse(calm) is None
 
 
-def test_the_predicted_boundary_is_where_theory_begins_to_refuse() -> None:
+def test_the_predicted_boundary_is_where_a_pole_passes_one() -> None:
     damped = Scenario.model_validate({**STEP, "control": {"law": "joint-impedance"}})
     plan = make_plan(damped, {"control.damping": "50:400", "control.stiffness": "0.1:100:log"}, method="map")
     lines = predicted_boundary(plan, cells=8)

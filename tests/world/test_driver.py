@@ -5,11 +5,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from tests.one_axis import largest_wall
 
 import palpate as pp
 from palpate.control import Admittance, GravityCompensation, JointImpedance, Passive, PythonLaw
-from palpate.control.design import IMPEDANCE, ContactCase, Timing
-from palpate.control.design.prediction import largest_wall
 from palpate.control.references.motions import Line
 from palpate.engine.kernels import kernel
 from palpate.errors import InvalidInput, ScenarioError
@@ -68,10 +67,9 @@ def test_a_step_passes_filter_and_limiter_as_the_makers_own_code_lets_it() -> No
     [(1, None, 3.162e6), (1, 100.0, 1.124e6), (2, None, 1.106e6), (2, 100.0, 0.483e6)],
 )
 def test_the_filter_costs_the_largest_stable_wall(late: int, cutoff: float | None, limit: float) -> None:
-    """m = 3 kg, K = 1000 N/m, ζ = 0.7, 1 kHz: predicted to 0.1 %, and a simulation of 0.05 ms within 2 %."""
-    timing = Timing(1e-3, command_delay=late, command_cutoff=cutoff)
-    case = ContactCase(IMPEDANCE, MASS, timing, stiffness=STIFFNESS, damping=DAMPING, wall_stiffness=1e4)
-    found = largest_wall(case)
+    """m = 3 kg, K = 1000 N/m, ζ = 0.7, 1 kHz: in closed form to 0.1 %, and a simulation of 0.05 ms within 2 %."""
+    loop = {"period": 1e-3, "delay": late, "cutoff": cutoff}
+    found = largest_wall(MASS, STIFFNESS, DAMPING, 2e4, 1.3 * limit, **loop)
     assert found == pytest.approx(limit, rel=1e-3)
     driver = Driver(delay=late, cutoff=cutoff)
     assert growth(found * 0.98, driver) < 0 < growth(found * 1.02, driver)
@@ -218,12 +216,11 @@ def test_a_driver_takes_its_share_of_friction_away(share: float) -> None:
     assert more["v"][-1, 0] < coasting - 0.1
 
 
-def test_the_tools_limits_are_checked_before_and_after_the_run() -> None:
+def test_the_tools_limits_are_checked_after_the_run() -> None:
     reference = Line(offset=(0.0, 0.3, 0.0), duration=0.6)
     driver = Driver(servo_bandwidth=120.0, tool_speed_limit=(0.5, 2.5), tool_acceleration_limit=(3.0, 17.0))
     trace = simulate(Run(load_robot("ur5e"), Admittance(), World(driver=driver), reference, clock=Clock(duration=1.0)))
-    assert any("needs a tool speed of 0.9" in text and "allows 0.5 m/s" in text for text in trace.warnings)
-    assert any("needs a tool acceleration" in text or "acceleration of 4." in text for text in trace.warnings)
+    assert any("the tool accelerated at" in text and "3 m/s²" in text for text in trace.warnings)
     assert any("the tool moved at 0.9" in text and "stops an arm at 0.5 m/s" in text for text in trace.warnings)
     wide = Driver(servo_bandwidth=120.0, tool_speed_limit=(2.0, 2.5), tool_acceleration_limit=(30.0, 17.0))
     assert not simulate(

@@ -3,7 +3,7 @@
 examples:
   palpate run panda-wall               simulate a shipped scenario; writes a folder with report.html
   palpate run panda-wall --set world.surfaces.wall.stiffness=4e4
-  palpate design panda-wall            predict a run: stability, limits
+  palpate design panda-wall            ask its loop: what happens, modes, limits
   palpate sweep panda-wall --vary 'world.plant.mass_scale=normal(1, 0.05)' --runs 200
   palpate export panda-wall --out dir  the law as a C library for the robot, bit-identical
   palpate new mine                     a commented scenario file to start from

@@ -25,7 +25,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -42,10 +42,6 @@ from palpate.lazy import may_read
 from palpate.robot.mechanics.kernels import ModelTerms
 from palpate.robot.robot import Robot
 from palpate.spatial.kernels import quat_from_matrix
-
-if TYPE_CHECKING:
-    from palpate.control.design.linear.law_models import LawModel, LinearModel
-    from palpate.control.design.linear.loop_model import Timing
 
 CommandKind = Literal["torque", "acceleration", "velocity", "position"]
 COMMANDS: tuple[CommandKind, ...] = ("torque", "acceleration", "velocity", "position")
@@ -228,7 +224,6 @@ class BoundLaw:
         gains, memory: records of a compiled law; anything of a Python law.
         answer: the record that a compiled law writes its terms to, by rows of `rows`.
         needs: what it reads of the model.
-        memoryless: whether the command depends on the measurement of the tick alone.
         remarks: from the memory after a run, what the law did that its reader should know, in plain words.
         shown: what the trace records of the memory.
         warnings: what should be looked at before the run.
@@ -247,7 +242,6 @@ class BoundLaw:
     rows: Array
     answer: Record | None = None
     needs: tuple[Need, ...] = NEEDS
-    memoryless: bool = False
     remarks: Callable[[Any], list[str]] = _no_remarks
     shown: tuple[Shown, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -356,11 +350,10 @@ class Law(Config):
 
     name: ClassVar[str]
     command: ClassVar[CommandKind] = "torque"
-    memoryless: ClassVar[bool] = False  # whether the command depends on the measurement of the tick alone
     shown: ClassVar[tuple[Shown, ...]] = ()  # what the trace records of the memory
     ending: ClassVar[str | None] = None  # the shown number that ends the run once it is above 0.5
     kernel: ClassVar[Kernel]
-    about_rest: ClassVar[LawModel | None] = None  # its equation about rest, for predictions; see `linear`
+    yields: ClassVar[bool] = False  # whether its spring presses towards a goal behind a surface
     holds: ClassVar[bool] = True  # whether an arm that nothing touches can stand still under it
     drops_motion: ClassVar[bool] = False  # whether the target's position does not count along its force directions
     figure: ClassVar[Figure | None] = None  # what to see first of a run in which nothing is touched
@@ -424,14 +417,6 @@ class Law(Config):
             return (Promise(joints=True),)
         return (Promise(motion=reachable(robot, directions_of(self.takes))),) if self.follows == "tool" else ()
 
-    def linear(self, robot: Robot, q: Array, timing: Timing) -> LinearModel | None:
-        """The law to first order about rest at a posture, with everything chosen that its settings leave open.
-
-        None where nothing is given: a law without memory is then measured by differences of its ticks, and the loop
-        of one with a memory is not predicted.
-        """
-        return None
-
     def acceleration_bound(self, robot: Robot) -> Array | None:
         """Bounds on joint accelerations that the law keeps at its ticks, one each; None if it keeps none."""
         return None
@@ -494,7 +479,6 @@ class Law(Config):
             rows,
             record.over(rows.reshape(-1), self.record_sizes(robot)),
             self.needed(),
-            self.memoryless,
             self.remarks,
             self.shown,
             alarms=self.alarms,
@@ -535,8 +519,6 @@ class PythonLaw:
     memory: Any = None
     name: str = "python"
     follows: Follows | None = None
-    memoryless: ClassVar[bool] = False  # what it does with its memory is not known
-    about_rest: ClassVar[None] = None
     holds: ClassVar[bool] = True
     figure: ClassVar[None] = None
 

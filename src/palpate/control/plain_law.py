@@ -59,7 +59,7 @@ class PlainLaw(Law):
     def bound_to(self, robot: Robot) -> BoundLaw:
         """Its function in Python, on its settings."""
         law = PythonLaw(_decided, self.terms, self.command, self.gains(robot), self.memory(robot), self.name)
-        return replace(law.bind(robot), memoryless=self.memoryless, remarks=self.remarks, alarms=self.alarms)
+        return replace(law.bind(robot), remarks=self.remarks, alarms=self.alarms)
 
 
 def _decided(tick: Any, law: PlainLaw, memory: Any) -> Mapping[str, ArrayLike]:

@@ -32,7 +32,7 @@ def unread_of_reference(law: Any, reference: Any) -> list[str]:
     if not {"position", "q"} & set(law.takes):
         ignored = [moved] if reference.moves != "nothing" else []
         return _sentence(law, "reads the desired wrench only", ignored, "") + _uncontrolled(law, reference, wanted)
-    if wanted and "wrench" not in law.takes and law.about_rest is None:
+    if wanted and "wrench" not in law.takes and not law.yields:
         return _sentence(law, "controls motion alone", [wrench], "; the contact force is what the motion makes of it")
     return _uncontrolled(law, reference, wanted)
 

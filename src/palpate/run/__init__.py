@@ -6,6 +6,9 @@ import palpate.engine  # looks at the processor before MuJoCo is loaded  # noqa:
 from palpate.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from palpate.run.forecast.design import Design as Design, design as design
+    from palpate.run.forecast.hold import HoldError as HoldError, hold_error as hold_error
+    from palpate.run.forecast.walls import StabilityMap as StabilityMap, stability_map as stability_map
     from palpate.run.linear import linearise as linearise
     from palpate.run.run import Run as Run
     from palpate.run.simulate import simulate_many as simulate_many

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
-import mujoco
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -15,13 +15,15 @@ from palpate.contact.touch.contacts import Contact, Pin
 from palpate.control.law import Law, Target, sizes_of
 from palpate.errors import InvalidInput
 from palpate.robot.robot import Robot
-from palpate.run.before.foresee import distance_from
+from palpate.run.assemble.assemble import Assembly, assemble
+from palpate.run.loop import loop
 from palpate.run.run import Run
 from palpate.run.simulate import Source, as_run
 from palpate.world.config import Surface
 from palpate.world.forces.exact import touches_of
-from palpate.world.plants.plant import ContactPoint, Plant, build_plant, true_robot
+from palpate.world.plants.plant import build_plant, true_robot
 
+_MOVED = 1e-6  # rad or m, rad/s or m/s, by which contacts are differentiated
 _LEAST = 1e-6  # N: a closed contact that carries less is neither open nor closed
 
 
@@ -46,7 +48,7 @@ def linearise(
     robot, start = true_robot(run.robot, run.world), run.start()[0] if q is None else np.asarray(q, dtype=float)
     _refuse_rigid(run)
     plant = build_plant(run.robot, run.world, run.clock.timestep, run.clock.integrator, start)
-    springs = _springs(robot, plant, start)
+    springs = _contact_force(run, start)
     target = np.asarray(run.reference.sample(np.zeros(1), run.robot, run.start()[0]))
     law = _law(run, target[0]) if closed else None
     held = _holding(robot, start, springs, target[0]) if tau is None else np.asarray(tau, dtype=float)
@@ -97,45 +99,36 @@ def _law(run: Run, target: Array) -> Callable[[Array, Array], Array]:
     return lambda q, v: law.with_own_memory().tick(run.robot, q, v, target=wanted, dt=period).command
 
 
-def _springs(robot: Robot, plant: Plant, start: Array) -> Callable[[Array, Array], Array]:
-    """Generalised force of the compliant contacts that touch at the start: Σ Jᵀ n (k δ + d δ̇), carried on linearly."""
-    data = mujoco.MjData(robot.model)
+def _contact_force(run: Run, start: Array) -> Callable[[Array, Array], Array]:
+    """Generalised force of the compliant surfaces near a posture, to first order, as the loop finds it."""
+    compliant = tuple(surface for surface in run.world.surfaces if surface.contact == "compliant")
+    n = run.robot.nv
+    if not compliant:
+        return lambda q, v: np.zeros(n)
+    world = run.world.model_copy(update={"surfaces": compliant, "pushes": ()})
+    assembly = assemble(replace(run, world=world, q_start=start, v_start=None))
+    L, (at_q, at_v) = assembly.loop, assembly.plant.places()
 
-    def stage(q: Array) -> None:
-        data.qpos[:] = q
-        mujoco.mj_kinematics(robot.model, data)
-        mujoco.mj_comPos(robot.model, data)
+    def found(q: Array, v: Array) -> Array:
+        L.plant.qpos[at_q], L.plant.qvel[at_v] = q, v
+        assembly.rescues.call(loop.first_half)
+        return np.array(L.outside)[at_v]
 
-    stage(start)
-    pairs = [(p, s) for p in plant.points for s in plant.surfaces if s.contact == "compliant" and p.on_robot]
-    touching = [pair for pair in pairs if _depth(data, *pair)[0] > 0.0]
-    for _, surface in touching:
-        _refuse_what_is_not_linear(surface)
-
-    def force(q: Array, v: Array) -> Array:
-        stage(q)
-        return sum((_spring(robot, data, v, *pair) for pair in touching), start=np.zeros(robot.nv))
-
-    return force
-
-
-def _refuse_what_is_not_linear(surface: Surface) -> None:
-    if surface.friction > 0.0 or surface.model != "kelvin-voigt":
-        raise InvalidInput(
-            f"surface {surface.name!r} touches with friction or a law that is not linear",
-            hint="set its friction to 0 and its model to kelvin-voigt, or make it exact",
-        )
+    rest, still = found(start, np.zeros(n)), np.zeros(n)
+    _refuse_what_is_not_linear(assembly, compliant)
+    moved = _MOVED * np.eye(n)
+    K = np.array([found(start + step, still) - found(start - step, still) for step in moved]).T / (2.0 * _MOVED)
+    D = np.array([found(start, step) - found(start, -step) for step in moved]).T / (2.0 * _MOVED)
+    return lambda q, v: rest + K @ (q - start) + D @ v
 
 
-def _depth(data: mujoco.MjData, point: ContactPoint, surface: Surface) -> tuple[float, Array, Array]:
-    """How deep a point is in a surface, the normal there, and where it touches, world axes."""
-    centre = data.xpos[point.body] + data.xmat[point.body].reshape(3, 3) @ point.offset
-    distance, n = distance_from(surface, centre)
-    return point.radius - distance, n, centre - point.radius * n
-
-
-def _spring(robot: Robot, data: mujoco.MjData, v: Array, point: ContactPoint, surface: Surface) -> Array:
-    depth, n, contact_point = _depth(data, point, surface)
-    J = np.zeros((3, robot.nv))
-    mujoco.mj_jac(robot.model, data, J, None, contact_point, point.body)
-    return J.T @ n * (surface.stiffness * depth - surface.damping * float(n @ J @ v))
+def _refuse_what_is_not_linear(assembly: Assembly, surfaces: tuple[Surface, ...]) -> None:
+    """Refuse a surface that is touched and has friction, or a force that is no spring and damper."""
+    states = list(assembly.loop.surfaces)
+    touched = [contact.surface for contact in assembly.loop.contacts if contact.depth > 0.0]
+    for surface, state in zip(surfaces, states):
+        if any(each is state for each in touched) and (surface.friction > 0.0 or surface.model != "kelvin-voigt"):
+            raise InvalidInput(
+                f"surface {surface.name!r} touches with friction or a law that is not linear",
+                hint="set its friction to 0 and its model to kelvin-voigt, or make it exact",
+            )

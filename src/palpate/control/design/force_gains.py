@@ -10,18 +10,8 @@ from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array, finite_number
 from palpate.config import PerJoint
-from palpate.control.design.case import LimitSearch, stable_up_to
+from palpate.control.design.force_loop import ForceGains, ForceTask, force_loop_stable, force_task, joint_damping_of
 from palpate.control.design.gains import damping_by_ratio, listed
-from palpate.control.design.linear.law_models import (
-    DIRECT_FORCE,
-    PARALLEL_FORCE,
-    TaskModel,
-    ToolGains,
-    inverse_of,
-    joint_damping_of,
-    task_model,
-)
-from palpate.control.design.linear.loop_model import LinearPlant, Timing, close
 from palpate.control.steps.reach import DIRECTIONS, LEVER, POSTURE, joint_posture, lost_mass
 from palpate.errors import InvalidInput, check_names
 from palpate.robot.robot import Robot
@@ -32,7 +22,7 @@ NEIGHBOURS = 0.3  # rad or m: how far the joints may be from q
 WALLS = (0.0, 1e3, 1e4, 1e5)  # N/m, that the gains are tried on, where the clock allows
 FASTEST_WALL = 0.7  # ω T_e of an undamped wall that a held command can still damp
 MARGIN = 2.0  # every gain, times this, is stable still
-_COARSE = LimitSearch((1.25, 1.5), 0.02)
+_STEP, _NARROW = 1.25, 0.02  # of the search for the largest k_i
 
 
 @dataclass(frozen=True)
@@ -102,7 +92,7 @@ def force_defaults(
     if key not in _CACHE:
         while len(_CACHE) >= _MOST_CACHED:
             _CACHE.pop(next(iter(_CACHE)))
-        _CACHE[key] = _search_gains(robot, q, R, force, motion, Timing(T, command_delay=delay), diagonal)
+        _CACHE[key] = _search_gains(robot, q, R, force, motion, _Clock(T, delay), diagonal)
     return _CACHE[key]
 
 
@@ -117,19 +107,32 @@ def _fingerprint(robot: Robot, q: Array) -> bytes:
     return b"".join(term.tobytes() for term in (*terms, joint_damping_of(robot)))
 
 
+@dataclass(frozen=True)
+class _Clock:
+    """The control period, s, and the samples between measurement and command."""
+
+    period: float
+    delay: int
+
+    @property
+    def late(self) -> float:
+        """T (½ + delay), s: how late a held command acts."""
+        return self.period * (0.5 + self.delay)
+
+
 def _search_gains(
-    robot: Robot, q: Array, R: Array, force: tuple[str, ...], motion: tuple[str, ...], timing: Timing, diagonal: bool
+    robot: Robot, q: Array, R: Array, force: tuple[str, ...], motion: tuple[str, ...], clock: _Clock, diagonal: bool
 ) -> ForceDefaults:
     rows = [DIRECTIONS.index(d) for d in (*motion, *force)]
     heaviest = lost_mass(robot, (*motion, *force), lambda _: R)
-    arms = [_Arm.at(robot, posture, R, rows, heaviest) for posture in _neighbours(robot, q)]
+    arms = [force_task(robot, posture, rows, lambda _: R, heaviest) for posture in _neighbours(robot, q)]
     marked = np.array([False] * len(motion) + [True] * len(force))
     share = 1.0
-    gains = _gains(arms, marked, timing, share, diagonal)
-    while not (has_margin := _stable_with_margin(arms, gains, timing)) and share > 1e-3:
+    gains = _gains(arms, marked, clock, share, diagonal)
+    while not (has_margin := _stable_with_margin(arms, gains, clock)) and share > 1e-3:
         share *= 0.7
-        gains = _gains(arms, marked, timing, share, diagonal)
-    return _result(robot, arms[0], gains, timing, MARGIN if has_margin else 0.0)
+        gains = _gains(arms, marked, clock, share, diagonal)
+    return _result(robot, arms[0], gains, clock, MARGIN if has_margin else 0.0)
 
 
 def _neighbours(robot: Robot, q: Array) -> list[Array]:
@@ -138,101 +141,83 @@ def _neighbours(robot: Robot, q: Array) -> list[Array]:
     return [q, *(q + step for step in steps), *(q - step for step in steps)]
 
 
-@dataclass(frozen=True)
-class _Arm:
-    """What the design needs of an arm at a posture."""
-
-    rows: list[int]
-    task: TaskModel
-    mobility: Array
-    damping: Array
-
-    @classmethod
-    def at(cls, robot: Robot, q: Array, R: Array, rows: list[int], heaviest: float) -> _Arm:
-        """The arm at q."""
-        task = task_model(robot, q, [DIRECTIONS[i] for i in rows], lambda _: R, heaviest=heaviest, null_space=True)
-        back = inverse_of(task.mass_matrix, f"mass matrix of {robot.name}")
-        return cls(rows, task, back, np.diag(joint_damping_of(robot)))
-
-    @property
-    def task_mobility(self) -> Array:
-        """J M⁻¹ Jᵀ."""
-        return self.task.J @ self.mobility @ self.task.J.T
-
-
-def _gains(arms: list[_Arm], force: Array, timing: Timing, share: float, diagonal: bool) -> ToolGains:
+def _gains(arms: list[ForceTask], force: Array, clock: _Clock, share: float, diagonal: bool) -> ForceGains:
     """The gains with every rate at most `share` of what the clock would bear."""
-    effective = timing.period * (0.5 + timing.command_delay)
     most = np.max([np.diag(arm.task_mobility) for arm in arms], axis=0)
     moves = most > 1e-9 * max(float(most.max()), 1e-300)
     lightest = np.where(moves, 1.0 / np.where(moves, most, 1.0), 0.0)
-    K = np.minimum([STIFFNESS[row] for row in arms[0].rows], lightest * (share * 0.2 / effective) ** 2)
+    K = np.minimum([STIFFNESS[row] for row in arms[0].rows], lightest * (share * 0.2 / clock.late) ** 2)
     scale = np.array([1.0 if row < 3 else LEVER for row in arms[0].rows])
     full = damping_by_ratio(np.diag(K), arms[0].task_mobility, 1.0, scale=scale)
     D = np.diag(2.0 * np.sqrt(K * lightest)) if diagonal else full
     # The largest mobility of the null space, 1/(kg·m²).
-    loosest = max(float(np.abs(np.linalg.eigvals(arm.mobility @ arm.task.null_space)).max()) for arm in arms)
+    loosest = max(float(np.abs(np.linalg.eigvals(arm.mobility @ arm.null_space)).max()) for arm in arms)
     posture: tuple[PerJoint, PerJoint] = POSTURE
-    if POSTURE[1] * loosest > share * 0.25 / effective:
+    if POSTURE[1] * loosest > share * 0.25 / clock.late:
         lightest_joints = np.min([1.0 / np.diag(arm.mobility) for arm in arms], axis=0)
-        posture = joint_posture(lightest_joints, share * 0.25 / effective)
+        posture = joint_posture(lightest_joints, share * 0.25 / clock.late)
     posture_gains: dict[str, Any] = {"posture_stiffness": np.array(posture[0]), "posture_damping": np.array(posture[1])}
-    gains = ToolGains(np.diag(K), D, np.eye(len(K)), force, **posture_gains)
-    return replace(gains, integral=_integral(arms[0], gains, timing))
+    gains = ForceGains(np.diag(K), D, force, **posture_gains)
+    return replace(gains, integral=_integral(arms[0], gains, clock))
 
 
-def _integral(arm: _Arm, gains: ToolGains, timing: Timing) -> float:
+def _integral(arm: ForceTask, gains: ForceGains, clock: _Clock) -> float:
     """A third of the largest stable k_i, at most the usual one."""
 
     def stable(integral: float) -> bool:
-        return _stable(arm, replace(gains, integral=integral), timing, WALLS[1:])
+        return _stable(arm, replace(gains, integral=integral), clock, WALLS[1:])
 
-    return min(INTEGRAL, stable_up_to(stable, INTEGRAL, most=3 * INTEGRAL, first=1.0, search=_COARSE) / 3)
+    low, high = INTEGRAL, INTEGRAL * _STEP
+    if stable(low):
+        while stable(high):
+            if high >= 3 * INTEGRAL:
+                return INTEGRAL
+            low, high = high, min(high * _STEP, 3 * INTEGRAL)
+    else:
+        low, high = INTEGRAL / _STEP, INTEGRAL
+        while not stable(low):
+            if low < 1e-6 * INTEGRAL:
+                return 0.0
+            low, high = low / _STEP, low
+    while high - low > _NARROW * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if stable(middle) else (low, middle)
+    return min(INTEGRAL, low / 3)
 
 
-def _stable_with_margin(arms: list[_Arm], gains: ToolGains, timing: Timing) -> bool:
+def _stable_with_margin(arms: list[ForceTask], gains: ForceGains, clock: _Clock) -> bool:
     doubled = [
         replace(gains, damping=MARGIN * gains.damping, posture_damping=MARGIN * gains.posture_damping),
         replace(gains, integral=MARGIN * gains.integral),
         replace(gains, stiffness=MARGIN * gains.stiffness, posture_stiffness=MARGIN * gains.posture_stiffness),
     ]
-    at_posture = gains.integral > 0 and all(_stable(arms[0], changed, timing, WALLS) for changed in doubled)
-    return at_posture and all(_stable(arm, gains, timing, (0.0, 1e4)) for arm in arms[1:])
+    at_posture = gains.integral > 0 and all(_stable(arms[0], changed, clock, WALLS) for changed in doubled)
+    return at_posture and all(_stable(arm, gains, clock, (0.0, 1e4)) for arm in arms[1:])
 
 
-def _stable(arm: _Arm, gains: ToolGains, timing: Timing, walls: tuple[float, ...]) -> bool:
-    laws = [model.law(arm.task, gains, timing.period) for model in (DIRECT_FORCE, PARALLEL_FORCE)]
-    plants = [
-        _plant_on_wall(arm, int(direction), min(wall, _stiffest_wall(arm, int(direction), timing)))
-        for direction in np.flatnonzero(gains.force)
+def _stable(arm: ForceTask, gains: ForceGains, clock: _Clock, walls: tuple[float, ...]) -> bool:
+    """Whether both laws are stable on walls along every force direction."""
+    return all(
+        force_loop_stable(arm, gains, k, min(wall, _stiffest_wall(arm, k, clock)), clock.period, clock.delay)
+        for k in map(int, np.flatnonzero(gains.force))
         for wall in walls
-    ]
-    return all(close(plant, law, timing, standing=1e-6).stable for law in laws for plant in plants)
-
-
-def _stiffest_wall(arm: _Arm, direction: int, timing: Timing) -> float:
-    """The stiffest wall along a direction that the clock lets a force loop meet, N/m or N·m/rad."""
-    mass = 1.0 / max(float(arm.task_mobility[direction, direction]), 1e-12)
-    most = WALLS[-1] * (1.0 if arm.rows[direction] < 3 else LEVER**2)
-    return min(most, mass * (FASTEST_WALL / (timing.period * (0.5 + timing.command_delay))) ** 2)
-
-
-def _plant_on_wall(arm: _Arm, direction: int, wall: float) -> LinearPlant:
-    """The arm on an undamped wall along one of its directions."""
-    n, J = len(arm.mobility), arm.task.J[direction]
-    felt, zero = -wall * np.outer(arm.task.along[direction], J), np.zeros((n, n))
-    return LinearPlant(
-        arm.mobility, np.eye(n), arm.damping, arm.task.gravity, wall * np.outer(J, J), zero, felt, np.zeros_like(felt)
     )
 
 
-def _result(robot: Robot, arm: _Arm, gains: ToolGains, timing: Timing, margin: float) -> ForceDefaults:
+def _stiffest_wall(arm: ForceTask, direction: int, clock: _Clock) -> float:
+    """The stiffest wall along a direction that the clock lets a force loop meet, N/m or N·m/rad."""
+    mass = 1.0 / max(float(arm.task_mobility[direction, direction]), 1e-12)
+    most = WALLS[-1] * (1.0 if arm.rows[direction] < 3 else LEVER**2)
+    return min(most, mass * (FASTEST_WALL / clock.late) ** 2)
+
+
+def _result(robot: Robot, arm: ForceTask, gains: ForceGains, clock: _Clock, margin: float) -> ForceDefaults:
     K, D = np.zeros(6), np.zeros((6, 6))
     K[arm.rows] = np.diag(gains.stiffness)
     D[np.ix_(arm.rows, arm.rows)] = gains.damping
-    stiffest = min(_stiffest_wall(arm, int(direction), timing) for direction in np.flatnonzero(gains.force))
+    stiffest = min(_stiffest_wall(arm, int(direction), clock) for direction in np.flatnonzero(gains.force))
     text = (
-        f"for {robot.name} at a period of {1e3 * timing.period:g} ms and {timing.command_delay} samples of delay:"
+        f"for {robot.name} at a period of {1e3 * clock.period:g} ms and {clock.delay} samples of delay:"
         f" K = {listed(K)}, D with the diagonal {listed(np.diag(D))} along x, y, z, rx, ry, rz,"
         f" k_i = {gains.integral:.3g} 1/s. "
     )

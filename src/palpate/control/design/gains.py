@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array, finite_number
-from palpate.control.design.linear.loop_model import held
+from palpate.control.design.hold import held
 from palpate.control.steps.reach import LEVER
 from palpate.errors import BadShape, InvalidInput, NoSolution
 from palpate.robot.robot import Robot

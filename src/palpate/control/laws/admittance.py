@@ -12,8 +12,6 @@ from numpy.typing import ArrayLike
 from palpate.checks import Array, finite_array, finite_number
 from palpate.config import Quaternion, setting
 from palpate.control.design.gains import damping_by_ratio
-from palpate.control.design.linear.law_models import ADMITTANCE, LinearModel, task_gains, task_model
-from palpate.control.design.linear.loop_model import Timing
 from palpate.control.law import (
     CommandKind,
     Law,
@@ -304,7 +302,7 @@ class Admittance(Law):
         Shown("compliant_angle", "angle", "rad", help="of the tool from its compliant frame, as far as it follows"),
     )
     kernel = _kernel
-    about_rest = ADMITTANCE
+    yields: ClassVar[bool] = True
     literature = ("10.1109/70.760350",)
 
     mass: Gain6 = setting((5.0,) * 6, "kg, kg·m²", "M, apparent inertia: six numbers or 6×6")
@@ -394,15 +392,6 @@ class Admittance(Law):
         followed = tuple(d for d in self.task_directions(robot) if d not in free)
         pressing = (Promise(force=free, axes=self.axes_at),) if free else ()
         return (Promise(motion=followed, axes=self.axes_at), *pressing)
-
-    def linear(self, robot: Robot, q: Array, timing: Timing) -> LinearModel:
-        """M Δẍ + D Δẋ + K Δx = F along the directions that yield, which alone have a mass; the servo follows Δx."""
-        M, D, K = self.matrices()
-        chosen = np.array([d in self.directions for d in DIRECTIONS])
-        K, D, M = (np.where(np.outer(chosen, chosen), X, 0.0) for X in (K, D, M))
-        task = task_model(robot, q, self.task_directions(robot), self.axes_at)
-        gains = task_gains(self.task_directions(robot), (), K, D, M, servo=self.servo, trim=self.trim)
-        return LinearModel(ADMITTANCE, task, gains, timing.period)
 
     def gains(self, robot: Robot) -> Gains:
         """The equations, the servo, and the joints' ranges and speeds."""

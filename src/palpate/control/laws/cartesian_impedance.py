@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -11,9 +10,7 @@ import numpy as np
 from palpate.checks import Array
 from palpate.config import Config, required, setting
 from palpate.control.design.gains import damping_by_ratio
-from palpate.control.design.linear.law_models import IMPEDANCE, LinearModel
-from palpate.control.design.linear.loop_model import Timing
-from palpate.control.law import BoundLaw, Need, Tick, law_kernel
+from palpate.control.law import Need, Tick, law_kernel
 from palpate.control.promise import Promise
 from palpate.control.steps.linear_algebra import times, transpose_times
 from palpate.control.steps.task_space import (
@@ -212,10 +209,9 @@ class CartesianImpedance(PostureLaw):
     """
 
     name: ClassVar[str] = "cartesian-impedance"
-    memoryless: ClassVar[bool] = True
     serves_in_order: ClassVar[bool] = True
     kernel = _kernel
-    about_rest = IMPEDANCE
+    yields: ClassVar[bool] = True
     literature = ("10.1115/1.3140702",)
 
     stiffness: Gain6 = setting((400.0, 400.0, 400.0, 20.0, 20.0, 20.0), "N/m, N·m/rad", "K: six numbers or 6×6")
@@ -235,11 +231,6 @@ class CartesianImpedance(PostureLaw):
         every = super().needed()
         return every if self.form == "exact" else tuple(need for need in every if need != "drift")
 
-    def linear(self, robot: Robot, q: Array, timing: Timing) -> LinearModel:
-        """J_tᵀ (K e − D V) + N τ₀, with K and D of the start."""
-        first = self._stages(robot)[0]
-        return LinearModel.of_task(self, robot, q, timing, stiffness=first.K, damping=first.D)
-
     def spring_damper(self, gains: Gains) -> tuple[Array, Array]:
         """K and D of the first stage."""
         return gains.stages[0].K, gains.stages[0].D
@@ -248,10 +239,6 @@ class CartesianImpedance(PostureLaw):
         """The stages of K and D and the form, beside the task's."""
         task, exact = self.task_gains(robot), self.form == "exact"
         return Gains(**task, stages=self._stages(robot), exact=exact, hold_force=self.hold_force)
-
-    def bound_to(self, robot: Robot) -> BoundLaw:
-        """Make the law ready for a robot; a force held through changes of stiffness is a memory."""
-        return replace(super().bound_to(robot), memoryless=not (self.hold_force and self.schedule))
 
     def promises(self, robot: Robot) -> tuple[Promise, ...]:
         """The target along every direction; nothing where a schedule changes the stiffness and so the rest pose."""

@@ -57,7 +57,6 @@ class ComputedTorque(Law):
     """
 
     name: ClassVar[str] = "computed-torque"
-    memoryless: ClassVar[bool] = True
     kernel = _kernel
     literature = ("10.1109/TAC.1980.1102367",)
 

@@ -10,8 +10,6 @@ from pydantic import PrivateAttr
 from palpate.checks import Array
 from palpate.config import Vector6, setting
 from palpate.control.design.force_gains import force_defaults
-from palpate.control.design.linear.law_models import DIRECT_FORCE, LinearModel
-from palpate.control.design.linear.loop_model import Timing
 from palpate.control.law import Rig, Tick, law_kernel
 from palpate.control.steps.force_loop import (
     ForceGains,
@@ -87,7 +85,6 @@ class DirectForce(PressingLaw):
 
     name: ClassVar[str] = "direct-force"
     kernel = _kernel
-    about_rest = DIRECT_FORCE
     drops_motion = True
     literature = ("10.1007/978-1-4615-4431-9",)
 
@@ -112,13 +109,6 @@ class DirectForce(PressingLaw):
         if np.ndim(self.damping or ()) == 1:
             refuse_negative("damping", tuple(self.damping or ()))  # pyright: ignore[reportArgumentType]
         return Gains(**loop, K=self.springs(), D=symmetric6(self.damping or (0.0,) * 6, "damping"))
-
-    def linear(self, robot: Robot, q: Array, timing: Timing) -> LinearModel:
-        """J_tᵀ (K e − D V − [k_p (F_d − F) + k_i ∫(F_d − F) dt]_f) + N τ₀."""
-        K = np.diag(self.stiffness or (0.0,) * 6)
-        D = symmetric6(self.damping or (0.0,) * 6, "damping")
-        numbers = {"integral": self.integral, "proportional": self.proportional}
-        return LinearModel.of_task(self, robot, q, timing, force=self.force, stiffness=K, damping=D, **numbers)
 
     def suited(self, robot: Robot, rig: Rig) -> Self:
         """With the gains of `design.force_defaults` for what is not given; its account stands in the run's remarks."""

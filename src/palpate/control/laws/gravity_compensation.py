@@ -43,7 +43,6 @@ class GravityCompensation(Law):
     """
 
     name: ClassVar[str] = "gravity-compensation"
-    memoryless: ClassVar[bool] = True
     kernel = _kernel
 
     damping: PerJoint | None = setting(

@@ -7,10 +7,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from palpate.checks import Array
 from palpate.config import Vector6, setting
-from palpate.control.design.linear.law_models import HYBRID_FORCE, LinearModel
-from palpate.control.design.linear.loop_model import Timing
 from palpate.control.law import Rig, Tick, law_kernel, sentences_that_hold
 from palpate.control.steps.force_loop import (
     INTEGRAL,
@@ -26,7 +23,6 @@ from palpate.control.steps.force_loop import (
 )
 from palpate.control.steps.linear_algebra import add_transpose_times, cholesky, cholesky_solve
 from palpate.control.steps.task_space import (
-    DIRECTIONS,
     choose,
     find_acceleration,
     hold_posture,
@@ -261,7 +257,6 @@ class HybridForce(PressingLaw):
 
     name: ClassVar[str] = "hybrid-force"
     kernel = _kernel
-    about_rest = HYBRID_FORCE
     drops_motion = True
     literature = ("10.1115/1.3139652", "10.1109/JRA.1987.1087068")
 
@@ -318,13 +313,6 @@ class HybridForce(PressingLaw):
             release_time=self.release_time,
             friction_feedback=self.friction_feedback,
         )
-
-    def linear(self, robot: Robot, q: Array, timing: Timing) -> LinearModel:
-        """J_tᵀ (Λ u − [c F_m; F_f]) + N τ₀, u_m = −K_d V − K_p e, u_f = Λ_ff⁻¹ (W + F_f) − d V."""
-        rates = dict(zip(DIRECTIONS, self.kd or (0.0,) * 6)) | dict.fromkeys(self.force, self.force_damping or 0.0)
-        numbers = {name: getattr(self, name) for name in ("integral", "proportional", "friction_feedback")}
-        K, D = np.diag(self.kp or (0.0,) * 6), np.diag(list(rates.values()))
-        return LinearModel.of_task(self, robot, q, timing, force=self.force, stiffness=K, damping=D, **numbers)
 
     def suited(self, robot: Robot, rig: Rig) -> Self:
         """With rates that the loop's period bears and a contact threshold above the sensor's noise, where not given."""

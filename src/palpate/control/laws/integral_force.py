@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
-from palpate.checks import Array
 from palpate.config import setting
-from palpate.control.design.linear.law_models import INTEGRAL_FORCE, LinearModel
-from palpate.control.design.linear.loop_model import Timing
 from palpate.control.law import Rig, Tick, law_kernel
 from palpate.control.steps.force_loop import (
     INTEGRAL,
@@ -82,7 +79,6 @@ class IntegralForce(ForceLaw):
 
     name: ClassVar[str] = "integral-force"
     kernel = _kernel
-    about_rest = INTEGRAL_FORCE
     literature = ("10.1007/978-1-4615-4431-9",)
     ignored: ClassVar[dict[str, str]] = {"proportional": "its equation has no proportional term"}
 
@@ -96,11 +92,6 @@ class IntegralForce(ForceLaw):
         d = min(_DAMPING, 0.2 / rig.lag) if self.joint_damping is None else self.joint_damping
         k = min(INTEGRAL, d / 3) if self.integral is None else self.integral
         return super().suited(robot, rig).model_copy(update={"joint_damping": d, "integral": k})
-
-    def linear(self, robot: Robot, q: Array, timing: Timing) -> LinearModel:
-        """−J_tᵀ k ∫(F_d − F) dt − d M̂ v."""
-        numbers: dict[str, Any] = {"integral": self.integral, "joint_damping": self.joint_damping}
-        return LinearModel.of_task(self, robot, q, timing, force=self.directions, **numbers)
 
     def chosen(self) -> tuple[Direction, ...]:
         """The force- or moment-controlled directions."""

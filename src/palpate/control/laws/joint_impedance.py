@@ -52,7 +52,6 @@ class JointImpedance(Law):
     """
 
     name: ClassVar[str] = "joint-impedance"
-    memoryless: ClassVar[bool] = True
     kernel = _kernel
     literature = ("10.1115/1.3140702",)
 

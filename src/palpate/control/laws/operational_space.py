@@ -87,7 +87,6 @@ class OperationalSpace(TaskLaw):
     """
 
     name: ClassVar[str] = "operational-space"
-    memoryless: ClassVar[bool] = True
     kernel = _kernel
     literature = ("10.1109/JRA.1987.1087068",)
 

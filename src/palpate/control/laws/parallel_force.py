@@ -7,7 +7,6 @@ from typing import ClassVar
 import numpy as np
 
 from palpate.checks import Array
-from palpate.control.design.linear.law_models import PARALLEL_FORCE
 from palpate.control.laws.direct_force import DirectForce
 
 
@@ -23,7 +22,6 @@ class ParallelForce(DirectForce):
     """
 
     name: ClassVar[str] = "parallel-force"
-    about_rest = PARALLEL_FORCE
     drops_motion = False
     literature = ("10.1109/3516.789685",)
 

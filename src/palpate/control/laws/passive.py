@@ -36,7 +36,6 @@ class Passive(Law):
     """
 
     name: ClassVar[str] = "passive"
-    memoryless: ClassVar[bool] = True
     kernel = _kernel
     holds = False
 

@@ -160,7 +160,6 @@ class Priorities(Law):
     """
 
     name: ClassVar[str] = "priorities"
-    memoryless: ClassVar[bool] = True  # its memory counts, and starts the search
     kernel = _kernel
     literature = ("10.1177/0278364914521306",)
 

@@ -9,8 +9,6 @@ import numpy as np
 from palpate.checks import Array
 from palpate.config import setting
 from palpate.control.design.gains import damping_by_ratio
-from palpate.control.design.linear.law_models import SHAPED_IMPEDANCE, LinearModel
-from palpate.control.design.linear.loop_model import Timing
 from palpate.control.law import Tick, law_kernel
 from palpate.control.steps.linear_algebra import times, transpose_times
 from palpate.control.steps.task_space import (
@@ -97,9 +95,8 @@ class ShapedImpedance(PostureLaw):
     """
 
     name: ClassVar[str] = "shaped-impedance"
-    memoryless: ClassVar[bool] = True
     kernel = _kernel
-    about_rest = SHAPED_IMPEDANCE
+    yields: ClassVar[bool] = True
     literature = ("10.1115/1.3140702",)
 
     mass: Gain6 = setting((5.0, 5.0, 5.0, 0.2, 0.2, 0.2), "kg, kg·m²", "M_d: six numbers or 6×6, positive definite")
@@ -128,8 +125,3 @@ class ShapedImpedance(PostureLaw):
         if self.damping is None:
             return mass, damping_by_ratio(K, np.linalg.inv(mass), self.damping_ratio), K
         return mass, symmetric6(self.damping, "damping"), K
-
-    def linear(self, robot: Robot, q: Array, timing: Timing) -> LinearModel:
-        """J_tᵀ Λ (M_d⁻¹ (K e − D V + F) − J M⁻¹ Jᵀ F) + N τ₀."""
-        mass, D, K = self.matrices()
-        return LinearModel.of_task(self, robot, q, timing, stiffness=K, damping=D, mass=mass)

@@ -147,17 +147,25 @@ def beyond_bounds(assembly: Assembly, named: Mapping[str, Array]) -> tuple[float
 
 def beyond_the_interface(assembly: Assembly, named: Mapping[str, Array]) -> list[str]:
     """A warning of a tool that was faster under position or velocity commands than its interface lets it be."""
-    if assembly.law.command not in ("position", "velocity") or "tool_twist" not in named or not len(named["time"]):
+    if assembly.law.command not in ("position", "velocity") or "tool_twist" not in named or len(named["time"]) < 2:
         return []
-    warnings, limits = [], assembly.run.world.driver.facts_for(assembly.run.robot).tool_speed_limit
-    for part, limit, unit in zip((slice(0, 3), slice(3, 6)), limits, ("m/s", "rad/s")):
-        speed = np.linalg.norm(named["tool_twist"][:, part], axis=1)
-        k = int(np.argmax(speed))
-        if limit and speed[k] > (1.0 + REMARKED) * limit:
-            warnings.append(
-                f"the tool moved at {speed[k]:.4g} {unit} at {named['time'][k]:.4g} s; the interface stops an arm at"
-                f" {limit:g} {unit} (world.driver.tool_speed_limit), which is not simulated"
-            )
+    facts, twist, time = assembly.run.world.driver.facts_for(assembly.run.robot), named["tool_twist"], named["time"]
+    changes = np.diff(twist, axis=0) / np.diff(time)[:, None]
+    warnings = []
+    for part, per in ((slice(0, 3), "m/s"), (slice(3, 6), "rad/s")):
+        at = part.start // 3
+        pairs = (
+            ("moved at", twist, facts.tool_speed_limit[at], per, "tool_speed_limit"),
+            ("accelerated at", changes, facts.tool_acceleration_limit[at], f"{per}²", "tool_acceleration_limit"),
+        )
+        for verb, rows, limit, unit, key in pairs:
+            size = np.linalg.norm(rows[:, part], axis=1)
+            k = int(np.argmax(size))
+            if limit and size[k] > (1.0 + REMARKED) * limit:
+                warnings.append(
+                    f"the tool {verb} {size[k]:.4g} {unit} at {time[k]:.4g} s; the interface stops an arm at"
+                    f" {limit:g} {unit} (world.driver.{key}), which is not simulated"
+                )
     return warnings
 
 

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import mujoco
 import numpy as np
 
 from palpate.checks import Array
-from palpate.control.design.arm import free_motion_warnings
-from palpate.control.design.linear.loop_model import Timing
-from palpate.control.design.press import Press
+from palpate.control.law import Target, sizes_of
 from palpate.control.references.reference import ReferenceSettings
 from palpate.engine.fatal import FATAL
-from palpate.errors import InvalidInput, shortened
+from palpate.errors import InvalidInput
 from palpate.run.assemble.assemble import Assembly
-from palpate.run.before.demands import demands, target_path
 from palpate.run.before.differences import declared
-from palpate.run.before.foresee import WORK_BEFORE_RUN, Forecast, foretell, loop_size
-from palpate.run.before.presses import foretold_presses, presses_in_words
 from palpate.run.loop import loop
 from palpate.spatial.height_field import tightest_hollow
 from palpate.world.config import Surface
@@ -26,16 +21,16 @@ from palpate.world.plants.plant import ContactPoint, rigid_sliding_speed, surfac
 from palpate.world.surfaces.forms import form_of
 
 MOST_PENETRATION = 5e-3  # m
+_INSTANTS = 2000  # of the reference, at which its speed is looked at
 UNSTABLE_STEP, COARSE_STEP = 1.0, 0.2  # dt · ω of a contact
 
 
 @dataclass(frozen=True)
 class Foretold:
-    """What was said before step 0: warnings, what to expect, and the presses that were simulated, by surface."""
+    """What was said before step 0: warnings, and what to expect."""
 
     warnings: list[str]
     expected: list[str]
-    presses: dict[str, Press | str] = field(default_factory=dict)
 
 
 def check_start(assembly: Assembly, *, predict: bool = True) -> Foretold:
@@ -43,7 +38,7 @@ def check_start(assembly: Assembly, *, predict: bool = True) -> Foretold:
 
     Args:
         assembly: ready to start.
-        predict: whether to ask theory for the law's stability too, which takes as long as a second of simulation.
+        predict: whether to say what the world declares to be other than the law's model has it.
     """
     _inside_limits(assembly)
     # Stages the plant and finds contacts; the run's first step does it again.
@@ -59,30 +54,8 @@ def check_start(assembly: Assembly, *, predict: bool = True) -> Foretold:
     said = [*assembly.law.warnings, *_short_enough(assembly), *_fits_into_hollows(assembly)]
     if not predict:
         return Foretold(said, [])
-    try:
-        forecast = Forecast(assembly)
-        said += slides_too_fast(forecast)
-        listed, contradictions = declared(forecast)
-        path = target_path(forecast)
-        expected, unstable = foretell(forecast, path.postures if path is not None else {})
-        said += contradictions + (unstable or _gains_suit_period(forecast))
-        presses = foretold_presses(forecast, path)
-        pressed, bouncing = presses_in_words(presses)
-        asked, refused = demands(path)
-        return Foretold([*said, *bouncing, *refused], [*listed, *expected, *pressed, *asked], presses)
-    except Exception as error:  # a help before the run, which must not stop it: singular masses, huge gains
-        reason = shortened(" ".join(str(error).split()), 200)
-        return Foretold([*said, f"the stability of the gains could not be predicted: {reason}"], [])
-
-
-def _gains_suit_period(forecast: Forecast) -> list[str]:
-    """Warn of gains that are unstable at this period and delay even in free space; of a law without memory."""
-    run, world = forecast.run, forecast.run.world
-    stands = run.law.holds and forecast.assembly.law.memoryless and run.robot.nq == run.robot.nv
-    if not stands or loop_size(run).exceeds(WORK_BEFORE_RUN):
-        return []
-    timing = Timing(run.clock.control_period, command_delay=world.sensors.delay + world.driver.delay)
-    return free_motion_warnings(forecast.contact(forecast.q).timed(timing))
+    listed, contradictions = declared(assembly)
+    return Foretold([*said, *slides_too_fast(assembly), *contradictions], listed)
 
 
 def _inside_limits(assembly: Assembly) -> None:
@@ -164,17 +137,18 @@ def _pair_warnings(assembly: Assembly, point: ContactPoint, surface: Surface) ->
     return []
 
 
-def slides_too_fast(forecast: Forecast) -> list[str]:
+def slides_too_fast(assembly: Assembly) -> list[str]:
     """Warn where the reference slides along a rigid surface faster than its contact can follow.
 
     With F the wanted force into the surface and m the tool's inertia across it, a rigid contact carries F up to
     v* = F (1 + μ²)(1 − d)/(d m μ b); beyond, it switches on and off.
     """
-    assembly, run, warnings = forecast.assembly, forecast.run, []
+    run, warnings = assembly.run, []
     rubbing = [s for s in run.world.surfaces if s.contact == "rigid" and s.friction > 0 and s.shape == "plane"]
     if not rubbing or not isinstance(run.reference, ReferenceSettings):
         return []
-    target = forecast.target
+    rows = run.reference.sample(np.linspace(0.0, run.clock.duration, _INSTANTS), run.robot, run.start()[0])
+    target = Target.columns(np.asarray(rows), sizes_of(run.robot))
     for surface in rubbing:
         n, tool = surface_rotation(surface)[:, 2], assembly.plant.tool
         force = float((target["wrench"][:, :3] @ n).max())

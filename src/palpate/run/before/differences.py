@@ -12,7 +12,6 @@ from palpate.control.law import Law
 from palpate.control.promise import promise_axes
 from palpate.robot.robot import Robot
 from palpate.run.assemble.assemble import Assembly
-from palpate.run.before.foresee import Forecast
 from palpate.run.run import Run
 from palpate.run.tangent.edge import affordable_state
 from palpate.run.tangent.rest import Compliance, compliance_here, farthest
@@ -179,19 +178,21 @@ def _bias(run: Run) -> ModelDifference | None:
     )
 
 
-# ------------------------------------------------------------------ in words
-
-
-def declared(forecast: Forecast) -> tuple[list[str], list[str]]:
+def declared(assembly: Assembly, *, friction: bool = False) -> tuple[list[str], list[str]]:
     """Every difference at the start posture in words, and those among them that are worth a warning.
 
     A plant change, a load or friction is there to be tried; a gravity that world and model give differently is not.
+
+    Args:
+        assembly: at its start.
+        friction: whether to ask the loop how far friction can hold the tool off, too.
     """
-    run, q, assembly = forecast.run, forecast.q, forecast.assembly
+    run, q = assembly.run, assembly.run.start()[0]
     mismatches = differences(assembly, q)
     if not mismatches:
         return [], []
-    compliance, force = _compliance_at_start(assembly), _force_directions(run, q)
+    acting = friction or any(d.cause != "friction" and (d.torque.any() or d.reading.any()) for d in mismatches)
+    compliance, force = _compliance_at_start(assembly) if acting else None, _force_directions(run, q)
     words = [in_words(each, compliance, run.robot, q, force) for each in mismatches]
     # The law that has a gravity of its own has compared it already.
     warned = [text for each, text in zip(mismatches, words) if each.contradicts and not assembly.law.warnings]
@@ -221,10 +222,12 @@ def in_words(each: ModelDifference, compliance: Compliance | None, robot: Robot,
         robot, q: as the law knows it, and the posture.
         force: m×6, the directions along which the law controls a wrench; no rows if it controls none.
     """
-    effects = [_on_joints(each, robot), _on_tool(each, compliance, robot, q), _on_force(each, force)]
-    known = compliance is not None or each.cause != "friction"
-    none = "no effect at rest" if known else "its effect at rest is not known"
-    return f"{each.what}: {'; '.join(filter(None, effects)) or none}"
+    effects = list(
+        filter(None, [_on_joints(each, robot), _on_tool(each, compliance, robot, q), _on_force(each, force)])
+    )
+    if not effects and compliance is None and each.cause == "friction":  # nobody has asked
+        return each.what
+    return f"{each.what}: {'; '.join(effects) or 'no effect at rest'}"
 
 
 def _on_joints(each: ModelDifference, robot: Robot) -> str:

@@ -53,7 +53,9 @@ class Design:
             return f"The poles of this loop are not known: {self.not_known}."
         worst, (course, size) = self.asked.worst, self.course
         if worst is None:
-            return f"The poles of this loop are not known at any moment at which it stands; a pushed run {_WORDS[course]}."
+            return (
+                f"The poles of this loop are not known at any moment at which it stands; a pushed run {_WORDS[course]}."
+            )
         push = "a push" if size == 1.0 else f"{size:g} of the usual push"
         known = f"{_growth(worst)} ({_mode(worst)})"
         if worst.poles.stable or course != "quiet":

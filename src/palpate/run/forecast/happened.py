@@ -44,7 +44,7 @@ class Happened:
         first_touch: s; nan without contact.
         peak_force, peak_time: N and s; nan without contact.
         steady_force: N, mean of the last tenth; nan without contact there.
-        desired_force: N, along the mean contact force of the last tenth; nan where none is desired.
+        desired_force: N, mean of the last tenth; nan where none is desired.
         lost: how often contact was lost after the first touch.
         touching: share of the last tenth in contact.
         settled: s, when the tool, or the force where it touches, came within 2 % of its last value for good; nan where
@@ -85,7 +85,9 @@ class Happened:
 
     def _settling(self) -> list[str]:
         what = "force" if self.touching == 1.0 else "tool"
-        return [] if math.isnan(self.settled) else [f"The {what} is within 2 % of its last value from {self.settled:.3g} s on."]
+        if math.isnan(self.settled):
+            return []
+        return [f"The {what} is within 2 % of its last value from {self.settled:.3g} s on."]
 
     def _reserves(self) -> list[str]:
         pairs = (("torque", self.torque), ("joint speed", self.speed))
@@ -122,18 +124,17 @@ def happened(run: Run, trace: Trace) -> Happened:
 
 
 def _desired(trace: Trace, late: slice) -> float:
-    """The wanted force along the mean contact force at the end, N."""
-    if "target_wrench" not in trace or "contact_wrench" not in trace:
+    """The wanted force at the end, N."""
+    if "target_wrench" not in trace:
         return math.nan
-    wanted, mean = (trace[name][late, :3].mean(axis=0) for name in ("target_wrench", "contact_wrench"))
-    size = float(np.linalg.norm(mean))
-    return float(wanted @ mean) / size if size > 0.0 and wanted.any() else math.nan
+    wanted = trace["target_wrench"][late, :3].mean(axis=0)
+    return float(np.linalg.norm(wanted)) if wanted.any() else math.nan
 
 
 def _settled(trace: Trace, touches: Array, late: slice) -> float:
     """When the force, or the tool where it does not touch at the end, stays near its last value."""
     name = "contact_wrench" if touches[late].all() else "tool_position"
-    if name not in trace or len(trace.time) < 20 or not trace.outcome.kind == "completed":
+    if name not in trace or len(trace.time) < 20 or trace.outcome.kind != "completed":
         return math.nan
     y = trace[name][:, :3]
     away = np.linalg.norm(y - y[late].mean(axis=0), axis=1)

@@ -1,15 +1,18 @@
 """How far a setting may go: found with the loop's poles, confirmed by runs with a push on both sides.
 
 The poles are those at the start and at the end of the run with the other setting, sticking and sliding; where that run
-does not come to rest, at the posture in which the run as it is ends. A limit is confirmed where a pushed run is quiet at
-0.9 of it and is not at 1.1. Where it is quiet beyond, friction holds what the poles call unstable, and how far is found
-by runs alone.
+does not come to rest, at the posture in which the run as it is ends. A limit is confirmed where a pushed run is quiet
+at 0.9 of it and is not at 1.1. Where it is quiet beyond, friction holds what the poles call unstable, and how far is
+found by runs alone.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+
+import numpy as np
 
 from palpate.errors import PalpateError
 from palpate.run.forecast.moments import Asked, LoopMoment, ask_ends
@@ -19,12 +22,13 @@ from palpate.run.run import Run
 from palpate.world.plants.plant import dry_friction
 
 BELOW, BEYOND = 0.9, 1.1  # of a limit, at which it is confirmed
-FACTORS = (2.0, 8.0, 32.0)  # of a gain or a stiffness, that are tried upwards; nothing is searched beyond
+FACTORS = (2.0, 8.0, 32.0)  # of a gain, that are tried upwards; nothing is searched beyond
+WALLS = (2.0, 4.0, 8.0, 16.0, 32.0)  # of a stiffness: some are unstable between stable ones
 TICKS = (1, 4, 16, 48)  # of further delay
 _NARROW = 0.05  # of a value: how well a limit is located
 _BY_RUNS = 1.25  # of a value: how well a limit is located that runs alone show
 _HELD_STEP, _HELD_TRIES = 1.2, 5  # how far beyond its limit dry friction is tried
-_UNMOVED = 1e-9  # of the largest pole: a setting that moves it less has no part in it
+_UNMOVED = 1e-7  # of a pole's size: a setting that moves none by more has no part in them
 
 
 @dataclass(frozen=True)
@@ -76,9 +80,7 @@ class Limit:
             return f"{name}: {self._beyond(unit)}"
         poles = f"{name}: stable up to {_number(self.stable_to)} {unit}{self._where()}"
         if self.confirmed:
-            return (
-                f"{poles}; pushed runs: quiet at {_number(self.quiet_at)}, not quiet at {_number(self.shakes_at)}."
-            )
+            return f"{poles}; pushed runs: quiet at {_number(self.quiet_at)}, not quiet at {_number(self.shakes_at)}."
         if self.held:
             end = f", not quiet at {_number(self.shakes_at)}" if not math.isnan(self.shakes_at) else ", no end found"
             return (
@@ -86,7 +88,7 @@ class Limit:
                 f" pushed runs are quiet at {_number(self.quiet_at)}{end}."
             )
         if math.isnan(self.quiet_at):
-            return f"{poles} by its poles, which no pushed run confirms: not quiet at {_number(self.shakes_at)} already."
+            return f"{poles} by its poles, which no run confirms: not quiet at {_number(self.shakes_at)} already."
         return (
             f"{poles} by its poles; pushed runs: quiet at {_number(self.quiet_at)}, not quiet at"
             f" {_number(self.shakes_at)} already."
@@ -139,7 +141,12 @@ def limit_of(variants: Variants, setting: Setting, now: Asked, size: float = 1.0
     if high == setting.value and low == setting.value:
         return None
     if math.isinf(high):
-        return _by_runs(variants, Limit(setting, low, high, None, refused=search.refused), size)
+        tried = _by_runs(variants, Limit(setting, low, high, None, refused=search.refused), size)
+        asked = None if math.isnan(tried.shakes_at) else search.ask(tried.shakes_at)
+        if asked is None or search.good(asked):
+            return tried
+        # The loop is stable again further on: its first unstable stretch is what counts.
+        low, high = setting.value if math.isnan(tried.quiet_at) else tried.quiet_at, tried.shakes_at
     low, high = search.narrowed(low, high)
     at_limit = search.ask(high, finer=True)
     where = None if at_limit is None else at_limit.worst
@@ -173,8 +180,11 @@ class _Search:
         """A stable value, and an unstable one above it, infinite where none was found; the present one twice: none."""
         present = self.setting.value
         if now.stable is not True:
-            low = next((v for v in _less(self.setting) if (asked := self.ask(v)) is not None and self.good(asked)), None)
-            return (present, present) if low is None else (low, present)
+            for value in _less(self.setting):
+                asked = self.ask(value)
+                if asked is not None and self.good(asked):
+                    return value, present
+            return present, present
         low = present
         for value in _more(self.setting):
             asked = self.ask(value)
@@ -188,7 +198,7 @@ class _Search:
         return (present, present) if low == present else (low, math.inf)
 
     def good(self, asked: Asked) -> bool:
-        """Whether its poles are stable wherever it stands."""
+        """Whether its poles are known to be stable wherever it stands."""
         return asked.stable is True
 
     def narrowed(self, low: float, high: float) -> tuple[float, float]:
@@ -202,7 +212,9 @@ class _Search:
 
 def _more(setting: Setting) -> list[float]:
     """The values that are tried upwards."""
-    return [setting.value + n for n in TICKS] if setting.whole else [setting.value * f for f in FACTORS]
+    if setting.whole:
+        return [setting.value + n for n in TICKS]
+    return [setting.value * f for f in (WALLS if setting.surface else FACTORS)]
 
 
 def _less(setting: Setting) -> list[float]:
@@ -213,10 +225,11 @@ def _less(setting: Setting) -> list[float]:
 
 
 def _same(a: Asked, b: Asked) -> bool:
-    """Whether poles at the start and the end are the same."""
-    of_a, of_b = ({m.name: m.poles.largest for m in each.moments} for each in (a, b))
-    both = [name for name in of_a if name in of_b]
-    return "end" in both and all(abs(of_a[name] - of_b[name]) < _UNMOVED for name in both)
+    """Whether all poles at the start and the end are the same."""
+    of_a, of_b = ({m.name: np.abs(m.poles.poles) for m in each.moments} for each in (a, b))
+    both = [(of_a[name], of_b[name]) for name in of_a if name in of_b]
+    equal = [len(x) == len(y) and bool(np.abs(x - y).max(initial=0.0) < _UNMOVED) for x, y in both]
+    return "end" in of_a and "end" in of_b and all(equal)
 
 
 def _confirmed(variants: Variants, limit: Limit, size: float) -> Limit:
@@ -224,7 +237,7 @@ def _confirmed(variants: Variants, limit: Limit, size: float) -> Limit:
     low, high = sides(limit)
     setting = limit.setting
     low = max(low, setting.value)
-    courses = {value: _course(variants, setting, value, size) for value in (low, high)}
+    courses: dict[float, Course] = {value: _course(variants, setting, value, size) for value in (low, high)}
     quiet, held = low, courses[high] == "quiet"
     for _ in range(_HELD_TRIES):
         if courses[high] != "quiet":
@@ -246,7 +259,7 @@ def _confirmed(variants: Variants, limit: Limit, size: float) -> Limit:
 def _by_runs(variants: Variants, limit: Limit, size: float) -> Limit:
     """A setting that is stable as far as it was searched, with a pushed run there; narrowed where it is not quiet."""
     setting = limit.setting
-    courses = {limit.stable_to: _course(variants, setting, limit.stable_to, size)}
+    courses: dict[float, Course] = {limit.stable_to: _course(variants, setting, limit.stable_to, size)}
     low, high = setting.value, limit.stable_to
     while courses[limit.stable_to] != "quiet" and (high - low > 2 if setting.whole else high > _BY_RUNS * low):
         middle = float((low + high) // 2) if setting.whole else math.sqrt(low * high)
@@ -262,7 +275,7 @@ def _course(variants: Variants, setting: Setting, value: float, size: float) -> 
         return "ends"
 
 
-def _with_runs(limit: Limit, courses: dict[float, Course]) -> Limit:
+def _with_runs(limit: Limit, courses: Mapping[float, Course]) -> Limit:
     """The largest value with only quiet runs up to it, and the smallest with a run that is not."""
     lowest = min((value for value, course in courses.items() if course != "quiet"), default=math.nan)
     quiet = [v for v, course in courses.items() if course == "quiet" and not v > lowest]

@@ -31,6 +31,7 @@ _LOOKS = 5  # at the start, up to which an arm that stands is slow
 _TRIES = 20  # looks at the start for a moment at which no torque is cut
 _SETTLED = 0.1  # s after a first touch
 _SPAN = 0.2  # s before the end, in which states of contact are looked at
+_BACK = (47, 31, 18, 7, 0)  # control ticks before the end, at which a contact that comes and goes is looked at
 _STUCK = 1e6  # a coefficient of friction that lets nothing slide
 
 
@@ -100,6 +101,7 @@ def ask(variants: Variants, run: Run, *, finer: bool = True) -> Asked:
     there = [moment for moment in moments if moment.name == "end"]
     if rests or (ended and there and all(moment.poles.stable for moment in there)):
         return Asked(tuple(moments), rests)
+    moments = _all_standing(moments)
     for words, calm in calmer(run):
         if (standing := _at_posture_of(variants, calm, run, words, finer)) is not None:
             return Asked((*moments, standing), False, words)
@@ -123,12 +125,31 @@ def ask_ends(variants: Variants, run: Run, *, start: bool = True, finer: bool = 
         if moments[0].stands and moments[0].poles.stable is False:
             return Asked(tuple(moments), True)
     for time, name in ((variants.end, "end"), (variants.end + variants.after, "later")):
-        ended = run_until(assembly, round(time / L.period) - 1)
-        if ended and (_slow(assembly) or variants.moving):
-            there = LoopMoment(name, poles_here(assembly, finer=finer, probing=False))
-            return Asked((*moments, there, *_otherwise(assembly, True, finer)), True)
+        there = _shown(assembly, round(time / L.period) - 1, name, finer)
+        if there is not None and (_slow(assembly) or variants.moving):
+            return Asked((*moments, *there, *_otherwise(assembly, True, finer)), True)
+    moments = _all_standing(moments)
+    if any(moment.poles.stable is False for moment in moments):
+        return Asked(tuple(moments), False)
     found = transferred(standing(variants), variants.ready(run), finer=finer)
     return Asked((*moments, LoopMoment("end of the run as it is", found)), False)
+
+
+def _shown(assembly: Assembly, last: int, name: str, finer: bool) -> list[LoopMoment] | None:
+    """The poles in each state of contact that a few ticks up to the last one show; None where the run ends before."""
+    L, found = assembly.loop, {}
+    for back in _BACK:
+        if not run_until(assembly, max(last - back, L.tick_count)):
+            return None
+        state = tuple(contact_state(contact) for contact in L.contacts if contact.surface.compliant)
+        if state not in found:
+            found[state] = LoopMoment(name, poles_here(assembly, finer=finer, probing=False))
+    return list(found.values())
+
+
+def _all_standing(moments: list[LoopMoment]) -> list[LoopMoment]:
+    """The moments of a run that never rests: one that grows there is not over soon."""
+    return [LoopMoment(moment.name, moment.poles) for moment in moments]
 
 
 def standing(variants: Variants) -> Assembly:

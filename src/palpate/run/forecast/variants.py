@@ -1,4 +1,4 @@
-"""The same run with other numbers: later, stiffer, softer, pushed; assembled once and changed in place where it can be."""
+"""The same run with other numbers: later, stiffer, softer, pushed; assembled once, and changed in place."""
 
 from __future__ import annotations
 

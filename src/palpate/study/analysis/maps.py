@@ -14,10 +14,10 @@ from math import ceil, log2
 import numpy as np
 
 from palpate.checks import Array
-from palpate.control.design.arm import period_warnings
 from palpate.errors import InvalidInput, PalpateError
-from palpate.run.assemble.assemble import suited
 from palpate.run.build import build
+from palpate.run.forecast.moments import LoopMoment, ask_ends
+from palpate.run.forecast.variants import Variants
 from palpate.scenario.file.load import overridden
 from palpate.scenario.model import Scenario
 from palpate.study.plans.axis import Span, override
@@ -27,6 +27,7 @@ Vertex = tuple[int, int]
 Cell = tuple[int, int, int]  # left, bottom and size, on the finest lattice
 Edge = tuple[Vertex, Vertex]
 COARSE, TOLERANCE = 8, 0.004
+_AFTER = 3.0  # s, in which a run that does not rest at its end may come to rest
 
 
 @dataclass(frozen=True)
@@ -197,28 +198,30 @@ def _walk(here: Edge, links: dict[Edge, list[Edge]]) -> Iterator[Edge]:
         here = there
 
 
-# ----------------------------------------------------------------------------------------------
-# What is known without running: points that theory refuses are never simulated, and where it begins to refuse.
-#
-# `refuse` is any function from a scenario to a reason or None. The one here asks whether the law's gains suit its
-# control period and delays in free space, from the exactly sampled loop of gain design.
-
-
 Refuse = Callable[[Scenario], str | None]
 
 
 def refuse(scenario: Scenario) -> str | None:
-    """Why a scenario would be unstable, or None where theory has nothing against it."""
-    parts = suited(build(scenario))
-    late = parts.world.sensors.delay + parts.world.driver.delay
-    warnings = period_warnings(
-        parts.law.bind(parts.robot), parts.robot, period=parts.clock.control_period, q=parts.start()[0], delay=late
-    )
-    return warnings[0] if warnings else None
+    """Why the loop of a scenario is unstable where its arm stands, at its start or end; None where it is not.
+
+    The loop's own poles say so. Dry friction may hold such a loop; what a push does then is left to a run.
+    """
+    variants = Variants(build(scenario), _AFTER)
+    return _unstable(ask_ends(variants, variants.base).moments)
+
+
+def _unstable(moments: Sequence[LoopMoment]) -> str | None:
+    for moment in moments:
+        if moment.stands and moment.poles.stable is False:
+            mode = moment.poles.modes[0] if moment.poles.modes else None
+            which = f", {mode.joint} at {mode.frequency:.3g} Hz" if mode else ""
+            where = f"{moment.name}, {moment.state}"
+            return f"the loop is unstable ({where}): largest pole {moment.poles.largest:.6f}{which}"
+    return None
 
 
 def refusal(plan: Plan, values: Sequence[object], judge: Refuse) -> str | None:
-    """What theory says about a point of a plan; an impossible one is left for the run to name."""
+    """What the poles say about a point of a plan; an impossible one is left for the run to name."""
     texts = [override(axis, value, plan.scenario) for axis, value in zip(plan.axes, values)]
     try:
         return judge(overridden(plan.scenario, texts))
@@ -238,6 +241,6 @@ def map_spans(plan: Plan) -> tuple[Span, Span]:
 
 
 def predicted_boundary(plan: Plan, judge: Refuse = refuse, cells: int = 32) -> list[Array]:
-    """The lines over a map's two parameters where theory begins to refuse; each (k, 2), in the parameters' units."""
+    """The lines over a map's two parameters where poles pass 1; each (k, 2), in the parameters' units."""
     x, y = map_spans(plan)
     return list(boundary_map(lambda x, y: refusal(plan, (x, y), judge) is None, x, y, cells=cells).boundary)

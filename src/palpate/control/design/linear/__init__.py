@@ -1,1 +1,0 @@
-"""Linear models of arm, law and loop, and their poles."""
