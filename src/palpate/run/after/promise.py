@@ -214,7 +214,7 @@ def _miss(end: End, promise: Promise, what: str, unit: str, error: Array, rows: 
     speed = float(np.linalg.norm(np.abs(end.named["v"][end.window] @ rows.T).max(axis=0, initial=0.0)))
     rate = _rate(promise, end)
     tolerance = cheap + settling(largest, rate, end.quiet, speed)
-    tolerance += yielding(goal.yielded) + _lag(end, goal.speed, rate) + _statics(end, rows, span)
+    tolerance += yielding(goal.yielded, turns=unit == "rad") + _lag(end, goal.speed, rate) + _statics(end, rows, span)
     return Miss(what, unit, now, tolerance, rows)
 
 

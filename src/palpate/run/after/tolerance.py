@@ -2,7 +2,8 @@
 
     settling    2 (1 + r t) e^(−r t) of the largest error since the last change, t ago, with r the rate of the loop's
                 slowest pole at the end; at most 2 v / r, how far what moves at v can still come
-    yielding    a tenth of where the wrench on the tool has moved it: the loop's compliance is that of small motions
+    yielding    a tenth of where the wrench on the tool has moved it, of an angle at least half its square: the loop's
+                compliance is that of small motions
     lag         2 v (delays + 1.5 T + 1/r, the last where the law is not told the target's speed), and a / r² of its
                 acceleration
     statics     where dry friction and declared differences move it against the law's stiffness, up to a tenth of the
@@ -51,9 +52,12 @@ def settling(largest: float, rate: float | None, quiet: float, speed: float = ma
     return SAFETY * min((1.0 + exponent) * math.exp(-exponent) * largest, speed / rate)
 
 
-def yielding(yielded: float) -> float:
-    """By how much the place to which a wrench moves the tool may differ from the one that its compliance gives."""
-    return YIELDED * yielded
+def yielding(yielded: float, *, turns: bool = False) -> float:
+    """By how much the place to which a wrench moves the tool may differ from the one that its compliance gives.
+
+    Rotations, in rad, add up to first order only: half the square of one is left.
+    """
+    return max(YIELDED * yielded, 0.5 * yielded**2 if turns else 0.0)
 
 
 def lag(speed: float, acceleration: float, late: float, rate: float | None, *, told_speed: bool) -> float:
