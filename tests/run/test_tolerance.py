@@ -20,8 +20,10 @@ from palpate.run.after.keep import Keeper
 from palpate.run.after.promise import judged
 from palpate.run.after.tolerance import Span
 from palpate.run.assemble.assemble import assemble
+from palpate.run.build import build
 from palpate.run.run import Run
 from palpate.run.simulate import _run
+from palpate.scenario.file.load import load_scenario
 from palpate.world.clock import Clock
 from palpate.world.config import Driver, PlantChange, Push, Sensors, World
 
@@ -152,6 +154,16 @@ def test_a_pressed_panda_gives_way_by_the_stiffness_of_its_law() -> None:
     assert found is not None
     assert end.jacobian @ found.wrench * np.array(K)[:, None] == pytest.approx(np.eye(6), abs=0.02)
     assert end.named["tool_position"][-1, 1] - end.named["tool_position"][0, 1] == pytest.approx(12.0 / 400.0, rel=1e-3)
+
+
+def test_an_admittance_yields_by_its_own_stiffness_however_late_its_sensor_is() -> None:
+    """K = 10 N/m and 10 N·m/rad along every direction, with a wrench that is read two ticks late."""
+    scenario = load_scenario("ur5e-admittance-quaternion", ["world.sensors.wrench.delay=2", "run.duration=0.5"])
+    end = ended(build(scenario))
+    found = end.compliance
+    assert found is not None
+    assert end.jacobian @ found.wrench == pytest.approx(0.1 * np.eye(6), abs=1e-4)
+    assert end.jacobian @ found.reading == pytest.approx(0.1 * np.eye(6), abs=1e-3)
 
 
 def test_a_joint_under_friction_is_tolerated_by_what_friction_can_hold() -> None:

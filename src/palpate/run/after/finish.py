@@ -69,7 +69,7 @@ def trace_of(
     if ending.status == S.COMPLETED:
         end = End(assembly, named)
         edge = edge_fact(end.poles, end.quiet)
-        warnings += edge_warnings(edge, end.speed)
+        warnings += edge_warnings(edge, end.speed) if assembly.run.law.holds else []  # else it is not meant to rest
         warnings += bouncing or promise_warnings(end, search)
     events = _events(assembly, named, warnings)
     expected = [*foretold.expected, *(f"what happened: {text}" for text in happened)]

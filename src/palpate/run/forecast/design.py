@@ -28,7 +28,9 @@ class Design:
         trace: of it.
         happened: what it shows.
         asked: the poles at the moments that matter; None where there are none to be had, and `not_known` says why.
-        course: what the run does after a push, and the push as a share of the usual one.
+        course: what the run does after a push, and the push as a share of the usual one: the largest of 1, 0.1 and 0.01
+            after which it is quiet.
+        whole_push: what it does after the usual one.
         limits: how far settings may go.
         not_known: why nothing is known of its poles; empty otherwise.
     """
@@ -38,6 +40,7 @@ class Design:
     happened: Happened
     asked: Asked | None = None
     course: tuple[Course, float] = ("edge", 1.0)
+    whole_push: Course = "edge"
     limits: tuple[Limit, ...] = ()
     not_known: str = ""
 
@@ -57,17 +60,19 @@ class Design:
                 f"The poles of this loop are not known at any moment at which it stands; a pushed run {_WORDS[course]}."
             )
         push = "a push" if size == 1.0 else f"{size:g} of the usual push"
+        more = "" if size == 1.0 else f"; after the whole push it {_WORDS[self.whole_push]}"
         known = f"{_growth(worst)} ({_mode(worst)})"
         if worst.poles.stable or course != "quiet":
-            return f"{known}; after {push} the run {_WORDS[course]}."
+            return f"{known}; after {push} the run {_WORDS[course]}{more}."
         why = "dry friction holds it" if rubs(self.run) else "it has not grown to be seen"
-        return f"{known}; in the run {why}: after {push} it {_WORDS[course]}."
+        return f"{known}; in the run {why}: after {push} it {_WORDS[course]}{more}."
 
     @property
     def warnings(self) -> list[str]:
         """What should be looked at: an unstable loop, one that shakes, and what the run itself warns of."""
-        told = [] if self.stable is not False and self.course[0] in ("quiet", "edge") else [self.verdict]
-        return [*told, *self.happened.warnings]
+        pushed = self.whole_push in ("quiet", "edge") or not rubs(self.run)  # without friction a push has no measure
+        sound = self.stable is not False and self.course[0] in ("quiet", "edge") and pushed
+        return [*([] if sound or self.asked is None else [self.verdict]), *self.happened.warnings]
 
     @property
     def notes(self) -> list[str]:
@@ -145,8 +150,8 @@ def design(source: Source, *, limits: bool = True, progress: Callable[[str], Non
     unknown = {moment.poles.not_known for moment in asked.moments}
     if None not in unknown:
         return replace(known, not_known=" ".join(sorted(text for text in unknown if text)))
-    course = _course(variants)
-    known = replace(known, asked=asked, course=course)
+    whole, course = _course(variants)
+    known = replace(known, asked=asked, course=course, whole_push=whole)
     if not limits or asked.stable is None:
         return known
     found = []
@@ -156,11 +161,11 @@ def design(source: Source, *, limits: bool = True, progress: Callable[[str], Non
     return replace(known, limits=tuple(limit for limit in found if limit is not None))
 
 
-def _course(variants: Variants) -> tuple[Course, float]:
-    """What the run as it is does after a push, and the largest push after which it is quiet; else the usual one."""
+def _course(variants: Variants) -> tuple[Course, tuple[Course, float]]:
+    """What the run as it is does after the usual push; and after the largest one after which it is quiet, if any."""
     courses = []
     for size in SIZES:
         courses.append(course_of(variants, variants.base, size))
         if courses[-1] == "quiet":
-            return "quiet", size
-    return courses[0], SIZES[0]
+            return courses[0], ("quiet", size)
+    return courses[0], (courses[0], SIZES[0])

@@ -27,7 +27,8 @@ WALLS = (2.0, 4.0, 8.0, 16.0, 32.0)  # of a stiffness: some are unstable between
 TICKS = (1, 4, 16, 48)  # of further delay
 _NARROW = 0.05  # of a value: how well a limit is located
 _BY_RUNS = 1.25  # of a value: how well a limit is located that runs alone show
-_HELD_STEP, _HELD_TRIES = 1.2, 5  # how far beyond its limit dry friction is tried
+_HELD_TICKS, _HELD = (1.2, 5), (1.5, 2)  # beyond a limit, steps and tries of what dry friction holds: delay, others
+_LESS, _LESS_TRIES = 0.8, 5  # below a limit whose runs are not quiet
 _UNMOVED = 1e-7  # of a pole's size: a setting that moves none by more has no part in them
 
 
@@ -239,19 +240,20 @@ def _confirmed(variants: Variants, limit: Limit, size: float) -> Limit:
     low = max(low, setting.value)
     courses: dict[float, Course] = {value: _course(variants, setting, value, size) for value in (low, high)}
     quiet, held = low, courses[high] == "quiet"
-    for _ in range(_HELD_TRIES):
+    step, tries = _HELD_TICKS if setting.whole else _HELD
+    for _ in range(tries):
         if courses[high] != "quiet":
             break
-        quiet, high = high, math.ceil(_HELD_STEP * high) if setting.whole else _HELD_STEP * high
+        quiet, high = high, math.ceil(step * high) if setting.whole else step * high
         courses[high] = _course(variants, setting, high, size)
     while held and courses[high] != "quiet" and high - quiet > 2 and setting.whole:
         middle = float((quiet + high) // 2)
         courses[middle] = _course(variants, setting, middle, size)
         quiet, high = (middle, high) if courses[middle] == "quiet" else (quiet, middle)
-    for _ in range(_HELD_TRIES):
+    for _ in range(_LESS_TRIES):
         if courses[low] == "quiet" or low <= setting.value:
             break
-        low = max(math.floor(0.8 * low) if setting.whole else 0.8 * low, setting.value)
+        low = max(math.floor(_LESS * low) if setting.whole else _LESS * low, setting.value)
         courses[low] = _course(variants, setting, low, size)
     return _with_runs(limit, courses)
 

@@ -135,11 +135,6 @@ class LoopPoles:
         return None if abs(self.largest - 1.0) <= MARGIN else self.largest < 1.0
 
     @property
-    def kept(self) -> Array:
-        """Which coordinates of A are a loop: none that nothing reads, or that nothing changes."""
-        return np.arange(len(self.A)) if self._reduced is None else self._reduced.kept
-
-    @property
     def rates(self) -> Array:
         """s = ln λ / T, 1/s, of every pole that is not 0; frequencies up to half of 1/(ticks · T) alone are told."""
         some = self.poles[np.abs(self.poles) > 0.0]

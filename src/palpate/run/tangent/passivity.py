@@ -35,6 +35,7 @@ from palpate.errors import InvalidInput, NoSolution
 from palpate.one_thread import one_thread
 from palpate.run.assemble.assemble import Assembly
 from palpate.run.tangent.loop_poles import MARGIN, LoopPoles, poles_here
+from palpate.run.tangent.structure import loop_of
 
 _ON_CIRCLE = 1e-5  # distance of |z| from 1 of a pencil's eigenvalue that is a crossing
 _ROUNDING = 1e-7  # of |G|: a Hermitian part that is less negative is none
@@ -97,7 +98,8 @@ def _port(poles: LoopPoles, S: Array) -> tuple[Array, Array, Array]:
     places = [k for k, name in enumerate(poles.states) if name.startswith("loop.plant.qpos[")]
     P = np.zeros((6, len(at)))
     P[:, places] = poles.C[:, moving]
-    kept = np.union1d(poles.kept, [*places, *moving])  # positions that nothing reads are where the tool is, too
+    within, _ = loop_of(poles.A, poles.states, poles.B)
+    kept = np.union1d(within, [*places, *moving])  # positions that nothing reads are where the tool is, too
     return poles.A[np.ix_(kept, kept)], poles.B[kept] @ S.T, S @ P[:, kept]
 
 

@@ -95,7 +95,7 @@ def rest_of(A: Array, B: Array, names: tuple[str, ...]) -> tuple[Array, Array, A
         x; for each input whether there is such a rest; and the free directions.
     """
     with one_thread():
-        kept, _ = loop_of(A, names)
+        kept, _ = loop_of(A, names, B)
         inner = np.eye(len(kept)) - A[np.ix_(kept, kept)]
         U, sizes, V = np.linalg.svd(inner)
         still = sizes > _FREE * sizes.max(initial=0.0)

@@ -124,11 +124,13 @@ def _sorted_poles(A: Array) -> Array:
     return values[np.argsort(-np.abs(values), kind="stable")].astype(complex)
 
 
-def loop_of(A: Array, names: tuple[str, ...]) -> tuple[Array, list[str]]:
+def loop_of(A: Array, names: tuple[str, ...], B: Array | None = None) -> tuple[Array, list[str]]:
     """The coordinates left when those are taken out that none reads, or that nothing changes.
 
-    A joint's speed that goes on from itself alone, under a damper without a spring, is a loop of its own.
+    A joint's speed that goes on from itself alone, under a damper without a spring, is a loop of its own. Where inputs
+    count, what B drives is changed by them.
     """
+    by_inputs = np.zeros(len(A), bool) if B is None else (np.abs(B) > _FELT).any(axis=1)
     linked = np.abs(A) > _FELT
     own = np.diag(linked).copy()
     np.fill_diagonal(linked, False)
@@ -136,7 +138,7 @@ def loop_of(A: Array, names: tuple[str, ...]) -> tuple[Array, list[str]]:
     itself = own & (np.abs(np.diag(A) - 1.0) > _SAME) & np.array([".plant.qvel[" in name for name in names], bool)
     while True:
         read = linked[alive].any(axis=0)  # by another one
-        changed = linked[:, alive].any(axis=1)  # by another one
+        changed = linked[:, alive].any(axis=1) | by_inputs  # by another one, or from outside
         constant = ~changed & (np.abs(np.diag(A) - 1.0) <= _SAME)
         gone = alive & ((~read & ~itself) | (~changed & ~own) | constant)
         if not gone.any():
