@@ -7,6 +7,7 @@ import pytest
 
 from palpate.errors import InvalidInput
 from palpate.robot import Robot, load_robot
+from palpate.serving import fci
 from palpate.serving.arm import CARTESIAN_STIFFNESS, Arm, spring_damper
 from palpate.serving.fci import Controller, Generator
 from palpate.serving.franka import franka_model
@@ -259,3 +260,44 @@ def test_a_hand_moves_what_is_unlocked_and_the_rest_is_held(elbow_free: bool):
     force = np.linalg.lstsq(arm.state.J_K.T, guiding.torque(), rcond=None)[0]
     np.testing.assert_allclose(force[:3], [-3000.0 * moved, 0.0, 0.0], atol=0.02)
     assert np.array_equal(arm.state.cartesian_stiffness, CARTESIAN_STIFFNESS)
+
+
+def _standing(generator: Generator) -> tuple[Arm, Limits, ActiveMove]:
+    """A motion that has just begun at the home posture."""
+    robot, period = load_robot("fr3"), 1e-3
+    arm = Arm(robot, franka_model(robot), np.zeros(7), period)
+    _observed(robot, arm, robot.home, np.zeros(7), robot.gravity(robot.home))
+    pose, _ = arm.pose_at(robot.home)
+    move = ActiveMove(1, generator, Controller.JOINT_IMPEDANCE, JointReference(robot.home.copy()), pose)
+    return arm, Limits(robot, period), move
+
+
+@pytest.mark.parametrize(
+    ("turn", "sign", "commands", "error"),
+    [
+        (1e-6, -1.0, 0, None),
+        (1e-6, 1.0, 0, "cartesian_motion_generator_elbow_sign_inconsistent"),
+        (0.1, -1.0, 0, "cartesian_motion_generator_start_elbow_invalid"),
+        (0.1, -1.0, 5, "cartesian_motion_generator_elbow_limit_violation"),
+    ],
+)
+def test_a_commanded_elbow_is_followed_or_has_the_makers_error(turn: float, sign: float, commands: int, error: str):
+    arm, limits, move = _standing(Generator.CARTESIAN_POSITION)
+    move.commands, before = commands, move.reference.q[2]
+    command = np.zeros(1, fci.MOTION)
+    command["O_T_EE_c"], command["elbow_c"], command["valid_elbow"] = move.pose.T.ravel(), (before + turn, sign), True
+    assert move.follow(command[0], arm, limits) == error
+    if error is None:
+        assert move.reference.q[2] == pytest.approx(before + turn, abs=1e-9)
+        assert move.reference.v[2] == pytest.approx(turn / 1e-3, rel=1e-2)
+        assert move.reference.a[2] == pytest.approx(turn / 1e-6, rel=1e-2)
+
+
+def test_torques_alone_never_accelerate_and_motions_do_by_what_is_commanded():
+    _, limits, torques = _standing(Generator.NONE)
+    torques.reference.a = np.full(7, 5.0)
+    assert not torques.accelerates(limits)
+    _, limits, motion = _standing(Generator.JOINT_VELOCITY)
+    assert not motion.accelerates(limits)
+    motion.reference.a = np.full(7, 5.0)
+    assert motion.accelerates(limits)

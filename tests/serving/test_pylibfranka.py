@@ -21,6 +21,8 @@ from palpate.run.simulate import simulate
 from palpate.scenario.file.load import load_scenario
 from palpate.scenario.model import Scenario
 from palpate.serving.buttons import Button, Press
+from palpate.serving.fingers import Fingers
+from palpate.serving.gripper import GripperServer
 from palpate.trace import load_trace
 
 # All friction is compensated, so that formulas hold.
@@ -346,26 +348,40 @@ def test_the_tutorials_program_is_stopped_and_then_presses(served, tmp_path):
 FRANKY = """
 import franky, json, sys
 robot = franky.Robot(sys.argv[1], realtime_config=franky.RealtimeConfig.Ignore)
+refused = []
+for setting, values in (
+    (robot.set_cartesian_impedance, [5000.0] * 3 + [100.0] * 3),
+    (robot.set_joint_impedance, [20000.0] * 7),
+):
+    try:
+        setting(values)
+    except franky.CommandException as error:
+        refused.append(str(error))
+robot.set_guiding_mode([True] * 6, False)
+gripper = franky.Gripper(sys.argv[1])
+grasped = [gripper.homing(), gripper.grasp(0.03, 0.1, 20.0), gripper.is_grasped, gripper.width]
 robot.relative_dynamics_factor = 0.2
 robot.move(franky.JointMotion([0.1, -0.7, 0.1, -2.3, 0.1, 1.6, 0.8]))
 before = robot.current_pose.end_effector_pose.translation
 robot.move(franky.CartesianMotion(franky.Affine([0.0, 0.0, 0.03]), franky.ReferenceType.Relative))
 after = robot.current_pose.end_effector_pose.translation
-print(json.dumps([list(robot.current_joint_state.position), list(after - before)]))
+print(json.dumps([list(robot.current_joint_state.position), list(after - before), refused, grasped]))
 """
 
 
 @pytest.mark.skipif(importlib.util.find_spec("franky") is None, reason="franky-control is not installed")
-def test_franky_moves_the_arm():
+def test_franky_moves_the_arm_and_grasps():
     import json
 
-    with serving(WALL) as server:
+    with serving(WALL) as server, GripperServer(Fingers(0.03), server.address[0], pace=10.0):
         command = [sys.executable, "-c", FRANKY, server.address[0]]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as client:
             trace = server.serve(server.wait(ENDLESS))
             said, complaint = client.communicate(timeout=ENDLESS)
     assert said, complaint
-    moved = np.array(json.loads(said)[1])
+    _, moved, refused, grasped = json.loads(said)
+    assert [text.split(" command")[0][11:] for text in refused] == ["Set Cartesian Impedance", "Set Joint Impedance"]
+    assert grasped == [True, True, True, pytest.approx(0.03 - 20.0 / 1e5, abs=1e-5)]
     assert moved[2] == pytest.approx(-0.03, abs=2e-3)  # the tool's z points down
     assert not [warning for warning in trace.warnings if "stopped the motion" in warning]
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import struct
+import sys
 import threading
 
 import pytest
@@ -207,3 +209,28 @@ def test_keys_press_and_release_and_times_do_too():
     stop, guide = {Button.STOP}, {Button.GUIDE}
     assert states == [set(), stop, stop | guide, guide, guide, guide]
     assert buttons._held == set()
+
+
+PRESSED = """
+from palpate.serving.buttons import typed_keys
+with typed_keys() as keys:
+    print("ready", flush=True)
+    typed = ""
+    while len(typed) < 2:
+        typed += keys()
+print(typed)
+"""
+
+
+def test_keys_are_read_one_by_one_at_a_terminal_in_the_foreground():
+    pty = pytest.importorskip("pty")
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execv(sys.executable, [sys.executable, "-c", PRESSED])
+    said = b""
+    while b"ready" not in said:
+        said += os.read(terminal, 100)
+    os.write(terminal, b"sg")  # no line ends it
+    assert os.waitpid(child, 0)[1] == 0
+    assert os.read(terminal, 100).strip().endswith(b"sg")
+    os.close(terminal)

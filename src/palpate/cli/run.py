@@ -125,13 +125,10 @@ def _check_options(args: argparse.Namespace) -> None:
     if args.port is not None and not args.live:
         raise InvalidInput("--port is that of the live view", hint="add --live")
     if args.connect is not None or args.collision is not None or args.allow_network:
-        address = (args.connect or "127.0.0.1").removeprefix("fci://")
-        force = "" if args.collision is None else f" --force {args.collision:g}"
-        network = " --allow-network" if args.allow_network else ""
-        raise InvalidInput(
-            "run simulates: a robot is moved by palpate drive",
-            hint=f"palpate drive {args.scenario} {address} --move{force}{network}",
-        )
+        words = ["palpate", "drive", args.scenario, (args.connect or "127.0.0.1").removeprefix("fci://"), "--move"]
+        words += [] if args.collision is None else ["--force", f"{args.collision:g}"]
+        words += ["--allow-network"] if args.allow_network else []
+        raise InvalidInput("run simulates: a robot is moved by palpate drive", hint=" ".join(words))
 
 
 def _simulated(scenario: Scenario, folder: RunFolder, quiet: bool, saving: Saving, live: Live | None) -> Trace:

@@ -78,7 +78,7 @@ def typed_keys(pipes: bool = False) -> Iterator[Callable[[], str]]:
         return
     if os.isatty(stream):
         with _single_keys(stream):
-            yield lambda: _typed(stream)
+            yield lambda: _typed(stream) if _in_foreground(stream) else ""
     else:
         yield (lambda: _typed(stream)) if pipes and hasattr(select, "poll") else _nothing
 
@@ -87,21 +87,30 @@ def _nothing() -> str:
     return ""
 
 
+def _in_foreground(stream: int) -> bool:
+    """Whether what is typed at a terminal is meant for this program: one in the background is stopped if it asks."""
+    try:
+        return os.tcgetpgrp(stream) == os.getpgrp()
+    except (AttributeError, OSError):  # Windows; not the terminal of this session
+        return False
+
+
 @contextmanager
 def _single_keys(stream: int) -> Iterator[None]:
-    """A terminal that hands keys over one by one."""
-    try:
-        import termios
-        import tty
-    except ImportError:  # Windows
+    """A terminal that hands keys over one by one, as long as this program is in its foreground."""
+    if not _in_foreground(stream):
         yield
         return
+    import termios
+    import tty
+
     before = termios.tcgetattr(stream)
     tty.setcbreak(stream)
     try:
         yield
     finally:
-        termios.tcsetattr(stream, termios.TCSADRAIN, before)
+        if _in_foreground(stream):
+            termios.tcsetattr(stream, termios.TCSADRAIN, before)
 
 
 def _typed(stream: int) -> str:

@@ -25,6 +25,7 @@ from palpate.run.simulate import simulate_quietly
 from palpate.serving.fci import JOINTS
 from palpate.serving.franka import franka_model
 from palpate.serving.limits_kernels import TORQUE_RATE
+from palpate.serving.pace import no_collector, real_time
 from palpate.spatial import rotate_axes
 from palpate.trace import Outcome, Trace
 from palpate.trace.outcome import OutcomeKind
@@ -260,7 +261,8 @@ class Drive:
         Raises:
             InvalidInput: the robot refuses to move.
         """
-        stopped = client.motion(self._tick)
+        with real_time(True), no_collector():
+            stopped = client.motion(self._tick)
         if stopped is not None:
             return self._trace("stopped", f"the robot stopped the motion: {stopped}")
         assert self._end is not None

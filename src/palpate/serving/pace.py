@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import time
 from collections.abc import Iterator
@@ -30,6 +31,18 @@ def real_time(wanted: bool) -> Iterator[None]:
     finally:
         if wanted:
             os.sched_setscheduler(0, *before)
+
+
+@contextlib.contextmanager
+def no_collector() -> Iterator[None]:
+    """No garbage collection inside: it would stop the robot for milliseconds."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
 
 
 @dataclass

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import os
 import socket
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Literal, NamedTuple
 
@@ -26,7 +25,7 @@ from palpate.serving.fci import PORT
 from palpate.serving.franka import franka_model
 from palpate.serving.limits import Limits
 from palpate.serving.link import HANDSHAKE, ClientConnection, check_address, close_at_once, has_asked
-from palpate.serving.pace import Pace, real_time
+from palpate.serving.pace import Pace, no_collector, real_time
 from palpate.serving.session import TERMS, ClientLaw, ClientSession
 from palpate.trace import Trace
 from palpate.world.clock import Clock
@@ -157,7 +156,7 @@ class Server:
         session.buttons = Buttons(self._presses, self.keys)
         try:
             law = ClientLaw(session.decide, TERMS, name="fci-client", follows="nothing", session=session)
-            with _no_collector(), real_time(self._pace is not None):
+            with no_collector(), real_time(self._pace is not None):
                 return execute(assemble(replace(run, law=law)), None, partial, ended)
         finally:
             link.close()
@@ -225,15 +224,3 @@ def _listening(host: str, port: int) -> socket.socket:
             f"cannot listen on {host}:{port}: {os.strerror(error.errno) if error.errno else error}",
             hint="is another server running? libfranka always uses port 1337; 127.0.0.2 is loopback too",
         ) from None
-
-
-@contextlib.contextmanager
-def _no_collector() -> Iterator[None]:
-    """No garbage collection inside: it would stop the robot for milliseconds."""
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()
