@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { AFTER = 700 };
+enum { AFTER = 1500, RAMP = 700 }; /* ticks of a sequence, and of its ramp */
 #define BEFORE ((int)(count / 2)) /* of the run, in which it is pressing or moving */
 static const double command_limit[] = COMMAND_LIMIT, step_limit[] = STEP_LIMIT, rated[] = RATED, lower[] = LOWER,
                     upper[] = UPPER, damping[] = DAMPING;
@@ -102,7 +102,7 @@ static Result play(const char *name, FILE *table) {
     double last[N], rate[N], from[N];
     ended = -1;
     INIT(&state, sizeof state, VERSION_OF);
-    for (int k = 0; k < BEFORE + AFTER; k++) {
+    for (int k = 0; k < BEFORE + AFTER && (ended < 0 || k < ended + RAMP); k++) {
         double *numbers = (double *)&in, *answer = (double *)&out;
         row_of(numbers, k);
         spoil(name, numbers, k, (k + 1) * PERIOD);
