@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { AFTER = 700 };
+enum { AFTER = 1500, RAMP = 700 }; /* ticks of a sequence, and of its ramp */
 #define BEFORE ((int)(count / 2)) /* of the run, in which it is pressing or moving */
 static const double command_limit[] = COMMAND_LIMIT, step_limit[] = STEP_LIMIT, rated[] = RATED, lower[] = LOWER,
                     upper[] = UPPER, damping[] = DAMPING;
@@ -82,10 +82,13 @@ static int spoil(const char *name, double *in, int k, double t) {
         v[j] = way * 0.8 * rated[j] * fades, q[j] += way * 0.8 * rated[j] * PERIOD * since;
     }
     if (!strcmp(name, "too-fast")) v[0] = 1.2 * rated[0] * (ended >= 0 ? exp(-20.0 * PERIOD * (k - ended)) : 1.0);
-    if (!strcmp(name, "drifts-away")) /* half the rated speed, every joint, never beyond its range */
+    if (!strcmp(name, "drifts-away")) { /* 0.4 of the rated speed, every joint, towards the far end of its range */
+        static double way[N];
         for (int j = 0; j < N; j++) {
-            q[j] += 0.4 * rated[j] * PERIOD * (late < 400 ? late : 400) * (q[j] > 0.5 * (lower[j] + upper[j]) ? -1 : 1);
+            if (first) way[j] = q[j] > 0.5 * (lower[j] + upper[j]) ? -1.0 : 1.0;
+            q[j] += way[j] * 0.4 * rated[j] * PERIOD * (late < 400 ? late : 400);
         }
+    }
     if (!strcmp(name, "wrong-size") && first) ((uint32_t *)in)[0] += 8;
     if (!strcmp(name, "wrong-version") && first) ((uint32_t *)in)[1] += 1;
     if (!strcmp(name, "stop") && first) STOP(&state);
@@ -99,7 +102,7 @@ static Result play(const char *name, FILE *table) {
     double last[N], rate[N], from[N];
     ended = -1;
     INIT(&state, sizeof state, VERSION_OF);
-    for (int k = 0; k < BEFORE + AFTER; k++) {
+    for (int k = 0; k < BEFORE + AFTER && (ended < 0 || k < ended + RAMP); k++) {
         double *numbers = (double *)&in, *answer = (double *)&out;
         row_of(numbers, k);
         spoil(name, numbers, k, (k + 1) * PERIOD);

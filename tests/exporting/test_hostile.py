@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -39,7 +40,7 @@ def places(fields: list[dict], first: int) -> dict[str, int]:
     return at
 
 
-def braces(values: list[float | None], sign: float = 1.0) -> str:
+def braces(values: Sequence[float | None], sign: float = 1.0) -> str:
     return "{" + ", ".join(f"{sign:+g} * INFINITY" if x is None else repr(x) for x in values) + "}"
 
 

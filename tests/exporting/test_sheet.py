@@ -1,4 +1,4 @@
-"""The commissioning sheet: its numbers are those of runs, and the folder says who made it, when, under which licence."""
+"""The commissioning sheet: its numbers are those of runs; the folder says who made it, when, under which licence."""
 
 from __future__ import annotations
 
@@ -96,9 +96,11 @@ def test_rate_and_gravity_are_the_arm_s() -> None:
     """A UR takes 500 commands a second, and adds gravity, whatever driver the scenario has."""
     changed, note = at_arm_rate(load_scenario("ur5e-admittance"))
     assert build(changed).clock.control_period == 0.002
-    assert "500 Hz" in note and "1000 Hz" in note
+    assert "500 Hz" in note
+    assert "1000 Hz" in note
     same = load_scenario("panda-wall")
     assert at_arm_rate(same) == (same, "")
-    assert adds_gravity(build(same)) and not build(same).world.driver.facts.adds_gravity
+    assert adds_gravity(build(same))
+    assert not build(same).world.driver.facts.adds_gravity
     with pytest.raises(InvalidInput, match="rate"):
         export(same, "nowhere", rate="fast")  # pyright: ignore[reportArgumentType]

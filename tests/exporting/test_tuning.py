@@ -211,7 +211,7 @@ def test_a_law_holds_where_the_arm_is_and_then_goes_over_to_the_target(library: 
     assert library.call("follow", 0.2, kinds=SECONDS) == Code.OK
     row[library.place("target_quat_wxyz")] = library.inputs[HALF][library.place("target_quat_wxyz")]
     row[library.place("target_position")] += [0.2, 0.0, 0.0]
-    torques = [first[torque]]
+    torques, answer = [first[torque]], first
     for _ in range(202):
         row[1] += 1e-3
         answer = library.step(row)

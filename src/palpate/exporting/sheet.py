@@ -29,7 +29,7 @@ def commissioning_sheet(
         "sheet.html",
         values
         | {
-            "RUNS": f"{runs} runs each: as the scenario, ideal joints, commands two periods later",
+            "RUNS": f"{runs} runs: as the scenario, without joint friction, commands two periods later",
             "STEPS": Written("\n".join(_row(k + 1, each) for k, each in enumerate(expected))),
             "ENDS": Written(_ends(draft)),
             "HASHES": Written("<br>".join(_hashes(files))),
@@ -45,11 +45,13 @@ def commissioning_sheet(
 
 def _row(number: int, each: Expected) -> str:
     """A step as a row of the table."""
-    lines = [f"{name.rpartition(', ')[0]}: <b>{_band(band)}</b> {html_text(name.rpartition(', ')[2])}"
-             for name, band in each.bands.items()]  # fmt: skip
+    lines = [
+        f"{name.rpartition(', ')[0]}: <b>{_band(band)}</b>&nbsp;{html_text(name.rpartition(', ')[2])}"
+        for name, band in each.bands.items()
+    ]
     lines += [f'<span class="warn">{html_text(f"{name}: {why}")}</span>' for name, why in each.ended.items()]
     title = f"<b>{number}. {html_text(each.step.title)}</b><br>{_seconds(each)}"
-    cells = ("<br>".join(lines), _limit(each), "<br>" + "<br>".join("______" for _ in each.bands))
+    cells = ("<br>".join(lines), _limit(each), "<br>".join("______" for _ in each.bands))
     row = f"<tr><td>{title}</td><td>{cells[0]}</td><td>{cells[1]}</td>"
     return f'{row}<td class="n">{cells[2]}</td><td class="box">☐ pass<br>☐ fail</td></tr>'
 
@@ -69,7 +71,7 @@ def _limit(each: Expected) -> str:
     force = each.bands.get("force, largest, N", (0.0, 0.0))[1]
     error = each.bands.get("tool error, largest, mm", (0.0, 0.0))[1]
     most_force, most_error = (max(_MARGIN * x, x + _LEAST) for x in (force, error))
-    return f"force above {most_force:.3g} N<br>tool error above {most_error:.3g} mm<br>hum, knock, code ≠ 0"
+    return f"force above {most_force:.3g}&nbsp;N<br>tool error above {most_error:.3g}&nbsp;mm<br>hum, knock, a code"
 
 
 def _ends(draft: Draft) -> str:

@@ -118,6 +118,7 @@ def _values(draft: Draft) -> dict[str, Any]:
         "MEMORY": Written(_memory_fields(draft)),
         "SETUP": Written(_setup_fields(draft)),
         "EASE": f"{EASE:g}",
+        "SETUP_LINE": "" if draft.setup is not None else " (not here: the model is given)",
         "MODEL_LINE": Written(_MODEL_LINES[draft.model]),
         "COMMAND_LINE": Written(_COMMAND_LINES[draft.bound.command]),
         "GAINS_LINE": Written(changeable if draft.bounds else "None may be changed alone."),
