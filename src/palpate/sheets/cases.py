@@ -229,11 +229,12 @@ def cases_table(cases: Iterable[Case]) -> tuple[str, int]:
             lines.append(source)
         try:
             verdict = case.verdict()
-            told = "agrees" if verdict.agrees else "; ".join(s for d in verdict.differences for s in d.slips) or "differs"
+            told = (
+                "agrees" if verdict.agrees else "; ".join(s for d in verdict.differences for s in d.slips) or "differs"
+            )
             told += f" ({verdict.convention})" if verdict.convention else ""
             wrong += not verdict.agrees
         except PalpateError as error:
             told, wrong = str(error).splitlines()[0], wrong + 1
         lines.append(f"  {case.name:<36} {told:<10}  {case.place}")
     return "\n".join(lines), wrong
-
