@@ -15,7 +15,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-import sympy as sp
+import sympy
 
 from palpate.errors import InvalidInput, PalpateError, check_names
 from palpate.files import read_text
@@ -26,6 +26,7 @@ from palpate.review.algebra.tree import as_grid
 from palpate.review.read.reading import SymbolText
 from palpate.toml import toml_data
 
+sp: Any = sympy  # its own types know too little of matrices
 _KEYS = ("place", "asked", "printed", "dh", "q", "system", "numbers", "rows", "entry", "names")
 _ASKED = ("FK", "position", "J", "determinant", "M", "C", "c", "g", "tau", "T", "V", "L", "expression")
 

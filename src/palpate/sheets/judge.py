@@ -339,7 +339,7 @@ class _Judge:
         while waiting:
             for name in mentioned_names(waiting.pop().statement):
                 other = defined.get(name)
-                if other is not None and id(other) not in seen:
+                if other is not None and other.name is not None and id(other) not in seen:
                     seen.add(id(other))
                     waiting.append(other)
                     names |= dict.fromkeys(spellings_of(other.statement.side(0), other.name), other.statement.alone(-1))

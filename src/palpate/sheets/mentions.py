@@ -20,6 +20,7 @@ _MOTION = re.compile(r"\\ddot|̈|\bdd[a-z]|\bq_?dd|\\frac\{d\^\{?2")
 
 
 def name_of(left: str) -> Name | None:
+    """The symbol that a left side is, an entry such as M[0, 1] among them; None if it is more than a name."""
     label = label_of(left)
     if label is None and not re.fullmatch(r"[A-Za-z]\w*\s*[\[(][\d\s,\[\]().]*[\])]", left.strip()):
         return None
@@ -30,6 +31,7 @@ def name_of(left: str) -> Name | None:
 
 
 def with_scripts(left: str) -> str:
+    """A left side with its dots and its subscript, without arguments, frames and type styles."""
     label = label_of(left)
     if label is None:
         return left
@@ -38,6 +40,7 @@ def with_scripts(left: str) -> str:
 
 
 def plain_label(label: Label) -> str:
+    """A name with its subscript."""
     return label.base + (f"_{{{label.below}}}" if label.below else "")
 
 

@@ -7,11 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import sympy as sp
+import sympy
 
 from palpate.errors import UnreadableExpression
 from palpate.review.read.labels import axis, bare, label_name, meaning
 from palpate.sheets.seen import Seen
+
+sp: Any = sympy  # its own types know too little of matrices
 
 _STYLE = re.compile(
     r"\\(?:mathbf|mathrm|boldsymbol|bm|mathcal|operatorname|text|textrm|mathit|mathsf|vec|underline|bf|rm|pmb)\b\s*"

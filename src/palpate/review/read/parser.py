@@ -26,8 +26,6 @@ WRAPPERS = {"underbrace", "overbrace", "boxed", "fbox", "mathop", "cancel", "mat
 DEEPEST = 40  # brackets within brackets
 TRANSPOSED, TRANSPOSED_INVERSE = {"T", "\\top", "\\intercal"}, {"-T", "-\\top"}
 _PLACEHOLDERS = {"\\vdots", "\\cdots", "\\ddots", "\\ldots", "\\dots", "*", "\\ast", "\\star", "\\cdot", "symm", "sym"}
-
-
 _SYMMETRIC = re.compile(r"\\(?:text|mathrm)\s*\{\s*(symm?)\.?\s*\}")
 
 
@@ -391,9 +389,8 @@ class Parser(SymbolReader):
         """What reads a function of a program: sin(…), sqrt(…), pow(…), diff(…), array(…); None for other names."""
         if word in CALLED and (follows in ("(", "^", "[") or self._is_without_brackets(word)):
             return lambda token: self._function(token, token.text)
-        table = {"sqrt": self._root, "pow": self._two_arguments, "power": self._two_arguments}
+        table = {"sqrt": self._root, **dict.fromkeys(("pow", "power", "frac"), self._two_arguments)}
         table |= dict.fromkeys(("diff", "Derivative"), self._derivative)
-        table |= {"frac": self._two_arguments}
         table |= dict.fromkeys(("Matrix", "ImmutableMatrix", "array", "matrix", "asarray"), lambda _: self._primary())
         return table.get(word) if follows in ("(", "[") else None
 
