@@ -104,6 +104,7 @@ INSIDE: dict[str, dict[str, set[str]]] = {
         "forecast": {"tangent", "before", "assemble", "loop"},
     },
     "scenario": {"checking": set(), "library": set(), "file": {"checking", "library"}},
+    "sheets": {"books": set()},
     "study": {"plans": set(), "running": {"plans"}, "analysis": {"plans", "running"}},
     "views": {"pages": set()},
     "world": {

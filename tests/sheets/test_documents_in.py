@@ -149,7 +149,7 @@ def test_a_notebook_is_read_cell_by_cell_and_a_magic_judges_one(tmp_path: Path) 
     registered = {}
 
     class Shell:
-        def register_magic_function(self, function, kind, name) -> None:  # noqa: ANN001
+        def register_magic_function(self, function, kind, name) -> None:
             registered[kind, name] = function
 
     pp.sheets.load_ipython_extension(Shell())

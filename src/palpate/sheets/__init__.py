@@ -1,9 +1,14 @@
 """Whole documents: read as they are written, judged formula by formula, marked on the page."""
 
-from palpate.sheets.judge import check_document
-from palpate.sheets.magic import load_ipython_extension
-from palpate.sheets.marking import mark_folder
-from palpate.sheets.result import Finding, Sheet
-from palpate.sheets.source import Source, source_of
+from typing import TYPE_CHECKING
 
-__all__ = ["Finding", "Sheet", "Source", "check_document", "load_ipython_extension", "mark_folder", "source_of"]
+from palpate.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from palpate.sheets.judge import check_document as check_document
+    from palpate.sheets.magic import load_ipython_extension as load_ipython_extension
+    from palpate.sheets.marking import mark_folder as mark_folder
+    from palpate.sheets.result import Finding as Finding, Sheet as Sheet
+    from palpate.sheets.source import Source as Source, source_of as source_of
+
+__getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -85,18 +85,18 @@ class Arm:
             UnknownSymbol: a symbol that stands for nothing known.
             UnreadableExpression, BadShape, TooLarge, InvalidInput: it cannot be read, or compared.
         """
-        first: UnknownSymbol | None = None
-        for mode, values in self._modes():
+        modes = list(self._modes())
+        for number, (mode, values) in enumerate(modes, 1):
             if any(pattern.search(text) for name, pattern in self._patterns.items() if name in values):
                 continue  # it holds a parameter by its own name
             try:
                 reference = self._reference(mode, values, notion, constraint)
                 more = notion.names(Seen(self.derivation, values, constraint)) if notion.names else {}
                 return reference.case(text, notion.what, {**names, **more} or None, notion.entry)
-            except UnknownSymbol as error:
-                first = error
-        assert first is not None
-        raise first
+            except UnknownSymbol:
+                if number == len(modes):
+                    raise
+        raise InvalidInput(f"{self.name} has no way to read this")  # the last mode has no values
 
     def _reference(
         self, mode: str, values: Mapping[str, float], notion: Notion, constraint: Constraint | None

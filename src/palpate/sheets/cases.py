@@ -15,7 +15,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-import sympy as sp
+import sympy
 
 from palpate.errors import InvalidInput, PalpateError, check_names
 from palpate.files import read_text
@@ -26,6 +26,7 @@ from palpate.review.algebra.tree import as_grid
 from palpate.review.read.reading import SymbolText
 from palpate.toml import toml_data
 
+sp: Any = sympy  # its own types know too little of matrices
 _KEYS = ("place", "asked", "printed", "dh", "q", "system", "numbers", "rows", "entry", "names")
 _ASKED = ("FK", "position", "J", "determinant", "M", "C", "c", "g", "tau", "T", "V", "L", "expression")
 
@@ -229,11 +230,12 @@ def cases_table(cases: Iterable[Case]) -> tuple[str, int]:
             lines.append(source)
         try:
             verdict = case.verdict()
-            told = "agrees" if verdict.agrees else "; ".join(s for d in verdict.differences for s in d.slips) or "differs"
+            told = (
+                "agrees" if verdict.agrees else "; ".join(s for d in verdict.differences for s in d.slips) or "differs"
+            )
             told += f" ({verdict.convention})" if verdict.convention else ""
             wrong += not verdict.agrees
         except PalpateError as error:
             told, wrong = str(error).splitlines()[0], wrong + 1
         lines.append(f"  {case.name:<36} {told:<10}  {case.place}")
     return "\n".join(lines), wrong
-

@@ -5,13 +5,14 @@ examples:
   palpate mark planar2 answers --expect M,C,g           what an answer should have; what is missing has no credit
   palpate mark planar2 answers --csv marks.csv --html pages   the table as a file, and each answer as a marked page
 
-answers are files .md .tex .txt .ipynb .py .m; nothing in them is run. An entry that is right has its whole credit, a slip
-takes a quarter of it (a missing term a half), what no small correction makes right has none.
+answers are files .md .tex .txt .ipynb .py .m; nothing in them is run. An entry that is right has its whole credit, a
+slip takes a quarter of it (a missing term a half), what no small correction makes right has none.
 """
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,6 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument("robot", metavar="ROBOT", help="a catalogue name, a .urdf or MJCF .xml file")
     parser.add_argument("folder", metavar="FOLDER", help="one document for each answer")
     parser.add_argument("--expect", metavar="Q,…", help="quantities that each answer should have: M,C,g")
-    parser.add_argument("--set", nargs="+", metavar="KEY=VALUE", help="parameters of a catalogue robot, SI units")
     parser.add_argument("--equal", nargs="+", metavar="NAME=A,B,…", help="one name that stands for several, L=l1,l2")
     parser.add_argument("--conventions", choices=["any", "strict"], default="any",
                         help="strict does not excuse another sign of gravity or another zero (any)")  # fmt: skip
@@ -37,16 +37,14 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 def run(args: argparse.Namespace) -> int:
     """Mark, print, write."""
     import palpate as pp
-    from palpate.cli.derive import equal_names, parameters_from
     from palpate.files import make_folder, write_file
     from palpate.sheets.marking import mark_folder, marks_csv
 
     expected = [word for word in (args.expect or "").replace(",", " ").split()]
     if args.expect is not None and not expected:
         raise InvalidInput("--expect takes quantities", hint="write --expect M,C,g")
-    settings: Any = parameters_from(args.set or [])
-    robot = pp.load_robot(args.robot, **settings)
-    options: Any = {"equal": equal_names(args.equal or []), "conventions": args.conventions}
+    robot = pp.load_robot(args.robot)
+    options: Any = {"equal": _equal(args.equal or []), "conventions": args.conventions}
     answers = mark_folder(robot, args.folder, expected, **options)
     for answer in answers:
         print(_told(answer))
@@ -59,6 +57,17 @@ def run(args: argparse.Namespace) -> int:
                 write_file(Path(folder) / f"{answer.name}.html", answer.sheet.html())
         print(f"wrote {folder}")
     return 0
+
+
+def _equal(pairs: Sequence[str]) -> dict[str, list[str]]:
+    """L=l1,l2 as {"L": ["l1", "l2"]}."""
+    made: dict[str, list[str]] = {}
+    for pair in pairs:
+        name, _, several = pair.partition("=")
+        if not name or not several.replace(",", " ").split():
+            raise InvalidInput(f"--equal takes NAME=A,B, got {pair!r}", hint="write --equal L=l1,l2")
+        made[name] = several.replace(",", " ").split()
+    return made
 
 
 def _told(answer: Any) -> str:

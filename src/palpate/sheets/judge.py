@@ -3,28 +3,38 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from palpate.errors import PalpateError, TooLarge, UnknownSymbol, UnreadableExpression, check_names
+from palpate.errors import PalpateError, UnknownSymbol, check_names
 from palpate.review.algebra import tree as algebra
 from palpate.review.algebra.effort import MOST_STEPS, limited, portion
 from palpate.review.algebra.names import spelled
 from palpate.review.algebra.tree import Name
-from palpate.review.algebra.wanted import QUANTITIES
 from palpate.review.check import verdicts_together
 from palpate.review.compare.case import Case
 from palpate.review.compare.compare import MatrixComparison, compared
 from palpate.review.compare.together import RIGHT_ELSEWHERE
-from palpate.review.read.labels import entry_indices, label_name
+from palpate.review.read.labels import entry_indices
 from palpate.review.verdict import Verdict
 from palpate.sheets.arm import Arm, Constraint
+from palpate.sheets.mentions import (
+    is_equation,
+    is_reference,
+    mentioned_names,
+    name_of,
+    plain_label,
+    reason_to_skip,
+    spellings_of,
+    with_scripts,
+)
 from palpate.sheets.notions import Notion, label_of, notion
 from palpate.sheets.result import Finding, Sheet
 from palpate.sheets.source import Source, read_source
 from palpate.sheets.statements import Statement, statements
+from palpate.sheets.wording import badness, first_line, shared_slips, title_of, with_one_slip
 
 _MATRICES = ("M", "C", "J", "Jdot", "h", "g", "c", "tau", "FK")
 _ALWAYS = ("M", "C", "g", "J", "T", "V", "FK", "KE", "PE", "tau", "E_kin", "E_pot")
@@ -39,7 +49,6 @@ _NAMES_ONLY = re.compile(r"\\(?:mathbf|bm|boldsymbol)\{[A-Z]|\b[MBHD]_?\w?\s*\("
 _FOLLOWS = "follows from "
 _MOST_UNKNOWN = 3  # names in one formula that may be slips
 _GRAVITY = re.compile(r"(?<![\d.])(?:9\.8\d*|9\.7\d*|10(?:\.0+)?)(?![\d.]*\d)")  # numbers that may stand for g
-_DERIVED = re.compile(r"\\partial|\\frac\{?d\}?\{?dt|\\sum|\\int|\\delta|\\Delta")
 
 
 @dataclass
@@ -106,8 +115,7 @@ class _Judge:
                 self._read(item)
         self._judge()
         findings = [item.finding for item in self.items if item.finding is not None]
-        findings, throughout = _told_once(findings)
-        return Sheet(self.source, tuple(sorted(findings, key=lambda one: one.start)), throughout)
+        return Sheet(self.source, tuple(sorted(findings, key=lambda one: one.start)), shared_slips(findings))
 
     # ------------------------------------------------------------------ what each statement is
 
@@ -117,12 +125,12 @@ class _Judge:
         if one.keyword:
             return _Item(one, one.keyword, None, Notion(one.keyword, one.keyword), notes=list(one.notes))
         best = next((n for arm in self.arms if (n := notion(left, one.side(-1), arm.joints)) is not None), None)
-        name = _name(left)
+        name = name_of(left)
         return _Item(one, label, name, best, notes=list(one.notes))
 
     def _settle_roles(self) -> None:
         """Which statements are formulas of the arm, definitions, values, constraints, or nothing to judge."""
-        mentioned = [_mentioned(item.statement) for item in self.items]
+        mentioned = [mentioned_names(item.statement) for item in self.items]
         for number, item in enumerate(self.items):
             users = [k for k, m in enumerate(mentioned) if k != number and item.name is not None and item.name in m]
             used = any(not _is_sibling(item, self.items[k]) for k in users)
@@ -160,7 +168,7 @@ class _Judge:
             return False
         judged = {one.name for one in self.items if one.finding is None and one is not item}
         cells = [label_of(cell) for cell in re.split(r"&|\\\\", re.sub(r"\\(?:begin|end)\{\w+\}", "", matrices[0]))]
-        names = [_name(_plain_label(cell)) for cell in cells if cell is not None]
+        names = [name_of(plain_label(cell)) for cell in cells if cell is not None]
         return len(names) == len(cells) and bool(names) and all(name in judged for name in names) and "+" not in right
 
     def _is_value(self, item: _Item) -> bool:
@@ -181,16 +189,16 @@ class _Judge:
 
     def _without_notion(self, item: _Item, used: bool) -> None:
         one, right = item.statement, item.statement.side(-1)
-        if _is_equation(one) and _NAMES_ONLY.search(one.side(0) + one.side(1)):
+        if is_equation(one) and _NAMES_ONLY.search(one.side(0) + one.side(1)):
             item.finding = self._finding(item, "skipped", reason="an equation between named quantities, no formula")
-        elif _is_equation(one):
+        elif is_equation(one):
             item.notion = Notion("the equation of motion", "equation")
         elif used or one.kind == "code" or (one.kind == "inline" and item.name is not None):
             item.finding = self._finding(item, "used", title="a definition")
         elif not _NUMBER.sub("", right).strip():
             item.finding = self._finding(item, "used", title="a value")
         else:
-            reason = _reason(item.label, one)
+            reason = reason_to_skip(item.label, one)
             item.finding = self._finding(item, "skipped", reason=reason)
 
     def _is_constraint(self, item: _Item) -> bool:
@@ -226,7 +234,7 @@ class _Judge:
             except PalpateError as error:
                 reasons.append(error)
         if not item.comparisons:
-            reason = _first_line(reasons[0]) if reasons else "nothing to compare"
+            reason = first_line(reasons[0]) if reasons else "nothing to compare"
             full = str(reasons[0]) if reasons else ""
             item.finding = self._finding(item, "skipped", reason=reason, full_reason=full)
 
@@ -240,7 +248,7 @@ class _Judge:
         made: list[tuple[Arm, MatrixComparison, Notion]] = []
         error: PalpateError | None = None
         for side in range(1, len(one.sides)):
-            if _is_reference(one.side(side), meant, arm.joints, side < len(one.sides) - 1):
+            if is_reference(one.side(side), meant, arm.joints, side < len(one.sides) - 1):
                 continue
             text = one.alone(side) if not meant.labelled or len(one.sides) > 2 else one.whole
             try:
@@ -250,7 +258,7 @@ class _Judge:
         if error is not None and not made:
             raise error
         if error is not None:
-            item.notes.append(f"one part was not read: {_first_line(error)}")
+            item.notes.append(f"one part was not read: {first_line(error)}")
         return made
 
     def _of_side(
@@ -329,17 +337,17 @@ class _Judge:
         names: dict[str, Any] = dict(self.symbols)
         waiting, seen = [item], {id(item)}
         while waiting:
-            for name in _mentioned(waiting.pop().statement):
+            for name in mentioned_names(waiting.pop().statement):
                 other = defined.get(name)
-                if other is not None and id(other) not in seen:
+                if other is not None and other.name is not None and id(other) not in seen:
                     seen.add(id(other))
                     waiting.append(other)
-                    names |= dict.fromkeys(_spellings(other), other.statement.alone(-1))
+                    names |= dict.fromkeys(spellings_of(other.statement.side(0), other.name), other.statement.alone(-1))
         return names
 
     def _is_own(self, arm: Arm, other: _Item) -> bool:
         """Whether a definition is a value of one of the arm's own symbols, which stay symbols."""
-        if other.name is None or _name_text(other) in self.symbols:
+        if other.name is None or with_scripts(other.statement.side(0)) in self.symbols:
             return True
         if arm.coordinate(other.name._replace(dots=0)) is not None:
             return True
@@ -374,7 +382,7 @@ class _Judge:
 
     def _defines(self, one: _Item) -> bool:
         """Whether a statement says what a name stands for."""
-        if one.name is None or one.finding is not None and one.finding.title == "a constraint":
+        if one.name is None or (one.finding is not None and one.finding.title == "a constraint"):
             return False
         if one.finding is not None and one.finding.mark == "skipped":
             return False
@@ -408,7 +416,7 @@ class _Judge:
         terms = {kind for one in finding.verdict.differences for kind in one.kinds} & {"missing term", "extra term"}
         if finding.verdict.repaired and not terms:
             return finding
-        mentioned = _mentioned(item.statement)
+        mentioned = mentioned_names(item.statement)
         others = [o for o in self.items if o.name in mentioned and o is not item and o.finding is not None]
         wrong = [o for o in others if o.finding.mark == "differs" or o.finding.reason.startswith(_FOLLOWS)]  # pyright: ignore[reportOptionalMemberAccess]
         if not wrong:
@@ -432,7 +440,7 @@ class _Judge:
                 chosen.setdefault((self.arms.index(arm), meant.title), []).append((verdict, meant))
         if not chosen:
             return self._finding(item, "skipped", reason="comparing it takes more steps than one check may")
-        (arm, _), parts = min(chosen.items(), key=lambda pair: (_badness([v for v, _ in pair[1]]), pair[0][0]))
+        (arm, _), parts = min(chosen.items(), key=lambda pair: (badness([v for v, _ in pair[1]]), pair[0][0]))
         verdict, meant = next((part for part in parts if not part[0].agrees), parts[-1])
         renamed = verdict.repaired and {kind for one in verdict.differences for kind in one.kinds} <= _RENAMED
         if not verdict.agrees and item.unknown and not renamed:
@@ -462,7 +470,7 @@ class _Judge:
             item.inputs = (arm, text, meant, names, constraint)
             if again.agrees:
                 spans = tuple(match.span() for match in pattern.finditer(text))
-                return _one_slip(verdict, (wrong, right), spans, changed.strip())
+                return with_one_slip(verdict, (wrong, right), spans, changed.strip())
         return verdict
 
     def _elsewhere(self, item: _Item, meant: Notion) -> list[str]:
@@ -485,7 +493,7 @@ class _Judge:
         name = arm.name if len(self.arms) > 1 else ""
         shapes = [c.given.shape for a, c, n in item.comparisons if a is arm and n is meant] or [(1, 1)]
         size = shapes[-1][0] * shapes[-1][1]
-        found = self._finding(item, mark, title=_title(meant), verdict=verdict, slips=slips, spans=spans)
+        found = self._finding(item, mark, title=title_of(meant), verdict=verdict, slips=slips, spans=spans)
         return replace(
             found,
             correction=correction if mark == "differs" else "",
@@ -501,17 +509,6 @@ class _Judge:
         return Finding(mark, item.label, one.start, one.end, *at, number=one.number, **more)
 
 
-# ------------------------------------------------------------------ helpers
-
-
-def _badness(verdicts: list[Verdict]) -> tuple[int, float]:
-    """Right before mended before wrong; of several, the cheapest correction."""
-    wrong = [one for one in verdicts if not one.agrees]
-    if not wrong:
-        return (0, 0.0)
-    return (1, sum(one.cost for one in wrong)) if all(one.repaired for one in wrong) else (2, 0.0)
-
-
 def _is_like_a_known_one(name: Name, arm: Arm) -> bool:
     """Whether an unknown name may be a slip for one of the arm's: l_3 beside l_1, but not l for l_1 = l_2."""
     return bool(name.sub) and any(one.base == name.base and one.sub != name.sub for one in arm.table.known)
@@ -521,140 +518,3 @@ def _is_sibling(one: _Item, other: _Item) -> bool:
     """Whether two statements are entries of the same quantity."""
     both = one.notion, other.notion
     return all(n is not None and n.entry is not None for n in both) and len({n.what for n in both if n}) == 1
-
-
-def _one_slip(verdict: Verdict, slip: tuple[str, str], spans: tuple[tuple[int, int], ...], mended: str) -> Verdict:
-    """A verdict whose differences have one cause: a number that is wrong throughout."""
-    wrong, right = slip
-    words = f"wrong number throughout: {wrong} should be {right}"
-    share = 1.5 / len(verdict.differences)
-    changes: dict[str, Any] = {
-        "slips": (words,),
-        "kinds": ("wrong number",),
-        "cost": share,
-        "spans": spans,
-        "caret": "",
-    }
-    differences = [replace(one, mended=one.given.replace(wrong, right), **changes) for one in verdict.differences]
-    return replace(verdict, differences=tuple(differences), mended=mended)
-
-
-def _title(meant: Notion) -> str:
-    """A quantity in words."""
-    kind = QUANTITIES.get(meant.title)
-    if kind is None:
-        return meant.title
-    place = f", entry ({meant.entry[0] + 1},{meant.entry[1] + 1})" if meant.entry is not None else ""
-    return f"{kind.title}{place}"
-
-
-def _first_line(error: PalpateError) -> str:
-    text = str(error).splitlines()[0]
-    return re.sub(r"^line \d+, column \d+: ", "", text)
-
-
-def _name(left: str) -> Name | None:
-    label = label_of(left)
-    if label is None and not re.fullmatch(r"[A-Za-z]\w*\s*[\[(][\d\s,\[\]().]*[\])]", left.strip()):
-        return None
-    try:
-        return label_name(_with_scripts(left))
-    except UnreadableExpression:
-        return None
-
-
-def _with_scripts(left: str) -> str:
-    label = label_of(left)
-    if label is None:
-        return left
-    dots = {0: "{}", 1: "\\dot{{{}}}", 2: "\\ddot{{{}}}", 3: "\\dddot{{{}}}"}[label.dots]
-    return dots.format(label.base) + (f"_{{{label.below}}}" if label.below else "")
-
-
-def _plain_label(label: Any) -> str:
-    return label.base + (f"_{{{label.below}}}" if label.below else "")
-
-
-def _name_text(item: _Item) -> str:
-    return _with_scripts(item.statement.side(0))
-
-
-def _spellings(item: _Item) -> list[str]:
-    """The ways in which other formulas write a name: as on its left side; an entry also with and without a comma."""
-    assert item.name is not None
-    text = _name_text(item)
-    if label_of(item.statement.side(0)) is None:  # M[0, 1], M(1,2)
-        text = f"{item.name.base}_{{{item.name.sub}}}"
-    indices = entry_indices(item.name.sub)
-    if not indices or item.name.dots:
-        return [text]
-    base = item.name.base
-    return [text, f"{base}_{{{indices[0]}{indices[1]}}}", f"{base}_{{{indices[0]},{indices[1]}}}"]
-
-
-_WORD = re.compile(
-    r"[A-Za-z]\w*\s*[\[(]\s*\d+\s*(?:,|\]\s*\[)\s*\d+\s*[\])]"
-    r"|(?:\\d{1,3}ot\s*\{?\s*)?(?:\\?[A-Za-zͰ-Ͽ]+)\}?(?:\s*_\s*(?:\{[^{}]*\}|[A-Za-z0-9]+))?"
-)
-
-
-def _mentioned(one: Statement) -> set[Name]:
-    """The names on the right of a statement, and on the left where that is more than a name."""
-    first = 1 if label_of(one.side(0)) is not None else 0
-    names: set[Name] = set()
-    for number in range(first, len(one.sides)):
-        text = re.sub(
-            r"\\(?:mathbf|mathrm|boldsymbol|bm|operatorname|text|mathcal)\s*\{([^{}]*)\}", r"\1", one.side(number)
-        )
-        for word in _WORD.findall(text):
-            try:
-                names.add(label_name(word))
-                names.add(spelled(word))
-            except UnreadableExpression:
-                continue
-    return names
-
-
-_MOTION = re.compile(r"\\ddot|̈|\bdd[a-z]|\bq_?dd|\\frac\{d\^\{?2")
-
-
-def _is_equation(one: Statement) -> bool:
-    """Whether a statement is an equation of motion: accelerations in a sum, or one of them alone on the left."""
-    if len(one.sides) != 2 or one.kind == "code":
-        return False
-    text = one.side(0) + one.side(1)
-    if not _MOTION.search(text) or "matrix" in text:
-        return False
-    label = label_of(one.side(0))
-    return label is None or label.dots == 2
-
-
-def _is_reference(text: str, meant: Notion, joints: int, more: bool) -> bool:
-    """Whether a part of a chain only names the quantity again: M_{12} = M_{21} = …, ∂L/∂θ = ∂V/∂θ = …."""
-    other = notion(text, "", joints)
-    return more and other is not None and (other.what == meant.what or "∂" in other.title)
-
-
-def _reason(label: str, one: Statement) -> str:
-    """Why a statement is not judged."""
-    if label_of(one.side(0)) is None:
-        return "an equation between names, not a formula of the arm"
-    if _DERIVED.search(one.side(-1)):
-        return "derivatives, sums or integrals that are not carried out"
-    return "a name that is no quantity of the arm, and that no formula uses"
-
-
-def _told_once(findings: list[Finding]) -> tuple[list[Finding], tuple[str, ...]]:
-    """Slips that three formulas or more share, told once for the document."""
-    counts: dict[str, list[int]] = {}
-    for one in findings:
-        for slip in one.slips:
-            if "throughout" in slip:
-                counts.setdefault(slip, []).append(one.line)
-    shared = {slip: lines for slip, lines in counts.items() if len(lines) > 1}
-    words = tuple(f"{slip} (lines {', '.join(map(str, dict.fromkeys(lines)))})" for slip, lines in shared.items())
-    return findings, words
-
-
-Reporter = Callable[[Sheet], str]
-__all__ = ["check_document", "TooLarge"]

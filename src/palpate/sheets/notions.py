@@ -7,11 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import sympy as sp
+import sympy
 
 from palpate.errors import UnreadableExpression
 from palpate.review.read.labels import axis, bare, label_name, meaning
 from palpate.sheets.seen import Seen
+
+sp: Any = sympy  # its own types know too little of matrices
 
 _STYLE = re.compile(
     r"\\(?:mathbf|mathrm|boldsymbol|bm|mathcal|operatorname|text|textrm|mathit|mathsf|vec|underline|bf|rm|pmb)\b\s*"
@@ -141,24 +143,25 @@ def _derivative(text: str, joints: int) -> Notion | None:
     """∂L/∂q̇_1, d/dt ∂L/∂q̇_1, ∂L/∂q_1, ∂V/∂q_1."""
     for pattern, kind in _DERIVATIVES:
         match = pattern.fullmatch(text)
-        if match is None:
-            continue
-        joint = _joint(match["x"], joints)
-        if joint is None:
-            return None
-        moving = "dot" in match["x"]
-        energy = text[text.index("\\partial") + 8]
-        if energy in "VU":
-            return None if moving else Notion(f"∂V/∂q{joint + 1}", "g", (joint, 0))
-        if energy == "T" and not moving:
-            return Notion(f"∂T/∂q{joint + 1}", "expression", make=lambda seen: seen["T"].diff(seen.q[joint]))
-        if kind == "rate":
-            title = f"d/dt ∂L/∂q̇{joint + 1}"
-            return Notion(title, "expression", make=lambda seen: seen.rate(seen.momentum(joint)))
-        if moving:
-            return Notion(f"∂L/∂q̇{joint + 1}", "expression", make=lambda seen: seen.momentum(joint))
-        return Notion(f"∂L/∂q{joint + 1}", "expression", make=lambda seen: seen.slope(joint))
+        if match is not None:
+            joint = _joint(match["x"], joints)
+            energy = text[text.index("\\partial") + 8]
+            return None if joint is None else _derivative_of(energy, joint, "dot" in match["x"], kind == "rate")
     return None
+
+
+def _derivative_of(energy: str, joint: int, by_rate: bool, in_time: bool) -> Notion | None:
+    """The derivative of an energy by a coordinate or its rate, and the time derivative of that."""
+    if energy in "VU":
+        return None if by_rate else Notion(f"∂V/∂q{joint + 1}", "g", (joint, 0))
+    if energy == "T" and not by_rate:
+        return Notion(f"∂T/∂q{joint + 1}", "expression", make=lambda seen: seen["T"].diff(seen.q[joint]))
+    if in_time:
+        title = f"d/dt ∂L/∂q̇{joint + 1}"
+        return Notion(title, "expression", make=lambda seen: seen.rate(seen.momentum(joint)))
+    if by_rate:
+        return Notion(f"∂L/∂q̇{joint + 1}", "expression", make=lambda seen: seen.momentum(joint))
+    return Notion(f"∂L/∂q{joint + 1}", "expression", make=lambda seen: seen.slope(joint))
 
 
 def _joint(name: str, joints: int) -> int | None:

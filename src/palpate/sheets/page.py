@@ -1,4 +1,4 @@
-"""A judged document as a page: as it is written, every formula marked, the mistake circled, the correction beside it."""
+"""A judged document as a page: as it is written, every formula marked, mistakes circled, corrections beside them."""
 
 from __future__ import annotations
 

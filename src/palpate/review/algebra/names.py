@@ -241,6 +241,15 @@ class SymbolTable:
             return order[str(number)]._replace(dots=dots)
         return plain if self._is_known(plain) else None
 
+    def matrix_entry(self, name: Name, row: int, column: int) -> Value | Name | None:
+        """An entry, counted from 1, of a matrix that is defined; or the name of that entry, if that is."""
+        whole = self.definitions.get(name)
+        if isinstance(whole, Grid) and 1 <= row <= whole.shape[0] and 1 <= column <= whole.shape[1]:
+            return replace(whole[row - 1, column - 1])
+        named = (name._replace(sub=sub) for sub in (f"{row},{column}", f"{row}{column}"))
+        known = {*self.definitions, *self.unreadable, *self.aliases.values()}
+        return next((one for one in named if one in known), None)
+
     def _vector(self, name: Name) -> Grid | None:
         """q, q̇, q̈ without a subscript: the column of all of them."""
         same = [one for one in self.coordinates if one.base == name.base and one.sub]

@@ -26,8 +26,6 @@ WRAPPERS = {"underbrace", "overbrace", "boxed", "fbox", "mathop", "cancel", "mat
 DEEPEST = 40  # brackets within brackets
 TRANSPOSED, TRANSPOSED_INVERSE = {"T", "\\top", "\\intercal"}, {"-T", "-\\top"}
 _PLACEHOLDERS = {"\\vdots", "\\cdots", "\\ddots", "\\ldots", "\\dots", "*", "\\ast", "\\star", "\\cdot", "symm", "sym"}
-
-
 _SYMMETRIC = re.compile(r"\\(?:text|mathrm)\s*\{\s*(symm?)\.?\s*\}")
 
 
@@ -391,9 +389,8 @@ class Parser(SymbolReader):
         """What reads a function of a program: sin(…), sqrt(…), pow(…), diff(…), array(…); None for other names."""
         if word in CALLED and (follows in ("(", "^", "[") or self._is_without_brackets(word)):
             return lambda token: self._function(token, token.text)
-        table = {"sqrt": self._root, "pow": self._two_arguments, "power": self._two_arguments}
+        table = {"sqrt": self._root, **dict.fromkeys(("pow", "power", "frac"), self._two_arguments)}
         table |= dict.fromkeys(("diff", "Derivative"), self._derivative)
-        table |= {"frac": self._divided}
         table |= dict.fromkeys(("Matrix", "ImmutableMatrix", "array", "matrix", "asarray"), lambda _: self._primary())
         return table.get(word) if follows in ("(", "[") else None
 
@@ -402,27 +399,20 @@ class Parser(SymbolReader):
         return self._ahead().kind in ("name", "number") and self.table.find(self.table.named(word)) is None
 
     def _two_arguments(self, token: Token) -> Value:
-        """pow(x, 2)."""
+        """pow(x, 2), and frac(a, b) as in Typst."""
         opened = self._take()
-        base = self.expression()
+        first = self.expression()
         if not self._accept(","):
             raise self._fault(f"{token.text} needs two arguments")
         at = self.token.start
-        exponent = self._constant(self.expression())
+        second = self.expression()
         self._expect(")", opened)
+        if token.text == "frac":
+            return self._shaped(token.start, lambda: matrices.over(first, second))
+        exponent = self._constant(second)
         if exponent is None:
             raise self._fault("the exponent is not a number", at, "exponents are numbers")
-        return self._shaped(token.start, lambda: matrices.raised(base, exponent))
-
-    def _divided(self, token: Token) -> Value:
-        """frac(a, b), as in Typst."""
-        opened = self._take()
-        top = self.expression()
-        if not self._accept(","):
-            raise self._fault(f"{token.text} needs two arguments")
-        bottom = self.expression()
-        self._expect(")", opened)
-        return self._shaped(token.start, lambda: matrices.over(top, bottom))
+        return self._shaped(token.start, lambda: matrices.raised(first, exponent))
 
     def _derivative(self, token: Token) -> Value:
         """diff(q1(t), t), Derivative(q1(t), (t, 2)), diff(q1, t, 2)."""
@@ -450,7 +440,8 @@ class Parser(SymbolReader):
             return None
         end = self._matching(self.at + 1)
         if (entry := self._matrix_entry(token, opened, end)) is not None:
-            return entry
+            self.at, found = entry
+            return found if not isinstance(found, Name) else self._looked_up(found, token.start)
         match = re.fullmatch(r"(\.\.\.,)?(\d{1,2})", "".join(one.text for one in self.tokens[self.at + 2 : end]))
         if match is None:
             return None
@@ -460,32 +451,6 @@ class Parser(SymbolReader):
             return None
         self.at = end + 1
         return self._looked_up(name, token.start)
-
-    def _matrix_entry(self, token: Token, opened: Token, end: int) -> Value | None:
-        """M[0, 1], M[0][1] and M(1,2): an entry of a matrix that is defined, or whose entries are."""
-        inside = "".join(one.text for one in self.tokens[self.at + 2 : end])
-        if opened.text == "[" and inside.isdigit() and self.tokens[min(end + 1, len(self.tokens) - 1)].text == "[":
-            last = self._matching(end + 1)
-            inside += "," + "".join(one.text for one in self.tokens[end + 2 : last])
-            end = last
-        indices = re.fullmatch(r"(\d{1,2}),(\d{1,2})", inside)
-        if indices is None:
-            return None
-        row, column = (int(one) + (opened.text == "[") for one in indices.groups())
-        whole = (
-            self.table.find(self.table.named(token.text))
-            if self.table.named(token.text) in self.table.definitions
-            else None
-        )
-        if isinstance(whole, Grid) and row <= whole.shape[0] and column <= whole.shape[1]:
-            self.at = end + 1
-            return with_span(whole[row - 1, column - 1], (token.start, self.tokens[end].end))
-        for sub in (f"{row},{column}", f"{row}{column}"):
-            name = Name(token.text, sub)
-            if name in self.table.definitions or name in self.table.unreadable or name in self.table.aliases.values():
-                self.at = end + 1
-                return self._looked_up(name, token.start)
-        return None
 
     def _script(self, name: Name, start: int) -> Value:
         """Subscript and primes after a name; x^2_1 has its exponent first."""

@@ -198,6 +198,20 @@ class SymbolReader:
             pieces += [run[i:j] for i, j in spans[:-1]] + [run[spans[-1][0] :]]
         return pieces if len(pieces) > 1 else None
 
+    def _matrix_entry(self, token: Token, opened: Token, end: int) -> tuple[int, Value | Name] | None:
+        """M[0, 1], M[0][1] and M(1,2): where it ends, and the entry of a matrix that is defined, or its name."""
+        inside = "".join(one.text for one in self.tokens[self.at + 2 : end])
+        if opened.text == "[" and inside.isdigit() and self.tokens[min(end + 1, len(self.tokens) - 1)].text == "[":
+            last = self._matching(end + 1)
+            inside += "," + "".join(one.text for one in self.tokens[end + 2 : last])
+            end = last
+        indices = re.fullmatch(r"(\d{1,2}),(\d{1,2})", inside)
+        if indices is None:
+            return None
+        row, column = (int(one) + (opened.text == "[") for one in indices.groups())
+        found = self.table.matrix_entry(self.table.named(token.text), row, column)
+        return None if found is None else (end + 1, found)
+
     def _letters(self) -> Name:
         """A letter, Greek letter, word in roman or bold, or one of these under dots."""
         token = self._take()
