@@ -62,7 +62,9 @@ def test_a_driver_that_is_late_takes_damping_away_and_the_delay_is_told(tmp_path
     early, late = (told(delay, tmp_path).quantities for delay in (0, 2))
     for axis in "xyz":
         more = late[f"loop delay {axis}"].value - early[f"loop delay {axis}"].value
-        assert more == pytest.approx(2e-3, abs=3e-4)
+        assert more == pytest.approx(2e-3, abs=1e-4)
+        assert late[f"damping {axis}"].value < early[f"damping {axis}"].value
+    assert late["torque delay"].value == pytest.approx(2e-3, abs=1e-5)
 
 
 @pytest.mark.slow
