@@ -13,7 +13,6 @@ from palpate.checks import Array
 from palpate.logs.columns import Log
 from palpate.logs.model import Arm, load_of
 
-
 PAYLOAD = {"mass": 0.5, "com": [0.02, 0.01, 0.03], "inertia": [2e-3, 2e-3, 1e-3]}
 
 
@@ -104,10 +103,10 @@ def campaign(model: str, duration: float, seed: int = 0) -> tuple[Log, pp.Robot]
         table += [",".join(repr(float(x)) for x in (t, *row)) for t, row in zip(time, q)]
         path = Path(folder) / "motion.csv"
         path.write_text("\n".join(table))
-        n = robot.nv
+        n, start = robot.nv, [float(x) for x in q[0]]
         scenario = pp.Scenario.model_validate({
             "name": "campaign",
-            "robot": {"model": model, "payload": {"frame": arm.frame, **PAYLOAD}, "start": {"q": [float(x) for x in q[0]]}},
+            "robot": {"model": model, "payload": {"frame": arm.frame, **PAYLOAD}, "start": {"q": start}},
             "control": {"law": "computed-torque"},
             "reference": {"kind": "recorded", "file": str(path)},
             "world": {"plant": {"joint_damping": [0.3] * n, "joint_friction": [0.4] * n, "rotor_inertia": [0.2] * n}},

@@ -146,6 +146,15 @@ def test_rollouts_of_the_identified_model_follow_the_plant(driven: tuple[Log, Id
     assert judged.errors["nominal"][-1] > 100 * judged.errors["identified"][-1]
 
 
+@pytest.mark.slow
+def test_an_fr3_is_identified_from_a_campaign_of_palpate() -> None:
+    log, robot = campaign("fr3", 15.0, seed=1)
+    judged = identify(log, Arm.of(robot)).judgement
+    assert judged is not None
+    assert judged.errors["identified"][-1] < 1e-3
+    assert judged.errors["nominal"][-1] > 100 * judged.errors["identified"][-1]
+
+
 def test_the_fitted_file_has_grade_interval_and_hash(driven: tuple[Log, Identification]) -> None:
     log, told = driven
     text = fitted_text(log, told, "planar2")

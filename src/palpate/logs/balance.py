@@ -127,9 +127,10 @@ def fit(rows: Rows, arm: Arm, kinds: tuple[str, ...], *, intervals: bool = True)
     X = np.concatenate([rows.X[:, :, wanted], -rows.rate[:, :, None]], axis=2)
     basis, refused = told_apart(X, weight * rows.use, [*(arm.names[k] for k in chosen), ""])
     Z = X @ basis
-    for _ in range(3):
-        z, residual = _solve(Z, y, weight, rows.use)
+    z, residual = _solve(Z, y, weight, rows.use)
+    for _ in range(2):
         weight = _weights(residual, rows.use)
+        z, residual = _solve(Z, y, weight, rows.use)
     block = block_length(residual, rows.use)
     theta = basis @ z
     deviation, blocks = theta * np.nan, 1

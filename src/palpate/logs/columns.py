@@ -217,18 +217,13 @@ def known_map(table: Table, robot: Robot) -> tuple[ColumnMap | None, tuple[str, 
         parts |= {"tau_command": command} if command.columns[0] in names else {}
         note = "libfranka writes a command beside the state that followed it: commands were moved one row up"
         return ColumnMap(time=TimeColumn(column="time", unit="ms"), **parts), (note,)
-    if table.kind == "ur-rtde csv":
-
-        def numbered(stem, unit):
-            return Columns(columns=tuple(f"{stem}_{k}" for k in range(n)), unit=unit)
-
-        parts: dict[str, Any] = {"q": numbered("actual_q", "rad"), "v": numbered("actual_qd", "rad/s")}
-        if "target_moment_0" not in names:
-            return None, ()
+    if table.kind == "ur-rtde csv" and "target_moment_0" in names:
+        q, v, tau = (
+            Columns(columns=tuple(f"{stem}_{k}" for k in range(n)), unit=unit)
+            for stem, unit in (("actual_q", "rad"), ("actual_qd", "rad/s"), ("target_moment", "N·m"))
+        )
         note = "torques are the controller's target moments, its own model; currents need a map with N·m per A"
-        return ColumnMap(
-            time=TimeColumn(column="timestamp", unit="s"), tau=numbered("target_moment", "N·m"), **parts
-        ), (note,)
+        return ColumnMap(time=TimeColumn(column="timestamp", unit="s"), q=q, v=v, tau=tau), (note,)
     if table.kind == "palpate trace":
         return _trace_map(names, robot), ()
     for stream in table.streams:
@@ -384,8 +379,10 @@ def check_columns(log: Log, robot: Robot) -> None:
         raise InvalidInput(f"{log.source}: every position column is constant ({', '.join(log.names['q'])})")
     moving = np.nanmax(log.q, axis=0) - np.nanmin(log.q, axis=0) > 0.01
     for role in ("v", "tau", "tau_command"):
-        values = getattr(log, role)
-        for k in range(robot.nv) if values is not None else ():
+        values: Array | None = getattr(log, role)
+        if values is None:
+            continue
+        for k in range(robot.nv):
             column = values[:, k][np.isfinite(values[:, k])]
             if not len(column):
                 raise InvalidInput(f"{log.source}: the column {log.names[role][k]!r} holds no numbers")

@@ -289,7 +289,7 @@ def _quantities(
 
 
 def _not_negative(q: Quantity) -> Quantity:
-    """Friction and rotor inertia are not negative: the interval is cut at 0, and refused where nothing of it is left."""
+    """Friction and rotor inertia are not negative: intervals are cut at 0, and refused where nothing is left."""
     if q.reason or q.name.split(" ")[0] not in ("viscous", "coulomb", "rotor") or q.low >= 0:
         return q
     if q.high < 0:
@@ -426,5 +426,7 @@ def load_remarks(arm: Arm, quantities: dict[str, Quantity]) -> Iterator[str]:
     told = f"{mass.value:+.3f} kg ({mass.low:+.3f} … {mass.high:+.3f})"
     if mass.low <= 0 <= mass.high:
         yield f"nothing more than the model has is on the {arm.frame}: {told}"
+    elif mass.high < 0:
+        yield f"nothing is on the {arm.frame}, and the model is too heavy there: {told}"
     else:
         yield f"on the {arm.frame} the recording has {told} more than the model"

@@ -68,7 +68,7 @@ class Rendered:
 def rendered_of(log: Log, robot: Robot, scenario: Any, motion: Motion) -> Rendered:
     """What the tool rendered; empty where no wrench or no target was recorded."""
     quantities: dict[str, Quantity] = {}
-    notes = []
+    notes, asked = [], asked_of(scenario)
     runs = [run for run in motion.runs if "wrench" in run.more]
     if not runs:
         notes.append("No wrench was recorded: what impedance was rendered cannot be told.")
@@ -77,24 +77,32 @@ def rendered_of(log: Log, robot: Robot, scenario: Any, motion: Motion) -> Render
         if all("position_desired" in run.more or "q_desired" in run.more for run in runs):
             for k in range(3):
                 quantities |= _impedance(k, error, x, force[:, k], motion.period)
+                quantities |= _loop_delay(k, asked, error, x, force, motion.period)
         quantities |= _environment(x[:, 0, :3], force, motion)
     quantities |= _actuator_delay(motion)
-    asked = asked_of(scenario)
-    for axis in AXES:
-        quantities |= _loop_delay(axis, quantities, asked)
     return Rendered(quantities, asked, tuple(notes))
 
 
-def _loop_delay(axis: str, told: dict[str, Quantity], asked: dict[str, float]) -> dict[str, Quantity]:
-    """How late the spring acts: K e(t − T) = K e − K T ė, so that T = (D asked − D rendered) / K.
+def _loop_delay(
+    k: int, asked: dict[str, float], error: Array, tool: Array, force: Array, period: float
+) -> dict[str, Quantity]:
+    """How late the law's torques act, along one axis, where the law is the impedance that was asked for.
 
-    Holds where the law computes the damping that it was asked for.
+    τ(t − T) = τ − T τ̇ with τ = −Jᵀ (K e + D ė) + b̂ gives F = K e + D ė + γ Λ J q̈ − T (K ė + D ë − Λ J M⁻¹ ḃ) + const.
     """
-    K, D, wanted = told.get(f"stiffness {axis}"), told.get(f"damping {axis}"), asked.get(f"damping {axis}")
-    if K is None or D is None or wanted is None or K.reason or D.reason:
+    axis = AXES[k]
+    K, D = asked.get(f"stiffness {axis}"), asked.get(f"damping {axis}")
+    if K is None or D is None or np.std(error[:, k]) < _LEAST_MOTION or np.std(force[:, k]) < _LEAST_FORCE:
         return {}
-    delay, half = (wanted - D.value) / K.value, D.half / K.value
-    return {f"loop delay {axis}": _quantity(f"loop delay {axis}", "s", delay, half, "")}
+    e = error[:, k]
+    rate = np.gradient(e, period)
+    late = -(K * rate + D * np.gradient(rate, period) - tool[:, 3, k])
+    columns = np.column_stack([late, tool[:, 2, k], np.ones(len(e))])
+    values, deviation, t = line(force[:, k] - K * e - D * rate, columns, np.ones(len(e), dtype=bool))
+    own, _, _ = line(force[:, k] - K * e - D * rate - tool[:, 2, k], columns[:, [0, 2]], np.ones(len(e), dtype=bool))
+    half = SAFETY * t * deviation[0] + abs(own[0] - values[0])
+    name = f"loop delay {axis}"
+    return {name: _quantity(name, "s", values[0], half, "" if half < 0.05 else "this motion does not tell it")}
 
 
 def asked_of(scenario: Any) -> dict[str, float]:
@@ -113,7 +121,7 @@ def asked_of(scenario: Any) -> dict[str, float]:
 
 
 def _tool(run: Run, log: Log, robot: Robot, motion: Motion) -> tuple[Array, Array, Array]:
-    """Filtered motion of the tool (rows; position, velocity, inertial wrench Λ J q̈; 6), its error, and the force.
+    """Filtered motion of the tool (rows; position, velocity, Λ J q̈, Λ J M⁻¹ ḃ; 6), its error, and the force.
 
     World axes; the angular part of the position is 0.
     """
@@ -131,10 +139,13 @@ def _tool(run: Run, log: Log, robot: Robot, motion: Motion) -> tuple[Array, Arra
     twist = np.einsum("nij,nj->ni", terms.J, motion.filter(run.v))
     task = np.einsum("nij,nj->ni", terms.J, np.gradient(motion.filter(run.v), motion.period, axis=0))
     mobility = terms.J @ np.linalg.solve(terms.M, np.swapaxes(terms.J, 1, 2))
-    inertial = low_pass(np.linalg.solve(mobility + 1e-6 * np.eye(6), task[..., None])[..., 0])
+    mobility = mobility + 1e-6 * np.eye(6)
+    inertial = low_pass(np.linalg.solve(mobility, task[..., None])[..., 0])
+    model_rate = np.linalg.solve(terms.M, np.gradient(low_pass(terms.bias), motion.period, axis=0)[..., None])
+    compensation = np.linalg.solve(mobility, terms.J @ model_rate)[..., 0]
     place = np.column_stack([x, np.zeros_like(x)])
     inner = slice(edge, len(x) - edge)
-    return np.stack([place, twist, inertial], axis=1)[inner], e[inner], f[inner]
+    return np.stack([place, twist, inertial, compensation], axis=1)[inner], e[inner], f[inner]
 
 
 def _impedance(k: int, error: Array, motion: Array, force: Array, period: float) -> dict[str, Quantity]:

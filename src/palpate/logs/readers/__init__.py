@@ -46,9 +46,11 @@ def read_table(
         known = ", ".join(sorted(READERS))
         raise FileError(f"cannot read {path}: a recording ends in one of {known}, or is the folder of a rosbag2")
     with _opened(place) as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
+        digest = hashlib.sha256()
+        while block := file.read(1 << 20):
+            digest.update(block)
     table = _reader(suffix)(place, wanted, progress or (lambda done, total: None))
-    return replace(table, path=os.fspath(path), sha256=digest)
+    return replace(table, path=os.fspath(path), sha256=digest.hexdigest())
 
 
 def _reader(suffix: str) -> Callable[[Path, Collection[str] | None, Progress], Table]:

@@ -91,8 +91,9 @@ def _blocks(path: Path, names: list[str], separator: str, growing: Growing, prog
 def _numbers(column: Any) -> Any:
     """A column of texts as numbers, blanks as NaN; None where there is a text that is no number."""
     import pyarrow as pa
-    from pyarrow import compute
+    from pyarrow import compute as arrow
 
+    compute: Any = arrow  # whose functions are made at import
     trimmed = compute.utf8_trim_whitespace(column)
     blank = compute.is_in(compute.utf8_lower(trimmed), pa.array(["", "nan", "null", "none", "na"]))
     try:
