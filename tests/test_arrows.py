@@ -39,7 +39,7 @@ ARROWS: dict[str, set[str]] = {
     "robot": {"equations", "spatial", "engine"},
     "derive": {"robot", "equations", "spatial", "engine"},
     "review": {"equations"},
-    "sheets": {"review", "derive", "robot", "equations", "cli"},
+    "sheets": {"review", "robot", "equations"},
     "control": {"robot", "spatial", "engine"},
     "contact": {"robot", "spatial", "engine"},
     "world": {"contact", "robot", "equations", "spatial", "engine"},
@@ -115,7 +115,7 @@ INSIDE: dict[str, dict[str, set[str]]] = {
     },
 }
 # Tools that bring their commands along import the command line; it knows them by the names in its table alone.
-ARROWS["cli"] = set(ARROWS) - {"play", "logs", "sheets"}
+ARROWS["cli"] = set(ARROWS) - {"play", "logs"}
 ARROWS["__main__"] = {"cli"}
 ARROWS["__init__"] = set(ARROWS)
 

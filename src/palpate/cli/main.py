@@ -39,11 +39,9 @@ from palpate.user_code import allowing
 # One word per command: the module palpate/cli/<name>.py with add_parser(subparsers) and run(args) -> exit code.
 # An entry point names such a module of another package. The first help page describes the first ones.
 FIRST = ("run", "design", "new", "show", "sweep", "compare", "export", "serve")
-_OF_CLI = (*FIRST, "list", "explain", "check", "report", "derive", "tune", "drive", "tools")
+_OF_CLI = (*FIRST, "list", "explain", "check", "report", "derive", "mark", "cases", "tune", "drive", "tools")
 # Commands that a tool brings along, in its own folder; without the folder there is no command.
-_OF_TOOLS = {
-    "play": "play.command", "log": "logs.command", "mark": "sheets.command", "cases": "sheets.cases_command",
-}  # fmt: skip
+_OF_TOOLS = {"play": "play.command", "log": "logs.command"}
 
 # Old spellings, and what to type instead.
 _MOVED = {
