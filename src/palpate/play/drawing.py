@@ -13,9 +13,9 @@ from palpate.errors import TraceError
 from palpate.run.after.scene import scene_of
 from palpate.run.assemble.assemble import Assembly
 from palpate.trace import RunFacts, Trace
+from palpate.views.first_figure import leading
 from palpate.views.pages.interactive import charts
 from palpate.views.pages.player import frames_data, replay_data
-from palpate.views.first_figure import leading
 from palpate.views.panels import figures_of, marks_of
 
 _NUMBERS = count(1)
