@@ -322,7 +322,7 @@ def try_folder(rng: random.Random, folder: Path, tally: Tally) -> None:
     words, target = rng.choice(
         [
             ([*run, "runs/x"], "runs/x"), ([*run, "fresh"], "fresh"), (["report", "runs/x"], "runs/x"),
-            (["list", "runs"], "runs/x"), (["replay", "runs/x"], "runs/x"), (["report", "sweep"], "sweep"),
+            (["list", "runs"], "runs/x"), (["report", "runs/x", "--replay"], "runs/x"), (["report", "sweep"], "sweep"),
             (["compare", "runs/x", "runs/x"], "runs/x"), (["sweep", "--resume", "sweep", "--workers", "0"], "sweep"),
         ]
     )  # fmt: skip

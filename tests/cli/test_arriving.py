@@ -30,7 +30,6 @@ SHORT = ["--set", "run.duration=0.05"]
 # So that the examples of hundreds of runs are done in seconds: fewer runs, each of a few steps.
 QUICKER = {
     "run": SHORT, "design": [], "sweep": [*SHORT, "--runs", "3", "--workers", "0", "--no-report"],
-    "study": [*SHORT, "--runs", "2", "--no-map", "--workers", "0", "--no-report"],
     "tune": [*SHORT, "--runs", "2", "--workers", "0", "--no-report"],
 }  # fmt: skip
 
@@ -50,7 +49,7 @@ def examples(text: str) -> list[list[str]]:
 
 def all_examples() -> list[tuple[str, list[str]]]:
     """Those of `serve` wait for a client until Ctrl-C: tests/serving plays them."""
-    texts = {name: parser.epilog or "" for name, parser in _parsers(_modules(COMMANDS), {})[1].items()}
+    texts = {name: parser.epilog or "" for name, parser in _parsers(_modules(COMMANDS))[1].items()}
     texts["main"] = str(sys.modules["palpate.cli.main"].__doc__)
     return [(name, words) for name, text in texts.items() for words in examples(text) if words[0] != "serve"]
 
@@ -112,7 +111,7 @@ def test_an_example_of_the_help_runs_as_written(
     if "slurm:job.toml" in words:
         Path("job.toml").write_text('jobs = 2\ncores = 1\nmemory = "2GB"\nwalltime = "01:00:00"\n')
         more = [*SHORT, "--runs", "3"]
-    more = ["--dry-run"] if "map" in words else more
+    more = ["--dry-run"] if "map" in words or "--map" in words else more
     more = ["000"] if words in (["verify"], ["verify", "--figures", "figures"]) else more  # one of the five documents
     assert main([*words, *more]) in (0, 1, 3)  # 1: cut this short, bounds are not met; 3: predicted to be unstable
 
@@ -125,13 +124,13 @@ def test_a_misspelt_option_of_the_program_is_said(capsys: Capture) -> None:
     assert "did you mean '--version'" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", ["report", "replay"])
-def test_a_run_that_is_not_there_is_said_with_those_that_are(command: str, capsys: Capture) -> None:
-    assert main([command, "nofolder"]) == 2
+@pytest.mark.parametrize("more", [[], ["--replay"]])
+def test_a_run_that_is_not_there_is_said_with_those_that_are(more: list[str], capsys: Capture) -> None:
+    assert main(["report", "nofolder", *more]) == 2
     assert "there is no file or folder nofolder\n  hint: palpate run SCENARIO makes one" in capsys.readouterr().err
     assert main(["run", "pendulum", *SHORT, "--no-report", "--quiet"]) == 0
     Path("empty").mkdir()
-    assert main([command, "empty"]) == 2
+    assert main(["report", "empty", *more]) == 2
     assert f"empty holds no run: there is no trace.parquet in it\n  hint: runs here: {Path('runs/pendulum-1')}" in (
         capsys.readouterr().err
     )
@@ -315,4 +314,4 @@ def test_a_large_record_is_announced_with_a_way_out(monkeypatch: pytest.MonkeyPa
 
 def test_every_command_is_covered() -> None:
     commands = {name for name, _ in all_examples()}
-    assert set(COMMANDS) - commands <= {"check", "cache", "verify", "export", "serve"}  # whose examples stand elsewhere
+    assert set(COMMANDS) - commands <= {"check", "verify", "export", "serve"}  # whose examples stand elsewhere

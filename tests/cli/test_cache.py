@@ -1,4 +1,4 @@
-"""`palpate cache`: what is kept, and how to be rid of it."""
+"""`palpate tools cache`: what is kept, and how to be rid of it."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def test_the_cache_is_shown_and_cleared(folder: Path, capsys):
     other = folder / "kernels" / "older"
     other.mkdir()
     (other / "loop.kernel").write_bytes(bytes(1_000_000))
-    assert main(["cache"]) == 0
+    assert main(["tools", "cache"]) == 0
     shown = capsys.readouterr().out
     assert str(kept) in shown
     assert "numba" in shown
     assert "1 files, 2.0 MB" in shown
     assert "others    1 files, 1.0 MB" in shown
-    assert main(["cache", "clear"]) == 0
+    assert main(["tools", "cache", "clear"]) == 0
     assert "2 files deleted" in capsys.readouterr().out
     assert not (folder / "kernels").exists()
 
@@ -41,7 +41,7 @@ def test_where_nothing_can_be_written_it_says_temporary(tmp_path: Path, monkeypa
     monkeypatch.setenv("PALPATE_CACHE_DIR", str(blocked))
     cache.folder_in_use.cache_clear()
     try:
-        assert main(["cache", "show"]) == 0
+        assert main(["tools", "cache", "show"]) == 0
     finally:
         cache.folder_in_use.cache_clear()
     assert "temporary" in capsys.readouterr().out

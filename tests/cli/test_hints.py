@@ -49,7 +49,7 @@ def unknown_options(text: str) -> list[str]:
     found = []
     for name, rest in _COMMAND.findall(text):
         if name in COMMANDS:
-            known = _parsers(_modules(COMMANDS), {})[1][name]._option_string_actions
+            known = _parsers(_modules(COMMANDS))[1][name]._option_string_actions
             found += [f"palpate {name} {o}" for o in re.findall(r"(?<![\w-])--[a-z][\w-]*", rest) if o not in known]
     return found
 

@@ -28,7 +28,7 @@ PLANTED = {
     "the lock of a run": (f"new/{LOCK}", [*RUN, "--out", "new"]),
     "a report": ("run/report.html", ["report", "run"]),
     "a report elsewhere": ("page.html", ["report", "run", "--out", "page.html"]),
-    "a replay": ("run/replay.html", ["replay", "run"]),
+    "a replay": ("run/replay.html", ["report", "run", "--replay"]),
     "the scenario of a run": ("run/scenario.toml", [*RUN, "--out", "run"]),
     "a comparison": ("compare.html", ["compare", "run", "run"]),
     "the scenario of a sweep": ("new/scenario.toml", [*SWEEP, "--out", "new"]),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import subprocess
 import sys
 
@@ -16,11 +18,28 @@ from palpate.errors import InvalidInput, UnknownName
 COMMAND = [sys.executable, "-m", "palpate.cli.main"]
 
 
-def test_help_names_every_command_and_shows_examples(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_first_page_describes_eight_commands_and_names_the_others(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["--help"]) == 0
     out = capsys.readouterr().out
-    assert all(f"\n    {name} " in out for name in cli.COMMANDS)
+    assert all(f"\n  {name} " in out for name in cli.FIRST)
+    assert all(re.search(rf"\b{name}\b", out) for name in cli.COMMANDS)
     assert "examples:" in out
+    assert len(out.splitlines()) <= 25
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_every_command_is_described_in_a_list(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["list", "commands", "--json"]) == 0
+    listed = {one["name"]: one["help"] for one in json.loads(capsys.readouterr().out)["commands"]}
+    assert set(listed) == set(cli.COMMANDS)
+    assert all(listed.values())
+
+
+@pytest.mark.parametrize("old", cli._MOVED)
+def test_an_old_spelling_answers_with_the_new_one(old: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([old, "x"]) == 2
+    assert f"'palpate {old}' is 'palpate {cli._MOVED[old]}' now" in capsys.readouterr().err
+    assert cli.main([cli._MOVED[old].split()[0], "--help"]) == 0
 
 
 @pytest.mark.parametrize("command", cli.COMMANDS)

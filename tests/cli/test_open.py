@@ -33,7 +33,7 @@ def test_a_run_shows_its_report(opened, monkeypatch, tmp_path: Path, capsys) -> 
     out = tmp_path / "o"
     assert main(["run", "planar2-drop", "--quiet", "--open", "--out", str(out)]) == 0
     assert main(["report", str(out), "--open"]) == 0
-    assert main(["replay", str(out), "--open"]) == 0
+    assert main(["report", str(out), "--replay", "--open"]) == 0
     assert main(["compare", str(out), str(out), "--open", "--out", str(tmp_path / "c.html")]) == 0
     names = [url.rpartition("/")[2] for url in opened]
     assert names == ["report.html", "report.html", "replay.html", "c.html"]

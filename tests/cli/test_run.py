@@ -270,7 +270,7 @@ sys.exit(code)
 @pytest.mark.parametrize("soon", [0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0, 1.5])
 def test_whenever_patience_speaks_it_imports_nothing_in_its_thread(soon: float) -> None:
     """A second thread that imports what the first is importing sees it half made."""
-    words = [sys.executable, "-c", _IMPORTS_IN_THREADS, str(soon), "schema"]
+    words = [sys.executable, "-c", _IMPORTS_IN_THREADS, str(soon), "tools", "schema"]
     done = subprocess.run(words, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-500:]
     assert soon > 0.1 or "loading …" in done.stderr

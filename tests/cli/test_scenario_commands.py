@@ -77,14 +77,14 @@ def test_a_new_scenario_runs_and_keeps_its_bounds(capsys: Capture) -> None:
 
 
 def test_schema_is_json(capsys: Capture) -> None:
-    assert main(["schema"]) == 0
+    assert main(["tools", "schema"]) == 0
     assert json.loads(capsys.readouterr().out)["title"] == "palpate scenario"
 
 
 @pytest.mark.parametrize("shell", completion.SHELLS)
 def test_the_completion_script_is_one_for_its_shell(shell: str, capsys: Capture) -> None:
     pytest.importorskip("argcomplete")
-    assert main(["completion", shell]) == 0
+    assert main(["tools", "completion", shell]) == 0
     script = capsys.readouterr().out
     assert "palpate" in script
     interpreter = shutil.which(shell)
@@ -95,7 +95,7 @@ def test_the_completion_script_is_one_for_its_shell(shell: str, capsys: Capture)
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("palpate r", {"run", "report", "replay"}),
+        ("palpate r", {"run", "report"}),
         ("palpate run pand", {name for name in shipped() if name.startswith("pand")}),
         ("palpate run --no", {"--no-code", "--no-report"}),
         ("palpate derive iiw", {name for name in catalogue.names() if name.startswith("iiw")}),
@@ -121,7 +121,7 @@ def test_commands_options_names_keys_and_folders_are_completed(line: str, expect
 def test_report_and_replay_are_made_again_from_a_trace(capsys: Capture) -> None:
     assert main(["run", "pendulum", "--set", "run.duration=0.2", "--no-report", "--out", "r"]) == 0
     assert main(["report", "r"]) == 0
-    assert main(["replay", "r/trace.parquet", "--out", "r3d.html"]) == 0
+    assert main(["report", "r/trace.parquet", "--replay", "--out", "r3d.html"]) == 0
     assert Path("r/report.html").stat().st_size > 10_000
     assert Path("r3d.html").stat().st_size > 10_000
     assert main(["report", "nowhere.parquet"]) == 2

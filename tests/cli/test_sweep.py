@@ -108,8 +108,10 @@ def test_a_map_draws_what_theory_predicts(capsys: Capture) -> None:
         (["sweep", "pendulum", "--vary", "robot.parameters.mas=1:2:3"], "did you mean 'mass'"),
         (["sweep", "pendulun", "--vary", "a.b=1:2:3"], "did you mean 'pendulum'"),
         (["sweep", "pendulum", "--vry", "a.b=1:2:3"], "did you mean '--vary'"),
-        (["study"], "needs a SCENARIO"),
-        (["study", "pendulum", "--map", "a.b=1:2"], "a map has two keys"),
+        (["sweep", "--uncertain"], "needs a SCENARIO"),
+        (["sweep", "pendulum", "--uncertain", "--map", "a.b=1:2"], "a map has two keys"),
+        (["sweep", "pendulum", "--no-map"], "--no-map goes with --uncertain"),
+        (["sweep", "pendulum", "--uncertain", "--rare", "effort>1"], "--rare has no meaning"),
         (["tune", "pendulum"], "tune needs a SCENARIO, --over and --minimise"),
         (["tune", "--resume", "nowhere"], "holds no sweep"),
     ],
@@ -123,17 +125,20 @@ def test_mistakes_end_with_2_and_no_traceback(capsys: Capture, words: list[str],
 
 def test_a_study_tells_its_spreads_and_draws_them(capsys: Capture) -> None:
     words = ["--runs", "8", "--map", "world.plant.mass_scale=0.5:2:3", "--map", "run.max_speed=0.05:0.4:3"]
-    assert main(["study", "pendulum", "--dry-run", *words, *SHORT]) == 0
+    assert main(["sweep", "pendulum", "--uncertain", "--dry-run", *words, *SHORT]) == 0
     out = capsys.readouterr().out
     assert "pendulum: 8 independent draws of" in out
     assert "normal(1, 0.05, 0.8, 1.2)" in out
     assert "map: world.plant.mass_scale (0.5:2:3) against run.max_speed (0.05:0.4:3)" in out
-    assert main(["study", "pendulum", *words, *SHORT, "--workers", "0", "--out", "here", "--no-report"]) == 0
+    assert (
+        main(["sweep", "pendulum", "--uncertain", *words, *SHORT, "--workers", "0", "--out", "here", "--no-report"])
+        == 0
+    )
     out = capsys.readouterr().out
     assert "P(failure)" in out
     assert "of the map were good" in out
     assert {"draws", "map", "study.json"} <= {entry.name for entry in Path("here").iterdir()}
-    assert main(["study", "--resume", "here", "--workers", "0", "--no-report", "--quiet"]) == 0
+    assert main(["sweep", "--resume", "here", "--workers", "0", "--no-report", "--quiet"]) == 0
 
 
 def test_a_search_prints_the_best_and_goes_on_by_its_folder(capsys: Capture) -> None:

@@ -112,7 +112,7 @@ _STUDY = (*_PAGES, "draws/summary.json")
 READINGS: dict[str, tuple[Reading, ...]] = {
     "run": (
         Reading(("report", "x"), _RUN, ("report.html",)),
-        Reading(("replay", "x"), _RUN, ("replay.html",)),
+        Reading(("report", "x", "--replay"), _RUN, ("replay.html",)),
         Reading(("compare", "x", "whole", "--json"), _RUN),
         Reading(("list", "runs")),
         Reading(("show", "x/scenario.toml"), ("scenario.toml",)),
@@ -126,7 +126,7 @@ READINGS: dict[str, tuple[Reading, ...]] = {
     ),
     "study": (
         Reading(
-            ("study", "--resume", "x", "--workers", "0", "--quiet", "--no-report"),
+            ("sweep", "--resume", "x", "--workers", "0", "--quiet", "--no-report"),
             ("study.json", "draws/sweep.json", "draws/table.parquet"), _STUDY,
         ),
     ),
@@ -141,7 +141,7 @@ def prepare(folder: Path) -> None:
     calls = {
         "run": ["run", *SHORT],
         "sweep": ["sweep", *SHORT, *VARIED, "--runs", "3", "--traces", "all"],
-        "study": ["study", *SHORT, *VARIED, "--runs", "3", "--no-map"],
+        "study": ["sweep", "--uncertain", *SHORT, *VARIED, "--runs", "3", "--no-map"],
         "tune": ["tune", *SHORT, *("--over", "world.plant.mass_scale=0.9:1.1", "--minimise", "energy_residual"),
                  "--runs", "5", "--workers", "0"],
     }  # fmt: skip

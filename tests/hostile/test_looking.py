@@ -104,7 +104,7 @@ LOOKS = {
     "show": ["show", "theirs.toml"],
     "show --json": ["show", "theirs.toml", "--json"],
     "show of a run": ["show", "run/scenario.toml"],
-    "replay": ["replay", "run", "--out", "p.html"],
+    "replay": ["report", "run", "--replay", "--out", "p.html"],
     "list runs": ["list", "runs"],
     "list": ["list"],
     "explain": ["explain", "control"],
@@ -182,14 +182,14 @@ def test_a_run_named_by_python_alone_keeps_its_law_as_data(tmp_path: Path) -> No
         pp.simulate(run)
 
 
-@pytest.mark.parametrize("command", ["run", "design", "export", "sweep", "study", "tune", "serve"])
+@pytest.mark.parametrize("command", ["run", "design", "export", "sweep", "sweep --uncertain", "tune", "serve"])
 def test_no_code_refuses_before_anything_runs(folder: Folder, command: str) -> None:
     more = {
         "run": ["--out", "x"], "export": ["--out", "x"], "sweep": ["--vary", "control.stiffness=60,70", "--out", "x"],
-        "study": ["--runs", "2", "--no-map", "--out", "x"],
+        "sweep --uncertain": ["--runs", "2", "--no-map", "--out", "x"],
         "tune": ["--over", "control.stiffness=50:60", "--minimise", "effort", "--out", "x"],
     }  # fmt: skip
-    done = folder.palpate(command, "theirs.toml", *more.get(command, []), "--no-code")
+    done = folder.palpate(*command.split(), "theirs.toml", *more.get(command, []), "--no-code")
     assert done.returncode == 2, done.stderr
     assert "--no-code" in done.stderr
     assert not folder.marked

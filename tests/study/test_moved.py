@@ -89,14 +89,14 @@ def test_the_same_command_goes_on_with_the_same_sweep(here: Path) -> None:
 
 def test_a_study_holds_no_absolute_path_and_goes_on_where_it_was_moved_to(here: Path, monkeypatch) -> None:
     words = ["--no-map", "--runs", "4", *QUICK]
-    assert main(["study", str(here / "s.toml"), *words, "--out", "study"]) == 0
+    assert main(["sweep", str(here / "s.toml"), "--uncertain", *words, "--out", "study"]) == 0
     for file in [path for path in Path("study").rglob("*") if path.is_file()]:
         assert str(here).encode() not in file.read_bytes(), file
     before = unfinished_study(here / "study")
     moved = here.parent / "elsewhere"
     shutil.move(here, moved)
     monkeypatch.chdir(moved.parent)
-    assert main(["study", "--resume", "elsewhere/study", *QUICK]) == 0
+    assert main(["sweep", "--resume", "elsewhere/study", *QUICK]) == 0
     assert (moved / "study" / "draws" / "table.parquet").read_bytes() == before
 
 

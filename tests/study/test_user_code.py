@@ -120,7 +120,7 @@ def test_study_and_design_take_an_own_law(folder: Folder, capsys: pytest.Capture
     shipped = capsys.readouterr().out
     renamed = mine.replace(f"{folder.module}:Mine", "joint-impedance").replace("own: ", "panda-joint-impedance: ")
     assert renamed.split() == shipped.split()  # columns are as wide as the names
-    words = ["study", scenario, *sets, "--runs", "4", "--no-map", "--workers", "0", "--out", "studied"]
+    words = ["sweep", scenario, "--uncertain", *sets, "--runs", "4", "--no-map", "--workers", "0", "--out", "studied"]
     assert main([*words, "--no-report"]) in (0, 1)
     assert "4 runs" in capsys.readouterr().out
 

@@ -244,7 +244,7 @@ def test_run_design_study_tune_report_and_compare_take_it(folder: Folder, capsys
     assert main(["design", scenario]) == 0
     assert "not predicted: the law reads custom sensors (eye)" in capsys.readouterr().out
     some = ["--runs", "3", "--workers", "0", "--no-report"]
-    assert main(["study", scenario, *sets, *bounds, *some, "--no-map", "--out", "studied"]) in (0, 1)
+    assert main(["sweep", scenario, "--uncertain", *sets, *bounds, *some, "--no-map", "--out", "studied"]) in (0, 1)
     pytest.importorskip("optuna")
     over = ["--over", "control.soft=20:80", "--minimise", metric]
     assert main(["tune", scenario, *sets, *bounds, *some, *over, "--out", "tuned"]) in (0, 1)

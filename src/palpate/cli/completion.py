@@ -1,9 +1,9 @@
 """Print a script that completes commands, options, scenarios, robots, keys and folders of runs.
 
 to use it:
-  bash   palpate completion bash >> ~/.bashrc
-  zsh    palpate completion zsh >> ~/.zshrc
-  fish   palpate completion fish > ~/.config/fish/completions/palpate.fish
+  bash   palpate tools completion bash >> ~/.bashrc
+  zsh    palpate tools completion zsh >> ~/.zshrc
+  fish   palpate tools completion fish > ~/.config/fish/completions/palpate.fish
 """
 
 from __future__ import annotations

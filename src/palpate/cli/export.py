@@ -20,7 +20,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Declare the command."""
     parser = subparsers.add_parser(
         "export",
-        help="write a scenario's law as a C library with bit-identical results on every machine",
+        help="the law as a C library for the robot, the same bits on every machine",
         description=__doc__,
     )
     add_scenario(parser)

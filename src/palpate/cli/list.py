@@ -1,8 +1,9 @@
 """List what palpate ships and what was run here, by section.
 
 examples:
-  palpate list
+  palpate list                         an overview
   palpate list robots
+  palpate list commands                what each command does
   palpate list runs                    the runs in runs/, newest first
   palpate list channels --json
 """
@@ -43,25 +44,38 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser = subparsers.add_parser(
         "list", help="list robots, scenarios, laws, metrics and past runs", description=__doc__
     )
-    parser.add_argument("section", nargs="*", metavar="SECTION", help=f"one or more of: {', '.join(SECTIONS)} (all)")
+    parser.add_argument("section", nargs="*", metavar="SECTION", help=f"one or more of: {', '.join(SECTIONS)}")
     parser.add_argument("--json", action="store_true", help="print the same as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the sections asked for; without one, everything that ships."""
+    """Print the sections asked for; without one, an overview (as JSON, everything that ships)."""
     check_names("section", args.section, SECTIONS)
-    chosen = {name: SECTIONS[name]() for name in args.section or [name for name in SECTIONS if name not in _ASKED_FOR]}
     if args.json:
-        answer = {name: section.as_data() for name, section in chosen.items()}
-        print_json(answer)
+        chosen = args.section or [name for name in SECTIONS if name not in _ASKED_FOR]
+        print_json({name: SECTIONS[name]().as_data() for name in chosen})
         return 0
-    for index, (name, section) in enumerate(chosen.items()):
+    if not args.section:
+        print_table(("section", "", "such as"), [_overview(name) for name in SECTIONS], "lrl")
+        print("\n'palpate list SECTION' lists one; 'palpate show', 'explain' and 'run' take its names")
+        return 0
+    for index, name in enumerate(args.section):
+        section = SECTIONS[name]()
         print(f"{name}:" if index == 0 else f"\n{name}:")
         if section.rows:
             print_table(section.heads, section.rows, section.align)
         else:
             print("none" + (" here: palpate run SCENARIO makes one" if name == "runs" else ""))
     return 0
+
+
+_SUCH_AS = {"robots": "panda, fr3, iiwa14, ur5e", "scenarios": "panda-wall, ur10e-polish, panda-slide"}
+
+
+def _overview(name: str) -> list[str]:
+    """A section in one line: how many it has, and the first of them."""
+    names = [row[0] for row in SECTIONS[name]().rows]
+    return [name, str(len(names)), _SUCH_AS.get(name) or ", ".join(names[:3])]
 
 
 def _robots() -> ListedTable:
@@ -77,9 +91,23 @@ def _robots() -> ListedTable:
 def _scenarios() -> ListedTable:
     from palpate.scenario.file.load import read_data, shipped
 
-    library = [read_data(name)[0] for name in shipped()]
+    library = sorted((read_data(name)[0] for name in shipped()), key=lambda one: "document" in one)
     rows = [[one["name"], one.get("document", ""), one.get("description", "")] for one in library]
     return ListedTable(("name", "document", "what it shows"), "lll", rows)
+
+
+def _documents() -> ListedTable:
+    """Documents that scenarios show a part of."""
+    rows = [(document, name) for name, document, _ in _scenarios().rows if document]
+    numbers = sorted({document for document, _ in rows})
+    listed = [[one, ", ".join(name for document, name in rows if document == one)] for one in numbers]
+    return ListedTable(("document", "scenarios"), "ll", listed)
+
+
+def _commands() -> ListedTable:
+    from palpate.cli.main import descriptions
+
+    return ListedTable(("name", "what it does"), "ll", [[*row] for row in descriptions().items()])
 
 
 def _laws() -> ListedTable:
@@ -153,6 +181,7 @@ def _kept_bounds(path: Path) -> str:
 
 
 SECTIONS: dict[str, Callable[[], ListedTable]] = {
-    make.__name__[1:]: make for make in (_robots, _scenarios, _laws, _references, _metrics, _channels, _runs)
+    make.__name__[1:]: make
+    for make in (_commands, _robots, _scenarios, _documents, _laws, _references, _metrics, _channels, _runs)
 }
-_ASKED_FOR = ("channels", "runs")  # only when named
+_ASKED_FOR = ("commands", "documents", "channels", "runs")  # as JSON, only when named

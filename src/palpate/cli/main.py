@@ -1,20 +1,10 @@
 """Design, simulate and prove controllers for robots that touch things.
 
 examples:
-  palpate run panda-wall               simulate a shipped scenario; writes a folder with report.html
+  palpate run panda-wall --open     simulate a shipped scenario, see its report
   palpate run panda-wall --set world.surfaces.wall.stiffness=4e4
-  palpate design panda-wall            predict a run: stability, limits
-  palpate sweep panda-wall --vary 'world.plant.mass_scale=normal(1, 0.05)' --runs 200
-  palpate export panda-wall --out dir  the law as a C library for the robot, bit-identical
-  palpate new mine                     a commented scenario file to start from
-  palpate explain control              laws, and what each of their gains means
-  palpate list                         robots, scenarios, laws, metrics
-  palpate show iiwa14                  joints, frames and terms of a robot of the catalogue
-  palpate show panda-wall              a scenario: robot, law, gains, world
-  palpate derive planar2 --steps       equations of motion as a worked solution
-  palpate check panda                  every problem of a model, with line and rule; also of your .urdf
-
-'palpate COMMAND --help' describes a command.
+  palpate design panda-wall         is it stable, what are its limits
+  palpate new mine --robot ur5e     a commented scenario file to start from
 """
 
 # Exit codes: 0 done, 1 ran but diverged or broke a bound on its metrics, 2 misuse or bad input (such as a model with
@@ -36,30 +26,29 @@ import sys
 import textwrap
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType, ModuleType
+from typing import Any
 
 from palpate import __version__
 from palpate.cli.signals import Listening, ignore_further, leave, was_interrupted
-from palpate.errors import PalpateError, PalpateNote, UnknownName, harmless, shortened
+from palpate.errors import InvalidInput, PalpateError, PalpateNote, UnknownName, harmless, shortened
 from palpate.plugins import Table
 from palpate.user_code import allowing
 
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
-
 # One word per command: the module palpate/cli/<name>.py with add_parser(subparsers) and run(args) -> exit code.
-# An entry point names such a module of another package.
-_SHIPPED = (
-    "run", "design", "list", "explain", "new", "show", "derive", "check", "report", "replay", "compare", "sweep",
-    "study", "tune", "export", "serve", "schema", "cache",
-    "completion",
-)  # fmt: skip
+# An entry point names such a module of another package. The first help page describes the first ones.
+FIRST = ("run", "design", "new", "show", "sweep", "compare", "export", "serve")
+_SHIPPED = (*FIRST, "list", "explain", "check", "report", "derive", "tune", "tools")
+
+# Old spellings, and what to type instead.
+_MOVED = {
+    "study": "sweep --uncertain",
+    "replay": "report --replay",
+    **{name: f"tools {name}" for name in ("schema", "cache", "completion")},
+}
 
 # Commands that show what others made: no code that a scenario or folder names runs in them, unless --code asks for it.
-_LOOKS = {
-    "list", "explain", "new", "show", "derive", "check", "report", "replay", "compare", "schema", "cache", "completion",
-}  # fmt: skip
+_LOOKS = {"list", "explain", "new", "show", "derive", "check", "report", "compare", "tools"}
 
 COMMANDS = Table(
     "palpate.commands", {name: f"palpate.cli.{name}" for name in _SHIPPED}, lambda entry, module: module.__name__
@@ -154,14 +143,16 @@ def _print_error(text: str) -> None:
 def _run(words: list[str]) -> int:
     completing = "_ARGCOMPLETE" in os.environ  # the shell asks for words
     command = next((word for word in words if not word.startswith("-")), None)  # options before it take no value
+    if command in _MOVED:
+        raise InvalidInput(f"'palpate {command}' is 'palpate {_MOVED[command]}' now", hint=f"palpate {_MOVED[command]}")
     if command is not None and command not in COMMANDS:
         raise UnknownName("command", command, COMMANDS)
     modules = _modules(
         COMMANDS if completing else [*_SHIPPED, *([command] if command not in (None, *_SHIPPED) else ())]
     )
-    parser, commands = _parsers(modules, COMMANDS.added() if command is None and not completing else {})
+    parser, commands = _parsers(modules, COMMANDS.added() if command is None and not completing else ())
     if completing:
-        modules["completion"].complete(parser, commands.values())
+        modules["tools"].complete(parser, commands.values())
     args, unknown = parser.parse_known_args([f" {word}" if _NEGATIVE.match(word) else word for word in words])
     if args.command is None and unknown:
         _refuse(unknown, parser)
@@ -180,20 +171,26 @@ def _modules(names: Iterable[str]) -> dict[str, ModuleType]:
 
 
 def _parsers(
-    modules: dict[str, ModuleType], named: Mapping[str, EntryPoint]
+    modules: dict[str, ModuleType], named: Iterable[str] = ()
 ) -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
     """The whole parser, and each command's own; commands that are only `named` are not loaded."""
-    parser = _Command(prog="palpate", description=__doc__, formatter_class=_formatter)
+    parser = _Front(prog="palpate", description=__doc__, usage="palpate [-h] [--version] COMMAND …")
     parser.add_argument("--version", action="version", version=f"palpate {__version__}")
     _add_shared(parser)
-    subparsers = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND", parser_class=_Command)
+    subparsers = parser.add_subparsers(prog="palpate", dest="command", metavar="COMMAND", parser_class=_Command)
     for module in modules.values():
         module.add_parser(subparsers)
-    for name, entry in named.items():
-        subparsers.add_parser(name, help=f"added by {entry.module.partition('.')[0]}")
+    parser.described = {action.dest: str(action.help) for action in subparsers._choices_actions}
+    parser.more = [name for name in (*_SHIPPED, *named) if name not in FIRST]
     for command in subparsers.choices.values():
         _add_shared(command)
     return parser, dict(subparsers.choices)
+
+
+def descriptions() -> dict[str, str]:
+    """Every command, those of other packages too, with the line that says what it does."""
+    parser, _ = _parsers(_modules(COMMANDS))
+    return parser.described if isinstance(parser, _Front) else {}
 
 
 class _Command(argparse.ArgumentParser):
@@ -211,11 +208,36 @@ class _Command(argparse.ArgumentParser):
         super().__init__(**{"formatter_class": formatter, "allow_abbrev": False, **options, **text})
 
 
-def _formatter(prog: str) -> argparse.RawDescriptionHelpFormatter:
-    """Every command on one line: argparse itself forgets their indentation."""
-    formatter = argparse.RawDescriptionHelpFormatter(prog, max_help_position=24, width=100)
-    formatter._action_max_length = max(map(len, _SHIPPED)) + 4
-    return formatter
+class _Front(_Command):
+    """The program's own parser. Its help describes the commands that come first, and names the others.
+
+    Attributes:
+        described: commands with the line that says what each does.
+        more: names of those that the first page does not describe.
+    """
+
+    described: Mapping[str, str] = MappingProxyType({})
+    more: Sequence[str] = ()
+
+    def format_help(self) -> str:
+        """The first page."""
+        width = max(map(len, FIRST))
+        more = textwrap.fill(", ".join(self.more), 78, initial_indent="  ", subsequent_indent="  ")
+        return f"""\
+{self.format_usage()}
+{self.description}
+
+commands:
+{chr(10).join(f"  {name:{width}}  {self.described[name]}" for name in FIRST if name in self.described)}
+more, described by 'palpate list commands':
+{more}
+
+{self.epilog}
+
+options: -h, --help, --version, --debug (show the traceback of an error),
+  --no-code (refuse code that a scenario brings along, and xacro)
+'palpate COMMAND --help' describes a command, 'palpate list' what is shipped.
+"""
 
 
 def _add_shared(parser: argparse.ArgumentParser) -> None:

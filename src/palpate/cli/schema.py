@@ -1,6 +1,6 @@
 """Print the JSON Schema of a scenario file. Editors that know TOML check and complete with it.
 
-example: palpate schema > palpate.schema.json
+example: palpate tools schema > palpate.schema.json
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Declare the command."""
     parser = subparsers.add_parser(
         "serve",
-        help="simulate a Franka arm behind its FCI protocol, for programs written for the robot",
+        help="a Franka arm behind its own protocol, for programs of the robot",
         description=__doc__,
     )
     add_scenario(parser)

@@ -69,7 +69,7 @@ _say = partial(say, pipe=WIDTH)
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Declare the command."""
     parser = subparsers.add_parser(
-        "show", help="print joints, frames and terms of a robot, or the settings of a scenario", description=__doc__
+        "show", help="joints, frames and terms of a robot, or the settings of a scenario", description=__doc__
     )
     parser.add_argument("robot", metavar="ROBOT|SCENARIO",
                         help="a robot's name or .urdf or MJCF .xml file; a scenario's name or .toml file")  # fmt: skip

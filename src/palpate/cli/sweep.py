@@ -14,6 +14,9 @@ examples:
       --vary 'world.surfaces.wall.stiffness*=0.1:10:33:log'
   palpate sweep panda-wall --vary 'world.plant.mass_scale=normal(1, 0.05)' --cluster slurm:job.toml --dry-run
   palpate sweep --resume runs/panda-wall-sweep-1
+  palpate sweep panda-wall --uncertain --runs 300
+  palpate sweep panda-wall --uncertain --without world.driver.delay --no-map
+  palpate sweep panda-wall --uncertain --map 'control.damping*=0.1:10:log' --map 'world.plant.mass_scale=0.5:2'
 
 The folder holds table.parquet (one row per run), summary.json, scenario.toml, report.html and the traces kept.
 Exit code: 0 if all runs were made, whatever their outcome; 1 if --until failure<LEVEL is refuted; 2 for bad input.
@@ -34,6 +37,7 @@ from palpate.cli.console import SOON, Progress, patience, starting
 from palpate.cli.folder import next_folder
 from palpate.cli.tables import number, print_table
 from palpate.errors import InvalidInput, PalpateError, check_names
+from palpate.files import is_there
 from palpate.memory import shown_bytes
 
 if TYPE_CHECKING:
@@ -51,6 +55,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         "sweep", help="run a scenario many times: table, probability of failure, map", description=__doc__
     )
     add_common(parser, "sweep")
+    _add_uncertain(parser)
     parser.add_argument("--vary", metavar="KEY=WHAT", action="append", default=[],
                         help="values of a key (repeatable); see below")  # fmt: skip
     parser.add_argument("--method", help="grid, random, latin, sobol, saltelli (sensitivity) or map (boundary)")
@@ -72,6 +77,10 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Plan, run, say, write."""
+    if _is_uncertain(args):
+        from palpate.cli import uncertain
+
+        return uncertain.run(args)
     with patience(starting, args.quiet):
         from palpate.study.sweeps import check_points, finish
 
@@ -90,7 +99,7 @@ def run(args: argparse.Namespace) -> int:
         name = f"{plan.scenario['name']}-sweep"
         store = Store.begin(next_folder(name) if args.out is None else Path(args.out), plan)
     name = str(plan.scenario["name"])
-    with interruptible(store.folder, "sweep"), SweepProgress(name, args.quiet) as progress:
+    with interruptible(store.folder), SweepProgress(name, args.quiet) as progress:
         sweep = finish(store, args.workers, args.cluster, progress)
         sweep.keep_traces()
     summary = _summary(sweep, args)
@@ -99,6 +108,32 @@ def run(args: argparse.Namespace) -> int:
     print_summary(summary, args.quiet)
     print(f"{'' if args.quiet else chr(10)}see {output}")
     return _exit_code(sweep)
+
+
+_NOT_UNCERTAIN = ("method", "repeat", "metric", "metrics", "traces", "until", "rare", "by", "predict", "pareto")
+
+
+def _add_uncertain(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of a sweep over what is uncertain."""
+    group = parser.add_argument_group("uncertain quantities")
+    group.add_argument("--uncertain", action="store_true",
+                       help="draw all that is uncertain on a real robot, as far as the scenario has it")  # fmt: skip
+    group.add_argument("--without", metavar="KEY", action="append", default=[], help="do not vary a key (repeatable)")
+    group.add_argument("--map", metavar="KEY=WHAT", action="append", help="one of the two keys of the map (twice)")
+    group.add_argument("--no-map", action="store_true", help="make no map")
+
+
+def _is_uncertain(args: argparse.Namespace) -> bool:
+    """Whether a sweep is one over what is uncertain: asked for, or begun so in the folder it goes on in."""
+    begun = args.resume is not None and is_there(Path(args.resume) / "study.json")
+    options = [f"--{name.replace('_', '-')}" for name in ("without", "map", "no_map") if getattr(args, name)]
+    if options and not args.uncertain:
+        raise InvalidInput(f"{options[0]} goes with --uncertain", hint="palpate sweep SCENARIO --uncertain")
+    if not (args.uncertain or begun):
+        return False
+    if unused := [f"--{name}" for name in _NOT_UNCERTAIN if getattr(args, name)]:
+        raise InvalidInput(f"{unused[0]} has no meaning with --uncertain, which draws independently and maps")
+    return True
 
 
 def _begun(args: argparse.Namespace) -> tuple[Any, Plan]:
@@ -241,7 +276,7 @@ def varied(texts: Sequence[str]) -> dict[str, Any]:
 
 
 @contextmanager
-def interruptible(folder: Path, command: str) -> Iterator[None]:
+def interruptible(folder: Path, command: str = "sweep") -> Iterator[None]:
     """Say how to go on with a sweep that is interrupted."""
     try:
         yield

@@ -1,13 +1,7 @@
-"""Vary all uncertain quantities within stated spreads, and report how often the scenario fails.
-
-examples:
-  palpate study panda-wall
-  palpate study panda-wall --runs 2000 --without world.driver.delay
-  palpate study panda-wall --vary 'world.plant.mass_scale=normal(1, 0.1)'
-  palpate study panda-wall --map 'control.damping*=0.1:10:log' --map 'world.plant.mass_scale=0.5:2'
+"""`palpate sweep --uncertain`: all uncertain quantities within stated spreads, and how often the scenario fails.
 
 Masses, centres of mass, friction, walls, sensors and delay are drawn from stated spreads, those that the scenario has.
-The folder holds two sweeps, draws/ and map/, and report.html. The same command with --out continues a study.
+The folder holds two sweeps, draws/ and map/, and report.html. The same command with --out continues it.
 """
 
 from __future__ import annotations
@@ -29,23 +23,6 @@ if TYPE_CHECKING:
 DONE = 0
 
 
-def add_parser(subparsers: argparse._SubParsersAction) -> None:
-    """Declare the command."""
-    parser = subparsers.add_parser(
-        "study", help="robustness: vary uncertain quantities, estimate how often it fails", description=__doc__
-    )
-    many_runs.add_common(parser, "study")
-    parser.add_argument("--vary", metavar="KEY=WHAT", action="append", default=[],
-                        help="add a spread, or replace a default one (repeatable)")  # fmt: skip
-    parser.add_argument("--without", metavar="KEY", action="append", default=[], help="do not vary a key (repeatable)")
-    parser.add_argument("--map", metavar="KEY=WHAT", action="append", default=None,
-                        help="one of the two keys of the map (twice)")  # fmt: skip
-    parser.add_argument("--no-map", action="store_true", help="make no map")
-    parser.add_argument("--runs", type=int, metavar="N", help="independent draws (300)")
-    parser.add_argument("--confidence", type=float, metavar="P", default=0.95, help="level of every interval (0.95)")
-    parser.add_argument("--dry-run", action="store_true", help="show the spreads without running")
-
-
 def run(args: argparse.Namespace) -> int:
     """Draw, map, say, write."""
     with patience(starting, args.quiet):
@@ -59,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
         return DONE
     folder = folder or next_folder(f"{Path(request['scenario']).stem}-study")
     progress = many_runs.SweepProgress(str(request["scenario"]), args.quiet)
-    with many_runs.interruptible(folder, "study"), progress:
+    with many_runs.interruptible(folder), progress:
         study = robustness(**request, out=folder, workers=args.workers, cluster=args.cluster, progress=progress)
     summary = _joined(study)
     with patience("writing the report …", args.quiet or args.no_report):
@@ -73,14 +50,14 @@ def run(args: argparse.Namespace) -> int:
 
 def _request(args: argparse.Namespace, runs: int) -> tuple[Path | None, dict[str, Any]]:
     if args.scenario is None:
-        raise InvalidInput("study needs a SCENARIO, or --resume DIR", hint="palpate study --help")
+        raise InvalidInput("sweep needs a SCENARIO, or --resume DIR", hint="palpate sweep --help")
     if args.map is not None and len(args.map) != 2:
         raise InvalidInput(f"a map has two keys, --map was given {len(args.map)} times")
     over = {} if args.no_map else None if args.map is None else many_runs.varied(args.map)
     request = {
         "scenario": args.scenario, "overrides": args.overrides, "vary": many_runs.varied(args.vary),
         "without": args.without, "runs": runs if args.runs is None else args.runs, "seed": args.seed or 0, "over": over,
-        "confidence": args.confidence,
+        "confidence": 0.95 if args.confidence is None else args.confidence,
     }  # fmt: skip
     return None if args.out is None else Path(args.out), request
 
