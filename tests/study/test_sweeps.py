@@ -17,6 +17,7 @@ from palpate.scenario.model import Scenario
 from palpate.sealed import sealed
 from palpate.study import open_sweep
 from palpate.study.plans.plan import plan_from_text
+from palpate.study.result import _counted_warning
 from palpate.study.running.store import KEY, Store, schema
 from palpate.study.sweeps import finish, make_plan
 from palpate.trace import load_trace
@@ -369,3 +370,9 @@ def test_the_scenarios_own_table_is_used_and_overruled(tmp_path: Path) -> None:
     assert (other.runs, other.vary["control.damping"]) == (9, "0:1:3")
     assert "sweep" not in plan.scenario
     assert json.loads(plan.text())["source"] == []  # no path of the user's machine is written down
+
+
+def test_warnings_that_differ_in_numbers_are_one_told_of_the_largest() -> None:
+    told = [(k, f"the physics step is coarse: dt·ω = {x}, wall") for k, x in enumerate((0.21, 0.29, 0.23))]
+    assert _counted_warning(told) == "3 runs, largest in run 1: the physics step is coarse: dt·ω = 0.29, wall"
+    assert _counted_warning([(4, "joint2 is at its stop")]) == "1 run: joint2 is at its stop"

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import palpate as pp
 from palpate.cli.console import open_page, patience, starting
 from palpate.cli.folder import next_folder
-from palpate.cli.sweep import SweepProgress, interruptible, varied
+from palpate.cli.sweep import SweepProgress, varied
 from palpate.cli.tables import number, print_json, print_table
 from palpate.errors import InvalidInput, check_names
 from palpate.files import write_file
@@ -28,7 +30,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("laws on common draws")
     group.add_argument("--laws", metavar="A,B,C", help="run SCENARIO under each of these laws, on the same draws")
     group.add_argument("--vary", metavar="KEY=WHAT", action="append", default=[],
-                       help="what the draws vary (repeatable; the spreads of 'palpate study')")  # fmt: skip
+                       help="what the draws vary (repeatable; those of sweep --uncertain)")  # fmt: skip
     group.add_argument("--runs", type=int, metavar="N", help="draws, each run by every law (150)")
     group.add_argument("--gains", metavar="LAW.GAIN=VALUE", action="append", default=[],
                        help="a gain of one of the laws (repeatable)")  # fmt: skip
@@ -72,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
         laws = with_gains(names, args.gains)
     scenario = args.traces[0]
     folder = next_folder(f"{Path(scenario).stem}-laws") if args.out is None else Path(args.out)
-    with interruptible(folder, "compare"), SweepProgress(Path(scenario).stem, args.quiet) as progress:
+    with _continued(folder), SweepProgress(Path(scenario).stem, args.quiet) as progress:
         result = compare(
             scenario, laws, varied(args.vary), runs=RUNS if args.runs is None else args.runs, seed=args.seed or 0,
             metric=args.metric, confidence=0.95 if args.confidence is None else args.confidence,
@@ -89,6 +91,16 @@ def run(args: argparse.Namespace) -> int:
     if args.open:
         open_page(page)
     return 0
+
+
+@contextmanager
+def _continued(folder: Path) -> Iterator[None]:
+    """Say how to go on with a comparison that is interrupted."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        print(f"palpate: finished runs are kept; the same command with --out {folder} continues", file=sys.stderr)
+        raise
 
 
 def _names(text: str) -> list[str]:
