@@ -108,6 +108,14 @@ def test_an_example_of_the_help_runs_as_written(
         Path("arm.urdf").write_text(_arm())
     if "mine.tex" in words:
         Path("mine.tex").write_text(r"$M_{33} = \frac{1}{3} m_3 L^2$")
+    if "notes.md" in words:
+        Path("notes.md").write_text("$$g_2 = m_2 g l_2 c_{12}$$")
+    if "answers" in words:
+        Path("answers").mkdir()
+        Path("answers", "anna.md").write_text("$$g_2 = m_2 g l_2 c_{12}$$")
+    if words[0] == "cases" and "mine.toml" in words:
+        case = 'place = "1"\nasked = "expression"\nnumbers = [["2*cos(pi/3)"]]\nprinted = "1.000"\n'
+        Path("mine.toml").write_text(f'source = "exam"\n[case.a]\n{case}')
     more = QUICKER.get(words[0], []) if "--resume" not in words else []
     if "slurm:job.toml" in words:
         Path("job.toml").write_text('jobs = 2\ncores = 1\nmemory = "2GB"\nwalltime = "01:00:00"\n')

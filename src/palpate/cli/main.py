@@ -189,7 +189,7 @@ def _parsers(
     for module in modules.values():
         module.add_parser(subparsers)
     parser.described = {action.dest: str(action.help) for action in subparsers._choices_actions}
-    parser.more = [name for name in (*_SHIPPED, *named) if name not in FIRST]
+    parser.more = [name for name in (*_SHIPPED, *_OF_TOOLS, *named) if name not in FIRST]
     for command in subparsers.choices.values():
         _add_shared(command)
     return parser, dict(subparsers.choices)
