@@ -1,7 +1,7 @@
-"""Check published results: what books print, beside what their own inputs lead to.
+"""Check textbook results: formulas and numbers of books beside what their own inputs lead to.
 
 examples:
-  palpate cases                     results of six books that come along
+  palpate cases                     results after six books that come along
   palpate cases mine.toml           your own cases: an exam, a paper
   palpate cases --source            one line for each book
 
@@ -16,7 +16,7 @@ import argparse
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Declare the command."""
-    parser = subparsers.add_parser("cases", help="check results that books print", description=__doc__)
+    parser = subparsers.add_parser("cases", help="check textbook results by computation", description=__doc__)
     parser.add_argument("files", nargs="*", metavar="FILE", help="case files (those that come along)")
     parser.add_argument("--source", action="store_true", help="only the sources, with the number of their cases")
 

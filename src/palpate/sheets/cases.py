@@ -1,4 +1,7 @@
-"""Published results as data: what a book prints, beside what its own inputs lead to.
+"""Textbook results as data: what a book gives, beside what its own inputs lead to.
+
+The files that come along were written from memory: that a formula is right is computed, its wording and place in the
+book were not compared with its print.
 
 A case file has a `source` and tables `case.NAME`: `place` in the book, `asked` (the quantity), `printed` (as in the
 book), and its inputs: rows `dh` of Denavit and Hartenberg's parameters [a, α, d, θ]; a `system` of bodies, each with
@@ -33,7 +36,7 @@ _ASKED = ("FK", "position", "J", "determinant", "M", "C", "c", "g", "tau", "T", 
 
 @dataclass(frozen=True)
 class Case:
-    """A published result.
+    """A textbook result.
 
     Attributes:
         name: "craig.mass".

@@ -1,1 +1,1 @@
-"""Published results as data, one file for each source."""
+"""Textbook results as data, one file for each book; written from memory, not copied from its print."""
