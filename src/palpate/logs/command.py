@@ -1,7 +1,7 @@
 """Read a recording of an arm and tell what it says: is it the arm that was modelled, what does its tool weigh, how does
 it rub, how late are its torques; each number with an interval, or why there is none.
 
-example: palpate log runs/panda-wall-1/trace.parquet --scenario panda-wall --no-rollouts
+example: palpate log runs/panda-wall-1/trace.parquet --robot panda --template map.toml
 
 Formats that define their units need no map: libfranka's CSV, sensor_msgs/JointState in a rosbag2 or MCAP, traces. For
 others --template writes a map of the columns to fill in, which --map takes.
