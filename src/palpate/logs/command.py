@@ -1,12 +1,10 @@
 """Read a recording of an arm and tell what it says: is it the arm that was modelled, what does its tool weigh, how does
 it rub, how late are its torques; each number with an interval, or why there is none.
 
-examples:
-  palpate log run.csv --robot panda                        libfranka's CSV
-  palpate log bag.db3 --robot panda --out report.html      a rosbag2 of /joint_states
-  palpate log other.csv --robot ur5e --template map.toml   writes a map of the columns to fill in
-  palpate log other.csv --robot ur5e --map map.toml --write fitted.toml
-  palpate log other.csv --robot ur5e --map map.toml --suggest motion.csv
+example: palpate log runs/panda-wall-1/trace.parquet --robot panda --template map.toml
+
+Formats that define their units need no map: libfranka's CSV, sensor_msgs/JointState in a rosbag2 or MCAP, traces. For
+others --template writes a map of the columns to fill in, which --map takes.
 """
 
 from __future__ import annotations
