@@ -99,7 +99,7 @@ def check(folder: Path, where: Path) -> dict[str, list[float]]:
         assert Code(int(code)).name in (expected.name, own), (facts["name"], name, Code(int(code)))
         assert most <= 1.0 + 1e-12, (facts["name"], name, most)
         assert step <= 1.0 + 1e-9, (facts["name"], name, step)
-        if code:
+        if code and not own:  # else a sequence may make v jump within the ramp, which D passes on
             assert bend <= 1.0, (facts["name"], name, bend)
         if code and facts["law"]["command"] in ("torque", "acceleration"):
             assert end < 0.05, (facts["name"], name, end)
