@@ -89,18 +89,19 @@ def check(folder: Path, where: Path) -> dict[str, list[float]]:
     inputs = {field["name"] for field in facts["input"]}
     results = {line.split()[0]: [float(word) for word in line.split()[1:]] for line in said.splitlines()}
     assert set(results) == set(EXPECTED)
+    own = facts["replay"]["stopped"].partition(" ")[0]  # a guard that ends the run itself, before the sequence does
     for name, (code, _, most, step, bend, end) in results.items():
         expected = EXPECTED[name]
         if name in ("target-turns", "quaternion-long") and "target_quat_wxyz" not in inputs:
             expected = Code.OK
         if name == "target-jumps" and not {"target_q", "target_position"} & inputs:
             expected = Code.OK
-        assert Code(int(code)) is expected, (facts["name"], name, Code(int(code)))
+        assert Code(int(code)).name in (expected.name, own), (facts["name"], name, Code(int(code)))
         assert most <= 1.0 + 1e-12, (facts["name"], name, most)
         assert step <= 1.0 + 1e-9, (facts["name"], name, step)
-        if expected is not Code.OK:
+        if code and not own:  # else a sequence may make v jump within the ramp, which D passes on
             assert bend <= 1.0, (facts["name"], name, bend)
-        if expected is not Code.OK and facts["law"]["command"] in ("torque", "acceleration"):
+        if code and facts["law"]["command"] in ("torque", "acceleration"):
             assert end < 0.05, (facts["name"], name, end)
     return results
 

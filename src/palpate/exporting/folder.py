@@ -24,7 +24,7 @@ from palpate.exporting.guarding import GUARDS
 from palpate.exporting.library import Library, chosen_targets
 from palpate.exporting.manifest import NAME, exported_files, manifest, sealed
 from palpate.exporting.sheet import commissioning_sheet
-from palpate.exporting.texts import texts
+from palpate.exporting.texts import texts, values_of
 from palpate.exporting.vectors import RecordedRun, answered, packed, record_run, vector_file
 from palpate.files import a_path, is_there, make_folder, refuse_changed, write_file
 from palpate.scenario.file.load import load_scenario
@@ -115,10 +115,9 @@ def export(
     files["vectors.bin"] = vector_file(rows, answers)
     facts = {"ticks": len(rows), "difference": difference, "largest_stack_frame": library.largest_frame()}
     facts |= _guarded(recorded, answers)
-    written_texts, values = texts(draft, chosen, len(rows), note)
-    files |= {name: text.encode() for name, text in written_texts.items()}
+    files |= {name: text.encode() for name, text in texts(draft, chosen, len(rows), note).items()}
     if sheet:
-        page = commissioning_sheet(draft, expectations(loaded), files, facts, values)
+        page = commissioning_sheet(draft, expectations(loaded), files, facts, values_of(draft, note))
         files["commissioning.html"] = page.encode()
     names = [target.name for target in chosen]
     if not force:

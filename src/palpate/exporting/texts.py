@@ -48,20 +48,12 @@ _WRAPPER_LINES = {
 }
 
 
-def texts(
-    draft: Draft, targets: list[TargetMachine], ticks: int, note: str = ""
-) -> tuple[dict[str, str], dict[str, Any]]:
-    """Every text of the folder but manifest and sheet, by the file's name; and the values that templates take."""
+def texts(draft: Draft, targets: list[TargetMachine], ticks: int, note: str = "") -> dict[str, str]:
+    """Every text of the folder but manifest and sheet, by the file's name."""
     wasm = any(not target.wide for target in targets)
     makers = {"franka": _franka, "ros2_control": _ros} if _can_be_wrapped(draft) else {}
     wrappers = {folder: more for folder, make in makers.items() if (more := make(draft))}
-    values = _values(draft) | {
-        "ABOUT": draft.scenario.description or draft.scenario.name,
-        "PALPATE": version("palpate"),
-        "DATE": today(),
-        "REVISION": revision(),
-        "CLOCK_NOTE": note,
-        "GRAVITY_NOTE": _gravity_note(draft),
+    values = values_of(draft, note) | {
         "TICKS": ticks,
         "TARGETS": ", ".join(target.name for target in targets),
         "WASM": Written("    node replay.mjs                            # the same in WebAssembly\n" if wasm else ""),
@@ -73,7 +65,19 @@ def texts(
     for folder, more in wrappers.items():
         for name, source in _WRAPPER_FILES[folder].items():
             files[f"{folder}/{name.format(draft.name)}"] = template(source, values | more).rstrip() + "\n"
-    return files, values
+    return files
+
+
+def values_of(draft: Draft, note: str) -> dict[str, Any]:
+    """What the folder's texts and its sheet say alike; `note` is that of the rate."""
+    return _values(draft) | {
+        "ABOUT": draft.scenario.description or draft.scenario.name,
+        "PALPATE": version("palpate"),
+        "DATE": today(),
+        "REVISION": revision(),
+        "CLOCK_NOTE": note,
+        "GRAVITY_NOTE": _gravity_note(draft),
+    }
 
 
 def _gravity_note(draft: Draft) -> str:
