@@ -23,6 +23,8 @@ from palpate.run.assemble.assemble import assemble
 from palpate.run.build import build
 from palpate.run.run import Run
 from palpate.run.simulate import _run
+from palpate.run.tangent.edge import rate_of
+from palpate.run.tangent.loop_poles import LoopPoles
 from palpate.scenario.file.load import load_scenario
 from palpate.world.clock import Clock
 from palpate.world.config import Driver, PlantChange, Push, Sensors, World
@@ -190,3 +192,19 @@ def test_a_driver_that_cuts_torques_is_asked_without_its_limits() -> None:
     assert end.poles.saturated
     assert end.poles.stable is None
     assert end.rate is not None
+
+
+def test_instability_is_believed_once_an_error_would_have_grown_twentyfold() -> None:
+    """1.001 per tick of 1 ms grows by e^(0.9995 t): e³ after 3.0015 s."""
+    grows = LoopPoles(0.0, 1e-3, 1e-3, poles=np.array([1.001 + 0j]))
+    assert rate_of(grows, 2.9) is None
+    assert rate_of(grows, 3.1) == 0.0
+
+
+def test_a_panda_that_presses_a_wall_gives_way_by_the_stiffness_of_its_law() -> None:
+    """The wrench of the wall stays while the wall is opened: without it J Y K is 5 % off, with its sign turned 10 %."""
+    end = ended(build(load_scenario("panda-wall", ["metrics={}"])))
+    found = end.compliance
+    assert found is not None
+    K = np.array([400.0] * 3 + [20.0] * 3)
+    assert end.jacobian @ found.wrench * K[:, None] == pytest.approx(np.eye(6), abs=0.01)
