@@ -118,7 +118,7 @@ def _mode_line(moment: LoopMoment) -> str:
         return f"{head} every error is gone after a few ticks"
     mode, rate = (found.modes[0] if found.modes else None), -math.log(found.largest) / found.period
     course = f"decays at {number(rate)} 1/s" if rate > 0.0 else f"grows at {number(-rate)} 1/s"
-    which = f", {mode.joint or 'no joint'} at {number(mode.frequency)} Hz" if mode else ""
+    which = f", {mode.joint or 'no joint'} at {number(round(mode.frequency, 6))} Hz" if mode else ""
     return f"{head} largest pole {found.largest:.6f}, {course}{which}"
 
 
