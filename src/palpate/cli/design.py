@@ -102,35 +102,24 @@ def _of_robot(made: Run) -> tuple[list[str], list[str]]:
 
 
 def _print_modes(asked: Asked) -> None:
-    """A row for each moment that was asked."""
-    head = [
-        "moment",
-        "time [s]",
-        "contact",
-        "largest |pole|",
-        "decay [1/s]",
-        "frequency [Hz]",
-        "damping ratio",
-        "joint",
-    ]
-    print_table(head, [_mode_row(moment) for moment in asked.moments], "lrlrrrrl")
+    """A line for each moment that was asked."""
+    say("Modes of the loop:")
+    for moment in asked.moments:
+        say(f"  {_mode_line(moment)}")
 
 
-def _mode_row(moment: LoopMoment) -> list[str]:
+def _mode_line(moment: LoopMoment) -> str:
+    """A moment, its state of contact, and the mode of its largest pole."""
     found = moment.poles
-    mode = found.modes[0] if found.modes else None
-    known = not math.isnan(found.largest)
-    rate = -math.log(found.largest) / found.period if known and found.largest > 0.0 else math.inf
-    return [
-        moment.name if moment.stands else f"{moment.name}, moving",
-        number(found.time),
-        moment.state,
-        f"{found.largest:.6f}" if known else "not known",
-        number(rate) if known and math.isfinite(rate) else "–",
-        number(mode.frequency) if mode else "–",
-        number(mode.damping_ratio) if mode else "–",
-        (mode.joint if mode else "") or "–",
-    ]
+    head = f"{moment.name} ({number(found.time)} s), {'' if moment.stands else 'moving, '}{moment.state}:"
+    if math.isnan(found.largest):
+        return f"{head} not known"
+    if found.largest == 0.0:
+        return f"{head} every error is gone after a few ticks"
+    mode, rate = (found.modes[0] if found.modes else None), -math.log(found.largest) / found.period
+    course = f"decays at {number(rate)} 1/s" if rate > 0.0 else f"grows at {number(-rate)} 1/s"
+    which = f", {mode.joint or 'no joint'} at {number(round(mode.frequency, 6))} Hz" if mode else ""
+    return f"{head} largest pole {found.largest:.6f}, {course}{which}"
 
 
 def _print_sensitivities(scenario: Scenario, keys: list[str]) -> None:

@@ -122,7 +122,7 @@ def _mode(moment: LoopMoment) -> str:
     if not modes:
         return f"{moment.name}, {moment.state}"
     joint = f"mostly of {modes[0].joint}, " if modes[0].joint else ""
-    return f"{moment.name}, {moment.state}: {joint}{modes[0].frequency:.3g} Hz"
+    return f"{moment.name}, {moment.state}: {joint}{round(modes[0].frequency, 6):.3g} Hz"
 
 
 def design(source: Source, *, limits: bool = True, progress: Callable[[str], None] = lambda _: None) -> Design:

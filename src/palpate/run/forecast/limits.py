@@ -79,7 +79,8 @@ class Limit:
         name, unit = self.setting.key, self.setting.unit
         if math.isinf(self.unstable_at):
             return f"{name}: {self._beyond(unit)}"
-        poles = f"{name}: stable up to {_number(self.stable_to)} {unit}{self._where()}"
+        known = "stable" if self.where is not None else "known to be stable"
+        poles = f"{name}: {known} up to {_number(self.stable_to)} {unit}{self._where()}"
         if self.confirmed:
             return f"{poles}; pushed runs: quiet at {_number(self.quiet_at)}, not quiet at {_number(self.shakes_at)}."
         if self.held:
