@@ -172,16 +172,16 @@ def test_bounds_are_kept_though_the_metric_would_be_smaller_beyond_them(step: Sc
 
 
 def test_what_theory_refuses_is_never_simulated(step: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
-    from palpate.study.running import worker
+    from palpate.run import prepared
 
     seen: list[float] = []
-    real = worker.execute_bare
+    real = prepared.execute_bare
 
     def watched(assembly: Assembly, **how: bool) -> Trace:
         seen.append(float(assembly.run.law.damping[2]))  # pyright: ignore[reportAttributeAccessIssue]
         return real(assembly, **how)
 
-    monkeypatch.setattr(worker, "execute_bare", watched)
+    monkeypatch.setattr(prepared, "execute_bare", watched)
 
     def theory(scenario: Scenario) -> str | None:
         return "too much damping" if scenario.as_data()["control"]["damping"][2] > 1.4 else None

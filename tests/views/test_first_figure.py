@@ -90,7 +90,7 @@ def test_a_pole_law_tells_its_gains_and_poles() -> None:
     assert len(pole_texts(np.array([-2.0 + 1j, -2.0 - 1j, -0.5]))) == 2
     assert pole_texts(np.array([-2.0 + 1j, -2.0 - 1j, -0.5])) == ["−0.5", "−2 ± 1i"]
     assert PoleModel(1.0, 0.1, 1.0, 9.81, 0.0).slowest_rate(law.force_gains()) == pytest.approx(
-        -max(np.concatenate(law.model().poles(law.force_gains())).real)
+        -max(np.real(np.concatenate(law.model().poles(law.force_gains()))))
     )
 
 

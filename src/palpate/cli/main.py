@@ -180,7 +180,7 @@ def _modules(names: Iterable[str]) -> dict[str, ModuleType]:
 
 def _parsers(
     modules: dict[str, ModuleType], named: Iterable[str] = ()
-) -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
+) -> tuple[_Front, dict[str, argparse.ArgumentParser]]:
     """The whole parser, and each command's own; commands that are only `named` are not loaded."""
     parser = _Front(prog="palpate", description=__doc__, usage="palpate [-h] [--version] COMMAND …")
     parser.add_argument("--version", action="version", version=f"palpate {__version__}")
@@ -195,10 +195,9 @@ def _parsers(
     return parser, dict(subparsers.choices)
 
 
-def descriptions() -> dict[str, str]:
+def descriptions() -> Mapping[str, str]:
     """Every command, those of other packages too, with the line that says what it does."""
-    parser, _ = _parsers(_modules(COMMANDS))
-    return parser.described if isinstance(parser, _Front) else {}
+    return _parsers(_modules(COMMANDS))[0].described
 
 
 class _Command(argparse.ArgumentParser):

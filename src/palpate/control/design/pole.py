@@ -182,7 +182,7 @@ class PoleModel:
 
         Gains of 0 for a position mean that it is not held.
         """
-        return float(-np.concatenate(self.poles(gains)).real.max())
+        return float(-np.real(np.concatenate(self.poles(gains))).max())
 
     def poles(self, gains: Array) -> tuple[Array, Array]:
         """Eigenvalues under six gains, 1/s: four of a horizontal axis, two of the vertical."""
