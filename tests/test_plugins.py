@@ -99,8 +99,8 @@ def test_help_names_added_commands_and_loads_none(installed: Path, capsys: pytes
     sys.modules.pop("added_things", None)
     assert main(["--help"]) == 0
     out = capsys.readouterr().out
-    assert "greet       added by added_things" in out
-    assert "broken      added by added_things_that_are_not_there" in out
+    assert ", greet" in out
+    assert ", broken" in out
     assert "added_things" not in sys.modules
 
 

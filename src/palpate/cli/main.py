@@ -231,7 +231,7 @@ class _Front(_Command):
         width = max(map(len, FIRST))
         more = textwrap.fill(", ".join(self.more), 78, initial_indent="  ", subsequent_indent="  ")
         return f"""\
-{self.format_usage()}
+{self.format_usage().rstrip()}
 {self.description}
 
 commands:
