@@ -9,7 +9,7 @@ examples:
   palpate compare runs/panda-wall-1 runs/panda-wall-2
   palpate compare --laws cartesian-impedance,shaped-impedance,parallel-force panda-wall
   palpate compare --laws cartesian-impedance,direct-force panda-wall --vary 'world.plant.mass_scale=normal(1, 0.05)' \\
-      --gains direct-force.damping=60 --runs 300
+      --gains direct-force.proportional=1 --runs 300
 """
 
 from __future__ import annotations

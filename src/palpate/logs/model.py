@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import mujoco
 import numpy as np
 
 from palpate.checks import Array
 from palpate.forking import cached_property
 from palpate.robot import Robot, Terms
+from palpate.spatial import matrix_from_quat
 
 BODY = ("mass", "mass_x", "mass_y", "mass_z", "I_xx", "I_yy", "I_zz", "I_xy", "I_xz", "I_yz")
 BODY_UNITS = ("kg", *3 * ("kg·m",), *6 * ("kg·m²",))
@@ -70,9 +70,7 @@ class Arm:
             body = robot.pose(robot.home, name)
             R = here.rotation.T @ body.rotation
             com = here.rotation.T @ (body.position - here.position) + R @ model.body_ipos[b]
-            axes = np.empty(9)
-            mujoco.mju_quat2Mat(axes, model.body_iquat[b])
-            turn = R @ axes.reshape(3, 3)
+            turn = R @ matrix_from_quat(model.body_iquat[b])
             bodies[name] = load_of(mass, com, turn @ np.diag(model.body_inertia[b]) @ turn.T)
         return bodies
 

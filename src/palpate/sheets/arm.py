@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 import sympy as sp
 
 from palpate.errors import InvalidInput, UnknownSymbol
+from palpate.forking import cached_property
 from palpate.lazy import offered
 from palpate.review.algebra.convert import to_sympy
 from palpate.review.algebra.names import SymbolTable

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ import sympy
 
 from palpate.errors import InvalidInput, PalpateError, check_names
 from palpate.files import read_text
+from palpate.forking import cached_property
 from palpate.review import Verdict, check_derivation
 from palpate.review.algebra.convert import to_sympy
 from palpate.review.algebra.names import SymbolTable

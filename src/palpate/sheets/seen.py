@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Any
 
 import sympy as sp
 
 from palpate.errors import NotApplicable
+from palpate.forking import cached_property
 
 
 class Seen:
