@@ -21,7 +21,7 @@ PACKAGES = (
     *("palpate.control.design", "palpate.control.references", "palpate.control.solve.hierarchy"),
     *("palpate.control.solve.priorities", "palpate.control.solve.tasks", "palpate.contact", "palpate.world"),
     *("palpate.scenario", "palpate.run", "palpate.trace", "palpate.metrics", "palpate.views", "palpate.study"),
-    *("palpate.gym", "palpate.exporting", "palpate.errors"),
+    *("palpate.gym", "palpate.exporting", "palpate.logs", "palpate.play", "palpate.sheets", "palpate.errors"),
 )
 _INDEX = """Programming interface
 =====================

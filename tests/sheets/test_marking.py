@@ -59,6 +59,17 @@ def test_each_mistake_is_found_at_its_line_with_partial_credit(folder: Path) -> 
     assert "not UTF-8" in dan.problem
 
 
+def test_a_lost_sign_costs_credit_though_another_convention_would_excuse_it(tmp_path: Path) -> None:
+    position = "FK = [l1*c1 + l2*c12; l1*s1 + l2*s12]\n"
+    (tmp_path / "eve.txt").write_text(f"{position}J = [l1*s1 + l2*s12, l2*s12; l1*c1 + l2*c12, l2*c12]\n", "utf-8")
+    (eve,) = mark_folder(pp.load_robot("planar2"), tmp_path, ["FK", "J"])
+    assert eve.sheet is not None
+    (jacobian,) = eve.sheet.wrong
+    assert [slip.partition(":")[0] for slip in jacobian.slips] == ["sign", "sign"]
+    assert any("in another convention" in note for note in jacobian.notes)
+    assert eve.credits == {"FK": 1.0, "J": 1 - 2 * SHARE / 4}
+
+
 def test_the_table_has_a_row_for_each_formula_and_no_cell_runs(folder: Path) -> None:
     (folder / "eve.md").write_text("$$g = \\begin{bmatrix} =1 \\end{bmatrix}$$\n", encoding="utf-8")
     rows = list(csv.DictReader(io.StringIO(marks_csv(mark_folder(pp.load_robot("planar2"), folder, ["M", "C", "g"])))))

@@ -34,7 +34,7 @@ from palpate.sheets.notions import Notion, label_of, notion
 from palpate.sheets.result import Finding, Sheet
 from palpate.sheets.source import Source, read_source
 from palpate.sheets.statements import Statement, statements
-from palpate.sheets.wording import badness, first_line, shared_slips, title_of, with_one_slip
+from palpate.sheets.wording import badness, first_line, only_signs, shared_slips, title_of, with_one_slip
 
 _MATRICES = ("M", "C", "J", "Jdot", "h", "g", "c", "tau", "FK")
 _ALWAYS = ("M", "C", "g", "J", "T", "V", "FK", "KE", "PE", "tau", "E_kin", "E_pot")
@@ -481,11 +481,12 @@ class _Judge:
 
     def _marked(self, item: _Item, verdict: Verdict, meant: Notion, arm: Arm) -> Finding:
         elsewhere = not verdict.agrees and any(note.startswith(RIGHT_ELSEWHERE) for note in verdict.notes)
-        mark = "agrees" if verdict.agrees else "convention" if elsewhere and not self.strict else "differs"
+        excused = elsewhere and not self.strict and not only_signs(verdict)
+        mark = "agrees" if verdict.agrees else "convention" if excused else "differs"
         notes = tuple(dict.fromkeys((*(n for n in verdict.notes if not _READ_AS.fullmatch(n)), *item.notes)))
         if meant.title.startswith("the generalised force"):
             notes = (*notes, f"compared with {meant.title}, which is not the torque of that joint alone")
-        if mark == "differs":
+        if mark == "differs" and not elsewhere:
             notes = (*notes, *self._elsewhere(item, meant))
         slips = tuple(dict.fromkeys(slip for one in verdict.differences for slip in one.slips))
         spans = tuple(dict.fromkeys(span for one in verdict.differences for span in one.spans))

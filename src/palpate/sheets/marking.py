@@ -84,7 +84,7 @@ def credit(one: Finding) -> float:
 
     Every entry of a matrix counts the same. An entry that is right has all its credit, one that no small correction
     makes right none; a slip of cost c takes away c/4 of it, once, though other entries repeat it. What is right in
-    another convention has all its credit: the remark says so.
+    another convention has all its credit, and the remark says so; a lost sign is a slip (`only_signs`).
     """
     if one.mark in ("agrees", "convention"):
         return 1.0

@@ -21,6 +21,11 @@ def badness(verdicts: list[Verdict]) -> tuple[int, float]:
     return (1, sum(one.cost for one in wrong)) if all(one.repaired for one in wrong) else (2, 0.0)
 
 
+def only_signs(verdict: Verdict) -> bool:
+    """Whether signs alone mend a formula: beside formulas of one convention that is a mistake, no other convention."""
+    return verdict.repaired and {kind for one in verdict.differences for kind in one.kinds} == {"sign"}
+
+
 def with_one_slip(verdict: Verdict, slip: tuple[str, str], spans: tuple[tuple[int, int], ...], mended: str) -> Verdict:
     """A verdict whose differences have one cause: a number that is wrong throughout."""
     wrong, right = slip
