@@ -269,7 +269,7 @@ def force_gain_from_settling(time: float, *, band: float = 0.02) -> ForceGain:
     """k = ln(1 / band) / t_s: the force error falls as exp(−k t).
 
     Assumes: the force follows the command at once (a stiff contact, τ = Jᵀ f), so that the loop is 1 / (1 + s/k).
-    `check_contact` and `largest_stable` say what period, delay and wall allow.
+    `palpate.run.design` says what period, delay and wall allow.
 
     Args:
         time: t_s, s, after which the error stays within the band.
