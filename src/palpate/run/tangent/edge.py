@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from palpate.control.law import PythonLaw
 from palpate.errors import PalpateError
 from palpate.run.assemble.assemble import Assembly
 from palpate.run.tangent.loop_poles import LoopPoles, window
@@ -18,9 +19,13 @@ _MOST_NUMBERS = 400  # of the state: the poles of more take longer than the run
 
 
 def affordable_state(assembly: Assembly) -> LoopState | None:
-    """The state of a run that stands between two ticks; None where differentiating it would cost more than the run."""
+    """The state of a run that stands between two ticks; None where differentiating it would cost more than the run.
+
+    None of a law in plain Python, too: its function is called at the run's ticks and never besides, as it may count,
+    print or remember.
+    """
     L = assembly.loop
-    if assembly.run.robot.unresisted or L.step % L.ratio != 0:
+    if assembly.run.robot.unresisted or L.step % L.ratio != 0 or isinstance(assembly.run.law, PythonLaw):
         return None
     try:
         state = LoopState(assembly)
