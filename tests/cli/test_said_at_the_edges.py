@@ -12,6 +12,8 @@ import pytest
 import palpate as pp
 from palpate.cli.main import main
 from palpate.metrics import evaluate
+from palpate.run.forecast.design import Design, design
+from palpate.scenario.file.load import load_scenario
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,11 @@ def command(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     return run
 
 
+def designed(scenario: str, *changes: str) -> Design:
+    """What `palpate design` knows of a scenario, without the search of limits."""
+    return design(load_scenario(scenario, list(changes)), limits=False)
+
+
 def test_1_the_feed_forward_of_document_001_is_there(command) -> None:
     found = command(
         "cartesian2-eigenvalues", "reference.kind=line", "reference.offset=[0.3,0.2,0]", "world.pushes=[]",
@@ -61,29 +68,30 @@ def test_2_the_three_joint_arm_of_document_004_yields_along_what_it_can_or_refus
     assert moved == pytest.approx((0.099, 0.199, 0.298), abs=2e-3)
 
 
-def test_3_a_contact_that_will_ring_is_foretold_for_impedance_and_for_admittance(command) -> None:
-    rings = command(
-        "panda-wall", "robot.joints=ideal", "world.surfaces.wall.stiffness=1e5", "world.sensors.delay=5", "metrics={}",
-        "run.duration=0.5",
-    )  # fmt: skip
+def test_3_a_contact_that_rings_is_known_to_design_and_told_by_the_run(command) -> None:
+    changes = ["robot.joints=ideal", "world.surfaces.wall.stiffness=1e5", "world.sensors.delay=5", "metrics={}"]
+    rings = command("panda-wall", *changes, "run.duration=0.5")
     assert rings.code == 3
-    assert rings.warned("UNSTABLE")
+    assert rings.warned("rated speed")
+    assert "UNSTABLE" in designed("panda-wall", *changes, "run.duration=0.5").warnings[0]
     late = command(
-        "ur5e-admittance", "robot.joints=ideal", "world.plant.rotor_inertia=0.1", "world.pushes=[]", "metrics={}",
-        "run.duration=0.2", "world.sensors.wrench.delay=5",
-        'world.surfaces=[{name="wall",position=[0.4,-0.1,0.1],normal=[0,0,1],stiffness=1e5,damping=50}]',
+        "ur5e-admittance", "robot.joints=ideal", "world.pushes=[]", "metrics={}", "run.duration=5",
+        "run.timestep=0.0001", "world.sensors.wrench.delay_time=0.002",
+        'world.surfaces=[{name="wall",position=[0,0,0.18],normal=[0,0,1],stiffness=1e6}]',
+        'reference={kind="line",offset=[0,0,-0.03],duration=1}',
     )  # fmt: skip
     assert late.code == 3
-    assert late.warned("UNSTABLE")
+    assert late.warned("contact bounces")
 
 
-def test_4_a_physics_step_that_hides_the_hold_is_warned_of_with_its_number(command) -> None:
-    found = command(
+def test_4_a_physics_step_that_hides_the_hold_is_known_to_design_with_its_number() -> None:
+    found = designed(
         "cartesian2-eigenvalues", "control.stiffness=[2e4,2e4,0,0,0,0]", "control.damping=[5,2,0,0,0,0]",
         "world.pushes=[]", "run.duration=0.01", "run.rate=1000", "run.timestep=0.001", "metrics={}",
     )  # fmt: skip
-    assert found.code == 3
-    assert found.warned("shorten the physics step to")
+    assert found.stable
+    (hidden, *_) = [text for text in found.notes if "of the simulation at 1 ms" in text]
+    assert float(hidden.split()[-1]) > 1.0  # the largest pole with steps of a quarter
 
 
 def test_5_a_stop_that_cannot_keep_its_direction_says_so_and_does_not_lose_to_naive_braking(command) -> None:

@@ -5,6 +5,7 @@ A cell is a law in a run that leaves the ideal case in one way. Its expectation 
     Right(tolerance)   the run completes, and what the law promises (`miss`) is off by at most that, m, rad or N
     Refused(words)     the run is refused before it starts, in these words
     Told(words)        one of the run's warnings or remarks says these words
+    Designed(words)    the run diverges, or stands exactly where a loop is not disturbed; `design` says these words
 
 Pole balancing, stopping, standing and stacks of tasks have edges of their own kind too, beside their laws:
 test_pole_balance.py, test_stop_law.py, test_standing.py, test_priorities_law.py.
@@ -25,6 +26,7 @@ from palpate.control.references.reference import Hold
 from palpate.engine.kernels import Kernel
 from palpate.errors import PalpateError
 from palpate.robot import Robot, load_robot
+from palpate.run.forecast.design import design
 from palpate.run.run import Run
 from palpate.run.simulate import simulate
 from palpate.scenario.model import law_class
@@ -60,7 +62,12 @@ class Told:
     words: str
 
 
-Expected = Right | Refused | Told
+@dataclass(frozen=True)
+class Designed:
+    words: str
+
+
+Expected = Right | Refused | Told | Designed
 
 
 @dataclass(frozen=True)
@@ -184,6 +191,11 @@ def check(name: str, place: Place, expected: Expected) -> None:
             simulate(run_of(name, place))
         return
     run = run_of(name, place)
+    if isinstance(expected, Designed):
+        known = design(run, limits=False)
+        assert known.trace.outcome.kind == "diverged" or miss(name, run, known.trace) == 0.0
+        assert any(re.search(expected.words, text) for text in known.warnings), known.warnings
+        return
     trace = simulate(run)
     if isinstance(expected, Told):
         said = everything_said(trace)
@@ -267,8 +279,8 @@ EDGES: dict[str, tuple[Place, dict[str, Expected]]] = {
     "sensors late": (
         Place(sensors=LATE, offset=REACH, duration=1.5),
         {
-            **of(*REST, expected=Told("UNSTABLE|unstable")),
-            **of("joint-impedance", "cartesian-impedance", expected=Told("UNSTABLE|unstable")),
+            **of(*REST, expected=Designed("UNSTABLE")),
+            **of("joint-impedance", "cartesian-impedance", expected=Designed("UNSTABLE")),
             **of("computed-torque", expected=Right(1e-3)),
             **of("operational-space", "shaped-impedance", expected=Right(1e-2)),
             **of(*PRESSING, expected=Right(1.0)),
@@ -387,7 +399,7 @@ EDGES |= {
         {
             **REST_AND_JOINTS,
             **of(*TOOL, *STACK, expected=Right(1e-6)),
-            **of(*YIELDING, expected=Told("too slow for the compliant frame")),
+            **of(*YIELDING, expected=Right(5e-3)),  # behind its frame by less than the law tells; see below
             **of(*PRESSING, expected=Right(1e-3)),
             **of(*STOP, expected=Right(1e-3)),
             **of(*POLE, expected=Right(0.02)),
@@ -439,3 +451,9 @@ def test_the_table_has_a_cell_for_every_compiled_law_at_every_edge() -> None:
 def test_a_law_at_an_edge_is_right_or_refused_or_says_so(name: str, edge: str) -> None:
     place, cells = EDGES[edge]
     check(name, place, cells[name])
+
+
+def test_an_admittance_whose_servo_does_not_follow_its_frame_says_so() -> None:
+    """The tool is behind in proportion to the push: 3.5 mm under that of the table, more than 5 mm under twice that."""
+    pushes = (Push(force=(1.2, -0.6, -1.0), duration=9.0),)
+    check("admittance", Place(settings={**SLOW, "pushes": pushes}), Told("the joint servo did not follow it"))

@@ -8,6 +8,7 @@ was not found.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import reduce
 from typing import Protocol
 
@@ -17,7 +18,7 @@ from palpate.checks import Array
 from palpate.control.guards import GUARD_NAMES
 from palpate.errors import PalpateError
 from palpate.run.after.ending import End
-from palpate.run.after.promise import Miss, judged, misses
+from palpate.run.after.promise import Miss, judged, misses, not_known
 from palpate.run.after.removals import Removal, removals
 from palpate.run.assemble.assemble import Assembly
 from palpate.run.assemble.carrier import EQUATIONS
@@ -65,26 +66,29 @@ class Search:
         repeatable = self._repeat is not None and self._assembly.exact is None
         return repeatable and self._assembly.run.clock.steps <= most
 
-    def sentence(self, vanishes: Callable[[Assembly, Mapping[str, Array]], bool]) -> str:
-        """The causes in words: whatever is to be removed so that something `vanishes` in a rerun."""
+    def sentence(self, vanishes: Callable[[Assembly, Mapping[str, Array]], bool], *, loads: bool = False) -> str:
+        """The causes in words: whatever is to be removed so that something `vanishes` in a rerun; `loads` alone."""
         if not self.possible:
             return _NOT_SEARCHED
         if self._removals is None:
             self._removals = removals(self._assembly, self._named)
-        alone = [each for each in self._removals if self._vanishes([each], vanishes)]
+        tried = [each for each in self._removals if each.load or not loads]
+        alone = [each for each in tried if self._vanishes([each], vanishes)]
         if alone:
             return f"it is kept {' or '.join(f'without {each.what}' for each in alone)}"
-        together = self._together(vanishes)
+        together = self._together(tried, vanishes)
         if together:
             return f"it is kept without {' and '.join(each.what for each in together)} together"
         if self._repeat is not None and self._repeat.interrupted:
             return _NOT_SEARCHED
-        tried = "; ".join(each.what for each in self._removals)
-        return f"cause not found (tried without: {tried})" if tried else "cause not found"
+        listed = "; ".join(each.what for each in tried)
+        return f"cause not found (tried without: {listed})" if tried else "cause not found"
 
-    def _together(self, vanishes: Callable[[Assembly, Mapping[str, Array]], bool]) -> list[Removal]:
+    def _together(
+        self, tried: Sequence[Removal], vanishes: Callable[[Assembly, Mapping[str, Array]], bool]
+    ) -> list[Removal]:
         """Removals that help together, none of which can be left out; none if all of them do not help."""
-        needed = list(self._removals or ())
+        needed = list(tried)
         if len(needed) < 2 or not self._vanishes(needed, vanishes):
             return []
         for each in list(needed):
@@ -112,22 +116,59 @@ class Search:
 
 
 def promise_warnings(end: End, search: Search) -> list[str]:
-    """A sentence for every promise of the law that was not kept, with its causes."""
+    """A sentence for every promise of the law that was not kept, with its causes.
+
+    Where nothing is known of how the loop settles, a promise is judged against the run without its loads: it is broken
+    if that run keeps it, and comes closer than this one by more than its loop leaves.
+    """
     warnings = []
     for number, missed in misses(end):
-        ended = " and ".join(_miss_in_words(miss) for miss in missed)
 
         def kept(
-            other: Assembly, channels: Mapping[str, Array], number: int = number, missed: list[Miss] = missed
+            assembly: Assembly, named: Mapping[str, Array], number: int = number, missed: list[Miss] = missed
         ) -> bool:
-            again = {(miss.what, miss.unit): miss for miss in judged(other, channels, number)}
-            found = [again.get((miss.what, miss.unit)) for miss in missed]
-            return all(miss is not None and miss.kept and np.isfinite(miss.tolerance) for miss in found)
+            return _again((assembly, named), number, missed) is not None
 
         why = search.sentence(kept)
         unreached = _unreached(missed, end) if "it is kept" not in why else ""
-        warnings.append(f"{end.law.name} did not keep its promise: at the end {ended}; {unreached or why}")
+        warnings.append(_broken(end, missed, unreached or why))
+    return [*warnings, *_broken_by_loads(end, search)] if end.run.world.attachments else warnings
+
+
+def _broken_by_loads(end: End, search: Search) -> list[str]:
+    """The promises of which nothing is known in this run, and that it keeps without a load."""
+    warnings = []
+    for number, missed in not_known(end):
+        nearer: list[Miss] = []
+
+        def closer(
+            assembly: Assembly,
+            named: Mapping[str, Array],
+            number: int = number,
+            missed: list[Miss] = missed,
+            nearer: list[Miss] = nearer,
+        ) -> bool:
+            again = _again((assembly, named), number, missed) or []
+            far = [replace(m, tolerance=a.tolerance) for m, a in zip(missed, again) if m.size > a.tolerance]
+            nearer[:] = nearer or far
+            return bool(far)
+
+        why = search.sentence(closer, loads=True)
+        warnings += [_broken(end, nearer, why)] if nearer else []
     return warnings
+
+
+def _again(ended: Ended, number: int, missed: list[Miss]) -> list[Miss] | None:
+    """The same quantities in a rerun; None where it does not keep the promise about them, or that is not known."""
+    again = {(miss.what, miss.unit): miss for miss in judged(*ended, number)}
+    found = [again.get((miss.what, miss.unit)) for miss in missed]
+    kept = [miss for miss in found if miss is not None and miss.kept and np.isfinite(miss.tolerance)]
+    return kept if len(kept) == len(missed) else None
+
+
+def _broken(end: End, missed: list[Miss], why: str) -> str:
+    ended = " and ".join(_miss_in_words(miss) for miss in missed)
+    return f"{end.law.name} did not keep its promise: at the end {ended}; {why}"
 
 
 def _miss_in_words(miss: Miss) -> str:

@@ -48,6 +48,7 @@ from palpate.run.tangent.edge import edge_fact, edge_warnings
 from palpate.scenario.file.places import without_places
 from palpate.trace import Event, Outcome, RunFacts, Trace
 from palpate.world.driver import servo_rotors
+from palpate.world.plants.plant import rubs
 
 _LEFT = 0.25  # of an excess that a rerun may still have where its cause is taken away
 _SHORT = 0.05  # s in all, up to which a rate limit that bends a command is not worth a warning
@@ -69,7 +70,8 @@ def trace_of(
     if ending.status == S.COMPLETED:
         end = End(assembly, named)
         edge = edge_fact(end.poles, end.quiet)
-        warnings += edge_warnings(edge, end.speed) if assembly.run.law.holds else []  # else it is not meant to rest
+        if assembly.run.law.holds:  # else it is not meant to rest
+            warnings += edge_warnings(edge, end.speed, rubs=rubs(assembly.run.robot, assembly.run.world))
         warnings += bouncing or promise_warnings(end, search)
     events = _events(assembly, named, warnings)
     expected = [*foretold.expected, *(f"what happened: {text}" for text in happened)]

@@ -81,6 +81,15 @@ def misses(end: End) -> list[tuple[int, list[Miss]]]:
     return broken
 
 
+def not_known(end: End) -> list[tuple[int, list[Miss]]]:
+    """Every promise of the law about whose end nothing is known, by its number, with what has no bound."""
+    found = []
+    for number, promise in enumerate(_promises(end.assembly, end.named)):
+        unbounded = [miss for miss in _misses_of(promise, end) if miss.size > _ROUNDING and np.isinf(miss.tolerance)]
+        found += [(number, unbounded)] if unbounded else []
+    return found
+
+
 def judged(assembly: Assembly, named: Mapping[str, Array], number: int) -> list[Miss]:
     """All that one promise is about, kept or not; empty where it cannot be judged."""
     promises = _promises(assembly, named)

@@ -43,10 +43,12 @@ class Removal:
     Attributes:
         what: in words.
         without: the same run without it, given a run.
+        load: whether it is a load on the tool.
     """
 
     what: str
     without: Callable[[Run], Run]
+    load: bool = False
 
 
 def removals(assembly: Assembly, named: Mapping[str, Array]) -> list[Removal]:
@@ -133,7 +135,7 @@ def _with_joints(robot: Robot, change: Callable[[Any], None]) -> Robot:
 def _of_plant(world: World) -> Iterator[Removal]:
     plant, none = world.plant, PlantChange()
     for load in world.attachments:
-        yield Removal(f"load {load.name!r} of {load.mass:g} kg", _except("attachments", load))
+        yield Removal(f"load {load.name!r} of {load.mass:g} kg", _except("attachments", load), load=True)
     if any(getattr(plant, name) != getattr(none, name) for name in _MASSES):
         yield Removal("the plant's other masses", _part("plant", **{name: getattr(none, name) for name in _MASSES}))
     for name, words in _FRAMES.items():

@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 
 from palpate.errors import PalpateError
 from palpate.run.forecast.happened import Happened, happened
-from palpate.run.forecast.limits import Limit, limit_of, rubs
+from palpate.run.forecast.limits import Limit, limit_of
 from palpate.run.forecast.moments import Asked, LoopMoment, ask
 from palpate.run.forecast.pushes import AFTER, QUIET, Course, course_of
 from palpate.run.forecast.variants import Variants, settings_of
 from palpate.run.run import Run
 from palpate.run.simulate import Source, as_run, simulate_quietly
 from palpate.trace import Trace
+from palpate.world.plants.plant import rubs
 
 SIZES = (1.0, 0.1, 0.01)  # of a push: where the loop bears no larger one, a smaller one is tried
 
@@ -64,13 +65,15 @@ class Design:
         known = f"{_growth(worst)} ({_mode(worst)})"
         if worst.poles.stable or course != "quiet":
             return f"{known}; after {push} the run {_WORDS[course]}{more}."
-        why = "dry friction holds it" if rubs(self.run) else "it has not grown to be seen"
+        why = "dry friction holds it" if rubs(self.run.robot, self.run.world) else "it has not grown to be seen"
         return f"{known}; in the run {why}: after {push} it {_WORDS[course]}{more}."
 
     @property
     def warnings(self) -> list[str]:
         """What should be looked at: an unstable loop, one that shakes, and what the run itself warns of."""
-        pushed = self.whole_push in ("quiet", "edge") or not rubs(self.run)  # without friction a push has no measure
+        pushed = self.whole_push in ("quiet", "edge") or not rubs(
+            self.run.robot, self.run.world
+        )  # without friction a push has no measure
         sound = self.stable is not False and self.course[0] in ("quiet", "edge") and pushed
         return [*([] if sound or self.asked is None else [self.verdict]), *self.happened.warnings]
 

@@ -18,8 +18,7 @@ from palpate.errors import PalpateError
 from palpate.run.forecast.moments import Asked, LoopMoment, ask_ends
 from palpate.run.forecast.pushes import Course, course_of
 from palpate.run.forecast.variants import Setting, Variants
-from palpate.run.run import Run
-from palpate.world.plants.plant import dry_friction
+from palpate.world.plants.plant import rubs
 
 BELOW, BEYOND = 0.9, 1.1  # of a limit, at which it is confirmed
 FACTORS = (2.0, 8.0, 32.0)  # of a gain, that are tried upwards; nothing is searched beyond
@@ -152,12 +151,9 @@ def limit_of(variants: Variants, setting: Setting, now: Asked, size: float = 1.0
     low, high = search.narrowed(low, high)
     at_limit = search.ask(high, finer=True)
     where = None if at_limit is None else at_limit.worst
-    return _confirmed(variants, Limit(setting, low, high, where, rubs=rubs(variants.base)), size)
-
-
-def rubs(run: Run) -> bool:
-    """Whether joints or compliant surfaces of a run have dry friction."""
-    return bool(dry_friction(run.robot, run.world).any()) or any(s.friction > 0.0 for s in run.world.surfaces)
+    return _confirmed(
+        variants, Limit(setting, low, high, where, rubs=rubs(variants.base.robot, variants.base.world)), size
+    )
 
 
 class _Search:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from palpate.control.law import PythonLaw
 from palpate.errors import PalpateError
 from palpate.run.assemble.assemble import Assembly
 from palpate.run.tangent.loop_poles import LoopPoles, window
@@ -12,15 +13,20 @@ from palpate.run.tangent.tick_map import LoopState
 
 _SHARE = 0.25  # of the run's physics steps: what differentiating a tick may cost at most,
 _AT_LEAST = 500  # or so many
-_MOVES = 0.02  # rad/s or m/s: joints that are slower stand still, held by friction
+_MOVES = 0.02  # rad/s or m/s: joints that are slower stand still where dry friction holds them,
+_SHAKES = 1e-4  # and where there is none
 _GROWN = 3.0  # natural logarithm of the growth after which a loop is called unstable
 _MOST_NUMBERS = 400  # of the state: the poles of more take longer than the run
 
 
 def affordable_state(assembly: Assembly) -> LoopState | None:
-    """The state of a run that stands between two ticks; None where differentiating it would cost more than the run."""
+    """The state of a run that stands between two ticks; None where differentiating it would cost more than the run.
+
+    None of a law in plain Python, too: its function is called at the run's ticks and never besides, as it may count,
+    print or remember.
+    """
     L = assembly.loop
-    if assembly.run.robot.unresisted or L.step % L.ratio != 0:
+    if assembly.run.robot.unresisted or L.step % L.ratio != 0 or isinstance(assembly.run.law, PythonLaw):
         return None
     try:
         state = LoopState(assembly)
@@ -61,14 +67,15 @@ def edge_fact(poles: LoopPoles | None, quiet: float) -> dict[str, Any]:
     }
 
 
-def edge_warnings(edge: dict[str, Any], speed: float) -> list[str]:
+def edge_warnings(edge: dict[str, Any], speed: float, *, rubs: bool) -> list[str]:
     """A warning of a loop that shakes: an oscillation that grows at the end of the run, while joints move.
 
     Args:
         edge: as `edge_fact` gives it.
         speed: of the fastest joint, rad/s or m/s.
+        rubs: whether joints or surfaces have dry friction.
     """
-    if edge.get("stable") is not False or speed < _MOVES or edge["frequency"] == 0.0:
+    if edge.get("stable") is not False or speed < (_MOVES if rubs else _SHAKES) or edge["frequency"] == 0.0:
         return []
     return [
         f"at the end of the run the loop is UNSTABLE: an error grows by e^({-edge['rate']:g} t/s) at"

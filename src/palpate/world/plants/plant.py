@@ -174,6 +174,11 @@ def dry_friction(robot: Robot, world: World) -> Array:
     return np.abs(true.coordinates.map).T @ true.model.dof_frictionloss
 
 
+def rubs(robot: Robot, world: World) -> bool:
+    """Whether joints or compliant surfaces have dry friction."""
+    return bool(dry_friction(robot, world).any()) or any(surface.friction > 0.0 for surface in world.surfaces)
+
+
 def _refuse_repeated_names(robot: Robot, world: World) -> None:
     """Surfaces, objects and the robot's links share one space of names."""
     taken = {robot.model.body(b).name: "a link of the robot" for b in range(robot.model.nbody)}
