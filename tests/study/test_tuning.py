@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -177,7 +179,7 @@ def test_what_theory_refuses_is_never_simulated(step: Scenario, monkeypatch: pyt
     seen: list[float] = []
     real = prepared.execute_bare
 
-    def watched(assembly: Assembly, **how: bool) -> Trace:
+    def watched(assembly: Assembly, **how: Any) -> Trace:
         seen.append(float(assembly.run.law.damping[2]))  # pyright: ignore[reportAttributeAccessIssue]
         return real(assembly, **how)
 
