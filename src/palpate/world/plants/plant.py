@@ -176,7 +176,8 @@ def dry_friction(robot: Robot, world: World) -> Array:
 
 def rubs(robot: Robot, world: World) -> bool:
     """Whether joints or compliant surfaces have dry friction."""
-    return bool(dry_friction(robot, world).any()) or any(surface.friction > 0.0 for surface in world.surfaces)
+    joints = not robot.unresisted and bool(dry_friction(robot, world).any())
+    return joints or any(surface.friction > 0.0 for surface in world.surfaces)
 
 
 def _refuse_repeated_names(robot: Robot, world: World) -> None:
