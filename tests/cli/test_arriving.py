@@ -117,6 +117,7 @@ def test_an_example_of_the_help_runs_as_written(
         case = 'place = "1"\nasked = "expression"\nnumbers = [["2*cos(pi/3)"]]\nprinted = "1.000"\n'
         Path("mine.toml").write_text(f'source = "exam"\n[case.a]\n{case}')
     more = QUICKER.get(words[0], []) if "--resume" not in words else []
+    more = [*SHORT, "--runs", "3"] if "--laws" in words else more
     if "slurm:job.toml" in words:
         Path("job.toml").write_text('jobs = 2\ncores = 1\nmemory = "2GB"\nwalltime = "01:00:00"\n')
         more = [*SHORT, "--runs", "3"]

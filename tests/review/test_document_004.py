@@ -277,6 +277,7 @@ C = r"""\mathbf{C}(\mathbf{q}, \dot{\mathbf{q}}) = \begin{bmatrix} C_{11} & C_{1
     a_2 \dot{\mathbf{q}}_2 m_3 s_3 (a_3 + \mathbf{pl}_{31}) & 0 \end{bmatrix}"""
 
 
+@pytest.mark.slow
 def test_coriolis_matrix_24_is_the_christoffel_one_of_the_printed_mass_matrix(model: Model) -> None:
     assert check(C, model.C.xreplace(ONE_TENSOR), "C", **C_NAMES)
     verdict = check(C, model.C, "C", **C_NAMES)
