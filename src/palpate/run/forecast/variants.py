@@ -10,7 +10,6 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.control.law import Law
-from palpate.errors import PalpateError
 from palpate.run.assemble.assemble import Assembly, assemble, suited
 from palpate.run.assemble.renew import Renewable
 from palpate.run.run import Run
@@ -173,8 +172,3 @@ def _scaled(value: Any, factor: float) -> Any:
     if isinstance(value, tuple | list):
         return tuple(_scaled(x, factor) for x in value)
     return factor * value
-
-
-def refused(error: PalpateError) -> str:
-    """The first line of an error."""
-    return str(error).splitlines()[0]
