@@ -78,7 +78,7 @@ bench-sweep: $(VENV)/.installed
 
 # 26 hostile sequences against the compiled library of every law on three arms: limits, codes, ramps.
 hostile-exports: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -m slow tests/exporting/test_hostile.py
+	$(BIN)/python -m pytest -m slow tests/tools/exporting/test_hostile.py
 
 # Laws exported and replayed whole on every machine that qemu-user, cross compilers, wasm-ld and node give here (what is
 # missing is named), then every law on every arm of the catalogue on this one: docs/export-matrix.md. Long;
@@ -86,7 +86,7 @@ hostile-exports: $(VENV)/.installed-dev
 export-matrix: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -m slow -s tests/exporting
 	mkdir -p build
-	$(BIN)/python tests/exporting/matrix.py docs/export-matrix.md build/export-matrix.jsonl
+	$(BIN)/python tests/tools/exporting/matrix.py docs/export-matrix.md build/export-matrix.jsonl
 
 # Every shipped scenario with the bounds of every array checked, in a cache of its own; slow.
 boundscheck: $(VENV)/.installed-dev
@@ -110,7 +110,7 @@ false-alarms: $(VENV)/.installed-dev
 
 # A hundred thousand trivial runs on two Dask workers: the memory of driver and workers; minutes.
 cluster-memory: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -s -m slow tests/study/test_cluster_memory.py
+	$(BIN)/python -m pytest -s -m slow tests/tools/study/test_cluster_memory.py
 
 # kill -9 at 50 random moments of each command: nothing lost that was promised, the same bytes afterwards. KILLS=5 is quicker.
 kills: $(VENV)/.installed-dev
@@ -168,7 +168,7 @@ next:
 
 # Five hundred random impacts of a Panda instead of fifteen.
 impacts: $(VENV)/.installed-dev
-	PALPATE_IMPACTS=500 $(BIN)/python -m pytest tests/contact/test_impacts.py
+	PALPATE_IMPACTS=500 $(BIN)/python -m pytest tests/tools/contact/test_impacts.py
 
 # Every public robot file through every test, and many spoilt copies, instead of a part of them.
 corpus: $(VENV)/.installed-dev

@@ -11,7 +11,7 @@ import numpy as np
 import palpate as pp
 from benchmarks import Measurement
 from palpate.checks import Array
-from palpate.contact import HybridSystem, Plane
+from palpate.tools.contact import HybridSystem, Plane
 
 REPEATS = 3
 GOALS = {("planar2-slide", "exact"): 0.5, ("panda-slide", "exact"): 2.0}

@@ -17,10 +17,10 @@ import numpy as np
 from benchmarks import Measurement
 from benchmarks.loop import fill_targets
 from palpate.checks import Array
-from palpate.exporting import export
 from palpate.run.assemble.assemble import assemble
 from palpate.run.loop import loop
 from palpate.run.simulate import as_run
+from palpate.tools.exporting import export
 
 SCENARIO, TICKS, ROUNDS = "panda-wall", 2000, 20
 

@@ -16,7 +16,7 @@ import numpy as np
 
 import palpate as pp
 from benchmarks import Measurement
-from palpate.play.session import Session
+from palpate.tools.play.session import Session
 
 MOVES = 40
 

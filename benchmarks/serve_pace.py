@@ -11,7 +11,7 @@ import numpy as np
 
 import palpate as pp
 from benchmarks import Measurement
-from palpate.serving.server import Server
+from palpate.tools.serving.server import Server
 
 HOST, SECONDS, BUSY = "127.83.1.7", 10, 4
 CLIENT = """

@@ -28,9 +28,9 @@ from palpate.run.build import build
 from palpate.run.loop import loop
 from palpate.scenario.file.load import load_scenario
 from palpate.scenario.model import Scenario
-from palpate.study.running.pool import LocalPool
-from palpate.study.running.worker import Job, RunTask, run_row, whole_trace
-from palpate.study.sweeps import sweep
+from palpate.tools.study.running.pool import LocalPool
+from palpate.tools.study.running.worker import Job, RunTask, run_row, whole_trace
+from palpate.tools.study.sweeps import sweep
 
 RUNS = int(os.environ.get("PALPATE_BENCH_RUNS", "200"))
 VARY = {

@@ -17,11 +17,18 @@ from typing import Annotated, Any, get_args, get_origin
 import palpate
 
 PACKAGES = (
-    *("palpate", "palpate.robot", "palpate.spatial", "palpate.derive", "palpate.review", "palpate.control"),
+    *("palpate", "palpate.robot", "palpate.spatial", "palpate.tools.derive", "palpate.tools.review", "palpate.control"),
     *("palpate.control.design", "palpate.control.references", "palpate.control.solve.hierarchy"),
-    *("palpate.control.solve.priorities", "palpate.control.solve.tasks", "palpate.contact", "palpate.world"),
-    *("palpate.scenario", "palpate.run", "palpate.trace", "palpate.metrics", "palpate.views", "palpate.study"),
-    *("palpate.gym", "palpate.exporting", "palpate.logs", "palpate.play", "palpate.sheets", "palpate.errors"),
+    *("palpate.control.solve.priorities", "palpate.control.solve.tasks", "palpate.tools.contact", "palpate.world"),
+    *("palpate.scenario", "palpate.run", "palpate.trace", "palpate.metrics", "palpate.views", "palpate.tools.study"),
+    *(
+        "palpate.tools.gym",
+        "palpate.tools.exporting",
+        "palpate.tools.logs",
+        "palpate.tools.play",
+        "palpate.tools.sheets",
+        "palpate.errors",
+    ),
 )
 _INDEX = """Programming interface
 =====================
@@ -116,7 +123,7 @@ def _is_table(value: Any) -> bool:
 def _entry(package: str, name: str, value: Any) -> str:
     """The directive of a name; one that the front page describes is a reference to it."""
     full = f"{package}.{name}"
-    if isinstance(value, ModuleType):  # palpate.derive is a package that can be called
+    if isinstance(value, ModuleType):  # palpate.tools.derive is a package that can be called
         return f"See :py:func:`palpate.{name}.{name}`: the package itself can be called, ``palpate.{name}(…)``.\n"
     home = homes()[name]
     if home != full and getattr(_module(home.rpartition(".")[0]), name) is value:

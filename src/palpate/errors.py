@@ -200,6 +200,10 @@ class MissingExtra(PalpateError, ImportError):
     """Something that needs a package which is not installed; the hint has the line that installs it."""
 
 
+class MissingTool(PalpateError, ImportError):
+    """Something that needs a tool of palpate which this installation does not have."""
+
+
 class NotApplicable(PalpateError):
     """A metric that says nothing about a trace; the message is the reason. A bound on it is neither kept nor broken."""
 

@@ -8,28 +8,12 @@ import importlib
 import sys
 import warnings
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import MappingProxyType, ModuleType
 from typing import Any
 
 from palpate.errors import MissingExtra, nearest
-
-_OFFERED: dict[str, str] = {}
-
-
-def offer(functions: Mapping[str, str]) -> None:
-    """Let lower packages call functions of higher ones by name: what it does → "module:function", loaded on call."""
-    _OFFERED.update(functions)
-
-
-def offered(name: str) -> Callable[..., Any]:
-    """A function that was offered under a name."""
-    module, function = _OFFERED[name].split(":")
-    return getattr(importlib.import_module(module), function)
-
-
-def notebook_progress() -> Callable[..., None] | None:
-    """The progress bar of a notebook, if this process is one's kernel."""
-    return offered("progress in a notebook")() if "ipykernel" in sys.modules else None
 
 
 def check_extra(module: str, extra: str, what: str) -> None:
@@ -70,9 +54,45 @@ def lazy_names(
             hint = f"; did you mean {near[0]!r}?" if near else ""
             raise AttributeError(f"module {package!r} has no attribute {name!r}{hint}")
         module = importlib.import_module(table[name])
-        return module if table[name] == f"{package}.{name}" else getattr(module, name)
+        if table[name] == f"{package}.{name}":
+            return module
+        return getattr(module, name) if hasattr(module, name) else importlib.import_module(f"{table[name]}.{name}")
 
     return __getattr__, lambda: sorted(table), sorted(table)
+
+
+class MovedPackages(MetaPathFinder):
+    """Packages by their old dotted names: `import palpate.study` gives `palpate.tools.study`, with a warning.
+
+    Args:
+        above: dotted name of the package that they were in.
+        moved: their names.
+        below: dotted name of the package that they are in.
+    """
+
+    def __init__(self, above: str, moved: str, below: str) -> None:
+        self._old, self._new, self._moved = f"{above}.", f"{below}.", set(moved.split())
+
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        """The new module, for an old name."""
+        name = fullname.removeprefix(self._old)
+        if name == fullname or name.partition(".")[0] not in self._moved:
+            return None
+        warnings.warn(f"{fullname} is {self._new}{name} now", DeprecationWarning, stacklevel=2)
+        return ModuleSpec(fullname, _Loaded(importlib.import_module(self._new + name)))
+
+
+class _Loaded(Loader):
+    """A module that is there already, under its second name."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self._module, self._spec = module, module.__spec__
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return self._module
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__spec__ = self._spec  # the machinery has put that of the old name there
 
 
 def parsed(source: str | bytes) -> ast.Module:

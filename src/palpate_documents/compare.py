@@ -57,7 +57,7 @@ def says(role: Role, label: str, given: bool, computed: bool) -> Comparison:
 
 
 def formula(role: Role, text: str, reference: Any, what: str = "expression", label: str = "", **how: Any) -> Comparison:
-    """LaTeX as printed against a derivation, by `palpate.review.check_derivation`."""
+    """LaTeX as printed against a derivation, by `palpate.tools.review.check_derivation`."""
     import palpate as pp
 
     name = label or {"printed": "as printed", "corrected": "corrected"}.get(role, role)

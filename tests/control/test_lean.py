@@ -15,9 +15,9 @@ import pytest
 from palpate.control import LAWS
 from palpate.engine.kernels import Kernel, kernel
 from palpate.engine.records import Vector
-from palpate.run.exact import steps_to_event
 from palpate.run.loop.loop import run_steps
 from palpate.scenario.model import law_class
+from palpate.tools.contact.plant import steps_to_event
 
 NOBODY = {"", "_GLOBAL_OFFSET_TABLE_", "memcpy", "memset", "memmove"}  # the linker's, or every compiler's own
 UNDEFINED, SYMBOLS = 0, 2  # ELF: a symbol's section; the type of a section that lists symbols

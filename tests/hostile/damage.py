@@ -167,7 +167,7 @@ def _partial_trace(file: Path) -> None:
 def _interrupted_sweep(folder: Path) -> None:
     """A sweep of which the first runs are made."""
     from palpate.scenario.file.load import load_scenario
-    from palpate.study import sweeps
+    from palpate.tools.study import sweeps
 
     class Enough(Exception):
         pass

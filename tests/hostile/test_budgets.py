@@ -11,8 +11,8 @@ import pytest
 
 from moments import ENDLESS
 from palpate.errors import TooLarge
-from palpate.review.algebra import effort
-from palpate.review.check import check_derivation
+from palpate.tools.review.algebra import effort
+from palpate.tools.review.check import check_derivation
 
 SQUARE = r"\begin{bmatrix} l_1+m_1 & m_2 \\ m_2 & m_2+l_2 \end{bmatrix}"
 THREE = (
@@ -67,7 +67,7 @@ CHECK = """
 import json, resource, sys
 import palpate as pp
 from palpate.errors import PalpateError
-from palpate.review.check import check_file
+from palpate.tools.review.check import check_file
 
 resource.setrlimit(resource.RLIMIT_CPU, (400, 400))  # the last fence: what is not counted does not hang the tests
 derivation, answers = pp.derive(pp.load_robot("planar3")), {}

@@ -47,7 +47,7 @@ def test_a_whole_trace_is_shown_beside_a_damaged_scenario(more: list[str], conte
 
 def test_every_flipped_byte_of_a_plan_is_noticed(folders: Path):
     from palpate.errors import FileError
-    from palpate.study.plans.plan import plan_from_text
+    from palpate.tools.study.plans.plan import plan_from_text
 
     text = (folders / "sweep" / "sweep.json").read_text()
     for at in range(0, len(text), 37):

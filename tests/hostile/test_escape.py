@@ -10,8 +10,8 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
-
 from exporting.test_folder import needs, run
+
 from hostile.conftest import ATTACKS
 from palpate import escape
 

@@ -16,7 +16,7 @@ import pytest
 import palpate as pp
 from moments import ENDLESS
 from palpate.errors import InvalidInput, ModelError, PalpateError, ScenarioError
-from palpate.study.sweeps import open_sweep
+from palpate.tools.study.sweeps import open_sweep
 from palpate.user_code import allowing
 
 _NUMBERS = count()

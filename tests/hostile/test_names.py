@@ -15,16 +15,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from exporting.test_folder import needs, run
 
 import palpate as pp
-from exporting.test_folder import needs, run
 from hostile.conftest import ATTACKS, HARMLESS, MARKER, urdf, written
 from palpate.cli.main import main
 from palpate.errors import InvalidInput, ModelError
-from palpate.exporting.code.objects import TARGETS
-from palpate.exporting.draft import draft
-from palpate.exporting.texts import texts
 from palpate.robot.catalogue import model_xml
+from palpate.tools.exporting.code.objects import TARGETS
+from palpate.tools.exporting.draft import draft
+from palpate.tools.exporting.texts import texts
 from palpate.views.notebook import robot_html, scenario_html, trace_html
 
 STUBS = Path(__file__).parent.parent / "exporting" / "stubs"

@@ -12,19 +12,19 @@ from functools import cache
 
 import numpy as np
 import pytest
+from serving.conftest import serving
 
 from moments import ENDLESS
 from palpate.errors import BadShape, InvalidInput, NotFinite
 from palpate.scenario.file.load import load_scenario
-from palpate.serving import fci
-from palpate.serving.fci import Command, Controller, Generator, Mode
-from palpate.serving.limits import pose_from
-from palpate.serving.link import has_asked
-from palpate.serving.pace import Pace
-from palpate.serving.server import Server
-from palpate.serving.session import ClientSession
+from palpate.tools.serving import fci
+from palpate.tools.serving.fci import Command, Controller, Generator, Mode
+from palpate.tools.serving.limits import pose_from
+from palpate.tools.serving.link import has_asked
+from palpate.tools.serving.pace import Pace
+from palpate.tools.serving.server import Server
+from palpate.tools.serving.session import ClientSession
 from palpate.views.pages.serve import MOST_WAITING, LiveServer, ReplayServer
-from serving.conftest import serving
 
 WALL = load_scenario("fr3-wall")
 EYE = np.eye(4).T.ravel()
@@ -225,7 +225,7 @@ def test_frames_for_a_viewer_who_does_not_read_are_bounded():
 )  # fmt: skip
 def test_an_environment_refuses_an_action_of_the_wrong_shape_or_that_is_not_finite(action, error):
     pytest.importorskip("gymnasium")
-    from palpate.gym.environment import ContactEnv
+    from palpate.tools.gym.environment import ContactEnv
 
     env = _environment(ContactEnv)
     before = env.steps.time

@@ -14,9 +14,9 @@ import pytest
 import palpate as pp
 from palpate.cli.main import main
 from palpate.errors import InvalidInput, PalpateNote
-from palpate.review import check_derivation, check_file
 from palpate.robot import catalogue
 from palpate.robot.load import load_robot
+from palpate.tools.review import check_derivation, check_file
 
 # ------------------------------------------------------------------ the checker
 

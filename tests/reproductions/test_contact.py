@@ -13,9 +13,9 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import palpate as pp
-from palpate.contact import Contact, HybridSystem, Plane, Ride, constrained_dynamics, impact, static_equilibrium
 from palpate.metrics import evaluate
 from palpate.robot.robot import Robot
+from palpate.tools.contact import Contact, HybridSystem, Plane, Ride, constrained_dynamics, impact, static_equilibrium
 
 G = 9.81
 LADDER = """<mujoco model="ladder"><compiler angle="radian"/><option gravity="0 0 -9.81"/><worldbody>

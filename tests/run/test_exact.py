@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import palpate as pp
-from palpate.contact import HybridSystem, Plane
 from palpate.control.laws.passive import Passive
 from palpate.errors import InvalidInput, ScenarioError
 from palpate.metrics import evaluate
 from palpate.run.run import Run
+from palpate.tools.contact import HybridSystem, Plane
 from palpate.trace import load_trace
 from palpate.world.clock import Clock
 from palpate.world.config import Attachment, ExactRules, LockedPoint, Motion, PlantChange, Push, Surface, World

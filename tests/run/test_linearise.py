@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import palpate as pp
-from palpate.contact import Plane
 from palpate.control.laws.joint_impedance import JointImpedance
 from palpate.control.laws.passive import Passive
 from palpate.errors import InvalidInput
 from palpate.run.run import Run
+from palpate.tools.contact import Plane
 from palpate.world.clock import Clock
 from palpate.world.config import Surface, World
 

@@ -10,14 +10,14 @@ import matplotlib
 import numpy as np
 import pytest
 
-from palpate.derive import derive
 from palpate.errors import TraceError, UnknownName
 from palpate.lazy import notebook_progress
 from palpate.metrics import Bound, evaluate
 from palpate.robot import load_robot
 from palpate.run.simulate import simulate
 from palpate.scenario.file.load import load_scenario
-from palpate.study.sweeps import sweep
+from palpate.tools.derive import derive
+from palpate.tools.study.sweeps import sweep
 from palpate.trace import Channel, Outcome, Trace
 from palpate.views import notebook
 

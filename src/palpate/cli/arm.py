@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import palpate as pp
 from palpate.cli.check import model_options, model_overrides
-from palpate.cli.derive import JOINT_CHOICES, parameters_from
+from palpate.cli.parameters import JOINT_CHOICES, parameters_from
 from palpate.cli.tables import number, numbers
 from palpate.errors import InvalidInput
 

@@ -19,7 +19,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import palpate as pp
-from palpate.cli import laws
 from palpate.cli.console import open_page
 from palpate.cli.folder import find_trace
 from palpate.cli.judged import add_code_option, judged
@@ -36,16 +35,12 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     add_code_option(parser, "compute the scenarios' own metrics again")
     parser.add_argument("--open", action="store_true", help="show it in the browser")
     parser.add_argument("--json", action="store_true", help="print settings and metrics as JSON, nothing else")
-    laws.add_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Load, evaluate, print, write."""
-    if args.laws is not None:
-        return laws.run(args)
     from palpate.views.pages.comparison import differences, side_by_side
 
-    laws.refuse_without_laws(args)
     if len(args.traces) < 2:
         raise InvalidInput("compare takes two or more runs, got one", hint="palpate compare A B")
     paths = [find_trace(location) for location in args.traces]

@@ -27,13 +27,11 @@ from typing import TYPE_CHECKING
 
 from palpate.cli.check import add_scenario, scenario_asked
 from palpate.cli.console import patience, starting
-from palpate.cli.tables import number, print_table, say
+from palpate.cli.tables import number, say
 
 if TYPE_CHECKING:
     from palpate.run.forecast.moments import Asked, LoopMoment
     from palpate.run.run import Run
-    from palpate.scenario.model import Scenario
-    from palpate.study import Slope
 
 WARNED = 3
 
@@ -45,8 +43,6 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     )
     add_scenario(parser)
     parser.add_argument("--poles", action="store_true", help="show the modes alone, without limits")
-    parser.add_argument("--sensitivity", metavar="KEY", nargs="*",
-                        help="change of bounded metrics per 1 %% of settings; without KEY, of all numbers")  # fmt: skip
 
 
 def run(args: argparse.Namespace) -> int:
@@ -77,8 +73,6 @@ def run(args: argparse.Namespace) -> int:
     for text in warnings:
         if text != answer.verdict:
             say(f"warning: {text}")
-    if args.sensitivity is not None:
-        _print_sensitivities(scenario, args.sensitivity)
     return WARNED if warnings else 0
 
 
@@ -120,26 +114,3 @@ def _mode_line(moment: LoopMoment) -> str:
     course = f"decays at {number(rate)} 1/s" if rate > 0.0 else f"grows at {number(-rate)} 1/s"
     which = f", {mode.joint or 'no joint'} at {number(round(mode.frequency, 6))} Hz" if mode else ""
     return f"{head} largest pole {found.largest:.6f}, {course}{which}"
-
-
-def _print_sensitivities(scenario: Scenario, keys: list[str]) -> None:
-    """A table of the settings that change a metric, most first by share; then those that change none."""
-    from palpate.study import sensitivities
-
-    with patience("running the scenario on both sides of each setting …"):
-        results = sensitivities(scenario, keys or None)
-    names = [slope.metric for slope in results[0].slopes]
-    moved = [result for result in results if any(slope.per_share != 0.0 for slope in result.slopes)]
-    say("\nChange per 1 % more of a setting, by runs with 1 % more and less:")
-    units = [f"{slope.metric} [{slope.unit}]" for slope in results[0].slopes]
-    rows = [[result.setting, *(_change(slope) for slope in result.slopes)] for result in moved]
-    print_table(["setting", *units], rows, "l" + "r" * len(names))
-    still = [result.setting for result in results if result not in moved]
-    if still:
-        say(f"no effect on any of them: {', '.join(still)}")
-    for text in dict.fromkeys(f"{s.metric}: {s.reason}" for r in moved for s in r.slopes if s.reason):
-        say(f"no slope of {text}")
-
-
-def _change(slope: Slope) -> str:
-    return "–" if slope.per_percent is None else "0" if slope.per_percent == 0.0 else f"{slope.per_percent:+.3g}"

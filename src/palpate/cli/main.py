@@ -25,12 +25,12 @@ import shutil
 import sys
 import textwrap
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
-from importlib.util import find_spec
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType, ModuleType
 from typing import Any
 
-from palpate import __version__
+from palpate import __version__, toolbox
 from palpate.cli.signals import Listening, ignore_further, leave, was_interrupted
 from palpate.errors import InvalidInput, PalpateError, PalpateNote, UnknownName, harmless, shortened
 from palpate.plugins import Table
@@ -39,9 +39,7 @@ from palpate.user_code import allowing
 # One word per command: the module palpate/cli/<name>.py with add_parser(subparsers) and run(args) -> exit code.
 # An entry point names such a module of another package. The first help page describes the first ones.
 FIRST = ("run", "design", "new", "show", "sweep", "compare", "export", "serve")
-_OF_CLI = (*FIRST, "list", "explain", "check", "report", "derive", "mark", "cases", "tune", "drive", "tools")
-# Commands that a tool brings along, in its own folder; without the folder there is no command.
-_OF_TOOLS = {"play": "play.command", "log": "logs.command"}
+_OF_CLI = ("run", "design", "new", "show", "compare", "list", "explain", "check", "report", "tools")
 
 # Old spellings, and what to type instead.
 _MOVED = {
@@ -53,10 +51,7 @@ _MOVED = {
 # Commands that show what others made: no code that a scenario or folder names runs in them, unless --code asks for it.
 _LOOKS = {"list", "explain", "new", "show", "derive", "check", "report", "compare", "tools", "mark", "cases"}
 
-_MODULES = {
-    **{name: f"palpate.cli.{name}" for name in _OF_CLI},
-    **{name: f"palpate.{at}" for name, at in _OF_TOOLS.items() if find_spec(f"palpate.{at.partition('.')[0]}")},
-}
+_MODULES = {**{name: f"palpate.cli.{name}" for name in _OF_CLI}, **toolbox.commands()}
 _SHIPPED = tuple(_MODULES)
 COMMANDS = Table("palpate.commands", _MODULES, lambda entry, module: module.__name__)
 
@@ -154,9 +149,7 @@ def _run(words: list[str]) -> int:
     if command is not None and command not in COMMANDS:
         raise UnknownName("command", command, COMMANDS)
     modules = _modules(
-        COMMANDS
-        if completing
-        else [*_SHIPPED, *_OF_TOOLS, *([command] if command not in (None, *_SHIPPED, *_OF_TOOLS) else ())]
+        COMMANDS if completing else [*_SHIPPED, *([command] if command not in (None, *_SHIPPED) else ())]
     )
     parser, commands = _parsers(modules, COMMANDS.added() if command is None and not completing else ())
     if completing:
@@ -171,7 +164,14 @@ def _run(words: list[str]) -> int:
         _refuse(unknown, commands[args.command])
     looks = args.command in _LOOKS and not getattr(args, "code", False) and not getattr(args, "laws", None)
     with allowing("nothing" if "--no-code" in words else "asked" if looks else "all"):
-        return modules[args.command].run(args)
+        return _extended(modules[args.command].run, args.command)(args)
+
+
+def _extended(run: Callable[[argparse.Namespace], int], command: str) -> Callable[[argparse.Namespace], int]:
+    """A command under the options that tools add to it."""
+    for extension in toolbox.options_of(command):
+        run = partial(extension.run, command=run)
+    return run
 
 
 def _modules(names: Iterable[str]) -> dict[str, ModuleType]:
@@ -186,10 +186,12 @@ def _parsers(
     parser.add_argument("--version", action="version", version=f"palpate {__version__}")
     _add_shared(parser)
     subparsers = parser.add_subparsers(prog="palpate", dest="command", metavar="COMMAND", parser_class=_Command)
-    for module in modules.values():
+    for name, module in modules.items():
         module.add_parser(subparsers)
+        for extension in toolbox.options_of(name):
+            extension.add_options(subparsers.choices[name])
     parser.described = {action.dest: str(action.help) for action in subparsers._choices_actions}
-    parser.more = [name for name in (*_SHIPPED, *_OF_TOOLS, *named) if name not in FIRST]
+    parser.more = [name for name in (*_SHIPPED, *named) if name not in FIRST]
     for command in subparsers.choices.values():
         _add_shared(command)
     return parser, dict(subparsers.choices)

@@ -50,8 +50,8 @@ from palpate.cli.arm import (
     scenario_shown,
 )
 from palpate.cli.check import add_model_options
-from palpate.cli.derive import parameters_from
 from palpate.cli.judged import add_code_option
+from palpate.cli.parameters import parameters_from
 from palpate.cli.tables import WIDTH, matrix_lines, number, numbers, print_json, print_table, say, short
 from palpate.errors import PalpateError, printable
 from palpate.toml import toml_text, toml_value
@@ -90,10 +90,6 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument("--tau", nargs="+", metavar="T",
                         help="joint torques, N·m and N, of terms that need them (zero)")  # fmt: skip
     parser.add_argument("--force", nargs="+", metavar="F", help="force on the environment along the task, N and N·m")
-    parser.add_argument("--plane", nargs=6, action="append", default=[], metavar="X",
-                        help="a plane that the tool may touch: a point and the normal (may be repeated)")  # fmt: skip
-    parser.add_argument("--friction", type=float, metavar="MU", help="of the planes (0)")
-    parser.add_argument("--restitution", type=float, metavar="E", help="of the planes, Poisson's (0)")
     parser.add_argument("--rate", type=float, metavar="L", help="λ of K and D, 1/s (that of the stop)")
     parser.add_argument("--pole", nargs=3, metavar="R",
                         help="a pole on the tool: from its foot to its sphere, m (a scenario's own)")  # fmt: skip

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from palpate import contact
 from palpate.checks import Array, finite_array
 from palpate.cli.arm import OF_TERMS, Arm, refuse_unused
 from palpate.cli.tables import WIDTH, number, numbers, print_json, say
@@ -73,15 +72,6 @@ class Question:
             raise InvalidInput(message, hint=hint)
         return values
 
-    def contacts(self) -> list[contact.Contact]:
-        """The planes that the tool may touch."""
-        planes = [numbers(plane, "--plane") for plane in self.option("plane")]
-        friction, restitution = (self.option(name) or 0.0 for name in ("friction", "restitution")) if planes else (0, 0)
-        return [
-            contact.Contact(contact.Plane(x[:3], x[3:]), self.frame, friction=friction, restitution=restitution)
-            for x in planes
-        ]
-
     def rows(self) -> Array:
         """Directions of the task, k × 6; by default those in which the tool can move."""
         names = (self.option("task") or "").replace(",", " ").split()
@@ -119,25 +109,6 @@ class Question:
         """The force, which must have been given."""
         return self.needed("force", "this term needs a force", "--force 0 0 -10, along the task's directions")
 
-    def touching(self) -> contact.Constrained:
-        """Accelerations and contact forces at the state."""
-        return contact.constrained_dynamics(self.robot, self.q, self.v, self.torque(), self.contacts())
-
-    def collision(self) -> contact.Impact:
-        """The impact of what touches and closes."""
-        if not self.option("plane"):
-            raise InvalidInput("an impact needs a surface", hint="--plane 0 0 0 0 0 1: a point and the normal")
-        return contact.impact(self.robot, self.q, self.v, self.contacts())
-
-    def linear(self) -> contact.Linearised:
-        """The linear model about the state, an equilibrium under τ and the contacts."""
-        return contact.linearise_state(self.robot, self.q, self.v, self.torque(), self.contacts())
-
-    def rates(self) -> Array:
-        """Eigenvalues of that model, real and imaginary parts."""
-        values = self.linear().eigenvalues
-        return np.column_stack([np.real(values), np.imag(values)])
-
     def gains(self) -> SpringDamper:
         """K = λ² M_p and D = 2 λ M_p; λ is the stop's where no other is given."""
         rate = self.option("rate")
@@ -164,16 +135,9 @@ class Question:
         return self.inertia() @ self.jacobian() @ np.linalg.solve(self.robot.mass_matrix(self.q), torque)
 
 
-def _tip_torque(x: Question) -> Array:
-    return contact.torque_from_tip_force(x.robot, x.q, x.given_force(), x.frame, directions=x.rows())
-
-
-def _tip_force(x: Question) -> Array:
-    return contact.tip_force_from_torque(x.robot, x.q, x.torque(), x.frame, directions=x.rows()).force
-
-
-# name: (what it is, unit, how to compute it)
-TERMS: dict[str, tuple[str, str, Callable[[Question], Any]]] = {
+Term = tuple[str, str, Callable[[Question], Any]]  # what it is, its unit, how to compute it
+# By name; tools add theirs.
+TERMS: dict[str, Term] = {
     "M": ("mass matrix M(q)", "kg·m² or kg", lambda x: x.robot.mass_matrix(x.q)),
     "B": ("mass matrix, by its other letter", "kg·m² or kg", lambda x: x.robot.mass_matrix(x.q)),
     "C": ("Coriolis matrix C(q, v)", "N·m·s or N·s", lambda x: x.robot.coriolis_matrix(x.q, x.v)),
@@ -199,19 +163,7 @@ TERMS: dict[str, tuple[str, str, Callable[[Question], Any]]] = {
     "pdd": ("acceleration of the tool under it", "m/s²", lambda x: x.jacobian() @ x.stop().acceleration + x.drift()),
     "K": ("stiffness λ² Mp, both poles of every axis at −λ", "N/m", lambda x: x.gains().stiffness),
     "D": ("damping 2 λ Mp that goes with it", "N·s/m", lambda x: x.gains().damping),
-    "tauF": ("torques Jᵀ F of a force on the environment", "N·m or N", _tip_torque),
-    "Ftau": ("force F with Jᵀ F = τ", "N", _tip_force),
     "tauf": ("least torques that put f on an end-effector with a pole", "N·m or N", lambda x: x.balanced().torque),
-    "vdot": ("acceleration under τ and the contacts", "rad/s² or m/s²", lambda x: x.touching().acceleration),
-    "modes": ("free, sliding or sticking", "by contact", lambda x: x.touching().modes),
-    "forces": ("contact forces on the robot", "N", lambda x: x.touching().forces),
-    "painleve": ("n·M⁻¹(n − μ d), a paradox where not positive", "1/kg", lambda x: x.touching().coefficients),
-    "vafter": ("velocity after the impact", "rad/s or m/s", lambda x: x.collision().velocity),
-    "impulses": ("impulses on the robot", "N·s", lambda x: x.collision().impulses),
-    "loss": ("energy that the impact takes", "J", lambda x: x.collision().dissipated),
-    "Alin": ("A of ẋ = A x + B u about an equilibrium", "1/s, 1/s²", lambda x: x.linear().A),
-    "Blin": ("its B, u the change of τ", "1/(kg·m²) or 1/kg", lambda x: x.linear().B),
-    "rates": ("eigenvalues of A, as real and imaginary parts", "1/s", lambda x: x.rates()),
 }
 
 

@@ -11,8 +11,8 @@ from typing import Any
 from pydantic import model_validator
 
 from palpate.config import Config, setting
+from palpate.display import shown
 from palpate.errors import InvalidInput, NeverHappened, NotApplicable, check_names
-from palpate.lazy import offered
 from palpate.metrics import contact, motion, step
 from palpate.metrics.signals import largest, orientation_angle, position_distance, rms_of
 from palpate.metrics.step import of
@@ -181,7 +181,7 @@ class Results(list[MetricResult]):
     """The metrics of a trace, in the table's order; a notebook shows them as a table."""
 
     def _repr_html_(self) -> str:
-        return offered("html of metrics")(self)
+        return shown("metrics_html")(self)
 
 
 def evaluate(trace: Trace, bounds: Mapping[str, Bound] = MappingProxyType({})) -> Results:

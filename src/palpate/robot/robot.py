@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from palpate.checks import Array, as_numbers, finite_array, finite_number
+from palpate.display import shown
 from palpate.equations.code.tree_program import TreeProgram
 from palpate.equations.model.mechanism import Mechanism, mechanism_from_model
 from palpate.errors import BadShape, InvalidInput, MassesMissing, SingularTask, UnknownName, shortened
 from palpate.forking import cached_property
-from palpate.lazy import offered
 from palpate.robot import build, terms
 from palpate.robot.frames import Frame, ToolChoice, chosen_tool, frames_of
 from palpate.robot.gate import refuse_impossible_robot, refuse_too_many, spec_from_text
@@ -308,7 +308,7 @@ class Robot:
         return f"Robot({self.name!r}, {self.nv} degrees of freedom, {weight}, tool frame {self.tool_frame!r})"
 
     def _repr_html_(self) -> str:
-        return offered("html of a robot")(self)
+        return shown("robot_html")(self)
 
     def mass_matrix(self, q: ArrayLike) -> Array:
         """M(q): n×n, kg·m² (revolute) and kg (prismatic), rotor inertia included."""

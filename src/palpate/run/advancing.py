@@ -20,9 +20,7 @@ _PYTHON_SLICE = 64  # physics steps between two looks: what is kept of them is m
 def stepper(assembly: Assembly, ending: Ending) -> Callable[[int], int]:
     """What steps the run: the exact loop, the compiled one, or the one around a law in Python."""
     if assembly.exact is not None:
-        from palpate.run.exact import EXACT_SLICE, run_exact
-
-        return lambda steps: run_exact(assembly, min(steps, EXACT_SLICE), ending)
+        return assembly.exact.stepper(assembly, ending)
     if assembly.compiled:
         return _Slices(assembly).run
     return lambda steps: run_python(assembly, min(steps, _PYTHON_SLICE), ending)

@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
 from palpate.checks import Array
+from palpate.display import notebook_progress
 from palpate.errors import PalpateNote
-from palpate.lazy import notebook_progress
 from palpate.run.advancing import fill_targets, stepper
 from palpate.run.after.finish import bare_trace, trace_of, unfinished
 from palpate.run.after.keep import Keeper, Partial

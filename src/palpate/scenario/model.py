@@ -16,8 +16,8 @@ from palpate.control.law import Law
 from palpate.control.references import REFERENCES
 from palpate.control.references.reference import Hold, ReferenceSettings
 from palpate.control.unloaded import UnloadedReference, unloaded_law
+from palpate.display import shown
 from palpate.errors import InvalidInput, check_names
-from palpate.lazy import offered
 from palpate.metrics.table import Bound
 from palpate.robot.load import Joints
 from palpate.robot.readers.dh.table import DHLink, Tensor
@@ -283,7 +283,7 @@ class Scenario(Config):
         return replaced(self, changes)
 
     def _repr_html_(self) -> str:
-        return offered("html of a scenario")(self)
+        return shown("scenario_html")(self)
 
 
 _TELLING = ("name", "kind")  # say which table it is, so they stand even where they are the default

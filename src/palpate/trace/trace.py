@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from palpate.checks import Array, as_numbers, finite_array, finite_number
+from palpate.display import shown
 from palpate.errors import InvalidInput, NotFinite, TraceError, UnknownName, shortened
-from palpate.lazy import offered
 from palpate.trace.channel import TIME, Channel
 from palpate.trace.facts import RunFacts
 from palpate.trace.outcome import Event, Outcome
@@ -127,7 +127,7 @@ class Trace:
         return len(self.time)
 
     def __repr__(self) -> str:
-        return offered("summary of a trace")(self)
+        return shown("summary_text")(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
         data = {self._channels[name]: self[name] for name in self if name != TIME.name}
@@ -198,7 +198,7 @@ class Trace:
         Raises:
             UnknownName: no such channel or column.
         """
-        return offered("plot of a trace")(self, channels, axes)
+        return shown("plot")(self, channels, axes)
 
     def to_pandas(self) -> Any:
         """A pandas DataFrame: one column per number, index time in s; `frame.attrs["units"]` has the units.
@@ -206,7 +206,7 @@ class Trace:
         Raises:
             TraceError: pandas is not installed.
         """
-        return offered("trace as pandas")(self)
+        return shown("to_pandas")(self)
 
     def to_xarray(self) -> Any:
         """An xarray Dataset: one variable per channel over time and its labels, each with its unit in `attrs`.
@@ -214,14 +214,14 @@ class Trace:
         Raises:
             TraceError: xarray is not installed.
         """
-        return offered("trace as xarray")(self)
+        return shown("to_xarray")(self)
 
     def replay(self) -> Any:
         """The 3D replay, shown where a notebook shows a result; `.save(path)` writes it as a page."""
-        return offered("replay of a trace")(self)
+        return shown("shown_replay")(self)
 
     def _repr_html_(self) -> str:
-        return offered("html of a trace")(self)
+        return shown("trace_html")(self)
 
 
 def _instant(value: float, name: str) -> float:

@@ -25,7 +25,7 @@ _AXES = "xyz"
 
 
 class Outlined(Protocol):
-    """Something with a place and a boundary: an ellipsoid or a polytope of `palpate.contact`."""
+    """Something with a place and a boundary: an ellipsoid or a polytope of `palpate.tools.contact`."""
 
     @property
     def centre(self) -> Array:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from palpate.display import shows
 from palpate.errors import TraceError, UnknownName
 from palpate.escape import html_text
 from palpate.lazy import check_extra
@@ -28,6 +29,7 @@ _STYLE = "border-collapse:collapse;font-variant-numeric:tabular-nums"
 _LEFT, _RIGHT = "text-align:left;padding:2px 12px 2px 0", "text-align:right;padding:2px 12px 2px 0"
 
 
+@shows
 def plot(trace: Trace, names: Sequence[str], axes: Any = None) -> Any:
     """Draw channels or columns over time, one pair of axes per unit; see `Trace.plot`."""
     check_extra("matplotlib", "figures", "a plot")
@@ -81,6 +83,7 @@ def _shared(labels: Sequence[str]) -> str:
 # ---------------------------------------------------------------------------------------------- tables
 
 
+@shows
 def trace_html(trace: Trace) -> str:
     """The run's summary, and a list of its channels."""
     rows = [[n, ", ".join(dict.fromkeys(c.column_units)), str(c.size), c.help] for n, c in trace.channels.items()]
@@ -88,6 +91,7 @@ def trace_html(trace: Trace) -> str:
     return f"<div>{summary_html(trace)}<details><summary>{len(rows)} channels</summary>{table}</details></div>"
 
 
+@shows
 def scenario_html(scenario: Any) -> str:
     """A scenario as its file, with what differs from the defaults."""
     heading = f"<b>{html_text(scenario.name)}</b>: {html_text(scenario.description)}"
@@ -97,6 +101,7 @@ def scenario_html(scenario: Any) -> str:
     )
 
 
+@shows
 def robot_html(robot: Robot) -> str:
     """Joints and limits of a robot."""
     limits = robot.limits
@@ -110,6 +115,7 @@ def robot_html(robot: Robot) -> str:
     return f"<div>{head}{_table(['joint', 'unit', 'lower', 'upper', 'speed', 'torque'], rows, 'llrrrr')}</div>"
 
 
+@shows
 def metrics_html(results: Sequence[MetricResult]) -> str:
     """Metrics that have a value, with verdicts."""
     verdict = {True: "✓ pass", False: "✗ fail", None: ""}
@@ -121,6 +127,7 @@ def metrics_html(results: Sequence[MetricResult]) -> str:
     return _table(["metric", "value", "unit", "", "what it is"], rows, "lrlll")
 
 
+@shows
 def sweep_html(sweep: Any, most: int = 5) -> str:
     """What a sweep proves, and its worst and best runs with the commands that make them again."""
     runs = [*((run, "worst") for run in sweep.worst(most)), *((run, "best") for run in sweep.best())]
@@ -137,6 +144,7 @@ def sweep_html(sweep: Any, most: int = 5) -> str:
     return f"<div><b>{name}</b>: {len(sweep)} runs. {html_text(sweep.sentence)}{table}</div>"
 
 
+@shows
 def derivation_html(derivation: Any) -> str:
     """The equations as a page in a frame; of a recursive derivation, which has hundreds of lines, its name alone."""
     if derivation.engine == "recursive":
@@ -154,6 +162,7 @@ def _framed(page: str, title: str, *, scripts: bool) -> str:
     )
 
 
+@shows
 class NotebookProgress:
     """A bar below the cell while a run or a sweep takes longer than a second; gone when it has ended."""
 
@@ -212,6 +221,7 @@ class ShownReplay:
         return write_file(path, self.page)
 
 
+@shows
 def shown_replay(trace: Trace) -> ShownReplay:
     """The replay of a trace; see `Trace.replay`."""
     from palpate.views.pages.player import replay_html
@@ -222,6 +232,7 @@ def shown_replay(trace: Trace) -> ShownReplay:
 # ---------------------------------------------------------------------------------------------- other libraries
 
 
+@shows
 def to_pandas(trace: Trace) -> pandas.DataFrame:
     """One column per number, index time in s; `attrs["units"]` has the unit of each column."""
     pandas = _needed("pandas")
@@ -254,6 +265,7 @@ def _dimensions(trace: Trace) -> dict[tuple[str, ...], str]:
     return named
 
 
+@shows
 def to_xarray(trace: Trace) -> Any:
     """An xarray Dataset: one variable per channel, over time and "joint", "axis" …; units and help stand in `attrs`."""
     xarray = _needed("xarray")

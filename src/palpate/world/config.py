@@ -39,7 +39,7 @@ class Surface(Config):
 
     Compliant contact: f = k δ + d δ̇ (Kelvin–Voigt) or f = k δᵉ (1 + c δ̇) (Hunt–Crossley), never pulling; friction
     is a spring of stiffness k_t that slips at μ f. Rigid contact is MuJoCo's constraint solver. Exact contact is a
-    constraint: forces are its multipliers, impacts take no time, events are located (see `palpate.contact`).
+    constraint: forces are its multipliers, impacts take no time, events are located (see `palpate.tools.contact`).
     """
 
     name: str = setting("wall", "1", "name of the surface", pattern=r"^[A-Za-z][A-Za-z0-9_-]*$")

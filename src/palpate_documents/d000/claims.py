@@ -9,7 +9,7 @@ import sympy as sp
 
 import palpate as pp
 from palpate.checks import Array
-from palpate.derive import derive_pole
+from palpate.tools.derive import derive_pole
 from palpate_documents.claim import Claim, Evidence, Trajectories
 from palpate_documents.compare import (
     arithmetic,

@@ -9,7 +9,7 @@ import numpy as np
 import sympy as sp
 
 import palpate as pp
-from palpate.derive import Derivation
+from palpate.tools.derive import Derivation
 from palpate_documents.claim import Claim, Evidence
 from palpate_documents.compare import corrected, decimals, formula, formulas, printed, remembered, says
 from palpate_documents.d001.stop import DOCUMENT, RATES, XY, rods

@@ -9,7 +9,7 @@ import numpy as np
 
 import palpate as pp
 from palpate.checks import Array
-from palpate.derive import Derivation
+from palpate.tools.derive import Derivation
 from palpate_documents.claim import Claim, Evidence, Trajectories
 from palpate_documents.compare import arithmetic, corrected, decimals, formulas, numbers, printed, remembered, says
 from palpate_documents.d001 import DOCUMENT

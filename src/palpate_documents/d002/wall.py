@@ -10,8 +10,8 @@ import sympy as sp
 
 import palpate as pp
 from palpate.checks import Array
-from palpate.contact import Plane
-from palpate.derive import Derivation
+from palpate.tools.contact import Plane
+from palpate.tools.derive import Derivation
 from palpate_documents.claim import Claim, Evidence, Trajectories
 from palpate_documents.compare import arithmetic, both, corrected, formula, formulas, printed, reading, remembered, says
 from palpate_documents.d002 import DOCUMENT

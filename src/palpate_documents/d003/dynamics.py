@@ -9,7 +9,7 @@ import sympy as sp
 
 import palpate as pp
 from palpate.checks import Array
-from palpate.derive import Derivation
+from palpate.tools.derive import Derivation
 from palpate_documents.claim import Claim, Evidence
 from palpate_documents.compare import arithmetic, corrected, formulas, printed, reading, remembered, says
 from palpate_documents.d003.kinematics import DOCUMENT, body, slope, spatial_arm, spatial_equations, state, ur5e

@@ -10,7 +10,7 @@ import numpy as np
 
 import palpate as pp
 from palpate.checks import Array
-from palpate.derive import Derivation
+from palpate.tools.derive import Derivation
 from palpate_documents.claim import Claim, Evidence
 from palpate_documents.compare import arithmetic, corrected, decimals, formulas, printed, reading, remembered, says
 from palpate_documents.d003 import DOCUMENT

@@ -11,7 +11,7 @@ import numpy as np
 import sympy as sp
 
 import palpate as pp
-from palpate.derive import Derivation
+from palpate.tools.derive import Derivation
 from palpate_documents.claim import Claim, Comparison, Evidence, Trajectories
 from palpate_documents.compare import (
     arithmetic,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -22,10 +22,12 @@ from palpate.robot.joints.coupled import coupled_model
 from palpate.robot.robot import Robot
 from palpate.run.assemble.carrier import EQUATIONS, Carrier, carrier_of
 from palpate.run.assemble.drives import drives_of, with_servo_rotors
+from palpate.run.assemble.event_plant import EventPlant
 from palpate.run.loop.row import Layout, layout
 from palpate.run.loop.state import JointWatch, Load, Loop, Needs, RigidPoint, RigidReading, Shows, StopRule, WantedAxes
 from palpate.run.run import Run
 from palpate.run.stepping import Rescues
+from palpate.toolbox import plant_class
 from palpate.trace import Channel
 from palpate.world.config import PlantChange
 from palpate.world.forces.contact import compliant_names, contact_pairs, surface_state
@@ -37,9 +39,6 @@ from palpate.world.plants.tree_plant import TreeModel, TreePlant, no_model, no_t
 from palpate.world.sensing.custom import BoundSensor, Truth, bound_sensors
 from palpate.world.sensing.faults import fault_state
 from palpate.world.sensing.sensors import bodies_beyond, joint_sensors, pole_camera, wrist_sensor
-
-if TYPE_CHECKING:
-    from palpate.run.exact import ExactPlant
 
 BATCH = 4000  # physics steps between two looks at the clock, the progress bar and Ctrl-C
 _PEAK = 1.5  # of the record: what a run takes of memory at its peak
@@ -65,7 +64,7 @@ class Assembly:
     rescues: Rescues
     carrier: Carrier
     sensors: tuple[BoundSensor, ...] = ()  # of one's own
-    exact: ExactPlant | None = None  # in the place of the engine's physics
+    exact: EventPlant | None = None  # in the place of the engine's physics
     sampled: Reference | None = None
     sampled_span: tuple[int, int] = (0, 0)
 
@@ -73,12 +72,6 @@ class Assembly:
     def compiled(self) -> bool:
         """Whether no part of a step is plain Python."""
         return self.law.compiled and all(sensor.compiled for sensor in self.sensors)
-
-
-def _exact_plant(run: Run, plant: Plant, felt: set[int]) -> ExactPlant:
-    from palpate.run.exact import ExactPlant  # other runs go without exact contact's modules
-
-    return ExactPlant(run, plant, felt)
 
 
 def assemble(run: Run, *, share: bool = True) -> Assembly:
@@ -96,7 +89,7 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
     data, nominal = mujoco.MjData(plant.model), mujoco.MjData(robot.model)
     set_state(plant, data, q, v)
     loads, felt, custom = _loads(run, plant), felt_bodies(run, plant), run.world.sensors.custom
-    exact = _exact_plant(run, plant, felt) if run.world.is_exact else None
+    exact = plant_class("exact")(run, plant, felt) if run.world.is_exact else None
     points = (*compliant_names(plant), *plant.rigid_points) if run.record.points and exact is None else ()
     rows = layout(robot, plant, law, custom, () if exact is None else exact.touches, points)
     sensors = bound_sensors(custom, robot)

@@ -1,0 +1,53 @@
+"""A plant that a tool brings along and that moves a run from event to event, in the place of the engine's physics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from palpate.run.loop.state import TouchReading
+from palpate.trace import Event, Outcome
+from palpate.world.config import World
+
+if TYPE_CHECKING:
+    from palpate.run.assemble.assemble import Assembly
+    from palpate.run.stepping import Ending
+
+
+class EventPlant(Protocol):
+    """What a run asks of such a plant.
+
+    Attributes:
+        touches: names of its contacts.
+        readings: their forces, which the compiled loop reads.
+    """
+
+    @property
+    def touches(self) -> Sequence[str]: ...
+
+    @property
+    def readings(self) -> list[TouchReading]: ...
+
+    def stepper(self, assembly: Assembly, ending: Ending) -> Callable[[int], int]:
+        """A function that takes up to so many physics steps and returns how the last one went."""
+        ...
+
+    def outcome(self, period: float) -> Outcome:
+        """How the run ended, where the plant ended it."""
+        ...
+
+    def trace_events(self, period: float) -> list[Event]:
+        """Events of the contacts, for the trace."""
+        ...
+
+    def event_table(self) -> list[dict[str, Any]]:
+        """The same events with all their numbers."""
+        ...
+
+    def stop_warnings(self) -> list[str]:
+        """Sentences about joint stops that were reached."""
+        ...
+
+    def assumptions(self, world: World) -> list[str]:
+        """Sentences about the model of contact."""
+        ...

@@ -1,0 +1,94 @@
+"""The commissioning sheet of an export: one page, to be printed and filled in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.metadata import version
+from typing import Any
+
+from palpate.escape import Written, html_text
+from palpate.files import checksum
+from palpate.tools.exporting.code.objects import template
+from palpate.tools.exporting.code.records import Code
+from palpate.tools.exporting.commissioning import Expected
+from palpate.tools.exporting.draft import Draft
+from palpate.tools.exporting.guarding import GUARDS
+
+_ENDING = (Code.NOT_FINITE, Code.LATE, Code.EARLY, Code.INTERVAL, Code.JOINT_JUMP, Code.TARGET_JUMP, Code.JOINT_RANGE,
+           Code.JOINT_SPEED, Code.STOPPED)  # fmt: skip
+_SHOWN = 5e-3  # mm, N, %: smaller numbers are written as 0.00
+_MARGIN, _LEAST = 1.5, 5.0  # above the largest of the runs; N or mm
+
+
+def commissioning_sheet(
+    draft: Draft, expected: list[Expected], files: dict[str, bytes], facts: dict[str, Any], values: dict[str, Any]
+) -> str:
+    """The page; `values` are those of the folder's other texts."""
+    runs = max((each.runs for each in expected), default=0)
+    return template(
+        "sheet.html",
+        values
+        | {
+            "RUNS": f"{runs} runs: as the scenario, without joint friction, commands two periods later",
+            "STEPS": Written("\n".join(_row(k + 1, each) for k, each in enumerate(expected))),
+            "ENDS": Written(_ends(draft)),
+            "HASHES": Written("<br>".join(_hashes(files))),
+            "TICKS": facts["ticks"],
+            "DIFFERENCE": f"{facts['difference']:.1g}",
+            "REPLAY_NOTE": _replay_note(facts),
+            "NUMBA": version("numba"),
+            "LLVMLITE": version("llvmlite"),
+            "NUMPY": version("numpy"),
+        },
+    )
+
+
+def _row(number: int, each: Expected) -> str:
+    """A step as a row of the table."""
+    lines = [
+        f"{name.rpartition(', ')[0]}: <b>{_band(band)}</b>&nbsp;{html_text(name.rpartition(', ')[2])}"
+        for name, band in each.bands.items()
+    ]
+    lines += [f'<span class="warn">{html_text(f"{name}: {why}")}</span>' for name, why in each.ended.items()]
+    title = f"<b>{number}. {html_text(each.step.title)}</b><br>{_seconds(each)}"
+    cells = ("<br>".join(lines), _limit(each), "<br>".join("______" for _ in each.bands))
+    row = f"<tr><td>{title}</td><td>{cells[0]}</td><td>{cells[1]}</td>"
+    return f'{row}<td class="n">{cells[2]}</td><td class="box">☐ pass<br>☐ fail</td></tr>'
+
+
+def _seconds(each: Expected) -> str:
+    cut = each.seconds < each.whole
+    return f"the first {each.seconds:.4g} s of {each.whole:.4g} s" if cut else f"{each.seconds:.4g} s"
+
+
+def _band(band: tuple[float, float]) -> str:
+    low, high = (f"{x:.3g}" if abs(x) >= _SHOWN else "0.00" for x in band)
+    return low if low == high else f"{low} … {high}"
+
+
+def _limit(each: Expected) -> str:
+    """Where a step is to be ended by hand, beside the guards: well above the runs."""
+    force = each.bands.get("force, largest, N", (0.0, 0.0))[1]
+    error = each.bands.get("tool error, largest, mm", (0.0, 0.0))[1]
+    most_force, most_error = (max(_MARGIN * x, x + _LEAST) for x in (force, error))
+    return f"force above {most_force:.3g}&nbsp;N<br>tool error above {most_error:.3g}&nbsp;mm<br>hum, knock, a code"
+
+
+def _ends(draft: Draft) -> str:
+    codes = ", ".join(f"{code.name} ({code.value}): {html_text(code.meaning)}" for code in _ENDING)
+    off = [name for name in GUARDS if name not in draft.on]
+    note = f' <span class="warn">Guards that are off: {", ".join(off)}.</span>' if off else ""
+    ramp = "then a ramp to damping with gravity until reset" if "ramp" in draft.on else "then torque 0"
+    return f"The library by itself, {ramp}: {codes}.{note} You: the enabling device, or <code>{draft.name}_stop</code>."
+
+
+def _hashes(files: dict[str, bytes]) -> Iterator[str]:
+    for name, data in sorted(files.items()):
+        if name.endswith((".a", ".wasm", "vectors.bin")):
+            yield f"{html_text(name)} <code>{html_text(checksum(data))}</code>"
+
+
+def _replay_note(facts: dict[str, Any]) -> str:
+    parts = [f"; a guard ends it: {facts['stopped']}"] if facts["stopped"] else []
+    parts += [f"; torque or rate cut at {facts['limited_ticks']} ticks"] if facts["limited_ticks"] else []
+    return "".join(parts)

@@ -1,0 +1,265 @@
+"""The torque balance: weighted least squares of measured torques on the model's columns, with honest intervals.
+
+Rows are filtered alike on both sides. What a motion cannot tell apart is found by the variance inflation of its
+columns and left at its nominal value. Intervals come from blocks of rows, whose length follows the residual's
+autocorrelation: the larger of the block bootstrap's and the delete-one-block jackknife's deviation, times Student's t.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import t as student
+
+from palpate.checks import Array
+from palpate.errors import InvalidInput
+from palpate.tools.logs.cleaning import Filter, Motion
+from palpate.tools.logs.model import Arm
+
+INFLATION = 200.0  # of a variance by other columns, from which on they cannot be told apart
+QUIET = 0.01  # rad/s: below, a joint may stick, and its row is left out
+RESAMPLES = 300
+FEWEST_BLOCKS, MOST_BLOCKS = 12, 80
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Filtered rows of a motion: torques less the ideal arm's, and the columns of every parameter.
+
+    Attributes:
+        y: (N, n), N·m.
+        X: (N, n, parameters).
+        rate: d/dt of the measured torque, (N, n): the column of a time shift.
+        use: which joint's row counts, (N, n).
+        run: number of the run of each row.
+        speed: filtered joint speeds, (N, n).
+    """
+
+    y: Array
+    X: Array
+    rate: Array
+    use: Array
+    run: Array
+    speed: Array
+
+    def part(self, rows: Array) -> Rows:
+        """Some of the rows."""
+        return Rows(*(getattr(self, name)[rows] for name in ("y", "X", "rate", "use", "run", "speed")))
+
+
+def rows_of(motion: Motion, arm: Arm, stribeck: float = 0.05, low_pass: Filter | None = None) -> Rows:
+    """The rows of a motion; `low_pass` is its own filter if not given."""
+    chosen = low_pass or motion.filter
+    parts = []
+    for number, run in enumerate(motion.runs):
+        edge = chosen.edge
+        if len(run.time) < 3 * edge + 8:
+            continue
+        Q, V = run.q, chosen(run.v)
+        A = np.gradient(V, motion.period, axis=0)
+        y = chosen(run.torque - arm.rigid(Q, V, A))
+        X = chosen(arm.regressor(Q, V, A, stribeck))
+        rate = np.gradient(chosen(run.torque), motion.period, axis=0)
+        use = np.abs(V) > QUIET
+        # a row is disturbed by a joint that stands still within the filter's reach
+        reach = max(1, int(0.25 / (chosen.cutoff * motion.period)))
+        for k in range(1, reach + 1):
+            use[k:] &= np.abs(V[:-k]) > QUIET
+            use[:-k] &= np.abs(V[k:]) > QUIET
+        inner = slice(edge, len(Q) - edge)
+        parts.append(Rows(y[inner], X[inner], rate[inner], use[inner], np.full(len(y[inner]), number), V[inner]))
+    if not parts:
+        raise InvalidInput(
+            f"every run of the recording is shorter than the filter of {chosen.cutoff:.3g} Hz needs",
+            hint="record longer, or give a higher --cutoff",
+        )
+    return Rows(*(np.concatenate([getattr(p, f) for p in parts]) for f in ("y", "X", "rate", "use", "run", "speed")))
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A least-squares fit.
+
+    Attributes:
+        values: every parameter, nominal where it was not fitted.
+        deviation: standard deviation of the fitted ones, NaN of the others.
+        free: which were fitted.
+        shift: s, by which the torques come late, and its deviation.
+        refused: reasons, by parameter name.
+        residual: (N, n), N·m; NaN where a row did not count.
+        block: rows of a block.
+        blocks: how many.
+    """
+
+    values: Array
+    deviation: Array
+    free: Array
+    shift: float
+    shift_deviation: float
+    refused: dict[str, str]
+    residual: Array
+    block: int
+    blocks: int
+
+    @property
+    def rms(self) -> Array:
+        """Root mean square of each joint's residual, N·m; NaN where no row of it counts."""
+        count = np.isfinite(self.residual).sum(axis=0)
+        squares = np.nansum(self.residual**2, axis=0)
+        return np.sqrt(np.where(count > 0, squares / np.maximum(count, 1), np.nan))
+
+    @property
+    def t95(self) -> float:
+        """Student's t of a two-sided 95 % interval for so many blocks."""
+        return float(student.ppf(0.975, max(self.blocks - 1, 1)))
+
+
+def fit(rows: Rows, arm: Arm, kinds: tuple[str, ...], *, intervals: bool = True) -> Fit:
+    """Fit the parameters of some kinds ("load" and keys of `JOINT`), and the time shift."""
+    wanted = np.zeros(len(arm.names), dtype=bool)
+    for kind in kinds:
+        wanted[arm.columns(kind)] = True
+    chosen = np.flatnonzero(wanted)
+    y = rows.y - rows.X @ np.where(wanted, 0.0, arm.nominal)
+    weight = _weights(y, rows.use)
+    X = np.concatenate([rows.X[:, :, wanted], -rows.rate[:, :, None]], axis=2)
+    basis, refused = told_apart(X, weight * rows.use, [*(arm.names[k] for k in chosen), ""])
+    Z = X @ basis
+    z, residual = _solve(Z, y, weight, rows.use)
+    for _ in range(2):
+        weight = _weights(residual, rows.use)
+        z, residual = _solve(Z, y, weight, rows.use)
+    block = block_length(residual, rows.use)
+    theta = basis @ z
+    deviation, blocks = theta * np.nan, 1
+    if intervals:
+        deviation, blocks = _deviations(Z, y, (weight * rows.use, rows.run, basis), block)
+    values, spread, free = arm.nominal.copy(), np.full(len(wanted), np.nan), wanted.copy()
+    values[chosen], spread[chosen] = theta[:-1], deviation[:-1]
+    free[[k for k in chosen if arm.names[k] in refused]] = False
+    return Fit(values, np.where(free, spread, np.nan), free, float(theta[-1]), float(deviation[-1]), refused,
+               np.where(rows.use, residual, np.nan), block, blocks)  # fmt: skip
+
+
+def _weights(y: Array, use: Array) -> Array:
+    """1/σ of each joint, the same in every row."""
+    scale = np.sqrt(np.sum(np.where(use, y, 0.0) ** 2, axis=0) / np.maximum(use.sum(axis=0), 1))
+    floor = 1e-6 * max(float(scale.max(initial=0.0)), 1e-9)
+    return np.broadcast_to(1.0 / np.maximum(scale, floor), y.shape)
+
+
+def _solve(Z: Array, y: Array, weight: Array, use: Array) -> tuple[Array, Array]:
+    """Weighted least squares by the normal equations: the columns of Z are nearly orthogonal."""
+    w = weight * use
+    A, b = (Z * w[:, :, None]).reshape(-1, Z.shape[2]), (y * w).reshape(-1)
+    G = A.T @ A
+    scale = np.sqrt(np.maximum(np.diag(G), 1e-300))
+    z = np.linalg.solve(G / np.outer(scale, scale), (A.T @ b) / scale) / scale
+    return z, y - Z @ z
+
+
+def told_apart(X: Array, w: Array, names: list[str]) -> tuple[Array, dict[str, str]]:
+    """Directions of the parameters that this motion tells, as columns of a matrix, and why single ones are refused.
+
+    Directions without any signal are left out of the fit; a parameter that has a part in one is refused, and so is one
+    whose variance the others inflate beyond `INFLATION`. The last column is the time shift.
+    """
+    A = (X * w[:, :, None]).reshape(-1, X.shape[2])
+    G = A.T @ A
+    size = np.sqrt(np.diag(G))
+    silent = size < 1e-9 * max(float(size.max(initial=0.0)), 1e-300)
+    scale = np.where(silent, 1.0, size)
+    C = np.where(silent[:, None] | silent[None, :], np.eye(len(size)) * 0.0, G / np.outer(scale, scale))
+    values, vectors = np.linalg.eigh(C)
+    told = values > 1e-8 * max(values[-1], 1e-300)
+    hidden = np.sqrt(np.sum(vectors[:, ~told] ** 2, axis=1))
+    inflation = np.sum(vectors[:, told] ** 2 / values[told], axis=1)
+    refused = {}
+    for k, name in enumerate(names[:-1]):
+        others = np.argsort(-np.abs(C[k] - np.eye(len(size))[k]))
+        partner = next((names[j] for j in others if names[j] and j != k), "")
+        if silent[k]:
+            refused[name] = "this motion does not excite it"
+        elif hidden[k] > 1e-3:
+            refused[name] = "the torques do not depend on it alone, only on a sum with others"
+        elif inflation[k] > INFLATION:
+            refused[name] = f"this motion does not tell it from {partner} (variance inflated {inflation[k]:.0f}-fold)"
+    return vectors[:, told] / scale[:, None], refused
+
+
+def block_length(residual: Array, use: Array) -> int:
+    """Rows of a block: five times the residual's integrated autocorrelation time, 12 to 80 blocks in all."""
+    N = len(residual)
+    times = []
+    for k in range(residual.shape[1]):
+        e = np.where(use[:, k], residual[:, k], 0.0)
+        e = e - e.mean()
+        power = np.abs(np.fft.rfft(e, 2 * N)) ** 2
+        rho = np.fft.irfft(power)[: N // 2]
+        if rho[0] <= 0:
+            continue
+        rho = rho / rho[0]
+        end = int(np.argmax(rho < 0.05)) or len(rho)
+        times.append(1.0 + 2.0 * rho[1:end].sum())
+    longest = 5.0 * max(times, default=1.0)
+    return int(np.clip(longest, max(N // MOST_BLOCKS, 1), max(N // FEWEST_BLOCKS, 1)))
+
+
+def _deviations(Z: Array, y: Array, counted: tuple[Array, Array, Array], block: int) -> tuple[Array, int]:
+    """Standard deviation of each parameter: bootstrap over blocks or jackknife, the larger one.
+
+    A block never crosses the end of a run; where there are three runs or more, each whole run is a block as well and
+    the larger deviation counts.
+    """
+    w, run, basis = counted
+    number = np.zeros(len(y), dtype=int)
+    start = 0
+    runs = np.unique(run)
+    for which in runs:
+        rows = np.flatnonzero(run == which)
+        count = max(1, round(len(rows) / block))
+        number[rows] = start + np.minimum(np.arange(len(rows)) * count // len(rows), count - 1)
+        start += count
+    deviation = _by_blocks(Z, y, w, number, basis)
+    if len(runs) >= 3:
+        deviation = np.maximum(deviation, _by_blocks(Z, y, w, np.searchsorted(runs, run), basis))
+    return deviation, start
+
+
+def _by_blocks(Z: Array, y: Array, w: Array, number: Array, basis: Array) -> Array:
+    A, b = Z * w[:, :, None], y * w
+    edges = np.searchsorted(number, np.arange(int(number.max()) + 2))
+    parts = [slice(*edge) for edge in itertools.pairwise(edges)]
+    flat = [(A[part].reshape(-1, A.shape[2]), b[part].reshape(-1)) for part in parts]
+    G, r = np.stack([a.T @ a for a, _ in flat]), np.stack([a.T @ c for a, c in flat])
+    scale = np.sqrt(np.maximum(np.diag(G.sum(axis=0)), 1e-300))
+    G, r, blocks = G / np.outer(scale, scale), r / scale, len(flat)
+    ridge, to_theta = 1e-10 * np.eye(len(scale)), basis / scale
+    left_out = np.linalg.solve(G.sum(axis=0) - G + ridge, (r.sum(axis=0) - r)[..., None])[..., 0] @ to_theta.T
+    jackknife = np.sqrt((blocks - 1) / blocks * np.sum((left_out - left_out.mean(axis=0)) ** 2, axis=0))
+    draws = np.random.default_rng(0).multinomial(blocks, np.full(blocks, 1 / blocks), size=RESAMPLES).astype(float)
+    resampled = np.linalg.solve(np.tensordot(draws, G, 1) + ridge, np.tensordot(draws, r, 1)[..., None])[..., 0]
+    low, high = np.percentile(resampled @ to_theta.T, [15.87, 84.13], axis=0)
+    return np.maximum(jackknife, 0.5 * (high - low))
+
+
+def line(y: Array, X: Array, use: Array) -> tuple[Array, Array, float]:
+    """Least squares of one quantity on some columns: values, deviations over blocks, and t of a 95 % interval.
+
+    Args:
+        y: (N,).
+        X: (N, columns); a column without signal gets a value of 0 and an infinite deviation.
+        use: which rows count.
+    """
+    size = np.sqrt(np.sum(X[use] ** 2, axis=0))
+    told = size > 1e-9 * max(float(size.max(initial=0.0)), 1e-300)
+    Z, rows, weight = X[:, None, told] / size[told], y[:, None], np.ones((len(y), 1))
+    z, residual = _solve(Z, rows, weight, use[:, None])
+    block = block_length(residual[use], use[use][:, None])
+    basis = np.diag(1.0 / size[told])
+    deviation, blocks = _deviations(Z[use], rows[use], (weight[use], np.zeros(use.sum(), dtype=int), basis), block)
+    values, spread = np.zeros(X.shape[1]), np.full(X.shape[1], np.inf)
+    values[told], spread[told] = z / size[told], deviation
+    return values, spread, float(student.ppf(0.975, max(blocks - 1, 1)))

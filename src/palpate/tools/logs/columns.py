@@ -1,0 +1,437 @@
+"""What the columns of a recording mean: a map of columns to quantities, with the units and frames that were asked.
+
+A format that defines its units (libfranka's CSV, sensor_msgs/JointState, palpate's traces) needs no map. For all
+others `template` writes one from the file's columns, with every unit and frame left open: nothing is guessed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from palpate.checks import Array
+from palpate.config import Config, required, setting
+from palpate.errors import FileError, InvalidInput, UnknownName
+from palpate.files import read_text
+from palpate.robot import Robot
+from palpate.toml import toml_data, toml_value
+from palpate.tools.logs.readers import read_table
+from palpate.tools.logs.table import Progress, Stream, Table
+
+SCALES = {
+    "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9,
+    "rad": 1.0, "deg": np.pi / 180, "rad/s": 1.0, "deg/s": np.pi / 180,
+    "N·m": 1.0, "Nm": 1.0, "mN·m": 1e-3, "A": 1.0, "N": 1.0, "m": 1.0, "mm": 1e-3,
+}  # fmt: skip
+UNITS = {
+    "time": ("s", "ms", "us", "ns"), "q": ("rad", "deg", "m", "mm"), "v": ("rad/s", "deg/s"),
+    "tau": ("N·m", "mN·m", "A"),
+    "tau_command": ("N·m", "mN·m", "A"), "q_desired": ("rad", "deg"), "wrench": ("N",), "position_desired": ("m", "mm"),
+}  # fmt: skip
+_OPEN = "?"
+
+
+class TimeColumn(Config):
+    """The clock of the rows."""
+
+    column: str = required("1", "its name; of a bag `stamp`, the messages' own clock, or `received`, the recorder's")
+    unit: str = required("1", "s, ms, us or ns")
+    clock: str | None = setting(None, "1", "a second clock of the same rows, compared with the first")
+
+
+class Columns(Config):
+    """Columns of one quantity, in the order of the robot's joints."""
+
+    columns: tuple[str, ...] = required("1", "their names")
+    unit: str = required("1", "of all of them")
+    scale: tuple[float, ...] | float = setting(1.0, "1", "factor, such as N·m per A of each joint; −1 turns a sign")
+    rows: Literal["same", "next"] = setting(
+        "same", "1", "next: a row holds the state that followed its command, so that the command is one row early"
+    )
+
+
+class WrenchColumns(Columns):
+    """Force and torque at the wrist: three forces, three torques."""
+
+    frame: str = required("1", "axes and origin: a frame of the robot, or world (axes) at the tool frame")
+    acts_on: Literal["robot", "environment"] = required("1", "what the wrench acts on")
+
+
+class ColumnMap(Config):
+    """Which columns hold what; every unit is said."""
+
+    time: TimeColumn = required("1", "the clock")
+    q: Columns = required("1", "joint positions")
+    v: Columns | None = setting(None, "1", "joint velocities")
+    tau: Columns | None = setting(None, "1", "joint torques, measured")
+    tau_command: Columns | None = setting(None, "1", "joint torques, commanded")
+    q_desired: Columns | None = setting(None, "1", "joint positions that were asked for")
+    wrench: WrenchColumns | None = setting(None, "1", "wrist wrench, measured")
+    position_desired: Columns | None = setting(None, "1", "tool position that was asked for, world axes")
+
+
+@dataclass(frozen=True)
+class Log:
+    """A recording in SI units, rows as they were written; NaN where a number is missing.
+
+    Attributes:
+        source: the file.
+        kind: its format.
+        sha256: of its bytes.
+        time: s, the rows' clock.
+        clock: s, a second clock of the same rows.
+        q, v, tau, tau_command, q_desired: rad, rad/s, N·m, (rows, joints).
+        wrench: N and N·m, what the environment does to the robot, axes of `wrench_frame`.
+        position_desired: m, world axes.
+        notes: what was read, left out or assumed.
+    """
+
+    source: str
+    kind: str
+    sha256: str
+    time: Array
+    q: Array
+    v: Array | None = None
+    tau: Array | None = None
+    tau_command: Array | None = None
+    q_desired: Array | None = None
+    wrench: Array | None = None
+    wrench_frame: str = ""
+    position_desired: Array | None = None
+    clock: Array | None = None
+    notes: tuple[str, ...] = ()
+    names: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def torque(self) -> Array:
+        """Measured torques, or the commanded ones where none were measured.
+
+        Raises:
+            InvalidInput: there are neither.
+        """
+        torque = self.tau if self.tau is not None else self.tau_command
+        if torque is None:
+            raise InvalidInput(f"{self.source} has no joint torques", hint="name their columns in the map: [tau]")
+        return torque
+
+
+def load_log(
+    path: str | os.PathLike[str],
+    robot: Robot,
+    columns: ColumnMap | str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> Log:
+    """Read a recording of an arm.
+
+    Args:
+        path: the recording.
+        robot: whose joints they are.
+        columns: the map, or the .toml file of one; what the format itself defines if not given.
+        progress: called with how much is done, and of how much.
+
+    Raises:
+        FileError, UnknownName, InvalidInput: the file or a column is missing, a unit is not said or contradicted by
+            the numbers, a column is constant that must not be.
+    """
+    given = columns if isinstance(columns, ColumnMap | None) else load_map(columns)
+    wanted = None if given is None else _named(given)
+    table = read_table(path, wanted, progress)
+    chosen, notes = (given, ()) if given is not None else known_map(table, robot)
+    if chosen is None:
+        raise InvalidInput(
+            f"{table.path} ({table.kind}) does not say what its columns mean, nor their units",
+            hint=f"palpate log {table.path} --template columns.toml writes a map to fill in",
+        )
+    log = _mapped(table, chosen, robot, (*table.notes, *notes))
+    check_columns(log, robot)
+    return log
+
+
+def load_map(path: str | os.PathLike[str]) -> ColumnMap:
+    """A map from its file.
+
+    Raises:
+        InvalidInput: it is no TOML, has unknown keys, or a unit or frame that was left open.
+    """
+    try:
+        data = toml_data(read_text(path, most_bytes=1 << 20))
+    except InvalidInput as error:
+        raise InvalidInput(f"{path} {error.args[0]}") from error
+    for role, entry in data.items():
+        for key, value in entry.items() if isinstance(entry, dict) else ():
+            if value == _OPEN or (isinstance(value, list) and _OPEN in value):
+                raise InvalidInput(f"{path}: {role}.{key} was left open", hint=f"say it: one of {_choices(role, key)}")
+    return ColumnMap.model_validate(data)
+
+
+def _choices(role: str, key: str) -> str:
+    choices = {"unit": UNITS.get(role, ()), "acts_on": ("robot", "environment"), "frame": ("world", "a robot's frame")}
+    return ", ".join(choices.get(key, ("the file's columns",)))
+
+
+def template(table: Table, robot: Robot) -> str:
+    """A map to be filled in: every column of the file is named, every unit and frame left open."""
+    names = list(table.columns)
+    lines = [
+        f'# Which columns of {os.path.basename(table.path)} hold what. Fill in every "?".',
+        "# Delete a part that is not there.",
+        f"# Joints, in this order: {', '.join(robot.joint_names)}",
+        "# Columns of the file:",
+        *(f"#   {name}" for name in names),
+    ]
+    stamped = any(stream.stamp is not None for stream in table.streams)
+    lines += [
+        "",
+        "[time]",
+        f"column = {toml_value('stamp' if stamped else _OPEN)}",
+        f'unit = "{"s" if stamped else _OPEN}"',
+    ]
+    for role in ("q", "v", "tau"):
+        lines += [
+            "",
+            f"[{role}]",
+            f"columns = {toml_value([_OPEN] * robot.nv)}",
+            f'unit = "?"  # {", ".join(UNITS[role])}',
+        ]
+    lines += ["", "# [wrench]", '# columns = ["?", "?", "?", "?", "?", "?"]', '# unit = "?"', '# frame = "?"',
+              '# acts_on = "?"  # robot, environment']  # fmt: skip
+    return "\n".join(lines) + "\n"
+
+
+def known_map(table: Table, robot: Robot) -> tuple[ColumnMap | None, tuple[str, ...]]:
+    """The map of a format that defines its units, with notes on what was taken; None for any other."""
+    names, n = table.columns, robot.nv
+    if table.kind == "libfranka csv":
+
+        def numbered(stem):
+            return Columns(columns=tuple(f"{stem}[{k}]" for k in range(n)), unit="N·m")
+
+        parts: dict[str, Any] = {"q": _unit(numbered("state.q"), "rad"), "v": _unit(numbered("state.dq"), "rad/s")}
+        parts |= {"tau": numbered("state.tau_J"), "q_desired": _unit(numbered("state.q_d"), "rad")}
+        command = numbered("cmd.tau_J_d").model_copy(update={"rows": "next"})
+        parts |= {"tau_command": command} if command.columns[0] in names else {}
+        note = "libfranka writes a command beside the state that followed it: commands were moved one row up"
+        return ColumnMap(time=TimeColumn(column="time", unit="ms"), **parts), (note,)
+    if table.kind == "ur-rtde csv" and "target_moment_0" in names:
+        q, v, tau = (
+            Columns(columns=tuple(f"{stem}_{k}" for k in range(n)), unit=unit)
+            for stem, unit in (("actual_q", "rad"), ("actual_qd", "rad/s"), ("target_moment", "N·m"))
+        )
+        note = "torques are the controller's target moments, its own model; currents need a map with N·m per A"
+        return ColumnMap(time=TimeColumn(column="timestamp", unit="s"), q=q, v=v, tau=tau), (note,)
+    if table.kind == "palpate trace":
+        return _trace_map(names, robot), ()
+    for stream in table.streams:
+        joints = re.findall(r"\.position\[(.+?)\]\n", "".join(f"{name}\n" for name in stream.columns))
+        if joints and stream.stamp is not None:
+            return _joint_states(stream, joints, robot)
+    return None, ()
+
+
+def _unit(columns: Columns, unit: str) -> Columns:
+    return columns.model_copy(update={"unit": unit})
+
+
+def _trace_map(names: dict[str, tuple[Stream, Array]], robot: Robot) -> ColumnMap:
+    def per_joint(channels: Sequence[str], unit: str) -> Columns | None:
+        for channel in channels:
+            columns = tuple(name for name in names if name.startswith(f"{channel}["))
+            if len(columns) == robot.nv:
+                return Columns(columns=columns, unit=unit)
+        return None
+
+    q = per_joint(("q_measured", "q"), "rad")
+    if q is None:
+        raise UnknownName("channel of the trace", "q", {name.split("[")[0] for name in names})
+    wrench = tuple(name for name in names if name.startswith("measured_wrench["))
+    target = tuple(name for name in names if name.startswith("target_position["))
+    return ColumnMap(
+        time=TimeColumn(column="time", unit="s"),
+        q=q,
+        v=per_joint(("v_measured", "v"), "rad/s"),
+        tau=per_joint(("tau",), "N·m"),
+        tau_command=per_joint(("command",), "N·m"),
+        q_desired=per_joint(("target_q",), "rad"),
+        wrench=WrenchColumns(columns=wrench, unit="N", frame="world", acts_on="robot") if len(wrench) == 6 else None,
+        position_desired=Columns(columns=target, unit="m") if len(target) == 3 else None,
+    )
+
+
+def _joint_states(stream: Stream, joints: list[str], robot: Robot) -> tuple[ColumnMap, tuple[str, ...]]:
+    """sensor_msgs/JointState: rad, rad/s and N·m by its definition; joints by name."""
+    order, note = _joint_order(joints, robot)
+    has = stream.columns
+
+    def part(f, unit):
+        return Columns(columns=tuple(f"{stream.name}.{f}[{j}]" for j in order), unit=unit)
+
+    v, tau = part("velocity", "rad/s"), part("effort", "N·m")
+    notes = (note, "units as sensor_msgs/JointState defines them: rad, rad/s, N·m; some drivers put currents (A) there")
+    return ColumnMap(
+        time=TimeColumn(column="stamp", unit="s"),
+        q=part("position", "rad"),
+        v=v if v.columns[0] in has else None,
+        tau=tau if tau.columns[0] in has else None,
+    ), tuple(filter(None, notes))
+
+
+def _joint_order(joints: list[str], robot: Robot) -> tuple[list[str], str]:
+    """The file's joints in the robot's order: by name, by the end of a name, or as they are where the count fits."""
+
+    def alike(ours, theirs):
+        return theirs.endswith(ours) or ours.endswith(theirs)
+
+    match = [[theirs for theirs in joints if alike(ours, theirs)] for ours in robot.joint_names]
+    if all(len(found) == 1 for found in match) and len({found[0] for found in match}) == robot.nv:
+        order = [found[0] for found in match]
+        return order, "" if order == list(robot.joint_names) else f"joints by name: {', '.join(order)}"
+    if len(joints) != robot.nv:
+        raise InvalidInput(
+            f"the recording has {len(joints)} joints ({', '.join(joints)}), {robot.name} has {robot.nv}",
+            hint="name the columns in a map: --map columns.toml",
+        )
+    return joints, f"joints taken in the file's order: {', '.join(joints)} as {', '.join(robot.joint_names)}"
+
+
+def _named(chosen: ColumnMap) -> set[str]:
+    parts = [getattr(chosen, role) for role in ColumnMap.model_fields if role != "time"]
+    named = {name for part in parts if part is not None for name in part.columns}
+    return named | {name for name in (chosen.time.column, chosen.time.clock) if name}
+
+
+def _mapped(table: Table, chosen: ColumnMap, robot: Robot, notes: tuple[str, ...]) -> Log:
+    main, _ = table.column(chosen.q.columns[0])
+    time, clock = _clocks(table, chosen.time, main)
+    values: dict[str, Array] = {}
+    for role in ("q", "v", "tau", "tau_command", "q_desired", "wrench", "position_desired"):
+        part = getattr(chosen, role)
+        if part is not None:
+            values[role] = _values(table, role, part, robot, main)
+    if chosen.wrench is not None:
+        values["wrench"] = values["wrench"] if chosen.wrench.acts_on == "robot" else -values["wrench"]
+    frame = chosen.wrench.frame if chosen.wrench is not None else ""
+    if frame and frame != "world":
+        robot.frame(frame)
+    names = {role: part.columns for role in values if (part := getattr(chosen, role)) is not None}
+    return Log(
+        table.path, table.kind, table.sha256, time, clock=clock, wrench_frame=frame, notes=notes, names=names, **values
+    )
+
+
+def _clocks(table: Table, asked: TimeColumn, main: Stream) -> tuple[Array, Array | None]:
+    scale = _scale("time", asked.unit)
+
+    def named(name: str) -> Array:
+        if name in ("stamp", "received") and name not in main.columns:
+            clock = main.stamp if name == "stamp" else main.received
+            if clock is None:
+                raise InvalidInput(f"{table.path} has no clock {name!r}", hint="name a column of the file")
+            return clock
+        return table.column(name)[1] * scale
+
+    time = named(asked.column)
+    second = named(asked.clock) if asked.clock else main.received if asked.column == "stamp" else None
+    return time, second
+
+
+def _values(table: Table, role: str, part: Columns, robot: Robot, main: Stream) -> Array:
+    count = {"wrench": 6, "position_desired": 3}.get(role, robot.nv)
+    if len(part.columns) != count:
+        raise InvalidInput(f"{role} needs {count} columns, got {len(part.columns)}: {', '.join(part.columns)}")
+    found = [table.column(name) for name in part.columns]
+    columns = [values if stream is main else _onto(main, stream, values, role) for stream, values in found]
+    factor = np.broadcast_to(np.asarray(part.scale, dtype=float), (count,))
+    if part.unit == "A" and np.all(factor == 1.0):
+        raise InvalidInput(f"{role} is in A; the factor to N·m is needed", hint="scale = [N·m per A of each joint]")
+    values = np.stack(columns, axis=1) * _scale(role, part.unit) * factor
+    if part.rows == "next":
+        values = np.concatenate([values[1:], np.full((1, count), np.nan)])
+    return values
+
+
+def _onto(main: Stream, stream: Stream, values: Array, role: str) -> Array:
+    """A column of another topic at the main topic's instants; NaN outside its own."""
+    if main.stamp is None or stream.stamp is None:
+        raise InvalidInput(f"{role} lies in another topic than q, and one of them has no clock")
+    return np.interp(main.stamp, stream.stamp, values, left=np.nan, right=np.nan)
+
+
+def _scale(role: str, unit: str) -> float:
+    if unit not in SCALES or (unit not in UNITS[role] and unit not in ("Nm", "µs")):
+        raise UnknownName(f"unit of {role}", unit, UNITS[role])
+    return SCALES[unit]
+
+
+def check_columns(log: Log, robot: Robot) -> None:
+    """Refuse what contradicts its unit: constant clocks and torques, degrees that were called radians.
+
+    Raises:
+        InvalidInput: with the name of the column.
+    """
+    if np.nanmax(log.time) <= np.nanmin(log.time):
+        raise InvalidInput(f"{log.source}: the time column is constant")
+    if np.all(np.nanmax(log.q, axis=0) == np.nanmin(log.q, axis=0)):
+        raise InvalidInput(f"{log.source}: every position column is constant ({', '.join(log.names['q'])})")
+    moving = np.nanmax(log.q, axis=0) - np.nanmin(log.q, axis=0) > 0.01
+    for role in ("v", "tau", "tau_command"):
+        values: Array | None = getattr(log, role)
+        if values is None:
+            continue
+        for k in range(robot.nv):
+            column = values[:, k][np.isfinite(values[:, k])]
+            if not len(column):
+                raise InvalidInput(f"{log.source}: the column {log.names[role][k]!r} holds no numbers")
+            if moving[k] and np.ptp(column) == 0:
+                raise InvalidInput(f"{log.source}: the column {log.names[role][k]!r} is constant while the joint moves")
+    _refuse_degrees(log, robot)
+
+
+def _refuse_degrees(log: Log, robot: Robot) -> None:
+    largest, limit = (
+        np.nanmax(np.abs(log.q), axis=0),
+        np.maximum(np.abs(robot.limits.lower), np.abs(robot.limits.upper)),
+    )
+    limit = np.where(np.isfinite(limit), limit, 4 * np.pi)
+    for k in np.flatnonzero((largest > 3 * limit) & (np.array(robot.dof_units) == "rad")):
+        raise InvalidInput(
+            f"{log.source}: the column {log.names['q'][k]!r} reaches {largest[k]:.4g},"
+            f" {largest[k] / limit[k]:.0f} times the joint's limit in rad",
+            hint='is it in degrees? unit = "deg" in the map',
+        )
+    if log.v is None:
+        return
+    for k in range(robot.nv):
+        ratio = _rate_ratio(log.time, log.q[:, k], log.v[:, k])
+        if ratio is not None and not 0.5 < ratio < 2.0:
+            raise InvalidInput(
+                f"{log.source}: the column {log.names['v'][k]!r} is {ratio:.4g} times the rate of"
+                f" {log.names['q'][k]!r}; one unit of the two is wrong",
+                hint="57.3 is rad and degrees; 1000 is s and ms; -1 is a sign",
+            )
+
+
+def _rate_ratio(time: Array, q: Array, v: Array) -> float | None:
+    """Velocity over the rate of the position, by least squares of ∫v dt against q; None where hardly anything moves."""
+    good = np.isfinite(time) & np.isfinite(q) & np.isfinite(v)
+    t, q, v = time[good], q[good], v[good]
+    step = np.diff(t)
+    use = (step > 0) & (step < 10 * np.median(step))
+    moved, told = np.diff(q)[use], (0.5 * (v[1:] + v[:-1]) * step)[use]
+    blocks = max(len(moved) // 20, 1)
+    moved, told = (np.array([part.sum() for part in np.array_split(x, blocks)]) for x in (moved, told))
+    if np.ptp(q) < 0.05 or moved @ moved == 0:
+        return None
+    return float(told @ moved / (moved @ moved))
+
+
+def write_template(path: str | os.PathLike[str], robot: Robot) -> str:
+    """The template of a recording's map, from its columns."""
+    table = read_table(path)
+    if not table.columns:
+        raise FileError(f"{path} holds no columns of numbers")
+    return template(table, robot)

@@ -1,0 +1,432 @@
+"""What a recording tells of the arm: parity with the model, the load, friction, rotors; each number with an interval.
+
+An interval has two parts. The first is chance: blocks of rows, see `balance`. The second is what the model leaves out:
+the same parameter is estimated in other ways (half the filter's cutoff, another friction curve, short rollouts), and
+what these differ by, beyond chance, is added. Where the second part is larger than the value, there is no answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from palpate.checks import Array
+from palpate.errors import InvalidInput
+from palpate.tools.logs.balance import Fit, Rows, fit, rows_of
+from palpate.tools.logs.cleaning import Filter, Motion, Run, cleaned, repeats
+from palpate.tools.logs.columns import Log
+from palpate.tools.logs.model import SPEEDS, Arm, nearest_possible, pseudo_inertia
+from palpate.tools.logs.parity import Parity, parity_of
+from palpate.tools.logs.rollout import Judgement, compare_models, moved_torque, refined
+
+KINDS = ("load", "viscous", "coulomb", "offset", "rotor")
+SEEN = 0.7  # share of each run that fits may see; the rest judges them
+SAFETY = 1.15  # on what chance gives: blocks are few, and the weights are estimated too
+CHANCE = 1.0  # deviations that two estimates may differ by, by chance
+SEEN_EFFECT = 5.0  # deviations from which on a Stribeck effect is believed: several joints and speeds are tried
+PAIRING = 0.3  # rows of time shift from which on another pairing of rows is tried
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """One number with its 95 % interval, or the reason why there is none.
+
+    Attributes:
+        name: such as "mass" or "coulomb joint4".
+        unit: SI.
+        value, low, high: NaN where refused.
+        chance: half width that chance alone gives.
+        reason: why it is refused, "" where it is not.
+    """
+
+    name: str
+    unit: str
+    value: float
+    low: float
+    high: float
+    chance: float
+    reason: str = ""
+
+    @property
+    def half(self) -> float:
+        """Half of the interval."""
+        return 0.5 * (self.high - self.low)
+
+
+@dataclass(frozen=True)
+class Identification:
+    """Everything that was told by one recording.
+
+    Attributes:
+        arm: the robot with ideal joints, its nominal parameters and the load's frame.
+        motion: the cleaned recording.
+        parity: residuals and what explains them.
+        quantities: by name.
+        classical: parameters of the torque balance.
+        identified: parameters after short rollouts, physically possible.
+        stribeck: v_s, rad/s; None where no Stribeck effect is seen.
+        shift: s, by which torques come late.
+        judgement: held-out rollouts of nominal, classical and identified; None where the runs are too short.
+        remarks: sentences for people.
+        residual: of the full fit, (rows, joints), N·m.
+    """
+
+    arm: Arm
+    motion: Motion
+    parity: Parity
+    quantities: dict[str, Quantity]
+    classical: Array
+    identified: Array
+    stribeck: float | None
+    shift: Quantity
+    judgement: Judgement | None
+    remarks: tuple[str, ...]
+    residual: Array
+
+    @property
+    def beats_nominal(self) -> bool:
+        """Whether the identified model beats the nominal one in every held-out rollout."""
+        return self.judgement is not None and self.judgement.better("identified", "nominal")
+
+
+def identify(
+    log: Log,
+    arm: Arm,
+    *,
+    cutoff: float | None = None,
+    rollouts: bool = True,
+    friction: str = "auto",
+    kinds: tuple[str, ...] = KINDS,
+) -> Identification:
+    """Identify an arm from a recording.
+
+    Args:
+        log: the recording.
+        arm: the arm that it is said to be of.
+        cutoff: Hz, of the filter; see `cleaned`.
+        rollouts: refine and judge by rollouts, which takes seconds.
+        friction: "auto" lets the recording decide about a Stribeck effect; "coulomb" never takes one, and widens
+            intervals by what it would change.
+        kinds: what may be fitted: "load" and keys of `model.JOINT`.
+
+    Raises:
+        InvalidInput: the torques contradict the model's in sign, unit or gear, so that nothing can be fitted.
+    """
+    motion = with_contact(cleaned(log, cutoff), arm, log)
+    rows = _thinned(rows_of(motion, arm), motion)
+    parity = parity_of(rows, motion, arm)
+    if parity.contradiction:
+        raise InvalidInput(parity.contradiction, hint="say the unit or the sign in the map: unit, scale")
+    paired, moved = _paired(log, motion, rows, arm, kinds)
+    motion, late = _in_time(paired, arm, kinds)
+    plain = fit(_thinned(rows_of(motion, arm), motion), arm, kinds)
+    speed, curved = _stribeck(motion, arm, kinds)
+    speed = speed if friction == "auto" else None
+    main = curved if speed is not None and curved is not None else plain
+    chosen = speed or SPEEDS[1]
+    others = _other_estimates(motion, arm, main, chosen, None if main is curved else curved)
+    identified, judgement = main.values, None
+    if rollouts:
+        identified, judgement = _by_rollouts(paired, arm, main, chosen)
+        others.append((identified, np.where(main.free, 2.0 * main.deviation, np.nan)))
+    quantities = _quantities(arm, main, others, rows, motion)
+    identified = possible(arm, identified, main)
+    shift = _interval("shift", "s", late + main.shift, SAFETY * main.t95 * main.shift_deviation, 0.0)
+    remarks = (*motion.remarks, *moved, *_remarks(arm, motion, main, quantities, speed, shift))
+    return Identification(
+        arm, motion, parity, quantities, main.values, identified, speed, shift, judgement, remarks, main.residual
+    )
+
+
+def with_contact(motion: Motion, arm: Arm, log: Log) -> Motion:
+    """The motion with Jᵀ F of the recorded wrench among its torques: τ + Jᵀ F = M q̈ + …; as it is without one.
+
+    What was measured alone stays under "tau".
+    """
+    if log.wrench is None or not any("wrench" in run.more for run in motion.runs):
+        return motion
+    robot, runs = arm.robot, []
+    for run in motion.runs:
+        place = robot.tool_frame if log.wrench_frame in ("", "world") else log.wrench_frame
+        J, wrench = robot.jacobian_batch(run.q, place), run.more["wrench"]
+        if log.wrench_frame not in ("", "world"):
+            R = robot.pose_batch(run.q, place)[1]
+            wrench = np.concatenate(
+                [np.einsum("nij,nj->ni", R, part) for part in (wrench[:, :3], wrench[:, 3:])], axis=1
+            )
+        pushed = np.einsum("nij,ni->nj", J, wrench)
+        runs.append(replace(run, torque=run.torque + pushed, more=run.more | {"tau": run.torque}))
+    return replace(motion, runs=tuple(runs))
+
+
+def _paired(log: Log, motion: Motion, rows: Rows, arm: Arm, kinds: tuple[str, ...]) -> tuple[Motion, list[str]]:
+    """The motion with the pairing of torques and states that fits best, and a sentence if it is not the file's own."""
+    first = fit(rows, arm, kinds)
+    step = float(np.median(np.diff(log.time[np.isfinite(log.time)])))
+    late = round(first.shift / max(step, motion.period / 2))
+    certain = abs(first.shift) > 3 * first.shift_deviation and abs(first.shift) > PAIRING * step
+    if not certain or late == 0 or abs(late) > 5:
+        return motion, []
+    moved = with_contact(cleaned(_torques_moved(log, late), motion.filter.cutoff), arm, log)
+    moved = replace(moved, remarks=motion.remarks, counts=motion.counts)
+    again = fit(_thinned(rows_of(moved, arm), moved), arm, kinds)
+
+    def size(one):
+        return float(np.nanmean(2 * np.log(one.rms)))
+
+    if abs(again.shift) > 0.5 * abs(first.shift) or size(again) > size(first) + 0.2:
+        return motion, []
+    side = "followed" if late > 0 else "came before"
+    moved_by = "one row" if abs(late) == 1 else f"{abs(late)} rows"
+    text = f"torques are paired with the state that {side} ({1e3 * first.shift:+.3g} ms): moved by {moved_by}"
+    return moved, [text]
+
+
+def _in_time(motion: Motion, arm: Arm, kinds: tuple[str, ...]) -> tuple[Motion, float]:
+    """The motion with its torques moved by the time that they come late, and that time, s; 0 where it is chance."""
+    first = fit(_thinned(rows_of(motion, arm), motion), arm, kinds)
+    if not abs(first.shift) > 3 * first.shift_deviation:
+        return motion, 0.0
+    runs = tuple(replace(run, torque=moved_torque(run, first.shift)) for run in motion.runs)
+    return replace(motion, runs=runs), first.shift
+
+
+def _torques_moved(log: Log, late: int) -> Log:
+    """The log with its torques `late` rows up; rows without a partner, and those that repeat another, get NaN."""
+    stale = repeats(log)
+    q, torque = log.q.copy(), log.torque.copy()
+    q[stale], torque[stale] = np.nan, np.nan
+    empty = np.full((abs(late), torque.shape[1]), np.nan)
+    tau = np.concatenate([torque[late:], empty]) if late > 0 else np.concatenate([empty, torque[:late]])
+    return replace(log, q=q, tau=tau)
+
+
+def _thinned(rows: Rows, motion: Motion) -> Rows:
+    """Rows at four times the filter's cutoff or more: more of them tell nothing new."""
+    every = max(1, min(int(1.0 / (8.0 * motion.filter.cutoff * motion.period)), len(rows.y) // 500))
+    return rows.part(np.arange(0, len(rows.y), every))
+
+
+def _stribeck(motion: Motion, arm: Arm, kinds: tuple[str, ...]) -> tuple[float | None, Fit | None]:
+    """The Stribeck speed and fit that leave the least; no speed where no joint shows an effect."""
+    best: tuple[float, float, Fit] | None = None
+    for speed in SPEEDS:
+        one = fit(_thinned(rows_of(motion, arm, speed), motion), arm, (*kinds, "stribeck"))
+        left = float(np.nansum(2 * np.log(one.rms)))
+        if best is None or left < best[0]:
+            best = left, speed, one
+    if best is None:
+        return None, None
+    here = arm.columns("stribeck")
+    strength = best[2].values[here] / best[2].deviation[here]
+    seen = np.isfinite(strength) & (strength > SEEN_EFFECT)
+    return (best[1] if seen.any() else None), best[2]
+
+
+def _other_estimates(
+    motion: Motion, arm: Arm, main: Fit, speed: float, curved: Fit | None
+) -> list[tuple[Array, Array]]:
+    """The same parameters by other ways: half the cutoff, and the friction curve that was not chosen."""
+    slower = Filter(0.5 * motion.filter.cutoff, motion.period)
+    others = [] if curved is None else [(curved.values, curved.deviation)]
+    try:
+        rows = _thinned(rows_of(motion, arm, speed, slower), replace(motion, filter=slower))
+        half = fit(rows, arm, _kinds_of(main, arm))
+    except InvalidInput:  # the runs are too short for the slower filter
+        return others
+    return [*others, (half.values, half.deviation)]
+
+
+def _by_rollouts(motion: Motion, arm: Arm, main: Fit, speed: float) -> tuple[Array, Judgement | None]:
+    """Parameters refined on the first part of each run, judged on the rest beside nominal and classical."""
+    training = replace(motion, runs=tuple(_first_part(run) for run in motion.runs))
+    try:
+        seen = fit(_thinned(rows_of(training, arm, speed), motion), arm, _kinds_of(main, arm))
+        deviation = np.where(seen.free, seen.deviation, np.nan)
+        shifts = {0.0, seen.shift} if abs(seen.shift) > 0.1 * motion.period else {0.0}
+        ways = [(refined(motion, arm, seen.values, deviation, (speed, s, (0.0, SEEN))), s) for s in sorted(shifts)]
+        (better, _), shift = min(ways, key=lambda way: way[0][1])
+        better = possible(arm, better, seen)
+        models = {
+            "nominal": (arm.nominal, speed, 0.0),
+            "classical": (seen.values, speed, seen.shift),
+            "identified": (better, speed, shift),
+        }
+        judgement = compare_models(motion, arm, models, (SEEN, 1.0))
+        return better, judgement
+    except InvalidInput:  # runs too short to hold some out
+        return main.values, None
+
+
+def _kinds_of(main: Fit, arm: Arm) -> tuple[str, ...]:
+    return tuple(kind for kind in (*KINDS, "stribeck") if main.free[arm.columns(kind)].any())
+
+
+def _first_part(run: Run) -> Run:
+    end = int(SEEN * len(run.time))
+    return Run(run.time[:end], run.q[:end], run.v[:end], run.torque[:end], {})
+
+
+def _quantities(
+    arm: Arm, main: Fit, others: list[tuple[Array, Array]], rows: Rows, motion: Motion
+) -> dict[str, Quantity]:
+    attenuation, reversals = _attenuation(rows), _reversals(arm, main, motion)
+    quantities = {}
+    for k, (name, unit) in enumerate(zip(arm.names, arm.units)):
+        if name in main.refused:
+            quantities[name] = Quantity(name, unit, np.nan, np.nan, np.nan, np.nan, main.refused[name])
+        elif main.free[k]:
+            chance, value = SAFETY * main.t95 * main.deviation[k], main.values[k]
+            more = max((_beyond_chance(value, main.deviation[k], *one, k) for one in others), default=0.0)
+            joint = (k - 10) % arm.robot.nv if k >= 10 else None
+            more += attenuation[joint] * abs(value) if joint is not None and not name.startswith("offset") else 0.0
+            kind = name.split(" ")[0]
+            more += reversals[kind][joint] if joint is not None and kind in reversals else 0.0
+            quantities[name] = _not_negative(_interval(name, unit, value, chance, more))
+    return quantities
+
+
+def _not_negative(q: Quantity) -> Quantity:
+    """Friction and rotor inertia are not negative: intervals are cut at 0, and refused where nothing is left."""
+    if q.reason or q.name.split(" ")[0] not in ("viscous", "coulomb", "rotor") or q.low >= 0:
+        return q
+    if q.high < 0:
+        reason = (
+            f"it comes out negative ({q.low:.2g} … {q.high:.2g} {q.unit}): the model of links or friction is wrong here"
+        )
+        return Quantity(q.name, q.unit, np.nan, np.nan, np.nan, q.chance, reason)
+    return replace(q, value=max(q.value, 0.0), low=0.0)
+
+
+def _reversals(arm: Arm, main: Fit, motion: Motion) -> dict[str, Array]:
+    """What the instants of reversals, known to half a row, may do to friction: F × reversals per s × half a row."""
+    duration = sum(run.time[-1] - run.time[0] for run in motion.runs)
+    turns = sum(np.sum(np.diff(np.sign(motion.filter(run.v)), axis=0) != 0, axis=0) for run in motion.runs)
+    step = duration / max(motion.counts["rows"] - motion.counts.get("repeated", 0), 1)
+    coulomb = np.abs(main.values[arm.columns("coulomb")]) * turns / duration * 0.5 * step
+    speed = np.sqrt(np.mean(np.concatenate([run.v for run in motion.runs]) ** 2, axis=0))
+    return {"coulomb": coulomb, "viscous": coulomb / np.maximum(speed, 1e-3)}
+
+
+def _beyond_chance(value: float, deviation: float, values: Array, deviations: Array, k: int) -> float:
+    if not np.isfinite(deviations[k]):
+        return 0.0
+    return max(0.0, abs(values[k] - value) - CHANCE * float(np.hypot(deviation, deviations[k])))
+
+
+def _attenuation(rows: Rows) -> Array:
+    """The share that noise of the filtered speeds takes off a slope: its variance over that of the speed, per joint.
+
+    The noise is what a cubic through five neighbours at the filter's own spacing does not explain.
+    """
+    v = rows.speed
+    third = v[4:] - 4 * v[3:-1] + 6 * v[2:-2] - 4 * v[1:-3] + v[:-4]
+    noise = np.median(np.abs(third), axis=0) ** 2 / (0.6745**2 * 70.0)
+    return np.minimum(noise / np.maximum(np.var(v, axis=0), 1e-12), 1.0)
+
+
+def _interval(name: str, unit: str, value: float, chance: float, more: float) -> Quantity:
+    half = chance + more
+    if more > abs(value) + 2 * chance and more > 0:
+        reason = (
+            f"two ways to estimate it differ by more than its value ({more:.2g} {unit}): the model leaves something out"
+        )
+        return Quantity(name, unit, np.nan, np.nan, np.nan, chance, reason)
+    return Quantity(name, unit, float(value), float(value - half), float(value + half), float(chance))
+
+
+def possible(arm: Arm, values: Array, main: Fit) -> Array:
+    """Parameters that a real arm can have: a load that is a body, friction and rotors not negative.
+
+    A load of negative mass stands for a welded body of the model that is not there, or not whole: it becomes that share
+    of the body's own inertia; nothing where the model has no such body.
+    """
+    out = values.copy()
+    for kind in ("viscous", "coulomb", "rotor"):
+        out[arm.columns(kind)] = np.maximum(out[arm.columns(kind)], 0.0)
+    load = out[:10]
+    if load[0] < 0:
+        heaviest = max(arm.welded.values(), key=lambda body: body[0], default=np.zeros(10))
+        out[:10] = heaviest * max(load[0] / heaviest[0], -0.999) if heaviest[0] > 0 else 0.0
+    elif np.any(load) and np.linalg.eigvalsh(pseudo_inertia(load))[0] < 0:
+        information = np.diag(1.0 / np.maximum(np.where(main.free[:10], main.deviation[:10], 1e-3), 1e-9) ** 2)
+        out[:10] = nearest_possible(load, information)
+    return out
+
+
+def centre(quantities: dict[str, Quantity]) -> Array | None:
+    """The load's centre of mass, m, in its frame; None where it is not known or the mass is not positive."""
+    parts = [quantities.get(name) for name in ("mass", "mass_x", "mass_y", "mass_z")]
+    if any(part is None or part.reason for part in parts):
+        return None
+    mass, *moments = [part.value for part in parts if part is not None]
+    return np.array(moments) / mass if mass > 0 else None
+
+
+def _remarks(
+    arm: Arm, motion: Motion, main: Fit, quantities: dict[str, Quantity], speed: float | None, shift: Quantity
+) -> Iterator[str]:
+    yield from _shift_remark(motion, shift)
+    yield from load_remarks(arm, quantities)
+    slow, fast = (float(np.nanpercentile(np.abs(np.concatenate([r.v for r in motion.runs])), p)) for p in (5, 99))
+    if speed is not None:
+        yield f"friction falls with speed (Stribeck) around {speed:g} rad/s"
+    else:
+        yield f"no Stribeck effect is seen at speeds from {slow:.2g} to {fast:.2g} rad/s"
+    yield from _side_remark(arm, quantities)
+    yield f"intervals: {main.blocks} blocks of {main.block} rows, as long as the residual's autocorrelation asks for"
+
+
+def _side_remark(arm: Arm, quantities: dict[str, Quantity]) -> Iterator[str]:
+    """On which side of gear and compensation the torques were measured, as far as rotors tell."""
+    nominal = arm.nominal[arm.columns("rotor")]
+    told = [quantities.get(f"rotor {joint}") for joint in arm.robot.dof_names]
+    known = [(q, r) for q, r in zip(told, nominal) if q is not None and not q.reason and r > 0]
+    if not known:
+        return
+    absent = sum(q.low <= 0 and q.high < r for q, r in known)
+    there = sum(q.low > 0 for q, _ in known)
+    if absent > 2 * there:
+        yield (
+            f"rotors do not show in the torques: {absent} of {len(known)} joints exclude the catalogue's inertia,"
+            f" {there} need one; the torques are of the link side, and friction is what the maker's torque loop leaves"
+        )
+    elif there > 2 * absent:
+        yield f"rotors show in the torques of {there} of {len(known)} joints: these are of the motor side"
+
+
+def _shift_remark(motion: Motion, shift: Quantity) -> Iterator[str]:
+    rows = shift.value / motion.period
+    if shift.reason or not shift.low * shift.high > 0:
+        return
+    side, span = "late" if shift.value > 0 else "early", f"{1e3 * shift.low:.3g} … {1e3 * shift.high:.3g} ms"
+    told = f"torques come {1e3 * abs(shift.value):.3g} ms {side} ({span})"
+    if abs(rows) > 0.4:
+        told += f", {abs(rows):.2g} rows of the grid; corrected for"
+    yield told
+
+
+def load_remarks(arm: Arm, quantities: dict[str, Quantity]) -> Iterator[str]:
+    """What is on the flange, in words."""
+    mass = quantities.get("mass")
+    if mass is None or mass.reason:
+        yield f"what is on the {arm.frame} cannot be told: {mass.reason if mass else 'it was not asked'}"
+        return
+    for name, body in arm.welded.items():
+        weight = float(body[0])
+        if weight > 0.05 and mass.high < -0.5 * weight:
+            left, low, high = (weight + x for x in (mass.value, mass.low, mass.high))
+            yield (
+                f"the model's {name} ({weight:.3g} kg) is not on the arm of the recording: {left:.2f} kg"
+                f" ({low:.2f} … {high:.2f}) are there in its place"
+            )
+            return
+    told = f"{mass.value:+.3f} kg ({mass.low:+.3f} … {mass.high:+.3f})"
+    if mass.low <= 0 <= mass.high:
+        yield f"nothing more than the model has is on the {arm.frame}: {told}"
+    elif mass.high < 0:
+        yield f"nothing is on the {arm.frame}, and the model is too heavy there: {told}"
+    else:
+        yield f"on the {arm.frame} the recording has {told} more than the model"

@@ -1,0 +1,191 @@
+"""The page of a recording: what it says, the log over the model in every panel, a replay with the model as a ghost."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from palpate.checks import Array
+from palpate.escape import html_text
+from palpate.files import write_file
+from palpate.run.after.scene import scene_of
+from palpate.run.simulate import simulate
+from palpate.spatial import Pose
+from palpate.tools.logs.columns import Log
+from palpate.tools.logs.identify import Identification
+from palpate.tools.logs.rendered import Rendered
+from palpate.tools.logs.rollout import Windows, rollout
+from palpate.tools.logs.timeline import Course, Happening, happenings
+from palpate.trace import Channel, Outcome, RunFacts, Trace
+from palpate.views.pages.markup import Plots, bullets, contents, page, section, table
+from palpate.views.pages.player import replay_element
+from palpate.views.panels import Figure, Panel, styled
+from palpate.world.config import World
+from palpate.world.plants.plant import build_plant
+
+_MOST_ROWS = 4000  # of a page
+_RESTART = 0.5  # s: how long the model runs on its own
+
+
+@dataclass(frozen=True)
+class Model:
+    """What is drawn under the log: positions, speeds and torques of the model at the log's rows, and its name."""
+
+    name: str
+    q: Array
+    v: Array
+    torque: Array
+    course: Course | None = None
+
+
+def write_page(
+    path: str | os.PathLike[str], log: Log, result: Identification, rendered: Rendered, scenario: Any = None
+) -> Path:
+    """Write the page of a recording; of a scenario, its simulated run is drawn under the log."""
+    run = max(result.motion.runs, key=lambda one: len(one.time))
+    every = max(1, len(run.time) // _MOST_ROWS)
+    rows = np.arange(0, len(run.time), every)
+    model = _simulated(scenario, run.time) if scenario is not None else _restarted(result)
+    time = run.time[rows] - run.time[0]
+    told, plots = result.arm.robot, Plots()
+    torque = run.more.get("tau", run.torque)
+    pairs = [("q", "Joint positions", "rad", run.q, model.q), ("v", "Joint speeds", "rad/s", run.v, model.v),
+             ("tau", "Joint torques", "N·m", torque, model.torque)]  # fmt: skip
+    figures = [
+        _figure(name, title, unit, time, (one[rows], other[rows]), told.dof_names, model.name)
+        for name, title, unit, one, other in pairs
+    ]
+    positions = told.pose_batch(run.q[rows])[0], told.pose_batch(model.q[rows])[0]
+    figures.insert(0, _figure("tool", "Tool position, world axes", "m", time, positions, ("x", "y", "z"), model.name))
+    events = happenings(_course(run, torque), model.course, told.limits, told.dof_names)
+    sections = [
+        section("What it says", bullets([_sentence(t) for t in (*log.notes, *result.remarks, *rendered.lines())])),
+        section("Parity", _parity(result)),
+        section("Quantities", _quantities(result)),
+        section("Rollouts", _rollouts(result)),
+        section("Time line", _timeline(events)),
+        section(
+            "Replay", f"<p class=soft>The ghost is the {html_text(model.name)}.</p>", _replay(result, run, model, rows)
+        ),
+        section("Plots", *(plots.figure(figure) for figure in figures)),
+    ]
+    title = os.path.basename(log.source)
+    body = [contents(sections), f"<main><h1>{html_text(title)}</h1>", *sections, "</main>"]
+    return write_file(path, page(title, body, plots.data, ("shapes3d.js", "replay.js")))
+
+
+def _sentence(text: str) -> str:
+    return text[0].upper() + text[1:] + ("" if text.endswith(".") else ".")
+
+
+def _course(run: Any, torque: Array) -> Course:
+    force = np.linalg.norm(run.more["wrench"][:, :3], axis=1) if "wrench" in run.more else None
+    return Course(run.time, run.q, run.v, torque, force)
+
+
+def _simulated(scenario: Any, time: Array) -> Model:
+    """The scenario's run at the log's instants, counted from its start."""
+    trace = simulate(scenario)
+    at = np.clip(time - time[0], 0.0, trace.time[-1])
+
+    def put(name):
+        return np.stack([np.interp(at, trace.time, column) for column in trace[name].T], axis=1)
+
+    force = np.linalg.norm(trace["contact_wrench"][:, :3], axis=1) if "contact_wrench" in trace else None
+    course = Course(trace.time, trace["q"], trace["v"], trace["tau"], force)
+    return Model("simulated run", put("q"), put("v"), put("tau"), course)
+
+
+def _restarted(result: Identification) -> Model:
+    """The fitted model under the log's torques, set back to the log every half second."""
+    arm, motion = result.arm, result.motion
+    run = max(motion.runs, key=lambda one: len(one.time))
+    rows = max(2, round(_RESTART / motion.period))
+    count = len(run.time) // rows
+
+    def cut(values):
+        return values[: count * rows].reshape(count, rows, -1)
+
+    windows = Windows(cut(run.q), cut(run.v), cut(run.torque), motion.period)
+    q = run.q.copy()
+    if count:
+        reached = rollout(arm, windows, result.identified, result.stribeck or 0.05, range(1, rows))
+        q[: count * rows] = np.concatenate(
+            [windows.q[:, :1], np.where(np.isfinite(reached), reached, windows.q[:, 1:])], axis=1
+        ).reshape(count * rows, -1)
+    v = motion.filter(run.v)
+    a = np.gradient(v, motion.period, axis=0)
+    torque = arm.rigid(run.q, v, a) + arm.regressor(run.q, v, a, result.stribeck or 0.05) @ result.identified
+    pushed = run.torque - run.more["tau"] if "tau" in run.more else 0.0
+    return Model("fitted model, set back every 0.5 s", q, np.gradient(q, motion.period, axis=0), torque - pushed)
+
+
+def _figure(
+    name: str, title: str, unit: str, time: Array, both: tuple[Array, Array], labels: tuple[str, ...], model: str
+) -> Figure:
+    panels = [
+        Panel(label, unit, (styled(1, model, time, both[1][:, k]), styled(0, "recording", time, both[0][:, k])))
+        for k, label in enumerate(labels)
+    ]
+    return Figure(name, title, tuple(panels), columns=2)
+
+
+def _parity(result: Identification) -> str:
+    rows = [[html_text(step), *(f"{x:.3g}" for x in values)] for step, values in result.parity.residual.items()]
+    heads = ["residual, N·m", *map(html_text, result.parity.joints)]
+    return table(heads, rows, ["", *["number"] * len(result.parity.joints)])
+
+
+def _quantities(result: Identification) -> str:
+    rows = []
+    for q in result.quantities.values():
+        told = (
+            ("—", "—", html_text(q.reason))
+            if q.reason
+            else (f"{q.value:.4g}", f"{q.low:.4g} … {q.high:.4g}", html_text(q.unit))
+        )
+        rows.append([html_text(q.name), *told])
+    return table(["quantity", "value", "95 % interval", "unit, or why not"], rows, ["", "number", "number", ""])
+
+
+def _rollouts(result: Identification) -> str:
+    judged = result.judgement
+    if judged is None:
+        return ""
+    rows = [[html_text(name), *(f"{1e3 * e:.3g}" for e in errors)] for name, errors in judged.errors.items()]
+    return table(
+        ["tool error, mm", *(f"{h:g} s" for h in judged.horizons)], rows, ["", *["number"] * len(judged.horizons)]
+    )
+
+
+def _timeline(events: list[Happening]) -> str:
+    def at(t):
+        return "—" if t is None else f"{t:.3f} s"
+
+    rows = [[html_text(one.what), at(one.predicted), at(one.happened)] for one in events]
+    return table(["event", "predicted", "happened"], rows, ["", "number", "number"]) if rows else ""
+
+
+def _replay(result: Identification, run: Any, model: Model, rows: Array) -> str:
+    """The replay of the recording; its target, drawn as a ghost, is the model."""
+    robot = result.arm.robot
+    time = run.time[rows] - run.time[0]
+    poses = robot.pose_batch(run.q[rows]), robot.pose_batch(model.q[rows])
+    quats = [np.array([Pose(p, R).quat_wxyz for p, R in zip(*pose)]) for pose in poses]
+    labels = robot.dof_names
+    data = {
+        Channel("q", "rad", (robot.nv,), labels=labels): run.q[rows],
+        Channel("tool_position", "m", (3,), labels=("x", "y", "z")): poses[0][0],
+        Channel("tool_quat_wxyz", "1", (4,), labels=("w", "x", "y", "z")): quats[0],
+        Channel("target_q", "rad", (robot.nv,), labels=labels): model.q[rows],
+        Channel("target_position", "m", (3,), labels=("x", "y", "z")): poses[1][0],
+        Channel("target_quat_wxyz", "1", (4,), labels=("w", "x", "y", "z")): quats[1],
+    }
+    facts = RunFacts(robot=robot.name, scene=scene_of(build_plant(robot, World(), 0.001)))
+    return replay_element(
+        Trace(time, data, Outcome("completed", "end of the recording", float(time[-1]), len(time)), (), facts)
+    )

@@ -1,0 +1,92 @@
+"""Messages of a bag as columns: every number of a message by the path of its field."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from palpate.tools.logs.table import Stream, refuse_too_much
+
+_MOST_NUMBERS = 512  # of one message: a larger one is an image or a cloud
+
+
+class Topic:
+    """The messages of one topic on their way to columns.
+
+    A message of names and values, as sensor_msgs/JointState, gives columns by name: /joint_states.position[elbow].
+    """
+
+    def __init__(self, name: str, path: str, wanted: Collection[str] | None) -> None:
+        self.name, self.path, self.wanted = name, path, wanted
+        self.names: list[str] | None = None
+        self.rows, self.stamps, self.received = array("d"), array("d"), array("d")
+        self.skipped = 0
+
+    def add(self, message: Any, received: float) -> None:
+        """Take one message; `received` is the recorder's clock, s. One of another form than the first is counted."""
+        values = dict(numbers(message, self.name))
+        names = list(values)
+        if self.names is None:
+            self.names = names
+        if names != self.names or len(names) > _MOST_NUMBERS:
+            self.skipped += 1
+            return
+        self.rows.extend(values.values())
+        refuse_too_much(self.path, 8 * len(self.rows))
+        self.stamps.append(stamp_of(message))
+        self.received.append(received)
+
+    def stream(self) -> Stream | None:
+        """The columns; None where no message held a number."""
+        if not self.rows or not self.names:
+            return None
+        rows = np.frombuffer(self.rows).reshape(-1, len(self.names))
+        stamps, received = np.array(self.stamps), np.array(self.received)
+        own = stamps if np.isfinite(stamps).all() and np.ptp(stamps) > 0 else None
+        columns = {n: rows[:, k].copy() for k, n in enumerate(self.names) if self.wanted is None or n in self.wanted}
+        return Stream(self.name, columns, received if own is None else own, None if own is None else received)
+
+
+def stamp_of(message: Any) -> float:
+    """The time in a message's header, s; NaN without one."""
+    header = _get(message, "header")
+    stamp = _get(header, "stamp") if header is not None else None
+    if stamp is None:
+        return float("nan")
+    fine = _get(stamp, "nanosec")
+    return float(_get(stamp, "sec") or 0) + 1e-9 * float(fine if fine is not None else _get(stamp, "nsec") or 0)
+
+
+def numbers(message: Any, path: str) -> Iterator[tuple[str, float]]:
+    """Every number of a message with the path of its field; labels of `name` replace indices of equal length."""
+    labels = _get(message, "name")
+    labels = [str(label) for label in labels] if isinstance(labels, list | tuple | np.ndarray) else []
+    for field, value in _fields(message):
+        yield from _numbers_of(value, f"{path}.{field}", labels)
+
+
+def _numbers_of(value: Any, path: str, labels: list[str]) -> Iterator[tuple[str, float]]:
+    if isinstance(value, bool | int | float | np.number):
+        yield path, float(value)
+    elif isinstance(value, str | bytes) or value is None:
+        return
+    elif isinstance(value, list | tuple | np.ndarray):
+        marks: Iterable[Any] = labels if len(labels) == len(value) else range(len(value))
+        for mark, item in zip(marks, list(value)[: _MOST_NUMBERS + 1]):
+            yield from _numbers_of(item, f"{path}[{mark}]", [])
+    else:
+        yield from numbers(value, path)
+
+
+def _fields(message: Any) -> Iterable[tuple[str, Any]]:
+    if isinstance(message, dict):
+        return [(k, v) for k, v in message.items() if k != "header"]
+    names = getattr(message, "__dataclass_fields__", None) or getattr(message, "__slots__", ())
+    return [(n, getattr(message, n)) for n in names if n != "header" and not n.startswith("_")]
+
+
+def _get(message: Any, name: str) -> Any:
+    return message.get(name) if isinstance(message, dict) else getattr(message, name, None)

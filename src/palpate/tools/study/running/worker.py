@@ -1,0 +1,201 @@
+"""One run of a sweep: the seam between studies and simulation.
+
+Everything that a sweep knows about running is here, so that a faster way to run (a scene built once and changed in
+place, metrics without a whole trace) has one place to go to.
+"""
+
+from __future__ import annotations
+
+import signal
+import tempfile
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from palpate.errors import FileError, NotApplicable, PalpateError
+from palpate.metrics import METRICS
+from palpate.metrics.table import MetricResult, judge
+from palpate.run.prepared import Prepared
+from palpate.run.simulate import simulate_quietly
+from palpate.scenario.file.load import overridden
+from palpate.tools.study.plans.plan import CRASHED, IMPOSSIBLE, REFUSED, file_digest
+from palpate.tools.study.running.shipping import bare_names, moved
+from palpate.trace import Trace
+from palpate.user_code import is_address, load
+
+Row = dict[str, Any]
+_SINGULAR = "smallest_singular_value"
+
+
+@dataclass(frozen=True)
+class Job:
+    """What the runs of a sweep share.
+
+    Attributes:
+        scenario: data, before what varies.
+        metrics: to compute.
+        traces: "all" or "failing" to hand traces back with the rows.
+        files: SHA-256 of files the scenario names, to be found alike wherever the run is made.
+        own: metrics written in Python, by name; they only work in this process.
+        contents: of files, by path, for machines that have not got them, and against edits while the sweep runs.
+    """
+
+    scenario: Mapping[str, Any]
+    metrics: tuple[str, ...]
+    traces: str = "none"
+    files: Mapping[str, str] = field(default_factory=dict)
+    own: Mapping[str, Callable[[Trace], float]] = field(default_factory=dict)
+    contents: Mapping[str, bytes] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class RunTask:
+    """One run: its number, the `key=value` texts that make it, and why it is not to be made, if it is not."""
+
+    run: int
+    overrides: tuple[str, ...]
+    refusal: str | None = None
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """A run's row, and its trace as the bytes of a Parquet file where it is kept."""
+
+    run: int
+    row: Row
+    trace: bytes | None = None
+
+
+def run_row(
+    scenario: Mapping[str, Any],
+    overrides: Sequence[str],
+    metrics: Sequence[str] | None = None,
+    own: Mapping[str, Callable[[Trace], float]] | None = None,
+) -> Row:
+    """Make one run; whatever happens to it is a row.
+
+    Robot and scene are those of the last run of the same scenario in this thread wherever only numbers differ; nothing
+    is predicted, and no whole trace is made.
+
+    Args:
+        scenario: plain data.
+        overrides: `key=value` texts, as `--set` takes them.
+        metrics: names to compute; all if not given.
+        own: further metrics, by name, from a trace to a number.
+
+    Returns:
+        outcome, reason, end_time, passed, failed, warnings, and a number or None for each metric.
+    """
+    names = tuple(METRICS) if metrics is None else metrics
+    try:
+        load_metrics(names, scenario)
+        singular = bool(own) or any(map(is_address, names)) or _SINGULAR in {*names, *scenario.get("metrics", {})}
+        bounds, trace = prepared_for(scenario).run(overrides, singular=singular)
+        if trace.outcome.kind == "interrupted":
+            signal.default_int_handler(signal.SIGINT, None)  # the run took Ctrl-C for itself; it is meant for the sweep
+        bounded = {name: judge(METRICS[name], trace, bound) for name, bound in bounds.items()}
+        row = _row(trace, bounded)
+        row |= {name: _value(name, bounded, trace) for name in names if is_address(name) or name in METRICS}
+        return row | {name: float(compute(trace)) for name, compute in (own or {}).items()}
+    except PalpateError as error:
+        return empty_row(IMPOSSIBLE, str(error), names)
+    except Exception as error:  # a defect, or an engine's own error: it costs this run, not the sweep
+        forget()
+        return empty_row(CRASHED, f"{type(error).__name__}: {error}", names)
+
+
+def load_metrics(names: Iterable[str], scenario: Mapping[str, Any]) -> None:
+    """Load the code of own metrics, of the modules that a scenario's data names."""
+    for name in filter(is_address, names):
+        load(name, scenario.get("modules", {}))
+
+
+def whole_trace(scenario: Mapping[str, Any], overrides: Sequence[str]) -> Trace:
+    """The trace of a run with everything that is known about it."""
+    return simulate_quietly(overridden(scenario, overrides))
+
+
+def _value(name: str, bounded: Mapping[str, MetricResult], trace: Trace) -> float | None:
+    if name in bounded:
+        return bounded[name].value
+    try:
+        return float(METRICS[name].compute(trace))
+    except NotApplicable:
+        return None
+
+
+def _row(trace: Trace, bounded: Mapping[str, MetricResult]) -> Row:
+    broken = [name for name, result in bounded.items() if result.passed is False]
+    outcome = trace.outcome
+    return {
+        "outcome": outcome.kind,
+        "reason": outcome.reason,
+        "end_time": float(outcome.time),
+        "passed": outcome.ok and not broken,
+        "failed": broken,
+        "warnings": list(trace.warnings),
+    }
+
+
+def empty_row(outcome: str, reason: str, metrics: Sequence[str]) -> Row:
+    """The row of a run that gave nothing."""
+    row: Row = {"outcome": outcome, "reason": reason, "end_time": None, "passed": False, "failed": [], "warnings": []}
+    return row | dict.fromkeys(metrics)
+
+
+def run_chunk(job: Job, tasks: Sequence[RunTask]) -> list[RunResult]:
+    """Make several runs, in order."""
+    check_files({file: digest for file, digest in job.files.items() if file not in job.contents})
+    here = replace(job, scenario=moved(job.scenario, job.contents))
+    return [run_task(here, task) for task in tasks]
+
+
+def run_task(job: Job, task: RunTask) -> RunResult:
+    """Make one run of a sweep."""
+    if task.refusal is not None:
+        return RunResult(task.run, empty_row(REFUSED, task.refusal, job.metrics))
+    row = run_row(job.scenario, task.overrides, job.metrics, job.own)
+    row["reason"] = bare_names(row["reason"], job.files)
+    kept = job.traces == "all" or (job.traces == "failing" and not row["passed"])
+    kept = kept and row["outcome"] not in (IMPOSSIBLE, CRASHED)
+    return RunResult(task.run, row, _as_bytes(whole_trace(job.scenario, task.overrides)) if kept else None)
+
+
+def check_files(files: Mapping[str, str]) -> None:
+    """Refuse to run where a file of the scenario is missing or another than where the sweep was planned."""
+    wrong = [path for path, digest in files.items() if file_digest(path) != digest]
+    if wrong:
+        raise FileError(
+            f"{', '.join(wrong)} is missing here, or was changed since the sweep began",
+            hint="put the files of the scenario at the same place on every machine, and leave them as they were",
+        )
+
+
+def _as_bytes(trace: Trace) -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        return trace.save(Path(folder) / "trace.parquet").read_bytes()
+
+
+class _Last(threading.local):
+    """The scenario that a thread's last run belonged to."""
+
+    scenario: Mapping[str, Any] | None = None
+    prepared: Prepared | None = None
+
+
+_last = _Last()
+
+
+def prepared_for(scenario: Mapping[str, Any]) -> Prepared:
+    """The runs of a scenario in this thread; those of the scenario before are let go."""
+    if _last.prepared is None or (_last.scenario is not scenario and _last.scenario != scenario):
+        _last.prepared = Prepared(scenario)
+    _last.scenario = scenario
+    return _last.prepared
+
+
+def forget() -> None:
+    """Let this thread's last scenario go, after something went wrong in it."""
+    _last.prepared = None

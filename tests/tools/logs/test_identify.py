@@ -1,0 +1,207 @@
+"""A known arm is found again: regressors, intervals, pairing, friction, load, physical bodies, held-out rollouts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.logs.made import Faults, campaign, recording, truth
+
+import palpate as pp
+from palpate.errors import InvalidInput
+from palpate.robot.catalogue.joint_facts import read_facts
+from palpate.scenario.model import RobotSettings
+from palpate.toml import toml_data
+from palpate.tools.logs.balance import line
+from palpate.tools.logs.columns import Log
+from palpate.tools.logs.fitted import fitted_text
+from palpate.tools.logs.identify import Identification, identify
+from palpate.tools.logs.model import (
+    Arm,
+    load_of,
+    load_of_pseudo,
+    load_regressor,
+    nearest_possible,
+    pseudo_inertia,
+    tensor,
+)
+from palpate.tools.logs.suggest import suggested
+
+
+@pytest.fixture(scope="module")
+def arm() -> Arm:
+    return Arm.of(pp.load_robot("ur5e-3link"))
+
+
+@pytest.fixture(scope="module")
+def told(arm: Arm) -> Identification:
+    return identify(recording(arm, truth(arm), 0), arm, rollouts=False)
+
+
+def test_the_regressor_of_a_load_gives_the_torques_of_the_arm_that_carries_it(arm: Arm) -> None:
+    rng = np.random.default_rng(0)
+    Q, V, A = rng.uniform(-1, 1, (3, 6, 3))
+    mass, com, inertia = 1.3, np.array([0.02, -0.05, 0.1]), np.diag([0.01, 0.02, 0.025])
+    carrying = arm.robot.with_payload(mass, com, inertia, frame=arm.frame)
+    more = np.array([carrying.inverse_dynamics(*s) - arm.robot.inverse_dynamics(*s) for s in zip(Q, V, A)])
+    made = load_regressor(arm.robot, Q, V, A, arm.frame) @ load_of(mass, com, inertia)
+    np.testing.assert_allclose(made, more, atol=1e-12)
+
+
+def test_a_pseudo_inertia_is_positive_exactly_for_bodies_that_there_are() -> None:
+    body = load_of(2.0, np.array([0.1, 0.0, 0.2]), np.diag([0.02, 0.02, 0.03]))
+    np.testing.assert_allclose(load_of_pseudo(pseudo_inertia(body)), body, atol=1e-15)
+    assert np.linalg.eigvalsh(pseudo_inertia(body))[0] > 0
+    thin = load_of(2.0, np.zeros(3), np.diag([0.01, 0.01, 0.03]))  # 0.03 > 0.01 + 0.01: no body
+    assert np.linalg.eigvalsh(pseudo_inertia(thin))[0] < 0
+
+
+def test_an_impossible_load_becomes_the_nearest_possible_one() -> None:
+    thin = load_of(2.0, np.array([0.05, 0.0, 0.0]), np.diag([0.01, 0.01, 0.03]))
+    information = np.diag([1e6, *3 * [1e6], *6 * [1.0]])
+    body = nearest_possible(thin, information)
+    assert np.linalg.eigvalsh(pseudo_inertia(body))[0] > -1e-9
+    np.testing.assert_allclose(body[:4], thin[:4], atol=1e-4)  # what is well known stays
+    moments = np.linalg.eigvalsh(tensor(body[4:]) - 2.0 * np.diag([0.0, 0.05**2, 0.05**2]))
+    assert moments[2] <= moments[0] + moments[1] + 1e-6
+    possible = load_of(1.0, np.zeros(3), np.diag([0.01, 0.01, 0.01]))
+    assert nearest_possible(possible, information) is possible
+
+
+def test_a_known_arm_is_inside_its_intervals(arm: Arm, told: Identification) -> None:
+    true = dict(zip(arm.names, truth(arm)))
+    known = {name: q for name, q in told.quantities.items() if not q.reason}
+    inside = [q.low <= true[name] <= q.high for name, q in known.items()]
+    assert len(known) >= 18
+    assert sum(inside) >= len(known) - 2  # of 95 % intervals
+    assert known["mass"].half < 0.02
+    assert known["coulomb joint1"].half < 0.05 * known["coulomb joint1"].value
+
+
+def test_what_the_torques_cannot_tell_apart_is_refused_by_name(told: Identification) -> None:
+    refused = {name for name, q in told.quantities.items() if q.reason}
+    assert refused == {"I_xx", "I_yy", "rotor joint1"}  # about one axis they act alike
+
+
+def test_a_wrong_pairing_of_rows_is_found(arm: Arm) -> None:
+    texts = {
+        late: identify(recording(arm, truth(arm), 1, Faults(late_rows=late)), arm, rollouts=False).remarks
+        for late in (0, 1)
+    }
+    assert [any("paired" in text for text in texts[late]) for late in (0, 1)] == [False, True]
+
+
+def test_repeats_gaps_and_clocks_are_counted(told: Identification) -> None:
+    counts = told.motion.counts
+    assert counts["repeated"] / counts["rows"] == pytest.approx(0.06, abs=0.01)
+    assert counts["clock_rate_ppm"] == pytest.approx(80.0, abs=0.5)
+
+
+def test_a_stribeck_effect_is_found_and_none_is_invented(arm: Arm, told: Identification) -> None:
+    theta = truth(arm)
+    theta[arm.columns("stribeck")] = 1.5
+    found = identify(recording(arm, theta, 0), arm, rollouts=False)
+    assert told.stribeck is None
+    assert found.stribeck == 0.05
+    q = found.quantities["stribeck joint1"]
+    assert q.low < 1.5 < q.high
+
+
+@pytest.mark.parametrize(("factor", "word"), [(-1.0, "sign"), (1000.0, "unit")])
+def test_torques_of_another_sign_or_unit_are_refused(arm: Arm, factor: float, word: str) -> None:
+    log = recording(arm, arm.nominal, 0)
+    assert log.tau is not None
+    with pytest.raises(InvalidInput, match=word):
+        identify(replace(log, tau=factor * log.tau), arm, rollouts=False)
+
+
+def test_a_body_that_is_not_there_is_named() -> None:
+    panda = Arm.of(pp.load_robot("panda"))
+    theta = panda.nominal.copy()
+    theta[:10] = -panda.welded["hand"]
+    log = recording(panda, theta, 0, Faults(late_rows=0), duration=12.0)
+    told = identify(log, panda, rollouts=False)
+    assert told.quantities["mass"].low < -0.73 < told.quantities["mass"].high
+    assert any("hand (0.73 kg) is not on the arm" in text for text in told.remarks)
+
+
+def test_the_block_bootstrap_covers_a_line_with_correlated_noise() -> None:
+    """Independent witness: an AR(1) error of known size; naive intervals would cover half of the time."""
+    inside, x = 0, np.sin(np.linspace(0, 25, 1500))
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        noise = np.zeros(1500)
+        for k in range(1, 1500):
+            noise[k] = 0.95 * noise[k - 1] + 0.1 * rng.normal()
+        values, deviation, t = line(2.0 * x + noise, x[:, None], np.ones(1500, dtype=bool))
+        inside += abs(values[0] - 2.0) < t * deviation[0]
+    assert inside >= 54
+
+
+@pytest.fixture(scope="module")
+def driven() -> tuple[Log, Identification]:
+    log, robot = campaign("planar2", 9.0)
+    return log, identify(log, Arm.of(robot))
+
+
+def test_rollouts_of_the_identified_model_follow_the_plant(driven: tuple[Log, Identification]) -> None:
+    judged = driven[1].judgement
+    assert judged is not None
+    assert judged.horizons[-1] == 2.0
+    assert judged.errors["identified"][-1] < 1e-3
+    assert judged.errors["nominal"][-1] > 100 * judged.errors["identified"][-1]
+
+
+@pytest.mark.slow
+def test_an_fr3_is_identified_from_a_campaign_of_palpate() -> None:
+    log, robot = campaign("fr3", 15.0, seed=1)
+    judged = identify(log, Arm.of(robot)).judgement
+    assert judged is not None
+    assert judged.errors["identified"][-1] < 1e-3
+    assert judged.errors["nominal"][-1] > 100 * judged.errors["identified"][-1]
+
+
+def test_the_fitted_file_has_grade_interval_and_hash(driven: tuple[Log, Identification]) -> None:
+    log, told = driven
+    text = fitted_text(log, told, "planar2")
+    facts = read_facts(text, told.arm.robot.dof_names, "planar2")
+    assert {fact.grade for fact in facts} == {"identified"}
+    data = toml_data(text)
+    assert all(
+        low <= value <= high
+        for fact in data["fact"]
+        for low, value, high in zip(fact["low"], fact["values"], fact["high"])
+    )
+    assert data["log"]["sha256"] == log.sha256
+    settings = RobotSettings.model_validate(data["robot"])
+    assert settings.payload is not None
+    assert settings.payload.mass == pytest.approx(0.5, rel=1e-3)
+
+
+def test_a_model_that_does_not_beat_the_nominal_one_is_not_written(
+    driven: tuple[Log, Identification], tmp_path: Path
+) -> None:
+    log, told = driven
+    assert told.judgement is not None
+    worse = replace(told.judgement, errors=told.judgement.errors | {"identified": (1.0, 1.0, 1.0)})
+    with pytest.raises(InvalidInput, match="does not beat"):
+        fitted_text(log, replace(told, judgement=worse), "planar2")
+    with pytest.raises(InvalidInput, match="not judged"):
+        fitted_text(log, replace(told, judgement=None), "planar2")
+
+
+def test_a_suggested_motion_keeps_the_limits_and_tells_more() -> None:
+    panda = Arm.of(pp.load_robot("panda"))
+    log = recording(panda, panda.nominal, 0, Faults(late_rows=0), duration=6.0)
+    told = identify(log, panda, rollouts=False)
+    missing = {name: replace(q, reason="asked") for name, q in told.quantities.items()}
+    motion = suggested(replace(told, quantities=missing))
+    limits, step = panda.robot.limits, motion.time[1]
+    assert np.all((motion.q > limits.lower) & (motion.q < limits.upper))
+    assert np.all(np.abs(np.diff(motion.q, axis=0) / step) < limits.velocity)
+    assert np.all(np.abs(np.diff(motion.q, 2, axis=0) / step**2) < limits.acceleration)
+    np.testing.assert_allclose(motion.q[0], motion.q[-1])
+    assert {"mass", "coulomb joint7", "rotor joint1"} <= set(motion.told)
+    assert motion.condition < 50

@@ -1,0 +1,114 @@
+"""Stiffness, damping, delay and the wall of simulated runs are found again; promises stand beside what happened."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import palpate as pp
+from palpate.cli.main import main
+from palpate.scenario.robot import build_robot
+from palpate.tools.logs.cleaning import cleaned
+from palpate.tools.logs.columns import Log, load_log
+from palpate.tools.logs.rendered import Rendered, rendered_of
+from palpate.tools.logs.timeline import Course, happenings
+
+STIFFNESS, DAMPING = (400.0, 600.0, 800.0), (60.0, 70.0, 80.0)
+
+
+@cache
+def pushed(delay: int = 0) -> tuple[pp.Scenario, pp.Trace]:
+    """A Panda under Cartesian impedance, pushed along every axis."""
+    pushes = [
+        {"name": "a", "kind": "sine", "force": [15.0, 0.0, 0.0], "frequency": 0.7, "duration": 8.0},
+        {"name": "b", "kind": "sine", "force": [0.0, 18.0, 0.0], "frequency": 1.1, "duration": 8.0},
+        {"name": "c", "kind": "sine", "force": [6.0, 5.0, 20.0], "frequency": 0.4, "duration": 8.0},
+    ]
+    gains = {"stiffness": [*STIFFNESS, 30.0, 30.0, 30.0], "damping": [*DAMPING, 4.0, 4.0, 4.0]}
+    scenario = pp.Scenario.model_validate({
+        "name": "pushed",
+        "robot": {"model": "panda", "joints": "ideal"},
+        "control": {"law": "cartesian-impedance", **gains},
+        "world": {"pushes": pushes, "driver": {"delay": delay}},
+        "run": {"duration": 8.0, "rate": 1000.0},
+    })  # fmt: skip
+    return scenario, pp.simulate(scenario)
+
+
+def told(delay: int, folder: Path, noise: float = 0.0, seed: int = 0) -> Rendered:
+    scenario, trace = pushed(delay)
+    trace.save(folder / "t.parquet")
+    robot = build_robot(scenario.robot)
+    log = load_log(folder / "t.parquet", robot)
+    assert log.wrench is not None
+    log = replace(log, wrench=log.wrench + noise * np.random.default_rng(seed).normal(size=log.wrench.shape))
+    return rendered_of(log, robot, scenario, cleaned(log))
+
+
+def test_the_stiffness_and_damping_that_were_asked_for_are_found(tmp_path: Path) -> None:
+    q = told(0, tmp_path, noise=0.3).quantities
+    for axis, K, D in zip("xyz", STIFFNESS, DAMPING):
+        assert q[f"stiffness {axis}"].low < K < q[f"stiffness {axis}"].high
+        assert q[f"stiffness {axis}"].value == pytest.approx(K, rel=0.03)
+        assert q[f"damping {axis}"].value == pytest.approx(D, rel=0.03)
+
+
+def test_a_driver_that_is_late_takes_damping_away_and_the_delay_is_told(tmp_path: Path) -> None:
+    """K e(t − T) costs K T of damping: two ticks more are 2 ms more, along each axis."""
+    early, late = (told(delay, tmp_path).quantities for delay in (0, 2))
+    for axis in "xyz":
+        more = late[f"loop delay {axis}"].value - early[f"loop delay {axis}"].value
+        assert more == pytest.approx(2e-3, abs=1e-4)
+        assert late[f"damping {axis}"].value < early[f"damping {axis}"].value
+    assert late["torque delay"].value == pytest.approx(2e-3, abs=1e-5)
+
+
+@pytest.mark.slow
+def test_intervals_of_the_stiffness_hold_in_95_of_100_seeds(tmp_path: Path) -> None:
+    inside = {f"{kind} {axis}": 0 for kind in ("stiffness", "damping") for axis in "xyz"}
+    clean = told(0, tmp_path).quantities
+    for seed in range(100):
+        q = told(0, tmp_path, 1.0, seed).quantities
+        for name in inside:
+            inside[name] += not q[name].reason and q[name].low <= clean[name].value <= q[name].high
+    assert min(inside.values()) >= 93, inside
+
+
+def test_the_wall_of_a_run_is_inside_its_interval_and_events_stand_beside_each_other(tmp_path: Path) -> None:
+    scenario = pp.load_scenario("panda-wall")
+    trace = pp.simulate(scenario)
+    trace.save(tmp_path / "t.parquet")
+    robot = build_robot(scenario.robot)
+    log = load_log(tmp_path / "t.parquet", robot)
+    wall = rendered_of(log, robot, scenario, cleaned(log)).quantities["environment stiffness"]
+    assert wall.low < 1e4 < wall.high
+    force = np.linalg.norm(trace["contact_wrench"][:, :3], axis=1)
+    course = Course(trace.time, trace["q"], trace["v"], trace["tau"], force)
+    later = replace(course, time=trace.time + 7.0, force=np.concatenate([np.zeros(100), force[:-100]]))
+    first = next(one for one in happenings(later, course, robot.limits, robot.dof_names) if one.what == "first contact")
+    assert first.predicted is not None
+    assert first.happened == pytest.approx(first.predicted + 0.1)
+
+
+def test_a_page_draws_the_log_over_the_run_with_a_ghost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pp.simulate(pp.load_scenario("panda-wall")).save(tmp_path / "t.parquet")
+    words = ["log", str(tmp_path / "t.parquet"), "--scenario", "panda-wall", "--no-rollouts"]
+    assert main([*words, "--out", str(tmp_path / "page.html")]) == 0
+    page = (tmp_path / "page.html").read_text("utf-8")
+    assert "simulated run" in page
+    assert "recording" in page
+    assert "ghost" in page
+    assert "first contact" in page
+    assert "Rendered stiffness x" in capsys.readouterr().out
+
+
+def test_a_log_without_a_wrench_says_so() -> None:
+    robot = pp.load_robot("planar2")
+    time = np.arange(200) * 0.01
+    q = np.stack([np.sin(time), np.cos(time)], axis=1)
+    log = Log("x", "csv", "", time, q, np.gradient(q, 0.01, axis=0), q)
+    assert any("No wrench" in text for text in rendered_of(log, robot, None, cleaned(log)).lines())
