@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 # Hundreds of tests start a command: each would compile every module anew if Python kept no bytecode.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test slow driver-table forecast false-alarms cluster-memory lint bench bench-sweep export-matrix hostile-exports boundscheck fuzz fuzz-folders kills mutants docs site-check gallery wheel packages floors next impacts corpus clean clean-cache
+.PHONY: demo test test-core test-tools core-alone slow driver-table forecast false-alarms cluster-memory lint bench bench-sweep export-matrix hostile-exports boundscheck fuzz fuzz-folders kills mutants docs site-check gallery wheel packages floors next impacts corpus clean clean-cache
 
 $(VENV)/.created:
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' || \
@@ -36,6 +36,17 @@ demo: $(VENV)/.installed
 test: $(VENV)/.installed-dev
 	$(BIN)/palpate run panda-wall --no-report --quiet --out runs/warm-up
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+
+# The two tiers apart: what palpate run needs, and the tools.
+test-core: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --ignore=tests/tools
+
+test-tools: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder tests/tools
+
+# The core's tests with every tool taken away; minutes.
+core-alone: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -m slow tests/test_tools_away.py
 
 # Every law, arm and driver, some minutes: the table in the documentation.
 driver-table: $(VENV)/.installed-dev

@@ -57,7 +57,8 @@ class Mutant:
     @property
     def package(self) -> str:
         """The package below palpate, or the module's own name."""
-        return self.path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+        parts = self.path.relative_to(PACKAGE).parts
+        return parts[1 if parts[0] == "tools" and len(parts) > 2 else 0].removesuffix(".py")
 
     def __str__(self) -> str:
         return f"{self.path.relative_to(ROOT)}:{self.line}: {self.before}  →  {self.after}"

@@ -6,16 +6,18 @@ import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from house_rules import CORE, PACKAGE, ROOT, complain, parsed, position
+from palpate import toolbox
 
 # Which package may import which; docs/index.md shows this table. Nothing is inherited: what is not listed is refused.
 # Small modules that every package may use.
 FREE = {
-    "errors", "escape", "checks", "files", "forking", "lazy", "memory", "config", "one_thread", "parquet",
-    "plugins", "sealed", "toml", "user_code",
+    "errors", "escape", "checks", "display", "files", "forking", "lazy", "memory", "config", "one_thread", "parquet",
+    "plugins", "sealed", "toml", "toolbox", "user_code",
 }  # fmt: skip
 MODULES = FREE
 ARROWS: dict[str, set[str]] = {
@@ -23,12 +25,14 @@ ARROWS: dict[str, set[str]] = {
     "escape": {"errors"},
     "checks": {"errors"},
     "config": {"errors", "checks", "forking"},
+    "display": {"views"},  # which registers there what a notebook shows
     "files": {"errors"},
     "forking": set(),
     "lazy": {"errors"},
     "plugins": {"errors", "user_code"},
     "sealed": {"errors"},
     "toml": {"errors", "escape"},
+    "toolbox": {"errors"},
     "user_code": {"errors", "lazy"},
     "memory": set(),
     "one_thread": set(),
@@ -37,27 +41,33 @@ ARROWS: dict[str, set[str]] = {
     "spatial": {"engine"},
     "equations": {"spatial", "engine"},
     "robot": {"equations", "spatial", "engine"},
-    "derive": {"robot", "equations", "spatial", "engine"},
-    "review": {"equations"},
-    "sheets": {"review", "robot", "equations"},
     "control": {"robot", "spatial", "engine"},
-    "contact": {"robot", "spatial", "engine"},
-    "world": {"contact", "robot", "equations", "spatial", "engine"},
+    "world": {"robot", "equations", "spatial", "engine"},
     "trace": set(),
     "metrics": {"trace", "spatial", "engine"},
     "scenario": {"metrics", "trace", "world", "control", "robot", "spatial"},
-    "run": {"scenario", "trace", "world", "contact", "control", "robot", "equations", "spatial", "engine"},
+    "run": {"scenario", "trace", "world", "control", "robot", "equations", "spatial", "engine"},
     "views": {"metrics", "trace", "robot", "spatial"},
-    "study": {"run", "scenario", "metrics", "trace", "world", "control"},
-    "gym": {"run", "scenario", "metrics", "spatial", "views"},
-    "play": {"run", "scenario", "metrics", "trace", "control", "views", "cli"},
-    "serving": {"run", "scenario", "trace", "world", "control", "robot", "spatial", "engine"},
-    "exporting": {"run", "scenario", "trace", "control", "world", "robot", "equations", "engine", "spatial"},
-    "logs": {"cli", "run", "scenario", "metrics", "trace", "views", "world", "control", "robot", "spatial", "engine"},
 }
+ARROWS["cli"] = set(ARROWS) - FREE
+# Folders of palpate/tools: each may import the core, and of the other tools what is listed here.
+TOOLS: dict[str, set[str]] = {
+    "contact": set(),
+    "derive": set(),
+    "review": {"derive"},
+    "sheets": {"review", "derive"},
+    "study": set(),
+    "exporting": set(),
+    "serving": set(),
+    "gym": set(),
+    "play": set(),
+    "logs": set(),
+}
+TIER_ONE = set(ARROWS) - FREE
+ARROWS |= {tool: TIER_ONE | others for tool, others in TOOLS.items()}
 # Inside a package: which folder may import which of its neighbours. Files that lie beside the folders are not held.
 INSIDE: dict[str, dict[str, set[str]]] = {
-    "contact": {
+    "tools/contact": {
         "touch": set(),
         "modes": {"touch"},
         "collision": {"touch", "modes"},
@@ -72,7 +82,7 @@ INSIDE: dict[str, dict[str, set[str]]] = {
         "laws": {"steps", "design", "solve"},
     },
     "control/design": {"linear": set()},
-    "derive": {"closed": set(), "writing": {"closed"}},
+    "tools/derive": {"closed": set(), "writing": {"closed"}},
     "engine": {"compiling": set()},
     "equations": {
         "algebra": set(),
@@ -80,9 +90,9 @@ INSIDE: dict[str, dict[str, set[str]]] = {
         "dynamics": {"algebra", "model"},
         "code": {"algebra", "model", "dynamics"},
     },
-    "exporting": {"code": set()},
-    "logs": {"readers": set()},
-    "review": {
+    "tools/exporting": {"code": set()},
+    "tools/logs": {"readers": set()},
+    "tools/review": {
         "algebra": set(),
         "read": {"algebra"},
         "mend": {"algebra", "read"},
@@ -104,8 +114,14 @@ INSIDE: dict[str, dict[str, set[str]]] = {
         "forecast": {"tangent", "before", "assemble", "loop"},
     },
     "scenario": {"checking": set(), "library": set(), "file": {"checking", "library"}},
-    "sheets": {"books": set()},
-    "study": {"plans": set(), "running": {"plans"}, "analysis": {"plans", "running"}},
+    "tools/sheets": {"books": set(), "commands": {"books"}},
+    "tools/serving": {"commands": set()},
+    "tools/study": {
+        "plans": set(),
+        "running": {"plans"},
+        "analysis": {"plans", "running"},
+        "commands": {"plans", "running", "analysis"},
+    },
     "views": {"pages": set()},
     "world": {
         "surfaces": set(),
@@ -114,17 +130,19 @@ INSIDE: dict[str, dict[str, set[str]]] = {
         "sensing": {"plants"},
     },
 }
-# Tools that bring their commands along import the command line; it knows them by the names in its table alone.
-ARROWS["cli"] = set(ARROWS) - {"play", "logs"}
 ARROWS["__main__"] = {"cli"}
-ARROWS["__init__"] = set(ARROWS)
+ARROWS["__init__"] = {*ARROWS, "tools"}
+ARROWS["tools"] = set()
 
+MOVED = {"run": {"contact"}}  # the old name of palpate.tools.contact.linearise, until 0.3
 WITNESSES = {"pinocchio", "pin", "pydrake", "example_robot_data", "roboticstoolbox"}
 
 
 def package_of(module: str) -> str:
-    """The package of a dotted module inside palpate: "palpate.robot.ik" is in robot, "palpate" itself in __init__."""
+    """The package of a dotted module inside palpate: "palpate.robot.ik" is in robot, "palpate.tools.study" in study."""
     parts = module.split(".")
+    if parts[1:2] == ["tools"] and len(parts) > 2:
+        return parts[2]
     return parts[1] if len(parts) > 1 else "__init__"
 
 
@@ -142,8 +160,8 @@ def imported(tree: ast.Module, package: str) -> Iterator[tuple[str, ast.AST]]:
             above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
             base = ".".join([*above, *([node.module] if node.module else [])])
             # `from palpate import x` names the package x, or a name of the package itself.
-            names = [f"palpate.{a.name}" if a.name in ARROWS else base for a in node.names]
-            yield from ((name, node) for name in (names if base == "palpate" else [base]))
+            names = [f"{base}.{a.name}" if a.name in ARROWS else base for a in node.names]
+            yield from ((name, node) for name in (names if base in ("palpate", "palpate.tools") else [base]))
         elif isinstance(node, ast.Constant) and re.fullmatch(r"palpate(\.\w+)+(:\w+)?", str(node.value)):
             # "palpate.views.notebook:plot" names a function that is imported when it is asked for.
             yield from ((name, node) for name in [str(node.value).split(":")[0]] if package_of(name) in ARROWS)
@@ -186,7 +204,11 @@ def wrong_imports(path: Path, source: str) -> Iterator[str]:
         top = name.split(".")[0]
         if top in WITNESSES:
             yield f"{position(path, node)}: imports {top}, a witness; only tests and benchmarks may"
-        elif top == "palpate" and name != "palpate" and package_of(name) not in allowed(package):
+        elif (
+            top == "palpate"
+            and name != "palpate"
+            and package_of(name) not in allowed(package) | MOVED.get(package, set())
+        ):
             can = ", ".join(sorted(allowed(package) - {package})) or "nothing"
             yield f"{position(path, node)}: {package} imports {name}; it may import {can}"
 
@@ -202,7 +224,12 @@ def test_imports_between_the_folders_of_a_package_point_one_way() -> None:
 
 
 def test_every_folder_of_a_package_is_in_the_table() -> None:
-    folders = {p.parent.relative_to(PACKAGE).as_posix() for p in PACKAGE.glob("*/*/__init__.py")}
+    folders = {
+        p.parent.relative_to(PACKAGE).as_posix()
+        for pattern in ("*/*/__init__.py", "tools/*/*/__init__.py")
+        for p in PACKAGE.glob(pattern)
+        if p.parent.parent.name != "tools"
+    }
     listed = {f"{package}/{folder}" for package, inner in INSIDE.items() for folder in inner}
     assert folders <= listed | {"scenario/library"}
 
@@ -220,6 +247,9 @@ def test_every_folder_of_a_package_is_in_the_table() -> None:
         ("errors.py", "from palpate.checks import finite_array"),
         ("engine/records.py", "from palpate.robot.robot import Robot"),
         ("robot/x.py", "import pinocchio"),
+        ("cli/x.py", "from palpate.tools.study import sweep"),
+        ("world/x.py", "def f():\n    from palpate.tools import contact"),
+        ("tools/derive/x.py", "import palpate.tools.sheets.judge"),
         ("attic/x.py", ""),
     ],
 )
@@ -245,11 +275,19 @@ def test_the_arrows_form_no_ring() -> None:
         f"{package} and {other} may import each other"
         for package in ARROWS
         for other in ARROWS[package]
-        if package in allowed(other)
+        if package in allowed(other) and package != "display"  # it is where views registers, and loads them when asked
     )
 
 
-def test_the_table_of_the_documentation_lists_the_same_arrows() -> None:
-    rows = re.findall(r"^\| `(\w+)` \|.*\| ([^|]*) \|$", (ROOT / "docs" / "index.md").read_text("utf-8"), re.MULTILINE)
+def test_every_tool_has_a_line_and_says_what_it_is() -> None:
+    assert set(toolbox.installed()) == set(TOOLS)
+    assert all(tool.about and tool.status in get_args(toolbox.Status) for tool in toolbox.installed().values())
+
+
+def test_the_tables_of_the_documentation_list_the_same_arrows() -> None:
+    page = (ROOT / "docs" / "index.md").read_text("utf-8")
+    rows = re.findall(r"^\| `(\w+)` \|.*\| ([^|]*) \|$", page, re.MULTILINE)
     shown = {package: set(re.findall(r"`(\w+)`", imports)) for package, imports in rows if package != "cli"}
-    assert shown == {name: ARROWS[name] for name in ARROWS if name not in FREE | {"cli", "__main__", "__init__"}}
+    assert shown == {**{name: ARROWS[name] for name in TIER_ONE - {"cli"}}, **TOOLS}
+    status = dict(re.findall(r"^\| `(\w+)` \| (\w+) \|", page, re.MULTILINE))
+    assert status == {name: tool.status for name, tool in toolbox.installed().items()}

@@ -34,14 +34,17 @@ FOR_EXTENDING = {"palpate.control.law", "palpate.engine.kernels", "palpate.engin
 
 
 def inner_imports(path: Path, source: str) -> Iterator[str]:
-    """Imports of a package beside palpate that reach deeper than `palpate.control`, or take private names."""
+    """Imports of a package beside palpate that are deeper than `palpate.control` or `palpate.tools.study`, or private."""
     for node in ast.walk(parsed(source)):
         modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         private = False
         if isinstance(node, ast.ImportFrom):
             modules, private = [node.module or ""], any(alias.name.startswith("_") for alias in node.names)
         for name in modules:
-            deep = name.startswith("palpate.") and name.count(".") > 1 and name not in FOR_EXTENDING
+            deep = name.removeprefix("palpate.tools.").removeprefix("palpate.").count(".") > 0 and name.startswith(
+                "palpate."
+            )
+            deep = deep and name not in FOR_EXTENDING
             if deep or (private and name.split(".")[0] == "palpate"):
                 yield f"{position(path, node)}: imports {name}, an inner part of palpate; use what a package exports"
 

@@ -10,10 +10,10 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
-from exporting.test_folder import needs, run
 
 from hostile.conftest import ATTACKS
 from palpate import escape
+from tools.exporting.test_folder import needs, run
 
 PIECES = ["*", "/", "\\", "?", '"', "'", "@NAME@", "$", "#", "`", "<", ">", "&", "\n", "\r", "\x00", "\u2028", "{", "}",
           "%", "a", " ", "]", "é", "\U0001f600", "-", "|", ";", "\x1b", "~"]  # fmt: skip

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from exporting.test_folder import needs, run
 
 import palpate as pp
 from hostile.conftest import ATTACKS, HARMLESS, MARKER, urdf, written
@@ -26,6 +25,7 @@ from palpate.tools.exporting.code.objects import TARGETS
 from palpate.tools.exporting.draft import draft
 from palpate.tools.exporting.texts import texts
 from palpate.views.notebook import robot_html, scenario_html, trace_html
+from tools.exporting.test_folder import needs, run
 
 STUBS = Path(__file__).parent.parent / "exporting" / "stubs"
 

@@ -12,7 +12,6 @@ from functools import cache
 
 import numpy as np
 import pytest
-from serving.conftest import serving
 
 from moments import ENDLESS
 from palpate.errors import BadShape, InvalidInput, NotFinite
@@ -25,6 +24,7 @@ from palpate.tools.serving.pace import Pace
 from palpate.tools.serving.server import Server
 from palpate.tools.serving.session import ClientSession
 from palpate.views.pages.serve import MOST_WAITING, LiveServer, ReplayServer
+from tools.serving.conftest import serving
 
 WALL = load_scenario("fr3-wall")
 EYE = np.eye(4).T.ravel()

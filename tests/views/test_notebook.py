@@ -10,8 +10,8 @@ import matplotlib
 import numpy as np
 import pytest
 
+from palpate.display import notebook_progress
 from palpate.errors import TraceError, UnknownName
-from palpate.lazy import notebook_progress
 from palpate.metrics import Bound, evaluate
 from palpate.robot import load_robot
 from palpate.run.simulate import simulate

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import palpate as pp
-from palpate import contact
 from palpate.errors import InvalidInput, NoSolution, Singular, SingularTask, UnknownName
+from palpate.tools import contact
 from palpate.tools.contact import Plane, Ride, Sphere
 
 G = 9.81

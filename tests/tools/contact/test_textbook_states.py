@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.contact.modes_by_enumeration import PlanarStates
+from tests.tools.contact.modes_by_enumeration import PlanarStates
 
 from palpate.robot.robot import Robot
 from palpate.tools.contact import Contact, Plane, static_equilibrium

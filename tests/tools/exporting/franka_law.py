@@ -6,7 +6,8 @@ import json
 import sys
 
 import numpy as np
-from serving.franka_client import connected, franka
+
+from tools.serving.franka_client import connected, franka
 
 
 def numbers(values):

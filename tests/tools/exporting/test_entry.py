@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from exporting.conftest import NAME, SCENARIO
-from exporting.library import Library, code_of
 
 from palpate.errors import UnknownName
 from palpate.tools.exporting import export
 from palpate.tools.exporting.code.records import OUTPUT_HEAD, Code
 from palpate.tools.exporting.guarding import GUARDS
+from tools.exporting.conftest import NAME, SCENARIO
+from tools.exporting.library import Library, code_of
 
 
 @pytest.fixture

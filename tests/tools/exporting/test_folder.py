@@ -14,8 +14,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from exporting.conftest import NAME, SCENARIO
-from exporting.matrix import compiled_laws, scenario_of
 
 import palpate as pp
 from moments import ENDLESS
@@ -28,6 +26,8 @@ from palpate.tools.exporting.code.native import host
 from palpate.tools.exporting.draft import draft
 from palpate.tools.exporting.library import Library
 from palpate.tools.exporting.texts import header
+from tools.exporting.conftest import NAME, SCENARIO
+from tools.exporting.matrix import compiled_laws, scenario_of
 
 
 def needs(*tools: str) -> pytest.MarkDecorator:

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from exporting.test_folder import needs, run
-from serving.conftest import serving
 
 from moments import ENDLESS
 from palpate.robot import load_robot
 from palpate.run.simulate import simulate
 from palpate.scenario.file.load import load_scenario
 from palpate.tools.exporting.code.native import host
+from tools.exporting.test_folder import needs, run
+from tools.serving.conftest import serving
 
 HERE = Path(__file__).parent
 

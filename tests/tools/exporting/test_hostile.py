@@ -9,13 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from exporting.matrix import compiled_laws, scenario_of
-from exporting.test_folder import needs, run
 
 from palpate.errors import PalpateError
 from palpate.tools.exporting import export
 from palpate.tools.exporting.code.native import host
 from palpate.tools.exporting.code.records import INPUT_HEAD, OUTPUT_HEAD, Code
+from tools.exporting.matrix import compiled_laws, scenario_of
+from tools.exporting.test_folder import needs, run
 
 HERE = Path(__file__).parent
 ARMS = ("panda", "ur5e", "iiwa14")

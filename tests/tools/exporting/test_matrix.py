@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from exporting import every_function
 
 import palpate as pp
 from moments import ENDLESS
@@ -28,6 +27,7 @@ from palpate.tools.exporting.draft import Draft, draft
 from palpate.tools.exporting.folder import Model
 from palpate.tools.exporting.interface import ranges
 from palpate.tools.exporting.vectors import answered, packed, record_run, vector_file
+from tools.exporting import every_function
 
 SCENARIOS = [
     "panda-wall", "panda-joint-impedance", "iiwa14-computed-torque", "iiwa14-push", "panda-operational-space",

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from exporting.conftest import SCENARIO
 
 from palpate.scenario.file.load import load_scenario
 from palpate.tools.exporting import export
 from palpate.tools.exporting.code.records import INPUT_HEAD, OUTPUT_HEAD
 from palpate.tools.exporting.draft import draft
 from palpate.tools.exporting.interface import ranges
+from tools.exporting.conftest import SCENARIO
 
 
 def test_gravity_of_the_model_inside_is_the_robot_s(tmp_path: Path) -> None:

@@ -7,11 +7,11 @@ import shutil
 from pathlib import Path
 
 import pytest
-from exporting.test_folder import needs, run
 
 from palpate.scenario.file.load import load_scenario
 from palpate.tools.exporting import export
 from palpate.tools.exporting.code.native import host
+from tools.exporting.test_folder import needs, run
 
 HERE, NAME = Path(__file__).parent, "panda_joint_impedance"
 INCLUDES = [f"-I/usr/include/{name}" for name in ("class_loader", "pluginlib", "rcutils", "rcpputils")]

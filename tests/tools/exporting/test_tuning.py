@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from exporting.library import SECONDS, Library, code_of
 
 from palpate.control.law import Tick, sizes_of
 from palpate.equations.code.tree_program import compute_frame, compute_terms
@@ -19,6 +18,7 @@ from palpate.tools.exporting.carrying import setup_of
 from palpate.tools.exporting.code.own_model import OwnModel, own_model
 from palpate.tools.exporting.code.records import Code
 from palpate.tools.exporting.code.tuning import CENTRE, GRAVITY, MASS, POSITION, SHARE, TURN, Setup, ease_setup
+from tools.exporting.library import SECONDS, Library, code_of
 
 HALF = 2000  # a tick of fr3-wall's run at which it presses
 

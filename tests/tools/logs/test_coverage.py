@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from tests.logs.made import Faults, recording, truth
+from tests.tools.logs.made import Faults, recording, truth
 
 import palpate as pp
 from palpate.tools.logs.identify import identify

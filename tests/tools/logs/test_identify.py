@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.logs.made import Faults, campaign, recording, truth
+from tests.tools.logs.made import Faults, campaign, recording, truth
 
 import palpate as pp
 from palpate.errors import InvalidInput

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.serving.conftest import serving
+from tests.tools.serving.conftest import serving
 
 from moments import COMMAND, ENDLESS
 from palpate.cli.main import main

@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import pytest
-from tests.serving.conftest import loopback
+from tests.tools.serving.conftest import loopback
 
 from moments import ENDLESS
 from palpate.cli.main import main

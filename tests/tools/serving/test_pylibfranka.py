@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.serving.conftest import CLIENT, loopback, patient, serving, with_client
+from tests.tools.serving.conftest import CLIENT, loopback, patient, serving, with_client
 
 from moments import ENDLESS, to_be_held, wait_until_held
 from palpate.cli.main import main

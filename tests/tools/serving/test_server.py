@@ -9,7 +9,7 @@ import sys
 import threading
 
 import pytest
-from tests.serving.conftest import loopback, serving
+from tests.tools.serving.conftest import loopback, serving
 
 from moments import ENDLESS
 from palpate.cli.main import main

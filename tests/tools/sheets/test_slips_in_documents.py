@@ -9,10 +9,10 @@ import os
 from random import Random
 
 import pytest
-from sheets.pen_slips import slips
 
 import palpate as pp
 from palpate.tools.sheets import Sheet, check_document, source_of
+from tools.sheets.pen_slips import slips
 
 FULL = os.environ.get("PALPATE_SLIPS") == "full"
 SEED = int(os.environ.get("PALPATE_SLIPS_SEED", "20261118"))

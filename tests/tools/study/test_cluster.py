@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from tests.scenario.test_user_code import Folder
-from tests.study.test_user_code import job_without_the_file
+from tests.tools.study.test_user_code import job_without_the_file
 
 import palpate as pp
 from moments import ENDLESS, wait_until

@@ -15,18 +15,17 @@ if TYPE_CHECKING:
 
 
 class EventPlant(Protocol):
-    """What a run asks of such a plant.
-
-    Attributes:
-        touches: names of its contacts.
-        readings: their forces, which the compiled loop reads.
-    """
+    """The calls that a run makes of such a plant."""
 
     @property
-    def touches(self) -> Sequence[str]: ...
+    def touches(self) -> Sequence[str]:
+        """Names of its contacts."""
+        ...
 
     @property
-    def readings(self) -> list[TouchReading]: ...
+    def readings(self) -> list[TouchReading]:
+        """Their forces, which the compiled loop reads."""
+        ...
 
     def stepper(self, assembly: Assembly, ending: Ending) -> Callable[[int], int]:
         """A function that takes up to so many physics steps and returns how the last one went."""

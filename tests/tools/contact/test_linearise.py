@@ -23,7 +23,7 @@ def test_an_arm_on_an_exact_wall_has_the_reduced_equations_poles() -> None:
     """(1 + 4 s²) θ̈ + g c = T1 − 2 T2 about θ: poles ±√(g s/(1 + 4 s²)), with the torque [g c, 0] that holds it."""
     theta = np.pi / 3
     s, c = np.sin(theta), np.cos(theta)
-    model = pp.run.linearise("planar2-slide", tau=[G * c, 0.0])
+    model = pp.contact.linearise("planar2-slide", tau=[G * c, 0.0])
     assert model.modes == ("sliding",)
     assert model.A.shape == (2, 2)
     expected = np.sqrt(G * s / (1 + 4 * s * s))
@@ -31,22 +31,22 @@ def test_an_arm_on_an_exact_wall_has_the_reduced_equations_poles() -> None:
 
 
 def test_a_wanted_wrench_presses_the_contact_it_is_linearised_in() -> None:
-    model = pp.run.linearise("planar2-hybrid")
+    model = pp.contact.linearise("planar2-hybrid")
     assert model.modes == ("sliding",)
     assert model.A.shape == (2, 2)
     with pytest.raises(InvalidInput, match="'wall' touches without force"):
-        pp.run.linearise("planar2-slide")
+        pp.contact.linearise("planar2-slide")
 
 
 def test_a_pinned_arm_has_no_motion_left() -> None:
-    assert pp.run.linearise("planar2-pinned").A.shape == (0, 0)
+    assert pp.contact.linearise("planar2-pinned").A.shape == (0, 0)
 
 
 def test_a_free_arm_closed_by_a_spring_law_has_its_poles() -> None:
     """A spring law that compensates gravity: M θ̈ = −K θ − D θ̇."""
     robot = pp.load_robot("planar2")
     run = Run(robot, JointImpedance(stiffness=50.0, damping_ratio=1.0))
-    model = pp.run.linearise(run, closed=True)
+    model = pp.contact.linearise(run, closed=True)
     assert model.A.shape == (4, 4)
     assert model.stable
     M = robot.mass_matrix(robot.home)
@@ -59,7 +59,7 @@ def test_a_compliant_wall_is_a_spring_in_the_linear_model() -> None:
     x = float(robot.pose(robot.home).position[0])
     radius = _tip_radius(robot)
     wall = Surface(name="wall", position=(x + radius - 1e-3, 0, 0), normal=(-1, 0, 0), stiffness=1e4, damping=50.0)
-    model = pp.run.linearise(Run(robot, Passive(), World(surfaces=(wall,))))
+    model = pp.contact.linearise(Run(robot, Passive(), World(surfaces=(wall,))))
     inverse = np.linalg.inv(robot.mass_matrix(robot.home))
     row = robot.jacobian(robot.home)[0]
     assert model.A[2:, :2] == pytest.approx(-inverse @ np.outer(row, row) * 1e4, rel=1e-6, abs=1e-3)
@@ -74,7 +74,7 @@ def _tip_radius(robot: pp.Robot) -> float:
 def test_a_rigid_wall_has_no_linear_model() -> None:
     robot = pp.load_robot("cartesian2")
     with pytest.raises(InvalidInput, match="'wall' is rigid, which has no linear model"):
-        pp.run.linearise(Run(robot, Passive(), World(surfaces=(Surface(contact="rigid"),))))
+        pp.contact.linearise(Run(robot, Passive(), World(surfaces=(Surface(contact="rigid"),))))
 
 
 def pressed(contact: Literal["compliant", "rigid", "exact"], stiffness: float = 1e4, timestep: float = 1e-3) -> float:

@@ -9,9 +9,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from palpate.cli import sweep as sweep_command
 from palpate.cli.main import main
 from palpate.metrics import METRICS
+from palpate.tools.study.commands import sweep as sweep_command
 from palpate.trace import load_trace
 
 SHORT = ["--set", "run.duration=0.02", "--set", "record.stride=5", "--set", "control.damping=0.1"]
