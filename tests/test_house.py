@@ -34,7 +34,7 @@ FOR_EXTENDING = {"palpate.control.law", "palpate.engine.kernels", "palpate.engin
 
 
 def inner_imports(path: Path, source: str) -> Iterator[str]:
-    """Imports of a package beside palpate that are deeper than `palpate.control` or `palpate.tools.study`, or private."""
+    """Imports of a package beside palpate deeper than `palpate.control` or `palpate.tools.study`, and private names."""
     for node in ast.walk(parsed(source)):
         modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         private = False

@@ -1,7 +1,7 @@
 """Every compiled law on every catalogue arm that it fits: the exported code beside the loop's, bit by bit.
 
 `python tests/tools/exporting/matrix.py PAGE NOTES [LAW …]` writes the table; `make export-matrix` calls it. A cell is
-kept in NOTES once it is done: a run that was cut short goes on where it was, unless a source of palpate has changed since.
+kept in NOTES once it is done: a run that was cut short goes on where it was, unless a source has changed since.
 """
 
 from __future__ import annotations
