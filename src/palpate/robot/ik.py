@@ -17,7 +17,7 @@ from palpate.engine.physics import Physics
 from palpate.engine.records import Integers, Matrix, Record, Vector, sized
 from palpate.engine.views import address_of, part
 from palpate.errors import InvalidInput, Unreachable
-from palpate.robot.mechanics import kernels
+from palpate.robot.mechanics import kernels, queries
 from palpate.spatial import Pose
 from palpate.spatial.kernels import rotation_vector_from_matrix
 
@@ -188,7 +188,7 @@ def _pose_error(p: Physics, s: IkSearch, x: Vector, error: Vector) -> None:
         s.q[i] = s.fixed[i]
         for j in range(x.size):
             s.q[i] += s.position_map[i, j] * x[j]
-    kernels.pose_and_jacobian(p, s.q, s.frame, s.p, s.R, s.J_all)
+    queries.pose_and_jacobian(p, s.q, s.frame, s.p, s.R, s.J_all)
     R_d, R = s.rotation, s.R
     for i in range(3):
         error[i] = s.position[i] - s.p[i]

@@ -22,7 +22,7 @@ from palpate.robot.gate import refuse_impossible_robot, refuse_too_many, spec_fr
 from palpate.robot.joints.coupling import acceleration, coordinates_of
 from palpate.robot.joints.locking import lock_joints
 from palpate.robot.limits import JointLimits, coordinate_labels, home_position, limits_from_model, rate_labels
-from palpate.robot.mechanics import compiled, kernels, motion, tree_kernels
+from palpate.robot.mechanics import compiled, kernels, motion, queries, tree_kernels, tree_rows
 from palpate.robot.mechanics.tensor import checked_inertia
 from palpate.robot.mechanics.tree import Tree, massless_movers
 from palpate.robot.readers.dh.table import Convention, DHLink, repaired_rows, tree_from_dh
@@ -334,7 +334,7 @@ class Robot:
         if not losses:
             return self.mass_matrix(q) @ self._plain(a, "a", self.nv, finite=True) + self.bias(q, v)
         out, state = np.empty(self.model.nv), (self._q(q), self._v(v), self._v(a, "a"))
-        status = kernels.inverse_dynamics(self._work.physics.address, *state, out)
+        status = queries.inverse_dynamics(self._work.physics.address, *state, out)
         if status != kernels.OK:
             raise terms.refusal(self, status, state, "a")
         return self.coordinates.reduce_force(out)
@@ -429,7 +429,7 @@ class Robot:
         self.demand_masses("the equation of motion")
         name, layout = self.frame(frame).name, self.equations.layout
         inputs, wanted = terms.checked_states(self, {"Q": Q, "V": V}), slice(0, layout.size)
-        return layout.views(terms.checked_rows(self, tree_kernels.rows_of_terms, inputs, name, wanted))
+        return layout.views(terms.checked_rows(self, tree_rows.rows_of_terms, inputs, name, wanted))
 
     def pose_batch(self, Q: ArrayLike, frame: str | None = None) -> tuple[Array, Array]:
         """Positions (N, 3) and rotations (N, 3, 3) of a frame in the world, for N states."""

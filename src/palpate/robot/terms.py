@@ -25,15 +25,8 @@ from palpate.errors import BadRotation, BadShape, InvalidInput, NotFinite, Palpa
 from palpate.forking import cached_property
 from palpate.robot.mechanics import kernels, tree_kernels
 from palpate.robot.mechanics.kernels import OK
-from palpate.robot.mechanics.tree_kernels import (
-    STATUSES,
-    LaneWork,
-    StateWork,
-    rows_of_accelerations,
-    rows_of_terms,
-    rows_of_torques,
-    tree_terms,
-)
+from palpate.robot.mechanics.tree_kernels import STATUSES, StateWork, tree_terms
+from palpate.robot.mechanics.tree_rows import LaneWork, rows_of_accelerations, rows_of_terms, rows_of_torques
 
 if TYPE_CHECKING:
     from palpate.robot.robot import Robot
@@ -175,7 +168,7 @@ class Equations:
         """A kernel's rows for many states, on every core: the rows, a status, and the first state it is about.
 
         Args:
-            kernel: one of `tree_kernels.rows_of_…`.
+            kernel: one of `tree_rows.rows_of_…`.
             inputs: arrays with one row for each state.
             frame: whose pose and Jacobian are among the terms; None for the ground.
             wanted: which numbers of a row of terms the result has.

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import math
 
-from palpate.engine.kernels import kernel, put
+from palpate.engine.kernels import kernel
 from palpate.engine.library import (
     mj_comPos,
     mj_comVel,
     mj_fullM,
-    mj_inverse,
     mj_jac,
     mj_jacDot,
     mj_kinematics,
@@ -241,33 +240,3 @@ def read_coriolis(p: Physics, v: ReadVector, work: CoriolisWork, C: Matrix) -> N
             for j in range(p.nv):
                 work.omega[i] += work.J[3 + i, j] * v[j]
         _add_body_coriolis(p, body, work, C)
-
-
-# ---------------------------------------------------------------------------------------------- called from Python
-
-
-@kernel
-def pose_and_jacobian(
-    p: Physics, q: ReadVector, frame: FrameOnBody, position: Vector, rotation: Matrix, J: Matrix
-) -> int:
-    """Pose and geometric Jacobian of a frame."""
-    status = stage_position(p, q)
-    if status == OK:
-        read_pose(p, frame, position, rotation)
-        read_jacobian(p, frame.body, position, J)
-    return status
-
-
-@kernel
-def inverse_dynamics(p: Physics, q: ReadVector, v: ReadVector, a: ReadVector, out: Vector) -> int:
-    """tau that gives q̈ = a, with the model's damping, springs, Coulomb friction and coupled joints."""
-    status = stage_state(p, q, v)
-    if status != OK:
-        return status
-    if not all_finite(a):
-        return BAD_INPUT
-    for i in range(p.nv):
-        p.qacc[i] = a[i]
-    mj_inverse(p.model, p.data)
-    put(out, 0, p.qfrc_inverse)
-    return OK

@@ -20,6 +20,7 @@ from palpate.engine.views import flat, part
 from palpate.robot.joints.coupled import expand_state, reduce_columns, reduce_force, reduce_matrix
 from palpate.robot.mechanics import kernels as mechanics
 from palpate.robot.mechanics.kernels import OK
+from palpate.robot.mechanics.queries import inverse_dynamics
 from palpate.spatial.kernels import quat_normalize, quat_rate_body
 from palpate.tools.contact.modes.linear_algebra import cholesky, cholesky_solve, gauss_solve, least_norm
 from palpate.tools.contact.touch.contacts import FREE, LOCKED, SLIDING, STICKING
@@ -80,7 +81,7 @@ def _coordinate_rates(machine: Machine, q: Vector, v: Vector, out: Vector) -> No
 def _read_dynamics(machine: Machine, q: Vector, v: Vector, M: Matrix, bias: Vector) -> int:
     """M and C v + g + losses at the engine's coordinates."""
     if machine.lossy:
-        status = mechanics.inverse_dynamics(machine.handle, q, v, machine.work.zero, bias)
+        status = inverse_dynamics(machine.handle, q, v, machine.work.zero, bias)
     else:
         status = mechanics.stage_state(machine.handle, q, v)
     if status == OK:
