@@ -9,7 +9,7 @@ import pytest
 import sympy as sp
 from hypothesis import given, settings, strategies as st
 
-from palpate.tools.derive.closed.harmonics import AngleSum
+from palpate.tools.derive.closed.angles import AngleSum
 from palpate.tools.derive.closed.present import Presenter, Tidy
 from palpate.tools.derive.closed.trig import NotTrigonometric, Ring, TrigPolynomial
 

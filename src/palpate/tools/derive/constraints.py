@@ -17,7 +17,9 @@ from palpate.errors import InvalidInput, UnknownName, check_names
 from palpate.forking import cached_property
 from palpate.tools.derive.closed.energy import vanishes
 from palpate.tools.derive.start import expression
-from palpate.tools.derive.writing.document import Formula, Section, as_latex, as_text
+from palpate.tools.derive.writing.document import Formula, Section
+from palpate.tools.derive.writing.latex import as_latex
+from palpate.tools.derive.writing.plain_text import as_text
 
 if TYPE_CHECKING:
     from palpate.tools.derive.derivation import Derivation

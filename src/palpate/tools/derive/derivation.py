@@ -20,8 +20,10 @@ from palpate.equations.spelling import Latex, MathML, Style, Text
 from palpate.errors import InvalidInput
 from palpate.tools.derive.closed.energy import EnergyForms
 from palpate.tools.derive.closed.forms import ClosedForms
-from palpate.tools.derive.writing.document import Formula, Section, as_latex, as_text
+from palpate.tools.derive.writing.document import Formula, Section
+from palpate.tools.derive.writing.latex import as_latex
 from palpate.tools.derive.writing.notation import Notation
+from palpate.tools.derive.writing.plain_text import as_text
 
 if TYPE_CHECKING:
     from palpate.robot.robot import Robot

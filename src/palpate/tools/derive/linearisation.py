@@ -13,7 +13,8 @@ from palpate.checks import Array
 from palpate.equations.algebra.graph import evaluate, tangent
 from palpate.equations.spelling import Text
 from palpate.errors import BadShape, InvalidInput
-from palpate.tools.derive.writing.document import Formula, Section, as_text
+from palpate.tools.derive.writing.document import Formula, Section
+from palpate.tools.derive.writing.plain_text import as_text
 
 if TYPE_CHECKING:
     from palpate.tools.derive.derivation import Derivation

@@ -19,7 +19,8 @@ from palpate.equations.spelling import Text
 from palpate.errors import InvalidInput
 from palpate.robot.robot import Robot
 from palpate.tools.derive.closed.forms import METHOD_NAMES, ClosedForms
-from palpate.tools.derive.writing.document import Formula, Section, as_text
+from palpate.tools.derive.writing.document import Formula, Section
+from palpate.tools.derive.writing.plain_text import as_text
 
 if TYPE_CHECKING:
     from palpate.tools.derive.derivation import Derivation

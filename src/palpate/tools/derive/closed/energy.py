@@ -11,8 +11,8 @@ from palpate.equations.algebra.graph import Output
 from palpate.equations.model.naming import CoordinateNames, NamedConstant
 from palpate.errors import InvalidInput, UnknownName, check_names
 from palpate.forking import cached_property
+from palpate.tools.derive.closed.angles import AngleSum
 from palpate.tools.derive.closed.forms import WrittenForms
-from palpate.tools.derive.closed.harmonics import AngleSum
 from palpate.tools.derive.closed.present import Presenter, Tidy, natural
 from palpate.tools.derive.closed.trig import NotTrigonometric, Ring
 

@@ -14,7 +14,7 @@ from palpate.equations.algebra.vectors import multiply, times, transposed
 from palpate.equations.model.naming import CoordinateNames, NamedConstant, NamedModel
 from palpate.equations.quantities import euler_rates, link_parts, task_rows
 from palpate.errors import InvalidInput, check_names
-from palpate.tools.derive.closed.harmonics import runs_of
+from palpate.tools.derive.closed.angles import runs_of
 from palpate.tools.derive.closed.model import ClosedModel, Matrix, Vector
 from palpate.tools.derive.closed.present import Presenter, Tidy
 from palpate.tools.derive.closed.trig import TrigPolynomial

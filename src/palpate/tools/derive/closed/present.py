@@ -13,7 +13,8 @@ from typing import Any
 
 import sympy as sp
 
-from palpate.tools.derive.closed.harmonics import AngleSum, Wave, in_waves
+from palpate.tools.derive.closed.angles import AngleSum, Wave
+from palpate.tools.derive.closed.harmonics import in_waves
 from palpate.tools.derive.closed.trig import COS, NotTrigonometric, Ring, TrigPolynomial
 
 Monomial = tuple[tuple[int, int], ...]  # (generator, exponent), generators ascending

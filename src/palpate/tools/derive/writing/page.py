@@ -10,8 +10,9 @@ from palpate.equations.spelling import Text
 from palpate.escape import html_text
 from palpate.tools.derive.closed.forms import METHOD_NAMES
 from palpate.tools.derive.closed.present import natural
-from palpate.tools.derive.writing.document import WIDTH, as_html
+from palpate.tools.derive.writing.html import as_html
 from palpate.tools.derive.writing.notation import Notation
+from palpate.tools.derive.writing.plain_text import WIDTH
 
 if TYPE_CHECKING:
     from palpate.tools.derive.derivation import Derivation
