@@ -12,9 +12,10 @@ from palpate.errors import InvalidInput, TooLarge, UnreadableExpression, check_n
 from palpate.files import read_text
 from palpate.tools.review.algebra.effort import MOST_BYTES, limited
 from palpate.tools.review.algebra.wanted import QUANTITIES
-from palpate.tools.review.compare.case import Case, Reference, is_robot
+from palpate.tools.review.compare.case import Case, Reference
 from palpate.tools.review.compare.compare import MatrixComparison, compared
 from palpate.tools.review.compare.derivation import is_derivation
+from palpate.tools.review.compare.references import is_robot
 from palpate.tools.review.compare.together import Judged, judged_together
 from palpate.tools.review.describe import Describer
 from palpate.tools.review.read.dialects import translated

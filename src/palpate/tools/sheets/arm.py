@@ -14,8 +14,9 @@ from palpate.tools.derive.start import derive
 from palpate.tools.review.algebra.convert import to_sympy
 from palpate.tools.review.algebra.names import SymbolTable
 from palpate.tools.review.algebra.tree import Name, Sym, as_grid
-from palpate.tools.review.compare.case import Case, Reference, is_robot
+from palpate.tools.review.compare.case import Case, Reference
 from palpate.tools.review.compare.derivation import DerivationReader, is_derivation
+from palpate.tools.review.compare.references import is_robot
 from palpate.tools.review.read.reading import SymbolText
 from palpate.tools.sheets.notions import Notion
 from palpate.tools.sheets.seen import Seen

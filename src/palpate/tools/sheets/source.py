@@ -18,7 +18,8 @@ from palpate.files import read_text
 from palpate.tools.review.algebra.effort import MOST_BYTES
 from palpate.tools.review.read.dialects import translated
 from palpate.tools.review.read.lexer import MACRO, blanked
-from palpate.tools.review.read.statements import is_palpate_page, prepared, without_prose, without_scaffold
+from palpate.tools.review.read.printed_pages import is_palpate_page
+from palpate.tools.review.read.statements import prepared, without_prose, without_scaffold
 
 _DISPLAYS = "equation|align|alignat|gather|multline|eqnarray|displaymath|flalign|math|dmath"
 _MATH = re.compile(

@@ -11,10 +11,11 @@ from typing import Any
 from palpate.errors import DoesNotFit, UnluckyPoint
 from palpate.tools.review.algebra import tree as algebra
 from palpate.tools.review.algebra.points import MOST_POINTS, POINTS, Modular, Point, Real, Space
-from palpate.tools.review.algebra.tree import Grid, Name, Node, Num, Prod, Sym
+from palpate.tools.review.algebra.tree import Grid, Name, Node, Prod, Sym
 from palpate.tools.review.algebra.wanted import Selection, fitting, quantity
 from palpate.tools.review.compare.case import Case, Claim
 from palpate.tools.review.compare.conventions import Convention, EntryIndex, conventions, rewritten
+from palpate.tools.review.compare.rounding import decimal_numbers, within_rounding
 from palpate.tools.review.mend.terms import Atoms, quotient_terms
 
 _DIGITS = 50
@@ -53,10 +54,10 @@ class MatrixComparison:
     def agrees_to_the_digits(self) -> bool:
         """Whether every difference is below what rounding the printed decimals can cause."""
         trees = [self.given[index] for index in self.differing]
-        if not all(_decimals(tree) for tree in trees):
+        if not all(decimal_numbers(tree) for tree in trees):
             return False
         space = Space(Real(_DIGITS), [], self.space.signed)
-        return all(_within_rounding(space, self.given[index], self.wanted[index]) for index in self.differing)
+        return all(within_rounding(space, self.given[index], self.wanted[index]) for index in self.differing)
 
     def same_forces(self) -> bool:
         """Whether C q̇ agrees, row by row, though C does not."""
@@ -244,9 +245,6 @@ def _asymmetry(one: MatrixComparison) -> list[str]:
     return [f"M is not symmetric: ({i + 1},{j + 1}) ≠ ({j + 1},{i + 1})" for i, j in mirrored if i < j]
 
 
-# ------------------------------------------------------------------ equations, decimals
-
-
 def _multiple(one: MatrixComparison, given: Node, wanted: Node) -> Node | None:
     for number in range(MOST_POINTS):
         try:
@@ -256,25 +254,3 @@ def _multiple(one: MatrixComparison, given: Node, wanted: Node) -> Node | None:
             continue
         return next((term for term in terms if one.space.agree(Prod((term, wanted)), given, number + 1)), None)
     return None
-
-
-def _decimals(tree: Node) -> list[Num]:
-    """Numbers that may be rounded: printed with at least three decimals."""
-    return [node for node in algebra.walk(tree) if isinstance(node, Num) and (node.decimals or 0) > 2]
-
-
-def _within_rounding(space: Space, tree: Node, wanted: Node) -> bool:
-    """Whether moving each decimal by half a unit of its last digit can make up for the difference."""
-    for number in range(POINTS):
-        try:
-            point = space.point(number)
-            value = point.of(tree)
-            slack = 0
-            for one in _decimals(tree):
-                half = Fraction(1, 2 * 10 ** (one.decimals or 0))
-                slack += abs(point.of(algebra.rewrite(tree, {id(one): Num(one.value + half)})) - value)
-            if abs(value - point.of(wanted)) > slack * 1.001:
-                return False
-        except (UnluckyPoint, DoesNotFit):
-            return False
-    return True

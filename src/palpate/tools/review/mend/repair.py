@@ -13,7 +13,8 @@ from palpate.errors import DoesNotFit, UnluckyPoint
 from palpate.tools.review.algebra.names import SymbolTable
 from palpate.tools.review.algebra.points import Point, Space
 from palpate.tools.review.algebra.tree import Node, Ref, Sym, Trig, symbols, walk
-from palpate.tools.review.mend.edits import COSTS, Edit, edited, likelihood_of_all, product
+from palpate.tools.review.mend.edits import COSTS, Edit, edited, likelihood_of_all
+from palpate.tools.review.mend.factors import product
 from palpate.tools.review.mend.slips import DoubleSlip, SingleSlip
 from palpate.tools.review.mend.terms import Atoms, MissingTerm, expanded, quotient_terms, terms_of
 

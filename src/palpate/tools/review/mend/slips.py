@@ -21,7 +21,9 @@ from typing import Any, TypeAlias
 from palpate.errors import DoesNotFit, UnluckyPoint
 from palpate.tools.review.algebra.points import Field, Table
 from palpate.tools.review.algebra.tree import ZERO, Node, Num, Sum, Sym, Trig
-from palpate.tools.review.mend.edits import Edit, Factor, Product, is_sum, likelihood_of_all, product, swaps, with_term
+from palpate.tools.review.mend.edits import Edit, likelihood_of_all
+from palpate.tools.review.mend.factors import Factor, Product, is_sum, product, swaps
+from palpate.tools.review.mend.node_changes import with_term
 from palpate.tools.review.mend.terms import BracketStep, MissingTerm
 
 _EXPONENT_STEPS = tuple(Fraction(step) for step in (1, -1, 2, -2, 3, -3, 4))

@@ -21,7 +21,8 @@ from palpate.tools.review.algebra import tree as algebra
 from palpate.tools.review.algebra.names import SymbolTable
 from palpate.tools.review.algebra.points import Point, Polynomial, Table, polynomial
 from palpate.tools.review.algebra.tree import Name, Neg, Node, Num, Power, Prod, Quot, Ref, Sum, Sym, Trig
-from palpate.tools.review.mend.edits import Factor, powered
+from palpate.tools.review.mend.factors import Factor
+from palpate.tools.review.mend.node_changes import powered
 
 _MOST_SUBSETS = 4  # joints up to which every sum of angles is tried, not only neighbours
 _NUMBERS = tuple(Fraction(a, b) for b in (1, 2, 3, 4, 6, 12) for a in (1, -1, 2, -2, 3, -3, 5, -5, 4, -4))

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import groupby, pairwise
+from itertools import pairwise
 
 from palpate.errors import UnreadableExpression
 from palpate.tools.review.algebra.effort import MOST_FORMULAS, check_count
@@ -22,6 +22,7 @@ from palpate.tools.review.algebra.tree import Name
 from palpate.tools.review.algebra.wanted import label_quantity
 from palpate.tools.review.read.labels import bare, label_name, meaning
 from palpate.tools.review.read.lexer import FRAME, MACRO, Token, blanked, closing_brace, macros, tokens
+from palpate.tools.review.read.printed_pages import is_palpate_page, without_decoration
 from palpate.tools.review.read.reading import split
 
 _KEYWORD = re.compile(r"\s*(\w+)\s*:(?!=)")
@@ -42,7 +43,6 @@ _FORMULA_WORDS = {
     "sin", "cos", "tan", "sqrt", "array", "Matrix", "alpha", "beta", "gamma", "delta", "theta", "phi", "psi", "tau",
     "omega", "rho",
 }  # fmt: skip
-_RULE = "───"
 _SCAFFOLD = re.compile(
     r"\s*(?:(?:import|def|return|class|if|for|print|function|end|clear|close|clc|syms?|from\s+\S+\s+import)\b|@|[\"']"
     r"|[A-Z_]{4,}\s*=|\w+\s*=\s*(?:\w+\.)?(?:empty|zeros|symbols|asarray|broadcast_shapes)\(|[\w ,]+,[\w ,]*=)"
@@ -182,15 +182,10 @@ def prepared(text: str) -> str:
     Understood are LaTeX documents, Markdown with $$ … $$, Python and Matlab programs, and the pages palpate prints.
     """
     if is_palpate_page(text):
-        text = _page(text)
+        text = without_decoration(text)
     elif _PROGRAM.search(text):
         text = without_scaffold(text)
     return without_prose(text)
-
-
-def is_palpate_page(text: str) -> bool:
-    """Whether a text is a page that palpate printed."""
-    return _RULE in text
 
 
 def without_prose(text: str) -> str:
@@ -241,33 +236,3 @@ def without_scaffold(text: str) -> str:
     text = re.sub(r"\"\"\".*?\"\"\"|'''.*?'''", _blank, text, flags=re.DOTALL)
     lines = text.splitlines(keepends=True)
     return "".join(blanked(line) if _SCAFFOLD.match(line) else line for line in lines)
-
-
-# ------------------------------------------------------------------ palpate's own pages
-
-
-def _page(text: str) -> str:
-    """A page of palpate: titles, notes and lists of symbols blanked, matrices drawn with brackets made lists."""
-    lines = text.split("\n")
-    kept = blanked(text).split("\n")
-    ending = next((i for i, line in enumerate(lines) if line.startswith(("Shorthand:", "Symbols:"))), len(lines))
-    for i in range(ending):
-        if lines[i].startswith("  ") and not lines[i].rstrip().endswith("entries not shown are zero"):
-            kept[i] = lines[i]
-    rows = [i for i in range(len(kept)) if re.match(r"[^\[\]]*\[ .* \]\s*$", kept[i])]
-    for _, run in groupby(enumerate(rows), key=lambda pair: pair[1] - pair[0]):  # rows that follow each other
-        _draw_in_lists(kept, [i for _, i in run])
-    page = re.sub(r"\[(\d+,\d+)\](?= = )", r"(\1)", "\n".join(kept))  # M[10,2] of a large arm: M(10,2)
-    return re.sub(r"\[(\d{1,2})\](?= = )", r"_\1 ", page)
-
-
-def _draw_in_lists(lines: list[str], block: list[int]) -> None:
-    """[ a   b ] over [ c   d ] becomes [ a , b ; c , d ]; the name moves to the first row."""
-    heads = [lines[i].index("[ ") for i in block]
-    named = next((i for i, at in zip(block, heads) if lines[i][:at].strip()), block[0])
-    label = lines[named][: heads[block.index(named)]]
-    for i, at in zip(block, heads):
-        row = lines[i][at + 1 :].rstrip()[:-1]
-        entries = re.sub(r" {3,}(?=\S)", lambda gap: "," + " " * (len(gap[0]) - 1), row.rstrip()).ljust(len(row))
-        opened = f"{label}[" if i == block[0] else " " * (at + 1)
-        lines[i] = opened + entries + ("]" if i == block[-1] else ";")
