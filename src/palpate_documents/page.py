@@ -16,7 +16,7 @@ import numpy as np
 from palpate.files import atomic_write
 from palpate.lazy import check_extra
 from palpate_documents.claim import VERDICTS, Comparison, Trajectories
-from palpate_documents.figures import label_axes, new_figure
+from palpate_documents.drawing import label_axes, new_figure
 from palpate_documents.library import document
 from palpate_documents.mathml import formula_html, is_long, marked
 from palpate_documents.review import Result, by_cause, counts

@@ -88,7 +88,7 @@ def _wrenches() -> Runs:
 
 def _commands() -> Runs:
     """The joint accelerations of the fastest stop from the printed J_0 and from the right one, held for 20 ms."""
-    from palpate_documents.d001.stop import Q0, V0, arm, own_stop, true_stop
+    from palpate_documents.d001.stop_arm import Q0, V0, arm, own_stop, true_stop
 
     robot, times = arm(), np.linspace(0.0, 0.02, 41)
     runs = []

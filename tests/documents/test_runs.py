@@ -11,8 +11,9 @@ from PIL import Image
 import palpate as pp
 from palpate.cli.main import main
 from palpate.metrics import METRICS
-from palpate_documents.as_printed import balanced, balanced_by_arm, runs_as_printed
-from palpate_documents.d004.admittance import SCENARIOS, motion_run, off_motion
+from palpate_documents.as_printed import runs_as_printed
+from palpate_documents.d000.runs import balanced, balanced_by_arm
+from palpate_documents.d004.simulations import SCENARIOS, motion_run, off_motion
 from palpate_documents.figures import FIGURES, draw_figures
 
 
