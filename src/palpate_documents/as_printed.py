@@ -15,7 +15,7 @@ from palpate_documents.printed_claims import CLAIMS, Runs
 
 
 def runs_as_printed(number: str) -> Runs:
-    """What document `number`, or one of its claims ("004.44"), prints, run beside the right thing: names and traces.
+    """Runs of document `number`, or of one of its claims ("004.44"), as printed and right: names and traces.
 
     Raises:
         InvalidInput: nothing of that document is a run.

@@ -136,7 +136,7 @@ class Document:
         return register
 
     def check_by_name(self, functions: Mapping[str, Any]) -> None:
-        """Register the functions of a module: `_claim_4_optimal` checks "4-optimal", `_plot_4_optimal` is its plot."""
+        """Register the functions of a module: `_claim_code_dT` checks "code-dT", `_plot_code_dT` is its plot."""
         names = {re.sub(r"\W", "_", name): name for name in self._words}
         for function, check in functions.items():
             if function.startswith("_claim_"):

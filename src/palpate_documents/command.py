@@ -1,4 +1,4 @@
-"""`palpate verify`: the five documents, every claim computed anew."""
+"""`palpate verify`: the five documents, every claim computed again."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _draw(numbers: Sequence[str], folder: str) -> int:
 
 
 def _list(numbers: Sequence[str]) -> int:
-    """What there is to run and to check of some documents."""
+    """Print the scenarios and claims of some documents."""
     from palpate.cli.tables import print_table
     from palpate_documents.library import DOCUMENTS, document, scenarios_of
 
@@ -188,7 +188,7 @@ def _plain(value: Any) -> Any:
 
 
 def _print_causes(results: Sequence[Result]) -> None:
-    """What is not right, by its root cause."""
+    """Print the claims that are not right, by their root cause."""
     import textwrap
 
     from palpate_documents.review import by_cause

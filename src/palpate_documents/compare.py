@@ -24,13 +24,13 @@ def remembered(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def forget() -> None:
-    """Compute everything anew from now on."""
+    """Forget all remembered results."""
     for cached in _remembered:
         cached.cache_clear()
 
 
 def decimals(digits: int) -> float:
-    """Tolerance of a number printed with so many decimals, rounded or cut."""
+    """Tolerance of a number printed with this number of decimals, rounded or cut."""
     return 1.001 * 10.0**-digits
 
 

@@ -79,7 +79,7 @@ def _lead(results: Sequence[Result]) -> str:
 
 
 def _causes(results: Sequence[Result]) -> str:
-    """What is not right, by its root cause."""
+    """Claims that are not right, by their root cause."""
     rows = []
     for cause, group in by_cause(results):
         links = ", ".join(f'<a href="#{escape(one.claim.id)}">{escape(one.claim.id)}</a>' for one in group)

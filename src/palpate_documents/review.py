@@ -1,4 +1,4 @@
-"""Verification: every claim computed anew, compared with what is printed, judged, and held to the record."""
+"""Verification: every claim computed again, compared with what is printed, judged, and held to the record."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _explained(claim: Claim, one: Comparison) -> Comparison:
 
 
 def by_cause(results: Sequence[Result]) -> list[tuple[str, list[Result]]]:
-    """What is not right as printed: the sentence of each root cause and its claims; last, with "", those alone."""
+    """Claims that are not right as printed, by the sentence of their root cause; last, with "", those without one."""
     groups: dict[tuple[str, str], list[Result]] = {}
     for one in results:
         if one.found in ("wrong", "typo"):

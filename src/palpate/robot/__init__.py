@@ -1,4 +1,4 @@
-"""What the arm is: its description, its kinematics and its dynamics."""
+"""The robot: its description, its kinematics and its dynamics."""
 
 from typing import TYPE_CHECKING
 

@@ -30,7 +30,7 @@ LONGEST_STEP = 0.5  # rad or m per iteration; a slide without limits may go a te
 
 @dataclass(frozen=True)
 class _Space:
-    """What the search may move: the joints of one freedom that follow no other. A free base stands still.
+    """The joints that the search may move: those of one freedom that follow no other. A free base stands still.
 
     Attributes:
         q0: the robot's coordinates at the start.

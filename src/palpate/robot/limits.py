@@ -1,4 +1,4 @@
-"""What a robot's joints can do."""
+"""Limits, home position and coordinate labels of a robot's joints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a controller asks of a model at a state or at many, and where a thread works it out."""
+"""Terms of a model that a controller needs, at one state or many, and each thread's workspace for them."""
 
 from __future__ import annotations
 

@@ -50,12 +50,12 @@ def true_stop(scale: float, method: Any = "optimal") -> pp.control.Stop:
 
 
 def true_law(scale: float) -> PrintedStop:
-    """What (5) and (6) make of the robot itself."""
+    """The stop by (5) and (6) for the robot itself."""
     return printed_stop(jacobian(), drift(scale * V0), scale * V0, BOUNDS)
 
 
 def own_law(scale: float) -> PrintedStop:
-    """What (5) and (6) make of the document's own J_0 and h_0."""
+    """The stop by (5) and (6) for the document's own J_0 and h_0."""
     return printed_stop(PRINTED_J0, drift(scale * V0), scale * V0, BOUNDS)
 
 

@@ -31,7 +31,7 @@ FOUR = decimals(4)
 
 
 def across(u: np.ndarray, v: np.ndarray) -> tuple[float, float]:
-    """What a command does to the true tip: acceleration across its velocity (m/s²), and the angle off it (degrees)."""
+    """Effect of a command on the true tip: acceleration across its velocity (m/s²), the angle off it (degrees)."""
     p, a = jacobian() @ v, jacobian() @ u + drift(v)
     along = float(p @ a / np.linalg.norm(p))
     off = float(np.linalg.norm(a - along * p / np.linalg.norm(p)))

@@ -32,19 +32,19 @@ def names() -> list[str]:
 
 
 def describe(name: str) -> Entry:
-    """What the robot is, which parameters it takes and where its figures come from."""
+    """The robot's summary, its parameters, and the sources of its figures."""
     texts = {text.get("name"): text.get("data", "") for text in ET.fromstring(model_xml(name)).iter("text")}
     return Entry(name, texts["summary"], _parameters(name), texts["provenance"], texts["licence"])
 
 
 def facts(name: str) -> tuple[Fact, ...]:
-    """What is known of the robot's joints: rotor inertia, friction, gears, with sources and grades."""
+    """Known facts about the robot's joints: rotor inertia, friction, gears, with sources and grades."""
     _parameters(name)
     return facts_about(PAIRS[name][0] if name in PAIRS else name)
 
 
 def is_textbook(name: str) -> bool:
-    """Whether the robot is nobody's machine, so that its joints lack nothing."""
+    """Whether the robot is an invented one, whose joints have no rotor inertia or friction to look up."""
     return name in TEXTBOOK or name in ("quadruped", "ur5e-3link")
 
 

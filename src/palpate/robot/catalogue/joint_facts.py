@@ -1,7 +1,7 @@
 """Facts about the joints of catalogue arms: rotor inertia, friction, gears; each with its source and its grade.
 
 They stand in a TOML file beside the arm's MJCF, one `[[fact]]` per quantity and source. What is graded better than
-*guessed* is put into the arm (`robot.joints = "as_built"`); a guess is shown and left out, and so is what nobody knows.
+*guessed* is put into the arm (`robot.joints = "as_built"`); a guess is shown and left out, and so is an unknown value.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SIDES = ("joint", BEHIND_COMPENSATION)
 
 @dataclass(frozen=True)
 class FactKind:
-    """What a fact is about: its unit, its meaning, and the attribute of an MJCF joint that it sets, if any."""
+    """The quantity of a fact: its unit, its meaning, and the attribute of an MJCF joint that it sets, if any."""
 
     unit: str
     meaning: str

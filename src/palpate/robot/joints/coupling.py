@@ -180,7 +180,7 @@ class KinematicLoop:
 
     @property
     def hint(self) -> str:
-        """What to try."""
+        """The remedy: joints to lock, or a constraint to delete."""
         some = ", ".join(self.joints[:8]) + (" …" if len(self.joints) > 8 else "")
         return f"lock {some} (lock=…), or delete the constraint" if some else "delete the constraint"
 

@@ -33,7 +33,7 @@ _warning_lock = inherited_free()
 
 @contextlib.contextmanager
 def engine_warnings() -> Iterator[list[str]]:
-    """What MuJoCo says while a model is read and compiled, as a list instead of on the terminal or in a log file."""
+    """Collect MuJoCo's warnings while a model is read and compiled, instead of on the terminal or in a log file."""
     messages: list[str] = []
     with _warning_lock, warnings.catch_warnings(record=True) as caught:  # the engine has one handler for all threads
         warnings.simplefilter("always")

@@ -39,7 +39,7 @@ class FrameOnBody(Record):
 
 
 class ModelTerms(Record):
-    """What a model says at a state: M(q), C v + g, g; pose X_WE, Jacobian J_WE, J̇ and J̇ v of the tool frame E."""
+    """Terms of a model at a state: M(q), C v + g, g; pose X_WE, Jacobian J_WE, J̇ and J̇ v of the tool frame E."""
 
     M: Matrix = sized("nv", "nv")
     bias: Vector = sized("nv")

@@ -36,7 +36,7 @@ def checked_inertia(value: ArrayLike, name: str = "inertia") -> Array:
 
 
 def inertia_fault(inertia: Array) -> str | None:
-    """What keeps a 3×3 matrix from being the inertia of a body, or None."""
+    """The reason why a 3×3 matrix cannot be the inertia of a body, or None."""
     scale = max(float(np.abs(inertia).max()), 1e-300)
     defect = float(np.abs(inertia - inertia.T).max())
     if defect > ROUNDING * scale:

@@ -33,7 +33,7 @@ class Mesh:
 
 @dataclass(frozen=True)
 class LinkShape:
-    """What a link looks like, or collides with.
+    """A shape of a link, for display or for collision.
 
     Attributes:
         kind: "box" (size = three full edge lengths), "sphere" (radius), "cylinder" or "capsule"
@@ -54,7 +54,7 @@ class Link:
     """A rigid body.
 
     Attributes:
-        mass: kg; 0 for a frame, or for a link whose mass nobody gave.
+        mass: kg; 0 for a frame, or for a link without a given mass.
         com: centre of mass in the link frame.
         inertia: 3×3 tensor about the centre of mass, link-frame axes.
     """
@@ -78,7 +78,7 @@ class Mimic:
 
 @dataclass(frozen=True)
 class Joint:
-    """What connects a link to its parent.
+    """A joint that connects a link to its parent.
 
     Attributes:
         position, rotation: pose of the joint (and child link) frame in the parent link, at q = 0.
@@ -139,7 +139,7 @@ class Tree:
 
     @property
     def root(self) -> str:
-        """Name of the link that is nobody's child."""
+        """Name of the link that has no parent."""
         children = {joint.child for joint in self.joints}
         return next(link.name for link in self.links if link.name not in children)
 

@@ -117,7 +117,7 @@ def _packages_above(package: str, home: Path) -> list[Path]:
 
 
 def mesh_problem(path: Path) -> str | None:
-    """What is wrong with a mesh file: too large, or an STL whose face count does not fit its size."""
+    """The problem of a mesh file (too large, empty, an STL whose face count does not fit its size), or None."""
     size = path.stat().st_size
     if size > MAX_MESH_BYTES:
         return f"has {size / 2**20:.0f} MiB, the limit is {MAX_MESH_BYTES // 2**20} MiB"

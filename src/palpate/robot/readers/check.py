@@ -27,7 +27,7 @@ _ENDINGS = (".urdf", ".xml", ".mjcf")
 
 @dataclass(frozen=True)
 class Summary:
-    """What a readable model holds: links, joints that move, degrees of freedom, mass [kg]."""
+    """Contents of a readable model: links, joints that move, degrees of freedom, mass [kg]."""
 
     links: int
     joints: int
@@ -37,7 +37,7 @@ class Summary:
 
 @dataclass(frozen=True)
 class ModelReport:
-    """What there is to say about a model file.
+    """Result of checking a model file.
 
     Attributes:
         path: the file.
@@ -57,12 +57,12 @@ class ModelReport:
 
     @property
     def errors(self) -> list[Finding]:
-        """What makes the model unusable."""
+        """Findings that make the model unusable."""
         return errors_of(self.findings)
 
     @property
     def warnings(self) -> list[Finding]:
-        """What is implausible or ignored."""
+        """Findings about values that are implausible or ignored."""
         return [finding for finding in self.findings if finding.level == "warning"]
 
 

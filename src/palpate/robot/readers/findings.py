@@ -1,4 +1,4 @@
-"""What is wrong with a model file: one finding per problem, with file, line, element and rule."""
+"""Problems of a model file: one finding for each, with file, line, element and rule."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Mend:
-    """One value that was written anew: where, which attribute, its old and its new text."""
+    """One value that was replaced: where, which attribute, its old and its new text."""
 
     element: str
     line: int
@@ -127,7 +127,7 @@ def guessed_tool(robot: str, choice: ToolChoice | None) -> list[Finding]:
 
 
 def held_up(robot: str, bodies: list[str]) -> list[Finding]:
-    """The warning that a model's own gravity compensation was taken off, if it was."""
+    """A warning if gravity compensation (gravcomp) of bodies was removed from the model."""
     if not bodies:
         return []
     listed = ", ".join(bodies[:4]) + (" …" if len(bodies) > 4 else "")
@@ -137,7 +137,7 @@ def held_up(robot: str, bodies: list[str]) -> list[Finding]:
 
 
 def untouched(file: str, count: int, what: str) -> list[Finding]:
-    """One warning where so many of a file's links or geoms could collide, which a world takes by name only."""
+    """One warning that counts a file's links or geoms that could collide; a world takes them by name only."""
     if not count:
         return []
     rule = "not used: of a robot only what the world names touches"

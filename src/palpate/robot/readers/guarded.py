@@ -25,7 +25,7 @@ _LIMITED, _CHILD = (Path(__file__).with_name(name) for name in ("limited.py", "c
 
 @dataclass(frozen=True)
 class CompileLimits:
-    """What a foreign model may cost.
+    """Limits of time and memory for compiling a foreign model.
 
     Attributes:
         seconds: processor time, s, so that a busy machine refuses nothing an idle one takes.
@@ -44,7 +44,7 @@ PLAIN_LIMITS = CompileLimits(memory=2 * 2**30)  # of what needs no address space
 
 @dataclass(frozen=True)
 class Compilation:
-    """What came of it.
+    """Result of compiling a foreign model.
 
     Attributes:
         facts: bodies, joints, dof, mass [kg], timestep [s], frequency [rad/s], finite, warnings; empty if it failed.

@@ -60,7 +60,7 @@ class Folders:
 
 
 def _offer_packages(folders: Folders) -> None:
-    """Answers xacro's question for a ROS package, which without ROS has nobody to ask."""
+    """Finds a ROS package for xacro where ROS is not installed."""
     index, packages = types.ModuleType("ament_index_python"), types.ModuleType("ament_index_python.packages")
     packages.get_package_share_directory = folders.package  # pyright: ignore[reportAttributeAccessIssue]
     index.packages = packages  # pyright: ignore[reportAttributeAccessIssue]

@@ -1,4 +1,4 @@
-"""Reading XML that nobody vouches for: every element with its line and position, DTDs and bombs refused.
+"""Reading untrusted XML: every element with its line and position, DTDs and bombs refused.
 
 Built on expat because it tells where each element stands. Nothing is resolved, expanded or executed here.
 """

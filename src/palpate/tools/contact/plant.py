@@ -62,7 +62,7 @@ _MEANING = {
 
 
 class ExactLoop(Record):
-    """What the compiled loop needs of the hybrid system."""
+    """The parts of the hybrid system that the compiled loop needs."""
 
     machine: Machine
     step: Step
@@ -158,7 +158,7 @@ class ExactPlant:
     # ------------------------------------------------------------------ for the trace
 
     def stepper(self, assembly: Assembly, ending: Ending) -> Callable[[int], int]:
-        """Up to so many steps, a slice at a time."""
+        """The function that takes up to a number of steps, a slice at a time."""
         return lambda steps: run_exact(assembly, self, min(steps, EXACT_SLICE), ending)
 
     def outcome(self, period: float) -> Outcome:
@@ -200,7 +200,7 @@ class ExactPlant:
         return [f"{joint} reached its stop at {t:.6g} s, which acts as an exact contact" for joint, t in first.items()]
 
     def assumptions(self, world: World) -> list[str]:
-        """What exact contact takes for granted, in plain words."""
+        """The assumptions of exact contact, in plain words."""
         notes = [
             "contact is exact: rigid surfaces, Coulomb friction, instantaneous impacts;"
             " forces are multipliers, impulses are listed with the events",
@@ -261,7 +261,7 @@ def depart(L: Loop, step: Step) -> None:
 
 @kernel
 def arrive(L: Loop, machine: Machine, step: Step) -> None:
-    """What a physics step leaves: the plant's state, the work of held torques on the way, the contacts as they are."""
+    """Store the end of a physics step: the plant's state, the work of held torques, the contacts as they are."""
     plant, moved = L.plant, L.mean_v
     mj_differentiatePos(plant.model, address_of(moved), 1.0, address_of(L.q_old), address_of(step.origin))
     for k in range(moved.size):
@@ -377,7 +377,7 @@ def _take(L: Loop, X: ExactLoop) -> int:
 
 
 def _second_half(L: Loop, exact: ExactPlant, due: int) -> int:
-    """What follows the law in a physics step: command, record, and the way to the next step."""
+    """Do the part of a physics step that follows the law: command, record, advance to the next step."""
     status = loop.decide(L.address, due == 1)
     return _record_and_advance(L, exact, exact.settle(L) if status == RUNNING else status)
 

@@ -65,7 +65,7 @@ def write_c(
     """Write PREFIX.h, PREFIX.c and PREFIX_test.c, and note their checksums beside them; returns their paths.
 
     Raises:
-        FileError: one of them is there and was changed, or is somebody else's; `force` replaces it all the same.
+        FileError: one of them is there and was changed, or was not written by palpate; `force` replaces it anyway.
     """
     made = library(derivation, numbers)
     cases = _cases(derivation, robot, made, states)
@@ -110,7 +110,7 @@ def _cases(derivation: Derivation, robot: Robot | None, made: CLibrary, states: 
 
 
 def _wanted(derivation: Derivation, robot: Robot | None, output: Output, q: Array, v: Array, a: Array) -> Array:
-    """What the robot says of a quantity at every state; the derivation itself where the robot has no word."""
+    """A quantity at every state by the robot; by the derivation where the robot does not compute it."""
     if robot is None or output.name == "C":
         return evaluated(derivation, [derivation.forms.output(output.name)], q, v, a)[0]
     if output.name == "tau":

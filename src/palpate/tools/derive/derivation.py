@@ -120,7 +120,7 @@ class Derivation:
         return lines, sp.ImmutableMatrix(output.shape[0], columns, entries)
 
     def quantity(self, name: str) -> Quantity:
-        """What a name stands for; refused if the derivation has no such quantity."""
+        """The quantity that a name stands for; refused if the derivation has no such quantity."""
         return quantity(name, self.model.numbers if self.model is not None else [])
 
     M = _quantity_of("M", "Mass matrix M(q).")
@@ -168,7 +168,7 @@ class Derivation:
         return as_latex(self.sections(names or DYNAMICS), self.notation(Latex()))
 
     def legend(self, notation: Notation) -> str:
-        """What the shorthand used so far in a notation means."""
+        """The meaning of the shorthand used so far in a notation."""
         from palpate.tools.derive.writing.page import legend_text
 
         return legend_text(self, notation)
@@ -271,7 +271,7 @@ class Derivation:
             robot: whose values the test program compares with; without one, it compares with this derivation's own.
             numbers: put the parameters' values in; otherwise functions take constants computed from parameters.
             states: how many states the test program checks.
-            force: also replace files of these names that were changed, or written by somebody else.
+            force: also replace files of these names that were changed, or not written by palpate.
 
         Raises:
             FileError: such a file is there.

@@ -159,7 +159,7 @@ def _engine(model: NamedModel, engine: Engine, method: str) -> tuple[str, list[s
 
 
 def _obstacle(model: NamedModel, most: tuple[int, int]) -> str:
-    """Why there can be no closed form of up to so many joints, and angles in all; empty if there can."""
+    """The reason why there is no closed form within given numbers of joints and angles; empty if there is one."""
     mechanism = model.mechanism
     if mechanism.floating:
         return "has a free base"

@@ -1,4 +1,4 @@
-"""Checking and mending somebody else's derivation."""
+"""Checking and mending a given derivation."""
 
 from palpate.tools.review.check import check_derivation, check_file
 from palpate.tools.review.verdict import Difference, Verdict

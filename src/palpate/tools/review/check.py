@@ -36,7 +36,7 @@ def check_derivation(
     conventions: Literal["any", "strict"] = "any",
     seed: int = 0,
 ) -> Verdict:
-    """Check an expression or a matrix somebody derived, and mend it if it is wrong.
+    """Check a derived expression or matrix, and mend it if it is wrong.
 
     Equality is decided by evaluation at random points, exactly, modulo a prime of 127 bits: an angle is a random point
     of the unit circle, every symbol a random residue. Two different expressions of degree d pass for equal with
@@ -149,7 +149,7 @@ def _in_this_arm(one: GivenFormula, joints: int) -> GivenFormula:
 
 
 def _names_for(formula: GivenFormula, definitions: Sequence[tuple[GivenFormula, str]]) -> dict[str, str] | None:
-    """What the names that a formula may use stand for: their last definition above it, or else the first below."""
+    """Meanings of the names that a formula may use: their last definition above it, or else the first below."""
     names: dict[str, str] = {}
     for one, right in definitions:
         if one.line <= formula.line or one.label not in names:
@@ -158,6 +158,6 @@ def _names_for(formula: GivenFormula, definitions: Sequence[tuple[GivenFormula, 
 
 
 def _right_side(text: str) -> str:
-    """What follows the first equals sign, with everything before it blanked, so that positions stay."""
+    """The text after the first equals sign, with everything before it blanked, so that positions stay."""
     at = text.index("=") + 1
     return blanked(text[:at]) + text[at:]

@@ -1,4 +1,4 @@
-"""What a check found, as a value and in words."""
+"""The verdict of a check, as a value and in words."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a check found. True if the given expression is right.
+    """Result of a check. True if the given expression is right.
 
     Attributes:
         what: the quantity.
@@ -83,7 +83,7 @@ class Verdict:
 
     @property
     def cost(self) -> float:
-        """What all slips found cost together."""
+        """The sum of the costs of all slips found."""
         return sum(one.cost or 0.0 for one in self.differences)
 
     def __bool__(self) -> bool:

@@ -58,7 +58,7 @@ class Case:
 
     @cached_property
     def right(self) -> Any:
-        """What the inputs lead to, as SymPy."""
+        """The quantity that follows from the inputs, as SymPy."""
         asked = self.data["asked"]
         value = _Inputs(self.data, self.systems).quantity(asked)
         if "rows" in self.data and asked != "determinant":

@@ -294,7 +294,7 @@ class _Judge:
     def _case(
         self, arm: Arm, text: str, meant: Notion, names: dict[str, Any], constraint: Constraint | None, item: _Item
     ) -> Case:
-        """Read a formula; names that nobody knows may be slips: they are taken in, and must be mended."""
+        """Read a formula; unknown names may be slips: they are taken in, and must be mended."""
         unknown: list[str] = []
         while True:
             try:
@@ -326,7 +326,7 @@ class _Judge:
         return set(unknown) <= alone and not set(unknown) & inside
 
     def _names_for(self, item: _Item, arm: Arm) -> dict[str, Any]:
-        """What the names that a formula uses stand for, by the document itself and by `symbols`."""
+        """Meanings of the names that a formula uses, from the document itself and from `symbols`."""
         defined: dict[Name, _Item] = {}
         for other in self._in_scope(item):
             if other.name is not None and not self._is_own(arm, other):

@@ -40,7 +40,7 @@ _TORQUES = ("T", "tau", "\\tau", "τ", "u", "Q", "Gamma", "\\Gamma")
 
 @dataclass(frozen=True)
 class Notion:
-    """What a left side stands for.
+    """The meaning of a left side.
 
     Attributes:
         title: in words.
@@ -101,7 +101,7 @@ def label_of(left: str) -> Label | None:
 
 
 def notion(left: str, right: str, joints: int) -> Notion | None:
-    """What a left side stands for in an arm of so many joints; None for a name of the writer's own.
+    """The meaning of a left side for an arm with `joints` joints; None for a name that the writer made up.
 
     Args:
         left: the left side.

@@ -84,7 +84,7 @@ def _marked(text: str, start: int, end: int, changes: list[tuple[int, str, str]]
 
 
 def _note(one: Finding) -> str:
-    """What is said beside a formula."""
+    """The note beside a formula."""
     number = f" ({html_text(one.number)})" if one.number else ""
     title = html_text(one.title or one.label)
     head = f'<b class="{one.mark}">{_WORDS[one.mark]}</b> {title}{number}'

@@ -1,4 +1,4 @@
-"""What was found in a document: every formula with its mark, as a value, in words and as JSON."""
+"""Result of marking a document: every formula with its mark, as a value, in words and as JSON."""
 
 from __future__ import annotations
 

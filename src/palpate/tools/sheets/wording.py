@@ -52,7 +52,7 @@ def title_of(meant: Notion) -> str:
 
 
 def first_line(error: PalpateError) -> str:
-    """What an error says, without its position and hint."""
+    """The message of an error, without its position and hint."""
     text = str(error).splitlines()[0]
     return re.sub(r"^line \d+, column \d+: ", "", text)
 

@@ -1,4 +1,4 @@
-"""What MuJoCo accepts in an MJCF file and should not: values that stop, reverse or poison a simulation."""
+"""Rules for an MJCF file beyond MuJoCo's own: it accepts values that stop, reverse or poison a simulation."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _check_ranges(element: Element, report: Report) -> None:
         elif (
             lower == upper and element.tag != "numeric" and (element.parent is None or element.parent.tag != "actuator")
         ):
-            # Actuators are taken off, so doubts about them are nobody's.
+            # Actuators are removed, so findings about them do not matter.
             report.warning(element, problem, "an empty range; MuJoCo takes 0 0 as no limit")
 
 

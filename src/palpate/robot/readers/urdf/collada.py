@@ -28,7 +28,7 @@ _RGBA = tuple[float, float, float, float]
 
 @dataclass(frozen=True)
 class ColladaMesh:
-    """What a file holds.
+    """The meshes of a COLLADA file.
 
     Attributes:
         parts: triangles by colour; None is the colour of a part to which the file gives none, or a texture.

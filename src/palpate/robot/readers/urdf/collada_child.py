@@ -33,7 +33,7 @@ class _Budget:
         self.most = self.left = most
 
     def allows(self, count: int) -> bool:
-        """Whether so many more may be read; an empty instance counts as one."""
+        """Whether `count` more may be read; an empty instance counts as one."""
         self.left -= count + 1
         return self.left >= 0
 

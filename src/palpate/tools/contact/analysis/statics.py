@@ -260,7 +260,7 @@ def force_polytope(
     Raises:
         InvalidInput: a joint has no torque limit.
         Singular: a force along some direction costs no torque, so there is no limit to it.
-        NoSolution: the limits do not even hold the arm.
+        NoSolution: gravity alone reaches or exceeds the torque limits.
     """
     S, J, centre = _task(robot, q, frame, directions)
     if not 1 <= len(S) <= 3:
@@ -273,7 +273,7 @@ def force_polytope(
     normals, offsets = np.vstack([J.T, -J.T]), np.concatenate([limit - load, limit + load])
     moving = np.linalg.norm(normals, axis=1) > 1e-12 * sizes[0]
     if (offsets[~moving] < 0).any():
-        raise NoSolution("the torque limits do not hold the arm itself", hint="a lighter posture, or larger limits")
+        raise NoSolution("gravity alone exceeds the torque limits", hint="choose another posture, or larger limits")
     normals, offsets = normals[moving], offsets[moving]
     return Polytope(centre, S, _vertices(normals, offsets), normals, offsets)
 
@@ -291,7 +291,7 @@ def _vertices(normals: Array, offsets: Array) -> Array:
         bounds=[(None, None)] * k + [(0, None)],
     )
     if best.status != 0 or best.x[-1] <= 1e-12 * (1 + np.abs(offsets).max()):
-        raise NoSolution("the torque limits do not hold the arm itself", hint="a lighter posture, or larger limits")
+        raise NoSolution("gravity alone reaches the torque limits", hint="choose another posture, or larger limits")
     if k == 1:
         ends = offsets / normals[:, 0]
         return np.array([[ends[normals[:, 0] < 0].max()], [ends[normals[:, 0] > 0].min()]])

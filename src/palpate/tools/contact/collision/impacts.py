@@ -267,7 +267,7 @@ def _quadratic_end(power: float, growth: float, left: float) -> float:
 
 @dataclass(frozen=True)
 class Impact:
-    """What a collision does.
+    """Result of a collision.
 
     Attributes:
         velocity: v after it.

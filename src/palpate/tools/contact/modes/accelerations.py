@@ -337,7 +337,7 @@ def _margins(contacts: list[Touching], contact_states: list[ContactState], work:
         f.normal_force = dot(f.force, f.normal, 3)
         total = dot(f.force, f.force, 3)
         f.friction_force = math.sqrt(max(total - f.normal_force**2, 0.0))
-        if c.wedged:  # asked anew by `simulation` whenever the force changes
+        if c.wedged:  # asked again by `simulation` whenever the force changes
             continue
         if not c.two_sided:
             f.margin[0] = f.normal_force

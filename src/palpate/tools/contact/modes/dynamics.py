@@ -54,7 +54,7 @@ class Settled:
 
     @cached_property
     def options(self) -> dict[int, ModeOption]:
-        """What each closed contact does, by its number."""
+        """The mode of each closed contact, by its number."""
         return {c.index: option for c, option in zip(self.rows.candidates, self.solution.options)}
 
 
@@ -146,7 +146,7 @@ def mode_of(option: ModeOption, record: np.void) -> int:
 
 @dataclass(frozen=True)
 class Constrained:
-    """What the contacts do at a state.
+    """Modes, forces and acceleration at a state with contacts.
 
     Attributes:
         acceleration: v̇.

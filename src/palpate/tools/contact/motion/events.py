@@ -174,7 +174,7 @@ class Bounces:
 
 @dataclass
 class Memory:
-    """What is kept between two advances.
+    """State kept between two advances.
 
     Attributes:
         records: the contacts' records.
@@ -205,7 +205,7 @@ class Memory:
 
 @dataclass(frozen=True)
 class Rules:
-    """What to do at Painlevé's paradox; the flight, s, below which a series of bounces ends by its tail; the order in
+    """Behaviour at Painlevé's paradox; the flight, s, below which a series of bounces ends by its tail; the order in
     which contacts that touch at once collide."""
 
     painleve: Literal["impact", "stop"]
@@ -473,7 +473,7 @@ class EventHandler:
             self._add(snap.t, states, words[i], i, changes[i], snap.states[i]["point"], detail)
 
     def _event_name(self, i: int, modes: tuple[int, int], trigger: int | None, struck: bool) -> str:
-        """What happened to a contact; nothing if nothing did."""
+        """Name of the event that happened to a contact; empty if none did."""
         (old, new), record = modes, self.model.records[i]
         if struck:
             return "touchdown" if old == FREE else "impact"

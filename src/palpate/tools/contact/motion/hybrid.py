@@ -27,7 +27,7 @@ _ONE_SIGN = 1e-6  # of the squared size of the point's Jacobian: curvatures of b
 
 @dataclass(frozen=True)
 class Advance:
-    """What `HybridSystem.advance` did: the state reached, the events on the way, the samples asked for, how it ended.
+    """Result of `HybridSystem.advance`: the state reached, the events on the way, the samples asked for, how it ended.
 
     `outcome` is "done", or "painleve" where the system was told to stop at the paradox.
     """
@@ -190,7 +190,7 @@ class HybridSystem:
             duration: s.
             tau: a held force or a function (t, q, v); with a `period`, a law `state → force` asked at every tick.
             period: of the control ticks, s.
-            sample: note the state every so many seconds; only at the end if None.
+            sample: interval between noted states, s; only at the end if None.
         """
         state = self.start(q, v)
         ends = np.array([duration]) if period is None else _grid(period, duration)

@@ -129,7 +129,7 @@ class Simulation:
         return self.go(until)
 
     def _answer(self, status: int) -> None:
-        """What compiled steps have asked for."""
+        """Do the work that compiled steps have asked for."""
         if status == steps.CHECK_STATE:
             self._maintain_state()
         elif status == steps.TURNED:
@@ -370,6 +370,6 @@ class Simulation:
         return state_of(model, self.t, self.y[:nq].copy(), self.y[nq:].copy(), memory)
 
     def samples(self) -> Samples:
-        """What was asked to be noted."""
+        """The samples noted so far."""
         noted = Samples(*(values[: self.next_note] for values in self.notes))
         return noted._replace(modes=noted.modes.astype(int))

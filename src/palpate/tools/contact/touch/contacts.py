@@ -1,4 +1,4 @@
-"""What can hold a robot: a point or ball on a surface, a pinned point, the stop of a joint; the surfaces' shapes.
+"""Contacts of a robot: a point or ball on a surface, a pinned point, the stop of a joint; the surfaces' shapes.
 
 Each shape is the zero set of a signed distance φ(p), positive where the robot may be; its gradient is the normal n
 and its second derivative the curvature that enters the acceleration of a contact.

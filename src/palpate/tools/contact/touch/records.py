@@ -1,4 +1,4 @@
-"""What a kernel sees of the robot and its contacts: named records over Python's tables, and scratch arrays."""
+"""The robot and its contacts as a kernel sees them: named records over Python's tables, and scratch arrays."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Touching(Record):
 
 
 class ContactState(Record):
-    """What is found of one contact at a state. In Python a row of a table `CONTACT_STATE`."""
+    """Geometry and motion of one contact at a state. In Python a row of a table `CONTACT_STATE`."""
 
     gap: RealAt
     rate: RealAt
@@ -116,7 +116,7 @@ def rows_over(record: type[Record], table: Array) -> list[Any]:
 
 
 class HeldRows(Record):
-    """What the last evaluation found of the held rows together."""
+    """Results of the last evaluation for all held rows together."""
 
     determinant: float = 0.0  # of the friction problem, times its orientation; infinite without friction
     rank: int = 0

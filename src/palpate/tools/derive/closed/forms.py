@@ -21,7 +21,7 @@ from palpate.tools.derive.closed.trig import TrigPolynomial
 
 Method = Literal["lagrange", "newton-euler", "projected"]
 METHOD_NAMES = {"lagrange": "Lagrange", "newton-euler": "Newton–Euler", "projected": "projected Newton–Euler"}
-LARGEST = 400  # terms of a closed-form task-space matrix; beyond, nobody reads it
+LARGEST = 400  # terms of a closed-form task-space matrix; larger ones are not readable
 
 
 class WrittenForms:
@@ -129,7 +129,7 @@ class ClosedForms(WrittenForms):
 
     @property
     def bias(self) -> Vector:
-        """What is left of the torques without accelerations."""
+        """The torques without their terms in accelerations."""
         return [row.coefficients(self.names.a).get(0, self.closed.ring.zero) for row in self.torques]
 
     def by_rates(self, entries: Iterable[TrigPolynomial]) -> Any:

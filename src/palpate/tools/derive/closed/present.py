@@ -27,7 +27,7 @@ GROUPS = ("mass", "gravity", "length", "other", "coordinate", "wave", "rate", "a
 
 @dataclass(frozen=True)
 class PolynomialFactor:
-    """What a polynomial is made of: a symbol or a wave, the class it is gathered by, and its place in a product."""
+    """A factor of a polynomial's terms: a symbol or a wave, the class it is gathered by, and its place in a product."""
 
     expression: Any
     group: str  # "mass", "gravity", "length", "wave", "rate", "acceleration", "coordinate", "other"
@@ -67,7 +67,7 @@ class Arranger:
         number, front, remainder = self._taken_out(poly)
         if len(remainder) == 1:
             return self._product(number * next(iter(remainder.values())), front, [])
-        if not front and number == -1:  # a lone minus before a bracket helps nobody
+        if not front and number == -1:  # a lone minus before a bracket is no simpler
             number, remainder = Fraction(1), poly
         inner = self._sum(remainder)
         return self._product(number, front, [inner]) if front or number != 1 else inner

@@ -201,7 +201,7 @@ class TrigPolynomial:
         return {inner: TrigPolynomial(self.ring, terms) for inner, terms in parts.items()}
 
     def coefficient(self, name: str) -> TrigPolynomial:
-        """What multiplies the first power of a variable."""
+        """The coefficient of the first power of a variable."""
         unit = self.ring._unit(name)
         return self.coefficients([name]).get(unit, self.ring.zero)
 

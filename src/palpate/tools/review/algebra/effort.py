@@ -35,7 +35,7 @@ _account = _Account()
 
 @contextmanager
 def limited(steps: int = MOST_STEPS) -> Iterator[None]:
-    """Let what is done inside take at most so many steps; inside of another one, those of the outer one count."""
+    """Limit the steps of the work inside; within another limit, the outer one counts."""
     if _account.left is not None:
         yield
         return
@@ -50,7 +50,7 @@ def limited(steps: int = MOST_STEPS) -> Iterator[None]:
 
 @contextmanager
 def portion(steps: int) -> Iterator[None]:
-    """Let what is done inside take at most so many steps, and half of those that are left."""
+    """Limit the steps of the work inside to `steps`, and to half of those that are left."""
     whole = _account.left
     if whole is None:
         yield

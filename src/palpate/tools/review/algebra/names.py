@@ -99,7 +99,7 @@ class SymbolTable:
             self.known.setdefault(settled, text)
 
     def infer_coordinates(self, angles: Iterable[Name], count: int) -> None:
-        """Coordinates nobody named: whatever has a dotted form, and whatever stands in a sine.
+        """Coordinates that were not given: whatever has a dotted form, and whatever stands in a sine.
 
         M(q2) of two joints has q1 too: numbered ones are filled up to `count`.
         """
@@ -131,7 +131,7 @@ class SymbolTable:
     # ------------------------------------------------------------------ looking up
 
     def find(self, name: Name) -> Value | None:
-        """What a name stands for, or None. Its span is left open."""
+        """The meaning of a name, or None. Its span is left open."""
         for symbol, alias in self.aliases.items():
             if alias[:2] == name[:2] and alias.dots <= name.dots:
                 return Sym(symbol._replace(dots=symbol.dots + name.dots - alias.dots))
@@ -299,7 +299,7 @@ class SymbolTable:
         return add([_scaled(Fraction(times), Sym(by_index[index])) for times, index in parts])
 
     def remembered(self, key: object, make: Callable[[], Made]) -> Made:
-        """What is kept under a key, made once: the value of one node that stands in many places is worked out once."""
+        """The value kept under a key, made once, so that a node that stands in many places is computed once."""
         if key not in self._made:
             self._made[key] = make()
         return self._made[key]
@@ -365,7 +365,7 @@ def _scaled(times: Fraction, node: Node) -> Node:
 
 
 def with_span(value: Value, span: tuple[int, int]) -> Value:
-    """What a name stands for, with its position in the text."""
+    """The meaning of a name, with its position in the text."""
     if isinstance(value, Grid):
         return value.each(lambda node: node if isinstance(node, Num) else replace(node))
     return replace(value, span=span)

@@ -230,7 +230,7 @@ def _times(a: Monomial, b: Monomial) -> Monomial:
 
 
 class Space:
-    """What points have in common: the arithmetic, the finest part of an angle, which symbols may be negative."""
+    """The common properties of points: the arithmetic, the finest part of an angle, which symbols may be negative."""
 
     def __init__(self, field: Field, trees: Iterable[Node], signed: Iterable[Name] = (), seed: int = 0) -> None:
         self.field = field

@@ -1,4 +1,4 @@
-"""What can be checked, what people call it, what a robot says it is; and the fitting of shapes."""
+"""Quantities that can be checked: their names, their numbers from a robot, and the fitting of shapes."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What is given beside what is right."""
+"""Comparison of given formulas with the right ones."""

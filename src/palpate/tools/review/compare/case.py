@@ -89,7 +89,7 @@ class Case:
 
 
 class Reference:
-    """What is right: for one formula, or for all formulas of a file, which share what was read of it.
+    """The right expressions: for one formula, or for all formulas of a file, which share what was read.
 
     Args:
         value: text, SymPy, numbers, nested lists; a derivation, a robot or a function (see `check_derivation`).

@@ -74,7 +74,7 @@ class DerivationReader:
             line = from_sympy(expression, self.table)
             assert not isinstance(line, Grid)
             bodies[called] = Ref(called, rename(line, bodies))
-            self.table.known.pop(called, None)  # an intermediate symbol is nobody's notation
+            self.table.known.pop(called, None)  # an intermediate symbol is not part of the writer's notation
         return as_grid(read).each(lambda node: rename(node, bodies)) if bodies else read
 
     # ------------------------------------------------------------------ made of others

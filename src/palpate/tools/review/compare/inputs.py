@@ -19,7 +19,7 @@ Meanings = dict[str, Any]  # what the writer's names stand for; None for names t
 
 
 def labelled_trees(value: Any, table: SymbolTable, what: str) -> list[tuple[Name | None, Value]]:
-    """What is given as trees, each with the name on its left."""
+    """The given expressions as trees, each with the name on its left."""
     if isinstance(value, str) and what != "equation":
         return SymbolText(value, table).labelled()
     return [(None, one) for one in read_trees(value, table, what)]

@@ -71,7 +71,7 @@ def _numeric(numbers: Callable[[Point], Any]) -> Grid:
 
 
 def expression_reference(value: Any, what: str, meanings: Meanings, coordinates: list[str]) -> ReferenceRead:
-    """Text, SymPy, numbers or nested lists; coordinates that nobody named are those that move."""
+    """Text, SymPy, numbers or nested lists; without given coordinates, those that move are taken."""
     kind, table = quantity(what), SymbolTable(coordinates=coordinates)
     learn_symbols(table, [value])
     table.learn(name for name, meaning in meanings.items() if meaning is None)

@@ -94,7 +94,7 @@ class Product:
         return Edit(kind, self.node, changes, self._signed(ratio < 0, _ONE), number.span)
 
     def _signed(self, minus: bool, size: Fraction) -> dict[int, Callable[[Node], Node]]:
-        """What changes the sign of the whole term, and multiplies it by a number put in front."""
+        """The rewrites that change the sign of the whole term, and multiply it by a number put in front."""
         if minus and self.signs and size == 1:
             return {id(self.signs[0]): without_sign}
         if not minus and size == 1:

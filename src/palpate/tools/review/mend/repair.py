@@ -40,7 +40,7 @@ class Repair:
 
     @property
     def cost(self) -> float:
-        """What the slips cost together."""
+        """The sum of the slips' costs."""
         return sum(COSTS[edit.kind] for edit in self.edits)
 
 

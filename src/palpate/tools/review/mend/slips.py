@@ -45,7 +45,7 @@ class SingleSlip:
         self.missing, self.atoms, self.point, self.field = missing, missing.atoms, missing.point, missing.field
 
     def edits(self, tree: Node, error: Any, thorough: bool = False) -> Iterator[Edit]:
-        """Every correction of one slip that removes the error; `thorough` looks for lost terms nobody knows."""
+        """Every correction of one slip that removes the error; `thorough` also looks for unknown lost terms."""
         yield from self._sum(tree, error, () if thorough else None)
 
     def _sum(self, node: Node, error: Any, path: tuple[BracketStep, ...] | None) -> Iterator[Edit]:

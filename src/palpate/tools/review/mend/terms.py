@@ -208,7 +208,7 @@ class MissingTerm:
         return known_terms or ([] if path is None else self._monomial(error, path))
 
     def beside(self, value: Any) -> list[Node]:
-        """What may have stood beside a factor in a bracket that is gone: a symbol, sine, or known term."""
+        """Terms that may have stood beside a factor in a bracket that is gone: a symbol, sine, or known term."""
         matches = [atom.node for atom in self.atoms.raised(Fraction(1)).get(value)]
         opposite = self.atoms.raised(Fraction(1)).get(self.field.sub(0, value))
         whole = self.field.rational(value)

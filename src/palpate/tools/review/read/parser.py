@@ -177,7 +177,7 @@ class Parser(SymbolReader):
         return self._spanned(start, self._shaped(at, lambda: matrices.raised(value, exponent)))
 
     def _exponent(self) -> tuple[str, Fraction | None]:
-        """What stands above: its text, and the number it is."""
+        """The exponent: its text, and its value if it is a number."""
         token = self._take()
         if token.kind == "end":
             raise self._fault("an exponent is missing")
@@ -277,7 +277,7 @@ class Parser(SymbolReader):
         return self._list(self._take()) if self._is("[") else self._grouped()
 
     def _grouped(self) -> Value:
-        """What stands in the brackets that open here."""
+        """The expression in the brackets that open here."""
         opened = self._take()
         value = self.expression()
         self._expect(CLOSING[opened.text], opened)
@@ -386,7 +386,7 @@ class Parser(SymbolReader):
         return value
 
     def _called(self, word: str, follows: str) -> Callable[[Token], Value] | None:
-        """What reads a function of a program: sin(…), sqrt(…), pow(…), diff(…), array(…); None for other names."""
+        """The reader of a function of a program: sin(…), sqrt(…), pow(…), diff(…), array(…); None for other names."""
         if word in CALLED and (follows in ("(", "^", "[") or self._is_without_brackets(word)):
             return lambda token: self._function(token, token.text)
         table = {"sqrt": self._root, **dict.fromkeys(("pow", "power", "frac"), self._two_arguments)}
@@ -467,7 +467,7 @@ class Parser(SymbolReader):
         return value if exponent is None else self._shaped(start, lambda: matrices.raised(value, exponent))
 
     def _looked_up(self, name: Name, start: int) -> Value:
-        """What a name that began at `start` and has just been read stands for."""
+        """The meaning of a name that began at `start` and has just been read."""
         value, end = self.table.find(name), self.tokens[self.at - 1].end
         if value is None:
             value = self._short_sine(name)

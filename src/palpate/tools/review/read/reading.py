@@ -54,7 +54,7 @@ class SymbolText:
         return label_name(self.text[left[0].start : left[-1].end]) if len(sides) > 1 and left else None
 
     def claims(self) -> list[Value]:
-        """What the text says something is: every right side, in order."""
+        """Every right side of the text, in order."""
         return [value for _, value in self.labelled()]
 
     def equations(self) -> list[Value]:

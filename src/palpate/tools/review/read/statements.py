@@ -144,7 +144,7 @@ def _formula(text: str, whole: str, start: int, end: int) -> GivenFormula:
 
 
 def _definitions_kept(text: str) -> str:
-    """What stands before a formula, blanked so that positions stay; abbreviations of LaTeX are kept."""
+    """The text before a formula, blanked so that positions stay; abbreviations of LaTeX are kept."""
     blank = blanked(text)
     for match in MACRO.finditer(text):
         end = text.find("\n", match.end())

@@ -38,7 +38,7 @@ def _spaced(part: Sequence[Token]) -> str:
 
 
 def without_d(top: list[Token]) -> list[Token] | None:
-    """What follows the d of a differential: dq_1, d q_1, d^2 q_1, \\mathrm{d} q_1; None where there is no d."""
+    """Tokens after the d of a differential: dq_1, d q_1, d^2 q_1, \\mathrm{d} q_1; None where there is no d."""
     if [token.text for token in top[:4]] in (["\\mathrm", "{", "d", "}"], ["\\text", "{", "d", "}"]):
         top = top[4:]
     elif top and top[0].kind == "word" and top[0].text.startswith("d"):
