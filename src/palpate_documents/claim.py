@@ -1,7 +1,7 @@
 """A claim: something a document prints, how it is computed here, the verdict on record, and the right form.
 
 A claim's function compares what is printed, and what is put in its place, with what the library computes. From the
-comparisons a verdict follows; `judged` says how. A verdict that is not the one on record means that the library, or
+comparisons a verdict follows; `verdict_of` says how. A verdict that is not the one on record means that the library, or
 the record, has changed.
 """
 
@@ -155,7 +155,7 @@ class Document:
         return Claim(id=f"{self.number}.{name}", rows=rows, check=check, plot=plot, **words)  # type: ignore[arg-type]
 
 
-def judged(record: Verdict, comparisons: Sequence[Comparison]) -> str:
+def verdict_of(record: Verdict, comparisons: Sequence[Comparison]) -> str:
     """The verdict that comparisons lead to.
 
     Nothing compared, or nothing that could be judged: the verdict on record. Something corrected, arithmetic or a

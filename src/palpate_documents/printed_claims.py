@@ -32,7 +32,7 @@ def epsilon(c: Array, d: Array, sign: float) -> Array:
     return d[0] * c[1:] - c[0] * d[1:] + sign * np.cross(c[1:], d[1:])
 
 
-def turned(sign: float) -> Trace:
+def quaternion_run(sign: float) -> Trace:
     """The quaternion controller (32) under a constant torque, its error by `epsilon`, from the desired orientation."""
     d = pp.spatial.quat_from_matrix(pp.spatial.matrix_from_euler(DESIRED, "XYZ"))
     torque = pp.spatial.matrix_from_quat(d).T @ TORQUE
@@ -55,7 +55,7 @@ def euler_rates(phi: Array, printed: bool) -> Array:
     return np.array([[1, 0, np.sin(b)], [0, np.cos(a), corner], [0, np.sin(a), np.cos(a) * np.cos(b)]])
 
 
-def tilted(printed: bool) -> Trace:
+def euler_angle_run(printed: bool) -> Trace:
     """The controller (33) under a constant torque, with T(φ) as printed or right."""
     delta, rate, rows = np.zeros(3), np.zeros(3), []
     times = np.arange(0.0, SECONDS, DT)
@@ -68,11 +68,11 @@ def tilted(printed: bool) -> Trace:
 
 
 def _epsilons() -> Runs:
-    return [("as printed: − S(ε_c) ε_d", turned(-1.0)), ("right: + S(ε_c) ε_d", turned(1.0))]
+    return [("as printed: − S(ε_c) ε_d", quaternion_run(-1.0)), ("right: + S(ε_c) ε_d", quaternion_run(1.0))]
 
 
 def _euler_angles() -> Runs:
-    return [("as printed: −cos φ sin φ", tilted(True)), ("right: −cos ϑ sin φ", tilted(False))]
+    return [("as printed: −cos φ sin φ", euler_angle_run(True)), ("right: −cos ϑ sin φ", euler_angle_run(False))]
 
 
 def _wrenches() -> Runs:

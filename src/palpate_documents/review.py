@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from palpate.errors import UnknownName
-from palpate_documents.claim import FAILED, VERDICTS, Claim, Comparison, judged
+from palpate_documents.claim import FAILED, VERDICTS, Claim, Comparison, verdict_of
 from palpate_documents.compare import forget
 from palpate_documents.library import DOCUMENTS, document
 
@@ -60,7 +60,7 @@ def verify(
     for index, one in enumerate(wanted):
         if progress is not None:
             progress(index, len(wanted), one.id)
-        results.append(checked(one))
+        results.append(check_claim(one))
     return results
 
 
@@ -78,13 +78,13 @@ def chosen(numbers: Iterable[str] | None, claim: str | None) -> list[Claim]:
     return kept
 
 
-def checked(claim: Claim) -> Result:
+def check_claim(claim: Claim) -> Result:
     """One claim computed and judged; a computation that breaks is evidence too."""
     start = time.perf_counter()
     comparisons: list[Comparison] = []
     try:
         comparisons += claim.check(claim) if claim.check is not None else ()
-        verdict = judged(claim.verdict, comparisons)
+        verdict = verdict_of(claim.verdict, comparisons)
     except Exception as error:  # whatever a broken formula leads to must name its claim
         text = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
         comparisons.append(Comparison("printed", "cannot be computed", "", "", False, told=text))

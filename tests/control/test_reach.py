@@ -192,7 +192,7 @@ def with_rotors(robot: Robot, inertia: float) -> Robot:
     spec = robot.spec()
     for joint in spec.joints:
         joint.armature = inertia
-    return robot._again(spec)
+    return robot._from_spec(spec)
 
 
 @pytest.mark.parametrize("rotor", [0.0, 1.0, 5.0])

@@ -11,7 +11,15 @@ import palpate as pp
 from palpate.cli.main import main
 from palpate_documents.as_printed import distances_from_right, runs_as_printed
 from palpate_documents.equations import LAST, all_equations, equations, numbers_in
-from palpate_documents.printed_claims import CLAIMS, DESIRED, STIFFNESS, TORQUE, euler_rates, tilted, turned
+from palpate_documents.printed_claims import (
+    CLAIMS,
+    DESIRED,
+    STIFFNESS,
+    TORQUE,
+    euler_angle_run,
+    euler_rates,
+    quaternion_run,
+)
 
 
 def test_every_equation_number_has_a_command_and_a_claim_that_is_computed() -> None:
@@ -40,7 +48,7 @@ def test_the_table_names_the_runs(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_error_with_the_printed_sign_turns_about_another_axis() -> None:
-    wrong, right = turned(-1.0), turned(1.0)
+    wrong, right = quaternion_run(-1.0), quaternion_run(1.0)
     torque = pp.spatial.matrix_from_euler(DESIRED, "XYZ").T @ TORQUE
     steady = np.arcsin(np.linalg.norm(TORQUE) / STIFFNESS) * torque / np.linalg.norm(torque)
     np.testing.assert_allclose(right["q"][-1], steady, atol=2e-3)  # K sin θ = |μ|, about μ in the desired frame
@@ -49,7 +57,7 @@ def test_the_error_with_the_printed_sign_turns_about_another_axis() -> None:
 
 def test_the_printed_entry_of_t_moves_the_equilibrium() -> None:
     for printed in (True, False):
-        end = tilted(printed)["q"][-1]
+        end = euler_angle_run(printed)["q"][-1]
         np.testing.assert_allclose(STIFFNESS * end, euler_rates(DESIRED + end, printed).T @ TORQUE, atol=0.02)
     phi, rate, h = np.array([0.4, -0.6, 0.9]), np.array([0.3, -0.5, 0.8]), 1e-6
     R = [pp.spatial.matrix_from_euler(phi + sign * h * rate, "XYZ") for sign in (1, -1)]

@@ -19,7 +19,7 @@ from palpate.cli import signals
 from palpate.cli.main import main
 from palpate.errors import UnknownName
 from palpate_documents import DOCUMENTS, document, documents, verify
-from palpate_documents.claim import VERDICTS, Claim, Comparison, judged
+from palpate_documents.claim import VERDICTS, Claim, Comparison, verdict_of
 from palpate_documents.compare import numbers
 from palpate_documents.review import Result, by_cause, counts
 
@@ -213,7 +213,7 @@ def _one(role: Any, holds: bool) -> Comparison:
     ],
 )
 def test_a_verdict_follows_from_the_comparisons(record: Any, evidence: list[tuple[str, bool]], found: str) -> None:
-    assert judged(record, [_one(*pair) for pair in evidence]) == found
+    assert verdict_of(record, [_one(*pair) for pair in evidence]) == found
 
 
 def test_numbers_agree_within_their_tolerance_only_and_infinities_exactly() -> None:
@@ -273,8 +273,8 @@ def test_every_check_belongs_to_a_claim_and_only_what_is_read_has_none() -> None
 
 def test_what_cannot_be_judged_keeps_its_verdict_unless_a_reference_fails() -> None:
     good, bad = (Comparison("reference", "x", 1, 1, holds) for holds in (True, False))
-    assert judged("cannot be judged", [good]) == "cannot be judged"
-    assert judged("cannot be judged", [good, bad]) == "unexplained"
+    assert verdict_of("cannot be judged", [good]) == "cannot be judged"
+    assert verdict_of("cannot be judged", [good, bad]) == "unexplained"
 
 
 def test_ctrl_c_inside_a_callback_ends_the_verification(

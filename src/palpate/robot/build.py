@@ -15,7 +15,7 @@ from palpate.robot.frames import Frame
 from palpate.robot.gate import refuse_too_many
 from palpate.robot.limits import FAR
 from palpate.robot.mechanics import tree as trees
-from palpate.robot.mechanics.compiled import STAND_INS, UNRESISTED, set_note, unused
+from palpate.robot.mechanics.compiled import STAND_INS, UNRESISTED, set_note, unused_name
 from palpate.robot.mechanics.tree import Joint, Link, LinkShape, Mesh, Tree, massless_movers, unresisted_joints
 from palpate.spatial import Pose, quat_from_matrix
 
@@ -282,7 +282,7 @@ def add_load(
 ) -> None:
     """A body `name` fixed at `frame` of `body`; `load` is its mass, centre of mass and tensor, axes of the frame."""
     added = spec.body(body).add_body(
-        name=unused(f"{name}_body", taken), pos=frame.offset, quat=quat_from_matrix(frame.rotation)
+        name=unused_name(f"{name}_body", taken), pos=frame.offset, quat=quat_from_matrix(frame.rotation)
     )
     set_inertia(added, *load)
 
@@ -312,7 +312,7 @@ def free_base(spec: mujoco.MjSpec, model: mujoco.MjModel, name: str) -> None:
     here = model.body(root.name)
     if _welded_mass(model, here.id) <= 0:
         set_inertia(root, PLACEHOLDER, np.zeros(3), np.zeros((3, 3)))
-    root.add_freejoint(name=unused("base_free", [joint.name for joint in spec.joints]))
+    root.add_freejoint(name=unused_name("base_free", [joint.name for joint in spec.joints]))
     for number, key in enumerate(spec.keys):
         key.qpos = np.concatenate([here.pos, here.quat, model.key_qpos[number]])
         key.qvel = np.concatenate([np.zeros(6), model.key_qvel[number]])

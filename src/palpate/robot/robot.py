@@ -26,7 +26,7 @@ from palpate.robot.mechanics import compiled, kernels, motion, queries, tree_ker
 from palpate.robot.mechanics.tensor import checked_inertia
 from palpate.robot.mechanics.tree import Tree, massless_movers
 from palpate.robot.readers.dh.table import Convention, DHLink, repaired_rows, tree_from_dh
-from palpate.robot.readers.findings import TOOL_FRAME, Finding, guessed_tool, held_up
+from palpate.robot.readers.findings import TOOL_FRAME, Finding, gravcomp_warning, guessed_tool_warning
 from palpate.robot.terms import Equations, Terms, Workspace
 from palpate.spatial import Pose
 
@@ -61,11 +61,11 @@ class Robot:
         idle: bool = False,
     ) -> None:
         refuse_too_many(len(spec.bodies), name or spec.modelname)
-        self._spec = compiled.named(spec.copy())
+        self._spec = compiled.name_parts(spec.copy())
         compensated = compiled.without_gravcomp(self._spec)
         self.model = compiled.compiled_model(self._spec)
         self.name = name or spec.modelname
-        self.unresisted = compiled.listed(self.model, compiled.UNRESISTED)
+        self.unresisted = compiled.text_lines(self.model, compiled.UNRESISTED)
         refuse_impossible_robot(self.model, self.name, weightless=bool(self.unresisted) or idle)
         self.coordinates = coordinates_of(self.model)
         self._work = Workspace(self.model)
@@ -73,8 +73,8 @@ class Robot:
         self.tool_choice = chosen_tool(tool_frame, self.model)
         self.tool_frame = self.tool_choice.name
         self.frame(self.tool_frame)
-        guess = guessed_tool(self.name, self.tool_choice if tool_frame is None else None)
-        self.warnings = (*warnings, *held_up(self.name, compensated), *guess)
+        guess = guessed_tool_warning(self.name, self.tool_choice if tool_frame is None else None)
+        self.warnings = (*warnings, *gravcomp_warning(self.name, compensated), *guess)
 
     @classmethod
     def from_tree(cls, tree: Tree, *, tool_frame: str | None = None, warnings: Sequence[Finding] = ()) -> Self:
@@ -83,7 +83,7 @@ class Robot:
         robot = cls(build.spec_from_tree(tree), name=tree.name, tool_frame=tool_frame, warnings=warnings, idle=massless)
         if not robot.unresisted and massless and (idle := robot._idle_joints()):
             compiled.set_note(robot._spec, compiled.UNRESISTED, "\n".join(idle))
-            return robot._again(robot._spec)
+            return robot._from_spec(robot._spec)
         return robot
 
     @classmethod
@@ -145,10 +145,10 @@ class Robot:
         if not weightless:
             build.add_load(spec, body, mount, (load, finite_array(com, "com", (3,)), tensor), name, self._frames)
         if tip is None:
-            return self._again(spec)
-        site = compiled.unused(name, self._frames)
+            return self._from_spec(spec)
+        site = compiled.unused_name(name, self._frames)
         build.add_tip(spec, body, mount, tip, site)
-        return self._again(spec, site)
+        return self._from_spec(spec, site)
 
     def with_tool_frame(self, frame: str) -> Self:
         """The robot with another of its frames as the tool frame."""
@@ -159,7 +159,7 @@ class Robot:
         """The robot with its base standing at `pose` in the world; gravity stays where it was."""
         spec = self._spec.copy()
         build.move_base(spec, pose, self.name)
-        return self._again(spec)
+        return self._from_spec(spec)
 
     def with_free_base(self) -> Self:
         """The robot with its base free to move: six more velocities, seven more coordinates, unactuated."""
@@ -176,13 +176,13 @@ class Robot:
         spec = self._spec.copy()
         spec.option.gravity = finite_array(acceleration, "gravity", (3,))
         spec.option.disableflags &= ~int(mujoco.mjtDisableBit.mjDSBL_GRAVITY)
-        return self._again(spec)
+        return self._from_spec(spec)
 
     def with_ideal_joints(self) -> Self:
         """The textbook's robot: joints without rotor inertia, viscous and Coulomb friction."""
         spec = self._spec.copy()
         build.ideal_joints(spec)
-        return self._again(spec)
+        return self._from_spec(spec)
 
     def with_locked(self, joints: Mapping[str, float]) -> Self:
         """The robot with joints welded at values, rad or m; joints tied to them (mimic) are welded along.
@@ -197,7 +197,7 @@ class Robot:
         range_warnings = lock_joints(spec, self.model, joints)
         return type(self)(spec, name=self.name, tool_frame=self.tool_choice, warnings=[*self.warnings, *range_warnings])
 
-    def _again(self, spec: mujoco.MjSpec, tool_frame: str | None = None) -> Self:
+    def _from_spec(self, spec: mujoco.MjSpec, tool_frame: str | None = None) -> Self:
         return type(self)(spec, name=self.name, tool_frame=tool_frame or self.tool_choice, warnings=self.warnings)
 
     @cached_property

@@ -26,21 +26,21 @@ def state() -> tuple[Array, Array]:
     return np.array([0.0, -0.8, 0.0, -1.9, 0.0, -1.1, 0.0]), np.array([0.2, -0.1, 0.3, 0.1, -0.2, 0.15, 0.1])
 
 
-def commanded() -> tuple[Array, Array, Array, Array]:
+def arm_terms() -> tuple[Array, Array, Array, Array]:
     """J, M, C q̇ and ∂V/∂q of the arm."""
     q, v = state()
     g = arm().gravity(q)
     return arm().jacobian(q), arm().mass_matrix(q), arm().bias(q, v) - g, g
 
 
-def wanted() -> Array:
+def joint_accelerations() -> Array:
     """Joint accelerations that give the tool (a_A, α): the shortest."""
     q, v = state()
     target = np.concatenate([terms()[0], ALPHA])
     return np.linalg.pinv(arm().jacobian(q)) @ (target - arm().jacobian_drift(q, v))
 
 
-def achieved(torque: Array) -> Array:
+def tool_acceleration(torque: Array) -> Array:
     """The tool's acceleration under torques, with the pole pushing back with −f_B."""
     q, v = state()
     push = np.concatenate([-terms()[2], np.zeros(3)])
@@ -66,12 +66,14 @@ def _claim_third_law(c: Claim) -> Evidence:
 
 
 def _claim_14(c: Claim) -> Evidence:
-    J, M, moving, g = commanded()
-    a, push = wanted(), J[:3].T @ terms()[2]
+    J, M, moving, g = arm_terms()
+    a, push = joint_accelerations(), J[:3].T @ terms()[2]
     target = np.concatenate([terms()[0], ALPHA])
-    yield reading("g = −∂V/∂q: tool's acceleration", target, achieved(M @ a + moving - (-g) + push), 1e-8)
-    yield reading("g = +∂V/∂q: tool's acceleration", target, achieved(M @ a + moving - g + push), 1e-8)
-    yield corrected("∂V/∂q on the left: tool's acceleration", target, achieved(M @ a + moving + g + push), 1e-8)
+    yield reading("g = −∂V/∂q: tool's acceleration", target, tool_acceleration(M @ a + moving - (-g) + push), 1e-8)
+    yield reading("g = +∂V/∂q: tool's acceleration", target, tool_acceleration(M @ a + moving - g + push), 1e-8)
+    yield corrected(
+        "∂V/∂q on the left: tool's acceleration", target, tool_acceleration(M @ a + moving + g + push), 1e-8
+    )
 
 
 def _claim_14_sign(c: Claim) -> Evidence:
@@ -81,7 +83,7 @@ def _claim_14_sign(c: Claim) -> Evidence:
 
 
 def _claim_15(c: Claim) -> Evidence:
-    (q, v), h, a = state(), 1e-6, wanted()
+    (q, v), h, a = state(), 1e-6, joint_accelerations()
 
     def speed(t: float) -> Array:
         return arm().jacobian(q + v * t + a * t * t / 2) @ (v + a * t)
@@ -90,12 +92,12 @@ def _claim_15(c: Claim) -> Evidence:
 
 
 def _claim_zero_acceleration(c: Claim) -> Evidence:
-    J, M, moving, g = commanded()
+    J, M, moving, g = arm_terms()
     q, v = state()
     push, drift = J[:3].T @ terms()[2], arm().jacobian_drift(q, v)
     for compare, target in ((printed, np.zeros(6)), (corrected, np.concatenate([terms()[0], np.zeros(3)]))):
         a = np.linalg.pinv(J) @ (target - drift)
-        acceleration = achieved(M @ a + moving + g + push)
+        acceleration = tool_acceleration(M @ a + moving + g + push)
         yield compare("linear acceleration wanted by the pole [m/s²]", terms()[0], acceleration[:3], 1e-8)
 
 
@@ -125,13 +127,13 @@ def _claim_drift(c: Claim) -> Evidence:
 
 
 def _claim_unknowns(c: Claim) -> Evidence:
-    J, M, *_ = commanded()
+    J, M, *_ = arm_terms()
     system = np.block([[M, -np.eye(7)], [J, np.zeros((6, 7))]])
     yield printed("unknowns − rank", 1, system.shape[1] - np.linalg.matrix_rank(system))
 
 
 def _claim_least_torque(c: Claim) -> Evidence:
-    J, M, moving, g = commanded()
+    J, M, moving, g = arm_terms()
     q, v = state()
     target = np.concatenate([terms()[0], ALPHA]) - arm().jacobian_drift(q, v)
     bias = moving + g + J[:3].T @ terms()[2]
@@ -140,7 +142,7 @@ def _claim_least_torque(c: Claim) -> Evidence:
     KKT = np.block([[np.eye(7), W.T], [W, np.zeros((6, 6))]])
     by_kkt = np.linalg.solve(KKT, np.concatenate([np.zeros(7), target + W @ bias]))[:7]
     yield printed("τ [N·m]", tau, by_kkt, 1e-7)
-    yield printed("tool's acceleration", [*terms()[0], *ALPHA], achieved(tau), 1e-7)
+    yield printed("tool's acceleration", [*terms()[0], *ALPHA], tool_acceleration(tau), 1e-7)
 
 
 def _claim_state(c: Claim) -> Evidence:

@@ -23,7 +23,7 @@ def gains() -> pp.control.design.SpringDamper:
     return pp.control.design.coincident_poles([M1 + M2, M2], RATE)
 
 
-def commanded(q: np.ndarray, v: np.ndarray, target: tuple[np.ndarray, np.ndarray, np.ndarray]) -> np.ndarray:
+def printed_torque(q: np.ndarray, v: np.ndarray, target: tuple[np.ndarray, np.ndarray, np.ndarray]) -> np.ndarray:
     """τ of (16), as printed."""
     p_d, v_d, a_d = target
     D, K = gains().damping, gains().stiffness
@@ -48,7 +48,7 @@ def _claim_14(c: Claim) -> Evidence:
     rng = np.random.default_rng(2)
     for _ in range(3):
         q, v, p_d, v_d, a_d, F = rng.normal(size=(6, 2))
-        tau = commanded(q, v, (p_d, v_d, a_d))
+        tau = printed_torque(q, v, (p_d, v_d, a_d))
         a = robot().forward_dynamics(q, v, tau, wrench=[*F, 0, 0, 0, 0])
         left = np.array([M1 + M2, M2]) * (a - a_d) + gains().damping * (v - v_d) + gains().stiffness * (q - p_d)
         yield printed("M ë + D ė + K e [N]", F, left)
@@ -62,7 +62,7 @@ def _claim_15(c: Claim) -> Evidence:
 def _claim_16(c: Claim) -> Evidence:
     q, v, p_d, v_d, a_d = np.random.default_rng(3).normal(size=(5, 2))
     wanted = a_d - (gains().damping * (v - v_d) + gains().stiffness * (q - p_d)) / np.array([M1 + M2, M2])
-    yield printed("τ [N]", commanded(q, v, (p_d, v_d, a_d)), robot().inverse_dynamics(q, v, wanted))
+    yield printed("τ [N]", printed_torque(q, v, (p_d, v_d, a_d)), robot().inverse_dynamics(q, v, wanted))
 
 
 def _claim_polynomial(c: Claim) -> Evidence:

@@ -30,7 +30,7 @@ from palpate_documents.d001.stop_arm import (
 FOUR = decimals(4)
 
 
-def across(u: np.ndarray, v: np.ndarray) -> tuple[float, float]:
+def deviation(u: np.ndarray, v: np.ndarray) -> tuple[float, float]:
     """Effect of a command on the true tip: acceleration across its velocity (m/s²), the angle off it (degrees)."""
     p, a = jacobian() @ v, jacobian() @ u + drift(v)
     along = float(p @ a / np.linalg.norm(p))
@@ -132,7 +132,7 @@ def _result(scale: float) -> None:
     @DOCUMENT.check(f"{name}-u", plot=_plot_example_1 if scale == 1.0 else None)
     def _command(c: Claim) -> Evidence:
         yield arithmetic("u_0*, printed J_0 [rad/s²]", u, own_law(scale).acceleration, FOUR)
-        off, angle = across(np.array(u), scale * V0)
+        off, angle = deviation(np.array(u), scale * V0)
         yield printed("acceleration across ṗ_0 on the robot [m/s²]", 0.0, off)
         yield corrected("that is [m/s², degrees]", _OFF[scale], (off, angle), 0.06)
         if scale == 1.0:

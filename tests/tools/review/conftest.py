@@ -27,7 +27,7 @@ from palpate.tools.review.algebra.tree import (
     Trig,
     number,
     rewrite,
-    tidied,
+    tidy_tree,
     walk,
 )  # fmt: skip
 from palpate.tools.review.mend.edits import COSTS
@@ -187,7 +187,7 @@ class SlipMaker:
             options = list(self.makers[kind](tree))
             if options:
                 place, instead = self.random.choice(options)
-                return Slip(kind, COSTS[kind], tidied(rewrite(tree, {place: instead})))
+                return Slip(kind, COSTS[kind], tidy_tree(rewrite(tree, {place: instead})))
         return None
 
     def _nodes(self, tree: Node) -> Iterator[Node]:

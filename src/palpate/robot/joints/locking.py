@@ -16,7 +16,7 @@ from palpate.errors import InvalidInput, ModelError, UnknownName
 from palpate.robot.build import drop_stand_ins
 from palpate.robot.joints.coupling import bodies_joined, ties_of
 from palpate.robot.limits import scalar_joints
-from palpate.robot.mechanics.compiled import STAND_INS, UNRESISTED, listed, set_note
+from palpate.robot.mechanics.compiled import STAND_INS, UNRESISTED, set_note, text_lines
 from palpate.robot.readers.findings import Finding
 from palpate.spatial import Pose
 
@@ -218,7 +218,7 @@ def _shortened_numerics(model: mujoco.MjModel, held: dict[int, float]) -> dict[s
 def _update_unresisted(spec: mujoco.MjSpec, model: mujoco.MjModel, held: dict[int, float]) -> None:
     """A joint that moved no mass does no harm once it is locked."""
     locked = {model.joint(j).name for j in held}
-    left = [name for name in listed(model, UNRESISTED) if name not in locked]
+    left = [name for name in text_lines(model, UNRESISTED) if name not in locked]
     set_note(spec, UNRESISTED, "\n".join(left))
     if not left:
-        drop_stand_ins(spec, list(listed(model, STAND_INS)))
+        drop_stand_ins(spec, list(text_lines(model, STAND_INS)))

@@ -45,13 +45,13 @@ def engine_warnings() -> Iterator[list[str]]:
             messages += [str(warning.message) for warning in caught]
 
 
-def named(spec: mujoco.MjSpec) -> mujoco.MjSpec:
+def name_parts(spec: mujoco.MjSpec) -> mujoco.MjSpec:
     """Give nameless bodies and joints a name: frames and coordinates are looked up by name."""
     for kind, elements in (("body", spec.bodies), ("joint", spec.joints)):
         taken = {element.name for element in elements}
         for number, element in enumerate(elements):
             if not element.name:
-                element.name = unused(f"{kind}_{number}", taken)
+                element.name = unused_name(f"{kind}_{number}", taken)
     return spec
 
 
@@ -94,7 +94,7 @@ def note(model: mujoco.MjModel, name: str) -> str | None:
     return bytes(model.text_data[start : start + size]).rstrip(b"\0").decode(errors="replace")
 
 
-def listed(model: mujoco.MjModel, name: str) -> tuple[str, ...]:
+def text_lines(model: mujoco.MjModel, name: str) -> tuple[str, ...]:
     """The lines of a `<text>` of the model."""
     return tuple(filter(None, (note(model, name) or "").split("\n")))
 
@@ -107,7 +107,7 @@ def set_note(spec: mujoco.MjSpec, name: str, data: str) -> None:
         spec.add_text(name=name, data=data)
 
 
-def unused(name: str, taken: Collection[str]) -> str:
+def unused_name(name: str, taken: Collection[str]) -> str:
     """`name`, with a number behind it if it is taken."""
     number, candidate = 1, name
     while candidate in taken:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from palpate.errors import ModelError
 from palpate.robot.mechanics.tree import FREEDOMS, Link, Tree
-from palpate.robot.readers.findings import Finding, errors_of, untouched
+from palpate.robot.readers.findings import Finding, collision_warning, errors_of
 from palpate.robot.readers.guarded import CompileLimits
 from palpate.robot.readers.mjcf.reader import MjcfSource, inspect_mjcf
 from palpate.robot.readers.urdf.reader import inspect_urdf
@@ -132,7 +132,9 @@ def _check_urdf(path: Path, report: Report, options: ModelOptions, text: bytes |
     findings = [*report.findings, *urdf_findings]
     if tree is None:
         return ModelReport(str(path), "urdf", tuple(findings))
-    findings += untouched(str(path), sum(bool(link.collisions) for link in tree.links), "links with <collision>")
+    findings += collision_warning(
+        str(path), sum(bool(link.collisions) for link in tree.links), "links with <collision>"
+    )
     if options.estimate_inertia is not None:
         from palpate.robot.readers.dh.estimate import estimate_inertias
 

@@ -118,7 +118,7 @@ def refuse(file: str, findings: Iterable[Finding]) -> ModelError:
     return ModelError(f"{printable(file)} has {count}:{lines}", findings)
 
 
-def guessed_tool(robot: str, choice: ToolChoice | None) -> list[Finding]:
+def guessed_tool_warning(robot: str, choice: ToolChoice | None) -> list[Finding]:
     """The warning that a tool frame is a guess, if it is one."""
     if choice is None or not choice.guessed:
         return []
@@ -126,7 +126,7 @@ def guessed_tool(robot: str, choice: ToolChoice | None) -> list[Finding]:
     return [Finding("warning", robot, 0, TOOL_FRAME, str(choice), rule, "name it: tool_frame=")]
 
 
-def held_up(robot: str, bodies: list[str]) -> list[Finding]:
+def gravcomp_warning(robot: str, bodies: list[str]) -> list[Finding]:
     """A warning if gravity compensation (gravcomp) of bodies was removed from the model."""
     if not bodies:
         return []
@@ -136,7 +136,7 @@ def held_up(robot: str, bodies: list[str]) -> list[Finding]:
     return [Finding("warning", robot, 0, "", problem, rule)]
 
 
-def untouched(file: str, count: int, what: str) -> list[Finding]:
+def collision_warning(file: str, count: int, what: str) -> list[Finding]:
     """One warning that counts a file's links or geoms that could collide; a world takes them by name only."""
     if not count:
         return []

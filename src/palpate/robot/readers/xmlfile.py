@@ -196,7 +196,7 @@ def numbers(element: Element, attribute: str, report: Report, count: int | None 
     return values
 
 
-def listed(values: Sequence[float]) -> str:
+def number_list(values: Sequence[float]) -> str:
     """Numbers as a message shows them."""
     return "(" + " ".join(f"{value:g}" for value in values) + ")"
 

@@ -28,10 +28,10 @@ def run(args: argparse.Namespace, command: Callable[[argparse.Namespace], int]) 
         TERMS.update({
             "tauF": ("torques Jᵀ F of a force on the environment", "N·m or N", _tip_torque),
             "Ftau": ("force F with Jᵀ F = τ", "N", _tip_force),
-            "vdot": ("acceleration under τ and the contacts", "rad/s² or m/s²", lambda x: touching(x).acceleration),
-            "modes": ("free, sliding or sticking", "by contact", lambda x: touching(x).modes),
-            "forces": ("contact forces on the robot", "N", lambda x: touching(x).forces),
-            "painleve": ("n·M⁻¹(n − μ d), a paradox where not positive", "1/kg", lambda x: touching(x).coefficients),
+            "vdot": ("acceleration under τ and the contacts", "rad/s² or m/s²", lambda x: dynamics_of(x).acceleration),
+            "modes": ("free, sliding or sticking", "by contact", lambda x: dynamics_of(x).modes),
+            "forces": ("contact forces on the robot", "N", lambda x: dynamics_of(x).forces),
+            "painleve": ("n·M⁻¹(n − μ d), a paradox where not positive", "1/kg", lambda x: dynamics_of(x).coefficients),
             "vafter": ("velocity after the impact", "rad/s or m/s", lambda x: collision(x).velocity),
             "impulses": ("impulses on the robot", "N·s", lambda x: collision(x).impulses),
             "loss": ("energy that the impact takes", "J", lambda x: collision(x).dissipated),
@@ -54,7 +54,7 @@ def contacts(x: Question) -> list[Contact]:
     ]
 
 
-def touching(x: Question) -> Constrained:
+def dynamics_of(x: Question) -> Constrained:
     """Accelerations and contact forces at the state."""
     from palpate.tools.contact import constrained_dynamics
 

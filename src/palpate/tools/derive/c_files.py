@@ -18,7 +18,7 @@ from palpate.errors import FileError
 from palpate.escape import c_identifier
 from palpate.files import checksum, make_folder, read_text, refuse_changed, write_file
 from palpate.robot.robot import Robot
-from palpate.tools.derive.verify import NUMERIC, evaluated, random_states
+from palpate.tools.derive.verify import NUMERIC, evaluate_outputs, random_states
 
 if TYPE_CHECKING:
     from palpate.tools.derive.derivation import Derivation
@@ -112,7 +112,7 @@ def _cases(derivation: Derivation, robot: Robot | None, made: CLibrary, states: 
 def _wanted(derivation: Derivation, robot: Robot | None, output: Output, q: Array, v: Array, a: Array) -> Array:
     """A quantity at every state by the robot; by the derivation where the robot does not compute it."""
     if robot is None or output.name == "C":
-        return evaluated(derivation, [derivation.forms.output(output.name)], q, v, a)[0]
+        return evaluate_outputs(derivation, [derivation.forms.output(output.name)], q, v, a)[0]
     if output.name == "tau":
         return np.array([robot.inverse_dynamics(x, y, z, losses=False) for x, y, z in zip(q, v, a)])
     return np.array([NUMERIC[output.name](robot, x, y) for x, y in zip(q, v)])

@@ -286,15 +286,15 @@ class Derivation:
         """Compare with the numeric robot at random states: M, C q̇ + g, g, pose, J, J̇ q̇, energies to 1e-10; and test
         what must hold of any derivation (also without a robot): M symmetric, Ṁ − 2C skew-symmetric, the energy's rate
         equal to the power."""
-        from palpate.tools.derive.verify import verified
+        from palpate.tools.derive.verify import verify_derivation
 
-        return verified(self, robot, states, seed)
+        return verify_derivation(self, robot, states, seed)
 
     def compare(self) -> TorqueComparison:
         """Lagrange, Newton–Euler and projected Newton–Euler side by side, and whether they agree."""
-        from palpate.tools.derive.verify import compared
+        from palpate.tools.derive.verify import compare_methods
 
-        return compared(self)
+        return compare_methods(self)
 
     def constrain(
         self, constraints: Sequence[Any] | Any, *, solve: Mapping[Any, Any] | None = None
@@ -314,6 +314,6 @@ class Derivation:
         self, q: Sequence[Any] | Array, v: Sequence[Any] | Array | None = None, *, parameters: str = "symbols"
     ) -> Linearisation:
         """M δq̈ + D δq̇ + K δq = δτ about a state that forces can hold; see `Linearisation`."""
-        from palpate.tools.derive.linearisation import linearised
+        from palpate.tools.derive.linearisation import linearise_derivation
 
-        return linearised(self, q, v, parameters)
+        return linearise_derivation(self, q, v, parameters)

@@ -86,7 +86,7 @@ class Linearisation:
         return as_text([Section(f"Linearised about {point}", (), (*formulas, *held))], notation)
 
 
-def linearised(
+def linearise_derivation(
     derivation: Derivation, q: Sequence[Any] | Array, v: Sequence[Any] | Array | None, parameters: str
 ) -> Linearisation:
     """Linearise about a state that inputs can hold; with `parameters` "numbers", values are put in first."""

@@ -81,7 +81,7 @@ class Verification:
         return "\n".join([f"{self.name} at {self.states} random states, largest errors:", *rows, f"  {verdict}"])
 
 
-def verified(derivation: Derivation, robot: Robot | None, states: int, seed: int) -> Verification:
+def verify_derivation(derivation: Derivation, robot: Robot | None, states: int, seed: int) -> Verification:
     """Compare at random states; without a robot, only what must hold of any derivation."""
     if states < 1:
         raise InvalidInput(f"states must be at least 1, got {states}")
@@ -125,7 +125,7 @@ def _against(derivation: Derivation, robot: Robot, q: Array, v: Array) -> list[C
     frame = derivation.model.mechanism.tool_name
     robot = type(robot)(robot.spec(), name=robot.name, tool_frame=frame) if robot.tool_frame != frame else robot
     outputs = [derivation.forms.output(name) for name in (*NUMERIC, "V")]
-    *computed, potential = evaluated(derivation, outputs, q, v, None)
+    *computed, potential = evaluate_outputs(derivation, outputs, q, v, None)
     findings = []
     for (name, numeric), value in zip(NUMERIC.items(), computed):
         wanted = np.array([numeric(robot, x, y) for x, y in zip(q, v)])
@@ -141,7 +141,7 @@ def _difference(computed: Array, wanted: Array) -> float:
     return float(np.abs(computed - wanted).max() / max(1.0, np.abs(wanted).max()))
 
 
-def evaluated(derivation: Derivation, outputs: list[Output], q: Array, v: Array, a: Array | None) -> list[Array]:
+def evaluate_outputs(derivation: Derivation, outputs: list[Output], q: Array, v: Array, a: Array | None) -> list[Array]:
     """Outputs at many states at once."""
     arrays = {"q": q, "v": v, "a": a}
     program = make_program(outputs, derivation.names.inputs)
@@ -161,7 +161,7 @@ def _structure(derivation: Derivation, q: Array, v: Array, a: Array) -> list[Che
     moving = rates | {graph.symbol(x): graph.symbol(y) for x, y in zip(derivation.names.v, derivation.names.a)}
     energy_rate = tangent([outputs["T"].nodes[0] + outputs["V"].nodes[0]], moving)
     rated = [Output("M_rate", outputs["M"].shape, tuple(M_rate)), Output("energy_rate", (), tuple(energy_rate))]
-    M, C, tau, dM, dE = evaluated(derivation, [outputs["M"], outputs["C"], outputs["tau"], *rated], q, v, a)
+    M, C, tau, dM, dE = evaluate_outputs(derivation, [outputs["M"], outputs["C"], outputs["tau"], *rated], q, v, a)
     skew = dM - 2 * C
     scale = max(1.0, float(np.abs(M).max()))
     power = np.einsum("si,si->s", v, tau)
@@ -197,7 +197,7 @@ class TorqueComparison:
         return self.text
 
 
-def compared(derivation: Derivation) -> TorqueComparison:
+def compare_methods(derivation: Derivation) -> TorqueComparison:
     """Derive the torques in every way there is and compare them."""
     forms = derivation.forms
     if isinstance(forms, ClosedForms):
@@ -238,5 +238,5 @@ def _same(derivation: Derivation, outputs: list[Output]) -> tuple[bool, str]:
         agree = all(values[i : i + n] == values[:n] for values in points for i in range(0, len(nodes), n))
         return agree, "in exact arithmetic at three random points modulo 2¹²⁷ − 3489"
     except InvalidInput:  # a mimicking joint's offset, for one
-        torques = evaluated(derivation, outputs, *random_states(derivation, 10, seed=0))
+        torques = evaluate_outputs(derivation, outputs, *random_states(derivation, 10, seed=0))
         return all(_difference(x, torques[0]) <= 1e-9 for x in torques), "to 1e-9 at ten random states"

@@ -13,7 +13,7 @@ from palpate.files import read_text
 from palpate.tools.review.algebra.effort import MOST_BYTES, limited
 from palpate.tools.review.algebra.wanted import QUANTITIES
 from palpate.tools.review.compare.case import Case, Reference
-from palpate.tools.review.compare.compare import MatrixComparison, compared
+from palpate.tools.review.compare.compare import MatrixComparison, compare_matrices
 from palpate.tools.review.compare.derivation import is_derivation
 from palpate.tools.review.compare.references import is_robot
 from palpate.tools.review.compare.together import Judged, judged_together
@@ -84,7 +84,7 @@ def _verdicts(cases: Sequence[Case], seed: int, conventions: str) -> list[Verdic
     """The verdict on each of several formulas of one writer, who has one convention for all."""
     check_names("choice of conventions", [conventions], ("any", "strict"))
     cases = _free_motion(cases)
-    comparisons = [compared(case, claim, seed) for case in cases for claim in case.claims]
+    comparisons = [compare_matrices(case, claim, seed) for case in cases for claim in case.claims]
     steps = iter([_verdict(one) for one in judged_together(comparisons, conventions == "strict")])
     return [_of_chain(list(islice(steps, len(case.claims)))) for case in cases]
 

@@ -15,7 +15,7 @@ from palpate.tools.review.algebra.names import spelled
 from palpate.tools.review.algebra.tree import Name
 from palpate.tools.review.check import verdicts_together
 from palpate.tools.review.compare.case import Case
-from palpate.tools.review.compare.compare import MatrixComparison, compared
+from palpate.tools.review.compare.compare import MatrixComparison, compare_matrices
 from palpate.tools.review.compare.together import RIGHT_ELSEWHERE
 from palpate.tools.review.read.labels import entry_indices
 from palpate.tools.review.verdict import Verdict
@@ -289,7 +289,7 @@ class _Judge:
         if meant.what == "equation" and case.is_free:
             case.table.notes.append("no torque occurs: compared with the free motion")
             case = case.without_torques()
-        return compared(case, case.claims[-1], self.seed)
+        return compare_matrices(case, case.claims[-1], self.seed)
 
     def _case(
         self, arm: Arm, text: str, meant: Notion, names: dict[str, Any], constraint: Constraint | None, item: _Item

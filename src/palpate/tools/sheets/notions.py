@@ -10,7 +10,7 @@ from typing import Any
 import sympy
 
 from palpate.errors import UnreadableExpression
-from palpate.tools.review.read.labels import axis, bare, label_name, meaning
+from palpate.tools.review.read.labels import axis, bare, label_meaning, label_name
 from palpate.tools.sheets.seen import Seen
 
 sp: Any = sympy  # its own types know too little of matrices
@@ -128,7 +128,7 @@ def _usual(left: str, label: Label | None) -> Notion | None:
     if label is not None and label.above and not label.above.isdigit():
         return None
     try:
-        what, entry = meaning(label_name(left if label is None else _plain(label)))
+        what, entry = label_meaning(label_name(left if label is None else _plain(label)))
     except UnreadableExpression:
         return None
     return None if what is None else Notion(what, what, entry, labelled=what == "FK")

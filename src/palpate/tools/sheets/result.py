@@ -98,7 +98,7 @@ class Sheet:
         return bool(self.judged) and not self.wrong
 
     def __str__(self) -> str:
-        return "\n".join([*(_told(one) for one in self.judged), *self._rest(), self.summary])
+        return "\n".join([*(_finding_text(one) for one in self.judged), *self._rest(), self.summary])
 
     def _rest(self) -> list[str]:
         skipped = self.of("skipped")
@@ -171,7 +171,7 @@ def _short(label: str) -> str:
     return text if len(text) <= 60 else f"{text[:57]}…"
 
 
-def _told(one: Finding) -> str:
+def _finding_text(one: Finding) -> str:
     """A verdict in words, with the mended formula if it is a matrix."""
     assert one.verdict is not None
     number = f", ({one.number})" if one.number else ""

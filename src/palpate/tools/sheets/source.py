@@ -19,7 +19,7 @@ from palpate.tools.review.algebra.effort import MOST_BYTES
 from palpate.tools.review.read.dialects import translated
 from palpate.tools.review.read.lexer import MACRO, blanked
 from palpate.tools.review.read.printed_pages import is_palpate_page
-from palpate.tools.review.read.statements import prepared, without_prose, without_scaffold
+from palpate.tools.review.read.statements import without_other_text, without_prose, without_scaffold
 
 _DISPLAYS = "equation|align|alignat|gather|multline|eqnarray|displaymath|flalign|math|dmath"
 _MATH = re.compile(
@@ -152,7 +152,7 @@ def _text_pieces(text: str) -> list[Piece]:
 
 def _plain_pieces(text: str, marked: bool) -> list[Piece]:
     """Formulas that no sign sets apart: lines that are no prose, up to the next empty line outside of brackets."""
-    clean = prepared(text) if not marked else without_prose(text)
+    clean = without_other_text(text) if not marked else without_prose(text)
     if marked:  # an inline formula in such a line is a piece of its own
         clean = re.sub(r"(?<!\\)\$[^$\n]*\$|`[^`\n]*`", lambda m: blanked(m[0]), clean)
     return [Piece("plain", 0, len(text))] if "=" in clean or re.search(r"^\s*\w+\s*:", clean, re.MULTILINE) else []
@@ -168,14 +168,14 @@ def piece_text(source: Source, piece: Piece) -> str:
     if piece.kind == "code":
         return without_scaffold(_PROMPT.sub(lambda match: blanked(match[0]), inside))
     if piece.kind == "page":
-        return prepared(inside)
+        return without_other_text(inside)
     if piece.kind != "plain":
         return inside
     others = [p for p in source.pieces if p.kind != "plain" and piece.start <= p.start < piece.end]
     for one in others:
         first, last = one.start - piece.start, one.end - piece.start
         inside = inside[:first] + blanked(inside[first:last]) + inside[last:]
-    return without_prose(_without_marks(inside)) if others else prepared(inside)
+    return without_prose(_without_marks(inside)) if others else without_other_text(inside)
 
 
 def _without_marks(text: str) -> str:

@@ -100,7 +100,7 @@ def statements(source: Source) -> list[Statement]:
             opened = opened if _is_open(opened) else None
             continue
         number, before = _number(source, piece), blank[: piece.start]
-        new = [replace(one, number=one.number or number, before=before) for one in _of(text, piece)]
+        new = [replace(one, number=one.number or number, before=before) for one in _statements_of(text, piece)]
         made += new
         check_count(len(made), MOST_FORMULAS, "formulas")
         if piece.kind == "display":
@@ -161,7 +161,7 @@ _KEYWORD = re.compile(r"\s*(\w+)\s*:(?!=)")
 _BESIDE = re.compile(FRAME + r"|\\(?:label|tag\*?)\{[^{}]*\}|\\(?:nonumber|notag)\b")
 
 
-def _of(text: str, piece: Piece) -> Iterator[Statement]:
+def _statements_of(text: str, piece: Piece) -> Iterator[Statement]:
     """The statements of a piece."""
     body = text
     if piece.kind == "code":

@@ -20,7 +20,7 @@ from palpate.errors import FileError, InvalidInput, PalpateError, UnknownName, s
 from palpate.files import open_regular
 from palpate.lazy import check_extra
 from palpate.robot.frames import Frame
-from palpate.robot.mechanics.compiled import unused
+from palpate.robot.mechanics.compiled import unused_name
 from palpate.robot.robot import Robot
 from palpate.spatial import matrix_from_quat, quat_from_matrix
 from palpate.spatial.height_field import HALF_X, HALF_Y, heights_on
@@ -309,8 +309,8 @@ def draw_shapes(spec: mujoco.MjSpec, robot: Robot, world: World) -> None:
             for at, size in parts:
                 geom, halves = _DRAWN[kind]
                 body.add_geom(
-                    name=unused(f"{SHAPE} {shape.name}", {g.name for g in spec.geoms}), type=geom, size=halves(size),
-                    pos=at, quat=quat_from_matrix(rotation), rgba=(0.85, 0.45, 0.2, 1.0),
+                    name=unused_name(f"{SHAPE} {shape.name}", {g.name for g in spec.geoms}), type=geom,
+                    size=halves(size), pos=at, quat=quat_from_matrix(rotation), rgba=(0.85, 0.45, 0.2, 1.0),
                     contype=0, conaffinity=0, mass=0, group=2,
                 )  # fmt: skip
 

@@ -11,8 +11,8 @@ import mujoco
 from palpate.errors import ModelError
 from palpate.robot.joints.coupling import KinematicLoop, closed_loops
 from palpate.robot.joints.locking import lock_joints
-from palpate.robot.mechanics.compiled import compiled_model, engine_warnings, named
-from palpate.robot.readers.findings import Finding, untouched
+from palpate.robot.mechanics.compiled import compiled_model, engine_warnings, name_parts
+from palpate.robot.readers.findings import Finding, collision_warning
 from palpate.robot.readers.mjcf.reader import MjcfSource
 from palpate.robot.readers.passive import make_passive, read_spec
 from palpate.robot.readers.xmlfile import Element
@@ -42,7 +42,7 @@ def build_mjcf(
         raise ModelError(f"{path.name} is not a tree", _loop_findings(path, source.root, loops))
     touching = [geom for geom in spec.geoms if geom.contype or geom.conaffinity]
     spheres = sum(geom.name == "tip" or geom.name.startswith("foot_") for geom in touching)  # taken unasked
-    contact_warnings = untouched(str(path), len(touching) - spheres, "geoms that collide")
+    contact_warnings = collision_warning(str(path), len(touching) - spheres, "geoms that collide")
     return Robot(spec, name=path.stem, tool_frame=tool_frame, warnings=[*warnings, *contact_warnings, *range_warnings])
 
 
@@ -53,7 +53,7 @@ def _passive_spec(path: Path, missing: Collection[str]) -> mujoco.MjSpec:
             make_passive(spec)
     except (ValueError, mujoco.FatalError) as error:
         raise ModelError(f"MuJoCo refuses it: {error}") from error
-    return named(spec)
+    return name_parts(spec)
 
 
 def _loop_findings(path: Path, root: Element | None, loops: Sequence[KinematicLoop]) -> list[Finding]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from palpate.robot.mechanics.tensor import tensor_from
 from palpate.robot.readers.findings import did_you_mean, quoted
 from palpate.robot.readers.urdf import inertials
-from palpate.robot.readers.xmlfile import Element, Report, listed, numbers, parse_number
+from palpate.robot.readers.xmlfile import Element, Report, number_list, numbers, parse_number
 
 RANGES = ("range", "ctrlrange", "forcerange", "actrange", "actuatorfrcrange", "lengthrange", "frcrange")
 _NOT_NEGATIVE = ("damping", "armature", "frictionloss", "kv", "kp", "mass", "density")
@@ -105,20 +105,20 @@ def _check_signs(element: Element, report: Report) -> None:
             report.error(element, f"{attribute} {values[0]:g}", f"{attribute} is not negative")
     sizes = _quiet(element, "size")
     if sizes and min(sizes) < 0 and element.tag in ("geom", "site"):
-        report.error(element, f"size {listed(sizes)}", f"the sizes of a {element.tag} are positive")
+        report.error(element, f"size {number_list(sizes)}", f"the sizes of a {element.tag} are positive")
     gain = _quiet(element, "gainprm")
     if gain and gain[0] < 0:
         report.error(element, f"gain {gain[0]:g}", "an actuator gain is not negative", "turn the gear's sign instead")
     scale = _quiet(element, "scale")
     if scale and element.tag == "mesh" and 0 in scale:
-        report.error(element, f"scale {listed(scale)}", "a scale of 0 flattens the mesh")
+        report.error(element, f"scale {number_list(scale)}", "a scale of 0 flattens the mesh")
 
 
 def _check_directions(element: Element, report: Report) -> None:
     for attribute, name in (("quat", "a quaternion (w x y z)"), ("axis", "an axis")):
         values = _quiet(element, attribute)
         if values and math.hypot(*values) < 1e-9:
-            report.error(element, f"{attribute} {listed(values)} has norm 0", f"{name} needs a direction")
+            report.error(element, f"{attribute} {number_list(values)} has norm 0", f"{name} needs a direction")
 
 
 def _check_inertial(element: Element, root: Element, report: Report) -> None:
@@ -150,7 +150,7 @@ def _check_angles(element: Element, unit: str, types: dict[str, str], report: Re
     values = _quiet(element, "range")
     if element.tag == "joint" and values and _joint_type(element, types) in ("hinge", "ball"):
         largest = max(map(abs, values))
-        problem = f"range {listed(values)}"
+        problem = f"range {number_list(values)}"
         if unit == "default" and 0 < largest <= _SMALL_DEGREES:
             rule = f"read as ±{largest:g}°: without angle= the MJCF default is degrees"
             report.warning(element, problem, rule, '<compiler angle="radian"/>?')
@@ -160,7 +160,7 @@ def _check_angles(element: Element, unit: str, types: dict[str, str], report: Re
     euler = _quiet(element, "euler")
     if euler and unit == "default" and any(abs(abs(a) - b) < 2e-3 for a in euler for b in (1.5708, 3.1416)):
         rule = "read as degrees: without angle= the MJCF default is degrees"
-        report.warning(element, f"euler {listed(euler)}", rule, '<compiler angle="radian"/>?')
+        report.warning(element, f"euler {number_list(euler)}", rule, '<compiler angle="radian"/>?')
 
 
 def _check_timestep(element: Element, report: Report) -> None:

@@ -28,7 +28,7 @@ from palpate.robot.readers.xmlfile import (
     Report,
     SourceFile,
     check_names_in,
-    listed,
+    number_list,
     numbers,
     parse,
     read_bytes,
@@ -201,10 +201,10 @@ class _Reader:
             return default
         norm = math.hypot(*xyz)
         if not 1e-9 < norm < LARGEST:
-            self.report.error(element, f"axis {listed(xyz)} of length {norm:g}", "an axis needs a direction")
+            self.report.error(element, f"axis {number_list(xyz)} of length {norm:g}", "an axis needs a direction")
             return default
         if abs(norm - 1) > 1e-3:
-            self.report.warning(element, f"axis {listed(xyz)} of length {norm:.4g}", "taken as a unit vector")
+            self.report.warning(element, f"axis {number_list(xyz)} of length {norm:.4g}", "taken as a unit vector")
         return np.array(xyz) / norm
 
     def _limits(self, joint: Element, kind: JointKind) -> dict[str, float]:
@@ -314,10 +314,10 @@ class _Reader:
                 return None
             sizes += values
         if min(sizes) < 0:
-            self.report.error(solid, f"size {listed(sizes)}", f"the sizes of a {solid.tag} are positive")
+            self.report.error(solid, f"size {number_list(sizes)}", f"the sizes of a {solid.tag} are positive")
             return None
         if min(sizes) == 0:
-            self.report.warning(solid, f"size {listed(sizes)}", f"a {solid.tag} without extent is left out")
+            self.report.warning(solid, f"size {number_list(sizes)}", f"a {solid.tag} without extent is left out")
             return None
         return tuple(sizes), None
 
@@ -357,7 +357,7 @@ class _Reader:
         single = len(element.attributes.get("scale", "").split()) == 1
         scale = numbers(element, "scale", self.report, 1 if single else 3) or [1.0]
         if 0 in scale:
-            self.report.error(element, f"scale {listed(scale)}", "a scale of 0 flattens the mesh")
+            self.report.error(element, f"scale {number_list(scale)}", "a scale of 0 flattens the mesh")
         return tuple(scale * 3 if len(scale) == 1 else scale)
 
     def _collect_colours(self) -> None:
@@ -391,13 +391,15 @@ class _Reader:
         rpy = numbers(origin, "rpy", self.report, 3) or [0.0, 0.0, 0.0]
         distance = math.hypot(*xyz)
         if distance > LARGEST:
-            self.report.error(origin, f"xyz {listed(xyz)}", f"lengths end at {LARGEST:g} m")
+            self.report.error(origin, f"xyz {number_list(xyz)}", f"lengths end at {LARGEST:g} m")
             xyz = [0.0, 0.0, 0.0]
         elif distance > PLAUSIBLE_LENGTH:
             rule = f"implausible: {distance:.3g} m away"
-            self.report.warning(origin, f"xyz {listed(xyz)}", rule, "millimetres? URDF has metres")
+            self.report.warning(origin, f"xyz {number_list(xyz)}", rule, "millimetres? URDF has metres")
         if max(map(abs, rpy)) > _FEW_TURNS:
-            self.report.warning(origin, f"rpy {listed(rpy)}", "implausible: several turns", "degrees? URDF has radians")
+            self.report.warning(
+                origin, f"rpy {number_list(rpy)}", "implausible: several turns", "degrees? URDF has radians"
+            )
         return np.array(xyz), rotation_from_rpy(rpy[0], rpy[1], rpy[2])
 
     def _required(self, element: Element, tag: str, *, always: bool = False) -> Element | None:

@@ -125,7 +125,7 @@ class Simulation:
 
     def take_over(self, status: int, until: float) -> Literal["done", "painleve"]:
         """Go on after `catch_up` from where compiled steps have stopped with a status of `step_until_event`."""
-        self._answer(self.stepper.checked(status))
+        self._answer(self.stepper.check_status(status))
         return self.go(until)
 
     def _answer(self, status: int) -> None:

@@ -293,21 +293,21 @@ class Stepper:
     def begin(self, t: float, y: Array) -> None:
         """Stand at a state: its slope, and its margins in `control`."""
         self.step.t, self.y[:] = t, y
-        self.checked(evaluate(self.step.address, t, self.y, self.step.K[0]))
+        self.check_status(evaluate(self.step.address, t, self.y, self.step.K[0]))
         self.control.margins[:] = self.step.margins
 
     def stand(self, t: float, y: Array) -> bool:
         """Stand at a state and arm the margins in `control`; False where one is below 0 by more than its noise."""
         self.step.t, self.y[:] = t, y
         machine, control = self.model.machine, self.control
-        return self.checked(stand(machine.address, self.step.address, control.address)) == OK
+        return self.check_status(stand(machine.address, self.step.address, control.address)) == OK
 
     def step_to(self, t: float, y: Array, until: float) -> int:
         """Go on in compiled steps from a state whose slope and margins are at hand; see `control.step_until_event`."""
         self.step.t, self.y[:], self.control.until = t, y, until
-        return self.checked(step_until_event(self.model.machine.address, self.step.address, self.control.address))
+        return self.check_status(step_until_event(self.model.machine.address, self.step.address, self.control.address))
 
-    def checked(self, status: int) -> int:
+    def check_status(self, status: int) -> int:
         """A kernel's status; what it refuses is raised."""
         if status == FORCE_FAILED:
             self._failed.result()  # raises what the force function raised
@@ -325,13 +325,13 @@ class Stepper:
         """dy/dt at a state."""
         step = self.step
         step.point[:] = y
-        self.checked(evaluate(step.address, t, step.point, step.slope))
+        self.check_status(evaluate(step.address, t, step.point, step.slope))
         return step.slope[: len(y)].copy()
 
     def try_step(self, h: float, start: Array) -> float:
         """Try a step of length h; its error over the tolerance. `start` are the margins at its beginning."""
         self.step.h = h
-        self.checked(try_step(self.step.address, start))
+        self.check_status(try_step(self.step.address, start))
         return self.step.error
 
     def margins_after(self, length: float) -> Array:

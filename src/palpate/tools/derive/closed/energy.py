@@ -104,7 +104,7 @@ class EnergyForms(WrittenForms):
 
     # ------------------------------------------------------------------ calculus
 
-    def by(self, e: Any, name: str) -> Any:
+    def partial(self, e: Any, name: str) -> Any:
         """∂e/∂coordinate, shorthand included: z = √R gives ∂z = ∂R / 2z."""
         x = sp.Symbol(name)
         total = sp.diff(e, x)
@@ -129,7 +129,7 @@ class EnergyForms(WrittenForms):
     def C(self) -> Any:
         """Christoffel's Coriolis matrix, written."""
         n, q = len(self.names.q), self.names.q
-        D = [[[self.by(self.M[i, j], name) for name in q] for j in range(n)] for i in range(n)]
+        D = [[[self.partial(self.M[i, j], name) for name in q] for j in range(n)] for i in range(n)]
         rates = [sp.Symbol(v) for v in self.names.v]
         return self.tidy(
             sp.Matrix(n, n, lambda i, j: sum((D[i][j][k] + D[i][k][j] - D[j][k][i]) * rates[k] / 2 for k in range(n)))
@@ -138,7 +138,7 @@ class EnergyForms(WrittenForms):
     @cached_property
     def g(self) -> Any:
         """∂V/∂q, written."""
-        return self.tidy(sp.Matrix([[self.by(self.V, name)] for name in self.names.q]))
+        return self.tidy(sp.Matrix([[self.partial(self.V, name)] for name in self.names.q]))
 
     # ------------------------------------------------------------------ by name
 

@@ -93,7 +93,7 @@ class ClosedForms(WrittenForms):
             "Jdot": lambda: matrix(closed.jacobian_rate),
             "drift": lambda: self.by_rates(times(closed.jacobian_rate, closed.v)),
             "Ja": self._analytical,
-            "T": lambda: halved(self.by_rates([closed.kinetic * 2])[0]),
+            "T": lambda: half_of(self.by_rates([closed.kinetic * 2])[0]),
             "V": lambda: self.presenter.write(closed.potential),
             "M": lambda: matrix([[row.coefficient(a) for a in self.names.a] for row in self.torques]),
             "C": lambda: matrix(closed.coriolis_matrix),
@@ -211,7 +211,7 @@ class ClosedForms(WrittenForms):
         return Tidy(self.closed.ring, self.presenter, {})(expression)
 
 
-def halved(e: Any) -> Any:
+def half_of(e: Any) -> Any:
     """½ (…), the bracket left standing."""
     return sp.Mul(sp.Rational(1, 2), e, evaluate=False) if isinstance(e, sp.Add) else e / 2
 

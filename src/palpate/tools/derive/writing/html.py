@@ -22,7 +22,7 @@ def as_html(sections: Sequence[Section], notation: Notation, plain: Notation) ->
         if section.title:
             parts.append(f"<h2>{html_text(section.title)}</h2>")
         parts += [f"<p>{html_text(word)}</p>" for word in section.words]
-        for formula in (part for whole in section.formulas for part in fitting(whole, plain)):
+        for formula in (part for whole in section.formulas for part in formulas_that_fit(whole, plain)):
             parts += [f"<p>{html_text(formula.remark)}</p>"] if formula.remark else []
             body = f"{notation.label(formula.label)}<mo>=</mo>" + "".join(factored(formula.expression, notation))
             # In a box that scrolls sideways where it is too wide.
@@ -31,7 +31,7 @@ def as_html(sections: Sequence[Section], notation: Notation, plain: Notation) ->
     return "\n".join(parts)
 
 
-def fitting(formula: Formula, plain: Notation) -> list[Formula]:
+def formulas_that_fit(formula: Formula, plain: Notation) -> list[Formula]:
     """The formula itself, or its entries one by one where a matrix would be too wide to read."""
     e = formula.expression
     if not hasattr(e, "shape") or max(map(width, plain.write(e).split("\n"))) <= PAGE_WIDTH:

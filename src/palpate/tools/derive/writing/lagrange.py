@@ -8,7 +8,7 @@ import sympy as sp
 
 from palpate.equations.algebra.vectors import dot, times
 from palpate.tools.derive.closed.energy import EnergyForms
-from palpate.tools.derive.closed.forms import halved
+from palpate.tools.derive.closed.forms import half_of
 from palpate.tools.derive.writing.document import Formula, Section
 from palpate.tools.derive.writing.kinematics import jacobians_section, tensors_sections
 from palpate.tools.derive.writing.step_writer import StepWriter
@@ -23,17 +23,17 @@ def lagrange_steps(w: StepWriter) -> list[Section]:
     energies = []
     for index, n in enumerate(w.numbers):
         T = dot(closed.v, times(closed.link_masses(index), closed.v))
-        energies.append(Formula(f"T_{n}", halved(w.forms.by_rates([T])[0])))
+        energies.append(Formula(f"T_{n}", half_of(w.forms.by_rates([T])[0])))
     return [
         jacobians_section(w),
         *tensors_sections(w),
         Section(
             "Kinetic energy",
             ("T_i = ½ m |v_c|² + ½ ωᵀ I ω for each link; T is their sum.",),
-            (*energies, *_rotor_energy(w), *w.of("T")),
+            (*energies, *_rotor_energy(w), *w.quantities("T")),
         ),
-        Section("Mass matrix", ("T = ½ q̇ᵀ M q̇, so that M_ij = ∂²T/∂q̇_i∂q̇_j.",), w.of("M")),
-        Section("Potential energy", ("V = −Σ m gᵀ p_c.",), w.of("V")),
+        Section("Mass matrix", ("T = ½ q̇ᵀ M q̇, so that M_ij = ∂²T/∂q̇_i∂q̇_j.",), w.quantities("M")),
+        Section("Potential energy", ("V = −Σ m gᵀ p_c.",), w.quantities("V")),
         _lagrange_rows(w),
         _christoffel(w),
     ]
@@ -42,7 +42,7 @@ def lagrange_steps(w: StepWriter) -> list[Section]:
 def _rotor_energy(w: StepWriter) -> list[Formula]:
     closed = w.closed
     T = dot(closed.v, times(closed.rotors, closed.v))
-    return [Formula("T_r", halved(w.forms.by_rates([T])[0]), "Rotors turn with their joints:")] if T else []
+    return [Formula("T_r", half_of(w.forms.by_rates([T])[0]), "Rotors turn with their joints:")] if T else []
 
 
 def _lagrange_rows(w: StepWriter) -> Section:
@@ -67,7 +67,7 @@ def _christoffel(w: StepWriter) -> Section:
         "c_ijk = ½ (∂M_ij/∂q_k + ∂M_ik/∂q_j − ∂M_jk/∂q_i), equal for j and k exchanged; those not shown are zero. "
         "C_ij = Σ_k c_ijk q̇_k makes Ṁ − 2C skew-symmetric.",
     )
-    return Section("Coriolis matrix", words, (*symbols, *w.of("C")))
+    return Section("Coriolis matrix", words, (*symbols, *w.quantities("C")))
 
 
 def energy_steps(derivation: Derivation, forms: EnergyForms) -> list[Section]:
@@ -76,12 +76,12 @@ def energy_steps(derivation: Derivation, forms: EnergyForms) -> list[Section]:
     v, a = derivation.v, derivation.a
     for i, (q, rate) in enumerate(zip(forms.names.q, forms.names.v)):
         momentum = sp.diff(T, sp.Symbol(rate))
-        moved = sum((forms.by(momentum, x) * y for x, y in zip(forms.names.q, v)), sp.Integer(0))
+        moved = sum((forms.partial(momentum, x) * y for x, y in zip(forms.names.q, v)), sp.Integer(0))
         pushed = sum((sp.diff(momentum, x) * y for x, y in zip(v, a)), sp.Integer(0))
         rows += [
             Formula(f"∂L/∂{rate}", forms.tidy(momentum)),
             Formula(f"d/dt ∂L/∂{rate}", forms.gathered(moved + pushed)),
-            Formula(f"∂L/∂{q}", forms.gathered(forms.by(T, q) - forms.by(V, q))),
+            Formula(f"∂L/∂{q}", forms.gathered(forms.partial(T, q) - forms.partial(V, q))),
             Formula(f"Q_{q}", derivation["tau"][i]),
         ]
     short = [Formula(name, e) for name, e in forms.where.items()]

@@ -42,14 +42,14 @@ class Notation:
     def symbol(self, name: str) -> str:
         """A symbol by its plain name."""
         self.used.add(name)
-        return self.style.name(self.parted(name))
+        return self.style.name(self.split_name(name))
 
-    def parted(self, name: str) -> Name:
+    def split_name(self, name: str) -> Name:
         """Head, subscript and dots of a plain name: dq1 is q̇1 where q1 is a coordinate, dvx is v̇x of a free base."""
         for dots in (2, 1):
             base = name[dots:]
             if name.startswith("d" * dots) and base in (*self.names.q, *self.names.v):
-                inner = self.parted(base)
+                inner = self.split_name(base)
                 return inner._replace(dots=inner.dots + dots)
         return split_name(name)
 

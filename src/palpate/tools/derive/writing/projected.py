@@ -31,11 +31,11 @@ def projected_steps(w: StepWriter) -> list[Section]:
         Section(
             "Rates of the Jacobians", ("J̇_P q̇ and J̇_O q̇: what is left of the accelerations for q̈ = 0.",), tuple(drifts)
         ),
-        Section("Mass matrix", ("M = Σ J_Pᵀ m J_P + J_Oᵀ I J_O.",), (*masses, *w.of("M"))),
+        Section("Mass matrix", ("M = Σ J_Pᵀ m J_P + J_Oᵀ I J_O.",), (*masses, *w.quantities("M"))),
         Section(
             "Coriolis and centrifugal forces",
             ("b = Σ J_Pᵀ m J̇_P q̇ + J_Oᵀ (I J̇_O q̇ + ω × I ω).",),
             (*biases, w.vector("b", total)),
         ),
-        Section("Gravity", ("g = −Σ J_Pᵀ m g.",), w.of("g")),
+        Section("Gravity", ("g = −Σ J_Pᵀ m g.",), w.quantities("g")),
     ]

@@ -21,7 +21,7 @@ class StepWriter:
         self.numbers = forms.model.numbers
         self.heavy = [n for n, named in zip(self.numbers, forms.model.links) if named.link.mass > 0]
 
-    def of(self, *names: str) -> tuple[Formula, ...]:
+    def quantities(self, *names: str) -> tuple[Formula, ...]:
         """Quantities by name."""
         pairs = [(self.derivation.quantity(name).symbol, name) for name in names]
         return tuple(Formula(symbol, self.derivation[name]) for symbol, name in pairs)

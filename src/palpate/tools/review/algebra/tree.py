@@ -277,13 +277,13 @@ def is_number(node: Node, value: int) -> bool:
     return isinstance(node, Num) and node.value == value
 
 
-def tidied(node: Node) -> Node:
+def tidy_tree(node: Node) -> Node:
     """The tree without the ones and zeros an edit left behind: 1·x, x + 0, x/1, −(−x), sums in sums, x¹."""
     if isinstance(node, Ref | Trig):
         return node
     below = children(node)
     if below:
-        node = with_children(node, tuple(tidied(child) for child in below))
+        node = with_children(node, tuple(tidy_tree(child) for child in below))
     match node:
         case Sum():
             flat = [inner for term in node.terms for inner in (term.terms if isinstance(term, Sum) else (term,))]

@@ -118,7 +118,7 @@ class Selection:
         return (self.rows[column], self.columns[row]) if self.transposed else (self.rows[row], self.columns[column])
 
 
-def fitting(given: tuple[int, int], shape: tuple[int, int], what: str) -> list[Selection]:
+def fitting_selections(given: tuple[int, int], shape: tuple[int, int], what: str) -> list[Selection]:
     """The parts of a quantity that a given shape can mean.
 
     Raises:

@@ -85,7 +85,7 @@ class Case:
     def without_torques(self) -> Case:
         """The same check against the equation of the free motion."""
         names: dict[Name, Node] = dict.fromkeys(self.torques, algebra.ZERO)
-        return replace(self, wanted=self.wanted.each(lambda node: algebra.tidied(rename(node, names))))
+        return replace(self, wanted=self.wanted.each(lambda node: algebra.tidy_tree(rename(node, names))))
 
 
 class Reference:

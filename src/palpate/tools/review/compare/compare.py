@@ -12,7 +12,7 @@ from palpate.errors import DoesNotFit, UnluckyPoint
 from palpate.tools.review.algebra import tree as algebra
 from palpate.tools.review.algebra.points import MOST_POINTS, POINTS, Modular, Point, Real, Space
 from palpate.tools.review.algebra.tree import Grid, Name, Node, Prod, Sym
-from palpate.tools.review.algebra.wanted import Selection, fitting, quantity
+from palpate.tools.review.algebra.wanted import Selection, fitting_selections, quantity
 from palpate.tools.review.compare.case import Case, Claim
 from palpate.tools.review.compare.conventions import Convention, EntryIndex, conventions, rewritten
 from palpate.tools.review.compare.rounding import decimal_numbers, within_rounding
@@ -163,13 +163,13 @@ class MatrixComparison:
         return factors
 
 
-def compared(case: Case, claim: Claim, seed: int) -> MatrixComparison:
+def compare_matrices(case: Case, claim: Claim, seed: int) -> MatrixComparison:
     """Compare what is given with what is wanted, in the shape that fits best."""
     given, whole, notes = claim.value, case.wanted, []
     if claim.selection is None:
         given, whole, notes = _coriolis(case, _all_zeros(given, whole))
     comparisons: list[MatrixComparison] = []
-    selections = [claim.selection] if claim.selection else fitting(given.shape, whole.shape, case.what)
+    selections = [claim.selection] if claim.selection else fitting_selections(given.shape, whole.shape, case.what)
     for selection in selections:
         comparisons.append(_in_field(case, given, whole, selection, seed))
         comparisons[-1].notes = [*notes, selection.words] if selection.words else notes

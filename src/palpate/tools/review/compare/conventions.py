@@ -120,7 +120,9 @@ def rewritten(wanted: Grid, what: str, change: Convention, coordinates: Sequence
         rows = [(k, S[k][index[0]]) for k in range(len(S))] if left else [(index[0], 1)]
         columns = [(k, S[k][index[1]]) for k in range(len(S))] if right else [(index[1], 1)]
         parts = [(a * b, entry(i, j)) for (i, a), (j, b) in product(rows, columns) if a * b]
-        return algebra.tidied(algebra.add([_signed(sign * (-1 if change.minus else 1), node) for sign, node in parts]))
+        return algebra.tidy_tree(
+            algebra.add([_signed(sign * (-1 if change.minus else 1), node) for sign, node in parts])
+        )
 
     return at
 

@@ -64,7 +64,7 @@ def edited(tree: Node, edits: Iterable[Edit]) -> Node:
         changes.update(edit.changes)
         for key, change in edit.after.items():
             after[key] = _both(after[key], change) if key in after else change
-    return algebra.tidied(algebra.rewrite(tree, changes, after))
+    return algebra.tidy_tree(algebra.rewrite(tree, changes, after))
 
 
 def _both(first: Callable[[Node], Node], second: Callable[[Node], Node]) -> Callable[[Node], Node]:

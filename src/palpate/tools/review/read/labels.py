@@ -54,7 +54,7 @@ def axis(label: Name, joints: int | None = None) -> str | None:
     return letter if meant and not label.dots else None
 
 
-def meaning(name: Name) -> tuple[str | None, tuple[int, int] | None]:
+def label_meaning(name: Name) -> tuple[str | None, tuple[int, int] | None]:
     """The quantity that a name on the left stands for, and which of its entries, counted from 0."""
     what = label_quantity(name)
     if what is not None:

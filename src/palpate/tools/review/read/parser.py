@@ -47,7 +47,7 @@ def number(token: Token) -> Num:
     return Num(exact(token.text), decimals, (token.start, token.end))
 
 
-def joined(a: Value, b: Value) -> Value:
+def flat_product(a: Value, b: Value) -> Value:
     """a·b, longer products kept flat; a minus in front of the first factor stands before the product."""
     if isinstance(a, Grid) or isinstance(b, Grid):
         return matrices.times(a, b)
@@ -120,7 +120,7 @@ class Parser(SymbolReader):
                 value = self._shaped(operator.start, lambda a=value, b=below: matrices.over(a, b))
             elif self._accept("*", *(f"\\{name}" for name in TIMES)) or self._starts_factor():
                 right = self._signed_factor()
-                value = self._shaped(operator.start, lambda a=value, b=right: joined(a, b))
+                value = self._shaped(operator.start, lambda a=value, b=right: flat_product(a, b))
             else:
                 break
         return self._spanned(start, value) if isinstance(value, Prod | Quot) and value.span is None else value

@@ -20,7 +20,7 @@ from palpate.tools.review.algebra.effort import MOST_FORMULAS, check_count
 from palpate.tools.review.algebra.names import spelled
 from palpate.tools.review.algebra.tree import Name
 from palpate.tools.review.algebra.wanted import label_quantity
-from palpate.tools.review.read.labels import bare, label_name, meaning
+from palpate.tools.review.read.labels import bare, label_meaning, label_name
 from palpate.tools.review.read.lexer import FRAME, MACRO, Token, blanked, closing_brace, macros, tokens
 from palpate.tools.review.read.printed_pages import is_palpate_page, without_decoration
 from palpate.tools.review.read.reading import split
@@ -77,7 +77,7 @@ def formulas(text: str) -> list[GivenFormula]:
     Raises:
         UnreadableExpression: a formula without a name.
     """
-    clean = prepared(text)
+    clean = without_other_text(text)
     body = macros(clean)[0]
     found = chunks(body)
     check_count(len(found), MOST_FORMULAS, "formulas")
@@ -139,7 +139,7 @@ def _formula(text: str, whole: str, start: int, end: int) -> GivenFormula:
         raise UnreadableExpression("a formula without a name and an equals sign", text, start, hint="write M = …")
     left = body[: sides[0][-1].end] if sides[0] else ""
     name = label_name(left)
-    what, entry = meaning(name)
+    what, entry = label_meaning(name)
     return GivenFormula(bare(left), name, what, entry, above + body, line)
 
 
@@ -176,7 +176,7 @@ def _words(token_list: list[Token]) -> Iterator[str]:
         yield token.text + "".join(one.text for one in token_list[at + 1 : end])
 
 
-def prepared(text: str) -> str:
+def without_other_text(text: str) -> str:
     """The text with everything that is no formula replaced by blanks; every character keeps its position.
 
     Understood are LaTeX documents, Markdown with $$ … $$, Python and Matlab programs, and the pages palpate prints.

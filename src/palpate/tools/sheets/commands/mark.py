@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     options: Any = {"equal": _equal(args.equal or []), "conventions": args.conventions}
     answers = mark_folder(robot, args.folder, expected, **options)
     for answer in answers:
-        print(_told(answer))
+        print(_answer_text(answer))
     if args.csv:
         print(f"wrote {write_file(args.csv, marks_csv(answers))}")
     if args.html:
@@ -70,7 +70,7 @@ def _equal(pairs: Sequence[str]) -> dict[str, list[str]]:
     return made
 
 
-def _told(answer: Any) -> str:
+def _answer_text(answer: Any) -> str:
     """An answer in a few lines: its credit, and what is wrong where."""
     head = f"{answer.name}: {100 * answer.total:.0f} %"
     if answer.sheet is None:
