@@ -120,7 +120,8 @@ INSIDE: dict[str, dict[str, set[str]]] = {
         "plans": set(),
         "running": {"plans"},
         "analysis": {"plans", "running"},
-        "commands": {"plans", "running", "analysis"},
+        "drivers": {"plans", "running", "analysis"},
+        "commands": {"plans", "running", "analysis", "drivers"},
     },
     "views": {"pages": set()},
     "world": {

@@ -23,13 +23,16 @@ from palpate.scenario.file.swap import LawSwap, swap_law
 from palpate.scenario.model import Scenario
 from palpate.tools.study.analysis import paired
 from palpate.tools.study.analysis.statistics import failure_bound
+from palpate.tools.study.counts import unit_of
+from palpate.tools.study.evidence import percent
+from palpate.tools.study.planning import check_points, make_plan
 from palpate.tools.study.plans.axis import Spec
 from palpate.tools.study.plans.plan import ENDED
-from palpate.tools.study.result import Sweep, percent, unit_of
+from palpate.tools.study.result import Sweep
 from palpate.tools.study.robust import spreads
 from palpate.tools.study.running.store import Store
 from palpate.tools.study.running.worker import whole_trace
-from palpate.tools.study.sweeps import Progress, check_points, finish, make_plan
+from palpate.tools.study.sweeps import Progress, finish
 
 if TYPE_CHECKING:
     from palpate.trace import Trace

@@ -23,12 +23,15 @@ from palpate.scenario.file.places import absolute_path, relative_path
 from palpate.scenario.model import Scenario
 from palpate.scenario.robot import build_robot
 from palpate.sealed import sealed, unsealed
-from palpate.tools.study.plans.axis import Spec, override, parse_axis
+from palpate.tools.study.planning import check_points, make_plan
+from palpate.tools.study.plans.axis import Spec
+from palpate.tools.study.plans.override import override
 from palpate.tools.study.plans.plan import IMPOSSIBLE, Plan
+from palpate.tools.study.plans.spec import parse_axis
 from palpate.tools.study.result import Sweep
 from palpate.tools.study.running.store import Store, check_content
 from palpate.tools.study.running.worker import run_row, whole_trace
-from palpate.tools.study.sweeps import Progress, check_points, finish, make_plan
+from palpate.tools.study.sweeps import Progress, finish
 
 RUNS = 300
 STUDY, DRAWS, MAP = "study.json", "draws", "map"  # what was asked for; folders of the two sweeps

@@ -20,8 +20,10 @@ from palpate.run.forecast.moments import LoopMoment, ask_ends
 from palpate.run.forecast.variants import Variants
 from palpate.scenario.file.load import overridden
 from palpate.scenario.model import Scenario
-from palpate.tools.study.plans.axis import Span, override
-from palpate.tools.study.plans.plan import CELLS, Plan
+from palpate.tools.study.plans.axis import Span
+from palpate.tools.study.plans.override import override
+from palpate.tools.study.plans.plan import Plan
+from palpate.tools.study.plans.points import CELLS
 
 Vertex = tuple[int, int]
 Cell = tuple[int, int, int]  # left, bottom and size, on the finest lattice

@@ -27,7 +27,8 @@ from distributed.scheduler import KilledWorker
 
 from palpate.errors import PalpateError, StudyError
 from palpate.tools.study.plans.plan import CRASHED, versions
-from palpate.tools.study.running.address import ClusterAddress, check_command, jobs_for
+from palpate.tools.study.running.address import ClusterAddress, check_command
+from palpate.tools.study.running.jobs import jobs_for
 from palpate.tools.study.running.pool import Chunk
 from palpate.tools.study.running.shipping import forget_copies, mark_of, use_scratch
 from palpate.tools.study.running.worker import Job, RunResult, check_files, empty_row, run_chunk
