@@ -90,7 +90,7 @@ INSIDE: dict[str, dict[str, set[str]]] = {
         "dynamics": {"algebra", "model"},
         "code": {"algebra", "model", "dynamics"},
     },
-    "tools/exporting": {"code": set()},
+    "tools/exporting": {"code": set(), "writing": {"code"}},
     "tools/logs": {"readers": set()},
     "tools/review": {
         "algebra": set(),

@@ -25,10 +25,10 @@ from palpate.tools.exporting.commissioning import expectations
 from palpate.tools.exporting.draft import Draft, draft as make_draft
 from palpate.tools.exporting.guarding import GUARDS
 from palpate.tools.exporting.library import Library, chosen_targets
-from palpate.tools.exporting.manifest import NAME, exported_files, manifest, sealed
-from palpate.tools.exporting.sheet import commissioning_sheet
-from palpate.tools.exporting.texts import texts, values_of
 from palpate.tools.exporting.vectors import RecordedRun, answered, packed, record_run, vector_file
+from palpate.tools.exporting.writing.manifest import NAME, exported_files, manifest, sealed
+from palpate.tools.exporting.writing.sheet import commissioning_sheet
+from palpate.tools.exporting.writing.texts import texts, values_of
 
 Model = Literal["own", "given"]
 Rate = Literal["arm", "scenario"]

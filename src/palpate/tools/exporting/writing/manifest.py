@@ -17,8 +17,8 @@ from palpate.tools.exporting.code.records import Code
 from palpate.tools.exporting.draft import LATEST, Draft
 from palpate.tools.exporting.guarding import described
 from palpate.tools.exporting.interface import Item
-from palpate.tools.exporting.release import revision, today
-from palpate.tools.exporting.texts import safe_command
+from palpate.tools.exporting.writing.release import revision, today
+from palpate.tools.exporting.writing.texts import safe_command
 
 KIND = "palpate export"
 NAME = "manifest.json"
