@@ -115,7 +115,12 @@ INSIDE: dict[str, dict[str, set[str]]] = {
     },
     "scenario": {"checking": set(), "library": set(), "file": {"checking", "library"}},
     "tools/sheets": {"books": set(), "commands": {"books"}},
-    "tools/serving": {"commands": set()},
+    "tools/serving": {
+        "protocol": set(),
+        "arm": {"protocol"},
+        "gripper": {"protocol"},
+        "commands": {"protocol", "arm", "gripper"},
+    },
     "tools/study": {
         "plans": set(),
         "running": {"plans"},

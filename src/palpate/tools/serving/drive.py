@@ -23,10 +23,10 @@ from palpate.run.before.checks import check_start
 from palpate.run.run import Run
 from palpate.run.simulate import simulate_quietly
 from palpate.spatial import rotate_axes
-from palpate.tools.serving.fci import JOINTS
-from palpate.tools.serving.franka import franka_model
-from palpate.tools.serving.limits_kernels import TORQUE_RATE
+from palpate.tools.serving.arm.franka import franka_model
+from palpate.tools.serving.arm.limits_kernels import TORQUE_RATE
 from palpate.tools.serving.pace import no_collector, real_time
+from palpate.tools.serving.protocol.fci import JOINTS
 from palpate.trace import Outcome, Trace
 from palpate.trace.outcome import OutcomeKind
 

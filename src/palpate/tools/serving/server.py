@@ -19,13 +19,13 @@ from palpate.run.build import build
 from palpate.run.run import Run
 from palpate.run.simulate import execute, simulate_quietly
 from palpate.scenario.model import Scenario
-from palpate.tools.serving.arm import Arm
+from palpate.tools.serving.arm.arm import Arm
+from palpate.tools.serving.arm.franka import franka_model
+from palpate.tools.serving.arm.limits import Limits
 from palpate.tools.serving.buttons import Buttons, Press
-from palpate.tools.serving.fci import PORT
-from palpate.tools.serving.franka import franka_model
-from palpate.tools.serving.limits import Limits
-from palpate.tools.serving.link import HANDSHAKE, ClientConnection, check_address, close_at_once, has_asked
 from palpate.tools.serving.pace import Pace, no_collector, real_time
+from palpate.tools.serving.protocol.fci import PORT
+from palpate.tools.serving.protocol.link import HANDSHAKE, ClientConnection, check_address, close_at_once, has_asked
 from palpate.tools.serving.session import TERMS, ClientLaw, ClientSession
 from palpate.trace import Trace
 from palpate.world.clock import Clock

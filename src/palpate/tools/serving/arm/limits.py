@@ -11,10 +11,10 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.robot.robot import Robot
-from palpate.tools.serving import limits_kernels as kernels
-from palpate.tools.serving.arm_kernels import Told
-from palpate.tools.serving.franka import stopping
-from palpate.tools.serving.limits_kernels import FARTHEST, JointLimits
+from palpate.tools.serving.arm import limits_kernels as kernels
+from palpate.tools.serving.arm.arm_kernels import Told
+from palpate.tools.serving.arm.franka import stopping
+from palpate.tools.serving.arm.limits_kernels import FARTHEST, JointLimits
 
 LOST_IN_A_ROW = 20  # packets, after which the robot stops
 

@@ -18,7 +18,7 @@ from palpate.control.steps.linear_algebra import (
 from palpate.engine.kernels import kernel
 from palpate.engine.records import Matrix, Record, Vector, sized
 from palpate.spatial.kernels import matrix_from_rotation_vector, rotation_vector_from_matrix
-from palpate.tools.serving.fci import FLOATS
+from palpate.tools.serving.protocol.fci import FLOATS
 
 NEAR_SINGULAR = 0.02  # (Σ 1/σ²)^(−1/2) of the Jacobian's singular values σ, below which no wrench is estimated
 _SMALLEST = 1e-9  # m²: keeps J Jᵀ regular at a singularity

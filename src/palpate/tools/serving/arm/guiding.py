@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from palpate.checks import Array
-from palpate.tools.serving.arm import CARTESIAN_STIFFNESS, Arm
+from palpate.tools.serving.arm.arm import CARTESIAN_STIFFNESS, Arm
 
 _DAMPING = 1.0  # N·m·s/rad of each joint: a hand that lets go leaves the arm where it is
 

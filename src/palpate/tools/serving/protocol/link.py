@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from palpate.errors import InvalidInput, NotAClient
-from palpate.tools.serving import fci
+from palpate.tools.serving.protocol import fci
 
 _REACHED = "can be reached from other machines, and the protocol has no password"
 

@@ -98,7 +98,7 @@ class Mode(IntEnum):
     RECOVERY = 6
 
 
-_LAYOUTS = tomllib.loads((files("palpate.tools.serving") / "fci.toml").read_text(encoding="utf-8"))
+_LAYOUTS = tomllib.loads((files("palpate.tools.serving.protocol") / "fci.toml").read_text(encoding="utf-8"))
 ERRORS: tuple[str, ...] = tuple(_LAYOUTS["errors"])  # the maker's names, in the order of their bits
 STATE, MOTION = (np.dtype([tuple(field) for field in _LAYOUTS[name]]) for name in ("state", "motion"))
 _FIRST, _NUMBER = 8, 4  # bytes before the first number of a state, and bytes of a number

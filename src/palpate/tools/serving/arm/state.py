@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from palpate.checks import Array
-from palpate.tools.serving import fci
-from palpate.tools.serving.arm import Arm
-from palpate.tools.serving.arm_kernels import Told
-from palpate.tools.serving.fci import Controller, Generator, Mode
-from palpate.tools.serving.motion import ActiveMove, JointReference
+from palpate.tools.serving.arm.arm import Arm
+from palpate.tools.serving.arm.arm_kernels import Told
+from palpate.tools.serving.arm.motion import ActiveMove, JointReference
+from palpate.tools.serving.protocol import fci
+from palpate.tools.serving.protocol.fci import Controller, Generator, Mode
 
 
 class StateMessage:
