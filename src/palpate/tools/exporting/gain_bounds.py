@@ -16,7 +16,7 @@ from palpate.tools.exporting.gain_table import gain_about
 
 Bounds = tuple[float, float]
 _CHANGE = 1.25
-MOST_TIMES = 10.0  # the exported value of a gain is the one that was verified; so many times it is the bound
+MOST_TIMES = 10.0  # upper bound of a gain as a multiple of its exported value, the one that was verified
 
 
 def adjustable(law: Law, robot: Robot, image: Image, parts: list[Part]) -> dict[str, Bounds]:

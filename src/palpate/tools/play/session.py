@@ -48,7 +48,7 @@ _LONG = 2000  # characters of a text that a page may send as a value
 
 @dataclass
 class State:
-    """What a page asks for.
+    """The law and settings that a page asks for.
 
     Attributes:
         control: the law's table instead of the scenario's own; None for that.
@@ -73,7 +73,7 @@ class State:
 
 @dataclass
 class _Page:
-    """What is kept for a page.
+    """Data kept for a page.
 
     Attributes:
         prepared: its assembly.
@@ -318,7 +318,7 @@ class Session:
         return {name: None if edge is None else edge.as_data() for name, edge in found.items()}
 
     def _judged(self, page: _Page, number: int, data: dict[str, Any]) -> Judged:
-        """Whether the forecast of a run is red; a request that nobody waits for is answered without one."""
+        """Whether the forecast of a run is red; a superseded request is answered without one."""
         if self._is_late(page, number):
             return Judged(False, "")
         with self._lock, one_thread():
@@ -335,11 +335,11 @@ class Session:
         return Judged(worst(lines) == "bad", headline(lines))
 
     def _is_late(self, page: _Page, number: int) -> bool:
-        """Whether nobody waits for the answer to a request any more."""
+        """Whether a request is superseded by a later one, or the session is closed."""
         return self.closed or page.latest != number
 
     def _stopping(self, page: _Page, number: int, assembly: Assembly) -> Callable[[], None]:
-        """What ends a run, between two slices of it, for which nobody waits any more."""
+        """A function, called between two slices of a run, that ends it once its request is superseded."""
 
         def look() -> None:
             if self._is_late(page, number):

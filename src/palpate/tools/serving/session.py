@@ -35,7 +35,7 @@ _CHECK_EVERY = 16  # ticks between two looks at who else wants to connect, and a
 
 
 class ConnectionChannels(Record):
-    """What the trace records of a connection."""
+    """Channels of the trace about a connection."""
 
     mode: float = 1.0
     lost: float = 0.0
@@ -304,7 +304,7 @@ class ClientSession:
         status.success, status.gone = self._success_rate(), 0.0 if self.link.alive else 1.0
 
     def remarks(self, memory: Any) -> list[str]:
-        """What happened, for the report."""
+        """Sentences about the connection, for the report."""
         host, port = self.link.peer
         messages = [
             f"served to a client at {host}:{port}: {self.motions} motions, {self.received} commands received,"

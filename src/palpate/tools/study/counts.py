@@ -70,7 +70,7 @@ def _counted_warning(told: list[tuple[int, str]]) -> str:
 
 
 def run_summary(sweep: Sweep, run: int) -> dict[str, Any]:
-    """What there is to say about one run."""
+    """One run as plain data: outcome, values, broken bounds, command."""
     row = sweep.row(run)
     bounds = sweep.plan.scenario.get("metrics", {})
     return {

@@ -95,7 +95,7 @@ def finding_sentences(sweep: Sweep) -> list[str]:
 
 
 def rare_sentence(estimate: RareEstimate, rule: str) -> str:
-    """What is known of a small probability."""
+    """The estimate of a small probability, with its interval and its cost."""
     note = f"; {estimate.note}" if estimate.note else ""
     held = f"with {percent(estimate.interval.confidence)} confidence"
     if estimate.probability is None:

@@ -110,7 +110,7 @@ class LawComparison:
 
     @property
     def bounds(self) -> dict[str, dict[str, float]]:
-        """What the scenario asks of its metrics."""
+        """Bounds of the scenario's metrics."""
         return next(iter(self.sweeps.values())).summary["bounds"]
 
     def draws(self, key: str) -> list[Any]:
@@ -300,7 +300,7 @@ def _named(law: str, step: Any) -> Any:
 
 
 def _common_spreads(under: Mapping[str, tuple[Any, list[str]]]) -> tuple[dict[str, Spec], dict[str, str]]:
-    """What a robustness study would draw for any of the laws, without what one of them cannot have."""
+    """Distributions of a robustness study that all of the laws can have, and why others are left out."""
     offered: dict[str, Spec] = {}
     left_out: dict[str, str] = {}
     for law, (source, texts) in under.items():

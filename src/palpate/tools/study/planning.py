@@ -29,7 +29,7 @@ TRIES = 16  # points that are looked at before a sweep begins
 
 
 def drawn(plan: Plan, count: int) -> Iterator[list[str]]:
-    """The `key=value` texts of so many points of a sweep, drawn over its ranges.
+    """The `key=value` texts of `count` points of a sweep, drawn over its ranges.
 
     Runs of them in turn cost what the sweep's do: a robot is built again wherever what varies asks for it.
     """
@@ -100,7 +100,7 @@ def _metrics(wanted: Sequence[str] | None, data: Mapping[str, Any]) -> tuple[str
 
 
 def _checked(plan: Plan) -> Plan:
-    """What can be said about a plan before anything is run."""
+    """Check a plan's rules and metrics before anything is run, and return it."""
     if plan.method == "map":
         map_spans(plan)
         if "by" in plan.options and plan.options["by"] not in ("passed", "ended"):

@@ -1,4 +1,4 @@
-"""What a sweep leaves: its table, and every run of it at hand."""
+"""The result of a sweep: its table, and access to each of its runs."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ class Sweep:
 
     @property
     def metric(self) -> str | None:
-        """What ranks the runs: as asked for, or the first metric with a bound."""
+        """The metric that ranks the runs: as asked for, or the first with a bound."""
         bounded = [name for name in self.plan.metrics if name in self.plan.scenario.get("metrics", {})]
         return self.plan.options.get("metric") or next(iter(bounded), None)
 
@@ -221,7 +221,7 @@ class Sweep:
 
     @property
     def sentence(self) -> str:
-        """What the runs prove, in a sentence."""
+        """A sentence on what the runs prove."""
         return str(self.summary["sentence"])
 
     def __repr__(self) -> str:

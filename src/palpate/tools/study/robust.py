@@ -42,7 +42,7 @@ TENFOLD = "0.1:10:17:log"  # how far a map goes in a stiffness, up and down
 
 @dataclass(frozen=True)
 class Spread:
-    """What a study draws: a key, its distribution, and why."""
+    """A quantity that a study draws: its key, its distribution, and why."""
 
     key: str
     spec: str
@@ -51,7 +51,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class Robustness:
-    """What a study found.
+    """Result of a robustness study.
 
     Attributes:
         draws: the runs at independent draws, with the sentence they prove.
@@ -67,7 +67,7 @@ class Robustness:
 
     @property
     def sentence(self) -> str:
-        """What the draws prove."""
+        """A sentence on what the draws prove."""
         return self.draws.sentence
 
 

@@ -53,7 +53,7 @@ def summarise(sweep: Sweep, pareto: tuple[str, str] | None = None) -> dict[str, 
 
 
 def _bounds(scenario: dict[str, Any]) -> dict[str, dict[str, float]]:
-    """What each bounded metric must keep, without the ends that are open."""
+    """Bounds of the metrics, without the ends that are open."""
     bounds = scenario.get("metrics", {}).items()
     return {name: {end: limit for end, limit in bound.items() if limit is not None} for name, bound in bounds}
 

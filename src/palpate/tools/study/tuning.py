@@ -39,7 +39,7 @@ OWN = "objective"  # column of a metric written in Python
 
 @dataclass(frozen=True)
 class Tuned:
-    """What a search found.
+    """Result of a search.
 
     Attributes:
         sweep: every run of it.
@@ -64,7 +64,7 @@ class Tuned:
 
     @property
     def sentence(self) -> str:
-        """What was found, in a sentence."""
+        """The result in a sentence."""
         name = str(self.sweep.plan.options["minimise"])
         unit = METRICS[name].unit if name in METRICS else "1"
         settings = ", ".join(f"{key} = {_shown(value)}" for key, value in self.values.items())
@@ -76,7 +76,7 @@ class Tuned:
 
     @property
     def bounds(self) -> dict[str, dict[str, float]]:
-        """What each bounded metric must keep: the scenario's bounds, drawn tighter by those of the search."""
+        """Bounds of the metrics: the scenario's, made tighter by those of the search."""
         ends = {name: {"least": low, "most": high} for name, (low, high) in tuning_bounds(self.sweep.store).items()}
         return {name: {end: x for end, x in both.items() if x is not None} for name, both in ends.items()}
 

@@ -25,7 +25,7 @@ NAME = "manifest.json"
 
 
 def manifest(draft: Draft, targets: list[str], files: dict[str, bytes], facts: dict[str, Any]) -> dict[str, Any]:
-    """What the folder is, for people and programs."""
+    """Contents of the manifest: what the folder is, for people and programs."""
     run, robot, law = draft.run, draft.run.robot, draft.bound
     limits, (q, v) = robot.limits, run.start()
     safe = safe_command(law.command, "ramp" in draft.on)

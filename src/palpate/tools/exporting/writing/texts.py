@@ -66,7 +66,7 @@ def texts(draft: Draft, targets: list[TargetMachine], ticks: int, note: str = ""
 
 
 def values_of(draft: Draft, note: str) -> dict[str, Any]:
-    """What the folder's texts and its sheet say alike; `note` is that of the rate."""
+    """Values that the folder's texts and its sheet share; `note` is that of the rate."""
     return _values(draft) | {
         "ABOUT": draft.scenario.description or draft.scenario.name,
         "PALPATE": version("palpate"),
@@ -87,7 +87,7 @@ def _gravity_note(draft: Draft) -> str:
 
 
 def _values(draft: Draft) -> dict[str, Any]:
-    """What header, README and programs say of a law."""
+    """Values of a law for header, README and programs."""
     upper, period = draft.name.upper(), draft.run.clock.control_period
     codes = (f"    {upper}_CODE_{code.name} = {code.value}, /* {code.meaning} */" for code in Code)
     changeable = f"May be changed, within bounds: {', '.join(draft.bounds)}."
@@ -127,7 +127,7 @@ def _values(draft: Draft) -> dict[str, Any]:
 
 
 def safe_command(kind: str, ramp: bool) -> str:
-    """What stands in the answer where there is an error."""
+    """The command in an answer with an error, in words."""
     if ramp and kind in ("torque", "acceleration"):
         return f"a ramp of {RAMP_TIME:g} s to damping with gravity, held until reset; the library holds gravity"
     if ramp:
@@ -191,7 +191,7 @@ def _gain_fields(draft: Draft) -> str:
 
 
 def _memory_fields(draft: Draft) -> str:
-    """What the law remembers: recorded numbers with their units, others by whether a tick carries them on."""
+    """Fields of the law's memory: recorded numbers with their units, others by whether a tick carries them on."""
     shown = {each.field.replace(".", "_"): each for each in draft.law.shown}
     lines = []
     for part in draft.memory:

@@ -1,4 +1,4 @@
-"""What a Franka says about itself: its frames, its end effector, and the URDF that clients build their model from."""
+"""A Franka's description of itself: its frames, its end effector, and the URDF that clients build their model from."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class Guiding:
         self._pose, self._q = self._arm.O_T_EE.copy(), self._arm.q.copy()
 
     def torque(self) -> Array:
-        """What the joints get beside gravity."""
+        """Torques of the joints, without gravity, N·m."""
         arm = self._arm
         damping = -_DAMPING * arm.v
         if self._elbow_free and not self._stiffness.any():

@@ -1,4 +1,4 @@
-"""What makes a Franka refuse a setting or stop a motion: ranges, limits of commands and measurements, thresholds.
+"""Limits of a Franka, beyond which it refuses a setting or stops a motion: ranges, commands, measurements, thresholds.
 
 Each check returns the maker's name of the error, or None. Limits are those of the maker's headers and of its control
 parameters page; the tolerances are ours: a client computes from single-precision numbers, and rounding must not look

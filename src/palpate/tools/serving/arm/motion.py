@@ -151,7 +151,7 @@ class ActiveMove:
         return None if still or not self.moves_joints else "joint_motion_generator_velocity_discontinuity"
 
     def torque_of(self, arm: Arm) -> Array:
-        """What the joints get for it, beside gravity."""
+        """Torques of the joints for this motion, without gravity, N·m."""
         if self.controller == Controller.EXTERNAL:
             return self.torque
         r = self.reference

@@ -50,7 +50,7 @@ class StateMessage:
         self._numbers[start : start + len(values)] = values
 
     def want(self, motion: ActiveMove | None, hold: JointReference | None, torque: Array) -> None:
-        """What is wanted: by a motion, or of an arm that holds its posture; the torque is without gravity."""
+        """Write the desired values: of a motion, or of an arm that holds its posture; the torque is without gravity."""
         arm, (q, v, a, tau, pose, twist, acceleration) = self._arm, self._wanted
         reference = hold if motion is None else motion.reference if motion.moves_joints else None
         q[:] = arm.q if reference is None else reference.q

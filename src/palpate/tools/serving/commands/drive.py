@@ -117,7 +117,7 @@ def _driven(drive: Drive, client: FrankaClient, args: argparse.Namespace, saving
 
 
 def _print_dry_runs(drive: Drive, ready: Rehearsal, look: Look) -> None:
-    """What the dry runs have shown, beside the limits."""
+    """Print the results of the dry runs, beside the limits."""
     limits = drive.limits
     print(harmless(f"simulated: {ready.trace.outcome.reason}; the robot as it stands, first torque without gravity"))
     rows = [

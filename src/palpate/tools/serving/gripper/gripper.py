@@ -29,7 +29,7 @@ _LONGEST_REQUEST = 64  # bytes
 
 
 class Command(IntEnum):
-    """What a client asks for."""
+    """Requests of a client."""
 
     CONNECT = 0
     HOMING = 1

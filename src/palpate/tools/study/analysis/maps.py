@@ -114,7 +114,7 @@ def refine(cells: int, coarse: int, tolerance: float, x: Span, y: Span) -> Gener
 
 
 class _Lattice:
-    """What is known so far: verdicts at the vertices of the finest lattice, and at places on its edges."""
+    """Verdicts so far: at the vertices of the finest lattice, and at points on its edges."""
 
     def __init__(self, side: int) -> None:
         self.side = side
@@ -223,7 +223,7 @@ def _unstable(moments: Sequence[LoopMoment]) -> str | None:
 
 
 def refusal(plan: Plan, values: Sequence[object], judge: Refuse) -> str | None:
-    """What the poles say about a point of a plan; an impossible one is left for the run to name."""
+    """The reason for which `judge` refuses a point of a plan; errors of an impossible one are left to the run."""
     texts = [override(axis, value, plan.scenario) for axis, value in zip(plan.axes, values)]
     try:
         return judge(overridden(plan.scenario, texts))

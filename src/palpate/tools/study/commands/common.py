@@ -33,7 +33,7 @@ def add_common(parser: argparse.ArgumentParser, what: str) -> None:
 
 
 def checked_cluster(text: str | None) -> ClusterAddress | None:
-    """What `--cluster` names, refused before anything is planned or written."""
+    """The address that `--cluster` names; a bad one is refused before anything is planned or written."""
     from palpate.tools.study.running.address import cluster_address
 
     return None if text is None else cluster_address(text)

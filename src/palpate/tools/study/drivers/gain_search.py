@@ -24,7 +24,7 @@ Ask = Generator[list[tuple[Value, ...]], list["Score"], None]
 
 @dataclass(frozen=True)
 class Score:
-    """What came of a point: the number to make small, and by how much bounds are broken (0 where they are kept)."""
+    """The score of a point: the number to make small, and by how much bounds are broken (0 where they are kept)."""
 
     value: float
     violation: float

@@ -66,5 +66,5 @@ class Axis:
 
 
 def rounded(value: float) -> float:
-    """A number in fourteen digits: nobody wants to type 400.00000000000017."""
+    """A number in fourteen digits, so that commands hold 400 and not 400.00000000000017."""
     return float(f"{value:.14g}")

@@ -19,7 +19,7 @@ def override(axis: Axis, value: Value, scenario: Mapping[str, Any]) -> str:
 
 
 def lookup(data: Mapping[str, Any], key: str) -> Value:
-    """What stands at a key of a scenario's data; entries of a list by place or by name."""
+    """The value at a key of a scenario's data; entries of a list by index or by name."""
     here: Any = data
     for part in key.split("."):
         if isinstance(here, list):

@@ -1,4 +1,4 @@
-"""What a sweep is, as plain data: enough to make every run again, anywhere, and to know whether two sweeps are one."""
+"""The plan of a sweep as plain data: every run can be repeated from it, and two sweeps can be compared by it."""
 
 from __future__ import annotations
 
@@ -218,7 +218,7 @@ def _check_tables(scenario: Mapping[str, Any]) -> None:
 
 
 def differences(mine: Plan, there: Plan) -> list[str]:
-    """What differs between two plans, in words; nothing where they give the same table."""
+    """Differences between two plans, in words; none where they give the same table."""
     changes = []
     for name, one in asdict(mine).items():
         other = asdict(there)[name]

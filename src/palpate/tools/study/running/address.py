@@ -45,7 +45,7 @@ class ClusterAddress:
         return getattr(_jobqueue(), QUEUES[self.kind][0])
 
     def workers(self, runs: int) -> int:
-        """How many workers there will be for so many runs; one at least of a scheduler that others have started."""
+        """Number of workers for a number of runs; at least one of a scheduler that is already running."""
         if self.job_file is not None:
             return jobs_for(self.job_file, runs) * self.job_file.cores
         return min(int(self.target), runs) if self.kind == "local" else 1

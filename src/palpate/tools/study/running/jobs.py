@@ -113,12 +113,12 @@ def read_job_file(path: str) -> JobFile:
 
 
 def jobs_for(file: JobFile, runs: int) -> int:
-    """How many jobs so many runs are worth: no more than have a run for each core."""
+    """Number of jobs for a number of runs: no more than have a run for each core."""
     return min(file.jobs, math.ceil(runs / file.cores))
 
 
 def estimated_cost(file: JobFile, seconds: float, runs: int) -> str:
-    """What runs that take so many seconds each will cost on a batch system."""
+    """The cost of runs on a batch system, in words; `seconds` is the time of one run."""
     jobs = jobs_for(file, runs)
     hours = seconds * runs / 3600
     whole = jobs * file.cores * (_START + seconds * runs / (jobs * file.cores)) / 3600

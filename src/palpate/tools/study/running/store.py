@@ -34,7 +34,7 @@ ROWS_PER_GROUP = 20_000
 
 
 class Store:
-    """What is known of a sweep so far, on disk."""
+    """The folder of a sweep: its plan and the rows that are done."""
 
     def __init__(self, folder: Path, plan: Plan, temporary: object = None) -> None:
         self.folder, self.plan = folder, plan
