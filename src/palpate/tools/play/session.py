@@ -30,12 +30,12 @@ from palpate.run.tangent.loop_poles import poles_here, window
 from palpate.scenario.fields import tagged_settings
 from palpate.scenario.file.load import scenario_from_data
 from palpate.scenario.file.overrides import apply_overrides
+from palpate.scenario.file.swap import swap_law_in_data
 from palpate.scenario.model import Scenario
 from palpate.toml import toml_value
 from palpate.tools.play.drawing import Drawing
 from palpate.tools.play.edges import Judged, nearest_edge
 from palpate.tools.play.forecast import forecast, headline, worst
-from palpate.tools.play.laws import Swapped, swap_law
 from palpate.tools.play.sliders import Slider, first_sliders, sliders_of
 from palpate.trace import Trace
 from palpate.views.summary import main_metrics
@@ -134,11 +134,11 @@ class Session:
         check_names("law", [law], self.laws)
         now = self.data_of(state)
         told = {*self._told(state), *(key.split(".")[1] for key in state.settings if key.startswith("control."))}
-        result: Swapped = swap_law(now, law, told)
+        data, swap = swap_law_in_data(now, law, told)
         kept = {key: value for key, value in state.settings.items() if not key.startswith("control.")}
-        after = State(result.data["control"], kept)
-        told_to_page = {"taken": result.taken, "dropped": result.dropped, "chosen": result.chosen}
-        return {"control": after.control, "settings": kept, "said": result.sentence, **told_to_page,
+        after = State(data["control"], kept)
+        names = {"taken": tuple(swap.taken), "dropped": tuple(swap.dropped), "chosen": swap.defaults}
+        return {"control": after.control, "settings": kept, "said": swap.names_sentence, **names,
                 **self.offered(after)}  # fmt: skip
 
     def _told(self, state: State) -> set[str]:
