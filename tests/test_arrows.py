@@ -90,7 +90,7 @@ INSIDE: dict[str, dict[str, set[str]]] = {
         "dynamics": {"algebra", "model"},
         "code": {"algebra", "model", "dynamics"},
     },
-    "tools/exporting": {"code": set()},
+    "tools/exporting": {"code": set(), "writing": {"code"}},
     "tools/logs": {"readers": set()},
     "tools/review": {
         "algebra": set(),
@@ -115,12 +115,18 @@ INSIDE: dict[str, dict[str, set[str]]] = {
     },
     "scenario": {"checking": set(), "library": set(), "file": {"checking", "library"}},
     "tools/sheets": {"books": set(), "commands": {"books"}},
-    "tools/serving": {"commands": set()},
+    "tools/serving": {
+        "protocol": set(),
+        "arm": {"protocol"},
+        "gripper": {"protocol"},
+        "commands": {"protocol", "arm", "gripper"},
+    },
     "tools/study": {
         "plans": set(),
         "running": {"plans"},
         "analysis": {"plans", "running"},
-        "commands": {"plans", "running", "analysis"},
+        "drivers": {"plans", "running", "analysis"},
+        "commands": {"plans", "running", "analysis", "drivers"},
     },
     "views": {"pages": set()},
     "world": {

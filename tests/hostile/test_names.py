@@ -23,7 +23,7 @@ from palpate.errors import InvalidInput, ModelError
 from palpate.robot.catalogue import model_xml
 from palpate.tools.exporting.code.objects import TARGETS
 from palpate.tools.exporting.draft import draft
-from palpate.tools.exporting.texts import texts
+from palpate.tools.exporting.writing.texts import texts
 from palpate.views.notebook import robot_html, scenario_html, trace_html
 from tools.exporting.test_folder import needs, run
 

@@ -16,11 +16,11 @@ import pytest
 from moments import ENDLESS
 from palpate.errors import BadShape, InvalidInput, NotFinite
 from palpate.scenario.file.load import load_scenario
-from palpate.tools.serving import fci
-from palpate.tools.serving.fci import Command, Controller, Generator, Mode
-from palpate.tools.serving.limits import pose_from
-from palpate.tools.serving.link import has_asked
+from palpate.tools.serving.arm.limits import pose_from
 from palpate.tools.serving.pace import Pace
+from palpate.tools.serving.protocol import fci
+from palpate.tools.serving.protocol.fci import Command, Controller, Generator, Mode
+from palpate.tools.serving.protocol.link import has_asked
 from palpate.tools.serving.server import Server
 from palpate.tools.serving.session import ClientSession
 from palpate.views.pages.serve import MOST_WAITING, LiveServer, ReplayServer

@@ -14,9 +14,9 @@ import palpate as pp
 from palpate import user_code
 from palpate.cli.main import main
 from palpate.errors import InvalidInput, ScenarioError, StudyError
+from palpate.tools.study.planning import make_plan
 from palpate.tools.study.running.pool import LocalPool
 from palpate.tools.study.running.worker import Job, RunTask, run_chunk
-from palpate.tools.study.sweeps import make_plan
 from palpate.world.sensing.noise import normal
 from palpate.world.sensing.sensor import SENSORS, Sensor
 

@@ -25,7 +25,7 @@ from palpate.tools.exporting.code.archive import static_library, symbols
 from palpate.tools.exporting.code.native import host
 from palpate.tools.exporting.draft import draft
 from palpate.tools.exporting.library import Library
-from palpate.tools.exporting.texts import header
+from palpate.tools.exporting.writing.texts import header
 from tools.exporting.conftest import NAME, SCENARIO
 from tools.exporting.matrix import compiled_laws, scenario_of
 

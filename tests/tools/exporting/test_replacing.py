@@ -42,7 +42,7 @@ def test_a_changed_file_is_named_and_kept_unless_forced(older: Path, name: str) 
 def test_a_file_of_ones_own_with_a_name_that_a_new_export_needs_is_kept(older: Path) -> None:
     content = json.loads((older / "manifest.json").read_text())
     del content["files"]["README.md"]  # as if an older version had written none
-    from palpate.tools.exporting.manifest import sealed
+    from palpate.tools.exporting.writing.manifest import sealed
 
     content.pop("hash")
     (older / "manifest.json").write_text(sealed(content))

@@ -10,8 +10,8 @@ import pytest
 from palpate.scenario.fields import explain
 from palpate.scenario.file.load import load_scenario, scenario_from_data
 from palpate.scenario.file.overrides import apply_overrides
+from palpate.scenario.file.swap import swap_law_in_data
 from palpate.tools.play.edges import Judged, nearest_edge
-from palpate.tools.play.laws import swap_law
 from palpate.tools.play.sliders import first_sliders, sliders_of, span
 
 
@@ -92,25 +92,25 @@ def test_the_nearest_edge_encloses_where_a_judgement_turns() -> None:
 
 def test_another_law_takes_over_what_has_the_same_name_and_unit() -> None:
     scenario = load_scenario("panda-wall")
-    swapped = swap_law(scenario.as_data(), "shaped-impedance", scenario.changed()["control"])
+    data, swapped = swap_law_in_data(scenario.as_data(), "shaped-impedance", scenario.changed()["control"])
     assert {"stiffness", "damping"} <= set(swapped.taken)
-    assert swapped.dropped == ()
-    control = swapped.data["control"]
+    assert swapped.dropped == {}
+    control = data["control"]
     assert control["stiffness"] == [400.0, 400.0, 400.0, 20.0, 20.0, 20.0]
     assert control["damping"] == [80.0, 80.0, 80.0, 5.0, 5.0, 5.0]
-    scenario_from_data(swapped.data)
+    scenario_from_data(data)
 
 
 def test_what_another_law_cannot_take_is_named() -> None:
     scenario = load_scenario("panda-wall")
-    swapped = swap_law(scenario.as_data(), "joint-impedance", scenario.changed()["control"])
-    assert swapped.dropped == ("damping",)  # six numbers of the tool; the joints have their own stiffness
-    assert "stiffness" in swapped.chosen
-    assert "drops damping" in swapped.sentence
+    _, swapped = swap_law_in_data(scenario.as_data(), "joint-impedance", scenario.changed()["control"])
+    assert list(swapped.dropped) == ["damping"]  # six numbers of the tool; the joints have their own stiffness
+    assert "stiffness" in swapped.defaults
+    assert "drops damping" in swapped.names_sentence
 
 
 def test_a_setting_of_another_unit_does_not_go_over() -> None:
     scenario = load_scenario("panda-wall", ["control.posture_stiffness=30"])  # N·m/rad; in operational space 1/s²
-    swapped = swap_law(scenario.as_data(), "operational-space", scenario.changed()["control"])
-    assert swapped.data["control"]["posture_stiffness"] == 25.0
+    data, swapped = swap_law_in_data(scenario.as_data(), "operational-space", scenario.changed()["control"])
+    assert data["control"]["posture_stiffness"] == 25.0
     assert "posture_stiffness" in swapped.dropped

@@ -54,7 +54,7 @@ def serving(scenario: Scenario, grace: float = ENDLESS, **options: Any) -> Itera
 def patient(grace: float = ENDLESS) -> Iterator[None]:
     """Neither side gives the other up because the machine is busy; `grace`: s of a motion before its first command."""
     with pytest.MonkeyPatch.context() as patched:
-        for name in ("session.PATIENCE", "link.HANDSHAKE"):
+        for name in ("session.PATIENCE", "protocol.link.HANDSHAKE"):
             patched.setattr(f"palpate.tools.serving.{name}", float(ENDLESS))
         patched.setattr("palpate.tools.serving.session.GRACE", grace)
         yield

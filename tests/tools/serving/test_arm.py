@@ -8,13 +8,13 @@ import pytest
 from palpate.errors import InvalidInput
 from palpate.robot import Robot, load_robot
 from palpate.spatial import Pose
-from palpate.tools.serving import fci
-from palpate.tools.serving.arm import CARTESIAN_STIFFNESS, Arm, spring_damper
-from palpate.tools.serving.fci import Controller, Generator
-from palpate.tools.serving.franka import franka_model
-from palpate.tools.serving.guiding import Guiding
-from palpate.tools.serving.limits import Limits
-from palpate.tools.serving.motion import ActiveMove, JointReference
+from palpate.tools.serving.arm.arm import CARTESIAN_STIFFNESS, Arm, spring_damper
+from palpate.tools.serving.arm.franka import franka_model
+from palpate.tools.serving.arm.guiding import Guiding
+from palpate.tools.serving.arm.limits import Limits
+from palpate.tools.serving.arm.motion import ActiveMove, JointReference
+from palpate.tools.serving.protocol import fci
+from palpate.tools.serving.protocol.fci import Controller, Generator
 
 
 def test_a_spring_damper_is_critically_damped_in_every_mode():

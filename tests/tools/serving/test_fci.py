@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from palpate.errors import NotAClient
-from palpate.tools.serving import fci
-from palpate.tools.serving.arm_kernels import Told
-from palpate.tools.serving.limits import Limits, Thresholds, cartesian_motion
+from palpate.tools.serving.arm.arm_kernels import Told
+from palpate.tools.serving.arm.limits import Limits, Thresholds, cartesian_motion
 from palpate.tools.serving.pace import Pace
+from palpate.tools.serving.protocol import fci
 
 MOVE = struct.pack("<III", 1, 7, 125) + struct.pack("<II3d3d?7d", 2, 4, *[0.0] * 6, False, *[0.0] * 7)
 

@@ -14,9 +14,9 @@ from tests.tools.serving.conftest import loopback
 from moments import ENDLESS
 from palpate.cli.main import main
 from palpate.errors import InvalidInput
-from palpate.tools.serving import gripper
-from palpate.tools.serving.fingers import FASTEST, MAX_WIDTH, STEP, Fingers
-from palpate.tools.serving.gripper import Command, GripperServer, GripperSession, Status
+from palpate.tools.serving.gripper import gripper
+from palpate.tools.serving.gripper.fingers import FASTEST, MAX_WIDTH, STEP, Fingers
+from palpate.tools.serving.gripper.gripper import Command, GripperServer, GripperSession, Status
 
 
 def settled(fingers: Fingers) -> int:

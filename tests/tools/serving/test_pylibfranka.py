@@ -21,8 +21,8 @@ from palpate.run.simulate import simulate
 from palpate.scenario.file.load import load_scenario
 from palpate.scenario.model import Scenario
 from palpate.tools.serving.buttons import Button, Press
-from palpate.tools.serving.fingers import Fingers
-from palpate.tools.serving.gripper import GripperServer
+from palpate.tools.serving.gripper.fingers import Fingers
+from palpate.tools.serving.gripper.gripper import GripperServer
 from palpate.trace import load_trace
 
 # All friction is compensated, so that formulas hold.

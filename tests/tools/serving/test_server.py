@@ -15,9 +15,9 @@ from moments import ENDLESS
 from palpate.cli.main import main
 from palpate.errors import InvalidInput
 from palpate.scenario.file.load import load_scenario
-from palpate.tools.serving import fci
 from palpate.tools.serving.buttons import Button, Buttons, read_press
-from palpate.tools.serving.link import check_address
+from palpate.tools.serving.protocol import fci
+from palpate.tools.serving.protocol.link import check_address
 from palpate.tools.serving.server import Server
 from palpate.trace import Trace
 

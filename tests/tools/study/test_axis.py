@@ -9,7 +9,9 @@ import pytest
 from scipy import stats
 
 from palpate.errors import InvalidInput, UnknownName
-from palpate.tools.study.plans.axis import Span, axes_of, lookup, override, parse_axis, parse_vary
+from palpate.tools.study.plans.axis import Span
+from palpate.tools.study.plans.override import lookup, override
+from palpate.tools.study.plans.spec import axes_of, parse_axis, parse_vary
 
 
 @pytest.mark.parametrize(

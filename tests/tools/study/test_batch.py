@@ -23,10 +23,11 @@ from palpate.errors import InvalidInput, PalpateError, StudyError
 from palpate.scenario.file.load import scenario_from_data
 from palpate.scenario.model import Scenario
 from palpate.scenario.robot import build_robot
+from palpate.tools.study.planning import make_plan
 from palpate.tools.study.running import address as address_module, shipping
-from palpate.tools.study.running.address import cluster_address, read_job_file
+from palpate.tools.study.running.address import cluster_address
+from palpate.tools.study.running.jobs import read_job_file
 from palpate.tools.study.running.worker import Job, RunTask, run_chunk
-from palpate.tools.study.sweeps import make_plan
 
 pytest.importorskip("distributed", reason="Dask is not installed")
 

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from palpate.errors import InvalidInput
-from palpate.tools.study.plans.axis import axes_of
-from palpate.tools.study.plans.plan import Plan, planned_runs
+from palpate.tools.study.plans.plan import Plan
+from palpate.tools.study.plans.points import planned_runs
+from palpate.tools.study.plans.spec import axes_of
 
 TWO_KEYS = {"a.x": "1:3:3", "a.y": "p,q"}
 DRAWN_KEYS = {"a.x": "uniform(0, 1)", "a.y": "uniform(0, 1)", "a.z": "uniform(0, 1)"}

@@ -21,8 +21,9 @@ from palpate.run.run import Run
 from palpate.run.simulate import execute_bare, simulate
 from palpate.scenario.file.load import load_scenario, scenario_from_data
 from palpate.scenario.file.overrides import apply_overrides
+from palpate.tools.study.planning import drawn, make_plan
 from palpate.tools.study.running.worker import run_row
-from palpate.tools.study.sweeps import drawn, make_plan, time_per_run
+from palpate.tools.study.sweeps import time_per_run
 
 SHORT = ["run.duration=0.08", "reference.start=0", "reference.duration=0.05", "world.surfaces.0.position=[0.321, 0, 0]"]
 

@@ -10,7 +10,7 @@ from scipy.special import ndtr
 from scipy.stats import chi2
 
 from palpate.errors import InvalidInput
-from palpate.tools.study.analysis.statistics import RareEstimate, rare_failure
+from palpate.tools.study.analysis.rare import RareEstimate, rare_failure
 
 Score = Callable[[np.ndarray], np.ndarray]
 

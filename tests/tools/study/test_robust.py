@@ -13,9 +13,9 @@ from palpate.errors import FileError, InvalidInput, UnknownName
 from palpate.scenario.file.load import load_scenario
 from palpate.scenario.model import Scenario
 from palpate.tools.study.analysis.maps import predicted_boundary
-from palpate.tools.study.plans.plan import PlannedRun
+from palpate.tools.study.planning import make_plan
+from palpate.tools.study.plans.points import PlannedRun
 from palpate.tools.study.robust import map_axes, spreads, study_folder, uses_wrench
-from palpate.tools.study.sweeps import make_plan
 
 # A mass of 5 kg on a slide, pressed against a wall by a sampled spring with one sample of delay. Started at rest on the
 # surface, the stable loop swings between 0 and twice its depth and never leaves; the unstable one does.

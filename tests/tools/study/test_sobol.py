@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import sobol_indices
 
 from palpate.errors import InvalidInput
-from palpate.tools.study.analysis.statistics import indices
+from palpate.tools.study.analysis.sobol import indices
 from palpate.tools.study.plans.plan import Plan
 
 

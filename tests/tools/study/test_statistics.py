@@ -9,15 +9,9 @@ import pytest
 from scipy.stats import beta, binom, binomtest
 
 from palpate.errors import InvalidInput
-from palpate.tools.study.analysis.statistics import (
-    clopper_pearson,
-    confidence_sequence,
-    failure_bound,
-    log_interval,
-    pareto_front,
-    scenario_count,
-    scenario_level,
-)
+from palpate.tools.study.analysis.pareto import pareto_front
+from palpate.tools.study.analysis.scenario_bound import scenario_count, scenario_level
+from palpate.tools.study.analysis.statistics import clopper_pearson, confidence_sequence, failure_bound, log_interval
 
 
 def test_three_failures_in_a_thousand_give_the_known_interval() -> None:

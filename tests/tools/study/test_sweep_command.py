@@ -11,7 +11,7 @@ import pytest
 
 from palpate.cli.main import main
 from palpate.metrics import METRICS
-from palpate.tools.study.commands import sweep as sweep_command
+from palpate.tools.study.commands import common
 from palpate.trace import load_trace
 
 SHORT = ["--set", "run.duration=0.02", "--set", "record.stride=5", "--set", "control.damping=0.1"]
@@ -157,8 +157,8 @@ def test_a_search_prints_the_best_and_goes_on_by_its_folder(capsys: Capture) -> 
 
 def test_progress_shows_throughput_and_time_left(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     clock = [0.0]
-    monkeypatch.setattr(sweep_command.time, "perf_counter", lambda: clock[0])
-    with sweep_command.SweepProgress("x") as progress:
+    monkeypatch.setattr(common.time, "perf_counter", lambda: clock[0])
+    with common.SweepProgress("x") as progress:
         for done, now in ((100, 0.0), (200, 1.0), (300, 20.0), (400, 40.0)):
             clock[0] = now
             progress(done, 1000, done // 100)
@@ -172,8 +172,8 @@ def test_progress_shows_throughput_and_time_left(monkeypatch: pytest.MonkeyPatch
 def test_progress_of_a_second_sweep_begins_anew(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     """A study's map comes after its draws: fewer runs done than before, and no negative time left."""
     clock = [0.0]
-    monkeypatch.setattr(sweep_command.time, "perf_counter", lambda: clock[0])
-    with sweep_command.SweepProgress("x") as progress:
+    monkeypatch.setattr(common.time, "perf_counter", lambda: clock[0])
+    with common.SweepProgress("x") as progress:
         for done, now in ((100, 0.0), (300, 20.0), (2, 30.0), (102, 50.0)):
             clock[0] = now
             progress(done, 302, 0)

@@ -16,10 +16,12 @@ from palpate.parquet import read_footer
 from palpate.scenario.model import Scenario
 from palpate.sealed import sealed
 from palpate.tools.study import open_sweep
+from palpate.tools.study.counts import _counted_warning
+from palpate.tools.study.planning import make_plan
 from palpate.tools.study.plans.plan import plan_from_text
-from palpate.tools.study.result import _counted_warning
-from palpate.tools.study.running.store import KEY, Store, schema
-from palpate.tools.study.sweeps import finish, make_plan
+from palpate.tools.study.running.store import KEY, Store
+from palpate.tools.study.running.table import schema
+from palpate.tools.study.sweeps import finish
 from palpate.trace import load_trace
 
 FEW = ["energy_residual", "effort"]

@@ -14,10 +14,11 @@ from palpate.errors import InvalidInput, UnknownName
 from palpate.run.assemble.assemble import Assembly
 from palpate.scenario.model import Scenario
 from palpate.tools.study.analysis.maps import predicted_boundary, refuse
-from palpate.tools.study.plans.axis import axes_of
+from palpate.tools.study.drivers.gain_search import Score, search_for
+from palpate.tools.study.planning import make_plan
+from palpate.tools.study.plans.spec import axes_of
 from palpate.tools.study.running.store import Store
-from palpate.tools.study.sweeps import make_plan
-from palpate.tools.study.tuning import Score, resume, search_for
+from palpate.tools.study.tuning import resume
 from palpate.trace import Trace
 
 pytest.importorskip("optuna", reason="Optuna is not installed")

@@ -19,9 +19,9 @@ from palpate.errors import FileError
 from palpate.run.assemble.assemble import assemble
 from palpate.run.build import build
 from palpate.scenario.file.load import scenario_from_data
+from palpate.tools.study.planning import make_plan
 from palpate.tools.study.running.pool import LocalPool
 from palpate.tools.study.running.worker import Job, RunTask, run_chunk
-from palpate.tools.study.sweeps import make_plan
 
 SHORT = ["run.duration=0.05", "reference.start=0", "reference.duration=0.05", "record.stride=5"]
 VARY = {"world.plant.mass_scale": "uniform(0.9, 1.1)"}

@@ -1,4 +1,4 @@
-"""What the arm's own interface says: its rate, and whether it adds gravity. Facts of the arm, whatever the scenario."""
+"""Facts of the arm's own interface, whatever the scenario: its rate, and whether it adds gravity."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def adds_gravity(run: Run) -> bool:
 def at_arm_rate(scenario: Scenario) -> tuple[Scenario, str]:
     """The scenario at the rate of the arm's interface, and a sentence where that is another one than its own.
 
-    The run is made anew at that rate, so that what is replayed is what the arm will do.
+    The run is repeated at that rate, so that the replay is what the arm will do.
 
     Raises:
         NotApplicable: the interface's period is no multiple of the physics step.

@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _guards(done: Exported) -> Iterator[str]:
-    """What the guards did in the replay of the scenario's own run, and which are off."""
+    """Lines on the guards: which are off, and where they acted in the replay of the scenario's own run."""
     if done.note:
         yield done.note
     if done.off:

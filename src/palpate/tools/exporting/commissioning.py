@@ -1,6 +1,6 @@
 """Steps in which an exported law is put on its arm, and what the loop says of each: runs with those very settings.
 
-Every step is run as the scenario is and with two changes that nobody knows beforehand: joint friction that is
+Every step is run as the scenario is and with two changes that cannot be known beforehand: joint friction that is
 compensated whole, and a command that acts two periods later. The band of a number is its least and its largest value
 in these runs; it is what the loop did, no bound of what the arm will do. A law that controls a force does not move in
 air: it would look for a contact there.
@@ -75,7 +75,7 @@ Band = tuple[float, float]
 
 @dataclass(frozen=True)
 class Expected:
-    """What the runs of a step gave.
+    """Results of the runs of a step.
 
     Attributes:
         step: which.

@@ -25,10 +25,10 @@ from palpate.tools.exporting.commissioning import expectations
 from palpate.tools.exporting.draft import Draft, draft as make_draft
 from palpate.tools.exporting.guarding import GUARDS
 from palpate.tools.exporting.library import Library, chosen_targets
-from palpate.tools.exporting.manifest import NAME, exported_files, manifest, sealed
-from palpate.tools.exporting.sheet import commissioning_sheet
-from palpate.tools.exporting.texts import texts, values_of
 from palpate.tools.exporting.vectors import RecordedRun, answered, packed, record_run, vector_file
+from palpate.tools.exporting.writing.manifest import NAME, exported_files, manifest, sealed
+from palpate.tools.exporting.writing.sheet import commissioning_sheet
+from palpate.tools.exporting.writing.texts import texts, values_of
 
 Model = Literal["own", "given"]
 Rate = Literal["arm", "scenario"]
@@ -40,7 +40,7 @@ _ROUNDING = 1e-8  # between the model inside and the loop's, of the largest term
 
 @dataclass(frozen=True)
 class Exported:
-    """What an export wrote.
+    """Result of an export.
 
     Attributes:
         folder: where it is.
@@ -85,7 +85,7 @@ def export(
         scenario: what to export, a scenario or its name or file. Its law must be compiled.
         out: folder to write; an existing one only if it is empty or an export.
         targets: machines among x86-64, aarch64, riscv64, wasm32; this one by default.
-        model: "given": whoever calls it passes M, bias, J …; "own": the library computes them from q and v.
+        model: "given": the caller passes M, bias, J …; "own": the library computes them from q and v.
         ticks: how many of the run's are kept for the replay.
         force: also replace files of an older export that were changed since.
         without: names of guards to turn off; all are on (docs: export, guards).
@@ -94,7 +94,7 @@ def export(
 
     Raises:
         NotApplicable: a law in Python, exact contact, a target without its tool.
-        FileError: another folder is there, or an export in which somebody changed a file.
+        FileError: another folder is there, or an export in which a file was changed.
     """
     folder, written = _free_folder(out, force)
     _refuse_other("model", model, MODELS)
@@ -134,7 +134,7 @@ def _refuse_other(name: str, value: str, known: Sequence[str]) -> None:
 
 
 def _guarded(recorded: RecordedRun, answers: Array) -> dict[str, Any]:
-    """What the guards did in the replay of the scenario's own run."""
+    """Guards in the replay of the scenario's own run: where one ended it, and ticks with cut commands."""
     codes, bits = answers[:, 0].view(np.int64), answers[:, 1].view(np.int64)
     ended = np.flatnonzero(codes)
     stopped = f"{Code(int(codes[ended[0]])).name} at {recorded.times[ended[0]]:.6g} s" if ended.size else ""
@@ -158,7 +158,7 @@ def _free_folder(out: str | os.PathLike[str], force: bool) -> tuple[Path, dict[s
 
 
 def verified(draft: Draft, native: bytes, recorded: RecordedRun, rows: Array) -> tuple[Array, float]:
-    """What the exported code answers to every tick of the run, and how far from the loop's own code, relatively.
+    """Answers of the exported code to every tick of the run, and their largest relative difference from the loop's.
 
     With given terms the two have the same bits, and 0 says so; a model of its own may round otherwise than the loop's.
     """

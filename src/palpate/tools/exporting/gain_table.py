@@ -1,4 +1,4 @@
-"""What each gain of a law is: its unit, what it does, and how C may change it."""
+"""Table of gains: unit, meaning, and how C may change each."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _table() -> dict[str, GainAbout]:
 
 
 def gain_about(part: Part) -> GainAbout:
-    """What the table says of a gain; an entry of a list has the list's name, a gain of a user's law no words."""
+    """The table's row for a gain; an entry of a list has the list's row, a gain of a user's law an empty one."""
     name = "_".join(part.path)
     return _table().get(name) or _table().get(re.sub(r"_\d+", "", name), GainAbout())
 

@@ -1,4 +1,4 @@
-"""What C gives and takes at a tick: fields in order, with units and frames."""
+"""Inputs and outputs of a tick in C: fields in order, with units and frames."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def item(name: str, *shape: int) -> Item:
 
 
 def needed(run: Run, law: BoundLaw) -> tuple[str, ...]:
-    """What a tick needs of the model."""
+    """Terms of the model that a tick needs."""
     needs = set(law.needs) | (set(NEEDS) - {"J_rate"} if run.guards is not None else set())
     needs |= {"M", "bias"} if law.command == "acceleration" else set()
     needs |= {"gravity"} if law.command in ("torque", "acceleration") else set()  # in which every law ends

@@ -14,7 +14,7 @@ from palpate.errors import NotApplicable
 from palpate.files import a_path
 from palpate.scenario.model import Scenario
 from palpate.tools.exporting.code.native import Native, host
-from palpate.tools.exporting.manifest import read_manifest
+from palpate.tools.exporting.writing.manifest import read_manifest
 
 
 class ExportedKernel:

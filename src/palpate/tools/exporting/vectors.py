@@ -35,7 +35,7 @@ class RecordedRun:
 
 
 class TickRecorder(Record):
-    """What the loop hands to `_recorded_law` as gains: the law and its gains, and arrays for its inputs and answers."""
+    """Gains of `_recorded_law` in the loop: the law and its gains, and arrays for its inputs and answers."""
 
     law: int  # addresses
     gains: int
@@ -116,7 +116,7 @@ def packed(draft: Draft, recorded: RecordedRun) -> Array:
 
 
 def answered(step: Callable[[int, int], int], rows: Array, output_bytes: int) -> Array:
-    """What a step function answers to rows of inputs."""
+    """Answers of a step function to rows of inputs."""
     answers = np.zeros((len(rows), output_bytes // 8))
     for row, answer in zip(rows, answers):
         step(row.ctypes.data, answer.ctypes.data)

@@ -15,7 +15,7 @@ __getattr__, __dir__, __all__ = lazy_names(__name__)
 
 
 def environment_id(scenario: str) -> str:
-    """What Gymnasium calls a shipped scenario: "palpate/PandaWall-v0" for "panda-wall"."""
+    """Gymnasium's name of a shipped scenario: "palpate/PandaWall-v0" for "panda-wall"."""
     words = "".join(word[:1].upper() + word[1:] for word in scenario.split("-"))
     return f"palpate/{words}-v0"
 

@@ -30,7 +30,7 @@ STIFFEST, SOFTEST = 3.0, 1.0 / 3.0  # factors on the law's own stiffness
 
 @dataclass(frozen=True)
 class Moment:
-    """What a reward may look at: the channels now, and what the scenario wants.
+    """Inputs of a reward: the channels now, and the force that the scenario wants.
 
     Attributes:
         time: s.
@@ -212,7 +212,7 @@ class ContactEnv(gymnasium.Env):
 class ThreadedEnvs(gymnasium.vector.VectorEnv):
     """Environments of one kind, stepped in threads, which the compiled loop lets run side by side.
 
-    One that has ended begins anew at its next step.
+    One that has ended is reset at its next step.
     """
 
     metadata = {"autoreset_mode": gymnasium.vector.AutoresetMode.NEXT_STEP}  # noqa: RUF012 - Gymnasium's own name

@@ -112,7 +112,7 @@ class Fit:
 
     @property
     def t95(self) -> float:
-        """Student's t of a two-sided 95 % interval for so many blocks."""
+        """Student's t of a two-sided 95 % interval for this number of blocks."""
         return float(student.ppf(0.975, max(self.blocks - 1, 1)))
 
 

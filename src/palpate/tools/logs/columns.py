@@ -1,4 +1,4 @@
-"""What the columns of a recording mean: a map of columns to quantities, with the units and frames that were asked.
+"""The meaning of a recording's columns: a map of columns to quantities, with the units and frames that were asked.
 
 A format that defines its units (libfranka's CSV, sensor_msgs/JointState, palpate's traces) needs no map. For all
 others `template` writes one from the file's columns, with every unit and frame left open: nothing is guessed.

@@ -1,4 +1,4 @@
-"""What a recording tells of the arm: parity with the model, the load, friction, rotors; each number with an interval.
+"""Identification of an arm from a recording: parity with the model, load, friction, rotors, each with an interval.
 
 An interval has two parts. The first is chance: blocks of rows, see `balance`. The second is what the model leaves out:
 the same parameter is estimated in other ways (half the filter's cutoff, another friction curve, short rollouts), and
@@ -301,7 +301,7 @@ def _not_negative(q: Quantity) -> Quantity:
 
 
 def _reversals(arm: Arm, main: Fit, motion: Motion) -> dict[str, Array]:
-    """What the instants of reversals, known to half a row, may do to friction: F × reversals per s × half a row."""
+    """Uncertainty of friction from instants of reversals, known to half a row: F × reversals per s × half a row."""
     duration = sum(run.time[-1] - run.time[0] for run in motion.runs)
     turns = sum(np.sum(np.diff(np.sign(motion.filter(run.v)), axis=0) != 0, axis=0) for run in motion.runs)
     step = duration / max(motion.counts["rows"] - motion.counts.get("repeated", 0), 1)
@@ -409,7 +409,7 @@ def _shift_remark(motion: Motion, shift: Quantity) -> Iterator[str]:
 
 
 def load_remarks(arm: Arm, quantities: dict[str, Quantity]) -> Iterator[str]:
-    """What is on the flange, in words."""
+    """Sentences about the load on the flange."""
     mass = quantities.get("mass")
     if mass is None or mass.reason:
         yield f"what is on the {arm.frame} cannot be told: {mass.reason if mass else 'it was not asked'}"

@@ -1,4 +1,4 @@
-"""What a recording can change about a robot: a load, friction, rotors, torque offsets; torques linear in all of them.
+"""Parameters of a robot that a recording can identify: a load, friction, rotors, torque offsets; all linear in torque.
 
 τ = M(q) q̈ + C(q, q̇) q̇ + g(q)  +  Y(q, q̇, q̈) π  +  I_r q̈ + d q̇ + F sign q̇ + F_s e^{−(q̇/v_s)²} sign q̇ + o
 

@@ -33,7 +33,7 @@ _RESTART = 0.5  # s: how long the model runs on its own
 
 @dataclass(frozen=True)
 class Model:
-    """What is drawn under the log: positions, speeds and torques of the model at the log's rows, and its name."""
+    """The model's lines under the log: positions, speeds and torques at the log's rows, and its name."""
 
     name: str
     q: Array

@@ -28,7 +28,7 @@ _FEWEST_ROWS = 60
 
 @dataclass(frozen=True)
 class Rendered:
-    """What was rendered.
+    """The impedance that the tool rendered.
 
     Attributes:
         quantities: such as "stiffness x" or "environment stiffness", by name.
@@ -66,7 +66,7 @@ class Rendered:
 
 
 def rendered_of(log: Log, robot: Robot, scenario: Any, motion: Motion) -> Rendered:
-    """What the tool rendered; empty where no wrench or no target was recorded."""
+    """The impedance that the tool rendered; empty where no wrench or no target was recorded."""
     quantities: dict[str, Quantity] = {}
     notes, asked = [], asked_of(scenario)
     runs = [run for run in motion.runs if "wrench" in run.more]

@@ -50,7 +50,7 @@ class Suggestion:
 
     @property
     def sentence(self) -> str:
-        """What it would bring."""
+        """A sentence on what the motion would identify."""
         told = ", ".join(self.told) or "nothing that this one does not"
         never = f" No motion tells {', '.join(self.never)} alone." if self.never else ""
         return (
@@ -106,7 +106,7 @@ def _candidate(arm: Arm, time: Array, rng: np.random.Generator) -> Array:
 
 
 def _told(arm: Arm, motion: tuple[Array, Array, Array], torque: Array) -> tuple[dict[str, str], float]:
-    """What a motion refuses, and the condition number of what it tells."""
+    """Parameters that a motion cannot identify, with reasons, and the condition number of the others."""
     wanted = np.zeros(len(arm.names), dtype=bool)
     for kind in KINDS:
         wanted[arm.columns(kind)] = True

@@ -22,7 +22,7 @@ class Happening:
 
 @dataclass(frozen=True)
 class Course:
-    """What the rules look at: time, joints, torques, and the size of the contact force where it is known."""
+    """Input of the rules: time, joints, torques, and the size of the contact force where it is known."""
 
     time: Array
     q: Array

@@ -1,4 +1,4 @@
-"""What a page draws of a run: the scene once, and for each run where its bodies are and the lines of the plots."""
+"""Drawing of a run on the page: the scene once, and for each run the poses of its bodies and the lines of the plots."""
 
 from __future__ import annotations
 

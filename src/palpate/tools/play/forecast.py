@@ -1,4 +1,4 @@
-"""What a run and the poles of its loop say together: stable or not, how far from the edge, which bounds are near."""
+"""The forecast, from a run and the poles of its loop: stable or not, how far from the edge, which bounds are near."""
 
 from __future__ import annotations
 

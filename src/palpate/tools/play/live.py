@@ -214,7 +214,7 @@ class LiveRun:
     # At real time, in a thread of its own.
 
     def start(self) -> None:
-        """Run at real time, or slower where the run is, while somebody looks."""
+        """Run at real time, or slower where the run is, while a page is connected."""
         self._thread = threading.Thread(target=self._work, daemon=True)
         self._thread.start()
 

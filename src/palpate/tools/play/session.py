@@ -30,12 +30,12 @@ from palpate.run.tangent.loop_poles import poles_here, window
 from palpate.scenario.fields import tagged_settings
 from palpate.scenario.file.load import scenario_from_data
 from palpate.scenario.file.overrides import apply_overrides
+from palpate.scenario.file.swap import swap_law_in_data
 from palpate.scenario.model import Scenario
 from palpate.toml import toml_value
 from palpate.tools.play.drawing import Drawing
 from palpate.tools.play.edges import Judged, nearest_edge
 from palpate.tools.play.forecast import forecast, headline, worst
-from palpate.tools.play.laws import Swapped, swap_law
 from palpate.tools.play.sliders import Slider, first_sliders, sliders_of
 from palpate.trace import Trace
 from palpate.views.summary import main_metrics
@@ -48,7 +48,7 @@ _LONG = 2000  # characters of a text that a page may send as a value
 
 @dataclass
 class State:
-    """What a page asks for.
+    """The law and settings that a page asks for.
 
     Attributes:
         control: the law's table instead of the scenario's own; None for that.
@@ -73,7 +73,7 @@ class State:
 
 @dataclass
 class _Page:
-    """What is kept for a page.
+    """Data kept for a page.
 
     Attributes:
         prepared: its assembly.
@@ -134,11 +134,11 @@ class Session:
         check_names("law", [law], self.laws)
         now = self.data_of(state)
         told = {*self._told(state), *(key.split(".")[1] for key in state.settings if key.startswith("control."))}
-        result: Swapped = swap_law(now, law, told)
+        data, swap = swap_law_in_data(now, law, told)
         kept = {key: value for key, value in state.settings.items() if not key.startswith("control.")}
-        after = State(result.data["control"], kept)
-        told_to_page = {"taken": result.taken, "dropped": result.dropped, "chosen": result.chosen}
-        return {"control": after.control, "settings": kept, "said": result.sentence, **told_to_page,
+        after = State(data["control"], kept)
+        names = {"taken": tuple(swap.taken), "dropped": tuple(swap.dropped), "chosen": swap.defaults}
+        return {"control": after.control, "settings": kept, "said": swap.names_sentence, **names,
                 **self.offered(after)}  # fmt: skip
 
     def _told(self, state: State) -> set[str]:
@@ -318,7 +318,7 @@ class Session:
         return {name: None if edge is None else edge.as_data() for name, edge in found.items()}
 
     def _judged(self, page: _Page, number: int, data: dict[str, Any]) -> Judged:
-        """Whether the forecast of a run is red; a request that nobody waits for is answered without one."""
+        """Whether the forecast of a run is red; a superseded request is answered without one."""
         if self._is_late(page, number):
             return Judged(False, "")
         with self._lock, one_thread():
@@ -335,11 +335,11 @@ class Session:
         return Judged(worst(lines) == "bad", headline(lines))
 
     def _is_late(self, page: _Page, number: int) -> bool:
-        """Whether nobody waits for the answer to a request any more."""
+        """Whether a request is superseded by a later one, or the session is closed."""
         return self.closed or page.latest != number
 
     def _stopping(self, page: _Page, number: int, assembly: Assembly) -> Callable[[], None]:
-        """What ends a run, between two slices of it, for which nobody waits any more."""
+        """A function, called between two slices of a run, that ends it once its request is superseded."""
 
         def look() -> None:
             if self._is_late(page, number):

@@ -1,4 +1,4 @@
-"""What a person does at the robot itself: the user stop and the guiding buttons, at set times or by keys."""
+"""Buttons at the robot itself: the user stop and guiding, at set times or by keys."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Button(Enum):
 
 @dataclass(frozen=True)
 class Press:
-    """A button that is held from a time of the run on, s, for so many seconds."""
+    """A button that is held: from which time of the run, and for how long, both in s."""
 
     button: Button
     at: float
@@ -114,6 +114,6 @@ def _single_keys(stream: int) -> Iterator[None]:
 
 
 def _typed(stream: int) -> str:
-    """What has been typed; nothing at the end of a file."""
+    """Characters typed since the last call; none at the end of a file."""
     ready = select.select([stream], [], [], 0.0)[0]
     return os.read(stream, 64).decode(errors="ignore") if ready else ""

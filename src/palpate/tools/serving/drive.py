@@ -23,10 +23,10 @@ from palpate.run.before.checks import check_start
 from palpate.run.run import Run
 from palpate.run.simulate import simulate_quietly
 from palpate.spatial import rotate_axes
-from palpate.tools.serving.fci import JOINTS
-from palpate.tools.serving.franka import franka_model
-from palpate.tools.serving.limits_kernels import TORQUE_RATE
+from palpate.tools.serving.arm.franka import franka_model
+from palpate.tools.serving.arm.limits_kernels import TORQUE_RATE
 from palpate.tools.serving.pace import no_collector, real_time
+from palpate.tools.serving.protocol.fci import JOINTS
 from palpate.trace import Outcome, Trace
 from palpate.trace.outcome import OutcomeKind
 
@@ -41,7 +41,7 @@ _AT_REST = 0.01  # rad/s
 
 @dataclass(frozen=True)
 class DriveLimits:
-    """What a drive keeps to, whatever its law says.
+    """Limits that a drive keeps, whatever its law commands.
 
     Attributes:
         torque: N·m of each joint, gravity included; commands beyond it are cut.
@@ -64,7 +64,7 @@ class DriveLimits:
         return last + np.clip(inside - last, -most, most)
 
     def violation(self, v: Array, position: Array, wrench: Array) -> str | None:
-        """What an arm in this state has left, in words."""
+        """The limit that an arm in this state exceeds, in words; None if it exceeds none."""
         if (np.abs(v) > self.speed).any():
             joint = int(np.argmax(np.abs(v) / self.speed))
             return f"joint {joint + 1} moved at {abs(v[joint]):.3g} rad/s; the limit is {self.speed[joint]:.3g} rad/s"
@@ -154,7 +154,7 @@ class FrankaClient:
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """What the simulated run has shown.
+    """Results of the simulated run.
 
     Attributes:
         trace: of it.
@@ -171,7 +171,7 @@ class Rehearsal:
 
 @dataclass(frozen=True)
 class Look:
-    """What a look at the robot has shown.
+    """Results of a first look at the robot, which does not move.
 
     Attributes:
         off: rad of each joint between the robot and the start of the run.

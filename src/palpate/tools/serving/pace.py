@@ -52,7 +52,7 @@ class Pace:
     Attributes:
         factor: simulated over real time.
         waits: whether the world waits for the client's commands instead of counting them as lost.
-        late: ticks that began more than one period after they were due; the schedule then starts anew.
+        late: ticks that began more than one period after they were due; the schedule then restarts.
         slipped: s of real time lost by them.
     """
 

@@ -19,13 +19,13 @@ from palpate.run.build import build
 from palpate.run.run import Run
 from palpate.run.simulate import execute, simulate_quietly
 from palpate.scenario.model import Scenario
-from palpate.tools.serving.arm import Arm
+from palpate.tools.serving.arm.arm import Arm
+from palpate.tools.serving.arm.franka import franka_model
+from palpate.tools.serving.arm.limits import Limits
 from palpate.tools.serving.buttons import Buttons, Press
-from palpate.tools.serving.fci import PORT
-from palpate.tools.serving.franka import franka_model
-from palpate.tools.serving.limits import Limits
-from palpate.tools.serving.link import HANDSHAKE, ClientConnection, check_address, close_at_once, has_asked
 from palpate.tools.serving.pace import Pace, no_collector, real_time
+from palpate.tools.serving.protocol.fci import PORT
+from palpate.tools.serving.protocol.link import HANDSHAKE, ClientConnection, check_address, close_at_once, has_asked
 from palpate.tools.serving.session import TERMS, ClientLaw, ClientSession
 from palpate.trace import Trace
 from palpate.world.clock import Clock
@@ -53,7 +53,7 @@ class _Waiting(NamedTuple):
 
 
 class Server:
-    """Listens on an address, and runs the scenario anew for each client.
+    """Listens on an address, and runs the scenario once for each client.
 
     Args:
         scenario: the robot, the world and the start; its law and the duration of its run are not used.
@@ -94,7 +94,7 @@ class Server:
         """The next client; connections that are not clients are named and refused.
 
         Raises:
-            TimeoutError: none came in so many seconds.
+            TimeoutError: none came in this time.
         """
         until = None if seconds is None else time.monotonic() + seconds
         waiting: list[_Waiting] = []  # connections that have not said yet what they want
@@ -113,7 +113,7 @@ class Server:
                 one.connection.close()
 
     def _accepted(self, seconds: float, over: bool) -> list[_Waiting]:
-        """A connection that comes within so many seconds; none raises TimeoutError if the time is over."""
+        """A connection that comes within a time, s; TimeoutError if none does."""
         self._socket.settimeout(seconds)
         try:
             connection, peer = self._socket.accept()
@@ -162,7 +162,7 @@ class Server:
             link.close()
 
     def _refuse_others(self) -> None:
-        """Refuse whoever connects while a client is there."""
+        """Refuse other connections while a client is there."""
         self._socket.setblocking(False)
         with contextlib.suppress(BlockingIOError):
             connection, peer = self._socket.accept()

@@ -14,17 +14,18 @@ from palpate.checks import Array
 from palpate.control.law import BoundLaw, PythonLaw, Shown
 from palpate.engine.records import Record
 from palpate.robot.robot import Robot
-from palpate.tools.serving import fci, limits
-from palpate.tools.serving.arm import FASTEST, Arm
+from palpate.tools.serving.arm import limits
+from palpate.tools.serving.arm.arm import FASTEST, Arm
+from palpate.tools.serving.arm.franka import FrankaModel
+from palpate.tools.serving.arm.guiding import Guiding
+from palpate.tools.serving.arm.limits import Limits, Thresholds
+from palpate.tools.serving.arm.motion import ActiveMove, JointReference
+from palpate.tools.serving.arm.state import StateMessage
 from palpate.tools.serving.buttons import Button, Buttons
-from palpate.tools.serving.fci import Command, Controller, Generator, Mode, MoveStatus
-from palpate.tools.serving.franka import FrankaModel
-from palpate.tools.serving.guiding import Guiding
-from palpate.tools.serving.limits import Limits, Thresholds
-from palpate.tools.serving.link import ClientConnection
-from palpate.tools.serving.motion import ActiveMove, JointReference
 from palpate.tools.serving.pace import Pace
-from palpate.tools.serving.state import StateMessage
+from palpate.tools.serving.protocol import fci
+from palpate.tools.serving.protocol.fci import Command, Controller, Generator, Mode, MoveStatus
+from palpate.tools.serving.protocol.link import ClientConnection
 
 TERMS = ("client", "robot", "gravity")
 GRACE = 1.0  # s of a motion before its first command is missed
@@ -34,7 +35,7 @@ _CHECK_EVERY = 16  # ticks between two looks at who else wants to connect, and a
 
 
 class ConnectionChannels(Record):
-    """What the trace records of a connection."""
+    """Channels of the trace about a connection."""
 
     mode: float = 1.0
     lost: float = 0.0
@@ -52,7 +53,6 @@ SHOWN = (
     Shown("error", "error", help="0, or 1 + the number of the maker's error that stopped the motion"),
     Shown("gone", "gone", help="1 once the client is gone"),
 )
-
 
 # What a request sets on the arm, and what reads its numbers: None where they are not good.
 _SETTINGS: dict[Command, tuple[Callable[[Array], Any], Callable[[Arm, Any], None]]] = {
@@ -304,7 +304,7 @@ class ClientSession:
         status.success, status.gone = self._success_rate(), 0.0 if self.link.alive else 1.0
 
     def remarks(self, memory: Any) -> list[str]:
-        """What happened, for the report."""
+        """Sentences about the connection, for the report."""
         host, port = self.link.peer
         messages = [
             f"served to a client at {host}:{port}: {self.motions} motions, {self.received} commands received,"

@@ -11,6 +11,12 @@ if TYPE_CHECKING:
         predicted_boundary as predicted_boundary,
         refuse as refuse,
     )
+    from palpate.tools.study.analysis.pareto import pareto_front as pareto_front
+    from palpate.tools.study.analysis.rare import RareEstimate as RareEstimate, rare_failure as rare_failure
+    from palpate.tools.study.analysis.scenario_bound import (
+        scenario_count as scenario_count,
+        scenario_level as scenario_level,
+    )
     from palpate.tools.study.analysis.sensitivity import (
         Sensitivity as Sensitivity,
         Slope as Slope,
@@ -18,14 +24,9 @@ if TYPE_CHECKING:
     )
     from palpate.tools.study.analysis.statistics import (
         Interval as Interval,
-        RareEstimate as RareEstimate,
         clopper_pearson as clopper_pearson,
         confidence_sequence as confidence_sequence,
         failure_bound as failure_bound,
-        pareto_front as pareto_front,
-        rare_failure as rare_failure,
-        scenario_count as scenario_count,
-        scenario_level as scenario_level,
     )
     from palpate.tools.study.laws import LawComparison as LawComparison, compare as compare
     from palpate.tools.study.plans.axis import Span as Span

@@ -23,13 +23,16 @@ from palpate.scenario.file.swap import LawSwap, swap_law
 from palpate.scenario.model import Scenario
 from palpate.tools.study.analysis import paired
 from palpate.tools.study.analysis.statistics import failure_bound
+from palpate.tools.study.counts import unit_of
+from palpate.tools.study.evidence import percent
+from palpate.tools.study.planning import check_points, make_plan
 from palpate.tools.study.plans.axis import Spec
 from palpate.tools.study.plans.plan import ENDED
-from palpate.tools.study.result import Sweep, percent, unit_of
+from palpate.tools.study.result import Sweep
 from palpate.tools.study.robust import spreads
 from palpate.tools.study.running.store import Store
 from palpate.tools.study.running.worker import whole_trace
-from palpate.tools.study.sweeps import Progress, check_points, finish, make_plan
+from palpate.tools.study.sweeps import Progress, finish
 
 if TYPE_CHECKING:
     from palpate.trace import Trace
@@ -107,7 +110,7 @@ class LawComparison:
 
     @property
     def bounds(self) -> dict[str, dict[str, float]]:
-        """What the scenario asks of its metrics."""
+        """Bounds of the scenario's metrics."""
         return next(iter(self.sweeps.values())).summary["bounds"]
 
     def draws(self, key: str) -> list[Any]:
@@ -297,7 +300,7 @@ def _named(law: str, step: Any) -> Any:
 
 
 def _common_spreads(under: Mapping[str, tuple[Any, list[str]]]) -> tuple[dict[str, Spec], dict[str, str]]:
-    """What a robustness study would draw for any of the laws, without what one of them cannot have."""
+    """Distributions of a robustness study that all of the laws can have, and why others are left out."""
     offered: dict[str, Spec] = {}
     left_out: dict[str, str] = {}
     for law, (source, texts) in under.items():

@@ -23,12 +23,15 @@ from palpate.scenario.file.places import absolute_path, relative_path
 from palpate.scenario.model import Scenario
 from palpate.scenario.robot import build_robot
 from palpate.sealed import sealed, unsealed
-from palpate.tools.study.plans.axis import Spec, override, parse_axis
+from palpate.tools.study.planning import check_points, make_plan
+from palpate.tools.study.plans.axis import Spec
+from palpate.tools.study.plans.override import override
 from palpate.tools.study.plans.plan import IMPOSSIBLE, Plan
+from palpate.tools.study.plans.spec import parse_axis
 from palpate.tools.study.result import Sweep
 from palpate.tools.study.running.store import Store, check_content
 from palpate.tools.study.running.worker import run_row, whole_trace
-from palpate.tools.study.sweeps import Progress, check_points, finish, make_plan
+from palpate.tools.study.sweeps import Progress, finish
 
 RUNS = 300
 STUDY, DRAWS, MAP = "study.json", "draws", "map"  # what was asked for; folders of the two sweeps
@@ -39,7 +42,7 @@ TENFOLD = "0.1:10:17:log"  # how far a map goes in a stiffness, up and down
 
 @dataclass(frozen=True)
 class Spread:
-    """What a study draws: a key, its distribution, and why."""
+    """A quantity that a study draws: its key, its distribution, and why."""
 
     key: str
     spec: str
@@ -48,7 +51,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class Robustness:
-    """What a study found.
+    """Result of a robustness study.
 
     Attributes:
         draws: the runs at independent draws, with the sentence they prove.
@@ -64,7 +67,7 @@ class Robustness:
 
     @property
     def sentence(self) -> str:
-        """What the draws prove."""
+        """A sentence on what the draws prove."""
         return self.draws.sentence
 
 

@@ -4,30 +4,30 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from palpate.control import LAWS
 from palpate.control.references import REFERENCES
 from palpate.display import notebook_progress
-from palpate.errors import FileError, InvalidInput, PalpateError, StudyError, check_names
+from palpate.errors import FileError, InvalidInput, StudyError
 from palpate.metrics import METRICS
-from palpate.scenario.file.load import folder_of, load_scenario, overridden, with_modules
-from palpate.scenario.file.places import read_from
+from palpate.scenario.file.load import overridden
 from palpate.scenario.model import Scenario
-from palpate.tools.study.analysis import drivers
-from palpate.tools.study.analysis.maps import map_spans
+from palpate.tools.study.drivers.drive import drive
+from palpate.tools.study.drivers.search import Driver
+from palpate.tools.study.planning import check_points, make_plan
 from palpate.tools.study.plans import plan as plans
-from palpate.tools.study.plans.axis import Axis, Spec, axes_of, override
-from palpate.tools.study.plans.plan import Plan, PlanStage
+from palpate.tools.study.plans.axis import Spec
+from palpate.tools.study.plans.plan import Plan
+from palpate.tools.study.plans.points import PlanStage
 from palpate.tools.study.result import Sweep
 from palpate.tools.study.running.address import cluster_address
 from palpate.tools.study.running.pool import Here, LocalPool, NoRuns, cores
 from palpate.tools.study.running.store import Store
 from palpate.tools.study.running.worker import Job, RunTask, check_files, load_metrics, run_row
-from palpate.user_code import is_address, texts_of
+from palpate.user_code import texts_of
 from palpate.world.sensing.sensor import SENSORS
 
 if TYPE_CHECKING:
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
     Executor = Here | NoRuns | LocalPool | DaskCluster
 
+
 Progress = Callable[[int, int, int], None]  # runs done, runs there will be, runs that did not pass
 SHORT = 5.0  # s: what takes no longer is not worth starting processes for
-TRIES = 16  # points that are looked at before a sweep begins
 
 
 def sweep(
@@ -65,7 +65,7 @@ def sweep(
 
     Args:
         scenario: a scenario, its shipped name, or its file; its [sweep] table holds where nothing else is said.
-        vary: keys and what they may be: "100:2000:20", "normal(1, 0.05)", a list…; see palpate.tools.study.plans.axis.
+        vary: keys and what they may be: "100:2000:20", "normal(1, 0.05)", a list…; see palpate.tools.study.plans.spec.
         method: grid, random, latin, sobol, saltelli (for sensitivity), map (a boundary over two parameters).
         runs, repeat, seed: how many, how often each with different noise, and the seed of the draws.
         metrics, metric: columns to compute, all by default; which ranks the runs, the first with a bound by default.
@@ -97,7 +97,7 @@ def finish(
     cluster: str | None = None,
     progress: Progress | None = None,
     own: Mapping[str, Callable[[Trace], float]] | None = None,
-    driver: Callable[[Store], drivers.Driver] = drivers.drive,
+    driver: Callable[[Store], Driver] = drive,
 ) -> Sweep:
     """Make the runs of a sweep that are missing, and its table."""
     _check_unchanged(store)
@@ -133,7 +133,7 @@ def _check_unchanged(store: Store) -> None:
 
 def _run_driver(
     store: Store,
-    driver: drivers.Driver,
+    driver: Driver,
     executor: Executor,
     progress: Progress | None,
     own: Mapping[str, Callable[[Trace], float]] | None,
@@ -158,7 +158,7 @@ def open_sweep(folder: str | os.PathLike[str]) -> Sweep:
     store = Store.open(folder)
     if not store.complete:
         raise InvalidInput(f"the sweep in {folder} is not finished", hint=f"palpate sweep --resume {folder}")
-    return Sweep(store, _run_driver(store, drivers.drive(store), NoRuns(), None, None))
+    return Sweep(store, _run_driver(store, drive(store), NoRuns(), None, None))
 
 
 def _run_stage(store: Store, stage: PlanStage, executor: Executor, own: Mapping[str, Callable[[Trace], float]]) -> Any:
@@ -231,107 +231,3 @@ def time_per_run(plan: Plan, enough: float = 2.0, samples: Iterable[Sequence[str
         if spent[0] > 20 * enough or sum(spent[1:]) > enough:
             break
     return float(median(spent[1:] or spent))
-
-
-def drawn(plan: Plan, count: int) -> Iterator[list[str]]:
-    """The `key=value` texts of so many points of a sweep, drawn over its ranges.
-
-    Runs of them in turn cost what the sweep's do: a robot is built again wherever what varies asks for it.
-    """
-    for point in range(count):
-        values = [axis.at(u) for axis, u in zip(plan.axes, plans.chances(plan.seed, point, len(plan.axes)))]
-        yield [override(axis, value, plan.scenario) for axis, value in zip(plan.axes, values)]
-
-
-# ---------------------------------------------------------------------------------------------- the plan
-
-
-def make_plan(
-    scenario: Scenario | str | os.PathLike[str],
-    vary: Mapping[str, Spec] | None = None,
-    overrides: Sequence[str] = (),
-    **wanted: Any,
-) -> Plan:
-    """A plan from what was asked for, filled up from the scenario's [sweep] table; see `sweep`."""
-    typed = (scenario if isinstance(scenario, Scenario) else load_scenario(scenario, overrides)).with_code()
-    sets = [word for text in overrides for word in ("--set", text)]
-    words = () if isinstance(scenario, Scenario) else (os.fspath(scenario), *sets)
-    if any(os.path.isabs(part.strip("'\"")) for word in words for part in word.split("=", 1)):
-        words = ()  # a path of the user's machine; the scenario that is written down says the same
-    from_file = {} if typed.sweep is None else typed.sweep.model_dump(mode="json", exclude_none=True)
-    requested = {**from_file, **{key: value for key, value in wanted.items() if value is not None}}
-    varied = {**from_file.get("vary", {}), **(vary or {})}
-    data = read_from({key: value for key, value in typed.as_data().items() if key != "sweep"}, os.getcwd())
-    folder = Path.cwd() if isinstance(scenario, Scenario) else folder_of(scenario)
-    data = with_modules(data, folder, requested.get("metrics", ()))
-    load_metrics(requested.get("metrics", ()), data)
-    axes = axes_of(varied)
-    method, runs, options = _method(axes, requested)
-    traces, metrics = requested.get("traces", "none"), _metrics(requested.get("metrics"), data)
-    check_names("choice of traces", [traces], plans.KEPT_TRACES)
-    plan = Plan(
-        scenario=data, source=words, vary={axis.key: axis.spec for axis in axes}, method=method, runs=runs,
-        repeat=requested.get("repeat", 1), seed=_seed(requested.get("seed", 0)), metrics=metrics,
-        traces=traces, chunk=plans.chunk_size(runs, traces), options=options, files=plans.file_digests(data),
-        versions=plans.versions(),
-    )  # fmt: skip
-    return _checked(plan)
-
-
-def _method(axes: tuple[Axis, ...], requested: Mapping[str, Any]) -> tuple[str, int, dict[str, Any]]:
-    """Method, runs and options of a plan."""
-    names = ("confidence", "until", "rare", "by", "metric")
-    options = {name: requested[name] for name in names if requested.get(name) is not None}
-    asked = "rare" if requested.get("rare") else requested.get("method")
-    check_names("method", [] if asked is None else [asked], plans.METHODS)
-    if not 0 < float(options.setdefault("confidence", 0.95)) < 1:
-        raise InvalidInput(f"a confidence lies between 0 and 1, got {options['confidence']:g}")
-    method, runs = plans.planned_runs(asked, axes, requested.get("runs"), requested.get("repeat", 1))
-    if method == "map":
-        options["cells"] = plans.map_cells(axes)
-    return method, runs, options
-
-
-def _seed(seed: Any) -> int:
-    if not isinstance(seed, int) or not 0 <= seed < 2**63:
-        raise InvalidInput(f"the sweep's seed must be a whole number from 0 to 2^63 − 1, got {seed!r}")
-    return seed
-
-
-def _metrics(wanted: Sequence[str] | None, data: Mapping[str, Any]) -> tuple[str, ...]:
-    """The columns, in the table's order; those with a bound always."""
-    check_names("metric", wanted or (), METRICS)
-    bounded = data.get("metrics", {})
-    own = dict.fromkeys(filter(is_address, (*bounded, *(wanted or ()))))
-    asked = {*bounded, *(METRICS.keys() - METRICS.registered.keys() if wanted is None else wanted)}
-    return (*(name for name in METRICS if name in asked), *own)
-
-
-def _checked(plan: Plan) -> Plan:
-    """What can be said about a plan before anything is run."""
-    if plan.method == "map":
-        map_spans(plan)
-        if "by" in plan.options and plan.options["by"] not in ("passed", "ended"):
-            drivers.parse_rule(plan.options["by"], "--by", plan.metrics)
-    elif "by" in plan.options:
-        raise InvalidInput("--by is what a map asks of a run; it goes with --method map")
-    if plan.method == "rare":
-        drivers.score_of(plan)
-    if "until" in plan.options:
-        drivers.check_until(plan.options["until"])
-        if plan.method != "random":
-            raise InvalidInput("--until needs independent draws: --method random")
-    check_names("metric", [plan.options["metric"]] if plan.options.get("metric") else [], plan.metrics)
-    return plan
-
-
-def check_points(plan: Plan) -> None:
-    """Refuse a sweep none of whose points gives a scenario: a misspelt key, a value of the wrong kind."""
-    problem: PalpateError | None = None
-    for texts in drawn(plan, TRIES):
-        try:
-            overridden(plan.scenario, texts).with_code()
-            return
-        except PalpateError as error:
-            problem = problem or error
-    raise InvalidInput(f"no point of this sweep gives a scenario; the first one: {problem}")

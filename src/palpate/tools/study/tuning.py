@@ -8,54 +8,38 @@ that are there, it asks for the same points.
 from __future__ import annotations
 
 import os
-import warnings
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace as changed
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from palpate.checks import Array
-from palpate.errors import InvalidInput, StudyError, UnknownName
+from palpate.errors import InvalidInput, UnknownName
 from palpate.metrics import METRICS
 from palpate.scenario.model import Scenario
 from palpate.tools.study.analysis import maps
-from palpate.tools.study.analysis.drivers import Driver, drive_search, parse_rule
-from palpate.tools.study.analysis.statistics import pareto_front
-from palpate.tools.study.plans.axis import Axis, Spec, Value
-from palpate.tools.study.plans.plan import REFUSED, PlannedRun
+from palpate.tools.study.analysis.pareto import pareto_front
+from palpate.tools.study.drivers.gain_search import import_optuna
+from palpate.tools.study.drivers.rules import parse_rule
+from palpate.tools.study.drivers.tune import drive_tuning, scores_of, tuning_bounds
+from palpate.tools.study.planning import check_points, make_plan
+from palpate.tools.study.plans.axis import Spec, Value
+from palpate.tools.study.plans.plan import REFUSED
 from palpate.tools.study.result import Sweep
 from palpate.tools.study.running.store import Store
-from palpate.tools.study.sweeps import Progress, check_points, finish, make_plan
+from palpate.tools.study.sweeps import Progress, finish
+from palpate.user_code import is_address
 
 if TYPE_CHECKING:
     from palpate.trace import Trace
-from palpate.user_code import is_address
 
-BATCH = 4  # points asked for at once, whatever the number of workers, so that the search is the same on every machine
-EXPLORE = 0.6  # share of the runs that looks everywhere
-FINEST = 1e-5  # step of the pattern search, share of a stretch, at which it ends
 EDGE = 0.005  # share of a range that counts as its end
 OWN = "objective"  # column of a metric written in Python
-Ask = Generator[list[tuple[Value, ...]], list["Score"], None]
-
-
-@dataclass(frozen=True)
-class Score:
-    """What came of a point: the number to make small, and by how much bounds are broken (0 where they are kept)."""
-
-    value: float
-    violation: float
-
-    @property
-    def rank(self) -> tuple[float, float]:
-        """Smaller is better: first keep the bounds, then the number."""
-        return self.violation, self.value
 
 
 @dataclass(frozen=True)
 class Tuned:
-    """What a search found.
+    """Result of a search.
 
     Attributes:
         sweep: every run of it.
@@ -80,7 +64,7 @@ class Tuned:
 
     @property
     def sentence(self) -> str:
-        """What was found, in a sentence."""
+        """The result in a sentence."""
         name = str(self.sweep.plan.options["minimise"])
         unit = METRICS[name].unit if name in METRICS else "1"
         settings = ", ".join(f"{key} = {_shown(value)}" for key, value in self.values.items())
@@ -92,8 +76,8 @@ class Tuned:
 
     @property
     def bounds(self) -> dict[str, dict[str, float]]:
-        """What each bounded metric must keep: the scenario's bounds, drawn tighter by those of the search."""
-        ends = {name: {"least": low, "most": high} for name, (low, high) in _bounds(self.sweep.store).items()}
+        """Bounds of the metrics: the scenario's, made tighter by those of the search."""
+        ends = {name: {"least": low, "most": high} for name, (low, high) in tuning_bounds(self.sweep.store).items()}
         return {name: {end: x for end, x in both.items() if x is not None} for name, both in ends.items()}
 
     @property
@@ -171,7 +155,7 @@ def tune(
         StudyError: Optuna is not installed.
         InvalidInput: a parameter or a bound that is not understood.
     """
-    _optuna()
+    import_optuna()
     if runs < 1:
         raise InvalidInput(f"--runs must be at least 1, got {runs}")
     own = {} if isinstance(minimise, str) else {OWN: minimise}
@@ -193,7 +177,7 @@ def tune(
     plan = changed(base, method="tune", chunk=1, runs=runs, options=options, metrics=(*base.metrics, *own))
     check_points(plan)
     store = Store.begin(out, plan)
-    sweep = finish(store, 0 if own else workers, cluster, progress, own, lambda _: _driver(store, refuse))
+    sweep = finish(store, 0 if own else workers, cluster, progress, own, lambda _: drive_tuning(store, refuse))
     return best_of(sweep)
 
 
@@ -201,176 +185,16 @@ def resume(store: Store, refuse: maps.Refuse | None = maps.refuse, **where: Any)
     """Go on with a search, from its folder."""
     if store.plan.options.get("minimise") == OWN:
         raise InvalidInput("this search minimises a function of Python's; call palpate.tune again to go on")
-    return best_of(finish(store, driver=lambda _: _driver(store, refuse), **where))
+    return best_of(finish(store, driver=lambda _: drive_tuning(store, refuse), **where))
 
 
 def best_of(sweep: Sweep) -> Tuned:
     """The best point of a search."""
-    results = _scores(sweep.store, 0, len(sweep))
+    results = scores_of(sweep.store, 0, len(sweep))
     run = min(range(len(results)), key=lambda k: (results[k].rank, k))
     value = results[run].value if np.isfinite(results[run].value) else None
     refused = sweep["outcome"].count(REFUSED)
     return Tuned(sweep, run, sweep.values(run), value, results[run].violation == 0.0, refused)
-
-
-# ---------------------------------------------------------------------------------------------- the driver
-
-
-def _driver(store: Store, refuse: maps.Refuse | None) -> Driver:
-    plan = store.plan
-
-    def points(asked: list[tuple[Value, ...]], first: int, _: int) -> list[PlannedRun]:
-        made = []
-        for run, values in enumerate(asked[: plan.runs - first], first):
-            refusal = None if refuse is None else maps.refusal(plan, values, refuse)
-            made.append(PlannedRun(values, plan.own_seed, run, refusal=refusal))
-        return made
-
-    search = search_for(plan.axes, plan.runs, plan.seed)
-    return drive_search(search, points, lambda first, count: _scores(store, first, count), most=plan.runs)
-
-
-def _scores(store: Store, first: int, count: int) -> list[Score]:
-    """The rows of a stage as the search needs them."""
-    options, bounds = store.plan.options, _bounds(store)
-    name = options["minimise"]
-    columns = store.columns([name, "outcome", *bounds], first, count)
-    rows = []
-    for k, (value, outcome) in enumerate(zip(columns[name], columns["outcome"])):
-        broken = sum(_violation(columns[metric][k], *bounds[metric]) for metric in bounds)
-        missing = outcome not in ("completed", "stopped") or value is None
-        rows.append(
-            Score(np.inf if value is None else float(value), broken + (_ENDED.get(outcome, 1.0) if missing else 0.0))
-        )
-    return rows
-
-
-_ENDED = {"diverged": 10.0, REFUSED: 100.0, "impossible": 1000.0, "crashed": 1000.0}  # how far from good, roughly
-
-
-def _bounds(store: Store) -> dict[str, tuple[float | None, float | None]]:
-    """Least and most of every bounded metric: the scenario's, drawn tighter by --keep."""
-    bounded = store.plan.scenario.get("metrics", {})
-    bounds = {name: (bound.get("least"), bound.get("most")) for name, bound in bounded.items()}
-    for text in store.plan.options["keep"]:
-        name, sign, level = parse_rule(text, "--keep", store.plan.metrics)
-        least, most = bounds.get(name, (None, None))
-        if sign == "<":
-            most = level if most is None or level is None else min(most, level)
-        else:
-            least = level if least is None or level is None else max(least, level)
-        bounds[name] = (least, most)
-    return bounds
-
-
-def _violation(value: float | None, least: float | None, most: float | None) -> float:
-    """By how much a bound is broken, relative to its size; 1 where there is no number."""
-    if value is None:
-        return 1.0
-    over = 0.0 if most is None else max(0.0, value - most) / max(abs(most), 1e-12)
-    under = 0.0 if least is None else max(0.0, least - value) / max(abs(least), 1e-12)
-    return over + under
-
-
-# ---------------------------------------------------------------------------------------------- the search
-
-
-def search_for(axes: Sequence[Axis], runs: int, seed: int) -> Ask:
-    """Ask for points and be told what came of them: everywhere first, then around the best."""
-    best: tuple[tuple[Value, ...], Score] | None = None
-    smooth = [k for k, axis in enumerate(axes) if axis.span is not None and not axis.whole]
-    explore = _sampled(axes, seed)
-    spent, asked = 0, next(explore)
-    while spent < (EXPLORE * runs if smooth else runs):
-        results = yield asked
-        best = min([*([] if best is None else [best]), *zip(asked, results)], key=lambda pair: pair[1].rank)
-        spent, asked = spent + len(asked), explore.send(results)
-    if best is not None and smooth:
-        yield from _pattern_search(axes, smooth, best)
-
-
-def _optuna() -> Any:
-    try:
-        import optuna
-    except ImportError as error:
-        raise StudyError("tune needs Optuna", hint="pip install 'palpate[tune]'") from error
-    return optuna
-
-
-def _sampled(axes: Sequence[Axis], seed: int) -> Ask:
-    """Optuna's sampler, asked for a batch at a time."""
-    optuna = _optuna()
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    with warnings.catch_warnings(action="ignore"):  # parts of it are marked experimental
-        sampler = optuna.samplers.TPESampler(
-            seed=seed % 2**32, multivariate=True, constant_liar=True, constraints_func=lambda t: t.user_attrs["broken"]
-        )
-        study = optuna.create_study(sampler=sampler)
-        spaces = {f"x{k}": _space(optuna, axis) for k, axis in enumerate(axes)}
-    while True:
-        with warnings.catch_warnings(action="ignore"):
-            trials = [study.ask(spaces) for _ in range(BATCH)]
-        results = yield [_values(axes, trial.params) for trial in trials]
-        for trial, one in zip(trials, results):
-            trial.set_user_attr("broken", [one.violation])
-            with warnings.catch_warnings(action="ignore"):
-                study.tell(trial, one.value if np.isfinite(one.value) else 1e300)
-
-
-def _space(optuna: Any, axis: Axis) -> Any:
-    values = axis.values or ()
-    if axis.span is None:
-        return optuna.distributions.CategoricalDistribution(list(range(len(values))))
-    if axis.whole:
-        return optuna.distributions.IntDistribution(min(values), max(values))
-    return optuna.distributions.FloatDistribution(0.0, 1.0)
-
-
-def _values(axes: Sequence[Axis], params: Mapping[str, Any]) -> tuple[Value, ...]:
-    values = []
-    for k, axis in enumerate(axes):
-        param = params[f"x{k}"]
-        if axis.span is None:
-            values.append((axis.values or ())[param])
-        else:
-            values.append(int(param) if axis.whole else axis.span.at(float(param)))
-    return tuple(values)
-
-
-def _pattern_search(axes: Sequence[Axis], smooth: Sequence[int], best: tuple[tuple[Value, ...], Score]) -> Ask:
-    """Pattern search: look a step to each side, and where parabolas are lowest; where nothing is better, halve."""
-    values, best_result = best
-    centre = np.array([axes[k].span.place(values[k]) for k in smooth])  # pyright: ignore[reportOptionalMemberAccess]
-    step, guess = 0.05, None
-
-    def full(at: Array) -> tuple[Value, ...]:
-        moved = {k: axes[k].span.at(float(u)) for k, u in zip(smooth, at)}  # pyright: ignore[reportOptionalMemberAccess]
-        return tuple(moved.get(k, value) for k, value in enumerate(values))
-
-    while step > FINEST:
-        moves = [side * step * row for row in np.eye(len(smooth)) for side in (-1.0, 1.0)]
-        around = [np.clip(centre + move, 0.0, 1.0) for move in moves]
-        around += [] if guess is None else [guess]
-        answers = yield [full(at) for at in around]
-        guess = _lowest(centre, best_result, around, answers, step)
-        k = min(range(len(answers)), key=lambda i: answers[i].rank)
-        if answers[k].rank < best_result.rank:
-            centre, best_result = around[k], answers[k]
-        else:
-            step /= 2.0
-
-
-def _lowest(centre: Array, here: Score, around: Sequence[Array], answers: Sequence[Score], step: float) -> Array | None:
-    """The lowest point of the parabola through each parameter's three values; None where there is none."""
-    guess = centre.copy()
-    for k in range(len(centre)):
-        low, high = answers[2 * k], answers[2 * k + 1]
-        bend = low.value - 2 * here.value + high.value
-        spread = abs(around[2 * k + 1][k] - around[2 * k][k] - 2 * step)
-        if here.violation or low.violation or high.violation or not np.isfinite(bend) or bend <= 0 or spread > 1e-12:
-            return None
-        guess[k] += np.clip(step * (low.value - high.value) / (2 * bend), -step, step)
-    return np.clip(guess, 0.0, 1.0)
 
 
 def _room(value: float, bound: Mapping[str, float]) -> float:

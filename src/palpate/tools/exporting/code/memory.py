@@ -1,4 +1,4 @@
-"""Memory by address in kernels: numbers, words, records and functions of whoever calls them from C."""
+"""Memory by address in kernels: numbers, words, records and functions of the caller in C."""
 
 from __future__ import annotations
 

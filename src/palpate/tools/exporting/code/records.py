@@ -14,7 +14,7 @@ MAGIC = 0x70616C70  # the first word of a state is this and its version
 
 
 class Code(IntEnum):
-    """What the C functions return, and what that means."""
+    """Return codes of the C functions, with their meaning."""
 
     meaning: str
 

@@ -1,4 +1,4 @@
-"""What a caller asks of an exported law between ticks: gains, memory, setup and target, as kernels."""
+"""Requests to an exported law between ticks: gains, memory, setup and target, as kernels."""
 
 from __future__ import annotations
 

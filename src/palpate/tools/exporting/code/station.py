@@ -1,4 +1,4 @@
-"""What the exported library does, as kernels: every entry of C is `entry(state, plan, a, b)` and returns a `Code`."""
+"""The exported library as kernels: every entry of C is `entry(state, plan, a, b)` and returns a `Code`."""
 
 from __future__ import annotations
 

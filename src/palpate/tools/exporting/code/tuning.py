@@ -1,4 +1,4 @@
-"""What may be changed while an exported law runs, as kernels: its gains, what it carries, and how it takes a target.
+"""Changes while an exported law runs, as kernels: its gains, what it carries, and how it takes a target.
 
 Every change is eased in along a minimum-jerk curve, s³ (10 − 15 s + 6 s²), so that neither the torque nor its rate
 jumps by it.

@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
     """Load, connect, dry runs, move if asked, write, tell."""
     from palpate.cli.run import exit_code, last_line, print_story, written
     from palpate.tools.serving.drive import FrankaClient
-    from palpate.tools.serving.link import check_address, is_loopback
+    from palpate.tools.serving.protocol.link import check_address, is_loopback
 
     host = args.address.removeprefix("fci://")
     check_address(host, args.allow_network, "is not this machine: palpate has never moved a real arm")
@@ -117,7 +117,7 @@ def _driven(drive: Drive, client: FrankaClient, args: argparse.Namespace, saving
 
 
 def _print_dry_runs(drive: Drive, ready: Rehearsal, look: Look) -> None:
-    """What the dry runs have shown, beside the limits."""
+    """Print the results of the dry runs, beside the limits."""
     limits = drive.limits
     print(harmless(f"simulated: {ready.trace.outcome.reason}; the robot as it stands, first torque without gravity"))
     rows = [

@@ -29,9 +29,8 @@ from palpate.errors import InvalidInput, harmless
 
 if TYPE_CHECKING:
     from palpate.scenario.model import Scenario
-    from palpate.tools.serving.link import ClientConnection
+    from palpate.tools.serving.protocol.link import ClientConnection
     from palpate.tools.serving.server import Server
-
 
 MOST_CLIENTS = 100  # that leave a folder each, if not said
 
@@ -67,7 +66,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 def run(args: argparse.Namespace) -> int:
     """Load, listen, and serve one client after the other."""
     from palpate.tools.serving.buttons import read_press, typed_keys
-    from palpate.tools.serving.link import check_address
+    from palpate.tools.serving.protocol.link import check_address
     from palpate.tools.serving.server import Server
 
     pace = _checked(args)
@@ -84,8 +83,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _gripper(args: argparse.Namespace, pace: float | None) -> AbstractContextManager[object]:
     """The gripper beside the robot, if one is asked for."""
-    from palpate.tools.serving.fingers import Fingers
-    from palpate.tools.serving.gripper import GripperServer
+    from palpate.tools.serving.gripper.fingers import Fingers
+    from palpate.tools.serving.gripper.gripper import GripperServer
 
     if args.gripper is None:
         return nullcontext()

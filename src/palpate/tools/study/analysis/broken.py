@@ -50,7 +50,7 @@ class BrokenBound:
 
     @property
     def allowed(self) -> str:
-        """What the bound allows, with its unit."""
+        """The allowed range, with its unit."""
         words = {"least": "at least", "most": "at most"}
         return " and ".join(f"{words[end]} {limit:g}{_unit(self.metric)}" for end, limit in self.bound.items())
 

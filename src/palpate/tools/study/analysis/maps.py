@@ -20,8 +20,10 @@ from palpate.run.forecast.moments import LoopMoment, ask_ends
 from palpate.run.forecast.variants import Variants
 from palpate.scenario.file.load import overridden
 from palpate.scenario.model import Scenario
-from palpate.tools.study.plans.axis import Span, override
-from palpate.tools.study.plans.plan import CELLS, Plan
+from palpate.tools.study.plans.axis import Span
+from palpate.tools.study.plans.override import override
+from palpate.tools.study.plans.plan import Plan
+from palpate.tools.study.plans.points import CELLS
 
 Vertex = tuple[int, int]
 Cell = tuple[int, int, int]  # left, bottom and size, on the finest lattice
@@ -112,7 +114,7 @@ def refine(cells: int, coarse: int, tolerance: float, x: Span, y: Span) -> Gener
 
 
 class _Lattice:
-    """What is known so far: verdicts at the vertices of the finest lattice, and at places on its edges."""
+    """Verdicts so far: at the vertices of the finest lattice, and at points on its edges."""
 
     def __init__(self, side: int) -> None:
         self.side = side
@@ -221,7 +223,7 @@ def _unstable(moments: Sequence[LoopMoment]) -> str | None:
 
 
 def refusal(plan: Plan, values: Sequence[object], judge: Refuse) -> str | None:
-    """What the poles say about a point of a plan; an impossible one is left for the run to name."""
+    """The reason for which `judge` refuses a point of a plan; errors of an impossible one are left to the run."""
     texts = [override(axis, value, plan.scenario) for axis, value in zip(plan.axes, values)]
     try:
         return judge(overridden(plan.scenario, texts))

@@ -16,7 +16,7 @@ from palpate.cli.folder import next_folder
 from palpate.cli.tables import number, print_json, print_table
 from palpate.errors import InvalidInput, check_names
 from palpate.files import write_file
-from palpate.tools.study.commands.sweep import SweepProgress, varied
+from palpate.tools.study.commands.common import SweepProgress, varied
 from palpate.user_code import is_address
 
 if TYPE_CHECKING:

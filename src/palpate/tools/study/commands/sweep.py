@@ -25,26 +25,29 @@ Exit code: 0 if all runs were made, whatever their outcome; 1 if --until failure
 from __future__ import annotations
 
 import argparse
-import sys
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import palpate as pp
-from palpate.cli.console import SOON, Progress, patience, starting
+from palpate.cli.console import patience, starting
 from palpate.cli.folder import next_folder
-from palpate.cli.tables import number, print_table
-from palpate.errors import InvalidInput, PalpateError, check_names
+from palpate.errors import InvalidInput, check_names
 from palpate.files import is_there
 from palpate.memory import shown_bytes
+from palpate.tools.study.commands.common import (
+    SweepProgress,
+    add_common,
+    checked_cluster,
+    interruptible,
+    print_job_script,
+    varied,
+)
+from palpate.tools.study.commands.output import print_summary, write_pages
 
 if TYPE_CHECKING:
     from palpate.tools.study import Sweep
     from palpate.tools.study.plans.plan import Plan
     from palpate.tools.study.running.address import ClusterAddress
-    from palpate.trace import Trace
 
 DONE, REFUTED = 0, 1
 
@@ -82,7 +85,8 @@ def run(args: argparse.Namespace) -> int:
 
         return uncertain.run(args)
     with patience(starting, args.quiet):
-        from palpate.tools.study.sweeps import check_points, finish
+        from palpate.tools.study.planning import check_points
+        from palpate.tools.study.sweeps import finish
 
         address = checked_cluster(args.cluster)
         store, plan = _begun(args)
@@ -138,8 +142,8 @@ def _is_uncertain(args: argparse.Namespace) -> bool:
 
 def _begun(args: argparse.Namespace) -> tuple[Any, Plan]:
     """The store of a sweep that goes on, or None, and its plan."""
+    from palpate.tools.study.planning import make_plan
     from palpate.tools.study.running.store import Store
-    from palpate.tools.study.sweeps import make_plan
 
     if args.resume is not None:
         if args.scenario is not None or args.vary or args.overrides:
@@ -159,7 +163,7 @@ _WANTED = ("method", "runs", "repeat", "seed", "metric", "traces", "until", "rar
 
 
 def _summary(sweep: Sweep, args: argparse.Namespace) -> dict[str, Any]:
-    from palpate.tools.study.result import summarise
+    from palpate.tools.study.summary import summarise
 
     pair = None
     if args.pareto is not None:
@@ -177,7 +181,7 @@ def _summary(sweep: Sweep, args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _exit_code(sweep: Sweep) -> int:
-    from palpate.tools.study.analysis.drivers import check_until
+    from palpate.tools.study.drivers.stopping import check_until
 
     rule = sweep.plan.options.get("until")
     if rule is None or not isinstance(sweep.finding, pp.study.Interval):
@@ -188,10 +192,11 @@ def _exit_code(sweep: Sweep) -> int:
 
 def _print_estimate(plan: Plan, args: argparse.Namespace, address: ClusterAddress | None) -> None:
     """Runs, time, disk and cost beforehand; a few points are run for that."""
-    from palpate.tools.study.running.address import estimated_cost
+    from palpate.tools.study.planning import drawn
+    from palpate.tools.study.running.jobs import estimated_cost
     from palpate.tools.study.running.pool import cores
-    from palpate.tools.study.running.store import row_bytes
-    from palpate.tools.study.sweeps import drawn, time_per_run
+    from palpate.tools.study.running.table import row_bytes
+    from palpate.tools.study.sweeps import time_per_run
 
     seconds = time_per_run(plan, samples=drawn(plan, 6))
     hands = cores() if args.workers is None else max(args.workers, 1)
@@ -224,185 +229,3 @@ def _long(seconds: float) -> str:
         if seconds >= 2 * size:
             return f"{seconds / size:.3g} {unit}"
     return f"{seconds:.2g} s"
-
-
-# ----------------------------------------------------------------------------------------------
-# What the commands that make many runs share: options, progress, interruption, and what is printed and written.
-
-
-REPORT = "report.html"
-MOST_REPLAYS = 12  # runs of a sweep all of which its page can replay; of a larger one the notable ones
-MOST_COMMANDS = 20_000  # runs whose command is written down for the page, which draws fewer
-
-
-def add_common(parser: argparse.ArgumentParser, what: str) -> None:
-    """Options of every command that makes many runs; `what` it calls them together."""
-    parser.add_argument("scenario", metavar="SCENARIO", nargs="?", help="a shipped name, or a .toml file")
-    parser.add_argument("--resume", metavar="DIR", help=f"continue the {what} in this folder; needs no SCENARIO")
-    parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="overrides",
-                        help="change a setting of the scenario first (repeatable)")  # fmt: skip
-    parser.add_argument("--seed", type=int, metavar="N", help="seed of the draws (0)")
-    parser.add_argument("--out", metavar="DIR", help="folder to write; an unfinished one is continued")
-    parser.add_argument("--workers", type=int, metavar="N", help="worker processes (one per core; 0: this process)")
-    parser.add_argument("--cluster", metavar="WHERE",
-                        help="tcp://HOST:PORT, scheduler.json, local:N, slurm:FILE.toml or pbs:FILE.toml")  # fmt: skip
-    parser.add_argument("--no-report", action="store_true", help="write no report.html")
-    parser.add_argument("--quiet", action="store_true", help="print only the result and where to find the report")
-
-
-def checked_cluster(text: str | None) -> ClusterAddress | None:
-    """What `--cluster` names, refused before anything is planned or written."""
-    from palpate.tools.study.running.address import cluster_address
-
-    return None if text is None else cluster_address(text)
-
-
-def print_job_script(address: ClusterAddress | None) -> None:
-    """Show what a batch system would be handed."""
-    if address is not None and address.job_file is not None:
-        print(f"\njob script for {address.kind}:\n\n{address.job_script().rstrip()}\n")
-
-
-def varied(texts: Sequence[str]) -> dict[str, Any]:
-    """`--vary` texts as keys and what they may be; a key named twice is refused."""
-    from palpate.tools.study.plans.axis import parse_vary
-
-    specs: dict[str, Any] = {}
-    for key, spec in map(parse_vary, texts):
-        if key in specs:
-            raise InvalidInput(f"{key} is varied twice")
-        specs[key] = spec
-    return specs
-
-
-@contextmanager
-def interruptible(folder: Path, command: str = "sweep") -> Iterator[None]:
-    """Say how to go on with a sweep that is interrupted."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        print(f"palpate: finished runs are kept; continue with\n  palpate {command} --resume {folder}", file=sys.stderr)
-        raise
-
-
-class SweepProgress(Progress):
-    """Called with (runs done, runs there will be, runs that did not pass); shows throughput and time left."""
-
-    counted = True
-    first: int | None = None
-
-    def __call__(self, done: int, total: int, failed: int) -> None:
-        """Show how far it is."""
-        if self.first is None or done <= self.first:  # what was there already, or the sweep before, says nothing of it
-            self.first, self.started = done, time.perf_counter()
-            return
-        elapsed = time.perf_counter() - self.started
-        if self.quiet or elapsed < SOON:
-            return
-        speed = (done - self.first) / elapsed
-        text = f"{speed:.3g} runs/s" + (f", {failed} did not pass" if failed else "")
-        self.show(done, total, text, f"{done} of {total} runs, {(total - done) / speed:.0f} s left, {text}")
-
-
-# ---------------------------------------------------------------------------------------------- what is said
-
-
-def print_summary(summary: Mapping[str, Any], quiet: bool) -> None:
-    """Print what a sweep says."""
-    if not quiet:
-        print(f"{summary['scenario']}: {summary['counted']}")
-    for line in (summary["sentence"], *summary["said"]):
-        if line:
-            print(line)
-    if quiet:
-        return
-    for kind, named in summary["named"].items():
-        for one in named[:3]:
-            print(f"{kind}: run {one['run']}: {one['reason']}")
-    for warning in summary["warnings"]:
-        print(f"warning: {warning}")
-    _print_sensitivity(summary)
-    _print_front(summary)
-    _print_runs(summary)
-
-
-def _print_runs(summary: Mapping[str, Any]) -> None:
-    """The worst runs and the best, each with its command."""
-    unit = "" if summary["unit"] == "1" else f" {summary['unit']}"
-    worst = [("worst", one) for one in summary["worst"][:3]]
-    for title, one in [*worst, *(("best", one) for one in summary["best"][:1])]:
-        value = "" if one["value"] is None else f", {summary['metric']} {number(one['value'])}{unit}"
-        if one["broken"]:
-            value = ", broke " + ", ".join(_broken_bound(name, bound) for name, bound in one["broken"].items())
-        print(f"\n{title}: run {one['run']}, {one['outcome']}{value}\n  {one['command']}")
-
-
-def _broken_bound(name: str, bound: Mapping[str, Any]) -> str:
-    """A bound that a run broke: the metric, its value, what was allowed."""
-    unit = "" if bound["unit"] == "1" else f" {bound['unit']}"
-    words = {"least": "at least", "most": "at most"}
-    allowed = ", ".join(f"{words[end]} {bound[end]:g}" for end in words if bound.get(end) is not None)
-    return f"{name} {number(bound['value'])}{unit} ({allowed})"
-
-
-def _print_sensitivity(summary: Mapping[str, Any]) -> None:
-    if summary.get("sensitivity_note"):
-        print(f"sensitivity: {summary['sensitivity_note']}")
-    if not summary.get("sensitivity"):
-        return
-    rows = []
-    for one in summary["sensitivity"]:
-        ends = [f"{number(one[k]['low'])} to {number(one[k]['high'])}" for k in ("first_interval", "total_interval")]
-        rows.append([one["key"], number(one["first"]), ends[0], number(one["total"]), ends[1]])
-    print(f"\nsensitivity of {summary['metric']} (Sobol indices, {100 * summary['confidence']:g} % intervals):")
-    print_table(["key", "alone", "", "with others", ""], rows, "lrlrl")
-
-
-def _print_front(summary: Mapping[str, Any]) -> None:
-    if not summary.get("pareto"):
-        return
-    front = summary["pareto"]
-    rows = [[str(run), *map(number, point)] for run, point in list(zip(front["runs"], front["points"]))[:10]]
-    print(f"\nPareto front, {len(front['runs'])} of {summary['runs']} runs:")
-    print_table(["run", *front["metrics"]], rows, "rrr")
-
-
-def write_pages(sweep: Sweep, summary: dict[str, Any], folder: Path, pages: bool, mapped: Sweep | None = None) -> Path:
-    """Write the summary and the report, in which some runs can be replayed; return where to look.
-
-    Args:
-        sweep: the runs.
-        summary: what they say.
-        folder: where to write.
-        pages: whether to write the report.
-        mapped: the runs of a study's map, if it has one.
-    """
-    sweep.save_summary(summary)
-    if not pages:
-        return sweep.path
-    commands = {str(run): text for run, text in sweep.commands(range(min(len(sweep), MOST_COMMANDS))).items()}
-    if mapped is not None:
-        commands |= {f"map {run}": text for run, text in mapped.commands(range(len(mapped))).items()}
-    pp.views.sweep_report(sweep.path, summary, folder / REPORT, _traces(sweep, summary), commands)
-    return folder / REPORT
-
-
-def _traces(sweep: Sweep, summary: Mapping[str, Any]) -> dict[str, Trace]:
-    """Traces of the runs that the page replays, made again."""
-    traces = {}
-    for run in _replayed(sweep, summary):
-        try:
-            traces[str(run)] = sweep.trace(run)
-        except PalpateError as error:  # what cannot be made again is still in the table
-            print(f"note: no replay of run {run}: {error}", file=sys.stderr)
-    return traces
-
-
-def _replayed(sweep: Sweep, summary: Mapping[str, Any]) -> list[int]:
-    """Runs that the page replays: all that ran of a small sweep, else the best, the worst and a failing one."""
-    from palpate.tools.study.result import RAN
-
-    notable = [one["run"] for name in ("best", "worst", "failing") for one in summary[name][:1]]
-    chosen = range(len(sweep)) if len(sweep) <= MOST_REPLAYS else dict.fromkeys(notable)
-    ran = sweep.is_one_of("outcome", RAN)
-    return [run for run in chosen if ran[run]]

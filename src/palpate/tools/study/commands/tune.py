@@ -18,14 +18,8 @@ from typing import TYPE_CHECKING
 from palpate.cli.console import patience, starting
 from palpate.cli.folder import next_folder
 from palpate.errors import InvalidInput
-from palpate.tools.study.commands.sweep import (
-    SweepProgress,
-    add_common,
-    checked_cluster,
-    interruptible,
-    varied,
-    write_pages,
-)
+from palpate.tools.study.commands.common import SweepProgress, add_common, checked_cluster, interruptible, varied
+from palpate.tools.study.commands.output import write_pages
 
 if TYPE_CHECKING:
     from palpate.tools.study import Tuned
@@ -80,7 +74,7 @@ def _searched(args: argparse.Namespace, folder: Path, progress: object) -> Tuned
 
 
 def _print_result(tuned: Tuned, folder: Path, args: argparse.Namespace) -> int:
-    from palpate.tools.study.result import run_summary
+    from palpate.tools.study.counts import run_summary
 
     summary = dict(tuned.sweep.summary)
     summary |= {"sentence": tuned.sentence, "said": [], "best": [run_summary(tuned.sweep, tuned.run)]}

@@ -15,7 +15,8 @@ from palpate.cli.console import patience, starting
 from palpate.cli.folder import next_folder
 from palpate.cli.tables import print_table
 from palpate.errors import InvalidInput
-from palpate.tools.study.commands import sweep as many_runs
+from palpate.tools.study.commands.common import SweepProgress, checked_cluster, interruptible, print_job_script, varied
+from palpate.tools.study.commands.output import print_summary, write_pages
 
 if TYPE_CHECKING:
     from palpate.tools.study import Robustness
@@ -28,22 +29,22 @@ def run(args: argparse.Namespace) -> int:
     with patience(starting, args.quiet):
         from palpate.tools.study.robust import RUNS, robustness, study_folder
 
-        address = many_runs.checked_cluster(args.cluster)
+        address = checked_cluster(args.cluster)
         folder, request = study_folder(args.resume) if args.resume else _request(args, RUNS)
     if args.dry_run:
         _show(request)
-        many_runs.print_job_script(address)
+        print_job_script(address)
         return DONE
     folder = folder or next_folder(f"{Path(request['scenario']).stem}-study")
-    progress = many_runs.SweepProgress(str(request["scenario"]), args.quiet)
-    with many_runs.interruptible(folder), progress:
+    progress = SweepProgress(str(request["scenario"]), args.quiet)
+    with interruptible(folder), progress:
         study = robustness(**request, out=folder, workers=args.workers, cluster=args.cluster, progress=progress)
     summary = _joined(study)
     with patience("writing the report …", args.quiet or args.no_report):
-        output = many_runs.write_pages(study.draws, summary, folder, not args.no_report, study.map)
+        output = write_pages(study.draws, summary, folder, not args.no_report, study.map)
     if not args.quiet:
         _print_spreads(study)
-    many_runs.print_summary(summary, args.quiet)
+    print_summary(summary, args.quiet)
     print(f"{'' if args.quiet else chr(10)}see {output}")
     return DONE
 
@@ -53,9 +54,9 @@ def _request(args: argparse.Namespace, runs: int) -> tuple[Path | None, dict[str
         raise InvalidInput("sweep needs a SCENARIO, or --resume DIR", hint="palpate sweep --help")
     if args.map is not None and len(args.map) != 2:
         raise InvalidInput(f"a map has two keys, --map was given {len(args.map)} times")
-    over = {} if args.no_map else None if args.map is None else many_runs.varied(args.map)
+    over = {} if args.no_map else None if args.map is None else varied(args.map)
     request = {
-        "scenario": args.scenario, "overrides": args.overrides, "vary": many_runs.varied(args.vary),
+        "scenario": args.scenario, "overrides": args.overrides, "vary": varied(args.vary),
         "without": args.without, "runs": runs if args.runs is None else args.runs, "seed": args.seed or 0, "over": over,
         "confidence": 0.95 if args.confidence is None else args.confidence,
     }  # fmt: skip

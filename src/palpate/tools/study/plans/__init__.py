@@ -1,1 +1,1 @@
-"""What is varied, over which values, and in which runs."""
+"""Plans of sweeps: the parameters, their values, and the runs."""

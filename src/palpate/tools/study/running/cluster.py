@@ -27,7 +27,8 @@ from distributed.scheduler import KilledWorker
 
 from palpate.errors import PalpateError, StudyError
 from palpate.tools.study.plans.plan import CRASHED, versions
-from palpate.tools.study.running.address import ClusterAddress, check_command, jobs_for
+from palpate.tools.study.running.address import ClusterAddress, check_command
+from palpate.tools.study.running.jobs import jobs_for
 from palpate.tools.study.running.pool import Chunk
 from palpate.tools.study.running.shipping import forget_copies, mark_of, use_scratch
 from palpate.tools.study.running.worker import Job, RunResult, check_files, empty_row, run_chunk
@@ -81,7 +82,7 @@ class DaskCluster:
 
     Args:
         address: which cluster.
-        runs: how many there will be: for so many a batch system gets jobs.
+        runs: how many there will be; a batch system gets jobs for that number.
         seconds: how long a run takes about, s; work is handed out in pieces that are short against a worker's life.
 
     Raises:
@@ -189,7 +190,7 @@ class DaskCluster:
 
     @contextlib.contextmanager
     def _as_study_errors(self) -> Iterator[None]:
-        """What goes wrong with the cluster, as an error of the house's."""
+        """Raise errors of the cluster as StudyError."""
         try:
             yield
         except (PalpateError, KilledWorker):
@@ -217,7 +218,7 @@ class DaskCluster:
 
 
 def _pieces(chunks: Iterable[Chunk], most: int) -> Iterator[tuple[Chunk, Chunk]]:
-    """Each chunk in parts of at most so many runs; a chunk stays what is written together."""
+    """Each chunk in parts of at most `most` runs; a chunk is still written as a whole."""
     for chunk in chunks:
         for first in range(0, len(chunk), most):
             yield chunk, chunk[first : first + most]

@@ -83,7 +83,7 @@ class _Process:
             raise StudyError(f"a worker process did not start: {self._exit_message()}") from None
 
     def ask(self, job: Job, chunk: Chunk, limit: float | None) -> list[RunResult]:
-        """What came of a chunk, within so many seconds."""
+        """Send a chunk and return its results; `limit` is the longest wait, s."""
         with contextlib.suppress(OSError):  # it is dead, as its answer shows
             self.pipe.send((job, chunk))
         return self.answer(limit)
@@ -133,7 +133,7 @@ def _bare_environment() -> Iterator[None]:
 
 
 def serve(pipe: Connection) -> None:
-    """The work of a process: answer chunks until there are none, or nobody is left to ask."""
+    """The work of a process: answer chunks until there are none, or the pipe is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the sweep's to handle
     log = recv_handle(pipe)  # for whatever is printed
     os.dup2(log, 1)
@@ -220,7 +220,7 @@ class LocalPool:
 
 
 def as_palpate_error(error: BaseException) -> PalpateError:
-    """What went wrong elsewhere, as an error of the house's."""
+    """An error of another process as a PalpateError."""
     if isinstance(error, PalpateError):
         return error
     return StudyError(f"the sweep's own work failed: {type(error).__name__}: {error}")

@@ -31,7 +31,7 @@ _SINGULAR = "smallest_singular_value"
 
 @dataclass(frozen=True)
 class Job:
-    """What the runs of a sweep share.
+    """Data that all runs of a sweep share.
 
     Attributes:
         scenario: data, before what varies.

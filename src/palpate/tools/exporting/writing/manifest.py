@@ -17,15 +17,15 @@ from palpate.tools.exporting.code.records import Code
 from palpate.tools.exporting.draft import LATEST, Draft
 from palpate.tools.exporting.guarding import described
 from palpate.tools.exporting.interface import Item
-from palpate.tools.exporting.release import revision, today
-from palpate.tools.exporting.texts import safe_command
+from palpate.tools.exporting.writing.release import revision, today
+from palpate.tools.exporting.writing.texts import safe_command
 
 KIND = "palpate export"
 NAME = "manifest.json"
 
 
 def manifest(draft: Draft, targets: list[str], files: dict[str, bytes], facts: dict[str, Any]) -> dict[str, Any]:
-    """What the folder is, for people and programs."""
+    """Contents of the manifest: what the folder is, for people and programs."""
     run, robot, law = draft.run, draft.run.robot, draft.bound
     limits, (q, v) = robot.limits, run.start()
     safe = safe_command(law.command, "ramp" in draft.on)

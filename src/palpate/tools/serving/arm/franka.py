@@ -1,4 +1,4 @@
-"""What a Franka says about itself: its frames, its end effector, and the URDF that clients build their model from."""
+"""A Franka's description of itself: its frames, its end effector, and the URDF that clients build their model from."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from palpate.checks import Array
 from palpate.errors import InvalidInput
 from palpate.robot.robot import Robot
 from palpate.spatial import Pose, euler_from_matrix
-from palpate.tools.serving.fci import JOINTS
+from palpate.tools.serving.protocol.fci import JOINTS
 
 _MODELS = ("fr3", "panda", "franka", "fer")
 _FLANGE = 0.107  # m along link 7's z, on a Panda and an FR3 alike

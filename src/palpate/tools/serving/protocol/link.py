@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from palpate.errors import InvalidInput, NotAClient
-from palpate.tools.serving import fci
+from palpate.tools.serving.protocol import fci
 
 _REACHED = "can be reached from other machines, and the protocol has no password"
 
@@ -142,7 +142,7 @@ class ClientConnection:
             self._disconnected(f"the connection broke ({error})")
 
     def requests(self) -> Iterator[fci.Request]:
-        """What the client has asked for since the last time."""
+        """Requests of the client since the last call."""
         try:
             data = self._tcp.recv(_MOST_BYTES)
             if not data:
@@ -164,7 +164,7 @@ class ClientConnection:
 
     def send_state(self, state: bytes) -> None:
         """Send the robot's state."""
-        with contextlib.suppress(OSError):  # nobody reads there: TCP will tell whether the client is gone
+        with contextlib.suppress(OSError):  # the port has no reader: TCP tells whether the client is gone
             self._udp.sendto(state, self._state_address)
 
     def command(self, number: int, until: float) -> np.ndarray | None:

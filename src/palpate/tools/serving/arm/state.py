@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from palpate.checks import Array
-from palpate.tools.serving import fci
-from palpate.tools.serving.arm import Arm
-from palpate.tools.serving.arm_kernels import Told
-from palpate.tools.serving.fci import Controller, Generator, Mode
-from palpate.tools.serving.motion import ActiveMove, JointReference
+from palpate.tools.serving.arm.arm import Arm
+from palpate.tools.serving.arm.arm_kernels import Told
+from palpate.tools.serving.arm.motion import ActiveMove, JointReference
+from palpate.tools.serving.protocol import fci
+from palpate.tools.serving.protocol.fci import Controller, Generator, Mode
 
 
 class StateMessage:
@@ -50,7 +50,7 @@ class StateMessage:
         self._numbers[start : start + len(values)] = values
 
     def want(self, motion: ActiveMove | None, hold: JointReference | None, torque: Array) -> None:
-        """What is wanted: by a motion, or of an arm that holds its posture; the torque is without gravity."""
+        """Write the desired values: of a motion, or of an arm that holds its posture; the torque is without gravity."""
         arm, (q, v, a, tau, pose, twist, acceleration) = self._arm, self._wanted
         reference = hold if motion is None else motion.reference if motion.moves_joints else None
         q[:] = arm.q if reference is None else reference.q

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from palpate.checks import Array
-from palpate.tools.serving.arm import CARTESIAN_STIFFNESS, Arm
+from palpate.tools.serving.arm.arm import CARTESIAN_STIFFNESS, Arm
 
 _DAMPING = 1.0  # N·m·s/rad of each joint: a hand that lets go leaves the arm where it is
 
@@ -30,7 +30,7 @@ class Guiding:
         self._pose, self._q = self._arm.O_T_EE.copy(), self._arm.q.copy()
 
     def torque(self) -> Array:
-        """What the joints get beside gravity."""
+        """Torques of the joints, without gravity, N·m."""
         arm = self._arm
         damping = -_DAMPING * arm.v
         if self._elbow_free and not self._stiffness.any():

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from palpate.checks import Array
-from palpate.tools.serving.arm import Arm
-from palpate.tools.serving.arm_kernels import ELBOW_FLIP
-from palpate.tools.serving.fci import Controller, Generator
-from palpate.tools.serving.limits import LOST_IN_A_ROW, Limits, cartesian_motion, pose_from
+from palpate.tools.serving.arm.arm import Arm
+from palpate.tools.serving.arm.arm_kernels import ELBOW_FLIP
+from palpate.tools.serving.arm.limits import LOST_IN_A_ROW, Limits, cartesian_motion, pose_from
+from palpate.tools.serving.protocol.fci import Controller, Generator
 
 _STILL = np.zeros(7)
 _CARTESIAN = (Generator.CARTESIAN_POSITION, Generator.CARTESIAN_VELOCITY)
@@ -151,7 +151,7 @@ class ActiveMove:
         return None if still or not self.moves_joints else "joint_motion_generator_velocity_discontinuity"
 
     def torque_of(self, arm: Arm) -> Array:
-        """What the joints get for it, beside gravity."""
+        """Torques of the joints for this motion, without gravity, N·m."""
         if self.controller == Controller.EXTERNAL:
             return self.torque
         r = self.reference

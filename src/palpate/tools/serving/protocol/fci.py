@@ -26,7 +26,7 @@ JOINTS = 7
 
 
 class Command(IntEnum):
-    """What a client asks for over TCP."""
+    """Requests of a client over TCP."""
 
     CONNECT = 0
     MOVE = 1
@@ -67,7 +67,7 @@ class MoveStatus(IntEnum):
 
 
 class Controller(IntEnum):
-    """What turns a motion into torques: the robot's own joint or Cartesian impedance, or the client."""
+    """Controllers that turn a motion into torques: the robot's own joint or Cartesian impedance, or the client."""
 
     JOINT_IMPEDANCE = 0
     CARTESIAN_IMPEDANCE = 1
@@ -76,7 +76,7 @@ class Controller(IntEnum):
 
 
 class Generator(IntEnum):
-    """What the client commands; in a Move request the numbers are one less."""
+    """Kinds of command of a client; in a Move request the numbers are one less."""
 
     IDLE = 0
     JOINT_POSITION = 1
@@ -87,7 +87,7 @@ class Generator(IntEnum):
 
 
 class Mode(IntEnum):
-    """What the robot is doing."""
+    """Modes of the robot."""
 
     OTHER = 0
     IDLE = 1
@@ -98,7 +98,7 @@ class Mode(IntEnum):
     RECOVERY = 6
 
 
-_LAYOUTS = tomllib.loads((files("palpate.tools.serving") / "fci.toml").read_text(encoding="utf-8"))
+_LAYOUTS = tomllib.loads((files("palpate.tools.serving.protocol") / "fci.toml").read_text(encoding="utf-8"))
 ERRORS: tuple[str, ...] = tuple(_LAYOUTS["errors"])  # the maker's names, in the order of their bits
 STATE, MOTION = (np.dtype([tuple(field) for field in _LAYOUTS[name]]) for name in ("state", "motion"))
 _FIRST, _NUMBER = 8, 4  # bytes before the first number of a state, and bytes of a number

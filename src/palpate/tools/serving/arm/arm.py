@@ -9,10 +9,10 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.robot.robot import Robot
-from palpate.tools.serving import arm_kernels as kernels
-from palpate.tools.serving.arm_kernels import ArmState, Spring, Told
-from palpate.tools.serving.fci import FLOAT_COUNT, JOINTS
-from palpate.tools.serving.franka import FrankaModel
+from palpate.tools.serving.arm import arm_kernels as kernels
+from palpate.tools.serving.arm.arm_kernels import ArmState, Spring, Told
+from palpate.tools.serving.arm.franka import FrankaModel
+from palpate.tools.serving.protocol.fci import FLOAT_COUNT, JOINTS
 
 EXTERNAL_CUTOFF = 30.0  # Hz, of the estimated external torque
 FASTEST = 0.25  # ω dt of the robot's own controllers: stiffer modes are softened to it

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from palpate.errors import InvalidInput
-from palpate.tools.serving.fingers import MAX_WIDTH, STEP, Fingers
-from palpate.tools.serving.link import close_at_once
+from palpate.tools.serving.gripper.fingers import MAX_WIDTH, STEP, Fingers
+from palpate.tools.serving.protocol.link import close_at_once
 
 PORT, VERSION = 1338, 3
 STRONGEST = 140.0  # N, the hand's greatest force
@@ -29,7 +29,7 @@ _LONGEST_REQUEST = 64  # bytes
 
 
 class Command(IntEnum):
-    """What a client asks for."""
+    """Requests of a client."""
 
     CONNECT = 0
     HOMING = 1

@@ -1,4 +1,4 @@
-"""What makes a Franka refuse a setting or stop a motion: ranges, limits of commands and measurements, thresholds.
+"""Limits of a Franka, beyond which it refuses a setting or stops a motion: ranges, commands, measurements, thresholds.
 
 Each check returns the maker's name of the error, or None. Limits are those of the maker's headers and of its control
 parameters page; the tolerances are ours: a client computes from single-precision numbers, and rounding must not look
@@ -11,10 +11,10 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.robot.robot import Robot
-from palpate.tools.serving import limits_kernels as kernels
-from palpate.tools.serving.arm_kernels import Told
-from palpate.tools.serving.franka import stopping
-from palpate.tools.serving.limits_kernels import FARTHEST, JointLimits
+from palpate.tools.serving.arm import limits_kernels as kernels
+from palpate.tools.serving.arm.arm_kernels import Told
+from palpate.tools.serving.arm.franka import stopping
+from palpate.tools.serving.arm.limits_kernels import FARTHEST, JointLimits
 
 LOST_IN_A_ROW = 20  # packets, after which the robot stops
 

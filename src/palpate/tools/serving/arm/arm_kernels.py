@@ -18,12 +18,12 @@ from palpate.control.steps.linear_algebra import (
 from palpate.engine.kernels import kernel
 from palpate.engine.records import Matrix, Record, Vector, sized
 from palpate.spatial.kernels import matrix_from_rotation_vector, rotation_vector_from_matrix
-from palpate.tools.serving.fci import FLOATS
+from palpate.tools.serving.protocol.fci import FLOATS
 
 NEAR_SINGULAR = 0.02  # (Σ 1/σ²)^(−1/2) of the Jacobian's singular values σ, below which no wrench is estimated
 _SMALLEST = 1e-9  # m²: keeps J Jᵀ regular at a singularity
 _REGULAR = 1e-3  # damping of the inverse kinematics
-_RENEW_EVERY = 16  # ticks after which the stiffness and damping of joints are computed anew
+_RENEW_EVERY = 16  # ticks after which the stiffness and damping of joints are computed again
 ELBOW_FLIP = -0.467002423653011  # rad of joint 4: where the elbow changes its sign
 
 # Where a field begins among the numbers of a state.
@@ -56,7 +56,7 @@ class Spring(Record):
 
 
 class ArmState(Record):
-    """What the robot is told, what it measures, and what it estimates.
+    """State of the arm: settings of clients, measurements, and estimates.
 
     X_NE, X_EK              frames that clients set
     load_mass, load_com     kg; m, in the axes of E
@@ -481,7 +481,7 @@ def _posture_torque(a: ArmState, q: Vector, out: Vector) -> None:
 
 
 class Told(Record):
-    """What a state says beside the arm's own numbers: what is wanted, and thresholds of contact.
+    """Numbers of a state beside the arm's own: desired values, and thresholds of contact.
 
     collision       latched flags, 7 joints then 6 directions: 1 from a collision until the robot is reset
     lower, upper    thresholds of torque (7) and of force (6), N·m, N

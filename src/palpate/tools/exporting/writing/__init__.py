@@ -1,0 +1,1 @@
+"""Files of an exported folder: header, build files, programs, manifest and sheet."""

@@ -1,0 +1,1 @@
+"""The served arm: its measurements, its limits, its own controllers and motions."""

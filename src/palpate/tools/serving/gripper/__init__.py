@@ -1,0 +1,1 @@
+"""The gripper behind its own port."""

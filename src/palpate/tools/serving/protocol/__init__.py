@@ -1,0 +1,1 @@
+"""The network protocol: message layouts and sockets."""

@@ -1,0 +1,1 @@
+"""Drivers: how each method makes its runs."""
