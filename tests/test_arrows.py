@@ -82,6 +82,7 @@ INSIDE: dict[str, dict[str, set[str]]] = {
         "laws": {"steps", "design", "solve"},
     },
     "control/design": {"linear": set()},
+    "control/solve": {"stopping": set()},
     "tools/derive": {"closed": set(), "writing": {"closed"}},
     "engine": {"compiling": set()},
     "equations": {

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array, finite_number
 from palpate.config import PerJoint
+from palpate.control.design.damping import damping_by_ratio, listed
 from palpate.control.design.force_loop import ForceGains, ForceTask, force_loop_stable, force_task, joint_damping_of
-from palpate.control.design.gains import damping_by_ratio, listed
 from palpate.control.steps.reach import DIRECTIONS, LEVER, POSTURE, joint_posture, lost_mass
 from palpate.errors import InvalidInput, check_names
 from palpate.robot.robot import Robot

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array, finite_number
 from palpate.config import Quaternion, setting
-from palpate.control.design.gains import damping_by_ratio
+from palpate.control.design.damping import damping_by_ratio
 from palpate.control.law import (
     CommandKind,
     Law,

@@ -10,20 +10,13 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.config import setting
-from palpate.control.design.pole import (
-    PoleDynamics,
-    PoleEstimate,
-    PoleModel,
-    estimate_pole,
-    pole_accelerations,
-    pole_differences,
-    pole_estimate,
-    pole_texts,
-)
+from palpate.control.design.pole import PoleDynamics, PoleModel, pole_accelerations, pole_differences, pole_texts
+from palpate.control.design.pole_camera import PoleEstimate, estimate_pole, pole_estimate
 from palpate.control.law import Beginning, BoundLaw, Shown, Tick, law_kernel, refuse_free_base, sizes_of
 from palpate.control.promise import Promise
 from palpate.control.shown import ComputedNumber
-from palpate.control.solve.hierarchy import Stack, make_stack, solve_stack
+from palpate.control.solve.hierarchy import solve_stack
+from palpate.control.solve.stack import Stack, make_stack
 from palpate.control.steps.clearance import (
     Clearance,
     ClearanceMemory,

@@ -11,7 +11,7 @@ from palpate.checks import Array
 from palpate.config import Config, PerJoint, Vector3, required, setting
 from palpate.control.law import Follows, Law, Tick, law_kernel, per_joint, refuse_free_base, sizes_of
 from palpate.control.promise import Promise
-from palpate.control.solve.hierarchy import make_stack
+from palpate.control.solve.stack import make_stack
 from palpate.control.solve.task_stack import FrameNow, StackEntry, TaskStack, missed, solve_levels, update_tasks
 from palpate.control.steps.frames import motion_of, tree_of
 from palpate.control.steps.reach import reachable
