@@ -16,7 +16,8 @@ from palpate.robot.robot import Robot
 from palpate.world.config import Sensors, World
 from palpate.world.plants.bodies import add_force, add_wrench, point_on_body, velocity_at
 from palpate.world.plants.plant import Plant
-from palpate.world.plants.tree_plant import TreePlant, body_acceleration
+from palpate.world.plants.tree_accelerations import body_acceleration
+from palpate.world.plants.tree_plant import TreePlant
 from palpate.world.sensing.faults import FROZEN, NAN
 from palpate.world.sensing.noise import normal
 
