@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from palpate.equations.algebra.graph import NUMBER, PARAMETER, STATE, Graph, Node, Number, Output, evaluate, needed
+from palpate.equations.algebra.evaluation import evaluate, needed
+from palpate.equations.algebra.graph import NUMBER, PARAMETER, STATE, Graph, Node, Number, Output
 from palpate.equations.algebra.residues import P, all_values
 from palpate.errors import InvalidInput
 from palpate.forking import cached_property

@@ -21,7 +21,8 @@ from palpate.engine.compiling.programs import call_program
 from palpate.engine.kernels import kernel
 from palpate.engine.records import Matrix, Record, Vector, sized
 from palpate.engine.views import address_of
-from palpate.equations.algebra.graph import Graph, Node, solved_in_tree
+from palpate.equations.algebra.graph import Graph, Node
+from palpate.equations.algebra.linear_systems import solved_in_tree
 from palpate.equations.code.llvm_code import Emitter, Input
 
 
