@@ -51,7 +51,8 @@ from palpate.errors import InvalidInput
 from palpate.robot.mechanics.kernels import FrameOnBody
 from palpate.robot.robot import Robot
 from palpate.spatial import Pose
-from palpate.spatial.kernels import cross, matrix_from_quat, quat_error_world, quat_from_matrix
+from palpate.spatial.kernels import matrix_from_quat, quat_error_world, quat_from_matrix
+from palpate.spatial.vector_kernels import cross
 
 _BEHIND, _ASKEW = 5e-3, 0.05  # m and rad from the compliant pose that are worth a remark
 _STEEP = 0.5  # sin ϑ, 30°: from there on an Euler admittance turns by less than half of μ/K, or by more than half again
