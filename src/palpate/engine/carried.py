@@ -22,7 +22,8 @@ from numba import types
 from numpy.typing import NDArray
 
 from palpate.engine.kernels import kernel
-from palpate.engine.records import Carried, Integers, Kind, Record
+from palpate.engine.kinds import Kind
+from palpate.engine.records import Carried, Integers, Record
 from palpate.engine.signatures import instructions
 from palpate.errors import InvalidInput
 
