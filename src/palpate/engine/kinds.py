@@ -12,7 +12,7 @@ DTYPES: dict[types.Type, type] = {types.float64: np.float64, types.int64: np.int
 
 @dataclass(frozen=True)
 class Kind:
-    """What a field or a parameter is: a number (0 dimensions) or an array.
+    """Type of a field or a parameter: a number (0 dimensions) or an array.
 
     `behind` says that the number lies at an address; `readonly`, that a kernel only reads the array.
     """

@@ -1,4 +1,4 @@
-"""Named records: what compiled code and Python both read and write by name.
+"""Named records, which compiled code and Python both read and write by name.
 
     class Gains(Record):
         stiffness: Matrix = sized(6, 6)
@@ -265,7 +265,7 @@ class Record:
             self._table[field.offset + 1 + k] = length
 
     def replace(self, name: str, value: Any) -> None:
-        """Let a field be another number, array, record or list of records: for whoever made the record."""
+        """Let a field be another number, array, record or list of records: for the code that made the record."""
         self._fill(self.fields[name], value)
 
     def replace_all(self, values: Mapping[str, Any]) -> None:
@@ -320,7 +320,7 @@ class Record:
 
 
 def _address(array: NDArray[Any]) -> int:
-    """Where an array's numbers lie; much sooner told than by `array.ctypes`."""
+    """Where an array's numbers lie; faster than `array.ctypes`."""
     return array.__array_interface__["data"][0]
 
 

@@ -61,7 +61,7 @@ def _vectors_between_pairs(function: int, a: ReadMatrix, b: ReadMatrix, s: ReadV
         _call(function, (a[k], b[k], s[k], out[k]))  # pyright: ignore[reportCallIssue]
 
 
-# The loop over a batch for kernels with so many axes in each of their arguments, the output last.
+# The loop over a batch for kernels, by the numbers of axes of their arguments, the output last.
 BATCHES: dict[tuple[int, ...], Kernel] = {
     (1, 1): _vectors_of_vectors,
     (1, 2): _matrices_of_vectors,

@@ -40,7 +40,7 @@ def _axes(kernel: Kernel) -> tuple[int, ...]:
 
 
 def result_of(kernel: Kernel, shape: tuple[int, ...], *inputs: Array | float) -> Array:
-    """What a kernel of `kernels` writes into its last argument, an array of a shape; for each of a batch."""
+    """Result of a kernel, written into its last argument, an array of a given shape; for each of a batch."""
     axes = _axes(kernel)
     if tuple([getattr(value, "ndim", 0) for value in inputs]) == axes[:-1]:
         out = np.empty(shape)

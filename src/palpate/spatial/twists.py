@@ -36,16 +36,12 @@ def rotate_axes(R_AB: ArrayLike, twist_or_wrench: ArrayLike) -> Array:
 
 def shift_twist(twist: ArrayLike, r_PQ: ArrayLike) -> Array:
     """The twist of the same body at Q instead of P, same axes: v_Q = v_P + ω × r_PQ."""
-    return result_of(
-        vectors.shift_twist, (6,), inputs.numbers(twist, "twist", (6,)), inputs.vector(r_PQ, "r_PQ")
-    )
+    return result_of(vectors.shift_twist, (6,), inputs.numbers(twist, "twist", (6,)), inputs.vector(r_PQ, "r_PQ"))
 
 
 def shift_wrench(wrench: ArrayLike, r_PQ: ArrayLike) -> Array:
     """The same wrench with its moment about Q instead of P, same axes: n_Q = n_P − r_PQ × f."""
-    return result_of(
-        vectors.shift_wrench, (6,), inputs.numbers(wrench, "wrench", (6,)), inputs.vector(r_PQ, "r_PQ")
-    )
+    return result_of(vectors.shift_wrench, (6,), inputs.numbers(wrench, "wrench", (6,)), inputs.vector(r_PQ, "r_PQ"))
 
 
 def _blocks(X_AB: Pose, upper: Array | float = 0.0, lower: Array | float = 0.0) -> Array:

@@ -101,7 +101,7 @@ _MOST_CACHED = 64
 
 
 def _fingerprint(robot: Robot, q: Array) -> bytes:
-    """What tells arms and postures apart: inertia, kinematics, gravity and losses here and at a posture nearby."""
+    """Bytes that tell arms and postures apart: inertia, kinematics, gravity and losses here and at a posture nearby."""
     near = q + NEIGHBOURS * np.linspace(0.5, 1.0, robot.nv)
     terms = [f(x) for x in (q, near) for f in (robot.mass_matrix, robot.jacobian, robot.gravity)]
     return b"".join(term.tobytes() for term in (*terms, joint_damping_of(robot)))

@@ -108,7 +108,7 @@ class Memory(Record):
 
 
 class Terms(Record):
-    """What the command is made of."""
+    """Terms of the command."""
 
     compliant: Vector = sized("nv")
     trim: Vector = sized("nv")
@@ -162,7 +162,7 @@ def _set_rows(k: Gains, m: Memory) -> None:
 
 @kernel
 def _set_short(k: Gains, m: Memory) -> None:
-    """What is left of e along the directions that the arm follows."""
+    """Set `m.short`: the rest of the error e along the directions that the arm follows."""
     for i in range(k.rows.size):
         direction = k.rows[i]
         half, axes = (0, m.c.linear) if direction < 3 else (3, m.axes)
@@ -447,7 +447,7 @@ class Admittance(Law):
 
     @property
     def commanded(self) -> CommandKind:
-        """What the servo behind the law takes."""
+        """The kind of command that the servo behind the law takes."""
         return self.servo
 
 

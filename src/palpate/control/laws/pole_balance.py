@@ -103,7 +103,7 @@ class Memory(Record):
 
 
 class Terms(Record):
-    """What the torque is made of: what balances, and what limits change of it."""
+    """Terms of the torque: the balancing part, and the change of it by limits."""
 
     balance: Vector = sized("nv")
     limits: Vector = sized("nv")
@@ -518,7 +518,7 @@ class PoleBalance(ClearingLaw):
         return alarms
 
     def ended(self, memory: Memory) -> str:
-        """What ended the run."""
+        """The reason why the run ended, as a sentence."""
         if memory.fast >= 0:
             return (
                 f"balancing was given up: joint {memory.fast + 1} passed {self.fall_speed:g} times its rated speed at"

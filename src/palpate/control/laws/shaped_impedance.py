@@ -48,7 +48,7 @@ class Memory(TaskMemory):
 
 
 class Terms(Record):
-    """What the torque is made of."""
+    """Terms of the torque."""
 
     spring: Vector = sized("nv")
     damper: Vector = sized("nv")

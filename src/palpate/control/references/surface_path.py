@@ -96,7 +96,7 @@ class SurfacePath(ReferenceSettings):
             targets.acceleration[:, 3:] = acceleration * foot.curvature * foot.axis
 
     def foot(self, tool: Array) -> PathStart:
-        """What the path turns about, from the tool's start."""
+        """The start of the path on its surface, below the tool's start, and the axis that it turns about."""
         if self.surface is not None:
             raise InvalidInput(
                 f"the surface {self.surface!r} of a path is known to a scenario's world only",

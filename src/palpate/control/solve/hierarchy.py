@@ -87,7 +87,7 @@ def solve_stack(stack: Stack) -> tuple[float, int]:
 
 @dataclass(frozen=True)
 class Hierarchy:
-    """What `solve_hierarchy` found.
+    """Result of `solve_hierarchy`.
 
     Attributes:
         x: the solution.

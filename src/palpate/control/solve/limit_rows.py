@@ -31,10 +31,12 @@ def _limit_names(kind: str, joints: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def no_limits(n: int) -> LimitRows:
+    """No rows, for n joints."""
     return LimitRows(np.zeros((0, n)), np.zeros(0), np.zeros(0), np.zeros(0), ())
 
 
 def torque_limits(robot: Robot, M: Array, bias: Array, torque: ArrayLike | None) -> LimitRows:
+    """Limits of τ = M v̇ + bias as rows of the accelerations v̇."""
     most = robot._limits.torque if torque is None else np.asarray(torque, dtype=float)
     if most.shape != (robot.nv,) or not (most > 0).all():
         raise InvalidInput(f"torque must be {robot.nv} positive numbers, got {torque}")
@@ -43,6 +45,7 @@ def torque_limits(robot: Robot, M: Array, bias: Array, torque: ArrayLike | None)
 
 
 def velocity_limits(robot: Robot, q: Array, v: Array | None, dt: float) -> LimitRows:
+    """Limits of the joint velocities: of velocity, of position over the step, and, given v, of acceleration."""
     known, notes = robot._limits, ()
     lower, upper = -known.velocity, known.velocity
     if v is not None:
@@ -71,6 +74,7 @@ def _sizes(most: Array) -> Array:
 
 
 def acceleration_limits(robot: Robot, q: Array, v: Array, dt: float | None) -> LimitRows:
+    """Limits of the joint accelerations; given dt, those of velocity and position over the step too."""
     known = robot._limits
     lower, upper, notes = -known.acceleration, known.acceleration, ()
     if dt is not None:
@@ -95,5 +99,6 @@ def _named(kind: str, missed: Array, robot: Robot) -> tuple[str, ...]:
 
 
 def joined_limits(a: LimitRows, b: LimitRows) -> LimitRows:
+    """The rows of both."""
     C, lower, upper, size = (np.concatenate(pair) for pair in zip(a[:4], b[:4]))
     return LimitRows(C, lower, upper, size, a.names + b.names, a.notes + b.notes)

@@ -103,7 +103,7 @@ def _task(J: ArrayLike, w: ArrayLike) -> tuple[Array, Array]:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a stack of levels led to.
+    """Result of a stack of levels.
 
     Attributes:
         command: joint velocity or acceleration.

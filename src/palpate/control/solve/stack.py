@@ -26,7 +26,7 @@ class Stack(Record):
 
 
 def make_stack(n: int, rows: int, levels: int, limits: int) -> Stack:
-    """A stack of n variables, so many rows in so many levels, and limits, all of them zero."""
+    """A stack of n variables with given numbers of rows, levels and limits, all of them zero."""
     last = np.zeros((1, n + 1))
     last[0, n] = 1.0
     return Stack(

@@ -69,7 +69,7 @@ class ToolMotion:
     torque: tuple[Array, Array] | None = None
 
     def solve(self, sign: float = 1.0, most: float | None = None) -> problem.StopProblem:
-        """What the kernel finds for way · p; the record is used again by the next problem of this size."""
+        """Result of the kernel for sign · p; the record is used again by the next problem of this size."""
         s, given = _problems.of(self.J.shape[1], len(self.p), len(self.lower))
         p = self.p if sign == 1.0 else sign * self.p
         for array, value in zip(given, (self.J, self.drift, self.C, self.lower, self.upper, p, p)):
@@ -90,7 +90,7 @@ _problems = Workspaces(_problem)
 
 @dataclass(frozen=True)
 class Stop:
-    """What `fastest_stop` found.
+    """Result of `fastest_stop`.
 
     Attributes:
         rate: λ, 1/s: the tool's speed falls as ṗ' = −λ ṗ; negative where the direction can only be kept by speeding
@@ -260,7 +260,7 @@ def _stop(
     braking: tuple[float, float, float | None],
     conflict: float = 0.0,
 ) -> Stop:
-    """What a command u leads to; `braking` is (braking, deviation, most_braking) of `Stop`."""
+    """The stop by a command u; `braking` is (braking, deviation, most_braking) of `Stop`."""
     feasible, torque, violation = braking[2] is None and rate >= 0.0, None, 0.0
     if motion.bias is not None and motion.torque is not None:
         torque = motion.C[: len(u)] @ u + motion.bias

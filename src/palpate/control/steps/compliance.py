@@ -32,7 +32,7 @@ class EquationGains(Record):
     stiffness: Matrix = sized(6, 6)
     chosen: Integers = sized(6)  # 1 where a direction yields
     axes: int  # index in AXES
-    rotation: Matrix = sized(3, 3)  # turns those axes into a frame of one's own
+    rotation: Matrix = sized(3, 3)  # turns those axes into the chosen frame
     euler: bool  # whether the rotation is written in XYZ angles
     about_base: bool  # whether moments are about the base's origin
 

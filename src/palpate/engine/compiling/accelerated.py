@@ -114,14 +114,14 @@ class Kernel(CPUDispatcher):
         return conversion is not None
 
     def add_overload(self, cres: Any) -> None:
-        """Called by numba when the code is there, compiled or loaded, before it is kept and before anyone calls it."""
+        """Called by numba when the code is there, compiled or loaded, before it is kept and before it is called."""
         reserve_number(self.py_func)
         if self._by_symbol:
             leave_nothing_to_copy(cres, self.py_func)
         self.overloads[tuple(cres.signature.args)] = cres
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
-        """What the compiler of a caller asks for: the one signature, whatever converts to it."""
+        """The one signature, for the compiler of a caller, whatever converts to it."""
         self.ready()
         can_compile, self._can_compile = self._can_compile, False  # pyright: ignore[reportAttributeAccessIssue]
         try:
@@ -131,7 +131,7 @@ class Kernel(CPUDispatcher):
 
     @property
     def result(self) -> Any:
-        """What numba made of the function."""
+        """Numba's result of compiling the function."""
         self.ready()
         return self.overloads[tuple(self.stated.args)]
 
@@ -174,7 +174,7 @@ class Kernel(CPUDispatcher):
 
 
 def _enable_cache(dispatcher: CPUDispatcher) -> None:
-    """Keep what it compiles on disk, unless it was typed into a notebook or its module was loaded anew."""
+    """Keep what it compiles on disk, unless it was typed into a notebook or its module was loaded again."""
     if Path(dispatcher.py_func.__code__.co_filename).is_file() and not is_reserved(dispatcher.py_func):
         dispatcher._cache = NumbaCache(dispatcher.py_func, bool(dispatcher.targetoptions.get("_nrt")))  # pyright: ignore[reportAttributeAccessIssue]
 

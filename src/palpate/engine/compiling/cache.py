@@ -1,9 +1,9 @@
 """Compiled kernels kept between runs: where they lie, and when a kept one may be used.
 
 A kernel is machine code made from its own file and from every file that this one takes something from, by given
-versions of Python, numba, llvmlite and MuJoCo. Its key says all of these: a kernel whose key differs is compiled anew,
+versions of Python, numba, llvmlite and MuJoCo. Its key says all of these: a kernel whose key differs is compiled again,
 whatever the dates of files say. Kernels lie in one folder per set of versions below the user's cache folder
-(`PALPATE_CACHE_DIR` names another). A folder that somebody else could write to is not used; there, and where nothing
+(`PALPATE_CACHE_DIR` names another). A folder that other users could write to is not used; there, and where nothing
 can be written, kernels lie in a folder that ends with the process. A digest of the sources is part of a kernel's file
 name, so that processes of two states of the sources never write into each other's files.
 """
@@ -50,7 +50,7 @@ def user_cache_folder() -> Path:
 
 @cache
 def versions() -> str:
-    """What else than sources shapes machine code."""
+    """Versions and settings that shape machine code besides its sources."""
     settings = (f"{name}={os.environ[f'NUMBA_{name}']}" for name in SHAPING if os.environ.get(f"NUMBA_{name}"))
     return ", ".join([f"Python {platform.python_version()} {platform.machine()}", *packages(), *settings])
 
@@ -105,7 +105,7 @@ def stamp(file: Path) -> str:
 
 
 class Origin(NamedTuple):
-    """What machine code is made from: a place in a file, a name, and a digest of what the file does not tell.
+    """Origin of machine code: a position in a file, a name, and a digest of what the file does not tell.
 
     `digest` is None for what no digest can describe; such code is not kept.
     """
@@ -124,7 +124,7 @@ def origin_of(function: Function) -> Origin:
 
 
 class KernelStore:
-    """The kept kernels of one origin in one folder: a help that may fail. What cannot be used is compiled anew.
+    """The kept kernels of one origin in one folder: a help that may fail. What cannot be used is compiled again.
 
     Args:
         origin: what they are made from.
@@ -172,7 +172,7 @@ class KernelStore:
             _note(folder_in_use().problem)
 
     def _remove_older(self) -> None:
-        """Drop what this kernel was before its sources changed, unless somebody may still be at work with it."""
+        """Drop what this kernel was before its sources changed, unless another process may still use it."""
         now = time.time()
         for name in self.folder.names():
             older = name.startswith(self.of_all_stamps) and not name.startswith(self.of_stamp)
@@ -181,7 +181,7 @@ class KernelStore:
 
 
 class KeptKernels(NamedTuple):
-    """What the kernel cache holds: where, files and bytes of these versions, and of all.
+    """Content of the kernel cache: its folder, files and bytes of these versions, and of all.
 
     `problem` says why the folder is a temporary one; nothing if it is not.
     """
@@ -195,7 +195,7 @@ class KeptKernels(NamedTuple):
 
 
 def kept_kernels() -> KeptKernels:
-    """What is kept now."""
+    """Content of the kernel cache now."""
     folder, problem = folder_in_use()
     mine, all_of_them = _sizes(folder.path), _sizes(_all_kernels())
     return KeptKernels(folder.path, len(mine), sum(mine), len(all_of_them), sum(all_of_them), problem)

@@ -97,21 +97,23 @@ class KernelCompiler(Compiler):
 
 
 class TextCompiler(KernelCompiler):
+    """The compiler of a kernel whose code is wanted as text, not optimised."""
+
     library = _UnoptimisedLibrary
 
 
 def _number(function: Any) -> int:
-    """The number of a function's place; chance where the place is taken, or cannot be found again."""
+    """The id of a function's location; a random one if the location is in use, or cannot be found again."""
     return secrets.randbits(62) if is_reserved(function) or not is_findable(function) else _number_of_location(function)
 
 
 def reserve_number(function: Any) -> None:
-    """Give the number of a function's place to no other: code of it is there now, compiled or loaded."""
+    """Reserve the id of a function's location: its code exists now, compiled or loaded."""
     _reserved.add(_number_of_location(function))
 
 
 def is_reserved(function: Any) -> bool:
-    """Whether code of a function's place is there already: its module was loaded anew, perhaps from another text."""
+    """Whether code of a function's location exists already: its module was loaded again, perhaps from another text."""
     return is_findable(function) and _number_of_location(function) in _reserved
 
 

@@ -29,7 +29,7 @@ def bind(places: tuple[Callee, ...]) -> bool:
 
 
 class NumbaCache:
-    """What numba asks for kept code: results of compilations out of our files, and into them."""
+    """Cache of kept code, as numba asks for it: results of compilations are read from our files and written to them."""
 
     cache_path = "palpate cache"  # shown in numba's statistics
 

@@ -67,4 +67,5 @@ def digest_of_files(files: Iterable[Path], basis: str) -> str:
 
 @cache
 def digest_of_file(file: Path) -> bytes:
+    """A digest of the name and the text of a file."""
     return file.name.encode() + b"\0" + hashlib.sha256(text_of(file)).digest()

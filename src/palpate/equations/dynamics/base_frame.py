@@ -51,6 +51,7 @@ def frame_pose(chain: Chain, frames: list[LinkPose], frame: NamedFrame) -> tuple
 
 
 def unit_vectors(chain: Chain) -> Matrix:
+    """The unit vectors along x, y and z."""
     return [[chain.graph.one if i == k else chain.graph.zero for i in range(3)] for k in range(3)]
 
 

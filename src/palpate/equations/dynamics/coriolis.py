@@ -132,6 +132,6 @@ def _rate_force(carried: Carried, screw: Screw) -> tuple[Vector, Vector]:
 
 
 def _row_force(carried: Carried, screw: Screw) -> tuple[Vector, Vector, Vector]:
-    """What multiplies ω̇_j, u̇_j and ω_j of a freedom below in C_ij."""
+    """Factors of ω̇_j, u̇_j and ω_j of a freedom below in C_ij."""
     moment, force = _inertia_times(carried.mass, screw.w, screw.u)
     return moment, force, plus(cross(carried.P, screw.u), _trace_minus(transposed(carried.K), screw.w))

@@ -26,7 +26,7 @@ def joint_forces(chain: Chain, forces: list[tuple[Vector, Vector]]) -> list[Node
 
 
 def joint_share(chain: Chain, index: int, f: Vector, n: Vector) -> list[Node]:
-    """What a link's joint holds of a force and a moment about the link's origin."""
+    """Share of a force and a moment about a link's origin that its joint holds."""
     kind = chain.links[index].kind
     if kind == "free":
         return [*times(base_rotation(chain), f), *n]
@@ -41,7 +41,7 @@ def inverse_dynamics(chain: Chain, v: Sequence[Node], a: Sequence[Node]) -> list
 
 
 def rotor_torques(chain: Chain, a: Sequence[Node]) -> list[Node]:
-    """What accelerates the rotors, on the independent coordinates."""
+    """Torques that accelerate the rotors, on the independent coordinates."""
     return chain.reduced([r * x for r, x in zip(_rotors(chain), chain.full(a))])
 
 

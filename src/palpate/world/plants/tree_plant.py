@@ -34,15 +34,15 @@ from palpate.robot.mechanics.kernels import ModelTerms
 from palpate.spatial import matrix_from_quat
 from palpate.world.plants.plant import Plant
 
-FARTHEST, FASTEST = 1e6, 1e9  # rad or m, and rad/s or m/s: beyond it is the engine's to say what is wrong
-SMALLEST_PIVOT = 1e-13  # of the mass matrix: below it the engine's to warn of
+FARTHEST, FASTEST = 1e6, 1e9  # rad or m, and rad/s or m/s: larger values are left to MuJoCo, which reports the error
+SMALLEST_PIVOT = 1e-13  # of the mass matrix: below this MuJoCo warns
 HINGE, _SLIDE, FREE = range(3)
 _SLIDING = 2  # mjJNT_SLIDE; hinges follow
 _KINDS = {"revolute": HINGE, "prismatic": _SLIDE, "free": FREE}
 
 
 class TreeBody(Record):
-    """A body that somebody asks for: on which link, and its frame and that of its inertia in the link's."""
+    """A body whose pose is read: on which link, and its frame and that of its inertia in the link's."""
 
     body: int
     link: int  # −1: it stands still
@@ -166,8 +166,8 @@ def tree_plant(plant: Plant, program: TreeProgram, bodies: Iterable[int], *, acc
     Args:
         plant: hinges, slides and at most one free base.
         program: its compiled terms, `tree_of` its model.
-        bodies: those whose pose and motion somebody reads.
-        acceleration_is_read: whether somebody reads q̈.
+        bodies: those whose pose and motion are read.
+        acceleration_is_read: whether q̈ is read.
     """
     model = plant.model
     solver, slider = solver_of([int(parent) for parent in model.dof_parentid])

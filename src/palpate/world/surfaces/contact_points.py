@@ -182,7 +182,7 @@ def hull(points: Array) -> Array:
 
 
 def thinned(points: Array, most: int) -> Array:
-    """At most so many points, each time the one farthest from those taken."""
+    """At most `most` points, each time the one farthest from those taken."""
     if len(points) <= most:
         return points
     taken = [int(np.argmax(np.linalg.norm(points - points.mean(axis=0), axis=1)))]

@@ -27,7 +27,7 @@ FileState = tuple[str, int, int]  # a file, and what changes when it does
 
 
 def form_of(surface: Surface) -> Array:
-    """What the distance of a surface's shape takes.
+    """Numbers of a surface's shape that its distance takes.
 
     Raises:
         FileError: its file cannot be read.
@@ -57,7 +57,7 @@ def drawn_mesh(surface: Surface) -> Triangles:
 def _form(
     shape: str, size: tuple[float, ...], heights: tuple[tuple[float, ...], ...], scale: float, state: FileState | None
 ) -> Array:
-    """What a shape with data takes: of its heights, or of its file."""
+    """Numbers of a shape with data: from its heights, or from its file."""
     if state is None:
         return SHAPES[shape].form(size, np.array(heights))
     content = _content(SHAPES[shape].data, state)

@@ -12,6 +12,7 @@ from palpate.lazy import check_extra
 
 
 def from_npy(content: bytes) -> Array:
+    """Heights of a NumPy array with rows and columns."""
     stream = io.BytesIO(content)
     version = np.lib.format.read_magic(stream)
     reader = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
@@ -22,6 +23,7 @@ def from_npy(content: bytes) -> Array:
 
 
 def from_csv(content: bytes) -> Array:
+    """Heights of a table whose columns are separated by commas."""
     lines = content.decode("utf-8-sig").splitlines()
     return np.loadtxt(lines, delimiter=",", ndmin=2)
 

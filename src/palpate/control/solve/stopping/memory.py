@@ -65,7 +65,7 @@ class Memory(Record):
 
 
 class Terms(Record):
-    """What the acceleration is made of."""
+    """Terms of the acceleration."""
 
     stop: Vector = sized("nv")
     rest: Vector = sized("nv")

@@ -43,7 +43,7 @@ class StopProblem(Record):
 
 
 def make_stop(n: int, directions: int, limits: int) -> StopProblem:
-    """A problem of n joints, a tool that moves in so many directions, and so many limits, all of them zero."""
+    """A problem of n joints with given numbers of directions of the tool and of limits, all of them zero."""
     stack = make_stack(n, directions, 0, limits + 1)
     return StopProblem({"n": n, "m": directions, "k": limits}, stack=stack)
 
