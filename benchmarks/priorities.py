@@ -21,7 +21,7 @@ from palpate.control.law import Tick, sizes_of
 from palpate.control.laws.priorities import Level, Priorities
 from palpate.control.references.reference import joint_target
 from palpate.control.solve import priorities, tasks
-from palpate.control.solve.hierarchy import daqp_hierarchy
+from palpate.control.solve.daqp_cascade import daqp_hierarchy
 from palpate.errors import PalpateError
 from palpate.robot import Robot
 

@@ -17,7 +17,7 @@ import sysconfig
 import zipfile
 from pathlib import Path
 
-from palpate.engine.compiling.cache import write_list
+from palpate.engine.compiling.shipped import write_list
 
 ROOT = Path(__file__).parent.parent
 BUILD = ROOT / "build" / "wheel"

@@ -82,8 +82,9 @@ INSIDE: dict[str, dict[str, set[str]]] = {
         "laws": {"steps", "design", "solve"},
     },
     "control/design": {"linear": set()},
+    "control/solve": {"stopping": set()},
     "tools/derive": {"closed": set(), "writing": {"closed"}},
-    "engine": {"compiling": set()},
+    "engine": {"compiling": set(), "arithmetic": set()},
     "equations": {
         "algebra": set(),
         "model": {"algebra"},

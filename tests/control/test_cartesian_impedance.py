@@ -9,7 +9,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from palpate.control import CartesianImpedance
-from palpate.control.design.gains import damping_by_ratio, damping_from_inertia
+from palpate.control.design.damping import damping_by_ratio, damping_from_inertia
 from palpate.control.laws.cartesian_impedance import Stage
 from palpate.control.references.reference import Hold, joint_target
 from palpate.errors import InvalidInput

@@ -15,7 +15,8 @@ from palpate.control import Admittance, CartesianImpedance, FastestStop, HybridF
 from palpate.control.guards import GUARD_STALE, GuardMemory, Guards, guard_torque, watch_measurement
 from palpate.control.law import Seen, Target, Tick, sizes_of
 from palpate.control.references.reference import Hold, WantedWrench, joint_target
-from palpate.control.solve.hierarchy import make_stack, solve_hierarchy, solve_stack
+from palpate.control.solve.hierarchy import solve_hierarchy, solve_stack
+from palpate.control.solve.stack import make_stack
 from palpate.spatial import Pose, matrix_from_euler
 
 

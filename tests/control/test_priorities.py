@@ -10,7 +10,7 @@ from scipy.optimize import nnls
 
 import palpate as pp
 from palpate.control.solve import priorities as P, tasks as T
-from palpate.control.solve.hierarchy import daqp_hierarchy
+from palpate.control.solve.daqp_cascade import daqp_hierarchy
 from palpate.errors import BadShape, InvalidInput, NoSolution, NotFinite
 from palpate.spatial import matrix_from_rotation_vector
 

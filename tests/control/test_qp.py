@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog, lsq_linear, nnls
 
-from palpate.control.solve import hierarchy
-from palpate.control.solve.hierarchy import daqp_hierarchy, solve_hierarchy
+from palpate.control.solve.active_set import ActiveSet
+from palpate.control.solve.daqp_cascade import daqp_hierarchy
+from palpate.control.solve.hierarchy import solve_hierarchy, solve_stack
+from palpate.control.solve.stack import make_stack
 from palpate.errors import NoSolution
 
 
@@ -167,7 +169,7 @@ def spoil(record):
     """Fill every array of a record with what no solution may depend on; levels keep their rows."""
     for name in record.fields:
         part = getattr(record, name)
-        if isinstance(part, hierarchy.ActiveSet):
+        if isinstance(part, ActiveSet):
             spoil(part)
         elif isinstance(part, np.ndarray):
             part[:] = np.nan if part.dtype == float else -7
@@ -177,10 +179,10 @@ def test_what_an_earlier_problem_left_in_a_stack_does_not_matter():
     rng = np.random.default_rng(7)
     for _ in range(100):
         A, b, starts, C, lower, upper = random_problem(rng)
-        stack = hierarchy.make_stack(A.shape[1], len(A), len(starts) - 1, len(C))
+        stack = make_stack(A.shape[1], len(A), len(starts) - 1, len(C))
         spoil(stack)
         stack.wide.lower[:], stack.wide.upper[:] = -np.inf, np.inf  # half of them are never limits
         s, stack.level.A[:], stack.level.b[:], stack.starts[:] = stack.search, A, b, starts
         s.C[:], s.lower[:], s.upper[:], stack.units[:] = C, lower, upper, 1.0
-        assert hierarchy.solve_stack(stack) == (0.0, 0)
+        assert solve_stack(stack) == (0.0, 0)
         assert s.x.tolist() == solve_hierarchy(A, b, starts, C, lower, upper, np.ones(len(C))).x.tolist()

@@ -12,8 +12,9 @@ import pytest
 
 from palpate.checks import Array
 from palpate.control.references import REFERENCES, Circle, JointMotion, Line, Recorded, Waypoint, Waypoints
-from palpate.control.references.motions import TimedPath, quintic, trapezoidal
+from palpate.control.references.motions import TimedPath
 from palpate.control.references.reference import Hold, Targets, WantedWrench, joint_target
+from palpate.control.references.timing import quintic, trapezoidal
 from palpate.errors import FileError, InvalidInput, MissingExtra, PalpateError, UnknownName
 from palpate.robot import load_robot
 from palpate.robot.robot import Robot

@@ -11,8 +11,9 @@ from scipy.sparse import block_diag, vstack
 
 import palpate as pp
 from palpate.control import fastest_stop
-from palpate.control.solve import stop_kernels as kernels
 from palpate.control.solve.stop import TorqueBounds
+from palpate.control.solve.stop_kernels import find_stop
+from palpate.control.solve.stopping.problem import FOUND, LOST, StopProblem, make_stop
 from palpate.errors import BadShape, InvalidInput, NoSolution, NotFinite
 
 PI = math.pi
@@ -544,13 +545,13 @@ def test_the_function_is_where_the_public_face_says():
 # ------------------------------------------------------------------ tick after tick
 
 
-def stop_from(problem: kernels.StopProblem, arm: pp.Robot, q, v, torque) -> tuple[list[float], float, int]:
+def stop_from(problem: StopProblem, arm: pp.Robot, q, v, torque) -> tuple[list[float], float, int]:
     """Fill a tick's numbers in, solve, and say what came out: u, rate, status."""
     t, s, bound = arm.terms(q, v), problem, arm.limits.acceleration
     s.J[:], s.drift[:], s.line[:], s.velocity[:] = t.J[:3], t.drift[:3], t.J[:3] @ v, t.J[:3] @ v
     s.C[:], s.most = np.vstack([np.eye(7), t.M]), 1000.0
     s.lower[:], s.upper[:] = np.r_[-bound, -torque - t.bias], np.r_[bound, torque - t.bias]
-    kernels.find_stop(s.address)
+    find_stop(s.address)
     return s.u.tolist(), s.rate, s.status
 
 
@@ -558,19 +559,19 @@ def test_a_stop_that_begins_with_the_last_ticks_bounds_is_the_one_found_from_not
     """Along motions whose bounds change on the way; lost lines and conflicts among them."""
     panda, rng, seen = pp.load_robot("panda"), np.random.default_rng(11), set()
     for _ in range(60):
-        warm = kernels.make_stop(7, 3, 14)
+        warm = make_stop(7, 3, 14)
         q, v = panda.home + rng.normal(size=7) * 0.3, rng.normal(size=7) * rng.uniform(0.2, 1.5)
         torque = np.abs(panda.bias(q, v)) * rng.uniform(0.9, 1.3) + rng.uniform(1.0, 30.0)
         for _ in range(15):
             u, rate, status = stop_from(warm, panda, q, v, torque)
-            cold = kernels.make_stop(7, 3, 14)
+            cold = make_stop(7, 3, 14)
             other, other_rate, other_status = stop_from(cold, panda, q, v, torque)
             assert status == other_status
             assert u == pytest.approx(other, rel=1e-9, abs=1e-9)
             assert rate == pytest.approx(other_rate, rel=1e-9)
             seen.add((status, tuple(cold.holding)))
             q, v = q + 0.01 * v, v + 0.01 * np.array(u)
-    assert {kernels.FOUND, kernels.LOST} <= {status for status, _ in seen}
+    assert {FOUND, LOST} <= {status for status, _ in seen}
     assert len(seen) > 60
 
 
@@ -580,7 +581,7 @@ def test_bounds_that_held_the_last_stop_are_left_where_they_no_longer_should():
     q, v, torque = panda.home, np.array([0.5, -0.4, 0.3, 0.6, -0.2, 0.4, 0.1]), panda.limits.torque
     tight = np.abs(panda.bias(q, v)) + 3.0
     for later_v, later_torque in ((-v, tight), (v, torque), (0.3 * v[::-1], tight)):
-        warm, cold = kernels.make_stop(7, 3, 14), kernels.make_stop(7, 3, 14)
+        warm, cold = make_stop(7, 3, 14), make_stop(7, 3, 14)
         stop_from(warm, panda, q, v, tight)
         assert stop_from(warm, panda, q, later_v, later_torque)[0] == pytest.approx(
             stop_from(cold, panda, q, later_v, later_torque)[0], rel=1e-9, abs=1e-9

@@ -7,8 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from palpate.control.solve import stop_kernels as kernels
 from palpate.control.solve.stop import fastest_stop
+from palpate.control.solve.stop_kernels import find_stop
+from palpate.control.solve.stopping.problem import FOUND, LOST, WEIGHT, make_stop
 
 PI, DT = math.pi, 1e-3
 U = np.array([15.0, 10, 10]) * PI
@@ -56,16 +57,16 @@ def naive(J, drift, velocity, direction):
     return -U * np.sign(J.T @ velocity)
 
 
-def braked(straighten=500.0, weight=kernels.WEIGHT):
+def braked(straighten=500.0, weight=WEIGHT):
     """The library's kernel, called as a law calls it."""
-    s = kernels.make_stop(3, 2, 3)
+    s = make_stop(3, 2, 3)
     s.C[:], s.lower[:], s.upper[:], s.most, s.weight = np.eye(3), -U, U, 1 / DT, weight
 
     def policy(J, drift, velocity, direction):
         along = direction * (direction @ velocity)
         s.J[:], s.drift[:], s.velocity[:], s.line[:] = J, drift, velocity, along
         s.steer[:] = -straighten * (velocity - along)
-        assert kernels.find_stop(s) in (kernels.FOUND, kernels.LOST)
+        assert find_stop(s) in (FOUND, LOST)
         return s.u.copy()
 
     return policy

@@ -12,9 +12,10 @@ import pytest
 
 from moments import ENDLESS
 from palpate.control.laws import cartesian_impedance
-from palpate.engine.compiling import accelerated
-from palpate.engine.compiling.accelerated import bind, called_places, kernel_at
+from palpate.engine.compiling import lean_compiler
 from palpate.engine.compiling.kernel_files import Callee
+from palpate.engine.compiling.lean_compiler import called_places
+from palpate.engine.compiling.numba_cache import bind, kernel_at
 from palpate.engine.kernels import kernel
 from palpate.run.loop import loop
 
@@ -49,10 +50,10 @@ def test_a_small_kernel_is_copied_into_its_callers(monkeypatch: pytest.MonkeyPat
     exec("def half(x: float) -> float:\n    return 0.5 * x", typed)
     half = kernel(typed["half"])
     library = half.result.library
-    accelerated.leave_nothing_to_copy(half.result, half.py_func)
+    lean_compiler.leave_nothing_to_copy(half.result, half.py_func)
     assert not hasattr(library, "place")
-    monkeypatch.setattr(accelerated, "_SMALL", 0)
-    accelerated.leave_nothing_to_copy(half.result, half.py_func)
+    monkeypatch.setattr(lean_compiler, "_SMALL", 0)
+    lean_compiler.leave_nothing_to_copy(half.result, half.py_func)
     assert library.callee.symbol == half.symbol
 
 
@@ -70,8 +71,8 @@ def _calling(x: float) -> float:
 """
 ASK = """
 import sys
-import palpate.engine.compiling.accelerated as accelerated
-accelerated._SMALL = 5
+import palpate.engine.compiling.lean_compiler as lean_compiler
+lean_compiler._SMALL = 5
 sys.path.insert(0, sys.argv[1])
 import palpate
 palpate.__path__.append(sys.argv[1])

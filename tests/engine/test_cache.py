@@ -24,7 +24,7 @@ print(triple(3.0), sum(triple.stats.cache_hits.values()))
 
 
 def forget_sources() -> None:
-    for kept in (sources._imports, sources.text_of, sources._digest_of_file, sources.is_ours):
+    for kept in (sources._imports, sources.text_of, sources.digest_of_file, sources.is_ours):
         kept.cache_clear()
     cache.stamp.cache_clear()
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from palpate.engine import bounds
-from palpate.engine.bounds import check_processor
+from palpate.engine import processor
+from palpate.engine.processor import check_processor
 from palpate.errors import PalpateError, UnsupportedProcessor
 
 OLD = "processor\t: 0\nmodel name\t: Atom N270\nflags\t\t: fpu mmx sse sse2 ssse3\n"
@@ -28,11 +28,11 @@ def test_others_and_what_does_not_tell_are_not(info: str, machine: str):
 
 
 def test_what_cannot_be_read_refuses_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path):
-    monkeypatch.setattr(bounds, "_INFO", str(tmp_path / "nothing"))
+    monkeypatch.setattr(processor, "_INFO", str(tmp_path / "nothing"))
     check_processor(machine="x86_64")
 
 
-SOURCES = Path(bounds.__file__).parents[1]
+SOURCES = Path(processor.__file__).parents[1]
 IMPORTERS = [file for file in SOURCES.rglob("*.py") if "\nimport mujoco\n" in file.read_text(encoding="utf-8")]
 FIRST_OF_PACKAGE = {file.relative_to(SOURCES).parts[0]: file.relative_to(SOURCES) for file in sorted(IMPORTERS)}
 
@@ -44,7 +44,7 @@ import builtins, sys, palpate.errors
 plain = builtins.__import__
 def watched(name, *args):
     if name.split(".")[0] == "mujoco":
-        print("palpate.engine.bounds" in sys.modules)
+        print("palpate.engine.processor" in sys.modules)
         raise SystemExit
     return plain(name, *args)
 builtins.__import__ = watched

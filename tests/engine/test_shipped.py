@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from moments import ENDLESS
-from palpate.engine.compiling.cache import LIST, write_list
+from palpate.engine.compiling.shipped import LIST, write_list
 
 CALL = """
 import numpy as np
-from palpate.engine.compiling import cache as shipped
+from palpate.engine.compiling import shipped
 {change}
 from palpate.engine.kernels import clear
 values = np.ones(3)

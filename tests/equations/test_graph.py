@@ -8,7 +8,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from palpate.equations.algebra.graph import PARAMETER, Graph, Node, Output, evaluate, gradient, needed, solved, tangent
+from palpate.equations.algebra.derivatives import gradient, tangent
+from palpate.equations.algebra.evaluation import evaluate, needed
+from palpate.equations.algebra.graph import PARAMETER, Graph, Node, Output
+from palpate.equations.algebra.linear_systems import solved
 from palpate.equations.algebra.residues import P, residue, values_at_random
 from palpate.equations.code.program import make_program, merged, specialised
 from palpate.errors import InvalidInput

@@ -30,7 +30,7 @@ from palpate.world.clock import Clock
 from palpate.world.config import Driver, Sensors, World
 from palpate.world.driver import PRESETS, filter_gain
 from palpate.world.sensing.sensor import Sensor
-from palpate.world.surfaces.forms import link_points
+from palpate.world.surfaces.contact_points import link_points
 
 # ------------------------------------------------------------------ friction and the maker's compensation
 

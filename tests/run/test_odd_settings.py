@@ -9,7 +9,7 @@ import pytest
 from scipy.linalg import solve_discrete_are
 
 from palpate.cli.main import main
-from palpate.control.design.pole import _kalman_gain
+from palpate.control.design.pole_camera import _kalman_gain
 from palpate.errors import PalpateError, UnknownName
 from palpate.run.simulate import simulate
 from palpate.scenario.file.load import load_scenario

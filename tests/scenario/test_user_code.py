@@ -66,7 +66,7 @@ REFERENCE = """
 from palpate.config import setting
 from palpate.control.references.reference import ReferenceSettings
 from palpate.control.references.motions import TimedPath
-from palpate.control.references.motions import follow_joints
+from palpate.control.references.joint_path import follow_joints
 
 class Motion(TimedPath):
     "All joints by an offset."

@@ -14,8 +14,14 @@ from numba import njit
 from numba.core.runtime.nrt import _nrt, rtsys  # pyright: ignore[reportAttributeAccessIssue]
 from scipy.spatial.transform import Rotation
 
-from palpate.spatial import kernels as k
+from palpate.spatial import batches, euler_kernels, kernels as k, vector_kernels
 
+KERNELS = {
+    name: value
+    for module in (k, vector_kernels, euler_kernels, batches)
+    for name, value in vars(module).items()
+    if hasattr(value, "py_func") and value.py_func.__module__ == module.__name__
+}
 quick = settings(deadline=None, max_examples=60)
 vectors = arrays(float, 3, elements=st.floats(-3.0, 3.0))
 EPS = np.finfo(float).eps
@@ -50,7 +56,7 @@ TABLE: dict[str, tuple[list[tuple[int, ...]], list[Any], tuple[int, ...]]] = {
 
 def value(name: str, *inputs: Any) -> np.ndarray:
     out = np.full(TABLE[name][2], np.nan)
-    getattr(k, name)(*inputs, out)
+    KERNELS[name](*inputs, out)
     return out
 
 
@@ -72,20 +78,19 @@ def wxyz(rotation: Rotation) -> np.ndarray:
 
 
 def test_every_public_kernel_is_in_the_table_of_these_tests():
-    kernels = {name: value.py_func for name, value in vars(k).items() if hasattr(value, "py_func")}
-    found = {name for name, made in kernels.items() if made.__module__ == k.__name__ and not name.startswith("_")}
-    assert found == set(TABLE) | {"quat_normalize", "euler_from_each"}
+    public = {name for name in KERNELS if not name.startswith("_")}
+    assert public == set(TABLE) | {"quat_normalize", "euler_from_each"}
 
 
 @pytest.mark.parametrize("name", sorted(TABLE))
 def test_a_kernel_states_its_equation_in_one_line(name: str):
-    doc = inspect.getdoc(getattr(k, name)) or ""
+    doc = inspect.getdoc(KERNELS[name]) or ""
     assert len(doc.splitlines()) == 1
 
 
 @pytest.mark.parametrize("name", sorted(TABLE))
 def test_a_kernel_is_compiled_once_for_its_signature_and_releases_the_lock(name: str):
-    kernel = getattr(k, name)
+    kernel = KERNELS[name]
     value(name, *sample(name))
     assert len(kernel.signatures) == 1
     assert kernel.targetoptions["nogil"]
@@ -108,7 +113,7 @@ def test_a_kernel_may_write_over_an_input_of_the_same_shape(name: str):
     for position, shape in enumerate(shapes):
         if shape == out_shape:
             inputs = sample(name)
-            getattr(k, name)(*inputs, inputs[position])
+            KERNELS[name](*inputs, inputs[position])
             assert np.array_equal(inputs[position], expected)
 
 
@@ -140,10 +145,10 @@ def test_the_zero_quaternion_gives_nan_and_not_the_identity(name: str):
 @njit
 def call_every_kernel(times, q, p, u, v, V, R, three, four, six, square):
     for _ in range(times):
-        k.cross(u, v, three)
-        k.skew(u, square)
-        k.shift_twist(V, u, six)
-        k.shift_wrench(V, u, six)
+        vector_kernels.cross(u, v, three)
+        vector_kernels.skew(u, square)
+        vector_kernels.shift_twist(V, u, six)
+        vector_kernels.shift_wrench(V, u, six)
         k.quat_multiply(q, p, four)
         k.quat_conjugate(q, four)
         k.quat_normalize(four)
@@ -160,10 +165,10 @@ def call_every_kernel(times, q, p, u, v, V, R, three, four, six, square):
         k.matrix_from_rotation_vector(u, square)
         k.left_jacobian(u, square)
         k.left_jacobian_inverse(u, square)
-        k.euler_from_matrix(R, 2, 1, 2, False, three)
-        k.euler_xyz_from_matrix(R, three)
-        k.matrix_from_euler_xyz(u, square)
-        k.euler_xyz_rate_matrix(u, square)
+        euler_kernels.euler_from_matrix(R, 2, 1, 2, False, three)
+        euler_kernels.euler_xyz_from_matrix(R, three)
+        euler_kernels.matrix_from_euler_xyz(u, square)
+        euler_kernels.euler_xyz_rate_matrix(u, square)
 
 
 @njit
@@ -191,7 +196,7 @@ def allocations():
 
 def test_kernels_called_from_compiled_code_allocate_nothing(allocations: Any):
     source = inspect.getsource(call_every_kernel.py_func)
-    assert all(f"k.{name}(" in source for name in TABLE)
+    assert all(f".{name}(" in source for name in TABLE)
     q, p = wxyz(Rotation.from_rotvec([0.1, 0.2, 0.3])), wxyz(Rotation.from_rotvec([1.0, -0.2, 0.3]))
     inputs = (q, p, np.ones(3), np.arange(3.0), np.ones(6), np.eye(3))
     outputs = (np.empty(3), np.empty(4), np.empty(6), np.empty((3, 3)))

@@ -15,7 +15,7 @@ from palpate.run.simulate import simulate
 from palpate.world.clock import Clock
 from palpate.world.config import ContactShape, Surface, World
 from palpate.world.plants.plant import build_plant
-from palpate.world.surfaces.forms import hull, shape_points, thinned
+from palpate.world.surfaces.contact_points import hull, shape_points, thinned
 
 K = 2e4
 FLOOR = Surface(name="floor", stiffness=K, damping=0.0)

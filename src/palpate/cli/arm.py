@@ -124,7 +124,7 @@ def arm_of_scenario(args: argparse.Namespace, terms: Sequence[str]) -> Arm:
 def _pole(scenario: Scenario, robot: Robot, end_effector: float) -> tuple[PoleModel | None, Sequence[float] | None]:
     """The world's pole on the scenario's end-effector, and its direction at the start."""
     from palpate.control.design.pole import PoleModel
-    from palpate.spatial.rotation import matrix_from_euler
+    from palpate.spatial.euler import matrix_from_euler
 
     pole = scenario.world.pole
     if pole is None:

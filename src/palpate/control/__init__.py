@@ -1,4 +1,4 @@
-"""What decides: control laws with their gains beside them, references, guards and gain design."""
+"""Control: laws with their gains beside them, references, guards and gain design."""
 
 from __future__ import annotations
 

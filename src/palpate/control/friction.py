@@ -32,7 +32,7 @@ class Compensation(Record):
 
 
 def compensation_of(robot: Robot, share: float) -> Compensation:
-    """What a share of the model's friction is."""
+    """Compensation of a share of the model's friction."""
     if share == 0.0:
         return Compensation({"nv": 0})
     across = np.abs(robot.coordinates.map)

@@ -58,7 +58,7 @@ class GuardSettings(Record):
 
 
 class GuardMemory(Record):
-    """What the guards remember from tick to tick, and scratch."""
+    """Memory of the guards from tick to tick, and scratch."""
 
     bits: Kept[int] = 0  # guards at work since the last tick
     stopped: Kept[int] = 0  # bits of the guards that ended the law's reign
@@ -117,7 +117,7 @@ class Guards(Config):
 
 
 def guard_settings(guards: Guards | None, robot: Robot) -> GuardSettings:
-    """What the loop is handed, also where there are no guards."""
+    """Settings of the guards for the loop; off where there are no guards."""
     return GuardSettings({"nv": robot.nv}) if guards is None else guards.settings(robot)
 
 

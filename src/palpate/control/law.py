@@ -1,4 +1,4 @@
-"""What a control law is: a pure function of what is known at a tick, its gains and its memory.
+"""Control laws: each is a pure function of what is known at a tick, its gains and its memory.
 
     law(tick, gains, memory, terms)
 
@@ -56,7 +56,7 @@ Figure = Literal["straight-path", "balance", "compliant-frame", "force"]
 
 
 class Target(Record):
-    """What is wanted now: joints, and the tool in world axes; the wrench is what the environment should do."""
+    """Targets of this tick: joints, and the tool in world axes; the wrench is that of the environment on the tool."""
 
     q: Vector = sized("nq")
     v: Vector = sized("nv")
@@ -69,7 +69,7 @@ class Target(Record):
 
 
 class PoleView(Record):
-    """What is seen of a pole on the tool: from its foot A to its sphere B, and the rate of that, world axes.
+    """A pole on the tool as it is seen: from its foot A to its sphere B, and the rate of that, world axes.
 
     A camera takes pictures: they show AB alone (`rated` is False), `age` seconds ago; `fresh` says that one has
     just come.
@@ -83,14 +83,14 @@ class PoleView(Record):
 
 
 class Seen(Record):
-    """What sensors beyond joints and wrist see, `values` those of one's own; all 0 where there is no such sensor."""
+    """Readings of sensors beyond joints and wrist; `values` are those of custom sensors. 0 where there is no sensor."""
 
     pole: PoleView
     values: Vector = sized(MOST_SENSOR_VALUES)
 
 
 class Tick(ModelTerms):
-    """What is known at a control tick: the nominal model's terms at (q, v), see `ModelTerms`, and
+    """Knowledge of a law at a control tick: the nominal model's terms at (q, v), see `ModelTerms`, and
 
     t, dt           s; the tick's time and the control period
     q, v            measured joint positions and velocities
@@ -111,7 +111,7 @@ class Tick(ModelTerms):
 
 @dataclass(frozen=True)
 class Beginning:
-    """What a run begins with, as far as a law is told before the first tick.
+    """The start of a run, as far as a law is told before the first tick.
 
     Attributes:
         q, v: the robot's state.
@@ -145,7 +145,7 @@ def sizes_of(robot: Robot) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class Decision:
-    """What a law answered at one control tick.
+    """Answer of a law at one control tick.
 
     Attributes:
         terms: the named terms; their sum is the command.
@@ -159,7 +159,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class Rig:
-    """What a law may know of the loop that it will run in, to choose what its settings leave open.
+    """Facts of the loop that a law will run in, to choose what its settings leave open.
 
     Attributes:
         period: of control, s.
@@ -360,12 +360,12 @@ class Law(Config):
 
     @property
     def commanded(self) -> CommandKind:
-        """What its command is, where a setting decides; else `command`."""
+        """The kind of its command, where a setting decides; else `command`."""
         return self.command
 
     @property
     def tick_reads(self) -> Reads:
-        """What its kernel reads of the tick."""
+        """Fields of the tick that its kernel reads."""
         return reads_of(type(self).kernel)
 
     @property
@@ -375,7 +375,7 @@ class Law(Config):
 
     @property
     def reads_sensors(self) -> bool:
-        """Whether its kernel reads the sensors of one's own, `seen.values`."""
+        """Whether its kernel reads custom sensors, `seen.values`."""
         return self.tick_reads.sensors
 
     @property
@@ -393,7 +393,7 @@ class Law(Config):
         return directions_of(self.takes) if len(directions_of(self.takes)) == 3 else None
 
     def promises(self, robot: Robot) -> tuple[Promise, ...]:
-        """What is compared with the end of every run, of the target as its kernel reads it; see `Promise`."""
+        """Promises to compare with the end of every run, of the target as its kernel reads it; see `Promise`."""
         if self.follows == "joints":
             return (Promise(joints=True),)
         return (Promise(motion=reachable(robot, directions_of(self.takes))),) if self.follows == "tool" else ()
@@ -419,7 +419,7 @@ class Law(Config):
         return type(self).kernel.stated.args[2].record(self.record_sizes(robot))
 
     def remarks(self, memory: Any) -> list[str]:
-        """What the law did during a run that its reader should know, from its memory at the end."""
+        """Sentences on what the law did during a run that its reader should know, from its memory at the end."""
         return []
 
     def alarms(self, memory: Any) -> list[str]:
@@ -439,7 +439,7 @@ class Law(Config):
         return tuple(type(self).kernel.stated.args[3].record.fields)
 
     def needed(self) -> tuple[Need, ...]:
-        """What the law reads of the model: what its kernel does, unless some settings need less."""
+        """Terms of the model that the law reads: those of its kernel, unless some settings need fewer."""
         return self.tick_reads.needs
 
     def bind(self, robot: Robot) -> BoundLaw:
@@ -505,12 +505,12 @@ class PythonLaw:
 
     @property
     def commanded(self) -> CommandKind:
-        """What its command is."""
+        """The kind of its command."""
         return self.command
 
     @property
     def reads_sensors(self) -> bool:
-        """Whether its function may read the sensors of one's own, `tick.seen`."""
+        """Whether its function may read custom sensors, `tick.seen`."""
         return may_read(self.function, 0, "seen")
 
     def suited(self, robot: Robot, rig: Rig) -> Self:

@@ -45,7 +45,7 @@ class PlainLaw(Law):
 
     @property
     def reads_sensors(self) -> bool:
-        """Whether `decide` may read the sensors of one's own, `tick.seen`."""
+        """Whether `decide` may read custom sensors, `tick.seen`."""
         return may_read(type(self).decide, 1, "seen")
 
     def gains(self, robot: Robot) -> Any:

@@ -1,4 +1,4 @@
-"""What a law promises of the end of a run, to be compared with what happened."""
+"""Promises of a law on the end of a run, to be compared with what happened."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from palpate.control.steps.reach import DIRECTIONS, AxesAt, world_axes
 
 @dataclass(frozen=True)
 class Promise:
-    """What holds once nothing has changed for long, up to what the law's own closed loop leaves.
+    """Statements that hold once nothing has changed for long, up to what the law's own closed loop leaves.
 
     Attributes:
         joints: whether every joint is at its target.

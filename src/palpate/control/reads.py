@@ -1,6 +1,6 @@
-"""What a kernel reads of the tick: found in its source and in that of the kernels which it hands the tick to.
+"""Fields of the tick that a kernel reads, found in its source and in that of the kernels which it hands the tick to.
 
-The loop computes only those terms of the model that a law reads (`Reads.needs`); a term that nobody declared would
+The loop computes only those terms of the model that a law reads (`Reads.needs`); a term that is not declared would
 otherwise be zero without a word. What is read of the target says what of a reference a law takes.
 """
 
@@ -20,7 +20,7 @@ from palpate.lazy import parsed
 Need = Literal["M", "bias", "gravity", "J", "drift", "J_rate"]
 NEEDS: tuple[Need, ...] = get_args(Need)
 TARGET = ("q", "v", "a", "position", "quat_wxyz", "twist", "acceleration", "wrench")
-_VALUES = "seen.values"  # of the sensors of one's own
+_VALUES = "seen.values"  # of custom sensors
 _RECORDS = {
     "": (*NEEDS, "wrench", *(f"target.{name}" for name in TARGET), _VALUES),
     "target": tuple(f"target.{name}" for name in TARGET),
@@ -30,13 +30,13 @@ _RECORDS = {
 
 @dataclass(frozen=True)
 class Reads:
-    """What is read of the tick.
+    """Fields of the tick that are read.
 
     Attributes:
         needs: terms of the model.
         target: fields of the target.
-        sensors: whether the numbers of sensors of one's own.
-        wrench: whether the measured wrench.
+        sensors: whether the numbers of custom sensors are read.
+        wrench: whether the measured wrench is read.
     """
 
     needs: tuple[Need, ...] = NEEDS
@@ -47,7 +47,7 @@ class Reads:
 
 @lru_cache(maxsize=256)
 def reads_of(kernel: Any) -> Reads:
-    """What a law's kernel reads of its first argument; everything where its source cannot be had."""
+    """Fields of its first argument that a law's kernel reads; all of them where its source is not available."""
     paths = _read(kernel, (("", 0),))
     if paths is None:
         return Reads()
@@ -114,7 +114,7 @@ class _Body:
         return set()
 
     def _called(self, node: ast.Call) -> frozenset[str] | None:
-        """What a call reads that is handed the tick or its target."""
+        """Fields read by a call that is handed the tick or its target."""
         handed = sorted((path, i) for i, value in enumerate(node.args) for path in self._paths(value) & set(_RECORDS))
         if not handed:
             return frozenset()

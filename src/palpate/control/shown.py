@@ -1,4 +1,4 @@
-"""What a law shows of itself: numbers of its memory that the trace records, and numbers it computed before the run."""
+"""Numbers that a law shows of itself: those of its memory that the trace records, and those computed before the run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a reference asks for and a law does not read, known before a run."""
+"""Parts of a reference that a law does not read, known before a run."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from palpate.control.steps.reach import DIRECTIONS
 
 
 def unread_of_reference(law: Any, reference: Any) -> list[str]:
-    """What of the reference the law ignores, in words, and what it does instead.
+    """Sentences on the parts of the reference that the law ignores, and what it does instead.
 
-    Nothing is said of a law in plain Python or of a reference of one's own: what they read and move is not known.
+    Nothing is said of a law in plain Python or of a custom reference: what they read and move is not known.
     An impedance reads no wrench either; its spring presses towards a goal behind the surface, which is its use.
     """
     if not isinstance(law, Law) or not isinstance(reference, ReferenceSettings):

@@ -4,7 +4,8 @@ Every package that imports MuJoCo imports this one first, so that the processor 
 the library loads.
 """
 
-from palpate.engine.bounds import check_processor, check_versions, note_two_mujocos
+from palpate.engine.bounds import check_versions, note_two_mujocos
+from palpate.engine.processor import check_processor
 
 check_processor()
 check_versions()  # before inner parts of numba and MuJoCo are touched

@@ -1,11 +1,11 @@
-"""What records carry from tick to tick, as words at addresses: saved, restored, and found by name.
+"""Words that records carry from tick to tick, by their addresses: saved, restored, and found by name.
 
     words = CarriedWords(carried_fields(loop, "loop", skip=("nominal",)))
     saved = words.save()
     ...
     words.restore(saved)
 
-A field is carried where its record says so (`State`, `Kept`, `Carried`). A memory of somebody's own in which no field
+A field is carried where its record says so (`State`, `Kept`, `Carried`). A user's memory in which no field
 says anything is carried whole: what of it is scratch is not known.
 """
 
@@ -22,7 +22,8 @@ from numba import types
 from numpy.typing import NDArray
 
 from palpate.engine.kernels import kernel
-from palpate.engine.records import Carried, Integers, Kind, Record
+from palpate.engine.kinds import Kind
+from palpate.engine.records import Carried, Integers, Record
 from palpate.engine.signatures import instructions
 from palpate.errors import InvalidInput
 
@@ -56,7 +57,7 @@ class CarriedField:
         return math.prod(self.shape)
 
     def name_of(self, word: int) -> str:
-        """What one of its words is called: its path, and the index there."""
+        """Name of one of its words: its path, and the index there."""
         if len(self.shape) < 2:
             return f"{self.path}[{word}]" if self.shape else self.path
         return f"{self.path}[{', '.join(str(int(i)) for i in np.unravel_index(word, self.shape))}]"
@@ -135,7 +136,7 @@ class CarriedWords:
         scatter(self.addresses, words)
 
     def name_of(self, word: int) -> str:
-        """What a word is called: its field's path, and its index in it."""
+        """Name of a word: its field's path, and its index in it."""
         k = int(np.searchsorted(self.starts, word, side="right")) - 1
         return self.fields[k].name_of(word - int(self.starts[k]))
 

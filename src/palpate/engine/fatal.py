@@ -61,7 +61,7 @@ def rescue_for(code: Kernel) -> Rescue:
 
 
 def said(rescue: Rescue) -> str:
-    """What the engine said when it gave up, on one line."""
+    """Message of the engine when it gave up, on one line."""
     text = np.asarray(rescue.buffer).tobytes()[_JUMP_BYTES:].split(b"\0", 1)[0].decode("utf-8", "replace")
     return " ".join(text.split()) or "it gave no reason"
 

@@ -9,8 +9,9 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from palpate.engine.kinds import Kind
 from palpate.engine.library import WARNINGS
-from palpate.engine.records import Int32Matrix, Int32s, IntegerAt, Kept, Kind, Matrix, RealAt, Record, State, Vector
+from palpate.engine.records import Int32Matrix, Int32s, IntegerAt, Kept, Matrix, RealAt, Record, State, Vector
 
 
 class Physics(Record):

@@ -1,4 +1,4 @@
-"""What a derivation holds, by name: symbol, meaning, on what it depends."""
+"""Quantities of a derivation, by name: symbol, meaning, on what it depends."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ _MOVING = ("C", "bias", "drift", "Jdot", "T", "mu")
 
 
 def arguments(names: Sequence[str]) -> tuple[str, ...]:
-    """What functions of these quantities take: q, with v for what depends on velocities, with a for torques."""
+    """Arguments of functions of these quantities: q, with v for what depends on velocities, with a for torques."""
     if "tau" in names:
         return ("q", "v", "a")
     return ("q", "v") if any(name in _MOVING for name in names) else ("q",)

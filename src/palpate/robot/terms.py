@@ -14,7 +14,8 @@ from numpy import empty
 from numpy.typing import ArrayLike
 
 from palpate.checks import Array, as_numbers
-from palpate.engine.lanes import DOUBLES_IN_LINE, LIMIT
+from palpate.engine.arithmetic.lane_rows import DOUBLES_IN_LINE
+from palpate.engine.lanes import LIMIT
 from palpate.engine.physics import Physics
 from palpate.engine.records import Record
 from palpate.equations.code.tree_code import Sizes

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from palpate.checks import Array, as_numbers, finite_array, finite_number
 from palpate.engine.kernels import Kernel
 from palpate.errors import BadRotation, BadShape, InvalidInput, Singular, UnknownName
-from palpate.spatial import kernels
+from palpate.spatial.batches import BATCHES
 
 Axes = Literal["world", "body"]
 """Which axes the components of an angular velocity refer to: the world's, or those of the turning body."""
@@ -40,7 +40,7 @@ def _axes(kernel: Kernel) -> tuple[int, ...]:
 
 
 def result_of(kernel: Kernel, shape: tuple[int, ...], *inputs: Array | float) -> Array:
-    """What a kernel of `kernels` writes into its last argument, an array of a shape; for each of a batch."""
+    """Result of a kernel, written into its last argument, an array of a given shape; for each of a batch."""
     axes = _axes(kernel)
     if tuple([getattr(value, "ndim", 0) for value in inputs]) == axes[:-1]:
         out = np.empty(shape)
@@ -51,7 +51,7 @@ def result_of(kernel: Kernel, shape: tuple[int, ...], *inputs: Array | float) ->
     members = [array.shape[array.ndim - count :] for array, count in zip(arrays, axes)]
     count, out = math.prod(batch), np.empty(batch + shape)
     rows = [np.broadcast_to(a, batch + part).reshape(count, *part) for a, part in zip(arrays, members)]
-    kernels.BATCHES[axes](kernel.pointer, *map(np.ascontiguousarray, rows), out.reshape(count, *shape))
+    BATCHES[axes](kernel.pointer, *map(np.ascontiguousarray, rows), out.reshape(count, *shape))
     return out
 
 

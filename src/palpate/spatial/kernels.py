@@ -1,4 +1,4 @@
-"""Compiled kernels: the arithmetic of rotations, twists and wrenches that laws and the loop call.
+"""Compiled kernels of rotations as quaternions, matrices and rotation vectors, which laws and the loop call.
 
 Rules of this file: results are written into the last argument, nothing is allocated, nothing is checked,
 nothing raises. Input is read before output is written, so an output may be one of the inputs. A NaN that is
@@ -11,60 +11,10 @@ Quaternions are wxyz. Inputs are declared read-only, which writable arrays satis
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
 
-from numba import types
-from numba.extending import intrinsic
-
-from palpate.engine.kernels import Kernel, call_at, kernel
-from palpate.engine.maths import atan2, hypot, sin, sin_cos
-from palpate.engine.records import Cube, Integers, Matrix, ReadCube, ReadMatrix, ReadVector, Vector
-
-# Below this cosine of the middle angle (or sine, for sequences like zyz) Euler angles count as locked. It is
-# also the largest error, in rad, that fixing the free angle can leave.
-LOCK = 1e-13
-
-
-# --- vectors ------------------------------------------------------------------------------------------------
-
-
-@kernel
-def cross(a: ReadVector, b: ReadVector, out: Vector) -> None:
-    """out = a × b."""
-    x = a[1] * b[2] - a[2] * b[1]
-    y = a[2] * b[0] - a[0] * b[2]
-    z = a[0] * b[1] - a[1] * b[0]
-    out[0], out[1], out[2] = x, y, z
-
-
-@kernel
-def skew(v: ReadVector, out: Matrix) -> None:
-    """out = S(v), with S(v) u = v × u."""
-    out[0, 0], out[0, 1], out[0, 2] = 0.0, -v[2], v[1]
-    out[1, 0], out[1, 1], out[1, 2] = v[2], 0.0, -v[0]
-    out[2, 0], out[2, 1], out[2, 2] = -v[1], v[0], 0.0
-
-
-@kernel
-def shift_twist(V: ReadVector, r_PQ: ReadVector, out: Vector) -> None:
-    """[v; ω] of a body taken at Q instead of P: v_Q = v_P + ω × r_PQ."""
-    x = V[0] + V[4] * r_PQ[2] - V[5] * r_PQ[1]
-    y = V[1] + V[5] * r_PQ[0] - V[3] * r_PQ[2]
-    z = V[2] + V[3] * r_PQ[1] - V[4] * r_PQ[0]
-    out[0], out[1], out[2], out[3], out[4], out[5] = x, y, z, V[3], V[4], V[5]
-
-
-@kernel
-def shift_wrench(F: ReadVector, r_PQ: ReadVector, out: Vector) -> None:
-    """[f; n] with its moment about Q instead of P: n_Q = n_P − r_PQ × f."""
-    a = F[3] - (r_PQ[1] * F[2] - r_PQ[2] * F[1])
-    b = F[4] - (r_PQ[2] * F[0] - r_PQ[0] * F[2])
-    c = F[5] - (r_PQ[0] * F[1] - r_PQ[1] * F[0])
-    out[0], out[1], out[2], out[3], out[4], out[5] = F[0], F[1], F[2], a, b, c
-
-
-# --- quaternions --------------------------------------------------------------------------------------------
+from palpate.engine.kernels import kernel
+from palpate.engine.maths import atan2, sin, sin_cos
+from palpate.engine.records import Matrix, ReadMatrix, ReadVector, Vector
 
 
 @kernel
@@ -179,9 +129,6 @@ def quat_rate_body(q: ReadVector, omega: ReadVector, out: Vector) -> None:
     out[0], out[1], out[2], out[3] = 0.5 * w, 0.5 * x, 0.5 * y, 0.5 * z
 
 
-# --- matrices -----------------------------------------------------------------------------------------------
-
-
 @kernel
 def _quat_of(R: ReadMatrix) -> tuple[float, float, float, float]:
     """Unit quaternion of R, w ≥ 0, dividing only by the largest of the four components."""
@@ -272,130 +219,3 @@ def left_jacobian_inverse(r: ReadVector, out: Matrix) -> None:
         sine, cosine = sin_cos(half)
         d = (1.0 - half * cosine / sine) / t
     _one_skew_square(r, -0.5, d, out)
-
-
-# --- Euler angles -------------------------------------------------------------------------------------------
-
-
-@kernel
-def euler_from_matrix(R: ReadMatrix, i: int, j: int, last: int, first_is_zero: bool, out: Vector) -> None:
-    """out = (α, β, γ) with R = R_i(α) R_j(β) R_last(γ); at gimbal lock γ = 0, or α = 0 if `first_is_zero`."""
-    k = 3 - i - j
-    s = 1.0 if (j - i) % 3 == 1 else -1.0  # e_i × e_j = s e_k
-    proper = last == i
-    # Where R sends the last axis shows α, unless that axis lies along the first one.
-    if proper:
-        y, x = R[j, i], -s * R[k, i]
-    else:
-        y, x = -s * R[j, k], R[k, k]
-    lever = hypot(x, y)
-    if lever < LOCK:
-        alpha = 0.0 if first_is_zero else atan2(s * R[k, j], R[j, j])
-    else:
-        alpha = atan2(y, x)
-    # With α undone, row j is left to γ alone.
-    sa, ca = sin_cos(alpha)
-    sa *= s
-    if proper:
-        beta = atan2(lever, R[i, i])
-        sine = -s * (ca * R[j, k] + sa * R[k, k])
-    else:
-        beta = atan2(s * R[i, k], lever)
-        sine = s * (ca * R[j, i] + sa * R[k, i])
-    gamma = atan2(sine, ca * R[j, j] + sa * R[k, j])
-    out[0], out[1], out[2] = alpha, beta, gamma
-
-
-@kernel
-def euler_xyz_from_matrix(R: ReadMatrix, out: Vector) -> None:
-    """out = φ = (φ, ϑ, ψ) with R = R_x(φ) R_y(ϑ) R_z(ψ), |ϑ| ≤ π/2; at gimbal lock ψ = 0."""
-    euler_from_matrix(R, 0, 1, 2, False, out)
-
-
-@kernel
-def matrix_from_euler_xyz(phi: ReadVector, out: Matrix) -> None:
-    """out = R_x(φ) R_y(ϑ) R_z(ψ), intrinsic XYZ."""
-    sa, ca = sin_cos(phi[0])
-    sb, cb = sin_cos(phi[1])
-    sc, cc = sin_cos(phi[2])
-    out[0, 0], out[0, 1], out[0, 2] = cb * cc, -cb * sc, sb
-    out[1, 0], out[1, 1], out[1, 2] = ca * sc + sa * sb * cc, ca * cc - sa * sb * sc, -sa * cb
-    out[2, 0], out[2, 1], out[2, 2] = sa * sc - ca * sb * cc, sa * cc + ca * sb * sc, ca * cb
-
-
-@kernel
-def euler_xyz_rate_matrix(phi: ReadVector, out: Matrix) -> None:
-    """out = T(φ), world ω = T φ̇ for intrinsic XYZ: columns e_x, R_x e_y, R_x R_y e_z; det T = cos ϑ."""
-    sa, ca = sin_cos(phi[0])
-    sb, cb = sin_cos(phi[1])
-    out[0, 0], out[0, 1], out[0, 2] = 1.0, 0.0, sb
-    out[1, 0], out[1, 1], out[1, 2] = 0.0, ca, -cb * sa
-    out[2, 0], out[2, 1], out[2, 2] = 0.0, sa, ca * cb
-
-
-# --- batches ------------------------------------------------------------------------------------------------
-
-
-@intrinsic
-def _call(typingctx: Any, pointer: Any, arguments: Any) -> Any:
-    """A kernel without a result at an address, with a tuple of arguments."""
-    kinds = list(arguments.types)
-
-    def generate(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
-        values = [builder.extract_value(args[1], i) for i in range(len(kinds))]
-        call_at(context, builder, args[0], types.void, kinds, values)
-        return context.get_dummy_value()
-
-    return types.void(types.int64, arguments), generate
-
-
-@kernel
-def _vectors_of_vectors(function: int, a: ReadMatrix, out: Matrix) -> None:
-    """function(a, out) for each row of both; `function` is a kernel's `pointer`, here and below."""
-    for k in range(out.shape[0]):
-        _call(function, (a[k], out[k]))  # pyright: ignore[reportCallIssue]
-
-
-@kernel
-def _matrices_of_vectors(function: int, a: ReadMatrix, out: Cube) -> None:
-    """The same for kernels that write a matrix."""
-    for k in range(out.shape[0]):
-        _call(function, (a[k], out[k]))  # pyright: ignore[reportCallIssue]
-
-
-@kernel
-def _vectors_of_matrices(function: int, a: ReadCube, out: Matrix) -> None:
-    """The same for kernels that read a matrix."""
-    for k in range(out.shape[0]):
-        _call(function, (a[k], out[k]))  # pyright: ignore[reportCallIssue]
-
-
-@kernel
-def _vectors_of_pairs(function: int, a: ReadMatrix, b: ReadMatrix, out: Matrix) -> None:
-    """function(a, b, out) for each row of the three."""
-    for k in range(out.shape[0]):
-        _call(function, (a[k], b[k], out[k]))  # pyright: ignore[reportCallIssue]
-
-
-@kernel
-def _vectors_between_pairs(function: int, a: ReadMatrix, b: ReadMatrix, s: ReadVector, out: Matrix) -> None:
-    """function(a, b, s, out) for each row of the matrices and each number s."""
-    for k in range(out.shape[0]):
-        _call(function, (a[k], b[k], s[k], out[k]))  # pyright: ignore[reportCallIssue]
-
-
-# The loop over a batch for kernels with so many axes in each of their arguments, the output last.
-BATCHES: dict[tuple[int, ...], Kernel] = {
-    (1, 1): _vectors_of_vectors,
-    (1, 2): _matrices_of_vectors,
-    (2, 1): _vectors_of_matrices,
-    (1, 1, 1): _vectors_of_pairs,
-    (1, 1, 0, 1): _vectors_between_pairs,
-}
-
-
-@kernel
-def euler_from_each(R: ReadCube, order: Integers, out: Matrix) -> None:
-    """`euler_from_matrix` for every matrix; order = (i, j, last, first_is_zero)."""
-    for k in range(out.shape[0]):
-        euler_from_matrix(R[k], order[0], order[1], order[2], order[3] != 0, out[k])

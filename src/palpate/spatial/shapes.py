@@ -96,7 +96,7 @@ class Shape:
     data: str = ""
 
     def form(self, size: Sequence[float], data: Any = None) -> Array:
-        """What the distance takes: the engine's sizes, or what `data` (heights; vertices and faces) becomes."""
+        """Numbers that the distance takes: the engine's sizes, or what `data` (heights; vertices and faces) becomes."""
         if self.data == "heights":
             return packed_heights(size, data)
         return packed_mesh(*data) if self.data == "triangles" else np.array(self.engine_size(size))

@@ -1,4 +1,4 @@
-"""What pushes back: the plant, surfaces, objects, a pole, pushes, sensors and the driver."""
+"""The world around a law: the plant, surfaces, objects, a pole, pushes, sensors and the driver."""
 
 from typing import TYPE_CHECKING
 

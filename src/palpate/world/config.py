@@ -1,4 +1,4 @@
-"""What a world is made of, as typed settings."""
+"""Parts of a world, as typed settings."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ class Surface(Config):
 
 
 class LockedPoint(Config):
-    """What locks a point of the robot where it starts, as exact contact does."""
+    """A point of the robot that is locked where it starts, by exact contact."""
 
     name: str = setting("pin", "1", "name of the pin", pattern=r"^[A-Za-z][A-Za-z0-9_-]*$")
     frame: str | None = setting(None, "1", "the frame whose origin is locked; the tool frame if not given")
@@ -228,7 +228,7 @@ class WrenchSensor(Late):
 
 
 class Camera(Config):
-    """What watches the pole: pictures of its direction, late and noisy; if it is ideal, direction and rate at once."""
+    """Camera on the pole: pictures of its direction, late and noisy; if it is ideal, direction and rate at once."""
 
     rate: float | None = setting(None, "Hz", "images per second; one per control period if not given", gt=0)
     delay: float = setting(0.0, "s", "until an image arrives", ge=0, le=10)
@@ -241,7 +241,7 @@ class Camera(Config):
 
 
 class Sensors(Late):
-    """What the law gets to see; ideal unless said otherwise."""
+    """Sensors of the joints, the wrist and the pole; ideal unless set otherwise."""
 
     encoder_resolution: float = setting(0.0, "rad or m", "smallest step of a joint encoder; 0 for none", ge=0)
     encoder_noise: float = setting(0.0, "rad or m", "standard deviation per sample", ge=0)
@@ -329,7 +329,7 @@ class ContactShape(Config):
 
 
 class World(Config):
-    """What pushes back."""
+    """Surroundings of the robot, its sensors and its driver."""
 
     surfaces: tuple[Surface, ...] = setting((), "1", "walls, tables, balls")
     pins: tuple[LockedPoint, ...] = setting((), "1", "points of the robot that are locked where they start")
@@ -359,7 +359,7 @@ class World(Config):
 
     @model_validator(mode="after")
     def _exact_contact_stands_alone(self) -> World:
-        """What the exact equations do not hold is refused by name."""
+        """Refuse by name what the exact equations do not cover."""
         if not self.is_exact:
             return self
         soft = [f"surface {s.name!r} is {s.contact}" for s in self.surfaces if s.contact != "exact"]
@@ -396,7 +396,7 @@ class World(Config):
         return self.model_copy(update={"plant": self.plant.model_copy(update={"rotor_inertia": rotors})})
 
     def in_samples(self, period: float) -> World:
-        """The same with every delay in control periods of so many seconds."""
+        """The same with every delay in control periods of `period` seconds."""
         late = (self.sensors, self.sensors.wrench, self.driver, *self.sensors.custom.values())
         if all(part.delay_time is None for part in late):
             return self

@@ -34,7 +34,7 @@ SERVO_GIVE = 0.05  # rad
 
 @dataclass(frozen=True)
 class DriverFacts:
-    """What a driver does, every number known; 0 is no limit and no filter. See `Driver` for units.
+    """Numbers of a driver, all of them known; 0 is no limit and no filter. See `Driver` for units.
 
     Attributes:
         arms: of the catalogue that have this interface; empty for any.
@@ -78,7 +78,7 @@ Preset = Literal["ideal", "libfranka", "ur-direct-torque", "fri", "ros2-control"
 
 
 class Driver(Late):
-    """What stands between a law's command and a joint: a maker's interface, its filter and limits, and its servo.
+    """Path from a law's command to a joint: a maker's interface, its filter and limits, and its servo.
 
     In this order: the command arrives `delay` samples late, or not at all (then the last one is held), and up to
     `jitter` later in its period; a first-order low-pass y ← y + g (u − y), g = T / (T + 1/(2π f)); rate limits per

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import palpate as pp
-from palpate.equations.dynamics.recursive import LinkMotion, inertia_force
+from palpate.equations.dynamics.link_motions import LinkMotion, inertia_force
 from palpate.equations.model.chain import Chain
 from palpate.robot import catalogue
 from palpate.tools.derive import Derivation

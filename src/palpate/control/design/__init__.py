@@ -18,17 +18,19 @@ from typing import TYPE_CHECKING
 from palpate.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from palpate.control.design.force_gains import ForceDefaults as ForceDefaults, force_defaults as force_defaults
-    from palpate.control.design.gains import (
+    from palpate.control.design.damping import (
         DampingDesign as DampingDesign,
-        ForceGain as ForceGain,
-        LinearRegulator as LinearRegulator,
-        SpringDamper as SpringDamper,
         WorkspaceDamping as WorkspaceDamping,
-        coincident_poles as coincident_poles,
         damping_by_ratio as damping_by_ratio,
         damping_from_inertia as damping_from_inertia,
         damping_over_workspace as damping_over_workspace,
+    )
+    from palpate.control.design.force_gains import ForceDefaults as ForceDefaults, force_defaults as force_defaults
+    from palpate.control.design.gains import (
+        ForceGain as ForceGain,
+        LinearRegulator as LinearRegulator,
+        SpringDamper as SpringDamper,
+        coincident_poles as coincident_poles,
         force_gain_from_settling as force_gain_from_settling,
         lqr as lqr,
         stiffness_from_force as stiffness_from_force,

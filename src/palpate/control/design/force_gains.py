@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array, finite_number
 from palpate.config import PerJoint
+from palpate.control.design.damping import damping_by_ratio, listed
 from palpate.control.design.force_loop import ForceGains, ForceTask, force_loop_stable, force_task, joint_damping_of
-from palpate.control.design.gains import damping_by_ratio, listed
 from palpate.control.steps.reach import DIRECTIONS, LEVER, POSTURE, joint_posture, lost_mass
 from palpate.errors import InvalidInput, check_names
 from palpate.robot.robot import Robot
@@ -101,7 +101,7 @@ _MOST_CACHED = 64
 
 
 def _fingerprint(robot: Robot, q: Array) -> bytes:
-    """What tells arms and postures apart: inertia, kinematics, gravity and losses here and at a posture nearby."""
+    """Bytes that tell arms and postures apart: inertia, kinematics, gravity and losses here and at a posture nearby."""
     near = q + NEIGHBOURS * np.linspace(0.5, 1.0, robot.nv)
     terms = [f(x) for x in (q, near) for f in (robot.mass_matrix, robot.jacobian, robot.gravity)]
     return b"".join(term.tobytes() for term in (*terms, joint_damping_of(robot)))

@@ -33,7 +33,7 @@ def joint_damping_of(robot: Robot) -> Array:
 
 @dataclass(frozen=True)
 class ForceTask:
-    """What the loop needs of an arm at a posture: n joints, k task directions.
+    """Terms of an arm at a posture that the loop needs: n joints, k task directions.
 
     Attributes:
         rows: of each direction among x … rz.

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array, finite_number
 from palpate.config import Quaternion, setting
-from palpate.control.design.gains import damping_by_ratio
+from palpate.control.design.damping import damping_by_ratio
 from palpate.control.law import (
     CommandKind,
     Law,
@@ -51,7 +51,8 @@ from palpate.errors import InvalidInput
 from palpate.robot.mechanics.kernels import FrameOnBody
 from palpate.robot.robot import Robot
 from palpate.spatial import Pose
-from palpate.spatial.kernels import cross, matrix_from_quat, quat_error_world, quat_from_matrix
+from palpate.spatial.kernels import matrix_from_quat, quat_error_world, quat_from_matrix
+from palpate.spatial.vector_kernels import cross
 
 _BEHIND, _ASKEW = 5e-3, 0.05  # m and rad from the compliant pose that are worth a remark
 _STEEP = 0.5  # sin ϑ, 30°: from there on an Euler admittance turns by less than half of μ/K, or by more than half again
@@ -107,7 +108,7 @@ class Memory(Record):
 
 
 class Terms(Record):
-    """What the command is made of."""
+    """Terms of the command."""
 
     compliant: Vector = sized("nv")
     trim: Vector = sized("nv")
@@ -161,7 +162,7 @@ def _set_rows(k: Gains, m: Memory) -> None:
 
 @kernel
 def _set_short(k: Gains, m: Memory) -> None:
-    """What is left of e along the directions that the arm follows."""
+    """Set `m.short`: the rest of the error e along the directions that the arm follows."""
     for i in range(k.rows.size):
         direction = k.rows[i]
         half, axes = (0, m.c.linear) if direction < 3 else (3, m.axes)
@@ -446,7 +447,7 @@ class Admittance(Law):
 
     @property
     def commanded(self) -> CommandKind:
-        """What the servo behind the law takes."""
+        """The kind of command that the servo behind the law takes."""
         return self.servo
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.config import Config, required, setting
-from palpate.control.design.gains import damping_by_ratio
+from palpate.control.design.damping import damping_by_ratio
 from palpate.control.law import Need, Tick, law_kernel
 from palpate.control.promise import Promise
 from palpate.control.steps.linear_algebra import times, transpose_times

@@ -26,7 +26,7 @@ class Memory(Record):
 
 
 class Terms(Record):
-    """What the torque is made of."""
+    """Terms of the torque."""
 
     spring: Vector = sized("nv")
     damper: Vector = sized("nv")

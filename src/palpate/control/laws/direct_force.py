@@ -39,7 +39,7 @@ class Gains(ForceGains):
 
 
 class Terms(Record):
-    """What the torque is made of."""
+    """Terms of the torque."""
 
     spring: Vector = sized("nv")
     damper: Vector = sized("nv")

@@ -50,7 +50,7 @@ class Gains(ForceGains):
     damping: float
     approach: Vector = sized(6)  # m/s along, rad/s about the axes of A
     contact: Vector = sized(6)  # N, N·m felt that count as contact,
-    contact_ticks: int  # so many times in a row
+    contact_ticks: int  # number of ticks in a row
     fastest: Vector = sized(6)  # m/s, rad/s towards a force, in contact
     release_share: float
     release_time: float  # s
@@ -75,7 +75,7 @@ class Memory(ForceMemory):
 
 
 class Terms(Record):
-    """What the torque is made of."""
+    """Terms of the torque."""
 
     motion: Vector = sized("nv")
     force: Vector = sized("nv")

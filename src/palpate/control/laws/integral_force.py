@@ -33,7 +33,7 @@ class Gains(ForceGains):
 
 
 class Terms(Record):
-    """What the torque is made of."""
+    """Terms of the torque."""
 
     integral: Vector = sized("nv")
     feed_forward: Vector = sized("nv")

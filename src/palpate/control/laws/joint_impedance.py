@@ -22,7 +22,7 @@ class Gains(Record):
 
 
 class Terms(Record):
-    """What the torque is made of."""
+    """Terms of the torque."""
 
     spring: Vector = sized("nv")
     damper: Vector = sized("nv")

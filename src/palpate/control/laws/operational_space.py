@@ -113,7 +113,7 @@ class OperationalSpace(TaskLaw):
         return self.posture_stiffness, self.posture_damping
 
     def memory(self, robot: Robot) -> Memory:
-        """What the remarks tell, and scratch."""
+        """Counts for the remarks, and scratch."""
         return Memory(self.record_sizes(robot), unit=np.eye(robot.nv))
 
     def _pair(self) -> tuple[Array, Array]:

@@ -10,20 +10,13 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.config import setting
-from palpate.control.design.pole import (
-    PoleDynamics,
-    PoleEstimate,
-    PoleModel,
-    estimate_pole,
-    pole_accelerations,
-    pole_differences,
-    pole_estimate,
-    pole_texts,
-)
+from palpate.control.design.pole import PoleDynamics, PoleModel, pole_accelerations, pole_differences, pole_texts
+from palpate.control.design.pole_camera import PoleEstimate, estimate_pole, pole_estimate
 from palpate.control.law import Beginning, BoundLaw, Shown, Tick, law_kernel, refuse_free_base, sizes_of
 from palpate.control.promise import Promise
 from palpate.control.shown import ComputedNumber
-from palpate.control.solve.hierarchy import Stack, make_stack, solve_stack
+from palpate.control.solve.hierarchy import solve_stack
+from palpate.control.solve.stack import Stack, make_stack
 from palpate.control.steps.clearance import (
     Clearance,
     ClearanceMemory,
@@ -110,7 +103,7 @@ class Memory(Record):
 
 
 class Terms(Record):
-    """What the torque is made of: what balances, and what limits change of it."""
+    """Terms of the torque: the balancing part, and the change of it by limits."""
 
     balance: Vector = sized("nv")
     limits: Vector = sized("nv")
@@ -525,7 +518,7 @@ class PoleBalance(ClearingLaw):
         return alarms
 
     def ended(self, memory: Memory) -> str:
-        """What ended the run."""
+        """The reason why the run ended, as a sentence."""
         if memory.fast >= 0:
             return (
                 f"balancing was given up: joint {memory.fast + 1} passed {self.fall_speed:g} times its rated speed at"

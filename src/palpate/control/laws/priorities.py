@@ -11,7 +11,7 @@ from palpate.checks import Array
 from palpate.config import Config, PerJoint, Vector3, required, setting
 from palpate.control.law import Follows, Law, Tick, law_kernel, per_joint, refuse_free_base, sizes_of
 from palpate.control.promise import Promise
-from palpate.control.solve.hierarchy import make_stack
+from palpate.control.solve.stack import make_stack
 from palpate.control.solve.task_stack import FrameNow, StackEntry, TaskStack, missed, solve_levels, update_tasks
 from palpate.control.steps.frames import motion_of, tree_of
 from palpate.control.steps.reach import reachable
@@ -98,7 +98,7 @@ class Memory(Record):
 
 
 class Terms(Record):
-    """What the torque is made of: one row for all levels, or the bias and what each level adds to it."""
+    """Terms of the torque: one row for all levels, or the bias and the share of each level."""
 
     torques: Matrix = sized("terms", "nv")
 
@@ -234,7 +234,7 @@ class Priorities(Law):
         return [f"{self.name}: {line}" for line in lines]
 
     def _relaxed(self, memory: Memory, i: int) -> list[str]:
-        """What there is to say of an entry of the stack that was not met."""
+        """Remarks on an entry of the stack that was not met."""
         entry, count = self.stack[i], int(memory.relaxed[i])
         amount = f"at {count} of {memory.ticks} ticks, at worst by {memory.worst[i]:.3g} {entry.unit}"
         return [f"entry {i + 1}, {entry.kind}: relaxed {amount}"] if count else []

@@ -8,7 +8,7 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.config import setting
-from palpate.control.design.gains import damping_by_ratio
+from palpate.control.design.damping import damping_by_ratio
 from palpate.control.law import Tick, law_kernel
 from palpate.control.steps.linear_algebra import times, transpose_times
 from palpate.control.steps.task_space import (
@@ -48,7 +48,7 @@ class Memory(TaskMemory):
 
 
 class Terms(Record):
-    """What the torque is made of."""
+    """Terms of the torque."""
 
     spring: Vector = sized("nv")
     damper: Vector = sized("nv")

@@ -143,7 +143,7 @@ class Memory(Record):
 
 
 class Terms(Record):
-    """What the torque is made of: −Σ Jᵢᵀ fᵢ, and M v̇ + b."""
+    """Terms of the torque: −Σ Jᵢᵀ fᵢ, and M v̇ + b."""
 
     support: Vector = sized("nv")
     motion: Vector = sized("nv")

@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from palpate.control.references.motions import Circle, JointMotion, Line, Waypoint, Waypoints
+from palpate.control.references.motions import Circle, JointMotion, Line
 from palpate.control.references.recorded import Recorded
 from palpate.control.references.reference import Hold, ReferenceSettings
 from palpate.control.references.surface_path import SurfacePath
+from palpate.control.references.waypoints import Waypoint, Waypoints
 from palpate.errors import InvalidInput
 from palpate.plugins import Table, of_kind
 from palpate.user_code import is_address

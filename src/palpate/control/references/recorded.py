@@ -14,7 +14,7 @@ import numpy as np
 from palpate.checks import Array, finite_array
 from palpate.config import required, setting
 from palpate.control.law import Follows
-from palpate.control.references.motions import check_joint_motion, follow_joints
+from palpate.control.references.joint_path import check_joint_motion, follow_joints
 from palpate.control.references.reference import ReferenceSettings, Targets
 from palpate.errors import FileError, InvalidInput, UnknownName
 from palpate.files import open_regular

@@ -1,4 +1,4 @@
-"""What a law is asked to do over time: targets sampled at the control ticks."""
+"""References of a law over time: targets sampled at the control ticks."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ else:  # six numbers become one
 
 
 class ReferenceSettings(Config):
-    """What every reference of a scenario has: its kind, and the wrench wanted beside the motion."""
+    """Settings of every reference of a scenario: its kind, and the wrench wanted beside the motion."""
 
     kind: str
     wrench: GivenWrench = setting(WantedWrench(), "1", "desired wrench; six numbers for a constant one")

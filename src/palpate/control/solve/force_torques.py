@@ -20,7 +20,7 @@ _MISSED = 1e-8  # of the acceleration asked for: what counts as reached
 
 @dataclass(frozen=True)
 class ForceTorques:
-    """What `torques_for_force` found.
+    """Result of `torques_for_force`.
 
     Attributes:
         torque: τ, N·m or N.

@@ -10,24 +10,29 @@ from __future__ import annotations
 import math
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array, finite_number
-from palpate.control.solve.hierarchy import RANK, solve_hierarchy
-from palpate.control.solve.tasks import State, Task, unit_matrix
+from palpate.control.solve.active_set import RANK
+from palpate.control.solve.hierarchy import solve_hierarchy
+from palpate.control.solve.limit_rows import (
+    LimitRows,
+    acceleration_limits,
+    joined_limits,
+    no_limits,
+    torque_limits,
+    velocity_limits,
+)
+from palpate.control.solve.tasks import State, Task
 from palpate.errors import BadShape, InvalidInput, NoSolution
 from palpate.forking import cached_property
 from palpate.robot.robot import Robot
 
 Levels = Sequence[Task | Sequence[Task]]
 _MET = 1e-9
-
-
-# ------------------------------------------------------------------ closed forms
 
 
 def pseudo_inverse(J: ArrayLike, w: ArrayLike) -> Array:
@@ -96,12 +101,9 @@ def _task(J: ArrayLike, w: ArrayLike) -> tuple[Array, Array]:
     return J, finite_array(w, "w", (len(J),))
 
 
-# ------------------------------------------------------------------ within limits
-
-
 @dataclass(frozen=True)
 class Answer:
-    """What a stack of levels led to.
+    """Result of a stack of levels.
 
     Attributes:
         command: joint velocity or acceleration.
@@ -148,17 +150,6 @@ class Answer:
         return "\n".join([*lines, *self.notes])
 
 
-class _Limits(NamedTuple):
-    """lower ≤ C x ≤ upper, each row with a name and a size."""
-
-    C: Array
-    lower: Array
-    upper: Array
-    size: Array
-    names: tuple[str, ...]
-    notes: tuple[str, ...] = ()
-
-
 class _Stack(NamedTuple):
     """All levels' rows, weighted, and whose they are."""
 
@@ -194,7 +185,7 @@ def differential_ik(
     speed = np.zeros(robot.nv) if v is None else finite_array(v, "v", (robot.nv,))
     dt = finite_number(dt, "dt", above=0.0)
     stack = _stacked(State(robot, q, speed), levels, accelerations=False)
-    box = _velocity_limits(robot, q, None if v is None else speed, dt) if limits else _no_limits(robot.nv)
+    box = velocity_limits(robot, q, None if v is None else speed, dt) if limits else no_limits(robot.nv)
     return _solve(stack, box, "the joints are stopped within their limits")
 
 
@@ -207,7 +198,7 @@ def acceleration_ik(robot: Robot, q: ArrayLike, v: ArrayLike, levels: Levels, *,
         dt: for how long the accelerations will be held, s.
     """
     q, v = finite_array(q, "q", (robot.nq,)), finite_array(v, "v", (robot.nv,))
-    box = _acceleration_limits(robot, q, v, dt)
+    box = acceleration_limits(robot, q, v, dt)
     stack = _stacked(State(robot, q, v), levels, accelerations=True)
     return _solve(stack, box, "the joints are not accelerated")
 
@@ -235,14 +226,14 @@ def inverse_dynamics(
     q, v = np.asarray(q, dtype=float), np.asarray(v, dtype=float)
     state = State(robot, q, v)
     M, bias = state.terms().M, state.terms().bias  # which refuses a q or v that is misshapen or not finite
-    box = _torque_limits(robot, M, bias, torque)
+    box = torque_limits(robot, M, bias, torque)
     if dt is not None:
-        box = _joined(box, _acceleration_limits(robot, q, v, dt))
+        box = joined_limits(box, acceleration_limits(robot, q, v, dt))
     stack = _stacked(state, levels, accelerations=True)
     return _solve(stack, box, "the arm is held against gravity within its torque limits", (M, bias))
 
 
-def _solve(stack: _Stack, box: _Limits, action: str, dynamics: tuple[Array, Array] | None = None) -> Answer:
+def _solve(stack: _Stack, box: LimitRows, action: str, dynamics: tuple[Array, Array] | None = None) -> Answer:
     notes, conflicts = list(box.notes), ()
     try:
         solution = solve_hierarchy(stack.A, stack.b, stack.starts, box.C, box.lower, box.upper, box.size)
@@ -260,7 +251,7 @@ def _solve(stack: _Stack, box: _Limits, action: str, dynamics: tuple[Array, Arra
     return Answer(x, torque, names, conflicts, relaxed, solver, tuple(notes), stack.tasks)
 
 
-def _fallback(box: _Limits, dynamics: tuple[Array, Array] | None) -> Array:
+def _fallback(box: LimitRows, dynamics: tuple[Array, Array] | None) -> Array:
     """The fallback: 0 within the joints' limits, or the acceleration of torques that hold against gravity as far as
     theirs go.
     """
@@ -303,80 +294,3 @@ def _unused(title: str, taken: Container[str]) -> str:
         number += 1
         name = f"{title}{number}"
     return name
-
-
-# ------------------------------------------------------------------ limits
-
-
-@lru_cache(maxsize=64)
-def _limit_names(kind: str, joints: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(f"{kind} of {joint}" for joint in joints)
-
-
-def _no_limits(n: int) -> _Limits:
-    return _Limits(np.zeros((0, n)), np.zeros(0), np.zeros(0), np.zeros(0), ())
-
-
-def _torque_limits(robot: Robot, M: Array, bias: Array, torque: ArrayLike | None) -> _Limits:
-    most = robot._limits.torque if torque is None else np.asarray(torque, dtype=float)
-    if most.shape != (robot.nv,) or not (most > 0).all():
-        raise InvalidInput(f"torque must be {robot.nv} positive numbers, got {torque}")
-    names = _limit_names("torque", robot.dof_names)
-    return _Limits(M, -most - bias, most - bias, _sizes(most), names)
-
-
-def _velocity_limits(robot: Robot, q: Array, v: Array | None, dt: float) -> _Limits:
-    known, notes = robot._limits, ()
-    lower, upper = -known.velocity, known.velocity
-    if v is not None:
-        room = known.acceleration * dt
-        lower, upper = np.maximum(lower, v - room), np.minimum(upper, v + room)
-        crossed = lower > upper
-        if (
-            crossed.any()
-        ):  # acceleration cannot bring a joint below its speed limit in one step: brake as hard as it can
-            best = np.where(v > 0, lower, upper)
-            lower, upper = np.where(crossed, best, lower), np.where(crossed, best, upper)
-            notes = _named("velocity", crossed, robot)
-    if robot.nq == robot.nv:
-        below, above = (known.lower - q) / dt, (known.upper - q) / dt
-        low, high = np.minimum(np.maximum(below, lower), upper), np.minimum(np.maximum(above, lower), upper)
-        if (below > low).any() or (above < high).any():
-            notes += _named("position", (below > upper) | (above < lower), robot)
-        lower, upper = low, high
-    names, size = _limit_names("speed", robot.dof_names), _sizes(known.velocity)
-    return _Limits(unit_matrix(robot.nv), lower, upper, size, names, notes)
-
-
-def _sizes(most: Array) -> Array:
-    """The units in which limits give way: themselves, 1 for those that are infinite."""
-    return np.where(np.isfinite(most), most, 1.0)
-
-
-def _acceleration_limits(robot: Robot, q: Array, v: Array, dt: float | None) -> _Limits:
-    known = robot._limits
-    lower, upper, notes = -known.acceleration, known.acceleration, ()
-    if dt is not None:
-        dt = finite_number(dt, "dt", above=0.0)
-        low, high = (-known.velocity - v) / dt, (known.velocity - v) / dt
-        if robot.nq == robot.nv:
-            low = np.maximum(low, 2 * (known.lower - q - v * dt) / dt**2)
-            high = np.minimum(high, 2 * (known.upper - q - v * dt) / dt**2)
-        missed = (low > upper) | (high < lower) | (low > high)
-        notes = _named("speed and position", missed, robot)
-        low, high = np.clip(low, lower, upper), np.clip(high, lower, upper)
-        lower, upper = np.minimum(low, high), np.maximum(low, high)
-    names, size = _limit_names("acceleration", robot.dof_names), _sizes(known.acceleration)
-    return _Limits(unit_matrix(robot.nv), lower, upper, size, names, notes)
-
-
-def _named(kind: str, missed: Array, robot: Robot) -> tuple[str, ...]:
-    if not missed.any():
-        return ()
-    joints = ", ".join(name for name, is_missed in zip(robot.dof_names, missed) if is_missed)
-    return (f"the {kind} limit of {joints} cannot be kept within the stronger ones; approached as fast as they allow",)
-
-
-def _joined(a: _Limits, b: _Limits) -> _Limits:
-    C, lower, upper, size = (np.concatenate(pair) for pair in zip(a[:4], b[:4]))
-    return _Limits(C, lower, upper, size, a.names + b.names, a.notes + b.notes)

@@ -10,8 +10,9 @@ import math
 import numpy as np
 
 from palpate.control.law import Tick
-from palpate.control.solve.active_set import Factors, factor, solve_factored
-from palpate.control.solve.hierarchy import Stack, make_stack, solve_stack
+from palpate.control.solve.hierarchy import solve_stack
+from palpate.control.solve.orthogonal import Factors, factor, solve_factored
+from palpate.control.solve.stack import Stack, make_stack
 from palpate.control.steps.frames import (
     BodyMotions,
     BodyTree,

@@ -19,14 +19,16 @@ from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array
 from palpate.control.solve import stop_kernels as kernels
-from palpate.control.solve.hierarchy import Workspaces, solve_hierarchy
+from palpate.control.solve.hierarchy import solve_hierarchy
+from palpate.control.solve.stopping import problem
 from palpate.control.solve.tasks import unit_matrix
+from palpate.control.solve.workspaces import Workspaces
 from palpate.errors import BadShape, InvalidInput, NoSolution, NotFinite
 from palpate.forking import cached_property
 
 Method = Literal["optimal", "pseudoinverse"]
 METHODS: tuple[Method, ...] = ("optimal", "pseudoinverse")
-WEIGHT = kernels.WEIGHT
+WEIGHT = problem.WEIGHT
 _NONE = 1e-12  # a component of J⁺ṗ below this fraction of the largest is zero
 _STILL = 1e-9  # a tool slower than this fraction of |J| |q̇| does not move
 
@@ -66,8 +68,8 @@ class ToolMotion:
     bias: Array | None = None
     torque: tuple[Array, Array] | None = None
 
-    def solve(self, sign: float = 1.0, most: float | None = None) -> kernels.StopProblem:
-        """What the kernel finds for way · p; the record is used again by the next problem of this size."""
+    def solve(self, sign: float = 1.0, most: float | None = None) -> problem.StopProblem:
+        """Result of the kernel for sign · p; the record is used again by the next problem of this size."""
         s, given = _problems.of(self.J.shape[1], len(self.p), len(self.lower))
         p = self.p if sign == 1.0 else sign * self.p
         for array, value in zip(given, (self.J, self.drift, self.C, self.lower, self.upper, p, p)):
@@ -77,9 +79,9 @@ class ToolMotion:
         return s
 
 
-def _problem(n: int, directions: int, limits: int) -> tuple[kernels.StopProblem, tuple[Array, ...]]:
+def _problem(n: int, directions: int, limits: int) -> tuple[problem.StopProblem, tuple[Array, ...]]:
     """A problem, and where what is given of it goes."""
-    s = kernels.make_stop(n, directions, limits)
+    s = problem.make_stop(n, directions, limits)
     return s, (s.J, s.drift, s.C, s.lower, s.upper, s.line, s.velocity)
 
 
@@ -88,7 +90,7 @@ _problems = Workspaces(_problem)
 
 @dataclass(frozen=True)
 class Stop:
-    """What `fastest_stop` found.
+    """Result of `fastest_stop`.
 
     Attributes:
         rate: λ, 1/s: the tool's speed falls as ṗ' = −λ ṗ; negative where the direction can only be kept by speeding
@@ -239,13 +241,13 @@ def fastest_stop(
 def _optimal(motion: ToolMotion) -> Stop:
     solution = motion.solve()
     status = solution.status
-    if status == kernels.BAD_DATA:
+    if status == problem.BAD_DATA:
         _refuse(motion)
-    if status == kernels.UNBOUNDED:
+    if status == problem.UNBOUNDED:
         raise NoSolution("nothing bounds the stop: λ grows without end", hint="give finite limits, or `most`")
-    if status == kernels.GAVE_UP:
+    if status == problem.GAVE_UP:
         raise NoSolution("the search for the fastest stop did not end", hint="are the data well scaled?")
-    best = solution.most_braking if status == kernels.LOST else None
+    best = solution.most_braking if status == problem.LOST else None
     braking = solution.braking, solution.deviation, best
     return _stop("optimal", motion, solution.u.copy(), solution.rate, braking, solution.conflict)
 
@@ -258,7 +260,7 @@ def _stop(
     braking: tuple[float, float, float | None],
     conflict: float = 0.0,
 ) -> Stop:
-    """What a command u leads to; `braking` is (braking, deviation, most_braking) of `Stop`."""
+    """The stop by a command u; `braking` is (braking, deviation, most_braking) of `Stop`."""
     feasible, torque, violation = braking[2] is None and rate >= 0.0, None, 0.0
     if motion.bias is not None and motion.torque is not None:
         torque = motion.C[: len(u)] @ u + motion.bias

@@ -1,1 +1,1 @@
-"""What compiled laws share: task space, force loop, orientation, kinematic chain, small linear algebra."""
+"""Steps that compiled laws share: task space, force loop, orientation, kinematic chain, small linear algebra."""

@@ -49,7 +49,7 @@ class Clearance(Record):
 
 
 class ClearanceMemory(Record):
-    """What the remarks tell; then scratch."""
+    """Counts for the remarks; then scratch."""
 
     steered: Kept[int] = 0  # ticks at which the null space was steered,
     steered_from: Kept[float] = 0.0  # s,
@@ -92,7 +92,7 @@ def _stop_excess(rate: float, zone: float, room: float, towards: float, a: float
 
 @kernel
 def _allowed_acceleration(x: Tick, k: Clearance, j: int, a: float) -> float:
-    """What joint j may accelerate by where `a` is asked for."""
+    """Allowed acceleration of joint j where `a` is asked for."""
     speed, along = abs(x.v[j]), math.copysign(1.0, x.v[j])
     a -= _stop_excess(k.rate, k.zone[j], k.upper[j] - x.q[j], x.v[j], a)
     a += _stop_excess(k.rate, k.zone[j], x.q[j] - k.lower[j], -x.v[j], -a)
@@ -185,7 +185,7 @@ class ClearingLaw(Law):
         return self.model_copy(update={"avoid_rate": min(RATE, _CLOCK_SHARE / rig.lag)})
 
     def clearance(self, robot: Robot) -> Clearance:
-        """What the kernels read of it, once suited."""
+        """Its numbers as the kernels read them, once it is suited to a loop."""
         limits = robot.limits
         with np.errstate(invalid="ignore"):
             zone = np.minimum(_ZONE, _ZONE_SHARE * (limits.upper - limits.lower))

@@ -9,17 +9,15 @@ from palpate.control.steps.linear_algebra import product, times
 from palpate.engine.kernels import clear, kernel, put
 from palpate.engine.records import Carried, Integers, Kept, Matrix, Record, State, Vector, sized
 from palpate.engine.views import part
+from palpate.spatial.euler_kernels import euler_xyz_from_matrix, euler_xyz_rate_matrix, matrix_from_euler_xyz
 from palpate.spatial.kernels import (
-    cross,
-    euler_xyz_from_matrix,
-    euler_xyz_rate_matrix,
-    matrix_from_euler_xyz,
     matrix_from_quat,
     quat_from_matrix,
     quat_from_rotation_vector,
     quat_multiply,
     quat_normalize,
 )
+from palpate.spatial.vector_kernels import cross
 
 AdmittanceAxes = Literal["document", "world", "tool", "target"]
 AXES: tuple[AdmittanceAxes, ...] = ("document", "world", "tool", "target")
@@ -34,7 +32,7 @@ class EquationGains(Record):
     stiffness: Matrix = sized(6, 6)
     chosen: Integers = sized(6)  # 1 where a direction yields
     axes: int  # index in AXES
-    rotation: Matrix = sized(3, 3)  # turns those axes into a frame of one's own
+    rotation: Matrix = sized(3, 3)  # turns those axes into the chosen frame
     euler: bool  # whether the rotation is written in XYZ angles
     about_base: bool  # whether moments are about the base's origin
 

@@ -1,4 +1,4 @@
-"""What the force laws share: the force error in the task's axes, its integral, and wrenches as joint torques.
+"""Steps that the force laws share: the force error in the task's axes, its integral, and wrenches as joint torques.
 
 Signs: the wanted wrench F_d of a target and the measured F are both what the environment does to the robot. The robot
 answers with W = −(…) on the environment, τ = J_tᵀ W, so that a wall that gives back what it gets makes F = −W.
@@ -117,7 +117,7 @@ def is_beyond(tau: Vector, limits: Vector) -> bool:
 
 
 class ForceLaw(TaskLaw):
-    """What the laws with a force integral have in common; abstract."""
+    """Common base of the laws with a force integral; abstract."""
 
     figure: ClassVar[Figure | None] = "force"
 

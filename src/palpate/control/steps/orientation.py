@@ -25,12 +25,8 @@ from palpate.engine.kernels import kernel
 from palpate.engine.maths import sin
 from palpate.engine.records import Matrix, ReadVector, Record, Vector, sized
 from palpate.errors import BadRotation, check_names
-from palpate.spatial.kernels import (
-    euler_xyz_from_matrix,
-    euler_xyz_rate_matrix,
-    matrix_from_rotation_vector,
-    quat_error_world,
-)
+from palpate.spatial.euler_kernels import euler_xyz_from_matrix, euler_xyz_rate_matrix
+from palpate.spatial.kernels import matrix_from_rotation_vector, quat_error_world
 
 OrientationError = Literal["rotation-vector", "quaternion", "matrix", "euler"]
 KINDS: tuple[OrientationError, ...] = ("rotation-vector", "quaternion", "matrix", "euler")

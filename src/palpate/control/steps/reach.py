@@ -117,7 +117,7 @@ _MOST_KNOWN = 256
 
 
 def _from_rows(robot: Robot, directions: Sequence[str], axes: AxesAt, find: Callable[[list[Array]], T]) -> T:
-    """What `find` makes of the directions' rows near home; kept, as a sweep binds the same law thousands of times."""
+    """Result of `find` for the directions' rows near home; kept, as a sweep binds the same law thousands of times."""
     if robot not in _KNOWN:
         _KNOWN[robot] = [(robot.jacobian(q), robot.pose(q).rotation) for q in postures(robot)], {}
     tools, known = _KNOWN[robot]

@@ -1,4 +1,4 @@
-"""What the laws at the tool share: a task of chosen directions, its inertia, and what is left to the null space.
+"""Steps that the laws at the tool share: a task of chosen directions, its inertia, and what is left to the null space.
 
 A task is a choice of directions along and about the axes of a frame A at the tool's point: the world's axes, the
 tool's, the target's, or a frame turned from one of these by a fixed rotation. With S its rows,
@@ -92,7 +92,7 @@ class TaskGains(Record):
 
 
 class TaskMemory(Record):
-    """What the remarks of a run tell; then scratch, of k chosen directions and nv degrees of freedom."""
+    """Counts for the remarks of a run; then scratch, of k chosen directions and nv degrees of freedom."""
 
     damped: Kept[int] = 0  # ticks at which a direction was lost,
     damped_from: Kept[float] = 0.0  # s,
@@ -124,7 +124,7 @@ class TaskMemory(Record):
 
 
 class MotionTerms(Record):
-    """What the torque of a law that measures no force is made of."""
+    """Terms of the torque of a law that measures no force."""
 
     spring: Vector = sized("nv")
     damper: Vector = sized("nv")
@@ -163,7 +163,7 @@ def out_of_axes(axes: Matrix, inside: Vector, out: Vector) -> None:
 
 @kernel(inline=True)
 def lever_of(direction: int) -> float:
-    """What a row of the task is multiplied by: 1 along an axis, the lever (m) about one."""
+    """Factor of a row of the task: 1 along an axis, the lever (m) about one."""
     return 1.0 if direction < 3 else LEVER
 
 

@@ -12,209 +12,29 @@ name of their kernels; where one has another symbol now, the caller is compiled 
 
 from __future__ import annotations
 
-import gc
-import hashlib
-import importlib
-import secrets
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import reduce
 from pathlib import Path
 from typing import Any
 
-from llvmlite import binding
 from numba import types
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler, CompileResult, Flags
 from numba.core.compiler_lock import global_compiler_lock
-from numba.core.environment import Environment, _rebuild_env
-from numba.core.funcdesc import PythonFunctionDescriptor
 from numba.core.registry import CPUDispatcher
-from numba.core.types import BaseFunction
 
-from palpate.engine.compiling.cache import KernelCache, origin_of
-from palpate.engine.compiling.kernel_files import Callee, KeptKernel
+from palpate.engine.compiling.lean_compiler import (
+    KernelCompiler,
+    TextCompiler,
+    called_places,
+    compiling_fast,
+    is_findable,
+    is_reserved,
+    leave_nothing_to_copy,
+    reserve_number,
+)
+from palpate.engine.compiling.numba_cache import NumbaCache, kernel_at
 from palpate.engine.compiling.numba_parts import compiling
 from palpate.engine.compiling.sources import remember_source
 from palpate.engine.signatures import Function, call_through, signature_of
 from palpate.errors import InvalidInput
 from palpate.forking import cached_property
-
-_PACKAGES = "palpate.", "palpate_documents."
-_NAMES_OF_OPTIONS = hash(Flags())  # numba takes it from the names of all options, so it is the same for all
-_FOR_ARRAYS = {
-    "WithLifting",
-    "InlineClosureLikes",
-    "DeadBranchPrune",
-    "MakeFunctionToJitFunction",
-    "InlineInlinables",
-    "FindLiterallyCalls",
-    "LiteralUnroll",
-    "LiteralPropagationSubPipelinePass",
-    "InlineOverloads",
-    "NopythonRewrites",
-}
-_SMALL = 300  # instructions
-_PLAIN = ("_operator", "builtins", "math")  # modules of operations whose types follow from their arguments' types
-_alive: list[Any] = []  # operations whose numbers are in use
-_reserved: set[int] = set()  # numbers of the kernels of this process
-
-
-def is_findable(function: Any) -> bool:
-    """Whether a kernel can be found again by its name in a module that comes with palpate."""
-    return function.__module__.startswith(_PACKAGES) and "<locals>" not in function.__qualname__
-
-
-class _Flags(Flags):
-    """Numba's options of one compilation, compared without listing all of them: that was a seventh of the time."""
-
-    __slots__ = ()
-
-    def __hash__(self) -> int:
-        return _NAMES_OF_OPTIONS
-
-    def __eq__(self, other: object) -> bool:
-        return self._values == other._values if isinstance(other, _Flags) else super().__eq__(other)
-
-
-class _LeanLibrary(JITCodeLibrary):
-    """Code of a kernel that counts no references: optimised once, where numba goes over it thrice."""
-
-    def _optimize_functions(self, ll_module: Any) -> None:
-        ll_module.data_layout = self._codegen._data_layout
-
-    def _optimize_final_module(self) -> None:
-        # Loops here have about as many turns as an arm has joints: vectors of them are never filled.
-        passes, builder = self._codegen._module_pass_manager(loop_vectorize=False)
-        passes.run(self._final_module, builder)
-
-
-class _UnoptimisedLibrary(_LeanLibrary):
-    """Code as numba wrote it: for other machines, which have passes of their own."""
-
-    def _optimize_final_module(self) -> None:
-        pass
-
-
-class KernelCompiler(Compiler):
-    """Numba's compiler, with symbols that are the same in every process, and without what no lean kernel needs."""
-
-    library: type[_LeanLibrary] = _LeanLibrary
-
-    def _compile_bytecode(self) -> Any:
-        state = self.state
-        state.func_id.unique_id = _number(state.func_id.func)
-        state.flags.__class__ = _Flags
-        if not state.flags.nrt:
-            state.library = self.library(state.targetctx.codegen(), state.func_id.func_qualname)
-            state.library.enable_object_caching()
-        return super()._compile_bytecode()
-
-    def define_pipelines(self) -> Any:
-        """Numba's passes; those that look for closures, literals and array expressions for kernels that allocate."""
-        (pipeline,) = super().define_pipelines()
-        if not self.state.flags.nrt:
-            pipeline.passes = [step for step in pipeline.passes if step[0].__name__ not in _FOR_ARRAYS]
-            pipeline._finalized = False
-            pipeline.finalize()
-        return [pipeline]
-
-
-class _TextCompiler(KernelCompiler):
-    library = _UnoptimisedLibrary
-
-
-def _number(function: Any) -> int:
-    """The number of a function's place; chance where the place is taken, or cannot be found again."""
-    return secrets.randbits(62) if is_reserved(function) or not is_findable(function) else _number_of_location(function)
-
-
-def reserve_number(function: Any) -> None:
-    """Give the number of a function's place to no other: code of it is there now, compiled or loaded."""
-    _reserved.add(_number_of_location(function))
-
-
-def is_reserved(function: Any) -> bool:
-    """Whether code of a function's place is there already: its module was loaded anew, perhaps from another text."""
-    return is_findable(function) and _number_of_location(function) in _reserved
-
-
-def _number_of_location(function: Any) -> int:
-    location = f"{function.__module__}.{function.__qualname__}:{function.__code__.co_firstlineno}"
-    return int.from_bytes(hashlib.sha256(location.encode()).digest()[:6], "big")
-
-
-def leave_nothing_to_copy(result: CompileResult, function: Any) -> None:
-    """Let callers refer to a compiled kernel by its symbol alone, unless a call would cost as much as what it does."""
-    library = result.library
-    if _size(library) > _SMALL:
-        library._shared_module = binding.parse_assembly(str(library.codegen._create_empty_module(library.name)))
-    if not any(library._get_module_for_linking().functions):
-        library.callee = Callee(function.__module__, function.__qualname__, result.fndesc.llvm_func_name)
-
-
-def _size(library: Any) -> int:
-    """Instructions of compiled code; 0 of code that was loaded, which has been judged before."""
-    return sum(1 for code in library._final_module.functions for block in code.blocks for _ in block.instructions)
-
-
-def called_places(library: Any) -> tuple[Callee, ...]:
-    """The kernels that a library calls by their symbols, those called by code copied into it included."""
-    if hasattr(library, "called"):
-        return library.called
-    callees: dict[Callee, None] = {}
-    for other in library._linking_libraries:
-        callees.update(dict.fromkeys([other.callee] if hasattr(other, "callee") else called_places(other)))
-    library.called = tuple(callees)
-    return library.called
-
-
-@contextmanager
-def compiling_fast() -> Iterator[None]:
-    """Compile without the collector of cycles (millions of objects are made, few could go), and without looking a
-    known operation up again: numba tries every overload of + and [] anew, wherever one stands.
-    """
-    was_on, looked_up = gc.isenabled(), BaseFunction.get_call_type
-    gc.disable()
-    BaseFunction.get_call_type = _known_call_type
-    try:
-        yield
-    finally:
-        BaseFunction.get_call_type = looked_up
-        if was_on:
-            gc.enable()
-
-
-_look_up = BaseFunction.get_call_type
-_known: dict[tuple[int, Any], Any] = {}
-
-
-def _known_call_type(self: Any, context: Any, args: Any, kws: Any) -> Any:
-    """The signature of an operation on given types, as it was found the first time."""
-    if kws or getattr(self.typing_key, "__module__", "") not in _PLAIN:
-        return _look_up(self, context, args, kws)
-    signature = _known.get((id(self), args))
-    if signature is None:
-        signature = _look_up(self, context, args, kws)
-        if signature is not None:
-            _known[id(self), args] = signature
-            _alive.append(self)
-    return signature
-
-
-def kernel_at(callee: Callee) -> Any:
-    """The kernel that stands at a place."""
-    module = sys.modules.get(callee.module) or importlib.import_module(callee.module)
-    return reduce(getattr, callee.name.split("."), module)
-
-
-def bind(places: tuple[Callee, ...]) -> bool:
-    """Make called kernels ready, before code that refers to their symbols is loaded; whether each has its symbol."""
-    return all(kernel_at(callee).symbol == callee.symbol for callee in places)
-
-
-# ------------------------------------------------------------------------------------------------ kernels
 
 
 class Kernel(CPUDispatcher):
@@ -294,14 +114,14 @@ class Kernel(CPUDispatcher):
         return conversion is not None
 
     def add_overload(self, cres: Any) -> None:
-        """Called by numba when the code is there, compiled or loaded, before it is kept and before anyone calls it."""
+        """Called by numba when the code is there, compiled or loaded, before it is kept and before it is called."""
         reserve_number(self.py_func)
         if self._by_symbol:
             leave_nothing_to_copy(cres, self.py_func)
         self.overloads[tuple(cres.signature.args)] = cres
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
-        """What the compiler of a caller asks for: the one signature, whatever converts to it."""
+        """The one signature, for the compiler of a caller, whatever converts to it."""
         self.ready()
         can_compile, self._can_compile = self._can_compile, False  # pyright: ignore[reportAttributeAccessIssue]
         try:
@@ -311,7 +131,7 @@ class Kernel(CPUDispatcher):
 
     @property
     def result(self) -> Any:
-        """What numba made of the function."""
+        """Numba's result of compiling the function."""
         self.ready()
         return self.overloads[tuple(self.stated.args)]
 
@@ -333,7 +153,7 @@ class Kernel(CPUDispatcher):
 
     def llvm(self) -> str:
         """Its code in LLVM's language, not optimised, compiled afresh: a kept kernel has machine code alone."""
-        fresh = CPUDispatcher(self.py_func, targetoptions=self.targetoptions, pipeline_class=_TextCompiler)
+        fresh = CPUDispatcher(self.py_func, targetoptions=self.targetoptions, pipeline_class=TextCompiler)
         with global_compiler_lock, compiling_fast(), compiling(self):
             fresh.compile(self.stated)
         result = fresh.overloads[tuple(self.stated.args)]
@@ -354,7 +174,7 @@ class Kernel(CPUDispatcher):
 
 
 def _enable_cache(dispatcher: CPUDispatcher) -> None:
-    """Keep what it compiles on disk, unless it was typed into a notebook or its module was loaded anew."""
+    """Keep what it compiles on disk, unless it was typed into a notebook or its module was loaded again."""
     if Path(dispatcher.py_func.__code__.co_filename).is_file() and not is_reserved(dispatcher.py_func):
         dispatcher._cache = NumbaCache(dispatcher.py_func, bool(dispatcher.targetoptions.get("_nrt")))  # pyright: ignore[reportAttributeAccessIssue]
 
@@ -364,62 +184,3 @@ def call_at(context: Any, builder: Any, address: Any, result: types.Type, argume
     kind = context.call_conv.get_function_type(result, arguments)
     function = builder.inttoptr(address, kind.as_pointer())
     return context.call_conv.call_function(builder, function, result, arguments, values)[1]
-
-
-# ------------------------------------------------------------------------------------------------ kept kernels
-
-
-class NumbaCache:
-    """What numba asks for kept code: results of compilations out of our files, and into them."""
-
-    cache_path = "palpate cache"  # shown in numba's statistics
-
-    def __init__(self, function: Any, allocates: bool) -> None:
-        self._function, self._allocates = function, allocates
-        self._files = KernelCache(origin_of(function))
-
-    def load_overload(self, sig: Any, target_context: Any) -> CompileResult | None:
-        """A kept kernel that fits; half a second of imports by numba is spent only where code allocates."""
-        if self._allocates:
-            target_context.refresh()
-        for kept in self._files.read(str(sig), _processor(target_context)):
-            try:
-                if bind(kept.callees):
-                    return self._rebuilt(sig, target_context, kept)
-            except (ImportError, AttributeError):  # a module or a kernel that it refers to is gone
-                continue
-        return None
-
-    def save_overload(self, sig: Any, data: CompileResult) -> None:
-        """Keep a kernel, if plain data can say what it is."""
-        environments = data._find_referenced_environments()
-        constants = any(env.consts for env in (data.environment, *environments))
-        fixed = not (data.library.has_dynamic_globals or data.lifted or data.reload_init or data.fndesc.global_dict)
-        if constants or not fixed:
-            return
-        name, _, (object_code, bitcode) = data.library.serialize_using_object_code()
-        names = data.fndesc.unique_name, data.fndesc.mangled_name, data.fndesc.env_name
-        envs = [(env.env_name, env.globals["__name__"]) for env in environments]
-        callees = called_places(data.library)
-        kept = KeptKernel("", name, *names, data.fndesc.inline, envs, callees, object_code, bitcode)
-        self._files.write(str(sig), _processor(data.target_context), kept)
-
-    def _rebuilt(self, sig: Any, context: Any, kept: KeptKernel) -> CompileResult:
-        """A result of a compilation out of what was kept and of what is known from the function."""
-        code, module = self._function.__code__, self._function.__module__
-        descriptor = PythonFunctionDescriptor(
-            native=True, modname=module, qualname=self._function.__qualname__, unique_name=kept.unique_name, doc="",
-            typemap=None, restype=sig.return_type, calltypes=None, args=code.co_varnames[: code.co_argcount], kws=(),
-            mangler=lambda *name, **more: kept.symbol, argtypes=sig.args, inline=kept.inline,
-            env_name=kept.environment,
-        )  # fmt: skip
-        content = kept.library, "object", (kept.object_code, kept.bitcode)
-        environments = [_rebuild_env(origin, (), name) for name, origin in kept.environments]
-        mine = Environment.from_fndesc(descriptor)
-        result = CompileResult._rebuild(context, content, descriptor, mine, sig, False, (), "", (), tuple(environments))
-        result.library.called, result.library.object_code = kept.callees, kept.object_code
-        return result
-
-
-def _processor(target_context: Any) -> str:
-    return " ".join(map(str, target_context.codegen().magic_tuple()))

@@ -1,17 +1,11 @@
-"""Where compiled kernels are kept between runs, and when a kept one may be used.
+"""Compiled kernels kept between runs: where they lie, and when a kept one may be used.
 
 A kernel is machine code made from its own file and from every file that this one takes something from, by given
-versions of Python, numba, llvmlite and MuJoCo. Its key says all of these: a kernel whose key differs is compiled anew,
+versions of Python, numba, llvmlite and MuJoCo. Its key says all of these: a kernel whose key differs is compiled again,
 whatever the dates of files say. Kernels lie in one folder per set of versions below the user's cache folder
-(`PALPATE_CACHE_DIR` names another). A folder that somebody else could write to is not used; there, and where nothing
+(`PALPATE_CACHE_DIR` names another). A folder that other users could write to is not used; there, and where nothing
 can be written, kernels lie in a folder that ends with the process. A digest of the sources is part of a kernel's file
 name, so that processes of two states of the sources never write into each other's files.
-
-The second half is for kernels that come with a wheel: compiled where the wheel was built, for any processor of its
-kind. `make wheel` puts them into the folder `engine/shipped/`, with a list of their checksums. A shipped kernel serves
-where the versions of Python (major and minor), numba, llvmlite and MuJoCo and the text of every source that it is made
-of are those of the build; anything else is compiled as if nothing had been shipped. What this machine has compiled
-itself is taken first. Files that more people can write to than to palpate's own modules are not used.
 """
 
 from __future__ import annotations
@@ -25,21 +19,19 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from palpate.engine.bounds import note
-from palpate.engine.compiling.kernel_files import SUFFIX, WRITE_BY_OTHERS, Folder, KeptKernel, checksum, pack, unpack
-from palpate.engine.compiling.sources import digest_of_files, function_digest, is_ours, sources_of
+from palpate.engine.compiling.function_digests import function_digest
+from palpate.engine.compiling.kernel_files import SUFFIX, Folder, KeptKernel, pack, unpack
+from palpate.engine.compiling.sources import digest_of_files, sources_of
+from palpate.engine.notes import note
 from palpate.errors import FileError
 
 SHAPING = ("BOUNDSCHECK", "OPT", "DEBUGINFO", "CPU_NAME", "CPU_FEATURES", "LOOP_VECTORIZE", "SLP_VECTORIZE")
 _DAY = 86400.0  # s
-_SOURCE_ROOT = Path(__file__).parents[3]
-_HERE = Path(__file__).parents[1] / "shipped"  # kernels that come with the wheel
-LIST = "checksums.txt"
 
 Function = Callable[..., Any]
 
@@ -58,7 +50,7 @@ def user_cache_folder() -> Path:
 
 @cache
 def versions() -> str:
-    """What else than sources shapes machine code."""
+    """Versions and settings that shape machine code besides its sources."""
     settings = (f"{name}={os.environ[f'NUMBA_{name}']}" for name in SHAPING if os.environ.get(f"NUMBA_{name}"))
     return ", ".join([f"Python {platform.python_version()} {platform.machine()}", *packages(), *settings])
 
@@ -113,7 +105,7 @@ def stamp(file: Path) -> str:
 
 
 class Origin(NamedTuple):
-    """What machine code is made from: a place in a file, a name, and a digest of what the file does not tell.
+    """Origin of machine code: a position in a file, a name, and a digest of what the file does not tell.
 
     `digest` is None for what no digest can describe; such code is not kept.
     """
@@ -132,7 +124,7 @@ def origin_of(function: Function) -> Origin:
 
 
 class KernelStore:
-    """The kept kernels of one origin in one folder: a help that may fail. What cannot be used is compiled anew.
+    """The kept kernels of one origin in one folder: a help that may fail. What cannot be used is compiled again.
 
     Args:
         origin: what they are made from.
@@ -180,7 +172,7 @@ class KernelStore:
             _note(folder_in_use().problem)
 
     def _remove_older(self) -> None:
-        """Drop what this kernel was before its sources changed, unless somebody may still be at work with it."""
+        """Drop what this kernel was before its sources changed, unless another process may still use it."""
         now = time.time()
         for name in self.folder.names():
             older = name.startswith(self.of_all_stamps) and not name.startswith(self.of_stamp)
@@ -189,7 +181,7 @@ class KernelStore:
 
 
 class KeptKernels(NamedTuple):
-    """What the kernel cache holds: where, files and bytes of these versions, and of all.
+    """Content of the kernel cache: its folder, files and bytes of these versions, and of all.
 
     `problem` says why the folder is a temporary one; nothing if it is not.
     """
@@ -203,7 +195,7 @@ class KeptKernels(NamedTuple):
 
 
 def kept_kernels() -> KeptKernels:
-    """What is kept now."""
+    """Content of the kernel cache now."""
     folder, problem = folder_in_use()
     mine, all_of_them = _sizes(folder.path), _sizes(_all_kernels())
     return KeptKernels(folder.path, len(mine), sum(mine), len(all_of_them), sum(all_of_them), problem)
@@ -231,101 +223,3 @@ def clear_kernels() -> int:
         shutil.rmtree(folder, ignore_errors=True)
     folder_in_use.cache_clear()
     return count
-
-
-# ---------------------------------------------------------------------------------------- shipped kernels
-
-
-def shipping_folder() -> Path | None:
-    """Where kernels are put to be shipped, while a wheel is built: `PALPATE_SHIP_KERNELS`."""
-    named = os.environ.get("PALPATE_SHIP_KERNELS")
-    return Path(named) if named else None
-
-
-@cache
-def _shipped_folder() -> Folder | None:
-    """The folder of shipped kernels, or the one to fill; None if there is none, or it is less guarded than the code."""
-    try:
-        folder = Folder.opened(shipping_folder() or _HERE)
-    except OSError:
-        return None
-    mine, code = folder.status(), os.stat(Path(__file__).parent)
-    open_to_others = mine.st_mode & ~code.st_mode & WRITE_BY_OTHERS
-    return None if open_to_others or mine.st_uid not in (0, code.st_uid) else folder
-
-
-@cache
-def shipped_stamp(file: Path) -> str:
-    """A digest of everything that a shipped kernel in `file` is made of; no folder of this machine is in it."""
-    python = ".".join(platform.python_version_tuple()[:2])
-    return digest_of_files(sources_of(file), ", ".join([python, sys.platform, platform.machine(), *packages()]))
-
-
-@cache
-def listed() -> dict[str, str]:
-    """The checksum of every shipped kernel, by the name of its file."""
-    folder = _shipped_folder()
-    text = (folder.read(LIST) if folder is not None else None) or b""
-    lines = (line.split() for line in text.decode("ascii", "replace").splitlines())
-    return {words[1]: words[0] for words in lines if len(words) == 2}
-
-
-def write_list(folder: Path) -> None:
-    """Write the list of checksums of all kernels in a folder."""
-    names = sorted(path.name for path in folder.iterdir() if path.suffix == SUFFIX)
-    lines = [f"{checksum((folder / name).read_bytes())}  {name}\n" for name in names]
-    (folder / LIST).write_text("".join(lines))
-
-
-def is_compiled(file: Path, function: str) -> bool:
-    """Whether a kernel of these very sources is kept, or came with the wheel."""
-    stores = (folder_in_use().folder.names(), stamp(file)), (listed(), shipped_stamp(file))
-    return any(
-        name.startswith(f"{file.stem}.{function}-") and f"-{digest[:12]}-" in name
-        for names, digest in stores
-        for name in names
-    )
-
-
-class _ShippedStore(KernelStore):
-    """The shipped kernels of one origin."""
-
-    def data(self, name: str) -> bytes | None:
-        """Content of a file whose checksum is on the list."""
-        data = super().data(name) if name in listed() else None
-        return data if data is not None and checksum(data) == listed()[name] else None
-
-
-class KernelCache:
-    """The kept kernels of one origin, with what was shipped behind them, which is made for any processor."""
-
-    def __init__(self, origin: Origin) -> None:
-        file, folder = origin.file, _shipped_folder()
-        self.kept = KernelStore(origin, folder_in_use().folder, stamp(file), str(file))
-        self.shipped = None
-        if is_ours(file) and _has_default_settings() and folder is not None:
-            self.shipped = _ShippedStore(origin, folder, shipped_stamp(file), file.relative_to(_SOURCE_ROOT).as_posix())
-
-    def read(self, signature: str, processor: str) -> Iterator[KeptKernel]:
-        """This machine's kernel, then the shipped one."""
-        for store, made_for in ((self.kept, processor), (self.shipped, _any_processor())):
-            kernel = store.read(signature, made_for) if store is not None else None
-            if kernel is not None:
-                yield kernel
-
-    def write(self, signature: str, processor: str, kernel: KeptKernel) -> None:
-        """Keep a kernel; to be shipped as well while a wheel is built."""
-        self.kept.write(signature, processor, kernel)
-        if self.shipped is not None and shipping_folder() is not None:
-            self.shipped.write(signature, _any_processor(), kernel)
-
-
-def _any_processor() -> str:
-    return f"{sys.platform} {platform.machine()}"
-
-
-@cache
-def _has_default_settings() -> bool:
-    """Whether nothing shapes machine code otherwise than when the wheel was built; there the processor is named."""
-    named = [name for name in SHAPING if os.environ.get(f"NUMBA_{name}")]
-    return not named or (shipping_folder() is not None and named == ["CPU_NAME"])

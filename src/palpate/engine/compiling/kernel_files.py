@@ -1,4 +1,4 @@
-"""Files of compiled kernels: plain data with a checksum, in a folder that nobody else can write to.
+"""Files of compiled kernels: plain data with a checksum, in a folder that no other user can write to.
 
     a line     magic and version of this format
     a line     description (JSON), with the length of the object code
@@ -6,8 +6,8 @@
     32 bytes   SHA-256 of everything before it
 
 Whatever does not end with the checksum of its own bytes is no kernel. A checksum finds damage, not malice: machine code
-is run, so a folder is used only if it belongs to the user and nobody else can write there, as ssh and pip do. Links in
-the folder are not followed.
+is run, so a folder is used only if it belongs to the user and no other user can write there, as ssh and pip do. Links
+in the folder are not followed.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Callee(NamedTuple):
 
 
 class KeptKernel(NamedTuple):
-    """What is kept of a compiled kernel.
+    """A compiled kernel as it is kept.
 
     Attributes:
         key: everything that the machine code depends on, as text.
@@ -102,7 +102,7 @@ class Folder:
 
     @classmethod
     def opened(cls, path: Path) -> Self:
-        """A folder whoever may write to it."""
+        """A folder without a check of who may write to it."""
         return cls(path, _open_folder(str(path), None) if _HAS_DESCRIPTORS else None)
 
     @classmethod
@@ -110,7 +110,7 @@ class Folder:
         """A folder below `root`, made if it is not there; each of them must be the user's alone.
 
         Raises:
-            FileError: one belongs to somebody else, is a link, or can be written by others.
+            FileError: one belongs to another user, is a link, or can be written by others.
             OSError: it cannot be made, or nothing can be written there.
         """
         _make_folders(root)

@@ -18,7 +18,8 @@ from functools import cache
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from palpate.engine.bounds import VERIFIED_NUMBA, is_verified, note
+from palpate.engine.bounds import VERIFIED_NUMBA, is_verified
+from palpate.engine.notes import note
 from palpate.errors import UnsupportedVersion
 from palpate.forking import inherited_free
 

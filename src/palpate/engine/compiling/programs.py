@@ -19,8 +19,9 @@ from llvmlite import binding, ir
 from numba import types
 from numba.extending import intrinsic
 
-from palpate.engine.compiling.cache import KernelCache, Origin
+from palpate.engine.compiling.cache import Origin
 from palpate.engine.compiling.kernel_files import KeptKernel
+from palpate.engine.compiling.shipped import KernelCache
 from palpate.forking import inherited_free
 
 _PROCESSORS = {"x86_64": ("x86-64", "+avx"), "AMD64": ("x86-64", "+avx")}

@@ -12,7 +12,8 @@ import random
 from collections.abc import Sequence
 from fractions import Fraction
 
-from palpate.equations.algebra.graph import Node, Number, evaluate, needed
+from palpate.equations.algebra.evaluation import evaluate, needed
+from palpate.equations.algebra.graph import Node, Number
 from palpate.errors import DoesNotFit, InvalidInput, UnluckyPoint
 
 P = 2**127 - 3489

@@ -9,7 +9,8 @@ from typing import Any
 
 import sympy as sp
 
-from palpate.equations.algebra.graph import FLOATS, Graph, Node, Output, needed
+from palpate.equations.algebra.evaluation import FLOATS, needed
+from palpate.equations.algebra.graph import Graph, Node, Output
 from palpate.errors import InvalidInput, check_names
 
 MATRICES = ("M", "C", "J", "Ja", "Jdot", "rotation", "Lambda")  # two-dimensional even with one column

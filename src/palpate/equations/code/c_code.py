@@ -57,7 +57,7 @@ class CLibrary:
 
     @cached_property
     def constants(self) -> list[Node]:
-        """What is computed once from the parameters."""
+        """Nodes that are computed once from the parameters."""
         nodes = {n.number: n for function in self.functions for n in function.program.constants()}
         return [nodes[number] for number in sorted(nodes)]
 

@@ -14,7 +14,8 @@ from typing import Any
 from llvmlite import ir
 
 from palpate.engine.lanes import constant, near_sin_cos
-from palpate.equations.algebra.graph import Node, needed
+from palpate.equations.algebra.evaluation import needed
+from palpate.equations.algebra.graph import Node
 
 _DOUBLE, _INTEGER, _COUNT = ir.DoubleType(), ir.IntType(64), ir.IntType(32)
 _TOGETHER = 4  # the doubles of an AVX register

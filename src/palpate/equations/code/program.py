@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from palpate.equations.algebra.graph import NUMBER, PARAMETER, STATE, Graph, Node, Number, Output, evaluate, needed
+from palpate.equations.algebra.evaluation import evaluate, needed
+from palpate.equations.algebra.graph import NUMBER, PARAMETER, STATE, Graph, Node, Number, Output
 from palpate.equations.algebra.residues import P, all_values
 from palpate.errors import InvalidInput
 from palpate.forking import cached_property
@@ -61,7 +62,7 @@ class Program:
         return OperationCounts(n["mul"], n["add"] + n["sub"], n["div"], n["sin"] + n["cos"], n["sqrt"], once)
 
     def constants(self) -> list[Node]:
-        """What depends on the parameters alone and is used with the state or given out, in order."""
+        """Nodes that depend on the parameters alone and are used with the state or given out, in order."""
         parameters: dict[int, Node] = {}
         for node in needed(self.nodes):
             if node.level == STATE:
@@ -82,7 +83,7 @@ def make_program(outputs: Sequence[Output], inputs: Mapping[str, Sequence[str]],
 
 
 def specialised(outputs: Sequence[Output], values: Mapping[str, Number]) -> list[Output]:
-    """The same outputs with numbers for parameters, simplified anew."""
+    """The same outputs with numbers for parameters, simplified again."""
 
     def leaf(graph: Graph, node: Node) -> Node | None:
         if node.op == "symbol" and node.name in values:
@@ -104,7 +105,7 @@ def folded(outputs: Sequence[Output]) -> list[Output]:
 
 
 def _copied(outputs: Sequence[Output], leaf: Callable[[Graph, Node], Node | None]) -> list[Output]:
-    """The outputs in a graph of their own, simplified anew; `leaf` may give another node for one of the old graph."""
+    """The outputs in a graph of their own, simplified again; `leaf` may give another node for one of the old graph."""
     graph = Graph()
     made: dict[int, Node] = {}
     for node in needed([n for output in outputs for n in output.nodes]):

@@ -20,7 +20,10 @@ from palpate.equations.algebra.graph import PARAMETER, Node, Output
 from palpate.equations.algebra.vectors import cross, minus, plus, transposed
 from palpate.equations.code.llvm_code import Emitter, Input
 from palpate.equations.code.program import folded, make_program, merged
-from palpate.equations.dynamics.recursive import LinkPose, bias, gravity, jacobian, link_poses, mass_matrix, motions
+from palpate.equations.dynamics.base_frame import LinkPose, jacobian, link_poses
+from palpate.equations.dynamics.composite import mass_matrix
+from palpate.equations.dynamics.link_motions import motions
+from palpate.equations.dynamics.recursive import bias, gravity
 from palpate.equations.model.chain import Chain, Matrix, Vector
 from palpate.equations.model.mechanism import Mechanism
 from palpate.equations.model.symbols import TreeSymbols

@@ -21,7 +21,8 @@ from palpate.engine.compiling.programs import call_program
 from palpate.engine.kernels import kernel
 from palpate.engine.records import Matrix, Record, Vector, sized
 from palpate.engine.views import address_of
-from palpate.equations.algebra.graph import Graph, Node, solved_in_tree
+from palpate.equations.algebra.graph import Graph, Node
+from palpate.equations.algebra.linear_systems import solved_in_tree
 from palpate.equations.code.llvm_code import Emitter, Input
 
 
@@ -32,7 +33,7 @@ def solver_of(parents: Sequence[int]) -> tuple[int, int]:
 
 
 def lane_solver_of(parents: Sequence[int], lanes: int) -> int:
-    """Address of `solve` for so many states at once."""
+    """Address of `solve` for a number of states at once."""
     return programs.address(f"{_ready(parents, lanes)}_solve")
 
 
@@ -50,7 +51,7 @@ def solve_tree(solver: int, M: Matrix, added: Vector, f: Vector, x: Vector, pivo
 
 
 class Sliding(Record):
-    """What `slide_tree` takes, then what it gives, per velocity."""
+    """Inputs of `slide_tree`, then its results, per velocity."""
 
     added: Vector = sized("N")
     impulse: Vector = sized("N")

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from palpate.equations.algebra.graph import Node, Output, gradient, tangent, task_space
+from palpate.equations.algebra.derivatives import gradient, tangent
+from palpate.equations.algebra.graph import Node, Output
+from palpate.equations.algebra.linear_systems import task_space
 from palpate.equations.algebra.vectors import congruent, cross, minus, plus, times, transposed
-from palpate.equations.dynamics import recursive
+from palpate.equations.dynamics import base_frame, composite, coriolis, energies, link_motions, recursive
 from palpate.equations.model.chain import Chain, Matrix, Vector, along
 from palpate.equations.model.naming import CoordinateNames, NamedModel
 from palpate.equations.quantities import euler_rates, link_parts, task_rows
@@ -33,19 +35,19 @@ class RecursiveForms:
     # ------------------------------------------------------------------ shared parts
 
     @cached_property
-    def frames(self) -> list[recursive.LinkPose]:
+    def frames(self) -> list[base_frame.LinkPose]:
         """Links in the base frame."""
-        return recursive.link_poses(self.chain)
+        return base_frame.link_poses(self.chain)
 
     @cached_property
     def tool(self) -> tuple[Vector, Matrix]:
         """Position and rotation of the tool."""
-        return recursive.frame_pose(self.chain, self.frames, self.model.tool)
+        return base_frame.frame_pose(self.chain, self.frames, self.model.tool)
 
     @cached_property
     def jacobian(self) -> Matrix:
         """Of the tool, 6×n."""
-        return recursive.jacobian(self.chain, self.frames, self.model.tool.link, self.tool[0])
+        return base_frame.jacobian(self.chain, self.frames, self.model.tool.link, self.tool[0])
 
     # ------------------------------------------------------------------ by name
 
@@ -72,10 +74,10 @@ class RecursiveForms:
             "Ja": self._analytical,
             "Jdot": lambda: self.rate(self.jacobian),
             "drift": self._drift,
-            "T": lambda: recursive.kinetic_energy(chain, self.part("M")),
-            "V": lambda: recursive.potential_energy(chain),
-            "M": lambda: recursive.mass_matrix(chain),
-            "C": lambda: recursive.coriolis_matrix(chain),
+            "T": lambda: energies.kinetic_energy(chain, self.part("M")),
+            "V": lambda: energies.potential_energy(chain),
+            "M": lambda: composite.mass_matrix(chain),
+            "C": lambda: coriolis.coriolis_matrix(chain),
             "g": lambda: recursive.gravity(chain),
             "bias": lambda: recursive.bias(chain),
             "tau": lambda: recursive.inverse_dynamics(chain, chain.v, chain.a),
@@ -84,8 +86,8 @@ class RecursiveForms:
 
     def _drift(self) -> list[Node]:
         """J̇ v, from motions for v̇ = 0."""
-        moving = recursive.motions(self.chain, self.chain.v, [self.graph.zero] * len(self.chain.v))
-        return recursive.drift(self.chain, self.frames, moving, self.model.tool)
+        moving = link_motions.motions(self.chain, self.chain.v, [self.graph.zero] * len(self.chain.v))
+        return base_frame.drift(self.chain, self.frames, moving, self.model.tool)
 
     def expression(self, name: str) -> Any:
         """Nothing in closed form: what is written is written line by line, from nodes."""
@@ -139,7 +141,7 @@ class RecursiveForms:
             return congruent(lambda v: times(R, v), tensor)
         if kind == "p_c":
             return point
-        J = recursive.jacobian(chain, self.frames, index, point)
+        J = base_frame.jacobian(chain, self.frames, index, point)
         return J[:3] if kind == "J_P" else J[3:]
 
     def _analytical(self) -> Matrix:
@@ -165,7 +167,7 @@ def _output(name: str, value: Any) -> Output:
 def lagrange_torques(forms: RecursiveForms) -> list[Node]:
     """τ = d/dt ∂T/∂q̇ − ∂T/∂q + ∂V/∂q, the derivatives taken on the graph; of a fixed base, where v = q̇."""
     chain = forms.chain
-    T, V = recursive.kinetic_energy(chain, forms.part("M")), recursive.potential_energy(chain)
+    T, V = energies.kinetic_energy(chain, forms.part("M")), energies.potential_energy(chain)
     momenta = gradient(T, chain.v)
     moving = dict(zip(chain.q, chain.v)) | dict(zip(chain.v, chain.a))
     pushed = tangent(momenta, moving)
@@ -178,7 +180,7 @@ def projected_torques(forms: RecursiveForms) -> list[Node]:
     total = [chain.graph.zero] * len(chain.v)
     for index, named in enumerate(forms.model.links):
         com, tensor = forms.part(f"p_c{named.number}"), forms.part(f"I_{named.number}")
-        J = recursive.jacobian(chain, forms.frames, index, com)
+        J = base_frame.jacobian(chain, forms.frames, index, com)
         acc, w = plus(times(J, chain.a), times(forms.rate(J), chain.v)), times(J, chain.v)[3:]
         force = [chain.term(named.mass) * x for x in minus(acc[:3], chain.gravity)]
         moment = plus(times(tensor, acc[3:]), cross(w, times(tensor, w)))

@@ -99,7 +99,7 @@ class Coupling(Protocol):
 
     @property
     def position_offset(self) -> Array:
-        """What is added to each joint's position."""
+        """Offset added to each joint's position."""
         ...
 
 

@@ -49,7 +49,7 @@ class CoordinateNames:
 
     @property
     def inputs(self) -> dict[str, tuple[str, ...]]:
-        """What a program may take: q, v and a."""
+        """Inputs that a program may take: q, v and a."""
         return {"q": self.q, "v": self.v, "a": self.a}
 
     @property

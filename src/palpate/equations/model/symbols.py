@@ -47,7 +47,7 @@ class TreeSymbols:
 
     @property
     def build(self) -> str:
-        """What shapes the program: everything but the values of parameters."""
+        """Description of all that shapes the program: everything but the values of parameters."""
         coupling = self.mechanism.coupling
         lines = [f"{one.link.kind} {one.link.parent} {one.link.axis} {one.link.sign}" for one in self.links]
         lines += [f"{one.position} {one.rotation}" for one in self.links]

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 
+from palpate.engine.arithmetic.lane_rows import DOUBLES_IN_LINE, fetch_for_writing, rows_from_lanes
 from palpate.engine.compiling.programs import call_program
 from palpate.engine.kernels import kernel
-from palpate.engine.lanes import DOUBLES_IN_LINE, fetch_for_writing, rows_from_lanes
 from palpate.engine.records import Matrix, ReadMatrix, Record, Vector, sized
 from palpate.engine.views import address_of, flat, part
 from palpate.equations.code.tree_program import LANES, TreeCode, TreeMotion, TreePlace

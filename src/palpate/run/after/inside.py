@@ -12,7 +12,7 @@ from palpate.robot.catalogue import is_textbook
 from palpate.run.assemble.assemble import Assembly
 from palpate.world.config import Surface
 from palpate.world.plants.distances import depths
-from palpate.world.surfaces.forms import link_points
+from palpate.world.surfaces.contact_points import link_points
 
 _NEAR = 0.25  # m about what touches: farther links are on the other side of an endless plane by intention
 _DEEP = 5e-3  # m behind a surface, beyond what touches it

@@ -10,7 +10,7 @@ from palpate.run.loop.state import Load, Loop, RigidPoint
 from palpate.world.forces.contact import PointContact, find_contact, move_surface
 from palpate.world.forces.pushes import apply_push, push_share
 from palpate.world.plants.bodies import add_force, add_wrench, velocity_at
-from palpate.world.plants.tree_plant import add_load
+from palpate.world.plants.tree_loads import add_load
 
 
 @kernel

@@ -6,7 +6,7 @@ from palpate.engine.kernels import kernel
 from palpate.engine.library import mj_energyPos, mj_mulM
 from palpate.engine.views import address_of
 from palpate.run.loop.state import Loop
-from palpate.world.plants.tree_plant import kinetic_energy, potential_energy
+from palpate.world.plants.tree_loads import kinetic_energy, potential_energy
 
 LOOK_EVERY = 16  # physics steps after which energies are looked at, where nobody asks for them at each
 

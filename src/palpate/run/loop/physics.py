@@ -40,8 +40,9 @@ from palpate.world.plants.settling import (
     take_column,
 )
 from palpate.world.plants.ties import MOST_TURNS, add_tie_forces, follow, take_over
+from palpate.world.plants.tree_accelerations import accelerate
 from palpate.world.plants.tree_friction import end_velocities_of_tree
-from palpate.world.plants.tree_plant import accelerate, can_carry, stage_tree
+from palpate.world.plants.tree_state import can_carry, stage_tree
 
 
 @kernel(inline=True)

@@ -21,7 +21,7 @@ from palpate.scenario.robot import build_robot
 from palpate.spatial import Pose
 from palpate.toml import toml_text
 from palpate.world.plants.plant import touches_unasked
-from palpate.world.surfaces.forms import MOST_HULL, hull, link_points, thinned
+from palpate.world.surfaces.contact_points import MOST_HULL, hull, link_points, thinned
 
 _HEAD = """\
 # A palpate scenario. SI units throughout.

@@ -10,7 +10,8 @@ import numpy as np
 import sympy as sp
 
 from palpate.checks import Array
-from palpate.equations.algebra.graph import evaluate, tangent
+from palpate.equations.algebra.derivatives import tangent
+from palpate.equations.algebra.evaluation import evaluate
 from palpate.equations.spelling import Text
 from palpate.errors import BadShape, InvalidInput
 from palpate.tools.derive.writing.document import Formula, Section

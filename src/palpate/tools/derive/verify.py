@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from palpate.checks import Array
-from palpate.equations.algebra.graph import Node, Output, tangent
+from palpate.equations.algebra.derivatives import tangent
+from palpate.equations.algebra.graph import Node, Output
 from palpate.equations.algebra.residues import values_at_random
 from palpate.equations.code.program import make_program
 from palpate.equations.code.python_code import numpy_function

@@ -1,1 +1,1 @@
-"""What acts on a plant: compliant and exact contact, pushes on the clock."""
+"""Forces on a plant: compliant and exact contact, pushes on the clock."""

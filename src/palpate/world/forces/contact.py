@@ -93,7 +93,7 @@ def surface_state(surface: Surface, mocap: int, position: Vector) -> SurfaceStat
 
 
 def surface_numbers(surface: Surface) -> dict[str, Any]:
-    """What of a surface's state follows from where it stands, how it pushes and how it rubs."""
+    """Numbers of a surface's state that follow from its pose, stiffness and friction settings."""
     k_t, d_t = surface.tangential_stiffness, surface.tangential_damping
     same = ("stiffness", "damping", "dissipation", "exponent", "friction")
     return {name: getattr(surface, name) for name in same} | {
@@ -124,7 +124,7 @@ def contact_pairs(
 
 
 def compliant_names(plant: Plant) -> list[str]:
-    """What each compliant contact of the robot is called, point by point."""
+    """Names of the robot's compliant contacts, point by point."""
     points, surfaces = [p for p in plant.points if p.on_robot], [s for s in plant.surfaces if s.contact == "compliant"]
     return [touch_name(point, surface, len(points)) for point, surface in product(points, surfaces)]
 

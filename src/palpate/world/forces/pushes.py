@@ -40,7 +40,7 @@ class PushState(Record):
 
 
 class Pushed(Record):
-    """What all pushes do together: generalised forces, and wrenches about the tool's origin."""
+    """Sum of all pushes: generalised forces, and wrenches about the tool's origin."""
 
     force: Vector = sized("N")  # generalised, of the whole scene
     wrench: Vector = sized(6)  # on the robot

@@ -1,4 +1,4 @@
-"""What the engine reports of contact between the robot and rigid surfaces and objects."""
+"""Contact between the robot and rigid surfaces and objects, as the engine reports it."""
 
 from __future__ import annotations
 

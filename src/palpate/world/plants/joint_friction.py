@@ -138,7 +138,7 @@ def _most_loaded(M: Matrix, b: Vector, bound: Vector, v: Vector, w: FrictionWork
 
 @kernel
 def end_velocities(f: JointFriction, ties: Ties, p: Physics, dt: float) -> float:
-    """f.v: velocities at the end of a semi-implicit step with the accelerations p.qacc, friction in them found anew.
+    """f.v: velocities at the end of a semi-implicit step with the accelerations p.qacc, friction in them recomputed.
 
     f.M holds the mass matrix. Damping acts at the step's end, joints that follow others are left to their leaders.
     Returns by how much the friction torques differ from those that p.qacc was found with, as a share of the friction.

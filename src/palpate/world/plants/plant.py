@@ -21,7 +21,8 @@ from palpate.world.driver import per_joint, uncompensated
 from palpate.world.plants.contact_sensors import RigidSensor, add_contact_sensors, add_point_sensors
 from palpate.world.plants.joint_friction import take_over_friction
 from palpate.world.plants.ties import Ties, hold_ties, plant_ties
-from palpate.world.surfaces.forms import ContactPoint, draw_shapes, drawn_mesh, points_of_links, points_of_shapes
+from palpate.world.surfaces.contact_points import ContactPoint, draw_shapes, points_of_links, points_of_shapes
+from palpate.world.surfaces.forms import drawn_mesh
 
 INTEGRATORS = {
     "euler": mujoco.mjtIntegrator.mjINT_EULER,

@@ -38,7 +38,7 @@ def end_velocities_of_tree(f: JointFriction, t: TreePlant, p: Physics, dt: float
 
 @kernel(inline=True)
 def _set_impulses(f: JointFriction, t: TreePlant, p: Physics, dt: float) -> None:
-    """What acts in the step, and which joints slide, with the signs of the velocities at its start."""
+    """Set the impulses of the step, and which joints slide, with the signs of the velocities at its start."""
     for i in range(p.nv):
         v, bound = p.qvel[i], dt * f.coulomb[i]
         side = 0.0 if v == 0.0 else (1.0 if v > 0.0 else -1.0)

@@ -15,20 +15,17 @@ import mujoco
 import numpy as np
 
 from palpate.checks import Array
-from palpate.engine.kernels import clear, kernel
-from palpate.engine.physics import Physics
+from palpate.engine.kernels import kernel
 from palpate.engine.records import Cube, Integers, Kept, Matrix, Record, Vector, sized
-from palpate.engine.views import part
 from palpate.equations.code.tree_program import (
     FrameTerms,
     TreeCode,
     TreePlace,
     TreeProgram,
     TreeTerms,
-    compute_terms,
     update_constants,
 )
-from palpate.equations.code.tree_solver import solve_tree, solver_of
+from palpate.equations.code.tree_solver import solver_of
 from palpate.equations.model.chain import axes_of
 from palpate.equations.model.mechanism import mechanism_from_model
 from palpate.equations.model.symbols import INERTIAL
@@ -37,15 +34,15 @@ from palpate.robot.mechanics.kernels import ModelTerms
 from palpate.spatial import matrix_from_quat
 from palpate.world.plants.plant import Plant
 
-FARTHEST, FASTEST = 1e6, 1e9  # rad or m, and rad/s or m/s: beyond it is the engine's to say what is wrong
-SMALLEST_PIVOT = 1e-13  # of the mass matrix: below it the engine's to warn of
-_HINGE, _SLIDE, _FREE = range(3)
+FARTHEST, FASTEST = 1e6, 1e9  # rad or m, and rad/s or m/s: larger values are left to MuJoCo, which reports the error
+SMALLEST_PIVOT = 1e-13  # of the mass matrix: below this MuJoCo warns
+HINGE, _SLIDE, FREE = range(3)
 _SLIDING = 2  # mjJNT_SLIDE; hinges follow
-_KINDS = {"revolute": _HINGE, "prismatic": _SLIDE, "free": _FREE}
+_KINDS = {"revolute": HINGE, "prismatic": _SLIDE, "free": FREE}
 
 
 class TreeBody(Record):
-    """A body that somebody asks for: on which link, and its frame and that of its inertia in the link's."""
+    """A body whose pose is read: on which link, and its frame and that of its inertia in the link's."""
 
     body: int
     link: int  # −1: it stands still
@@ -169,8 +166,8 @@ def tree_plant(plant: Plant, program: TreeProgram, bodies: Iterable[int], *, acc
     Args:
         plant: hinges, slides and at most one free base.
         program: its compiled terms, `tree_of` its model.
-        bodies: those whose pose and motion somebody reads.
-        acceleration_is_read: whether somebody reads q̈.
+        bodies: those whose pose and motion are read.
+        acceleration_is_read: whether q̈ is read.
     """
     model = plant.model
     solver, slider = solver_of([int(parent) for parent in model.dof_parentid])
@@ -236,7 +233,7 @@ def _read_masses(tree: TreePlant, model: mujoco.MjModel) -> None:
     numbers = tree.code.p[: INERTIAL * links].reshape(links, INERTIAL)
     numbers[:, 0], numbers[:, 1:4], numbers[:, 4:7] = mass[:links], com[:links], np.einsum("lii->li", tensor)
     numbers[:, 7:10] = tensor[:, (0, 0, 1), (1, 2, 2)]
-    hinged = tree.kind != _FREE
+    hinged = tree.kind != FREE
     numbers[hinged, 10] = model.dof_armature[tree.dof[hinged]]
     tree.code.p[INERTIAL * links : INERTIAL * links + 3] = tree.gravity
     tree.mass[:] = mass[:links]
@@ -249,213 +246,3 @@ def _read_masses(tree: TreePlant, model: mujoco.MjModel) -> None:
         b.com[:] = centres[b.body]
         b.position[:], b.rotation[:] = frame @ tree.at[b.body] - moved, frame @ tree.rotated[b.body]
         b.centre[:], b.axes[:] = frame @ centres[b.body] - moved, frame @ principal[b.body]
-
-
-# ---------------------------------------------------------------------------------------------- the state
-
-
-@kernel(inline=True)
-def can_carry(t: TreePlant, p: Physics) -> bool:
-    """Whether equations carry the plant at its state: no joint at its stop, every number an ordinary one."""
-    first, count = t.first, p.nv - t.first
-    q, least, most = part(p.qpos, t.extra + first, count), part(t.least, first, count), part(t.most, first, count)
-    for k in range(count):
-        if not least[k] <= q[k] <= most[k]:
-            return False
-    for k in range(p.nv):
-        if not abs(p.qvel[k]) < FASTEST:
-            return False
-    return t.first == 0 or is_ordinary(p.qpos, p.qvel)
-
-
-@kernel
-def stage_tree(t: TreePlant, p: Physics) -> None:
-    """Terms at the plant's state, and what others read of bodies, joints and dampers."""
-    compute_terms(t.code, p.qpos, p.qvel, t.terms)
-    _place_axes(t, p)
-    for k in range(len(t.bodies)):
-        _place_body(t, p, t.bodies[k])
-    if t.damped:
-        for k in range(p.nv):
-            p.qfrc_damper[k] = -t.damping[k] * p.qvel[k]
-
-
-@kernel(inline=True)
-def _place_axes(t: TreePlant, p: Physics) -> None:
-    """Motion axes [ω; v] of the joints, at the world's origin."""
-    for i in range(t.kind.size):
-        R, o, k = t.terms.rotation[i], t.terms.origin[i], t.dof[i]
-        if t.kind[i] == _FREE:
-            for j in range(3):
-                clear(p.cdof[k + j])
-                p.cdof[k + j, 3 + j] = 1.0
-                _put_axis(p.cdof[k + 3 + j], o, R[j], R[3 + j], R[6 + j])
-        elif t.kind[i] == _HINGE:
-            _put_axis(p.cdof[k], o, R[2], R[5], R[8])
-        else:
-            axis = p.cdof[k]
-            axis[0] = axis[1] = axis[2] = 0.0
-            axis[3], axis[4], axis[5] = R[2], R[5], R[8]
-
-
-@kernel(inline=True)
-def _put_axis(axis: Vector, o: Vector, x: float, y: float, z: float) -> None:
-    """A unit rotation about (x, y, z) through o."""
-    axis[0], axis[1], axis[2] = x, y, z
-    axis[3], axis[4], axis[5] = o[1] * z - o[2] * y, o[2] * x - o[0] * z, o[0] * y - o[1] * x
-
-
-@kernel
-def _place_body(t: TreePlant, p: Physics, b: TreeBody) -> None:
-    """Pose of a body and of its inertia, and its velocity at the world's origin."""
-    clear(p.subtree_com[b.root])
-    position, rotation, centre, axes = p.xpos[b.body], p.xmat[b.body], p.xipos[b.body], p.ximat[b.body]
-    if b.link < 0:
-        for i in range(3):
-            position[i], centre[i] = b.position[i], b.centre[i]
-            for j in range(3):
-                rotation[3 * i + j], axes[3 * i + j] = b.rotation[i, j], b.axes[i, j]
-        clear(p.cvel[b.body])
-        return
-    o, R, moving = t.terms.origin[b.link], t.terms.rotation[b.link], t.terms.twist[b.link]
-    for i in range(3):
-        x, y, z = R[3 * i], R[3 * i + 1], R[3 * i + 2]
-        position[i] = o[i] + (x * b.position[0] + y * b.position[1] + z * b.position[2])
-        centre[i] = o[i] + (x * b.centre[0] + y * b.centre[1] + z * b.centre[2])
-        for j in range(3):
-            rotation[3 * i + j] = x * b.rotation[0, j] + y * b.rotation[1, j] + z * b.rotation[2, j]
-            axes[3 * i + j] = x * b.axes[0, j] + y * b.axes[1, j] + z * b.axes[2, j]
-    _put_velocity(p.cvel[b.body], o, moving)
-
-
-@kernel(inline=True)
-def _put_velocity(twist: Vector, o: Vector, moving: Vector) -> None:
-    wx, wy, wz = moving[3], moving[4], moving[5]
-    twist[0], twist[1], twist[2] = wx, wy, wz
-    twist[3] = moving[0] + (o[1] * wz - o[2] * wy)
-    twist[4] = moving[1] + (o[2] * wx - o[0] * wz)
-    twist[5] = moving[2] + (o[0] * wy - o[1] * wx)
-
-
-# ---------------------------------------------------------------------------------------------- accelerations
-
-
-@kernel
-def accelerate(t: TreePlant, p: Physics, step: float, out: Vector) -> bool:
-    """q̈ under the forces applied, damping taken at the end of a step; False where it is the engine's to say more."""
-    n, f = p.nv, t.force
-    for k in range(n):
-        f[k] = p.qfrc_applied[k] - t.terms.bias[k]
-    if t.damped:
-        for k in range(n):
-            f[k] -= t.damping[k] * p.qvel[k]
-    if t.sprung:
-        for k in range(t.first, n):
-            f[k] -= t.stiffness[k] * (p.qpos[k + t.extra] - t.spring_rest[k])
-    if t.damped:
-        for k in range(n):
-            t.added[k] = step * t.damping[k]
-    solve_tree(t.solver, t.terms.M, t.added, f, out, t.pivots)
-    for k in range(n):
-        if not (abs(out[k]) < FASTEST and t.pivots[k] > SMALLEST_PIVOT):
-            return False
-    return True
-
-
-@kernel
-def body_acceleration(t: TreePlant, p: Physics, body: int, linear: Vector, angular: Vector, omega: Vector) -> None:
-    """a − g of a body's centre of mass, its angular acceleration and velocity, world axes, under the last q̈."""
-    com, link = p.xipos[body], t.link_of[body]
-    for i in range(3):
-        linear[i], angular[i], omega[i] = -t.gravity[i], 0.0, 0.0
-    if link < 0:
-        return
-    o, R, rate = t.terms.origin[link], t.terms.rotation[link], t.terms.acceleration[link]
-    for i in range(3):
-        omega[i] = t.terms.twist[link, 3 + i]
-        linear[i] = R[3 * i] * rate[0] + R[3 * i + 1] * rate[1] + R[3 * i + 2] * rate[2]
-        angular[i] = R[3 * i] * rate[3] + R[3 * i + 1] * rate[4] + R[3 * i + 2] * rate[5]
-    x, y, z = com[0] - o[0], com[1] - o[1], com[2] - o[2]
-    wx, wy, wz = omega[0], omega[1], omega[2]
-    ux, uy, uz = wy * z - wz * y, wz * x - wx * z, wx * y - wy * x
-    linear[0] += angular[1] * z - angular[2] * y + (wy * uz - wz * uy)
-    linear[1] += angular[2] * x - angular[0] * z + (wz * ux - wx * uz)
-    linear[2] += angular[0] * y - angular[1] * x + (wx * uy - wy * ux)
-    _add_joint_accelerations(p, body, com, linear, angular)
-
-
-@kernel
-def _add_joint_accelerations(p: Physics, body: int, point: Vector, linear: Vector, angular: Vector) -> None:
-    """J q̈ of a point of a body, axes taken at the world's origin."""
-    while body > 0 and p.body_dofnum[body] == 0:
-        body = p.body_parentid[body]
-    i = p.body_dofadr[body] + p.body_dofnum[body] - 1 if body > 0 else -1
-    while i >= 0:
-        axis, a = p.cdof[i], p.qacc[i]
-        for k in range(3):
-            m, n = (k + 1) % 3, (k + 2) % 3
-            angular[k] += a * axis[k]
-            linear[k] += a * (axis[3 + k] + axis[m] * point[n] - axis[n] * point[m])
-        i = p.dof_parentid[i]
-
-
-# ---------------------------------------------------------------------------------------------- energies and loads
-
-
-@kernel
-def kinetic_energy(t: TreePlant, v: Vector) -> float:
-    """½ vᵀ M v."""
-    energy = 0.0
-    for i in range(v.size):
-        row, along = t.terms.M[i], 0.0
-        for j in range(i):
-            along += row[j] * v[j]
-        energy += v[i] * (along + 0.5 * row[i] * v[i])
-    return energy
-
-
-@kernel
-def potential_energy(t: TreePlant, p: Physics) -> float:
-    """−Σ m g·x of all bodies, and ½ K (q − q₀)² of the joints' springs."""
-    energy, g = t.standing, t.gravity
-    for i in range(t.mass.size):
-        o, R, h = t.terms.origin[i], t.terms.rotation[i], t.moment[i]
-        for k in range(3):
-            if g[k] != 0.0:
-                moment = R[3 * k] * h[0] + R[3 * k + 1] * h[1] + R[3 * k + 2] * h[2]
-                energy -= g[k] * (t.mass[i] * o[k] + moment)
-    if t.sprung:
-        for k in range(t.first, p.nv):
-            stretch = p.qpos[k + t.extra] - t.spring_rest[k]
-            energy += 0.5 * t.stiffness[k] * stretch * stretch
-    return energy
-
-
-@kernel
-def add_load(t: TreePlant, body: int, mass: float, inertia: float) -> None:
-    """Add a ball to the link that carries a body, at that body's centre of mass; a negative one leaves."""
-    for k in range(len(t.bodies)):
-        if t.bodies[k].body == body and t.bodies[k].link >= 0:
-            _add_ball(t, t.bodies[k], mass, inertia)
-    update_constants(t.code)
-
-
-@kernel
-def _add_ball(t: TreePlant, b: TreeBody, mass: float, inertia: float) -> None:
-    """m' = m + μ, c' = (m c + μ r)/m', and both tensors about c' by the parallel axes."""
-    start, p, before = INERTIAL * b.link, t.code.p, t.code.p[INERTIAL * b.link]
-    total = before + mass
-    share = before * mass / total if total > 0.0 else 0.0
-    x, y, z = b.com[0] - p[start + 1], b.com[1] - p[start + 2], b.com[2] - p[start + 3]
-    p[start] = total
-    for i in range(3):
-        apart = b.com[i] - p[start + 1 + i]
-        p[start + 1 + i] += mass / total * apart if total > 0.0 else 0.0
-        t.moment[b.link, i] += mass * b.centre[i]
-    t.mass[b.link] += mass
-    p[start + 4] += inertia + share * (y * y + z * z)
-    p[start + 5] += inertia + share * (x * x + z * z)
-    p[start + 6] += inertia + share * (x * x + y * y)
-    p[start + 7] -= share * x * y
-    p[start + 8] -= share * x * z
-    p[start + 9] -= share * y * z

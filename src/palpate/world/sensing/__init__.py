@@ -1,1 +1,1 @@
-"""What the law gets to see: sensors, their noise, delays and faults."""
+"""Sensing: sensors, their noise, delays and faults."""

@@ -1,4 +1,4 @@
-"""Sensors of one's own in the loop: what is true is handed to each, its reading gets noise and a delay.
+"""Custom sensors in the loop: each is handed the true state, and its reading gets noise and a delay.
 
 A compiled sensor is a kernel in the form of a law; it writes every element of `out.values`:
 
@@ -42,7 +42,7 @@ _STREAM, _APART = 5000, 100  # of noise: the first sensor's, and how far the nex
 
 
 class Truth(Record):
-    """What is true at a control tick; world axes, SI units."""
+    """True state at a control tick; world axes, SI units."""
 
     t: float = 0.0
     period: float = 0.0
@@ -57,7 +57,7 @@ class Truth(Record):
 
 
 class Reading(Record):
-    """What a sensor reads."""
+    """Reading of a sensor."""
 
     values: Vector = sized("width")
 
@@ -148,7 +148,7 @@ def _bound(name: str, sensor: Sensor, robot: Robot, stream: int, first: int) -> 
 
 @kernel
 def read_sensor(s: CustomSensor, truth: Truth) -> None:
-    """What is true now, by a compiled sensor."""
+    """Read the true state by a compiled sensor."""
     truth_address, reading = address_of_record(truth), address_of_record(s.reading)  # pyright: ignore[reportCallIssue]
     call_law(s.function, truth_address, s.gains, s.memory, reading)
 

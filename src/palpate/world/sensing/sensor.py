@@ -1,4 +1,4 @@
-"""A sensor of one's own, as settings: one class says what it reads; noise, delay and record come with it.
+"""A custom sensor, as settings: one class says what it reads; noise, delay and record come with it.
 
     class Gap(Sensor):
         unit: ClassVar[str] = "m"
@@ -57,7 +57,7 @@ class Late(Config):
 
 
 class Sensor(Late):
-    """Settings of a sensor of one's own; a subclass adds its own, and `read` or a kernel. Noise and delay are added.
+    """Settings of a custom sensor; a subclass adds its own, and `read` or a kernel. Noise and delay are added.
 
     `read(truth, memory)` returns one number, or as many as there are labels. `truth` has t, period, q, v, tau (s, rad
     or m, N·m or N; as they are, not as measured), position, rotation, twist of the tool, wrench of the environment on
@@ -86,15 +86,15 @@ class Sensor(Late):
         return may_read(type(self).read, 1, "plant")
 
     def gains(self, robot: Any) -> Any:
-        """What a kernel reads of the settings: a record; None if it reads nothing."""
+        """Settings as a kernel reads them: a record; None if it reads nothing."""
         return None
 
     def memory(self, robot: Any) -> Any:
-        """What it remembers between ticks: of a kernel a record, else anything that can be changed in place."""
+        """Memory between ticks: of a kernel a record, else anything that can be changed in place."""
         return None if self.kernel is not None else {}
 
     def read(self, truth: Any, memory: Any) -> Any:
-        """What is true now."""
+        """Return the reading for the true state of this tick."""
         raise InvalidInput(f"{type(self).__name__} needs a method `read`, or a `kernel`")
 
 

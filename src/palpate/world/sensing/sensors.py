@@ -1,4 +1,4 @@
-"""What the law gets to see: encoders, velocities, joint torques and the wrist force/torque sensor."""
+"""Sensors of the loop: encoders, velocities, joint torques and the wrist force/torque sensor."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from palpate.robot.robot import Robot
 from palpate.world.config import Sensors, World
 from palpate.world.plants.bodies import add_force, add_wrench, point_on_body, velocity_at
 from palpate.world.plants.plant import Plant
-from palpate.world.plants.tree_plant import TreePlant, body_acceleration
+from palpate.world.plants.tree_accelerations import body_acceleration
+from palpate.world.plants.tree_plant import TreePlant
 from palpate.world.sensing.faults import FROZEN, NAN
 from palpate.world.sensing.noise import normal
 
-# Every sensor draws its noise from a stream of its own, so many apart that joints do not meet.
+# Every sensor draws its noise from a stream of its own, far enough apart that joints do not meet.
 _ENCODERS, _VELOCITIES, _TORQUES, _WRENCH, _CAMERA = 0, 1000, 2000, 3000, 4000
 
 
@@ -79,7 +80,7 @@ class Wrist(Record):
 
 
 class PoleCamera(Record):
-    """What watches the pole, and the pictures on their way."""
+    """The camera on the pole, and its pictures on their way."""
 
     body: int  # the pole, −1 if there is none
     stretch: float  # from foot and centre of mass to foot and sphere
@@ -113,7 +114,7 @@ def pole_camera(plant: Plant, world: World, period: float) -> PoleCamera:
 
 
 def delayed(delay: int, width: int) -> Delayed:
-    """A signal of so many numbers that arrives so many samples late; at once, it is seen where it is measured."""
+    """A signal of `width` numbers that arrives `delay` samples late; without delay it is read where it is measured."""
     fresh = np.zeros(width)
     seen = fresh if delay == 0 else fresh.copy()
     return Delayed({"kept": delay + 1, "width": width}, delay=delay, fresh=fresh, seen=seen)

@@ -21,7 +21,7 @@ from palpate.robot.mechanics.tree import FixedFrame, Joint, Link, LinkShape, Tre
 from palpate.robot.readers.findings import Finding, Mend, did_you_mean, quoted, refuse
 from palpate.robot.readers.urdf import inertials
 from palpate.robot.readers.xmlfile import Report, read_bytes
-from palpate.spatial.rotation import axis_rotation
+from palpate.spatial.euler import axis_rotation
 from palpate.toml import toml_data
 
 Convention = Literal["standard", "modified"]

@@ -8,7 +8,7 @@ from palpate.engine.kernels import clear, dot, kernel, put
 from palpate.engine.maths import hypot, sin_cos
 from palpate.engine.records import Matrix, Vector
 from palpate.engine.views import flat
-from palpate.spatial.kernels import cross
+from palpate.spatial.vector_kernels import cross
 from palpate.tools.contact.touch.contacts import BOX, CYLINDER, SPHERE
 from palpate.tools.contact.touch.records import ContactState, Touching, Work
 

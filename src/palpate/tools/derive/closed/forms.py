@@ -8,7 +8,8 @@ from typing import Any, Literal
 
 import sympy as sp
 
-from palpate.equations.algebra.graph import PARAMETER, STATE, Graph, Node, Output, task_space
+from palpate.equations.algebra.graph import PARAMETER, STATE, Graph, Node, Output
+from palpate.equations.algebra.linear_systems import task_space
 from palpate.equations.algebra.sympy_bridge import output_from_expression
 from palpate.equations.algebra.vectors import multiply, times, transposed
 from palpate.equations.model.naming import CoordinateNames, NamedConstant, NamedModel

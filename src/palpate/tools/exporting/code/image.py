@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from palpate.engine.records import Field, Kind, Record
+from palpate.engine.kinds import Kind
+from palpate.engine.records import Field, Record
 from palpate.errors import NotApplicable
 from palpate.escape import c_field
 

@@ -7,7 +7,7 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 
-from palpate.engine.records import numba_type
+from palpate.engine.record_types import numba_type
 from palpate.engine.signatures import instructions
 from palpate.engine.views import make_view
 from palpate.tools.exporting.code.records import PartPlan, Station

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from palpate.engine.arithmetic.bits import from_bits
 from palpate.engine.kernels import address_of_record, kernel, put
-from palpate.engine.maths import from_bits
 from palpate.engine.records import Vector
 from palpate.tools.exporting.code.memory import numbers_at, part_at, setup_at, station_at, words_at
 from palpate.tools.exporting.code.records import PartPlan, PlanHead, Station

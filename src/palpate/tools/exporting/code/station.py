@@ -7,8 +7,8 @@ import math
 from palpate.control.friction import KNEE
 from palpate.control.guards import guard_set_points, guard_torque, watch_measurement
 from palpate.control.law import COMMANDS
+from palpate.engine.arithmetic.bits import from_bits
 from palpate.engine.kernels import address_of_record, kernel, put
-from palpate.engine.maths import from_bits
 from palpate.engine.records import Vector
 from palpate.spatial.kernels import quat_from_matrix
 from palpate.tools.exporting.code.memory import call_c, numbers_at, setup_at, station_at, words_at

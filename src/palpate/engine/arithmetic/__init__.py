@@ -1,0 +1,1 @@
+"""Arithmetic of the mathematical functions: bits, numbers in two parts, polynomials, sines, rows of lanes."""
