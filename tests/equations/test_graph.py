@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from palpate.equations.algebra.derivatives import gradient, tangent
-from palpate.equations.algebra.evaluation import evaluate, needed
+from palpate.equations.algebra.evaluation import evaluate, needed_nodes
 from palpate.equations.algebra.graph import PARAMETER, Graph, Node, Output
-from palpate.equations.algebra.linear_systems import solved
+from palpate.equations.algebra.linear_systems import solve_symmetric
 from palpate.equations.algebra.residues import P, residue, values_at_random
-from palpate.equations.code.program import make_program, merged, specialised
+from palpate.equations.code.program import make_program, merge_equal_nodes, with_numbers
 from palpate.errors import InvalidInput
 
 
@@ -80,15 +80,15 @@ def test_only_what_is_needed_is_counted(g: Graph) -> None:
 def test_numbers_put_in_simplify_anew(g: Graph) -> None:
     x, k = g.symbol("x"), g.symbol("k", PARAMETER)
     output = Output("f", (), (k * g.sin(x) + (k - 1) * x,))
-    [special] = specialised([output], {"k": 1})
-    assert needed(special.nodes)[-1].op == "sin"
+    [special] = with_numbers([output], {"k": 1})
+    assert needed_nodes(special.nodes)[-1].op == "sin"
 
 
 def test_random_points_find_what_rules_do_not(g: Graph) -> None:
     x = g.symbol("x")
     c, s = g.cos(x), g.sin(x)
     one, zero = c * c + s * s, (c + s) * (c - s) - (c * c - s * s)
-    [found] = merged([Output("f", (3,), (one, zero, g.symbol("y") * one))])
+    [found] = merge_equal_nodes([Output("f", (3,), (one, zero, g.symbol("y") * one))])
     assert evaluate(found.nodes, {"x": 0.3, "y": 2.0}) == pytest.approx([1.0, 0.0, 2.0])
     assert found.nodes[1] is g.zero
     assert found.nodes[2] is not found.nodes[0]
@@ -112,14 +112,14 @@ def test_a_symmetric_system_is_solved(g: Graph) -> None:
     A, B = half @ half.T + np.eye(4), rng.normal(size=(4, 2))
     names = {f"a{i}{j}": A[max(i, j), min(i, j)] for i in range(4) for j in range(4)}
     nodes = [[g.symbol(f"a{max(i, j)}{min(i, j)}") for j in range(4)] for i in range(4)]
-    X = solved(nodes, [[g.node(float(x)) for x in row] for row in B])
+    X = solve_symmetric(nodes, [[g.node(float(x)) for x in row] for row in B])
     values = np.array(evaluate([x for row in X for x in row], names)).reshape(4, 2)
     np.testing.assert_allclose(values, np.linalg.solve(A, B), atol=1e-12)
 
 
 def test_a_whole_power_takes_few_products(g: Graph) -> None:
     x = g.symbol("x")
-    assert len(needed([g.power(x, 8)])) == 4
+    assert len(needed_nodes([g.power(x, 8)])) == 4
     assert evaluate([g.power(x, -3)], {"x": 2.0}) == [0.125]
     assert math.isclose(evaluate([g.power(x, 7)], {"x": 1.1})[0], 1.1**7)
 

@@ -11,7 +11,7 @@ import pytest
 
 from palpate.robot import load_robot
 from palpate.run.after.scene import MOST_TRIANGLES, scene_of
-from palpate.spatial.mesh import decimated
+from palpate.spatial.mesh import decimate
 from palpate.world.config import World
 from palpate.world.plants.plant import build_plant
 
@@ -29,7 +29,7 @@ def ball(rings: int, around: int) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("most", [2000, 500, 100])
 def test_a_ball_keeps_its_shape_with_fewer_triangles(most: int) -> None:
-    vertices, faces = decimated(*ball(120, 240), most)
+    vertices, faces = decimate(*ball(120, 240), most)
     assert 8 <= len(faces) <= most
     radius = np.linalg.norm(vertices, axis=1)
     assert radius.max() <= 1.0 + 1e-9  # means of points lie inside
@@ -40,7 +40,7 @@ def test_a_ball_keeps_its_shape_with_fewer_triangles(most: int) -> None:
 
 def test_a_small_mesh_is_left_as_it_is() -> None:
     vertices, faces = ball(5, 6)
-    same, kept = decimated(vertices, faces, 1000)
+    same, kept = decimate(vertices, faces, 1000)
     np.testing.assert_array_equal(same, vertices)
     np.testing.assert_array_equal(kept, faces)
 

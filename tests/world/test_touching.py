@@ -15,7 +15,7 @@ from palpate.run.simulate import simulate
 from palpate.world.clock import Clock
 from palpate.world.config import ContactShape, Surface, World
 from palpate.world.plants.plant import build_plant
-from palpate.world.surfaces.contact_points import hull, shape_points, thinned
+from palpate.world.surfaces.contact_points import hull, shape_points, thin_points
 
 K = 2e4
 FLOOR = Surface(name="floor", stiffness=K, damping=0.0)
@@ -111,7 +111,7 @@ def test_points_inside_a_hull_are_left_out_and_many_are_thinned() -> None:
     ball /= np.linalg.norm(ball, axis=1, keepdims=True)
     inside = 0.5 * ball
     assert len(hull(np.vstack([ball, inside]))) == 500
-    few = thinned(ball, 40)
+    few = thin_points(ball, 40)
     assert len(few) == 40
     nearest = np.sqrt(((ball[:, None] - few) ** 2).sum(axis=2)).min(axis=1)
     assert nearest.max() < 0.6  # no part of the ball is far from a point

@@ -1,8 +1,8 @@
 """Fatal errors of the physics engine as a status, not as the end of the process.
 
 MuJoCo reports what it cannot go on from (its arena is full in the middle of a step) to a handler that must not return,
-and ends the process if there is none. `guarded` marks a place to come back to (setjmp) before it calls compiled code,
-and the handler of this thread jumps there (longjmp), as MuJoCo's own Python bindings do. Between the two lie only
+and ends the process if there is none. `call_guarded` marks a place to come back to (setjmp) before it calls compiled
+code, and the handler of this thread jumps there (longjmp), as MuJoCo's own Python bindings do. Between the two lie only
 frames that own nothing: MuJoCo's C functions and kernels that count no references. The data of the physics are
 broken afterwards; what was recorded is not.
 """
@@ -60,7 +60,7 @@ def rescue_for(code: Kernel) -> Rescue:
     return Rescue({}, code=code.pointer, handler=_handle.c_pointer if POSSIBLE else 0)
 
 
-def said(rescue: Rescue) -> str:
+def fatal_message(rescue: Rescue) -> str:
     """Message of the engine when it gave up, on one line."""
     text = np.asarray(rescue.buffer).tobytes()[_JUMP_BYTES:].split(b"\0", 1)[0].decode("utf-8", "replace")
     return " ".join(text.split()) or "it gave no reason"
@@ -118,7 +118,7 @@ def _handle(message: int) -> None:
 
 
 @kernel
-def guarded(rescue: Rescue, record: int, number: int) -> int:
+def call_guarded(rescue: Rescue, record: int, number: int) -> int:
     """rescue.code(record, number); FATAL where the engine gave up."""
     buffer = address_of(rescue.buffer)
     if rescue.handler == 0:

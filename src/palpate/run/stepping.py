@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from palpate.engine.fatal import FATAL, Rescue, guarded, rescue_for, said
+from palpate.engine.fatal import FATAL, Rescue, call_guarded, fatal_message, rescue_for
 from palpate.engine.kernels import Kernel
 from palpate.engine.records import ReadOnly
 from palpate.errors import PalpateError
@@ -76,9 +76,9 @@ class Rescues:
         rescue = self._rescues.get(code)
         if rescue is None:
             rescue = self._rescues[code] = rescue_for(code)
-        status = guarded(rescue.address, self._loop, number)
+        status = call_guarded(rescue.address, self._loop, number)
         if status == FATAL:
-            self.said = said(rescue)
+            self.said = fatal_message(rescue)
         return status
 
 

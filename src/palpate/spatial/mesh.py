@@ -34,7 +34,7 @@ def packed_mesh(vertices: Array, faces: Array) -> Array:
     Raises:
         InvalidInput: open, inside out, too large, or no numbers.
     """
-    vertices, faces = joined(np.asarray(vertices, dtype=float), np.asarray(faces, dtype=np.int64))
+    vertices, faces = join_vertices(np.asarray(vertices, dtype=float), np.asarray(faces, dtype=np.int64))
     _refuse_what_has_no_inside(vertices, faces)
     corners = vertices[faces]
     order, boxes = _tree(corners)
@@ -44,7 +44,7 @@ def packed_mesh(vertices: Array, faces: Array) -> Array:
     return np.concatenate([[len(boxes), extent], np.array(boxes).ravel(), triangles.ravel()])
 
 
-def joined(vertices: Array, faces: Array) -> tuple[Array, Array]:
+def join_vertices(vertices: Array, faces: Array) -> tuple[Array, Array]:
     """Corners that are one place made one, and triangles without an area left out.
 
     One place is what a millionth of the extent does not tell apart; a file of single triangles repeats every corner.
@@ -70,7 +70,7 @@ def joined(vertices: Array, faces: Array) -> tuple[Array, Array]:
     return vertices[first], faces[(a != b) & (b != c) & (c != a)]
 
 
-def decimated(vertices: Array, faces: np.ndarray, most: int) -> tuple[Array, np.ndarray]:
+def decimate(vertices: Array, faces: np.ndarray, most: int) -> tuple[Array, np.ndarray]:
     """A mesh of at most `most` triangles: vertices that share a cell of a grid become one, ever larger cells.
 
     A surface moves by less than the diagonal of a cell; the grid begins at 64 cells along the longest side.

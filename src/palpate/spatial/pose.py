@@ -96,7 +96,7 @@ class Pose:
 
     def apply(self, points: ArrayLike) -> Array:
         """p_A = R_AB p_B + position, m, for points (…, 3); of many poses each takes its own point."""
-        return rotations.rotated(self.rotation, inputs.vector(points, "points")) + self.position
+        return rotations.rotate_vectors(self.rotation, inputs.vector(points, "points")) + self.position
 
     def log(self) -> Array:
         """The twist [v; ω] with `Pose.exp(twist)` equal to this pose and |ω| ≤ π."""

@@ -102,10 +102,10 @@ def quat_conjugate(quat_wxyz: ArrayLike) -> Array:
 
 def rotate(quat_wxyz: ArrayLike, vectors: ArrayLike) -> Array:
     """vec(q ⊗ (0, v) ⊗ q*): one rotation for all vectors (…, 3), or one for each."""
-    return rotated(matrix_from_quat(quat_wxyz), inputs.vector(vectors, "vectors"))
+    return rotate_vectors(matrix_from_quat(quat_wxyz), inputs.vector(vectors, "vectors"))
 
 
-def rotated(R: Array, vectors: Array) -> Array:
+def rotate_vectors(R: Array, vectors: Array) -> Array:
     """R v: one matrix for all vectors, or one for each."""
     return vectors @ R.T if R.ndim == 2 else times(R, vectors)
 

@@ -31,7 +31,9 @@ def adjoint_wrench(X_AB: Pose) -> Array:
 def rotate_axes(R_AB: ArrayLike, twist_or_wrench: ArrayLike) -> Array:
     """Components in A of a twist or wrench given in B, at the same point: both halves times R_AB."""
     six, R = inputs.numbers(twist_or_wrench, "twist_or_wrench", (6,)), inputs.rotation(R_AB, "R_AB")
-    return np.concatenate([rotations.rotated(R, six[..., :3]), rotations.rotated(R, six[..., 3:])], axis=-1)
+    return np.concatenate(
+        [rotations.rotate_vectors(R, six[..., :3]), rotations.rotate_vectors(R, six[..., 3:])], axis=-1
+    )
 
 
 def shift_twist(twist: ArrayLike, r_PQ: ArrayLike) -> Array:

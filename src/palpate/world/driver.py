@@ -218,7 +218,7 @@ def servo_rotors(robot: Robot, driver: Driver) -> Array:
     return np.where(turning & ~known & np.isfinite(most), np.maximum(needed - own, 0.0), 0.0)
 
 
-def uncompensated(robot: Robot, driver: Driver) -> tuple[Array, Array]:
+def friction_left(robot: Robot, driver: Driver) -> tuple[Array, Array]:
     """Shares of the robot's viscous and Coulomb friction that are left under the driver's compensation, per joint."""
     facts = driver.facts_for(robot)
     viscous = per_joint(robot, facts.viscous_compensation, "viscous_compensation")

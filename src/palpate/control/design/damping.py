@@ -69,8 +69,8 @@ def damping_from_inertia(stiffness: ArrayLike, inertia: ArrayLike, *, ratio: flo
     D = Q @ np.diag(2 * ratio * np.sqrt(kappa)) @ Q.T
     naive = modal_ratios(K, naive_damping(K, ratio), L)
     text = (
-        f"D gives every mode the ratio {ratio:g}; the modes lie at {listed(np.sqrt(kappa) / (2 * np.pi))} Hz. "
-        f"D = 2 ζ √K, right for unit inertia only, would give the ratios {listed(naive)}. "
+        f"D gives every mode the ratio {ratio:g}; the modes lie at {number_list(np.sqrt(kappa) / (2 * np.pi))} Hz. "
+        f"D = 2 ζ √K, right for unit inertia only, would give the ratios {number_list(naive)}. "
         "Assumes the inertia of one posture."
     )
     return DampingDesign((D + D.T) / 2, np.sqrt(kappa), np.full(len(K), ratio), naive, text)
@@ -179,6 +179,6 @@ def _pair(stiffness: ArrayLike, inertia: ArrayLike) -> tuple[Array, Array]:
     return symmetric_positive(np.diag(K) if K.ndim == 1 else K, "stiffness", len(L)), L
 
 
-def listed(values: Array) -> str:
+def number_list(values: Array) -> str:
     """Numbers with commas between them."""
     return ", ".join(f"{value:.3g}" for value in values)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array, finite_number
 from palpate.config import PerJoint
-from palpate.control.design.damping import damping_by_ratio, listed
+from palpate.control.design.damping import damping_by_ratio, number_list
 from palpate.control.design.force_loop import ForceGains, ForceTask, force_loop_stable, force_task, joint_damping_of
 from palpate.control.steps.reach import DIRECTIONS, LEVER, POSTURE, joint_posture, lost_mass
 from palpate.errors import InvalidInput, check_names
@@ -218,7 +218,7 @@ def _result(robot: Robot, arm: ForceTask, gains: ForceGains, clock: _Clock, marg
     stiffest = min(_stiffest_wall(arm, int(direction), clock) for direction in np.flatnonzero(gains.force))
     text = (
         f"for {robot.name} at a period of {1e3 * clock.period:g} ms and {clock.delay} samples of delay:"
-        f" K = {listed(K)}, D with the diagonal {listed(np.diag(D))} along x, y, z, rx, ry, rz,"
+        f" K = {number_list(K)}, D with the diagonal {number_list(np.diag(D))} along x, y, z, rx, ry, rz,"
         f" k_i = {gains.integral:.3g} 1/s. "
     )
     if margin:

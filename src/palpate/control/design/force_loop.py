@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from palpate.checks import Array
-from palpate.control.design.hold import held
+from palpate.control.design.hold import zero_order_hold
 from palpate.control.steps.reach import DIRECTIONS, LEVER, AxesAt, lost_mass, reachable
 from palpate.errors import NoSolution
 from palpate.robot.robot import Robot
@@ -128,7 +128,7 @@ def _period_map(
     on_wall = np.outer(J[direction], J[direction]) * wall
     zero, one = np.zeros((n, n)), np.eye(n)
     A = np.block([[zero, one], [-task.mobility @ (on_wall + task.gravity), -task.mobility @ task.damping]])
-    Phi, Gamma = held(A, np.vstack([zero, task.mobility]), period)
+    Phi, Gamma = zero_order_hold(A, np.vstack([zero, task.mobility]), period)
     touched = np.zeros((f, len(J)))
     touched[np.arange(f), np.flatnonzero(gains.force)] = 1.0
     # Of the force directions, the one that meets the wall reads it.

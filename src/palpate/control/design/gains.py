@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array, finite_number
 from palpate.control.design.damping import symmetric_positive
-from palpate.control.design.hold import held
+from palpate.control.design.hold import zero_order_hold
 from palpate.errors import BadShape, InvalidInput, NoSolution
 
 
@@ -141,7 +141,7 @@ def lqr(A: ArrayLike, B: ArrayLike, Q: ArrayLike, R: ArrayLike, *, period: float
         raise BadShape(f"A must be n×n and B n×m, got {A.shape} and {B.shape}")
     Q, R = symmetric_positive(Q, "Q", n, semi=True), symmetric_positive(R, "R", m)
     if period is not None:
-        A, B = held(A, B, finite_number(period, "period", above=0.0))
+        A, B = zero_order_hold(A, B, finite_number(period, "period", above=0.0))
     try:
         P = solve_continuous_are(A, B, Q, R) if period is None else solve_discrete_are(A, B, Q, R)
     except (np.linalg.LinAlgError, ValueError) as error:

@@ -9,7 +9,7 @@ import numpy as np
 from palpate.checks import Array
 
 
-def held(A: Array, B: Array, time: float) -> tuple[Array, Array]:
+def zero_order_hold(A: Array, B: Array, time: float) -> tuple[Array, Array]:
     """Φ = exp(A t) and Γ = ∫₀ᵗ exp(A s) ds B: ẋ = A x + B u with u held for a time t (zero-order hold).
 
     A is balanced first, so that a wall of 10⁹ N/m costs no digits.

@@ -12,7 +12,7 @@ from palpate.config import Config, PerJoint, Vector3, required, setting
 from palpate.control.law import Follows, Law, Tick, law_kernel, per_joint, refuse_free_base, sizes_of
 from palpate.control.promise import Promise
 from palpate.control.solve.stack import make_stack
-from palpate.control.solve.task_stack import FrameNow, StackEntry, TaskStack, missed, solve_levels, update_tasks
+from palpate.control.solve.task_stack import FrameNow, StackEntry, TaskStack, entry_residual, solve_levels, update_tasks
 from palpate.control.steps.frames import motion_of, tree_of
 from palpate.control.steps.reach import reachable
 from palpate.control.steps.task_space import DIRECTIONS, Direction
@@ -112,7 +112,7 @@ def _count(m: Memory, relaxed: float) -> None:
         met += search.active[i] != 0
     m.limited += relaxed == 0.0 and met > 0
     for k in range(len(tasks.entries)):
-        miss = missed(tasks.entries[k], tasks)
+        miss = entry_residual(tasks.entries[k], tasks)
         if miss > 0.0:
             m.relaxed[k] += 1
             m.worst[k] = max(m.worst[k], miss)

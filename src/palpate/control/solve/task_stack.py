@@ -209,7 +209,7 @@ def solve_levels(x: Tick, t: TaskStack, count: int, torque: Vector) -> tuple[flo
 
 
 @kernel
-def missed(e: StackEntry, t: TaskStack) -> float:
+def entry_residual(e: StackEntry, t: TaskStack) -> float:
     """|J_k v̇ − a_k| of an entry, 0 where it is met to 1e-9 of its scale."""
     worst, scale, size, v_dot = 0.0, 1.0, 0.0, t.stack.search.x
     for i in range(e.first, e.first + e.S.shape[0]):

@@ -51,7 +51,7 @@ def shipped_stamp(file: Path) -> str:
 
 
 @cache
-def listed() -> dict[str, str]:
+def shipped_checksums() -> dict[str, str]:
     """The checksum of every shipped kernel, by the name of its file."""
     folder = _shipped_folder()
     text = (folder.read(LIST) if folder is not None else None) or b""
@@ -68,7 +68,7 @@ def write_list(folder: Path) -> None:
 
 def is_compiled(file: Path, function: str) -> bool:
     """Whether a kernel of these very sources is kept, or came with the wheel."""
-    stores = (folder_in_use().folder.names(), stamp(file)), (listed(), shipped_stamp(file))
+    stores = (folder_in_use().folder.names(), stamp(file)), (shipped_checksums(), shipped_stamp(file))
     return any(
         name.startswith(f"{file.stem}.{function}-") and f"-{digest[:12]}-" in name
         for names, digest in stores
@@ -81,8 +81,8 @@ class _ShippedStore(KernelStore):
 
     def data(self, name: str) -> bytes | None:
         """Content of a file whose checksum is on the list."""
-        data = super().data(name) if name in listed() else None
-        return data if data is not None and checksum(data) == listed()[name] else None
+        data = super().data(name) if name in shipped_checksums() else None
+        return data if data is not None and checksum(data) == shipped_checksums()[name] else None
 
 
 class KernelCache:

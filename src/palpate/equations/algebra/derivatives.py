@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from palpate.equations.algebra.evaluation import needed
+from palpate.equations.algebra.evaluation import needed_nodes
 from palpate.equations.algebra.graph import Node
 
 # d output/d argument of each operation, times a seed: for (node, seed).
@@ -24,7 +24,7 @@ def tangent(outputs: Sequence[Node], seeds: Mapping[Node, Node]) -> list[Node]:
     """Directional derivatives Σ ∂output/∂symbol · seed, forward through the graph."""
     graph = outputs[0].graph
     rate: dict[int, Node] = {symbol.number: seed for symbol, seed in seeds.items()}
-    for node in needed(outputs):
+    for node in needed_nodes(outputs):
         if node.args:
             rates = [rate[a.number] for a in node.args]
             rate[node.number] = graph.sum(share(node, d) for share, d in zip(_SHARES[node.op], rates) if d)
@@ -37,7 +37,7 @@ def gradient(output: Node, symbols: Sequence[Node]) -> list[Node]:
     """∂output/∂symbol for every symbol, backward through the graph."""
     graph = output.graph
     sensitivity: dict[int, Node] = {output.number: graph.one}
-    for node in reversed(needed([output])):
+    for node in reversed(needed_nodes([output])):
         s = sensitivity.get(node.number)
         if s is not None and node.args:
             for argument, share in zip(node.args, _SHARES[node.op]):

@@ -10,7 +10,7 @@ from typing import Any
 from palpate.equations.algebra.graph import Node
 
 
-def needed(outputs: Iterable[Node], known: Container[int] = ()) -> list[Node]:
+def needed_nodes(outputs: Iterable[Node], known: Container[int] = ()) -> list[Node]:
     """Every node the outputs depend on, arguments before what uses them; not what nodes of `known` numbers need."""
     seen: set[int] = set()
     waiting = list(outputs)
@@ -41,7 +41,7 @@ FLOATS: Operations = {
 def evaluate(outputs: Sequence[Node], symbols: Mapping[str, Any], operations: Operations = FLOATS) -> list[Any]:
     """The outputs' values for given symbols, in whatever arithmetic the operations are."""
     values: dict[int, Any] = {}
-    for node in needed(outputs):
+    for node in needed_nodes(outputs):
         if node.op == "number":
             values[node.number] = operations["number"](node.value)
         elif node.op == "symbol":

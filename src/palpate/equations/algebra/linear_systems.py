@@ -18,9 +18,9 @@ def task_space(
     Λ = (J M⁻¹ Jᵀ)⁻¹, μ = Λ (J M⁻¹ C v − J̇ v), p = Λ J M⁻¹ g.
     """
     graph, task = M[0][0].graph, [J[row] for row in rows]
-    dual = transposed(solved(M, transposed(task)))  # J M⁻¹, one row per task direction
+    dual = transposed(solve_symmetric(M, transposed(task)))  # J M⁻¹, one row per task direction
     unit = [[graph.one if i == j else graph.zero for j in rows] for i in rows]
-    inertia = solved(transposed([times(task, row) for row in dual]), unit)
+    inertia = solve_symmetric(transposed([times(task, row) for row in dual]), unit)
     if name == "Lambda":
         return Output(name, (len(rows), len(rows)), tuple(x for row in inertia for x in row))
     inner = times(dual, gravity if name == "p" else [b - g for b, g in zip(bias, gravity)])
@@ -29,13 +29,13 @@ def task_space(
     return Output(name, (len(rows),), tuple(times(inertia, inner)))
 
 
-def solved(A: Matrix, B: Matrix) -> Matrix:
+def solve_symmetric(A: Matrix, B: Matrix) -> Matrix:
     """X with A X = B, A symmetric positive definite."""
     before = [list(range(k - 1, -1, -1)) for k in range(len(A))]
-    return transposed(solved_in_tree(A, column, before)[0] for column in transposed(B))
+    return transposed(solve_in_tree(A, column, before)[0] for column in transposed(B))
 
 
-def solved_in_tree(A: Matrix, f: list[Node], carriers: list[list[int]]) -> tuple[list[Node], list[Node]]:
+def solve_in_tree(A: Matrix, f: list[Node], carriers: list[list[int]]) -> tuple[list[Node], list[Node]]:
     """x with A x = f, and D, of A = Lᵀ D L without pivoting, from the last row to the first.
 
     Row k of the symmetric A, read below its diagonal, has entries in the columns carriers[k] alone, the nearest first:

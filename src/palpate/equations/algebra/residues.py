@@ -12,7 +12,7 @@ import random
 from collections.abc import Sequence
 from fractions import Fraction
 
-from palpate.equations.algebra.evaluation import evaluate, needed
+from palpate.equations.algebra.evaluation import evaluate, needed_nodes
 from palpate.equations.algebra.graph import Node, Number
 from palpate.errors import DoesNotFit, InvalidInput, UnluckyPoint
 
@@ -106,7 +106,7 @@ def values_at_random(outputs: Sequence[Node], seed: int, quaternion: Sequence[st
 
 def all_values(outputs: Sequence[Node], seed: int, quaternion: Sequence[str] = ()) -> dict[int, int]:
     """The value of every node the outputs need, by its number, at one random point."""
-    chance, nodes = random.Random(seed), needed(outputs)
+    chance, nodes = random.Random(seed), needed_nodes(outputs)
     symbols = {node.name: chance.randrange(P) for node in nodes if node.op == "symbol"}
     symbols |= dict(zip(quaternion, _unit_quaternion(chance)))
     angles = {residue(node.value) for node in nodes if node.op == "number"} | set(symbols.values())

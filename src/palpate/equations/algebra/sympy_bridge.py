@@ -9,7 +9,7 @@ from typing import Any
 
 import sympy as sp
 
-from palpate.equations.algebra.evaluation import FLOATS, needed
+from palpate.equations.algebra.evaluation import FLOATS, needed_nodes
 from palpate.equations.algebra.graph import Graph, Node, Output
 from palpate.errors import InvalidInput, check_names
 
@@ -95,7 +95,7 @@ def written_lines(nodes: Sequence[Node]) -> tuple[list[tuple[Any, Any]], list[An
     SymPy may cancel a symbol out of every line that would use it (t15 − t15): nodes whose symbol ends up unused are
     written again without one, so that every line printed is needed.
     """
-    order = needed(list(nodes))
+    order = needed_nodes(list(nodes))
     written = [node for node in order if node.op not in ("sin", "cos")]  # an angle stays: c23 says more than cos t7
     uses = Counter(argument.number for node in written for argument in node.args)
     named = {n.number for n in order if n.args and n.op not in ("neg", "sin", "cos") and uses[n.number] > 1}

@@ -14,7 +14,7 @@ from typing import Any
 from llvmlite import ir
 
 from palpate.engine.lanes import constant, near_sin_cos
-from palpate.equations.algebra.evaluation import needed
+from palpate.equations.algebra.evaluation import needed_nodes
 from palpate.equations.algebra.graph import Node
 
 _DOUBLE, _INTEGER, _COUNT = ir.DoubleType(), ir.IntType(64), ir.IntType(32)
@@ -68,7 +68,7 @@ class Emitter:
         body = _Body(self, ir.IRBuilder(function.append_basic_block()))
         wanted = [node for output in outputs for node in output]
         known = {node.number for array in inputs for node in array.nodes}
-        used = {node.number for node in needed(wanted, known)} | {node.number for node in unit}
+        used = {node.number for node in needed_nodes(wanted, known)} | {node.number for node in unit}
         for array, pointer in zip(inputs, function.args):
             body.read(array, pointer, used)
         body.normalise(unit)
@@ -118,7 +118,7 @@ class _Body:
         """
         if self.emitter.lanes == 1:
             self._turn_together(outputs)
-        for node in [*needed(outputs, self.values), *outputs]:
+        for node in [*needed_nodes(outputs, self.values), *outputs]:
             if node.number not in self.values:
                 self.values[node.number] = self._value(node, [self.values[a.number] for a in node.args])
             for pointer, index in destinations.pop(node.number, ()):
@@ -126,7 +126,7 @@ class _Body:
 
     def _turn_together(self, outputs: Sequence[Node]) -> None:
         """Sines and cosines of inputs, four at once: the same bits in a third of the instructions."""
-        nodes = [node.args[0] for node in needed(outputs, self.values) if node.op in ("sin", "cos")]
+        nodes = [node.args[0] for node in needed_nodes(outputs, self.values) if node.op in ("sin", "cos")]
         angles = [number for number in dict.fromkeys(node.number for node in nodes) if number in self.values]
         b, kind = self.builder, ir.VectorType(_DOUBLE, _TOGETHER)
         for start in range(0, len(angles), _TOGETHER):

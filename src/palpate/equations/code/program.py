@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from palpate.equations.algebra.evaluation import evaluate, needed
+from palpate.equations.algebra.evaluation import evaluate, needed_nodes
 from palpate.equations.algebra.graph import NUMBER, PARAMETER, STATE, Graph, Node, Number, Output
 from palpate.equations.algebra.residues import P, all_values
 from palpate.errors import InvalidInput
@@ -56,7 +56,7 @@ class Program:
 
     def counts(self) -> OperationCounts:
         """How much there is to compute."""
-        computed = [node for node in needed(self.nodes) if node.op not in ("number", "symbol", "neg")]
+        computed = [node for node in needed_nodes(self.nodes) if node.op not in ("number", "symbol", "neg")]
         n = Counter(node.op for node in computed if node.level == STATE)
         once = len(computed) - n.total()
         return OperationCounts(n["mul"], n["add"] + n["sub"], n["div"], n["sin"] + n["cos"], n["sqrt"], once)
@@ -64,7 +64,7 @@ class Program:
     def constants(self) -> list[Node]:
         """Nodes that depend on the parameters alone and are used with the state or given out, in order."""
         parameters: dict[int, Node] = {}
-        for node in needed(self.nodes):
+        for node in needed_nodes(self.nodes):
             if node.level == STATE:
                 parameters.update({a.number: a for a in node.args if a.level == PARAMETER})
         parameters.update({node.number: node for node in self.nodes if node.level == PARAMETER})
@@ -74,7 +74,7 @@ class Program:
 def make_program(outputs: Sequence[Output], inputs: Mapping[str, Sequence[str]], always: Sequence[str] = ()) -> Program:
     """A program of these outputs; inputs that are used become arguments, and those of `always`."""
     nodes = [node for output in outputs for node in output.nodes]
-    used = {node.name: node.level for node in needed(nodes) if node.op == "symbol"} if nodes else {}
+    used = {node.name: node.level for node in needed_nodes(nodes) if node.op == "symbol"} if nodes else {}
     kept = {
         name: tuple(entries) for name, entries in inputs.items() if name in always or any(e in used for e in entries)
     }
@@ -82,7 +82,7 @@ def make_program(outputs: Sequence[Output], inputs: Mapping[str, Sequence[str]],
     return Program(kept, parameters, tuple(outputs))
 
 
-def specialised(outputs: Sequence[Output], values: Mapping[str, Number]) -> list[Output]:
+def with_numbers(outputs: Sequence[Output], values: Mapping[str, Number]) -> list[Output]:
     """The same outputs with numbers for parameters, simplified again."""
 
     def leaf(graph: Graph, node: Node) -> Node | None:
@@ -93,9 +93,9 @@ def specialised(outputs: Sequence[Output], values: Mapping[str, Number]) -> list
     return _copied(outputs, leaf)
 
 
-def folded(outputs: Sequence[Output]) -> list[Output]:
+def fold_constants(outputs: Sequence[Output]) -> list[Output]:
     """The same outputs with what depends on numbers alone, such as the sine of a fixed angle, worked out."""
-    constant = [node for node in needed([n for output in outputs for n in output.nodes]) if node.level == NUMBER]
+    constant = [node for node in needed_nodes([n for output in outputs for n in output.nodes]) if node.level == NUMBER]
     values = dict(zip((node.number for node in constant), evaluate(constant, {})))
 
     def leaf(graph: Graph, node: Node) -> Node | None:
@@ -108,7 +108,7 @@ def _copied(outputs: Sequence[Output], leaf: Callable[[Graph, Node], Node | None
     """The outputs in a graph of their own, simplified again; `leaf` may give another node for one of the old graph."""
     graph = Graph()
     made: dict[int, Node] = {}
-    for node in needed([n for output in outputs for n in output.nodes]):
+    for node in needed_nodes([n for output in outputs for n in output.nodes]):
         instead = leaf(graph, node)
         if instead is None and node.op == "number":
             instead = graph.node(node.value)
@@ -120,7 +120,7 @@ def _copied(outputs: Sequence[Output], leaf: Callable[[Graph, Node], Node | None
     return [Output(o.name, o.shape, tuple(made[n.number] for n in o.nodes)) for o in outputs]
 
 
-def merged(outputs: Sequence[Output], quaternion: Sequence[str] = ()) -> list[Output]:
+def merge_equal_nodes(outputs: Sequence[Output], quaternion: Sequence[str] = ()) -> list[Output]:
     """The same outputs with nodes that are equal made one, and those that are zero dropped.
 
     Equality is decided at two random points modulo 2¹²⁷ − 3489: it finds what no local rule sees (a joint torque that
@@ -134,7 +134,7 @@ def merged(outputs: Sequence[Output], quaternion: Sequence[str] = ()) -> list[Ou
     graph = nodes[0].graph
     first: dict[tuple[int, ...], Node] = {}
     made: dict[int, Node] = {}
-    for node in needed(nodes):
+    for node in needed_nodes(nodes):
         key = tuple(values[node.number] for values in points)
         opposite = tuple(-value % P for value in key)
         if not any(key):
@@ -176,7 +176,7 @@ class Writer:
 
     def write(self, nodes: Sequence[Node]) -> None:
         """Lines for everything the nodes need."""
-        order = [node for node in needed(nodes, self._text) if node.number not in self._text]
+        order = [node for node in needed_nodes(nodes, self._text) if node.number not in self._text]
         uses = Counter(argument.number for node in order for argument in node.args)
         uses.update(node.number for node in nodes)
         for node in order:

@@ -19,7 +19,7 @@ from llvmlite import ir
 from palpate.equations.algebra.graph import PARAMETER, Node, Output
 from palpate.equations.algebra.vectors import cross, minus, plus, transposed
 from palpate.equations.code.llvm_code import Emitter, Input
-from palpate.equations.code.program import folded, make_program, merged
+from palpate.equations.code.program import fold_constants, make_program, merge_equal_nodes
 from palpate.equations.dynamics.base_frame import LinkPose, jacobian, link_poses
 from palpate.equations.dynamics.composite import mass_matrix
 from palpate.equations.dynamics.link_motions import motions
@@ -56,7 +56,7 @@ class TreeGraph:
         names = self.chain.names
         parts = {"head": [link.shift for link in self.chain.links] + self.chain.gravity, **self._terms()}
         outputs = [Output(name, (len(nodes),), tuple(nodes)) for name, nodes in parts.items()]
-        simplified = folded(merged(outputs, names.quaternion))
+        simplified = fold_constants(merge_equal_nodes(outputs, names.quaternion))
         self.program = make_program(simplified, {"q": names.q, "v": names.v}, ("q", "v"))
         self.graph = self.program.nodes[0].graph
 

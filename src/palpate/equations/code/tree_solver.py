@@ -22,7 +22,7 @@ from palpate.engine.kernels import kernel
 from palpate.engine.records import Matrix, Record, Vector, sized
 from palpate.engine.views import address_of
 from palpate.equations.algebra.graph import Graph, Node
-from palpate.equations.algebra.linear_systems import solved_in_tree
+from palpate.equations.algebra.linear_systems import solve_in_tree
 from palpate.equations.code.llvm_code import Emitter, Input
 
 
@@ -83,7 +83,7 @@ def _emit(prefix: str, parents: Sequence[int], lanes: int) -> str:
     added, f, v, impulse, braking, free = ([graph.symbol(f"{name}{i}") for i in range(n)] for name in names)
     carriers, emitter = [_carriers(parents, i) for i in range(n)], Emitter(module, lanes)
     diagonal = [M[i][i] + added[i] for i in range(n)]
-    x, pivots = solved_in_tree(_with_diagonal(M, diagonal), f, carriers)
+    x, pivots = solve_in_tree(_with_diagonal(M, diagonal), f, carriers)
     matrix = Input([entry for row in M for entry in row])
     emitter.function(f"{prefix}_solve", [matrix, Input(added), Input(f)], [x, pivots])
     if lanes > 1:
@@ -93,7 +93,7 @@ def _emit(prefix: str, parents: Sequence[int], lanes: int) -> str:
     A = [[M[i][j] * (free[i] * free[j]) for j in range(n)] for i in range(n)]
     right = [free[i] * (momentum[i] - braking[i]) for i in range(n)]
     A = _with_diagonal(A, [diagonal[i] * free[i] + held[i] for i in range(n)])
-    x, pivots = solved_in_tree(A, right, carriers)
+    x, pivots = solve_in_tree(A, right, carriers)
     load = [momentum[i] - _row_times(M, diagonal[i], i, x, carriers) for i in range(n)]
     inputs = [matrix, *map(Input, (added, v, impulse, braking, free))]
     emitter.function(f"{prefix}_slide", inputs, [momentum, x, load, pivots])

@@ -28,10 +28,10 @@ def _in_parent(chain: Chain, index: int, mass: Mass) -> Mass:
         xx, yy, xy = xx - s * bend, yy + s * bend, c * bend - xy
         xz, yz = c * xz - s * yz, s * xz + c * yz
     S = chain.fixed_tensor(index, [xx, yy, zz, xy, xz, yz])
-    return moved(Mass(mass.m, chain.to_parent(index, mass.h), S), position_in_parent(chain, index))
+    return moved_mass(Mass(mass.m, chain.to_parent(index, mass.h), S), position_in_parent(chain, index))
 
 
-def moved(mass: Mass, p: Vector) -> Mass:
+def moved_mass(mass: Mass, p: Vector) -> Mass:
     """Moments about a point from which their origin stands at p: h' = h + m p, S' = S + p hᵀ + h pᵀ + m p pᵀ."""
     m, h = mass.m, mass.h
     both = [h[i] * p[j] + (h[j] + m * p[j]) * p[i] for i, j in SYMMETRIC]

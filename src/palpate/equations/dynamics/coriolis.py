@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from palpate.equations.algebra.vectors import congruent, cross, dot, plus, six_entries, symmetric, times, transposed
 from palpate.equations.dynamics.base_frame import LinkPose, link_poses, unit_vectors
-from palpate.equations.dynamics.composite import moved
+from palpate.equations.dynamics.composite import moved_mass
 from palpate.equations.model.chain import Chain, Mass, Matrix, Vector
 
 
@@ -94,7 +94,7 @@ def _carried(chain: Chain, frames: list[LinkPose], velocities: list[tuple[Vector
 def _in_base(mass: Mass, frame: LinkPose) -> Mass:
     """Moments about the base's origin, in its axes."""
     S = six_entries(congruent(frame.to_base, symmetric(mass.S)))
-    return moved(Mass(mass.m, frame.to_base(mass.h), S), frame.origin)
+    return moved_mass(Mass(mass.m, frame.to_base(mass.h), S), frame.origin)
 
 
 def _trace_minus(A: Matrix, w: Vector) -> Vector:

@@ -16,7 +16,7 @@ from palpate.engine.views import fold
 from palpate.robot.limits import KINDS
 from palpate.robot.mechanics.kernels import OK, FrameOnBody, read_jacobian, stage_position
 from palpate.robot.robot import Robot
-from palpate.spatial.mesh import decimated
+from palpate.spatial.mesh import decimate
 from palpate.world.plants.bodies import point_on_body
 from palpate.world.plants.plant import Plant
 
@@ -91,7 +91,7 @@ def _geom(model: mujoco.MjModel, g: int) -> dict[str, Any]:
 def _mesh(model: mujoco.MjModel, m: int) -> dict[str, Any]:
     first, last = model.mesh_vertadr[m], model.mesh_vertadr[m] + model.mesh_vertnum[m]
     start, stop = model.mesh_faceadr[m], model.mesh_faceadr[m] + model.mesh_facenum[m]
-    vertices, faces = decimated(model.mesh_vert[first:last], model.mesh_face[start:stop], MOST_TRIANGLES)
+    vertices, faces = decimate(model.mesh_vert[first:last], model.mesh_face[start:stop], MOST_TRIANGLES)
     packed = base64.b64encode(vertices.astype("<f4").tobytes()).decode()
     return {"vertices": {"dtype": "f4", "bdata": packed}, "faces": faces.reshape(-1).tolist()}
 

@@ -384,15 +384,15 @@ def outside_fields(run: Run, plant: Plant, physics: Physics, rows: Layout, felt:
             RigidPoint(reading=physics.sensordata[address : address + POINT_NUMBERS], force=force, position=position)
             for address, (force, position) in zip(plant.rigid_points.values(), rigid)
         ],
-        "rigid": [_reading(physics, sensor.address, sensor.whose) for sensor in plant.rigid_sensors],
+        "rigid": [_reading(physics, sensor.address, sensor.side) for sensor in plant.rigid_sensors],
         "pushes": [push_state(plant, push, dt, bodies, felt) for push in world.pushes],
         "pushed": Pushed({"N": plant.model.nv}),
     }
 
 
-def _reading(physics: Physics, address: int, whose: str) -> RigidReading:
+def _reading(physics: Physics, address: int, side: str) -> RigidReading:
     reading = physics.sensordata[address : address + _WIDEST_READING]
-    return RigidReading(reading=reading, distance=whose == "distance", felt=whose == "wrist")
+    return RigidReading(reading=reading, distance=side == "distance", felt=side == "wrist")
 
 
 def _record(run: Run, law: BoundLaw, rows: Layout, chosen: tuple[Channel, ...]) -> dict[str, object]:

@@ -14,7 +14,7 @@ from palpate.run.loop.state import Drives
 from palpate.run.run import Run
 from palpate.world.driver import filter_gain, limits_of, servo_rotors, torque_rates
 from palpate.world.plants.plant import Plant
-from palpate.world.sensing.sensors import delayed
+from palpate.world.sensing.sensors import delay_line
 
 _CARRIED = 0.5  # of gravity's torque in the law's command at rest, from which on the law is said to add it
 
@@ -37,7 +37,7 @@ def drives_of(run: Run, plant: Plant, law: BoundLaw) -> Drives:
     return Drives(
         sizes_of(robot),
         kind=COMMANDS.index(law.command),
-        signal=delayed(driver.delay, robot.nv),
+        signal=delay_line(driver.delay, robot.nv),
         received=first[law.command][: robot.nv].copy(),
         loss=facts.loss,
         stop_after=facts.stop_after,

@@ -12,7 +12,14 @@ from palpate.checks import Array
 from palpate.display import shown
 from palpate.equations.algebra.graph import Output
 from palpate.equations.algebra.sympy_bridge import written_lines
-from palpate.equations.code.program import OperationCounts, Program, folded, make_program, merged, specialised
+from palpate.equations.code.program import (
+    OperationCounts,
+    Program,
+    fold_constants,
+    make_program,
+    merge_equal_nodes,
+    with_numbers,
+)
 from palpate.equations.dynamics.recursive_forms import RecursiveForms
 from palpate.equations.model.naming import NamedConstant, NamedModel
 from palpate.equations.quantities import DYNAMICS, Quantity, arguments, quantity
@@ -217,8 +224,8 @@ class Derivation:
         """Quantities as nodes, equal parts made one; `numbers` puts the parameters' values in."""
         outputs = [self.forms.output(name) for name in names if self.quantity(name)]
         if not numbers:
-            return merged(outputs, self.names.quaternion)
-        return folded(merged(specialised(outputs, self.values), self.names.quaternion))
+            return merge_equal_nodes(outputs, self.names.quaternion)
+        return fold_constants(merge_equal_nodes(with_numbers(outputs, self.values), self.names.quaternion))
 
     def counts(self, *names: str, numbers: bool = False) -> OperationCounts:
         """Operations that a program of these quantities takes for one state."""

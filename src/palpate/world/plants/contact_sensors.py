@@ -21,18 +21,18 @@ _WRENCH, _POINT = ("FORCE", "TORQUE", "POS"), ("FORCE", "POS", "NORMAL", "TANGEN
 class RigidSensor:
     """One of the engine's contact sensors: where it writes in sensordata, and what.
 
-    `whose` is "robot" or "wrist" for the net wrench on all of the robot or on what lies beyond its wrist sensor, and
+    `side` is "robot" or "wrist" for the net wrench on all of the robot or on what lies beyond its wrist sensor, and
     "distance" for the robot's deepest penetration.
     """
 
     address: int
-    whose: str
+    side: str
 
 
 def add_contact_sensors(
     spec: mujoco.MjSpec, robot: Robot, world: World, touching: Sequence[str], rigid: Sequence[str]
 ) -> dict[str, str]:
-    """Let the engine report net wrenches and the deepest penetration: sensor names, and whose.
+    """Let the engine report net wrenches and the deepest penetration: sensor names, and the side of each.
 
     The engine gives the wrench that its first partner does to the second, so the robot comes second. An object on a
     surface is no contact of the robot.
@@ -47,7 +47,7 @@ def add_contact_sensors(
     model = robot.model
     roots = sorted({int(model.body_rootid[model.geom(name).bodyid[0]]) for name in touching})
     wrist = robot.frame(world.sensors.wrench.frame).body
-    whose = {}
+    sides = {}
     for other in _others(world, rigid) if touching else ():
         for body, kind, wanted, reduce in [
             *((root, "robot", _WRENCH, _SUM) for root in roots),
@@ -56,8 +56,8 @@ def add_contact_sensors(
         ]:
             name, partner = f"{kind} {body} {other}", (mujoco.mjtObj.mjOBJ_XBODY, model.body(body).name)
             _add(spec, name, other, partner, wanted, reduce)
-            whose[name] = kind
-    return whose
+            sides[name] = kind
+    return sides
 
 
 def add_point_sensors(

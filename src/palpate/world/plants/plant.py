@@ -17,7 +17,7 @@ from palpate.robot.robot import Robot
 from palpate.spatial import matrix_from_quat, quat_from_euler, quat_from_matrix, rows
 from palpate.spatial.shapes import SHAPES
 from palpate.world.config import FreeObject, Pole, Surface, World
-from palpate.world.driver import per_joint, uncompensated
+from palpate.world.driver import friction_left, per_joint
 from palpate.world.plants.contact_sensors import RigidSensor, add_contact_sensors, add_point_sensors
 from palpate.world.plants.joint_friction import take_over_friction
 from palpate.world.plants.ties import Ties, hold_ties, plant_ties
@@ -156,7 +156,7 @@ def touch_name(point: ContactPoint, surface: Surface, points: int) -> str:
 
 def true_robot(robot: Robot, world: World) -> Robot:
     """The robot as the plant has it: its changed masses, joints and base, loads carried all along, and gravity."""
-    whole = all((left == 1.0).all() for left in uncompensated(robot, world.driver))
+    whole = all((left == 1.0).all() for left in friction_left(robot, world.driver))
     if world.plant.none and not world.attachments and world.gravity is None and whole:
         return robot
     spec = robot.spec()
@@ -228,7 +228,7 @@ def _change_robot(spec: mujoco.MjSpec, robot: Robot, world: World) -> None:
     damping = per_joint(robot, change.joint_damping, "joint_damping")
     friction = per_joint(robot, change.joint_friction, "joint_friction")
     rotor = per_joint(robot, change.rotor_inertia, "rotor_inertia")
-    viscous, coulomb = uncompensated(robot, world.driver)
+    viscous, coulomb = friction_left(robot, world.driver)
     for index, name in enumerate(robot.dof_names):
         joint = spec.joint(name)
         if joint is not None:
@@ -275,7 +275,7 @@ def change_in_place(plant: Plant, world: World, scratch: mujoco.MjData, where: R
     model.body_inertia[here] = scale[:, None] * nominal.body_inertia[there]
     model.body_ipos[here] = nominal.body_ipos[there] + change.com_offset
     joints = where.joints
-    viscous, coulomb = uncompensated(robot, world.driver)
+    viscous, coulomb = friction_left(robot, world.driver)
     damping = viscous * nominal.dof_damping + per_joint(robot, change.joint_damping, "joint_damping")
     friction = coulomb * nominal.dof_frictionloss + per_joint(robot, change.joint_friction, "joint_friction")
     model.dof_damping[joints], model.dof_frictionloss[joints] = damping[joints], friction[joints]

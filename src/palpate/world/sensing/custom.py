@@ -36,7 +36,7 @@ from palpate.robot.robot import Robot
 from palpate.user_code import blamed
 from palpate.world.sensing.noise import normal
 from palpate.world.sensing.sensor import Sensor
-from palpate.world.sensing.sensors import Delayed, arrive, delayed
+from palpate.world.sensing.sensors import Delayed, arrive, delay_line
 
 _STREAM, _APART = 5000, 100  # of noise: the first sensor's, and how far the next one's is
 
@@ -141,7 +141,7 @@ def _bound(name: str, sensor: Sensor, robot: Robot, stream: int, first: int) -> 
         function, addresses = sensor.kernel.pointer, (gains.address, memory.address)
     record = CustomSensor(
         function=function, gains=addresses[0], memory=addresses[1], reading=Reading({"width": sensor.width}),
-        noise=sensor.noise, stream=stream, first=first, signal=delayed(sensor.delay, sensor.width),
+        noise=sensor.noise, stream=stream, first=first, signal=delay_line(sensor.delay, sensor.width),
     )  # fmt: skip
     return BoundSensor(name, sensor, record, gains, memory)
 

@@ -113,7 +113,7 @@ def pole_camera(plant: Plant, world: World, period: float) -> PoleCamera:
     )
 
 
-def delayed(delay: int, width: int) -> Delayed:
+def delay_line(delay: int, width: int) -> Delayed:
     """A signal of `width` numbers that arrives `delay` samples late; without delay it is read where it is measured."""
     fresh = np.zeros(width)
     seen = fresh if delay == 0 else fresh.copy()
@@ -129,7 +129,7 @@ def joint_sensors(sensors: Sensors, robot: Robot, period: float) -> JointSensors
         velocity_share=low_pass_share(sensors.velocity_cutoff, period),
         **{name: getattr(sensors, name) for name in ("encoder_noise", "velocity_noise", "torque_noise")},
         exact=sensors.model_copy(update={"delay": 0}).ideal,
-        signal=delayed(sensors.delay, robot.nq + robot.nv),
+        signal=delay_line(sensors.delay, robot.nq + robot.nv),
     )
 
 
@@ -146,7 +146,7 @@ def wrist_sensor(plant: Plant, robot: Robot, sensors: Sensors, period: float, *,
         known=beyond.copy() if shared else known,
         **{name: getattr(wrench, name) for name in ("compensate", "bias", "noise_force", "noise_torque")},
         share=low_pass_share(wrench.cutoff, period),
-        signal=delayed(wrench.delay, 6),
+        signal=delay_line(wrench.delay, 6),
     )
 
 
@@ -172,7 +172,7 @@ def bodies_beyond(plant: Plant, robot: Robot, sensors: Sensors) -> tuple[np.ndar
 @kernel(inline=True)
 def arrive(s: Delayed, count: int) -> None:
     """Keep the fresh sample and see the one `delay` samples old (the first one, before that)."""
-    if s.delay == 0:  # see `delayed`
+    if s.delay == 0:  # see `delay_line`
         return
     rows = s.ring.shape[0]
     old = max(count - s.delay, 0) % rows

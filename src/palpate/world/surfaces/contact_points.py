@@ -128,7 +128,7 @@ def points_of_links(model: mujoco.MjModel, robot: Robot, world: World) -> list[C
         cloud = link_points(model, body)
         if cloud is None:
             raise InvalidInput(f"contact_links: link {link!r} of {robot.name} has no shape that could touch")
-        corners = thinned(hull(cloud), MOST_HULL)
+        corners = thin_points(hull(cloud), MOST_HULL)
         points += [ContactPoint(f"{link} point {k + 1}", body, p, 0.0, True, group=link) for k, p in enumerate(corners)]
     return points
 
@@ -181,7 +181,7 @@ def hull(points: Array) -> Array:
         return np.unique(points, axis=0)
 
 
-def thinned(points: Array, most: int) -> Array:
+def thin_points(points: Array, most: int) -> Array:
     """At most `most` points, each time the one farthest from those taken."""
     if len(points) <= most:
         return points

@@ -15,7 +15,7 @@ from palpate.checks import Array
 from palpate.errors import FileError, InvalidInput, PalpateError, shortened
 from palpate.files import open_regular
 from palpate.spatial.height_field import HALF_X, HALF_Y, heights_on
-from palpate.spatial.mesh import joined
+from palpate.spatial.mesh import join_vertices
 from palpate.spatial.shapes import SHAPES
 from palpate.world.config import Surface
 from palpate.world.surfaces.height_files import from_csv, from_npy, from_png
@@ -49,7 +49,7 @@ def drawn_mesh(surface: Surface) -> Triangles:
     if SHAPES[surface.shape].data == "triangles":
         assert surface.file is not None
         vertices, faces = _content("triangles", _file_state(surface.name, surface.file))
-        return joined(vertices * surface.scale, faces)
+        return join_vertices(vertices * surface.scale, faces)
     return _block(form)
 
 

@@ -64,7 +64,7 @@ def _mesh(parts: str | list[tuple[list[float] | None, int, int]], answer: io.Byt
     """One file of the answer, whose numbers come next."""
     if isinstance(parts, str):
         return ColladaMesh(problem=f"cannot be read as COLLADA ({printable(parts)})")
-    from palpate.spatial.mesh import decimated  # which loads numba: reading a model without such meshes does not
+    from palpate.spatial.mesh import decimate  # which loads numba: reading a model without such meshes does not
 
     total, made = sum(faces for _, _, faces in parts), []
     for colour, vertex_count, face_count in parts:
@@ -72,5 +72,5 @@ def _mesh(parts: str | list[tuple[list[float] | None, int, int]], answer: io.Byt
         faces = np.frombuffer(answer.read(24 * face_count), "<i8").reshape(-1, 3)
         share = max(_MOST_TRIANGLES * face_count // total, _FEWEST)
         rgba = (colour[0], colour[1], colour[2], colour[3]) if colour else None
-        made.append((rgba, Mesh(*decimated(vertices, faces, share))))
+        made.append((rgba, Mesh(*decimate(vertices, faces, share))))
     return ColladaMesh(tuple(made))
