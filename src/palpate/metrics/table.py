@@ -13,7 +13,7 @@ from pydantic import model_validator
 from palpate.config import Config, setting
 from palpate.display import shown
 from palpate.errors import InvalidInput, NeverHappened, NotApplicable, check_names
-from palpate.metrics import contact, motion, step
+from palpate.metrics import contact, motion, step, stopping
 from palpate.metrics.signals import largest, orientation_angle, position_distance, rms_of
 from palpate.metrics.step import of
 from palpate.plugins import Table, of_kind
@@ -137,9 +137,9 @@ _ALL = [
     Metric("compliant_angle_max", "rad", "tool from its compliant frame, largest", largest("law.compliant_angle")),
     Metric("joint_error_rms", "rad", "revolute joints from their targets, RMS", motion.joint_error_rms),
     Metric("joint_error_max", "rad", "revolute joints from their targets, largest", motion.joint_error_max),
-    Metric("stop_time", "s", "until the tool's speed stays below 2 % of its first", motion.stop_time),
-    Metric("stop_distance", "m", "tool's travel along its first direction until the stop", motion.stop_distance),
-    Metric("stop_deviation", "m", "tool's largest distance from that line until the stop", motion.stop_deviation),
+    Metric("stop_time", "s", "until the tool's speed stays below 2 % of its first", stopping.stop_time),
+    Metric("stop_distance", "m", "tool's travel along its first direction until the stop", stopping.stop_distance),
+    Metric("stop_deviation", "m", "tool's largest distance from that line until the stop", stopping.stop_deviation),
     Metric("tilt_max", "rad", "pole: largest angle from the vertical", largest(motion.tilt)),
     Metric("tilt_rms", "rad", "pole: angle from the vertical, RMS", rms_of(motion.tilt)),
     Metric("tilt_end", "rad", "pole: largest angle from the vertical, over the last tenth", motion.tilt_end),
