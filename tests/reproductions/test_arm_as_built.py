@@ -23,7 +23,7 @@ from palpate.run.run import Run
 from palpate.run.simulate import fill_targets as sample_targets, simulate
 from palpate.run.stepping import Ending
 from palpate.scenario.file.load import scenario_from_data
-from palpate.scenario.file.starter import pressing_scenarios
+from palpate.scenario.file.pressing import pressing_scenarios
 from palpate.scenario.model import Scenario
 from palpate.trace import Recording
 from palpate.world.clock import Clock

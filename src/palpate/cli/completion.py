@@ -75,7 +75,7 @@ def _runs(prefix: str, **_: Any) -> list[str]:
 
 def _explained(prefix: str, **_: Any) -> list[str]:
     """Keys that `explain` knows, one level below what is written already."""
-    from palpate.scenario.fields import explain
+    from palpate.scenario.explanation import explain
 
     above = prefix.rpartition(".")[0]
     known = explain(above)

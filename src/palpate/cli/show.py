@@ -322,7 +322,7 @@ def print_joint_facts(facts: Sequence[Mapping[str, Any]], joints: Sequence[str],
 def is_scenario(name: str) -> bool:
     """Whether a name is that of a shipped scenario and of no robot, or of a .toml file that is no table of links."""
     from palpate.robot import catalogue
-    from palpate.scenario.file.load import shipped
+    from palpate.scenario.file.folders import shipped
 
     if name in shipped() and name not in catalogue.names():
         return True
