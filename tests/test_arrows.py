@@ -16,8 +16,8 @@ from palpate import toolbox
 # Which package may import which; docs/index.md shows this table. Nothing is inherited: what is not listed is refused.
 # Small modules that every package may use.
 FREE = {
-    "errors", "escape", "checks", "display", "files", "forking", "lazy", "memory", "config", "one_thread", "parquet",
-    "plugins", "sealed", "toml", "toolbox", "user_code",
+    "errors", "escape", "checks", "display", "files", "forking", "lazy", "memory", "module_copies", "config",
+    "one_thread", "parquet", "plugins", "sealed", "toml", "toolbox", "user_code",
 }  # fmt: skip
 MODULES = FREE
 ARROWS: dict[str, set[str]] = {
@@ -35,6 +35,7 @@ ARROWS: dict[str, set[str]] = {
     "toolbox": {"errors"},
     "user_code": {"errors", "lazy"},
     "memory": set(),
+    "module_copies": {"user_code"},
     "one_thread": set(),
     "parquet": {"errors", "files", "lazy", "memory"},
     "engine": set(),

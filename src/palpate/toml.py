@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from palpate.errors import InvalidInput
-from palpate.escape import hash_comment
+from palpate.escape.builds import hash_comment
 
 Comment = Callable[[tuple[str | int, ...]], str]
 _BARE = re.compile(r"[A-Za-z0-9_-]+")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from palpate.display import shows
 from palpate.errors import TraceError, UnknownName
-from palpate.escape import html_text
+from palpate.escape.documents import html_text
 from palpate.lazy import check_extra
 from palpate.metrics import MetricResult
 from palpate.toml import toml_text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from palpate.errors import PalpateError, harmless
-from palpate.escape import html_text
+from palpate.escape.documents import html_text
 from palpate.metrics.table import METRICS, Bound, MetricResult, judge
 from palpate.trace import Trace
 from palpate.user_code import is_address

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from palpate.errors import InvalidInput, NotApplicable, TraceError
-from palpate.escape import html_text
+from palpate.escape.documents import html_text
 from palpate.files import write_file
 from palpate.metrics import MetricResult, evaluate
 from palpate.toml import toml_value

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from palpate.escape import html_json, html_text
+from palpate.escape.documents import html_json, html_text
 from palpate.files import write_file
 from palpate.trace import Trace
 from palpate.views.pages import sweep_charts as charts

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from palpate.errors import TraceError
-from palpate.escape import html_text
+from palpate.escape.documents import html_text
 from palpate.files import write_file
 from palpate.metrics import MetricResult, evaluate
 from palpate.toml import toml_text

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from palpate.checks import Array
-from palpate.escape import html_json, html_text
+from palpate.escape.documents import html_json, html_text
 from palpate.files import write_file
 from palpate.spatial.rows import conjugate, rotate
 from palpate.trace import Trace

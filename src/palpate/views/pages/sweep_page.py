@@ -11,7 +11,7 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.errors import TraceError
-from palpate.escape import html_json, html_text
+from palpate.escape.documents import html_json, html_text
 from palpate.files import write_file
 from palpate.forking import cached_property
 from palpate.metrics import METRICS

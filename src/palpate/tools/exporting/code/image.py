@@ -11,7 +11,7 @@ import numpy as np
 
 from palpate.engine.records import Field, Kind, Record
 from palpate.errors import NotApplicable
-from palpate.escape import c_field
+from palpate.escape.c import c_field
 
 
 @dataclass(frozen=True)
