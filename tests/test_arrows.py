@@ -129,7 +129,8 @@ INSIDE: dict[str, dict[str, set[str]]] = {
         "drivers": {"plans", "running", "analysis"},
         "commands": {"plans", "running", "analysis", "drivers"},
     },
-    "views": {"pages": set()},
+    "views": {"pages": set(), "notebook": {"pages"}},
+    "views/pages": {"sweep": set()},
     "world": {
         "surfaces": set(),
         "plants": {"surfaces"},
@@ -170,7 +171,7 @@ def imported(tree: ast.Module, package: str) -> Iterator[tuple[str, ast.AST]]:
             names = [f"{base}.{a.name}" if a.name in ARROWS else base for a in node.names]
             yield from ((name, node) for name in (names if base in ("palpate", "palpate.tools") else [base]))
         elif isinstance(node, ast.Constant) and re.fullmatch(r"palpate(\.\w+)+(:\w+)?", str(node.value)):
-            # "palpate.views.notebook:plot" names a function that is imported when it is asked for.
+            # "palpate.views.notebook.plot:plot" names a function that is imported when it is asked for.
             yield from ((name, node) for name in [str(node.value).split(":")[0]] if package_of(name) in ARROWS)
 
 

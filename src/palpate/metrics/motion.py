@@ -9,14 +9,7 @@ import numpy as np
 from palpate.checks import Array
 from palpate.errors import NotApplicable
 from palpate.metrics.kernels import integral_of_squares, largest_of_columns
-from palpate.metrics.signals import (
-    channel,
-    columns_with_unit,
-    held_time,
-    refuse_without_target,
-    rms,
-    steady,
-)
+from palpate.metrics.signals import channel, columns_with_unit, held_time, refuse_without_target, rms, steady
 from palpate.spatial import rows
 from palpate.trace import Trace
 

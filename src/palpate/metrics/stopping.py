@@ -8,11 +8,7 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.errors import NeverHappened, NotApplicable
-from palpate.metrics.signals import (
-    channel,
-    once,
-    steady,
-)
+from palpate.metrics.signals import channel, once, steady
 from palpate.spatial import rows
 from palpate.trace import Trace
 

@@ -7,7 +7,7 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 from palpate.escape.documents import html_json, html_text
-from palpate.views.pages.interactive import script
+from palpate.views.pages.assets import script
 from palpate.views.pages.player import LIVE, POLICY, SCRIPTS, html
 
 if TYPE_CHECKING:

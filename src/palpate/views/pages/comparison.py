@@ -17,7 +17,8 @@ from palpate.metrics import MetricResult, evaluate
 from palpate.toml import toml_value
 from palpate.trace import Trace
 from palpate.views.pages.markup import Plots, contents, count, folded, folded_section, number, page, section, table
-from palpate.views.pages.player import SMALLEST_FORCE, replay_data, replay_of
+from palpate.views.pages.player import replay_data, replay_of
+from palpate.views.pages.replay_arrows import SMALLEST_FORCE
 from palpate.views.panels import TOOL_ERRORS, Figure, Panel, styled, telling
 
 

@@ -13,10 +13,10 @@ import numpy as np
 from palpate.escape.documents import html_json, html_text
 from palpate.files import write_file
 from palpate.trace import Trace
-from palpate.views.pages import sweep_charts as charts
 from palpate.views.pages.comparison import DETAIL, differing_settings, overlaid, side_by_side_replays
 from palpate.views.pages.markup import Plots, bullets, contents, folded_section, page, section, table
-from palpate.views.pages.sweep_charts import Bounded, Points
+from palpate.views.pages.sweep import charts
+from palpate.views.pages.sweep.charts import Bounded, Points
 from palpate.views.panels import telling
 
 
