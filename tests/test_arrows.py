@@ -114,6 +114,7 @@ INSIDE: dict[str, dict[str, set[str]]] = {
         "tangent": {"assemble", "loop"},
         "forecast": {"tangent", "before", "assemble", "loop"},
     },
+    "run/after": {"removals": set(), "observed": set()},
     "scenario": {"checking": set(), "library": set(), "file": {"checking", "library"}},
     "tools/sheets": {"books": set(), "commands": {"books"}},
     "tools/serving": {

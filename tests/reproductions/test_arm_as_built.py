@@ -13,7 +13,7 @@ import palpate as pp
 from palpate.control.law import PythonLaw
 from palpate.control.laws.gravity_compensation import GravityCompensation
 from palpate.control.laws.passive import Passive
-from palpate.run.after.finish import friction_warnings
+from palpate.run.after.warnings import friction_warnings
 from palpate.run.assemble.assemble import assemble
 from palpate.run.assemble.carrier import carrier_before
 from palpate.run.build import build
