@@ -75,6 +75,7 @@ INSIDE: dict[str, dict[str, set[str]]] = {
         "motion": {"touch", "modes", "collision"},
         "analysis": {"touch", "modes", "collision", "motion"},
     },
+    "cli": {"showing": set()},
     "control": {
         "steps": set(),
         "references": set(),

@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from palpate.escape.documents import html_text
-
-if TYPE_CHECKING:
-    pass
-
 
 _STYLE = "border-collapse:collapse;font-variant-numeric:tabular-nums"
 _LEFT, _RIGHT = "text-align:left;padding:2px 12px 2px 0", "text-align:right;padding:2px 12px 2px 0"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from palpate.display import shows
 from palpate.errors import UnknownName
@@ -11,9 +11,6 @@ from palpate.lazy import check_extra
 from palpate.trace import Trace
 from palpate.views.first_figure import leading
 from palpate.views.panels import Curve, Panel, marks_of, styled
-
-if TYPE_CHECKING:
-    pass
 
 
 @shows

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from palpate.display import shows
-
-if TYPE_CHECKING:
-    pass
 
 
 @shows

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from palpate.display import shows
 from palpate.trace import Trace
 from palpate.views.notebook.markup import framed_page
-
-if TYPE_CHECKING:
-    pass
 
 
 class ShownReplay:

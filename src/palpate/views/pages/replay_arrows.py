@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from palpate.checks import Array
 from palpate.trace import Trace
 from palpate.views.pages.interactive import packed
-
-if TYPE_CHECKING:
-    pass
-
 
 _CONTACT, _POINT, _PUSH = [213, 60, 0], [230, 140, 40], [190, 60, 140]  # colours
 SMALLEST_FORCE = 1e-6  # N; below, no arrow

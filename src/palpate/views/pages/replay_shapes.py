@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from palpate.checks import Array
 from palpate.spatial.rows import conjugate, rotate
-
-if TYPE_CHECKING:
-    pass
 
 
 def rods(ends: list[Array], radius: float) -> list[dict[str, Any]]:
