@@ -92,6 +92,7 @@ def settings_of(cls: type[Config]) -> dict[str, Setting]:
 
 @lru_cache(maxsize=1)
 def law_key() -> Setting:
+    """The key that names the law."""
     info = setting(..., "1", "name of the law (palpate list laws)")
     info.annotation = Literal[tuple(LAWS)]  # pyright: ignore[reportAttributeAccessIssue]
     return Setting("law", info)

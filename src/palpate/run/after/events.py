@@ -13,6 +13,7 @@ from palpate.trace import Event
 
 
 def events_of(assembly: Assembly, named: Mapping[str, Array], warnings: Iterable[str]) -> list[Event]:
+    """Events of a run in order of their kinds: warnings, guards, faults, contact."""
     events, times = [Event(0.0, 0, "checks", "warning", text) for text in warnings], named["time"]
     ticks = np.arange(len(times)) * assembly.run.record.stride // assembly.loop.ratio
     if "guard" in named:

@@ -71,6 +71,7 @@ def run_facts(
     named: Mapping[str, Array],
     edge: dict[str, Any] | None = None,
 ) -> RunFacts:
+    """Facts of a run: its settings, warnings, expectations, remarks and assumptions."""
     run, clock, notes = assembly.run, assembly.run.clock, _notes(assembly, named)
     return RunFacts(
         **measured_facts(assembly, named),

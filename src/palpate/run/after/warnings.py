@@ -73,6 +73,7 @@ def interventions(assembly: Assembly) -> list[str]:
 
 
 def joint_watch(assembly: Assembly) -> dict[str, float]:
+    """Longest times beyond stops and rated speeds, s, and the largest excesses; empty where joints were not watched."""
     w, dt = assembly.loop.watch, assembly.loop.dt
     if not w.on:
         return {}

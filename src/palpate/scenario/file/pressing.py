@@ -97,6 +97,7 @@ def _overhang(robot: Robot, press: PressPose) -> float:
 
 
 def wall_table(position: list[float], normal: list[float], stiffness: float, damping: float) -> dict[str, Any]:
+    """A compliant wall as a table of `world.surfaces`."""
     pose = {"name": "wall", "shape": "plane", "position": position, "normal": normal}
     return {**pose, "stiffness": stiffness, "damping": damping, "friction": 0.3}
 

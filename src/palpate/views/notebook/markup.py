@@ -20,6 +20,7 @@ def framed_page(page: str, title: str, *, scripts: bool) -> str:
 
 
 def table_html(heads: Sequence[str], rows: Sequence[Sequence[str]], align: str) -> str:
+    """A table; `align` has a letter for each column, r for right."""
     sides = [_RIGHT if side == "r" else _LEFT for side in align]
     head = "".join(f'<th style="{side}">{html_text(text)}</th>' for text, side in zip(heads, sides))
     cells = ["".join(f'<td style="{side}">{html_text(cell)}</td>' for cell, side in zip(row, sides)) for row in rows]

@@ -14,6 +14,7 @@ from palpate.views.panels import Figure
 
 
 def title_of(trace: Trace) -> str:
+    """The title of a report: the scenario's name, robot and law."""
     run = trace.facts
     name = (run.scenario or {}).get("name")
     robot, law = run.robot or "robot", run.law
@@ -39,6 +40,7 @@ def _ending(trace: Trace, results: Sequence[MetricResult]) -> str:
 
 
 def lead_html(plots: markup.Plots, lead: Figure | None) -> str:
+    """The leading figure with its title and the button that ends a zoom."""
     if lead is None:
         return "<div></div>"
     zoom = '<button type="button" id="whole-time" hidden>whole run</button>'

@@ -51,6 +51,7 @@ def _without(figure: Figure, lead: Figure | None) -> Figure:
 
 
 def guard_parts(trace: Trace) -> list[str]:
+    """Control ticks of each guard, and its interventions."""
     ticks = trace.facts.guard_ticks
     counts = [f"{name}: {markup.count(number, 'control tick')}" for name, number in ticks.items() if number]
     events = [str(event) for event in trace.events if event.kind == "intervention"]
@@ -114,6 +115,7 @@ def _marked(line: str) -> str:
 
 
 def run_parts(trace: Trace, thin: bool) -> list[str]:
+    """Facts of the run, its events and its channels."""
     run, events = trace.facts, [str(event) for event in trace.events]
     drawn = f"Of {len(trace)} samples at most {MOST_POINTS} per line are drawn, peaks kept." if thin else ""
     known = {

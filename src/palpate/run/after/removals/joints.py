@@ -17,6 +17,7 @@ from palpate.world.plants.plant import dry_friction
 
 
 def of_joints(assembly: Assembly) -> Iterator[Removal]:
+    """Friction and stops of the joints."""
     run, watch = assembly.run, assembly.loop.watch
     friction = dry_friction(run.robot, World(plant=run.world.plant))  # compensated or not: another driver may not be
     if friction.any():

@@ -25,6 +25,7 @@ _DRIVER = {
 
 
 def of_plant(world: World) -> Iterator[Removal]:
+    """Loads, masses, frames and rotors that the law's model lacks, and another gravity."""
     plant, none = world.plant, PlantChange()
     for load in world.attachments:
         yield Removal(f"load {load.name!r} of {load.mass:g} kg", without_item("attachments", load), load=True)
@@ -56,6 +57,7 @@ def of_limits(assembly: Assembly) -> Iterator[Removal]:
 
 
 def of_driver(driver: Driver) -> Iterator[Removal]:
+    """Filter, losses, jitter, limits and delay of the driver."""
     facts = driver.facts
     for name, (words, off) in _DRIVER.items():
         if getattr(facts, name):

@@ -19,6 +19,7 @@ _JOINT_NOISE = ("encoder_resolution", "encoder_noise", "velocity_noise")
 
 
 def of_sensors(sensors: Sensors) -> Iterator[Removal]:
+    """Noise, filters and delays of the sensors."""
     wrench = sensors.wrench
     if any(getattr(sensors, name) for name in _JOINT_NOISE):
         yield Removal(
@@ -46,6 +47,7 @@ def _wrist(**update: Any) -> Callable[[Run], Run]:
 
 
 def of_world(world: World, named: Mapping[str, Array]) -> Iterator[Removal]:
+    """Faults, pushes, and the friction or the presence of surfaces that were touched."""
     for fault in world.faults:
         yield Removal(f"the fault {fault.what!r}", without_item("faults", fault))
     for push in world.pushes:
@@ -64,6 +66,7 @@ def _with_smooth_surfaces(run: Run) -> Run:
 
 
 def of_clock(run: Run) -> Iterator[Removal]:
+    """The control period, where a rerun with a shorter one is not too long."""
     long = _FINER * run.clock.steps > _MOST_FINE_STEPS
     if run.world.sensors.custom or long:
         return

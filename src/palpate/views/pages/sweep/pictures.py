@@ -22,6 +22,7 @@ def only_quantity(runs: SweepRuns) -> Points:
 
 
 def front_chart(runs: SweepRuns, pareto: Mapping[str, Any], chosen: int | None = None) -> Chart:
+    """The Pareto front of two metrics among the drawn runs."""
     x, y = (runs.metric(name) for name in pareto["metrics"])
     passed, labels = runs.passed[runs.drawn], [runs.labels[run] for run in runs.drawn]
     best = np.array(pareto["points"], dtype=float).reshape(-1, 2)

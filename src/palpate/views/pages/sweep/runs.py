@@ -45,6 +45,7 @@ class SweepRuns:
         return values if runs is None else [values[run] for run in runs]
 
     def numbers(self, name: str) -> Array:
+        """A column as floating-point numbers."""
         return read_columns(self.table, [name])[name].to_numpy().astype(float)
 
     def order(self, worst: Sequence[int]) -> list[int]:

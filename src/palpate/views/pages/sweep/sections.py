@@ -29,6 +29,7 @@ def map_html(plots: Plots, runs: SweepRuns, summary: Mapping[str, Any]) -> str:
 
 
 def further_title(summary: Mapping[str, Any]) -> str:
+    """The title of the section with further charts."""
     searched = summary["method"] == "tune"
     return f"{summary['metric']} over what is searched" if searched else "Each bound over what varies"
 
@@ -54,6 +55,7 @@ def further_html(plots: Plots, runs: SweepRuns, summary: Mapping[str, Any]) -> s
 
 
 def sensitivity_parts(plots: Plots, summary: Mapping[str, Any]) -> list[str]:
+    """Sensitivities of the metric, or shares of variance."""
     if summary.get("sensitivity_note"):
         return [f"<p class=soft>{html_text(summary['sensitivity_note'])}</p>"]
     if summary.get("sensitivity"):
@@ -83,6 +85,7 @@ def _share(share: float) -> str:
 
 
 def pareto_html(plots: Plots, runs: SweepRuns, summary: Mapping[str, Any]) -> str:
+    """The Pareto front, unless the first screen shows it."""
     if not summary.get("pareto") or summary["method"] == "tune":
         return ""
     return plots.place(front_chart(runs, summary["pareto"]))
@@ -115,6 +118,7 @@ def notable_parts(summary: Mapping[str, Any]) -> list[str]:
 
 
 def parallel_parts(plots: Plots, runs: SweepRuns, summary: Mapping[str, Any]) -> list[str]:
+    """Parallel coordinates of the drawn runs."""
     if len(runs.passed) < 2 or len(runs.keys) < 2:
         return []
     chosen = runs.drawn
@@ -132,6 +136,7 @@ def parallel_parts(plots: Plots, runs: SweepRuns, summary: Mapping[str, Any]) ->
 
 
 def wrong_parts(summary: Mapping[str, Any]) -> list[str]:
+    """Runs that ended badly with their reasons, and warnings."""
     parts = []
     for kind in COUNTS:
         named = summary["named"].get(kind, [])
@@ -143,11 +148,13 @@ def wrong_parts(summary: Mapping[str, Any]) -> list[str]:
 
 
 def fact_rows(summary: Mapping[str, Any]) -> dict[str, object]:
+    """Method, counts and seed of the sweep."""
     counts = {kind.capitalize(): count for kind, count in summary["counts"].items() if count}
     return {"Method": summary["method"], "Runs": summary["runs"], **counts, "Seed of the draws": summary["seed"]}
 
 
 def varies_html(summary: Mapping[str, Any]) -> str:
+    """The keys that vary, with their values and reasons."""
     why = summary.get("spreads", {})
     specs = {key: s if isinstance(s, str) else ", ".join(map(str, s)) for key, s in summary["vary"].items()}
     columns = 3 if why else 2
@@ -157,6 +164,7 @@ def varies_html(summary: Mapping[str, Any]) -> str:
 
 
 def runs_table(runs: SweepRuns, worst: Sequence[int]) -> str:
+    """The most notable runs as a table."""
     chosen, metrics = runs.order(worst)[:MOST_ROWS], runs.varying_metrics[:4]
     names = ["run", *runs.keys, "outcome", *metrics]
     columns = [_cells(name, runs.column(name, chosen), runs.passed[chosen]) for name in names]
