@@ -19,7 +19,7 @@ _MOST_PARTS = 100  # of a dotted key
 
 
 def toml_data(text: str) -> dict[str, Any]:
-    """What a TOML text says. The time of tomllib grows with the square of the parts of a key: long ones are refused.
+    """Data of a TOML text. The time of tomllib grows with the square of the parts of a key: long ones are refused.
 
     Raises:
         InvalidInput: "is no TOML: …", "is nested too deeply" or "holds a number nobody can read: …".

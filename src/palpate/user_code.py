@@ -226,7 +226,7 @@ def _executed(name: str, file: Path, source: bytes) -> ModuleType:
 
 @contextlib.contextmanager
 def blamed(where: str) -> Iterator[None]:
-    """Tell an error of a user's code with its file and line, as an error of the house's."""
+    """Raise an error of a user's code as a PalpateError, with its file and line."""
     try:
         yield
     except PalpateError:

@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _channel(name: str) -> Explanation | None:
-    """What a run records under this name; None if it is no channel."""
+    """Description of a recorded channel; None if it is no channel."""
     from palpate.cli.list import SECTIONS
     from palpate.scenario.explanation import Explanation
 

@@ -123,7 +123,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def gather(robot: Robot, q: Array | Sequence[float], v: Array | Sequence[float], frame: str | None) -> dict[str, Any]:
-    """Everything the command shows, as plain data in SI units; None for what needs masses that nobody gave."""
+    """Everything the command shows, as plain data in SI units; None for terms that need unknown masses."""
     from palpate.robot.build import joint_remarks
     from palpate.robot.readers.findings import without_meshes
 

@@ -1,4 +1,4 @@
-"""What a metric is and how a bound judges it; every metric, in one table, and the evaluation of a trace."""
+"""Metrics and bounds: every metric in one table, how a bound judges it, and the evaluation of a trace."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Metric:
 
 
 class Bound(Config):
-    """What a metric must keep: at least, at most, or both."""
+    """Bound of a metric: at least, at most, or both."""
 
     least: float | None = setting(None, "the metric's", "smallest value that passes")
     most: float | None = setting(None, "the metric's", "largest value that passes")

@@ -16,7 +16,7 @@ from palpate.parquet.section import MOST_BYTES
 
 
 def read_numbers(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
-    """The columns of a Parquet file, whoever wrote it; NaN where a number is missing.
+    """The columns of a Parquet file of any program; NaN where a number is missing.
 
     Raises:
         DamagedTable: it is no Parquet file, damaged, too large, or has a column of something else than numbers.

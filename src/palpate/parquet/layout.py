@@ -1,4 +1,4 @@
-"""What our Parquet files look like: their descriptions, their columns, and how large each thing may be.
+"""Layout of our Parquet files: their descriptions, their columns, and limits of size.
 
 Writer and reader share this page, so that the reader accepts exactly what the writer writes.
 """
@@ -76,7 +76,7 @@ class Column:
 
 
 def about(column: Column, count: int, size: int, packed: int, start: int) -> dict[str, Any]:
-    """What the footer says of one column in one group: values, bytes before and after compression, and where."""
+    """Footer's entry of one column in one group: values, bytes before and after compression, and position."""
     path = [column.name, "list", "element"] if column.kind == "texts" else [column.name]
     return {
         "type": column.type, "encodings": [PLAIN, RLE], "path": [name.encode() for name in path], "codec": ZSTD,
@@ -85,7 +85,7 @@ def about(column: Column, count: int, size: int, packed: int, start: int) -> dic
 
 
 def page_head(count: int, size: int, packed: int, crc: int) -> dict[str, Any]:
-    """What stands before a page."""
+    """Header of a page."""
     data = {"count": count, "encoding": PLAIN, "defined": RLE, "repeated": RLE}
     return {"kind": DATA_PAGE, "size": size, "packed": packed, "crc": crc, "data": data}
 

@@ -22,7 +22,7 @@ def is_ours(source: Source) -> bool:
 
 
 def read_footer(source: Source, start: int = 0, size: int | None = None) -> Footer:
-    """What a Parquet file says of itself; nothing is unpacked.
+    """Read the footer of a Parquet file; nothing is unpacked.
 
     Args:
         source: the file.

@@ -25,7 +25,7 @@ from palpate.toml import toml_value
 
 @dataclass(frozen=True)
 class Explanation:
-    """What there is to say about a key.
+    """Explanation of a key.
 
     Attributes:
         key: the key, completed.

@@ -1,4 +1,4 @@
-"""What the types say about every key of a scenario: unit, help, default, bounds, and what is allowed."""
+"""Settings of a scenario, read from its types: unit, help, default, bounds and allowed values of every key."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Setting:
 
     @property
     def default(self) -> Any:
-        """What stands when it is not given."""
+        """Default of the setting."""
         return None if self.info.default is PydanticUndefined else self.info.default
 
     @property
@@ -79,7 +79,7 @@ class Setting:
 
     @property
     def allowed(self) -> str:
-        """What may stand here, in words, with bounds and unit."""
+        """Allowed values in words, with bounds and unit."""
         text = describe(self.info.annotation)
         text += f" {self.bounds}" if self.bounds else ""
         return f"{text}, in {self.unit}" if self.unit != "1" and "number" in text else text

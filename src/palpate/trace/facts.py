@@ -1,4 +1,4 @@
-"""What a run was, beside its numbers: typed, and plain data in a file."""
+"""Facts of a run beside its numbers: typed, and plain data in a file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from palpate.trace.plain_data import plain
 
 @dataclass(frozen=True)
 class RunFacts:
-    """What a run was.
+    """Facts of a run beside its numbers.
 
     Attributes:
         scenario: the file behind it, as data; None for a run put together in Python.
@@ -99,7 +99,7 @@ class RunFacts:
         """Facts from plain data.
 
         Raises:
-            UnknownName: a fact nobody knows.
+            UnknownName: an unknown fact.
         """
         check_names("fact", data, _KINDS)
         return cls(**data)

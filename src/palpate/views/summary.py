@@ -53,7 +53,7 @@ def notes_of(trace: Trace, told: Sequence[str] = ()) -> list[str]:
 
 
 def bound_text(result: MetricResult) -> str:
-    """What a bound allows; why the metric has no value, where it has none."""
+    """Range that a bound allows, or why the metric has no value."""
     if result.reason is not None:
         return result.reason
     if result.least is not None and result.most is not None:

@@ -43,14 +43,14 @@ def _untouched_geometry(run: Run) -> list[str]:
 
 
 def _notes(assembly: Assembly, named: Mapping[str, Array]) -> tuple[str, ...]:
-    """What probably was not meant: a reference that the law does not read, a surface that was never touched."""
+    """Notes on probable mistakes: a reference that the law does not read, a surface that was never touched."""
     run = assembly.run
     unread = [*unread_of_reference(run.law, run.reference), *dropped_motion(assembly, named)]
     return (*unread, *contact_remarks(assembly, named))
 
 
 def _remarks(assembly: Assembly, named: Mapping[str, Array]) -> tuple[str, ...]:
-    """What the law did, links inside a surface, guards at work, and meshes that are missing where nothing uses them."""
+    """Remarks of the law, links inside a surface, guards at work, and missing meshes that nothing uses."""
     run, law = assembly.run, assembly.law
     meshes = [] if run.world.contact_links else findings_and_meshes(run)[1]
     excess, beyond = beyond_bounds(assembly, named)
@@ -105,7 +105,7 @@ def run_facts(
 
 
 def measured_facts(assembly: Assembly, named: Mapping[str, Array]) -> dict[str, Any]:
-    """What metrics ask for beside the channels; how near to singular the arm came where its joints are recorded."""
+    """Facts that metrics read beside the channels; the smallest singular value where joints are recorded."""
     limits, q = assembly.run.robot.limits.torque.tolist(), named.get("q")
     return {
         "law": assembly.law.name,
@@ -135,7 +135,7 @@ def _gains(law: Law) -> list[dict[str, Any]]:
 
 
 def _assumptions(assembly: Assembly) -> list[str]:
-    """What this run took for granted, in plain words."""
+    """Assumptions of this run, in plain words."""
     world, notes = assembly.run.world, []
     if assembly.run.robot.unresisted:
         notes.append("the robot's masses are unknown: its joints follow their commands exactly, whatever forces act")

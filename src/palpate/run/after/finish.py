@@ -57,7 +57,7 @@ def trace_of(
 
 
 def unfinished(assembly: Assembly, foretold: Foretold) -> Trace:
-    """What is known of a run before it ends: a trace without samples, with the outcome of one that never did."""
+    """Trace of a run before it ends: without samples, and with the outcome "interrupted"."""
     keeper, outcome = Keeper(assembly), Outcome("interrupted", "the process ended before the run did", 0.0, 0)
     facts = run_facts(assembly, foretold.expected, foretold.warnings, keeper.named)
     return Trace(keeper.times, keeper.data, outcome, (), facts)

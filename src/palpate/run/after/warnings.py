@@ -50,7 +50,7 @@ def friction_warnings(assembly: Assembly) -> list[str]:
 
 
 def limit_warnings(assembly: Assembly) -> list[str]:
-    """What the driver could not give: torques, rates, commands that were lost."""
+    """Warnings of torques and rates that the driver limited, and of lost commands."""
     L, warnings = assembly.loop, []
     for bit, what, least in ((S.TORQUE_LIMITED, "torque limit", 0.0), (S.RATE_LIMITED, "rate limit", _SHORT)):
         time = int(L.guard_steps[bit.bit_length() - 1]) * L.dt

@@ -417,7 +417,7 @@ def lost_power(L: Loop) -> float:
 
 @kernel(inline=True)
 def account(L: Loop) -> None:
-    """What joint dampers took in the step that has just ended (Runge–Kutta steps add it stage by stage)."""
+    """Add the energy that joint dampers took in the last step (Runge–Kutta steps add it stage by stage)."""
     e, lost = L.energy, lost_power(L)
     if L.step > 0 and not L.rk4:
         e.dissipated += 0.5 * L.dt * (lost + e.joint_loss)
@@ -444,7 +444,7 @@ def watch_joints(L: Loop) -> None:
 
 @kernel(inline=True)
 def trouble(L: Loop) -> int:
-    """What is wrong with the state after a step, if anything; the speed limit is for the robot's joints."""
+    """Return the fault of the state after a step, if any; the speed limit is for the robot's joints."""
     p = L.plant
     began, most, ordinary = L.step * L.dt, L.max_speed, L.tree.now and L.dof.size == p.nv
     for k in range(p.nv):

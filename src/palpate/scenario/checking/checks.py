@@ -1,4 +1,4 @@
-"""What the sections of a scenario must keep towards each other: lengths, frames, names and times."""
+"""Consistency of a scenario's sections with each other: lengths, frames, names and times."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _of_robot(sections: dict[str, Any], timed: bool, problems: list[Problem]) ->
 
 @contextmanager
 def _collected(problems: list[Problem], *path: str | int) -> Iterator[None]:
-    """What is refused in the block becomes a problem of the key at `path`."""
+    """Turn an error in the block into a problem of the key at `path`."""
     try:
         yield
     except PalpateError as error:
@@ -127,7 +127,7 @@ def _metrics(sections: dict[str, Any]) -> Iterator[Problem]:
 
 
 def remarks(scenario: Scenario) -> list[str]:
-    """What is allowed, but probably not meant."""
+    """Remarks on settings that are allowed, but probably not meant."""
     end = scenario.run.duration
     notes = [*unused_settings(scenario), *unread_of_reference(scenario.control, scenario.reference)]
     if scenario.reference.end > end * (1 + 1e-9):

@@ -93,7 +93,7 @@ def _is_unloaded(section: Any) -> bool:
 
 
 def with_code(scenario: Scenario) -> Scenario:
-    """A scenario with the code that it names loaded, checked anew where that matters; see `Scenario.with_code`."""
+    """A scenario with the code that it names loaded, checked again where that matters; see `Scenario.with_code`."""
     named, program = scenario.code, scenario.robot.model if scenario.robot.xacro is not False else None
     if not named and program is None:
         return scenario

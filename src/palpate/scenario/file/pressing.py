@@ -37,7 +37,7 @@ def pressing_scenarios(settings: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def description(data: dict[str, Any]) -> str:
-    """What such a scenario does, for the person who asked for it."""
+    """Description of such a scenario for its user."""
     robot, wall = data["robot"], data["world"]["surfaces"][0]
     posture = "a posture found for it" if "start" in robot else "its home posture"
     missing = [d for d in DIRECTIONS if d not in data["control"].get("directions", DIRECTIONS)]

@@ -114,7 +114,7 @@ def with_modules(data: dict[str, Any], folder: Path | None, more: Iterable[str] 
 
 
 def _sensor_tables(data: dict[str, Any]) -> list[Any]:
-    """The tables of sensors of one's own, whatever else is wrong with the data."""
+    """The tables of custom sensors, whatever else is wrong with the data."""
     here: Any = data
     for key in ("world", "sensors", "custom"):
         here = here.get(key) if isinstance(here, dict) else None

@@ -63,7 +63,7 @@ def metrics_html(results: Sequence[MetricResult]) -> str:
 
 @shows
 def sweep_html(sweep: Any, most: int = 5) -> str:
-    """What a sweep proves, and its worst and best runs with the commands that make them again."""
+    """Result of a sweep, and its worst and best runs with the commands that repeat them."""
     runs = [*((run, "worst") for run in sweep.worst(most)), *((run, "best") for run in sweep.best())]
     keys = [axis.key for axis in sweep.plan.axes]
     metric = [sweep.metric] if sweep.metric else []

@@ -164,7 +164,7 @@ def _strips(name: str, one: Mapping[str, Any], data: Mapping[str, Any]) -> chart
 
 
 def _run_data(data: Mapping[str, Any]) -> dict[str, Any]:
-    """What each point answers: its draw, its law, its metrics, and its command."""
+    """Data shown for each point: its draw, its law, its metrics, and its command."""
     metrics, rows, commands = list(data["metrics"]), {}, {}
     for law in data["laws"]:
         for draw in range(data["runs"]):

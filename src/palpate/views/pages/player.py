@@ -181,7 +181,7 @@ def replay_data(trace: Trace) -> dict[str, Any]:
 
 
 def frames_data(trace: Trace, reach: float) -> dict[str, Any]:
-    """What of `replay_data` another run of the same scene has of its own, for a page that has the rest.
+    """Frames of another run of the same scene, for a page that has the other parts of `replay_data`.
 
     Args:
         trace: with a scene and joint positions.

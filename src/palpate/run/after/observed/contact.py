@@ -43,7 +43,7 @@ def _times_lost(touching: Array) -> int:
 
 
 def _stands_still(named: Mapping[str, Array], samples: int) -> bool:
-    """Whether in so many last samples nothing pushed and the target stood still: neither takes the tool away."""
+    """Whether in the last `samples` nothing pushed and the target stood still: neither takes the tool away."""
     if not {*_LEADS, "push_wrench"} <= set(named) or named["push_wrench"][-samples:].any():
         return False
     return all(np.ptp(named[name][-samples:], axis=0).max(initial=0.0) <= NOTICED for name in _LEADS)

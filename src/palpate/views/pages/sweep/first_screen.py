@@ -17,7 +17,7 @@ from palpate.views.pages.sweep.runs import COUNTS, MOST_PAIRS, SweepRuns
 
 
 def first_screen(plots: Plots, runs: SweepRuns, summary: Mapping[str, Any]) -> str:
-    """What the runs prove and which bounds broke, beside the picture that shows it."""
+    """Result of the runs and the bounds that broke, beside the picture that shows it."""
     title, pictures = _pictures(runs, summary)
     head = f"<h2>{html_text(title)}</h2>" if pictures else ""
     hint = "<p class=soft>Point at a run to see its values; click it for its command.</p>" if pictures else ""

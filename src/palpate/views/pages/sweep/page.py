@@ -82,7 +82,7 @@ def sweep_html(
 
 
 def _replays(replays: Mapping[str, Trace]) -> str:
-    """What the replays of some runs draw, waiting until one is asked for."""
+    """Replay data of some runs, which the page draws on demand."""
     parts = []
     for run, trace in replays.items():
         try:
@@ -94,7 +94,7 @@ def _replays(replays: Mapping[str, Trace]) -> str:
 
 
 def _run_data(runs: SweepRuns, summary: Mapping[str, Any], commands: Mapping[str, str]) -> dict[str, Any]:
-    """What each drawn run answers to a pointer or a click: its values, its metrics, its verdict and its command."""
+    """Data shown for each drawn run at a pointer or a click: its values, metrics, verdict and command."""
     metrics = list(dict.fromkeys([*runs.shown_metrics, *summary.get("bounds", {})]))
     metrics = [name for name in metrics if name in runs.names][:8]
     units = [METRICS[name].unit if name in METRICS else "1" for name in metrics]

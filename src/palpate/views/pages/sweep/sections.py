@@ -92,7 +92,7 @@ def pareto_html(plots: Plots, runs: SweepRuns, summary: Mapping[str, Any]) -> st
 
 
 def histograms_html(plots: Plots, runs: SweepRuns, summary: Mapping[str, Any]) -> str:
-    """Of draws alone: points that somebody chose are spread as they were chosen."""
+    """Histograms of the metrics, for drawn points alone: chosen points are spread as they were chosen."""
     if summary["method"] not in DRAWN:
         return ""
     made = [
