@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from palpate.display import shows
 from palpate.errors import PalpateError, harmless
 from palpate.escape.documents import html_text
 from palpate.metrics.table import METRICS, Bound, MetricResult, judge
@@ -61,6 +62,7 @@ def bound_text(result: MetricResult) -> str:
     return f"at least {result.least:.4g}" if result.least is not None else f"at most {result.most:.4g}"
 
 
+@shows
 def summary_text(trace: Trace) -> str:
     """The run in lines of plain text."""
     head, results = _head(trace), _results(trace)
