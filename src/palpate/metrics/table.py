@@ -15,7 +15,7 @@ from palpate.display import shown
 from palpate.errors import InvalidInput, NeverHappened, NotApplicable, check_names
 from palpate.metrics import contact, motion, step, stopping
 from palpate.metrics.signals import largest, orientation_angle, position_distance, rms_of
-from palpate.metrics.step import of
+from palpate.metrics.step import measured_on
 from palpate.plugins import Table, of_kind
 from palpate.trace import Trace
 from palpate.user_code import blamed, is_address
@@ -106,10 +106,19 @@ def as_json(results: Iterable[MetricResult]) -> str:
 
 def _steps(name: str, what: str, response: Callable[[Trace], step.Response]) -> list[Metric]:
     return [
-        Metric(f"{name}_rise_time", "s", f"{what}: from 10 % to 90 % of the step", of(response, step.rise_time)),
-        Metric(f"{name}_overshoot", "1", f"{what}: overshoot, share of the step", of(response, step.overshoot)),
-        Metric(f"{name}_settling_time", "s", f"{what}: until it stays within 2 %", of(response, step.settling_time)),
-    ]  # fmt: skip
+        Metric(
+            f"{name}_rise_time", "s", f"{what}: from 10 % to 90 % of the step", measured_on(response, step.rise_time)
+        ),
+        Metric(
+            f"{name}_overshoot", "1", f"{what}: overshoot, share of the step", measured_on(response, step.overshoot)
+        ),
+        Metric(
+            f"{name}_settling_time",
+            "s",
+            f"{what}: until it stays within 2 %",
+            measured_on(response, step.settling_time),
+        ),
+    ]
 
 
 _ALL = [

@@ -186,7 +186,7 @@ LEAST = {"m": 1e-8, "rad": 1e-8, "m/s": 1e-8, "rad/s": 1e-8, "N": 1e-7, "N·m": 
 _SHARE = 0.01  # of the largest panel of the same unit; below, a panel says nothing beside it
 
 
-def telling(figure: Figure) -> tuple[Figure, str]:
+def without_flat_panels(figure: Figure) -> tuple[Figure, str]:
     """A figure without its panels that do not move and its lines that are zero, and a sentence on what was left out."""
     widest: dict[str, float] = {}
     for panel in figure.panels:

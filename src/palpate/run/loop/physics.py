@@ -443,7 +443,7 @@ def watch_joints(L: Loop) -> None:
 
 
 @kernel(inline=True)
-def trouble(L: Loop) -> int:
+def check_state(L: Loop) -> int:
     """Return the fault of the state after a step, if any; the speed limit is for the robot's joints."""
     p = L.plant
     began, most, ordinary = L.step * L.dt, L.max_speed, L.tree.now and L.dof.size == p.nv
@@ -454,7 +454,7 @@ def trouble(L: Loop) -> int:
         if not abs(p.qpos[k]) < math.inf:
             ordinary = False
     if not ordinary:
-        status = _strange(L)
+        status = _classify_fault(L)
         if status != RUNNING:
             return status
     if abs(p.time - began - L.dt) > 1e-6 * L.dt + 1e-9 * abs(p.time):
@@ -463,8 +463,8 @@ def trouble(L: Loop) -> int:
 
 
 @kernel
-def _strange(L: Loop) -> int:
-    """Which number of the state is none, which joint is too fast, what the engine warns of; in this order."""
+def _classify_fault(L: Loop) -> int:
+    """Return the first fault: a NaN in the state, a joint that is too fast, or a warning of the engine, in this order."""
     p = L.plant
     for k in range(p.nv):
         L.where = k

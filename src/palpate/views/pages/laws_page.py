@@ -17,7 +17,7 @@ from palpate.views.pages.comparison import DETAIL, differing_settings, overlaid,
 from palpate.views.pages.markup import Plots, bullets, contents, folded_section, page, section, table
 from palpate.views.pages.sweep import charts
 from palpate.views.pages.sweep.charts import Bounded, Points
-from palpate.views.panels import telling
+from palpate.views.panels import without_flat_panels
 
 
 def laws_report(traces: Mapping[str, Trace], data: Mapping[str, Any], path: str | os.PathLike[str]) -> Path:
@@ -31,7 +31,7 @@ def laws_report(traces: Mapping[str, Trace], data: Mapping[str, Any], path: str 
     Raises:
         FileError: the file cannot be written.
     """
-    plots, figures = Plots(), [telling(figure) for figure in overlaid(dict(traces))]
+    plots, figures = Plots(), [without_flat_panels(figure) for figure in overlaid(dict(traces))]
     open_ones = [figure for figure, _ in figures if figure.name not in DETAIL]
     lead = open_ones[:1]
     first = _first_screen(plots, lead, data)

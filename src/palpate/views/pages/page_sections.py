@@ -13,7 +13,7 @@ from palpate.trace import Trace
 from palpate.views.pages import markup
 from palpate.views.pages.interactive import MOST_POINTS
 from palpate.views.pages.player import replay_element
-from palpate.views.panels import Figure, telling
+from palpate.views.panels import Figure, without_flat_panels
 
 
 def replay_part(trace: Trace) -> tuple[str, bool]:
@@ -37,7 +37,7 @@ _KEYS = (
 
 def group_html(plots: markup.Plots, figures: Sequence[Figure], lead: Figure | None, group: str) -> str:
     """The figures of a part of the page, without what stands on the first screen already and what does not move."""
-    chosen = [telling(_without(figure, lead)) for figure in figures if figure.group == group]
+    chosen = [without_flat_panels(_without(figure, lead)) for figure in figures if figure.group == group]
     return "".join(plots.figure(figure, note) for figure, note in chosen)
 
 
