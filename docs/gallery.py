@@ -21,7 +21,7 @@ import numpy as np
 
 import palpate as pp
 from palpate.metrics import evaluate
-from palpate.scenario.file.load import shipped
+from palpate.scenario.file.folders import shipped
 from palpate.trace import Trace
 from palpate.views.figures import draw
 from palpate.views.first_figure import leading

@@ -26,7 +26,7 @@ COMPILE = """
 import sys
 import palpate as pp
 from palpate.robot.catalogue import names
-from palpate.scenario.file.load import shipped
+from palpate.scenario.file.folders import shipped
 for name in sys.argv[1:] or shipped():
     print(name, flush=True)
     pp.report(pp.simulate(name), "report.html")

@@ -40,7 +40,9 @@ from palpate.cli.main import UNEXPECTED, main as command
 from palpate.control.laws.gravity_compensation import GravityCompensation
 from palpate.errors import PalpateError
 from palpate.parquet import read_columns, read_footer
-from palpate.scenario.file.load import read_data, scenario_from_data, shipped
+from palpate.scenario.file.folders import shipped
+from palpate.scenario.file.load import scenario_from_data
+from palpate.scenario.file.sources import read_data
 from palpate.spatial import Pose
 
 LONGEST = 10.0  # s of one try, if nothing else is asked for

@@ -16,8 +16,8 @@ from palpate import toolbox
 # Which package may import which; docs/index.md shows this table. Nothing is inherited: what is not listed is refused.
 # Small modules that every package may use.
 FREE = {
-    "errors", "escape", "checks", "display", "files", "forking", "lazy", "memory", "config", "one_thread", "parquet",
-    "plugins", "sealed", "toml", "toolbox", "user_code",
+    "errors", "escape", "checks", "display", "files", "forking", "lazy", "memory", "module_copies", "config",
+    "one_thread", "parquet", "plugins", "sealed", "toml", "toolbox", "user_code",
 }  # fmt: skip
 MODULES = FREE
 ARROWS: dict[str, set[str]] = {
@@ -35,6 +35,7 @@ ARROWS: dict[str, set[str]] = {
     "toolbox": {"errors"},
     "user_code": {"errors", "lazy"},
     "memory": set(),
+    "module_copies": {"user_code"},
     "one_thread": set(),
     "parquet": {"errors", "files", "lazy", "memory"},
     "engine": set(),
@@ -74,6 +75,7 @@ INSIDE: dict[str, dict[str, set[str]]] = {
         "motion": {"touch", "modes", "collision"},
         "analysis": {"touch", "modes", "collision", "motion"},
     },
+    "cli": {"showing": set()},
     "control": {
         "steps": set(),
         "references": set(),
@@ -114,6 +116,7 @@ INSIDE: dict[str, dict[str, set[str]]] = {
         "tangent": {"assemble", "loop"},
         "forecast": {"tangent", "before", "assemble", "loop"},
     },
+    "run/after": {"removals": set(), "observed": set()},
     "scenario": {"checking": set(), "library": set(), "file": {"checking", "library"}},
     "tools/sheets": {"books": set(), "commands": {"books"}},
     "tools/serving": {
@@ -129,7 +132,8 @@ INSIDE: dict[str, dict[str, set[str]]] = {
         "drivers": {"plans", "running", "analysis"},
         "commands": {"plans", "running", "analysis", "drivers"},
     },
-    "views": {"pages": set()},
+    "views": {"pages": set(), "notebook": {"pages"}},
+    "views/pages": {"sweep": set()},
     "world": {
         "surfaces": set(),
         "plants": {"surfaces"},
@@ -170,7 +174,7 @@ def imported(tree: ast.Module, package: str) -> Iterator[tuple[str, ast.AST]]:
             names = [f"{base}.{a.name}" if a.name in ARROWS else base for a in node.names]
             yield from ((name, node) for name in (names if base in ("palpate", "palpate.tools") else [base]))
         elif isinstance(node, ast.Constant) and re.fullmatch(r"palpate(\.\w+)+(:\w+)?", str(node.value)):
-            # "palpate.views.notebook:plot" names a function that is imported when it is asked for.
+            # "palpate.views.notebook.plot:plot" names a function that is imported when it is asked for.
             yield from ((name, node) for name in [str(node.value).split(":")[0]] if package_of(name) in ARROWS)
 
 

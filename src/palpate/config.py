@@ -24,7 +24,7 @@ else:  # what the fields hold
     Vector6 = Annotated[tuple[float, float, float, float, float, float], "six numbers"]
     Quaternion = Annotated[tuple[float, float, float, float], "quaternion wxyz"]
     PerJoint = float | tuple[float, ...]
-MOST_SENSOR_VALUES = 32  # numbers of all sensors of one's own that a law can see
+MOST_SENSOR_VALUES = 32  # numbers of all custom sensors that a law can see
 
 
 # Keys that went elsewhere, and where.

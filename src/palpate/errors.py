@@ -296,7 +296,7 @@ class Painleve(NoSolution):
         super().__init__(
             f"sliding at contact {contact!r} is {kind} (Painlevé) at t = {time:.9g} s: n·M⁻¹(n − μ d) ="
             f" {coefficient:.6g} 1/kg, q = {q}, v = {v}",
-            hint="less friction, another posture, or let the run go on by an impact without collision",
+            hint='less friction, another posture, or painleve = "impact"',
         )
 
 

@@ -61,12 +61,12 @@ def write_file(path: str | os.PathLike[str], content: str | bytes) -> Path:
 
 
 def checksum(content: str | bytes) -> str:
-    """The SHA-256 of a file's content, text as UTF-8; by it a file is known that nobody has changed."""
+    """The SHA-256 of a file's content, text as UTF-8; it tells whether a file was changed."""
     return hashlib.sha256(content.encode() if isinstance(content, str) else content).hexdigest()
 
 
 def refuse_changed(folder: Path, names: Iterable[str], written: Mapping[str, str]) -> None:
-    """Refuse to replace files that somebody changed, or that palpate did not write.
+    """Refuse to replace files that were changed since, or that palpate did not write.
 
     Args:
         folder: where they are.
@@ -170,7 +170,7 @@ def remove_litter(folder: Path) -> None:
 
 @contextlib.contextmanager
 def _temporary(path: Path) -> Iterator[BinaryIO]:
-    """A new file, locked for as long as it is written, so that nobody takes it for litter."""
+    """A new file, locked for as long as it is written, so that no other process takes it for litter."""
     while True:
         file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | _EXACT, 0o666), "wb")
         with file:
@@ -207,7 +207,7 @@ def _lock_windows(file: BinaryIO) -> bool:
 
 @contextlib.contextmanager
 def refusals(path: str | os.PathLike[str]) -> Iterator[None]:
-    """What the system refuses while a file is written, as an error that names the file."""
+    """Raise errors of the system while a file is written as a `FileError` that names the file."""
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""What survives a fork beside a running thread: properties and locks that a child process cannot inherit held.
+"""Safety of a fork beside a running thread: properties and locks that a child process cannot inherit held.
 
 A child of `os.fork` (of multiprocessing, by default before Python 3.14) has a copy of every lock as it was, and none of
 the threads that would release it. `functools.cached_property` of Python 3.11 holds one lock per property while a value
@@ -30,7 +30,7 @@ else:
 
 
 def inherited_free(lock: Any = None) -> Any:
-    """Return a lock, a new RLock by default, that is free in every child process, whoever held it at the fork."""
+    """Return a lock, a new RLock by default, that is free in every child process, even if it was held at the fork."""
     made: Any = lock if lock is not None else threading.RLock()
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=getattr(made, "_at_fork_reinit"))  # noqa: B009 - private, and stable

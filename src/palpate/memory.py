@@ -35,13 +35,13 @@ def _free_in_machine() -> int:
 
 
 def _free_in_group() -> int:
-    """What the control group leaves; its limit is the word "max", no number, where it sets none."""
+    """Bytes that the control group leaves; its limit is the word "max", no number, where it sets none."""
     most, used = ((_CONTROL_GROUP / f"memory.{name}").read_text(encoding="ascii") for name in ("max", "current"))
     return max(int(most) - int(used), 0)
 
 
 def _free_in_process() -> int:
-    """What `ulimit -v` leaves."""
+    """Bytes that `ulimit -v` leaves."""
     import resource
 
     most, _ = resource.getrlimit(resource.RLIMIT_AS)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from palpate.errors import InvalidInput
-from palpate.escape import hash_comment
+from palpate.escape.builds import hash_comment
 
 Comment = Callable[[tuple[str | int, ...]], str]
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
@@ -19,7 +19,7 @@ _MOST_PARTS = 100  # of a dotted key
 
 
 def toml_data(text: str) -> dict[str, Any]:
-    """What a TOML text says. The time of tomllib grows with the square of the parts of a key: long ones are refused.
+    """Data of a TOML text. The time of tomllib grows with the square of the parts of a key: long ones are refused.
 
     Raises:
         InvalidInput: "is no TOML: …", "is nested too deeply" or "holds a number nobody can read: …".

@@ -19,7 +19,7 @@ import os
 import sys
 import threading
 import traceback
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
@@ -28,11 +28,11 @@ from palpate.errors import InvalidInput, PalpateError, harmless, nearest
 
 Allowed = Literal["all", "asked", "nothing"]
 
-_LOCK = threading.RLock()
+LOCK = threading.RLock()
 _loaded: dict[str, tuple[tuple[Any, ...], ModuleType]] = {}  # modules of files as executed, with the files' state
 _objects: dict[str, Any] = {}  # by address, those that were loaded in this process
 _programs: set[str] = set()  # xacro files that may run in this process
-_copies: set[Path] = set()  # modules of another machine that lie here
+COPIES: set[Path] = set()  # modules of another machine that lie here
 _announced: set[str] = set()
 _allowed: Allowed = "all"
 
@@ -77,7 +77,7 @@ def load(address: str, modules: Mapping[str, str]) -> Any:
     """
     name, _, attribute = address.partition(":")
     _refuse_forbidden(repr(address))
-    with _LOCK:
+    with LOCK:
         module = _from_file(name, Path(os.path.realpath(modules[name]))) if name in modules else _installed(name)
         if not hasattr(module, attribute):
             known = sorted(key for key in vars(module) if not key.startswith("_"))
@@ -191,7 +191,7 @@ def _of_another_file(name: str, file: Path, source: bytes) -> ModuleType | None:
     if name not in _loaded:
         return None
     known = _loaded[name][0][0]
-    if known == file or _copies & {known, file} or not known.is_file():
+    if known == file or COPIES & {known, file} or not known.is_file():
         return None
     if known.read_bytes() != source:
         raise InvalidInput(
@@ -226,7 +226,7 @@ def _executed(name: str, file: Path, source: bytes) -> ModuleType:
 
 @contextlib.contextmanager
 def blamed(where: str) -> Iterator[None]:
-    """Tell an error of a user's code with its file and line, as an error of the house's."""
+    """Raise an error of a user's code as a PalpateError, with its file and line."""
     try:
         yield
     except PalpateError:
@@ -252,28 +252,3 @@ def _shown(path: Path) -> str:
     with contextlib.suppress(ValueError):
         return min(str(path), os.path.relpath(path), key=len)
     return str(path)
-
-
-# ---------------------------------------------------------------------------------------------- other machines
-
-
-def texts_of(modules: Mapping[str, str]) -> dict[str, bytes]:
-    """The files of modules, and those beside them that they import, by their paths: for other machines."""
-    folders = {os.path.dirname(file) for file in modules.values()}
-    loaded = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
-    beside = [file for file in loaded if file is not None and os.path.dirname(file) in folders]
-    return {file: Path(file).read_bytes() for file in {*modules.values(), *beside} if os.path.isfile(file)}
-
-
-def use_copies(files: Iterable[Path]) -> None:
-    """Read modules, and what they import from beside them, from copies of another machine's files from now on."""
-    with _LOCK:
-        new = {file for file in files if file.suffix == ".py"}
-        if new == _copies:
-            return
-        for file in _copies | new:
-            sys.modules.pop(file.stem, None)  # that of a job before
-        before = {file.parent for file in _copies}
-        sys.path[:] = [*{str(file.parent) for file in new}, *(p for p in sys.path if Path(p) not in before)]
-        _copies.clear()
-        _copies.update(new)

@@ -17,8 +17,8 @@ from moments import ENDLESS
 from palpate.cli.main import main
 from palpate.control import LAWS
 from palpate.robot import catalogue
-from palpate.scenario.fields import explain
-from palpate.scenario.file.load import shipped
+from palpate.scenario.explanation import explain
+from palpate.scenario.file.folders import shipped
 
 Capture = pytest.CaptureFixture[str]
 SECTIONS = tuple(explain("").choices or explain("").settings)

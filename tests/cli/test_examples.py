@@ -12,7 +12,8 @@ import pytest
 import palpate as pp
 from palpate.cli import main as main_module, run as run_module
 from palpate.metrics import evaluate
-from palpate.scenario.file.load import load_scenario, shipped
+from palpate.scenario.file.folders import shipped
+from palpate.scenario.file.load import load_scenario
 
 README = Path(__file__).parents[2] / "README.md"
 TEXTS = f"{main_module.__doc__}{run_module.__doc__}" + README.read_text(encoding="utf-8")

@@ -11,7 +11,7 @@ from palpate.control.references import REFERENCES
 from palpate.metrics import METRICS
 from palpate.robot import catalogue
 from palpate.robot.load import load_robot
-from palpate.scenario.file.load import shipped
+from palpate.scenario.file.folders import shipped
 
 
 def test_every_robot_is_listed_with_dof_mass_and_summary(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,8 @@ import palpate as pp
 from palpate.cli.main import main
 from palpate.metrics import evaluate
 from palpate.robot import catalogue
-from palpate.scenario.file.starter import GAP, pressing_postures
+from palpate.scenario.file.postures import pressing_postures
+from palpate.scenario.file.pressing import GAP
 
 Capture = pytest.CaptureFixture[str]
 SAMPLE = ("panda", "scara", "pendulum", "cartesian2", "planar3-vertical", "puma560", "two-arm")

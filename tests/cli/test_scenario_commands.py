@@ -16,7 +16,8 @@ from palpate.cli import completion
 from palpate.cli.compare import short_names
 from palpate.cli.main import main
 from palpate.robot import catalogue
-from palpate.scenario.file.load import load_scenario, shipped
+from palpate.scenario.file.folders import shipped
+from palpate.scenario.file.load import load_scenario
 
 Capture = pytest.CaptureFixture[str]
 

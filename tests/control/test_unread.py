@@ -8,7 +8,8 @@ import pytest
 import palpate as pp
 from palpate.cli.main import main
 from palpate.control.unread import unread_of_reference
-from palpate.scenario.file.load import load_scenario, shipped
+from palpate.scenario.file.folders import shipped
+from palpate.scenario.file.load import load_scenario
 
 # Law on panda-wall, what is said of it, and the part of the reference that is changed to see that nothing changes.
 MOTION, WRENCH = "reference.offset=[0.02, 0, 0.01]", "reference.wrench=[-5, 0, 0, 0, 0, 0]"

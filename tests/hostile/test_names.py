@@ -24,7 +24,7 @@ from palpate.robot.catalogue import model_xml
 from palpate.tools.exporting.code.objects import TARGETS
 from palpate.tools.exporting.draft import draft
 from palpate.tools.exporting.writing.texts import texts
-from palpate.views.notebook import robot_html, scenario_html, trace_html
+from palpate.views.notebook.tables import robot_html, scenario_html, trace_html
 from tools.exporting.test_folder import needs, run
 
 STUBS = Path(__file__).parent.parent / "exporting" / "stubs"

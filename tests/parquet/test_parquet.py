@@ -19,7 +19,7 @@ from hypothesis import given, settings, strategies as st
 
 from palpate.errors import DamagedTable, MissingExtra, TooLarge
 from palpate.parquet import Column, ParquetWriter, layout, read_columns, read_footer, read_numbers
-from palpate.parquet.layout import Decoder
+from palpate.parquet.thrift import Decoder
 from palpate.parquet.values import from_runs, runs
 
 COLUMNS = (

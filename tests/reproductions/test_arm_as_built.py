@@ -13,7 +13,7 @@ import palpate as pp
 from palpate.control.law import PythonLaw
 from palpate.control.laws.gravity_compensation import GravityCompensation
 from palpate.control.laws.passive import Passive
-from palpate.run.after.finish import friction_warnings
+from palpate.run.after.warnings import friction_warnings
 from palpate.run.assemble.assemble import assemble
 from palpate.run.assemble.carrier import carrier_before
 from palpate.run.build import build
@@ -23,7 +23,7 @@ from palpate.run.run import Run
 from palpate.run.simulate import fill_targets as sample_targets, simulate
 from palpate.run.stepping import Ending
 from palpate.scenario.file.load import scenario_from_data
-from palpate.scenario.file.starter import pressing_scenarios
+from palpate.scenario.file.pressing import pressing_scenarios
 from palpate.scenario.model import Scenario
 from palpate.trace import Recording
 from palpate.world.clock import Clock

@@ -17,7 +17,8 @@ from palpate.run.after.causes import Search
 from palpate.run.assemble.assemble import assemble
 from palpate.run.run import Run
 from palpate.run.simulate import as_run, simulate
-from palpate.scenario.file.load import load_scenario, shipped
+from palpate.scenario.file.folders import shipped
+from palpate.scenario.file.load import load_scenario
 from palpate.trace import Trace
 from palpate.world.clock import Clock
 from palpate.world.config import Attachment, PlantChange, Push, Surface, World

@@ -20,7 +20,7 @@ from palpate.run.run import Run
 from palpate.run.saved import carried_words, restore_state, save_state
 from palpate.run.simulate import as_run, fill_targets, stepper
 from palpate.run.stepping import Ending
-from palpate.scenario.file.load import shipped
+from palpate.scenario.file.folders import shipped
 from palpate.world.clock import Clock
 from palpate.world.config import Attachment, Driver, Sensors, World, WrenchSensor
 from palpate.world.sensing.sensor import Sensor

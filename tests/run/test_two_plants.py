@@ -14,7 +14,7 @@ from palpate.run.assemble.assemble import assemble
 from palpate.run.assemble.renew import Renewable
 from palpate.run.run import Run
 from palpate.run.simulate import as_run, execute_bare, simulate
-from palpate.scenario.file.load import shipped
+from palpate.scenario.file.folders import shipped
 from palpate.world.clock import Clock
 from palpate.world.config import Attachment, FreeObject, Motion, PlantChange, Pole, Push, Sensors, Surface, World
 

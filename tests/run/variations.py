@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from palpate.errors import PalpateError
-from palpate.scenario.file.load import load_scenario, shipped
+from palpate.scenario.file.folders import shipped
+from palpate.scenario.file.load import load_scenario
 from palpate.scenario.model import Scenario
 
 # Scenarios that show a fault on purpose.

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from palpate.errors import ScenarioError
-from palpate.scenario.file.load import load_scenario, scenario_from_data, shipped
+from palpate.scenario.file.folders import shipped
+from palpate.scenario.file.load import load_scenario, scenario_from_data
 from palpate.scenario.file.starter import starter_text
 from palpate.toml import toml_text
 

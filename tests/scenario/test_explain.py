@@ -11,15 +11,10 @@ from palpate.control import LAWS
 from palpate.control.references import REFERENCES
 from palpate.errors import UnknownName
 from palpate.metrics import METRICS
-from palpate.scenario.fields import (
-    Setting,
-    default_text,
-    explain,
-    settings_of,
-    summary_of_law,
-    tagged_settings,
-)
-from palpate.scenario.file.load import load_scenario, shipped
+from palpate.scenario.explanation import default_text, explain, summary_of_law
+from palpate.scenario.fields import Setting, settings_of, tagged_settings
+from palpate.scenario.file.folders import shipped
+from palpate.scenario.file.load import load_scenario
 from palpate.scenario.model import Scenario, law_class
 
 

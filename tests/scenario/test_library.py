@@ -11,7 +11,8 @@ import pytest
 from palpate.metrics import evaluate
 from palpate.run.simulate import simulate
 from palpate.scenario.checking.checks import remarks
-from palpate.scenario.file.load import load_scenario, shipped
+from palpate.scenario.file.folders import shipped
+from palpate.scenario.file.load import load_scenario
 from palpate.scenario.model import Scenario
 from palpate.trace import Trace
 

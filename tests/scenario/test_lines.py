@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from palpate.scenario.file.load import key_lines
+from palpate.scenario.file.key_lines import key_lines
 
 TEXT = '''\
 name = "x"   # [not.a.header]

@@ -12,7 +12,8 @@ import pytest
 from palpate.control.references import JointMotion
 from palpate.errors import ScenarioError, UnknownName
 from palpate.scenario.checking.problems import Problem
-from palpate.scenario.file.load import MOST_BYTES, MOST_PARENTS, load_scenario, scenario_from_data
+from palpate.scenario.file.load import load_scenario, scenario_from_data
+from palpate.scenario.file.sources import MOST_BYTES, MOST_PARENTS
 from palpate.scenario.model import Scenario
 
 Write = Callable[[str, str], Path]

@@ -9,8 +9,10 @@ import pytest
 
 from palpate.errors import ScenarioError
 from palpate.scenario.checking.problems import Problem
-from palpate.scenario.file.load import read_data, scenario_from_data, shipped
+from palpate.scenario.file.folders import shipped
+from palpate.scenario.file.load import scenario_from_data
 from palpate.scenario.file.overrides import merged
+from palpate.scenario.file.sources import read_data
 
 Path = tuple[str | int, ...]
 # Names that the file gives are no keys of ours; parameters are checked by the robot they belong to.

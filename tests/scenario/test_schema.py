@@ -7,8 +7,8 @@ from typing import Any
 from palpate.control import LAWS
 from palpate.control.references import REFERENCES
 from palpate.metrics import METRICS
-from palpate.scenario.fields import json_schema
 from palpate.scenario.model import Scenario, law_class
+from palpate.scenario.schema import json_schema
 
 
 def references_in(value: Any) -> set[str]:

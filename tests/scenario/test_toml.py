@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from palpate.errors import InvalidInput
-from palpate.scenario.file.load import load_scenario, scenario_from_data, shipped
+from palpate.scenario.file.folders import shipped
+from palpate.scenario.file.load import load_scenario, scenario_from_data
 from palpate.toml import toml_data, toml_text
 
 scalars = st.one_of(

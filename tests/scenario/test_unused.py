@@ -8,8 +8,9 @@ import pytest
 import palpate as pp
 from palpate.cli.main import main
 from palpate.errors import PalpateError, UnknownName
-from palpate.scenario.checking.checks import unused_settings
-from palpate.scenario.file.load import load_scenario, shipped
+from palpate.scenario.checking.unused import unused_settings
+from palpate.scenario.file.folders import shipped
+from palpate.scenario.file.load import load_scenario
 
 
 @pytest.mark.parametrize("name", shipped())

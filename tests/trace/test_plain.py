@@ -9,7 +9,7 @@ import pytest
 
 from palpate.checks import whole_number
 from palpate.errors import InvalidInput, NotFinite
-from palpate.trace.facts import plain
+from palpate.trace.plain_data import plain
 
 
 def test_numpy_values_and_tuples_become_json_data():

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from palpate.views.pages.interactive import asset
+from palpate.views.pages.assets import asset
 
 ROOT = Path(__file__).parents[2]
 FOREIGN = re.compile(r"\w\{(?:margin|padding|color|display|font-size|overflow):|document\.getElementById|=>\{")

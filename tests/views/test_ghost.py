@@ -9,8 +9,10 @@ import pytest
 
 from palpate.robot import load_robot
 from palpate.trace import Channel, Trace
-from palpate.views.kinematics import body_paths, ghost_paths
-from palpate.views.pages.player import arrows, replay_data
+from palpate.views.ghost import ghost_paths
+from palpate.views.kinematics import body_paths
+from palpate.views.pages.player import replay_data
+from palpate.views.pages.replay_arrows import arrows
 
 ROWS = np.arange(0, 401, 40)
 

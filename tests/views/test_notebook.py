@@ -19,7 +19,7 @@ from palpate.scenario.file.load import load_scenario
 from palpate.tools.derive import derive
 from palpate.tools.study.sweeps import sweep
 from palpate.trace import Channel, Outcome, Trace
-from palpate.views import notebook
+from palpate.views.notebook import progress as bar
 
 matplotlib.use("Agg")
 
@@ -96,11 +96,11 @@ def test_coordinates_of_a_free_base_are_a_dimension_of_their_own() -> None:
 
 
 def test_a_missing_library_is_said(trace: Trace, monkeypatch: pytest.MonkeyPatch) -> None:
-    from palpate.views import notebook
+    from palpate.views.notebook.datasets import to_pandas
 
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(TraceError, match="needs pandas, which is not installed"):
-        notebook.to_pandas(trace)
+        to_pandas(trace)
 
 
 def test_things_show_themselves_as_escaped_html(hostile: Trace, trace: Trace) -> None:
@@ -157,9 +157,9 @@ def test_a_bar_is_shown_in_a_notebook_once_it_takes_long(monkeypatch) -> None:
         return Handle()
 
     now = iter([0.0, 0.5, 1.5, 1.6, 2.0, 4.0])
-    monkeypatch.setattr(notebook.time, "monotonic", lambda: next(now))
+    monkeypatch.setattr(bar.time, "monotonic", lambda: next(now))
     monkeypatch.setattr("IPython.display.display", display)
-    progress = notebook.NotebookProgress()
+    progress = bar.NotebookProgress()
     for done in (1.0, 3.0, 3.2, 4.0):  # at 0.5 s too early, at 1.6 s too soon after the last
         progress(done, 8.0)
     progress(8.0, 8.0, 2)
@@ -171,4 +171,4 @@ def test_only_a_notebooks_kernel_gets_a_bar(monkeypatch) -> None:
     monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
     assert notebook_progress() is None
     monkeypatch.setitem(sys.modules, "ipykernel", sys)
-    assert isinstance(notebook_progress(), notebook.NotebookProgress)
+    assert isinstance(notebook_progress(), bar.NotebookProgress)

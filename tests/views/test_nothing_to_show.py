@@ -45,7 +45,7 @@ def test_an_impossible_drawing_costs_the_picture_not_the_page(trace: Trace, tmp_
     def impossible(trace: Trace) -> str:
         raise OverflowError("1e308 m")
 
-    monkeypatch.setattr("palpate.views.pages.page.replay_element", impossible)
+    monkeypatch.setattr("palpate.views.pages.page_sections.replay_element", impossible)
     assert "cannot be drawn (OverflowError" in report(trace, tmp_path / "r.html").read_text("utf-8")
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from palpate.errors import FileError, InvalidInput
-from palpate.escape import html_json
+from palpate.escape.documents import html_json
 from palpate.metrics import Bound, evaluate
 from palpate.trace import Channel, Outcome, RunFacts, Trace
 from palpate.views import compare, report

@@ -6,7 +6,17 @@ import pytest
 from palpate.trace import Channel, Outcome, RunFacts, Trace
 from palpate.views.first_figure import leading
 from palpate.views.pages.interactive import thin
-from palpate.views.panels import COLOURS, Curve, Figure, Panel, figures_of, kinds_of, marks_of, styled, telling
+from palpate.views.panels import (
+    COLOURS,
+    Curve,
+    Figure,
+    Panel,
+    figures_of,
+    kinds_of,
+    marks_of,
+    styled,
+    without_flat_panels,
+)
 
 NAMES = [
     "joints", "velocities", "torques", "torque_terms", "tool_position", "tool_errors", "forces", "contact", "energy",
@@ -117,12 +127,12 @@ def test_panels_that_do_not_move_are_left_out_and_said() -> None:
         zero = Curve("zero", time, 0 * time, "#000000")
         return Panel(title, "m", (Curve(title, time, size * time, "#000000"), zero))
 
-    shown, note = telling(Figure("f", "F", (panel("x", 1.0), panel("y", 0.5), panel("z", 1e-3))))
+    shown, note = without_flat_panels(Figure("f", "F", (panel("x", 1.0), panel("y", 0.5), panel("z", 1e-3))))
     assert [p.title for p in shown.panels] == ["x", "y"]
     assert [line.label for line in shown.panels[0].lines] == ["x"]
     assert "z (changes by 0.001 m)" in note
     assert "Zero throughout: zero." in note
-    nothing, _ = telling(Figure("f", "F", (panel("x", 1e-12),)))
+    nothing, _ = without_flat_panels(Figure("f", "F", (panel("x", 1e-12),)))
     assert nothing.panels == ()
 
 

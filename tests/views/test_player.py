@@ -14,7 +14,8 @@ from palpate.errors import FileError, TraceError
 from palpate.spatial.rows import rotate
 from palpate.trace import Channel, Outcome, RunFacts, Trace
 from palpate.views import replay
-from palpate.views.pages.player import drawn_as, frame_rows, replay_data, replay_html, rods
+from palpate.views.pages.player import frame_rows, replay_data, replay_html
+from palpate.views.pages.replay_shapes import drawn_as, rods
 from palpate.views.pages.serve import ReplayServer
 
 

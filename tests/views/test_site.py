@@ -20,7 +20,7 @@ from PIL import Image
 
 from moments import ENDLESS
 from palpate.control import LAWS
-from palpate.scenario.file.load import shipped
+from palpate.scenario.file.folders import shipped
 from palpate.scenario.model import law_class
 
 ROOT = Path(__file__).parents[2]

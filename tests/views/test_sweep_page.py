@@ -14,15 +14,7 @@ import pytest
 from moments import ENDLESS
 from palpate.parquet import Column, ParquetWriter
 from palpate.views import sweep_report
-from palpate.views.pages.sweep_charts import (
-    Bounded,
-    Points,
-    bound_lines,
-    histogram,
-    metric_over,
-    parallel,
-    short_names,
-)
+from palpate.views.pages.sweep.charts import Bounded, Points, bound_lines, histogram, metric_over, parallel, short_names
 from views.conftest import pressing
 from views.test_browser import DRAWN
 

@@ -14,6 +14,7 @@ import palpate as pp
 from palpate import user_code
 from palpate.cli.main import main
 from palpate.errors import InvalidInput, ScenarioError, StudyError
+from palpate.module_copies import texts_of
 from palpate.tools.study.planning import make_plan
 from palpate.tools.study.running.pool import LocalPool
 from palpate.tools.study.running.worker import Job, RunTask, run_chunk
@@ -215,7 +216,7 @@ def test_a_sweep_in_two_processes_and_in_one_gives_the_same(folder: Folder, kind
 def test_a_machine_without_the_file_gets_its_text(folder: Folder) -> None:
     metric = f"{folder.module}:nearest"
     plan = make_plan(written(folder), {"run.seed": "0,1"}, SHORT, runs=2, metrics=[metric])
-    here = Job(plan.scenario, plan.metrics, files=plan.files, contents=user_code.texts_of(plan.scenario["modules"]))
+    here = Job(plan.scenario, plan.metrics, files=plan.files, contents=texts_of(plan.scenario["modules"]))
     elsewhere = f"/no/such/folder/{folder.module}.py"
     scenario = {**here.scenario, "modules": {folder.module: elsewhere}}
     there = Job(scenario, plan.metrics, files={elsewhere: "0"}, contents={elsewhere: here.contents[str(folder.file)]})

@@ -64,7 +64,7 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
 
 
 def model_options(args: argparse.Namespace) -> dict[str, Any]:
-    """What those options say, as arguments of `load_robot`."""
+    """Arguments of `load_robot` from those options."""
     given = key_values(args.xacro_arg, "--xacro-arg takes NAME:=VALUE", str, ":=")
     return {
         "package_roots": args.package,
@@ -159,7 +159,7 @@ def _print_text(report: ModelReport, changes: list[str], out: str | None) -> Non
 
 
 def _remarks(report: ModelReport) -> list[str]:
-    """What is not known of the joints of a machine that exists."""
+    """Remarks on facts of a real machine's joints that are not known."""
     from palpate.robot.build import joint_remarks
     from palpate.robot.catalogue import is_textbook
 

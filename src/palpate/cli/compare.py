@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def short_names(paths: Sequence[Path]) -> list[str]:
-    """What to call each run: its folder or file, numbered where that is not enough."""
+    """Name of each run: its folder or file, numbered where that is not enough."""
     names: list[str] = []
     for path in paths:
         name = path.resolve().parent.name if path.name == "trace.parquet" else path.stem

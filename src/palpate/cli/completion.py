@@ -75,7 +75,7 @@ def _runs(prefix: str, **_: Any) -> list[str]:
 
 def _explained(prefix: str, **_: Any) -> list[str]:
     """Keys that `explain` knows, one level below what is written already."""
-    from palpate.scenario.fields import explain
+    from palpate.scenario.explanation import explain
 
     above = prefix.rpartition(".")[0]
     known = explain(above)
@@ -93,7 +93,7 @@ def _keys(prefix: str, parsed_args: argparse.Namespace, **_: Any) -> list[str]:
 
 
 def _below(data: Any) -> dict[str, Any]:
-    """What a table holds by key, a list of tables by their names or indices, and anything else nothing."""
+    """Entries of a table by key, of a list of tables by their names or indices; none of anything else."""
     if isinstance(data, list) and all(isinstance(item, dict) for item in data):
         return {str(item.get("name", index)): item for index, item in enumerate(data)}
     return data if isinstance(data, dict) else {}

@@ -15,7 +15,7 @@ SOON, EVERY = 2.0, 10.0  # s: before anything is shown; between two plain lines
 
 
 def starting() -> str:
-    """What takes so long before a run: compiling, where the loop is not in the kernel cache yet."""
+    """Message before a run that must compile, because the loop is not in the kernel cache yet."""
     from palpate.engine.compiling.numba_parts import choice
     from palpate.engine.compiling.shipped import is_compiled
 

@@ -77,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _declared(made: Run) -> list[str]:
-    """What the world declares to be other than the law's model has it, with how far it moves the tool."""
+    """Declared differences between the world and the law's model, with how far each moves the tool."""
     from palpate.run.assemble.assemble import assemble
     from palpate.run.before.differences import declared
 

@@ -19,7 +19,8 @@ from palpate.cli.tables import print_table, say
 from palpate.errors import UnknownName
 
 if TYPE_CHECKING:
-    from palpate.scenario.fields import Explanation, Setting
+    from palpate.scenario.explanation import Explanation
+    from palpate.scenario.fields import Setting
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
@@ -31,7 +32,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 def run(args: argparse.Namespace) -> int:
     """Look the key up and print what there is to say."""
     with patience("loading …"):
-        from palpate.scenario.fields import explain
+        from palpate.scenario.explanation import explain
 
         channel = _channel(args.key)
         try:
@@ -48,9 +49,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _channel(name: str) -> Explanation | None:
-    """What a run records under this name; None if it is no channel."""
+    """Description of a recorded channel; None if it is no channel."""
     from palpate.cli.list import SECTIONS
-    from palpate.scenario.fields import Explanation
+    from palpate.scenario.explanation import Explanation
 
     if not name or "." in name:
         return None
@@ -68,7 +69,7 @@ def _allowed(one: Setting) -> str:
 
 
 def _print(explanation: Explanation) -> None:
-    from palpate.scenario.fields import default_text
+    from palpate.scenario.explanation import default_text
 
     say(f"{explanation.key}: {explanation.text}" if explanation.key else explanation.text)
     if len(explanation.settings) == 1 and explanation.key.split(".")[-1] in explanation.settings:

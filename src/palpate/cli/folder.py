@@ -84,7 +84,7 @@ class RunFolder:
 
     @property
     def partial(self) -> Path | None:
-        """What the run has recorded on its way, where it has lasted long enough."""
+        """Partial trace that the run has written, where it has lasted long enough."""
         return self.path / PARTIAL if (self.path / PARTIAL).is_file() else None
 
     def write_run(self, scenario: Scenario, trace: Trace, results: Sequence[MetricResult]) -> Path:

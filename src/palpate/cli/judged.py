@@ -75,7 +75,7 @@ def _load(names: Sequence[str], folder: Path) -> None:
 
 
 def _recorded(file: Path, names: Sequence[str]) -> dict[str, Mapping[str, Any]]:
-    """What a run wrote down of its own metrics; nothing where the file is missing or damaged."""
+    """Metrics that a run has saved; none where the file is missing or damaged."""
     if not names:
         return {}
     try:

@@ -89,7 +89,8 @@ def _robots() -> ListedTable:
 
 
 def _scenarios() -> ListedTable:
-    from palpate.scenario.file.load import read_data, shipped
+    from palpate.scenario.file.folders import shipped
+    from palpate.scenario.file.sources import read_data
 
     library = sorted((read_data(name)[0] for name in shipped()), key=lambda one: "document" in one)
     rows = [[one["name"], one.get("document", ""), one.get("description", "")] for one in library]
@@ -111,13 +112,13 @@ def _commands() -> ListedTable:
 
 
 def _laws() -> ListedTable:
-    from palpate.scenario.fields import summary_of_law
+    from palpate.scenario.explanation import summary_of_law
 
     return ListedTable(("name", "what it does"), "ll", [[name, summary_of_law(name)] for name in pp.control.LAWS])
 
 
 def _references() -> ListedTable:
-    from palpate.scenario.fields import explain
+    from palpate.scenario.explanation import explain
 
     rows = [[*line] for line in explain("reference").choices.items()]
     return ListedTable(("kind", "what it asks for"), "ll", rows)

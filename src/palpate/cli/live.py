@@ -77,7 +77,7 @@ class Live:
         return pp.Trace(keeper.times[-1:], data, outcome, (), self._facts)
 
     def _begin(self, first: Trace) -> None:
-        """Offer the page, and wait for whoever looks at it."""
+        """Offer the page, and wait for a viewer."""
         from palpate.views.pages.player import live_html
         from palpate.views.pages.serve import EVENTS
 

@@ -131,7 +131,7 @@ def _is_working_folder_gone() -> bool:
 
 
 def _print_no_more() -> None:
-    """What could not be printed must not be tried again at exit."""
+    """Redirect stdout to nowhere, so that Python does not try to flush it again at exit."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
@@ -255,7 +255,7 @@ def _add_shared(parser: argparse.ArgumentParser) -> None:
 
 
 def _refuse(unknown: list[str], command: argparse.ArgumentParser) -> None:
-    """What was left over: a misspelt option, or one argument too many."""
+    """Refuse the arguments that were left over: a misspelt option, or one argument too many."""
     option = next((word for word in unknown if word.startswith("-")), None)
     if option is None:
         command.error(f"unexpected argument {unknown[0].strip()!r}")

@@ -79,7 +79,7 @@ def _pressing(args: argparse.Namespace, path: Path) -> dict[str, Any]:
     """
     from palpate.scenario.file.overrides import apply_overrides
     from palpate.scenario.file.places import read_from, seen_from
-    from palpate.scenario.file.starter import description, pressing_scenarios
+    from palpate.scenario.file.pressing import description, pressing_scenarios
 
     asked = apply_overrides({"robot": {"model": args.robot}}, model_overrides(args))
     settings = read_from(asked, Path.cwd())["robot"]

@@ -1,4 +1,4 @@
-"""Figures and report of a run whose trace is written, in a process of its own: whoever made the run goes on meanwhile.
+"""Figures and report of a run whose trace is written, in a process of its own: the caller goes on meanwhile.
 
 python -m palpate.cli.pages FOLDER
 """

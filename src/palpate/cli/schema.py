@@ -19,7 +19,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the schema."""
     with patience(starting):
-        from palpate.scenario.fields import json_schema
+        from palpate.scenario.schema import json_schema
 
         schema = json_schema()
     print(json.dumps(schema, indent=2, ensure_ascii=False))

@@ -30,40 +30,28 @@ of a pole on an end-effector (ROBOT is the word pole): M, C, a, eig, K7, K7z, po
 from __future__ import annotations
 
 import argparse
-import inspect
 import math
-import sys
 import textwrap
-from collections.abc import Mapping, Sequence
-from functools import partial
-from pathlib import Path
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from palpate.cli.arm import (
-    LOADS,
-    OF_TERMS,
-    STATE,
-    arm_of_scenario,
-    joints_in_words,
-    refuse_unused,
-    robot_asked,
-    scenario_shown,
-)
+from palpate.cli.arm import LOADS, OF_TERMS, STATE, arm_of_scenario, joints_in_words, refuse_unused, robot_asked
 from palpate.cli.check import add_model_options
 from palpate.cli.judged import add_code_option
 from palpate.cli.parameters import parameters_from
-from palpate.cli.tables import WIDTH, matrix_lines, number, numbers, print_json, print_table, say, short
-from palpate.errors import PalpateError, printable
-from palpate.toml import toml_text, toml_value
+from palpate.cli.showing.joints import joint_facts, print_joint_facts
+from palpate.cli.showing.lines import say_line
+from palpate.cli.showing.scenario import is_scenario, show_scenario
+from palpate.cli.tables import WIDTH, matrix_lines, number, numbers, print_json, print_table, short
+from palpate.errors import printable
 
 if TYPE_CHECKING:
     from palpate.checks import Array
     from palpate.robot.robot import Robot
-    from palpate.scenario.model import Scenario
+
 
 _LIMITS = ("lower", "upper", "velocity", "acceleration", "torque", "torque_rate")
 _TWIST_ROWS = ("vx", "vy", "vz", "ωx", "ωy", "ωz")
-_say = partial(say, pipe=WIDTH)
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
@@ -103,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
     """Load the robot, gather the facts, print them."""
     names = (args.terms or "").replace(",", " ").split()
     if args.robot == "pole":
-        from palpate.cli.terms import show_pole
+        from palpate.cli.showing.pole_terms import show_pole
 
         others = {"frame": "--frame", "joints": "--joints", "payload": "--payload", **OF_TERMS}
         refuse_unused(args, {name: option for name, option in others.items() if name != "force"},
@@ -114,7 +102,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     scenario = is_scenario(args.robot)
     if names:
-        from palpate.cli.terms import Question, show_terms
+        from palpate.cli.showing.terms import Question, show_terms
 
         arm = arm_of_scenario(args, names) if scenario else robot_asked(args, names)
         show_terms(Question(arm, args), names, args.json)
@@ -135,7 +123,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def gather(robot: Robot, q: Array | Sequence[float], v: Array | Sequence[float], frame: str | None) -> dict[str, Any]:
-    """Everything the command shows, as plain data in SI units; None for what needs masses that nobody gave."""
+    """Everything the command shows, as plain data in SI units; None for terms that need unknown masses."""
     from palpate.robot.build import joint_remarks
     from palpate.robot.readers.findings import without_meshes
 
@@ -184,19 +172,19 @@ def _print_description(facts: dict[str, Any]) -> None:
     summary = (
         f": {textwrap.shorten(printable(facts['summary']), WIDTH - 30, placeholder=' …')}" if facts["summary"] else ""
     )
-    _say(f"{short(facts['robot'])}{summary}")
+    say_line(f"{short(facts['robot'])}{summary}")
     count, mass = facts["degrees_of_freedom"], facts["mass"]
     weight = "kinematics only" if mass is None else f"{number(mass)} kg{' (estimated)' if facts['estimate'] else ''}"
     print(f"{count} degree{'s' if count > 1 else ''} of freedom, {weight}\n")
     for warning in facts["warnings"]:
-        _say(printable(warning))
+        say_line(printable(warning))
     if facts["warnings"]:
         print()
     rows = [[short(joint["name"]), *_limit_cells(joint)] for joint in facts["joints"]]
     print_table(["joint", "lower", "upper", "velocity", "torque"], rows, "lrrrr")
     print_joint_facts(facts.get("joint_facts", ()), [joint["name"] for joint in facts["joints"]], facts["remarks"])
-    _say("\nframes: " + ", ".join(map(short, facts["frames"])))
-    _say("tool frame: " + printable(facts["tool_frame"]))
+    say_line("\nframes: " + ", ".join(map(short, facts["frames"])))
+    say_line("tool frame: " + printable(facts["tool_frame"]))
 
 
 def _limit_cells(joint: dict[str, Any]) -> list[str]:
@@ -224,17 +212,17 @@ def _print_terms(facts: dict[str, Any]) -> None:
     if moving:
         print(f"\ndrift J̇ v, m/s² and rad/s²: {_row(facts['jacobian_drift'])}")
     remark = "mixes m and rad" if len(names) >= 6 else f"{len(names)} joints cannot move all 6 directions"
-    _say(f"\nsmallest singular value of the Jacobian: {number(facts['smallest_singular_value'])} ({remark})")
+    say_line(f"\nsmallest singular value of the Jacobian: {number(facts['smallest_singular_value'])} ({remark})")
 
 
 def _print_dynamics(facts: dict[str, Any], names: Sequence[str], units: Sequence[str], moving: bool) -> None:
     if facts["mass_matrix"] is None:
         idle = ", ".join(map(short, facts["unresisted"][:6]))
         text = f"no mass matrix and no gravity: the file gives no mass to what moves with {idle}"
-        _say(f"\n{text}; --estimate-inertia KG estimates them")
+        say_line(f"\n{text}; --estimate-inertia KG estimates them")
         return
     _print_matrix(f"mass matrix M(q), {_inertia_units(units)}", facts["mass_matrix"], names, names)
-    _say(facts["joints_used"])
+    say_line(facts["joints_used"])
     forces = {"g(q)": facts["gravity"], **({"C(q,v) v + g(q)": facts["bias"]} if moving else {})}
     title = f"gravity{' and bias' if moving else ''}, {' and '.join(sorted({_force_unit(u) for u in units}))}"
     _print_matrix(title, list(forces.values()), list(forces), names)
@@ -247,16 +235,16 @@ def _print_beyond_limits(facts: dict[str, Any]) -> None:
         lower, upper = joint["lower"], joint["upper"]
         if (lower is not None and value < lower) or (upper is not None and value > upper):
             message = f"{number(value)} {joint['unit']} is beyond its limits [{number(lower)}, {number(upper)}]"
-            _say(f"note: {short(joint['name'])} = {message}")
+            say_line(f"note: {short(joint['name'])} = {message}")
 
 
 def _print_matrix(title: str, matrix: Sequence[Sequence[float]], rows: Sequence[str], columns: Sequence[str]) -> None:
-    _say(f"\n{title}")
+    say_line(f"\n{title}")
     print("\n".join(matrix_lines(matrix, rows, columns)))
 
 
 def _say_vector(name: str, values: Sequence[float], remark: str = "") -> None:
-    _say(f"{name} = [{', '.join(map(number, values))}]{remark}", indent=" " * (len(name) + 4))
+    say_line(f"{name} = [{', '.join(map(number, values))}]{remark}", indent=" " * (len(name) + 4))
 
 
 def _row(values: Sequence[float]) -> str:
@@ -271,121 +259,3 @@ def _inertia_units(units: Sequence[str]) -> str:
     if len(set(units)) == 1:
         return "kg·m²" if units[0] == "rad" else "kg"
     return "kg·m² (rad, rad), kg·m (rad, m), kg (m, m)"
-
-
-# ----------------------------------------------------------------------------------------------
-# What `palpate show` tells of a robot's joints beyond their limits: rotor inertia and friction, with their sources.
-
-
-def joint_facts(robot: Robot, source: str) -> list[dict[str, Any]]:
-    """The facts of a catalogue robot; of a model file, what it says of rotor inertia and friction."""
-    from palpate.robot import catalogue
-    from palpate.robot.catalogue.joint_facts import QUANTITIES
-
-    if source in catalogue.names():
-        keys = ("quantity", "unit", "grade", "side", "used", "values", "source")
-        return [{key: getattr(fact, key) for key in keys} for fact in catalogue.facts(source)]
-    facts = []
-    for name, quantity in QUANTITIES.items():
-        numbers = getattr(robot.model, f"dof_{quantity.attribute}", None) if quantity.attribute else None
-        if numbers is not None and numbers.any():
-            values = dict(zip(robot.dof_names, numbers[robot.coordinates.kept].tolist()))
-            facts.append({"quantity": name, "unit": quantity.unit, "grade": "as given", "side": "joint", "used": True,
-                          "values": values, "source": "the model file"})  # fmt: skip
-    return facts
-
-
-def print_joint_facts(facts: Sequence[Mapping[str, Any]], joints: Sequence[str], remarks: Sequence[str]) -> None:
-    """One column per fact, their sources below, then what is not known."""
-    if facts:
-        heads = [fact["quantity"].replace("_", " ") for fact in facts]
-        rows = [
-            ["", *(fact["unit"] for fact in facts)],
-            ["", *(f"{fact['grade']}{'' if fact['used'] else ', not used'}" for fact in facts)],
-        ]
-        if any(fact["side"] != "joint" for fact in facts):
-            rows.append(["", *("" if fact["side"] == "joint" else fact["side"].replace("_", " ") for fact in facts)])
-        rows += [[short(joint), *(number(fact["values"].get(joint)) for fact in facts)] for joint in joints]
-        print()
-        print_table(["joint", *heads], rows, "l" + "r" * len(facts))
-    for source in dict.fromkeys(fact["source"] for fact in facts):
-        of = ", ".join(fact["quantity"].replace("_", " ") for fact in facts if fact["source"] == source)
-        _say(f"{of}: {source}")
-    for remark in remarks:
-        _say(f"note: {remark}")
-
-
-# ----------------------------------------------------------------------------------------------
-# A scenario as `palpate show` tells it: robot, law with its equation and gains, task, world, clock, bounds.
-
-
-def is_scenario(name: str) -> bool:
-    """Whether a name is that of a shipped scenario and of no robot, or of a .toml file that is no table of links."""
-    from palpate.robot import catalogue
-    from palpate.scenario.file.load import shipped
-
-    if name in shipped() and name not in catalogue.names():
-        return True
-    path = Path(name)
-    return path.suffix == ".toml" and path.is_file() and "[control]" in path.read_text("utf-8", errors="replace")
-
-
-def show_scenario(args: argparse.Namespace) -> int:
-    """Print a scenario, with its changes; --code loads the code that it names, for units and help of its settings."""
-    scenario = scenario_shown(args)
-    if args.code:
-        scenario = scenario.with_code()
-    elif scenario.code:
-        names = printable(", ".join(dict.fromkeys(scenario.code.values())))
-        print(f"note: {names}: code that was not run; --code loads it, for units and help", file=sys.stderr)
-    if args.json:
-        print_json(scenario.as_data())
-        return 0
-    _print_scenario(scenario)
-    print(f"\nrun it with: palpate run {args.robot}\nchange it:   palpate new mine --from {args.robot}")
-    return 0
-
-
-def _print_scenario(scenario: Scenario) -> None:
-    from palpate.views.pages.equation import equation_of
-
-    say(f"{scenario.name}: {scenario.description}" if scenario.description else scenario.name)
-    print(f"\nlaw: {scenario.control.name}")
-    equation = equation_of(inspect.getdoc(type(scenario.control)) or "")
-    if equation:
-        say(f"  {equation}")
-    print()
-    print_table(["gain", "value", "unit", "what it is"], _gain_rows(scenario), "llll")
-    say(f"\nphysics: {_physics(scenario)}")
-    data = {key: value for key, value in scenario.changed().items() if key not in ("name", "description", "control")}
-    print(f"\nwhat differs from the defaults:\n\n{textwrap.indent(toml_text(data), '  ').rstrip()}")
-
-
-def _physics(scenario: Scenario) -> str:
-    """Who would move the plant, or why that cannot be told."""
-    from palpate.run.assemble.carrier import carrier_before
-    from palpate.run.build import build
-
-    try:
-        return str(carrier_before(build(scenario)))
-    except PalpateError as error:
-        return f"not known: {error.args[0]}"
-
-
-def _gain_rows(scenario: Scenario) -> list[list[str]]:
-    from palpate.scenario.fields import settings_of
-
-    law: Any = scenario.control
-    values = law.model_dump(mode="json", exclude_none=True)
-    settings = settings_of(type(law))
-    rows = []
-    for key, value in values.items():
-        if key not in settings:  # of a class that was not loaded
-            rows.append([key, toml_value(value), "", ""])
-            continue
-        chosen = getattr(law, key) != settings[key].default
-        if chosen or settings[key].unit != "1":
-            items = [value, *value] if isinstance(value, list) else [value]
-            text = "…" if any(isinstance(item, dict) for item in items) else toml_value(value)
-            rows.append([key, text, "" if settings[key].unit == "1" else settings[key].unit, settings[key].help])
-    return rows

@@ -28,11 +28,11 @@ _KINDS = (signal.SIGINT, signal.SIGTERM, *(() if _ALARM is None else (_ALARM,)))
 
 
 class _Heard:
-    """What the handler of this process knows; there is one, as there is one handler.
+    """State of the signal handler of this process, of which there is one.
 
     Attributes:
-        saving: what is said to whoever interrupts a save; None where nothing is being saved.
-        waited: whether somebody has interrupted it.
+        saving: message to a user who interrupts a save; None where nothing is being saved.
+        waited: whether the user has interrupted it.
         postponed: whether signals wait for the end of a step that is not to be divided.
         pending: whether one waits.
         came: whether a signal was heard.
@@ -68,7 +68,7 @@ class _Heard:
 
 
 def _is_called_by_c(frame: Any) -> bool:
-    """Whether a frame belongs to a function whose exceptions nobody receives."""
+    """Whether a frame belongs to a function whose exceptions are not propagated."""
     while frame is not None:
         if frame.f_code.co_name in _CALLED_BY_C:
             return True

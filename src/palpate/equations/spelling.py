@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from palpate.escape import html_text
+from palpate.escape.documents import html_text
 
 # Every letter that is read, by its LaTeX name; of two letters with one name the first is written.
 GREEK_LETTERS = {

@@ -1,4 +1,4 @@
-"""What metrics are made of: channels that must be there, means over time, intervals of contact, rotations."""
+"""Building blocks of metrics: channels that must be there, means over time, intervals of contact, rotations."""
 
 from __future__ import annotations
 

@@ -156,6 +156,8 @@ def force_error(trace: Trace) -> Array:
     return error
 
 
-def of(response: Callable[[Trace], Response], measure: Callable[[Response], float]) -> Callable[[Trace], float]:
+def measured_on(
+    response: Callable[[Trace], Response], measure: Callable[[Response], float]
+) -> Callable[[Trace], float]:
     """A measure of a response as a function of the trace."""
     return lambda trace: measure(response(trace))

@@ -1,4 +1,4 @@
-"""What a metric is and how a bound judges it; every metric, in one table, and the evaluation of a trace."""
+"""Metrics and bounds: every metric in one table, how a bound judges it, and the evaluation of a trace."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from pydantic import model_validator
 from palpate.config import Config, setting
 from palpate.display import shown
 from palpate.errors import InvalidInput, NeverHappened, NotApplicable, check_names
-from palpate.metrics import contact, motion, step
+from palpate.metrics import contact, motion, step, stopping
 from palpate.metrics.signals import largest, orientation_angle, position_distance, rms_of
-from palpate.metrics.step import of
+from palpate.metrics.step import measured_on
 from palpate.plugins import Table, of_kind
 from palpate.trace import Trace
 from palpate.user_code import blamed, is_address
@@ -39,7 +39,7 @@ class Metric:
 
 
 class Bound(Config):
-    """What a metric must keep: at least, at most, or both."""
+    """Bound of a metric: at least, at most, or both."""
 
     least: float | None = setting(None, "the metric's", "smallest value that passes")
     most: float | None = setting(None, "the metric's", "largest value that passes")
@@ -106,10 +106,19 @@ def as_json(results: Iterable[MetricResult]) -> str:
 
 def _steps(name: str, what: str, response: Callable[[Trace], step.Response]) -> list[Metric]:
     return [
-        Metric(f"{name}_rise_time", "s", f"{what}: from 10 % to 90 % of the step", of(response, step.rise_time)),
-        Metric(f"{name}_overshoot", "1", f"{what}: overshoot, share of the step", of(response, step.overshoot)),
-        Metric(f"{name}_settling_time", "s", f"{what}: until it stays within 2 %", of(response, step.settling_time)),
-    ]  # fmt: skip
+        Metric(
+            f"{name}_rise_time", "s", f"{what}: from 10 % to 90 % of the step", measured_on(response, step.rise_time)
+        ),
+        Metric(
+            f"{name}_overshoot", "1", f"{what}: overshoot, share of the step", measured_on(response, step.overshoot)
+        ),
+        Metric(
+            f"{name}_settling_time",
+            "s",
+            f"{what}: until it stays within 2 %",
+            measured_on(response, step.settling_time),
+        ),
+    ]
 
 
 _ALL = [
@@ -137,9 +146,9 @@ _ALL = [
     Metric("compliant_angle_max", "rad", "tool from its compliant frame, largest", largest("law.compliant_angle")),
     Metric("joint_error_rms", "rad", "revolute joints from their targets, RMS", motion.joint_error_rms),
     Metric("joint_error_max", "rad", "revolute joints from their targets, largest", motion.joint_error_max),
-    Metric("stop_time", "s", "until the tool's speed stays below 2 % of its first", motion.stop_time),
-    Metric("stop_distance", "m", "tool's travel along its first direction until the stop", motion.stop_distance),
-    Metric("stop_deviation", "m", "tool's largest distance from that line until the stop", motion.stop_deviation),
+    Metric("stop_time", "s", "until the tool's speed stays below 2 % of its first", stopping.stop_time),
+    Metric("stop_distance", "m", "tool's travel along its first direction until the stop", stopping.stop_distance),
+    Metric("stop_deviation", "m", "tool's largest distance from that line until the stop", stopping.stop_deviation),
     Metric("tilt_max", "rad", "pole: largest angle from the vertical", largest(motion.tilt)),
     Metric("tilt_rms", "rad", "pole: angle from the vertical, RMS", rms_of(motion.tilt)),
     Metric("tilt_end", "rad", "pole: largest angle from the vertical, over the last tenth", motion.tilt_end),

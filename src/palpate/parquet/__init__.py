@@ -5,8 +5,11 @@ read back, every length checked before anything is allocated; tables of other pr
 (docs/decisions/0008).
 """
 
+from palpate.parquet.column import Values
+from palpate.parquet.footer import Footer, check_memory
+from palpate.parquet.foreign import read_numbers
 from palpate.parquet.layout import Column
-from palpate.parquet.read import Footer, Values, check_memory, is_ours, read_columns, read_footer, read_numbers
+from palpate.parquet.read import is_ours, read_columns, read_footer
 from palpate.parquet.write import ParquetWriter
 
 __all__ = [

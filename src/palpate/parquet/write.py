@@ -10,8 +10,10 @@ import numpy as np
 
 from palpate.errors import TooLarge
 from palpate.parquet import layout
-from palpate.parquet.layout import Column, encoded
-from palpate.parquet.values import compressed, plain, runs
+from palpate.parquet.compression import compressed
+from palpate.parquet.layout import Column
+from palpate.parquet.thrift import encoded
+from palpate.parquet.values import plain, runs
 
 
 class ParquetWriter:

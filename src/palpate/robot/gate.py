@@ -13,7 +13,7 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.errors import ModelError, shortened
-from palpate.escape import control_characters
+from palpate.escape.text import control_characters
 from palpate.robot.joints.coupling import refuse_loops
 from palpate.robot.limits import scalar_joints
 from palpate.robot.mechanics.compiled import SINGULAR, weakest_motion

@@ -1,4 +1,4 @@
-"""What steps an assembled run on: the exact loop, the compiled one, or the one around plain Python, and its targets."""
+"""Stepping of an assembled run: the exact loop, the compiled one, or the one around plain Python, and its targets."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PYTHON_SLICE = 64  # physics steps between two looks: what is kept of them is m
 
 
 def stepper(assembly: Assembly, ending: Ending) -> Callable[[int], int]:
-    """What steps the run: the exact loop, the compiled one, or the one around a law in Python."""
+    """The stepping function of a run: the exact loop, the compiled one, or the one around a law in Python."""
     if assembly.exact is not None:
         return assembly.exact.stepper(assembly, ending)
     if assembly.compiled:

@@ -76,12 +76,12 @@ class Run:
         return FittedLaw(self.law, self.robot, self.rig)
 
     def __getstate__(self) -> dict[str, Any]:
-        """A copied or pickled run fits its law anew: a bound law is at addresses of this process."""
+        """A copied or pickled run fits its law again: a bound law is at addresses of this process."""
         return {name: value for name, value in vars(self).items() if name != "fitted"}
 
     @property
     def rig(self) -> Rig:
-        """What the law may know of its loop."""
+        """Facts about its loop that the law may use."""
         return rig_of(self.world, self.clock, self.start()[0])
 
     @property

@@ -62,7 +62,7 @@ def simulate(run: Source, *, progress: Progress | None = None, partial: str | os
 
 
 def _give_notes(source: Source, trace: Trace) -> None:
-    """What a run warns of, as Python warnings at the caller of `simulate`; a sound run has none."""
+    """Emit the warnings of a run as Python warnings at the caller of `simulate`; a sound run has none."""
     before = remarks(source.with_code()) if isinstance(source, Scenario) else []
     for text in dict.fromkeys((*trace.warnings, *before, *trace.facts.notes)):
         warnings.warn(text, PalpateNote, stacklevel=3)
@@ -82,7 +82,7 @@ def simulate_many(runs: Sequence[Source], *, threads: int = 2) -> list[Trace]:
 
 
 def simulate_quietly(run: Source) -> Trace:
-    """The same trace without Python warnings, for whoever tells its notes otherwise."""
+    """The same trace without Python warnings, for callers that print its notes themselves."""
     return execute(assemble(as_run(run)), notebook_progress())
 
 
@@ -140,7 +140,7 @@ class _Repeats:
 
 
 def execute_bare(assembly: Assembly, *, singular: bool = True, look: Callable[[], None] = lambda: None) -> Trace:
-    """The same for whoever wants numbers and no report: nothing is predicted, and few facts are noted.
+    """The same for callers that need numbers and no report: nothing is predicted, and few facts are noted.
 
     Args:
         assembly: ready to start.
@@ -154,7 +154,7 @@ def execute_bare(assembly: Assembly, *, singular: bool = True, look: Callable[[]
 
 
 def _run(assembly: Assembly, keeper: Keeper, look: Callable[[], None] = lambda: None, most: int = BATCH) -> Ending:
-    """Step a run to its end, at most so many physics steps between two looks at it."""
+    """Step a run to its end, at most `most` physics steps between two looks at it."""
     L, ending = assembly.loop, Ending(S.RUNNING)
     step = stepper(assembly, ending)
     try:
@@ -176,7 +176,7 @@ def advance(
     look: Callable[[], None] = lambda: None,
     most: int = BATCH,
 ) -> None:
-    """Up to so many physics steps, of which all samples are kept; at most `most` between two looks."""
+    """Take up to `steps` physics steps and keep all samples; at most `most` between two looks."""
     L = keeper.assembly.loop
     while steps > 0 and ending.status == S.RUNNING:
         began = L.step

@@ -83,7 +83,7 @@ class Rescues:
 
 
 def _decision(assembly: Assembly) -> Callable[[Ending], bool]:
-    """What happens between the two halves of a step: plain sensors read, the law decides; False if one raised."""
+    """The function between the two halves of a step: plain sensors read, the law decides; False if one raised."""
     L, law = assembly.loop, assembly.law
     plain = [(k, sensor) for k, sensor in enumerate(assembly.sensors) if not sensor.compiled]
     tick, truth = ReadOnly(L.tick), ReadOnly(L.truth)

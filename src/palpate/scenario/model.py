@@ -120,7 +120,7 @@ class RobotSettings(Config):
 
 
 class RecordSettings(Config):
-    """What to keep."""
+    """Samples and channels to keep."""
 
     channels: tuple[str, ...] = setting((), "1", "names of channels, such as q or contact_force; all if none is given")
     stride: int = setting(1, "physics steps", "record every so many", ge=1)
@@ -164,7 +164,7 @@ class StopEvent(Config):
 
 
 class SweepSettings(Config):
-    """What `palpate sweep` does with this scenario when nothing else is said; `palpate run` takes no notice of it."""
+    """Defaults of `palpate sweep` for this scenario; `palpate run` ignores them."""
 
     vary: dict[str, str | tuple[Any, ...]] = setting(
         {}, "1", "by key: a range 100:2000:20, a list of values, or a distribution such as normal(1, 0.05)"

@@ -1,4 +1,4 @@
-"""What the law of a scenario is given: its reference on the surface that it names, and what it may know of the loop."""
+"""Inputs of a scenario's law: its reference on the surface that it names, and facts about the loop."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def files_of_robot(settings: RobotSettings) -> list[str]:
 
 
 def _stamp(places: Sequence[str]) -> str:
-    """What tells whether a model file, or anything it may include from its folder and packages, has changed."""
+    """Stamp that changes with a model file and with anything it may include from its folder and packages."""
     seen: list[object] = []
     for path in places:
         for folder, _, names in os.walk(path if os.path.isdir(path) else os.path.dirname(os.path.abspath(path))):

@@ -17,7 +17,7 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*", re.ASCII)
 
 @dataclass(frozen=True)
 class Channel:
-    """What a column of a trace means.
+    """Meaning of a channel of a trace.
 
     Attributes:
         name: letters, digits, `_`, `-`; a dot separates a total from its terms (`tau`, `tau.spring`).

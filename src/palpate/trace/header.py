@@ -1,4 +1,4 @@
-"""What stands beside the numbers in a trace's file, as JSON text."""
+"""Header of a trace's file: everything beside the numbers, as JSON text."""
 
 from __future__ import annotations
 

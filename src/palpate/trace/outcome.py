@@ -85,7 +85,7 @@ class Event:
 
 def _check_text(text: object, name: str) -> None:
     if not isinstance(text, str) or not text.strip():
-        raise InvalidInput(f"{name} must be a text that is not empty, got {text!r}")
+        raise InvalidInput(f"{name} must be a non-empty string, got {text!r}")
 
 
 def _one_line(text: str) -> str:

@@ -85,7 +85,7 @@ class PartialFile:
 
 
 def read_partial(file: BinaryIO) -> Trace:
-    """What a run under way, or one whose process was killed, has left.
+    """Trace that a run under way, or one whose process was killed, has left.
 
     Raises:
         TraceError: foreign, or nothing whole inside.

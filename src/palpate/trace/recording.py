@@ -1,4 +1,4 @@
-"""What to keep of a run, said before it starts."""
+"""Choice of what a run records, made before it starts."""
 
 from __future__ import annotations
 

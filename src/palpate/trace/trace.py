@@ -36,7 +36,7 @@ class ByName(dict[str, T]):
 
 
 class Trace:
-    """What happened in a run: sampled channels over time, events, and how it ended.
+    """Record of a run: sampled channels over time, events, and how it ended.
 
     `trace["q"]` is an array (samples × shape), float64 and read-only; `trace["time"]` is `trace.time`.
     Iterating gives channel names, time first; `len(trace)` is the number of samples. Every number is finite:
@@ -67,7 +67,7 @@ class Trace:
             outcome: how the run ended.
             events: what happened on the way.
             facts: what the run was.
-            own: keep the arrays themselves, for whoever made them has no other use for them.
+            own: keep the arrays themselves instead of copies; the caller must not change them.
 
         Raises:
             BadShape: values do not fit the channel's shape or the number of samples.
@@ -86,7 +86,7 @@ class Trace:
 
     @classmethod
     def over(cls, arrays: Mapping[str, Array], channels: Iterable[Channel], outcome: Outcome, facts: RunFacts) -> Trace:
-        """A trace over somebody's own arrays, time among them, which are known to be well: nothing is checked."""
+        """A trace over existing arrays, time among them, which are not validated."""
         trace = cls.__new__(cls)
         known = ByName({channel.name: channel for channel in (TIME, *channels)})
         trace.__dict__.update(
@@ -96,7 +96,7 @@ class Trace:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What should be looked at before the numbers are believed."""
+        """Warnings to read before the numbers are believed."""
         return self.facts.warnings
 
     @property

@@ -12,6 +12,6 @@ if TYPE_CHECKING:
     from palpate.views.pages.laws_page import laws_report as laws_report
     from palpate.views.pages.page import report as report
     from palpate.views.pages.player import replay as replay, serve_replay as serve_replay
-    from palpate.views.pages.sweep_page import sweep_report as sweep_report
+    from palpate.views.pages.sweep.page import sweep_report as sweep_report
 
 __getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -1,4 +1,4 @@
-"""What is plotted of a trace: figures made of panels made of lines, for any plotting library."""
+"""Figures of a trace, made of panels made of lines, for any plotting library."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ MARKS = {
 
 
 def kinds_of(marks: Marks) -> tuple[str, ...]:
-    """What is marked."""
+    """Kinds of marks that occur."""
     return tuple(kind for kind in MARKS if any(span.kind == kind for span in marks))
 
 
@@ -186,7 +186,7 @@ LEAST = {"m": 1e-8, "rad": 1e-8, "m/s": 1e-8, "rad/s": 1e-8, "N": 1e-7, "N·m": 
 _SHARE = 0.01  # of the largest panel of the same unit; below, a panel says nothing beside it
 
 
-def telling(figure: Figure) -> tuple[Figure, str]:
+def without_flat_panels(figure: Figure) -> tuple[Figure, str]:
     """A figure without its panels that do not move and its lines that are zero, and a sentence on what was left out."""
     widest: dict[str, float] = {}
     for panel in figure.panels:
@@ -383,7 +383,7 @@ def _energy(trace: Trace) -> Figure | None:
 
 
 def _law(trace: Trace) -> Figure | None:
-    """What the law shows of its memory, quantities of one name together."""
+    """Figure of the law's memory, quantities of one name together."""
     names = [name for name in trace if name.startswith("law.")]
     panels = []
     for name in names:

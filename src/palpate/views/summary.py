@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from palpate.display import shows
 from palpate.errors import PalpateError, harmless
-from palpate.escape import html_text
+from palpate.escape.documents import html_text
 from palpate.metrics.table import METRICS, Bound, MetricResult, judge
 from palpate.trace import Trace
 from palpate.user_code import is_address
@@ -53,7 +54,7 @@ def notes_of(trace: Trace, told: Sequence[str] = ()) -> list[str]:
 
 
 def bound_text(result: MetricResult) -> str:
-    """What a bound allows; why the metric has no value, where it has none."""
+    """Range that a bound allows, or why the metric has no value."""
     if result.reason is not None:
         return result.reason
     if result.least is not None and result.most is not None:
@@ -61,6 +62,7 @@ def bound_text(result: MetricResult) -> str:
     return f"at least {result.least:.4g}" if result.least is not None else f"at most {result.most:.4g}"
 
 
+@shows
 def summary_text(trace: Trace) -> str:
     """The run in lines of plain text."""
     head, results = _head(trace), _results(trace)

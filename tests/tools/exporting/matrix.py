@@ -26,7 +26,7 @@ from palpate.errors import PalpateError
 from palpate.files import write_file
 from palpate.robot.catalogue import names
 from palpate.scenario.file.load import load_scenario, scenario_from_data
-from palpate.scenario.file.starter import pressing_scenarios
+from palpate.scenario.file.pressing import pressing_scenarios
 from palpate.scenario.model import Scenario
 from palpate.tools.exporting.code.native import host
 from palpate.tools.exporting.draft import draft

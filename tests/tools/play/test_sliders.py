@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from palpate.scenario.fields import explain
+from palpate.scenario.explanation import explain
 from palpate.scenario.file.load import load_scenario, scenario_from_data
 from palpate.scenario.file.overrides import apply_overrides
 from palpate.scenario.file.swap import swap_law_in_data

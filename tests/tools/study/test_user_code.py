@@ -16,6 +16,7 @@ from palpate import user_code
 from palpate.cli.judged import RECORDED
 from palpate.cli.main import main
 from palpate.errors import FileError
+from palpate.module_copies import texts_of
 from palpate.run.assemble.assemble import assemble
 from palpate.run.build import build
 from palpate.scenario.file.load import scenario_from_data
@@ -56,7 +57,7 @@ def test_a_sweep_of_a_law_in_plain_python_in_two_processes(folder: Folder) -> No
 def job_without_the_file(folder: Folder) -> tuple[Job, Job]:
     """The work of a sweep as planned here, and as it reaches a machine that has no such file."""
     plan = make_plan(folder.write(CODE, BOUND), VARY, SHORT, runs=2, metrics=["effort"])
-    here = Job(plan.scenario, plan.metrics, files=plan.files, contents=user_code.texts_of(plan.scenario["modules"]))
+    here = Job(plan.scenario, plan.metrics, files=plan.files, contents=texts_of(plan.scenario["modules"]))
     assert str(folder.file) in here.files
     elsewhere = f"/no/such/folder/{folder.module}.py"
     scenario = {**here.scenario, "modules": {folder.module: elsewhere}}
@@ -152,7 +153,7 @@ def test_a_sweep_of_a_compiled_law_takes_as_little_python_as_one_of_the_shipped(
     sources = (folder.write(compiled_twin()), "panda-joint-impedance")
     plans = [make_plan(source, VARY, ["run.duration=0.5"], runs=10, metrics=["effort"]) for source in sources]
     modules = [plan.scenario.get("modules", {}) for plan in plans]
-    jobs = [Job(plan.scenario, plan.metrics, contents=user_code.texts_of(m)) for plan, m in zip(plans, modules)]
+    jobs = [Job(plan.scenario, plan.metrics, contents=texts_of(m)) for plan, m in zip(plans, modules)]
     tasks, work = [RunTask(k, (f"world.plant.mass_scale=1.0{k}",)) for k in range(10)], []
     for job in jobs:
         run_chunk(job, tasks[:1])  # what a change of scenario costs is none of the sweep's

@@ -11,7 +11,7 @@ import numpy as np
 from palpate.checks import Array
 from palpate.equations.algebra.graph import Node
 from palpate.equations.code.program import Program, Writer
-from palpate.escape import c_comment, c_string
+from palpate.escape.c import c_comment, c_string
 from palpate.forking import cached_property
 
 TOLERANCE = 1e-10

@@ -11,7 +11,7 @@ from palpate.checks import Array
 from palpate.equations.algebra.graph import Output
 from palpate.equations.code.program import Program, Writer
 from palpate.errors import BadShape, InvalidInput, NotFinite, check_names
-from palpate.escape import python_docstring, python_identifier, python_string
+from palpate.escape.python import python_docstring, python_identifier, python_string
 
 
 def module_source(program: Program, name: str, values: Mapping[str, float], about: str) -> str:

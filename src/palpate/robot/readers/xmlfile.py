@@ -13,7 +13,7 @@ from pathlib import Path
 from xml.parsers import expat
 
 from palpate.errors import PalpateError, nearest
-from palpate.escape import control_characters
+from palpate.escape.text import control_characters
 from palpate.robot.readers.findings import Finding, Level, printable, quoted
 
 MAX_BYTES = 8 * 2**20

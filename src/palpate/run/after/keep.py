@@ -96,6 +96,6 @@ class Partial:
         self._written, self._last = self._keeper.count, time.monotonic()
 
     def close(self) -> None:
-        """Close the file; it stays until somebody has a better one."""
+        """Close the file; it stays until a complete one replaces it."""
         if self._file is not None:
             self._file.close()

@@ -1,4 +1,4 @@
-"""What a law promised, compared with how the run ended.
+"""Promises of a law, compared with how the run ended.
 
 The promise is kept where the error in the last part of the run is within what its own closed loop leaves: settling,
 yielding, lag, statics and noise, whose formulas and numbers are in `tolerance`. The loop is asked for its poles and its
@@ -59,7 +59,7 @@ class Miss:
 
 @dataclass(frozen=True)
 class Goal:
-    """What a motion goes by at the end.
+    """Motion of a target at the end.
 
     Attributes:
         speed: (samples, k), of the target in the last part of the run.
@@ -242,7 +242,7 @@ def _lag(end: End, speed: Array, rate: float | None) -> float:
 
 
 def _statics(end: End, rows: Array, span: Span) -> float:
-    """What is tolerated of friction and declared differences."""
+    """Tolerance for friction and declared differences."""
     friction = _moved_by([each for each in end.differences if each.cause == "friction"], end, rows)
     others = _moved_by([each for each in end.differences if each.cause != "friction"], end, rows)
     as_built = not np.any(end.run.world.plant.joint_friction)

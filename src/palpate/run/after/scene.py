@@ -1,4 +1,4 @@
-"""What a run's scene looks like, as plain data kept in its trace, so that a replay needs no model file."""
+"""Scene of a run, as plain data kept in its trace, so that a replay needs no model file."""
 
 from __future__ import annotations
 

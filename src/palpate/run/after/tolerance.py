@@ -36,7 +36,7 @@ class Span:
 
 
 def settling(largest: float, rate: float | None, quiet: float, speed: float = math.inf) -> float:
-    """What is left of an error; without bound where nothing is known of the loop, none of one that never settles.
+    """Remainder of an error; infinite where nothing is known of the loop, zero for one that never settles.
 
     Args:
         largest: size of the error since the last change.
@@ -93,10 +93,10 @@ def statics(friction: float, others: float, span: Span, *, as_built: bool) -> fl
 
 
 def noise(scatter: float) -> float:
-    """What noisy sensors cause, of the standard deviation of an error."""
+    """Error that noisy sensors cause, from its standard deviation."""
     return SIGMAS * scatter
 
 
 def resolution(span: Span) -> float:
-    """What is not judged."""
+    """Smallest error that is judged."""
     return RESOLUTION * span.moved

@@ -63,7 +63,7 @@ class Assembly:
     loop: Loop
     rescues: Rescues
     carrier: Carrier
-    sensors: tuple[BoundSensor, ...] = ()  # of one's own
+    sensors: tuple[BoundSensor, ...] = ()  # custom ones
     exact: EventPlant | None = None  # in the place of the engine's physics
     sampled: Reference | None = None
     sampled_span: tuple[int, int] = (0, 0)
@@ -137,14 +137,14 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
 
 
 def _truth(robot: Robot, rows: Layout, rotation: Array, physics: Physics) -> Truth:
-    """What sensors of one's own read, where the loop has it."""
+    """Quantities that custom sensors read, at their addresses in the loop."""
     row = rows.row
     parts = {"q": row.q, "v": row.v, "tau": row.tau, "position": row.tool_position, "twist": row.tool_twist}
     return Truth(sizes_of(robot), **parts, rotation=rotation, wrench=row.contact_wrench, plant=physics)
 
 
 def _tree(plant: Plant, outside: dict[str, Any], sensors: dict[str, Any]) -> tuple[TreePlant, TreeProgram]:
-    """The plant on its equations, with the motion of all bodies that somebody reads; and their program."""
+    """The plant on its equations, with the motion of all bodies that are read; and their program."""
     wrist, program = sensors["wrist"], tree_of(plant.model)
     bodies = {plant.tool.body, wrist.body, *plant.attachment_bodies, *map(int, wrist.beyond)}
     bodies |= {point.body for point in plant.points} | {push.body for push in outside["pushes"]}
@@ -174,7 +174,7 @@ def _compensated_share(run: Run) -> float:
 
 
 def beginning(run: Run, q: Array, v: Array) -> Beginning:
-    """What a law is told before the run."""
+    """Information that a law gets before the run."""
     world = run.world
     pole = None if world.pole is None else (world.pole.length, world.pole.mass, world.pole.rod_mass)
     seen, period = world.sensors.camera, run.clock.control_period
@@ -368,7 +368,7 @@ def felt_bodies(run: Run, plant: Plant) -> set[int]:
 
 
 def outside_fields(run: Run, plant: Plant, physics: Physics, rows: Layout, felt: set[int]) -> dict[str, Any]:
-    """What acts on the plant from outside."""
+    """Fields of the loop for everything that acts on the plant from outside."""
     robot, world, dt = run.robot, run.world, run.clock.timestep
     bodies = {plant.model.body(robot.model.body(b).name).id for b in range(1, robot.model.nbody)}
     surfaces = [

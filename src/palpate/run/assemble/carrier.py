@@ -40,7 +40,7 @@ class Carrier:
 
 
 def carrier_before(run: Run) -> Carrier:
-    """Who will move the plant of a run that nobody has assembled."""
+    """Carrier of the plant of a run that is not assembled yet."""
     return carrier_of(run, build_plant(run.robot, run.world, run.clock.timestep, run.clock.integrator, run.start()[0]))
 
 
@@ -72,7 +72,7 @@ def _entries(model: mujoco.MjModel) -> int:
 
 
 def _obstacles(run: Run, plant: Plant) -> Iterator[str]:
-    """What of a run needs the engine, in plain words."""
+    """Reasons why a run needs the engine, in plain words."""
     world, robot = run.world, run.robot
     if robot.unresisted:
         yield "the robot's masses are unknown, and its joints follow their commands exactly"

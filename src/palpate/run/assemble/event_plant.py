@@ -28,7 +28,7 @@ class EventPlant(Protocol):
         ...
 
     def stepper(self, assembly: Assembly, ending: Ending) -> Callable[[int], int]:
-        """A function that takes up to so many physics steps and returns how the last one went."""
+        """A function that takes at most a given number of physics steps and returns the status of the last one."""
         ...
 
     def outcome(self, period: float) -> Outcome:

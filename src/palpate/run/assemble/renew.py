@@ -140,7 +140,7 @@ class Renewable:
 
 
 def _interface(law: BoundLaw) -> tuple[Any, ...]:
-    """What the loop and the row know of a law besides its records."""
+    """Properties of a law that loop and row depend on, besides its records."""
     return law.terms, law.command, law.shown, law.compiled, law.needs, law.ending
 
 
@@ -160,7 +160,7 @@ def _structure(world: World) -> tuple[Any, ...]:
 
 
 def _shape(surface: Surface) -> Any:
-    """What of a surface is built into the scene."""
+    """Properties of a surface that are built into the scene."""
     if surface.contact == "rigid" or surface.motion is not None:
         return surface
     return surface.name, surface.shape, surface.size, surface.heights, surface.file, surface.scale

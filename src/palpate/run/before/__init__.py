@@ -1,1 +1,1 @@
-"""What is checked and foretold before the first step."""
+"""Checks and predictions before the first step."""

@@ -1,4 +1,4 @@
-"""What must hold before step 0: inside the limits, not deep inside a surface, a step short enough for the stiffness."""
+"""Checks before step 0: inside the limits, not deep inside a surface, a step short enough for the stiffness."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ UNSTABLE_STEP, COARSE_STEP = 1.0, 0.2  # dt · ω of a contact
 
 @dataclass(frozen=True)
 class Foretold:
-    """What was said before step 0: warnings, and what to expect."""
+    """Results of the checks before step 0: warnings and expectations."""
 
     warnings: list[str]
     expected: list[str]

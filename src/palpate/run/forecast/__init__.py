@@ -1,1 +1,1 @@
-"""What will happen in a run, and how near the edge it is: asked of the loop itself."""
+"""Forecast of a run and its distance from instability, computed with the loop itself."""

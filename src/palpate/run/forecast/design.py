@@ -22,7 +22,7 @@ SIZES = (1.0, 0.1, 0.01)  # of a push: where the loop bears no larger one, a sma
 
 @dataclass(frozen=True)
 class Design:
-    """What a run does, and the modes of its loop; see `design`.
+    """Course of a run and the modes of its loop; see `design`.
 
     Attributes:
         run: that was asked about.
@@ -70,7 +70,7 @@ class Design:
 
     @property
     def warnings(self) -> list[str]:
-        """What should be looked at: an unstable loop, one that shakes, and what the run itself warns of."""
+        """Warnings: an unstable loop, one that shakes, and those of the run itself."""
         pushed = self.whole_push in ("quiet", "edge") or not rubs(
             self.run.robot, self.run.world
         )  # without friction a push has no measure
@@ -79,7 +79,7 @@ class Design:
 
     @property
     def notes(self) -> list[str]:
-        """What was held, cut or taken by the simulation's step at some moment."""
+        """Notes on the moments: quantities that were held or limited, and errors of the simulation's step."""
         notes: list[str] = []
         for moment in self.asked.moments if self.asked is not None else ():
             poles, when = moment.poles, f"{moment.name} ({moment.poles.time:.4g} s)"
@@ -165,7 +165,7 @@ def design(source: Source, *, limits: bool = True, progress: Callable[[str], Non
 
 
 def _course(variants: Variants) -> tuple[Course, tuple[Course, float]]:
-    """What the run as it is does after the usual push; and after the largest one after which it is quiet, if any."""
+    """Course of the unchanged run after the usual push, and after the largest one after which it is quiet, if any."""
     courses = []
     for size in SIZES:
         courses.append(course_of(variants, variants.base, size))

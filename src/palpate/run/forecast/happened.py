@@ -1,4 +1,4 @@
-"""What happened in a run, in numbers and words: force, contact, reserves of torque and speed, time to settle."""
+"""Results of a run, in numbers and words: force, contact, reserves of torque and speed, time to settle."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Reserve:
 
 @dataclass(frozen=True)
 class Happened:
-    """What a run showed.
+    """Results of a run.
 
     Attributes:
         outcome: how it ended, in words; completed: whether it came to its end.
@@ -95,7 +95,7 @@ class Happened:
 
 
 def happened(run: Run, trace: Trace) -> Happened:
-    """What a finished run showed."""
+    """Results of a finished run."""
     time = trace.time
     force = np.linalg.norm(trace["contact_wrench"][:, :3], axis=1) if "contact_wrench" in trace else np.zeros(len(time))
     touches = force > 0.0

@@ -1,4 +1,4 @@
-"""What a simulation's physics step hides of a loop: its growth with the step as it is, and with a quarter of it."""
+"""Effect of the physics step on a simulated loop: its growth with the step as it is, and with a quarter of it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from palpate.run.tangent.loop_poles import poles
 
 @dataclass(frozen=True)
 class HoldError:
-    """What a simulation shows of a sampled loop, beside what a finer one shows.
+    """Growth of a sampled loop in a simulation, beside its growth in a finer one.
 
     Attributes:
         finer: growth with physics steps of a quarter, 1/s; negative if it dies out.

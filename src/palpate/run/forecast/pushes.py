@@ -29,7 +29,7 @@ Course = Literal["quiet", "shakes", "ends", "edge"]
 
 
 def course_of(variants: Variants, run: Run, size: float = 1.0) -> Course:
-    """What a run does after a push at the end of its own duration: "quiet", "shakes", "ends" early or on the "edge".
+    """Course of a run after a push at the end of its own duration: "quiet", "shakes", "ends" early or on the "edge".
 
     Args:
         variants: which the run is one of.

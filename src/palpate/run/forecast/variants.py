@@ -89,7 +89,7 @@ class Setting:
 
 
 def settings_of(run: Run) -> list[Setting]:
-    """What limits are searched of: the delay of the command, the stiffness of each surface, every gain of the law."""
+    """Settings whose limits are searched for: delay of the command, stiffness of each surface, gains of the law."""
     period = run.clock.control_period
     late = Setting("world.driver.delay", float(run.world.driver.delay), f"ticks of {1e3 * period:g} ms", whole=True)
     walls = [

@@ -1,4 +1,4 @@
-"""What acts on the plant at a step: surfaces, loads, pushes and contacts, and where the tool is that they act about."""
+"""Forces on the plant at a step: surfaces, loads, pushes and contacts, and the position of the tool."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _add_probe(L: Loop) -> None:
 
 @kernel
 def _push(L: Loop, t: float) -> None:
-    """What all pushes do at t."""
+    """Sum the forces of all pushes at time t."""
     pushed = L.pushed
     clear(pushed.force)
     clear(pushed.wrench)

@@ -26,7 +26,7 @@ from palpate.run.loop.acting_forces import (
 from palpate.run.loop.command import act_on_command, actuate, servo, take_command
 from palpate.run.loop.energies import LOOK_EVERY, fill_energies, watch_energies
 from palpate.run.loop.measure import evaluate_model, measure, true_state, turn_wanted_wrench
-from palpate.run.loop.physics import account, advance, stage_plant, trouble, watch_joints
+from palpate.run.loop.physics import account, advance, check_state, stage_plant, watch_joints
 from palpate.run.loop.record import event_happened, fill_row, record
 from palpate.run.loop.state import BAD_MEASUREMENT, COMPLETED, RUNNING, STOPPED, VELOCITY, Loop
 
@@ -102,7 +102,7 @@ def write_down(L: Loop) -> int:
 @kernel
 def end_step(L: Loop) -> int:
     """Look at the state after a step; how the run stands."""
-    status = trouble(L)
+    status = check_state(L)
     L.step += 1
     if L.watch.on:
         watch_joints(L)

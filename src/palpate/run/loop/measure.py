@@ -52,7 +52,7 @@ def true_state(L: Loop) -> None:
 
 @kernel
 def measure(L: Loop) -> None:
-    """What the law is told: joints, torques, wrench, pole, target."""
+    """Measure for the law: joints, torques, wrench, pole, target."""
     x, joints, count = L.tick, L.joints, L.tick_count
     nq, n = x.q.size, x.v.size
     x.t, x.dt = L.step * L.dt, L.period
@@ -80,7 +80,7 @@ def measure(L: Loop) -> None:
 
 @kernel
 def _sense(L: Loop) -> None:
-    """Sensors of one's own that are compiled; those in plain Python are read by whoever runs the loop."""
+    """Read the compiled custom sensors; those in plain Python are read by the caller of the loop."""
     L.truth.t, L.truth.period = L.step * L.dt, L.period
     for k in range(len(L.custom)):
         if L.custom[k].function != 0:
@@ -90,7 +90,7 @@ def _sense(L: Loop) -> None:
 
 @kernel
 def pass_on_reading(L: Loop, k: int) -> None:
-    """Let the law see, and the row record, what a sensor of one's own has read."""
+    """Give the reading of a custom sensor to the law and to the row."""
     s, values = L.custom[k], L.tick.seen.values
     pass_on(s, L.seed, L.tick_count, values)
     put(L.row.sensors, s.first, part(values, s.first, s.reading.values.size))

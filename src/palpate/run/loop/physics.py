@@ -418,7 +418,7 @@ def lost_power(L: Loop) -> float:
 
 @kernel(inline=True)
 def account(L: Loop) -> None:
-    """What joint dampers took in the step that has just ended (Runge–Kutta steps add it stage by stage)."""
+    """Add the energy that joint dampers took in the last step (Runge–Kutta steps add it stage by stage)."""
     e, lost = L.energy, lost_power(L)
     if L.step > 0 and not L.rk4:
         e.dissipated += 0.5 * L.dt * (lost + e.joint_loss)
@@ -444,8 +444,8 @@ def watch_joints(L: Loop) -> None:
 
 
 @kernel(inline=True)
-def trouble(L: Loop) -> int:
-    """What is wrong with the state after a step, if anything; the speed limit is for the robot's joints."""
+def check_state(L: Loop) -> int:
+    """Return the fault of the state after a step, if any; the speed limit is for the robot's joints."""
     p = L.plant
     began, most, ordinary = L.step * L.dt, L.max_speed, L.tree.now and L.dof.size == p.nv
     for k in range(p.nv):
@@ -455,7 +455,7 @@ def trouble(L: Loop) -> int:
         if not abs(p.qpos[k]) < math.inf:
             ordinary = False
     if not ordinary:
-        status = _strange(L)
+        status = _classify_fault(L)
         if status != RUNNING:
             return status
     if abs(p.time - began - L.dt) > 1e-6 * L.dt + 1e-9 * abs(p.time):
@@ -464,8 +464,8 @@ def trouble(L: Loop) -> int:
 
 
 @kernel
-def _strange(L: Loop) -> int:
-    """Which number of the state is none, which joint is too fast, what the engine warns of; in this order."""
+def _classify_fault(L: Loop) -> int:
+    """Return the first fault: a NaN in the state, a joint that is too fast, a warning of the engine, in this order."""
     p = L.plant
     for k in range(p.nv):
         L.where = k

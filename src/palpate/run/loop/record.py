@@ -1,4 +1,4 @@
-"""What is written down at a step, and the events that end a run."""
+"""Record of a step, and the events that end a run."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def fill_row(L: Loop) -> None:
 
 @kernel(inline=True)
 def _fill_target(L: Loop) -> None:
-    """What was wanted."""
+    """Copy the target into the row."""
     r, target = L.row, L.tick.target
     put(r.target_q, 0, target.q)
     put(r.target_v, 0, target.v)

@@ -90,7 +90,7 @@ def _of_contacts(unit: str, help: str) -> Any:
 
 
 class Row(Record):
-    """What is known at a physics step; the order of these fields is that of the trace's channels."""
+    """Quantities of a physics step; the order of these fields is that of the trace's channels."""
 
     q: Vector = _of_coordinates("true joint positions")
     v: Vector = _of_joints("speed", "true joint velocities")
@@ -166,7 +166,7 @@ def layout(
 ) -> Layout:
     """Lay the row of a run out.
 
-    `sensors` are those of one's own, `touches` the names of its exact contacts, `points` those of other contacts whose
+    `sensors` are the custom ones, `touches` the names of its exact contacts, `points` those of other contacts whose
     forces are recorded one by one.
     """
     other_sizes = {"rest_q": plant.model.nq - robot.model.nq, "rest_v": plant.model.nv - robot.model.nv}

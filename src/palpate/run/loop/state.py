@@ -31,7 +31,7 @@ TORQUE_LIMITED, RATE_LIMITED = 1, 2
 
 
 class Needs(Record):
-    """What the law reads of the model."""
+    """Terms of the model that the law reads."""
 
     M: bool
     bias: bool
@@ -52,7 +52,7 @@ class Load(Record):
 
 
 class RigidReading(Record):
-    """What the engine's contact sensor reports: found, then force, moment and place of a net wrench; or a distance."""
+    """Reading of the engine's contact sensor: count, force, moment and position of a net wrench; or a distance."""
 
     reading: Vector
     distance: bool
@@ -69,7 +69,7 @@ class RigidPoint(Record):
 
 
 class TouchReading(Record):
-    """What an exact contact does to the robot: its force, world axes, and where."""
+    """Force of an exact contact on the robot, world axes, and its point."""
 
     force: State[Vector] = sized(3)
     position: State[Vector] = sized(3)
@@ -131,7 +131,7 @@ class Energies(Record):
 
 
 class EnergyWatch(Record):
-    """What was seen of the energies so far, J: how far they are from adding up at worst, and how much was moved."""
+    """Extremes of the energies so far, J: the largest error of their balance, and how much was moved."""
 
     looks: Kept[int] = 0
     first: Kept[float] = 0.0  # the balance at the start

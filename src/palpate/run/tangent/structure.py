@@ -1,4 +1,4 @@
-"""What of a linear map is a loop: numbers that nothing reads, that nothing changes, and positions that nothing holds.
+"""Structure of a linear map: numbers that nothing reads, that nothing changes, and positions that nothing holds.
 
 A map x⁺ = A x over all numbers that are carried from tick to tick has poles that say nothing of the loop. They are
 found by the map's structure, not by their size:

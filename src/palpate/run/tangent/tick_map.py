@@ -331,7 +331,7 @@ class LoopState:
         return _Rows(plus, minus, np.concatenate([T.step[T.moved], steps]), every, answers / (2.0 * T.probe_step))
 
     def _kink(self, T: Tangent, rows: _Rows, before: NDArray[np.int64], memories: dict[str, Any]) -> str | None:
-        """What changes where one-sided differences do not agree, however small the step; None where they do."""
+        """Name of the kink where one-sided differences do not agree, however small the step; None where they do."""
         sizes = np.concatenate([np.where(self._at.size > 0.0, self._at.size, 1.0), np.ones(len(self.memory))])
         bent = np.abs(rows.plus + rows.minus) / sizes * self._counts(T)
         whole = (np.abs(rows.plus) + np.abs(rows.minus)).max(axis=1, initial=0.0)
@@ -374,7 +374,7 @@ class LoopState:
         return finer, changed
 
     def _cause(self, column: int, row: int, word: int) -> str:
-        """What changes where the loop has no derivative, by name."""
+        """Name of the quantity that switches where the loop has no derivative."""
         L, d, robot = self.assembly.loop, self.assembly.loop.drives, self.assembly.run.robot
         if d.limit_torque and not L.kinematic:
             near = [j for j in range(robot.nv) if abs(abs(d.torque[j]) - d.torque_limit[j]) <= 1e-4 * d.torque_limit[j]]
@@ -415,7 +415,7 @@ def _reserve(contact: PointContact) -> float:
 
 
 def contact_names(assembly: Assembly) -> list[str]:
-    """What each pair of a contact point and a surface is called, point by point."""
+    """Names of the pairs of a contact point and a surface, point by point."""
     plant = assembly.plant
     several = len(plant.points) > 1
     return [f"{p.name} on {s.name}" if several else s.name for p in plant.points for s in plant.surfaces]
@@ -504,7 +504,7 @@ def held(assembly: Assembly) -> Iterator[tuple[str, ...]]:
 
 @contextmanager
 def finer_steps(assembly: Assembly, times: int) -> Iterator[None]:
-    """Let the physics take steps so many times shorter under the same control period."""
+    """Shorten the physics steps by a factor under the same control period."""
     L, d, model = assembly.loop, assembly.loop.drives, assembly.plant.model
     dt, ratio, jitter = L.dt, L.ratio, d.jitter
     L.dt, L.ratio, d.jitter = dt / times, ratio * times, jitter * times

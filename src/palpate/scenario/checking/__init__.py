@@ -1,1 +1,1 @@
-"""What is wrong or without effect in a scenario, said with its line."""
+"""Errors in a scenario and settings without effect, each with its line."""

@@ -62,7 +62,7 @@ def problem_from(error: PalpateError, path: Sequence[str | int]) -> Problem:
 
 
 def problems_from(error: ValidationError, data: dict[str, Any]) -> list[Problem]:
-    """What pydantic found, one problem per place."""
+    """Problems that pydantic reports, one per key."""
     branches: dict[Path, dict[str | int, list[tuple[Path, Any]]]] = {}
     for item in error.errors(include_url=False):
         path, union, branch = _data_path(item["loc"], data, item["type"] == "missing")

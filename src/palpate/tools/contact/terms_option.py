@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from palpate.checks import Array
-    from palpate.cli.terms import Question
+    from palpate.cli.showing.terms import Question
     from palpate.tools.contact import Constrained, Contact, Impact, Linearised
 
 
@@ -23,7 +23,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, command: Callable[[argparse.Namespace], int]) -> int:
     """Show, with the terms of contact among the others."""
     if args.terms:
-        from palpate.cli.terms import TERMS
+        from palpate.cli.showing.terms import TERMS
 
         TERMS.update({
             "tauF": ("torques Jᵀ F of a force on the environment", "N·m or N", _tip_torque),

@@ -15,7 +15,7 @@ from palpate.equations.code.c_code import CLibrary, Function, TestVector
 from palpate.equations.code.program import make_program
 from palpate.equations.quantities import arguments
 from palpate.errors import FileError
-from palpate.escape import c_identifier
+from palpate.escape.c import c_identifier
 from palpate.files import checksum, make_folder, read_text, refuse_changed, write_file
 from palpate.robot.robot import Robot
 from palpate.tools.derive.verify import NUMERIC, evaluate_outputs, random_states

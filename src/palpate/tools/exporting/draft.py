@@ -18,7 +18,7 @@ from palpate.engine.kernels import Kernel
 from palpate.engine.records import Record
 from palpate.equations.code.tree_program import TreeCode
 from palpate.errors import NotApplicable
-from palpate.escape import c_identifier
+from palpate.escape.c import c_identifier
 from palpate.run.assemble.assemble import beginning, suited
 from palpate.run.build import build
 from palpate.run.run import Run

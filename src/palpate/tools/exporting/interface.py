@@ -12,7 +12,7 @@ import numpy as np
 from palpate.checks import Array
 from palpate.control.law import NEEDS, BoundLaw, Law, Target, Tick, sizes_of
 from palpate.engine.records import Record
-from palpate.escape import c_field
+from palpate.escape.c import c_field
 from palpate.robot.robot import Robot
 from palpate.run.run import Run
 from palpate.tools.exporting.code.objects import template_text

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from palpate.checks import Array
-from palpate.escape import html_text
+from palpate.escape.documents import html_text
 from palpate.files import write_file
 from palpate.run.after.scene import scene_of
 from palpate.run.simulate import simulate

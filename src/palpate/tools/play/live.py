@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array
 from palpate.errors import InvalidInput, PalpateError
-from palpate.run.after.finish import outcome_of
+from palpate.run.after.outcome import outcome_of
 from palpate.run.after.scene import scene_of
 from palpate.run.assemble.assemble import Assembly
 from palpate.run.loop import state as S

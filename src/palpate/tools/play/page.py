@@ -6,8 +6,8 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING
 
-from palpate.escape import html_json, html_text
-from palpate.views.pages.interactive import script
+from palpate.escape.documents import html_json, html_text
+from palpate.views.pages.assets import script
 from palpate.views.pages.player import LIVE, POLICY, SCRIPTS, html
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import parse_qs
 
 from palpate.errors import FileError, InvalidInput, PalpateError, harmless
-from palpate.escape import html_text
+from palpate.escape.documents import html_text
 from palpate.files import write_file
 from palpate.scenario.file.load import load_scenario
 from palpate.scenario.file.places import seen_from

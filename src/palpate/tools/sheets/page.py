@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from importlib import resources
 
-from palpate.escape import html_text
+from palpate.escape.documents import html_text
 from palpate.tools.sheets.result import Finding, Sheet
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from palpate.escape import html_text
+from palpate.escape.documents import html_text
 from palpate.tools.review.algebra.wanted import QUANTITIES
 from palpate.tools.review.verdict import Verdict
 from palpate.tools.sheets.source import Source

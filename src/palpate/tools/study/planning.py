@@ -9,8 +9,9 @@ from typing import Any
 
 from palpate.errors import InvalidInput, PalpateError, check_names
 from palpate.metrics import METRICS
-from palpate.scenario.file.load import folder_of, load_scenario, overridden, with_modules
+from palpate.scenario.file.load import load_scenario, overridden
 from palpate.scenario.file.places import read_from
+from palpate.scenario.file.sources import folder_of, with_modules
 from palpate.scenario.model import Scenario
 from palpate.tools.study.analysis.maps import map_spans
 from palpate.tools.study.drivers.rare import score_of

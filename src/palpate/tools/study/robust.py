@@ -18,7 +18,8 @@ import numpy as np
 from palpate.config import Config, required
 from palpate.errors import FileError, InvalidInput, check_names
 from palpate.files import make_folder, read_text, write_file
-from palpate.scenario.file.load import load_scenario, shipped
+from palpate.scenario.file.folders import shipped
+from palpate.scenario.file.load import load_scenario
 from palpate.scenario.file.places import absolute_path, relative_path
 from palpate.scenario.model import Scenario
 from palpate.scenario.robot import build_robot

@@ -13,6 +13,7 @@ from palpate.control.references import REFERENCES
 from palpate.display import notebook_progress
 from palpate.errors import FileError, InvalidInput, StudyError
 from palpate.metrics import METRICS
+from palpate.module_copies import texts_of
 from palpate.scenario.file.load import overridden
 from palpate.scenario.model import Scenario
 from palpate.tools.study.drivers.drive import drive
@@ -27,7 +28,6 @@ from palpate.tools.study.running.address import cluster_address
 from palpate.tools.study.running.pool import Here, LocalPool, NoRuns, cores
 from palpate.tools.study.running.store import Store
 from palpate.tools.study.running.worker import Job, RunTask, check_files, load_metrics, run_row
-from palpate.user_code import texts_of
 from palpate.world.sensing.sensor import SENSORS
 
 if TYPE_CHECKING:

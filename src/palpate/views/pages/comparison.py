@@ -11,14 +11,15 @@ from typing import Any
 import numpy as np
 
 from palpate.errors import InvalidInput, NotApplicable, TraceError
-from palpate.escape import html_text
+from palpate.escape.documents import html_text
 from palpate.files import write_file
 from palpate.metrics import MetricResult, evaluate
 from palpate.toml import toml_value
 from palpate.trace import Trace
 from palpate.views.pages.markup import Plots, contents, count, folded, folded_section, number, page, section, table
-from palpate.views.pages.player import SMALLEST_FORCE, replay_data, replay_of
-from palpate.views.panels import TOOL_ERRORS, Figure, Panel, styled, telling
+from palpate.views.pages.player import replay_data, replay_of
+from palpate.views.pages.replay_arrows import SMALLEST_FORCE
+from palpate.views.panels import TOOL_ERRORS, Figure, Panel, styled, without_flat_panels
 
 
 def compare(
@@ -45,7 +46,7 @@ def compare(
             f"names {', '.join(map(repr, names)) or 'none'}"
         )
     runs, plots = dict(zip(names, traces)), Plots()
-    figures = [telling(figure) for figure in overlaid(runs)]
+    figures = [without_flat_panels(figure) for figure in overlaid(runs)]
     shown, moving = [figure for figure, _ in figures if figure.name not in DETAIL], side_by_side_replays(runs)
     picture = "".join(f"<h2>{html_text(one.title)}</h2>{plots.figure(one, titled=False)}" for one in shown[:1])
     first = f"<div><h2>What differs</h2>{differing_settings(runs)}</div><div>{picture}</div>"

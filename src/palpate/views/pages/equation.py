@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from palpate.escape import html_text
+from palpate.escape.documents import html_text
 
 _ACCENTS = {"\u0302": "ˆ", "\u0307": "˙", "\u0308": "¨", "\u0303": "~", "\u0304": "¯"}
 _SUPER = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ᵀ", "0123456789+−T")) | {"*": "∗"}

@@ -1,10 +1,8 @@
-"""Charts of a page, as the plain data that its own script (assets/charts.js) draws, and its styles and scripts."""
+"""Charts of a page, as the plain data that its own script (assets/charts.js) draws."""
 
 from __future__ import annotations
 
 import base64
-from functools import cache
-from importlib import resources
 from typing import Any
 
 import numpy as np
@@ -76,22 +74,3 @@ def packed(values: Array) -> dict[str, str]:
 def thinned(figures: list[Figure]) -> bool:
     """Whether some line has more samples than are drawn."""
     return any(len(line.time) > MOST_POINTS for f in figures for panel in f.panels for line in panel.lines)
-
-
-# ---------------------------------------------------------------------------------------------- styles and scripts
-
-
-@cache
-def asset(name: str) -> str:
-    """The text of a style sheet or a script."""
-    return (resources.files("palpate.views") / "assets" / name).read_text(encoding="utf-8")
-
-
-def style(*names: str) -> str:
-    """A style element with these files."""
-    return "<style>" + "\n".join(map(asset, names)) + "</style>"
-
-
-def script(*names: str) -> str:
-    """A script element with these files, in this order."""
-    return "<script>" + "\n".join(map(asset, names)) + "</script>"

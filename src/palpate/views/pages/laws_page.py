@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from palpate.escape import html_json, html_text
+from palpate.escape.documents import html_json, html_text
 from palpate.files import write_file
 from palpate.trace import Trace
-from palpate.views.pages import sweep_charts as charts
 from palpate.views.pages.comparison import DETAIL, differing_settings, overlaid, side_by_side_replays
 from palpate.views.pages.markup import Plots, bullets, contents, folded_section, page, section, table
-from palpate.views.pages.sweep_charts import Bounded, Points
-from palpate.views.panels import telling
+from palpate.views.pages.sweep import charts
+from palpate.views.pages.sweep.charts import Bounded, Points
+from palpate.views.panels import without_flat_panels
 
 
 def laws_report(traces: Mapping[str, Trace], data: Mapping[str, Any], path: str | os.PathLike[str]) -> Path:
@@ -31,7 +31,7 @@ def laws_report(traces: Mapping[str, Trace], data: Mapping[str, Any], path: str 
     Raises:
         FileError: the file cannot be written.
     """
-    plots, figures = Plots(), [telling(figure) for figure in overlaid(dict(traces))]
+    plots, figures = Plots(), [without_flat_panels(figure) for figure in overlaid(dict(traces))]
     open_ones = [figure for figure, _ in figures if figure.name not in DETAIL]
     lead = open_ones[:1]
     first = _first_screen(plots, lead, data)
@@ -164,7 +164,7 @@ def _strips(name: str, one: Mapping[str, Any], data: Mapping[str, Any]) -> chart
 
 
 def _run_data(data: Mapping[str, Any]) -> dict[str, Any]:
-    """What each point answers: its draw, its law, its metrics, and its command."""
+    """Data shown for each point: its draw, its law, its metrics, and its command."""
     metrics, rows, commands = list(data["metrics"]), {}, {}
     for law in data["laws"]:
         for draw in range(data["runs"]):

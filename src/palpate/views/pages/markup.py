@@ -7,9 +7,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from palpate.escape import html_json, html_text
+from palpate.escape.documents import html_json, html_text
 from palpate.metrics import MetricResult
-from palpate.views.pages.interactive import charts, script
+from palpate.views.pages.assets import script
+from palpate.views.pages.interactive import charts
 from palpate.views.pages.player import html
 from palpate.views.panels import Figure, Marks
 

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from palpate.checks import Array
-from palpate.escape import html_json, html_text
+from palpate.escape.documents import html_json, html_text
 from palpate.files import write_file
-from palpate.spatial.rows import conjugate, rotate
+from palpate.spatial.rows import rotate
 from palpate.trace import Trace
-from palpate.views.kinematics import Path as BodyPath, body_paths, ghost_paths, scene_of
-from palpate.views.pages.interactive import packed, script, style
+from palpate.views.ghost import ghost_paths
+from palpate.views.kinematics import Path as BodyPath, body_paths, scene_of
+from palpate.views.pages.assets import script, style
+from palpate.views.pages.interactive import packed
+from palpate.views.pages.replay_arrows import FORCES, SMALLEST_FORCE, arrows, forces_on
+from palpate.views.pages.replay_shapes import drawn_as, rods
 
 if TYPE_CHECKING:
     from palpate.views.pages.serve import ReplayServer
+
 
 FRAMES_PER_SECOND, MOST_FRAMES = 30.0, 3000
 _STILL = 1e-7  # m or 1; what moves less stands still
@@ -177,7 +181,7 @@ def replay_data(trace: Trace) -> dict[str, Any]:
 
 
 def frames_data(trace: Trace, reach: float) -> dict[str, Any]:
-    """What of `replay_data` another run of the same scene has of its own, for a page that has the rest.
+    """Frames of another run of the same scene, for a page that has the other parts of `replay_data`.
 
     Args:
         trace: with a scene and joint positions.
@@ -197,7 +201,7 @@ def _strongest(trace: Trace) -> dict[str, float]:
     """The largest contact force or push of a run, N, and when it was, s; the replay opens there."""
     sizes = [
         np.linalg.norm(trace[name][:, :3], axis=1) for name in ("contact_wrench", "push_wrench") if name in trace
-    ] + [np.linalg.norm(trace[name], axis=1) for name in trace if name.startswith(_FORCE)]
+    ] + [np.linalg.norm(trace[name], axis=1) for name in trace if name.startswith(FORCES)]
     most = np.max(sizes, axis=0) if sizes and len(trace) else np.zeros(1)
     force = float(most.max(initial=0.0))
     when = float(trace.time[int(np.argmax(most))]) if force > SMALLEST_FORCE else float(trace.time[0])
@@ -298,121 +302,3 @@ def _view(bodies: list[dict[str, Any]], paths: list[BodyPath]) -> Array:
 def _planes(bodies: list[dict[str, Any]], paths: list[BodyPath]) -> list[tuple[dict[str, Any], BodyPath]]:
     flat = [any(geom["shape"] == "plane" for geom in body["geoms"]) for body in bodies]
     return [(body, path) for body, path, one in zip(bodies, paths, flat) if body["surface"] and one]
-
-
-# ---------------------------------------------------------------------------------------------- shapes
-
-
-def rods(ends: list[Array], radius: float) -> list[dict[str, Any]]:
-    """A ball at the origin and a capsule from there to each end: a link of which only the joints are known."""
-    look = {"position": [0.0, 0.0, 0.0], "quat_wxyz": [1.0, 0.0, 0.0, 0.0], "rgba": [0.45, 0.5, 0.55, 1.0]}
-    drawn: list[dict[str, Any]] = [{**look, "shape": "sphere", "size": [1.5 * radius, 0.0, 0.0]}]
-    for end in ends:
-        length = float(np.linalg.norm(end))
-        if length > 1e-9:
-            middle = {"position": (end / 2).tolist(), "quat_wxyz": quat_from_z(end / length).tolist()}
-            drawn.append({**look, **middle, "shape": "capsule", "size": [radius, length / 2, 0.0]})
-    return drawn
-
-
-def quat_from_z(direction: Array) -> Array:
-    """Quaternion wxyz of the shortest turn of z onto a unit vector."""
-    if direction[2] < -1 + 1e-12:
-        return np.array([0.0, 1.0, 0.0, 0.0])
-    quat = np.array([1.0 + direction[2], -direction[1], direction[0], 0.0])
-    return quat / np.linalg.norm(quat)
-
-
-def drawn_as(geom: dict[str, Any], anchor: tuple[Array, Array], focus: Array, reach: float) -> dict[str, Any]:
-    """A geom as it is drawn: of an endless plane, the patch around the tool, as a thin plate below its face.
-
-    Args:
-        geom: as the scene holds it.
-        anchor: position and quaternion wxyz of its body.
-        focus: where the tool is, world, m.
-        reach: size of the arm, m.
-    """
-    if geom["shape"] != "plane":
-        return geom
-    position, quat = anchor
-    across = rotate(conjugate(quat), focus - position)
-    thickness = 0.01 * reach
-    return {
-        **geom,
-        "shape": "box",
-        "size": [0.25 * reach, 0.25 * reach, thickness],
-        "position": [across[0], across[1], -thickness],
-        "quat_wxyz": [1.0, 0.0, 0.0, 0.0],
-    }
-
-
-# ---------------------------------------------------------------------------------------------- arrows
-
-
-_CONTACT, _POINT, _PUSH = [213, 60, 0], [230, 140, 40], [190, 60, 140]  # colours
-SMALLEST_FORCE = 1e-6  # N; below, no arrow
-_FORCE, _POSITION = "contact.", "contact_position."  # channels of single contacts, two each
-_MOST_LABELS = 4  # contacts that are labelled each; more of them are drawn beside their sum, which is labelled
-
-
-@dataclass(frozen=True)
-class Force:
-    """A force in the frames that are shown: N, and the points where it acts, m, both in world axes.
-
-    Attributes:
-        look: its name, label and colour.
-        force, start: (frames, 3).
-        largest: its largest size in the whole run, N.
-    """
-
-    look: dict[str, Any]
-    force: Array
-    start: Array
-    largest: float
-
-
-def arrows(trace: Trace, rows: np.ndarray, reach: float) -> list[dict[str, Any]]:
-    """Forces on one scale: the largest is as long as a third of the arm's reach."""
-    seen = [one for one in forces_on(trace, rows, reach) if one.largest > SMALLEST_FORCE]
-    scale = reach / 3 / max([one.largest for one in seen], default=1.0)
-    return [{**one.look, "scale": scale, "force": packed(one.force), "start": packed(one.start)} for one in seen]
-
-
-def forces_on(trace: Trace, rows: np.ndarray, reach: float) -> list[Force]:
-    """Every force on the robot: single contacts where they are recorded, else their sum, and the sum of pushes."""
-    if "tool_position" not in trace:
-        return []
-    names = [name.removeprefix(_FORCE) for name in trace if name.startswith(_FORCE)]
-    many = len(names) > _MOST_LABELS
-    single = [_single(trace, rows, name, _POINT if many else _CONTACT, "" if many else name) for name in names]
-    total = _total(trace, rows, "contact", _CONTACT, reach) if many or not names else []
-    return [*total, *single, *_total(trace, rows, "push", _PUSH, reach)]
-
-
-def _single(trace: Trace, rows: np.ndarray, name: str, colour: list[int], label: str) -> Force:
-    start = trace[_POSITION + name] if _POSITION + name in trace else trace["tool_position"]
-    return _force({"name": "contact", "label": label, "colour": colour}, trace[_FORCE + name], rows, start[rows])
-
-
-def _total(trace: Trace, rows: np.ndarray, name: str, colour: list[int], reach: float) -> list[Force]:
-    """The sum of all forces of a kind, on its line of action."""
-    if f"{name}_wrench" not in trace:
-        return []
-    wrench = trace[f"{name}_wrench"]
-    start = trace["tool_position"][rows] + _line_of_action(wrench[rows], reach)
-    return [_force({"name": name, "label": name, "colour": colour}, wrench[:, :3], rows, start)]
-
-
-def _force(look: dict[str, Any], every: Array, rows: np.ndarray, start: Array) -> Force:
-    return Force(look, every[rows], start, float(np.linalg.norm(every, axis=1).max(initial=0.0)))
-
-
-def _line_of_action(wrench: Array, reach: float) -> Array:
-    """From the tool to the nearest point of the line on which the force acts: f × n / |f|².
-
-    Zero where the moment has no such line within half the arm's reach: it is then no force at a point.
-    """
-    force, moment = wrench[:, :3], wrench[:, 3:]
-    square = np.sum(force**2, axis=1, keepdims=True)
-    offset = np.cross(force, moment) / np.maximum(square, SMALLEST_FORCE**2)
-    return np.where(np.linalg.norm(offset, axis=1, keepdims=True) < reach / 2, offset, 0.0)

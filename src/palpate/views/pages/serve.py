@@ -30,7 +30,7 @@ class ReplayServer:
     """Serves one page on the loopback address until closed.
 
     Attributes:
-        url: where the page is, with the token that whoever asks for it must know.
+        url: where the page is, with the token that a request must carry.
         page: what is served there; nothing until it is given.
         methods: requests that are answered.
         protocol: of HTTP; from 1.1 on connections are kept for further requests.
@@ -95,7 +95,7 @@ class ReplayServer:
 
 
 class Stream:
-    """Frames for everybody who looks, as server-sent events; whoever comes late is shown the last ones."""
+    """Frames for all viewers, as server-sent events; a late viewer gets the last ones."""
 
     def __init__(self) -> None:
         self._frames: deque[bytes] = deque(maxlen=MOST_KEPT)
@@ -123,7 +123,7 @@ class Stream:
                 self._hand(viewer, None)
 
     def forget(self) -> None:
-        """Let whoever comes from now on begin with the next frame."""
+        """Let new viewers begin with the next frame."""
         with self.changed:
             self._frames.clear()
 
@@ -141,7 +141,7 @@ class Stream:
             viewer.put_nowait(None)
 
     def wait_for_viewer(self, seconds: float) -> bool:
-        """Wait until somebody looks; whether anybody does."""
+        """Wait for a viewer; return whether there is one."""
         with self.changed:
             return self.changed.wait_for(lambda: bool(self._viewers), seconds)
 
@@ -177,7 +177,7 @@ class LiveServer(ReplayServer):
         self._stream.send(frame)
 
     def wait_for_viewer(self, seconds: float) -> bool:
-        """Wait until somebody looks; whether anybody does."""
+        """Wait for a viewer; return whether there is one."""
         return self._stream.wait_for_viewer(seconds)
 
     def finish(self, said: str, report: bytes = b"") -> None:

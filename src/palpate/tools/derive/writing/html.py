@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from palpate.equations.spelling import width
-from palpate.escape import html_text
+from palpate.escape.documents import html_text
 from palpate.tools.derive.writing.document import Formula, Section
 from palpate.tools.derive.writing.matrices import entry_by_entry, factored
 from palpate.tools.derive.writing.notation import Notation

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from palpate.escape import latex_text
+from palpate.escape.documents import latex_text
 from palpate.tools.derive.writing.document import Section
 from palpate.tools.derive.writing.matrices import factored
 from palpate.tools.derive.writing.notation import Notation

@@ -7,7 +7,7 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 from palpate.equations.spelling import Text
-from palpate.escape import html_text
+from palpate.escape.documents import html_text
 from palpate.tools.derive.closed.forms import METHOD_NAMES
 from palpate.tools.derive.closed.present import natural
 from palpate.tools.derive.writing.html import as_html

@@ -12,7 +12,7 @@ import numpy as np
 from palpate.engine.kinds import Kind
 from palpate.engine.records import Field, Record
 from palpate.errors import NotApplicable
-from palpate.escape import c_field
+from palpate.escape.c import c_field
 
 
 @dataclass(frozen=True)

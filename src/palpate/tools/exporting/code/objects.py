@@ -13,18 +13,10 @@ from llvmlite import binding, ir
 
 from palpate.engine.kernels import Kernel
 from palpate.errors import printable
-from palpate.escape import (
-    c_comment,
-    c_identifier,
-    cmake_string,
-    fill,
-    hash_comment,
-    html_text,
-    json_text,
-    make_text,
-    markdown_text,
-    xml_text,
-)
+from palpate.escape.builds import cmake_string, hash_comment, json_text, make_text
+from palpate.escape.c import c_comment, c_identifier
+from palpate.escape.documents import html_text, markdown_text, xml_text
+from palpate.escape.template import fill
 
 PLAN = "plan"
 _WORD, _CODE, _POINTER = ir.IntType(64), ir.IntType(32), ir.PointerType()

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from palpate.escape import Written
+from palpate.escape.template import Written
 from palpate.tools.exporting.draft import Draft
 from palpate.tools.exporting.writing.wrappers import INTERFACES, target_items
 

@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from palpate.escape import Written, c_string, yaml_string
+from palpate.escape.builds import yaml_string
+from palpate.escape.c import c_string
+from palpate.escape.template import Written
 from palpate.tools.exporting.arm_facts import adds_gravity
 from palpate.tools.exporting.carrying import FIELDS
 from palpate.tools.exporting.code.image import Part

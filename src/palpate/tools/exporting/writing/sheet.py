@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from importlib.metadata import version
 from typing import Any
 
-from palpate.escape import Written, html_text
+from palpate.escape.documents import html_text
+from palpate.escape.template import Written
 from palpate.files import checksum
 from palpate.tools.exporting.code.objects import template
 from palpate.tools.exporting.code.records import Code

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from palpate.escape import Written, c_comment, c_string, markdown_code
+from palpate.escape.c import c_comment, c_string
+from palpate.escape.documents import markdown_code
+from palpate.escape.template import Written
 from palpate.tools.exporting.arm_facts import adds_gravity
 from palpate.tools.exporting.carrying import FIELDS
 from palpate.tools.exporting.code.image import Part

@@ -18,6 +18,7 @@ from palpate.checks import whole_number
 from palpate.config import Config, required, setting
 from palpate.errors import FileError, InvalidInput, check_names, value_text
 from palpate.forking import cached_property
+from palpate.module_copies import texts_of
 from palpate.scenario.file.places import absolute_path, read_from, relative_path, seen_from
 from palpate.scenario.model import RobotSettings
 from palpate.scenario.robot import files_of_robot
@@ -35,7 +36,6 @@ from palpate.tools.study.plans.points import (
     sobol_block,
 )
 from palpate.tools.study.plans.spec import axes_of
-from palpate.user_code import texts_of
 
 FORMAT = 1
 MOST_CHUNK, CHUNKS = 100, 64  # runs that are made, written and redone together; how many chunks a sweep has at least

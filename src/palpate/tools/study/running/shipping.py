@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from palpate.files import make_folder, write_file
+from palpate.module_copies import use_copies
 from palpate.scenario.file.places import below, placed_below
-from palpate.user_code import use_copies
 
 _lock = threading.Lock()
 _folders: dict[str, str] = {}  # the folder over the copies that this process works with, by the mark of their contents

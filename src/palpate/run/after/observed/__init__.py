@@ -1,0 +1,1 @@
+"""Observations of a finished run: contact, energies, bounds, and the wrench sensor."""

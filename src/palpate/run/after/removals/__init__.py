@@ -1,0 +1,1 @@
+"""Removals: parts of a run, each with the run that lacks it."""
