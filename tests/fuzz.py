@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import copy
-import io
 import json
 import os
 import random
@@ -35,8 +34,9 @@ from typing import Any
 import numpy as np
 
 import palpate as pp
+from in_folder import run_command
 from moments import ENDLESS
-from palpate.cli.main import UNEXPECTED, main as command
+from palpate.cli.main import UNEXPECTED
 from palpate.control.laws.gravity_compensation import GravityCompensation
 from palpate.errors import PalpateError
 from palpate.parquet import read_columns, read_footer
@@ -333,21 +333,11 @@ def try_folder(rng: random.Random, folder: Path, tally: Tally) -> None:
     place.mkdir(exist_ok=True)
     for name in rng.sample([*names, ".palpate-run.json", "report.html", "compare.html"], rng.randint(1, 2)):
         plant(rng, place / name, victim)
-    code, said = _command(words, at)
+    code, said = run_command(words, at)
     if code == UNEXPECTED or code not in (0, 1, 2, 3):
         tally.fault("unexpected exit", f"{' '.join(words)}: {code}: {said[-300:]}", said[-60:])
     if victim.read_bytes() != b"precious" or (at / "dangling").exists():
         tally.fault("written outside", " ".join(words), words[0])
-
-
-def _command(words: list[str], at: Path) -> tuple[int, str]:
-    before, said = Path.cwd(), io.StringIO()
-    os.chdir(at)
-    try:
-        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-            return command(words), said.getvalue()
-    finally:
-        os.chdir(before)
 
 
 # ------------------------------------------------------------------------------------------------ the API
@@ -434,7 +424,7 @@ def prepare(folder: Path) -> None:
             "sweep",
         ],
     ):
-        code, said = _command(words, folder)
+        code, said = run_command(words, folder)
         assert code == 0, said
 
 

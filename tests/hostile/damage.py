@@ -1,6 +1,6 @@
 """Damaged folders: each file of the folder of a run, sweep, study or search, spoilt, and the commands that read it.
 
-    python tests/hostile/damage.py --tries 5000 --seed 0
+    PYTHONPATH=tests python tests/hostile/damage.py --tries 5000 --seed 0
 
 A try copies one of the folders, spoils one of its files (a bit flipped, bytes inserted, cut, emptied, deleted, or a
 folder, link, FIFO in its place) and gives it to a command, in this process. A fault is: an exit code other than 0 to 3;
@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import io
 import json
 import os
 import random
@@ -25,7 +24,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from palpate.cli.main import main as command
+from in_folder import run_command
 
 Spoil = Callable[[random.Random, Path], object]
 SHORT = ["pendulum", "--set", "run.duration=0.01", "--quiet"]
@@ -146,7 +145,7 @@ def prepare(folder: Path) -> None:
                  "--runs", "5", "--workers", "0"],
     }  # fmt: skip
     for name, words in calls.items():
-        code, said = called([*words, "--out", name], folder)
+        code, said = run_command([*words, "--out", name], folder)
         assert code == 0, f"{name}: {said}"
     _interrupted_sweep(folder)
     shutil.copytree(folder / "run", folder / "killed")
@@ -186,20 +185,9 @@ def _interrupted_sweep(folder: Path) -> None:
 
 def answer(reading: Reading, at: Path) -> tuple[int, str, bytes]:
     """Exit code of a command, what it printed, and the page that it wrote."""
-    code, told = called(list(reading.words), at)
+    code, told = run_command(list(reading.words), at)
     pages = [at / "x" / name for name in reading.writes if name.endswith(".html")]
     return code, told, b"".join(page.read_bytes() for page in pages if code == 0 and page.is_file())
-
-
-def called(words: list[str], at: Path) -> tuple[int, str]:
-    """Exit code of a command in a working folder, and what it printed."""
-    before, said = Path.cwd(), io.StringIO()
-    os.chdir(at)
-    try:
-        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-            return command(words), said.getvalue()
-    finally:
-        os.chdir(before)
 
 
 class Damage:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from hostile.damage import Damage, called, prepare
+from hostile.damage import Damage, prepare
+from in_folder import run_command
 from moments import ENDLESS
 from palpate.cli.main import MISUSE
 
@@ -41,7 +42,7 @@ def test_a_whole_trace_is_shown_beside_a_damaged_scenario(more: list[str], conte
     folder.mkdir(exist_ok=True)
     (folder / "trace.parquet").write_bytes((folders / "run" / "trace.parquet").read_bytes())
     (folder / "scenario.toml").write_bytes(content)
-    code, told = called(["report", folder.name, *more], folders)
+    code, told = run_command(["report", folder.name, *more], folders)
     assert code == 0, told
 
 

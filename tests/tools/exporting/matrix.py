@@ -30,7 +30,7 @@ from palpate.scenario.file.pressing import pressing_scenarios
 from palpate.scenario.model import Scenario
 from palpate.tools.exporting.code.native import host
 from palpate.tools.exporting.draft import draft
-from palpate.tools.exporting.folder import verified
+from palpate.tools.exporting.folder import verify_replay
 from palpate.tools.exporting.library import Library
 from palpate.tools.exporting.vectors import packed, record_run
 
@@ -106,7 +106,7 @@ def cell(law: str, arm: str) -> Cell:
         recorded = record_run(made, TICKS)
     except (PalpateError, StopIteration) as error:
         return Cell(law, arm, reason=" ".join(str(error).split()) or "it cannot press on a wall")
-    answers, apart = verified(made, code, recorded, packed(made, recorded))
+    answers, apart = verify_replay(made, code, recorded, packed(made, recorded))
     refused = np.count_nonzero(answers[:, 0].view(np.int64))
     if apart or refused:
         raise AssertionError(f"{law} on {arm}: exported code and loop differ by {apart}; {refused} ticks were refused")

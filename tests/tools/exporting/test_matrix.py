@@ -26,7 +26,7 @@ from palpate.tools.exporting.code.records import INPUT_HEAD, Code
 from palpate.tools.exporting.draft import Draft, draft
 from palpate.tools.exporting.folder import Model
 from palpate.tools.exporting.interface import ranges
-from palpate.tools.exporting.vectors import answered, packed, record_run, vector_file
+from palpate.tools.exporting.vectors import packed, record_run, step_answers, vector_file
 from tools.exporting import every_function
 
 SCENARIOS = [
@@ -110,7 +110,7 @@ def with_vectors(scenario: Scenario, folder: Path, rows: np.ndarray) -> tuple[st
     made = draft(scenario, "own")
     code = Native((folder / host().name / f"{done.name}.o").read_bytes())
     session = LawSession(code, made.name, made.plan.state_bytes, made.plan.version)
-    answers = answered(session.step, rows, made.plan.output_bytes)
+    answers = step_answers(session.step, rows, made.plan.output_bytes)
     (folder / "vectors.bin").write_bytes(vector_file(rows, answers))
     return done.name, answers
 

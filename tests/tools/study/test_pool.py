@@ -18,7 +18,7 @@ from moments import ENDLESS
 from palpate.errors import FileError, StudyError
 from palpate.scenario.model import Scenario
 from palpate.tools.study.running import pool as pools
-from palpate.tools.study.running.pool import Here, LocalPool
+from palpate.tools.study.running.pool import InProcess, LocalPool
 from palpate.tools.study.running.worker import Job, RunResult, RunTask, run_chunk
 
 FEW = ("energy_residual",)
@@ -72,7 +72,7 @@ class Bomb:
 
 
 def test_processes_give_the_same_rows_as_here_and_stay_for_the_next_stage(pool: LocalPool, job: Job) -> None:
-    expected = by_run(Here().results(job, chunks(3)))
+    expected = by_run(InProcess().results(job, chunks(3)))
     assert by_run(pool.results(job, chunks(3))) == expected
     numbers = {process.process.pid for process in pool.free}
     assert by_run(pool.results(job, chunks(3))) == expected
@@ -160,7 +160,7 @@ def test_a_file_that_changed_under_the_sweep_is_told_from_any_process(
     arm = tmp_path / "arm.urdf"
     arm.write_text("<robot/>")
     wrong = Job(job.scenario, FEW, files={str(arm): "0" * 64})
-    for executor in (Here(), pool):
+    for executor in (InProcess(), pool):
         with pytest.raises(FileError, match=r"arm\.urdf is missing here, or was changed"):
             list(executor.results(wrong, chunks(1)))
 

@@ -21,7 +21,7 @@ from palpate.run.run import Run
 from palpate.run.simulate import execute_bare, simulate
 from palpate.scenario.file.load import load_scenario, scenario_from_data
 from palpate.scenario.file.overrides import apply_overrides
-from palpate.tools.study.planning import drawn, make_plan
+from palpate.tools.study.planning import draw_overrides, make_plan
 from palpate.tools.study.running.worker import run_row
 from palpate.tools.study.sweeps import time_per_run
 
@@ -213,9 +213,9 @@ def test_overrides_leave_the_data_they_are_put_on_alone() -> None:
 def test_points_drawn_to_estimate_a_sweep_are_rebuilt_as_its_runs_are(key: str, spec: str, rebuilt: bool):
     plan = make_plan("pendulum", {key: spec}, ["run.duration=0.02"], runs=10)
     prepared, kept = Prepared(plan.scenario), []
-    for texts in drawn(plan, 4):
+    for texts in draw_overrides(plan, 4):
         prepared.run(texts)
         kept.append(prepared._kept)
     assert len({id(one) for one in kept}) == (4 if rebuilt else 1)
-    assert len({tuple(texts) for texts in drawn(plan, 4)}) == 4
-    assert time_per_run(plan, samples=drawn(plan, 3)) > 0
+    assert len({tuple(texts) for texts in draw_overrides(plan, 4)}) == 4
+    assert time_per_run(plan, samples=draw_overrides(plan, 3)) > 0

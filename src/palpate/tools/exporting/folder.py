@@ -25,7 +25,7 @@ from palpate.tools.exporting.commissioning import expectations
 from palpate.tools.exporting.draft import Draft, draft as make_draft
 from palpate.tools.exporting.guarding import GUARDS
 from palpate.tools.exporting.library import Library, chosen_targets
-from palpate.tools.exporting.vectors import RecordedRun, answered, packed, record_run, vector_file
+from palpate.tools.exporting.vectors import RecordedRun, packed, record_run, step_answers, vector_file
 from palpate.tools.exporting.writing.manifest import NAME, exported_files, manifest, sealed
 from palpate.tools.exporting.writing.sheet import commissioning_sheet
 from palpate.tools.exporting.writing.texts import texts, values_of
@@ -110,7 +110,7 @@ def export(
     library = Library(draft)
     native = library.object_for(host())
     rows = packed(draft, recorded)
-    answers, difference = verified(draft, native, recorded, rows)
+    answers, difference = verify_replay(draft, native, recorded, rows)
     files = _files(draft, library, chosen, {host().name: native})
     files["vectors.bin"] = vector_file(rows, answers)
     facts = {"ticks": len(rows), "difference": difference, "largest_stack_frame": library.largest_frame()}
@@ -157,13 +157,13 @@ def _free_folder(out: str | os.PathLike[str], force: bool) -> tuple[Path, dict[s
     return folder, written
 
 
-def verified(draft: Draft, native: bytes, recorded: RecordedRun, rows: Array) -> tuple[Array, float]:
+def verify_replay(draft: Draft, native: bytes, recorded: RecordedRun, rows: Array) -> tuple[Array, float]:
     """Answers of the exported code to every tick of the run, and their largest relative difference from the loop's.
 
     With given terms the two have the same bits, and 0 says so; a model of its own may round otherwise than the loop's.
     """
     session = LawSession(Native(native), draft.name, draft.plan.state_bytes, draft.plan.version)
-    answers = answered(session.step, rows, draft.plan.output_bytes)
+    answers = step_answers(session.step, rows, draft.plan.output_bytes)
     good = answers[:, 0].view(np.int64) == 0
     if not good.any():
         raise NotApplicable(f"the exported law refused every tick of the run: code {int(answers[0, 0].view(np.int64))}")

@@ -40,7 +40,7 @@ def item(name: str, *shape: int) -> Item:
     return Item(name.replace(".", "_"), shape, _ABOUT[name])
 
 
-def needed(run: Run, law: BoundLaw) -> tuple[str, ...]:
+def needed_terms(run: Run, law: BoundLaw) -> tuple[str, ...]:
     """Terms of the model that a tick needs."""
     needs = set(law.needs) | (set(NEEDS) - {"J_rate"} if run.guards is not None else set())
     needs |= {"M", "bias"} if law.command == "acceleration" else set()
@@ -58,7 +58,7 @@ def input_items(run: Run, law: Law, bound: BoundLaw, given: bool) -> list[Item]:
     if run.world.pole is not None:
         items += [item("pole.AB", 3), item("pole.AB_rate", 3), item("pole.rated"), item("pole.fresh"), item("pole.age")]
     if given:
-        items += [item(name, *shapes[name]) for name in (*needed(run, bound), "position", "rotation")]
+        items += [item(name, *shapes[name]) for name in (*needed_terms(run, bound), "position", "rotation")]
     return items
 
 

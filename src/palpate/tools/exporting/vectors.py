@@ -115,7 +115,7 @@ def packed(draft: Draft, recorded: RecordedRun) -> Array:
     return rows
 
 
-def answered(step: Callable[[int, int], int], rows: Array, output_bytes: int) -> Array:
+def step_answers(step: Callable[[int, int], int], rows: Array, output_bytes: int) -> Array:
     """Answers of a step function to rows of inputs."""
     answers = np.zeros((len(rows), output_bytes // 8))
     for row, answer in zip(rows, answers):

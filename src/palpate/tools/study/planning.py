@@ -29,7 +29,7 @@ from palpate.user_code import is_address
 TRIES = 16  # points that are looked at before a sweep begins
 
 
-def drawn(plan: Plan, count: int) -> Iterator[list[str]]:
+def draw_overrides(plan: Plan, count: int) -> Iterator[list[str]]:
     """The `key=value` texts of `count` points of a sweep, drawn over its ranges.
 
     Runs of them in turn cost what the sweep's do: a robot is built again wherever what varies asks for it.
@@ -121,7 +121,7 @@ def _checked(plan: Plan) -> Plan:
 def check_points(plan: Plan) -> None:
     """Refuse a sweep none of whose points gives a scenario: a misspelt key, a value of the wrong kind."""
     problem: PalpateError | None = None
-    for texts in drawn(plan, TRIES):
+    for texts in draw_overrides(plan, TRIES):
         try:
             overridden(plan.scenario, texts).with_code()
             return

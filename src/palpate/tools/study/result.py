@@ -21,7 +21,7 @@ from palpate.tools.study.analysis.broken import distances
 from palpate.tools.study.analysis.maps import BoundaryMap
 from palpate.tools.study.analysis.pareto import pareto_front
 from palpate.tools.study.analysis.rare import RareEstimate
-from palpate.tools.study.analysis.sobol import Sensitivity, indices
+from palpate.tools.study.analysis.sobol import SobolIndex, sobol_indices
 from palpate.tools.study.plans.axis import Axis, Value
 from palpate.tools.study.plans.plan import ENDED, MOST_KEPT
 from palpate.tools.study.plans.points import PlannedRun
@@ -205,14 +205,14 @@ class Sweep:
         """The runs that no other one beats in both metrics, smaller being better."""
         return pareto_front(self.numbers(first), self.numbers(second)).tolist()
 
-    def sensitivity(self, metric: str) -> list[Sensitivity]:
+    def sensitivity(self, metric: str) -> list[SobolIndex]:
         """Sobol indices of a metric, from a sweep by method "saltelli"."""
         if self.plan.method != "saltelli":
             raise InvalidInput("sensitivity needs a sweep by method saltelli", hint="--method saltelli")
         keys = [axis.key for axis in self.plan.axes]
         rows = self.numbers(metric).reshape(-1, len(keys) + 2)
         confidence, A, AB, B = self.plan.options["confidence"], rows[:, 0], rows[:, 1:-1], rows[:, -1]
-        return indices(keys, A, AB, B, confidence, self.plan.seed)
+        return sobol_indices(keys, A, AB, B, confidence, self.plan.seed)
 
     @cached_property
     def summary(self) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from palpate.tools.study.plans.plan import Plan
 from palpate.tools.study.plans.points import PlanStage
 from palpate.tools.study.result import Sweep
 from palpate.tools.study.running.address import cluster_address
-from palpate.tools.study.running.pool import Here, LocalPool, NoRuns, cores
+from palpate.tools.study.running.pool import InProcess, LocalPool, NoRuns, cores
 from palpate.tools.study.running.store import Store
 from palpate.tools.study.running.worker import Job, RunTask, check_files, load_metrics, run_row
 from palpate.world.sensing.sensor import SENSORS
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from palpate.tools.study.running.cluster import DaskCluster
     from palpate.trace import Trace
 
-    Executor = Here | NoRuns | LocalPool | DaskCluster
+    Executor = InProcess | NoRuns | LocalPool | DaskCluster
 
 
 Progress = Callable[[int, int, int], None]  # runs done, runs there will be, runs that did not pass
@@ -105,7 +105,7 @@ def finish(
         overridden(store.plan.scenario, ()).with_code()  # said and refused here, before workers begin
         load_metrics(store.plan.metrics, store.plan.scenario)
     with store.held():
-        executor = Here() if store.complete else executor_for(store.plan, workers, cluster)
+        executor = InProcess() if store.complete else executor_for(store.plan, workers, cluster)
         try:
             finding = _run_driver(store, driver(store), executor, progress, own)
         except FileError as error:
@@ -189,7 +189,7 @@ def executor_for(plan: Plan, workers: int | None, cluster: str | None) -> Execut
                 f"{known_here!r} is registered in this process and unknown to others",
                 hint="put it into a file and name it module:name, or make the runs in this process: workers=0",
             )
-        return Here()
+        return InProcess()
     if cluster is not None:
         from palpate.tools.study.running.cluster import DaskCluster
 
@@ -199,7 +199,7 @@ def executor_for(plan: Plan, workers: int | None, cluster: str | None) -> Execut
     if wanted < 0 or wanted > 10_000:
         raise InvalidInput(f"--workers must be 0 (this process alone) or more, got {wanted}")
     if wanted == 0 or (workers is None and time_per_run(plan, SHORT) * plan.runs < SHORT):
-        return Here()
+        return InProcess()
     return LocalPool(wanted)
 
 

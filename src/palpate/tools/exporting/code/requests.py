@@ -157,25 +157,34 @@ def _note_gains(state: int, plan: PlanHead, S: Station) -> None:
 
 
 @kernel
+def _check_seconds(state: int, plan: PlanHead, seconds: float) -> int:
+    code = check_state(state, plan)
+    return NOT_FINITE if code == OK and not (math.isfinite(seconds) and seconds >= 0.0) else code
+
+
+@kernel
 def ease(state: int, plan: PlanHead, bits: int, b: int) -> int:
     """Seconds in which later changes of gains and setup are eased in; 0 for at once."""
-    code, seconds = check_state(state, plan), from_bits(bits)
-    if code == OK and not (math.isfinite(seconds) and seconds >= 0.0):
-        code = NOT_FINITE
+    seconds = from_bits(bits)
+    code = _check_seconds(state, plan, seconds)
     if code == OK:
         station_at(state, plan.station).ease.seconds = seconds
     return code
 
 
 @kernel
+def _check_setup(state: int, plan: PlanHead, address: int, size: int) -> int:
+    code = _check_record(state, plan, 8 * SETUP, address, size)
+    return READ_ONLY if code == OK and station_at(state, plan.station).setup == 0 else code
+
+
+@kernel
 def get_setup(state: int, plan: PlanHead, target: int, size: int) -> int:
     """Hand out payload, tool, gravity and friction compensation as they were asked for."""
-    code = _check_record(state, plan, 8 * SETUP, target, size)
+    code = _check_setup(state, plan, target, size)
     if code != OK:
         return code
     S = station_at(state, plan.station)
-    if S.setup == 0:
-        return READ_ONLY
     put(numbers_at(target, 0, SETUP), 0, setup_at(S.setup, 0).wanted)
     return OK
 
@@ -183,12 +192,10 @@ def get_setup(state: int, plan: PlanHead, target: int, size: int) -> int:
 @kernel
 def set_setup(state: int, plan: PlanHead, source: int, size: int) -> int:
     """Take payload, tool, gravity and friction compensation over if all are within their bounds; else none."""
-    code = _check_record(state, plan, 8 * SETUP, source, size)
+    code = _check_setup(state, plan, source, size)
     if code != OK:
         return code
     S = station_at(state, plan.station)
-    if S.setup == 0:
-        return READ_ONLY
     s, given = setup_at(S.setup, 0), numbers_at(source, 0, SETUP)
     if not setup_is_sound(s, given):
         return BOUND
@@ -212,9 +219,8 @@ def hold(state: int, plan: PlanHead, a: int, b: int) -> int:
 @kernel
 def follow(state: int, plan: PlanHead, bits: int, b: int) -> int:
     """From the next tick on go over from the target of now to the input's within some seconds; 0 for at once."""
-    code, seconds = check_state(state, plan), from_bits(bits)
-    if code == OK and not (math.isfinite(seconds) and seconds >= 0.0):
-        code = NOT_FINITE
+    seconds = from_bits(bits)
+    code = _check_seconds(state, plan, seconds)
     if code == OK:
         S = station_at(state, plan.station)
         S.follow, S.follow_start = seconds, -1.0

@@ -6,7 +6,7 @@ from bisect import bisect_left
 from math import inf, lgamma, log
 
 from palpate.errors import InvalidInput
-from palpate.tools.study.analysis.statistics import check_between, root
+from palpate.tools.study.analysis.statistics import check_between, find_root
 
 
 def scenario_level(runs: int, confidence: float, free: int = 1, discarded: int = 0) -> float:
@@ -25,7 +25,7 @@ def scenario_level(runs: int, confidence: float, free: int = 1, discarded: int =
     _check_scenario(confidence, free, discarded)
     if runs < free + discarded:
         return 1.0
-    return min(1.0, root(lambda level: -_excess(runs, level, confidence, free, discarded), 0.0, 1.0))
+    return min(1.0, find_root(lambda level: -_excess(runs, level, confidence, free, discarded), 0.0, 1.0))
 
 
 def scenario_count(free: int, level: float, confidence: float, discarded: int = 0) -> int:

@@ -25,7 +25,7 @@ RESAMPLES, BATCH = 1000, 20
 
 
 @dataclass(frozen=True)
-class Sensitivity:
+class SobolIndex:
     """The indices of one parameter."""
 
     key: str
@@ -35,9 +35,9 @@ class Sensitivity:
     total_interval: Interval
 
 
-def indices(
+def sobol_indices(
     keys: Sequence[str], A: Array, AB: Array, B: Array, confidence: float = 0.95, seed: int = 0
-) -> list[Sensitivity]:
+) -> list[SobolIndex]:
     """Indices from the values at rows A (n), AB (n × d) and B (n), with bootstrap intervals over the rows.
 
     Args:
@@ -47,12 +47,12 @@ def indices(
         seed: of the resampling.
 
     Raises:
-        InvalidInput: fewer than two whole rows, or f never changes.
+        InvalidInput: fewer than two complete rows, or f never changes.
     """
     whole = np.isfinite(A) & np.isfinite(B) & np.isfinite(AB).all(axis=1)
     A, AB, B = A[whole], AB[whole], B[whole]
     if len(A) < 2:
-        raise InvalidInput(f"sensitivity needs at least two whole rows, got {len(A)}", hint="more runs")
+        raise InvalidInput(f"sensitivity needs at least two complete rows, got {len(A)}", hint="more runs")
     if np.ptp(np.concatenate([A, B])) == 0.0:
         raise InvalidInput("the value is the same in every run, so that no parameter explains it")
 
@@ -67,7 +67,7 @@ def indices(
         confidence_level=confidence, method="percentile", rng=np.random.default_rng(seed),
     ).confidence_interval  # fmt: skip
     ends = [[Interval(float(low), float(high), confidence) for low, high in zip(*both)] for both in zip(*spread)]
-    return [Sensitivity(*one) for one in zip(keys, first.tolist(), ends[0], total.tolist(), ends[1])]
+    return [SobolIndex(*one) for one in zip(keys, first.tolist(), ends[0], total.tolist(), ends[1])]
 
 
 def _estimates(A: Array, AB: Array, B: Array) -> Array:

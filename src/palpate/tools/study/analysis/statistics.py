@@ -69,8 +69,8 @@ def confidence_sequence(count: int, runs: int, confidence: float = 0.95) -> Inte
     def above(p: float) -> float:
         return _log_beta(p, k + 1, n - k + 1) - log(alpha)
 
-    low = 0.0 if k == 0 or above(0.0) > 0 else root(above, 0.0, peak)
-    high = 1.0 if k == n or above(1.0) > 0 else root(above, peak, 1.0)
+    low = 0.0 if k == 0 or above(0.0) > 0 else find_root(above, 0.0, peak)
+    high = 1.0 if k == n or above(1.0) > 0 else find_root(above, peak, 1.0)
     return Interval(low, high, confidence)
 
 
@@ -94,7 +94,7 @@ def _log_beta(p: float, a: float, b: float) -> float:
     return float(xlogy(a - 1.0, p) + xlog1py(b - 1.0, -p) - betaln(a, b))
 
 
-def root(function: Callable[[float], float], low: float, high: float) -> float:
+def find_root(function: Callable[[float], float], low: float, high: float) -> float:
     """Where a function that is monotone between `low` and `high` changes sign, to the last digit."""
     rising = function(high) > 0
     for _ in range(200):

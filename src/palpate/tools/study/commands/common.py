@@ -45,7 +45,7 @@ def print_job_script(address: ClusterAddress | None) -> None:
         print(f"\njob script for {address.kind}:\n\n{address.job_script().rstrip()}\n")
 
 
-def varied(texts: Sequence[str]) -> dict[str, Any]:
+def parse_varied(texts: Sequence[str]) -> dict[str, Any]:
     """`--vary` texts as keys and what they may be; a key named twice is refused."""
     from palpate.tools.study.plans.spec import parse_vary
 

@@ -16,7 +16,7 @@ from palpate.cli.folder import next_folder
 from palpate.cli.tables import number, print_json, print_table
 from palpate.errors import InvalidInput, check_names
 from palpate.files import write_file
-from palpate.tools.study.commands.common import SweepProgress, varied
+from palpate.tools.study.commands.common import SweepProgress, parse_varied
 from palpate.user_code import is_address
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def _compare_laws(args: argparse.Namespace) -> int:
     folder = next_folder(f"{Path(scenario).stem}-laws") if args.out is None else Path(args.out)
     with _continued(folder), SweepProgress(Path(scenario).stem, args.quiet) as progress:
         result = compare(
-            scenario, laws, varied(args.vary), runs=RUNS if args.runs is None else args.runs, seed=args.seed or 0,
+            scenario, laws, parse_varied(args.vary), runs=RUNS if args.runs is None else args.runs, seed=args.seed or 0,
             metric=args.metric, confidence=0.95 if args.confidence is None else args.confidence,
             take_over=not args.own_gains, overrides=args.overrides, out=folder, workers=args.workers, progress=progress,
         )  # fmt: skip

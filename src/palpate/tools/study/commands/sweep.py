@@ -40,7 +40,6 @@ from palpate.tools.study.commands.common import (
     checked_cluster,
     interruptible,
     print_job_script,
-    varied,
 )
 from palpate.tools.study.commands.output import print_summary, write_pages
 
@@ -156,7 +155,7 @@ def _begun(args: argparse.Namespace) -> tuple[Any, Plan]:
         raise InvalidInput("sweep needs a SCENARIO, or --resume DIR", hint="palpate sweep --help")
     names = None if args.metrics is None else [name.strip() for name in args.metrics.split(",")]
     wanted = {name: getattr(args, name) for name in _WANTED}
-    return None, make_plan(args.scenario, varied(args.vary), args.overrides, metrics=names, **wanted)
+    return None, make_plan(args.scenario, parse_varied(args.vary), args.overrides, metrics=names, **wanted)
 
 
 _WANTED = ("method", "runs", "repeat", "seed", "metric", "traces", "until", "rare", "by", "confidence")
@@ -192,13 +191,13 @@ def _exit_code(sweep: Sweep) -> int:
 
 def _print_estimate(plan: Plan, args: argparse.Namespace, address: ClusterAddress | None) -> None:
     """Runs, time, disk and cost beforehand; a few points are run for that."""
-    from palpate.tools.study.planning import drawn
+    from palpate.tools.study.planning import draw_overrides
     from palpate.tools.study.running.jobs import estimated_cost
     from palpate.tools.study.running.pool import cores
     from palpate.tools.study.running.table import row_bytes
     from palpate.tools.study.sweeps import time_per_run
 
-    seconds = time_per_run(plan, samples=drawn(plan, 6))
+    seconds = time_per_run(plan, samples=draw_overrides(plan, 6))
     hands = cores() if args.workers is None else max(args.workers, 1)
     about = "about " if plan.method == "map" else "at most " if plan.options.get("until") else ""
     print(f"{plan.scenario['name']}: {about}{plan.runs} runs ({plan.method}), in chunks of {plan.chunk}")

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from palpate.cli.console import patience, starting
 from palpate.cli.folder import next_folder
 from palpate.errors import InvalidInput
-from palpate.tools.study.commands.common import SweepProgress, add_common, checked_cluster, interruptible, varied
+from palpate.tools.study.commands.common import SweepProgress, add_common, checked_cluster, interruptible, parse_varied
 from palpate.tools.study.commands.output import write_pages
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def _searched(args: argparse.Namespace, folder: Path, progress: object) -> Tuned
     if args.resume is not None:
         return resume(Store.open(args.resume), theory, **where)
     return tune(
-        args.scenario, varied(args.over), args.minimise, keep=args.keep, runs=args.runs, seed=args.seed or 0,
+        args.scenario, parse_varied(args.over), args.minimise, keep=args.keep, runs=args.runs, seed=args.seed or 0,
         refuse=theory, out=folder, overrides=args.overrides, **where,
     )  # fmt: skip
 

@@ -15,7 +15,13 @@ from palpate.cli.console import patience, starting
 from palpate.cli.folder import next_folder
 from palpate.cli.tables import print_table
 from palpate.errors import InvalidInput
-from palpate.tools.study.commands.common import SweepProgress, checked_cluster, interruptible, print_job_script, varied
+from palpate.tools.study.commands.common import (
+    SweepProgress,
+    checked_cluster,
+    interruptible,
+    parse_varied,
+    print_job_script,
+)
 from palpate.tools.study.commands.output import print_summary, write_pages
 
 if TYPE_CHECKING:
@@ -54,9 +60,9 @@ def _request(args: argparse.Namespace, runs: int) -> tuple[Path | None, dict[str
         raise InvalidInput("sweep needs a SCENARIO, or --resume DIR", hint="palpate sweep --help")
     if args.map is not None and len(args.map) != 2:
         raise InvalidInput(f"a map has two keys, --map was given {len(args.map)} times")
-    over = {} if args.no_map else None if args.map is None else varied(args.map)
+    over = {} if args.no_map else None if args.map is None else parse_varied(args.map)
     request = {
-        "scenario": args.scenario, "overrides": args.overrides, "vary": varied(args.vary),
+        "scenario": args.scenario, "overrides": args.overrides, "vary": parse_varied(args.vary),
         "without": args.without, "runs": runs if args.runs is None else args.runs, "seed": args.seed or 0, "over": over,
         "confidence": 0.95 if args.confidence is None else args.confidence,
     }  # fmt: skip

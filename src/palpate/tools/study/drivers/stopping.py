@@ -20,7 +20,7 @@ def check_until(text: str) -> tuple[str, float]:
     return name, level
 
 
-def decided(rule: tuple[str, float], interval: Interval) -> bool:
+def is_decided(rule: tuple[str, float], interval: Interval) -> bool:
     """Whether enough is known: P(failure) on one side of the level, or an interval narrow enough."""
     name, level = rule
     return interval.width < level if name == "width" else interval.high < level or interval.low > level
@@ -35,7 +35,7 @@ def drive_planned(store: Store) -> Driver:
     rule, confidence = check_until(plan.options["until"]), float(plan.options["confidence"])
     first = failures = 0
     interval = confidence_sequence(0, 0, confidence)
-    while first < plan.runs and not decided(rule, interval):
+    while first < plan.runs and not is_decided(rule, interval):
         count = min(LOOK_EVERY * plan.chunk, plan.runs - first)
         yield PlanStage(first, count, plan.points)
         failures += store.columns(["passed"], first, count)["passed"].count(False)

@@ -31,7 +31,6 @@ from palpate.tools.study.plans.points import (
     PlannedRun,
     chances,
     latin_orders,
-    mixed,
     run_seed,
     sobol_block,
 )
@@ -148,7 +147,7 @@ class Plan:
             return sobol_block(self.seed, d, point // SOBOL_BLOCK)[point % SOBOL_BLOCK].tolist()
         if self.method == "saltelli":
             row, part = divmod(point, d + 2)
-            return mixed(chances(self.seed, row, 2 * d), part)
+            return saltelli_row(chances(self.seed, row, 2 * d), part)
         return chances(self.seed, point, d)
 
     def _seeded(self, point: int) -> int:

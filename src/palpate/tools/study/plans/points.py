@@ -101,7 +101,7 @@ def run_seed(seed: int, point: int, repeat: int) -> int:
     return int(np.random.default_rng([seed, point, repeat, 1]).integers(2**31))
 
 
-def mixed(row: Sequence[float], part: int) -> list[float]:
+def saltelli_row(row: Sequence[float], part: int) -> list[float]:
     """Part 0: row A, 1…d: A with that column of B, d + 1: row B; `row` holds A and then B."""
     d = len(row) // 2
     if part == d + 1:

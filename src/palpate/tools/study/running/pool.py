@@ -37,7 +37,7 @@ ATTEMPTS = 2  # how often a chunk may end its process before its runs are made o
 HUNG, TIMES = 600.0, 100.0
 
 
-class Here:
+class InProcess:
     """Runs in this process, one after the other."""
 
     def results(self, job: Job, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, list[RunResult]]]:
@@ -205,18 +205,18 @@ class LocalPool:
         self.busy.add(process)
         if self._stopped:  # while it started
             process.process.kill()
-        again = self.free.append
+        release = self.free.append
         try:
             limit = max(HUNG, TIMES * self._longest) if self._longest else None
             results = process.ask(job, chunk, limit)
             self._longest = max(self._longest, time.monotonic() - start)
             return results
         except _Dead:
-            again = _Process.end
+            release = _Process.end
             raise
         finally:
             self.busy.discard(process)
-            again(process)
+            release(process)
 
 
 def as_palpate_error(error: BaseException) -> PalpateError:
