@@ -14,7 +14,7 @@ from palpate.robot.catalogue import is_textbook
 from palpate.robot.robot import Robot
 from palpate.spatial import Pose
 from palpate.world.plants.plant import touches_unasked
-from palpate.world.surfaces.contact_points import MOST_HULL, hull, link_points, thinned
+from palpate.world.surfaces.contact_points import MOST_HULL, hull, link_points, thin_points
 
 DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
 _SAMPLES, _NEAR = 600, 0.3
@@ -97,7 +97,7 @@ class _Arm:
         # A textbook's links are drawn as rods, thicker than its tip.
         bodies = () if is_textbook(robot.name) else range(1, robot.model.nbody)
         clouds = {b: points for b in bodies if (points := link_points(robot.model, b)) is not None}
-        self.corners = {robot.model.body(b).name: (b, thinned(hull(points), MOST_HULL)) for b, points in clouds.items()}
+        self.corners = {robot.model.body(b).name: (b, thin_points(hull(points), MOST_HULL)) for b, points in clouds.items()}
         import mujoco  # behind palpate.robot, which looks at the processor first
 
         self.data = mujoco.MjData(robot.model)
