@@ -97,7 +97,9 @@ class _Arm:
         # A textbook's links are drawn as rods, thicker than its tip.
         bodies = () if is_textbook(robot.name) else range(1, robot.model.nbody)
         clouds = {b: points for b in bodies if (points := link_points(robot.model, b)) is not None}
-        self.corners = {robot.model.body(b).name: (b, thin_points(hull(points), MOST_HULL)) for b, points in clouds.items()}
+        self.corners = {
+            robot.model.body(b).name: (b, thin_points(hull(points), MOST_HULL)) for b, points in clouds.items()
+        }
         import mujoco  # behind palpate.robot, which looks at the processor first
 
         self.data = mujoco.MjData(robot.model)
