@@ -27,7 +27,7 @@ from palpate.tools.exporting.writing.texts import texts
 from palpate.views.notebook.tables import robot_html, scenario_html, trace_html
 from tools.exporting.test_folder import needs, run
 
-STUBS = Path(__file__).parent.parent / "exporting" / "stubs"
+STUBS = Path(__file__).parent.parent / "tools" / "exporting" / "stubs"
 
 
 def no_marker(folder: Path) -> bool:
