@@ -39,6 +39,7 @@ from palpate.tools.study.commands.common import (
     add_common,
     checked_cluster,
     interruptible,
+    parse_varied,
     print_job_script,
 )
 from palpate.tools.study.commands.output import print_summary, write_pages

@@ -32,6 +32,7 @@ from palpate.tools.study.plans.points import (
     chances,
     latin_orders,
     run_seed,
+    saltelli_row,
     sobol_block,
 )
 from palpate.tools.study.plans.spec import axes_of
