@@ -21,7 +21,7 @@ from palpate.tools.study.analysis.broken import distances
 from palpate.tools.study.analysis.maps import BoundaryMap
 from palpate.tools.study.analysis.pareto import pareto_front
 from palpate.tools.study.analysis.rare import RareEstimate
-from palpate.tools.study.analysis.sobol import SobolIndex, sobol_indices
+from palpate.tools.study.analysis.sobol import SobolIndex, estimate_indices
 from palpate.tools.study.plans.axis import Axis, Value
 from palpate.tools.study.plans.plan import ENDED, MOST_KEPT
 from palpate.tools.study.plans.points import PlannedRun
@@ -212,7 +212,7 @@ class Sweep:
         keys = [axis.key for axis in self.plan.axes]
         rows = self.numbers(metric).reshape(-1, len(keys) + 2)
         confidence, A, AB, B = self.plan.options["confidence"], rows[:, 0], rows[:, 1:-1], rows[:, -1]
-        return sobol_indices(keys, A, AB, B, confidence, self.plan.seed)
+        return estimate_indices(keys, A, AB, B, confidence, self.plan.seed)
 
     @cached_property
     def summary(self) -> dict[str, Any]:

@@ -35,7 +35,7 @@ class SobolIndex:
     total_interval: Interval
 
 
-def sobol_indices(
+def estimate_indices(
     keys: Sequence[str], A: Array, AB: Array, B: Array, confidence: float = 0.95, seed: int = 0
 ) -> list[SobolIndex]:
     """Indices from the values at rows A (n), AB (n × d) and B (n), with bootstrap intervals over the rows.
