@@ -15,9 +15,6 @@ from palpate import user_code
 from palpate.cli.main import main
 from palpate.errors import InvalidInput, ScenarioError, StudyError
 from palpate.module_copies import texts_of
-from palpate.tools.study.planning import make_plan
-from palpate.tools.study.running.pool import LocalPool
-from palpate.tools.study.running.worker import Job, RunTask, run_chunk
 from palpate.world.sensing.noise import normal
 from palpate.world.sensing.sensor import SENSORS, Sensor
 
@@ -215,6 +212,10 @@ def test_a_sweep_in_two_processes_and_in_one_gives_the_same(folder: Folder, kind
 
 def test_a_machine_without_the_file_gets_its_text(folder: Folder) -> None:
     metric = f"{folder.module}:nearest"
+    from palpate.tools.study.planning import make_plan
+    from palpate.tools.study.running.pool import LocalPool
+    from palpate.tools.study.running.worker import Job, RunTask, run_chunk
+
     plan = make_plan(written(folder), {"run.seed": "0,1"}, SHORT, runs=2, metrics=[metric])
     here = Job(plan.scenario, plan.metrics, files=plan.files, contents=texts_of(plan.scenario["modules"]))
     elsewhere = f"/no/such/folder/{folder.module}.py"
