@@ -53,27 +53,18 @@ _CONTENTS = """
 ```
 """
 _PARTS = {
-    "Start": ["tutorials/*", "which-law", "gallery", "troubleshooting", "coming-from"],
-    "Work with it": [
-        "cli",
-        "scenario",
-        "notebooks",
-        "world",
-        "guards",
-        "gain-design",
-        "report",
-        "serve",
-        "serve-calls",
-        "drive",
-        "sweeps",
-        "cluster",
-        "tune",
+    "Start": ["tutorials/*", "which-law", "gallery", "troubleshooting", "your-error", "coming-from"],
+    "Guide": [
+        *("scenario", "world", "driver", "guards", "gain-design", "play", "compare-laws", "report", "notebooks", "gym"),
+        *("models", "derive", "derive-check", "exact-contact", "sweeps", "tune", "cluster", "export", "serve", "drive"),
+        *("logs", "fastest-stop", "priorities", "extending", "teaching", "teaching/*"),
     ],
-    "Teach": ["teaching", "teaching/*", "cite"],
-    "Laws": ["laws/*"],
-    "Robots and derivations": ["catalogue", "models", "robot", "derive*"],
-    "Reference": ["api/index", "notation", "glossary", "literature", "documents/*", "*"],
-    "Why": ["decisions/*"],
+    "Reference": [
+        *("cli", "api/index", "laws/*", "catalogue", "robot", "metrics", "trace", "loop", "loop-poles", "serve-calls"),
+        *("notation", "glossary", "literature", "promises", "cite"),
+    ],
+    "Five documents, verified": ["verify", "documents/*"],
+    "For maintainers": ["decisions/*", "*"],  # tables, matrices, what the pages assert, benchmarks
 }
 
 

@@ -88,7 +88,8 @@ def cards() -> str:
     sections = []
     for purpose, laws in PURPOSES.items():
         names = [name for name, scenario in scenarios.items() if scenario.control.name in laws]
-        names.sort(key=lambda name: str(scenarios[name].robot.model).startswith(SCHEMATIC))  # real arms first
+        # A Panda first, then the other real arms.
+        names.sort(key=lambda name: (str(scenarios[name].robot.model).startswith(SCHEMATIC), "panda" not in name))
         shown = "\n\n".join(_card(name, scenarios[name].description) for name in names)
         sections.append(f'\n## {purpose}\n\n<div class="cards">\n\n{shown}\n\n</div>\n')
     return "".join(sections)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 
 import mujoco
@@ -11,14 +10,12 @@ import pytest
 
 from palpate.robot import load_robot
 from palpate.robot.mechanics.tree import Mesh
-from palpate.robot.readers.findings import without_meshes
 from palpate.robot.readers.guarded import CompileLimits
 from palpate.robot.readers.urdf import collada
 from palpate.robot.readers.urdf.collada import read_collada
 from palpate.robot.readers.urdf.reader import inspect_urdf
 
 PUBLIC = Path(mujoco.__file__).parents[1] / "cmeel.prefix" / "share" / "example-robot-data" / "robots"
-needs_library = pytest.mark.skipif(importlib.util.find_spec("collada") is None, reason="pycollada is not installed")
 
 _EFFECT = """<effect id="{name}-fx"><profile_COMMON><technique sid="common"><lambert><diffuse>
   <color>{rgba}</color></diffuse></lambert></technique></profile_COMMON></effect>"""
@@ -56,7 +53,6 @@ def urdf(folder: Path, meshes: int = 1) -> Path:
     return folder / "r.urdf"
 
 
-@needs_library
 def test_triangles_are_in_metres_where_the_files_scene_puts_them(tmp_path: Path) -> None:
     (tmp_path / "0.dae").write_text(dae())
     path = tmp_path / "0.dae"
@@ -71,7 +67,6 @@ def test_triangles_are_in_metres_where_the_files_scene_puts_them(tmp_path: Path)
     assert np.linalg.det(corners).sum() / 6 == pytest.approx(1e-6 / 6)
 
 
-@needs_library
 def test_a_files_own_colour_wins_and_the_urdfs_stands_where_it_has_none(tmp_path: Path) -> None:
     (tmp_path / "0.dae").write_text(dae())
     tree, findings = inspect_urdf(urdf(tmp_path))
@@ -85,7 +80,6 @@ def test_a_files_own_colour_wins_and_the_urdfs_stands_where_it_has_none(tmp_path
     np.testing.assert_allclose(model.geom_rgba, [[0.1, 0.2, 0.3, 1.0], [1.0, 0.0, 0.0, 1.0]], atol=1e-6)
 
 
-@needs_library
 @pytest.mark.skipif(not PUBLIC.is_dir(), reason="example-robot-data is not installed")
 def test_a_link_of_the_panda_is_as_large_as_the_stl_of_its_maker() -> None:
     folder = PUBLIC / "panda_description" / "meshes"
@@ -101,7 +95,6 @@ def test_a_link_of_the_panda_is_as_large_as_the_stl_of_its_maker() -> None:
     np.testing.assert_allclose([cloud.min(0), cloud.max(0)], [hull.min(0), hull.max(0)], atol=6e-3)
 
 
-@needs_library
 @pytest.mark.parametrize(
     ("text", "said"),
     [("<COLLADA/>", "cannot be read as COLLADA"), ("no xml", "cannot be read as COLLADA")],
@@ -114,7 +107,6 @@ def test_what_is_no_mesh_is_left_out_and_told(tmp_path: Path, text: str, said: s
     assert not any(link.visuals for link in tree.links)
 
 
-@needs_library
 def test_a_file_that_never_ends_is_stopped(tmp_path: Path, monkeypatch) -> None:
     """Each node holds the next one twice: forty of them are 10¹² empty nodes."""
     twice = "".join(
@@ -127,14 +119,3 @@ def test_a_file_that_never_ends_is_stopped(tmp_path: Path, monkeypatch) -> None:
     problem = read_collada([tmp_path / "0.dae"])[tmp_path / "0.dae"].problem
     assert problem is not None
     assert "could not be read" in problem
-
-
-def test_without_the_library_one_line_names_the_extra(tmp_path: Path, monkeypatch) -> None:
-    for k in range(5):
-        (tmp_path / f"{k}.dae").write_text(dae())
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    collada._read.cache_clear()
-    _, (line,) = without_meshes(load_robot(urdf(tmp_path, meshes=5)).warnings)
-    collada._read.cache_clear()
-    assert "5 meshes are missing or cannot be read ('0.dae', '1.dae' and 3 more)" in line
-    assert "pip install 'palpate[meshes]'" in line

@@ -84,8 +84,8 @@ def test_the_inventory_holds_every_public_name(site: Path) -> None:
     entries = zlib.decompress(packed).decode().splitlines()
     known = {entry.split(" ")[0] for entry in entries if " py:" in entry}
     assert {f"palpate.{name}" for name in palpate.__all__} <= known
-    packages = ("robot", "spatial", "control", "control.design", "contact", "world", "study", "trace", "gym")
-    for package in (*packages, "logs", "play", "sheets"):
+    packages = ("robot", "spatial", "control", "control.design", "world", "trace")
+    for package in (*packages, *(f"tools.{name}" for name in ("contact", "study", "gym", "logs", "play", "sheets"))):
         module = importlib.import_module(f"palpate.{package}")
         public = {name for name in module.__all__ if not isinstance(getattr(module, name), ModuleType)}
         assert {f"palpate.{package}.{name}" for name in public} <= known

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import io
 import json
 from collections.abc import Sequence
@@ -17,8 +16,6 @@ from palpate.robot.readers.findings import printable
 from palpate.robot.readers.guarded import PLAIN_LIMITS, run_guarded
 
 SUFFIX = ".dae"
-NEEDS = "is a COLLADA file, which needs pycollada"
-INSTALL = "pip install 'palpate[meshes]'"
 _CHILD = Path(__file__).with_name("collada_child.py")
 _LIMITS = PLAIN_LIMITS
 _MOST_READ = 2_000_000  # triangles of all files of a model, each instance counted
@@ -49,8 +46,6 @@ def read_collada(paths: Sequence[Path]) -> dict[Path, ColladaMesh]:
 @lru_cache(maxsize=16)
 def _read(files: tuple[tuple[Path, int, int], ...]) -> dict[Path, ColladaMesh]:
     paths = [path for path, _, _ in files]
-    if importlib.util.find_spec("collada") is None:
-        return {path: ColladaMesh(problem=NEEDS) for path in paths}
     done = run_guarded(_CHILD, [json.dumps([str(path) for path in paths]), str(_MOST_READ)], _LIMITS, bare=True)
     if done is None or done.returncode != 0:
         problem = f"could not be read with the others in {_LIMITS.seconds:g} s and {_LIMITS.memory / 2**30:.3g} GiB"

@@ -20,7 +20,7 @@ from palpate.robot.mechanics.tree import FREEDOMS, JOINT_KINDS, Joint, JointKind
 from palpate.robot.readers.assets import Asset, find_asset, mesh_problem, undrawable
 from palpate.robot.readers.findings import UNDRAWN, Finding, quoted
 from palpate.robot.readers.urdf import inertials
-from palpate.robot.readers.urdf.collada import INSTALL, NEEDS, SUFFIX, ColladaMesh, read_collada
+from palpate.robot.readers.urdf.collada import SUFFIX, ColladaMesh, read_collada
 from palpate.robot.readers.urdf.inertials import LARGEST
 from palpate.robot.readers.urdf.structure import Numbered, check_structure, check_words, rotor_inertias
 from palpate.robot.readers.xmlfile import (
@@ -343,7 +343,7 @@ class _Reader:
             return "file not found", ""
         collada = self.collada.get(asset.path)
         problem = collada.problem if collada else undrawable(asset.path)
-        return f"the mesh {problem}" if problem else "", INSTALL if problem == NEEDS else ""
+        return f"the mesh {problem}" if problem else "", ""
 
     def _collada_paths(self) -> list[Path]:
         """The COLLADA files that the model names and that may be read, each once."""
