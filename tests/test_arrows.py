@@ -138,6 +138,7 @@ INSIDE: dict[str, dict[str, set[str]]] = {
         "surfaces": set(),
         "plants": {"surfaces"},
         "forces": {"plants", "surfaces"},
+        "rigid": {"plants", "forces", "surfaces"},
         "sensing": {"plants"},
     },
 }

@@ -151,7 +151,9 @@ def test_the_solvers_tolerance_changes_nothing_that_can_be_measured(name: str) -
 @pytest.mark.parametrize("name", ["panda-wall", "fr3-wall"])
 def test_friction_and_a_rigid_wall_agree_at_every_step(name: str) -> None:
     """Each step is the engine's own answer to the friction torques, and these fit the velocities at its end."""
-    assembly = assemble(build(pp.load_scenario(name, ["world.surfaces.wall.contact=rigid", "metrics={}"])))
+    assembly = assemble(
+        build(pp.load_scenario(name, ["world.surfaces.wall.contact=rigid", "metrics={}", 'run.physics="engine"']))
+    )
     model, L, ticks = assembly.plant.model, assembly.loop, 2200
     sample_targets(assembly, ticks, Ending(RUNNING))
     again, F, D, h = mujoco.MjData(model), assembly.plant.friction, model.dof_damping, L.dt

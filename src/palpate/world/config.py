@@ -349,7 +349,7 @@ class World(Config):
         "spheres of the robot that touch surfaces, by geom name (points too for exact contact, by frame name);"
         " its `tip`, or its tool point, if none",
     )
-    contact_shapes: tuple[ContactShape, ...] = setting((), "1", "discs, pads and edges that touch compliant surfaces")
+    contact_shapes: tuple[ContactShape, ...] = setting((), "1", "discs, pads and edges that touch surfaces")
     contact_links: tuple[str, ...] = setting((), "1", "links whose convex hulls touch compliant surfaces")
 
     @property
@@ -378,16 +378,15 @@ class World(Config):
         return self
 
     @model_validator(mode="after")
-    def _shapes_touch_what_is_compliant(self) -> World:
-        """Shapes and links are points that springs push; a rigid surface would let them through."""
-        named = [f"contact shape {shape.name!r}" for shape in self.contact_shapes]
-        named += [f"contact link {link!r}" for link in self.contact_links]
+    def _links_touch_what_is_compliant(self) -> World:
+        """Links are points that springs push, too many for a rigid surface, which would let them through."""
+        named = [f"contact link {link!r}" for link in self.contact_links]
         rigid = [surface.name for surface in self.surfaces if surface.contact == "rigid"]
         if named and rigid:
             raise InvalidInput(
                 f"{shortened(', '.join(named), 200)} touches compliant surfaces only,"
                 f" but surface {rigid[0]!r} is rigid",
-                hint='make the surface compliant, or let geoms touch it: contact_points = ["tip"]',
+                hint='make the surface compliant, or let geoms or shapes touch it: contact_points = ["tip"]',
             )
         return self
 

@@ -147,10 +147,7 @@ def _assumptions(assembly: Assembly) -> list[str]:
     if not (wrist.noise_force or wrist.noise_torque or any(wrist.bias) or wrist.cutoff or wrist.delay):
         notes.append("the wrench sensor has no noise, bias, filter or delay")
     notes += _carrier_assumptions(assembly)
-    if any(s.contact == "rigid" for s in world.surfaces):
-        notes.append("rigid contact is the physics engine's; its forces are reported one physics step late")
-    if any(s.contact == "rigid" and s.motion is not None for s in world.surfaces):
-        notes.append("a moving rigid surface has a position but no velocity in the physics engine")
+    notes += _rigid_assumptions(assembly)
     if any(s.contact == "compliant" for s in world.surfaces):
         notes.append("compliant surfaces touch points and spheres of robot and objects, not the geometry between them")
     if any(s.shape == "height-field" for s in world.surfaces):
@@ -160,6 +157,24 @@ def _assumptions(assembly: Assembly) -> list[str]:
         notes += assembly.exact.assumptions(world)
     elif assembly.run.clock.integrator != "rk4" and not assembly.run.robot.unresisted:
         notes.append(f"integrated by the {assembly.run.clock.integrator} method: first order in the physics step")
+    return notes
+
+
+def _rigid_assumptions(assembly: Assembly) -> list[str]:
+    """Who held the rigid surfaces, and how."""
+    surfaces = [s for s in assembly.run.world.surfaces if s.contact == "rigid"]
+    if not surfaces:
+        return []
+    if assembly.carrier.name != EQUATIONS:
+        notes = ["rigid contact is the physics engine's; its forces are reported one physics step late"]
+        moving = any(s.motion is not None for s in surfaces)
+        return notes + ["a moving rigid surface has a position but no velocity in the physics engine"] * moving
+    notes = [
+        "rigid contact does not yield and rubs by Coulomb's law; the force of an impact is its impulse over a physics"
+        " step, and forces are reported one physics step late"
+    ]
+    if assembly.loop.friction.on:
+        notes.append("where joints stick beside a rigid contact, its force is the one that changes least")
     return notes
 
 

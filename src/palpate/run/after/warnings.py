@@ -39,10 +39,14 @@ def joint_warnings(assembly: Assembly) -> list[str]:
 
 
 def friction_warnings(assembly: Assembly) -> list[str]:
-    """A warning where joint friction and the engine's contacts, solved in turns, did not agree in the end."""
-    s = assembly.loop.friction.settling
+    """A warning where joint friction and contacts did not agree in the end, or Coulomb's law had no answer."""
+    s, steps = assembly.loop.friction.settling, assembly.loop.holding.problem.unsettled
+    unsettled = [
+        f"no answer of Coulomb's law was found in {steps} of {assembly.loop.step} physics steps, which let contacts"
+        " open as they slide; use less friction, fewer contacts or a compliant surface"
+    ]
     if not s.steps:
-        return []
+        return unsettled if steps else []
     return [
         f"joint friction beside contacts did not settle in {s.steps} of {assembly.loop.step} physics steps: its last"
         f" change was up to {100 * s.worst:.2g} % of a joint's friction; use a compliant surface, or a shorter step"

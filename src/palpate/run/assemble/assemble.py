@@ -36,6 +36,9 @@ from palpate.world.plants.contact_sensors import POINT_NUMBERS
 from palpate.world.plants.joint_friction import joint_friction
 from palpate.world.plants.plant import Plant, build_plant
 from palpate.world.plants.tree_plant import TreeModel, TreePlant, no_model, no_tree, tree_model, tree_of, tree_plant
+from palpate.world.rigid.contact import ShapeReadings
+from palpate.world.rigid.pairs import pairs_of, rigid_touches, shape_meets_rigid
+from palpate.world.rigid.step import Holding, holding, no_holding
 from palpate.world.sensing.custom import BoundSensor, Truth, bound_sensors
 from palpate.world.sensing.faults import fault_state
 from palpate.world.sensing.sensors import bodies_beyond, joint_sensors, pole_camera, wrist_sensor
@@ -102,9 +105,9 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
     physics = Physics.of(plant.model, data)
     tool = plant.tool if shared else robot.frame()
     (coordinate, dof), tool_rotation = plant.places(), np.zeros((3, 3))
-    of_law, outside = _law(run, law, rows), outside_fields(run, plant, physics, rows, felt)
+    of_law, outside = _law(run, law, rows), outside_fields(run, plant, physics, rows, felt, carrier)
     measuring = sensor_fields(run, plant, law, shared)
-    tree, program = _tree(plant, outside, measuring) if carrier.name == EQUATIONS else (no_tree(), None)
+    tree, program = _tree(run, plant, outside, measuring) if carrier.name == EQUATIONS else (no_tree(), None)
     loop = Loop(
         {"N": plant.model.nv, "NQ": plant.model.nq},
         plant=physics,
@@ -125,6 +128,7 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
         camera=pole_camera(plant, run.world, run.clock.control_period),
         loads=loads,
         tree=tree,
+        holding=_holding(run, plant, tree),
         model=_model(run, program if shared else None, tool, of_law["tick"], tree) if derived else no_model(),
         **_clock(run),
         **of_law,
@@ -143,13 +147,23 @@ def _truth(robot: Robot, rows: Layout, rotation: Array, physics: Physics) -> Tru
     return Truth(sizes_of(robot), **parts, rotation=rotation, wrench=row.contact_wrench, plant=physics)
 
 
-def _tree(plant: Plant, outside: dict[str, Any], sensors: dict[str, Any]) -> tuple[TreePlant, TreeProgram]:
+def _tree(run: Run, plant: Plant, outside: dict[str, Any], sensors: dict[str, Any]) -> tuple[TreePlant, TreeProgram]:
     """The plant on its equations, with the motion of all bodies that are read; and their program."""
     wrist, program = sensors["wrist"], tree_of(plant.model)
     bodies = {plant.tool.body, wrist.body, *plant.attachment_bodies, *map(int, wrist.beyond)}
     bodies |= {point.body for point in plant.points} | {push.body for push in outside["pushes"]}
-    bodies |= {plant.pole} - {-1}
-    return tree_plant(plant, program, bodies, acceleration_is_read=len(wrist.beyond) > 0), program
+    bodies |= {plant.pole} - {-1} | {touch.point.body for touch in outside["rigid_touches"]}
+    reads, holds = len(wrist.beyond) > 0, _holds(run, plant)
+    return tree_plant(plant, program, bodies, acceleration_is_read=reads, holds_stops=holds), program
+
+
+def _holds(run: Run, plant: Plant) -> bool:
+    """Whether equations hold stops and rigid surfaces beside joint friction; else a step at a stop is the engine's."""
+    return run.clock.integrator == "euler" and bool(plant.friction.any() or pairs_of(plant, run.world))
+
+
+def _holding(run: Run, plant: Plant, tree: TreePlant) -> Holding:
+    return holding(plant.model, len(pairs_of(plant, run.world))) if tree.on and tree.holds_stops else no_holding()
 
 
 def _model(run: Run, shared: TreeProgram | None, tool: Frame, tick: Tick, tree: TreePlant) -> TreeModel:
@@ -367,7 +381,9 @@ def felt_bodies(run: Run, plant: Plant) -> set[int]:
     return {plant.frame(run.world.sensors.wrench.frame).body, *map(int, beyond)}
 
 
-def outside_fields(run: Run, plant: Plant, physics: Physics, rows: Layout, felt: set[int]) -> dict[str, Any]:
+def outside_fields(
+    run: Run, plant: Plant, physics: Physics, rows: Layout, felt: set[int], carrier: Carrier
+) -> dict[str, Any]:
     """Fields of the loop for everything that acts on the plant from outside."""
     robot, world, dt = run.robot, run.world, run.clock.timestep
     bodies = {plant.model.body(robot.model.body(b).name).id for b in range(1, robot.model.nbody)}
@@ -377,6 +393,7 @@ def outside_fields(run: Run, plant: Plant, physics: Physics, rows: Layout, felt:
     ]
     shown = list(zip(rows.row.touch_forces, rows.row.touch_positions)) if run.record.points else []
     rigid = shown[len(shown) - len(plant.rigid_points) :]
+    own, on_equations = ShapeReadings(), carrier.name == EQUATIONS
     return {
         "surfaces": surfaces,
         "contacts": contact_pairs(plant, surfaces, felt, shown),
@@ -384,7 +401,12 @@ def outside_fields(run: Run, plant: Plant, physics: Physics, rows: Layout, felt:
             RigidPoint(reading=physics.sensordata[address : address + POINT_NUMBERS], force=force, position=position)
             for address, (force, position) in zip(plant.rigid_points.values(), rigid)
         ],
-        "rigid": [_reading(physics, sensor.address, sensor.side) for sensor in plant.rigid_sensors],
+        "rigid_touches": rigid_touches(plant, world, surfaces, felt, physics, own) if on_equations else [],
+        "shape_readings": own,
+        "rigid": [
+            *(_reading(physics, sensor.address, sensor.side) for sensor in plant.rigid_sensors),
+            *(_shape_readings(own) if on_equations and shape_meets_rigid(world) else ()),
+        ],
         "pushes": [push_state(plant, push, dt, bodies, felt) for push in world.pushes],
         "pushed": Pushed({"N": plant.model.nv}),
     }
@@ -393,6 +415,15 @@ def outside_fields(run: Run, plant: Plant, physics: Physics, rows: Layout, felt:
 def _reading(physics: Physics, address: int, side: str) -> RigidReading:
     reading = physics.sensordata[address : address + _WIDEST_READING]
     return RigidReading(reading=reading, distance=side == "distance", felt=side == "wrist")
+
+
+def _shape_readings(own: ShapeReadings) -> list[RigidReading]:
+    """The readings of contact shapes: net wrenches on the robot and beyond its wrist, and the deepest penetration."""
+    return [
+        RigidReading(reading=own.wrench, distance=False, felt=False),
+        RigidReading(reading=own.felt, distance=False, felt=True),
+        RigidReading(reading=own.depth, distance=True, felt=False),
+    ]
 
 
 def _record(run: Run, law: BoundLaw, rows: Layout, chosen: tuple[Channel, ...]) -> dict[str, object]:

@@ -10,7 +10,8 @@ import numpy as np
 
 from palpate.errors import InvalidInput
 from palpate.run.run import Run
-from palpate.world.plants.plant import Plant, build_plant
+from palpate.world.plants.plant import Plant, build_plant, contact_geoms, rigid_surfaces
+from palpate.world.rigid.pairs import obstacles_to_holding, shape_meets_rigid
 
 EQUATIONS, ENGINE = "equations", "engine"
 _IN_WORDS = {
@@ -51,9 +52,15 @@ def carrier_of(run: Run, plant: Plant) -> Carrier:
         InvalidInput: equations were asked for, and cannot.
     """
     name = "servos" if run.robot.unresisted else "exact" if run.world.is_exact else ENGINE
+    reason = 'physics = "engine" was asked for' if run.clock.physics == ENGINE else next(_obstacles(run, plant), "")
+    if reason and shape_meets_rigid(run.world):
+        raise InvalidInput(
+            f"contact shape {run.world.contact_shapes[0].name!r} meets a rigid surface, which takes the plant's"
+            f" equations: {reason}",
+            hint="a compliant surface takes any number of points on either plant; or give the shape a smaller count",
+        )
     if run.clock.physics == ENGINE:
         return Carrier(name)
-    reason = next(_obstacles(run, plant), "")
     if reason and run.clock.physics == EQUATIONS:
         raise InvalidInput(
             f'physics = "equations" cannot move this plant: {reason}', hint='physics = "auto" chooses what is possible'
@@ -80,9 +87,7 @@ def _obstacles(run: Run, plant: Plant) -> Iterator[str]:
         yield "exact contact has its own integrator, from event to event"
     if run.clock.integrator == "implicit":
         yield 'integrator = "implicit" is the engine\'s'
-    for surface in world.surfaces:
-        if surface.contact == "rigid":
-            yield f"surface {surface.name!r} is rigid, which is the engine's contact"
+    yield from obstacles_to_holding(plant, world, run.clock.integrator)
     for item in world.objects:
         yield f"object {item.name!r} moves freely beside the robot"
     for name, sensor in world.sensors.custom.items():
@@ -90,15 +95,15 @@ def _obstacles(run: Run, plant: Plant) -> Iterator[str]:
             yield f"sensor {name!r} may read any body of the engine"
     if robot.coordinates.coupled:
         yield f"joints of {robot.name} follow others"
-    yield from _of_model(plant.model)
+    yield from _of_model(plant.model, len(contact_geoms(robot, world)) * len(rigid_surfaces(world)))
 
 
-def _of_model(model: mujoco.MjModel) -> Iterator[str]:
+def _of_model(model: mujoco.MjModel, pairs: int) -> Iterator[str]:
     from palpate.equations.model.mechanism import obstacle
 
     if reason := obstacle(model):
         yield reason
-    if model.npair or model.nflex or model.nplugin:
+    if model.npair > pairs or model.nflex or model.nplugin:
         yield "its file has contact pairs, flexible bodies or plugins of its own"
     for array, what in ((model.dof_dampingpoly, "dampers"), (model.jnt_stiffnesspoly, "springs")):
         if np.any(array):

@@ -35,6 +35,7 @@ from palpate.world.forces.contact import surface_numbers
 from palpate.world.plants.joint_friction import joint_friction
 from palpate.world.plants.plant import change_in_place, place_surface, places_of
 from palpate.world.plants.tree_plant import read_numbers
+from palpate.world.rigid.stops import read_stops
 from palpate.world.sensing.custom import bound_sensors
 
 # What `renew` can change, and with it everything that it cannot.
@@ -103,6 +104,7 @@ class Renewable:
             self._change = run.world.plant
         if self.assembly.loop.tree.on and run.world.plant != self._world.plant:
             read_numbers(self.assembly.loop.tree, model)
+            read_stops(self.assembly.loop.holding.stops, model)
         for surface, last in zip(run.world.surfaces, self._surfaces):
             if any(getattr(surface, name) != getattr(last, name) for name in _PLACED):
                 place_surface(model, surface)
@@ -130,7 +132,7 @@ class Renewable:
             self.assembly.sensors = bound_sensors(custom, run.robot)
             changed["custom"] = [sensor.record for sensor in self.assembly.sensors]
         if anew := other & {"pushes", "sensors"}:
-            changed |= outside_fields(run, plant, loop.plant, rows, felt_bodies(run, plant))
+            changed |= outside_fields(run, plant, loop.plant, rows, felt_bodies(run, plant), self.assembly.carrier)
         if run.reference is not self.first.reference:
             changed["wanted"] = wanted_axes(run)
         loop.replace_all(changed)

@@ -13,6 +13,7 @@ from palpate.control.references.reference import ReferenceSettings
 from palpate.engine.fatal import FATAL
 from palpate.errors import InvalidInput
 from palpate.run.assemble.assemble import Assembly
+from palpate.run.assemble.carrier import EQUATIONS
 from palpate.run.before.differences import declared
 from palpate.run.loop import loop
 from palpate.spatial.height_field import tightest_hollow
@@ -138,14 +139,14 @@ def _pair_warnings(assembly: Assembly, point: ContactPoint, surface: Surface) ->
 
 
 def slides_too_fast(assembly: Assembly) -> list[str]:
-    """Warn where the reference slides along a rigid surface faster than its contact can follow.
+    """Warn where the reference slides along a rigid surface faster than the engine's contact can follow.
 
     With F the wanted force into the surface and m the tool's inertia across it, a rigid contact carries F up to
     v* = F (1 + μ²)(1 − d)/(d m μ b); beyond, it switches on and off.
     """
     run, warnings = assembly.run, []
     rubbing = [s for s in run.world.surfaces if s.contact == "rigid" and s.friction > 0 and s.shape == "plane"]
-    if not rubbing or not isinstance(run.reference, ReferenceSettings):
+    if not rubbing or assembly.carrier.name == EQUATIONS or not isinstance(run.reference, ReferenceSettings):
         return []
     rows = run.reference.sample(np.linspace(0.0, run.clock.duration, _INSTANTS), run.robot, run.start()[0])
     target = Target.columns(np.asarray(rows), sizes_of(run.robot))

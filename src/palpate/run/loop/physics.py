@@ -43,6 +43,7 @@ from palpate.world.plants.ties import MOST_TURNS, add_tie_forces, follow, take_o
 from palpate.world.plants.tree_accelerations import accelerate
 from palpate.world.plants.tree_friction import end_velocities_of_tree
 from palpate.world.plants.tree_state import can_carry, stage_tree
+from palpate.world.rigid.step import end_velocities_held, find_held
 
 
 @kernel(inline=True)
@@ -176,7 +177,7 @@ def _add_work_of_held_forces(L: Loop) -> None:
     e, p, half, tau, pushes = L.energy, L.plant, 0.5 * L.dt, L.row.tau, L.pushed.force
     # Sums in local numbers: one in a record is written and read again at every turn of a loop.
     dissipated, pushed, injected = e.dissipated, e.pushed, e.injected
-    if not L.tree.now:
+    if not L.tree.now or L.holding.now:
         for k in range(p.nv):
             dissipated -= p.qfrc_constraint[k] * (half * (p.qvel[k] + L.v_old[k]))
     if len(L.pushes) > 0:
@@ -188,6 +189,8 @@ def _add_work_of_held_forces(L: Loop) -> None:
     for k in range(tau.size):
         dof = k if in_order else L.dof[k]
         injected += half * tau[k] * (p.qvel[dof] + L.v_old[dof])
+    if L.holding.now:
+        pushed, dissipated = pushed + L.dt * L.holding.drive, dissipated + L.dt * L.holding.drive
     e.pushed = pushed + L.dt * e.power_drive
     e.dissipated = dissipated + L.dt * e.contact_loss
     e.injected = injected
@@ -220,6 +223,29 @@ def _semi_implicit_with_friction(L: Loop) -> None:
         follow(L.ties, p)
     _move_along(L)
     p.time = L.step * L.dt + L.dt
+
+
+@kernel
+def _semi_implicit_held(L: Loop) -> bool:
+    """The semi-implicit step with rigid contacts, stops and joint friction in one problem.
+
+    False where nothing is to be held, or where equations cannot.
+    """
+    p, held = L.plant, L.holding
+    if not find_held(held, L.rigid_touches, p, L.dt):
+        return False
+    _apply(L)
+    if not end_velocities_held(held, L.rigid_touches, L.friction, L.tree, p, L.dt):
+        L.tree.now = held.now = False
+        mj_step1(p.model, p.data)
+        return False
+    v = held.problem.v
+    for k in range(p.nv):
+        p.qacc[k] = (v[k] - p.qvel[k]) / L.dt
+        p.qvel[k] = v[k]
+    _move_along(L)
+    p.time = L.step * L.dt + L.dt
+    return True
 
 
 @kernel(inline=True)
@@ -379,6 +405,8 @@ def advance(L: Loop) -> None:
         _runge_kutta_with_friction(L)
     elif L.rk4:
         _runge_kutta(L)
+    elif L.tree.now and L.holding.on and _semi_implicit_held(L):
+        pass
     elif len(L.ties.each) > 0 or L.friction.on:
         _semi_implicit_with_friction(L)
     elif L.tree.now:

@@ -121,7 +121,9 @@ class Row(Record):
         "pushed", "work of pushes and moving surfaces, and energy of attached loads, since the start"
     )
     dissipated: Vector = _energy(
-        "dissipated", "energy lost in joints and contacts since the start; rigid surfaces that move count as contacts"
+        "dissipated",
+        "energy lost in joints and contacts since the start; rigid surfaces that move count as contacts where the"
+        " engine holds them",
     )
     guard: Vector = recorded(1, help=_GUARD_HELP)
     rest_q: Vector = recorded("rest_q", unit="rest", labels="rest", help="coordinates of pole and objects")

@@ -15,6 +15,8 @@ from palpate.world.forces.pushes import Pushed, PushState
 from palpate.world.plants.joint_friction import JointFriction
 from palpate.world.plants.ties import Ties
 from palpate.world.plants.tree_plant import TreeModel, TreePlant
+from palpate.world.rigid.contact import RigidTouch, ShapeReadings
+from palpate.world.rigid.step import Holding
 from palpate.world.sensing.custom import CustomSensor, Truth
 from palpate.world.sensing.faults import FaultState
 from palpate.world.sensing.sensors import Delayed, JointSensors, PoleCamera, Wrist
@@ -201,6 +203,7 @@ class Loop(Record):
     shared: bool
     tree: TreePlant  # the plant on its equations
     model: TreeModel  # the law's model likewise
+    holding: Holding  # rigid contacts and stops on equations
     kinematic: bool  # joints go where they are told; masses are unknown
     coordinate: Integers = sized("nq")  # where the robot's coordinates stand among the plant's
     dof: Integers = sized("nv")  # and its velocities,
@@ -250,6 +253,8 @@ class Loop(Record):
     surfaces: list[SurfaceState]
     contacts: list[PointContact]
     rigid: list[RigidReading]
+    rigid_touches: list[RigidTouch]  # that equations hold,
+    shape_readings: ShapeReadings  # and what those of contact shapes report
     rigid_points: list[RigidPoint]
     touches: list[TouchReading]  # exact contacts
     pushes: list[PushState]

@@ -27,12 +27,14 @@ class RigidSensor:
 
     address: int
     side: str
+    body: str  # of the robot: a root, or the wrist
+    other: str  # geom that it touches
 
 
 def add_contact_sensors(
     spec: mujoco.MjSpec, robot: Robot, world: World, touching: Sequence[str], rigid: Sequence[str]
-) -> dict[str, str]:
-    """Let the engine report net wrenches and the deepest penetration: sensor names, and the side of each.
+) -> dict[str, tuple[str, str, str]]:
+    """Let the engine report net wrenches and the deepest penetration: sensor names, side, body and other geom of each.
 
     The engine gives the wrench that its first partner does to the second, so the robot comes second. An object on a
     surface is no contact of the robot.
@@ -56,7 +58,7 @@ def add_contact_sensors(
         ]:
             name, partner = f"{kind} {body} {other}", (mujoco.mjtObj.mjOBJ_XBODY, model.body(body).name)
             _add(spec, name, other, partner, wanted, reduce)
-            sides[name] = kind
+            sides[name] = kind, partner[1], other
     return sides
 
 
@@ -67,13 +69,18 @@ def add_point_sensors(
     made = {}
     for other in _others(world, rigid):
         for geom in touching:
-            thing = other.partition(" ")[2]
-            name = thing if len(touching) == 1 else f"{geom.replace(' ', '_')}-{thing}"
+            name = point_name(geom, other, len(touching))
             count = 1 if robot.model.geom(geom).type[0] == mujoco.mjtGeom.mjGEOM_SPHERE else _MOST_POINTS
             _add(spec, f"points {name}", other, (mujoco.mjtObj.mjOBJ_GEOM, geom), _POINT, _STRONGEST, count)
             for k in range(count):
                 made[name if count == 1 else f"{name}-{k + 1}"] = f"points {name}", k * POINT_NUMBERS
     return made
+
+
+def point_name(geom: str, other: str, geoms: int) -> str:
+    """Name of a geom's contact with another: the other's, and the geom's before it where several touch."""
+    thing = other.partition(" ")[2]
+    return thing if geoms == 1 else f"{geom.replace(' ', '_')}-{thing}"
 
 
 def _others(world: World, rigid: Sequence[str]) -> list[str]:

@@ -120,7 +120,7 @@ def build_plant(
         _add_pole(spec, robot, world.pole, robot.home if q_start is None else q_start)
     for thing in world.objects:
         _add_object(spec, thing)
-    touching, rigid = _contact_geoms(robot, world), [s.name for s in _rigid(world)]
+    touching, rigid = contact_geoms(robot, world), [s.name for s in rigid_surfaces(world)]
     owners = add_contact_sensors(spec, robot, world, touching, rigid)
     point_sensors = add_point_sensors(spec, robot, world, touching, rigid) if points else {}
     draw_shapes(spec, robot, world)
@@ -136,7 +136,7 @@ def build_plant(
         _contact_points(model, robot, world, frames),
         world.surfaces,
         np.array([int(model.body(s.name).mocapid[0]) for s in world.surfaces], dtype=np.int64),
-        tuple(RigidSensor(int(model.sensor(name).adr[0]), kind) for name, kind in owners.items()),
+        tuple(RigidSensor(int(model.sensor(name).adr[0]), *owner) for name, owner in owners.items()),
         {name: int(model.sensor(sensor).adr[0]) + offset for name, (sensor, offset) in point_sensors.items()},
         q0,
         v0,
@@ -324,26 +324,27 @@ def _shift_base(model: mujoco.MjModel, robot: Robot, world: World) -> None:
     mujoco.mj_setConst(model, mujoco.MjData(model))
 
 
-def _rigid(world: World) -> list[Surface]:
+def rigid_surfaces(world: World) -> list[Surface]:
+    """Its rigid surfaces, in order."""
     return [surface for surface in world.surfaces if surface.contact == "rigid"]
 
 
 def _add_surfaces(spec: mujoco.MjSpec, robot: Robot, world: World) -> None:
-    touching = _contact_geoms(robot, world)
-    if _rigid(world) and not touching and not world.objects:
+    touching = contact_geoms(robot, world)
+    if rigid_surfaces(world) and not (touching or world.objects or world.contact_shapes):
         raise InvalidInput(
-            f"{robot.name} has nothing that could touch the rigid surface {_rigid(world)[0].name!r}",
-            hint="name geoms of the robot in contact_points, or make the surface compliant (contact_shapes and"
-            " contact_links touch compliant ones only)",
+            f"{robot.name} has nothing that could touch the rigid surface {rigid_surfaces(world)[0].name!r}",
+            hint="name geoms of the robot in contact_points, give contact_shapes, or make the surface compliant"
+            " (contact_links touch compliant ones only)",
         )
     for geom in spec.geoms:
         geom.contype, geom.conaffinity = _TOUCHES if geom.name in touching else _NEITHER
     for surface in world.surfaces:
         _add_surface(spec, surface)
-    for surface in _rigid(world):
+    for surface in rigid_surfaces(world):
         for name in touching:
             _pair(spec, name, surface)
-    if _rigid(world):
+    if rigid_surfaces(world):
         spec.option.impratio = RIGID_IMPRATIO
 
 
@@ -410,8 +411,8 @@ def rigid_sliding_speed(force: float, friction: float, mass: float) -> float:
     return force * (1.0 + friction**2) * (1.0 - d) / (d * mass * friction * b)
 
 
-def _contact_geoms(robot: Robot, world: World) -> tuple[str, ...]:
-    """Robot geoms that touch: named ones, else `tip`, else feet."""
+def contact_geoms(robot: Robot, world: World) -> tuple[str, ...]:
+    """Robot geoms that touch: named ones; else, unless contact shapes meet a rigid surface, `tip` and feet."""
     geoms = [name for g in range(robot.model.ngeom) if (name := robot.model.geom(g).name)]
     if world.contact_points:
         points = robot.frame_names if world.is_exact else ()  # exact contact takes the origin of a frame too
@@ -419,6 +420,8 @@ def _contact_geoms(robot: Robot, world: World) -> tuple[str, ...]:
             if name not in geoms and name not in points:
                 raise UnknownName("contact point", name, [*geoms, *points])
         return tuple(name for name in world.contact_points if name in geoms)
+    if world.contact_shapes and rigid_surfaces(world):
+        return ()
     return tuple(name for name in geoms if touches_unasked(name))
 
 
@@ -512,12 +515,12 @@ def _start_beyond_robot(model: mujoco.MjModel, robot: Robot, world: World) -> tu
 def _contact_points(
     model: mujoco.MjModel, robot: Robot, world: World, frames: dict[str, Frame]
 ) -> tuple[ContactPoint, ...]:
-    if len(_rigid(world)) == len(world.surfaces):
+    if len(rigid_surfaces(world)) == len(world.surfaces):
         return ()
     points = [*points_of_shapes(robot, world, frames), *points_of_links(model, robot, world)]
     if world.contact_points or not points:  # the tip touches unless something else was named
-        geoms = _contact_geoms(robot, world)
-        points += [_point_of_geom(model, name) for name in geoms]
+        geoms = contact_geoms(robot, world)
+        points += [point_of_geom(model, name) for name in geoms]
         named = [frames[name] for name in world.contact_points if name not in geoms]
         points += [ContactPoint(frame.name, frame.body, frame.offset, 0.0, True) for frame in named]
     if not points:
@@ -528,7 +531,7 @@ def _contact_points(
     return tuple(points)
 
 
-def _point_of_geom(model: mujoco.MjModel, name: str) -> ContactPoint:
+def point_of_geom(model: mujoco.MjModel, name: str) -> ContactPoint:
     geom = model.geom(name)
     if geom.type[0] != mujoco.mjtGeom.mjGEOM_SPHERE:
         raise InvalidInput(

@@ -82,6 +82,7 @@ class TreePlant(Record):
     sprung: bool = False
     stiffness: Vector = sized("N")
     spring_rest: Vector = sized("N")
+    holds_stops: bool = False  # itself, in the velocity problem of a step
     acceleration_is_read: bool = False  # the continuous one, by a sensor that carries a mass
     solver: int = 0  # addresses
     slider: int = 0
@@ -160,7 +161,9 @@ def no_tree() -> TreePlant:
     return TreePlant(sizes, on=False, code=TreeCode(sizes, **_NO_CODE))
 
 
-def tree_plant(plant: Plant, program: TreeProgram, bodies: Iterable[int], *, acceleration_is_read: bool) -> TreePlant:
+def tree_plant(
+    plant: Plant, program: TreeProgram, bodies: Iterable[int], *, acceleration_is_read: bool, holds_stops: bool = False
+) -> TreePlant:
     """The plant's tree, derived and compiled.
 
     Args:
@@ -168,6 +171,7 @@ def tree_plant(plant: Plant, program: TreeProgram, bodies: Iterable[int], *, acc
         program: its compiled terms, `tree_of` its model.
         bodies: those whose pose and motion are read.
         acceleration_is_read: whether q̈ is read.
+        holds_stops: whether a step at a joint's stop is the equations' own, and not the engine's.
     """
     model = plant.model
     solver, slider = solver_of([int(parent) for parent in model.dof_parentid])
@@ -186,6 +190,7 @@ def tree_plant(plant: Plant, program: TreeProgram, bodies: Iterable[int], *, acc
         extra=model.nq - model.nv,
         first=6 if model.nq > model.nv else 0,
         acceleration_is_read=acceleration_is_read,
+        holds_stops=holds_stops,
         solver=solver,
         slider=slider,
     )
@@ -200,7 +205,7 @@ def read_numbers(tree: TreePlant, model: mujoco.MjModel) -> None:
     joints = model.jnt_type >= _SLIDING
     k = model.jnt_dofadr[joints]
     tree.stiffness[k] = model.jnt_stiffness[joints]
-    tree.least[k], tree.most[k] = _free_range(model, joints)
+    tree.least[k], tree.most[k] = (-FARTHEST, FARTHEST) if tree.holds_stops else _free_range(model, joints)
     tree.spring_rest[k] = model.qpos_spring[model.jnt_qposadr[joints]]
     tree.damping[:] = model.dof_damping
     tree.damped, tree.sprung = bool(tree.damping.any()), bool(tree.stiffness.any())
