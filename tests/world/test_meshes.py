@@ -250,13 +250,9 @@ position = [5, 0, 0]
     return folder / "own.toml"
 
 
-@pytest.mark.parametrize("key", ["contact_shapes", "contact_links"])
-def test_tool_shapes_and_links_on_a_rigid_surface_are_refused_by_name(key):
-    named: dict[str, Any] = (
-        {"contact_shapes": (ContactShape(name="wiper"),)} if key == "contact_shapes" else {key: ("hand",)}
-    )
+def test_links_on_a_rigid_surface_are_refused_by_name():
     with pytest.raises(InvalidInput, match="touches compliant surfaces only, but surface 'table' is rigid"):
-        pp.World(surfaces=(pp.world.Surface(name="table", contact="rigid"),), **named)
+        pp.World(surfaces=(pp.world.Surface(name="table", contact="rigid"),), contact_links=("hand",))
 
 
 def test_a_corner_is_outside_whatever_triangles_meet_there():

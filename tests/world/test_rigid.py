@@ -184,7 +184,7 @@ def test_a_moving_wall_takes_a_stuck_point_along() -> None:
 
 def stopped(physics: str, damping: float) -> Trace:
     """A slide with friction that is pushed against its stop, out of it, and again."""
-    stop = f'limited="true" range="-0.02 0.02" frictionloss="1.5" damping="{damping}"'
+    stop = f'limited="true" range="-0.005 0.005" frictionloss="1.5" damping="{damping}"'
     robot = pp.Robot.from_mjcf_text(POINT.format(z=stop).replace("-9.81", "0"), name="point")
 
     def law(tick, gains, memory):
@@ -197,18 +197,18 @@ def stopped(physics: str, damping: float) -> Trace:
 def test_a_stop_beside_friction_is_the_engines(damping: float, tolerance: float) -> None:
     """Its compliance is that of the engine, whose damping acts at another place of the step."""
     equations, engine = stopped("equations", damping), stopped("engine", damping)
-    assert np.abs(engine["q"][:, 2]).max() > 0.02
+    assert np.abs(engine["q"][:, 2]).max() > 0.005
     assert equations.facts.handed == 0
-    np.testing.assert_allclose(equations["q"], engine["q"], atol=tolerance * 0.02, rtol=0.0)
+    np.testing.assert_allclose(equations["q"], engine["q"], atol=tolerance * 0.005, rtol=0.0)
 
 
 @pytest.mark.parametrize("joints", ["ideal", "as_built"])
 def test_a_pressed_panda_is_that_of_the_engine_but_for_its_softness(joints: str) -> None:
-    """At rest the same force to 1 %; the engine's wall gives way by a millimetre at the impact."""
+    """At rest the same force, as far as friction determines it; the engine's wall gives way by a millimetre."""
     changes = ["world.surfaces.wall.contact=rigid", f'robot.joints="{joints}"', "metrics={}"]
     traces = [pp.simulate(pp.load_scenario("panda-wall", [*changes, f'run.physics="{who}"'])) for who in WHO]
     forces = [np.linalg.norm(trace["contact_wrench"][-1, :3]) for trace in traces]
-    assert forces[0] == pytest.approx(forces[1], rel=0.02)
+    assert forces[0] == pytest.approx(forces[1], rel=0.02 if joints == "ideal" else 0.1)
     assert traces[0]["penetration"].max() < 2e-7 < 1e-4 < traces[1]["penetration"].max()
     if joints == "as_built":
         assert not traces[0]["v"][-1].any()

@@ -151,7 +151,7 @@ def test_what_cannot_touch_is_refused_by_name() -> None:
         ContactShape(shape="disc", points=((0, 0, 0),))
     with pytest.raises(InvalidInput, match="a pad has 2 positive sizes"):
         ContactShape(shape="pad", size=(0.1,))
-    with pytest.raises(InvalidInput, match="contact shape 'pad' touches compliant surfaces only"):
-        World(surfaces=(Surface(contact="rigid"),), contact_shapes=(ContactShape(),))
+    with pytest.raises(InvalidInput, match="contact link 'hand' touches compliant surfaces only"):
+        World(surfaces=(Surface(contact="rigid"),), contact_links=("hand",))
     with pytest.raises(InvalidInput, match="nothing that could touch the rigid surface"):
         build_plant(hand(), World(surfaces=(Surface(contact="rigid"),)), 1e-3)
