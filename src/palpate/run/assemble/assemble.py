@@ -14,6 +14,7 @@ from palpate.control.guards import GuardMemory, guard_settings
 from palpate.control.law import NEEDS, Beginning, BoundLaw, Target, Tick, sizes_of
 from palpate.control.references.reference import WRENCH_AXES, Reference
 from palpate.engine.physics import Physics
+from palpate.engine.records import Record
 from palpate.equations.code.tree_program import TreeProgram
 from palpate.errors import InvalidInput, MassesMissing, TooLarge, UnknownName
 from palpate.memory import free_bytes, shown_bytes
@@ -38,7 +39,7 @@ from palpate.world.plants.plant import Plant, build_plant
 from palpate.world.plants.tree_plant import TreeModel, TreePlant, no_model, no_tree, tree_model, tree_of, tree_plant
 from palpate.world.rigid.contact import ShapeReadings
 from palpate.world.rigid.pairs import pairs_of, rigid_touches, shape_meets_rigid
-from palpate.world.rigid.step import Holding, holding, no_holding
+from palpate.world.rigid.step import holding, no_holding
 from palpate.world.sensing.custom import BoundSensor, Truth, bound_sensors
 from palpate.world.sensing.faults import fault_state
 from palpate.world.sensing.sensors import bodies_beyond, joint_sensors, pole_camera, wrist_sensor
@@ -127,8 +128,7 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
         truth=_truth(robot, rows, tool_rotation, physics),
         camera=pole_camera(plant, run.world, run.clock.control_period),
         loads=loads,
-        tree=tree,
-        holding=_holding(run, plant, tree),
+        **_on_equations(run, plant, tree),
         model=_model(run, program if shared else None, tool, of_law["tick"], tree) if derived else no_model(),
         **_clock(run),
         **of_law,
@@ -162,8 +162,13 @@ def _holds(run: Run, plant: Plant) -> bool:
     return run.clock.integrator == "euler" and bool(plant.friction.any() or pairs_of(plant, run.world))
 
 
-def _holding(run: Run, plant: Plant, tree: TreePlant) -> Holding:
-    return holding(plant.model, len(pairs_of(plant, run.world))) if tree.on and tree.holds_stops else no_holding()
+def _on_equations(run: Run, plant: Plant, tree: TreePlant) -> dict[str, Record]:
+    """Fields of the loop for a plant on its equations, and for what these hold."""
+    holds = tree.on and tree.holds_stops
+    return {
+        "tree": tree,
+        "holding": holding(plant.model, len(pairs_of(plant, run.world))) if holds else no_holding(),
+    }
 
 
 def _model(run: Run, shared: TreeProgram | None, tool: Frame, tick: Tick, tree: TreePlant) -> TreeModel:

@@ -285,10 +285,16 @@ def _turn_about(L: Loop) -> None:
     f.settling.known = False
     for turn in range(MOST_FRICTION_TURNS):
         if turn > 0:
-            _accelerate(L)
+            _accelerate(L)  # new friction may let a stop or a contact hold that did not before
             _read_masses(L)
+            if not _constrained(L):
+                return
+            if len(L.ties.each) == 0:
+                damped_velocities(f, L.plant, L.dt, f.settling.w)
+                _settle(L, 0.0, 0.0, 0.0)
+                return
         change = end_velocities(f, L.ties, L.plant, L.dt)
-        if change <= SETTLED or not _constrained(L):
+        if change <= SETTLED:
             return
     note_left(f.settling, change)
 

@@ -532,6 +532,7 @@ def _contact_points(
 
 
 def point_of_geom(model: mujoco.MjModel, name: str) -> ContactPoint:
+    """The sphere of the robot that a geom is."""
     geom = model.geom(name)
     if geom.type[0] != mujoco.mjtGeom.mjGEOM_SPHERE:
         raise InvalidInput(
