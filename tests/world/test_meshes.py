@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +15,7 @@ from palpate.errors import InvalidInput, ScenarioError
 from palpate.scenario.file.load import load_scenario
 from palpate.spatial.mesh import MOST_TRIANGLES, packed_mesh
 from palpate.spatial.shapes import SHAPES
-from palpate.world.config import ContactShape, FreeObject
+from palpate.world.config import FreeObject
 from palpate.world.surfaces.forms import form_of
 
 BOX = (0.25, 0.5, 0.125)  # exact in 32 bits, as an STL holds it
