@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import palpate as pp
-from palpate.engine.compiling import cache, programs
+from palpate.engine.compiling import cache, programs, shipped
 from palpate.engine.compiling.cache import Origin
 from palpate.engine.compiling.kernel_files import Folder
 
@@ -19,7 +19,8 @@ from palpate.engine.compiling.kernel_files import Folder
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     place = tmp_path / "kept"
     place.mkdir(mode=0o700)
-    monkeypatch.setattr(cache, "folder_in_use", lambda: cache.FolderInUse(Folder.private(place)))
+    for module in (cache, shipped):
+        monkeypatch.setattr(module, "folder_in_use", lambda: cache.FolderInUse(Folder.private(place)))
     return place
 
 
