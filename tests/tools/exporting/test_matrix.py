@@ -215,7 +215,7 @@ def arguments(count: int) -> np.ndarray:
 
 def test_every_machine_has_the_bits_of_every_function(tmp_path: Path) -> None:
     data = load_scenario("panda-joint-impedance", ["run.duration=0.01"]).as_data()
-    scenario = scenario_from_data({**data, "control": {"law": "exporting.every_function:EveryFunction"}})
+    scenario = scenario_from_data({**data, "control": {"law": "tools.exporting.every_function:EveryFunction"}})
     source = inspect.getsource(every_function)
     kernels = {name: value for name, value in vars(maths).items() if isinstance(value, Kernel)}
     own = {name for name, value in kernels.items() if value.py_func.__module__ == maths.__name__}
