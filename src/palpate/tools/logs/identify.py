@@ -1,8 +1,8 @@
 """Identification of an arm from a recording: parity with the model, load, friction, rotors, each with an interval.
 
 An interval has two parts. The first is chance: blocks of rows, see `balance`. The second is what the model leaves out:
-the same parameter is estimated in other ways (half the filter's cutoff, another friction curve, short rollouts), and
-what these differ by, beyond chance, is added. Where the second part is larger than the value, there is no answer.
+the same parameter is estimated in other ways (half the filter's cutoff, another friction curve, short rollouts, without
+one of the joints), and what these differ by, beyond chance, is added. Where the second part is larger than the value, there is no answer.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from palpate.tools.logs.columns import Log
 from palpate.tools.logs.model import SPEEDS, Arm, nearest_possible, pseudo_inertia
 from palpate.tools.logs.parity import Parity, parity_of
 from palpate.tools.logs.rollout import Judgement, compare_models, moved_torque, refined
+from palpate.tools.logs.spread import between_joints
 
 KINDS = ("load", "viscous", "coulomb", "offset", "rotor")
 SEEN = 0.7  # share of each run that fits may see; the rest judges them
@@ -121,7 +122,8 @@ def identify(
         raise InvalidInput(parity.contradiction, hint="say the unit or the sign in the map: unit, scale")
     paired, moved = _paired(log, motion, rows, arm, kinds)
     motion, late = _in_time(paired, arm, kinds)
-    plain = fit(_thinned(rows_of(motion, arm), motion), arm, kinds)
+    timed = _thinned(rows_of(motion, arm), motion)
+    plain = fit(timed, arm, kinds)
     speed, curved = _stribeck(motion, arm, kinds)
     speed = speed if friction == "auto" else None
     main = curved if speed is not None and curved is not None else plain
@@ -131,7 +133,8 @@ def identify(
     if rollouts:
         identified, judgement = _by_rollouts(paired, arm, main, chosen)
         others.append((identified, np.where(main.free, 2.0 * main.deviation, np.nan)))
-    quantities = _quantities(arm, main, others, rows, motion)
+    between = between_joints(timed, arm, plain, kinds)
+    quantities = _quantities(arm, main, (others, between), rows, motion)
     identified = possible(arm, identified, main)
     shift = _interval("shift", "s", late + main.shift, SAFETY * main.t95 * main.shift_deviation, 0.0)
     remarks = (*motion.remarks, *moved, *_remarks(arm, motion, main, quantities, speed, shift))
@@ -251,7 +254,7 @@ def _by_rollouts(motion: Motion, arm: Arm, main: Fit, speed: float) -> tuple[Arr
         better = possible(arm, better, seen)
         models = {
             "nominal": (arm.nominal, speed, 0.0),
-            "classical": (seen.values, speed, seen.shift),
+            "classical": (possible(arm, seen.values, seen), speed, seen.shift),
             "identified": (better, speed, shift),
         }
         judgement = compare_models(motion, arm, models, (SEEN, 1.0))
@@ -270,8 +273,9 @@ def _first_part(run: Run) -> Run:
 
 
 def _quantities(
-    arm: Arm, main: Fit, others: list[tuple[Array, Array]], rows: Rows, motion: Motion
+    arm: Arm, main: Fit, spread: tuple[list[tuple[Array, Array]], Array], rows: Rows, motion: Motion
 ) -> dict[str, Quantity]:
+    others, between = spread
     attenuation, reversals = _attenuation(rows), _reversals(arm, main, motion)
     quantities = {}
     for k, (name, unit) in enumerate(zip(arm.names, arm.units)):
@@ -280,6 +284,7 @@ def _quantities(
         elif main.free[k]:
             chance, value = SAFETY * main.t95 * main.deviation[k], main.values[k]
             more = max((_beyond_chance(value, main.deviation[k], *one, k) for one in others), default=0.0)
+            more = max(more, float(between[k]))
             joint = (k - 10) % arm.robot.nv if k >= 10 else None
             more += attenuation[joint] * abs(value) if joint is not None and not name.startswith("offset") else 0.0
             kind = name.split(" ")[0]
