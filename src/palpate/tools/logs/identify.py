@@ -124,8 +124,8 @@ def identify(
     motion, late = _in_time(paired, arm, kinds)
     timed = _thinned(rows_of(motion, arm), motion)
     plain = fit(timed, arm, kinds)
-    speed, curved = _stribeck(motion, arm, kinds)
-    speed = speed if friction == "auto" else None
+    effect, curved = _stribeck(motion, arm, kinds)
+    speed = effect if friction == "auto" else None
     main = curved if speed is not None and curved is not None else plain
     chosen = speed or SPEEDS[1]
     others = _other_estimates(motion, arm, main, chosen, None if main is curved else curved)
@@ -134,6 +134,8 @@ def identify(
         identified, judgement = _by_rollouts(paired, arm, main, chosen)
         others.append((identified, np.where(main.free, 2.0 * main.deviation, np.nan)))
     between = between_joints(timed, arm, plain, kinds)
+    if effect is not None and main is plain and curved is not None:
+        between = np.maximum(between, _union(plain, curved))
     quantities = _quantities(arm, main, (others, between), rows, motion)
     identified = possible(arm, identified, main)
     shift = _interval("shift", "s", late + main.shift, SAFETY * main.t95 * main.shift_deviation, 0.0)
@@ -284,13 +286,24 @@ def _quantities(
         elif main.free[k]:
             chance, value = SAFETY * main.t95 * main.deviation[k], main.values[k]
             more = max((_beyond_chance(value, main.deviation[k], *one, k) for one in others), default=0.0)
-            more = max(more, float(between[k]))
             joint = (k - 10) % arm.robot.nv if k >= 10 else None
             more += attenuation[joint] * abs(value) if joint is not None and not name.startswith("offset") else 0.0
             kind = name.split(" ")[0]
             more += reversals[kind][joint] if joint is not None and kind in reversals else 0.0
-            quantities[name] = _not_negative(_interval(name, unit, value, chance, more))
+            wide = max(0.0, float(between[k]) - more)
+            quantities[name] = _not_negative(_wider(_interval(name, unit, value, chance, more), wide))
     return quantities
+
+
+def _union(main: Fit, better: Fit) -> Array:
+    """Half widths that an interval grows by to hold that of a better friction curve, which was not to be taken."""
+    chance, other = (SAFETY * one.t95 * one.deviation for one in (main, better))
+    return np.maximum(np.nan_to_num(np.abs(better.values - main.values) + other - chance, nan=0.0), 0.0)
+
+
+def _wider(q: Quantity, by: float) -> Quantity:
+    """An interval with the spread between joints; it widens and never refuses, for 0 may well be the value."""
+    return replace(q, low=q.low - by, high=q.high + by)
 
 
 def _not_negative(q: Quantity) -> Quantity:
