@@ -6,10 +6,11 @@ others `template` writes one from the file's columns, with every unit and frame 
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -92,6 +93,7 @@ class Log:
         wrench: N and N·m, what the environment does to the robot, axes of `wrench_frame`.
         position_desired: m, world axes.
         notes: what was read, left out or assumed.
+        starts: rows at which the second and further files begin, where several were read.
     """
 
     source: str
@@ -110,6 +112,7 @@ class Log:
     clock: Array | None = None
     notes: tuple[str, ...] = ()
     names: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    starts: tuple[int, ...] = ()
 
     @property
     def torque(self) -> Array:
@@ -154,6 +157,29 @@ def load_log(
     log = _mapped(table, chosen, robot, (*table.notes, *notes))
     check_columns(log, robot)
     return log
+
+
+def joined(logs: Sequence[Log]) -> Log:
+    """Several recordings of one arm as one; each begins a run of its own, and what only some hold is left out.
+
+    Raises:
+        InvalidInput: their wrenches are given in different frames.
+    """
+    first = logs[0]
+    if len(logs) == 1:
+        return first
+    if len({log.wrench_frame for log in logs}) > 1:
+        raise InvalidInput("the recordings give their wrenches in different frames", hint="read them one by one")
+    roles = ("time", "q", "v", "tau", "tau_command", "q_desired", "q_motor", "wrench", "position_desired", "clock")
+    values = {}
+    for role in roles:
+        parts = [getattr(log, role) for log in logs]
+        values[role] = np.concatenate(parts) if all(part is not None for part in parts) else None
+    digest = hashlib.sha256("".join(log.sha256 for log in logs).encode()).hexdigest()
+    starts = tuple(int(k) for k in np.cumsum([len(log.time) for log in logs])[:-1])
+    notes = tuple(dict.fromkeys(note for log in logs for note in log.notes))
+    return replace(first, source=", ".join(os.path.basename(log.source) for log in logs), sha256=digest,
+                   notes=(f"{len(logs)} recordings, each a run", *notes), starts=starts, **values)  # fmt: skip
 
 
 def load_map(path: str | os.PathLike[str]) -> ColumnMap:

@@ -17,10 +17,10 @@ from palpate.errors import InvalidInput
 from palpate.tools.logs.balance import Fit, Rows, fit, rows_of
 from palpate.tools.logs.cleaning import Filter, Motion, Run, cleaned, repeats
 from palpate.tools.logs.columns import Log
-from palpate.tools.logs.model import SPEEDS, Arm, nearest_possible, pseudo_inertia
+from palpate.tools.logs.model import BODY, SPEEDS, Arm, nearest_possible, pseudo_inertia
 from palpate.tools.logs.parity import Parity, parity_of
 from palpate.tools.logs.rollout import Judgement, compare_models, moved_torque, refined
-from palpate.tools.logs.spread import between_joints
+from palpate.tools.logs.spread import beyond_chance, leave_one_out, yielding_joints
 
 KINDS = ("load", "viscous", "coulomb", "offset", "rotor")
 SEEN = 0.7  # share of each run that fits may see; the rest judges them
@@ -72,6 +72,7 @@ class Identification:
         judgement: held-out rollouts of nominal, classical and identified; None where the runs are too short.
         remarks: sentences for people.
         residual: of the full fit, (rows, joints), N·m.
+        without_joint: estimates and deviations without each joint, see `spread`.
     """
 
     arm: Arm
@@ -85,6 +86,7 @@ class Identification:
     judgement: Judgement | None
     remarks: tuple[str, ...]
     residual: Array
+    without_joint: tuple[Array, Array]
 
     @property
     def beats_nominal(self) -> bool:
@@ -133,16 +135,44 @@ def identify(
     if rollouts:
         identified, judgement = _by_rollouts(paired, arm, main, chosen)
         others.append((identified, np.where(main.free, 2.0 * main.deviation, np.nan)))
-    between = between_joints(timed, arm, plain, kinds)
+    left_out = leave_one_out(timed, arm, kinds)
+    between = beyond_chance(plain.values, plain.deviation, *left_out)
     if effect is not None and main is plain and curved is not None:
         between = np.maximum(between, _union(plain, curved))
+    soft = _thinned(rows_of(motion, arm, chosen, elastic=True), motion)
+    between = np.maximum(between, SAFETY * yielding_joints(soft, arm, main, _kinds_of(main, arm)))
     quantities = _quantities(arm, main, (others, between), rows, motion)
     identified = possible(arm, identified, main)
     shift = _interval("shift", "s", late + main.shift, SAFETY * main.t95 * main.shift_deviation, 0.0)
     remarks = (*motion.remarks, *moved, *_remarks(arm, motion, main, quantities, speed, shift))
     return Identification(
-        arm, motion, parity, quantities, main.values, identified, speed, shift, judgement, remarks, main.residual
+        arm, motion, parity, quantities, main.values, identified, speed, shift, judgement, remarks, main.residual,
+        left_out,
     )
+
+
+def without_the_arms_errors(loaded: Identification, bare: Identification, source: str) -> Identification:
+    """The load as the difference of two recordings of one arm, in which errors of its links, gears and scales cancel.
+
+    Chance adds in squares; the spread between joints is that of the differences.
+    """
+    both = [one.without_joint for one in (loaded, bare)]
+    value = loaded.classical[:10] - bare.classical[:10]
+    chance = np.array([np.hypot(*(one.quantities[name].chance for one in (loaded, bare))) for name in BODY])
+    apart = (both[0][0] - both[1][0])[:, :10], np.hypot(both[0][1], both[1][1])[:, :10]
+    more = beyond_chance(value, chance / 2.0, *apart)
+    told = dict(loaded.quantities)
+    for k, (name, unit) in enumerate(zip(BODY, loaded.arm.units)):
+        refused = loaded.quantities[name].reason or bare.quantities[name].reason
+        if not np.isfinite(chance[k]):
+            told[name] = replace(loaded.quantities[name], value=np.nan, low=np.nan, high=np.nan, reason=refused)
+            continue
+        half = float(chance[k] + more[k])
+        told[name] = Quantity(name, unit, float(value[k]), float(value[k]) - half, float(value[k]) + half, float(chance[k]))
+    remarks = [text for text in loaded.remarks if text not in set(load_remarks(loaded.arm, loaded.quantities))]
+    mass = told["mass"]
+    span = mass.reason or f"{mass.value:.3f} kg ({mass.low:.3f} … {mass.high:.3f})"
+    return replace(loaded, quantities=told, remarks=(f"load, as the difference to {source}: {span}", *remarks))
 
 
 def with_contact(motion: Motion, arm: Arm, log: Log) -> Motion:
@@ -296,14 +326,14 @@ def _quantities(
 
 
 def _union(main: Fit, better: Fit) -> Array:
-    """Half widths that an interval grows by to hold that of a better friction curve, which was not to be taken."""
+    """Half widths that an interval grows by to hold that of a model with more in it, which was not taken."""
     chance, other = (SAFETY * one.t95 * one.deviation for one in (main, better))
     return np.maximum(np.nan_to_num(np.abs(better.values - main.values) + other - chance, nan=0.0), 0.0)
 
 
 def _wider(q: Quantity, by: float) -> Quantity:
     """An interval with the spread between joints; it widens and never refuses, for 0 may well be the value."""
-    return replace(q, low=q.low - by, high=q.high + by)
+    return replace(q, low=float(q.low - by), high=float(q.high + by))
 
 
 def _not_negative(q: Quantity) -> Quantity:
