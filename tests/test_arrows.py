@@ -94,7 +94,7 @@ INSIDE: dict[str, dict[str, set[str]]] = {
         "code": {"algebra", "model", "dynamics"},
     },
     "tools/exporting": {"code": set(), "writing": {"code"}},
-    "tools/logs": {"readers": set()},
+    "tools/logs": {"readers": set(), "sensors": set()},
     "tools/review": {
         "algebra": set(),
         "read": {"algebra"},

@@ -8,7 +8,7 @@ autocorrelation: the larger of the block bootstrap's and the delete-one-block ja
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from scipy.stats import t as student
@@ -35,6 +35,7 @@ class Rows:
         use: which joint's row counts, (N, n).
         run: number of the run of each row.
         speed: filtered joint speeds, (N, n).
+        sag: columns of joint compliances, (N, n, n), or (N, n, 0) where they were not asked for.
     """
 
     y: Array
@@ -43,14 +44,17 @@ class Rows:
     use: Array
     run: Array
     speed: Array
+    sag: Array
 
     def part(self, rows: Array) -> Rows:
         """Some of the rows."""
-        return Rows(*(getattr(self, name)[rows] for name in ("y", "X", "rate", "use", "run", "speed")))
+        return Rows(*(getattr(self, one.name)[rows] for one in fields(self)))
 
 
-def rows_of(motion: Motion, arm: Arm, stribeck: float = 0.05, low_pass: Filter | None = None) -> Rows:
-    """The rows of a motion; `low_pass` is its own filter if not given."""
+def rows_of(
+    motion: Motion, arm: Arm, stribeck: float = 0.05, low_pass: Filter | None = None, *, elastic: bool = False
+) -> Rows:
+    """The rows of a motion; `low_pass` is its own filter if not given, `elastic` asks for columns of compliances."""
     chosen = low_pass or motion.filter
     parts = []
     for number, run in enumerate(motion.runs):
@@ -69,13 +73,30 @@ def rows_of(motion: Motion, arm: Arm, stribeck: float = 0.05, low_pass: Filter |
             use[k:] &= np.abs(V[:-k]) > QUIET
             use[:-k] &= np.abs(V[k:]) > QUIET
         inner = slice(edge, len(Q) - edge)
-        parts.append(Rows(y[inner], X[inner], rate[inner], use[inner], np.full(len(y[inner]), number), V[inner]))
+        sag = chosen(_sag(arm, (Q, V, A), chosen(run.torque))) if elastic else np.empty((*y.shape, 0))
+        parts.append(
+            Rows(y[inner], X[inner], rate[inner], use[inner], np.full(len(y[inner]), number), V[inner], sag[inner])
+        )
     if not parts:
         raise InvalidInput(
             f"every run of the recording is shorter than the filter of {chosen.cutoff:.3g} Hz needs",
             hint="record longer, or give a higher --cutoff",
         )
-    return Rows(*(np.concatenate([getattr(p, f) for p in parts]) for f in ("y", "X", "rate", "use", "run", "speed")))
+    return Rows(*(np.concatenate([getattr(part, one.name) for part in parts]) for one in fields(Rows)))
+
+
+def _sag(arm: Arm, state: tuple[Array, Array, Array], torque: Array) -> Array:
+    """Torques per compliance of each joint: its link hangs back by c τ, so that the model sees −(∂τ/∂q) τ c; (N, n, n)."""
+    Q, V, A = state
+    step = 1e-4
+    columns = np.empty((*Q.shape, Q.shape[1]))
+    for k in range(Q.shape[1]):
+        moved = Q.copy()
+        moved[:, k] += step
+        back = Q.copy()
+        back[:, k] -= step
+        columns[:, :, k] = -(arm.rigid(moved, V, A) - arm.rigid(back, V, A)) / (2 * step) * torque[:, k : k + 1]
+    return columns
 
 
 @dataclass(frozen=True)
@@ -91,6 +112,7 @@ class Fit:
         residual: (N, n), N·m; NaN where a row did not count.
         block: rows of a block.
         blocks: how many.
+        compliance: of each joint, rad/(N·m), and its deviation; empty where it was not asked for.
     """
 
     values: Array
@@ -102,6 +124,8 @@ class Fit:
     residual: Array
     block: int
     blocks: int
+    compliance: Array
+    compliance_deviation: Array
 
     @property
     def rms(self) -> Array:
@@ -124,23 +148,25 @@ def fit(rows: Rows, arm: Arm, kinds: tuple[str, ...], *, intervals: bool = True)
     chosen = np.flatnonzero(wanted)
     y = rows.y - rows.X @ np.where(wanted, 0.0, arm.nominal)
     weight = _weights(y, rows.use)
-    X = np.concatenate([rows.X[:, :, wanted], -rows.rate[:, :, None]], axis=2)
-    basis, refused = told_apart(X, weight * rows.use, [*(arm.names[k] for k in chosen), ""])
+    X = np.concatenate([rows.X[:, :, wanted], rows.sag, -rows.rate[:, :, None]], axis=2)
+    unnamed = [""] * (rows.sag.shape[2] + 1)
+    basis, refused = told_apart(X, weight * rows.use, [*(arm.names[k] for k in chosen), *unnamed])
     Z = X @ basis
-    z, residual = _solve(Z, y, weight, rows.use)
+    z, residual = solve(Z, y, weight, rows.use)
     for _ in range(2):
         weight = _weights(residual, rows.use)
-        z, residual = _solve(Z, y, weight, rows.use)
+        z, residual = solve(Z, y, weight, rows.use)
     block = block_length(residual, rows.use)
     theta = basis @ z
     deviation, blocks = theta * np.nan, 1
     if intervals:
-        deviation, blocks = _deviations(Z, y, (weight * rows.use, rows.run, basis), block)
+        deviation, blocks = deviations(Z, y, (weight * rows.use, rows.run, basis), block)
     values, spread, free = arm.nominal.copy(), np.full(len(wanted), np.nan), wanted.copy()
-    values[chosen], spread[chosen] = theta[:-1], deviation[:-1]
+    values[chosen], spread[chosen] = theta[: len(chosen)], deviation[: len(chosen)]
     free[[k for k in chosen if arm.names[k] in refused]] = False
     return Fit(values, np.where(free, spread, np.nan), free, float(theta[-1]), float(deviation[-1]), refused,
-               np.where(rows.use, residual, np.nan), block, blocks)  # fmt: skip
+               np.where(rows.use, residual, np.nan), block, blocks,
+               theta[len(chosen) : -1], deviation[len(chosen) : -1])  # fmt: skip
 
 
 def _weights(y: Array, use: Array) -> Array:
@@ -150,7 +176,7 @@ def _weights(y: Array, use: Array) -> Array:
     return np.broadcast_to(1.0 / np.maximum(scale, floor), y.shape)
 
 
-def _solve(Z: Array, y: Array, weight: Array, use: Array) -> tuple[Array, Array]:
+def solve(Z: Array, y: Array, weight: Array, use: Array) -> tuple[Array, Array]:
     """Weighted least squares by the normal equations: the columns of Z are nearly orthogonal."""
     w = weight * use
     A, b = (Z * w[:, :, None]).reshape(-1, Z.shape[2]), (y * w).reshape(-1)
@@ -164,7 +190,7 @@ def told_apart(X: Array, w: Array, names: list[str]) -> tuple[Array, dict[str, s
     """Directions of the parameters that this motion tells, as columns of a matrix, and why single ones are refused.
 
     Directions without any signal are left out of the fit; a parameter that has a part in one is refused, and so is one
-    whose variance the others inflate beyond `INFLATION`. The last column is the time shift.
+    whose variance the others inflate beyond `INFLATION`. Columns without a name are never refused.
     """
     A = (X * w[:, :, None]).reshape(-1, X.shape[2])
     G = A.T @ A
@@ -177,7 +203,9 @@ def told_apart(X: Array, w: Array, names: list[str]) -> tuple[Array, dict[str, s
     hidden = np.sqrt(np.sum(vectors[:, ~told] ** 2, axis=1))
     inflation = np.sum(vectors[:, told] ** 2 / values[told], axis=1)
     refused = {}
-    for k, name in enumerate(names[:-1]):
+    for k, name in enumerate(names):
+        if not name:
+            continue
         others = np.argsort(-np.abs(C[k] - np.eye(len(size))[k]))
         partner = next((names[j] for j in others if names[j] and j != k), "")
         if silent[k]:
@@ -207,11 +235,11 @@ def block_length(residual: Array, use: Array) -> int:
     return int(np.clip(longest, max(N // MOST_BLOCKS, 1), max(N // FEWEST_BLOCKS, 1)))
 
 
-def _deviations(Z: Array, y: Array, counted: tuple[Array, Array, Array], block: int) -> tuple[Array, int]:
+def deviations(Z: Array, y: Array, counted: tuple[Array, Array, Array], block: int) -> tuple[Array, int]:
     """Standard deviation of each parameter: bootstrap over blocks or jackknife, the larger one.
 
-    A block never crosses the end of a run; where there are three runs or more, each whole run is a block as well and
-    the larger deviation counts.
+    A block never crosses the end of a run; where there are three runs or more, each whole run is a block as well, with
+    Student's t of so few, and the larger deviation counts.
     """
     w, run, basis = counted
     number = np.zeros(len(y), dtype=int)
@@ -224,7 +252,8 @@ def _deviations(Z: Array, y: Array, counted: tuple[Array, Array, Array], block: 
         start += count
     deviation = _by_blocks(Z, y, w, number, basis)
     if len(runs) >= 3:
-        deviation = np.maximum(deviation, _by_blocks(Z, y, w, np.searchsorted(runs, run), basis))
+        few = student.ppf(0.975, len(runs) - 1) / student.ppf(0.975, max(start - 1, 1))
+        deviation = np.maximum(deviation, few * _by_blocks(Z, y, w, np.searchsorted(runs, run), basis))
     return deviation, start
 
 
@@ -245,21 +274,23 @@ def _by_blocks(Z: Array, y: Array, w: Array, number: Array, basis: Array) -> Arr
     return np.maximum(jackknife, 0.5 * (high - low))
 
 
-def line(y: Array, X: Array, use: Array) -> tuple[Array, Array, float]:
+def line(y: Array, X: Array, use: Array, run: Array | None = None) -> tuple[Array, Array, float]:
     """Least squares of one quantity on some columns: values, deviations over blocks, and t of a 95 % interval.
 
     Args:
         y: (N,).
         X: (N, columns); a column without signal gets a value of 0 and an infinite deviation.
         use: which rows count.
+        run: number of the run of each row; one run if not given.
     """
     size = np.sqrt(np.sum(X[use] ** 2, axis=0))
     told = size > 1e-9 * max(float(size.max(initial=0.0)), 1e-300)
     Z, rows, weight = X[:, None, told] / size[told], y[:, None], np.ones((len(y), 1))
-    z, residual = _solve(Z, rows, weight, use[:, None])
+    z, residual = solve(Z, rows, weight, use[:, None])
     block = block_length(residual[use], use[use][:, None])
     basis = np.diag(1.0 / size[told])
-    deviation, blocks = _deviations(Z[use], rows[use], (weight[use], np.zeros(use.sum(), dtype=int), basis), block)
+    which = np.zeros(int(use.sum()), dtype=int) if run is None else run[use]
+    deviation, blocks = deviations(Z[use], rows[use], (weight[use], which, basis), block)
     values, spread = np.zeros(X.shape[1]), np.full(X.shape[1], np.inf)
     values[told], spread[told] = z / size[told], deviation
     return values, spread, float(student.ppf(0.975, max(blocks - 1, 1)))

@@ -101,7 +101,7 @@ def cleaned(log: Log, cutoff: float | None = None) -> Motion:
     """
     counts: dict[str, float] = {"rows": len(log.time)}
     keep = _with_numbers(log, counts)
-    pieces = _runs(log.time, keep, counts)
+    pieces = _runs(log.time, keep, log.starts, counts)
     pieces = [_without_repeats(log, rows, counts) for rows in pieces]
     steps = [np.diff(log.time[rows]) for rows in pieces if len(rows) > 1]
     if not steps:
@@ -129,13 +129,14 @@ def _with_numbers(log: Log, counts: dict[str, float]) -> Array:
     return np.flatnonzero(good)
 
 
-def _runs(time: Array, keep: Array, counts: dict[str, float]) -> list[Array]:
-    """Rows of each run: cut where the clock goes back, or stands away for long."""
+def _runs(time: Array, keep: Array, starts: tuple[int, ...], counts: dict[str, float]) -> list[Array]:
+    """Rows of each run: cut where another file begins, the clock goes back, or stands away for long."""
     step = np.diff(time[keep])
     period = float(np.median(step[step > 0])) if np.any(step > 0) else 0.0
     back, gap = step < -0.5 * period, step > GAP * max(period, float(np.percentile(step, 95)))
-    counts["resets"], counts["gaps"] = int(back.sum()), int(gap.sum())
-    return np.split(keep, np.flatnonzero(back | gap) + 1)
+    begins = np.isin(np.arange(1, len(keep)), np.searchsorted(keep, starts))
+    counts["resets"], counts["gaps"] = int((back & ~begins).sum()), int((gap & ~begins).sum())
+    return np.split(keep, np.flatnonzero(back | gap | begins) + 1)
 
 
 def _without_repeats(log: Log, rows: Array, counts: dict[str, float]) -> Array:
@@ -173,12 +174,13 @@ def _on_grid(log: Log, rows: Array, period: float) -> Run:
     spline = None if even and log.v is not None else CubicSpline(time, log.q[rows])
     put = (lambda values: values[rows]) if even else (lambda values: PchipInterpolator(time, values[rows])(grid))
     more = {}
-    for name in ("wrench", "position_desired", "tau_command", "q_desired"):
+    for name in ("wrench", "position_desired", "tau_command", "q_desired", "q_motor"):
         values = getattr(log, name)
         if values is not None and np.isfinite(values[rows[:-1]]).all():
             whole = values.copy()
             whole[rows[-1]] = np.where(np.isfinite(whole[rows[-1]]), whole[rows[-1]], whole[rows[-2]])
-            more[name] = whole[rows] if even else PchipInterpolator(time, whole[rows])(grid)
+            between = CubicSpline if name == "q_motor" else PchipInterpolator  # as q is, for their difference counts
+            more[name] = whole[rows] if even else between(time, whole[rows])(grid)
     q = log.q[rows] if even or spline is None else spline(grid)
     v = put(log.v) if log.v is not None else _rate(spline, grid)
     return Run(grid, q, v, put(log.torque), more)

@@ -6,11 +6,12 @@ others `template` writes one from the file's columns, with every unit and frame 
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from palpate.files import read_text
 from palpate.robot import Robot
 from palpate.toml import toml_data, toml_value
 from palpate.tools.logs.readers import read_table
+from palpate.tools.logs.readers.naming import Known, joint_order, proposed
 from palpate.tools.logs.table import Progress, Stream, Table
 
 SCALES = {
@@ -31,7 +33,7 @@ SCALES = {
 UNITS = {
     "time": ("s", "ms", "us", "ns"), "q": ("rad", "deg", "m", "mm"), "v": ("rad/s", "deg/s"),
     "tau": ("N·m", "mN·m", "A"),
-    "tau_command": ("N·m", "mN·m", "A"), "q_desired": ("rad", "deg"), "wrench": ("N",), "position_desired": ("m", "mm"),
+    "tau_command": ("N·m", "mN·m", "A"), "q_desired": ("rad", "deg"), "q_motor": ("rad", "deg"), "wrench": ("N",), "position_desired": ("m", "mm"),
 }  # fmt: skip
 _OPEN = "?"
 
@@ -53,6 +55,7 @@ class Columns(Config):
     rows: Literal["same", "next"] = setting(
         "same", "1", "next: a row holds the state that followed its command, so that the command is one row early"
     )
+    without_gravity: bool = setting(False, "1", "torques without the gravity that the robot adds: it is added here")
 
 
 class WrenchColumns(Columns):
@@ -71,6 +74,7 @@ class ColumnMap(Config):
     tau: Columns | None = setting(None, "1", "joint torques, measured")
     tau_command: Columns | None = setting(None, "1", "joint torques, commanded")
     q_desired: Columns | None = setting(None, "1", "joint positions that were asked for")
+    q_motor: Columns | None = setting(None, "1", "motor positions after the gear, where q is measured at the links")
     wrench: WrenchColumns | None = setting(None, "1", "wrist wrench, measured")
     position_desired: Columns | None = setting(None, "1", "tool position that was asked for, world axes")
 
@@ -85,10 +89,11 @@ class Log:
         sha256: of its bytes.
         time: s, the rows' clock.
         clock: s, a second clock of the same rows.
-        q, v, tau, tau_command, q_desired: rad, rad/s, N·m, (rows, joints).
+        q, v, tau, tau_command, q_desired, q_motor: rad, rad/s, N·m, (rows, joints).
         wrench: N and N·m, what the environment does to the robot, axes of `wrench_frame`.
         position_desired: m, world axes.
         notes: what was read, left out or assumed.
+        starts: rows at which the second and further files begin, where several were read.
     """
 
     source: str
@@ -100,12 +105,14 @@ class Log:
     tau: Array | None = None
     tau_command: Array | None = None
     q_desired: Array | None = None
+    q_motor: Array | None = None
     wrench: Array | None = None
     wrench_frame: str = ""
     position_desired: Array | None = None
     clock: Array | None = None
     notes: tuple[str, ...] = ()
     names: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    starts: tuple[int, ...] = ()
 
     @property
     def torque(self) -> Array:
@@ -139,7 +146,7 @@ def load_log(
             the numbers, a column is constant that must not be.
     """
     given = columns if isinstance(columns, ColumnMap | None) else load_map(columns)
-    wanted = None if given is None else _named(given)
+    wanted: Any = Known() if given is None else _named(given)
     table = read_table(path, wanted, progress)
     chosen, notes = (given, ()) if given is not None else known_map(table, robot)
     if chosen is None:
@@ -150,6 +157,29 @@ def load_log(
     log = _mapped(table, chosen, robot, (*table.notes, *notes))
     check_columns(log, robot)
     return log
+
+
+def joined(logs: Sequence[Log]) -> Log:
+    """Several recordings of one arm as one; each begins a run of its own, and what only some hold is left out.
+
+    Raises:
+        InvalidInput: their wrenches are given in different frames.
+    """
+    first = logs[0]
+    if len(logs) == 1:
+        return first
+    if len({log.wrench_frame for log in logs}) > 1:
+        raise InvalidInput("the recordings give their wrenches in different frames", hint="read them one by one")
+    roles = ("time", "q", "v", "tau", "tau_command", "q_desired", "q_motor", "wrench", "position_desired", "clock")
+    values = {}
+    for role in roles:
+        parts = [getattr(log, role) for log in logs]
+        values[role] = np.concatenate(parts) if all(part is not None for part in parts) else None
+    digest = hashlib.sha256("".join(log.sha256 for log in logs).encode()).hexdigest()
+    starts = tuple(int(k) for k in np.cumsum([len(log.time) for log in logs])[:-1])
+    notes = tuple(dict.fromkeys(note for log in logs for note in log.notes))
+    return replace(first, source=", ".join(os.path.basename(log.source) for log in logs), sha256=digest,
+                   notes=(f"{len(logs)} recordings, each a run", *notes), starts=starts, **values)  # fmt: skip
 
 
 def load_map(path: str | os.PathLike[str]) -> ColumnMap:
@@ -175,29 +205,22 @@ def _choices(role: str, key: str) -> str:
 
 
 def template(table: Table, robot: Robot) -> str:
-    """A map to be filled in: every column of the file is named, every unit and frame left open."""
+    """A map to be filled in: columns whose names look like a quantity are proposed, every unit and frame is left open."""
     names = list(table.columns)
     lines = [
-        f'# Which columns of {os.path.basename(table.path)} hold what. Fill in every "?".',
+        f'# Which columns of {os.path.basename(table.path)} hold what. Fill in every "?"; check what is proposed.',
         "# Delete a part that is not there.",
         f"# Joints, in this order: {', '.join(robot.joint_names)}",
         "# Columns of the file:",
         *(f"#   {name}" for name in names),
     ]
+    guess = proposed(names, robot.nv)
     stamped = any(stream.stamp is not None for stream in table.streams)
-    lines += [
-        "",
-        "[time]",
-        f"column = {toml_value('stamp' if stamped else _OPEN)}",
-        f'unit = "{"s" if stamped else _OPEN}"',
-    ]
+    clock = "stamp" if stamped else guess.get("time", [_OPEN])[0]
+    lines += ["", "[time]", f"column = {toml_value(clock)}", f'unit = "{"s" if stamped else _OPEN}"  # s, ms, us, ns']
     for role in ("q", "v", "tau"):
-        lines += [
-            "",
-            f"[{role}]",
-            f"columns = {toml_value([_OPEN] * robot.nv)}",
-            f'unit = "?"  # {", ".join(UNITS[role])}',
-        ]
+        columns = guess.get(role, [_OPEN] * robot.nv)
+        lines += ["", f"[{role}]", f"columns = {toml_value(columns)}", f'unit = "?"  # {", ".join(UNITS[role])}']
     lines += ["", "# [wrench]", '# columns = ["?", "?", "?", "?", "?", "?"]', '# unit = "?"', '# frame = "?"',
               '# acts_on = "?"  # robot, environment']  # fmt: skip
     return "\n".join(lines) + "\n"
@@ -213,7 +236,9 @@ def known_map(table: Table, robot: Robot) -> tuple[ColumnMap | None, tuple[str, 
 
         parts: dict[str, Any] = {"q": _unit(numbered("state.q"), "rad"), "v": _unit(numbered("state.dq"), "rad/s")}
         parts |= {"tau": numbered("state.tau_J"), "q_desired": _unit(numbered("state.q_d"), "rad")}
-        command = numbered("cmd.tau_J_d").model_copy(update={"rows": "next"})
+        motor = _unit(numbered("state.theta"), "rad")
+        parts |= {"q_motor": motor} if motor.columns[0] in names else {}
+        command = numbered("cmd.tau_J_d").model_copy(update={"rows": "next", "without_gravity": True})
         parts |= {"tau_command": command} if command.columns[0] in names else {}
         note = "libfranka writes a command beside the state that followed it: commands were moved one row up"
         return ColumnMap(time=TimeColumn(column="time", unit="ms"), **parts), (note,)
@@ -226,11 +251,7 @@ def known_map(table: Table, robot: Robot) -> tuple[ColumnMap | None, tuple[str, 
         return ColumnMap(time=TimeColumn(column="timestamp", unit="s"), q=q, v=v, tau=tau), (note,)
     if table.kind == "palpate trace":
         return _trace_map(names, robot), ()
-    for stream in table.streams:
-        joints = re.findall(r"\.position\[(.+?)\]\n", "".join(f"{name}\n" for name in stream.columns))
-        if joints and stream.stamp is not None:
-            return _joint_states(stream, joints, robot)
-    return None, ()
+    return _joint_states(table, robot)
 
 
 def _unit(columns: Columns, unit: str) -> Columns:
@@ -262,40 +283,59 @@ def _trace_map(names: dict[str, tuple[Stream, Array]], robot: Robot) -> ColumnMa
     )
 
 
-def _joint_states(stream: Stream, joints: list[str], robot: Robot) -> tuple[ColumnMap, tuple[str, ...]]:
-    """sensor_msgs/JointState: rad, rad/s and N·m by its definition; joints by name."""
-    order, note = _joint_order(joints, robot)
-    has = stream.columns
+def _joint_states(table: Table, robot: Robot) -> tuple[ColumnMap | None, tuple[str, ...]]:
+    """The JointState or FrankaState of the robot's joints with the most of position, velocity and effort, if any."""
+    best: tuple[tuple[bool, int, int], ColumnMap, tuple[str, ...]] | None = None
+    refused: InvalidInput | None = None
+    for stream, base, joints in _states_of(table):
+        try:
+            order, note = joint_order(joints, robot.joint_names, robot.name)
+        except InvalidInput as error:
+            refused = refused or error
+            continue
+        chosen, kind = _state_map(stream, base, order)
+        wanted = not re.search(r"desired|command|target|reference|goal", base)
+        parts = sum(getattr(chosen, role) is not None for role in ("v", "tau"))
+        rank = (wanted, parts, len(stream))
+        if best is None or rank > best[0]:
+            best = rank, chosen, tuple(filter(None, (f"joints of {base}", note, kind)))
+    if best is None and refused is not None:
+        raise refused
+    return (best[1], best[2]) if best is not None else (None, ())
 
-    def part(f, unit):
-        return Columns(columns=tuple(f"{stream.name}.{f}[{j}]" for j in order), unit=unit)
 
-    v, tau = part("velocity", "rad/s"), part("effort", "N·m")
-    notes = (note, "units as sensor_msgs/JointState defines them: rad, rad/s, N·m; some drivers put currents (A) there")
-    return ColumnMap(
+def _states_of(table: Table) -> Iterator[tuple[Stream, str, list[str]]]:
+    """Every field of a stream that holds joints: the stream, the field's path and the joints' names."""
+    for stream in table.streams:
+        if stream.stamp is None:
+            continue
+        bases: dict[str, list[str]] = {}
+        for name in stream.columns:
+            match = re.fullmatch(r"(.+)\.position\[(.+)\]", name) or re.fullmatch(r"(.+)\.q\[(\d+)\]", name)
+            if match:
+                bases.setdefault(match[1], []).append(match[2])
+        yield from ((stream, base, joints) for base, joints in bases.items())
+
+
+def _state_map(stream: Stream, base: str, order: list[str]) -> tuple[ColumnMap, str]:
+    """The map of a JointState (rad, rad/s, N·m by its definition) or a FrankaState (by libfranka's)."""
+    franka = f"{base}.q[{order[0]}]" in stream.columns
+
+    def part(field: str, unit: str) -> Columns | None:
+        columns = tuple(f"{base}.{field}[{joint}]" for joint in order)
+        return Columns(columns=columns, unit=unit) if all(name in stream.columns for name in columns) else None
+
+    fields = ("q", "dq", "tau_J") if franka else ("position", "velocity", "effort")
+    note = "units as sensor_msgs/JointState defines them: rad, rad/s, N·m; some drivers put currents (A) there"
+    chosen = ColumnMap(
         time=TimeColumn(column="stamp", unit="s"),
-        q=part("position", "rad"),
-        v=v if v.columns[0] in has else None,
-        tau=tau if tau.columns[0] in has else None,
-    ), tuple(filter(None, notes))
-
-
-def _joint_order(joints: list[str], robot: Robot) -> tuple[list[str], str]:
-    """The file's joints in the robot's order: by name, by the end of a name, or as they are where the count fits."""
-
-    def alike(ours, theirs):
-        return theirs.endswith(ours) or ours.endswith(theirs)
-
-    match = [[theirs for theirs in joints if alike(ours, theirs)] for ours in robot.joint_names]
-    if all(len(found) == 1 for found in match) and len({found[0] for found in match}) == robot.nv:
-        order = [found[0] for found in match]
-        return order, "" if order == list(robot.joint_names) else f"joints by name: {', '.join(order)}"
-    if len(joints) != robot.nv:
-        raise InvalidInput(
-            f"the recording has {len(joints)} joints ({', '.join(joints)}), {robot.name} has {robot.nv}",
-            hint="name the columns in a map: --map columns.toml",
-        )
-    return joints, f"joints taken in the file's order: {', '.join(joints)} as {', '.join(robot.joint_names)}"
+        q=cast(Columns, part(fields[0], "rad")),
+        v=part(fields[1], "rad/s"),
+        tau=part(fields[2], "N·m"),
+        q_desired=part("q_d", "rad") if franka else None,
+        q_motor=part("theta", "rad") if franka else None,
+    )
+    return chosen, "units as libfranka defines them: rad, rad/s, N·m" if franka else note
 
 
 def _named(chosen: ColumnMap) -> set[str]:
@@ -308,10 +348,14 @@ def _mapped(table: Table, chosen: ColumnMap, robot: Robot, notes: tuple[str, ...
     main, _ = table.column(chosen.q.columns[0])
     time, clock = _clocks(table, chosen.time, main)
     values: dict[str, Array] = {}
-    for role in ("q", "v", "tau", "tau_command", "q_desired", "wrench", "position_desired"):
+    for role in ("q", "v", "tau", "tau_command", "q_desired", "q_motor", "wrench", "position_desired"):
         part = getattr(chosen, role)
         if part is not None:
             values[role] = _values(table, role, part, robot, main)
+    for role in ("tau", "tau_command"):
+        part = getattr(chosen, role)
+        if part is not None and part.without_gravity:
+            values[role] = values[role] + robot.inverse_dynamics_batch(values["q"], 0 * values["q"], 0 * values["q"], losses=False)
     if chosen.wrench is not None:
         values["wrench"] = values["wrench"] if chosen.wrench.acts_on == "robot" else -values["wrench"]
     frame = chosen.wrench.frame if chosen.wrench is not None else ""

@@ -27,12 +27,18 @@ if TYPE_CHECKING:
 def add_parser(subparsers: Any) -> None:
     """Declare the command."""
     parser = subparsers.add_parser("log", help="read a recording of an arm back in", description=__doc__)
-    parser.add_argument("file", metavar="FILE", help=".csv, .parquet, .mcap, .db3, .mat, .npz, or a rosbag2's folder")
+    parser.add_argument(
+        "files", metavar="FILE", nargs="+",
+        help=".csv, .parquet, .mcap, .db3, .bag, .mat, .npz, or a rosbag2's folder; several are runs of the same arm",
+    )  # fmt: skip
     whose = parser.add_mutually_exclusive_group(required=True)
     whose.add_argument("--robot", metavar="MODEL", help="the arm: a catalogue name, or a model file")
     whose.add_argument("--scenario", metavar="SCENARIO", help="or the scenario that was meant to happen")
     parser.add_argument("--map", metavar="TOML", help="what the columns mean, with their units")
     parser.add_argument("--template", metavar="OUT", help="write such a map to fill in, nothing else")
+    parser.add_argument(
+        "--unloaded", metavar="FILE", help="the same arm without the load: tell the difference, free of the arm's errors"
+    )
     parser.add_argument("--frame", metavar="FRAME", help="where a load may sit (flange, else the tool frame)")
     parser.add_argument(
         "--cutoff", metavar="HZ", type=float, help="of the zero-phase filter (10, at most a fifth of the rate)"
@@ -50,18 +56,21 @@ def add_parser(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read, clean, identify, tell; write what was asked for."""
-    from palpate.tools.logs.columns import load_log, write_template
-    from palpate.tools.logs.identify import identify
+    from palpate.tools.logs.columns import joined, write_template
+    from palpate.tools.logs.identify import identify, without_the_arms_errors
     from palpate.tools.logs.model import Arm
 
     robot, scenario = _robot(args)
     if args.template:
-        print(f"wrote {write_file(args.template, write_template(args.file, robot))}")
+        print(f"wrote {write_file(args.template, write_template(args.files[0], robot))}")
         return 0
-    bar = Progress(f"reading {args.file}", quiet=args.json)
-    log = load_log(args.file, robot, args.map, lambda done, total: _show(bar, done, total))
+    log = joined([_load(args, robot, file) for file in args.files])
     with patience("identifying …", quiet=args.json):
-        result = identify(log, Arm.of(robot, args.frame), cutoff=args.cutoff, rollouts=not args.no_rollouts)
+        arm = Arm.of(robot, args.frame)
+        result = identify(log, arm, cutoff=args.cutoff, rollouts=not args.no_rollouts)
+        if args.unloaded:
+            bare = identify(_load(args, robot, args.unloaded), arm, cutoff=args.cutoff, rollouts=False)
+            result = without_the_arms_errors(result, bare, args.unloaded)
     rendered = _rendered(log, robot, scenario, result)
     if args.json:
         print_json(as_data(log, result, rendered))
@@ -69,6 +78,13 @@ def run(args: argparse.Namespace) -> int:
         tell(log, result, rendered)
     _write(args, log, result, rendered, scenario)
     return 0
+
+
+def _load(args: argparse.Namespace, robot: Robot, file: str) -> Log:
+    from palpate.tools.logs.columns import load_log
+
+    bar = Progress(f"reading {file}", quiet=args.json)
+    return load_log(file, robot, args.map, lambda done, total: _show(bar, done, total))
 
 
 def _robot(args: argparse.Namespace) -> tuple[Robot, Any]:

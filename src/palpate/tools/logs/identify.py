@@ -1,8 +1,8 @@
 """Identification of an arm from a recording: parity with the model, load, friction, rotors, each with an interval.
 
 An interval has two parts. The first is chance: blocks of rows, see `balance`. The second is what the model leaves out:
-the same parameter is estimated in other ways (half the filter's cutoff, another friction curve, short rollouts), and
-what these differ by, beyond chance, is added. Where the second part is larger than the value, there is no answer.
+the same parameter is estimated in other ways (half the filter's cutoff, another friction curve, short rollouts, without
+one of the joints), and what these differ by, beyond chance, is added. Where the second part is larger than the value, there is no answer.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from palpate.errors import InvalidInput
 from palpate.tools.logs.balance import Fit, Rows, fit, rows_of
 from palpate.tools.logs.cleaning import Filter, Motion, Run, cleaned, repeats
 from palpate.tools.logs.columns import Log
-from palpate.tools.logs.model import SPEEDS, Arm, nearest_possible, pseudo_inertia
+from palpate.tools.logs.model import BODY, SPEEDS, Arm, nearest_possible, pseudo_inertia
 from palpate.tools.logs.parity import Parity, parity_of
 from palpate.tools.logs.rollout import Judgement, compare_models, moved_torque, refined
+from palpate.tools.logs.spread import beyond_chance, leave_one_out, yielding_joints
 
 KINDS = ("load", "viscous", "coulomb", "offset", "rotor")
 SEEN = 0.7  # share of each run that fits may see; the rest judges them
@@ -71,6 +72,7 @@ class Identification:
         judgement: held-out rollouts of nominal, classical and identified; None where the runs are too short.
         remarks: sentences for people.
         residual: of the full fit, (rows, joints), N·m.
+        without_joint: estimates and deviations without each joint, see `spread`.
     """
 
     arm: Arm
@@ -84,6 +86,7 @@ class Identification:
     judgement: Judgement | None
     remarks: tuple[str, ...]
     residual: Array
+    without_joint: tuple[Array, Array]
 
     @property
     def beats_nominal(self) -> bool:
@@ -121,9 +124,10 @@ def identify(
         raise InvalidInput(parity.contradiction, hint="say the unit or the sign in the map: unit, scale")
     paired, moved = _paired(log, motion, rows, arm, kinds)
     motion, late = _in_time(paired, arm, kinds)
-    plain = fit(_thinned(rows_of(motion, arm), motion), arm, kinds)
-    speed, curved = _stribeck(motion, arm, kinds)
-    speed = speed if friction == "auto" else None
+    timed = _thinned(rows_of(motion, arm), motion)
+    plain = fit(timed, arm, kinds)
+    effect, curved = _stribeck(motion, arm, kinds)
+    speed = effect if friction == "auto" else None
     main = curved if speed is not None and curved is not None else plain
     chosen = speed or SPEEDS[1]
     others = _other_estimates(motion, arm, main, chosen, None if main is curved else curved)
@@ -131,13 +135,44 @@ def identify(
     if rollouts:
         identified, judgement = _by_rollouts(paired, arm, main, chosen)
         others.append((identified, np.where(main.free, 2.0 * main.deviation, np.nan)))
-    quantities = _quantities(arm, main, others, rows, motion)
+    left_out = leave_one_out(timed, arm, kinds)
+    between = beyond_chance(plain.values, plain.deviation, *left_out)
+    if effect is not None and main is plain and curved is not None:
+        between = np.maximum(between, _union(plain, curved))
+    soft = _thinned(rows_of(motion, arm, chosen, elastic=True), motion)
+    between = np.maximum(between, SAFETY * yielding_joints(soft, arm, main, _kinds_of(main, arm)))
+    quantities = _quantities(arm, main, (others, between), rows, motion)
     identified = possible(arm, identified, main)
     shift = _interval("shift", "s", late + main.shift, SAFETY * main.t95 * main.shift_deviation, 0.0)
     remarks = (*motion.remarks, *moved, *_remarks(arm, motion, main, quantities, speed, shift))
     return Identification(
-        arm, motion, parity, quantities, main.values, identified, speed, shift, judgement, remarks, main.residual
+        arm, motion, parity, quantities, main.values, identified, speed, shift, judgement, remarks, main.residual,
+        left_out,
     )
+
+
+def without_the_arms_errors(loaded: Identification, bare: Identification, source: str) -> Identification:
+    """The load as the difference of two recordings of one arm, in which errors of its links, gears and scales cancel.
+
+    Chance adds in squares; the spread between joints is that of the differences.
+    """
+    both = [one.without_joint for one in (loaded, bare)]
+    value = loaded.classical[:10] - bare.classical[:10]
+    chance = np.array([np.hypot(*(one.quantities[name].chance for one in (loaded, bare))) for name in BODY])
+    apart = (both[0][0] - both[1][0])[:, :10], np.hypot(both[0][1], both[1][1])[:, :10]
+    more = beyond_chance(value, chance / 2.0, *apart)
+    told = dict(loaded.quantities)
+    for k, (name, unit) in enumerate(zip(BODY, loaded.arm.units)):
+        refused = loaded.quantities[name].reason or bare.quantities[name].reason
+        if not np.isfinite(chance[k]):
+            told[name] = replace(loaded.quantities[name], value=np.nan, low=np.nan, high=np.nan, reason=refused)
+            continue
+        half = float(chance[k] + more[k])
+        told[name] = Quantity(name, unit, float(value[k]), float(value[k]) - half, float(value[k]) + half, float(chance[k]))
+    remarks = [text for text in loaded.remarks if text not in set(load_remarks(loaded.arm, loaded.quantities))]
+    mass = told["mass"]
+    span = mass.reason or f"{mass.value:.3f} kg ({mass.low:.3f} … {mass.high:.3f})"
+    return replace(loaded, quantities=told, remarks=(f"load, as the difference to {source}: {span}", *remarks))
 
 
 def with_contact(motion: Motion, arm: Arm, log: Log) -> Motion:
@@ -251,7 +286,7 @@ def _by_rollouts(motion: Motion, arm: Arm, main: Fit, speed: float) -> tuple[Arr
         better = possible(arm, better, seen)
         models = {
             "nominal": (arm.nominal, speed, 0.0),
-            "classical": (seen.values, speed, seen.shift),
+            "classical": (possible(arm, seen.values, seen), speed, seen.shift),
             "identified": (better, speed, shift),
         }
         judgement = compare_models(motion, arm, models, (SEEN, 1.0))
@@ -270,8 +305,9 @@ def _first_part(run: Run) -> Run:
 
 
 def _quantities(
-    arm: Arm, main: Fit, others: list[tuple[Array, Array]], rows: Rows, motion: Motion
+    arm: Arm, main: Fit, spread: tuple[list[tuple[Array, Array]], Array], rows: Rows, motion: Motion
 ) -> dict[str, Quantity]:
+    others, between = spread
     attenuation, reversals = _attenuation(rows), _reversals(arm, main, motion)
     quantities = {}
     for k, (name, unit) in enumerate(zip(arm.names, arm.units)):
@@ -284,8 +320,20 @@ def _quantities(
             more += attenuation[joint] * abs(value) if joint is not None and not name.startswith("offset") else 0.0
             kind = name.split(" ")[0]
             more += reversals[kind][joint] if joint is not None and kind in reversals else 0.0
-            quantities[name] = _not_negative(_interval(name, unit, value, chance, more))
+            wide = max(0.0, float(between[k]) - more)
+            quantities[name] = _not_negative(_wider(_interval(name, unit, value, chance, more), wide))
     return quantities
+
+
+def _union(main: Fit, better: Fit) -> Array:
+    """Half widths that an interval grows by to hold that of a model with more in it, which was not taken."""
+    chance, other = (SAFETY * one.t95 * one.deviation for one in (main, better))
+    return np.maximum(np.nan_to_num(np.abs(better.values - main.values) + other - chance, nan=0.0), 0.0)
+
+
+def _wider(q: Quantity, by: float) -> Quantity:
+    """An interval with the spread between joints; it widens and never refuses, for 0 may well be the value."""
+    return replace(q, low=float(q.low - by), high=float(q.high + by))
 
 
 def _not_negative(q: Quantity) -> Quantity:

@@ -20,6 +20,8 @@ from palpate.tools.logs.balance import line
 from palpate.tools.logs.cleaning import Motion, Run
 from palpate.tools.logs.columns import Log
 from palpate.tools.logs.identify import SAFETY, Quantity
+from palpate.tools.logs.sensors.elastic import joint_stiffness
+from palpate.tools.logs.sensors.wrist import wrench_bias
 
 AXES = ("x", "y", "z")
 _LEAST_MOTION, _LEAST_FORCE = 2e-4, 0.5  # m, N: spread below which an axis tells nothing
@@ -73,24 +75,28 @@ def rendered_of(log: Log, robot: Robot, scenario: Any, motion: Motion) -> Render
     if not runs:
         notes.append("No wrench was recorded: what impedance was rendered cannot be told.")
     else:
-        x, error, force = (np.concatenate(parts) for parts in zip(*(_tool(run, log, robot, motion) for run in runs)))
+        tools = [_tool(run, log, robot, motion) for run in runs]
+        which = np.repeat(np.arange(len(tools)), [len(one[0]) for one in tools])
+        x, error, force = (np.concatenate(parts) for parts in zip(*tools))
         if all("position_desired" in run.more or "q_desired" in run.more for run in runs):
             for k in range(3):
-                quantities |= _impedance(k, error, x, force[:, k], motion.period)
-                quantities |= _loop_delay(k, asked, error, x, force, motion.period)
-        quantities |= _environment(x[:, 0, :3], force, motion)
+                quantities |= _impedance(k, (error, x, force[:, k]), which, motion.period)
+                quantities |= _loop_delay(k, asked, (error, x, force), which, motion.period)
+        quantities |= _environment(x[:, 0, :3], force, which, motion)
+        quantities |= wrench_bias(log, robot, motion)
+    quantities |= joint_stiffness(robot, motion)
     quantities |= _actuator_delay(motion)
     return Rendered(quantities, asked, tuple(notes))
 
 
 def _loop_delay(
-    k: int, asked: dict[str, float], error: Array, tool: Array, force: Array, period: float
+    k: int, asked: dict[str, float], course: tuple[Array, Array, Array], run: Array, period: float
 ) -> dict[str, Quantity]:
     """How late the law's torques act, along one axis, where the law is the impedance that was asked for.
 
     τ(t − T) = τ − T τ̇ with τ = −Jᵀ (K e + D ė) + b̂ gives F = K e + D ė + γ Λ J q̈ − T (K ė + D ë − Λ J M⁻¹ ḃ) + const.
     """
-    axis = AXES[k]
+    axis, (error, tool, force) = AXES[k], course
     K, D = asked.get(f"stiffness {axis}"), asked.get(f"damping {axis}")
     if K is None or D is None or np.std(error[:, k]) < _LEAST_MOTION or np.std(force[:, k]) < _LEAST_FORCE:
         return {}
@@ -98,7 +104,7 @@ def _loop_delay(
     rate = np.gradient(e, period)
     late = -(K * rate + D * np.gradient(rate, period) - tool[:, 3, k])
     columns = np.column_stack([late, tool[:, 2, k], np.ones(len(e))])
-    values, deviation, t = line(force[:, k] - K * e - D * rate, columns, np.ones(len(e), dtype=bool))
+    values, deviation, t = line(force[:, k] - K * e - D * rate, columns, np.ones(len(e), dtype=bool), run)
     own, _, _ = line(force[:, k] - K * e - D * rate - tool[:, 2, k], columns[:, [0, 2]], np.ones(len(e), dtype=bool))
     half = SAFETY * t * deviation[0] + abs(own[0] - values[0])
     name = f"loop delay {axis}"
@@ -148,9 +154,11 @@ def _tool(run: Run, log: Log, robot: Robot, motion: Motion) -> tuple[Array, Arra
     return np.stack([place, twist, inertial, compensation], axis=1)[inner], e[inner], f[inner]
 
 
-def _impedance(k: int, error: Array, motion: Array, force: Array, period: float) -> dict[str, Quantity]:
-    """Stiffness, damping and share of the arm's own inertia along one axis."""
-    axis = AXES[k]
+def _impedance(
+    k: int, course: tuple[Array, Array, Array], run: Array, period: float
+) -> dict[str, Quantity]:
+    """Stiffness, damping and share of the arm's own inertia along one axis; `course`: error, motion, force along it."""
+    axis, (error, motion, force) = AXES[k], course
     names = {f"stiffness {axis}": "N/m", f"damping {axis}": "N·s/m", f"inertia ratio {axis}": "1"}
     still, free = np.std(error[:, k]) < _LEAST_MOTION, np.std(force) < _LEAST_FORCE
     if still or free or len(force) < _FEWEST_ROWS:
@@ -160,7 +168,7 @@ def _impedance(k: int, error: Array, motion: Array, force: Array, period: float)
     rate = np.gradient(error, period, axis=0)[:, k]
     columns = np.column_stack([error[:, k], rate, motion[:, 2, k], np.ones(len(force))])
     use = np.ones(len(force), dtype=bool)
-    values, deviation, t = line(force, columns, use)
+    values, deviation, t = line(force, columns, use, run)
     rubbing, other, _ = line(force, np.column_stack([columns, np.sign(motion[:, 1, k])]), use)
     own, _, _ = line(force - motion[:, 2, k], columns[:, [0, 1, 3]], use)  # the arm's own inertia, as it is modelled
     told = {}
@@ -183,7 +191,7 @@ def _quantity(name: str, unit: str, value: float, half: float, reason: str) -> Q
     return Quantity(name, unit, float(value), float(value - half), float(value + half), float(half))
 
 
-def _environment(position: Array, force: Array, motion: Motion) -> dict[str, Quantity]:
+def _environment(position: Array, force: Array, run: Array, motion: Motion) -> dict[str, Quantity]:
     """Stiffness along the mean force, in the rows of contact: F = −k x + …"""
     name, unit = "environment stiffness", "N/m"
     size = np.linalg.norm(force, axis=1)
@@ -194,7 +202,7 @@ def _environment(position: Array, force: Array, motion: Motion) -> dict[str, Qua
     direction /= np.linalg.norm(direction)
     x, f = position @ direction, force @ direction
     columns = np.stack([-x, -np.gradient(x, motion.period), np.ones(len(x))], axis=1)
-    values, deviation, t = line(f, columns, contact)
+    values, deviation, t = line(f, columns, contact, run)
     half = SAFETY * t * deviation[0]
     steady, _, _ = line(f, columns[:, [0, 2]], contact)
     half += max(0.0, abs(steady[0] - values[0]) - 2 * deviation[0])

@@ -22,6 +22,7 @@ READERS = {
     ".npz": "palpate.tools.logs.readers.parquet_file:read_trace",
     ".mcap": "palpate.tools.logs.readers.mcap_file:read",
     ".db3": "palpate.tools.logs.readers.rosbag_file:read",
+    ".bag": "palpate.tools.logs.readers.rosbag_file:read_ros1",
     ".mat": "palpate.tools.logs.readers.mat_file:read",
 }
 
@@ -32,7 +33,7 @@ def read_table(
     """Read the numbers of a recording.
 
     Args:
-        path: a .csv, .txt, .parquet, .npz, .mcap, .db3 or .mat file, or the folder of a rosbag2.
+        path: a .csv, .txt, .parquet, .npz, .mcap, .db3, .bag or .mat file, or the folder of a rosbag2.
         wanted: columns to keep; all if None.
         progress: called with the bytes done and their total.
 

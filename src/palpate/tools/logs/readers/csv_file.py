@@ -1,63 +1,124 @@
-"""Comma or blank separated tables with a header: libfranka's, ur-rtde's, anybody's."""
+"""Comma or blank separated tables: libfranka's, ur-rtde's, anybody's, with or without header, remarks and units."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from palpate.errors import FileError, InvalidInput, PalpateError
 from palpate.lazy import check_extra
+from palpate.tools.logs.readers.naming import Known
 from palpate.tools.logs.table import Growing, Progress, Stream, Table, refuse_empty
 
 _BLOCK = 4 << 20  # bytes read at once
-_LONGEST_HEADER = 1 << 20
+_LONGEST_HEAD = 1 << 20
+_NUMBER = re.compile(r"[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?|[-+]?(nan|inf)|", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """How a table is written.
+
+    Attributes:
+        names: of the columns; column 1, column 2 … where the file has none.
+        separator: between columns.
+        skipped: lines before the first row of numbers.
+        decimal_comma: 0,5 for a half.
+        notes: what is unusual about it.
+    """
+
+    names: list[str]
+    separator: str
+    skipped: int
+    decimal_comma: bool = False
+    notes: tuple[str, ...] = ()
 
 
 def read(path: Path, wanted: Collection[str] | None, progress: Progress) -> Table:
     """Read a table in blocks of 4 MiB by pyarrow, whose numbers are those nearest to the digits."""
     check_extra("pyarrow", "logs", "reading a CSV recording")
-    header = _header(path)
-    separator = "," if "," in header else ";" if ";" in header else "\t" if "\t" in header else " "
-    names = _names(header, separator, path)
-    kept = [name for name in names if wanted is None or name in wanted]
+    layout = _layout(path)
+    kind = _kind(layout.names)
+    if isinstance(wanted, Known) and kind == "csv":
+        return Table(str(path), kind, ())  # nothing says what its columns mean: no row needs to be read
+    kept = [name for name in layout.names if wanted is None or name in wanted]
     growing = Growing(kept, str(path))
     try:
-        skipped = _blocks(path, names, separator, growing, progress)
+        skipped = _blocks(path, layout, growing, progress)
     except PalpateError:
         raise
     except Exception as error:  # pyarrow's own errors, of many classes
         raise FileError(f"cannot read {path}: {' '.join(str(error).split())[:300]}") from error
     columns = growing.columns()
-    refuse_empty(str(path), len(next(iter(columns.values()), ())))
-    notes = tuple(f"column {name!r} holds no numbers and was left out" for name in skipped)
+    rows = len(next(iter(columns.values()), ()))
+    if kept or rows:
+        refuse_empty(str(path), rows)
+    notes = tuple(f"column {name!r} holds no numbers and was left out" for name in sorted(skipped))
     columns = {name: values for name, values in columns.items() if name not in skipped}
-    return Table(str(path), _kind(names), (Stream("", columns),), notes)
+    return Table(str(path), kind, (Stream("", columns),), (*layout.notes, *notes))
 
 
-def _header(path: Path) -> str:
+def _layout(path: Path) -> _Layout:
+    """The layout from the first lines: comments, names, units, numbers."""
+    lines = _head(path)
+    first = next((k for k, line in enumerate(lines) if _is_numeric(line)), None)
+    if first is None:
+        raise InvalidInput(f"{path} has no row of numbers in its first {len(lines)} lines")
+    separator = _separator(lines[first])
+    comma = separator == ";" and any("," in cell for cell in _cells(lines[first], separator))
+    before = [line for line in lines[:first] if line.strip()]
+    count = len(_cells(lines[first], separator))
+    for line in before:  # the names come before units and after remarks
+        names = _cells(line.lstrip("#%/ "), _separator(line) if separator == " " else separator)
+        if len(names) == count and count > 1 and not all(_NUMBER.fullmatch(name) for name in names):
+            more = f"; {len(before) - 1} other lines before the numbers left out" if len(before) > 1 else ""
+            return _Layout(_unique(names, path), separator, first, comma, (more[2:],) if more else ())
+    if before and not all(line.lstrip().startswith(("#", "%", "//")) for line in before):
+        found = len(_cells(before[0], _separator(before[0])))
+        raise InvalidInput(f"{path}: the first line has {found} names, the rows have {count} columns")
+    names = [f"column {k}" for k in range(1, count + 1)]
+    return _Layout(names, separator, first, comma, (f"the file has no header: column 1 … column {count}",))
+
+
+def _head(path: Path) -> list[str]:
     with open(path, "rb") as file:
-        line = file.readline(_LONGEST_HEADER)
+        start = file.read(_LONGEST_HEAD)
     try:
-        return line.decode("utf-8-sig").strip()
+        text = start.decode("utf-8-sig", errors="ignore" if len(start) == _LONGEST_HEAD else "strict")
     except UnicodeDecodeError as error:
-        raise FileError(f"cannot read {path}: its first line is no UTF-8 text") from error
+        raise FileError(f"cannot read {path}: it is no UTF-8 text") from error
+    return text.splitlines()[:200]
 
 
-def _names(header: str, separator: str, path: Path) -> list[str]:
-    names = [part.strip().strip('"') for part in re.split(r" +" if separator == " " else re.escape(separator), header)]
-    if all(re.fullmatch(r"[-+.\deE]*", name) for name in names):
-        raise InvalidInput(
-            f"{path} has no header: its first line holds numbers", hint="name the columns in a first line"
-        )
-    twice = sorted({name for name in names if names.count(name) > 1})
+def _is_numeric(line: str) -> bool:
+    """Whether a line is a row of numbers: half of its cells or more, the first or second among them."""
+    cells = _cells(line, _separator(line))
+    numbers = [bool(cell) and bool(_NUMBER.fullmatch(cell)) for cell in cells]
+    return sum(numbers) >= max(1, 0.5 * len(cells)) and any(numbers[:2]) if line.strip() else False
+
+
+def _separator(line: str) -> str:
+    if ";" in line:
+        return ";"
+    return "," if "," in line else "\t" if "\t" in line else " "
+
+
+def _cells(line: str, separator: str) -> list[str]:
+    parts = re.split(r"[ \t]+", line.strip()) if separator == " " else line.rstrip("\r\n").split(separator)
+    return [part.strip().strip('"').strip() for part in parts]
+
+
+def _unique(names: list[str], path: Path) -> list[str]:
+    twice = sorted({name for name in names if name and names.count(name) > 1})
     if twice:
         raise InvalidInput(f"{path} has more than one column {twice[0]!r}")
-    return names
+    return [name or f"column {k}" for k, name in enumerate(names, 1)]
 
 
-def _blocks(path: Path, names: list[str], separator: str, growing: Growing, progress: Progress) -> set[str]:
+def _blocks(path: Path, layout: _Layout, growing: Growing, progress: Progress) -> set[str]:
     """Fill `growing`; which of its columns hold texts."""
     import numpy as np
     import pyarrow as pa
@@ -65,8 +126,10 @@ def _blocks(path: Path, names: list[str], separator: str, growing: Growing, prog
 
     total, done, texts = path.stat().st_size, 0, set()
     options: dict[str, Any] = {
-        "read_options": csv.ReadOptions(column_names=names, skip_rows=1, block_size=_BLOCK, use_threads=False),
-        "parse_options": csv.ParseOptions(delimiter=separator, ignore_empty_lines=True),
+        "read_options": csv.ReadOptions(
+            column_names=layout.names, skip_rows=layout.skipped, block_size=_BLOCK, use_threads=False
+        ),
+        "parse_options": csv.ParseOptions(delimiter=layout.separator, ignore_empty_lines=True),
         "convert_options": csv.ConvertOptions(
             include_columns=list(growing.names),
             column_types={name: pa.string() for name in growing.names},
@@ -77,7 +140,7 @@ def _blocks(path: Path, names: list[str], separator: str, growing: Growing, prog
         for batch in reader:
             columns = []
             for name, column in zip(growing.names, batch.columns):
-                numbers = _numbers(column)
+                numbers = _numbers(column, layout.decimal_comma)
                 if numbers is None:
                     texts.add(name)
                     numbers = np.full(len(column), np.nan)
@@ -88,16 +151,23 @@ def _blocks(path: Path, names: list[str], separator: str, growing: Growing, prog
     return texts
 
 
-def _numbers(column: Any) -> Any:
-    """A column of texts as numbers, blanks as NaN; None where there is a text that is no number."""
+def _numbers(column: Any, decimal_comma: bool) -> Any:
+    """A column of texts as numbers, blanks as NaN, dates as seconds; None where there is another text."""
     import pyarrow as pa
     from pyarrow import compute as arrow
 
     compute: Any = arrow  # whose functions are made at import
     trimmed = compute.utf8_trim_whitespace(column)
-    blank = compute.is_in(compute.utf8_lower(trimmed), pa.array(["", "nan", "null", "none", "na"]))
+    if decimal_comma:
+        trimmed = compute.replace_substring(trimmed, ",", ".")
+    blank = compute.is_in(compute.utf8_lower(trimmed), pa.array(["", "nan", "null", "none", "na", "n/a"]))
+    texts = compute.if_else(blank, None, trimmed)
     try:
-        return compute.if_else(blank, None, trimmed).cast(pa.float64()).to_numpy(zero_copy_only=False)
+        return texts.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    except pa.ArrowInvalid:
+        pass
+    try:
+        return 1e-9 * texts.cast(pa.timestamp("ns")).cast(pa.int64()).to_numpy(zero_copy_only=False)
     except pa.ArrowInvalid:
         return None
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from palpate.errors import FileError, PalpateError
 from palpate.lazy import check_extra
-from palpate.tools.logs.readers.messages import Topic
-from palpate.tools.logs.readers.rosbag_file import decoded
-from palpate.tools.logs.table import Progress, Table, refuse_empty
+from palpate.tools.logs.readers.messages import Topic, is_heavy
+from palpate.tools.logs.readers.rosbag_file import decoded, table_of
+from palpate.tools.logs.table import Progress, Table
 
 
 def read(path: Path, wanted: Collection[str] | None, progress: Progress) -> Table:
@@ -26,10 +26,8 @@ def read(path: Path, wanted: Collection[str] | None, progress: Progress) -> Tabl
         raise
     except Exception as error:  # a damaged file can fail anywhere inside the library
         raise FileError(f"cannot read {path}: it is damaged or no MCAP ({type(error).__name__}: {error})") from error
-    streams = tuple(stream for topic in topics.values() if (stream := topic.stream()) is not None)
-    refuse_empty(str(path), max(map(len, streams), default=0))
     notes = [f"topic {name} is encoded as {form} and was left out" for name, form in left.items()]
-    return Table(str(path), "mcap", streams, tuple(notes))
+    return table_of(path, "mcap", topics.values(), notes)
 
 
 def _read_messages(
@@ -41,6 +39,9 @@ def _read_messages(
     store, known, total = get_typestore(Stores.ROS2_HUMBLE), set(), path.stat().st_size
     with open(path, "rb") as file:
         for done, (schema, channel, message) in enumerate(make_reader(file).iter_messages()):
+            if schema is not None and is_heavy(schema.name):
+                left[channel.topic] = schema.name
+                continue
             if channel.message_encoding == "cdr" and schema is not None and schema.encoding == "ros2msg":
                 if schema.name not in known:
                     known.add(schema.name)

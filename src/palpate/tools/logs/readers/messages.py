@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any
@@ -11,43 +12,67 @@ import numpy as np
 from palpate.tools.logs.table import Stream, refuse_too_much
 
 _MOST_NUMBERS = 512  # of one message: a larger one is an image or a cloud
+_MOST_FORMS = 16  # of one topic: publishers that share it
+_HEAVY = re.compile(r"Image|PointCloud|Marker|OccupancyGrid|LaserScan|TFMessage|/Log$|String$")
+
+
+def is_heavy(kind: str) -> bool:
+    """Whether messages of this type hold pictures, clouds or texts: they are not decoded."""
+    return bool(_HEAVY.search(kind))
 
 
 class Topic:
     """The messages of one topic on their way to columns.
 
     A message of names and values, as sensor_msgs/JointState, gives columns by name: /joint_states.position[elbow].
+    Publishers that share a topic, such as an arm and its gripper, send messages of other joints: each form is a stream.
     """
 
     def __init__(self, name: str, path: str, wanted: Collection[str] | None) -> None:
         self.name, self.path, self.wanted = name, path, wanted
-        self.names: list[str] | None = None
-        self.rows, self.stamps, self.received = array("d"), array("d"), array("d")
+        self.forms: dict[frozenset[str], _Form] = {}
         self.skipped = 0
 
     def add(self, message: Any, received: float) -> None:
-        """Take one message; `received` is the recorder's clock, s. One of another form than the first is counted."""
+        """Take one message; `received` is the recorder's clock, s. One that is too large is counted."""
         values = dict(numbers(message, self.name))
-        names = list(values)
-        if self.names is None:
-            self.names = names
-        if names != self.names or len(names) > _MOST_NUMBERS:
-            self.skipped += 1
-            return
-        self.rows.extend(values.values())
-        refuse_too_much(self.path, 8 * len(self.rows))
-        self.stamps.append(stamp_of(message))
-        self.received.append(received)
+        key = frozenset(values)
+        form = self.forms.get(key)
+        if form is None:
+            if len(values) > _MOST_NUMBERS or len(self.forms) >= _MOST_FORMS:
+                self.skipped += 1
+                return
+            form = self.forms[key] = _Form([n for n in values if self.wanted is None or n in self.wanted])
+        form.rows.extend(values[name] for name in form.names)
+        form.stamps.append(stamp_of(message))
+        form.received.append(received)
+        refuse_too_much(self.path, 8 * sum(len(one.rows) + 2 * len(one.stamps) for one in self.forms.values()))
 
-    def stream(self) -> Stream | None:
-        """The columns; None where no message held a number."""
-        if not self.rows or not self.names:
-            return None
-        rows = np.frombuffer(self.rows).reshape(-1, len(self.names))
+    def streams(self) -> list[Stream]:
+        """The columns of each form that holds numbers, the most frequent form first; a column belongs to one of them."""
+        taken: set[str] = set()
+        out = []
+        for form in sorted(self.forms.values(), key=lambda one: -len(one.stamps)):
+            stream = form.stream(self.name, taken)
+            taken |= set(stream.columns)
+            if stream.columns:
+                out.append(stream)
+        return out
+
+
+class _Form:
+    """Messages of the same fields."""
+
+    def __init__(self, names: list[str]) -> None:
+        self.names = names
+        self.rows, self.stamps, self.received = array("d"), array("d"), array("d")
+
+    def stream(self, topic: str, taken: Collection[str]) -> Stream:
+        rows = np.frombuffer(self.rows).reshape(len(self.stamps), len(self.names)) if self.rows else np.empty((0, 0))
         stamps, received = np.array(self.stamps), np.array(self.received)
         own = stamps if np.isfinite(stamps).all() and np.ptp(stamps) > 0 else None
-        columns = {n: rows[:, k].copy() for k, n in enumerate(self.names) if self.wanted is None or n in self.wanted}
-        return Stream(self.name, columns, received if own is None else own, None if own is None else received)
+        columns = {n: rows[:, k].copy() for k, n in enumerate(self.names) if len(rows) and n not in taken}
+        return Stream(topic, columns, received if own is None else own, None if own is None else received)
 
 
 def stamp_of(message: Any) -> float:
@@ -75,7 +100,7 @@ def _numbers_of(value: Any, path: str, labels: list[str]) -> Iterator[tuple[str,
         return
     elif isinstance(value, list | tuple | np.ndarray):
         marks: Iterable[Any] = labels if len(labels) == len(value) else range(len(value))
-        for mark, item in zip(marks, list(value)[: _MOST_NUMBERS + 1]):
+        for mark, item in zip(marks, value[: _MOST_NUMBERS + 1]):
             yield from _numbers_of(item, f"{path}[{mark}]", [])
     else:
         yield from numbers(value, path)

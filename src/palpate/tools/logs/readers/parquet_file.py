@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from palpate.errors import DamagedTable, FileError, TraceError
 from palpate.lazy import check_extra
 from palpate.parquet import is_ours
+from palpate.tools.logs.readers.naming import Known
 from palpate.tools.logs.table import Growing, Progress, Stream, Table, refuse_empty
 from palpate.trace import load_trace
 
@@ -29,20 +31,73 @@ def read(path: Path, wanted: Collection[str] | None, progress: Progress) -> Tabl
 
     try:
         with parquet.ParquetFile(path) as file:
-            fields = [f for f in file.schema_arrow if wanted is None or f.name in wanted]
-            numeric = [f.name for f in fields if pa.types.is_floating(f.type) or pa.types.is_integer(f.type)]
-            growing, total = Growing(numeric, str(path)), file.metadata.num_rows
-            done = 0
-            for batch in file.iter_batches(65536, columns=numeric):
-                growing.add(column.to_numpy(zero_copy_only=False) for column in batch.columns)
+            fields = list(file.schema_arrow)
+            columns, total, done = _Columns(str(path), wanted), file.metadata.num_rows, 0
+            for batch in file.iter_batches(65536, columns=[f.name for f in fields if columns.takes(f)]):
+                columns.add(batch)
                 done += batch.num_rows
                 progress(done, total)
     except (pa.ArrowException, OSError) as error:
         raise FileError(f"cannot read {path}: {' '.join(str(error).split())[:300]}") from error
-    columns = growing.columns()
-    refuse_empty(str(path), len(next(iter(columns.values()), ())))
-    left = [f.name for f in fields if f.name not in numeric]
-    return Table(str(path), "parquet", (Stream("", columns),), tuple(f"column {n!r} holds no numbers" for n in left))
+    numbers = columns.columns()
+    refuse_empty(str(path), total if not numbers else len(next(iter(numbers.values()))))
+    notes = tuple(f"column {name!r} holds no numbers" for name in columns.left)
+    return Table(str(path), "parquet", (Stream("", numbers),), notes)
+
+
+class _Columns:
+    """Columns of numbers, times and lists of numbers, whose entries become columns: q[0], q[1] …"""
+
+    def __init__(self, path: str, wanted: Collection[str] | None) -> None:
+        self.path, self.wanted, self.left = path, wanted, []
+        self.growing: Growing | None = None
+
+    def takes(self, field: Any) -> bool:
+        """Whether a field of the file holds numbers that are wanted."""
+        import pyarrow as pa
+
+        kinds = pa.types
+        entry = field.type.value_type if _is_list(field.type) else field.type
+        numeric = kinds.is_floating(entry) or kinds.is_integer(entry) or kinds.is_timestamp(entry)
+        self.left += [] if numeric else [field.name]
+        asked = self.wanted is None or isinstance(self.wanted, Known) or field.name in self.wanted
+        return numeric and (asked or (_is_list(field.type) and any(n.startswith(f"{field.name}[") for n in self.wanted)))
+
+    def add(self, batch: Any) -> None:
+        """Append a batch of rows."""
+        parts = dict(part for name, column in zip(batch.schema.names, batch.columns) for part in _parts(name, column))
+        kept = {n: v for n, v in parts.items() if self.wanted is None or isinstance(self.wanted, Known) or n in self.wanted}
+        if self.growing is None:
+            self.growing = Growing(list(kept), self.path)
+        self.growing.add(kept[name] for name in self.growing.names)
+
+    def columns(self) -> dict[str, np.ndarray]:
+        """The whole columns."""
+        return {} if self.growing is None else self.growing.columns()
+
+
+def _is_list(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
+
+
+def _parts(name: str, column: Any) -> Iterator[tuple[str, np.ndarray]]:
+    """A column as one or more columns of numbers; times in seconds. Lists of unequal length are left out."""
+    import pyarrow as pa
+    from pyarrow import compute as arrow
+
+    compute: Any = arrow
+    if pa.types.is_timestamp(column.type):
+        yield name, 1e-9 * column.cast(pa.timestamp("ns")).cast(pa.int64()).to_numpy(zero_copy_only=False)
+    elif not _is_list(column.type):
+        yield name, column.to_numpy(zero_copy_only=False)
+    else:
+        lengths = compute.list_value_length(column).unique().to_pylist()
+        if len(lengths) == 1 and lengths[0]:
+            flat = np.asarray(compute.list_flatten(column).to_numpy(zero_copy_only=False), dtype=float)
+            for k, values in enumerate(flat.reshape(len(column), lengths[0]).T):
+                yield f"{name}[{k}]", values
 
 
 def read_trace(path: Path, wanted: Collection[str] | None, progress: Progress) -> Table:

@@ -1,20 +1,20 @@
-"""The SQLite files of rosbag2: SQLite from Python, messages by `rosbags`, no ROS."""
+"""Bags of ROS: SQLite files of rosbag2 by Python's own SQLite, .bag files of ROS 1 and all messages by `rosbags`."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
-from palpate.errors import FileError
+from palpate.errors import FileError, PalpateError
 from palpate.lazy import check_extra
-from palpate.tools.logs.readers.messages import Topic
+from palpate.tools.logs.readers.messages import Topic, is_heavy
 from palpate.tools.logs.table import Progress, Table, refuse_empty
 
 
 def read(path: Path, wanted: Collection[str] | None, progress: Progress) -> Table:
-    """Read every topic whose message type is one of ROS's own; the others are named in the notes."""
+    """Read every topic whose message type is one of ROS's own or defined in the file; others are named in the notes."""
     check_extra("rosbags", "logs", "reading a rosbag2")
     from rosbags.typesys import Stores, get_typestore
 
@@ -22,16 +22,62 @@ def read(path: Path, wanted: Collection[str] | None, progress: Progress) -> Tabl
     try:
         with sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True) as bag:
             listed = bag.execute("SELECT id, name, type, serialization_format FROM topics").fetchall()
-            kinds = {i: (n, k) for i, n, k, form in listed if form == "cdr" and k in store.fielddefs}
+            _register_own(bag, store)
+            readable = store.fielddefs
+            kinds = {i: (n, k) for i, n, k, f in listed if f == "cdr" and k in readable and not is_heavy(k)}
             notes = [f"topic {n} of type {k} was left out" for i, n, k, _ in listed if i not in kinds]
             topics = {i: Topic(name, str(path), wanted) for i, (name, _) in kinds.items()}
             _messages(bag, kinds, topics, store, progress)
     except sqlite3.DatabaseError as error:
         raise FileError(f"cannot read {path}: it is damaged or no rosbag2 ({error})") from error
-    streams = tuple(stream for topic in topics.values() if (stream := topic.stream()) is not None)
-    notes += [f"{t.skipped} messages of {t.name} of another form were left out" for t in topics.values() if t.skipped]
+    return table_of(path, "rosbag2", topics.values(), notes)
+
+
+def table_of(path: Path, kind: str, topics: Iterable[Topic], notes: list[str]) -> Table:
+    """The table of a bag's topics."""
+    streams = tuple(stream for topic in topics for stream in topic.streams())
+    notes += [f"{t.skipped} messages of {t.name} hold too many numbers and were left out" for t in topics if t.skipped]
     refuse_empty(str(path), max(map(len, streams), default=0))
-    return Table(str(path), "rosbag2", streams, tuple(notes))
+    return Table(str(path), kind, streams, tuple(notes))
+
+
+def _register_own(bag: Any, store: Any) -> None:
+    """Teach the store the types that the file defines itself (rosbag2 from Iron on)."""
+    from rosbags.typesys import get_types_from_msg
+
+    if not bag.execute("SELECT 1 FROM sqlite_master WHERE name = 'message_definitions'").fetchone():
+        return
+    for kind, text in bag.execute("SELECT topic_type, encoded_message_definition FROM message_definitions"):
+        try:
+            types = get_types_from_msg(text, kind)
+            store.register({name: fields for name, fields in types.items() if name not in store.fielddefs})
+        except Exception:  # an .idl definition, or one that rosbags does not know: the topic is left out  # noqa: S112
+            continue
+
+
+def read_ros1(path: Path, wanted: Collection[str] | None, progress: Progress) -> Table:
+    """Read a .bag file of ROS 1, whose messages bring their own definitions."""
+    check_extra("rosbags", "logs", "reading a bag of ROS 1")
+    from rosbags.highlevel import AnyReader
+
+    topics: dict[str, Topic] = {}
+    left: dict[str, str] = {}
+    try:
+        with AnyReader([path]) as bag:
+            chosen = [c for c in bag.connections if not is_heavy(c.msgtype)]
+            left = {c.topic: c.msgtype for c in bag.connections if is_heavy(c.msgtype)}
+            total = sum(c.msgcount for c in chosen)
+            for done, (connection, received, data) in enumerate(bag.messages(chosen)):
+                topic = topics.setdefault(connection.topic, Topic(connection.topic, str(path), wanted))
+                topic.add(bag.deserialize(data, connection.msgtype), 1e-9 * received)
+                if done % 10000 == 0:
+                    progress(done, total)
+    except PalpateError:
+        raise
+    except Exception as error:  # a damaged file can fail anywhere inside the library
+        raise FileError(f"cannot read {path}: it is damaged or no bag ({type(error).__name__}: {error})") from error
+    notes = [f"topic {name} of type {kind} was left out" for name, kind in left.items()]
+    return table_of(path, "rosbag1", topics.values(), notes)
 
 
 def _messages(bag: Any, kinds: dict[int, Any], topics: dict[int, Topic], store: Any, progress: Progress) -> None:

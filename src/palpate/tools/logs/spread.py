@@ -1,0 +1,69 @@
+"""The spread between joints: the same parameters from all joints but one, as an estimate of what the arm's model gets wrong.
+
+Links that weigh other than the model says, or torques whose scale is off, disturb each joint in its own way. A load
+that is really there is seen alike by all of them. With θ₋ₖ the estimate without joint k and σ the deviations by chance,
+the jackknife over n joints adds  t₉₅(n − 1) √((n − 1)/n Σₖ max(0, |θ₋ₖ − θ| − √(σ₋ₖ² + σ²))²)  to an interval.
+
+Joints yield besides. Where motors are measured, link k hangs behind its motor by cₖ τₖ, which moves the estimate of a
+rigid arm by S c, S from the regression of the sag's columns on the others. A compliance is taken to be 0 with a
+deviation of 0.1 mrad per N·m (10 kN·m/rad); the recording's own estimate ĉ ± σ_c makes it c̃ ± s. The interval grows to
+hold  θ + S c̃ ± √(half² + (1.96 S s)²).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from scipy.stats import t as student
+
+from palpate.checks import Array
+from palpate.errors import InvalidInput
+from palpate.tools.logs.balance import Fit, Rows, fit
+from palpate.tools.logs.model import Arm
+
+
+YIELDS = 1e-4  # rad/(N·m), deviation of a joint's compliance before a recording is seen
+
+
+def yielding_joints(rows: Rows, arm: Arm, main: Fit, kinds: tuple[str, ...]) -> Array:
+    """Half widths that compliant joints add to each parameter; `rows` have the columns of the sag."""
+    soft = fit(rows, arm, kinds)
+    variance = np.where(np.isfinite(soft.compliance_deviation), soft.compliance_deviation, np.inf) ** 2
+    trust = YIELDS**2 / (YIELDS**2 + variance)
+    mean, left = trust * np.nan_to_num(soft.compliance), YIELDS * np.sqrt(1.0 - trust)
+    S = np.zeros((len(main.values), arm.robot.nv))
+    free = np.flatnonzero(main.free)
+    weight = np.where(rows.use, 1.0 / np.maximum(np.nan_to_num(main.rms, nan=np.inf), 1e-9), 0.0)[:, :, None]
+    A = np.concatenate([rows.X[:, :, free], rows.rate[:, :, None]], axis=2) * weight
+    A, B = A.reshape(-1, A.shape[2]), (rows.sag * weight).reshape(-1, arm.robot.nv)
+    S[free] = -np.linalg.lstsq(A, B, rcond=1e-9)[0][:-1]
+    chance = main.t95 * np.nan_to_num(main.deviation)
+    return np.abs(S @ mean) + np.sqrt(chance**2 + (1.96**2) * (S**2 @ left**2)) - chance
+
+
+def leave_one_out(rows: Rows, arm: Arm, kinds: tuple[str, ...]) -> tuple[Array, Array]:
+    """Estimates and deviations without each joint, (joints, parameters); NaN where they tell nothing."""
+    n, count = arm.robot.nv, len(arm.names)
+    values, deviations = np.full((n, count), np.nan), np.full((n, count), np.nan)
+    if n < 3:  # one joint left tells nothing about the others
+        return values, deviations
+    for k in range(n):
+        use = rows.use.copy()
+        use[:, k] = False
+        if not use.any():
+            continue
+        try:
+            one = fit(replace(rows, use=use), arm, kinds)
+        except (InvalidInput, np.linalg.LinAlgError):
+            continue
+        values[k], deviations[k] = np.where(one.free, one.values, np.nan), one.deviation
+    return values, deviations
+
+
+def beyond_chance(value: Array, deviation: Array, values: Array, deviations: Array) -> Array:
+    """Half widths to add, one per parameter: the jackknife over joints of what is no chance."""
+    chance = np.sqrt(deviations**2 + deviation**2)
+    more = np.maximum(np.nan_to_num(np.abs(values - value) - chance, nan=0.0), 0.0)
+    n = len(values)
+    return float(student.ppf(0.975, max(n - 1, 1))) * np.sqrt((n - 1) / n * np.sum(more**2, axis=0))
