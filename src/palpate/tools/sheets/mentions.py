@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from palpate.errors import UnreadableExpression
 from palpate.tools.review.algebra.names import spelled
@@ -71,6 +73,25 @@ def mentioned_names(one: Statement) -> set[Name]:
             except UnreadableExpression:
                 continue
     return names
+
+
+def names_in(texts: Iterable[str], meanings: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of many names that may occur in texts, or in the meanings of those that do: all where letters are unusual."""
+    squeezed = "".join(map(_squeezed, texts))
+    if not squeezed.isascii():
+        return dict(meanings)
+    chosen: dict[str, Any] = {}
+    while True:
+        more = {k: v for k, v in meanings.items() if k not in chosen and _squeezed(k) in squeezed}
+        if not more:
+            return chosen
+        chosen |= more
+        squeezed += "".join(_squeezed(str(one)) for one in more.values())
+
+
+def _squeezed(text: str) -> str:
+    """A text without braces, spaces and signs, so that pl_{21} is found in p l_{2,1}."""
+    return re.sub(r"[\s{}_,^\\()\[\]$]", "", text)
 
 
 def is_equation(one: Statement) -> bool:
