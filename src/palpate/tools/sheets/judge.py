@@ -341,7 +341,7 @@ class _Judge:
                 if indices := entry_indices(other.name.sub):
                     defined[other.name._replace(sub=f"{indices[0]}{indices[1]}")] = other
                     defined[other.name._replace(sub=f"{indices[0]},{indices[1]}")] = other
-        names: dict[str, Any] = {}
+        used: list[_Item] = []
         waiting, seen = [item], {id(item)}
         while waiting:
             for name in self._mentioned[id(waiting.pop())]:
@@ -349,7 +349,11 @@ class _Judge:
                 if other is not None and other.name is not None and id(other) not in seen:
                     seen.add(id(other))
                     waiting.append(other)
-                    names |= dict.fromkeys(spellings_of(other.statement.side(0), other.name), other.statement.alone(-1))
+                    used.append(other)
+        names: dict[str, Any] = {}
+        for one in sorted(used, key=lambda other: other.statement.start):  # mostly defined before they are used
+            if one.name is not None:
+                names |= dict.fromkeys(spellings_of(one.statement.side(0), one.name), one.statement.alone(-1))
         texts = [item.statement.whole, *map(str, names.values())]
         return {**names_in(texts, self.symbols), **names}
 

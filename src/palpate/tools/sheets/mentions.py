@@ -18,6 +18,7 @@ _WORD = re.compile(
     r"[A-Za-z]\w*\s*[\[(]\s*\d+\s*(?:,|\]\s*\[)\s*\d+\s*[\])]"
     r"|(?:\\d{1,3}ot\s*\{?\s*)?(?:\\?[A-Za-zͰ-Ͽ]+)\}?(?:\s*_\s*(?:\{[^{}]*\}|[A-Za-z0-9]+))?"
 )
+_NUMBERED = re.compile(r"(?<![\\\w])[A-Za-z]+\d+\w*")  # a1, c12 of a program
 _MOTION = re.compile(r"\\ddot|̈|\bdd[a-z]|\bq_?dd|\\frac\{d\^\{?2")
 
 
@@ -66,7 +67,7 @@ def mentioned_names(one: Statement) -> set[Name]:
         text = re.sub(
             r"\\(?:mathbf|mathrm|boldsymbol|bm|operatorname|text|mathcal)\s*\{([^{}]*)\}", r"\1", one.side(number)
         )
-        for word in _WORD.findall(text):
+        for word in (*_WORD.findall(text), *_NUMBERED.findall(text)):
             try:
                 names.add(label_name(word))
                 names.add(spelled(word))
