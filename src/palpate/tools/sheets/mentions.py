@@ -103,7 +103,7 @@ def is_equation(one: Statement) -> bool:
     if not _MOTION.search(text) or "matrix" in text:
         return False
     label = label_of(one.side(0))
-    return label is None or label.dots == 2
+    return label is None or label.dots == 2 or label.base.startswith("dd")
 
 
 def is_reference(text: str, meant: Notion, joints: int, more: bool) -> bool:

@@ -203,7 +203,9 @@ def _special(label: Label, right: str, joints: int) -> Notion | None:
     if base in [one.lstrip("\\") for one in _TORQUES] and number is not None and not label.dots:
         return _torque(base, number, right, joints)
     if base in ("x", "y", "z", "p", "P", "X", "Y", "Z") and not label.above:
-        return _position(label, joints)
+        position = _position(label, joints)
+        if position is not None:
+            return position
     if base in ("chi", "r", "p", "x") and below in ("e", "eP", "E", "ee", "P", "tip", "tcp"):
         return None if label.dots else Notion("the position of the tool", "FK")
     if (

@@ -41,9 +41,11 @@ _COMMENT = re.compile(r"(?<!\\)%[^\n]*")
 _PROMPT = re.compile(r"^[ \t]*(?:>>>?|In \[\d*\]:|octave:\d+>)[ \t]?", re.MULTILINE)
 
 _DECLARED = re.compile(
-    r"^[ \t]*(?:const[ \t]+)?(?:double|float|auto|var|let|local|real)[ \t]+(?=\w+[ \t]*=)", re.MULTILINE
+    r"@\([\w, ]*\)|^[ \t]*(?:const[ \t]+)?(?:double|float|auto|var|let|local|real)[ \t]+(?=\w+[ \t]*=)", re.MULTILINE
 )
-_COUNTED = re.compile(r"^[ \t]*\((?:\d+\.)*\d+[a-z]?\)[ \t]+", re.MULTILINE)  # the number of an equation before it
+_COUNTED = re.compile(
+    r"^[ \t]*(?:Eq(?:uation|n)?\.?[ \t]*)?\((?:\d+\.)*\d+[a-z]?\)[ \t]*(?::|(?<=\))(?=[ \t]))", re.MULTILINE
+)  # the number of an equation before it
 
 
 @dataclass(frozen=True)

@@ -51,12 +51,12 @@ class Statement:
     @property
     def start(self) -> int:
         """Where it begins in the document."""
-        return self.offset + self.sides[0][0]
+        return self.offset + min(first for first, _ in self.sides)
 
     @property
     def end(self) -> int:
         """Where it ends in the document."""
-        return self.offset + self.sides[-1][1]
+        return self.offset + max(last for _, last in self.sides)
 
     def side(self, number: int) -> str:
         """A part between equals signs; of the left one the document's abbreviations are written out."""
@@ -216,11 +216,20 @@ def _statements_of(text: str, piece: Piece) -> Iterator[Statement]:
             sides = sides if what == "equation" else (keyword.span(1), (sides[0][0], sides[-1][1]))
             yield Statement(piece.kind, body, sides, piece.start, keyword=what)
             continue
-        sides = tuple(_sides(body, first, last))
+        sides = _from_the_name(body, tuple(_sides(body, first, last)))
         if len(sides) > 1 and body[slice(*sides[0])].strip():
             tag = _NUMBERED.search(text, first, last) if piece.kind != "code" else None
             number = (tag["tag"] or tag["number"]) if tag else ""
             yield Statement(piece.kind, body, sides, piece.start, number)
+
+
+_ENERGY = re.compile(r"[TVULK]|[KP]E|E_\{?(?:k|p|kin|pot)\}?|\\mathcal\{L\}")
+
+
+def _from_the_name(text: str, sides: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
+    """The sides of a statement, the name of an energy first: m g h = V is V = m g h."""
+    swapped = len(sides) == 2 and _ENERGY.fullmatch(text[slice(*sides[1])].strip())
+    return sides[::-1] if swapped and not _ENERGY.fullmatch(text[slice(*sides[0])].strip()) else sides
 
 
 def _without_words(text: str) -> str:

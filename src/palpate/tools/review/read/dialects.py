@@ -15,6 +15,8 @@ _FUNCTIONS = re.compile(r"\b(Cos|Sin|Tan|Cot|Sec|Csc|Exp|Log|Sqrt|ArcTan|ArcSin|
 _WORD = re.compile("[■█〖〗▒⁡\u2061]")
 _TYPST = re.compile(r"\b(?:dot(?:\.double)?\(|mat\(|vec\()|\bdot\.double\b")
 _DOTTED = re.compile(r"\bdot(?P<two>\.double)?\((?P<name>[^\W\d_]+)(?P<inside>_\w+)?\)(?P<sub>_\w+|_\(\w+\))?")
+_DOT_AFTER = re.compile(r"\b(?P<name>[A-Za-z]+\d*)_(?P<dots>d{1,2})ot\b(?P<number>_?\d+)?")
+_COLUMN = re.compile(r"[\w)\]'] +(?:[\w(]|[-+](?=[\w(]))")  # between two columns that no comma parts
 _LOOSE_DOT = re.compile("(?P<letter>\\w)(?P<space> )(?P<mark>[\u0307\u0308])")
 
 
@@ -111,13 +113,18 @@ def _loose_dots(text: str) -> str:
     return _LOOSE_DOT.sub(lambda m: f"{m['letter']}{m['mark']} ", text)
 
 
+def _dots_after(text: str) -> str:
+    """theta_ddot and q1_dot of a program as ddtheta and dq1."""
+    return _DOT_AFTER.sub(lambda m: f"{m['dots']}{m['name']}{m['number'] or ''}".ljust(len(m[0])), text)
+
+
 def _energies(text: str) -> str:
     """K.E. and P.E. as KE and PE."""
     return _ENERGIES.sub(lambda match: f"{match['letter']}E".ljust(len(match[0])), text)
 
 
 def rows_by_lines(text: str) -> str:
-    """A program whose matrices have a line for each row, as in Matlab: the ends of those lines as semicolons."""
+    """A program whose matrices have a line for each row and spaces between columns, as in Matlab: as ; and , there."""
     letters, stack = list(text), []
     for at, letter in enumerate(text):
         if letter in "([{":
@@ -128,6 +135,8 @@ def rows_by_lines(text: str) -> str:
             before, after = text[:at].rstrip(" \t")[-1:], text[at + 1 :].lstrip()[:1]
             if before not in ",;[(+-*/^.\n&|=" and after not in "],;)+*/^.":
                 letters[at] = ";"
+        elif letter == " " and stack and stack[-1] == "[" and _COLUMN.match(text, at - 1):
+            letters[at] = ","
     return "".join(letters)
 
 
@@ -137,4 +146,5 @@ _DIALECTS: list[tuple[re.Pattern[str], Callable[[str], str]]] = [
     (_WORD, _word),
     (_LOOSE_DOT, _loose_dots),
     (_ENERGIES, _energies),
+    (_DOT_AFTER, _dots_after),
 ]

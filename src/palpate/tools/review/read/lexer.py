@@ -182,6 +182,8 @@ def _next(text: str, at: int, latex: bool) -> Iterator[Token]:
     elif text[at].isalpha():
         plain = None if latex else _PLAIN.match(text, at)
         end = plain.end() if plain else _word_end(text, at)
+        if not latex and text[at : at + 3] in ("sin", "cos", "tan") and text[at + 3 : at + 4] in GREEK_LETTERS:
+            end = at + 3  # cosθ₂
         yield Token(name, text[at:end], at, end)
     else:
         raise UnreadableExpression(f"{text[at]!r} has no meaning in a formula", text, at)
