@@ -13,6 +13,7 @@ from palpate.tools.sheets import Sheet, check_document, source_of
 DATA = tomllib.loads((Path(__file__).parent / "data" / "spellings.toml").read_text(encoding="utf-8"))
 RIGHT = [(one["text"], one["kind"], one["robot"], one["count"]) for one in DATA["right"].values()]
 WRONG = [(one["text"], one["robot"], one["slip"]) for one in DATA["wrong"].values()]
+FAMILIES = tomllib.loads((Path(__file__).parent / "data" / "families.toml").read_text(encoding="utf-8"))
 
 
 def sheet_of(text: str, kind: str, robot: str) -> Sheet:
@@ -50,6 +51,24 @@ def test_the_same_with_a_slip_is_not_called_right(text: str, kind: str, robot: s
             text = text[:at] + becomes + text[at + len(was) :]
             break
     assert not sheet_of(text, kind, robot)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_family_of_spellings_is_read_and_a_slip_in_each_is_found(family: str) -> None:
+    for one in FAMILIES[family]:
+        sheet = sheet_of(one["text"], one["kind"], one["robot"])
+        assert [finding.mark for finding in sheet.judged] == ["agrees"] * one["count"], one["text"]
+        assert not sheet.of("skipped"), one["text"]
+        before, was, after = one["text"].rpartition(one["was"])
+        assert was
+        assert sheet_of(before + one["becomes"] + after, one["kind"], one["robot"]).wrong, one["text"]
+
+
+def test_a_number_before_a_formula_is_no_factor_and_a_wrong_shorthand_is_found() -> None:
+    assert sheet_of("(4)  m l^2 θ̈ + m g l sin θ = 0", "text", "pendulum")
+    program = "c12 = sin(q1 + q2);\nG = [(m1+m2)*g*l1*cos(q1) + m2*g*l2*c12; m2*g*l2*c12];"
+    (wrong,) = sheet_of(program, "matlab", "planar2").wrong
+    assert wrong.slips[0].startswith("sine for cosine in the definition of c12")
 
 
 def test_nine_point_eight_is_told_once_for_the_document() -> None:

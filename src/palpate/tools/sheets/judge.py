@@ -25,6 +25,7 @@ from palpate.tools.sheets.mentions import (
     is_reference,
     mentioned_names,
     name_of,
+    names_in,
     plain_label,
     reason_to_skip,
     spellings_of,
@@ -105,10 +106,13 @@ class _Judge:
         self.source, self.arms, self.symbols, self.strict, self.seed = source, arms, symbols, strict, seed
         self.items: list[_Item] = []
         self.constraints: dict[int, tuple[int, Constraint]] = {}  # by arm: where it begins, and what it is
+        self._mentioned: dict[int, set[Name]] = {}  # by item: the names that it uses
+        self._own: dict[tuple[int, int], bool] = {}  # by arm and item: whether it is a value of the arm's own symbol
 
     def sheet(self) -> Sheet:
         """All formulas judged."""
         self.items = [self._item(one) for one in statements(self.source)]
+        self._mentioned = {id(item): mentioned_names(item.statement) for item in self.items}
         self._settle_roles()
         for item in self.items:
             if item.finding is None:
@@ -130,7 +134,7 @@ class _Judge:
 
     def _settle_roles(self) -> None:
         """Which statements are formulas of the arm, definitions, values, constraints, or nothing to judge."""
-        mentioned = [mentioned_names(item.statement) for item in self.items]
+        mentioned = [self._mentioned[id(item)] for item in self.items]
         for number, item in enumerate(self.items):
             users = [k for k, m in enumerate(mentioned) if k != number and item.name is not None and item.name in m]
             used = any(not _is_sibling(item, self.items[k]) for k in users)
@@ -329,21 +333,29 @@ class _Judge:
         """Meanings of the names that a formula uses, from the document itself and from `symbols`."""
         defined: dict[Name, _Item] = {}
         for other in self._in_scope(item):
-            if other.name is not None and not self._is_own(arm, other):
+            key = id(arm), id(other)
+            if key not in self._own:
+                self._own[key] = other.name is None or self._is_own(arm, other)
+            if other.name is not None and not self._own[key]:
                 defined[other.name] = other
                 if indices := entry_indices(other.name.sub):
                     defined[other.name._replace(sub=f"{indices[0]}{indices[1]}")] = other
                     defined[other.name._replace(sub=f"{indices[0]},{indices[1]}")] = other
-        names: dict[str, Any] = dict(self.symbols)
+        used: list[_Item] = []
         waiting, seen = [item], {id(item)}
         while waiting:
-            for name in mentioned_names(waiting.pop().statement):
+            for name in self._mentioned[id(waiting.pop())]:
                 other = defined.get(name)
                 if other is not None and other.name is not None and id(other) not in seen:
                     seen.add(id(other))
                     waiting.append(other)
-                    names |= dict.fromkeys(spellings_of(other.statement.side(0), other.name), other.statement.alone(-1))
-        return names
+                    used.append(other)
+        names: dict[str, Any] = {}
+        for one in sorted(used, key=lambda other: other.statement.start):  # mostly defined before they are used
+            if one.name is not None:
+                names |= dict.fromkeys(spellings_of(one.statement.side(0), one.name), one.statement.alone(-1))
+        texts = [item.statement.whole, *map(str, names.values())]
+        return {**names_in(texts, self.symbols), **names}
 
     def _is_own(self, arm: Arm, other: _Item) -> bool:
         """Whether a definition is a value of one of the arm's own symbols, which stay symbols."""
@@ -416,7 +428,7 @@ class _Judge:
         terms = {kind for one in finding.verdict.differences for kind in one.kinds} & {"missing term", "extra term"}
         if finding.verdict.repaired and not terms:
             return finding
-        mentioned = mentioned_names(item.statement)
+        mentioned = self._mentioned[id(item)]
         others = [o for o in self.items if o.name in mentioned and o is not item and o.finding is not None]
         wrong = [o for o in others if o.finding.mark == "differs" or o.finding.reason.startswith(_FOLLOWS)]  # pyright: ignore[reportOptionalMemberAccess]
         if not wrong:

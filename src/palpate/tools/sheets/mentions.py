@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from palpate.errors import UnreadableExpression
 from palpate.tools.review.algebra.names import spelled
@@ -16,6 +18,7 @@ _WORD = re.compile(
     r"[A-Za-z]\w*\s*[\[(]\s*\d+\s*(?:,|\]\s*\[)\s*\d+\s*[\])]"
     r"|(?:\\d{1,3}ot\s*\{?\s*)?(?:\\?[A-Za-zͰ-Ͽ]+)\}?(?:\s*_\s*(?:\{[^{}]*\}|[A-Za-z0-9]+))?"
 )
+_NUMBERED = re.compile(r"(?<![\\\w])[A-Za-z]+\d+\w*")  # a1, c12 of a program
 _MOTION = re.compile(r"\\ddot|̈|\bdd[a-z]|\bq_?dd|\\frac\{d\^\{?2")
 
 
@@ -64,13 +67,32 @@ def mentioned_names(one: Statement) -> set[Name]:
         text = re.sub(
             r"\\(?:mathbf|mathrm|boldsymbol|bm|operatorname|text|mathcal)\s*\{([^{}]*)\}", r"\1", one.side(number)
         )
-        for word in _WORD.findall(text):
+        for word in (*_WORD.findall(text), *_NUMBERED.findall(text)):
             try:
                 names.add(label_name(word))
                 names.add(spelled(word))
             except UnreadableExpression:
                 continue
     return names
+
+
+def names_in(texts: Iterable[str], meanings: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of many names that may occur in texts, or in the meanings of those that do: all where letters are unusual."""
+    squeezed = "".join(map(_squeezed, texts))
+    if not squeezed.isascii():
+        return dict(meanings)
+    chosen: dict[str, Any] = {}
+    while True:
+        more = {k: v for k, v in meanings.items() if k not in chosen and _squeezed(k) in squeezed}
+        if not more:
+            return chosen
+        chosen |= more
+        squeezed += "".join(_squeezed(str(one)) for one in more.values())
+
+
+def _squeezed(text: str) -> str:
+    """A text without braces, spaces and signs, so that pl_{21} is found in p l_{2,1}."""
+    return re.sub(r"[\s{}_,^\\()\[\]$]", "", text)
 
 
 def is_equation(one: Statement) -> bool:
@@ -81,7 +103,7 @@ def is_equation(one: Statement) -> bool:
     if not _MOTION.search(text) or "matrix" in text:
         return False
     label = label_of(one.side(0))
-    return label is None or label.dots == 2
+    return label is None or label.dots == 2 or label.base.startswith("dd")
 
 
 def is_reference(text: str, meant: Notion, joints: int, more: bool) -> bool:

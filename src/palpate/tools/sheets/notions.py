@@ -19,7 +19,8 @@ _STYLE = re.compile(
     r"\\(?:mathbf|mathrm|boldsymbol|bm|mathcal|operatorname|text|textrm|mathit|mathsf|vec|underline|bf|rm|pmb)\b\s*"
 )
 _SPACING = re.compile(r"\\(?:left|right|displaystyle|[bB]igg?[lr]?)\b|\\[,;:! ]|\s+|&|\$|~")
-_FRAME = re.compile(r"^\{\}(?:\^(?:\{(?P<long>[^{}]*)\}|(?P<short>\w))|_(?:\{[^{}]*\}|\w))+")
+_FRAME = re.compile(r"^(?:\{\})?(?:\^(?:\{(?P<long>[^{}]*)\}|(?P<short>\w))|_(?:\{(?P<low>[^{}]*)\}|(?P<lower>\w)))+")
+_POSES = re.compile(r"(?:(?:\{\})?\^\{?\d\}?[TAH]_\{?\d\}?|[TAH]_\{?\d\}?\^\{?\d\}?|[TAH]_\{?\d\}?)+")
 _ARGUMENTS = re.compile(r"\((?:[^()]|\([^()]*\))*\)$")
 _INDICES = re.compile(r"[\[(]\d+(?:,\d+)?[\])](?:\[\d+\])?$")  # an entry in a program: M(1,2), M[0][1], g[0]
 _BELOW, _DIGITS = re.compile("[₀-₉]+"), str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
@@ -84,13 +85,15 @@ def label_of(left: str) -> Label | None:
     frame = _FRAME.match(text)
     above = (frame["long"] or frame["short"] or "") if frame else ""
     text = text[frame.end() :] if frame else text
+    text = re.sub(r"\((?:[^()]|\([^()]*\))*\)(?=[_^])", "", text)  # M(q)_{12}
+    text = re.sub(r"^([A-Za-z]+)(\d+)$", r"\1_{\2}", text)  # M12 of a program
     if _INDICES.search(text):
         return None
     text = _ARGUMENTS.sub("", _BELOW.sub(lambda m: f"_{{{m[0].translate(_DIGITS)}}}", text))
     match = _LABEL.fullmatch(text)
     if match is None:
         return None
-    below = ""
+    below = (frame["low"] or frame["lower"] or "") if frame else ""
     for script in _SCRIPT.finditer(match["scripts"]):
         inside = (script["long"] or script["short"] or "").replace("{", "").replace("}", "").replace("\\", "")
         if script["sign"] == "_":
@@ -113,12 +116,19 @@ def notion(left: str, right: str, joints: int) -> Notion | None:
         return derivative
     if _FORCES.fullmatch(normal(left)):
         return Notion("c", "c")
+    if _is_product_of_poses(normal(left), right, joints):
+        return Notion("the pose of the tool", "FK")
     label = label_of(left)
     if label is not None:
         special = _special(label, right, joints)
         if special is not None:
             return special
     return _column(left, right, joints) or _usual(left, label)
+
+
+def _is_product_of_poses(left: str, right: str, joints: int) -> bool:
+    """Whether a left side is the product of the poses of all links: A_1^0 A_2^1, {}^0T_1 {}^1T_2, A_1 A_2."""
+    return bool(_POSES.fullmatch(left)) and len(re.findall("[TAH]", left)) == joints > 1 and right.count("\\\\") >= 3
 
 
 def _usual(left: str, label: Label | None) -> Notion | None:
@@ -181,15 +191,21 @@ def _special(label: Label, right: str, joints: int) -> Notion | None:
     matrix = right.count("\\\\") + right.count(";") >= 3
     if base in ("L", "\\ell") and not below and not label.dots:
         return Notion("the Lagrangian", "expression", make=lambda seen: seen.lagrangian, names=_energies)
+    if base in ("T", "A", "H") and (below, label.above) == ("0", str(joints)) and matrix:
+        return Notion("the pose of the tool", "FK")
     if base in ("T", "A", "H", "g") and (label.above in ("0", "W", "B") or matrix) and number is not None:
         full = base != "A" and label.above in ("0", "W", "B", "")
         return Notion("the pose of the tool", "FK") if number == joints and full else None
+    if base == "E" and not label.dots and below in ("k", "K", "p", "P"):
+        return Notion(*{"k": ("T", "T"), "p": ("V", "V")}[below.lower()])
     if base in ("T", "A", "H") and below in (f"0{joints}", f"0,{joints}") and matrix:
         return Notion("the pose of the tool", "FK")
     if base in [one.lstrip("\\") for one in _TORQUES] and number is not None and not label.dots:
         return _torque(base, number, right, joints)
     if base in ("x", "y", "z", "p", "P", "X", "Y", "Z") and not label.above:
-        return _position(label, joints)
+        position = _position(label, joints)
+        if position is not None:
+            return position
     if base in ("chi", "r", "p", "x") and below in ("e", "eP", "E", "ee", "P", "tip", "tcp"):
         return None if label.dots else Notion("the position of the tool", "FK")
     if (

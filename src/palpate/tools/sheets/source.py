@@ -16,7 +16,7 @@ from typing import Any
 from palpate.errors import InvalidInput
 from palpate.files import read_text
 from palpate.tools.review.algebra.effort import MOST_BYTES
-from palpate.tools.review.read.dialects import translated
+from palpate.tools.review.read.dialects import rows_by_lines, translated
 from palpate.tools.review.read.lexer import MACRO, blanked
 from palpate.tools.review.read.printed_pages import is_palpate_page
 from palpate.tools.review.read.statements import without_other_text, without_prose, without_scaffold
@@ -39,6 +39,13 @@ _KINDS = {
 _CODE = {".py": "python", ".m": "matlab"}
 _COMMENT = re.compile(r"(?<!\\)%[^\n]*")
 _PROMPT = re.compile(r"^[ \t]*(?:>>>?|In \[\d*\]:|octave:\d+>)[ \t]?", re.MULTILINE)
+
+_DECLARED = re.compile(
+    r"@\([\w, ]*\)|^[ \t]*(?:const[ \t]+)?(?:double|float|auto|var|let|local|real)[ \t]+(?=\w+[ \t]*=)", re.MULTILINE
+)
+_COUNTED = re.compile(
+    r"^[ \t]*(?:Eq(?:uation|n)?\.?[ \t]*)?\((?:\d+\.)*\d+[a-z]?\)[ \t]*(?::|(?<=\))(?=[ \t]))", re.MULTILINE
+)  # the number of an equation before it
 
 
 @dataclass(frozen=True)
@@ -166,7 +173,10 @@ def piece_text(source: Source, piece: Piece) -> str:
     """A piece with everything in it that is no formula blanked."""
     inside = translated(source.clean[piece.start : piece.end])
     if piece.kind == "code":
-        return without_scaffold(_PROMPT.sub(lambda match: blanked(match[0]), inside))
+        inside = _PROMPT.sub(lambda match: blanked(match[0]), inside)
+        return rows_by_lines(without_scaffold(_DECLARED.sub(lambda match: blanked(match[0]), inside)))
+    if piece.kind == "plain":
+        inside = _COUNTED.sub(lambda match: blanked(match[0]), inside)
     if piece.kind == "page":
         return without_other_text(inside)
     if piece.kind != "plain":

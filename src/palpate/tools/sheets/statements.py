@@ -51,27 +51,64 @@ class Statement:
     @property
     def start(self) -> int:
         """Where it begins in the document."""
-        return self.offset + self.sides[0][0]
+        return self.offset + min(first for first, _ in self.sides)
 
     @property
     def end(self) -> int:
         """Where it ends in the document."""
-        return self.offset + self.sides[-1][1]
+        return self.offset + max(last for _, last in self.sides)
 
     def side(self, number: int) -> str:
-        """A part between equals signs."""
-        return self.text[slice(*self.sides[number])]
+        """A part between equals signs; of the left one the document's abbreviations are written out."""
+        text = self.text[slice(*self.sides[number])]
+        return _written_out(text, self.before) if number == 0 and "\\" in text and "\\" in self.before else text
 
     def alone(self, number: int) -> str:
         """A part by itself, in its position in the document."""
         first, last = self.sides[number]
-        return self.before + blanked(self.text[:first]) + _in_one_line(self.text[first:last])
+        return self.before + blanked(self.text[:first]) + _as_row(_in_one_line(self.text[first:last]))
 
     @property
     def whole(self) -> str:
         """All of it, in its position in the document."""
-        first, last = self.sides[0][0], self.sides[-1][1]
-        return self.before + blanked(self.text[:first]) + _in_one_line(self.text[first:last])
+        first, (right, last) = self.sides[0][0], self.sides[-1]
+        left = _in_one_line(self.text[first:right])
+        return self.before + blanked(self.text[:first]) + left + _as_row(_in_one_line(self.text[right:last]))
+
+
+def _written_out(text: str, before: str) -> str:
+    """A left side with abbreviations of at most one argument written out."""
+    for name, (count, meaning) in macros(before)[1].items():
+        if count == 0:
+            text = re.sub(rf"\\{name}(?![A-Za-z])", lambda _, m=meaning: m, text)
+        elif count == 1:
+            text = re.sub(rf"\\{name}\s*\{{([^{{}}]*)\}}", lambda match, m=meaning: m.replace("#1", match[1]), text)
+    return text
+
+
+_TUPLE = re.compile(
+    r"(?P<lead>\s*)(?:\\left\s*)?\((?P<inside>.*)\)(?P<above>\s*\^\s*\{?\s*(?:T|\\top|\\mathsf\{T\}|\\mathrm\{T\})\s*\}?)?",
+    re.DOTALL,
+)
+
+
+def _as_row(text: str) -> str:
+    """(a, b)ᵀ as [a, b]: a list in round brackets is a row."""
+    match = _TUPLE.fullmatch(text.rstrip())
+    if match is None:
+        return text
+    depth, comma = 0, False
+    for letter in match["inside"]:
+        depth += (letter in "([{") - (letter in ")]}")
+        if depth < 0:
+            return text
+        comma = comma or (letter == "," and depth == 0)
+    if not comma:
+        return text
+    inside = match["inside"]
+    inside = re.sub(r"\\right\s*$", lambda one: blanked(one[0]), inside)
+    made = text[: match.start("inside") - 1] + "[" + inside + "]" + blanked(text[match.end("inside") + 1 :])
+    return re.sub(r"\\left(?=\s*\[)", "     ", made, count=1)
 
 
 def _in_one_line(text: str) -> str:
@@ -179,11 +216,20 @@ def _statements_of(text: str, piece: Piece) -> Iterator[Statement]:
             sides = sides if what == "equation" else (keyword.span(1), (sides[0][0], sides[-1][1]))
             yield Statement(piece.kind, body, sides, piece.start, keyword=what)
             continue
-        sides = tuple(_sides(body, first, last))
+        sides = _from_the_name(body, tuple(_sides(body, first, last)))
         if len(sides) > 1 and body[slice(*sides[0])].strip():
             tag = _NUMBERED.search(text, first, last) if piece.kind != "code" else None
             number = (tag["tag"] or tag["number"]) if tag else ""
             yield Statement(piece.kind, body, sides, piece.start, number)
+
+
+_ENERGY = re.compile(r"[TVULK]|[KP]E|E_\{?(?:k|p|kin|pot)\}?|\\mathcal\{L\}")
+
+
+def _from_the_name(text: str, sides: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
+    """The sides of a statement, the name of an energy first: m g h = V is V = m g h."""
+    swapped = len(sides) == 2 and _ENERGY.fullmatch(text[slice(*sides[1])].strip())
+    return sides[::-1] if swapped and not _ENERGY.fullmatch(text[slice(*sides[0])].strip()) else sides
 
 
 def _without_words(text: str) -> str:
@@ -240,7 +286,7 @@ def _sides(text: str, first: int, last: int) -> Iterator[tuple[int, int]]:
 
 
 _ENDING = re.compile(
-    r"(?:\\\\(?:\[[^\]]*\])?|\\q?quad|\\[,;:! ]|[,;.$&]|\\wedge|\\therefore|(?:\\q?quad|[ \t}])\(\d+\w?\))$"
+    r"(?:\\\\(?:\[[^\]]*\])?|\\q?quad|\\[,;:! ]|[,;:.$&]|\\wedge|\\therefore|(?:\\q?quad|[ \t}])\(\d+\w?\))$"
 )
 _LEADING = re.compile(r"(?:\s|&|\\[,;:! ]|\$|\\wedge|\\therefore)*")
 

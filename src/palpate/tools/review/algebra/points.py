@@ -323,16 +323,19 @@ class Point:
     def _total(self, node: Sum) -> Any:
         known = self._bodies.get(id(node))
         if known is None:
-            total = self.of(node.terms[0])
+            spend(len(node.terms))
+            total = _RULES[type(node.terms[0])](self, node.terms[0])
             for term in node.terms[1:]:
-                total += self.of(term)
+                total += _RULES[type(term)](self, term)
             known = self._bodies[id(node)] = (node, total % P if self.exact else total)
         return known[1]
 
     def _product(self, node: Prod) -> Any:
-        total = self.of(node.factors[0])
+        spend(len(node.factors))
+        total = _RULES[type(node.factors[0])](self, node.factors[0])
         for factor in node.factors[1:]:
-            total = total * self.of(factor) % P if self.exact else total * self.of(factor)
+            value = _RULES[type(factor)](self, factor)
+            total = total * value % P if self.exact else total * value
         return total
 
     def _body(self, node: Ref) -> Any:

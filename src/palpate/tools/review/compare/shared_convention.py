@@ -39,8 +39,17 @@ def _proposed(wrong: Sequence[MatrixComparison]) -> Iterator[Convention]:
     for change in changes.values():
         right = [one for one in wrong if agrees_in(one, change)]
         entries = [one.case.what for one in right if one.single]
-        if any(not one.single and not one.alone for one in right) or any(entries.count(what) > 1 for what in entries):
+        whole = [one for one in right if not one.single and not one.alone]
+        if _is_one_sign(change) and all(one.given.shape == (1, 1) for one in whole):
+            whole = whole if len(right) > 1 else []
+        if whole or any(entries.count(what) > 1 for what in entries):
             yield change
+
+
+def _is_one_sign(change: Convention) -> bool:
+    """Whether a change turns the sense of some joints alone: in an energy that shows as one sign, as a slip does."""
+    signs = {change.S[k][k] for k in range(len(change.S))}
+    return change.S == diagonal([row[k] for k, row in enumerate(change.S)]) and signs == {1, -1} and not change.quarters
 
 
 def has_a_free_sign(one: MatrixComparison, others: Iterable[str]) -> bool:

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from itertools import islice, product
 
+from typing import Any
+
 from palpate.errors import PalpateError, UnluckyPoint
 from palpate.tools.review.algebra.names import SymbolTable
 from palpate.tools.review.algebra.points import PI, Point
@@ -80,8 +82,12 @@ def renamed(one: MatrixComparison, indices: Indices) -> dict[Name, Name] | None:
         return None
     size = sum(1 for _ in islice((node for index in indices for node in walk(wanted[index])), _MOST_WORK))
     points = [one.space.point(number) for number in (20, 21)]
+    try:
+        targets = [[point.of(given[index]) for index in indices] for point in points]
+    except UnluckyPoint:
+        return None
     for names in islice(_assignments(meant, sorted(used), one.case.table), min(_MOST_TRIED, _MOST_WORK // size)):
-        if all(_agrees(given, wanted, indices, names, point) for point in points):
+        if all(_agrees(values, wanted, indices, names, point) for point, values in zip(points, targets)):
             return {name: stands for name, stands in names.items() if matters(wanted, indices, name, points[0])}
     return None
 
@@ -113,9 +119,9 @@ def _likeness(a: Name, b: Name) -> float:
     return same + SequenceMatcher(None, a.sub, b.sub).ratio() + (a.sub[-2:] == b.sub[-2:]) + (a.sub[-1:] == b.sub[-1:])
 
 
-def _agrees(given: Grid, wanted: Grid, indices: Indices, names: dict[Name, Name], point: Point) -> bool:
+def _agrees(values: list[Any], wanted: Grid, indices: Indices, names: dict[Name, Name], point: Point) -> bool:
     called = point.with_values({meant: point.value(stands) for meant, stands in names.items()})
     try:
-        return all(point.field.equal(point.of(given[index]), called.of(wanted[index])) for index in indices)
+        return all(point.field.equal(value, called.of(wanted[index])) for value, index in zip(values, indices))
     except UnluckyPoint:
         return False

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Any
 
 from palpate.errors import DoesNotFit, UnluckyPoint
 from palpate.tools.review.algebra.names import SymbolTable
-from palpate.tools.review.algebra.points import Point, Space
-from palpate.tools.review.algebra.tree import Node, Ref, Sym, Trig, symbols, walk
+from palpate.tools.review.algebra.points import P, Point, Space
+from palpate.tools.review.algebra.tree import Name, Node, Ref, Sym, Trig, symbols, walk
 from palpate.tools.review.mend.edits import COSTS, Edit, edited, likelihood_of_all
 from palpate.tools.review.mend.factors import product
 from palpate.tools.review.mend.slips import DoubleSlip, SingleSlip
@@ -23,6 +23,7 @@ _MOST_TRIED = 80
 _MOST_NODES = 6_000  # symbols, numbers and operations of an expression that is still searched for slips
 _MOST_OPTIONS = 120_000  # single corrections that are still combined in pairs
 _MOST_WORK = 3_000_000  # nodes that a search throughout may evaluate
+_MOST_DEGREE = 4  # of an expression in one of its symbols, where a few values give it for all
 
 
 @dataclass(frozen=True)
@@ -158,23 +159,45 @@ class Repairer:
 
     def _throughout(self) -> Iterator[list[Edit]]:
         """One symbol that stands for another everywhere."""
-        wanted = self.point.of(self.wanted)
         size = sum(1 for _ in walk(self.tree))
         few = size * len(symbols(self.tree)) * len(self.atoms.symbols) > _MOST_WORK
-        for old in sorted(symbols(self.tree)):
-            occurrences = [node for node in walk(self.tree) if isinstance(node, Sym) and node.name == old]
-            if len(occurrences) < 2:
+        places: dict[Name, list[Sym]] = {}
+        for node in walk(self.tree):
+            if isinstance(node, Sym):
+                places.setdefault(node.name, []).append(node)
+        for old, occurrences in sorted(places.items()):
+            others = [one for one in self.atoms.symbols if isinstance(one.node, Sym) and one.node.name != old]
+            others = [one for one in others if not few or one.node.name.base == old.base]  # type: ignore[union-attr]
+            if len(occurrences) < 2 or not others:
                 continue
-            for atom in self.atoms.symbols:
-                if not isinstance(atom.node, Sym) or atom.node.name == old:
-                    continue
-                if few and atom.node.name.base != old.base:
-                    continue
-                moved = self.point.with_values({old: atom.value})
-                with suppress(UnluckyPoint):
-                    if self.space.field.equal(moved.of(self.tree), wanted):
-                        changes: dict[int, Node] = {id(node): atom.node for node in occurrences}
-                        yield [Edit("wrong symbol throughout", occurrences[0], changes, {}, occurrences[0].span)]
+            fits = self._is_right_with(old)
+            for atom in others:
+                if fits(atom.value):
+                    changes: dict[int, Node] = {id(node): atom.node for node in occurrences}
+                    yield [Edit("wrong symbol throughout", occurrences[0], changes, {}, occurrences[0].span)]
+
+    def _is_right_with(self, old: Name) -> Callable[[Any], bool]:
+        """A test whether the expression has the wanted value where a symbol has another one.
+
+        An expression is mostly a polynomial of low degree in each of its symbols: a few values give it for all.
+        """
+        field, wanted = self.point.field, self.point.of(self.wanted)
+
+        def value(at: Any) -> Any:
+            return self.point.with_values({old: at}).of(self.tree)
+
+        def directly(at: Any) -> bool:
+            with suppress(UnluckyPoint):
+                return field.equal(value(at), wanted)
+            return False
+
+        try:
+            slopes = _newton(value) if field.exact else None
+        except UnluckyPoint:
+            slopes = None
+        if slopes is None:
+            return directly
+        return lambda at: field.equal(_at(slopes, at), wanted)
 
     # ------------------------------------------------------------------ confirming
 
@@ -185,3 +208,22 @@ class Repairer:
             if self.space.agree(mended, self.wanted, _FRESH):
                 return Repair(tuple(edits), mended)
         return None
+
+
+def _newton(value: Callable[[Any], Any]) -> list[int] | None:
+    """Newton's coefficients of a polynomial modulo the prime from its values at 0, 1, …; None if it is none of degree 4."""
+    values = [value(step) % P for step in range(_MOST_DEGREE + 2)]
+    slopes = [values[0]]
+    for step in range(1, len(values)):
+        inverse = pow(step, -1, P)
+        values = [(b - a) * inverse % P for a, b in pairwise(values)]
+        slopes.append(values[0])
+    return slopes[:-1] if slopes[-1] == 0 else None
+
+
+def _at(slopes: list[int], at: int) -> int:
+    """The value of a polynomial by Newton's coefficients."""
+    total = 0
+    for step, slope in reversed(list(enumerate(slopes))):
+        total = (total * (at - step) + slope) % P
+    return total

@@ -41,7 +41,7 @@ _SCIENTIFIC = re.compile(rf"(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?|{_FRACTION}
 _ROOT = re.compile("√")
 # What is read as which sign; those of two letters first.
 _SIGNS = {"**": "^", ".*": "*", "./": "/", ".^": "^", **{sign: sign for sign in "+-*/^_()[]{}=&,;:.|'<>!"}}
-_SIGNS |= {"−": "-", "–": "-", "·": "*", "×": "*", "∗": "*", "⋅": "*", "÷": "/"}
+_SIGNS |= {"−": "-", "–": "-", "·": "*", "×": "*", "∗": "*", "⋅": "*", "÷": "/", "∕": "/", "⁄": "/"}
 _SIGN = re.compile("|".join(map(re.escape, _SIGNS)))
 _SPELT = {**_FRACTIONS, **_SIGNS, "√": "sqrt"}
 _MARKS = "\u0307\u0308\u20db"
@@ -170,12 +170,11 @@ def _tokens(text: str, latex: bool) -> Iterator[Token]:
 
 
 def _next(text: str, at: int, latex: bool) -> Iterator[Token]:
-    name, number = ("word", _NUMBER) if latex else ("name", _SCIENTIFIC)
-    patterns = {_GAP: "gap", _COMMAND: "command", number: "number", _ROOT: name, _SIGN: "op"}
-    for pattern, kind in patterns.items():
-        if match := pattern.match(text, at):
-            yield Token(kind, _SPELT.get(match[0], match[0]), at, match.end())
-            return
+    name = "word" if latex else "name"
+    if match := _FIRST[latex].match(text, at):
+        kind = match.lastgroup or "op"
+        yield Token(name if kind == "root" else kind, _SPELT.get(match[0], match[0]), at, match.end())
+        return
     if script := _SCRIPT.match(text, at):
         sign, kind = ("^", "exponent") if script["above"] else ("_", "number")
         yield Token("op", sign, at, at)
@@ -183,9 +182,20 @@ def _next(text: str, at: int, latex: bool) -> Iterator[Token]:
     elif text[at].isalpha():
         plain = None if latex else _PLAIN.match(text, at)
         end = plain.end() if plain else _word_end(text, at)
+        if not latex and text[at : at + 3] in ("sin", "cos", "tan") and text[at + 3 : at + 4] in GREEK_LETTERS:
+            end = at + 3  # cosθ₂
         yield Token(name, text[at:end], at, end)
     else:
         raise UnreadableExpression(f"{text[at]!r} has no meaning in a formula", text, at)
+
+
+def _in_order(number: re.Pattern[str]) -> re.Pattern[str]:
+    """One pattern for signs, commands and numbers, tried in this order."""
+    patterns = {"gap": _GAP, "command": _COMMAND, "number": number, "root": _ROOT, "op": _SIGN}
+    return re.compile("|".join(f"(?P<{kind}>{one.pattern})" for kind, one in patterns.items()))
+
+
+_FIRST = {True: _in_order(_NUMBER), False: _in_order(_SCIENTIFIC)}  # by whether the text is LaTeX
 
 
 def _word_end(text: str, at: int) -> int:

@@ -237,7 +237,19 @@ class SymbolReader:
 
     def _subscripted(self, name: Name) -> Name:
         """A name with the subscript that follows it, if one does."""
+        self._split_subscript(name)
         return name._replace(sub=self._subscript() or name.sub)
+
+    def _split_subscript(self, name: Name) -> None:
+        """m_pl is m_p times l, as TeX sets it, where m_p is known and m_{pl} is not."""
+        after = self._ahead()
+        if not self._is("_") or after.kind != "word" or len(after.text) < 2:
+            return
+        first = after.text[0]
+        if self.table.find(name._replace(sub=after.text)) is None and self.table.find(name._replace(sub=first)):
+            self.at += 1
+            self._put_instead([first, after.text[1:]])
+            self.at -= 1
 
     def _after_exponent(self) -> int:
         """The token after ^… that stands here."""

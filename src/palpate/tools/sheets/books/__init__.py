@@ -1,1 +1,1 @@
-"""Textbook results as data, one file for each book; written from memory, not copied from its print."""
+"""Published results as data, one file for each source; one without `read` was written from memory."""
