@@ -129,7 +129,8 @@ def test_modes_of_an_arm_are_those_of_its_loop_without_gains() -> None:
 def test_modes_of_one_joint_have_closed_forms() -> None:
     text = ONE.format(B=B, m=M).replace(
         "<worldbody>",
-        f'<custom><numeric name="joint_stiffness" data="{K}"/><numeric name="gear_damping" data="{D}"/></custom><worldbody>',
+        f'<custom><numeric name="joint_stiffness" data="{K}"/>'
+        f'<numeric name="gear_damping" data="{D}"/></custom><worldbody>',
     )
     robot = Robot.from_mjcf_text(text, name="one")
     (free,), (held,) = elastic_modes(robot, np.zeros(1)), held_modes(robot, np.zeros(1))

@@ -210,7 +210,7 @@ def test_a_motor_that_sticks_stands_still_exactly_and_slips_beyond_its_friction(
 
 
 def test_friction_of_several_motors_fits_link_by_link() -> None:
-    """Friction opposes each motor's motion with all it has, or less where it stands still; momentum is accounted for."""
+    """Friction opposes each motor's motion with all it has, or less where it stands still; energies add up."""
     robot = load_robot("panda", joints="elastic")
     push = Push(name="p", kind="sine", force=(15, 25, 10), frequency=3.0, start=0.0, duration=2.0)
     run = run_of(robot, PlantChange(joint_friction=0.5), world={"pushes": (push,)}, duration=0.6)

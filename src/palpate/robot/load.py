@@ -43,7 +43,7 @@ def load_robot(
             whole robot weighs this much; marked as an estimate everywhere.
         lock: joints to weld, at which values, rad or m.
         tool_frame: the frame that does the work; chosen by its name, or by where it stands, if not given.
-        joints: "as_built" has what file or catalogue know of rotors and friction, "ideal" has none, "elastic" also gears.
+        joints: "as_built" has the rotors and friction that are known, "ideal" has none, "elastic" also gears that give.
         **parameters: a catalogue robot's own parameters, such as `length=0.5, mass=5.0` for `planar3`.
 
     Raises:

@@ -58,7 +58,7 @@ def model_xml(name: str, /, *, elastic: bool = False, **parameters: Value) -> st
 
     Raises:
         UnknownName: no such robot, or the robot has no such parameter.
-        InvalidInput: a value that is not finite, out of bounds, or of the wrong length; gears of which nothing is known.
+        InvalidInput: a value that is not finite, out of bounds, or of the wrong length; unknown gears.
     """
     if elastic and (name not in _files() or is_textbook(name)):
         check_names("robot", [name], names())
