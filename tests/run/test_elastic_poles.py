@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.linalg import expm
@@ -29,7 +32,7 @@ B, M, K, D = 0.3, 0.7, 4000.0, 1.5
 T = 1e-3
 
 
-def loop(kp: float, kd: float, side: str, delay: int, step: float = T, *, push: float = 0.0, **clock) -> Run:
+def loop(kp: float, kd: float, side: Any, delay: int, step: float = T, *, push: float = 0.0, **clock) -> Run:
     """A position held by a motor: a law on the motor's angle, or on the link's."""
     pushes = (Push(name="p", kind="impulse", force=(push, 0, 0), start=0.0, duration=step),) if push else ()
     world = World(
@@ -38,12 +41,12 @@ def loop(kp: float, kd: float, side: str, delay: int, step: float = T, *, push: 
         driver=Driver(delay=delay, torque_limit=False, torque_rate_limit=False),
         pushes=pushes,
     )
-    clock = Clock(**{"duration": 0.05, "timestep": step, "period": T} | clock)
+    timing: dict[str, Any] = {"duration": 0.05, "timestep": step, "period": T} | clock
     robot = Robot.from_mjcf_text(ONE.format(B=B, m=M), name="one")
-    return Run(robot, JointImpedance(stiffness=(kp,), damping=(kd,)), world, clock=clock)
+    return Run(robot, JointImpedance(stiffness=(kp,), damping=(kd,)), world, clock=Clock(**timing))
 
 
-def sampled_poles(kp: float, kd: float, side: str, delay: int) -> np.ndarray:
+def sampled_poles(kp: float, kd: float, side: Any, delay: int) -> np.ndarray:
     """The same with the torque held between samples: by the exponential of both masses, some samples late."""
     A = np.zeros((5, 5))  # θ, q, θ̇, q̇, τ
     A[0, 2] = A[1, 3] = 1.0
@@ -65,12 +68,22 @@ def sampled_poles(kp: float, kd: float, side: str, delay: int) -> np.ndarray:
     return np.linalg.eigvals(P)
 
 
-def largest(kp: float, kd: float, side: str, delay: int) -> float:
+def largest(kp: float, kd: float, side: Any, delay: int) -> float:
     return float(np.abs(sampled_poles(kp, kd, side, delay)).max())
 
 
+def crossing(function: Any, low: float, high: float) -> float:
+    """Where a function passes 0, within a thousandth."""
+    root: Any = brentq(function, low, high, xtol=1e-3 * low)
+    return float(root)
+
+
+def range_of(name: str, kind: str) -> Any:
+    return ranges(facts(name), kind, load_robot(name).dof_names)
+
+
 @pytest.mark.parametrize(("side", "delay"), [("motor", 0), ("motor", 3), ("link", 0), ("link", 2)])
-def test_poles_approach_those_of_two_masses_under_a_sampled_law(side: str, delay: int) -> None:
+def test_poles_approach_those_of_two_masses_under_a_sampled_law(side: Any, delay: int) -> None:
     errors = []
     for ratio in (4, 16):
         found = poles(loop(300.0, 6.0, side, delay, T / ratio), 0.02, finer=False).largest
@@ -83,18 +96,19 @@ def test_a_loop_on_the_motor_bears_more_than_one_on_the_link_and_both_limits_are
     """Without delay a motor's loop is collocated: only sampling limits it; a link's is not, and damping excites it."""
     limits = {}
     for side in ("motor", "link"):
-        exact = brentq(lambda kd, side=side: largest(50.0, kd, side, 1) - 1.0, 0.5, 300.0)
-        found = brentq(
+        exact = crossing(lambda kd, side=side: largest(50.0, kd, side, 1) - 1.0, 0.5, 300.0)
+        found = crossing(
             lambda kd, side=side: poles(loop(50.0, kd, side, 1, T / 16), 0.02, finer=False).largest - 1.0,
-            0.8 * exact, 1.25 * exact, rtol=1e-3,
-        )  # fmt: skip
+            0.8 * exact,
+            1.25 * exact,
+        )
         limits[side] = found
         assert found == pytest.approx(exact, rel=0.02)
     assert limits["motor"] > 3.0 * limits["link"]
 
 
 def test_runs_on_both_sides_of_the_limit_die_out_and_grow() -> None:
-    exact = brentq(lambda kd: largest(50.0, kd, "link", 1) - 1.0, 0.5, 300.0)
+    exact = crossing(lambda kd: largest(50.0, kd, "link", 1) - 1.0, 0.5, 300.0)
     sizes = {}
     for share in (0.9, 1.15):
         trace = simulate(loop(50.0, share * exact, "link", 1, T / 8, push=1e-3, duration=2.0))
@@ -121,7 +135,7 @@ def test_modes_of_an_arm_are_those_of_its_loop_without_gains() -> None:
     run = Run(robot, JointImpedance(stiffness=(1e-6,) * 7, damping=(1e-6,) * 7), World(), clock=Clock(duration=0.05))
     found = poles(run, 0.02, finer=False)
     rates = found.rates
-    shown = np.sort(np.abs(rates[(rates.imag > 100.0)]) / (2 * np.pi))
+    shown = np.sort(np.abs(rates[np.imag(rates) > 100.0]) / (2 * np.pi))
     expected = [mode.frequency for mode in elastic_modes(robot, robot.home)]
     assert shown == pytest.approx(expected, rel=4e-3)
 
@@ -144,17 +158,35 @@ def test_modes_of_one_joint_have_closed_forms() -> None:
 def test_both_ends_of_the_ranges_are_runs_of_their_own() -> None:
     run = build(load_scenario("panda-wall").replace(robot__joints="elastic"))
     soft, stiff = ends_of(run)
-    low, _, high = ranges(facts("panda"), "joint_stiffness", run.robot.dof_names)
+    low, _, high = range_of("panda", "joint_stiffness")
     assert soft.run.world.plant.joint_stiffness == tuple(low)
     assert stiff.run.world.plant.joint_stiffness == tuple(high)
-    assert stiff.run.world.plant.rotor_inertia[0] == pytest.approx(0.605721456 - 0.195)
+    rotors: Any = stiff.run.world.plant.rotor_inertia
+    assert rotors[0] == pytest.approx(0.605721456 - 0.195)
     assert ends_of(build(load_scenario("panda-wall"))) == ()
 
 
 def test_every_range_of_the_catalogue_is_no_wider_than_threefold() -> None:
     for name in ("panda", "fr3", "iiwa14", "ur5e", "ur10e"):
         for kind in ("joint_stiffness", "rotor_inertia"):
-            low, value, high = ranges(facts(name), kind, load_robot(name).dof_names)
+            low, value, high = range_of(name, kind)
             assert (low <= value).all()
             assert (value <= high).all()
             assert (high <= 3.2 * low).all()
+
+
+def test_the_rate_of_the_sensed_torque_damps_the_motor_as_its_equation_says() -> None:
+    """B θ̈ + S = τ − k_s K (θ̇ − q̇): the rates of the loop are the eigenvalues of this, with a weak law beside it."""
+    ks, kp, kd = 2e-3, 20.0, 1.0
+    A = np.zeros((4, 4))  # θ, q, θ̇, q̇
+    A[0, 2] = A[1, 3] = 1.0
+    A[2] = np.array([-K - kp, K, -D - kd - ks * K, D + ks * K]) / B
+    A[3] = np.array([K, -K, D, -D]) / M
+    exact = np.linalg.eigvals(A)
+    run = loop(kp, kd, "motor", 0, T / 50, period=T / 50)
+    driver = run.world.driver.model_copy(update={"torque_rate_feedback": ks})
+    world = run.world.model_copy(update={"driver": Driver.model_validate(driver.model_dump())})
+    rates = poles(replace(run, world=world), 0.02, finer=False).rates
+    fast = max(exact, key=abs)
+    nearest = rates[np.argmin(np.abs(rates - fast))]
+    assert abs(nearest - fast) < 0.01 * abs(fast)

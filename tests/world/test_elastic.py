@@ -32,13 +32,15 @@ def one_joint(B: float, m: float, *, d: float = 0.0, F: float = 0.0, g: float = 
     return Robot.from_mjcf_text(ONE.format(B=B, m=m, d=d, F=F, g=g, more=more), name="one")
 
 
+def _timing(clock: dict[str, Any]) -> dict[str, Any]:
+    return {"duration": 0.2} | clock
+
+
 def run_of(robot: Robot, change: PlantChange, *, law: Any = None, world: dict[str, Any] | None = None, **clock) -> Run:
     """A run of a robot under no torque of its law but gravity's."""
     law = law or GravityCompensation(damping=0.0)
     start = np.zeros(robot.nv) if robot.nv == 1 else robot.home
-    return Run(
-        robot, law, World(plant=change, **(world or {})), clock=Clock(**{"duration": 0.2} | clock), q_start=start
-    )
+    return Run(robot, law, World(plant=change, **(world or {})), clock=Clock(**_timing(clock)), q_start=start)
 
 
 def started(run: Run, bent: float, speed: float) -> Assembly:
@@ -162,7 +164,7 @@ LAWS = {"motor": "motor", "link": "link", "torque": "torque", "gravity": "gravit
 
 
 @pytest.mark.parametrize("encoders", LAWS)
-def test_stiffer_and_stiffer_gears_reach_the_rigid_arm(encoders: str) -> None:
+def test_stiffer_and_stiffer_gears_reach_the_rigid_arm(encoders: Any) -> None:
     robot = load_robot("panda", joints="ideal")
     wall = Surface(name="wall", position=(0.34, 0, 0), normal=(-1, 0, 0), stiffness=1e4)
     law = CartesianImpedance(stiffness=(400.0,) * 3 + (20.0,) * 3)
@@ -238,9 +240,10 @@ def slip_cycle(K: float, m: float, speed: float, F: float, extra: float, vs: flo
     def stops(_, x):
         return x[1]
 
-    stops.terminal, stops.direction = True, -1
+    event: Any = stops
+    event.terminal, event.direction = True, -1
     stretch = (F + extra) / K
-    found = solve_ivp(sliding, (0, 50), [stretch, 1e-9], events=stops, rtol=1e-11, atol=1e-13, max_step=1e-3)
+    found = solve_ivp(sliding, (0, 50), [stretch, 1e-9], events=event, rtol=1e-11, atol=1e-13, max_step=1e-3)
     slip, left = found.t_events[0][0], found.y_events[0][0][0]
     return slip + (stretch - left) / speed, found.y[0].max()
 
@@ -280,7 +283,7 @@ def test_a_stop_holds_the_link_and_the_motor_goes_on_against_the_spring() -> Non
 def test_the_law_sees_the_side_that_its_encoders_are_on() -> None:
     robot, K = one_joint(0.2, 0.5, g=-9.81), 800.0
     sag = 0.5 * 9.81 / K
-    shown = {"motor": sag, "link": 0.0, "torque": 0.0, "gravity": 0.0}
+    shown: dict[Any, float] = {"motor": sag, "link": 0.0, "torque": 0.0, "gravity": 0.0}
     for encoders, value in shown.items():
         world = {"sensors": Sensors(encoders=encoders)}
         trace = simulate(run_of(robot, PlantChange(joint_stiffness=K), world=world, duration=0.05))

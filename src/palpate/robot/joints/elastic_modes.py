@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import eig, eigh
+from scipy.linalg import eigh
 
 from palpate.checks import Array
 from palpate.errors import InvalidInput
@@ -39,7 +39,7 @@ def elastic_modes(robot: Robot, q: Array) -> tuple[ElasticMode, ...]:
     # Of the deflection δ = θ − q alone: δ̈ = −(B⁻¹ + M⁻¹) (K δ + D δ̇); common motion bends nothing.
     W = np.diag(1.0 / B) + np.linalg.inv(M)
     A = np.block([[np.zeros((n, n)), np.eye(n)], [-W @ np.diag(K), -W @ np.diag(D)]])
-    rates, vectors = eig(A)
+    rates, vectors = np.linalg.eig(A)
     modes = []
     for s, vector in zip(rates, vectors.T):
         if s.imag > 0.0:
