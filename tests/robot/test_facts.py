@@ -131,7 +131,7 @@ def test_joints_of_a_model_file_that_cannot_be_are_refused_by_name(tmp_path, att
 
 
 def test_an_unknown_kind_of_joints_is_refused() -> None:
-    with pytest.raises(UnknownName, match="unknown kind of joints 'rusty'; known: as_built, ideal"):
+    with pytest.raises(UnknownName, match="unknown kind of joints 'rusty'; known: as_built, elastic, ideal"):
         pp.load_robot("panda", joints="rusty")  # pyright: ignore[reportArgumentType]
 
 

@@ -149,6 +149,8 @@ def joints_in_words(robot: Robot) -> str:
 
     if robot.text(JOINTS) == "ideal":
         return "joints ideal: no rotor inertia in M"
+    if robot.joint_stiffness is not None:
+        return "joints elastic: rotor inertia in M, as if gears were rigid"
     if robot.model.dof_armature[robot.coordinates.kept].any():
         return "joints as built: rotor inertia in M (--joints ideal: without)"
     return "joints as built: no rotor inertia known, M is that of the links"

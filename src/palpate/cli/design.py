@@ -5,6 +5,7 @@ examples:
   palpate design panda-wall --set world.surfaces.wall.stiffness=1e5 --set world.sensors.delay=5
   palpate design ur5e-admittance --set control.damping=[50,50,50,5,5,5]
   palpate design panda-wall --set world.driver.delay=20 --poles
+  palpate design panda-wall --set robot.joints=elastic --set world.driver.delay=2
   palpate design panda-wall --sensitivity control.stiffness control.damping
 
 The scenario is run. What happens: first touch, peak and steady force, lost contacts, time to settle, and the joints
@@ -14,6 +15,7 @@ and at the end, as the contact is and as it would be if it stuck or slid.
 Then how far the delay of the command, the stiffness of each surface and every gain may go, alone: found with the poles,
 and confirmed by runs with a push of about twice the dry friction, quiet at 0.9 of the limit and not at 1.1. Where dry
 friction holds more than the poles say, both are told. "At least" means that nothing further was searched.
+Where figures of elastic joints are known as ranges, the limits are searched at both ends of them too.
 --poles shows the modes alone. --sensitivity adds the change of each bounded metric per 1 % of a setting, by runs on
 both sides of the scenario.
 Exit code: 0, or 3 if there is a warning.
@@ -66,6 +68,10 @@ def run(args: argparse.Namespace) -> int:
         say("\nHow far each setting may go, alone:")
     for limit in answer.limits:
         say(f"  {limit.sentence}")
+    if answer.ends:
+        say(f"\nOver what is known of the joints, {', '.join(answer.end_names)}:")
+    for sentence in answer.ends:
+        say(f"  {sentence}")
     notes, doubts = _of_robot(made)
     warnings = list(dict.fromkeys([*answer.warnings, *doubts]))
     for text in dict.fromkeys([*answer.notes, *_declared(made), *answer.trace.facts.notes, *notes]):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from palpate.cli.tables import key_values
 
-JOINT_CHOICES = {"ideal": "ideal", "as-built": "as_built"}  # on the command line, and in Python
+JOINT_CHOICES = {"ideal": "ideal", "as-built": "as_built", "elastic": "elastic"}  # on the command line, and in Python
 
 
 def parameters_from(pairs: Sequence[str]) -> dict[str, float | list[float]]:

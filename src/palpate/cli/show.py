@@ -16,6 +16,7 @@ examples:
   palpate show iiwa14 --force 1 -2 12 --pole 0 0.6 0.8 --payload 1 --terms tauf
   palpate show iiwa14-pole --force 0 0 10.791 --terms tauf         a scenario's payload and pole
   palpate show cartesian2 --set mass=[3,2] --rate 7 --terms K,D
+  palpate show panda --joints elastic              modes of the arm on its gears, at home
   palpate show ur10e --joints ideal --terms M      without rotor inertia, as in a URDF
   palpate show pole --set length=1 sphere_mass=0.1 --terms K7,K10
   palpate show pole --q 0.3 -0.4 --v 1.5 2 --force 1 -2 12 --terms M,C,a
@@ -37,6 +38,7 @@ from typing import TYPE_CHECKING, Any
 
 from palpate.cli.arm import LOADS, OF_TERMS, STATE, arm_of_scenario, joints_in_words, refuse_unused, robot_asked
 from palpate.cli.check import add_model_options
+from palpate.cli.elastic import modes_shown, print_modes
 from palpate.cli.judged import add_code_option
 from palpate.cli.parameters import parameters_from
 from palpate.cli.showing.joints import joint_facts, print_joint_facts
@@ -67,8 +69,9 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument("--set", nargs="+", action="extend", default=[], metavar="KEY=VALUE",
                         help="parameters of a catalogue robot, SI units, one number or one for each link, mass=[3,2];"
                         " settings of a scenario, robot.payload.mass=2")  # fmt: skip
-    parser.add_argument("--joints", choices=["ideal", "as-built"],
-                        help="with or without rotor inertia and friction (as built; a scenario's own)")  # fmt: skip
+    parser.add_argument("--joints", choices=["ideal", "as-built", "elastic"],
+                        help="without or with rotor inertia and friction, or with elastic gears too (as built; a"
+                        " scenario's own)")  # fmt: skip
     parser.add_argument("--payload", type=float, metavar="KG",
                         help="a mass on the tool frame of a robot (none; with tauf 1)")  # fmt: skip
     parser.add_argument("--terms", metavar="T,…", help="only these terms, with eight digits (see below)")
@@ -114,11 +117,13 @@ def run(args: argparse.Namespace) -> int:
     arm = robot_asked(args, ())
     facts = gather(arm.robot, arm.q, arm.v, args.frame)
     facts["joint_facts"] = joint_facts(arm.robot, args.robot) if args.joints != "ideal" else []
+    facts["elastic_modes"] = modes_shown(arm.robot, arm.q)
     if args.json:
         print_json(facts)
     else:
         _print_description(facts)
         _print_terms(facts)
+        print_modes(facts["elastic_modes"])
     return 0
 
 

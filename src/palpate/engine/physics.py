@@ -40,6 +40,7 @@ class Physics(Record):
     qfrc_constraint: Vector
     qfrc_inverse: Vector
     qfrc_damper: Vector
+    qfrc_passive: Vector
     xpos: Matrix
     xmat: Matrix
     xipos: Matrix

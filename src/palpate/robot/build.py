@@ -256,6 +256,7 @@ def _add_limits(spec: mujoco.MjSpec, tree: Tree, field: str) -> None:
 
 JOINTS = "joints"  # the note that says how the joints are meant
 FRICTION_SIDE, BEHIND_COMPENSATION = "friction_side", "behind_compensation"  # the note on friction, and what it says
+STIFFNESS, GEAR_DAMPING = "joint_stiffness", "gear_damping"  # custom numerics of elastic joints
 _FREE = mujoco.mjtJoint.mjJNT_FREE
 
 
@@ -269,7 +270,14 @@ def ideal_joints(spec: mujoco.MjSpec) -> None:
         part.armature = part.frictionloss = 0.0
     for tendon in spec.tendons:
         tendon.damping = np.zeros(3)
+    rigid_joints(spec)
     mark_ideal(spec)
+
+
+def rigid_joints(spec: mujoco.MjSpec) -> None:
+    """Gears that do not give."""
+    for numeric in [numeric for numeric in spec.numerics if numeric.name in (STIFFNESS, GEAR_DAMPING)]:
+        spec.delete(numeric)
 
 
 def mark_ideal(spec: mujoco.MjSpec) -> None:

@@ -47,8 +47,8 @@ def limits_from_model(model: mujoco.MjModel) -> JointLimits:
     upper = _spread(model, joints, np.where(high >= FAR, np.inf, high))
     torques = np.where(model.jnt_actfrclimited[joints], np.abs(model.jnt_actfrcrange[joints]).min(axis=1), np.inf)
     torque = _spread(model, joints, torques)
-    velocity, acceleration = _numeric(model, "velocity_limit"), _numeric(model, "acceleration_limit")
-    return JointLimits(lower, upper, velocity, acceleration, torque, _numeric(model, "torque_rate_limit"))
+    velocity, acceleration = joint_numbers(model, "velocity_limit"), joint_numbers(model, "acceleration_limit")
+    return JointLimits(lower, upper, velocity, acceleration, torque, joint_numbers(model, "torque_rate_limit"))
 
 
 def scalar_joints(model: mujoco.MjModel) -> np.ndarray:
@@ -77,7 +77,7 @@ def clipped_zero(model: mujoco.MjModel) -> Array:
     return q
 
 
-def _numeric(model: mujoco.MjModel, name: str) -> Array:
+def joint_numbers(model: mujoco.MjModel, name: str) -> Array:
     """A `<custom>` numeric spread over the scalar joints, infinite where absent."""
     numeric_id = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_NUMERIC, name)
     if numeric_id < 0:

@@ -14,7 +14,7 @@ from palpate.robot.gate import spec_from_text
 from palpate.robot.readers.findings import refuse
 from palpate.robot.robot import Robot
 
-Joints = Literal["as_built", "ideal"]
+Joints = Literal["as_built", "ideal", "elastic"]
 _SUFFIXES = (".urdf", ".xml", ".mjcf", ".xacro", ".toml")
 
 
@@ -43,7 +43,7 @@ def load_robot(
             whole robot weighs this much; marked as an estimate everywhere.
         lock: joints to weld, at which values, rad or m.
         tool_frame: the frame that does the work; chosen by its name, or by where it stands, if not given.
-        joints: "as_built", with the rotor inertia and friction that file or catalogue has, or "ideal", without.
+        joints: "as_built" has the rotors and friction that are known, "ideal" has none, "elastic" also gears that give.
         **parameters: a catalogue robot's own parameters, such as `length=0.5, mass=5.0` for `planar3`.
 
     Raises:
@@ -55,7 +55,7 @@ def load_robot(
     check_names("kind of joints", [str(joints)], get_args(Joints))
     path = Path(source)
     if isinstance(source, str) and source in catalogue.names():
-        spec = spec_from_text(catalogue.model_xml(source, **parameters))
+        spec = spec_from_text(catalogue.model_xml(source, elastic=joints == "elastic", **parameters))
         if joints == "ideal":
             ideal_joints(spec)
         elif catalogue.is_textbook(source):
@@ -73,4 +73,21 @@ def load_robot(
     report = check_model(path, lock=lock, tool_frame=tool_frame, **options)
     if report.robot is None:
         raise refuse(str(path), report.findings)
-    return report.robot.with_ideal_joints() if joints == "ideal" else report.robot
+    return with_joints(report.robot, joints)
+
+
+def with_joints(robot: Robot, joints: Joints) -> Robot:
+    """The robot of a model file with its joints as they are asked for.
+
+    Raises:
+        InvalidInput: elastic ones, and the model does not say how stiff its gears are.
+    """
+    if joints != "elastic":
+        rigid = robot.with_rigid_joints()
+        return rigid.with_ideal_joints() if joints == "ideal" else rigid
+    if robot.joint_stiffness is None:
+        raise InvalidInput(
+            f"the model of {robot.name} does not say how stiff its gears are",
+            hint='give a <numeric name="joint_stiffness"> in its <custom>, or world.plant.joint_stiffness',
+        )
+    return robot

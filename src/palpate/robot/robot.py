@@ -20,6 +20,7 @@ from palpate.robot import build, terms
 from palpate.robot.frames import Frame, ToolChoice, chosen_tool, frames_of
 from palpate.robot.gate import refuse_impossible_robot, refuse_too_many, spec_from_text
 from palpate.robot.joints.coupling import acceleration, coordinates_of
+from palpate.robot.joints.gears import elastic_numbers
 from palpate.robot.joints.locking import lock_joints
 from palpate.robot.limits import JointLimits, coordinate_labels, home_position, limits_from_model, rate_labels
 from palpate.robot.mechanics import compiled, kernels, motion, queries, tree_kernels, tree_rows
@@ -184,6 +185,14 @@ class Robot:
         build.ideal_joints(spec)
         return self._from_spec(spec)
 
+    def with_rigid_joints(self) -> Self:
+        """The robot with gears that do not give, whatever its model says of their stiffness."""
+        if self.joint_stiffness is None:
+            return self
+        spec = self._spec.copy()
+        build.rigid_joints(spec)
+        return self._from_spec(spec)
+
     def with_locked(self, joints: Mapping[str, float]) -> Self:
         """The robot with joints welded at values, rad or m; joints tied to them (mimic) are welded along.
 
@@ -298,6 +307,16 @@ class Robot:
     def friction_remains(self) -> bool:
         """Whether its joint friction is what the maker's compensation leaves, and not all that the drives have."""
         return self.text(build.FRICTION_SIDE) == build.BEHIND_COMPENSATION
+
+    @cached_property
+    def joint_stiffness(self) -> Array | None:
+        """Stiffness of its gears per degree of freedom, N·m/rad or N/m; None where joints are taken as rigid."""
+        return elastic_numbers(self.model, build.STIFFNESS)
+
+    @cached_property
+    def gear_damping(self) -> Array | None:
+        """Damping beside that stiffness, N·m·s/rad or N·s/m; None where joints are taken as rigid."""
+        return elastic_numbers(self.model, build.GEAR_DAMPING)
 
     def __reduce__(self) -> tuple[Any, ...]:
         tool, idle = self.tool_choice, bool(self.unresisted)

@@ -102,7 +102,10 @@ class RobotSettings(Config):
     xacro: bool | dict[str, str] = setting(False, "1", "the model file is xacro, a program: run it; or its arguments")
     estimate_inertia: float | None = setting(None, "kg", "total mass to estimate a URDF's missing masses from", gt=0)
     joints: Joints = setting(
-        "as_built", "1", "with the rotor inertia and friction that model and catalogue know, or ideal: without"
+        "as_built",
+        "1",
+        "with the rotor inertia and friction that model and catalogue know; ideal: without; elastic: also with the"
+        " stiffness of the gears",
     )
     lock: dict[str, float] = setting({}, "rad or m", "joints welded at a value, by name")
     base: Base = setting(Base(), "1", "pose of its base in the world")

@@ -15,7 +15,7 @@ import numpy as np
 
 from palpate.checks import Array, finite_array
 from palpate.errors import InvalidInput, PalpateError
-from palpate.robot.load import load_robot
+from palpate.robot.load import load_robot, with_joints
 from palpate.robot.readers.assets import noting_files
 from palpate.robot.robot import Robot
 from palpate.scenario.model import Payload, RobotSettings, Start, Tool
@@ -87,7 +87,7 @@ def _source(settings: RobotSettings) -> Robot:
         parameters: dict[str, Any] = dict(settings.parameters)
         return load_robot(settings.model, **options, **parameters)
     robot = Robot.from_dh([row.link() for row in settings.dh], settings.dh_convention, repair=settings.repair)
-    robot = robot.with_ideal_joints() if settings.joints == "ideal" else robot
+    robot = with_joints(robot, settings.joints)
     return robot.with_locked(settings.lock) if settings.lock else robot
 
 

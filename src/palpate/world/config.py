@@ -243,6 +243,12 @@ class Camera(Config):
 class Sensors(Late):
     """Sensors of the joints, the wrist and the pole; ideal unless set otherwise."""
 
+    encoders: Literal["motor", "link", "torque", "gravity"] = setting(
+        "motor",
+        "1",
+        "of elastic joints: at the motor, at the link, or at the motor less the sensed torque, or the model's gravity,"
+        " over the stiffness",
+    )
     encoder_resolution: float = setting(0.0, "rad or m", "smallest step of a joint encoder; 0 for none", ge=0)
     encoder_noise: float = setting(0.0, "rad or m", "standard deviation per sample", ge=0)
     velocity: Literal["measured", "differentiated"] = setting("measured", "1", "where joint velocities come from")
@@ -290,6 +296,12 @@ class PlantChange(Config):
     rotor_inertia: PerJoint = setting(
         0.0, "kg·m² or kg", "reflected inertia of the drives added, at least 0; known to the joint servo alone"
     )
+    joint_stiffness: PerJoint | None = setting(
+        None, "N·m/rad or N/m", "of the gears: joints are elastic; as robot.joints has it if not given"
+    )
+    gear_damping: PerJoint | None = setting(None, "N·m·s/rad or N·s/m", "beside that stiffness; likewise")
+    breakaway: PerJoint = setting(0.0, "N·m or N", "friction of an elastic joint's motor at rest beyond Coulomb's")
+    stribeck_speed: float = setting(0.05, "rad/s or m/s", "at which e^-1 of that is left", gt=0)
     base_position: Vector3 = setting(ORIGIN, "m", "error of the base's position")
     tool_offset: Vector3 = setting(ORIGIN, "m", "error of the tool frame's place on its link")
 

@@ -60,6 +60,9 @@ class DriverFacts:
     viscous_compensation: PerJoint = 0.0
     coulomb_compensation: PerJoint = 0.0
     servo_bandwidth: float = DEFAULT_BANDWIDTH
+    torque_feedback: PerJoint = 0.0
+    torque_rate_feedback: PerJoint = 0.0
+    torque_bandwidth: float = NONE
 
 
 def _preset(table: Mapping[str, Any]) -> DriverFacts:
@@ -113,10 +116,20 @@ class Driver(Late):
     servo_bandwidth: float | None = setting(
         None, "rad/s", "of the joint servo behind position and velocity commands", gt=0
     )
+    torque_feedback: PerJoint | None = setting(
+        None, "1", "of the torque loop of elastic joints: k (command − sensed torque) is added; 0 for none"
+    )
+    torque_rate_feedback: PerJoint | None = setting(None, "s", "of the same: so much of the sensed torque's rate")
+    torque_bandwidth: float | None = setting(
+        None, "Hz", "of the torque that an elastic joint's motor makes, first order; 0 for at once", ge=0
+    )
 
     @model_validator(mode="after")
     def _numbers_are_sensible(self) -> Self:
         for name in _LIMITS:
+            if np.min(getattr(self.facts, name)) < 0:
+                raise InvalidInput(f"{name} must not be negative, got {getattr(self, name)}")
+        for name in ("torque_feedback", "torque_rate_feedback"):
             if np.min(getattr(self.facts, name)) < 0:
                 raise InvalidInput(f"{name} must not be negative, got {getattr(self, name)}")
         for name in ("viscous_compensation", "coulomb_compensation"):

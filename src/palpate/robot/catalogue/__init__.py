@@ -12,9 +12,9 @@ from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
 
-from palpate.errors import check_names
+from palpate.errors import InvalidInput, check_names
 from palpate.robot.catalogue.generated import DISTANCE, PAIRS, TEXTBOOK, Entry, Parameter, Value, pair, textbook_xml
-from palpate.robot.catalogue.joint_facts import Fact, as_built, facts_about
+from palpate.robot.catalogue.joint_facts import Fact, as_built, facts_about, with_gears
 
 __all__ = ["Entry", "Fact", "Parameter", "describe", "facts", "is_textbook", "model_xml", "names"]
 
@@ -48,17 +48,24 @@ def is_textbook(name: str) -> bool:
     return name in TEXTBOOK or name in ("quadruped", "ur5e-3link")
 
 
-def model_xml(name: str, /, **parameters: Value) -> str:
+def model_xml(name: str, /, *, elastic: bool = False, **parameters: Value) -> str:
     """MJCF text of a catalogue robot, its joints as built.
 
     Args:
         name: one of `names()`.
+        elastic: with gears that give: what is known, and what is guessed, of rotors and gears.
         parameters: values for the robot's own parameters, SI units; the rest keep their defaults.
 
     Raises:
         UnknownName: no such robot, or the robot has no such parameter.
-        InvalidInput: a value that is not finite, out of bounds, or of the wrong length.
+        InvalidInput: a value that is not finite, out of bounds, or of the wrong length; unknown gears.
     """
+    if elastic and (name not in _files() or is_textbook(name)):
+        check_names("robot", [name], names())
+        raise InvalidInput(
+            f"nothing is known of the gears of {name}",
+            hint='set robot.joints = "as_built", and give world.plant.joint_stiffness and rotor_inertia',
+        )
     known = {parameter.name: parameter for parameter in _parameters(name)}
     check_names(f"parameter of robot {name!r}", parameters, known)
     values = {key: known[key].read(parameters.get(key, known[key].default)) for key in known}
@@ -67,7 +74,8 @@ def model_xml(name: str, /, **parameters: Value) -> str:
         return textbook_xml(template.read_text(encoding="utf-8"), values)
     if name in PAIRS:
         return pair(name, model_xml(PAIRS[name][0]), **values)
-    return as_built(_files()[name].read_text(encoding="utf-8"), facts_about(name))
+    text = _files()[name].read_text(encoding="utf-8")
+    return with_gears(text, facts_about(name), name) if elastic else as_built(text, facts_about(name))
 
 
 def _parameters(name: str) -> tuple[Parameter, ...]:

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from typing import Any
 
-from palpate.checks import finite_array
+import numpy as np
+
+from palpate.checks import Array, finite_array
 from palpate.errors import InvalidInput, check_names
-from palpate.robot.build import BEHIND_COMPENSATION, FRICTION_SIDE
+from palpate.robot.build import BEHIND_COMPENSATION, FRICTION_SIDE, GEAR_DAMPING, STIFFNESS
 from palpate.toml import toml_data
 
 GRADES = ("measured", "identified", "published", "borrowed", "guessed")  # from the best to the worst
@@ -36,6 +38,8 @@ QUANTITIES: Mapping[str, FactKind] = {
     "viscous_friction": FactKind("N·m·s/rad", "joint torque per joint speed", "damping"),
     "coulomb_friction": FactKind("N·m", "joint torque that has to be overcome", "frictionloss"),
     "motor_side_inertia": FactKind("kg·m²", "of the rotor times gear squared, without a torque loop around it"),
+    "joint_stiffness": FactKind("N·m/rad", "of gear and torque sensor, between motor and link"),
+    "gear_damping": FactKind("N·m·s/rad", "beside that stiffness"),
     "gear_ratio": FactKind("1", "turns of the motor per turn of the joint"),
 }
 
@@ -51,6 +55,7 @@ class Fact:
         source: paper, page or public model file.
         side: "joint", all that the drive has, or "behind_compensation", what was seen from outside while the maker's
             torque loop and friction compensation worked: what these leave.
+        low, high: ends of the range in which the numbers may lie, by joint; empty where no range is known.
     """
 
     quantity: str
@@ -58,6 +63,8 @@ class Fact:
     grade: str
     source: str
     side: str = "joint"
+    low: Mapping[str, float] = field(default_factory=dict)
+    high: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def unit(self) -> str:
@@ -98,7 +105,19 @@ def _fact(entry: Mapping[str, Any], joints: tuple[str, ...], name: str) -> Fact:
     for joint, value in zip(named, values):
         if value < 0 and QUANTITIES[quantity].attribute:
             raise InvalidInput(f"{quantity} of {joint} of {name} must not be negative, got {value:g}")
-    return Fact(quantity, dict(zip(named, map(float, values))), grade, entry["source"], side)
+    ends = {end: _end(entry, end, named, values, f"{quantity} of {name}") for end in ("low", "high")}
+    return Fact(quantity, dict(zip(named, map(float, values))), grade, entry["source"], side, **ends)
+
+
+def _end(entry: Mapping[str, Any], end: str, named: tuple[str, ...], values: Array, what: str) -> dict[str, float]:
+    """One end of a range, by joint; nothing where the entry has none."""
+    if end not in entry:
+        return {}
+    numbers = finite_array(entry[end], f"{end} end of {what}", (len(named),))
+    beyond = numbers > values if end == "low" else numbers < values
+    if beyond.any() or (numbers < 0).any():
+        raise InvalidInput(f"the {end} end of {what} must lie on its side of the value, got {numbers.tolist()}")
+    return dict(zip(named, map(float, numbers)))
 
 
 @cache
@@ -122,3 +141,55 @@ def as_built(xml: str, facts: tuple[Fact, ...]) -> str:
     if not any(fact.side == BEHIND_COMPENSATION for fact in _friction(facts)):
         return xml
     return xml.replace("</custom>", f'  <text name="{FRICTION_SIDE}" data="{BEHIND_COMPENSATION}"/>\n  </custom>', 1)
+
+
+def with_gears(xml: str, facts: tuple[Fact, ...], name: str) -> str:
+    """An arm's MJCF text as built with its gears' stiffness too; of rotors and gears, guesses are taken as well.
+
+    Raises:
+        InvalidInput: the stiffness or a rotor of some joint is not even guessed.
+    """
+    joints = re.findall(r'<joint name="([^"]+)"', xml)
+    known = {kind: _best(facts, kind) for kind in ("rotor_inertia", STIFFNESS, GEAR_DAMPING)}
+    for kind in ("rotor_inertia", STIFFNESS):
+        if missing := [joint for joint in joints if joint not in known[kind]]:
+            raise InvalidInput(
+                f"{kind} of {', '.join(missing)} of {name} is not known, which elastic joints need",
+                hint='set robot.joints = "as_built", and give world.plant.joint_stiffness and rotor_inertia',
+            )
+    used = {joint for fact in facts if fact.used and fact.quantity == "rotor_inertia" for joint in fact.values}
+    rotors = {joint: value for joint, value in known["rotor_inertia"].items() if joint not in used}
+    xml = re.sub(
+        r'<joint name="([^"]+)"',
+        lambda match: match[0] + (f' armature="{rotors[match[1]]!r}"' if match[1] in rotors else ""),
+        as_built(xml, facts),
+    )
+    numbers = {
+        kind: " ".join(repr(known[kind].get(joint, 0.0)) for joint in joints) for kind in (STIFFNESS, GEAR_DAMPING)
+    }
+    lines = "".join(f'  <numeric name="{kind}" data="{data}"/>\n' for kind, data in numbers.items())
+    return xml.replace("</custom>", f"{lines}  </custom>", 1)
+
+
+def _best(facts: tuple[Fact, ...], quantity: str) -> dict[str, float]:
+    """Numbers of a quantity by joint, of several the best graded one."""
+    known: dict[str, float] = {}
+    for fact in sorted((f for f in facts if f.quantity == quantity), key=lambda f: -GRADES.index(f.grade)):
+        known |= fact.values
+    return known
+
+
+def ranges(facts: tuple[Fact, ...], quantity: str, joints: tuple[str, ...]) -> tuple[Array, Array, Array] | None:
+    """Low end, value and high end of a quantity, per joint; the value itself where an end is not known.
+
+    None where the quantity of some joint is not known at all.
+    """
+    value = _best(facts, quantity)
+    if any(joint not in value for joint in joints):
+        return None
+    low, high = dict(value), dict(value)
+    for fact in facts:
+        if fact.quantity == quantity:
+            low |= fact.low
+            high |= fact.high
+    return tuple(np.array([end[joint] for joint in joints]) for end in (low, value, high))  # pyright: ignore

@@ -22,7 +22,7 @@ from palpate.spatial import Pose
 
 _SLIDE = int(mujoco.mjtJoint.mjJNT_SLIDE)
 _ROUNDING = 1e-9  # rad or m by which two locked joints of one tie may disagree
-_PER_JOINT = ("velocity_limit", "acceleration_limit", "torque_rate_limit")
+_PER_JOINT = ("joint_stiffness", "gear_damping", "velocity_limit", "acceleration_limit", "torque_rate_limit")
 
 
 def lock_joints(spec: mujoco.MjSpec, model: mujoco.MjModel, values: Mapping[str, float]) -> list[Finding]:

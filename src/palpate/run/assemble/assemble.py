@@ -23,6 +23,7 @@ from palpate.robot.joints.coupled import coupled_model
 from palpate.robot.robot import Robot
 from palpate.run.assemble.carrier import EQUATIONS, Carrier, carrier_of
 from palpate.run.assemble.drives import drives_of, with_servo_rotors
+from palpate.run.assemble.elastic import elastic_joints_of
 from palpate.run.assemble.event_plant import EventPlant
 from palpate.run.loop.row import Layout, layout
 from palpate.run.loop.state import JointWatch, Load, Loop, Needs, RigidPoint, RigidReading, Shows, StopRule, WantedAxes
@@ -103,8 +104,7 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
     # Equations give J̇ v; a law that reads J̇ itself has its model evaluated by the engine.
     derived = carrier.name == EQUATIONS and "J_rate" not in law.needs
     shared = share and can_share(run, plant) and (derived or carrier.name != EQUATIONS)
-    physics = Physics.of(plant.model, data)
-    tool = plant.tool if shared else robot.frame()
+    physics, tool = Physics.of(plant.model, data), plant.tool if shared else robot.frame()
     (coordinate, dof), tool_rotation = plant.places(), np.zeros((3, 3))
     of_law, outside = _law(run, law, rows), outside_fields(run, plant, physics, rows, felt, carrier)
     measuring = sensor_fields(run, plant, law, shared)
@@ -120,6 +120,7 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
         robot_is_first=all(np.array_equal(indices, np.arange(len(indices))) for indices in (coordinate, dof)),
         ties=plant.ties,
         friction=joint_friction(plant.model, plant.friction, bool(plant.ties.each)),
+        elastic=elastic_joints_of(run, plant, data),
         coupled=coupled_model(robot),
         nominal_tool=tool.record,
         tool=plant.tool.record,
@@ -262,6 +263,7 @@ def can_share(run: Run, plant: Plant) -> bool:
         and not any(fault.what == "joints-frozen" for fault in world.faults)
         and not world.attachments
         and not plant.rotor.any()
+        and plant.elastic is None
         and not run.robot.coordinates.coupled
         and not run.robot.unresisted
         and plant.model.nv == run.robot.nv

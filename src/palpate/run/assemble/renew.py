@@ -93,6 +93,7 @@ class Renewable:
         world = run.world is first.world or _structure(run.world) == self._structure
         plain = not run.robot.coordinates.coupled and not run.robot.unresisted and not run.world.attachments
         plain = plain and not run.world.is_exact
+        plain = plain and (self._plant.elastic is None or run.world.plant == first.world.plant)
         still = plain and self.assembly.compiled and type(run.law) is type(first.law)
         return same and start and clock and world and still
 

@@ -64,6 +64,7 @@ def differences(assembly: Assembly, q: Array) -> list[ModelDifference]:
     if robot.unresisted or robot.coordinates.coupled or not run.law.holds:  # a law that holds nothing has no model
         return []
     listed = [_gravity(assembly, q), _masses(run, q), *_loads(assembly, q), _friction(assembly), *_frames(robot, world)]
+    listed.append(_gears(assembly, q))
     return [each for each in [*listed, _bias(run)] if each is not None]
 
 
@@ -153,6 +154,22 @@ def _friction(assembly: Assembly) -> ModelDifference | None:
         " compensated at rest",
         "friction",
         friction,
+    )
+
+
+def _gears(assembly: Assembly, q: Array) -> ModelDifference | None:
+    """Gears that give under the arm's weight, where the law reads its motors' angles as the links'."""
+    run, elastic = assembly.run, assembly.plant.elastic
+    if elastic is None or run.world.sensors.encoders != "motor":
+        return None
+    bent = -run.robot.gravity(q) / elastic.stiffness
+    most = int(np.argmax(np.abs(bent)))
+    return ModelDifference(
+        f"gears give under the arm's weight by up to {1e3 * abs(bent[most]):.3g} m{run.robot.dof_units[most]}"
+        f" ({run.robot.dof_names[most]}), and encoders are at the motors",
+        "model",
+        np.zeros(run.robot.nv),
+        shift=run.robot.jacobian(q)[:3] @ bent,
     )
 
 

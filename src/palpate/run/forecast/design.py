@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from palpate.errors import PalpateError
+from palpate.run.forecast.ends import ends_of, limits_at, range_sentence
 from palpate.run.forecast.happened import Happened, happened
 from palpate.run.forecast.limits import Limit, limit_of
 from palpate.run.forecast.moments import Asked, LoopMoment, ask
@@ -34,6 +35,8 @@ class Design:
         whole_push: what it does after the usual one.
         limits: how far settings may go.
         not_known: why nothing is known of its poles; empty otherwise.
+        ends: where figures of elastic joints are known as ranges, each limit over them, in words.
+        end_names: which ends these are.
     """
 
     run: Run
@@ -44,6 +47,8 @@ class Design:
     whole_push: Course = "edge"
     limits: tuple[Limit, ...] = ()
     not_known: str = ""
+    ends: tuple[str, ...] = ()
+    end_names: tuple[str, ...] = ()
 
     @property
     def stable(self) -> bool | None:
@@ -97,7 +102,7 @@ class Design:
     def __str__(self) -> str:
         """All sentences."""
         limits = [limit.sentence for limit in self.limits]
-        return "\n".join([*self.happened.sentences, self.verdict, *limits])
+        return "\n".join([*self.happened.sentences, self.verdict, *limits, *self.ends])
 
 
 _WORDS: dict[Course, str] = {
@@ -161,7 +166,22 @@ def design(source: Source, *, limits: bool = True, progress: Callable[[str], Non
     for setting in settings_of(variants.base):
         progress(f"searching how far {setting.key} may go")
         found.append(limit_of(variants, setting, asked, course[1]))
-    return replace(known, limits=tuple(limit for limit in found if limit is not None))
+    known = replace(known, limits=tuple(limit for limit in found if limit is not None))
+    return _over_ranges(known, progress)
+
+
+def _over_ranges(known: Design, progress: Callable[[str], None]) -> Design:
+    """The answer with its limits at both ends of what is known of elastic joints."""
+    ends, keys = ends_of(known.run), [limit.setting.key for limit in known.limits]
+    limits = []
+    for end in ends:
+        progress(f"searching the same with {end.words}")
+        limits.append(limits_at(end, keys, known.course[1]))
+    sentences = [
+        range_sentence(limit.setting.key, limit.setting.unit, [limit, *(at.get(limit.setting.key) for at in limits)])
+        for limit in (known.limits if ends else ())
+    ]
+    return replace(known, ends=tuple(sentences), end_names=tuple(end.words for end in ends))
 
 
 def _course(variants: Variants) -> tuple[Course, tuple[Course, float]]:

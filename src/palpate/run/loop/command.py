@@ -22,6 +22,7 @@ from palpate.run.loop.state import (
     Drives,
     Loop,
 )
+from palpate.world.plants.elastic.motors import close_torque_loop
 from palpate.world.sensing.faults import LOSS, LOST, fault_now
 from palpate.world.sensing.noise import uniform
 from palpate.world.sensing.sensors import arrive
@@ -196,10 +197,12 @@ def _shaped_speed(d: Drives, period: float, j: int, fresh: float, filtered: floa
 @kernel
 def servo(L: Loop) -> None:
     """The joint servo of an industrial arm: τ = (M̂ + rotors) (ω² e + 2 ω ė) + b̂, run at every physics step."""
-    d, q, v = L.drives, L.plant.qpos, L.plant.qvel
+    d, elastic = L.drives, L.elastic.on
     w, integrating = d.bandwidth, d.kind == VELOCITY
     for j in range(d.a.size):
-        d.a[j] = w * w * (d.set_q[j] - q[L.coordinate[j]]) + 2.0 * w * (d.set_v[j] - v[L.dof[j]])
+        q = L.elastic.motor_q[j] if elastic else L.plant.qpos[L.coordinate[j]]
+        v = L.elastic.motor_v[j] if elastic else L.plant.qvel[L.dof[j]]
+        d.a[j] = w * w * (d.set_q[j] - q) + 2.0 * w * (d.set_v[j] - v)
         if integrating:
             d.set_q[j] += d.set_v[j] * L.dt
     _inverse_dynamics(L, d.a, d.torque)
@@ -211,11 +214,13 @@ def servo(L: Loop) -> None:
 def actuate(L: Loop) -> None:
     """The torque limit; what was cut is flagged."""
     d, tau, bits = L.drives, L.row.tau, L.guard_memory.bits | L.drives.bits
+    if L.elastic.looped:
+        close_torque_loop(L.elastic, d.torque, L.plant.qvel)
     for j in range(tau.size):
         if d.torque_limit[j] < 0.0:  # no motor here: a free base
             tau[j] = 0.0
             continue
-        wanted = d.torque[j]
+        wanted = L.elastic.wanted[j] if L.elastic.looped else d.torque[j]
         if d.limit_torque and abs(wanted) > d.torque_limit[j]:
             wanted = math.copysign(d.torque_limit[j], wanted)
             bits |= TORQUE_LIMITED

@@ -6,6 +6,7 @@ from palpate.engine.kernels import kernel
 from palpate.engine.library import mj_energyPos, mj_mulM
 from palpate.engine.views import address_of
 from palpate.run.loop.state import Loop
+from palpate.world.plants.elastic.motors import energy_of_springs, kinetic_of_motors
 from palpate.world.plants.tree_loads import kinetic_energy, potential_energy
 
 LOOK_EVERY = 16  # physics steps after which energies are looked at, where nobody asks for them at each
@@ -19,10 +20,23 @@ def fill_energies(L: Loop) -> None:
         r.kinetic[0], r.potential[0] = kinetic_energy(L.tree, L.plant.qvel), potential_energy(L.tree, L.plant)
     else:
         _read_energies(L)
+    if L.elastic.on:
+        _add_motors(L)
     r.stored[0] = e.stored
     r.injected[0] = e.injected
     r.pushed[0] = e.pushed
     r.dissipated[0] = e.dissipated
+
+
+@kernel
+def _add_motors(L: Loop) -> None:
+    """Energy of motors and springs; the engine counts links as if motors that slide were fixed to them."""
+    r, v = L.row, L.plant.qvel
+    r.kinetic[0] += kinetic_of_motors(L.elastic)
+    r.potential[0] += energy_of_springs(L.elastic, L.plant.qpos, v, L.dt)
+    if not L.tree.now:
+        for k in range(v.size):
+            r.kinetic[0] -= 0.5 * L.elastic.armature[k] * v[k] * v[k]
 
 
 @kernel

@@ -25,7 +25,14 @@ from palpate.run.loop.acting_forces import (
 )
 from palpate.run.loop.command import act_on_command, actuate, servo, take_command
 from palpate.run.loop.energies import LOOK_EVERY, fill_energies, watch_energies
-from palpate.run.loop.measure import evaluate_model, measure, true_state, turn_wanted_wrench
+from palpate.run.loop.measure import (
+    elastic_state,
+    evaluate_model,
+    measure,
+    note_deflection,
+    true_state,
+    turn_wanted_wrench,
+)
 from palpate.run.loop.physics import account, advance, check_state, stage_plant, watch_joints
 from palpate.run.loop.record import event_happened, fill_row, record
 from palpate.run.loop.state import BAD_MEASUREMENT, COMPLETED, RUNNING, STOPPED, VELOCITY, Loop
@@ -46,11 +53,15 @@ def before_law(L: Loop) -> bool:
     add_exact_contacts(L)
     account(L)
     true_state(L)
+    if L.elastic.on:
+        elastic_state(L)
     if L.ratio > 1 and L.step % L.ratio != 0:
         return False
     measure(L)
     seen = watch_measurement(L.guard, L.guard_memory, L.tick, L.tick_count)
     L.blind = not (seen and evaluate_model(L))
+    if L.elastic.on:
+        note_deflection(L)
     turn_wanted_wrench(L)
     return True
 

@@ -23,6 +23,7 @@ from palpate.robot.mechanics.kernels import (
 from palpate.run.loop.state import Loop
 from palpate.spatial.kernels import matrix_from_quat
 from palpate.spatial.shapes import call_distance
+from palpate.world.plants.elastic.motors import BY_GRAVITY, note_sag, sense_springs
 from palpate.world.plants.tree_plant import is_ordinary
 from palpate.world.sensing.custom import pass_on, read_sensor
 from palpate.world.sensing.faults import DROPOUT, NAN, STUCK, fault_now
@@ -50,6 +51,16 @@ def true_state(L: Loop) -> None:
         L.row.v[k] = L.plant.qvel[L.dof[k]]
 
 
+@kernel(inline=True)
+def elastic_state(L: Loop) -> None:
+    """What motors, springs and their sensors have to say, and its record."""
+    e = L.elastic
+    sense_springs(e, L.row.q, L.row.v)
+    put(L.row.motor_q, 0, e.motor_q)
+    put(L.row.motor_v, 0, e.motor_v)
+    put(L.row.joint_torque, 0, e.sensed)
+
+
 @kernel
 def measure(L: Loop) -> None:
     """Measure for the law: joints, torques, wrench, pole, target."""
@@ -58,6 +69,8 @@ def measure(L: Loop) -> None:
     x.t, x.dt = L.step * L.dt, L.period
     if count > 0 and fault_now(L.faults, STUCK, STUCK, L.seed, count) > 0:
         pass  # the joint sensors say again what they said
+    elif L.elastic.on:
+        read_joints(joints, L.elastic.seen_q, L.elastic.seen_v, L.seed, count, L.period)
     elif nq == n:
         read_joints(joints, L.row.q, L.row.v, L.seed, count, L.period)
     else:
@@ -66,7 +79,7 @@ def measure(L: Loop) -> None:
     arrive(joints.signal, count)
     put(x.q, 0, part(joints.signal.seen, 0, nq))
     put(x.v, 0, part(joints.signal.seen, nq, n))
-    read_torques(joints, L.row.tau, L.seed, count, x.tau)
+    read_torques(joints, L.elastic.sensed if L.elastic.on else L.row.tau, L.seed, count, x.tau)
     sense_wrench(L.wrist, L.plant, L.nominal, L.tree, L.felt, L.row.tool_position)
     L.wrist.fault = fault_now(L.faults, NAN, DROPOUT, L.seed, count)
     read_wrench(L.wrist, L.seed, count)
@@ -76,6 +89,13 @@ def measure(L: Loop) -> None:
     _see_pole(L)
     if len(L.custom) > 0:
         _sense(L)
+
+
+@kernel
+def note_deflection(L: Loop) -> None:
+    """Keep the deflection under the model's gravity for encoders that are corrected by it."""
+    if not L.blind and L.elastic.encoders == BY_GRAVITY:
+        note_sag(L.elastic, L.tick.gravity)
 
 
 @kernel

@@ -21,8 +21,10 @@ from palpate.engine.records import Vector
 from palpate.engine.views import address_of
 from palpate.run.loop.acting_forces import move_surfaces, outside_forces, read_tool
 from palpate.run.loop.command import move_as_told
+from palpate.run.loop.elastic_step import elastic_step
 from palpate.run.loop.state import BAD_POSITION, BAD_SPEED, CLOCK, RUNNING, TOO_FAST, WARNED, Loop
 from palpate.world.forces.contact import PointContact
+from palpate.world.plants.elastic.motors import lost_in_joints, work_of_motors
 from palpate.world.plants.joint_friction import (
     correct_velocities,
     damped_velocities,
@@ -186,7 +188,7 @@ def _add_work_of_held_forces(L: Loop) -> None:
     for k in range(L.friction.force.size):
         dissipated -= half * L.friction.force[k] * (p.qvel[k] + L.v_old[k])
     in_order = L.robot_is_first
-    for k in range(tau.size):
+    for k in range(0 if L.elastic.on else tau.size):
         dof = k if in_order else L.dof[k]
         injected += half * tau[k] * (p.qvel[dof] + L.v_old[dof])
     if L.holding.now:
@@ -407,6 +409,8 @@ def advance(L: Loop) -> None:
         put(L.q_old, 0, L.plant.qpos)
     if L.kinematic:
         move_as_told(L)
+    elif L.elastic.on:
+        elastic_step(L)
     elif L.rk4 and L.friction.on:
         _runge_kutta_with_friction(L)
     elif L.rk4:
@@ -426,6 +430,9 @@ def advance(L: Loop) -> None:
         follow(L.ties, L.plant)
     if not (L.rk4 or L.kinematic):
         _add_work_of_held_forces(L)
+    if L.elastic.on:
+        L.energy.injected += work_of_motors(L.elastic, L.row.tau, L.dt)
+        L.energy.dissipated += lost_in_joints(L.elastic, L.v_old, L.dt)
     for k in range(len(L.contacts)):
         _stretch(L, L.contacts[k])
 

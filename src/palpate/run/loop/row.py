@@ -60,6 +60,11 @@ def _of_joints(key: str, help: str, **meaning: Any) -> Any:
     return recorded("nv", unit=key, labels="joints", help=help, **meaning)
 
 
+def _of_elastic(key: str, help: str) -> Any:
+    """One number per joint, where joints are elastic."""
+    return recorded("elastic", unit=key, labels="joints", help=help)
+
+
 def _of_coordinates(help: str) -> Any:
     return recorded("nq", unit="position", labels="coordinates", help=help)
 
@@ -96,7 +101,7 @@ class Row(Record):
     v: Vector = _of_joints("speed", "true joint velocities")
     q_measured: Vector = _of_coordinates("measured joint positions, as the law received them")
     v_measured: Vector = _of_joints("speed", "measured joint velocities, as the law received them")
-    tau: State[Vector] = _of_joints("effort", "torques at the joints")
+    tau: State[Vector] = _of_joints("effort", "torques at the joints; of elastic ones, of their motors")
     command: Vector = _of_joints("command", "the law's command, sum of its terms, before guards")
     terms: Matrix = recorded("terms", "nv", name="tau.{}", unit="command", labels="joints", help="the law's term '{}'")
     tool_position: Vector = _point("position of the tool")
@@ -126,6 +131,9 @@ class Row(Record):
         " engine holds them",
     )
     guard: Vector = recorded(1, help=_GUARD_HELP)
+    motor_q: Vector = _of_elastic("position", "positions of the motors of elastic joints, behind their gears")
+    motor_v: Vector = _of_elastic("speed", "their velocities")
+    joint_torque: Vector = _of_elastic("effort", "torques in elastic joints: K (θ − q) + D (θ̇ − q̇)")
     rest_q: Vector = recorded("rest_q", unit="rest", labels="rest", help="coordinates of pole and objects")
     rest_v: Vector = recorded("rest_v", unit="rest speed", labels="rest rates", help="velocities of pole and objects")
     pole_AB: Vector = _point("from the pole's foot to its sphere", size="pole axes", name="pole.AB")
@@ -176,6 +184,7 @@ def layout(
     sizes = {"nq": robot.nq, "nv": robot.nv, "terms": len(law.terms), "surfaces": len(plant.surfaces), "law": shown}
     poles = int(plant.pole >= 0)
     sizes["sensors"] = sum(sensor.width for sensor in sensors.values())
+    sizes["elastic"] = 0 if plant.elastic is None else robot.nv
     sizes |= other_sizes | {"pole": poles, "pole axes": 3 * poles, "touches": len(touches)}
     sizes["contacts"] = len(touches) + len(points)
     words = _Words(robot, plant, law, touches, points)

@@ -12,6 +12,7 @@ from palpate.robot.mechanics.kernels import FrameOnBody
 from palpate.run.loop.row import Row
 from palpate.world.forces.contact import PointContact, SurfaceState
 from palpate.world.forces.pushes import Pushed, PushState
+from palpate.world.plants.elastic.motors import ElasticJoints
 from palpate.world.plants.joint_friction import JointFriction
 from palpate.world.plants.ties import Ties
 from palpate.world.plants.tree_plant import TreeModel, TreePlant
@@ -210,6 +211,7 @@ class Loop(Record):
     robot_is_first: bool  # both in their order, before everything else
     ties: Ties  # joints that follow others in the plant
     friction: JointFriction  # and their Coulomb friction
+    elastic: ElasticJoints  # motors behind springs
     coupled: CoupledModel  # and in the law's model
     # clock
     dt: float

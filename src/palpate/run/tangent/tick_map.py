@@ -31,6 +31,8 @@ from palpate.run.saved import carried_words, copied_memories
 from palpate.run.stepping import Ending, run_python
 from palpate.run.tangent.memory_numbers import MemoryNumbers
 from palpate.world.forces.contact import PointContact
+from palpate.world.plants.elastic.gears import set_armature
+from palpate.world.plants.elastic.steps import set_step
 
 # Of joints that rotate by a quaternion: coordinates before it.
 _PLAIN_COORDINATES = {int(mujoco.mjtJoint.mjJNT_FREE): 3, int(mujoco.mjtJoint.mjJNT_BALL): 0}
@@ -488,6 +490,10 @@ def held(assembly: Assembly) -> Iterator[tuple[str, ...]]:
         L.compensation.coulomb[:] = 0.0
     if resolution > 0.0 and run.robot.nq == run.robot.nv:
         told.append("the rounding of the encoders, left out")
+    if L.elastic.on and (L.elastic.coulomb.any() or L.elastic.breakaway.any()):
+        told.append("dry friction of the motors, at its value")
+    motors = L.elastic.friction.copy()
+    L.elastic.rubs = False
     L.steps, L.stride, L.watch.on, L.friction.on, L.joints.resolution = _NEVER, _NEVER, False, False, 0.0
     L.replace("stop", [])
     if L.ties.each:
@@ -498,8 +504,27 @@ def held(assembly: Assembly) -> Iterator[tuple[str, ...]]:
         L.steps, L.stride = table["steps"], table["stride"]
         L.watch.on, L.friction.on, L.joints.resolution = watching, friction, resolution
         L.friction.coulomb[:], L.friction.force[:], L.compensation.coulomb[:] = coulomb, force, comp
+        L.elastic.rubs, L.elastic.friction[:] = True, motors
         L.replace("stop", rules)
         L.recorded = 0
+
+
+def _finer_springs(assembly: Assembly, step: float) -> tuple[Array, ...]:
+    """Let elastic joints take steps of another length; what their coefficients were."""
+    e, model, known = assembly.loop.elastic, assembly.plant.model, assembly.plant.elastic
+    were = e.ahead.copy(), e.behind.copy(), e.armature.copy(), np.array(e.share)
+    if known is not None:
+        facts = assembly.run.world.driver.facts_for(assembly.run.robot)
+        set_step(e, known, model, facts, step, np.asarray(assembly.loop.plant.qpos))
+    return were
+
+
+def _restore_springs(assembly: Assembly, were: tuple[Array, ...]) -> None:
+    e = assembly.loop.elastic
+    e.ahead[:], e.behind[:], e.armature[:] = were[:3]
+    e.share = float(were[3])
+    if assembly.plant.elastic is not None:
+        set_armature(assembly.plant.model, were[2])
 
 
 @contextmanager
@@ -510,8 +535,10 @@ def finer_steps(assembly: Assembly, times: int) -> Iterator[None]:
     L.dt, L.ratio, d.jitter = dt / times, ratio * times, jitter * times
     L.step, d.acts_from = L.step * times, d.acts_from * times
     model.opt.timestep = dt / times
+    coefficients = _finer_springs(assembly, dt / times)
     try:
         yield
     finally:
+        _restore_springs(assembly, coefficients)
         L.dt, L.ratio, d.jitter, model.opt.timestep = dt, ratio, jitter, dt
         L.step, d.acts_from = L.step // times, d.acts_from // times

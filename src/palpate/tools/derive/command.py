@@ -56,7 +56,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument("--quantity", metavar="Q,…", help="what to print (M,C,g)")
     parser.add_argument("--numbers", action="store_true", help="use the robot's numbers instead of symbols")
     parser.add_argument("--set", nargs="+", metavar="KEY=VALUE", help="parameters of a catalogue robot, SI units")
-    parser.add_argument("--joints", choices=list(JOINT_CHOICES),
+    parser.add_argument("--joints", choices=["ideal", "as-built"],
                         help="with or without rotor inertia, which is part of M (as built)")  # fmt: skip
     parser.add_argument("--frame", metavar="F", help="frame of the pose and the Jacobian (the tool frame)")
     parser.add_argument("--task", metavar="D,…", help="directions of the task space among x, y, z, rx, ry, rz")

@@ -19,6 +19,7 @@ from palpate.spatial.shapes import SHAPES
 from palpate.world.config import FreeObject, Pole, Surface, World
 from palpate.world.driver import friction_left, per_joint
 from palpate.world.plants.contact_sensors import RigidSensor, add_contact_sensors, add_point_sensors
+from palpate.world.plants.elastic.gears import Elasticity, take_over_drives
 from palpate.world.plants.joint_friction import take_over_friction
 from palpate.world.plants.ties import Ties, hold_ties, plant_ties
 from palpate.world.surfaces.contact_points import ContactPoint, draw_shapes, points_of_links, points_of_shapes
@@ -55,6 +56,7 @@ class Plant:
         robot: the nominal robot, whose joints come first in the scene.
         ties: joints that follow others.
         pole: its body, −1 where there is none.
+        elastic: springs and motors of the joints, which the engine is relieved of; None where joints are rigid.
     """
 
     model: mujoco.MjModel
@@ -72,6 +74,7 @@ class Plant:
     robot: Robot
     ties: Ties
     pole: int = -1
+    elastic: Elasticity | None = None
 
     @property
     def map(self) -> Array:
@@ -128,6 +131,7 @@ def build_plant(
     model = _compile(spec)
     _check_order(model, robot)
     _shift_base(model, robot, world)
+    elastic = take_over_drives(model, robot, world)
     frames = frames_of(model)
     q0, v0 = _start_beyond_robot(model, robot, world)
     return Plant(
@@ -146,6 +150,7 @@ def build_plant(
         robot,
         plant_ties(model, robot),
         -1 if world.pole is None else model.body("pole").id,
+        elastic,
     )
 
 

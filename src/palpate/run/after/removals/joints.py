@@ -25,9 +25,18 @@ def of_joints(assembly: Assembly) -> Iterator[Removal]:
         unit = "N" if run.robot.dof_units[most] == "m" else "N·m"
         size = f"up to {friction[most]:.3g} {unit}, {run.robot.dof_names[most]}"
         yield Removal(f"friction of the joints ({size})", _frictionless)
+    if assembly.plant.elastic is not None:
+        yield Removal("gears that give", _with_rigid_gears)
     if watch.on and watch.beyond_steps.any():
         names = [name for name, steps in zip(run.robot.dof_names, watch.beyond_steps) if steps]
         yield Removal(f"the joint stops ({', '.join(names)})", _without_stops)
+
+
+def _with_rigid_gears(run: Run) -> Run:
+    changed = with_part("plant", joint_stiffness=None, gear_damping=None, breakaway=0.0)(run)
+    changed = with_part("sensors", encoders="motor")(changed)
+    changed = with_part("driver", torque_feedback=0.0, torque_rate_feedback=0.0, torque_bandwidth=0.0)(changed)
+    return replace(changed, robot=run.robot.with_rigid_joints())
 
 
 def _frictionless(run: Run) -> Run:

@@ -1,0 +1,351 @@
+"""Elastic joints: frequencies, damping, responses and energies of two masses in closed form; friction that sticks."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+from scipy.linalg import expm
+
+from palpate.control import CartesianImpedance, GravityCompensation, JointImpedance
+from palpate.errors import InvalidInput
+from palpate.robot import Robot, load_robot
+from palpate.run.assemble.assemble import Assembly, assemble
+from palpate.run.run import Run
+from palpate.run.simulate import execute, simulate
+from palpate.trace import Trace
+from palpate.world.clock import Clock
+from palpate.world.config import FreeObject, LockedPoint, PlantChange, Pole, Push, Sensors, Surface, World
+from palpate.world.driver import Driver
+
+ONE = """<mujoco><option gravity="0 0 {g}"/><worldbody><body name="b">
+<joint name="x" type="slide" axis="0 0 1" armature="{B}" damping="{d}" frictionloss="{F}" {more}/>
+<geom name="tip" type="sphere" size="0.1" mass="{m}"/><site name="tool"/></body></worldbody></mujoco>"""
+STIFF, SOFT = (1e5, 4.0, 0.01, 1.0), (400.0, 1.0, 0.5, 2.0)  # K, D, B, m; ωh = 3.18 and 0.03 at 1 ms
+H = 1e-3
+
+
+def one_joint(B: float, m: float, *, d: float = 0.0, F: float = 0.0, g: float = 0.0, more: str = "") -> Robot:
+    return Robot.from_mjcf_text(ONE.format(B=B, m=m, d=d, F=F, g=g, more=more), name="one")
+
+
+def _timing(clock: dict[str, Any]) -> dict[str, Any]:
+    return {"duration": 0.2} | clock
+
+
+def run_of(robot: Robot, change: PlantChange, *, law: Any = None, world: dict[str, Any] | None = None, **clock) -> Run:
+    """A run of a robot under no torque of its law but gravity's."""
+    law = law or GravityCompensation(damping=0.0)
+    start = np.zeros(robot.nv) if robot.nv == 1 else robot.home
+    return Run(robot, law, World(plant=change, **(world or {})), clock=Clock(**_timing(clock)), q_start=start)
+
+
+def started(run: Run, bent: float, speed: float) -> Assembly:
+    """The run with its first motor ahead of its link."""
+    made = assemble(run)
+    made.loop.elastic.motor_q[0] += bent
+    made.loop.elastic.motor_v[0] = speed
+    return made
+
+
+def deflection(trace: Trace) -> np.ndarray:
+    return trace["motor_q"][:, 0] - trace["q"][:, 0]
+
+
+def pair(K: float, D: float, mu: float) -> np.ndarray:
+    """A of ẋ = A x, x = (δ, δ̇), μ δ̈ + D δ̇ + K δ = 0."""
+    return np.array([[0.0, 1.0], [-K / mu, -D / mu]])
+
+
+def samples(A: np.ndarray, x: np.ndarray, count: int) -> np.ndarray:
+    P, out = expm(H * A), []
+    for _ in range(count):
+        out.append(x[0])
+        x = P @ x
+    return np.array(out)
+
+
+@pytest.mark.parametrize("physics", ["equations", "engine"])
+@pytest.mark.parametrize("numbers", [STIFF, SOFT, (1e4, 300.0, 0.2, 0.3)])
+def test_two_masses_keep_frequency_and_damping_however_stiff(numbers: tuple[float, ...], physics: str) -> None:
+    K, D, B, m = numbers
+    A, x = pair(K, D, 1.0 / (1.0 / B + 1.0 / m)), np.array([1e-3, 0.0])
+    speed = (x[0] - np.linalg.solve(expm(H * A), x)[0]) / H  # between this sample and the one before
+    run = run_of(one_joint(B, m), PlantChange(joint_stiffness=K, gear_damping=D), physics=physics)
+    trace = execute(started(run, 1e-3, speed))
+    assert deflection(trace) == pytest.approx(samples(A, x, 201), abs=1e-13)
+    momentum = B * trace["motor_v"][:, 0] + m * trace["v"][:, 0]
+    assert momentum == pytest.approx(np.full(201, B * speed), abs=1e-11 * B)
+
+
+def test_the_frequency_is_that_of_both_inertias_and_the_link_alone_where_the_motor_is_held() -> None:
+    K, B, m = 2000.0, 0.3, 0.7
+    for held, square in ((False, K * (1 / B + 1 / m)), (True, K / m)):  # resonance; antiresonance
+        friction = 1e3 if held else 0.0
+        made = assemble(run_of(one_joint(B, m, F=friction), PlantChange(joint_stiffness=K)))
+        made.loop.plant.qpos[0] = 1e-3
+        bent = deflection(execute(made))
+        # δ₊ + δ₋ = 2 cos(ω h) δ
+        ratio = (bent[2:] + bent[:-2]) @ bent[1:-1] / (2.0 * bent[1:-1] @ bent[1:-1])
+        tolerance = 1e-10 if not held else 1e-4  # coefficients are those of a motor that moves
+        assert math.acos(ratio) / H == pytest.approx(math.sqrt(square), rel=tolerance)
+
+
+def test_a_held_motor_has_its_own_frequency_to_the_fourth_order_of_the_step() -> None:
+    """With a motor that sticks the link swings on its spring: ω²h² (κ − 1/12)/2 is the error that is left."""
+    errors = []
+    for step in (2e-3, 1e-3):
+        run = run_of(one_joint(0.3, 0.7, F=1e3), PlantChange(joint_stiffness=2000.0), timestep=step, period=step)
+        made = assemble(run)
+        made.loop.plant.qpos[0] = 1e-3
+        bent = deflection(execute(made))
+        ratio = (bent[2:] + bent[:-2]) @ bent[1:-1] / (2.0 * bent[1:-1] @ bent[1:-1])
+        errors.append(abs(math.acos(ratio) / step / math.sqrt(2000.0 / 0.7) - 1.0))
+    assert errors[0] / errors[1] == pytest.approx(16.0, rel=0.05)
+    assert errors[1] < 1e-5
+
+
+@pytest.mark.parametrize("numbers", [STIFF, SOFT])
+def test_step_and_ramp_of_the_link_force_give_the_closed_forms(numbers: tuple[float, ...]) -> None:
+    """A steady force bends by f B/(B + m)/K; a ramp of f t lags by its own steady deflection and D/K of it."""
+    K, D, B, m = numbers
+    mu, f = 1.0 / (1.0 / B + 1.0 / m), 3.0
+    push = Push(name="p", force=(0, 0, f), start=0.0, duration=9.0)
+    run = run_of(one_joint(B, m), PlantChange(joint_stiffness=K, gear_damping=D), world={"pushes": (push,)})
+    rest = -f * B / (B + m) / K
+    A = pair(K, D, mu)
+    x = np.array([-rest, 0.0])  # from the deflection at rest
+    before = np.linalg.solve(expm(H * A), x)[0]
+    trace = execute(started(run, 0.0, (x[0] - before) / H))
+    assert deflection(trace) == pytest.approx(rest + samples(A, x, 201), abs=1e-12 * f / K + 1e-15)
+
+
+def test_a_ramp_lags_by_its_steady_deflection() -> None:
+    K, D, B, m = 400.0, 8.0, 0.5, 2.0
+    mu, rate, T = 1.0 / (1.0 / B + 1.0 / m), 3.0, 6.0
+    push = Push(name="p", kind="ramp", force=(0, 0, rate * T), start=0.0, duration=T)
+    run = run_of(one_joint(B, m), PlantChange(joint_stiffness=K, gear_damping=D), world={"pushes": (push,)}, duration=T)
+    trace = simulate(run)
+    t = trace.time[-500:]
+    steady = -(mu / m) * rate * (t - D / K) / K  # μ δ̈ + D δ̇ + K δ = −(μ/m) r t
+    assert deflection(trace)[-500:] == pytest.approx(steady, rel=2e-4)
+
+
+@pytest.mark.parametrize("physics", ["equations", "engine"])
+def test_energies_add_up_to_rounding(physics: str) -> None:
+    K, D, B, m = 1e4, 2.0, 0.2, 0.5
+    run = run_of(one_joint(B, m), PlantChange(joint_stiffness=K, gear_damping=D), physics=physics, duration=1.0)
+    trace = execute(started(run, 1e-2, 0.0))
+    kinetic, potential, lost = (trace[f"energy.{kind}"] for kind in ("kinetic", "potential", "dissipated"))
+    whole = kinetic + potential + lost
+    assert whole == pytest.approx(np.full(len(whole), whole[0]), abs=1e-12)
+    assert lost[-1] > 0.9 * whole[0]
+    assert (np.diff(lost) >= 0.0).all()
+
+
+def test_an_undamped_arm_keeps_its_energy_for_a_minute() -> None:
+    robot = load_robot("planar2").with_gravity((0, 0, 0))
+    change = PlantChange(joint_stiffness=3000.0, rotor_inertia=0.3)
+    run = run_of(robot, change, duration=60.0)
+    made = assemble(run)
+    made.loop.elastic.motor_q[:] += (0.02, -0.01)
+    made.loop.plant.qvel[:] = made.loop.elastic.motor_v[:] = (0.3, -0.2)
+    trace = execute(made)
+    whole = trace["energy.kinetic"] + trace["energy.potential"]
+    assert np.ptp(whole) < 5e-3 * whole[0]
+    # What is left is the semi-implicit step of the links, whose inertia changes with their posture.
+    assert abs(whole[-5000:].mean() / whole[:5000].mean() - 1.0) < 2e-3
+
+
+LAWS = {"motor": "motor", "link": "link", "torque": "torque", "gravity": "gravity"}
+
+
+@pytest.mark.parametrize("encoders", LAWS)
+def test_stiffer_and_stiffer_gears_reach_the_rigid_arm(encoders: Any) -> None:
+    robot = load_robot("panda", joints="ideal")
+    wall = Surface(name="wall", position=(0.34, 0, 0), normal=(-1, 0, 0), stiffness=1e4)
+    law = CartesianImpedance(stiffness=(400.0,) * 3 + (20.0,) * 3)
+    around = {"surfaces": (wall,), "pushes": (Push(name="p", force=(20, 10, 5), start=0.0, duration=0.2),)}
+    rigid = simulate(run_of(robot, PlantChange(rotor_inertia=0.2), law=law, world=around, duration=0.5))
+    assert rigid["contact_force"].max() > 5.0
+    errors = []
+    for K in (1e6, 1e8):
+        change = PlantChange(rotor_inertia=0.2, joint_stiffness=K, gear_damping=5e-5 * K)
+        world = around | {"sensors": Sensors(encoders=encoders)}
+        errors.append(
+            np.abs(simulate(run_of(robot, change, law=law, world=world, duration=0.5))["q"] - rigid["q"]).max()
+        )
+    assert errors[1] < 1e-6
+    assert errors[1] < 0.2 * errors[0]
+
+
+def test_both_plants_move_elastic_arms_alike() -> None:
+    robot = load_robot("panda", joints="elastic")
+    wall = Surface(name="wall", position=(0.34, 0, 0), normal=(-1, 0, 0), stiffness=1e4)
+    push = Push(name="p", force=(20, 10, 5), start=0.05, duration=0.1)
+    traces = [
+        simulate(
+            run_of(robot, PlantChange(), law=CartesianImpedance(stiffness=(400.0,) * 3 + (20.0,) * 3),
+                   world={"surfaces": (wall,), "pushes": (push,)}, duration=0.4, physics=physics)
+        )
+        for physics in ("equations", "engine")
+    ]  # fmt: skip
+    for name in ("q", "v", "motor_q", "motor_v", "joint_torque"):
+        assert traces[0][name] == pytest.approx(traces[1][name], abs=1e-11 if name != "joint_torque" else 1e-8)
+
+
+def test_a_motor_that_sticks_stands_still_exactly_and_slips_beyond_its_friction() -> None:
+    K, B, m, F = 5000.0, 0.2, 0.5, 1.5
+    for force, moves in ((1.47, False), (1.53, True)):
+        push = Push(name="p", kind="ramp", force=(0, 0, force), start=0.0, duration=2.0)
+        hold = Push(name="h", force=(0, 0, force), start=2.0, duration=9.0)
+        run = run_of(one_joint(B, m, F=F), PlantChange(joint_stiffness=K, gear_damping=20.0),
+                     world={"pushes": (push, hold)}, duration=3.0)  # fmt: skip
+        trace = simulate(run)
+        assert (trace["motor_v"][:, 0] != 0.0).any() == moves
+        if not moves:
+            assert (trace["motor_q"][:, 0] == 0.0).all()
+            assert deflection(trace)[-1] == pytest.approx(-force / K, rel=1e-9)
+
+
+def test_friction_of_several_motors_fits_link_by_link() -> None:
+    """Friction opposes each motor's motion with all it has, or less where it stands still; energies add up."""
+    robot = load_robot("panda", joints="elastic")
+    push = Push(name="p", kind="sine", force=(15, 25, 10), frequency=3.0, start=0.0, duration=2.0)
+    run = run_of(robot, PlantChange(joint_friction=0.5), world={"pushes": (push,)}, duration=0.6)
+    made = assemble(run)
+    e, coulomb = made.loop.elastic, np.asarray(made.loop.elastic.coulomb).copy()
+    trace = execute(made)
+    w = trace["motor_v"]
+    assert ((w == 0.0).sum(axis=0) > 5).any()
+    assert ((w != 0.0).sum(axis=0) > 5).any()
+    assert (np.abs(e.friction) <= coulomb * (1 + 1e-9)).all()
+    sliding = np.asarray(e.motor_v) != 0.0
+    assert np.asarray(e.friction)[sliding] == pytest.approx((coulomb * np.sign(e.motor_v))[sliding], rel=1e-9)
+    books = [trace[f"energy.{kind}"][-1] for kind in ("kinetic", "potential", "injected", "pushed", "dissipated")]
+    T, V, injected, pushed, lost = books
+    start = trace["energy.kinetic"][0] + trace["energy.potential"][0]
+    assert T + V - injected - pushed + lost == pytest.approx(start, abs=2e-3 * pushed + 1e-3)
+
+
+def slip_cycle(K: float, m: float, speed: float, F: float, extra: float, vs: float) -> tuple[float, float]:
+    """Period and largest stretch of a block drawn by a spring over a Stribeck floor, from event to event."""
+
+    def sliding(_, x):
+        return [speed - x[1], (K * x[0] - F - extra * math.exp(-((x[1] / vs) ** 2))) / m]
+
+    def stops(_, x):
+        return x[1]
+
+    event: Any = stops
+    event.terminal, event.direction = True, -1
+    stretch = (F + extra) / K
+    found = solve_ivp(sliding, (0, 50), [stretch, 1e-9], events=event, rtol=1e-11, atol=1e-13, max_step=1e-3)
+    slip, left = found.t_events[0][0], found.y_events[0][0][0]
+    return slip + (stretch - left) / speed, found.y[0].max()
+
+
+def test_stick_slip_has_the_period_and_stretch_of_an_event_driven_integration() -> None:
+    """A link that is moved steadily draws its motor along: the motor sticks, slips, and sticks again."""
+    K, B, F, extra, vs, speed = 200.0, 0.5, 1.0, 0.8, 0.05, 0.05
+    heavy = 1e7  # a link whose motion the motor does not change
+    change = PlantChange(joint_stiffness=K, breakaway=extra, stribeck_speed=vs)
+    errors = []
+    for step in (1e-3, 2.5e-4):
+        run = run_of(one_joint(B, heavy, F=F), change, duration=4.0, timestep=step, period=step)
+        made = assemble(run)
+        made.loop.plant.qvel[0] = speed
+        trace = execute(made)
+        period, stretch = slip_cycle(K, B, speed, F, extra, vs)
+        w, t = trace["motor_v"][:, 0], trace.time
+        begins = t[1:][(w[:-1] == 0.0) & (w[1:] != 0.0)]
+        gaps = np.diff(begins)
+        errors.append(abs(gaps[gaps > 0.5 * period].mean() / period - 1.0))
+        assert abs(deflection(trace).min()) == pytest.approx(stretch, rel=3e-3)
+    assert errors[0] < 0.03
+    assert errors[1] < 0.6 * errors[0]
+
+
+def test_a_stop_holds_the_link_and_the_motor_goes_on_against_the_spring() -> None:
+    K, B, m = 3000.0, 0.2, 0.5
+    robot = one_joint(B, m, F=0.2, more='range="-0.5 0.02" limited="true"')
+    push = Push(name="p", force=(0, 0, 5.0), start=0.0, duration=9.0)
+    run = run_of(robot, PlantChange(joint_stiffness=K, gear_damping=10.0), world={"pushes": (push,)}, duration=1.5)
+    trace = simulate(run)
+    assert trace["q"][:, 0].max() < 0.03
+    assert trace["q"][-1, 0] == pytest.approx(0.02, abs=2e-3)
+    assert abs(trace["motor_q"][-1, 0] - trace["q"][-1, 0]) < 0.2 / K + 1e-5
+
+
+def test_the_law_sees_the_side_that_its_encoders_are_on() -> None:
+    robot, K = one_joint(0.2, 0.5, g=-9.81), 800.0
+    sag = 0.5 * 9.81 / K
+    shown: dict[Any, float] = {"motor": sag, "link": 0.0, "torque": 0.0, "gravity": 0.0}
+    for encoders, value in shown.items():
+        world = {"sensors": Sensors(encoders=encoders)}
+        trace = simulate(run_of(robot, PlantChange(joint_stiffness=K), world=world, duration=0.05))
+        assert trace["motor_q"][:, 0] == pytest.approx(np.full(51, sag), abs=1e-12)
+        assert trace["q"][:, 0] == pytest.approx(np.zeros(51), abs=1e-12)
+        assert trace["q_measured"][:, 0] == pytest.approx(np.full(51, value), abs=1e-12)
+        assert trace["joint_torque"][:, 0] == pytest.approx(np.full(51, 0.5 * 9.81), rel=1e-9)
+
+
+def test_torque_feedback_makes_the_motor_lighter_and_its_friction_smaller() -> None:
+    """B θ̈ + S = (1 + k) τ − k S − f is B/(1 + k) θ̈ + S = τ − f/(1 + k)."""
+    K, B, m, k = 500.0, 0.6, 0.5, 2.0
+    law = JointImpedance(stiffness=(50.0,), damping=(5.0,))
+    push = Push(name="p", force=(0, 0, 4.0), start=0.0, duration=9.0)
+
+    def trace_of(B: float, d: float, feedback: float, step: float) -> Trace:
+        world = {"pushes": (push,), "driver": Driver(torque_feedback=feedback)}
+        return simulate(run_of(one_joint(B, m, d=d), PlantChange(joint_stiffness=K), law=law, world=world,
+                               duration=0.4, timestep=step, period=1e-3))  # fmt: skip
+
+    errors = []
+    for step in (1e-3, 2.5e-4):
+        shaped, light = trace_of(B, 0.9, k, step), trace_of(B / (1 + k), 0.3, 0.0, step)
+        errors.append(np.abs(shaped["motor_q"] - light["motor_q"]).max() / np.abs(light["motor_q"]).max())
+    assert errors[0] < 0.02
+    assert errors[1] < 0.3 * errors[0]
+
+
+def test_a_lagging_torque_answers_like_a_first_order_filter() -> None:
+    robot, f = one_joint(0.2, 0.5, g=-9.81), 20.0
+    world = {"driver": Driver(torque_bandwidth=f), "gravity": (0.0, 0.0, -5.0)}
+    trace = simulate(run_of(robot, PlantChange(joint_stiffness=1e4), world=world, duration=0.1))
+    asked, first = 0.5 * 9.81, 0.5 * 5.0  # held by the plant's gravity at the start, asked for by the law's
+    ticks = np.arange(1, 102)
+    assert trace["tau"][:, 0] == pytest.approx(asked + (first - asked) * np.exp(-2 * np.pi * f * H * ticks), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("world", "name"),
+    [
+        ({"surfaces": (Surface(name="w", contact="rigid"),)}, "rigid surface"),
+        ({"surfaces": (Surface(name="w", contact="exact"),)}, "exact contact"),
+        ({"pins": (LockedPoint(),)}, "exact contact"),
+        ({"objects": (FreeObject(name="ball"),)}, "free object"),
+        ({"pole": Pole()}, "pole"),
+    ],
+)
+def test_what_elastic_joints_are_not_simulated_with_is_refused_by_name(world: dict[str, Any], name: str) -> None:
+    with pytest.raises(InvalidInput, match=name):
+        assemble(run_of(one_joint(0.2, 0.5), PlantChange(joint_stiffness=1e4), world=world))
+
+
+def test_settings_that_only_elastic_joints_have_are_refused_for_rigid_ones() -> None:
+    for world in (
+        {"sensors": Sensors(encoders="link")},
+        {"driver": Driver(torque_feedback=1.0)},
+        {"driver": Driver(torque_bandwidth=100.0)},
+    ):
+        with pytest.raises(InvalidInput, match="elastic"):
+            assemble(run_of(one_joint(0.2, 0.5), PlantChange(), world=world))
+    with pytest.raises(InvalidInput, match="rotor inertia"):
+        assemble(run_of(one_joint(0.0, 0.5), PlantChange(joint_stiffness=1e4)))
+    for integrator in ("rk4", "implicit"):
+        with pytest.raises(InvalidInput, match=integrator):
+            assemble(run_of(one_joint(0.2, 0.5), PlantChange(joint_stiffness=1e4), integrator=integrator))
