@@ -48,7 +48,7 @@ def sampled(period: float, begins: float, ease: float, delay: int, wanted: float
     return far, most
 
 
-@pytest.mark.parametrize("period, delay", [(1e-3, 0), (5e-3, 0), (5e-3, 4), (0.02, 3)])
+@pytest.mark.parametrize(("period", "delay"), [(1e-3, 0), (5e-3, 0), (5e-3, 4), (0.02, 3)])
 def test_a_pushed_cart_stays_on_its_rail(period: float, delay: int) -> None:
     end, fastest = sampled(period, period, max(0.02, period), delay)
     assert 0.99 < end <= 1.0 + 1e-6
@@ -90,7 +90,8 @@ def test_the_change_is_the_least_in_the_metric_of_the_masses() -> None:
     )  # fmt: skip
     assert (a - wanted) @ M @ (a - wanted) == pytest.approx(best.fun, rel=1e-6)
     assert a == pytest.approx(best.x, abs=1e-4)
-    assert np.all(s.C @ a <= s.upper + 1e-9) and np.all(s.C @ a >= s.lower - 1e-9)
+    assert np.all(s.C @ a <= s.upper + 1e-9)
+    assert np.all(s.C @ a >= s.lower - 1e-9)
 
 
 def test_a_law_inside_all_limits_is_left_as_it_is() -> None:
@@ -133,7 +134,8 @@ def test_a_panda_is_kept_from_ranges_speeds_and_walls(delay: int) -> None:
 
     for barriers, inside in ((Barriers(), np.inf), (Barriers(walls=walls), 0.151)):
         trace = quietly(replace(run, around=Reactions(on_contact="nothing", threshold=NEVER, barriers=barriers)))
-        assert np.all(trace["q"] < limits.upper) and np.all(trace["q"] > limits.lower)
+        assert np.all(trace["q"] < limits.upper)
+        assert np.all(trace["q"] > limits.lower)
         assert np.all(np.abs(trace["v"]) <= 1.001 * limits.velocity)
         assert trace["tool_position"][:, 1].max() < inside
         assert trace["reaction.barriers"].max() >= 1

@@ -80,7 +80,8 @@ def test_the_valve_lets_exactly_what_the_tank_has_through() -> None:
     assert torque[0] == pytest.approx(1.0 + 0.25 * 8.0)
     torque[0] = -9.0
     turn_valve(tick, settings, memory, torque)
-    assert torque[0] == -9.0 and memory.valve == 1.0
+    assert torque[0] == -9.0
+    assert memory.valve == 1.0
 
 
 def test_the_brake_takes_what_is_too_much_within_its_bound() -> None:

@@ -49,7 +49,7 @@ def test_a_clamped_part_leaves_the_arms_mass_alone() -> None:
 
 def test_the_one_axis_model_is_the_undamped_impact() -> None:
     axis = OneAxis(2.0, 1e4, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1e-6)
-    depth, force = axis.moved(0.0, 0.25)
+    _, force = axis.moved(0.0, 0.25)
     assert force.max() == pytest.approx(0.25 * math.sqrt(2.0 * 1e4), rel=1e-4)
     assert (len(force) - 1) * 1e-6 == pytest.approx(math.pi * math.sqrt(2.0 / 1e4), rel=1e-3)
 
@@ -85,12 +85,14 @@ def test_a_file_of_limits_gives_speeds_by_both_masses(tmp_path: Path) -> None:
     assert part.free == pytest.approx(140 / math.sqrt(m.with_rotors * 4.4 / (m.with_rotors + 4.4) * 75e3))
     assert part.rule == pytest.approx(140 / math.sqrt(m.rule * 4.4 / (m.rule + 4.4) * 75e3))
     assert part.clamped == pytest.approx(70 / math.sqrt(m.with_rotors * 75e3))
+    assert part.free is not None
     assert part.pressure == pytest.approx(part.free * 100 / 140)
-    assert unknown.free is None and unknown.energy is None
+    assert unknown.free is None
+    assert unknown.energy is None
 
 
 @pytest.mark.parametrize(
-    "broken, named", [("title =", "not TOML"), ('title = "x"', "edition"), (FILE + "weight = 3\n", "weight")]
+    ("broken", "named"), [("title =", "not TOML"), ('title = "x"', "edition"), (FILE + "weight = 3\n", "weight")]
 )
 def test_a_broken_file_of_limits_is_refused_by_its_key(broken: str, named: str, tmp_path: Path) -> None:
     (tmp_path / "limits.toml").write_text(broken)

@@ -10,6 +10,7 @@ import pytest
 import palpate as pp
 from palpate.control.laws.computed_torque import ComputedTorque
 from palpate.control.references.motions import JointMotion
+from palpate.run.build import build
 from palpate.tools.safety.observer import Observer, residual_noise, second_order_step
 from palpate.tools.safety.reactions import Reactions
 from palpate.tools.safety.thresholds import Threshold
@@ -70,7 +71,7 @@ def test_noise_of_the_residual_is_that_of_samples(order: int) -> None:
 
     from palpate.tools.safety.observer import impulse_response
 
-    r = lfilter(impulse_response(observer, T), [1.0], x, axis=0)[1000:]
+    r = np.asarray(lfilter(impulse_response(observer, T), [1.0], x, axis=0))[1000:]
     assert r.std(axis=0) == pytest.approx(told.deviation, rel=0.02)
     assert [np.corrcoef(c[1:], c[:-1])[0, 1] for c in r.T] == pytest.approx(told.correlation, abs=0.02)
     if order == 1:
@@ -101,7 +102,8 @@ def test_friction_at_reversal_stays_inside_the_threshold() -> None:
     trace = quietly(run)
     slow = np.abs(trace["v"]).max(axis=1) < 1e-3
     assert np.abs(trace["reaction.residual"]).max() > 0.3  # what friction the model misses where joints stick
-    assert slow.any() and not slow.all()
+    assert slow.any()
+    assert not slow.all()
     assert trace["reaction.ratio"].max() < 1.0
 
 
@@ -110,11 +112,13 @@ def test_rotors_leave_the_mass_matrix_on_the_link_side() -> None:
     motor, link = (Observer(side=side).settings(robot, 1e-3) for side in ("motor", "link"))  # pyright: ignore[reportArgumentType]
     assert link.rotor == pytest.approx(robot.model.dof_armature)
     assert motor.coulomb == pytest.approx(robot.model.dof_frictionloss)
-    assert not motor.rotor.any() and not link.coulomb.any() and not link.viscous.any()
+    assert not motor.rotor.any()
+    assert not link.coulomb.any()
+    assert not link.viscous.any()
 
 
 def test_watching_changes_no_bit() -> None:
-    run = pp.run.build.build(pp.load_scenario("panda-wall").replace(run__duration=1.2, metrics=None))
+    run = build(pp.load_scenario("panda-wall").replace(run__duration=1.2, metrics=None))
     from dataclasses import replace
 
     plain, watched = quietly(run), quietly(replace(run, around=QUIET))

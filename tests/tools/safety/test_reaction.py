@@ -126,7 +126,7 @@ def test_a_law_in_plain_python_is_surrounded_too() -> None:
 
 
 @pytest.mark.parametrize(
-    "settings, law, named",
+    ("settings", "law", "named"),
     [
         ({"on_contact": "soften"}, "joint-impedance", "stiffness at the tool"),
         ({"on_contact": "float"}, "admittance", "law of torques"),

@@ -75,10 +75,12 @@ def test_white_noise_passes_a_level_as_often_as_stated() -> None:
 
 def test_the_rank_of_calibration_motions_is_the_probability() -> None:
     rng, alarms = np.random.default_rng(7), []
+    stated = scale_for(rng.lognormal(size=99), 0.05, 2.0)
     for _ in range(2000):
         stated = scale_for(rng.lognormal(size=99), 0.05, 2.0)
         alarms.append(rng.lognormal() > stated.scale)
-    assert stated.rank == 5 and stated.probability == 0.05
+    assert stated.rank == 5
+    assert stated.probability == 0.05
     assert np.mean(alarms) == pytest.approx(0.05, abs=0.015)
     assert stated.per_hour == pytest.approx(0.05 * 1800)
 

@@ -53,7 +53,7 @@ def test_the_link_is_the_one_behind_the_last_loaded_joint() -> None:
     assert link_of_contact(np.zeros(4), threshold) == -1
 
 
-@pytest.mark.parametrize("joint, distance, force", [(1, 0.3, 4.0), (1, 0.72, -9.0)])
+@pytest.mark.parametrize(("joint", "distance", "force"), [(1, 0.3, 4.0), (1, 0.72, -9.0)])
 def test_a_force_across_a_planar_link_is_found_at_its_distance(joint: int, distance: float, force: float) -> None:
     """r₂ = d f and r₁ = (d + l₁ cos q₂) f of a force across the second link."""
     robot, q = arm("planar2"), np.array([0.3, 0.8])

@@ -97,7 +97,7 @@ def judged(assembly: Assembly, named: Mapping[str, Array], number: int) -> list[
 
 
 def _promises(assembly: Assembly, named: Mapping[str, Array]) -> tuple[Promise, ...]:
-    """Those of the law; none where the run is too short to judge them, does not show enough, or another command acts."""
+    """Those of the law; none where the run is too short to judge them, shows too little, or another command acts."""
     law, robot = assembly.run.law, assembly.run.robot
     if assembly.law.surrounded and np.any(assembly.loop.row.terms[-1 - assembly.law.compensates]):
         return ()

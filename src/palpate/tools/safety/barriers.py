@@ -7,13 +7,13 @@
                  the first with h = n·(p̂ − p_wall), v = −n·J v̂, a = −n·(J a + J̇ v)                      per wall
     v*(h) = A (√(T_b² + 2 h/A) − T_b),   A = braking_share · a_max                       sampled barrier speed
 
-q̂, v̂ is the measured state carried through the commands that are still on their way (`delay` ticks). v* is the largest
-speed from which a brake of A that begins T_b later stops within h: T_b v + v²/(2 A) = h. T_b is the period T and the time
-in which the driver's limit of torque rates lets half of the torque for a change of 2 A through. Without it, as a loop in
-continuous time would have it, a sampled arm passes the limit. ψ = v*(h) − v is kept above (1 − γ) of its last value, with
-γ = T / ease: what was inside stays inside, and a law that comes near is eased, not cut.
-Where limits exclude each other, all are widened by the least common share of their widths, and the ones at fault are
-counted by name.
+q̂, v̂ is the measured state carried through the commands that are still on their way (`delay` ticks). v* is the
+largest speed from which a brake of A that begins T_b later stops within h: T_b v + v²/(2 A) = h. T_b is the period T
+and the time in which the driver's limit of torque rates lets half of the torque for a change of 2 A through. Without
+it, as a loop in continuous time would have it, a sampled arm passes the limit. ψ = v*(h) − v is kept above (1 − γ) of
+its last value, with γ = T / ease: what was inside stays inside, and a law that comes near is eased, not cut. Where
+limits exclude each other, all are widened by the least common share of their widths, and the ones at fault are counted
+by name.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """False alarms, set on some seeds and counted on others: random motions without contact under errors of the model.
 
 A motion goes from the scenario's start posture to a random one and back to rest, under computed torque, with the
-scenario's arm, clock, sensors and driver; surfaces, objects and pushes are taken away. Each has a plant of its own: masses
-of every link off by up to `mass_error`, Coulomb and viscous friction larger by up to twice `friction_error` of the model's.
+scenario's arm, clock, sensors and driver; surfaces, objects and pushes are taken away. Each has a plant of its own:
+masses of every link off by up to `mass_error`, Coulomb and viscous friction larger by up to twice `friction_error` of
+the model's.
 """
 
 from __future__ import annotations
@@ -159,7 +160,7 @@ def count(
     run = replace(run, around=_scaled(run.around, stated.scale))
     largest = peaks(run, motions, seed, errors or ModelErrors())
     alarms = int(np.count_nonzero(largest > 1.0))
-    ticks = motions * int(round(SECONDS / run.clock.control_period))
+    ticks = motions * round(SECONDS / run.clock.control_period)
     expected = expected_alarms(stated, motions)
     return Counted(alarms, motions, ticks, expected, interval_of_probability(alarms, motions), largest)
 

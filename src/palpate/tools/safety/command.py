@@ -125,16 +125,12 @@ def _tell_settings(made: Run, around: Reactions, assumed: bool) -> None:
     if assumed:
         say("  The scenario has no [reactions]; the defaults are assumed.")
     o = around.observer
-    kind = (
-        f"first order, K = {o.gain:g} 1/s"
-        if o.order == 1
-        else f"second order, ω = {o.frequency:g} rad/s, ζ = {o.damping_ratio:g}"
-    )
+    second = f"second order, ω = {o.frequency:g} rad/s, ζ = {o.damping_ratio:g}"
+    kind = f"first order, K = {o.gain:g} 1/s" if o.order == 1 else second
     say(f"  Observer: {kind}; 5 N·m pass 1 N·m after {1e3 * o.delay(5.0, 1.0):.4g} ms, at the next tick.")
     t = around.threshold
-    say(
-        f"  Threshold: {t.kind}, level {t.level if isinstance(t.level, tuple) else f'{t.level:g}'} N·m × {t.scale:g}; reaction: {around.on_contact}."
-    )
+    level = ", ".join(f"{x:g}" for x in (t.level if isinstance(t.level, tuple) else (t.level,)))  # pyright: ignore[reportGeneralTypeIssues]
+    say(f"  Threshold: {t.kind}, level {level} N·m × {t.scale:g}; reaction: {around.on_contact}.")
 
 
 def _contact_data(touch: Touch, expected: Expected, happened: Happened, masses: dict[str, float]) -> dict[str, Any]:
@@ -226,8 +222,9 @@ def _limits(args: argparse.Namespace, made: Run, touch: Touch, answer: dict[str,
     limits = load_limits(args.limits)
     direction = touch.normal if args.direction is None else numbers([args.direction], "--direction")
     speeds = permitted_speeds(limits, made.robot, touch.q, direction, args.area)
-    answer["limits"] = {"title": limits.title, "edition": limits.edition, "source": limits.source}
-    answer["limits"]["regions"] = [vars(speed) for speed in speeds]
+    regions = [vars(speed) for speed in speeds]
+    source = {"title": limits.title, "edition": limits.edition, "source": limits.source}
+    answer["limits"] = {**source, "regions": regions}
     if args.json:
         return
     say(f"\nSpeeds by {limits.title}, {limits.edition} ({limits.source}), m/s")

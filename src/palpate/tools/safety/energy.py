@@ -4,12 +4,12 @@
     torque laws     the port is the joints without gravity; position and velocity laws: the tool, W ← W − F̄ᵀ J (q − q₋)
 
 Tank: E ← min(E − ΔW, most). A command that would take it below `floor` is cut by the valve: τ = ĝ + s (τ_law − ĝ) with
-s = (E − floor) / ((τ_law − ĝ)ᵀ v T) between 0 and 1, and s = 1 where the law takes energy out. A command that acts d periods
-late may meet any sign of the speed: there Σ |τ_law − ĝ| |v| (1 + d) T counts. What it lacks below its floor is braked away.
-Passivity controller: what W has beyond `budget` is braked away: a = −α v, α = (W − budget) / (T vᵀ M̂ v), at most
-1 / (2 T (1 + d)), which a late, sampled brake can keep without swinging.
-Literature: Stramigioli et al. 2005, doi 10.1109/TRO.2004.842330 (exact sampled energy); Ferraguti et al. 2013,
-doi 10.1109/ICRA.2013.6630610 (tank); Hannaford and Ryu 2002, doi 10.1109/70.988969 (observer, controller).
+s = (E − floor) / ((τ_law − ĝ)ᵀ v T) between 0 and 1, and s = 1 where the law takes energy out. A command that acts d
+periods late may meet any sign of the speed: there Σ |τ_law − ĝ| |v| (1 + d) T counts. What it lacks below its floor is
+braked away. Passivity controller: what W has beyond `budget` is braked away: a = −α v, α = (W − budget) / (T vᵀ M̂ v),
+at most 1 / (2 T (1 + d)), which a late, sampled brake can keep without swinging. Literature: Stramigioli et al. 2005,
+doi 10.1109/TRO.2004.842330 (exact sampled energy); Ferraguti et al. 2013, doi 10.1109/ICRA.2013.6630610 (tank);
+Hannaford and Ryu 2002, doi 10.1109/70.988969 (observer, controller).
 """
 
 from __future__ import annotations

@@ -115,7 +115,7 @@ def separation(speed: float, person: float, reaction: float, stopping: float, di
 
 
 def force_of_detected(speed: float, mass: float, stiffness: float, delay: float) -> Array:
-    """Force when a contact is felt `delay` after the touch, and its largest if nothing reacted: [F(delay), F_max], N."""
+    """Force `delay` seconds after the touch, and the largest if nothing reacts: [F(delay), F_max], N."""
     w = math.sqrt(stiffness / mass)
     largest = speed * math.sqrt(mass * stiffness)
     return np.array([largest * math.sin(min(w * delay, 0.5 * math.pi)), largest])

@@ -1,8 +1,8 @@
-"""Permitted contact forces and pressures per body region: a file with its edition and source, and the speeds they allow.
+"""Permitted contact forces and pressures per body region: a file with edition and source, and the speeds they allow.
 
-None comes with palpate: the openly licensed studies (Behrens et al. 2022, doi 10.3389/frobt.2021.667818; Han et al. 2022,
-doi 10.3390/s22082996; Park et al. 2019) could not be read in full with their tables where this was written, and the tables
-of standards are not free. `template` writes a file to fill in.
+None comes with palpate: the openly licensed studies (Behrens et al. 2022, doi 10.3389/frobt.2021.667818; Han et al.
+2022, doi 10.3390/s22082996; Park et al. 2019) could not be read in full with their tables where this was written, and
+the tables of standards are not free. `template` writes a file to fill in.
 """
 
 from __future__ import annotations

@@ -4,13 +4,13 @@
     first order     r' = K (x − r)                        r/τ_ext = K / (s + K)
     second order    r'' = ω² (x − r) − 2 ζ ω r'           r/τ_ext = ω² / (s² + 2 ζ ω s + ω²)
 
-The sum of M̂ Δv + b̂ T over ticks is the change of the momentum p = M̂ v less ∫ (Ĉᵀ v − ĝ) dt: the same observer as
-r = K (p − ∫ (τ + Ĉᵀ v − ĝ + r) dt), without Ṁ and without an acceleration. Both filters are exact for an external torque
+The sum of M̂ Δv + b̂ T over ticks is the change of the momentum p = M̂ v less ∫ (Ĉᵀ v − ĝ) dt: the same observer as r
+= K (p − ∫ (τ + Ĉᵀ v − ĝ + r) dt), without Ṁ and without an acceleration. Both filters are exact for an external torque
 that is constant over a period, so that a step of τ gives r_k = τ (1 − e^(−K k T)) at the ticks after it.
 
-On the motor side τ is the motor's torque: rotors are in M̂, friction is subtracted with the model's D̂ v + F̂ sat(v/v₀).
-On the link side τ is that of a sensor behind the gear: neither is in it.
-Literature: De Luca and Mattone 2003, doi 10.1109/ROBOT.2003.1241878; Haddadin et al. 2017, doi 10.1109/TRO.2017.2723903.
+On the motor side τ is the motor's torque: rotors are in M̂, friction is subtracted with the model's D̂ v + F̂
+sat(v/v₀). On the link side τ is that of a sensor behind the gear: neither is in it. Literature: De Luca and Mattone
+2003, doi 10.1109/ROBOT.2003.1241878; Haddadin et al. 2017, doi 10.1109/TRO.2017.2723903.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What a contact of a scenario will be: when it is felt, which force and energy it reaches; beside what happened.
 
-A wall, one axis, along its normal:   m ẍ = −k x − d ẋ + K (e₀ + v_d t − x) + D (v_d − ẋ)      until it is felt,
-then   m ẍ = −k x − d ẋ − m λ ẋ   for a stop. m is the arm's reflected mass with rotors, K and D the law's where it has
-them. The residual is the answer of the observer to Jᵀ n F(t), at the ticks. A push: its own Jᵀ F, from its first tick on.
+A wall, one axis, along its normal:   m ẍ = −k x − d ẋ + K (e₀ + v_d t − x) + D (v_d − ẋ)      until it is felt, then
+m ẍ = −k x − d ẋ − m λ ẋ   for a stop. m is the arm's reflected mass with rotors, K and D the law's where it has them.
+The residual is the answer of the observer to Jᵀ n F(t), at the ticks. A push: its own Jᵀ F, from its first tick on.
 """
 
 from __future__ import annotations

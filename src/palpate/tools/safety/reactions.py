@@ -1,4 +1,4 @@
-"""`[reactions]` of a scenario: observer, threshold, reaction, tank, passivity controller and barriers around any law."""
+"""`[reactions]` of a scenario: observer, threshold, reaction, tank, passivity controller and barriers."""
 
 from __future__ import annotations
 
@@ -217,7 +217,7 @@ class Reactions(Around):
         return law.spring_damper(around.bound.gains)
 
     def _reaction(self, around: Surroundings) -> ReactionSettings:
-        robot, limits = around.robot, around.robot.limits
+        limits = around.robot.limits
         return ReactionSettings(
             kind=REACTIONS.index(self.on_contact),
             command=COMMANDS.index(around.command),

@@ -2,14 +2,14 @@
 
     T_i = scale (level_i + per_speed_i |v_i| + mass_error τ̄_i + friction_error F̂_i + s̄_i)
 
-τ̄ is |torque of the model| and s̄ = F̂ (1 − sat |v|/v₀), both filtered as the residual is: s̄ covers a joint that sticks or
-reverses, whose friction may be anything up to F̂. Kinds: `constant` and `speed` compare |r_i| with T_i; `cusum` adds up what is above it,
-S_i ← max(0, S_i + (|r_i| − T_i) T), and compares S_i with scale · decision.
+τ̄ is |torque of the model| and s̄ = F̂ (1 − sat |v|/v₀), both filtered as the residual is: s̄ covers a joint that
+sticks or reverses, whose friction may be anything up to F̂. Kinds: `constant` and `speed` compare |r_i| with T_i;
+`cusum` adds up what is above it, S_i ← max(0, S_i + (|r_i| − T_i) T), and compares S_i with scale · decision.
 
-The ratio of the two, the largest of all joints, is the statistic: a contact is felt where it passes 1. Its largest value
-in motions without contact sets `scale` (`scale_for`): with the k-th largest of N calibration motions as the scale, a new
-motion of the same kind gives a false alarm with probability k / (N + 1), whatever the distribution; m new motions
-give a beta-binomial number of them (`expected_alarms`).
+The ratio of the two, the largest of all joints, is the statistic: a contact is felt where it passes 1. Its largest
+value in motions without contact sets `scale` (`scale_for`): with the k-th largest of N calibration motions as the
+scale, a new motion of the same kind gives a false alarm with probability k / (N + 1), whatever the distribution; m new
+motions give a beta-binomial number of them (`expected_alarms`).
 """
 
 from __future__ import annotations
