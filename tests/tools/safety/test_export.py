@@ -9,6 +9,7 @@ import pytest
 import palpate as pp
 
 
+@pytest.mark.slow  # half a minute of compiling each
 @pytest.mark.parametrize("name", ["panda-felt-wall", "panda-fenced"])
 def test_an_exported_law_reacts_as_the_loop_does(name: str, tmp_path: Path) -> None:
     scenario = pp.load_scenario(name).replace(run__duration=0.6)
