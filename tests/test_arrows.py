@@ -63,6 +63,7 @@ TOOLS: dict[str, set[str]] = {
     "gym": set(),
     "play": set(),
     "logs": set(),
+    "safety": set(),
 }
 TIER_ONE = set(ARROWS) - FREE
 ARROWS |= {tool: TIER_ONE | others for tool, others in TOOLS.items()}
@@ -119,6 +120,7 @@ INSIDE: dict[str, dict[str, set[str]]] = {
     "run/after": {"removals": set(), "observed": set()},
     "scenario": {"checking": set(), "library": set(), "file": {"checking", "library"}},
     "tools/sheets": {"books": set(), "commands": {"books"}},
+    "tools/safety": {"scenarios": set()},
     "tools/serving": {
         "protocol": set(),
         "arm": {"protocol"},

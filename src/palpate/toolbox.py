@@ -39,6 +39,9 @@ class Tool:
         options: command of the core or of another tool → module that adds options to it: `add_options(parser)` and
             `run(args, command)`, which calls the command itself where its options were not given.
         plants: kind of contact → "module:class" of the plant that moves a run with such contact.
+        around: section of a scenario → "module:class" of what stands around the law (`palpate.control.around`).
+        scenarios: package of the tool whose .toml files are scenarios that go by their names.
+        figures: "module:function" that makes figures of a trace for a report.
     """
 
     name: str
@@ -47,6 +50,9 @@ class Tool:
     commands: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, str] = field(default_factory=dict)
     plants: Mapping[str, str] = field(default_factory=dict)
+    around: Mapping[str, str] = field(default_factory=dict)
+    scenarios: str = ""
+    figures: str = ""
 
     @property
     def package(self) -> str:
@@ -82,6 +88,40 @@ def plant_class(kind: str) -> Any:
     """
     for tool in installed().values():
         if kind in tool.plants:
-            module, name = tool.plants[kind].split(":")
-            return getattr(importlib.import_module(f"{tool.package}.{module}"), name)
+            return _named(tool, tool.plants[kind])
     raise MissingTool(f"{kind} contact needs a tool of palpate that is not installed")
+
+
+def around_class(section: str) -> Any:
+    """The class of what stands around a law, by the section of a scenario that holds its settings.
+
+    Raises:
+        MissingTool: no tool that is there brings it.
+    """
+    for tool in installed().values():
+        if section in tool.around:
+            return _named(tool, tool.around[section])
+    raise MissingTool(f"a section [{section}] needs a tool of palpate that is not installed")
+
+
+def around_sections() -> list[str]:
+    """Sections of a scenario that tools bring along."""
+    return [section for tool in installed().values() for section in tool.around]
+
+
+def scenario_packages() -> dict[str, str]:
+    """Packages of tools whose .toml files are scenarios, by the name of the tool."""
+    return {tool.name: f"{tool.package}.{tool.scenarios}" for tool in installed().values() if tool.scenarios}
+
+
+def figure_makers() -> Iterator[Any]:
+    """The functions of tools that make figures of a trace."""
+    for tool in installed().values():
+        if tool.figures:
+            yield _named(tool, tool.figures)
+
+
+def _named(tool: Tool, address: str) -> Any:
+    """The object at "module:name" of a tool."""
+    module, name = address.split(":")
+    return getattr(importlib.import_module(f"{tool.package}.{module}"), name)

@@ -208,6 +208,7 @@ class BoundLaw:
         ending: the shown number that ends the run once it is above 0.5; none by default.
         ended: from the memory, why the run was ended by it.
         compensates: whether the loop adds a last term, `FRICTION`, to the law's own.
+        surrounded: whether the last of its own terms is the change by what stands around it (`control.around`).
     """
 
     name: str
@@ -226,6 +227,7 @@ class BoundLaw:
     ending: str | None = None
     ended: Callable[[Any], str] = _ended_by_law
     compensates: bool = False
+    surrounded: bool = False
     _ticks: dict[tuple[int, int], tuple[Tick, Target, Seen]] = field(
         init=False, default_factory=dict, repr=False, compare=False
     )

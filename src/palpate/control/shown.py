@@ -10,10 +10,10 @@ from palpate.engine.records import Record
 
 @dataclass(frozen=True)
 class Shown:
-    """Something a law keeps in its memory and the trace records as the channel `law.<name>`.
+    """Something a law keeps in its memory and the trace records as a channel.
 
     Attributes:
-        name: of the channel, after "law.".
+        name: of the channel, after "law."; one with a dot in it is the whole name.
         field: of the memory; a dot leads into a record inside.
         unit, labels, frame, help: as a channel has them.
     """
@@ -24,6 +24,11 @@ class Shown:
     labels: tuple[str, ...] = ()
     frame: str | None = None
     help: str = ""
+
+    @property
+    def channel(self) -> str:
+        """Name of the channel."""
+        return self.name if "." in self.name else f"law.{self.name}"
 
     def source(self, memory: Record) -> Array:
         """The numbers themselves, where they lie in the memory."""

@@ -96,7 +96,7 @@ def _walk(record: Record, path: str, seen: set[int], skip: Collection[str], *, w
             for k, item in enumerate(inner):
                 here = f"{path}.{name}[{k}]" if field.listed else f"{path}.{name}"
                 yield from _walk(item, here, seen, skip, whole=whole)
-        elif field.carried is not None or whole:
+        elif field.carried is not None or whole or record.carried_whole:
             yield _field(record, name, f"{path}.{name}", field.carried or _UNMARKED)
 
 

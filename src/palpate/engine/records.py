@@ -177,6 +177,7 @@ class Record:
     fields: ClassVar[dict[str, Field]] = {}
     words: ClassVar[int] = 0
     digest: ClassVar[str] = ""
+    carried_whole: ClassVar[bool] = False  # its own numbers are all carried from tick to tick, though unmarked
 
     def __init_subclass__(cls) -> None:
         frame = sys._getframe(1)

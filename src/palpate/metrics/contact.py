@@ -40,6 +40,25 @@ def first_contact(trace: Trace) -> float:
     return float(trace.time[starts[0]])
 
 
+def felt_after(trace: Trace) -> float:
+    """From the first contact or push until the law's surroundings react to it, s."""
+    mode, touched = channel(trace, "reaction.mode"), channel(trace, "contact_force") > 0
+    if "push_wrench" in trace:
+        touched = touched | np.any(trace["push_wrench"] != 0, axis=1)
+    if not touched.any():
+        raise NeverHappened("there is no contact and no push")
+    first = int(np.argmax(touched))
+    felt = np.flatnonzero(mode[first:] > 0)
+    if not felt.size:
+        raise NeverHappened("the contact was not felt")
+    return float(trace.time[first + felt[0]] - trace.time[first])
+
+
+def tank_least(trace: Trace) -> float:
+    """The least energy in the tank around the law, J."""
+    return float(channel(trace, "reaction.tank").min())
+
+
 def bounces(trace: Trace) -> float:
     """How often contact begins again after it was lost."""
     starts, _ = contact_changes(trace)

@@ -34,6 +34,7 @@ def build(scenario: Scenario) -> Run:
         q_start=q,
         v_start=v,
         guards=scenario.guards,
+        around=scenario.reactions,
         scenario=without_places(scenario.as_data()),
         changed=without_places(scenario.changed()),
     )

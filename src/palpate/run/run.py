@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array
+from palpate.control.around import Around
 from palpate.control.guards import Guards
 from palpate.control.law import Law, PythonLaw, Rig
 from palpate.control.references.reference import Hold, Reference
@@ -35,6 +36,7 @@ class Run:
         stop: events that end the run.
         q_start, v_start: the robot's state at t = 0; home and rest by default.
         guards: limits around the law; none beyond the driver's own if not given.
+        around: what stands around the law: it sees every tick and may change the command; nothing if not given.
         scenario: the file behind this run, kept in the trace.
         changed: what of it differs from the defaults, likewise.
     """
@@ -49,6 +51,7 @@ class Run:
     q_start: ArrayLike | None = None
     v_start: ArrayLike | None = None
     guards: Guards | None = None
+    around: Around | None = None
     scenario: dict[str, Any] | None = None
     changed: dict[str, Any] | None = None
 
@@ -108,6 +111,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "clock": (Clock,),
     "record": (Recording,),
     "guards": (Guards, type(None)),
+    "around": (Around, type(None)),
     "scenario": (dict, type(None)),
     "changed": (dict, type(None)),
 }

@@ -13,11 +13,14 @@ from pydantic_core import PydanticUndefined
 
 from palpate.config import Config, setting
 from palpate.control import LAWS
+from palpate.control.around import Around
 from palpate.control.law import Law
 from palpate.control.references import REFERENCES
 from palpate.control.references.reference import ReferenceSettings
+from palpate.errors import MissingTool
 from palpate.metrics import METRICS
 from palpate.scenario.model import Scenario, law_class
+from palpate.toolbox import around_class
 from palpate.user_code import is_address, is_loaded
 
 _BOUNDS = {"gt": "greater than {}", "ge": "at least {}", "lt": "less than {}", "le": "at most {}"}
@@ -62,7 +65,8 @@ class Setting:
     @property
     def table(self) -> type[Config] | None:
         """The settings class of the table, or of each table of the list, that stands here."""
-        return _table(self.info.annotation)
+        table = _table(self.info.annotation)
+        return _around_table(self.key) if table is Around else table
 
     @property
     def named(self) -> bool:
@@ -83,6 +87,14 @@ class Setting:
         text = describe(self.info.annotation)
         text += f" {self.bounds}" if self.bounds else ""
         return f"{text}, in {self.unit}" if self.unit != "1" and "number" in text else text
+
+
+def _around_table(section: str) -> type[Config]:
+    """The settings of what stands around a law; without its tool, none."""
+    try:
+        return around_class(section)
+    except MissingTool:
+        return Around
 
 
 def settings_of(cls: type[Config]) -> dict[str, Setting]:

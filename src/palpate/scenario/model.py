@@ -11,16 +11,18 @@ from pydantic import SerializeAsAny, ValidationInfo, create_model, field_seriali
 
 from palpate.config import Config, Quaternion, Vector3, required, setting, tagged, typed
 from palpate.control import LAWS
+from palpate.control.around import Around
 from palpate.control.guards import Guards
 from palpate.control.law import Law
 from palpate.control.references import REFERENCES
 from palpate.control.references.reference import Hold, ReferenceSettings
 from palpate.control.unloaded import UnloadedReference, unloaded_law
 from palpate.display import shown
-from palpate.errors import InvalidInput, check_names
+from palpate.errors import InvalidInput, check_names, value_text
 from palpate.metrics.table import Bound
 from palpate.robot.load import Joints
 from palpate.robot.readers.dh.table import DHLink, Tensor
+from palpate.toolbox import around_class
 from palpate.trace import Recording, StopWhen
 from palpate.user_code import Unloaded, is_address, is_loaded
 from palpate.world.clock import Clock
@@ -202,6 +204,9 @@ class Scenario(Config):
     reference: SerializeAsAny[ReferenceSettings] = setting(Hold(), "1", "desired motion and force over time")
     world: World = setting(World(), "1", "surfaces, pushes, sensors, driver, and differences of the plant")
     guards: Guards | None = setting(None, "1", "limits around the law; none beyond the driver's own if not given")
+    reactions: SerializeAsAny[Around] | None = setting(
+        None, "1", "what stands around the law: contact felt and answered, energy and limits kept"
+    )
     run: Clock = setting(Clock(), "1", "the clock")
     record: RecordSettings = setting(RecordSettings(), "1", "what to keep")
     stop: tuple[StopEvent, ...] = setting((), "1", "events that end the run")
@@ -227,6 +232,15 @@ class Scenario(Config):
             return typed(UnloadedReference, value, info)
         chosen, _ = tagged(value, "kind", REFERENCES)
         return typed(REFERENCES[chosen], value, info)
+
+    @field_validator("reactions", mode="plain")
+    @classmethod
+    def _around(cls, value: Any, info: ValidationInfo) -> Around | None:
+        if value is None or isinstance(value, Around):
+            return value
+        if not isinstance(value, dict):
+            raise InvalidInput(f"a table is needed, got {value_text(value)}")
+        return typed(around_class("reactions"), value, info)
 
     @field_serializer("control", mode="wrap")
     def _with_name(self, law: Law, handler: Any) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 from palpate.metrics import METRICS
 from palpate.scenario.fields import TAGGED
 from palpate.scenario.model import Scenario
+from palpate.toolbox import around_class, around_sections
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -19,6 +20,10 @@ def json_schema() -> dict[str, Any]:
     for section, (tag, names, class_of) in TAGGED.items():
         choices = [_choice(class_of(name), tag, name, definitions) for name in names]
         properties[section] = {"description": properties[section].get("description", ""), "oneOf": choices}
+    for section in around_sections():
+        own = around_class(section).model_json_schema(ref_template="#/$defs/{model}")
+        definitions.update(own.pop("$defs", {}))
+        properties[section] = {"description": properties[section].get("description", ""), **own}
     properties["metrics"]["propertyNames"] = {"enum": sorted(METRICS)}
     # What a file extends may give the rest.
     schema["required"] = ["name"]

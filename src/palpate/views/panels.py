@@ -10,6 +10,7 @@ from palpate.checks import Array
 from palpate.errors import NotApplicable
 from palpate.metrics.contact import energy_out
 from palpate.metrics.signals import changes, orientation_error, position_error
+from palpate.toolbox import figure_makers
 from palpate.trace import Trace
 
 # Okabe and Ito's colours, told apart with any kind of colour vision; the yellow is left out, too pale on white.
@@ -142,7 +143,8 @@ def figures_of(trace: Trace) -> list[Figure]:
         pole(trace),
         _law(trace),
     )
-    return [figure for figure in made if figure is not None and figure.panels]
+    of_tools = (figure for make in figure_makers() for figure in make(trace))
+    return [figure for figure in (*made, *of_tools) if figure is not None and figure.panels]
 
 
 def force_sizes(trace: Trace) -> tuple[Curve, ...]:

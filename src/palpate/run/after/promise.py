@@ -97,8 +97,10 @@ def judged(assembly: Assembly, named: Mapping[str, Array], number: int) -> list[
 
 
 def _promises(assembly: Assembly, named: Mapping[str, Array]) -> tuple[Promise, ...]:
-    """Those of the law; none where the run is too short to judge them, or does not show enough."""
+    """Those of the law; none where the run is too short to judge them, shows too little, or another command acts."""
     law, robot = assembly.run.law, assembly.run.robot
+    if assembly.law.surrounded and np.any(assembly.loop.row.terms[-1 - assembly.law.compensates]):
+        return ()
     if not isinstance(law, Law) or not set(_NEEDED) <= set(named) or robot.unresisted or len(named["time"]) < 20:
         return ()
     return law.promises(robot)

@@ -9,6 +9,7 @@ import mujoco
 import numpy as np
 
 from palpate.checks import Array
+from palpate.control.around import Surroundings, surrounded
 from palpate.control.friction import compensation_of, with_friction_term
 from palpate.control.guards import GuardMemory, guard_settings
 from palpate.control.law import NEEDS, Beginning, BoundLaw, Target, Tick, sizes_of
@@ -184,9 +185,15 @@ def _model(run: Run, shared: TreeProgram | None, tool: Frame, tick: Tick, tree: 
 
 
 def begun(run: Run) -> BoundLaw:
-    """The law made ready for the run, with a term for its friction compensation."""
-    law = run.law.begin(run.fitted.take_bound(), run.robot, beginning(run, *run.start()))
-    return with_friction_term(law, run.robot, _compensated_share(run))
+    """The law made ready for the run, with what stands around it and a term for its friction compensation."""
+    return with_friction_term(with_surroundings(run), run.robot, _compensated_share(run))
+
+
+def with_surroundings(run: Run) -> BoundLaw:
+    """The law as it begins the run, and what stands around it."""
+    start = beginning(run, *run.start())
+    law = run.law.begin(run.fitted.take_bound(), run.robot, start)
+    return surrounded(run.around, Surroundings(run.robot, run.law, law, start, run.rig))
 
 
 def _compensated_share(run: Run) -> float:
@@ -294,7 +301,7 @@ def writing_to(law: BoundLaw, rows: Layout) -> BoundLaw:
     if law.answer is None:
         return replace(law, rows=terms)
     own = terms[:-1] if law.compensates else terms
-    sizes = {"terms": len(own), "nv": terms.shape[1]}
+    sizes = {"terms": len(own) - law.surrounded, "nv": terms.shape[1]}
     return replace(law, rows=terms, answer=type(law.answer).over(own.reshape(-1), sizes))
 
 

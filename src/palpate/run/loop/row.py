@@ -211,7 +211,7 @@ def layout(
 
 def _shown_channel(item: Shown, size: int) -> Channel:
     shape = (size,) if item.labels or size > 1 else ()
-    return Channel(f"law.{item.name}", item.unit, shape, item.frame, item.labels, item.help)
+    return Channel(item.channel, item.unit, shape, item.frame, item.labels, item.help)
 
 
 def _sensor_channel(item: tuple[str, Sensor]) -> Channel:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from importlib import resources
 from importlib.resources.abc import Traversable
 
+from palpate import toolbox
 from palpate.plugins import Table
 
 # Packages whose .toml files are scenarios.
-FOLDERS = Table("palpate.scenarios", {"palpate": "palpate.scenario.library"}, lambda entry, package: package.__name__)
+_SHIPPED = {"palpate": "palpate.scenario.library", **toolbox.scenario_packages()}
+FOLDERS = Table("palpate.scenarios", _SHIPPED, lambda entry, package: package.__name__)
 
 
 def shipped() -> list[str]:

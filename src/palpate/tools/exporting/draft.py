@@ -19,7 +19,7 @@ from palpate.engine.records import Record
 from palpate.equations.code.tree_program import TreeCode
 from palpate.errors import NotApplicable
 from palpate.escape.c import c_identifier
-from palpate.run.assemble.assemble import beginning, suited
+from palpate.run.assemble.assemble import suited, with_surroundings
 from palpate.run.build import build
 from palpate.run.run import Run
 from palpate.scenario.model import Scenario
@@ -105,7 +105,7 @@ def draft(scenario: Scenario, model: str, without: Collection[str] = ()) -> Draf
     _refuse(run)
     run = suited(run)
     assert isinstance(run.law, Law)
-    bound = run.law.begin(run.fitted.take_bound(), run.robot, beginning(run, *run.start()))
+    bound = with_surroundings(run)
     if not bound.compiled:
         raise _written_in_python(bound.name)
     given = model == "given"

@@ -26,7 +26,7 @@ def adjustable(law: Law, robot: Robot, image: Image, parts: list[Part]) -> dict[
     most it is `MOST_TIMES` the exported one, which is the one that was verified.
     """
     bounds = {part.name: (0.0, math.inf) for part in parts if part.real and gain_about(part).kind}
-    by_setting = {part.path[-1]: part for part in parts if part.real}
+    by_setting = {part.path[-1]: part for part in parts if part.real and part.path[0] != "around"}
     before = _words_of_gains(law, robot)
     for name in type(law).model_fields:
         if name in by_setting and _is_number(getattr(law, name)):

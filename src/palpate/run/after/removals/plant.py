@@ -54,6 +54,8 @@ def of_limits(assembly: Assembly) -> Iterator[Removal]:
         yield Removal("the driver's rate limits", with_part("driver", **_NO_RATES, joint_jerk_limit=0.0))
     if (names := [name for bit, name in GUARD_NAMES.items() if changed(bit)]) and assembly.run.guards is not None:
         yield Removal(f"the guards ({', '.join(names)})", lambda run: replace(run, guards=None))
+    if assembly.run.around is not None and np.any(assembly.loop.row.terms[-1 - assembly.law.compensates]):
+        yield Removal("what stands around the law", lambda run: replace(run, around=None))
 
 
 def of_driver(driver: Driver) -> Iterator[Removal]:

@@ -1,0 +1,145 @@
+"""Energy that a law gives to the arm: the book of it, a tank with floor and valve, and a passivity controller.
+
+    W ← W + (τ₋ − ĝ₋)ᵀ (q − q₋)            torque held over a period: exact, whatever the motion in between
+    torque laws     the port is the joints without gravity; position and velocity laws: the tool, W ← W − F̄ᵀ J (q − q₋)
+
+Tank: E ← min(E − ΔW, most). A command that would take it below `floor` is cut by the valve: τ = ĝ + s (τ_law − ĝ) with
+s = (E − floor) / ((τ_law − ĝ)ᵀ v T) between 0 and 1, and s = 1 where the law takes energy out. A command that acts d
+periods late may meet any sign of the speed: there Σ |τ_law − ĝ| |v| (1 + d) T counts. What it lacks below its floor is
+braked away. Passivity controller: what W has beyond `budget` is braked away: a = −α v, α = (W − budget) / (T vᵀ M̂ v),
+at most 1 / (2 T (1 + d)), which a late, sampled brake can keep without swinging. Literature: Stramigioli et al. 2005,
+doi 10.1109/TRO.2004.842330 (exact sampled energy); Ferraguti et al. 2013, doi 10.1109/ICRA.2013.6630610 (tank);
+Hannaford and Ryu 2002, doi 10.1109/70.988969 (observer, controller).
+"""
+
+from __future__ import annotations
+
+import math
+
+from palpate.checks import Array
+from palpate.config import Config, setting
+from palpate.control.law import Tick
+from palpate.engine.kernels import dot, kernel, put
+from palpate.engine.records import Kept, Record, State, Vector, sized
+
+
+class EnergySettings(Record):
+    """Tank and passivity controller; the port is that of the tool for laws of set points."""
+
+    book: bool = False
+    tank: bool = False
+    at_tool: bool = False
+    delay: int = 0
+    start: float = 0.0
+    floor: float = 0.0
+    most: float = math.inf
+    brake: bool = False
+    budget: float = 0.0
+    most_brake: float = 0.0  # 1/s
+
+
+class EnergyMemory(Record):
+    """The book, the tank, and what valve and brake did."""
+
+    started: Kept[bool] = False
+    work: State[float] = 0.0  # W, J
+    tank: State[float] = 0.0  # E, J
+    flow: Kept[float] = 0.0  # W of power out of the tank in the last period
+    valve: Kept[float] = 1.0
+    brake: Kept[float] = 0.0  # α, 1/s
+    braked: Kept[float] = 0.0  # J, by the passivity controller as it predicted it
+    refused: Kept[float] = 0.0  # J, that did not fit into the tank
+    least: Kept[float] = math.inf  # of the tank
+    closed: Kept[int] = 0  # ticks
+    q: State[Vector] = sized("nq")
+    gravity: State[Vector] = sized("nv")
+    wrench: State[Vector] = sized(6)
+
+
+class Tank(Config):
+    """An energy tank around the law."""
+
+    start: float = setting(2.0, "J", "energy at the start: what the task may take", ge=0)
+    floor: float = setting(0.1, "J", "energy below which the valve closes", ge=0)
+    most: float = setting(10.0, "J", "energy that it holds at most; more is let go", gt=0)
+
+
+class Passivity(Config):
+    """A passivity observer and controller around the law."""
+
+    budget: float = setting(0.1, "J", "work that the law may do on the arm on the whole before it is braked", ge=0)
+
+
+@kernel
+def keep_book(x: Tick, k: EnergySettings, m: EnergyMemory) -> None:
+    """W and E of the period that has just ended."""
+    if m.started:
+        done = 0.0
+        for i in range(x.v.size):
+            force = x.tau[i] - m.gravity[i]
+            if k.at_tool:
+                force = 0.0
+                for j in range(6):
+                    force -= 0.5 * (m.wrench[j] + x.wrench[j]) * x.J[j, i]
+            done += force * (x.q[i] - m.q[i])
+        m.work += done
+        m.flow = done / x.dt
+        kept = min(m.tank - done, k.most)
+        m.refused += m.tank - done - kept
+        m.tank = kept
+    else:
+        m.started, m.tank = True, k.start
+    m.least = min(m.least, m.tank)
+    put(m.q, 0, x.q)
+    put(m.gravity, 0, x.gravity)
+    put(m.wrench, 0, x.wrench)
+
+
+@kernel
+def turn_valve(x: Tick, k: EnergySettings, m: EnergyMemory, torque: Vector) -> None:
+    """Cut a torque that would empty the tank below its floor; brake away what it lacks."""
+    asked, left = 0.0, m.tank - k.floor
+    for i in range(x.v.size):
+        power = (torque[i] - x.gravity[i]) * x.v[i]
+        asked += power * x.dt if k.delay == 0 else abs(power) * x.dt * (1 + k.delay)
+    m.valve = 1.0
+    if asked > max(left, 0.0):
+        m.valve = max(left, 0.0) / asked
+        m.closed += 1
+        for i in range(x.v.size):
+            torque[i] = x.gravity[i] + m.valve * (torque[i] - x.gravity[i])
+    brake_excess(x, k, m, -left, torque)
+
+
+@kernel
+def brake_excess(x: Tick, k: EnergySettings, m: EnergyMemory, excess: float, torque: Vector) -> None:
+    """Brake an energy away, as far as a period can: τ −= α M̂ v."""
+    moving = 0.0
+    for i in range(x.v.size):
+        moving += x.v[i] * dot(x.M[i], x.v, x.v.size)
+    if excess <= 0.0 or moving <= 1e-12:
+        return
+    brake = min(excess / (x.dt * moving), k.most_brake)
+    m.brake = max(m.brake, brake)
+    m.braked += brake * x.dt * moving
+    for i in range(x.v.size):
+        torque[i] -= brake * dot(x.M[i], x.v, x.v.size)
+
+
+def schedule_energy(amplitude: float, motion: float) -> float:
+    """Energy a period, J, that K(t) = K₀ + A sin 2ωt gives to a motion e(t) = a cos ωt: ½ ∮ K̇ e² dt = ½ π A a²."""
+    return 0.5 * math.pi * amplitude * motion**2
+
+
+def late_spring_energy(stiffness: float, motion: float, frequency: float, period: float, delay: int) -> float:
+    """Energy a cycle, J, that a sampled spring gives to a motion a sin ωt, held a period T and d periods late.
+
+    π K a² sin((d + ½) ω T) · sin(½ ω T)/(½ ω T), exact for the sampled spring; frequency in Hz.
+    """
+    angle = 2.0 * math.pi * frequency * period
+    return math.pi * stiffness * motion**2 * math.sin((delay + 0.5) * angle) * math.sin(0.5 * angle) / (0.5 * angle)
+
+
+def sampled_work(torque: Array, q: Array) -> float:
+    """Σ τ_k (q_{k+1} − q_k) of one joint, J: the work of a held torque."""
+    return float(torque[:-1] @ (q[1:] - q[:-1]))

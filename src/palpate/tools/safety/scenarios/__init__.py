@@ -1,0 +1,1 @@
+"""Scenarios of this tool, one .toml file each."""

@@ -1,0 +1,141 @@
+"""Thresholds, the rate they state, and the count on other seeds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+import palpate as pp
+from palpate.control.law import Tick
+from palpate.errors import InvalidInput
+from palpate.run.build import build
+from palpate.tools.safety.calibration import calibrate, count
+from palpate.tools.safety.observer import ObserverMemory
+from palpate.tools.safety.reactions import Reactions
+from palpate.tools.safety.thresholds import (
+    StatedRate,
+    Threshold,
+    ThresholdMemory,
+    expected_alarms,
+    interval_of_probability,
+    judge,
+    level_for_noise,
+    scale_for,
+)
+from tools.safety.arms import arm
+
+SIZES = {"nq": 2, "nv": 2}
+
+
+def test_every_part_of_a_threshold_counts() -> None:
+    settings = Threshold(
+        kind="speed", level=[1.0, 2.0], per_speed=0.5, mass_error=0.1, friction_error=0.2, scale=1.5
+    ).settings(arm("planar2"), np.array([3.0, 4.0]))
+    tick, seen, memory = Tick(SIZES), ObserverMemory(SIZES), ThresholdMemory(SIZES)
+    tick.v[:], seen.effort[:], seen.stick[:], seen.residual[:] = (-2.0, 0.5), (10.0, 0.0), (0.0, 4.0), (5.3, 0.0)
+    assert not judge(tick, settings, seen, memory)
+    assert memory.threshold == pytest.approx([1.5 * (1 + 1 + 1 + 0.6), 1.5 * (2 + 0.25 + 0.8 + 4)])
+    seen.residual[0] = -5.5
+    assert judge(tick, settings, seen, memory)
+    assert memory.peak == pytest.approx(5.5 / 5.4)
+
+
+def test_so_many_ticks_in_a_row_confirm_a_contact() -> None:
+    settings = Threshold(level=1.0, confirm=3).settings(arm("planar2"), np.zeros(2))
+    tick, seen, memory = Tick(SIZES), ObserverMemory(SIZES), ThresholdMemory(SIZES)
+    answers = []
+    for residual in (2.0, 2.0, 0.5, 2.0, 2.0, 2.0):
+        seen.residual[0] = residual
+        answers.append(judge(tick, settings, seen, memory))
+    assert answers == [False] * 5 + [True]
+
+
+def test_a_cusum_adds_up_what_is_above_its_drift() -> None:
+    """S = (|r| − level) n T passes the decision after n = ⌈decision / ((|r| − level) T)⌉ ticks, plus one."""
+    settings = Threshold(kind="cusum", level=0.5, decision=0.02).settings(arm("planar2"), np.zeros(2))
+    tick, seen, memory = Tick(SIZES), ObserverMemory(SIZES), ThresholdMemory(SIZES)
+    tick.dt, seen.residual[1] = 1e-3, 1.75
+    ticks = next(k for k in range(1, 100) if judge(tick, settings, seen, memory))
+    assert ticks == 17  # 0.02 / 1.25e-3 = 16 is not above it yet
+    assert memory.joint == 1
+
+
+def test_white_noise_passes_a_level_as_often_as_stated() -> None:
+    deviation, T = np.array([0.2, 0.5]), 1e-3
+    rate = 3600.0  # an hour: one a second
+    level = level_for_noise(deviation, rate, T)
+    noise = np.random.default_rng(5).normal(size=(2_000_000, 2)) * deviation
+    alarms = np.count_nonzero(np.any(np.abs(noise) > level, axis=1))
+    assert alarms == pytest.approx(2000, abs=3 * np.sqrt(2000))
+    assert 2 * norm.sf(level / deviation) == pytest.approx([rate * T / 3600 / 2] * 2)
+
+
+def test_the_rank_of_calibration_motions_is_the_probability() -> None:
+    rng, alarms = np.random.default_rng(7), []
+    stated = scale_for(rng.lognormal(size=99), 0.05, 2.0)
+    for _ in range(2000):
+        stated = scale_for(rng.lognormal(size=99), 0.05, 2.0)
+        alarms.append(rng.lognormal() > stated.scale)
+    assert stated.rank == 5
+    assert stated.probability == 0.05
+    assert np.mean(alarms) == pytest.approx(0.05, abs=0.015)
+    assert stated.per_hour == pytest.approx(0.05 * 1800)
+
+
+def test_counts_lie_in_the_expected_range_as_often_as_said() -> None:
+    rng, inside = np.random.default_rng(11), 0
+    for _ in range(1000):
+        stated = scale_for(rng.normal(size=199), 0.03, 2.0)
+        low, high = expected_alarms(stated, 200)
+        inside += low <= np.count_nonzero(rng.normal(size=200) > stated.scale) <= high
+    assert inside >= 940
+
+
+def test_too_few_motions_for_a_rate_are_refused() -> None:
+    with pytest.raises(InvalidInput, match="99"):
+        scale_for(np.ones(50), 0.01, 2.0)
+
+
+def test_an_interval_holds_its_count() -> None:
+    assert interval_of_probability(0, 100) == (0.0, pytest.approx(1 - 0.025 ** (1 / 100)))
+    low, high = interval_of_probability(10, 500)
+    assert low < 0.02 < high
+
+
+def watched(name: str, threshold: Threshold) -> pp.Run:
+    scenario = pp.load_scenario("panda-wall").replace(
+        robot__model=name,
+        metrics=None,
+        world__sensors__velocity_noise=2e-3,
+        world__sensors__torque_noise=0.05,
+    )
+    return replace(build(scenario), around=Reactions(threshold=threshold))
+
+
+def test_a_stated_rate_holds_on_other_seeds() -> None:
+    run = watched("panda", Threshold(level=1.0))
+    stated = calibrate(run, 0.05, motions=59)
+    counted = count(run, stated, motions=60)
+    assert stated.rank == 3
+    assert counted.ticks == 120_000
+    assert counted.holds, counted
+    again = count(run, StatedRate(0.5 * stated.scale, stated.probability, 3, 59, 2.0), motions=20)
+    assert again.alarms > 5  # half the threshold is passed often: the scale matters
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["panda", "fr3", "ur5e"])
+@pytest.mark.parametrize("kind", ["constant", "speed", "cusum"])
+def test_a_stated_rate_holds_over_a_million_ticks(name: str, kind: str) -> None:
+    thresholds = {
+        "constant": Threshold(level=1.0),
+        "speed": Threshold(kind="speed", level=0.3, per_speed=0.5, mass_error=0.05, friction_error=0.1),
+        "cusum": Threshold(kind="cusum", level=0.5),
+    }
+    run = watched(name, thresholds[kind])
+    counted = count(run, calibrate(run, 0.02, motions=500), motions=500)
+    assert counted.ticks == 1_000_000
+    assert counted.holds, counted
