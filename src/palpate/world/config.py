@@ -38,7 +38,8 @@ class Surface(Config):
     """A plane, box, sphere, cylinder, height field or mesh that pushes back.
 
     Compliant contact: f = k δ + d δ̇ (Kelvin–Voigt) or f = k δᵉ (1 + c δ̇) (Hunt–Crossley), never pulling; friction
-    is a spring of stiffness k_t that slips at μ f. Rigid contact is MuJoCo's constraint solver. Exact contact is a
+    is a spring of stiffness k_t that slips at μ f. Rigid contact neither yields nor creeps and is solved at each step
+    with joint friction and stops (by MuJoCo's constraint solver where equations cannot hold it). Exact contact is a
     constraint: forces are its multipliers, impacts take no time, events are located (see `palpate.tools.contact`).
     """
 
@@ -312,9 +313,9 @@ class PlantChange(Config):
 
 
 class ContactShape(Config):
-    """A shape on the robot that touches compliant surfaces with several points; it lies in the xy-plane of its axes.
+    """A shape on the robot that touches surfaces with several points; it lies in the xy-plane of its axes.
 
-    Each of n points has an n-th of the surface's stiffness and damping, so that pressed flat the whole has all of it:
+    Each of n points has an n-th of a compliant surface's stiffness and damping, so that pressed flat the whole has all:
     an elastic pad. A disc of radius R then resists tilting by k R²/4, a pad of edge a by k a²/12.
     """
 

@@ -234,7 +234,7 @@ def _semi_implicit_held(L: Loop) -> bool:
     False where nothing is to be held, or where equations cannot.
     """
     p, held = L.plant, L.holding
-    if not find_held(held, L.rigid_touches, p, L.dt):
+    if not find_held(held, L.rigid_touches, L.tree, p, L.dt):
         return False
     _apply(L)
     if not end_velocities_held(held, L.rigid_touches, L.friction, L.tree, p, L.dt):

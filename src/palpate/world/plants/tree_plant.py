@@ -83,6 +83,7 @@ class TreePlant(Record):
     stiffness: Vector = sized("N")
     spring_rest: Vector = sized("N")
     holds_stops: bool = False  # itself, in the velocity problem of a step
+    at_stop: bool = False  # now, any joint
     acceleration_is_read: bool = False  # the continuous one, by a sensor that carries a mass
     solver: int = 0  # addresses
     slider: int = 0
@@ -205,7 +206,7 @@ def read_numbers(tree: TreePlant, model: mujoco.MjModel) -> None:
     joints = model.jnt_type >= _SLIDING
     k = model.jnt_dofadr[joints]
     tree.stiffness[k] = model.jnt_stiffness[joints]
-    tree.least[k], tree.most[k] = (-FARTHEST, FARTHEST) if tree.holds_stops else _free_range(model, joints)
+    tree.least[k], tree.most[k] = _free_range(model, joints)
     tree.spring_rest[k] = model.qpos_spring[model.jnt_qposadr[joints]]
     tree.damping[:] = model.dof_damping
     tree.damped, tree.sprung = bool(tree.damping.any()), bool(tree.stiffness.any())

@@ -7,17 +7,19 @@ from palpate.engine.physics import Physics
 from palpate.engine.records import Vector
 from palpate.engine.views import part
 from palpate.equations.code.tree_program import compute_terms
-from palpate.world.plants.tree_plant import FASTEST, FREE, HINGE, TreeBody, TreePlant, is_ordinary
+from palpate.world.plants.tree_plant import FARTHEST, FASTEST, FREE, HINGE, TreeBody, TreePlant, is_ordinary
 
 
 @kernel(inline=True)
 def can_carry(t: TreePlant, p: Physics) -> bool:
-    """Whether equations carry the plant at its state: no joint at its stop, every number an ordinary one."""
-    first, count = t.first, p.nv - t.first
+    """Whether equations carry the plant at its state: no joint at a stop that they do not hold, numbers ordinary."""
+    first, count, t.at_stop = t.first, p.nv - t.first, False
     q, least, most = part(p.qpos, t.extra + first, count), part(t.least, first, count), part(t.most, first, count)
     for k in range(count):
         if not least[k] <= q[k] <= most[k]:
-            return False
+            t.at_stop = t.holds_stops and abs(q[k]) < FARTHEST
+            if not t.at_stop:
+                return False
     for k in range(p.nv):
         if not abs(p.qvel[k]) < FASTEST:
             return False

@@ -12,7 +12,7 @@ from palpate.world.plants.tree_plant import FASTEST, TreePlant
 from palpate.world.rigid.contact import RigidTouch, add_contact_rows, forget_readings, is_near, take_force
 from palpate.world.rigid.problem import VelocityProblem
 from palpate.world.rigid.solve import solve_velocities
-from palpate.world.rigid.stops import JointStops, add_stop_rows, at_stop, joint_stops
+from palpate.world.rigid.stops import JointStops, add_stop_rows, joint_stops
 
 
 class Holding(Record):
@@ -38,7 +38,7 @@ def holding(model: mujoco.MjModel, contacts: int) -> Holding:
 
 
 @kernel
-def find_held(h: Holding, touches: list[RigidTouch], p: Physics, dt: float) -> bool:
+def find_held(h: Holding, touches: list[RigidTouch], t: TreePlant, p: Physics, dt: float) -> bool:
     """Whether a step has to hold something; contacts that are near have their rows then."""
     was, w = h.now, h.problem
     w.contacts = w.stops = w.rubs = 0
@@ -47,7 +47,7 @@ def find_held(h: Holding, touches: list[RigidTouch], p: Physics, dt: float) -> b
         touch.row = -1
         if is_near(p, touch, dt):
             add_contact_rows(p, touch, w, dt)
-    h.now = w.contacts > 0 or at_stop(h.stops, p)
+    h.now = w.contacts > 0 or t.at_stop
     if was and not h.now:
         clear(p.qfrc_constraint)
         for k in range(len(touches)):

@@ -101,13 +101,3 @@ def _add_row(s: JointStops, p: Physics, w: VelocityProblem, k: int, sign: float,
     w.dof[row], w.sign[row], w.anchor[row], w.bound[row] = s.dof[k], sign, 0.0, 0.0
     w.R[row] = max(_LEAST, (1.0 - d) / d * s.mobility[k])
     w.aim[row] = rate - dt * (s.damping[k] * rate + s.stiffness[k] * d * (r - s.margin[k]))
-
-
-@kernel
-def at_stop(s: JointStops, p: Physics) -> bool:
-    """Whether any joint is."""
-    for k in range(s.dof.size):
-        q = p.qpos[s.coordinate[k]]
-        if q - s.lower[k] < s.margin[k] or s.upper[k] - q < s.margin[k]:
-            return True
-    return False
