@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import mujoco
+from numba import types
 
-from palpate.engine.kernels import clear, dot, kernel
+from palpate.engine.kernels import address_of_record, caller, clear, dot, kernel
 from palpate.engine.physics import Physics
 from palpate.engine.records import Kept, Record
 from palpate.world.plants.joint_friction import JointFriction
@@ -13,6 +14,8 @@ from palpate.world.rigid.contact import RigidTouch, add_contact_rows, forget_rea
 from palpate.world.rigid.problem import VelocityProblem
 from palpate.world.rigid.solve import solve_velocities
 from palpate.world.rigid.stops import JointStops, add_stop_rows, joint_stops
+
+call_solver = caller(types.boolean, types.int64)
 
 
 class Holding(Record):
@@ -23,6 +26,7 @@ class Holding(Record):
     drive: float = 0.0  # W, brought in by the motion of rigid surfaces in the last step
     stops: JointStops
     problem: VelocityProblem
+    solver: int = 0  # address of `solve_velocities`, which is compiled where it is asked for only
 
 
 def no_holding() -> Holding:
@@ -34,7 +38,7 @@ def no_holding() -> Holding:
 def holding(model: mujoco.MjModel, contacts: int) -> Holding:
     """The problem of a scene with so many pairs of spheres and rigid surfaces."""
     sizes = {"N": model.nv, "contacts": contacts, "rows": 3 * contacts + 2 * model.nv}
-    return Holding(on=True, stops=joint_stops(model), problem=VelocityProblem(sizes))
+    return Holding(on=True, stops=joint_stops(model), problem=VelocityProblem(sizes), solver=solve_velocities.pointer)
 
 
 @kernel
@@ -67,7 +71,7 @@ def end_velocities_held(
     if f.on:
         _add_friction_rows(f, w, dt)
     _set_momentum(f, t, p, w, dt)
-    if not solve_velocities(w):
+    if not call_solver(h.solver, address_of_record(w)):  # pyright: ignore[reportCallIssue]
         return False
     for k in range(p.nv):
         if not abs(w.v[k] - p.qvel[k]) < FASTEST * dt:
