@@ -76,8 +76,7 @@ class VelocityProblem(Record):
     push: Vector = sized(3)
     stiff: Matrix = sized(3, 3)
     # how steps went
-    turns: Kept[int] = 0  # Newton steps taken
-    restarted: Kept[int] = 0  # steps whose modes were not found from those before
+    turns: int = 0  # Newton steps taken in this one
     unsettled: Kept[int] = 0  # steps without an answer of Coulomb's law, which took the relaxed one
 
 

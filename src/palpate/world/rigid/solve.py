@@ -25,6 +25,7 @@ _SERVES = 1e-11  # of the largest velocity: error of a relaxed answer that is Co
 @kernel
 def solve_velocities(w: VelocityProblem) -> bool:
     """v and the impulses of a step; exactly 0 where a joint sticks. False where M̂ is not one of a body."""
+    w.turns = 0
     if not prepare(w):
         return False
     put(w.impulse, 0, w.anchor)
@@ -32,11 +33,10 @@ def solve_velocities(w: VelocityProblem) -> bool:
     if _still_holds(w):
         end_velocities(w)
         return True
-    if _nothing_before(w) or not take_newton_steps(w):
-        w.restarted += 1
-        if not _from_relaxed(w) and not start_cold(w):
-            w.unsettled += 1
-            _relax(w, _RELAXED_YIELD[0])
+    known = not _nothing_before(w) and take_newton_steps(w)
+    if not (known or _from_relaxed(w) or start_cold(w)):
+        w.unsettled += 1
+        _relax(w, _RELAXED_YIELD[0])
     _take_away_yield(w)
     end_velocities(w)
     return True
