@@ -161,7 +161,8 @@ def _tree(run: Run, plant: Plant, outside: dict[str, Any], sensors: dict[str, An
 
 def _holds(run: Run, plant: Plant) -> bool:
     """Whether equations hold stops and rigid surfaces beside joint friction; else a step at a stop is the engine's."""
-    return run.clock.integrator == "euler" and bool(plant.friction.any() or pairs_of(plant, run.world))
+    able = run.clock.integrator == "euler" and plant.elastic is None
+    return able and bool(plant.friction.any() or pairs_of(plant, run.world))
 
 
 def _on_equations(run: Run, plant: Plant, tree: TreePlant) -> dict[str, Record]:
