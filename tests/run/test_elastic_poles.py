@@ -16,6 +16,7 @@ from palpate.robot.catalogue import facts
 from palpate.robot.catalogue.joint_facts import ranges
 from palpate.robot.joints.elastic_modes import elastic_modes, held_modes
 from palpate.run.build import build
+from palpate.run.forecast.design import design
 from palpate.run.forecast.ends import ends_of
 from palpate.run.run import Run
 from palpate.run.simulate import simulate
@@ -190,3 +191,23 @@ def test_the_rate_of_the_sensed_torque_damps_the_motor_as_its_equation_says() ->
     fast = max(exact, key=abs)
     nearest = rates[np.argmin(np.abs(rates - fast))]
     assert abs(nearest - fast) < 0.01 * abs(fast)
+
+
+@pytest.mark.slow
+def test_limits_of_an_elastic_arm_are_confirmed_by_runs_and_lie_between_its_ends() -> None:
+    """A Panda without dry friction behind libfranka's filter, a tick late: runs agree with the poles on both sides."""
+    wall = load_scenario("panda-wall")
+    world = {
+        "driver": {"preset": "libfranka", "delay": 1, "coulomb_compensation": 1.0},
+        "sensors": {"velocity": "differentiated", "velocity_cutoff": 100.0},
+    }
+    data = wall.as_data()
+    data["robot"]["joints"], data["run"]["timestep"] = "elastic", 2.5e-4
+    data["world"] |= world
+    data["world"]["surfaces"][0]["friction"] = 0.0
+    answer = design(type(wall).model_validate(data))
+    limits = {limit.setting.key: limit for limit in answer.limits}
+    assert answer.stable
+    assert limits["control.damping"].confirmed
+    assert limits["world.driver.delay"].confirmed
+    assert len(answer.ends) == len(answer.limits)

@@ -38,9 +38,9 @@ from typing import TYPE_CHECKING, Any
 
 from palpate.cli.arm import LOADS, OF_TERMS, STATE, arm_of_scenario, joints_in_words, refuse_unused, robot_asked
 from palpate.cli.check import add_model_options
-from palpate.cli.elastic import modes_shown, print_modes
 from palpate.cli.judged import add_code_option
 from palpate.cli.parameters import parameters_from
+from palpate.cli.showing.elastic_modes import modes_shown, print_modes
 from palpate.cli.showing.joints import joint_facts, print_joint_facts
 from palpate.cli.showing.lines import say_line
 from palpate.cli.showing.scenario import is_scenario, show_scenario
