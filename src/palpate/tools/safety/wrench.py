@@ -15,7 +15,7 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.control.law import Tick
-from palpate.control.steps.linear_algebra import cholesky, cholesky_inverse, symmetric_eigen
+from palpate.control.steps.linear_algebra import cholesky, symmetric_eigen
 from palpate.control.steps.reach import LEVER
 from palpate.engine.kernels import clear, dot, kernel, put
 from palpate.engine.records import Matrix, Record, Vector, sized
@@ -41,11 +41,40 @@ def estimate_wrench(x: Tick, residual: Vector, singular: float, m: WrenchMemory)
     for i in range(6):
         put(m.L[i], 0, m.A[i])
     # 1 / trace (A⁻¹) ≤ σ²: where it is above σ₀² nothing is damped, and the eigenvectors are not asked for.
-    if cholesky(m.L, 6) and cholesky_inverse(m.L, 6, m.V) * max(singular * singular, KNOWN * KNOWN) <= 1.0:
-        for i in range(6):
-            m.wrench[i] = dot(m.V[i], m.right, 6) * (LEVER if i > 2 else 1.0)
-        return
-    _by_eigenvectors(singular, m)
+    if cholesky(m.L, 6) and _invert_lower(m.L, m.V) * max(singular * singular, KNOWN * KNOWN) <= 1.0:
+        _by_factor(m)
+    else:
+        _by_eigenvectors(singular, m)
+
+
+@kernel
+def _invert_lower(L: Matrix, X: Matrix) -> float:
+    """X = L⁻¹ of a 6×6 lower triangle; returns trace (L Lᵀ)⁻¹, the sum of its squares."""
+    total = 0.0
+    for j in range(6):
+        X[j, j] = 1.0 / L[j, j]
+        total += X[j, j] * X[j, j]
+        for i in range(j + 1, 6):
+            entry = 0.0
+            for k in range(j, i):
+                entry -= L[i, k] * X[k, j]
+            X[i, j] = entry / L[i, i]
+            total += X[i, j] * X[i, j]
+    return total
+
+
+@kernel
+def _by_factor(m: WrenchMemory) -> None:
+    """F = L⁻ᵀ L⁻¹ J r with the inverse of the factor, in `V`."""
+    clear(m.wrench)
+    for i in range(6):
+        part = 0.0
+        for j in range(i + 1):
+            part += m.V[i, j] * m.right[j]
+        for j in range(i + 1):
+            m.wrench[j] += m.V[i, j] * part
+    for i in range(3, 6):
+        m.wrench[i] *= LEVER
 
 
 @kernel
