@@ -84,6 +84,11 @@ class Motion:
     counts: dict[str, float]
 
     @property
+    def longest(self) -> Run:
+        """The run of the most rows."""
+        return max(self.runs, key=lambda run: len(run.time))
+
+    @property
     def rows(self) -> int:
         """Rows on the grid, of all runs."""
         return sum(len(run.time) for run in self.runs)

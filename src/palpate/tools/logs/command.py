@@ -71,12 +71,16 @@ def run(args: argparse.Namespace) -> int:
         if args.unloaded:
             bare = identify(_load(args, robot, args.unloaded), arm, cutoff=args.cutoff, rollouts=False)
             result = without_the_arms_errors(result, bare, args.unloaded)
-    rendered = _rendered(log, robot, scenario, result)
+    rendered, foretold = _rendered(log, robot, scenario, result), None
+    if scenario is not None:
+        from palpate.tools.logs.timeline import foretell
+
+        foretold = foretell(scenario, result.motion.longest, log.wrench_frame)
     if args.json:
-        print_json(as_data(log, result, rendered))
+        print_json(as_data(log, result, rendered, foretold))
     else:
-        tell(log, result, rendered)
-    _write(args, log, result, rendered, scenario)
+        tell(log, result, rendered, foretold)
+    _write(args, log, result, rendered, foretold)
     return 0
 
 
@@ -109,7 +113,7 @@ def _rendered(log: Log, robot: Robot, scenario: Any, result: Identification) -> 
     return rendered_of(log, robot, scenario, result.motion)
 
 
-def _write(args: argparse.Namespace, log: Log, result: Identification, rendered: Any, scenario: Any) -> None:
+def _write(args: argparse.Namespace, log: Log, result: Identification, rendered: Any, foretold: Any) -> None:
     if args.suggest:
         from palpate.tools.logs.suggest import suggested
 
@@ -119,7 +123,7 @@ def _write(args: argparse.Namespace, log: Log, result: Identification, rendered:
     if args.out:
         from palpate.tools.logs.page import write_page
 
-        page = write_page(args.out, log, result, rendered, scenario)
+        page = write_page(args.out, log, result, rendered, foretold)
         print(f"wrote {page}")
         if args.open:
             open_page(page)
@@ -129,7 +133,7 @@ def _write(args: argparse.Namespace, log: Log, result: Identification, rendered:
         print(f"wrote {write_file(args.write, fitted_text(log, result, args.robot or args.scenario))}")
 
 
-def tell(log: Log, result: Identification, rendered: Any) -> None:
+def tell(log: Log, result: Identification, rendered: Any, foretold: Any = None) -> None:
     """Print what the recording says."""
     for remark in (*log.notes, *result.remarks):
         print(remark[0].upper() + remark[1:] + ".")
@@ -149,6 +153,9 @@ def tell(log: Log, result: Identification, rendered: Any) -> None:
     _tell_judgement(result)
     for line in rendered.lines():
         print(line)
+    for promise in foretold.promises if foretold is not None else ():
+        text = str(promise)
+        print(text[0].upper() + text[1:] + ".")
 
 
 def _tell_judgement(result: Identification) -> None:
@@ -157,8 +164,12 @@ def _tell_judgement(result: Identification) -> None:
         print("\nNo rollouts: the runs are too short to hold some out, or they were not asked for.")
         return
     print(f"\nHeld-out rollouts, {judged.windows} windows: error of the tool, mm")
-    rows = [[name, *(f"{1e3 * e:.3g}" for e in errors)] for name, errors in judged.errors.items()]
+    from palpate.tools.logs.rollout import millimetres
+
+    rows = [[name, *map(millimetres, errors)] for name, errors in judged.errors.items()]
     print_table(["model", *(f"{h:g} s" for h in judged.horizons)], rows, "l" + "r" * len(judged.horizons))
+    text = judged.floor_sentence
+    print(text[0].upper() + text[1:] + ".")
 
 
 def _quantity_data(q: Quantity) -> dict[str, Any]:
@@ -168,7 +179,7 @@ def _quantity_data(q: Quantity) -> dict[str, Any]:
     return {k: x if math.isfinite(x) else None for k, x in told.items()} | {"unit": q.unit, "refused": q.reason or None}
 
 
-def as_data(log: Log, result: Identification, rendered: Any) -> dict[str, Any]:
+def as_data(log: Log, result: Identification, rendered: Any, foretold: Any = None) -> dict[str, Any]:
     """The same as plain data for JSON; what is not known is null."""
     import math
 
@@ -192,4 +203,9 @@ def as_data(log: Log, result: Identification, rendered: Any) -> dict[str, Any]:
             "errors": {k: [finite(x) for x in v] for k, v in judged.errors.items()},
         },
         "rendered": rendered.data(),
+        "promises": [
+            {"what": one.what, "predicted": finite(one.predicted), "happened": finite(one.happened),
+             "tolerance": finite(one.tolerance), "broken_since": one.since}
+            for one in (foretold.promises if foretold is not None else ())
+        ],
     }  # fmt: skip

@@ -12,6 +12,7 @@ from palpate.toml import toml_text
 from palpate.tools.logs.columns import Log
 from palpate.tools.logs.identify import Identification
 from palpate.tools.logs.model import pseudo_inertia, tensor
+from palpate.tools.logs.rollout import millimetres
 
 _FACTS = {"rotor": "rotor_inertia", "viscous": "viscous_friction", "coulomb": "coulomb_friction"}
 
@@ -30,11 +31,13 @@ def fitted_text(log: Log, result: Identification, model: str) -> str:
         )
     if not result.beats_nominal:
         told = "; ".join(
-            f"{h:g} s: {1e3 * a:.3g} mm, nominal {1e3 * b:.3g} mm"
+            f"{h:g} s: {millimetres(a)} mm, nominal {millimetres(b)} mm"
             for h, a, b in zip(judged.horizons, judged.errors["identified"], judged.errors["nominal"])
         )
         raise InvalidInput(
-            f"nothing was written: the fitted model does not beat the nominal one in held-out rollouts ({told})"
+            f"nothing was written: the fitted model does not beat the nominal one in held-out rollouts ({told});"
+            f" {judged.floor_sentence}",
+            hint=f"torques at a higher rate than {1 / result.motion.period:.3g} Hz, or of the motor side, tell more",
         )
     data: dict[str, Any] = {
         "robot": {"model": model, "joints": "ideal"} | _payload(result),

@@ -19,7 +19,7 @@ from palpate.tools.logs.cleaning import Filter, Motion, Run, cleaned, repeats
 from palpate.tools.logs.columns import Log
 from palpate.tools.logs.model import BODY, SPEEDS, Arm, nearest_possible, pseudo_inertia
 from palpate.tools.logs.parity import Parity, parity_of
-from palpate.tools.logs.rollout import Judgement, compare_models, moved_torque, refined
+from palpate.tools.logs.rollout import Judgement, compare_models, moved_torque, refined, residual_floor
 from palpate.tools.logs.spread import beyond_chance, leave_one_out, yielding_joints
 
 KINDS = ("load", "viscous", "coulomb", "offset", "rotor")
@@ -290,7 +290,8 @@ def _by_rollouts(motion: Motion, arm: Arm, main: Fit, speed: float) -> tuple[Arr
             "identified": (better, speed, shift),
         }
         judgement = compare_models(motion, arm, models, (SEEN, 1.0))
-        return better, judgement
+        floor = residual_floor(arm, motion, seen.rms, better[arm.columns("rotor")], judgement.horizons)
+        return better, replace(judgement, floor=floor)
     except InvalidInput:  # runs too short to hold some out
         return main.values, None
 

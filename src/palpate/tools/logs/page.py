@@ -13,13 +13,12 @@ from palpate.checks import Array
 from palpate.escape.documents import html_text
 from palpate.files import write_file
 from palpate.run.after.scene import scene_of
-from palpate.run.simulate import simulate
 from palpate.spatial import Pose
 from palpate.tools.logs.columns import Log
 from palpate.tools.logs.identify import Identification
 from palpate.tools.logs.rendered import Rendered
-from palpate.tools.logs.rollout import Windows, rollout
-from palpate.tools.logs.timeline import Course, Happening, happenings
+from palpate.tools.logs.rollout import Windows, millimetres, rollout
+from palpate.tools.logs.timeline import Course, Foretold, Happening, happenings
 from palpate.trace import Channel, Outcome, RunFacts, Trace
 from palpate.views.pages.markup import Plots, bullets, contents, page, section, table
 from palpate.views.pages.player import replay_element
@@ -33,23 +32,24 @@ _RESTART = 0.5  # s: how long the model runs on its own
 
 @dataclass(frozen=True)
 class Model:
-    """The model's lines under the log: positions, speeds and torques at the log's rows, and its name."""
+    """The model's lines under the log: positions, speeds, torques and forces at the log's rows, and its name."""
 
     name: str
     q: Array
     v: Array
     torque: Array
     course: Course | None = None
+    force: Array | None = None
 
 
 def write_page(
-    path: str | os.PathLike[str], log: Log, result: Identification, rendered: Rendered, scenario: Any = None
+    path: str | os.PathLike[str], log: Log, result: Identification, rendered: Rendered, foretold: Foretold | None = None
 ) -> Path:
     """Write the page of a recording; of a scenario, its simulated run is drawn under the log."""
-    run = max(result.motion.runs, key=lambda one: len(one.time))
+    run = result.motion.longest
     every = max(1, len(run.time) // _MOST_ROWS)
     rows = np.arange(0, len(run.time), every)
-    model = _simulated(scenario, run.time) if scenario is not None else _restarted(result)
+    model = _simulated(foretold, run.time) if foretold is not None else _restarted(result)
     time = run.time[rows] - run.time[0]
     told, plots = result.arm.robot, Plots()
     torque = run.more.get("tau", run.torque)
@@ -61,18 +61,28 @@ def write_page(
     ]
     positions = told.pose_batch(run.q[rows])[0], told.pose_batch(model.q[rows])[0]
     figures.insert(0, _figure("tool", "Tool position, world axes", "m", time, positions, ("x", "y", "z"), model.name))
+    if "wrench" in run.more:
+        wrench = run.more["wrench"][:, :3]
+        expected = model.force if model.force is not None else np.full_like(wrench, np.nan)
+        axes = "world axes" if log.wrench_frame in ("", "world") else f"axes of {log.wrench_frame}"
+        title = f"Force of the environment, {axes}"
+        figures.insert(1, _figure("force", title, "N", time, (wrench[rows], expected[rows]), ("x", "y", "z"), model.name))
     events = happenings(_course(run, torque), model.course, told.limits, told.dof_names)
+    about_rows = {*log.notes, *result.motion.remarks}
+    says = [t for t in (*result.remarks, *rendered.lines()) if t not in about_rows]
     sections = [
-        section("What it says", bullets([_sentence(t) for t in (*log.notes, *result.remarks, *rendered.lines())])),
+        section("What it says", bullets([_sentence(t) for t in says])),
         section("Parity", _parity(result)),
         section("Quantities", _quantities(result)),
         section("Rollouts", _rollouts(result)),
-        section("Time line", _timeline(events)),
+        section("Time line", _promises(foretold), _timeline(events)),
         section(
             "Replay", f"<p class=soft>The ghost is the {html_text(model.name)}.</p>", _replay(result, run, model, rows)
         ),
         section("Plots", *(plots.figure(figure) for figure in figures)),
+        section("How it was read", bullets([_sentence(t) for t in (*log.notes, *result.motion.remarks)])),
     ]
+    sections = [one for one in sections if one.strip()]
     title = os.path.basename(log.source)
     body = [contents(sections), f"<main><h1>{html_text(title)}</h1>", *sections, "</main>"]
     return write_file(path, page(title, body, plots.data, ("shapes3d.js", "replay.js")))
@@ -87,23 +97,17 @@ def _course(run: Any, torque: Array) -> Course:
     return Course(run.time, run.q, run.v, torque, force)
 
 
-def _simulated(scenario: Any, time: Array) -> Model:
+def _simulated(foretold: Foretold, time: Array) -> Model:
     """The scenario's run at the log's instants, counted from its start."""
-    trace = simulate(scenario)
-    at = np.clip(time - time[0], 0.0, trace.time[-1])
-
-    def put(name):
-        return np.stack([np.interp(at, trace.time, column) for column in trace[name].T], axis=1)
-
-    force = np.linalg.norm(trace["contact_wrench"][:, :3], axis=1) if "contact_wrench" in trace else None
-    course = Course(trace.time, trace["q"], trace["v"], trace["tau"], force)
-    return Model("simulated run", put("q"), put("v"), put("tau"), course)
+    force = foretold.at("measured_wrench", time)[:, :3] if "measured_wrench" in foretold.trace else None
+    q, v, torque = (foretold.at(name, time) for name in ("q", "v", "tau"))
+    return Model("simulated run", q, v, torque, foretold.course, force)
 
 
 def _restarted(result: Identification) -> Model:
-    """The fitted model under the log's torques, set back to the log every half second."""
+    """The fitted model under the log's torques, set back to the log every half second; lines break there."""
     arm, motion = result.arm, result.motion
-    run = max(motion.runs, key=lambda one: len(one.time))
+    run = motion.longest
     rows = max(2, round(_RESTART / motion.period))
     count = len(run.time) // rows
 
@@ -111,17 +115,18 @@ def _restarted(result: Identification) -> Model:
         return values[: count * rows].reshape(count, rows, -1)
 
     windows = Windows(cut(run.q), cut(run.v), cut(run.torque), motion.period)
-    q = run.q.copy()
+    q, speed = run.q.copy(), run.v.copy()
     if count:
         reached = rollout(arm, windows, result.identified, result.stribeck or 0.05, range(1, rows))
-        q[: count * rows] = np.concatenate(
-            [windows.q[:, :1], np.where(np.isfinite(reached), reached, windows.q[:, 1:])], axis=1
-        ).reshape(count * rows, -1)
+        whole = np.concatenate([windows.q[:, :1], np.where(np.isfinite(reached), reached, windows.q[:, 1:])], axis=1)
+        rate = np.gradient(whole, motion.period, axis=1)
+        rate[:, -1] = np.nan  # a line ends before the model is set back
+        q[: count * rows], speed[: count * rows] = (x.reshape(count * rows, -1) for x in (whole, rate))
     v = motion.filter(run.v)
     a = np.gradient(v, motion.period, axis=0)
     torque = arm.rigid(run.q, v, a) + arm.regressor(run.q, v, a, result.stribeck or 0.05) @ result.identified
     pushed = run.torque - run.more["tau"] if "tau" in run.more else 0.0
-    return Model("fitted model, set back every 0.5 s", q, np.gradient(q, motion.period, axis=0), torque - pushed)
+    return Model("fitted model, set back every 0.5 s", q, speed, torque - pushed)
 
 
 def _figure(
@@ -155,11 +160,24 @@ def _quantities(result: Identification) -> str:
 def _rollouts(result: Identification) -> str:
     judged = result.judgement
     if judged is None:
-        return ""
-    rows = [[html_text(name), *(f"{1e3 * e:.3g}" for e in errors)] for name, errors in judged.errors.items()]
-    return table(
+        return "<p class=soft>The runs are too short to hold some out, or rollouts were not asked for.</p>"
+    rows = [[html_text(name), *map(millimetres, errors)] for name, errors in judged.errors.items()]
+    shown = table(
         ["tool error, mm", *(f"{h:g} s" for h in judged.horizons)], rows, ["", *["number"] * len(judged.horizons)]
     )
+    return shown + f"<p class=soft>{html_text(_sentence(judged.floor_sentence))}</p>"
+
+
+def _promises(foretold: Foretold | None) -> str:
+    if foretold is None or not foretold.promises:
+        return ""
+    rows = [
+        [html_text(one.what), f"{one.predicted:.3g}", f"{one.happened:.3g}", f"{one.tolerance:.3g}",
+         "kept" if one.since is None else f"broken since {one.since:.2f} s"]
+        for one in foretold.promises
+    ]  # fmt: skip
+    heads = ["promise of the law", "predicted error", "error of the arm", "the loop may leave", "verdict"]
+    return table(heads, rows, ["", "number", "number", "number", ""]) + bullets([_sentence(t) for t in foretold.notes])
 
 
 def _timeline(events: list[Happening]) -> str:

@@ -6,7 +6,7 @@ factor (gear, unit, sign) of each joint. A factor near −1, 1000 or 1/1000 cont
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from palpate.tools.logs.balance import Rows, fit
 from palpate.tools.logs.cleaning import Motion
 from palpate.tools.logs.model import Arm
 
+HEAVY = 0.05  # kg: a welded body that is tried away
 STEPS = {
     "raw": (),
     "with friction": ("viscous", "coulomb", "offset"),
@@ -54,6 +55,8 @@ def parity_of(rows: Rows, motion: Motion, arm: Arm) -> Parity:
         one = fit(rows, arm, kinds, intervals=False)
         residual[step] = one.rms
     base = residual["raw"]
+    bare = _without_bodies(rows, arm)
+    residual |= bare
     measured, modelled, gravity_columns = _torques(motion, arm)
     factors = _factors(measured, modelled)
     known = np.isfinite(base) & (base > 0)
@@ -62,6 +65,7 @@ def parity_of(rows: Rows, motion: Motion, arm: Arm) -> Parity:
         return float(1.0 - np.mean((new[known] / base[known]) ** 2)) if known.any() else 0.0
 
     total = {"load": share(residual["with load"]), "friction": share(residual["with friction"])}
+    total |= {step: share(left) for step, left in bare.items() if "friction" not in step}
     gravity, left = _gravity(measured - modelled, gravity_columns, arm)
     total["gravity's direction"] = share(np.minimum(left, base))
     scaled = np.sqrt(np.mean((measured - factors * modelled) ** 2, axis=0))
@@ -73,6 +77,17 @@ def parity_of(rows: Rows, motion: Motion, arm: Arm) -> Parity:
     spread = np.std(measured, axis=0)
     return Parity(arm.robot.dof_names, residual, spread, explained, factors, gravity, tilt,
                   _contradiction(factors, tilt, arm))  # fmt: skip
+
+
+def _without_bodies(rows: Rows, arm: Arm) -> dict[str, Array]:
+    """Residuals of the model without its heaviest welded body, such as a hand, bare and with friction."""
+    bodies = {name: body for name, body in arm.welded.items() if body[0] > HEAVY}
+    if not bodies:
+        return {}
+    name = max(bodies, key=lambda one: bodies[one][0])
+    bare = replace(rows, y=rows.y + rows.X[:, :, :10] @ bodies[name])
+    kinds = {f"without {name}": (), f"without {name}, with friction": STEPS["with friction"]}
+    return {step: fit(bare, arm, kind, intervals=False).rms for step, kind in kinds.items()}
 
 
 def _torques(motion: Motion, arm: Arm) -> tuple[Array, Array, Array]:

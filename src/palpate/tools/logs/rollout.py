@@ -148,15 +148,38 @@ class Judgement:
         horizons: s.
         errors: by model, root mean square of the tool's distance at each horizon, m.
         windows: how many.
+        floor: m, what the fit's own torque residual moves the tool by in that time: no parameters of this model do better.
     """
 
     horizons: tuple[float, ...]
     errors: dict[str, tuple[float, ...]]
     windows: int
+    floor: tuple[float, ...] = ()
+
+    @property
+    def floor_sentence(self) -> str:
+        """What the torque residual alone does to a rollout, in words."""
+        told = ", ".join(f"{millimetres(x)} mm after {h:g} s" for h, x in zip(self.horizons, self.floor))
+        return f"the torque residual that the fit leaves, held for as long, moves the tool by {told}"
 
     def better(self, one: str, other: str) -> bool:
         """Whether a model beats another at every horizon."""
         return all(a < b for a, b in zip(self.errors[one], self.errors[other]))
+
+
+def millimetres(metres: float) -> str:
+    """A length for a table; a rollout that never came to an end diverges."""
+    return f"{1e3 * metres:.3g}" if np.isfinite(metres) else "diverges"
+
+
+def residual_floor(arm: Arm, motion: Motion, rms: Array, rotor: Array, horizons: Sequence[float]) -> tuple[float, ...]:
+    """Tool errors √Σⱼ |½ h² J M⁻¹ eⱼ rⱼ|² of torque errors rⱼ that are held for h, root mean square over the runs, m."""
+    states = np.concatenate([run.q[:: max(1, len(run.q) // 24)] for run in motion.runs])
+    terms = arm.robot.terms_batch(states, np.zeros_like(states))
+    M = terms.M + np.eye(arm.robot.nv) * np.maximum(rotor, 0.0)
+    moved = terms.J[:, :3] @ np.linalg.inv(M) * np.nan_to_num(rms)
+    per_square = float(np.sqrt(np.mean(np.sum(moved**2, axis=(1, 2)))))
+    return tuple(0.5 * h * h * per_square for h in horizons)
 
 
 def compare_models(
