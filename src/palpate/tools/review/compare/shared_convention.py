@@ -49,7 +49,7 @@ def _proposed(wrong: Sequence[MatrixComparison]) -> Iterator[Convention]:
 def _is_one_sign(change: Convention) -> bool:
     """Whether a change turns the sense of some joints alone: in a kinetic energy that is one sign, as a slip is."""
     signs = {change.S[k][k] for k in range(len(change.S))}
-    return change.S == diagonal([row[k] for k, row in enumerate(change.S)]) and signs == {1, -1} and not change.quarters
+    return diagonal([row[k] for k, row in enumerate(change.S)]) == change.S and signs == {1, -1} and not change.quarters
 
 
 def has_a_free_sign(one: MatrixComparison, others: Iterable[str]) -> bool:
