@@ -256,8 +256,8 @@ def test_a_derivation_is_checked_with_its_own_robot() -> None:
         pp.derive(pp.load_robot("planar2")).check(pp.load_robot("planar3"))
 
 
-def test_the_room_is_the_function_and_the_function_is_the_room() -> None:
+def test_the_front_door_has_the_function_of_the_package() -> None:
     import palpate.tools.derive.start
 
-    assert palpate.tools.derive.start.derive is pp.derive.derive  # type: ignore[attr-defined]
+    assert pp.derive is palpate.tools.derive.start.derive
     assert repr(pp.derive(pp.load_robot("pendulum"))).startswith("Derivation('pendulum', 1 degrees of freedom")

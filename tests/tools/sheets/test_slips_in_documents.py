@@ -52,3 +52,24 @@ def test_a_right_document_raises_no_alarm(name: str) -> None:
         sheet = judged(robot, document(robot, what))
         assert [one.mark for one in sheet.judged] == ["agrees"], what
         assert not sheet.of("skipped")
+
+
+def test_the_sign_of_a_kinetic_energy_alone_is_a_slip_and_another_zero_is_none() -> None:
+    robot = pp.load_robot("planar2")
+    text = document(robot, "T")
+    at = text.index("+ 2 m_{2} l_{2}")
+    (wrong,) = judged(robot, text[:at] + "-" + text[at + 1 :]).wrong
+    assert wrong.slips[0].startswith("sign: ")
+    assert any("q2 in the opposite sense" in note for note in wrong.notes)
+    (lifted,) = judged(robot, r"$$V = m_1 g l_1 s_1 + m_2 g (l_1 s_1 + l_2 s_{12}) + 3 m_1 g l_2$$").judged
+    assert lifted.verdict is not None
+    assert "zero" in lifted.verdict.convention
+
+
+def test_a_slip_in_a_line_that_cancels_is_told_though_the_result_is_right() -> None:
+    text = r"Let $a = s_1$. Then $$g_2 = m_2 g l_2 c_{12} + a - a$$"
+    (right,) = judged(pp.load_robot("planar2"), text).judged
+    assert right.mark == "agrees"
+    assert right.notes == ("it does not depend on a: what is said of it there was not judged",)
+    (used,) = judged(pp.load_robot("planar2"), r"Let $a = m_2 g l_2$. Then $$g_2 = a c_{12}$$").judged
+    assert not used.notes

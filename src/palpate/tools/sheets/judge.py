@@ -20,6 +20,7 @@ from palpate.tools.review.compare.together import RIGHT_ELSEWHERE
 from palpate.tools.review.read.labels import entry_indices
 from palpate.tools.review.verdict import Verdict
 from palpate.tools.sheets.arm import Arm, Constraint
+from palpate.tools.sheets.cancelled import cancelled_names
 from palpate.tools.sheets.mentions import (
     is_equation,
     is_reference,
@@ -491,6 +492,13 @@ class _Judge:
         names = [change.name for one in mine[-1:] for change in one.other_conventions()]
         return [f"it would be right in another convention: {name}" for name in names[:1]]
 
+    def _cancelled(self, item: _Item, meant: Notion, arm: Arm) -> list[str]:
+        """A note on names that a right formula does not depend on: their definitions were not judged by it."""
+        mine = [c for a, c, n in item.comparisons if a is arm and n is meant]
+        names = list(map(str, cancelled_names(mine[-1]))) if mine else []
+        listed = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+        return [f"it does not depend on {listed}: what is said of it there was not judged"] if names else []
+
     def _marked(self, item: _Item, verdict: Verdict, meant: Notion, arm: Arm) -> Finding:
         elsewhere = not verdict.agrees and any(note.startswith(RIGHT_ELSEWHERE) for note in verdict.notes)
         excused = elsewhere and not self.strict and not only_signs(verdict)
@@ -498,6 +506,8 @@ class _Judge:
         notes = tuple(dict.fromkeys((*(n for n in verdict.notes if not _READ_AS.fullmatch(n)), *item.notes)))
         if meant.title.startswith("the generalised force"):
             notes = (*notes, f"compared with {meant.title}, which is not the torque of that joint alone")
+        if mark == "agrees":
+            notes = (*notes, *self._cancelled(item, meant, arm))
         if mark == "differs" and not elsewhere:
             notes = (*notes, *self._elsewhere(item, meant))
         slips = tuple(dict.fromkeys(slip for one in verdict.differences for slip in one.slips))

@@ -19,6 +19,7 @@ _WORD = re.compile(
     r"|(?:\\d{1,3}ot\s*\{?\s*)?(?:\\?[A-Za-zͰ-Ͽ]+)\}?(?:\s*_\s*(?:\{[^{}]*\}|[A-Za-z0-9]+))?"
 )
 _NUMBERED = re.compile(r"(?<![\\\w])[A-Za-z]+\d+\w*")  # a1, c12 of a program
+_ALIAS = re.compile(r"\\?[A-Za-z]\w*(?:_\{[\w,]+\})?")
 _MOTION = re.compile(r"\\ddot|̈|\bdd[a-z]|\bq_?dd|\\frac\{d\^\{?2")
 
 
@@ -77,11 +78,14 @@ def mentioned_names(one: Statement) -> set[Name]:
 
 
 def names_in(texts: Iterable[str], meanings: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of many names that may occur in texts, or in the meanings of those that do: all where letters are unusual."""
+    """Those of many names that may occur in texts, or in the meanings of those that do, and other names for symbols.
+
+    Those are needed to call a symbol as the writer does. Where letters are unusual, all are taken.
+    """
     squeezed = "".join(map(_squeezed, texts))
     if not squeezed.isascii():
         return dict(meanings)
-    chosen: dict[str, Any] = {}
+    chosen = {name: meaning for name, meaning in meanings.items() if _ALIAS.fullmatch(str(meaning).strip())}
     while True:
         more = {k: v for k, v in meanings.items() if k not in chosen and _squeezed(k) in squeezed}
         if not more:

@@ -296,6 +296,8 @@ def _jacobian(base: str, label: Label, joints: int) -> Notion | None:
         return Notion(f"the centre of mass of link {mass[1]}", "expression", make=lambda seen: seen[f"p_c{mass[1]}"])
     if base == "I" and (mass := re.fullmatch(r"l_?(\d)", label.below)) and int(mass[1]) <= joints:
         return Notion(f"the inertia of link {mass[1]}", "expression", make=lambda seen: seen[f"I_{mass[1]}"])
+    if (not label.above.isalnum() and label.above) or label.above in ("T", "top", "dagger", "ast"):
+        return None  # a transpose or an inverse of J
     if base == "J" and label.below in ("eAP", "P", "v", "p", "eP", "eA", "A", "e", "e0", "0", "xy"):
         return Notion("the Jacobian", "Jdot" if label.dots else "J")
     if base == "J" and label.below in ("eAR", "O", "w", "omega", "R") and not label.dots:

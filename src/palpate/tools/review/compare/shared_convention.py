@@ -40,16 +40,16 @@ def _proposed(wrong: Sequence[MatrixComparison]) -> Iterator[Convention]:
         right = [one for one in wrong if agrees_in(one, change)]
         entries = [one.case.what for one in right if one.single]
         whole = [one for one in right if not one.single and not one.alone]
-        if _is_one_sign(change) and all(one.given.shape == (1, 1) for one in whole):
+        if _is_one_sign(change) and all(one.case.what == "T" for one in whole):
             whole = whole if len(right) > 1 else []
         if whole or any(entries.count(what) > 1 for what in entries):
             yield change
 
 
 def _is_one_sign(change: Convention) -> bool:
-    """Whether a change turns the sense of some joints alone: in an energy that shows as one sign, as a slip does."""
+    """Whether a change turns the sense of some joints alone: in a kinetic energy that is one sign, as a slip is."""
     signs = {change.S[k][k] for k in range(len(change.S))}
-    return change.S == diagonal([row[k] for k, row in enumerate(change.S)]) and signs == {1, -1} and not change.quarters
+    return diagonal([row[k] for k, row in enumerate(change.S)]) == change.S and signs == {1, -1} and not change.quarters
 
 
 def has_a_free_sign(one: MatrixComparison, others: Iterable[str]) -> bool:

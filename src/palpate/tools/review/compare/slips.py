@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from itertools import islice, product
-
 from typing import Any
 
 from palpate.errors import PalpateError, UnluckyPoint

@@ -211,7 +211,7 @@ class Repairer:
 
 
 def _newton(value: Callable[[Any], Any]) -> list[int] | None:
-    """Newton's coefficients of a polynomial modulo the prime from its values at 0, 1, …; None if it is none of degree 4."""
+    """Newton's coefficients of a polynomial from its values at 0, 1, …; None if its degree is too large."""
     values = [value(step) % P for step in range(_MOST_DEGREE + 2)]
     slopes = [values[0]]
     for step in range(1, len(values)):
