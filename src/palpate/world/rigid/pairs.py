@@ -29,8 +29,6 @@ def obstacles_to_holding(plant: Plant, world: World, integrator: str) -> Iterato
     name = surfaces[0].name
     if integrator != "euler":
         yield f'surface {name!r} is rigid, which equations hold with integrator = "euler" only'
-    if plant.elastic is not None:
-        yield f"surface {name!r} is rigid, which equations hold beside rigid joints only, and these are elastic"
     for geom in contact_geoms(robot, world):
         kind = robot.model.geom(geom).type[0]
         if kind != mujoco.mjtGeom.mjGEOM_SPHERE:
