@@ -235,3 +235,10 @@ def test_a_run_that_is_quiet_after_a_push_is_told_from_one_that_shakes() -> None
         for run, wall in zip((calm, shaking), walls)
     ]
     assert [course_of(v := Variants(run, 3.0), v.base) for run in runs] == ["quiet", "shakes"]
+
+
+def test_a_moment_on_a_rigid_wall_is_not_in_the_air() -> None:
+    wall = {**pp.load_scenario("panda-wall").as_data()["world"]["surfaces"][0], "contact": "rigid"}
+    scenario = pp.load_scenario("panda-wall").replace(world__surfaces=[wall])
+    assert pp.run.poles(scenario, 0.5, finer=False).contact == {"wall": "free"}
+    assert pp.run.poles(scenario, 3.0, finer=False).contact == {"wall": "presses"}

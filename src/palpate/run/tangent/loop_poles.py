@@ -89,7 +89,8 @@ class LoopPoles:
         held: what was held or left out because it has no derivative, in words.
         limits: limits and guards at work at this moment, in words.
         saturated: whether the driver's limits of torque or rate are among these.
-        contact: of each compliant contact "free", "sticks" or "slides".
+        contact: of each compliant contact "free", "sticks" or "slides"; of the rigid surfaces together "free" or
+            "presses".
         not_differentiable: what changes its course here, so that there is no derivative; None where there is one.
         not_known: why nothing can be said; None otherwise.
         finer: the largest |λ| per control tick with four times as many physics steps; nan if it was not asked for.
@@ -409,9 +410,13 @@ def _limits(assembly: Assembly) -> tuple[str, ...]:
 
 
 def _contact_states(assembly: Assembly) -> dict[str, str]:
-    """Whether each compliant contact is free, sticks or slides."""
+    """Whether each compliant contact is free, sticks or slides, and whether the robot presses on rigid surfaces."""
     pairs = zip(contact_names(assembly), assembly.loop.contacts)
-    return {name: contact_state(contact) for name, contact in pairs if contact.surface.compliant}
+    states = {name: contact_state(contact) for name, contact in pairs if contact.surface.compliant}
+    rigid = [surface.name for surface in assembly.plant.surfaces if surface.contact == "rigid"]
+    readings = [one.reading for one in assembly.loop.rigid if not one.distance and not one.felt]
+    pressed = any(np.any(reading[1:4]) for reading in readings)
+    return states | ({" or ".join(rigid): "presses" if pressed else "free"} if rigid else {})
 
 
 def _sticking(assembly: Assembly) -> int:
