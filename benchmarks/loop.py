@@ -1,10 +1,10 @@
 """The closed loop per tick, beside bare physics, NumPy around MuJoCo, and Drake; threads; memory.
 
 A Panda under Cartesian impedance presses on a wall at 1 kHz, every channel recorded. A compliant wall costs bare
-physics nothing, for the loop computes its force; a rigid one is held by either's own solver. The contenders take
-turns in one process, and what counts is their ratios. Ticks are timed by the thread's own clock, which stands still while other
-processes have the core. NumPy and Drake are compared on ideal joints and without a limit of torque
-rates, which they do not have; dry friction is another model in each.
+physics nothing, for the loop computes its force; a rigid one is held by either's own solver. The contenders take turns
+in one process, and what counts is their ratios. Ticks are timed by the thread's own clock, which stands still while
+other processes have the core. NumPy and Drake are compared on ideal joints and without a limit of torque rates, which
+they do not have; dry friction is another model in each.
 """
 
 from __future__ import annotations
