@@ -11,9 +11,9 @@ import pytest
 
 import palpate as pp
 from palpate.errors import InvalidInput
+from palpate.toml import toml_data
 from palpate.tools.logs.columns import load_log, write_template
 from palpate.tools.logs.readers.naming import joint_order, proposed
-from palpate.toml import toml_data
 
 ROWS = 60
 TIME = 3.0 + 0.01 * np.arange(ROWS)
@@ -94,7 +94,7 @@ def test_a_bag_of_ros_1_with_messages_of_its_own_is_read(tmp_path: Path, panda: 
     with Writer(tmp_path / "a.bag") as writer:
         connection = writer.add_connection("/franka_states", kind, typestore=store)
         for k in range(ROWS):
-            header = joint_state(store, [""], k, (Q, V, TAU)).header
+            header = getattr(joint_state(store, [""], k, (Q, V, TAU)), "header")  # noqa: B009
             parts = (Q, V, TAU, Q + 0.1, Q + TAU / 1e4)
             message = store.types[kind](header, *(part[k].copy() for part in parts))
             writer.write(connection, round(1e9 * TIME[k]), store.serialize_ros1(message, kind))

@@ -211,7 +211,9 @@ def test_libfranka_pairs_a_command_with_the_state_that_followed_and_this_is_undo
     command = np.stack([table[f"cmd.tau_J_d[{k}]"] for k in range(7)], axis=1)
     still = np.zeros_like(motion)
     gravity = np.array([panda.inverse_dynamics(*one, losses=False) for one in zip(motion, still, still)])
-    np.testing.assert_allclose(log.tau_command[:-1] - gravity[:-1], command[1:], atol=1e-12)  # libfranka's are without it
+    np.testing.assert_allclose(
+        log.tau_command[:-1] - gravity[:-1], command[1:], atol=1e-12
+    )  # libfranka's are without it
     assert np.isnan(log.tau_command[-1]).all()
 
 

@@ -86,7 +86,7 @@ def rows_of(
 
 
 def _sag(arm: Arm, state: tuple[Array, Array, Array], torque: Array) -> Array:
-    """Torques per compliance of each joint: its link hangs back by c τ, so that the model sees −(∂τ/∂q) τ c; (N, n, n)."""
+    """Torques per compliance of each joint, (N, n, n): its link hangs back by c τ, and the model sees −(∂τ/∂q) τ c."""
     Q, V, A = state
     step = 1e-4
     columns = np.empty((*Q.shape, Q.shape[1]))

@@ -33,7 +33,8 @@ SCALES = {
 UNITS = {
     "time": ("s", "ms", "us", "ns"), "q": ("rad", "deg", "m", "mm"), "v": ("rad/s", "deg/s"),
     "tau": ("N·m", "mN·m", "A"),
-    "tau_command": ("N·m", "mN·m", "A"), "q_desired": ("rad", "deg"), "q_motor": ("rad", "deg"), "wrench": ("N",), "position_desired": ("m", "mm"),
+    "tau_command": ("N·m", "mN·m", "A"), "q_desired": ("rad", "deg"),
+    "q_motor": ("rad", "deg"), "wrench": ("N",), "position_desired": ("m", "mm"),
 }  # fmt: skip
 _OPEN = "?"
 
@@ -205,7 +206,7 @@ def _choices(role: str, key: str) -> str:
 
 
 def template(table: Table, robot: Robot) -> str:
-    """A map to be filled in: columns whose names look like a quantity are proposed, every unit and frame is left open."""
+    """A map to be filled in: columns that look like a quantity are proposed, every unit and frame is left open."""
     names = list(table.columns)
     lines = [
         f'# Which columns of {os.path.basename(table.path)} hold what. Fill in every "?"; check what is proposed.',
@@ -300,7 +301,7 @@ def _joint_states(table: Table, robot: Robot) -> tuple[ColumnMap | None, tuple[s
         if best is None or rank > best[0]:
             best = rank, chosen, tuple(filter(None, (f"joints of {base}", note, kind)))
     if best is None and refused is not None:
-        raise refused
+        raise InvalidInput(str(refused.args[0]), hint=refused.hint)
     return (best[1], best[2]) if best is not None else (None, ())
 
 
@@ -347,7 +348,7 @@ def _named(chosen: ColumnMap) -> set[str]:
 def _mapped(table: Table, chosen: ColumnMap, robot: Robot, notes: tuple[str, ...]) -> Log:
     main, _ = table.column(chosen.q.columns[0])
     time, clock = _clocks(table, chosen.time, main)
-    values: dict[str, Array] = {}
+    values: dict[str, Any] = {}
     for role in ("q", "v", "tau", "tau_command", "q_desired", "q_motor", "wrench", "position_desired"):
         part = getattr(chosen, role)
         if part is not None:
@@ -355,7 +356,9 @@ def _mapped(table: Table, chosen: ColumnMap, robot: Robot, notes: tuple[str, ...
     for role in ("tau", "tau_command"):
         part = getattr(chosen, role)
         if part is not None and part.without_gravity:
-            values[role] = values[role] + robot.inverse_dynamics_batch(values["q"], 0 * values["q"], 0 * values["q"], losses=False)
+            values[role] = values[role] + robot.inverse_dynamics_batch(
+                values["q"], 0 * values["q"], 0 * values["q"], losses=False
+            )
     if chosen.wrench is not None:
         values["wrench"] = values["wrench"] if chosen.wrench.acts_on == "robot" else -values["wrench"]
     frame = chosen.wrench.frame if chosen.wrench is not None else ""

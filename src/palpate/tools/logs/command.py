@@ -37,7 +37,9 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--map", metavar="TOML", help="what the columns mean, with their units")
     parser.add_argument("--template", metavar="OUT", help="write such a map to fill in, nothing else")
     parser.add_argument(
-        "--unloaded", metavar="FILE", help="the same arm without the load: tell the difference, free of the arm's errors"
+        "--unloaded",
+        metavar="FILE",
+        help="the same arm without the load: tell the difference, free of the arm's errors",
     )
     parser.add_argument("--frame", metavar="FRAME", help="where a load may sit (flange, else the tool frame)")
     parser.add_argument(
@@ -139,7 +141,7 @@ def tell(log: Log, result: Identification, rendered: Any, foretold: Any = None) 
         print(remark[0].upper() + remark[1:] + ".")
     parity = result.parity
     print("\nTorque residual, root mean square, N·m")
-    rows = [[step, *(f"{x:.3g}" for x in values)] for step, values in parity.residual.items()]
+    rows = [[step, *("–" if x != x else f"{x:.3g}" for x in values)] for step, values in parity.residual.items()]
     print_table(["model", *parity.joints], rows, "l" + "r" * len(parity.joints))
     told = ", ".join(f"{name} {share:.0%}" for name, share in parity.explained.items() if share > 0.005)
     print(f"\nExplained alone: {told or 'nothing'}.")

@@ -1,8 +1,9 @@
 """Identification of an arm from a recording: parity with the model, load, friction, rotors, each with an interval.
 
 An interval has two parts. The first is chance: blocks of rows, see `balance`. The second is what the model leaves out:
-the same parameter is estimated in other ways (half the filter's cutoff, another friction curve, short rollouts, without
-one of the joints), and what these differ by, beyond chance, is added. Where the second part is larger than the value, there is no answer.
+the same parameter is estimated in other ways (half the filter's cutoff, another friction curve, short rollouts), and
+what these differ by, beyond chance, is added. Where the second part is larger than the value, there is no answer.
+Joints that disagree and joints that yield widen an interval besides, see `spread`.
 """
 
 from __future__ import annotations
@@ -106,8 +107,7 @@ def identify(
     """Identify an arm from a recording.
 
     Args:
-        log: the recording.
-        arm: the arm that it is said to be of.
+        log, arm: the recording, and the arm that it is said to be of.
         cutoff: Hz, of the filter; see `cleaned`.
         rollouts: refine and judge by rollouts, which takes seconds.
         friction: "auto" lets the recording decide about a Stribeck effect; "coulomb" never takes one, and widens
@@ -139,14 +139,23 @@ def identify(
     between = beyond_chance(plain.values, plain.deviation, *left_out)
     if effect is not None and main is plain and curved is not None:
         between = np.maximum(between, _union(plain, curved))
-    soft = _thinned(rows_of(motion, arm, chosen, elastic=True), motion)
-    between = np.maximum(between, SAFETY * yielding_joints(soft, arm, main, _kinds_of(main, arm)))
+    between = np.maximum(between, _yielding(motion, arm, main, chosen))
     quantities = _quantities(arm, main, (others, between), rows, motion)
     identified = possible(arm, identified, main)
     shift = _interval("shift", "s", late + main.shift, SAFETY * main.t95 * main.shift_deviation, 0.0)
     remarks = (*motion.remarks, *moved, *_remarks(arm, motion, main, quantities, speed, shift))
     return Identification(
-        arm, motion, parity, quantities, main.values, identified, speed, shift, judgement, remarks, main.residual,
+        arm,
+        motion,
+        parity,
+        quantities,
+        main.values,
+        identified,
+        speed,
+        shift,
+        judgement,
+        remarks,
+        main.residual,
         left_out,
     )
 
@@ -158,21 +167,23 @@ def without_the_arms_errors(loaded: Identification, bare: Identification, source
     """
     both = [one.without_joint for one in (loaded, bare)]
     value = loaded.classical[:10] - bare.classical[:10]
-    chance = np.array([np.hypot(*(one.quantities[name].chance for one in (loaded, bare))) for name in BODY])
+    chance = np.array([np.hypot(loaded.quantities[n].chance, bare.quantities[n].chance) for n in BODY])
     apart = (both[0][0] - both[1][0])[:, :10], np.hypot(both[0][1], both[1][1])[:, :10]
     more = beyond_chance(value, chance / 2.0, *apart)
-    told = dict(loaded.quantities)
+    quantities = dict(loaded.quantities)
     for k, (name, unit) in enumerate(zip(BODY, loaded.arm.units)):
         refused = loaded.quantities[name].reason or bare.quantities[name].reason
         if not np.isfinite(chance[k]):
-            told[name] = replace(loaded.quantities[name], value=np.nan, low=np.nan, high=np.nan, reason=refused)
+            quantities[name] = replace(loaded.quantities[name], value=np.nan, low=np.nan, high=np.nan, reason=refused)
             continue
         half = float(chance[k] + more[k])
-        told[name] = Quantity(name, unit, float(value[k]), float(value[k]) - half, float(value[k]) + half, float(chance[k]))
+        quantities[name] = Quantity(
+            name, unit, float(value[k]), float(value[k]) - half, float(value[k]) + half, float(chance[k])
+        )
     remarks = [text for text in loaded.remarks if text not in set(load_remarks(loaded.arm, loaded.quantities))]
-    mass = told["mass"]
+    mass = quantities["mass"]
     span = mass.reason or f"{mass.value:.3f} kg ({mass.low:.3f} … {mass.high:.3f})"
-    return replace(loaded, quantities=told, remarks=(f"load, as the difference to {source}: {span}", *remarks))
+    return replace(loaded, quantities=quantities, remarks=(f"load, as the difference to {source}: {span}", *remarks))
 
 
 def with_contact(motion: Motion, arm: Arm, log: Log) -> Motion:
@@ -326,6 +337,11 @@ def _quantities(
     return quantities
 
 
+def _yielding(motion: Motion, arm: Arm, main: Fit, speed: float) -> Array:
+    rows = _thinned(rows_of(motion, arm, speed, elastic=True), motion)
+    return SAFETY * yielding_joints(rows, arm, main, _kinds_of(main, arm))
+
+
 def _union(main: Fit, better: Fit) -> Array:
     """Half widths that an interval grows by to hold that of a model with more in it, which was not taken."""
     chance, other = (SAFETY * one.t95 * one.deviation for one in (main, better))
@@ -442,7 +458,7 @@ def _side_remark(arm: Arm, quantities: dict[str, Quantity]) -> Iterator[str]:
             f"rotors do not show in the torques: {absent} of {len(known)} joints exclude the catalogue's inertia,"
             f" {there} need one; the torques are of the link side, and friction is what the maker's torque loop leaves"
         )
-    elif there > 2 * absent:
+    elif there > 2 * absent and 2 * there > len(known):
         yield f"rotors show in the torques of {there} of {len(known)} joints: these are of the motor side"
 
 

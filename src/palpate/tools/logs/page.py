@@ -66,7 +66,9 @@ def write_page(
         expected = model.force if model.force is not None else np.full_like(wrench, np.nan)
         axes = "world axes" if log.wrench_frame in ("", "world") else f"axes of {log.wrench_frame}"
         title = f"Force of the environment, {axes}"
-        figures.insert(1, _figure("force", title, "N", time, (wrench[rows], expected[rows]), ("x", "y", "z"), model.name))
+        figures.insert(
+            1, _figure("force", title, "N", time, (wrench[rows], expected[rows]), ("x", "y", "z"), model.name)
+        )
     events = happenings(_course(run, torque), model.course, told.limits, told.dof_names)
     about_rows = {*log.notes, *result.motion.remarks}
     says = [t for t in (*result.remarks, *rendered.lines()) if t not in about_rows]
@@ -105,7 +107,7 @@ def _simulated(foretold: Foretold, time: Array) -> Model:
 
 
 def _restarted(result: Identification) -> Model:
-    """The fitted model under the log's torques, set back to the log every half second; lines break there."""
+    """The fitted model under the log's torques, set back to the log every half second."""
     arm, motion = result.arm, result.motion
     run = motion.longest
     rows = max(2, round(_RESTART / motion.period))
@@ -120,7 +122,6 @@ def _restarted(result: Identification) -> Model:
         reached = rollout(arm, windows, result.identified, result.stribeck or 0.05, range(1, rows))
         whole = np.concatenate([windows.q[:, :1], np.where(np.isfinite(reached), reached, windows.q[:, 1:])], axis=1)
         rate = np.gradient(whole, motion.period, axis=1)
-        rate[:, -1] = np.nan  # a line ends before the model is set back
         q[: count * rows], speed[: count * rows] = (x.reshape(count * rows, -1) for x in (whole, rate))
     v = motion.filter(run.v)
     a = np.gradient(v, motion.period, axis=0)
@@ -132,29 +133,36 @@ def _restarted(result: Identification) -> Model:
 def _figure(
     name: str, title: str, unit: str, time: Array, both: tuple[Array, Array], labels: tuple[str, ...], model: str
 ) -> Figure:
-    panels = [
-        Panel(label, unit, (styled(1, model, time, both[1][:, k]), styled(0, "recording", time, both[0][:, k])))
-        for k, label in enumerate(labels)
-    ]
+    panels = []
+    for k, label in enumerate(labels):
+        recorded, expected = styled(0, "recording", time, both[0][:, k]), both[1][:, k]
+        under = (styled(1, model, time, expected),) if np.isfinite(expected).all() else ()
+        panels.append(Panel(label, unit, (*under, recorded)))
     return Figure(name, title, tuple(panels), columns=2)
 
 
 def _parity(result: Identification) -> str:
-    rows = [[html_text(step), *(f"{x:.3g}" for x in values)] for step, values in result.parity.residual.items()]
+    def cell(x):
+        return f"{x:.3g}" if np.isfinite(x) else "—"
+
+    rows = [[html_text(step), *map(cell, values)] for step, values in result.parity.residual.items()]
     heads = ["residual, N·m", *map(html_text, result.parity.joints)]
     return table(heads, rows, ["", *["number"] * len(result.parity.joints)])
 
 
 def _quantities(result: Identification) -> str:
-    rows = []
-    for q in result.quantities.values():
-        told = (
-            ("—", "—", html_text(q.reason))
-            if q.reason
-            else (f"{q.value:.4g}", f"{q.low:.4g} … {q.high:.4g}", html_text(q.unit))
-        )
-        rows.append([html_text(q.name), *told])
-    return table(["quantity", "value", "95 % interval", "unit, or why not"], rows, ["", "number", "number", ""])
+    """Those that the recording tells, and behind a click those that it does not."""
+    known = [q for q in result.quantities.values() if not q.reason]
+    rows = [[html_text(q.name), f"{q.value:.4g}", f"{q.low:.4g} … {q.high:.4g}", html_text(q.unit)] for q in known]
+    shown = table(["quantity", "value", "95 % interval", "unit"], rows, ["", "number", "number", ""]) if rows else ""
+    refused = [[html_text(q.name), html_text(q.reason)] for q in result.quantities.values() if q.reason]
+    if not refused:
+        return shown
+    why = table(["quantity", "why there is no value"], refused, ["", ""])
+    return (
+        shown
+        + f"<details class=print><summary>{len(refused)} that this recording does not tell</summary>{why}</details>"
+    )
 
 
 def _rollouts(result: Identification) -> str:

@@ -48,9 +48,10 @@ class Rendered:
         for name, q in self.quantities.items():
             wanted = f"; asked {self.asked[name]:.4g}" if name in self.asked else ""
             if q.reason:
-                lines.append(f"Rendered {name}: refused; {q.reason}{wanted}")
+                lines.append(f"{_headed(name)}: refused; {q.reason}{wanted}")
             else:
-                lines.append(f"Rendered {name}: {q.value:.4g} {q.unit} ({q.low:.4g} … {q.high:.4g}){wanted}")
+                unit = "" if q.unit == "1" else f" {q.unit}"
+                lines.append(f"{_headed(name)}: {q.value:.4g}{unit} ({q.low:.4g} … {q.high:.4g}){wanted}")
         return [*lines, *self.notes]
 
     def data(self) -> dict[str, Any]:
@@ -65,6 +66,12 @@ class Rendered:
             for n, q in self.quantities.items()
         }  # fmt: skip
         return {"quantities": told, "notes": list(self.notes)}
+
+
+def _headed(name: str) -> str:
+    """The name at the head of a sentence: impedances are rendered, biases and joints are what they are."""
+    own = name.startswith(("sensor", "bias", "joint stiffness", "environment", "torque delay"))
+    return name[0].upper() + name[1:] if own else f"Rendered {name}"
 
 
 def rendered_of(log: Log, robot: Robot, scenario: Any, motion: Motion) -> Rendered:
@@ -154,15 +161,13 @@ def _tool(run: Run, log: Log, robot: Robot, motion: Motion) -> tuple[Array, Arra
     return np.stack([place, twist, inertial, compensation], axis=1)[inner], e[inner], f[inner]
 
 
-def _impedance(
-    k: int, course: tuple[Array, Array, Array], run: Array, period: float
-) -> dict[str, Quantity]:
+def _impedance(k: int, course: tuple[Array, Array, Array], run: Array, period: float) -> dict[str, Quantity]:
     """Stiffness, damping and share of the arm's own inertia along one axis; `course`: error, motion, force along it."""
     axis, (error, motion, force) = AXES[k], course
     names = {f"stiffness {axis}": "N/m", f"damping {axis}": "N·s/m", f"inertia ratio {axis}": "1"}
     still, free = np.std(error[:, k]) < _LEAST_MOTION, np.std(force) < _LEAST_FORCE
     if still or free or len(force) < _FEWEST_ROWS:
-        sizes = f"{1e3 * np.std(error[:, k]):.2g} mm, {np.std(force):.2g} N"
+        sizes = f"{max(1e3 * np.std(error[:, k]), 1e-6):.2g} mm, {np.std(force):.2g} N"
         reason = f"the tool hardly moved or met a force along {axis} ({sizes})"
         return {name: Quantity(name, unit, np.nan, np.nan, np.nan, np.nan, reason) for name, unit in names.items()}
     rate = np.gradient(error, period, axis=0)[:, k]
@@ -179,7 +184,7 @@ def _impedance(
         reason = (
             ""
             if half < abs(values[j]) and values[j] > 0
-            else f"this motion does not tell it ({values[j]:.3g} ± {half:.2g} {unit})"
+            else f"this motion does not tell it ({values[j]:.3g} ± {half:.2g}{'' if unit == '1' else ' ' + unit})"
         )
         told[name] = _quantity(name, unit, values[j], half, reason)
     return told

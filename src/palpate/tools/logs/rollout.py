@@ -148,7 +148,7 @@ class Judgement:
         horizons: s.
         errors: by model, root mean square of the tool's distance at each horizon, m.
         windows: how many.
-        floor: m, what the fit's own torque residual moves the tool by in that time: no parameters of this model do better.
+        floor: m, by which the fit's own torque residual moves the tool in that time.
     """
 
     horizons: tuple[float, ...]
@@ -173,7 +173,7 @@ def millimetres(metres: float) -> str:
 
 
 def residual_floor(arm: Arm, motion: Motion, rms: Array, rotor: Array, horizons: Sequence[float]) -> tuple[float, ...]:
-    """Tool errors √Σⱼ |½ h² J M⁻¹ eⱼ rⱼ|² of torque errors rⱼ that are held for h, root mean square over the runs, m."""
+    """Tool errors √Σⱼ |½ h² J M⁻¹ eⱼ rⱼ|² of torque errors rⱼ held for h, root mean square over the runs, m."""
     states = np.concatenate([run.q[:: max(1, len(run.q) // 24)] for run in motion.runs])
     terms = arm.robot.terms_batch(states, np.zeros_like(states))
     M = terms.M + np.eye(arm.robot.nv) * np.maximum(rotor, 0.0)

@@ -1,4 +1,4 @@
-"""The spread between joints: the same parameters from all joints but one, as an estimate of what the arm's model gets wrong.
+"""The spread between joints: the same parameters from all joints but one tell what the arm's model gets wrong.
 
 Links that weigh other than the model says, or torques whose scale is off, disturb each joint in its own way. A load
 that is really there is seen alike by all of them. With θ₋ₖ the estimate without joint k and σ the deviations by chance,
@@ -21,7 +21,6 @@ from palpate.checks import Array
 from palpate.errors import InvalidInput
 from palpate.tools.logs.balance import Fit, Rows, fit
 from palpate.tools.logs.model import Arm
-
 
 YIELDS = 1e-4  # rad/(N·m), deviation of a joint's compliance before a recording is seen
 

@@ -139,7 +139,9 @@ def foretell(scenario: Scenario, run: Run, wrench_frame: str) -> Foretold:
     length = float(run.time[-1] - run.time[0])
     notes = []
     if abs(length - trace.time[-1]) > 0.1 * trace.time[-1]:
-        notes.append(f"the recording lasts {length:.3g} s, the scenario {trace.time[-1]:.3g} s: both are judged together")
+        notes.append(
+            f"the recording lasts {length:.3g} s, the scenario {trace.time[-1]:.3g} s: both are judged together"
+        )
     if "wrench" not in run.more:
         notes.append("no wrench was recorded: promises are judged with the simulated one")
     simulated = {name: trace[name] for name in trace.channels} | {"time": trace.time}
@@ -169,9 +171,7 @@ def _channels(robot: Robot, run: Run, wrench_frame: str, time: Array) -> dict[st
     return channels
 
 
-def _promises(
-    assembly: Assembly, simulated: Mapping[str, Array], recorded: Mapping[str, Array]
-) -> Iterator[Promised]:
+def _promises(assembly: Assembly, simulated: Mapping[str, Array], recorded: Mapping[str, Array]) -> Iterator[Promised]:
     law, robot = assembly.run.law, assembly.run.robot
     if not isinstance(law, Law):
         return
@@ -187,8 +187,8 @@ def _since(assembly: Assembly, named: Mapping[str, Array], number: int, which: i
     rows = len(named["time"])
     since = rows
     for end in np.linspace(rows, max(20, rows // _LOOKS), _LOOKS).astype(int):
-        told = judged(assembly, {name: values[:end] for name, values in named.items()}, number)
-        if which >= len(told) or told[which].kept:
+        judgements = judged(assembly, {name: values[:end] for name, values in named.items()}, number)
+        if which >= len(judgements) or judgements[which].kept:
             break
         since = int(end)
     return float(named["time"][since - 1])

@@ -49,7 +49,7 @@ class Topic:
         refuse_too_much(self.path, 8 * sum(len(one.rows) + 2 * len(one.stamps) for one in self.forms.values()))
 
     def streams(self) -> list[Stream]:
-        """The columns of each form that holds numbers, the most frequent form first; a column belongs to one of them."""
+        """The columns of each form with numbers, the most frequent form first; a column belongs to one of them."""
         taken: set[str] = set()
         out = []
         for form in sorted(self.forms.values(), key=lambda one: -len(one.stamps)):

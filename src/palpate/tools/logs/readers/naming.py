@@ -76,7 +76,7 @@ def _rank(name: str) -> int | None:
 
 
 def proposed(names: Iterable[str], joints: int) -> dict[str, list[str]]:
-    """Columns that look like time, positions, speeds and torques, by role; only where exactly `joints` of a kind fit."""
+    """Columns that look like time, positions, speeds and torques, by role; only `joints` of a kind are taken."""
     names = list(names)
     out = {}
     clocks = [name for name in names if _TIME.fullmatch(name.strip())]

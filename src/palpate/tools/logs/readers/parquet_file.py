@@ -61,12 +61,16 @@ class _Columns:
         numeric = kinds.is_floating(entry) or kinds.is_integer(entry) or kinds.is_timestamp(entry)
         self.left += [] if numeric else [field.name]
         asked = self.wanted is None or isinstance(self.wanted, Known) or field.name in self.wanted
-        return numeric and (asked or (_is_list(field.type) and any(n.startswith(f"{field.name}[") for n in self.wanted)))
+        return numeric and (
+            asked or (_is_list(field.type) and any(n.startswith(f"{field.name}[") for n in self.wanted or ()))
+        )
 
     def add(self, batch: Any) -> None:
         """Append a batch of rows."""
         parts = dict(part for name, column in zip(batch.schema.names, batch.columns) for part in _parts(name, column))
-        kept = {n: v for n, v in parts.items() if self.wanted is None or isinstance(self.wanted, Known) or n in self.wanted}
+        kept = {
+            n: v for n, v in parts.items() if self.wanted is None or isinstance(self.wanted, Known) or n in self.wanted
+        }
         if self.growing is None:
             self.growing = Growing(list(kept), self.path)
         self.growing.add(kept[name] for name in self.growing.names)

@@ -51,7 +51,7 @@ def _register_own(bag: Any, store: Any) -> None:
         try:
             types = get_types_from_msg(text, kind)
             store.register({name: fields for name, fields in types.items() if name not in store.fielddefs})
-        except Exception:  # an .idl definition, or one that rosbags does not know: the topic is left out  # noqa: S112
+        except Exception:  # an .idl definition, or one that rosbags does not know: the topic is left out
             continue
 
 

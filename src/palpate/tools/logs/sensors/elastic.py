@@ -46,4 +46,6 @@ def _one(name: str, twist: np.ndarray, torque: np.ndarray) -> Quantity:
     if soft[0] <= slack or low <= 0:
         return Quantity(name, unit, np.nan, np.nan, np.nan, np.nan, "the deflection does not follow the torque")
     low, high = min(low, 1.0 / (soft[0] + slack)), 1.0 / (soft[0] - slack)
-    return Quantity(name, unit, float(np.sqrt(max(stiff[0], 0.0) / soft[0])), float(low), float(high), float(high - low) / 2)
+    return Quantity(
+        name, unit, float(np.sqrt(max(stiff[0], 0.0) / soft[0])), float(low), float(high), float(high - low) / 2
+    )

@@ -45,13 +45,13 @@ def wrench_bias(log: Log, robot: Robot, motion: Motion) -> dict[str, Quantity]:
     block = block_length(residual, np.ones_like(y, dtype=bool))
     spread, blocks = deviations(X @ basis, y, (weight, run, basis), block)
     half = SAFETY * float(student.ppf(0.975, max(blocks - 1, 1))) * spread
-    told = {}
+    quantities = {}
     for k, (name, unit) in enumerate(zip(names, _UNITS)):
         value = float((basis @ z)[k])
-        told[name] = Quantity(name, unit, value, value - half[k], value + half[k], float(half[k]))
+        quantities[name] = Quantity(name, unit, value, value - half[k], value + half[k], float(half[k]))
         if name in refused:
-            told[name] = Quantity(name, unit, np.nan, np.nan, np.nan, np.nan, refused[name])
-    return told
+            quantities[name] = Quantity(name, unit, np.nan, np.nan, np.nan, np.nan, refused[name])
+    return quantities
 
 
 def _rows(run: Run, robot: Robot, motion: Motion, frame: str) -> tuple[Array, Array]:
