@@ -1,6 +1,6 @@
 """Recordings of arms drawn by lot: body, friction, rotors, motion, rate and noise differ from seed to seed.
 
-Seeds below 320 were looked at while intervals were designed (docs/decisions/0029-logs.md); those from 1000 on judge them.
+Seeds below 320 were looked at while intervals were designed (docs/decisions/0029-logs.md); those from 1000 on judge.
 """
 
 from __future__ import annotations

@@ -108,8 +108,7 @@ def identify(
 
     Args:
         log, arm: the recording, and the arm that it is said to be of.
-        cutoff: Hz, of the filter; see `cleaned`.
-        rollouts: refine and judge by rollouts, which takes seconds.
+        cutoff, rollouts: Hz of the filter, see `cleaned`; refine and judge by rollouts, which takes seconds.
         friction: "auto" lets the recording decide about a Stribeck effect; "coulomb" never takes one, and widens
             intervals by what it would change.
         kinds: what may be fitted: "load" and keys of `model.JOINT`.
@@ -117,11 +116,7 @@ def identify(
     Raises:
         InvalidInput: the torques contradict the model's in sign, unit or gear, so that nothing can be fitted.
     """
-    motion = with_contact(cleaned(log, cutoff), arm, log)
-    rows = _thinned(rows_of(motion, arm), motion)
-    parity = parity_of(rows, motion, arm)
-    if parity.contradiction:
-        raise InvalidInput(parity.contradiction, hint="say the unit or the sign in the map: unit, scale")
+    motion, rows, parity = _compared(log, arm, cutoff)
     paired, moved = _paired(log, motion, rows, arm, kinds)
     motion, late = _in_time(paired, arm, kinds)
     timed = _thinned(rows_of(motion, arm), motion)
@@ -136,9 +131,8 @@ def identify(
         identified, judgement = _by_rollouts(paired, arm, main, chosen)
         others.append((identified, np.where(main.free, 2.0 * main.deviation, np.nan)))
     left_out = leave_one_out(timed, arm, kinds)
-    between = beyond_chance(plain.values, plain.deviation, *left_out)
-    if effect is not None and main is plain and curved is not None:
-        between = np.maximum(between, _union(plain, curved))
+    unused = curved if effect is not None and main is plain else None
+    between = np.maximum(beyond_chance(plain.values, plain.deviation, *left_out), _union(plain, unused))
     between = np.maximum(between, _yielding(motion, arm, main, chosen))
     quantities = _quantities(arm, main, (others, between), rows, motion)
     identified = possible(arm, identified, main)
@@ -158,6 +152,16 @@ def identify(
         main.residual,
         left_out,
     )
+
+
+def _compared(log: Log, arm: Arm, cutoff: float | None) -> tuple[Motion, Rows, Parity]:
+    """The cleaned motion, its rows and their parity with the model."""
+    motion = with_contact(cleaned(log, cutoff), arm, log)
+    rows = _thinned(rows_of(motion, arm), motion)
+    parity = parity_of(rows, motion, arm)
+    if parity.contradiction:
+        raise InvalidInput(parity.contradiction, hint="say the unit or the sign in the map: unit, scale")
+    return motion, rows, parity
 
 
 def without_the_arms_errors(loaded: Identification, bare: Identification, source: str) -> Identification:
@@ -342,8 +346,10 @@ def _yielding(motion: Motion, arm: Arm, main: Fit, speed: float) -> Array:
     return SAFETY * yielding_joints(rows, arm, main, _kinds_of(main, arm))
 
 
-def _union(main: Fit, better: Fit) -> Array:
+def _union(main: Fit, better: Fit | None) -> Array:
     """Half widths that an interval grows by to hold that of a model with more in it, which was not taken."""
+    if better is None:
+        return np.zeros_like(main.values)
     chance, other = (SAFETY * one.t95 * one.deviation for one in (main, better))
     return np.maximum(np.nan_to_num(np.abs(better.values - main.values) + other - chance, nan=0.0), 0.0)
 
