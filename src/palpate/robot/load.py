@@ -55,7 +55,7 @@ def load_robot(
     check_names("kind of joints", [str(joints)], get_args(Joints))
     path = Path(source)
     if isinstance(source, str) and source in catalogue.names():
-        spec = spec_from_text(catalogue.model_xml(source, elastic=joints == "elastic", **parameters))
+        spec = spec_from_text(catalogue.model_xml(source, joints == "elastic", **parameters))
         if joints == "ideal":
             ideal_joints(spec)
         elif catalogue.is_textbook(source):

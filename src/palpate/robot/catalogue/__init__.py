@@ -48,7 +48,7 @@ def is_textbook(name: str) -> bool:
     return name in TEXTBOOK or name in ("quadruped", "ur5e-3link")
 
 
-def model_xml(name: str, /, *, elastic: bool = False, **parameters: Value) -> str:
+def model_xml(name: str, elastic: bool = False, /, **parameters: Value) -> str:
     """MJCF text of a catalogue robot, its joints as built.
 
     Args:
