@@ -17,7 +17,7 @@ from palpate.toml import toml_data
 from palpate.tools.logs.balance import line
 from palpate.tools.logs.columns import Log
 from palpate.tools.logs.fitted import fitted_text
-from palpate.tools.logs.identify import Identification, identify
+from palpate.tools.logs.identify import Identification, identify, without_the_arms_errors
 from palpate.tools.logs.model import (
     Arm,
     load_of,
@@ -205,3 +205,16 @@ def test_a_suggested_motion_keeps_the_limits_and_tells_more() -> None:
     np.testing.assert_allclose(motion.q[0], motion.q[-1])
     assert {"mass", "coulomb joint7", "rotor joint1"} <= set(motion.told)
     assert motion.condition < 50
+
+
+def test_what_the_model_gets_wrong_of_the_arm_cancels_in_two_recordings(arm: Arm) -> None:
+    """Both arms carry 0.8 kg that the model does not have; one carries 1.5 kg more."""
+    wrong, load = truth(arm), load_of(1.5, np.array([0.0, 0.02, 0.05]), np.diag([2e-3, 2e-3, 1e-3]))
+    wrong[:10] = load_of(0.8, np.array([0.03, 0.0, 0.02]), np.diag([1e-3, 1e-3, 1e-3]))
+    carrying = wrong.copy()
+    carrying[:10] += load
+    loaded, bare = (identify(recording(arm, t, k), arm, rollouts=False) for k, t in ((4, carrying), (5, wrong)))
+    mass = without_the_arms_errors(loaded, bare, "bare.csv").quantities["mass"]
+    assert loaded.quantities["mass"].value == pytest.approx(2.3, abs=0.1)
+    assert mass.low < 1.5 < mass.high
+    assert mass.value == pytest.approx(1.5, abs=0.05)
