@@ -32,7 +32,7 @@ CHANGE = "change"  # name of the term that is added
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What stands around a law may know before the first tick.
+    """Facts that something around a law may use before the first tick.
 
     Attributes:
         robot: the nominal robot.
@@ -50,7 +50,7 @@ class Surroundings:
 
     @property
     def command(self) -> CommandKind:
-        """What the law commands."""
+        """Kind of the law's command."""
         return self.bound.command
 
 

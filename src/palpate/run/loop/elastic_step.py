@@ -55,7 +55,7 @@ def _step_of_engine(L: Loop) -> None:
     mj_fwdActuation(p.model, p.data)
     _answer(L)
     mj_fullM(p.model, p.data, address_of(e.links))
-    if _constrained(L):
+    if is_constrained(L):
         _turn_about(L)
         return
     for i in range(p.nv):
@@ -81,8 +81,8 @@ def _answer(L: Loop) -> None:
 
 
 @kernel
-def _constrained(L: Loop) -> bool:
-    """Whether the engine's constraints, a joint's stop, give any force."""
+def is_constrained(L: Loop) -> bool:
+    """Whether the engine's constraints, such as a joint's stop, give any force."""
     for k in range(L.plant.nv):
         if L.plant.qfrc_constraint[k] != 0.0:
             return True

@@ -53,7 +53,7 @@ def true_state(L: Loop) -> None:
 
 @kernel(inline=True)
 def elastic_state(L: Loop) -> None:
-    """What motors, springs and their sensors have to say, and its record."""
+    """Readings of motors, springs and their sensors, and their record."""
     e = L.elastic
     sense_springs(e, L.row.q, L.row.v)
     put(L.row.motor_q, 0, e.motor_q)

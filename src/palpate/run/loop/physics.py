@@ -21,7 +21,7 @@ from palpate.engine.records import Vector
 from palpate.engine.views import address_of
 from palpate.run.loop.acting_forces import move_surfaces, outside_forces, read_tool
 from palpate.run.loop.command import move_as_told
-from palpate.run.loop.elastic_step import elastic_step
+from palpate.run.loop.elastic_step import elastic_step, is_constrained
 from palpate.run.loop.state import BAD_POSITION, BAD_SPEED, CLOCK, RUNNING, TOO_FAST, WARNED, Loop
 from palpate.world.forces.contact import PointContact
 from palpate.world.plants.elastic.motors import lost_in_joints, work_of_motors
@@ -210,7 +210,7 @@ def _semi_implicit_with_friction(L: Loop) -> None:
     if not L.tree.now:
         _accelerate(L)
         _read_masses(L)
-        if len(L.ties.each) == 0 and f.on and _constrained(L):
+        if len(L.ties.each) == 0 and f.on and is_constrained(L):
             damped_velocities(f, p, L.dt, f.settling.w)
             _settle(L, 0.0, 0.0, 0.0)
         else:
@@ -262,15 +262,6 @@ def _move_along(L: Loop) -> None:
 
 
 @kernel
-def _constrained(L: Loop) -> bool:
-    """Whether the engine's constraints give any force."""
-    for k in range(L.plant.nv):
-        if L.plant.qfrc_constraint[k] != 0.0:
-            return True
-    return False
-
-
-@kernel
 def _read_masses(L: Loop) -> None:
     """The plant's mass matrix, where its friction looks for it."""
     if not L.tree.now:
@@ -289,7 +280,7 @@ def _turn_about(L: Loop) -> None:
         if turn > 0:
             _accelerate(L)  # new friction may let a stop or a contact hold that did not before
             _read_masses(L)
-            if not _constrained(L):
+            if not is_constrained(L):
                 return
             if len(L.ties.each) == 0:
                 damped_velocities(f, L.plant, L.dt, f.settling.w)
@@ -366,7 +357,7 @@ def _runge_kutta_with_friction(L: Loop) -> None:
         _runge_kutta(L)
         for k in range(p.nv):
             e.dissipated -= L.dt * f.force[k] * L.mean_v[k]
-        if not L.tree.now and len(L.ties.each) == 0 and _constrained(L):
+        if not L.tree.now and len(L.ties.each) == 0 and is_constrained(L):
             put(f.settling.w, 0, p.qvel)
             _settle(L, pushed, dissipated, injected)
             change = 0.0

@@ -158,7 +158,7 @@ class Judgement:
 
     @property
     def floor_sentence(self) -> str:
-        """What the torque residual alone does to a rollout, in words."""
+        """Sentence on how far the torque residual alone moves a rollout."""
         told = ", ".join(f"{millimetres(x)} mm after {h:g} s" for h, x in zip(self.horizons, self.floor))
         return f"the torque residual that the fit leaves, held for as long, moves the tool by {told}"
 

@@ -70,7 +70,7 @@ def _moving(robot: Robot) -> list[int]:
 
 @dataclass(frozen=True)
 class Partner:
-    """What is met: effective mass (infinite where it is clamped) and stiffness."""
+    """The body that is met: effective mass (infinite where it is clamped) and stiffness."""
 
     mass: float
     stiffness: float

@@ -22,7 +22,7 @@ from palpate.tools.safety.impact import Partner, reflected_mass
 
 
 class Region(Config):
-    """What one body region bears."""
+    """Permitted force and pressure of one body region."""
 
     name: str = required("1", "the region, as the source calls it", min_length=1, max_length=80)
     table: str = required("1", "table and row of the source", min_length=1, max_length=80)

@@ -1,4 +1,4 @@
-"""What a contact of a scenario will be: when it is felt, which force and energy it reaches; beside what happened.
+"""Prediction of a scenario's contact: when it is felt, which force and energy it reaches; beside what happened.
 
 A wall, one axis, along its normal:   m ẍ = −k x − d ẋ + K (e₀ + v_d t − x) + D (v_d − ẋ)      until it is felt, then
 m ẍ = −k x − d ẋ − m λ ẋ   for a stop. m is the arm's reflected mass with rotors, K and D the law's where it has them.

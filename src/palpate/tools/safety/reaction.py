@@ -1,4 +1,4 @@
-"""What happens once a contact is felt: nothing, stop, float, retract, or a softer spring; and the way back.
+"""Reactions to a contact that is felt: nothing, stop, float, retract, or a softer spring; and the way back.
 
 A reaction is an acceleration, carried out as τ = M̂ a + b̂ in the place of the law's torque:
 

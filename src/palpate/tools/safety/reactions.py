@@ -64,7 +64,7 @@ class ReactionsSettings(Record):
 
 
 class ReactionsMemory(Record):
-    """What it carries from tick to tick."""
+    """Memory that it carries from tick to tick."""
 
     observer: ObserverMemory
     threshold: ThresholdMemory
@@ -142,7 +142,7 @@ def _acceleration_of(x: Tick, m: ReactionsMemory) -> None:
 
 
 class Reactions(Around):
-    """What stands around the law: a contact is felt from joint torques, judged, and answered.
+    """Reactions around the law: a contact is felt from joint torques, judged, and answered.
 
     Force and torque limits that a law cannot see are held by `barriers`; energy by `tank` and `passivity`.
     """

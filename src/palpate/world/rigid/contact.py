@@ -27,7 +27,7 @@ _POINT_POSITION, _POINT_NORMAL, _POINT_TANGENT = 4, 7, 10  # of a single contact
 
 
 class ShapeReadings(Record):
-    """What contact shapes on rigid surfaces report, in the form of the engine's contact sensors, which have none."""
+    """Readings of contact shapes on rigid surfaces, in the form of the engine's contact sensors, which have none."""
 
     wrench: State[Vector] = sized(10)  # on the robot
     felt: State[Vector] = sized(10)  # beyond its wrist sensor

@@ -22,7 +22,7 @@ WRENCH_NUMBERS, DISTANCE_NUMBERS = 10, 2  # of a reading
 
 
 def obstacles_to_holding(plant: Plant, world: World, integrator: str) -> Iterator[str]:
-    """What keeps equations from holding a world's rigid surfaces, in plain words."""
+    """Reasons why equations cannot hold a world's rigid surfaces, in plain words."""
     surfaces, robot = rigid_surfaces(world), plant.robot
     if not surfaces:
         return

@@ -1,1 +1,1 @@
-"""What a recording says of the robot's sensors and joints: bias of the wrist's sensor, stiffness of the joints."""
+"""Sensors and joints of a robot from its recording: bias of the wrist's sensor, stiffness of the joints."""

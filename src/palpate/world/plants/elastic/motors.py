@@ -267,7 +267,7 @@ def energy_of_springs(e: ElasticJoints, q: Vector, v: Vector, dt: float) -> floa
 
 @kernel(inline=True)
 def sense_springs(e: ElasticJoints, q: Vector, v: Vector) -> None:
-    """What joint torque sensors and encoders have to say at the state."""
+    """Read joint torque sensors and encoders at the state."""
     for i in range(e.motor_q.size):
         bent, u = e.motor_q[i] - q[i], e.motor_v[i] - v[i]
         e.sensed[i] = e.stiffness[i] * bent + e.damping[i] * u
