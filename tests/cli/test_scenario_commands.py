@@ -96,7 +96,7 @@ def test_the_completion_script_is_one_for_its_shell(shell: str, capsys: Capture)
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("palpate r", {"run", "report"}),
+        ("palpate r", {"run", "report", "reactions"}),
         ("palpate run pand", {name for name in shipped() if name.startswith("pand")}),
         ("palpate run --no", {"--no-code", "--no-report"}),
         ("palpate derive iiw", {name for name in catalogue.names() if name.startswith("iiw")}),

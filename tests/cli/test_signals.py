@@ -87,8 +87,8 @@ MOMENTS = [
     ("sweep", "palpate.tools.study.running.store:Store.merge", 1),
     ("derive", "palpate.tools.derive.command:_show", 1),
     ("derive", "palpate.files:os.replace", 1),
-    ("verify", "palpate_documents.review:checked", 1),
-    ("verify", "palpate_documents.review:checked", 3),
+    ("verify", "palpate_documents.review:check_claim", 1),
+    ("verify", "palpate_documents.review:check_claim", 3),
 ]
 
 

@@ -14,7 +14,8 @@ from palpate.scenario.file.load import load_scenario
 from palpate.scenario.model import Scenario
 
 # Scenarios that show a fault on purpose.
-FAULTY = {"panda-blind-touch"}
+# Besides: a target beyond the ranges of joints, and a loop 12 ms late that only its tank keeps calm.
+FAULTY = {"panda-blind-touch", "panda-fenced", "panda-late-tank"}
 # What may be said of a run in which nothing is wrong: a close margin, a slow machine's limits.
 GAINS = ("stiffness", "damping", "integral", "kp", "kd", "frequency", "posture_stiffness", "posture_damping")
 

@@ -66,7 +66,7 @@ class Threshold(Config):
     decision: PerJoint = setting(0.02, "N·m·s", "sum at which a cusum counts as a contact")
     confirm: int = setting(1, "ticks", "so many in a row above the threshold count as a contact", ge=1)
     scale: float = setting(
-        1.0, "1", "factor on all of it, as calibration gives it (palpate reactions --calibrate)", gt=0
+        1.0, "1", "factor on all of it, as calibration gives it (palpate reactions --rate)", gt=0
     )
 
     def settings(self, robot: Robot, coulomb: Array) -> ThresholdSettings:
