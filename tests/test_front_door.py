@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import subprocess
+import sys
 
 import pytest
 
@@ -43,3 +45,19 @@ def test_every_public_name_of_a_package_can_be_loaded(package: str) -> None:
     assert module.__all__
     missing = [name for name in {*module.__all__, *dir(module)} if not hasattr(module, name)]
     assert missing == []
+
+
+def test_packages_that_became_tools_are_found_by_their_old_names_with_a_warning() -> None:
+    code = """
+import warnings
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always", DeprecationWarning)
+    import palpate.study
+    from palpate.contact.touch.contacts import Plane
+import palpate.tools.contact.touch.contacts as contacts, palpate.tools.study as study
+assert palpate.study is study and Plane is contacts.Plane
+assert study.__spec__.name == "palpate.tools.study"
+assert "palpate.study is palpate.tools.study now" in [str(one.message) for one in told]
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -76,6 +76,7 @@ __getattr__, __dir__, _ = lazy_names(
 )
 
 # Packages that were beside the core until 0.2 and are tools now: the same.
-sys.meta_path.append(
-    MovedPackages("palpate", "contact derive exporting gym logs play review serving sheets study", "palpate.tools")
+# First in line: a module inside of one must not be found on its path and loaded twice.
+sys.meta_path.insert(
+    0, MovedPackages("palpate", "contact derive exporting gym logs play review serving sheets study", "palpate.tools")
 )

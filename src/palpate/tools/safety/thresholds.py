@@ -65,9 +65,7 @@ class Threshold(Config):
     friction_error: float = setting(0.0, "1", "share of the model's Coulomb friction that may be wrong", ge=0)
     decision: PerJoint = setting(0.02, "N·m·s", "sum at which a cusum counts as a contact")
     confirm: int = setting(1, "ticks", "so many in a row above the threshold count as a contact", ge=1)
-    scale: float = setting(
-        1.0, "1", "factor on all of it, as calibration gives it (palpate reactions --rate)", gt=0
-    )
+    scale: float = setting(1.0, "1", "factor on all of it, as calibration gives it (palpate reactions --rate)", gt=0)
 
     def settings(self, robot: Robot, coulomb: Array) -> ThresholdSettings:
         """The numbers for the loop; `coulomb` is the friction that the observer subtracts."""
