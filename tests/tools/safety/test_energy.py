@@ -24,7 +24,7 @@ from palpate.tools.safety.energy import (
     turn_valve,
 )
 from palpate.tools.safety.reactions import Reactions
-from tools.safety.arms import NEVER, quietly
+from tools.safety.arms import NEVER, plane, quietly
 
 SIZES = {"nq": 1, "nv": 1}
 
@@ -97,6 +97,7 @@ def test_the_brake_takes_what_is_too_much_within_its_bound() -> None:
 def late_panda() -> pp.Run:
     scenario = pp.load_scenario("panda-wall").replace(
         metrics=None,
+        world__surfaces=plane([0.35, 0, 0], stiffness=10000, damping=100),
         world__driver__delay=12,
         control__stiffness=[1500, 1500, 1500, 60, 60, 60],
         control__damping=[20, 20, 20, 2, 2, 2],
