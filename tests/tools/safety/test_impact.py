@@ -11,7 +11,7 @@ import pytest
 from palpate.errors import InvalidInput
 from palpate.tools.safety.impact import Partner, reflected_mass, separation
 from palpate.tools.safety.limits import load_limits, permitted_speeds, template
-from palpate.tools.safety.predict import OneAxis
+from palpate.tools.safety.predict import HeldArm
 from tools.safety.arms import arm
 
 
@@ -47,11 +47,22 @@ def test_a_clamped_part_leaves_the_arms_mass_alone() -> None:
     assert Partner(math.inf, 1e4).force(2.0, 0.25) == pytest.approx(0.25 * math.sqrt(2.0 * 1e4))
 
 
-def test_the_one_axis_model_is_the_undamped_impact() -> None:
-    axis = OneAxis(2.0, 1e4, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1e-6)
-    _, force = axis.moved(0.0, 0.25)
-    assert force.max() == pytest.approx(0.25 * math.sqrt(2.0 * 1e4), rel=1e-4)
-    assert (len(force) - 1) * 1e-6 == pytest.approx(math.pi * math.sqrt(2.0 / 1e4), rel=1e-3)
+def test_the_held_arm_of_one_joint_is_the_undamped_impact() -> None:
+    """F = v √(m k), after half a period of √(k/m) it leaves."""
+    arm = HeldArm(np.array([[2.0]]), np.eye(6)[:, :1], np.array([-1.0, 0.0, 0.0]), 1e4, 0.0, 1e-5)
+    moved = arm.moved(0.0, np.array([0.25]))
+    assert moved.force.max() == pytest.approx(0.25 * math.sqrt(2.0 * 1e4), rel=1e-4)
+    assert (len(moved.force) - 1) * 1e-6 == pytest.approx(math.pi * math.sqrt(2.0 / 1e4), rel=1e-3)
+    assert moved.torques[:, 0].sum() * 1e-5 == pytest.approx(-2.0 * 2.0 * 0.25, rel=1e-3)  # the momentum turned round
+
+
+def test_friction_of_the_held_arm_stops_it_after_its_way() -> None:
+    """Sliding into nothing: v²/(2 F/m); and a joint at rest below its breakaway stays."""
+    far = {"k": 1e-9, "d": 0.0, "period": 1e-4, "coulomb": np.array([3.0])}
+    arm = HeldArm(np.array([[2.0]]), np.eye(6)[:, :1], np.array([-1.0, 0.0, 0.0]), **far)
+    assert arm.moved(0.0, np.array([0.25])).depth.max() == pytest.approx(0.25**2 / (2 * 1.5), rel=1e-2)
+    held = HeldArm(np.array([[2.0]]), np.eye(6)[:, :1], np.array([-1.0, 0.0, 0.0]), torque=np.array([2.9]), **far)
+    assert held.moved(0.0, np.array([0.0])).depth.max() < 0.31 * 1e-4
 
 
 def test_separation_adds_what_both_move_until_the_arm_stands() -> None:

@@ -215,8 +215,8 @@ def barrier_speed(distance: float, braking: float, begins: float) -> float:
 def fastest_without_overshoot(period: float, delay: int) -> float:
     """The largest rate α, 1/s, at which the barrier v ≤ α h of a sampled, late loop is not passed.
 
-    h_{k+1} = h_k − α T h_{k−d} falls without a change of sign up to α T = d^d / (d + 1)^(d + 1): 1, ¼, 4/27, … A barrier
-    of first order that is chosen in continuous time, with any larger α, passes its limit.
+    h_{k+1} = h_k − α T h_{k−d} falls without a change of sign up to α T = d^d / (d + 1)^(d + 1): 1, ¼, 4/27, … With any
+    larger α, as continuous time allows it, the limit is passed.
     """
     return (delay**delay / (delay + 1.0) ** (delay + 1)) / period
 

@@ -3,17 +3,18 @@
     W ← W + (τ₋ − ĝ₋)ᵀ (q − q₋)            torque held over a period: exact, whatever the motion in between
     torque laws     the port is the joints without gravity; position and velocity laws: the tool, W ← W − F̄ᵀ J (q − q₋)
 
-Tank: E ← min(E − ΔW, most); of what comes back, ΔW < 0, the share `refill` is kept. A command that would take it below `floor` is cut by the valve: τ = ĝ + s (τ_law − ĝ) with
-s = (E − floor) / ((τ_law − ĝ)ᵀ v T) between 0 and 1, and s = 1 where the law takes energy out. A command that acts d
-periods late may meet any sign of the speed: there Σ |τ_law − ĝ| |v| (1 + d) T counts. What it lacks below its floor is
-braked away. Laws of set points (admittance) cannot be scaled by power, because the servo takes whatever torque it needs:
-there each step of the set point that does not yield to the measured wrench is scaled by s = (E − floor) / reserve, at
-most 1 and at least `creep`. A late admittance that swings against a wall takes more than comes back, so that s falls,
-and with it the gain of the loop, until it no longer does. Set points that are positions make up for what they were
-scaled by, within 1 / s seconds. Passivity controller: what W has beyond `budget` is braked away: a = −α v, α = (W − budget) / (T vᵀ M̂ v),
-at most 1 / (2 T (1 + d)), which a late, sampled brake can keep without swinging. Literature: Stramigioli et al. 2005,
-doi 10.1109/TRO.2004.842330 (exact sampled energy); Ferraguti et al. 2013, doi 10.1109/ICRA.2013.6630610 (tank);
-Hannaford and Ryu 2002, doi 10.1109/70.988969 (observer, controller).
+Tank: E ← min(E − ΔW, most); of what comes back, ΔW < 0, the share `refill` is kept. A command that would take it below
+`floor` is cut by the valve: τ = ĝ + s (τ_law − ĝ) with s = (E − floor) / ((τ_law − ĝ)ᵀ v T) between 0 and 1, and s = 1
+where the law takes energy out. A command that acts d periods late may meet any sign of the speed: there Σ |τ_law − ĝ|
+|v| (1 + d) T counts. What it lacks below its floor is braked away. Laws of set points (admittance) cannot be scaled by
+power, because the servo takes whatever torque it needs: there each step of the set point that does not yield to the
+measured wrench is scaled by s = (E − floor) / reserve, at most 1 and at least `creep`. A late admittance that swings
+against a wall takes more than comes back, so that s falls, and with it the gain of the loop, until it no longer does.
+Set points that are positions make up for what they were scaled by, within 1 / s seconds. Passivity controller: what W
+has beyond `budget` is braked away: a = −α v, α = (W − budget) / (T vᵀ M̂ v), at most 1 / (2 T (1 + d)), which a late,
+sampled brake can keep without swinging. Literature: Stramigioli et al. 2005, doi 10.1109/TRO.2004.842330 (exact sampled
+energy); Ferraguti et al. 2013, doi 10.1109/ICRA.2013.6630610 (tank); Hannaford and Ryu 2002, doi 10.1109/70.988969
+(observer, controller).
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ class EnergyMemory(Record):
     wrench: State[Vector] = sized(6)
     followed: Kept[bool] = False
     point: State[Vector] = sized("nv")  # the law's set point of the tick before
-    behind: State[Vector] = sized("nv")  # what the set point that goes out lacks of it
+    behind: Kept[Vector] = sized("nv")  # what the set point that goes out lacks of it
     step: Vector = sized("nv")  # scratch
 
 
@@ -218,10 +219,10 @@ def late_spring_energy(stiffness: float, motion: float, frequency: float, period
 
 
 def late_damper_energy(damping: float, motion: float, frequency: float, period: float, delay: int) -> float:
-    """Energy a cycle, J, that a sampled damper gives to a motion a sin ωt, with exact speeds, held T and d periods late.
+    """Energy a cycle, J, that a sampled damper gives to a motion a sin ωt, held a period T and d periods late.
 
-    −π D ω a² cos((d + ½) ω T) · sin(½ ω T)/(½ ω T): it takes energy out while it is less than a quarter cycle late. With
-    `late_spring_energy` it tells whether a late spring and damper together are passive at a frequency.
+    −π D ω a² cos((d + ½) ω T) · sin(½ ω T)/(½ ω T), of exact speeds: it takes energy out while it is less than a
+    quarter cycle late. With `late_spring_energy` it tells whether both together are passive at a frequency.
     """
     angle = 2.0 * math.pi * frequency * period
     lag = math.cos((delay + 0.5) * angle) * math.sin(0.5 * angle) / (0.5 * angle)

@@ -49,8 +49,8 @@ class ObserverMemory(Record):
     started: Kept[bool] = False
     residual: State[Vector] = sized("nv")
     rate: State[Vector] = sized("nv")
-    effort: State[Vector] = sized("nv")  # |torque of the model|, filtered with K, or ω / 2 ζ
-    stick: State[Vector] = sized("nv")  # bound on the friction that a slow joint's model may miss, filtered so too
+    effort: Kept[Vector] = sized("nv")  # |torque of the model|, filtered with K, or ω / 2 ζ
+    stick: Kept[Vector] = sized("nv")  # bound on the friction that a slow joint's model may miss, filtered so too
     v: State[Vector] = sized("nv")
     bias: State[Vector] = sized("nv")
     a: Vector = sized("nv")  # scratch: mean acceleration of the last period
