@@ -1,7 +1,7 @@
 """The traces of all shipped scenarios, compared bit for bit across a change that must not change a number.
 
     python tests/trace_hashes.py store before.json      # on the code before the change
-    python tests/trace_hashes.py compare before.json    # on the code after it; exit code 1 and the names where they differ
+    python tests/trace_hashes.py compare before.json    # on the code after it; exit code 1 and what differs
     python tests/trace_hashes.py store before.json panda-wall pendulum
 
 A hash of every channel (name, unit, shape, numbers), of the outcome, of the warnings and of the remarks is kept, so
@@ -23,9 +23,7 @@ from palpate.trace import Trace
 
 def hashes(trace: Trace) -> dict[str, str]:
     """A hash for each channel of a trace, its outcome, warnings and remarks."""
-    parts = {
-        name: repr((trace.units[name], trace[name].shape)).encode() + trace[name].tobytes() for name in trace
-    }
+    parts = {name: repr((trace.units[name], trace[name].shape)).encode() + trace[name].tobytes() for name in trace}
     told = {"outcome": trace.outcome, "warnings": trace.warnings, "remarks": trace.facts.remarks}
     parts |= {f"({name})": repr(value).encode() for name, value in told.items()}
     return {name: hashlib.sha256(content).hexdigest()[:16] for name, content in parts.items()}

@@ -93,7 +93,7 @@ def test_a_compiled_law_that_declares_nothing_is_given_what_its_helpers_read() -
 def test_a_law_at_the_tool_reports_no_joint_errors() -> None:
     robot = pp.load_robot("planar2")
     trace = pp.simulate(pp.Run(robot, TipSpring(), clock=pp.world.Clock(duration=0.01), q_start=np.array([0.4, 0.9])))
-    assert trace.facts.traits.follows == "tool"
+    assert trace.facts.follows == "tool"
     found = {result.name: result for result in evaluate(trace)}
     assert found["joint_error_rms"].value is None
     assert "its joints have none" in str(found["joint_error_rms"].reason)
