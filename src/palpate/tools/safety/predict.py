@@ -267,7 +267,7 @@ def _target_since(trace: Trace, k: int, stride: int) -> Array:
 def _law_spring(run: Run) -> tuple[Array | None, Array | None]:
     """K and D of the law at the tool; none where it has none."""
     law = run.fitted.law
-    spring = law.spring_damper(law.bound_to(run.robot).gains) if isinstance(law, Law) else None
+    spring = law.traits.spring_damper(law.bound_to(run.robot).gains) if isinstance(law, Law) else None
     return (None, None) if spring is None else spring
 
 
