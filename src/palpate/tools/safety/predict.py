@@ -284,8 +284,8 @@ def _brake_of(run: Run, around: Reactions, touch: Touch, trace: Trace) -> Brake 
 
     def stop(v: Array) -> Array:
         push = M @ v
-        room = np.maximum(torque + np.sign(push) * bias, 0.0)
-        return -min(most, float((room / np.maximum(np.abs(push), 1e-9)).min())) * push
+        size, room = np.maximum(np.abs(push), 1e-9), np.maximum(torque + np.sign(push) * bias, 0.0)
+        return -min(most, float((room / size).min()), math.sqrt((limits.torque_rate / size).min())) * push
 
     return stop
 

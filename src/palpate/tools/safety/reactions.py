@@ -238,6 +238,7 @@ class Reactions(Around):
             share=self.soften_share,
             most_brake=_most_brake(around),
             torque=np.where(np.isfinite(limits.torque), self.torque_share * limits.torque, 1e9),
+            rate=limits.torque_rate,
             rated=np.where(np.isfinite(limits.velocity), limits.velocity, 1e3),
         )
 
