@@ -9,7 +9,16 @@ import numpy as np
 import pytest
 
 from palpate.errors import InvalidInput
-from palpate.tools.safety.impact import Partner, reflected_mass, separation
+from palpate.tools.safety.impact import (
+    Partner,
+    braked_separation,
+    held_force,
+    pressure_speed,
+    reflected_mass,
+    separation,
+    series_stiffness,
+    speed_for_separation,
+)
 from palpate.tools.safety.limits import load_limits, permitted_speeds, template
 from palpate.tools.safety.predict import HeldArm
 from tools.safety.arms import arm
@@ -69,6 +78,40 @@ def test_separation_adds_what_both_move_until_the_arm_stands() -> None:
     assert separation(0.5, 1.6, 0.1, 0.3, 0.08) == pytest.approx((0.5 + 1.6) * 0.1 + 1.6 * 0.3 + 0.08)
 
 
+def test_a_load_is_part_of_the_arm() -> None:
+    """As a body of the model, and at least the sum: what gave way aside gets heavier too."""
+    robot, q, u = arm("panda"), arm("panda").home + 0.2, np.array([0.3, -0.8, 0.5])
+    bare, loaded = reflected_mass(robot, q, u), reflected_mass(robot, q, u, load=1.5)
+    terms = robot.terms(q, np.zeros(7))
+    J = np.array(terms.J)[:3]
+    u = u / np.linalg.norm(u)
+    inertia = np.linalg.inv(J @ np.linalg.inv(np.array(terms.M)) @ J.T)  # of the tool's point, to which the load adds
+    assert loaded.with_rotors == pytest.approx(1 / (u @ np.linalg.inv(inertia + 1.5 * np.eye(3)) @ u), rel=1e-10)
+    assert loaded.with_rotors > bare.with_rotors + 1.5
+    assert loaded.links > bare.links + 1.5
+    assert loaded.rule == pytest.approx(bare.rule + 1.5)
+
+
+def test_a_pad_and_a_part_give_way_one_behind_the_other() -> None:
+    assert series_stiffness(30e3, 20e3) == pytest.approx(12e3)
+    assert held_force(800.0, 20e3, 0.01) == pytest.approx(800 * 20e3 / 20.8e3 * 0.01)
+    partner = Partner(5.6, series_stiffness(75e3, 25e3))
+    v = pressure_speed(partner, 3.0, 2.1e6, 1e-4)
+    assert partner.force(3.0, v) == pytest.approx(210.0)
+
+
+def test_a_separation_with_margins_is_what_two_walk_until_one_stands() -> None:
+    d = braked_separation(0.9, 1.6, 0.12, 2.5, intrusion=0.1, uncertainty=0.05)
+    x = person = t = 0.0
+    v, h = 0.9, 1e-6
+    while v > 0.0:
+        v -= 2.5 * h if t > 0.12 else 0.0
+        x, person, t = x + h * v, person + h * 1.6, t + h
+    assert d == pytest.approx(x + person + 0.15, abs=2e-5)
+    assert speed_for_separation(d - 0.15, 1.6, 0.12, 2.5) == pytest.approx(0.9)
+    assert speed_for_separation(0.1, 1.6, 0.12, 2.5) == 0.0
+
+
 FILE = """
 title = "numbers of a test, from nowhere"
 edition = "0"
@@ -80,6 +123,7 @@ table = "none"
 force_free = 140
 force_clamped = 70
 pressure_free = 1e6
+pressure_clamped = 5e5
 mass = 4.4
 stiffness = 75000
 [[region]]
@@ -98,6 +142,9 @@ def test_a_file_of_limits_gives_speeds_by_both_masses(tmp_path: Path) -> None:
     assert part.clamped == pytest.approx(70 / math.sqrt(m.with_rotors * 75e3))
     assert part.free is not None
     assert part.pressure == pytest.approx(part.free * 100 / 140)
+    assert part.clamped is not None
+    assert part.pressure_clamped == pytest.approx(part.clamped * 50 / 70)
+    assert part.energy == pytest.approx(0.5 * m.with_rotors * part.pressure_clamped**2)  # the smallest, and its mass
     assert unknown.free is None
     assert unknown.energy is None
 
