@@ -147,6 +147,23 @@ def test_the_change_is_the_least_in_the_metric_of_the_masses() -> None:
     assert np.all(C @ a >= s.lower - 1e-7)
 
 
+def test_a_barrier_that_begins_with_the_last_ticks_limits_finds_the_same() -> None:
+    """Twenty drawn torques in a row, and each of them alone."""
+    rng = np.random.default_rng(8)
+    tick, k, carried, _ = at_limits(acceleration=5.0)
+    met = set()
+    for _ in range(20):
+        torque = tick.bias + tick.M @ (rng.normal(size=7) * 9.0)
+        _, _, fresh, _ = at_limits(acceleration=5.0)
+        warm, cold = torque.copy(), torque.copy()
+        assert hold_limits(tick, k, carried, warm)  # pyright: ignore[reportArgumentType]
+        assert hold_limits(tick, k, fresh, cold)  # pyright: ignore[reportArgumentType]
+        assert warm == pytest.approx(cold, abs=1e-9)
+        met.add(int(fresh.held))  # pyright: ignore[reportAttributeAccessIssue]
+        assert carried.failed == 0  # pyright: ignore[reportAttributeAccessIssue]
+    assert len(met) > 2
+
+
 def test_a_law_inside_all_limits_is_left_as_it_is() -> None:
     tick, k, m, _ = at_limits()
     tick.v[:] = 0.0

@@ -143,6 +143,7 @@ def test_a_file_of_limits_gives_speeds_by_both_masses(tmp_path: Path) -> None:
     assert part.free is not None
     assert part.pressure == pytest.approx(part.free * 100 / 140)
     assert part.clamped is not None
+    assert part.pressure_clamped is not None
     assert part.pressure_clamped == pytest.approx(part.clamped * 50 / 70)
     assert part.energy == pytest.approx(0.5 * m.with_rotors * part.pressure_clamped**2)  # the smallest, and its mass
     assert unknown.free is None

@@ -87,6 +87,8 @@ class BarrierMemory(Record):
     started: Kept[bool] = False
     sent: Kept[Vector] = sized("nv")  # torque that the driver let through last
     cut: Kept[int] = 0  # ticks at which it did not let all of a barrier's torque through
+    held: Kept[int] = 0  # limits that held at the last tick, and which: ±(row + 1)
+    which: Kept[Integers] = sized("nv")
     # scratch
     q: Vector = sized("nv")
     v: Vector = sized("nv")
@@ -94,10 +96,9 @@ class BarrierMemory(Record):
     L: Matrix = sized("nv", "nv")
     wanted: Vector = sized("nv")  # the law's acceleration
     y: Vector = sized("nv")  # Lᵀ (a − wanted)
-    held: int = 0  # limits that hold it, their rows in the metric, pulls, and which: ±(row + 1)
-    rows: Matrix = sized("nv", "nv")
+    rows: Matrix = sized("nv", "nv")  # of those that hold, in the metric: G basis, which is orthonormal
+    basis: Matrix = sized("nv", "nv")
     pulls: Vector = sized("nv")
-    which: Integers = sized("nv")
     row: Vector = sized("nv")
     free: Vector = sized("nv")
     share: Vector = sized("nv")
@@ -328,31 +329,40 @@ def _set_row(m: BarrierMemory, side: int) -> None:
         for j in range(i - n + 1):
             m.row[j] = sign * m.L[i - n, j]
         return
-    for j in range(n):
-        entry = (1.0 if i == j else 0.0) if i < n else m.stack.search.C[i, j]
-        entry *= sign
-        for l in range(j):
-            entry -= m.L[j, l] * m.row[l]
+    first = i if i < n else 0  # before a joint's own entry there are zeros
+    for j in range(first, n):
+        entry = sign * ((1.0 if i == j else 0.0) if i < n else m.stack.search.C[i, j])
+        for k in range(first, j):
+            entry -= m.L[j, k] * m.row[k]
         m.row[j] = entry / m.L[j, j]
 
 
 @kernel
-def _split_row(m: BarrierMemory) -> bool:
-    """share: the row by those that hold already; free: what is left of it. Whether they are independent."""
+def _split_row(m: BarrierMemory) -> None:
+    """share: the row by those that hold already, rowsᵀ share + free = row; free: what is left of it."""
     n, held = m.a.size, m.held
+    put(m.free, 0, m.row)
     for a in range(held):
-        m.share[a] = dot(m.rows[a], m.row, n)
-        for b in range(a + 1):
-            m.G[a, b] = dot(m.rows[a], m.rows[b], n)
-    if held > 0:
-        if not cholesky(m.G, held):
-            return False
-        cholesky_solve(m.G, held, m.share)
+        m.share[a] = dot(m.basis[a], m.free, n)
+        for j in range(n):
+            m.free[j] -= m.share[a] * m.basis[a, j]
+        m.G[held if held < n else n - 1, a] = m.share[a]
+    for a in range(held - 1, -1, -1):
+        for b in range(a + 1, held):
+            m.share[a] -= m.G[b, a] * m.share[b]
+        m.share[a] /= m.G[a, a]
+
+
+@kernel
+def _hold_row(m: BarrierMemory, pull: float, side: int, length: float) -> None:
+    """Take the row that was split, whose free part has a square, to those that hold."""
+    n, last = m.a.size, m.held
+    put(m.rows[last], 0, m.row)
+    m.G[last, last] = math.sqrt(length)
     for j in range(n):
-        m.free[j] = m.row[j]
-        for a in range(held):
-            m.free[j] -= m.share[a] * m.rows[a, j]
-    return True
+        m.basis[last, j] = m.free[j] / m.G[last, last]
+    m.pulls[last], m.which[last] = pull, side
+    m.held += 1
 
 
 @kernel
@@ -369,11 +379,21 @@ def _set_acceleration(m: BarrierMemory) -> None:
 
 @kernel
 def _let_go(m: BarrierMemory, which: int) -> None:
-    """Take one limit from those that hold."""
-    for a in range(which, m.held - 1):
+    """Take one limit from those that hold; `row` is left as it is."""
+    n, held = m.a.size, m.held
+    for a in range(which, held - 1):
         put(m.rows[a], 0, m.rows[a + 1])
         m.pulls[a], m.which[a] = m.pulls[a + 1], m.which[a + 1]
-    m.held -= 1
+    m.held = held - 1
+    for a in range(which, held - 1):
+        put(m.basis[a], 0, m.rows[a])
+        for b in range(a):
+            m.G[a, b] = dot(m.basis[b], m.basis[a], n)
+            for j in range(n):
+                m.basis[a, j] -= m.G[a, b] * m.basis[b, j]
+        m.G[a, a] = math.sqrt(dot(m.basis[a], m.basis[a], n))
+        for j in range(n):
+            m.basis[a, j] /= m.G[a, a]
 
 
 @kernel
@@ -381,11 +401,11 @@ def _lean_on(x: Tick, m: BarrierMemory, side: int) -> bool:
     """Move a onto a violated limit, letting go of those that no longer hold; False if they exclude each other."""
     s, n, pull, i = m.stack.search, m.a.size, 0.0, abs(side) - 1
     _set_row(m, side)
+    size = dot(m.row, m.row, n)
     for _ in range(n + 1):
-        if not _split_row(m):
-            return False
+        _split_row(m)
         length, excess = dot(m.free, m.free, n), _at(x, m, i) - s.upper[i] if side > 0 else s.lower[i] - _at(x, m, i)
-        independent = m.held < n and length > _DEPENDENT * dot(m.row, m.row, n)
+        independent = m.held < n and length > _DEPENDENT * size
         share, first = (excess / length if independent else math.inf), -1
         for a in range(m.held):
             if m.share[a] > 0.0 and m.pulls[a] < share * m.share[a]:
@@ -395,29 +415,62 @@ def _lean_on(x: Tick, m: BarrierMemory, side: int) -> bool:
         for a in range(m.held):
             m.pulls[a] -= share * m.share[a]
         pull += share
+        if first < 0:
+            _hold_row(m, pull, side, length)
         if independent:
             for j in range(n):
                 m.y[j] -= share * m.free[j]
             _set_acceleration(m)
         if first < 0:
-            put(m.rows[m.held], 0, m.row)
-            m.pulls[m.held], m.which[m.held] = pull, side
-            m.held += 1
             return True
         _let_go(m, first)
     return False
 
 
 @kernel
+def _lean_on_those_before(x: Tick, m: BarrierMemory) -> bool:
+    """Begin with the limits that held at the last tick: onto all at once, if each of them still pushes back."""
+    s, n, count = m.stack.search, m.a.size, m.held
+    m.held = 0
+    for c in range(count):
+        side = int(m.which[c])
+        i = abs(side) - 1
+        _set_row(m, side)
+        _split_row(m)
+        length = dot(m.free, m.free, n)
+        if length <= _DEPENDENT * dot(m.row, m.row, n):
+            return False
+        excess = _at(x, m, i) - s.upper[i] if side > 0 else s.lower[i] - _at(x, m, i)
+        _hold_row(m, excess, side, length)
+    for a in range(count):  # G Gᵀ pulls = excess, y = −rowsᵀ pulls
+        for b in range(a):
+            m.pulls[a] -= m.G[a, b] * m.pulls[b]
+        m.pulls[a] /= m.G[a, a]
+        for j in range(n):
+            m.y[j] -= m.pulls[a] * m.basis[a, j]
+    for a in range(count - 1, -1, -1):
+        for b in range(a + 1, count):
+            m.pulls[a] -= m.G[b, a] * m.pulls[b]
+        m.pulls[a] /= m.G[a, a]
+        if m.pulls[a] < 0.0:
+            return False
+    _set_acceleration(m)
+    return True
+
+
+@kernel
 def _nearest(x: Tick, m: BarrierMemory) -> bool:
     """The acceleration nearest to `a` in the metric of M̂ = L Lᵀ within the limits, into `a`; whether it was found.
 
-    A dual active set (Goldfarb and Idnani 1983, doi 10.1007/BF02591962): from the law's own, onto one violated limit
-    after the other. In y = Lᵀ (a − a_law) the metric is 1, and a torque's row is one of L.
+    A dual active set (Goldfarb and Idnani 1983, doi 10.1007/BF02591962): from the law's own acceleration, or from the
+    limits that held at the last tick, onto one violated limit after the other. In y = Lᵀ (a − a_law) the metric is 1,
+    and a torque's row is one of L.
     """
     put(m.wanted, 0, m.a)
     clear(m.y)
-    m.held = 0
+    if m.held > 0 and not _lean_on_those_before(x, m):
+        clear(m.y)
+        m.held = 0
     for _ in range(4 * m.a.size + 20):
         side = _worst(x, m)
         if side == 0:
@@ -425,6 +478,7 @@ def _nearest(x: Tick, m: BarrierMemory) -> bool:
         if not _lean_on(x, m, side):
             break
     put(m.a, 0, m.wanted)
+    m.held = 0
     return False
 
 
@@ -473,6 +527,7 @@ def _bend(x: Tick, m: BarrierMemory) -> bool:
     """Bend `a` into the limits; whether it was changed."""
     m.active = 0.0
     if _worst(x, m) == 0:
+        m.held = 0
         return False
     if _nearest(x, m):
         _note_held(m)

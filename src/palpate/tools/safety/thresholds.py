@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -151,15 +151,16 @@ def alarms_of_noise(deviation: Array, level: Array, period: float, correlation: 
     """
     from scipy.stats import multivariate_normal, norm
 
+    def below(c: float, r: float) -> float:
+        """P(a < −c, b < −c) of two normal numbers with a correlation."""
+        if r == 0.0:
+            return float(norm.sf(c)) ** 2
+        cov: Any = [[1.0, r], [r, 1.0]]  # SciPy's signature says a number
+        return float(multivariate_normal.cdf([-c, -c], cov=cov))
+
     total, rho = 0.0, np.broadcast_to(np.asarray(correlation, dtype=float), np.shape(deviation))
     for c, r in zip(np.asarray(level, dtype=float) / np.asarray(deviation, dtype=float), rho):
-        p = float(norm.sf(c))
-        if r == 0.0:
-            both = p * p
-        else:
-            both = float(multivariate_normal.cdf([-c, -c], cov=[[1.0, r], [r, 1.0]]))
-        opposite = float(multivariate_normal.cdf([-c, -c], cov=[[1.0, -r], [-r, 1.0]])) if r else p * p
-        total += 2.0 * (p - both - opposite)
+        total += 2.0 * (float(norm.sf(c)) - below(c, float(r)) - below(c, -float(r)))
     return total * 3600.0 / period
 
 
@@ -171,15 +172,21 @@ def ticks_until_felt(
     Noise-free, from rest: parts of the threshold that need speed, effort or friction count nothing. A cusum adds up Σ_k
     (|τ| g(k T) − level) T, g the observer's answer to a step; a constant residual takes decision / (|τ| − level).
     """
-    level, decision = (
-        float(part if np.ndim(part) == 0 else np.asarray(part)[joint]) for part in (threshold.level, threshold.decision)
-    )
+    level, decision = _of_joint(threshold.level, joint), _of_joint(threshold.decision, joint)
     residual = abs(torque) * observer.responses(period * np.arange(1, round(longest / period) + 1))
     if threshold.kind == "cusum":
         above = cusum_of(residual, level, period) > threshold.scale * decision
     else:
         above = np.abs(residual) > threshold.scale * level
     return first_in_a_row(above, threshold.confirm)
+
+
+def _of_joint(value: PerJoint, joint: int) -> float:
+    """The number of one joint, of one for all or one each."""
+    each = np.ravel(np.asarray(value, dtype=float))
+    if each.size > 1 and not 0 <= joint < each.size:
+        raise InvalidInput(f"joint must be between 0 and {each.size - 1}, got {joint}")
+    return float(each[joint if each.size > 1 else 0])
 
 
 def cusum_of(residual: Array, drift: Array | float, period: float) -> Array:

@@ -42,11 +42,28 @@ def estimate_wrench(x: Tick, residual: Vector, singular: float, m: WrenchMemory)
     _normal_equations(x, residual, m)
     for i in range(6):
         put(m.L[i], 0, m.A[i])
-    # 1 / trace (A⁻¹) ≤ σ²: where it is above σ₀² nothing is damped, and the eigenvectors are not asked for.
-    if cholesky(m.L, 6) and _invert_lower(m.L, m.V) * max(singular * singular, KNOWN * KNOWN) <= 1.0:
+    if cholesky(m.L, 6) and _is_regular(m, max(singular * singular, KNOWN * KNOWN)):
         _by_factor(m)
     else:
         _by_eigenvectors(singular, m)
+
+
+@kernel
+def _is_regular(m: WrenchMemory, square: float) -> bool:
+    """Whether every σ² is surely above a square, so that nothing is damped and no eigenvector is asked for.
+
+    1/σ² is at most trace (A⁻¹), and at most |A⁻¹| of Frobenius, which is nearer; `V` holds L⁻¹ after it.
+    """
+    if _invert_lower(m.L, m.V) * square <= 1.0:
+        return True
+    total = 0.0
+    for i in range(6):
+        for j in range(i + 1):
+            entry = 0.0
+            for k in range(j + 1):
+                entry += m.V[i, k] * m.V[j, k]
+            total += (1.0 if i == j else 2.0) * entry * entry
+    return total * square * square <= 1.0
 
 
 @kernel
