@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from house_rules import ROOT
 from palpate.errors import InvalidInput
 from palpate.tools.safety.impact import (
     Partner,
@@ -148,6 +149,15 @@ def test_a_file_of_limits_gives_speeds_by_both_masses(tmp_path: Path) -> None:
     assert part.energy == pytest.approx(0.5 * m.with_rotors * part.pressure_clamped**2)  # the smallest, and its mass
     assert unknown.free is None
     assert unknown.energy is None
+
+
+def test_the_example_of_the_docs_is_a_file_of_limits() -> None:
+    robot, limits = arm("panda"), load_limits(ROOT / "docs" / "contact-limits.toml")
+    assert "invented" in limits.title
+    first, second = permitted_speeds(limits, robot, robot.home, [0, 1, 0], area=2e-4)
+    assert first.free is not None
+    assert first.pressure == pytest.approx(first.free * 200 / 140)  # 1 MPa over 2 cm²
+    assert second.pressure is None
 
 
 @pytest.mark.parametrize(
