@@ -7,7 +7,7 @@ from typing import BinaryIO
 import pytest
 
 from palpate.errors import FileError, TraceError
-from palpate.files import atomic_write, make_folder, open_lock, open_new, watching, write_file
+from palpate.files import atomic_write, make_folder, open_lock, open_new, write_file
 
 
 def test_a_written_file_holds_the_bytes_and_leaves_no_neighbour(tmp_path: Path):
@@ -137,14 +137,6 @@ def test_litter_of_a_killed_writer_goes_with_the_next_file_and_that_of_a_living_
     assert dead.name not in seen[0]
     assert len([name for name in seen[0] if name.endswith(".part")]) == 1
     assert sorted(os.listdir(tmp_path)) == ["a.bin", "b.bin"]
-
-
-def test_a_watcher_sees_a_file_whole_before_it_appears(tmp_path: Path):
-    seen: list[tuple[str, bool, bytes]] = []
-    with watching(lambda file, temporary: seen.append((file.name, file.exists(), temporary.read_bytes()))):
-        write_file(tmp_path / "a.bin", b"new")
-    write_file(tmp_path / "b.bin", b"new")
-    assert seen == [("a.bin", False, b"new")]
 
 
 def test_the_new_file_has_the_permissions_of_any_new_file(tmp_path: Path):
