@@ -104,7 +104,9 @@ def test_litter_of_a_killed_run_goes_and_its_files_may_be_replaced() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("content", ["", "{", '{"palpate": 1, "files": {"../precious": null}}', '{"files": ["notes.md"]}'])
+@pytest.mark.parametrize(
+    "content", ["", "{", '{"palpate": 1, "files": {"../precious": null}}', '{"files": ["notes.md"]}']
+)
 def test_what_the_marker_says_deletes_nothing(content: str) -> None:
     assert main([*SHORT, "--out", "here"]) == 0
     Path("precious").write_text("mine")

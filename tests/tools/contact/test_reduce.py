@@ -291,21 +291,3 @@ def test_polytopes_that_cannot_be_are_refused() -> None:
         contact.force_polytope(robot, q, directions=[[0, 1, 0, 0, 0, 0]], torques=[1.0, 1e-3])
     with pytest.raises(Singular, match="costs no torque"):
         contact.force_polytope(robot, [0.5, 0.0], directions=XY, torques=[10, 10])
-
-
-def test_ellipsoids_are_drawn(tmp_path) -> None:
-    robot, q = pp.load_robot("planar2"), [0.5, 0.9]
-    shapes = {
-        "velocity": contact.velocity_ellipsoid(robot, q),
-        "force": contact.force_ellipsoid(robot, q, directions=XY),
-        "within limits": contact.force_polytope(robot, q, directions=XY, torques=[40, 25]),
-    }
-    figure = pp.views.draw_ellipsoids(robot, q, shapes, tmp_path / "shapes.png")
-    assert (tmp_path / "shapes.png").stat().st_size > 5000
-    labels = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]  # type: ignore[union-attr]
-    assert labels[0] == "arm"
-    assert labels[1].startswith("velocity (1 m = ")
-    with pytest.raises(InvalidInput, match="plane must be two of"):
-        pp.views.draw_ellipsoids(robot, q, shapes, plane="xx")
-    with pytest.raises(InvalidInput, match="no direction z"):
-        pp.views.draw_ellipsoids(robot, q, {"force": shapes["force"]}, plane="xz")
