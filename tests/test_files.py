@@ -74,7 +74,7 @@ def test_a_failing_replacement_leaves_the_old_file(tmp_path: Path, monkeypatch: 
 
 
 def test_a_missing_folder_a_folder_and_a_device_are_refused(tmp_path: Path):
-    with pytest.raises(FileError, match="there is no folder"):
+    with pytest.raises(FileError, match="no folder"):
         atomic_write(tmp_path / "absent" / "a.bin", lambda file: file.write(b""))
     with pytest.raises(FileError, match="it is a folder"):
         atomic_write(tmp_path, lambda file: file.write(b""))
@@ -99,7 +99,7 @@ def test_a_symbolic_link_is_refused_by_name_and_never_followed(tmp_path: Path, w
     if there:
         real.write_bytes(b"old")
     link.symlink_to(real)
-    with pytest.raises(FileError, match=r"link\.bin.* is a symbolic link"):
+    with pytest.raises(FileError, match=r"link\.bin.*symbolic link"):
         WRITERS[writer](link)
     assert link.is_symlink()
     assert not there or real.read_bytes() == b"old"

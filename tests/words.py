@@ -1,6 +1,7 @@
 """Every sentence that palpate can say, as a snapshot in tests/sentences.txt, and the tests that quote one.
 
-    python tests/words.py        (make words: writes the snapshot anew)
+    python tests/words.py                  (make words: writes the snapshot anew)
+    python tests/words.py --quotations     (prints the texts in tests that quote a sentence)
 
 A sentence is a text of three or more words in a row in src/ that is no docstring: messages of errors, hints, warnings,
 remarks, help. What is put into it when it is said stands in braces. The snapshot is their one owner: a changed sentence
@@ -11,10 +12,12 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
-from house_rules import ROOT, SOURCES, parsed
+from house_rules import ROOT, SOURCES, parsed, position
 
 SNAPSHOT = Path(__file__).parent / "sentences.txt"
 QUOTE = 3  # words in a row of a palpate sentence that make a quotation
@@ -68,6 +71,7 @@ def triples(text: str) -> set[tuple[str, ...]]:
     return {tuple(run[k : k + QUOTE]) for run in lower for k in range(len(run) - QUOTE + 1)}
 
 
+@cache
 def sentences(tree: ast.Module) -> list[str]:
     """Sentences of a module, each once, in alphabetical order; texts of several lines are code or pages."""
     found = {text for _, text in texts_of(tree) if "\n" not in text.strip("\n") and triples(text)}
@@ -102,4 +106,10 @@ def test_modules() -> Iterable[Path]:
 
 
 if __name__ == "__main__":
+    if "--quotations" in sys.argv:
+        said = spoken()
+        for module in test_modules():
+            for node, quoted in quotations(module.read_text(encoding="utf-8"), said):
+                print(f"{position(module, node)}: {quoted}")
+        sys.exit()
     SNAPSHOT.write_text(snapshot(), encoding="utf-8")

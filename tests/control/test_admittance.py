@@ -1,5 +1,6 @@
 """Admittance: the equations of document 004 alone, then on an arm behind a joint servo."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -148,7 +149,7 @@ def test_bad_gains_are_refused_with_their_numbers(gains, words):
 
 
 def test_wrenches_that_are_no_numbers_are_refused():
-    with pytest.raises(InvalidInput, match="wrenches must be finite"):
+    with pytest.raises(InvalidInput, match=r"wrenches.*finite"):
         admittance_response(Admittance(), np.full((3, 6), np.nan), 1e-3)
 
 
@@ -224,7 +225,7 @@ def test_rotation_is_followed_along_the_axes_of_the_desired_frame_not_of_the_wor
     """Three links turn their tool freely about one axis: the elbow's, which is the tool's z wherever the tool is."""
     arm = load_robot("ur5e-3link")
     assert Admittance(**GAINS, directions=("rz",)).task_directions(arm)[0] == "rz"
-    with pytest.raises(InvalidInput, match="ry only together with rx"):
+    with pytest.raises(InvalidInput, match=r"ry.*together.*rx"):
         Admittance(**GAINS, directions=("rx", "ry")).task_directions(arm)
     world = Admittance(**GAINS, directions=("rx", "rz"), axes="world")  # the floor's normal, and along the elbow
     assert world.task_directions(arm)[:2] == ("rx", "rz")
@@ -296,7 +297,7 @@ def test_a_force_is_held_through_the_wanted_wrench():
 
 
 def test_euler_angles_have_their_own_axes_alone():
-    with pytest.raises(InvalidInput, match="Euler angles have no other axes"):
+    with pytest.raises(InvalidInput, match=r"Euler.*no other"):
         Admittance(rotation="euler", axes="world").bind(load_robot("ur5e"))
 
 
@@ -392,4 +393,4 @@ def test_a_push_beyond_the_arms_reach_stays_finite():
     trace = simulate(Run(robot, Admittance(), world, Hold(), clock=Clock(duration=5.0)))
     assert trace.outcome.kind == "completed"
     assert np.isfinite(trace["q"]).all()
-    assert any("limited the command" in said for said in trace.facts.remarks)
+    assert any(re.search(r"limited.*command", said) for said in trace.facts.remarks)

@@ -77,5 +77,5 @@ def test_bad_gains_are_refused_with_their_numbers(gains, words):
 
 
 def test_a_wall_without_stiffness_has_no_force_loop():
-    with pytest.raises(InvalidInput, match="wall_stiffness must be greater than 0"):
+    with pytest.raises(InvalidInput, match=r"wall_stiffness.*greater.*0"):
         force_loop_poles(1.0, 1.0, 1.0, 0.0)

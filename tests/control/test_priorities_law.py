@@ -375,7 +375,7 @@ def test_a_level_that_makes_no_sense_is_refused(settings: dict[str, Any], compla
 
 
 def test_a_law_that_makes_no_sense_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="none before it"):
+    with pytest.raises(InvalidInput, match="none before"):
         Priorities(levels=(Level(kind="pose", shared=True),))
     with pytest.raises(InvalidInput, match="torque_share"):
         Priorities(torque_share=1.5)

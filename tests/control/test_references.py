@@ -316,13 +316,13 @@ def test_a_contradictory_reference_is_refused(kind: str, data: dict[str, object]
 def test_wrong_lengths_are_refused_with_the_robots_name(panda: Robot) -> None:
     short = Waypoints(points=(Waypoint(time=1, q=(0.0,)),))
     for reference in (JointMotion(q=(0.0,)), JointMotion(offset=(0.0,) * 8), short):
-        with pytest.raises(InvalidInput, match=r"of panda must have shape \(7,\)"):
+        with pytest.raises(InvalidInput, match=r"panda.*shape \(7,\)"):
             reference.sample(np.zeros(1), panda, panda.home)
 
 
 def test_a_joint_motion_of_a_free_base_is_refused() -> None:
     robot = load_robot("quadruped")
-    with pytest.raises(InvalidInput, match="one number per joint"):
+    with pytest.raises(InvalidInput, match="number per"):
         JointMotion(q=(0.0,) * robot.nq).sample(np.zeros(1), robot, robot.home)
     held = views(Hold().sample(np.zeros(2), robot, robot.home), robot)
     np.testing.assert_allclose(held.q, [robot.home] * 2)

@@ -66,7 +66,7 @@ def test_numbers_written_in_python_are_seen_in_compiled_code():
     b = made()
     b.g, b.k[1], b.many[1].k[:] = 10.0, 0.5, 0.0
     assert _visit(b, 0) == 11.0 * 0.5 + 3.0 * 2 + 0.0
-    with pytest.raises(InvalidInput, match="write into it"):
+    with pytest.raises(InvalidInput, match="write into"):
         b.k = np.zeros(3)
 
 
@@ -98,7 +98,7 @@ class Needy(Record):
 
 
 def test_a_field_of_the_parent_cannot_be_declared_again():
-    with pytest.raises(InvalidInput, match=r"Other\.g is a field of its parent"):
+    with pytest.raises(InvalidInput, match=r"Other\.g.*field.*parent"):
 
         class Other(Inner):
             g: float = 3.0

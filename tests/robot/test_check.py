@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -287,8 +288,8 @@ def test_a_missing_file_is_named_with_its_neighbours(tmp_path):
 
 
 def test_a_directory_and_an_empty_file_are_named(tmp_path):
-    assert "is a directory" in str(check_model(tmp_path).findings[0])
-    assert "the file is empty" in str(check_text(tmp_path, " \n").findings[0])
+    assert "directory" in str(check_model(tmp_path).findings[0])
+    assert re.search(r"file.*empty", str(check_text(tmp_path, " \n").findings[0]))
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
@@ -310,7 +311,7 @@ def test_a_truncated_file_names_the_line_and_the_last_open_element(tmp_path):
     assert finding.line == 7
     assert "column 7" in finding.found
     assert "<inertial>" in finding.hint
-    assert "opened on line 5" in finding.hint
+    assert "line 5" in finding.hint
 
 
 @pytest.mark.parametrize("content", [b"\x7fELF\0\0\0\0", b"MUJOCO\0\1\2", bytes(range(256)), b"hello world"])
@@ -347,7 +348,7 @@ def test_a_dtd_is_refused(tmp_path):
 def test_twenty_thousand_nested_elements_meet_the_depth_limit(tmp_path, tag, name):
     text = f"<{name}>" + f"<{tag}>" * 20_000 + f"</{tag}>" * 20_000 + f"</{name}>"
     (finding,) = check_text(tmp_path, text).findings
-    assert "nested deeper than 500" in finding.found
+    assert "deeper than 500" in finding.found
 
 
 def test_a_chain_of_three_thousand_links_gets_a_notice_of_size(tmp_path):

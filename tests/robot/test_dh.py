@@ -126,15 +126,15 @@ def test_a_wrong_row_is_refused_by_number_and_field(change, words) -> None:
 
 
 def test_a_wrong_table_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="a DH table needs at least one row"):
+    with pytest.raises(InvalidInput, match=r"a DH table.*least"):
         pp.Robot.from_dh([])
-    with pytest.raises(InvalidInput, match="DH convention must be 'standard' or 'modified', got 'craig'"):
+    with pytest.raises(InvalidInput, match=r"DH convention.*'standard' or 'modified', got 'craig'"):
         pp.Robot.from_dh([ROW], "craig")  # pyright: ignore[reportArgumentType]
 
 
 def test_inertia_check_returns_the_tensor_and_names_its_defects() -> None:
     assert np.array_equal(checked_inertia(np.diag([1.0, 2.0, 3.0]), "I"), np.diag([1.0, 2.0, 3.0]))
-    with pytest.raises(InvalidInput, match=r"I must be symmetric; largest defect 0.5 kg·m²"):
+    with pytest.raises(InvalidInput, match=r"symmetric.*defect 0.5 kg·m²"):
         checked_inertia([[1, 0.5, 0], [0, 1, 0], [0, 0, 1]], "I")
 
 

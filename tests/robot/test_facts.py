@@ -114,7 +114,7 @@ def test_friction_from_both_sides_of_a_compensation_is_refused() -> None:
         f'[[fact]]\nquantity = "{kind}_friction"\nvalues = [0.1]\ngrade = "measured"\nsource = "x"\nside = "{side}"\n'
         for kind, side in (("viscous", "joint"), ("coulomb", "behind_compensation"))
     )
-    with pytest.raises(PalpateError, match="behind the maker's compensation and partly before"):
+    with pytest.raises(PalpateError, match=r"behind.*'s compensation"):
         read_facts(both, ("a",), "arm")
 
 
@@ -131,7 +131,7 @@ def test_joints_of_a_model_file_that_cannot_be_are_refused_by_name(tmp_path, att
 
 
 def test_an_unknown_kind_of_joints_is_refused() -> None:
-    with pytest.raises(UnknownName, match="unknown kind of joints 'rusty'; known: as_built, elastic, ideal"):
+    with pytest.raises(UnknownName, match=r"unknown kind.*'rusty'; known: as_built, elastic, ideal"):
         pp.load_robot("panda", joints="rusty")  # pyright: ignore[reportArgumentType]
 
 

@@ -118,7 +118,7 @@ def test_what_is_no_robot_is_refused(call, error, words) -> None:
 
 
 def test_a_model_file_takes_no_parameters(tmp_path) -> None:
-    with pytest.raises(InvalidInput, match="a model file takes no parameters, got length, mass"):
+    with pytest.raises(InvalidInput, match=r"no parameters.*length, mass"):
         pp.load_robot(write(tmp_path, "arm.urdf", URDF), mass=1.0, length=2.0)
 
 

@@ -108,7 +108,7 @@ def test_swinging_in_and_out_of_stops_a_hundred_times_is_the_engine_s(integrator
     assert entries >= 100
     assert entries <= equations.facts.handed < 0.9 * len(engine)
     assert engine.facts.handed == 0
-    assert "at joint stops" in "\n".join(equations.facts.assumptions)
+    assert "joint stops" in "\n".join(equations.facts.assumptions)
 
 
 @pytest.mark.parametrize("start", [(-0.35, 0.1, 0.0), (0.42, 0.1, 0.0)])
@@ -253,7 +253,7 @@ def test_what_needs_the_engine_is_run_by_it_and_says_why(run, reason):
 def test_the_engine_is_taken_where_it_is_asked_for():
     trace = simulate(with_physics(of(), "engine"))
     assert trace.facts.physics == "engine"
-    assert "moved by the physics engine, as asked" in trace.facts.assumptions
+    assert any("physics engine, as asked" in one for one in trace.facts.assumptions)
 
 
 # ------------------------------------------------------------------------------------------------ sweeps

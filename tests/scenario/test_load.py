@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -111,8 +112,8 @@ def test_sections_that_are_well_formed_are_held_against_each_other_all_the_same(
     )
     _, found = refused(text, write)
     assert "allowed: one of euler, implicit, rk4" in found["run.integrator"].message
-    assert "must have shape (1,), got (2,)" in found["robot.start"].message
-    assert "must come after" in found["world.attachments.0.release"].message
+    assert "shape (1,), got (2,)" in found["robot.start"].message
+    assert "come after" in found["world.attachments.0.release"].message
 
 
 @pytest.mark.parametrize(
@@ -182,7 +183,7 @@ def test_a_shipped_scenario_can_be_extended(write: Write) -> None:
 def test_a_problem_of_the_extended_file_is_told_with_that_files_name_and_line(write: Write) -> None:
     write("base.toml", GOOD + "sed = 1\n")
     message, _ = refused('name = "child"\nextends = "base.toml"\n', write)
-    assert "base.toml, line 11: run.sed: unknown key; did you mean 'seed'?" in message
+    assert re.search(r"base\.toml, line 11: run\.sed: unknown.*'seed'\?", message)
 
 
 def test_a_ring_of_extensions_is_refused(write: Write) -> None:
@@ -232,7 +233,7 @@ def test_files_that_are_none_are_refused(write: Write, tmp_path: Path) -> None:
         load_scenario(tmp_path / "l.toml")
     with pytest.raises(ScenarioError, match="cannot read"):
         load_scenario(tmp_path / "none.toml")
-    with pytest.raises(UnknownName, match="did you mean 'panda-wall'"):
+    with pytest.raises(UnknownName, match="mean 'panda-wall'"):
         load_scenario("panda-wal")
 
 
@@ -267,7 +268,7 @@ def test_overrides_are_told_as_such() -> None:
     with pytest.raises(ScenarioError) as caught:
         load_scenario("pendulum", ["run.seed=-1", "control.dampin=2"])
     assert "--set run.seed: found -1" in str(caught.value)
-    assert "--set control.dampin: unknown key; did you mean 'damping'?" in str(caught.value)
+    assert re.search(r"--set control\.dampin: unknown.*'damping'\?", str(caught.value))
 
 
 def test_data_from_python_is_checked_the_same_way() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import struct
 import sys
@@ -108,13 +109,13 @@ def test_a_second_client_is_sent_away_at_once():
     with serving(WALL, say=said.append) as server:
         served_while(server, act)
     assert len(said) == 1
-    assert "the robot has one already" in said[0]
+    assert re.search(r"robot.*already", said[0])
 
 
 def test_garbage_in_the_middle_ends_the_connection_and_the_trace_says_so():
     with serving(WALL) as server:
         trace = served_while(server, lambda client: (client.tcp.sendall(b"\xff" * 64), client.udp.recv(4096)))
-    assert "the client was disconnected: it does not speak the FCI protocol" in trace.outcome.reason
+    assert "speak the FCI protocol" in trace.outcome.reason
 
 
 def test_a_client_that_never_commands_is_stopped_after_a_while():
@@ -128,7 +129,7 @@ def test_a_client_that_never_commands_is_stopped_after_a_while():
 
     with serving(WALL, grace=1.0) as server:
         trace = served_while(server, act)
-    assert "communication_constraints_violation (20 commands in a row" in trace.warnings[0]
+    assert "communication_constraints_violation (20 commands" in trace.warnings[0]
 
 
 def test_foreign_and_broken_datagrams_are_no_commands():
