@@ -85,11 +85,11 @@ def test_options_of_the_model_are_kept() -> None:
         (["--robot", "quadruped"], "quadruped has a free base or ball joints: nothing holds it"),
         (["--robot", "pnada"], "unknown robot 'pnada'"),
         (["--robot", "panda", "--tool", "nowhere"], "unknown frame 'nowhere'"),
-        (["--lock", "joint3=0"], "options of a model need --robot MODEL"),
+        (["--lock", "joint3=0"], "model need --robot"),
         (["--robot", "panda", "--from", "panda-wall"], "not allowed with argument"),
         (
             ["--robot", "panda", "--tool", "base"],
-            "panda cannot press on a wall: from no posture can the tool move 3 cm",
+            "tool move 3 cm",
         ),
     ],
 )

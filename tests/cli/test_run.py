@@ -99,12 +99,12 @@ def test_a_stop_event_is_no_failure(capsys: Capture) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["run", "pendulm"], "did you mean 'pendulum'"),
-        (["run", "none.toml"], "cannot read the scenario"),
-        (["run", "pendulum", "--set", "run.sed=1"], "did you mean 'seed'"),
+        (["run", "pendulm"], "you mean 'pendulum'"),
+        (["run", "none.toml"], "cannot read"),
+        (["run", "pendulum", "--set", "run.sed=1"], "you mean 'seed'"),
         (["run", "pendulum", "--set", "run.seed"], "--set takes KEY=VALUE"),
         (["run", "pendulum", "--set", 'record.channels=["qq"]'], "unknown channel 'qq'"),
-        (["run", "pendulum", "--set", "robot.start.q=[1, 2]"], "must have shape (1,)"),
+        (["run", "pendulum", "--set", "robot.start.q=[1, 2]"], "shape (1,)"),
     ],
 )
 def test_a_users_mistake_ends_with_2_and_leaves_nothing(words: list[str], message: str, capsys: Capture) -> None:

@@ -137,9 +137,9 @@ def test_a_turn_beyond_half_a_revolution_stays_finite():
 @pytest.mark.parametrize(
     ("gains", "words"),
     [
-        ({"mass": (5, 5, 5, 0, 5, 5)}, r"mass\[3\] must be above 0, got 0"),
-        ({"stiffness": (-1, 10, 10, 10, 10, 10)}, r"stiffness\[0\] must be at least 0, got -1"),
-        ({"damping": (14, 14, 14, 14, 14, -3)}, r"damping\[5\] must be at least 0, got -3"),
+        ({"mass": (5, 5, 5, 0, 5, 5)}, r"mass\[3\].*above 0, got 0"),
+        ({"stiffness": (-1, 10, 10, 10, 10, 10)}, r"stiffness\[0\].*least 0, got -1"),
+        ({"damping": (14, 14, 14, 14, 14, -3)}, r"damping\[5\].*least 0, got -3"),
         ({"stiffness": (0,) * 6}, r"damping\[0\] = 0 with mass 5 and stiffness 0"),
     ],
 )
@@ -264,9 +264,7 @@ def test_the_documents_three_joint_arm_yields_as_the_document_says():
     assert not trace.facts.remarks
 
 
-@pytest.mark.parametrize(
-    ("name", "words"), [("ur5e-3link", "rx, ry, rz only together"), ("planar2", "never moves along z")]
-)
+@pytest.mark.parametrize(("name", "words"), [("ur5e-3link", "rx.*together"), ("planar2", "never moves.*z")])
 def test_an_arm_that_cannot_yield_in_every_direction_is_refused_by_name(name, words):
     with pytest.raises(InvalidInput, match=words):
         Admittance().bind(load_robot(name))

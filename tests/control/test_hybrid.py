@@ -320,9 +320,9 @@ def test_the_remarks_count_contacts():
 @pytest.mark.parametrize(
     ("gains", "words"),
     [
-        ({"kp": (-1, 1, 1, 1, 1, 1)}, "kp along x must be at least 0, got -1"),
-        ({"kd": (1, 1, 1, 1, -2, 1)}, "kd along ry must be at least 0, got -2"),
-        ({"force": ("z",), "motion": ("z",)}, "z cannot be both"),
+        ({"kp": (-1, 1, 1, 1, 1, 1)}, "kp along x.*least 0, got -1"),
+        ({"kd": (1, 1, 1, 1, -2, 1)}, "kd along ry.*least 0, got -2"),
+        ({"force": ("z",), "motion": ("z",)}, "z cannot be"),
     ],
 )
 def test_bad_gains_are_refused_with_their_numbers(gains, words):

@@ -119,8 +119,8 @@ def test_a_named_surface_is_looked_up_in_the_world() -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"shape": "cylinder"}, "needs its radius"),
-        ({"ease": 9.0}, "speeding up for 9 s is longer than the 4 s of the way"),
+        ({"shape": "cylinder"}, "needs.*radius"),
+        ({"ease": 9.0}, "speeding.*9.*longer.*4.*way"),
     ],
 )
 def test_paths_that_cannot_be_are_refused(change, words) -> None:

@@ -81,11 +81,11 @@ def test_a_copy_and_a_pickle_share_nothing():
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: Outer(many=[]), "needs the size 'n'"),
-        (lambda: Inner(k=np.zeros(4)), r"k must have shape \(3,\), got \(4,\)"),
+        (lambda: Outer(many=[]), "size 'n'"),
+        (lambda: Inner(k=np.zeros(4)), r"k.*shape \(3,\), got \(4,\)"),
         (lambda: Inner(gg=1.0), "no field gg; it has k, g, on"),
-        (lambda: Outer({"n": 2}, inner=3.0), "inner must be a Inner"),
-        (lambda: Needy(), "needs a value for 'must'"),
+        (lambda: Outer({"n": 2}, inner=3.0), "inner.*Inner"),
+        (lambda: Needy(), "needs.*'must'"),
     ],
 )
 def test_what_does_not_fit_is_refused_by_name(make, words):

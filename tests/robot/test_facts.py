@@ -86,7 +86,7 @@ def test_a_machine_without_facts_says_so_and_a_textbook_does_not() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("0.2", "-0.2", "rotor_inertia of b of arm must not be negative, got -0.2"),
+        ("0.2", "-0.2", "rotor_inertia.*b.*arm.*not be.*-0.2"),
         ("0.2", "nan", "rotor_inertia of arm"),
         ("0.2", "inf", "rotor_inertia of arm"),
         (", 0.2", "", "rotor_inertia of arm"),

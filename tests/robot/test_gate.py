@@ -26,7 +26,7 @@ HINGE = '<joint name="i" axis="0 0 1"/>'
 @pytest.mark.parametrize(
     ("joints", "body", "geom", "words"),
     [
-        (HINGE + '<joint name="k" axis="0 0 1"/>', "", "", "not positive definite .*'i', 'k'"),
+        (HINGE + '<joint name="k" axis="0 0 1"/>', "", "", "not positive.*'i', 'k'"),
         ('<joint name="i" axis="0 0 1e308"/>', "", "", "cannot exist"),
         (HINGE, "", 'pos="1e308 0 0"', "body_ipos of body 'a'"),
         (HINGE, 'pos="1e9 0 0"', "", "body_pos of body 'a' is 1e.09 m"),

@@ -134,15 +134,15 @@ def test_the_foot_of_a_quadruped_is_placed_by_its_own_leg() -> None:
 @pytest.mark.parametrize(
     ("target", "options", "error", "words"),
     [
-        ([0.1, 0.2], {}, InvalidInput, r"three numbers, got an array of shape \(2,\)"),
-        (np.eye(4), {}, InvalidInput, r"must be a Pose or .* shape \(4, 4\)\n.*from_matrix"),
-        ([0, np.nan, 0], {}, NotFinite, r"target position must be finite, got nan at index 1"),
+        ([0.1, 0.2], {}, InvalidInput, r"three.*array.*\(2,\)"),
+        (np.eye(4), {}, InvalidInput, r"Pose.* shape \(4, 4\)\n.*from_matrix"),
+        ([0, np.nan, 0], {}, NotFinite, "target position.*finite.*nan.*index 1"),
         ([0, 0, 0], {"frame": "grip"}, UnknownName, r"unknown frame 'grip'"),
-        ([0, 0, 0], {"seed": [0.0]}, BadShape, r"seed of iiwa14 must have shape \(7,\)"),
-        ([0, 0, 0], {"seed": [np.nan] * 7}, NotFinite, r"seed of iiwa14 must be finite, got nan at joint1"),
-        ([0, 0, 0], {"restarts": -1}, InvalidInput, r"restarts must be at least 0, got -1"),
-        ([0, 0, 0], {"position_tolerance": 0}, InvalidInput, r"position_tolerance must be greater than 0"),
-        ([0, 0, 0], {"angle_tolerance": np.nan}, NotFinite, r"angle_tolerance must be finite, got nan"),
+        ([0, 0, 0], {"seed": [0.0]}, BadShape, r"seed of iiwa14.*shape \(7,\)"),
+        ([0, 0, 0], {"seed": [np.nan] * 7}, NotFinite, "seed of iiwa14.*finite.*nan.*joint1"),
+        ([0, 0, 0], {"restarts": -1}, InvalidInput, "restarts.*least 0, got -1"),
+        ([0, 0, 0], {"position_tolerance": 0}, InvalidInput, "position_tolerance.*greater.*0"),
+        ([0, 0, 0], {"angle_tolerance": np.nan}, NotFinite, "angle_tolerance.*finite.*nan"),
     ],
 )
 def test_questions_without_meaning_are_refused(target, options, error, words) -> None:

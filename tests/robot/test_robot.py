@@ -342,17 +342,17 @@ def test_gravity_can_be_given_to_a_model_that_switched_it_off() -> None:
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda r: r.with_payload(0.0), "mass must be greater than 0, got 0"),
-        (lambda r: r.with_payload(np.nan), "mass must be finite, got nan"),
-        (lambda r: r.with_payload(1.0, (0, 0)), r"com must have shape \(3,\), got \(2,\)"),
-        (lambda r: r.with_payload(1.0, inertia=np.diag([1.0, 1.0, 3.0])), "inertia breaks the triangle inequality"),
+        (lambda r: r.with_payload(0.0), "mass.*greater.*0, got 0"),
+        (lambda r: r.with_payload(np.nan), "mass.*finite.*nan"),
+        (lambda r: r.with_payload(1.0, (0, 0)), r"com.*shape \(3,\), got \(2,\)"),
+        (lambda r: r.with_payload(1.0, inertia=np.diag([1.0, 1.0, 3.0])), "inertia.*inequality"),
         (lambda r: r.with_payload(1.0, inertia=np.diag([-1.0, 1.0, 1.0])), "no negative principal moment"),
-        (lambda r: r.with_payload(1.0, inertia=[[1, 0.1, 0], [0, 1, 0], [0, 0, 1]]), "inertia must be symmetric"),
-        (lambda r: r.with_payload(1.0, inertia="heavy"), "inertia must be numbers"),
-        (lambda r: r.with_gravity([0, np.inf, 0]), "gravity must be finite, got inf at index 1"),
-        (lambda r: r.task_inertia(r.home, damping=-1.0), "damping must be at least 0, got -1"),
-        (lambda r: r.task_inertia(r.home, directions=np.eye(3)), r"directions must have shape \(any, 6\)"),
-        (lambda r: r.integrate(r.home, r.home, np.nan), "dt must be finite"),
+        (lambda r: r.with_payload(1.0, inertia=[[1, 0.1, 0], [0, 1, 0], [0, 0, 1]]), "inertia.*symmetric"),
+        (lambda r: r.with_payload(1.0, inertia="heavy"), "inertia.*numbers"),
+        (lambda r: r.with_gravity([0, np.inf, 0]), "gravity.*finite.*inf.*index 1"),
+        (lambda r: r.task_inertia(r.home, damping=-1.0), "damping.*0, got -1"),
+        (lambda r: r.task_inertia(r.home, directions=np.eye(3)), r"directions.*shape \(any, 6\)"),
+        (lambda r: r.integrate(r.home, r.home, np.nan), "dt.*finite"),
     ],
 )
 def test_impossible_variants_are_refused(iiwa, call, words) -> None:

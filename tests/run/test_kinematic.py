@@ -107,13 +107,13 @@ def test_what_masses_would_say_is_not_recorded_and_not_a_number(arm) -> None:
 @pytest.mark.parametrize(
     ("world", "words"),
     [
-        (World(surfaces=(Surface(contact="rigid"),)), "contact with a rigid surface of bare needs masses"),
-        (World(objects=(FreeObject(name="o"),)), "a free object"),
-        (World(pole=Pole()), "a pole on the tool"),
-        (World(attachments=(Attachment(mass=1.0),)), "a load attached"),
-        (World(plant=PlantChange(mass_scale=1.1)), "a plant of other masses"),
-        (World(plant=PlantChange(joint_damping=1.0)), "a plant of other masses or losses"),
-        (World(plant=PlantChange(rotor_inertia=0.1)), "a plant of other masses"),
+        (World(surfaces=(Surface(contact="rigid"),)), "rigid.*bare needs masses"),
+        (World(objects=(FreeObject(name="o"),)), "free object"),
+        (World(pole=Pole()), "pole.*tool"),
+        (World(attachments=(Attachment(mass=1.0),)), "load attached"),
+        (World(plant=PlantChange(mass_scale=1.1)), "plant.*masses"),
+        (World(plant=PlantChange(joint_damping=1.0)), "plant.*losses"),
+        (World(plant=PlantChange(rotor_inertia=0.1)), "plant.*masses"),
     ],
 )
 def test_worlds_that_need_masses_are_refused_by_name(arm, world, words) -> None:

@@ -185,7 +185,7 @@ def test_leaving_a_workspace_stops_the_run():
         (lambda: StopWhen("q"), "exactly one"),
         (lambda: StopWhen("q", above=1, below=2), "exactly one"),
         (lambda: StopWhen("q", above=float("nan")), "finite"),
-        (lambda: StopWhen("q", below=1, magnitude=True), "magnitude goes with above"),
+        (lambda: StopWhen("q", below=1, magnitude=True), "magnitude goes"),
     ],
 )
 def test_an_event_without_a_clear_bound_is_refused(make, words):

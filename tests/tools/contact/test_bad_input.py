@@ -42,13 +42,13 @@ def test_a_pin_on_a_moving_point_is_refused() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"restitution": 1.5}, "restitution must lie between 0 and 1"),
-        ({"restitution": -0.1}, "restitution must be at least 0"),
-        ({"friction": -0.2}, "friction must be at least 0"),
-        ({"friction": float("nan")}, "friction must be finite"),
-        ({"radius": -1.0}, "radius must be at least 0"),
-        ({"friction": 0.5, "static_friction": 0.2}, "static friction must be at least the sliding friction 0.5"),
-        ({"offset": (0, 0)}, "offset must have shape"),
+        ({"restitution": 1.5}, "restitution.*0 and 1"),
+        ({"restitution": -0.1}, "restitution.*least 0"),
+        ({"friction": -0.2}, "friction.*least 0"),
+        ({"friction": float("nan")}, "friction.*finite"),
+        ({"radius": -1.0}, "radius.*least 0"),
+        ({"friction": 0.5, "static_friction": 0.2}, "static.*sliding.*0.5"),
+        ({"offset": (0, 0)}, "offset.*shape"),
     ],
 )
 def test_a_bad_contact_is_refused(options, words: str) -> None:
@@ -64,14 +64,14 @@ def test_an_unknown_law_lists_the_known_ones() -> None:
 @pytest.mark.parametrize(
     ("build", "words"),
     [
-        (lambda: Plane(normal=(0, 0, 0)), "normal must have a direction"),
-        (lambda: Sphere(radius=0), "radius must be greater than 0"),
-        (lambda: Cylinder(radius=1, length=-1), "length must be greater than 0"),
+        (lambda: Plane(normal=(0, 0, 0)), "normal.*direction"),
+        (lambda: Sphere(radius=0), "radius.*greater.*0"),
+        (lambda: Cylinder(radius=1, length=-1), "length.*greater.*0"),
         (lambda: Cylinder(radius=1, length=1, inside=True), "endless"),
-        (lambda: Box(size=(1, 0, 1)), "edges must be positive"),
-        (lambda: Ride(start=2, stop=1), "starts before it stops"),
-        (lambda: Plane(point=(0, float("inf"), 0)), "point must be finite"),
-        (lambda: pp.contact.Contact("floor"), "surface must be a Plane"),  # type: ignore[arg-type]
+        (lambda: Box(size=(1, 0, 1)), "edges.*positive"),
+        (lambda: Ride(start=2, stop=1), "starts.*stops"),
+        (lambda: Plane(point=(0, float("inf"), 0)), "point.*finite"),
+        (lambda: pp.contact.Contact("floor"), "surface.*Plane"),  # type: ignore[arg-type]
     ],
 )
 def test_a_bad_shape_is_refused(build, words: str) -> None:

@@ -86,13 +86,13 @@ def test_a_coordinate_may_stand_in_a_sine_and_outside() -> None:
 @pytest.mark.parametrize(
     ("T", "message"),
     [
-        ("m*dx**3", r"not quadratic in the rates: ∂²T/∂dx∂dx still holds dx"),
-        ("m*dx**2/2 + b*dx", r"not quadratic in the rates: beside ½ q̇ᵀ M q̇ it holds b\*dx"),
+        ("m*dx**3", "not quadratic.*rates: ∂²T/∂dx∂dx still holds dx"),
+        ("m*dx**2/2 + b*dx", r"not quadratic.*rates.*½ q̇ᵀ M q̇ it holds b\*dx"),
         ("m*dx**2/2 + m*x", r"not quadratic"),
         ("m*dx**2*sqrt(1 + dx**2)", r"not quadratic"),
-        ("m*ddx", r"T must not depend on ddx"),
+        ("m*ddx", "T.*not depend.*ddx"),
         ("m*dx**2/2)", r"T cannot be read"),
-        ("m*(dx**2", r"T cannot be read at character 3"),
+        ("m*(dx**2", "T cannot be.*character 3"),
     ],
 )
 def test_a_wrong_kinetic_energy_is_refused(T: str, message: str) -> None:
@@ -168,11 +168,11 @@ def test_a_curved_constraint_keeps_the_term_of_its_curvature() -> None:
 @pytest.mark.parametrize(
     ("constraint", "kind", "message"),
     [
-        ("dq1*cos(q1) + dq2", InvalidInput, "depends on dq1, dq2: it is not holonomic"),
+        ("dq1*cos(q1) + dq2", InvalidInput, "depends on dq1, dq2.*not holonomic"),
         ("dq1*q2 - dq2", InvalidInput, "cannot be integrated"),
         ("sin(q9)", UnknownName, "unknown symbol in constraint 1 'q9'"),
         ("l1 - 1", InvalidInput, "holds no coordinate"),
-        ("sin(q1", InvalidInput, "constraint 1 cannot be read at character 4"),
+        ("sin(q1", InvalidInput, "constraint 1 cannot be.*character 4"),
     ],
 )
 def test_a_bad_constraint_is_refused(constraint: str, kind: type[Exception], message: str) -> None:

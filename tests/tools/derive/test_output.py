@@ -222,7 +222,7 @@ def test_a_long_arm_says_that_it_is_too_long_for_a_closed_form() -> None:
         ({"parameters": "letters"}, "unknown parameters 'letters'"),
         ({"engine": "closd"}, "unknown engine 'closd'"),
         ({"frame": "tol"}, "unknown frame 'tol'"),
-        ({"task": ["z"]}, "never moves along z"),
+        ({"task": ["z"]}, "never moves.*z"),
         ({"task": ["w"]}, "unknown task direction 'w'"),
         ({"task": ["x", "y", "rz"]}, "at most 2"),
         ({"frame": "base"}, "stands still"),

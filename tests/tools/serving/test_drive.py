@@ -114,7 +114,7 @@ def test_a_key_ends_it_by_a_ramp_to_damping(tmp_path, typed: str, stop: int):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "reason"),
-    [(["--force", "5"], "N at its tool; the limit is 5 N"), (["--room", "0"], "the tool left its box")],
+    [(["--force", "5"], "limit is 5"), (["--room", "0"], "tool left")],
 )
 def test_a_limit_ends_it(tmp_path, options: list[str], reason: str):
     shifted = WALL.replace(robot__start__q=[0.0, -0.785, 0, -2.356, 0.01, 1.571, 0.785])
@@ -204,8 +204,8 @@ def test_speed_box_and_force_are_watched():
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"torque": 0.0}, "--torque is a share"),
-        ({"speed": 2.0}, "--speed is a share"),
+        ({"torque": 0.0}, "--torque.*share"),
+        ({"speed": 2.0}, "--speed.*share"),
         ({"force": -1.0}, "--force must be"),
     ],
 )
@@ -227,8 +227,8 @@ def test_a_simulated_run_beyond_the_limits_speaks_against_a_drive():
     [
         ("192.168.1.7", "palpate has never moved a real arm"),
         ("[::1]", "IPv6"),
-        ("ros://127.0.0.1", "is not an IP address"),
-        ("127.99.99.99", "no robot answers at 127.99.99.99"),
+        ("ros://127.0.0.1", "not an IP address"),
+        ("127.99.99.99", "answers at 127.99.99.99"),
     ],
 )
 def test_what_cannot_be_connected_to_is_refused(address: str, said: str, capsys):
