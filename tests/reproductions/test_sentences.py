@@ -14,11 +14,11 @@ from tests.reproductions.tip_spring import TipSpring
 import palpate as pp
 from palpate.cli.main import main
 from palpate.run.assemble.assemble import assemble
-from palpate.run.before.checks import Foretold, check_start
+from palpate.run.before.checks import Prediction, check_start
 from palpate.run.build import build
 
 
-def foretold(name: str, *changes: str) -> Foretold:
+def foretold(name: str, *changes: str) -> Prediction:
     """All that is said of a run before its first step."""
     return check_start(assemble(build(pp.load_scenario(name, list(changes)))))
 

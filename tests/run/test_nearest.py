@@ -7,7 +7,7 @@ import pytest
 
 from palpate.cli.main import main
 from palpate.run.after.finish import unfinished
-from palpate.run.before.checks import Foretold
+from palpate.run.before.checks import Prediction
 from palpate.run.simulate import as_run, assemble, execute, simulate
 from palpate.scenario.file.load import load_scenario
 
@@ -49,7 +49,7 @@ def test_a_divergence_begins_with_its_cause(tmp_path, capsys):
 def test_nothing_is_said_of_contact_before_the_first_sample():
     """What a run of more than two seconds writes beside itself, in case that it is killed."""
     assembly = assemble(as_run(load_scenario("panda-wall")))
-    begun = unfinished(assembly, Foretold([], []))
+    begun = unfinished(assembly, Prediction([], []))
     assert len(begun) == 0
     assert not any("touched" in text for text in begun.facts.remarks)
 

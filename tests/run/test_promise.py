@@ -128,7 +128,7 @@ def test_another_gravity_is_told_with_the_distance_that_it_moves_the_tool(scenar
     trace = run_of(scenario, f"world.gravity={gravity}")
     foretold = number_before("mm at rest", told(trace, "the world's gravity is", "the law's model has"))
     broken = told(trace, "did not keep its promise", "kept without the world's gravity")
-    # Foretold to first order at the start posture; the arm that sinks by a decimetre stiffens on its way.
+    # Prediction to first order at the start posture; the arm that sinks by a decimetre stiffens on its way.
     assert number_before(r"mm \(the closed", broken) == pytest.approx(foretold, rel=0.25)
 
 

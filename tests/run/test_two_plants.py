@@ -106,8 +106,8 @@ def test_swinging_in_and_out_of_stops_a_hundred_times_is_the_engine_s(integrator
     beyond = (engine["q"] < lower) | (engine["q"] > upper)
     entries = np.count_nonzero(beyond[1:] & ~beyond[:-1])
     assert entries >= 100
-    assert entries <= equations.facts.handed < 0.9 * len(engine)
-    assert engine.facts.handed == 0
+    assert entries <= equations.facts.engine_steps < 0.9 * len(engine)
+    assert engine.facts.engine_steps == 0
     assert "joint stops" in "\n".join(equations.facts.assumptions)
 
 
@@ -120,9 +120,9 @@ def test_a_stop_with_a_margin_acts_at_the_same_step_on_both(start):
     run = Run(robot, JointImpedance(), clock=Clock(duration=0.4, timestep=1e-3), q_start=start, v_start=speed)
     engine, equations = both(run)
     assert_same(engine, equations)
-    assert equations.facts.handed > 0
+    assert equations.facts.engine_steps > 0
     beyond = np.abs(engine["q"][:, 0]) > np.abs(robot.model.jnt_range[0, int(start[0] > 0)]) - 0.1
-    assert np.count_nonzero(beyond) >= equations.facts.handed - 1
+    assert np.count_nonzero(beyond) >= equations.facts.engine_steps - 1
 
 
 def test_a_model_that_disables_gravity_has_none_on_both():

@@ -202,7 +202,7 @@ def test_a_stop_beside_friction_is_the_engines(damping: float, tolerance: float)
     """Its compliance is that of the engine, whose damping acts at another place of the step."""
     equations, engine = stopped("equations", damping), stopped("engine", damping)
     assert np.abs(engine["q"][:, 2]).max() > 0.005
-    assert equations.facts.handed == 0
+    assert equations.facts.engine_steps == 0
     np.testing.assert_allclose(equations["q"], engine["q"], atol=tolerance * 0.005, rtol=0.0)
 
 
