@@ -86,8 +86,9 @@ def test_what_is_no_state_is_refused():
         robot.forward_dynamics_batch(np.tile(q, (5, 1)), np.zeros((5, 7)), T)
 
 
-def test_springs_are_left_to_the_engine():
-    robot = pp.Robot.from_mjcf_text(SPRING)
+@pytest.mark.parametrize("what", ['stiffness="5"', 'damping="1 0.5"'])
+def test_springs_and_dampers_that_are_not_linear_are_left_to_the_engine(what):
+    robot = pp.Robot.from_mjcf_text(SPRING.replace('stiffness="5"', what))
     assert robot._forward is None
     q, v = np.array([0.3]), np.zeros(1)
     batch = robot.forward_dynamics_batch(q[None], v[None], v[None])

@@ -170,7 +170,8 @@ def rows_of_losses(Q: ReadMatrix, V: ReadMatrix, T: ReadMatrix, w: ForwardWork, 
 
 def losses_of(model: mujoco.MjModel) -> dict[str, Array] | None:
     """Damping, friction F, 1 / R and b of every velocity, as the engine uses them; None with springs or a medium."""
-    if model.jnt_stiffness.any() or model.opt.density > 0 or model.opt.viscosity > 0:
+    others = model.jnt_stiffness, model.jnt_stiffnesspoly, model.dof_dampingpoly
+    if any(np.any(values) for values in others) or model.opt.density > 0 or model.opt.viscosity > 0:
         return None
     data, n = mujoco.MjData(model), model.nv
     mujoco.mj_forward(model, data)
