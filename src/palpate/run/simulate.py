@@ -14,6 +14,7 @@ from palpate.errors import PalpateNote
 from palpate.run.advancing import fill_targets, stepper
 from palpate.run.after.finish import bare_trace, trace_of, unfinished
 from palpate.run.after.keep import Keeper, Partial
+from palpate.run.again import assembled, keep
 from palpate.run.assemble.assemble import BATCH, Assembly, assemble
 from palpate.run.before.checks import check_start
 from palpate.run.build import Source, as_run
@@ -56,8 +57,19 @@ def simulate(run: Source, *, progress: Progress | None = None, partial: str | os
             touched; none for a sound run.
     """
     source = load_scenario(run) if isinstance(run, str | os.PathLike) else run
-    trace = execute(assemble(as_run(source)), progress or notebook_progress(), partial)
+    trace = _executed(source, progress or notebook_progress(), partial)
     _give_notes(source, trace)
+    return trace
+
+
+def _executed(source: Source, progress: Progress | None, partial: str | os.PathLike[str] | None) -> Trace:
+    """The trace of a run; of a scenario that was the last one to run, too, with the assembly of that run."""
+    if not isinstance(source, Scenario):
+        return execute(assemble(as_run(source)), progress, partial)
+    kept = assembled(source)
+    trace = execute(kept.assembly, progress, partial)
+    if trace.outcome.ok:
+        keep(source, kept)
     return trace
 
 
