@@ -13,7 +13,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from palpate.control.law import BoundLaw
+from palpate.control.bound_law import BoundLaw
 from palpate.engine.physics import Physics
 from palpate.engine.records import Record
 from palpate.run.assemble.assemble import (
