@@ -5,8 +5,8 @@
 Every arm holds its home posture under every law, once in each round: with other gains, sides and filters of its
 encoders, delays, torque loops and friction. Arms whose gears are in the catalogue have them, at a random place in their
 ranges; others get gears and rotors of the size of their torques. Judged as in `forecast_table`; what goes on there is
-followed for 48 s after two small pushes, as modes of undamped gears may decay for minutes: it decays where the answer to
-the push is a tenth of that to one ten times as large, and falls all the time.
+followed for 48 s after the push and a tenth of it, as modes of undamped gears may decay for minutes: it decays where
+one answer is a tenth of the other, and falls all the time.
 """
 
 from __future__ import annotations
@@ -71,9 +71,9 @@ def gears_of(name: str, robot: pp.Robot, rng: np.random.Generator) -> dict[str, 
     }
 
 
-def after_small_pushes(drawn: Drawn, *, rubs: bool) -> Literal["decays", "goes on", "edge"]:
-    """What a loop that goes on does after small pushes."""
-    found = np.array([answer(drawn, share, rubs=rubs) for share in (0.01, 0.001)])
+def after_two_pushes(drawn: Drawn, *, rubs: bool) -> Literal["decays", "goes on", "edge"]:
+    """What a loop that goes on does after the push and a tenth of it."""
+    found = np.array([answer(drawn, share, rubs=rubs) for share in (1.0, 0.1)])
     if not np.isfinite(found).all() or np.abs(found[0] / found[1] / 10.0 - 1.0).max() > 0.02:
         return "goes on"
     if (np.diff(found[0]) < 0.0).all():
@@ -102,7 +102,7 @@ def judged(row: Row) -> Row:
     """The row, with what goes on looked at again."""
     if row.happened not in ("moved", "held"):
         return row
-    course = after_small_pushes(row.drawn, rubs=row.happened == "moved" and row.drawn.rubs)
+    course = after_two_pushes(row.drawn, rubs=row.happened == "moved" and row.drawn.rubs)
     return row if course == "goes on" else replace(row, happened="stable" if course == "decays" else "edge")
 
 

@@ -22,9 +22,8 @@ import numpy as np
 from scipy.linalg import eigh
 
 from palpate.checks import Array
-from palpate.robot import catalogue
-from palpate.robot.catalogue.joint_facts import ranges
-from palpate.robot.joints.elastic_modes import elastic_modes
+from palpate.errors import InvalidInput
+from palpate.robot.joints.elastic_modes import elastic_numbers_at
 from palpate.robot.robot import Robot
 
 USUAL_RATIO = 100.0  # of strain-wave gears, where the arm's are not known
@@ -33,47 +32,60 @@ MATTERS = 0.02  # of a frequency
 
 @dataclass(frozen=True)
 class RotorCoupling:
-    """Effect of what Spong's model leaves out, at a posture.
+    """What Spong's model leaves out of an arm's modes at a posture.
 
     Attributes:
-        frequency: largest change of a mode's frequency, as a share of it.
-        joint: whose mode that is.
-        ratio: smallest ratio of the gears.
-        known: whether the gears' ratios are in the catalogue; else they are taken as 100.
+        change: largest change of a mode's frequency, as a share of it.
+        frequency: of that mode without the coupling, Hz.
     """
 
+    change: float
     frequency: float
-    joint: str
-    ratio: float
-    known: bool
 
     @property
     def matters(self) -> bool:
-        """Whether it changes some mode by more than 2 %."""
-        return self.frequency > MATTERS
+        """Whether some frequency changes by more than 2 %."""
+        return self.change > MATTERS
 
 
 def rotor_coupling(robot: Robot, q: Array, ratios: Array) -> Array:
     """S(q): row of a link's joint, column of the motor.
 
     Args:
-        robot: with rotors at its joints.
+        robot: with rotors at its joints, of one coordinate each.
         q: posture.
-        ratios: n, turns of each motor for one of its joint; the sign is that of its sense.
+        ratios: n, turns of each motor for one of its joint, about the joint's axis; negative in the other sense.
+
+    Raises:
+        InvalidInput: joints follow others, or have several coordinates.
     """
     model, data = robot.model, mujoco.MjData(robot.model)
-    data.qpos[:] = robot.coordinates.model_positions(q) if hasattr(robot.coordinates, "model_positions") else q
+    if robot.coordinates.coupled or robot.nq != robot.nv:
+        raise InvalidInput(
+            f"rotors of {robot.name} are not known one by one: its joints are coupled or its base is free"
+        )
+    data.qpos[:] = q
     mujoco.mj_fwdPosition(model, data)
-    S, turning = np.zeros((robot.nv, robot.nv)), np.zeros((3, model.nv))
+    S, turning = np.zeros((robot.nv, robot.nv)), np.zeros((3, robot.nv))
     for i, joint in enumerate(model.dof_jntid):
         mujoco.mj_jacBody(model, data, None, turning, model.body_parentid[model.jnt_bodyid[joint]])
         S[:, i] = model.dof_armature[i] / ratios[i] * (data.xaxis[joint] @ turning)
     return S
 
 
-def modes_with_coupling(robot: Robot, q: Array, ratios: Array) -> Array:
-    """Frequencies of the arm on its gears with motors free, Hz, with their coupling and without damping."""
-    B, K = robot.model.dof_armature, np.diag(robot.joint_stiffness)  # pyright: ignore[reportArgumentType, reportCallIssue]
-    S, links = rotor_coupling(robot, q, ratios), robot.mass_matrix(q) - np.diag(B)
-    squares = eigh(np.block([[K, -K], [-K, K]]), np.block([[links, S], [S.T, np.diag(B)]]), eigvals_only=True)
-    return np.sqrt(np.maximum(squares[robot.nv :], 0.0)) / (2.0 * np.pi)
+def coupled_frequencies(robot: Robot, q: Array, S: Array) -> Array:
+    """Frequencies of undamped modes with motors free, rad/s, the slowest first: of M, S, B and the gears' stiffness."""
+    M, B, K, _ = elastic_numbers_at(robot, q)
+    gears = np.diag(K)
+    inertia = np.block([[M, S], [S.T, np.diag(B)]])
+    squares = eigh(np.block([[gears, -gears], [-gears, gears]]), inertia, eigvals_only=True)
+    return np.sqrt(np.maximum(squares[len(K) :], 0.0))
+
+
+def coupling_of_modes(robot: Robot, q: Array, ratios: Array) -> RotorCoupling:
+    """The largest change that the rotors' coupling makes in a frequency at a posture."""
+    S = rotor_coupling(robot, q, ratios)
+    plain, coupled = (coupled_frequencies(robot, q, share * S) for share in (0.0, 1.0))
+    change = np.abs(coupled / plain - 1.0)
+    worst = int(np.argmax(change))
+    return RotorCoupling(float(change[worst]), float(plain[worst] / (2.0 * np.pi)))
