@@ -27,7 +27,7 @@ def planar(n: int, B: list[float], K: float = 3000.0) -> pp.Robot:
 
 
 def test_a_planar_arm_has_the_constant_coupling_of_the_textbook() -> None:
-    """S of 2R is [0 B₂/n₂; 0 0] (De Luca and Book): the first link carries the second motor, and turns about its axis."""
+    """S of 2R is [0 B₂/n₂; 0 0] (De Luca and Book): the first link carries the second motor."""
     B, n = [0.4, 0.3, 0.2], np.array([100.0, 80.0, -50.0])
     arm = planar(3, B)
     expected = np.array([[0.0, 0.3 / 80.0, -0.2 / 50.0], [0.0, 0.0, -0.2 / 50.0], [0.0, 0.0, 0.0]])

@@ -54,6 +54,21 @@ def test_libfrankas_joint_impedance_gains_hold_the_arm_at_rest(served):
     assert trace["law.robot_mode"].max() == 2.0
 
 
+@pytest.mark.parametrize("encoders", ["motor", "link", "torque"])
+def test_an_elastic_arm_tells_both_sides_of_its_gears(served, encoders: str):
+    """q is of the scenario's side, θ the motors', τ_J the gears' torque; nothing outside is felt where nothing acts."""
+    scenario = WALL.replace(robot__joints="elastic", world__sensors__encoders=encoders)
+    said, trace = served(scenario, "hold", 1500)
+    K = load_robot("fr3", joints="elastic").joint_stiffness
+    last = len(trace.time) - 1
+    assert said["theta"] == pytest.approx(trace["motor_q"][last - 20], abs=2e-5)
+    bent = np.array(said["torque"]) / K if encoders != "motor" else np.zeros(7)
+    assert np.array(said["theta"]) - said["q"] == pytest.approx(bent, abs=1e-6)
+    assert said["torque"] == pytest.approx(trace["joint_torque"][last - 20], abs=2e-3)
+    assert np.abs(trace["motor_q"] - trace["q"]).max() > 1e-3
+    assert np.linalg.norm(said["force"][:3]) < 1.0
+
+
 def test_a_client_presses_on_the_wall_as_the_run_and_the_formula_do(served):
     said, trace = served(WALL, "press")
     run = simulate(WALL)

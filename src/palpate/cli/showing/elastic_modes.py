@@ -54,8 +54,8 @@ def print_coupling(coupling: Mapping[str, Any] | None) -> None:
         return
     ratio = f"{coupling['ratio']:g} : 1{'' if coupling['ratio_known'] else ', which is assumed'}"
     say_line(
-        f"{'warning: ' if coupling['matters'] else ''}left out: inertial coupling of rotors with links (Tomei; De Luca),"
-        f" which with gears of {ratio}, changes the mode at {number(round(coupling['frequency'], 1))} Hz by"
+        f"{'warning: ' if coupling['matters'] else ''}left out: inertial coupling of rotors with links (Tomei; De"
+        f" Luca), which with gears of {ratio}, changes the mode at {number(round(coupling['frequency'], 1))} Hz by"
         f" {100.0 * coupling['change']:.2g} %, others by less"
     )
 

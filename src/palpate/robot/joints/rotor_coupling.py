@@ -4,13 +4,13 @@ A rotor of inertia J on link i − 1 turns by n θ̇ about the axis a of joint i
 
     ½ J (n θ̇ + aᵀω)² = ½ B θ̇² + (B/n) θ̇ aᵀω + ½ J (aᵀω)²,     B = n² J
 
-Spong's model has the first term alone; the last belongs to the link, whose inertia motors are part of. The middle one is
-S(q) θ̇ in the links' momentum and Sᵀ q̇ in the motors':
+Spong's model has the first term alone; the last belongs to the link, whose inertia motors are part of. The middle one
+is S(q) θ̇ in the links' momentum and Sᵀ q̇ in the motors':
 
     [M S; Sᵀ B] [q̈; θ̈] + … ,     S = (B/n) aᵀ ∂ω/∂q̇
 
-S is 1/n of B. It is 0 where no rotor's link turns about the rotor's axis, such as on a base or beside a right angle, and
-constant on a planar arm, which then has no further terms in its speeds.
+S is 1/n of B. It is 0 where no rotor's link turns about the rotor's axis, such as on a base or beside a right angle,
+and constant on a planar arm, which then has no further terms in its speeds.
 """
 
 from __future__ import annotations

@@ -2,8 +2,9 @@
 
 After the push the largest joint speed is watched over a quarter of the time that is left, and over the next one. A run
 is quiet where it ends below 0.01 rad/s or m/s, or falls from one to the other, steadily: motors at their limits shake
-with an amplitude that may be less at one time than at another. Where it is neither quiet nor grows, or falls and rises,
-it is run four times as long. Where the reference still moves, the speeds are those beside the same run without the push.
+with an amplitude that may be less at one time than at another. Where it is neither quiet nor grows, or falls and
+rises, it is run four times as long. Where the reference still moves, the speeds are those beside the same run without
+the push.
 """
 
 from __future__ import annotations
