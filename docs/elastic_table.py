@@ -61,7 +61,7 @@ def confirmed(run: Callable[[float], Run], limit: float) -> str:
 
 
 def growth(run: Run) -> float:
-    """Rate at which joint speeds grow after a small push, 1/s, from 6 s on; infinite where the run ends or shakes on."""
+    """Rate at which joint speeds grow after a small push, 1/s, from 6 s on; infinite where it ends or shakes on."""
     driver = run.world.driver.model_copy(update={"coulomb_compensation": 1.0})
     push = Push(name="small", kind="impulse", force=(0.1, 0.07, 0.05), start=1.0, duration=2.5e-4)
     made = replace(

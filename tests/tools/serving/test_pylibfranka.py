@@ -18,6 +18,7 @@ from moments import ENDLESS, to_be_held, wait_until_held
 from palpate.cli.main import main
 from palpate.robot import load_robot
 from palpate.run.simulate import simulate
+from palpate.run.tangent.loop_poles import poles
 from palpate.scenario.file.load import load_scenario
 from palpate.scenario.model import Scenario
 from palpate.tools.serving.buttons import Button, Press
@@ -54,7 +55,7 @@ def test_libfrankas_joint_impedance_gains_hold_the_arm_at_rest(served):
     assert trace["law.robot_mode"].max() == 2.0
 
 
-@pytest.mark.parametrize("encoders", ["motor", "link", "torque"])
+@pytest.mark.parametrize("encoders", ["motor", "torque", "gravity"])
 def test_an_elastic_arm_tells_both_sides_of_its_gears(served, encoders: str):
     """q is of the scenario's side, θ the motors', τ_J the gears' torque; nothing outside is felt where nothing acts."""
     scenario = WALL.replace(robot__joints="elastic", world__sensors__encoders=encoders)
@@ -67,6 +68,15 @@ def test_an_elastic_arm_tells_both_sides_of_its_gears(served, encoders: str):
     assert said["torque"] == pytest.approx(trace["joint_torque"][last - 20], abs=2e-3)
     assert np.abs(trace["motor_q"] - trace["q"]).max() > 1e-3
     assert np.linalg.norm(said["force"][:3]) < 1.0
+
+
+def test_a_client_whose_law_sees_the_links_of_an_elastic_arm_shakes_as_predicted(served):
+    """libfranka's gains around the links' angles are not collocated: the loop grows, and the robot stops it."""
+    scenario = held(15.0).replace(robot__joints="elastic", world__sensors__encoders="link")
+    assert poles(scenario, 0.02, finer=False).largest > 1.05
+    assert poles(scenario.replace(world__sensors__encoders="motor"), 0.02, finer=False).stable
+    said, _ = served(scenario, "caught", "hold", 1500)
+    assert "controller_torque_discontinuity" in said["error"]
 
 
 def test_a_client_presses_on_the_wall_as_the_run_and_the_formula_do(served):
