@@ -106,6 +106,24 @@ def largest(
     return low, confirmed(at, low) if low else "none"
 
 
+def published() -> None:
+    """Print the stability of published gains at both ends: speeds by differences, behind 30 Hz, and ever later."""
+    gains = {"K": (600.0,) * 4 + (250.0, 150.0, 50.0), "D": (50.0,) * 4 + (30.0, 25.0, 15.0)}
+    joint = {"law": "joint-impedance", "stiffness": gains["K"], "damping": gains["D"]}
+    cases = [("fr3", "joint impedance example", 150.0, 15.0, joint), ("fr3", "150 N/m, 10 N·m/rad", 150.0, 15.0, None)]
+    cases += [(arm, "500 N/m, 100 N·m/rad", 500.0, 5.0, None) for arm in ("fr3",)]
+    cases += [(arm, "1000 N/m, 250 N·m/rad", 1000.0, 4.0, None) for arm in ("panda", "fr3")]
+    for arm, words, stiffness, ratio, control in cases:
+        for name, sensors in (("differences", DIFFERENCES), ("30 Hz", FILTERED)):
+            for delay in range(4):
+                driver = {"preset": "libfranka", "delay": delay}
+                data = scenario(arm, "elastic", stiffness, ratio, driver, sensors)
+                run = build(data if control is None else data.replace(control=control))
+                found = [poles(end.run, 0.03, finer=False, probing=False) for end in ends_of(run)]
+                said = ["stable" if p.stable else f"{p.modes[0].frequency:.0f} Hz, {p.largest:.4f}" for p in found]
+                print(f"{arm}, {words}, {name}, {delay} late: soft {said[0]}; stiff {said[1]}", flush=True)
+
+
 def main() -> None:
     """Print the rows: the soft and light end, the stiff and heavy one, and rigid gears."""
     franka = {"preset": "libfranka", "delay": 1}
@@ -123,6 +141,7 @@ def main() -> None:
     for arm, ratio, driver, sensors in cases:
         ends = [largest(arm, end, ratio, driver, sensors) for end in (0, 1, None)]
         print(arm, ratio, driver, sensors, [f"{x:.3g}, runs: {said}" for x, said in ends], flush=True)
+    published()
 
 
 if __name__ == "__main__":

@@ -6,7 +6,8 @@ Every arm holds its home posture under every law, once in each round: with other
 encoders, delays, torque loops and friction. Arms whose gears are in the catalogue have them, at a random place in their
 ranges; others get gears and rotors of the size of their torques. Judged as in `forecast_table`; what goes on there is
 followed for 48 s after the push and a tenth of it, as modes of undamped gears may decay for minutes: it decays where
-both answers fall by a tenth from the first half to the second, and the smaller push has less than half the answer.
+both answers fall by a tenth from the first half to the second, the smaller push has less than half the answer, and
+nothing moves without a push.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any, Literal
 import numpy as np
 
 import palpate as pp
-from forecast_table import AFTER, Drawn, Row, is_wrong, push_of, row_of, table, take_friction_away
+from forecast_table import AFTER, SHAKES, Drawn, Row, is_wrong, push_of, row_of, table, take_friction_away
 from palpate.checks import Array
 from palpate.errors import PalpateError
 from palpate.robot import catalogue
@@ -56,10 +57,10 @@ def laws_of(robot: pp.Robot, rng: np.random.Generator) -> dict[str, dict[str, An
 def gears_of(name: str, robot: pp.Robot, rng: np.random.Generator) -> dict[str, Any]:
     """Stiffness of the gears, their damping, and rotors beyond those that the arm has."""
     facts, have = catalogue.facts(name), robot.model.dof_armature[: robot.nv]
-    known = [ranges(facts, kind, robot.dof_names) for kind in ("joint_stiffness", "rotor_inertia")]
-    if known[0] is not None and known[1] is not None:
+    gears, rotors = (ranges(facts, kind, robot.dof_names) for kind in ("joint_stiffness", "rotor_inertia"))
+    if gears is not None and rotors is not None:
         share = rng.uniform(0.0, 1.0, 2)
-        K, B = (end[0] ** (1.0 - s) * end[2] ** s for end, s in zip(known, share))
+        K, B = (end[0] ** (1.0 - s) * end[2] ** s for end, s in zip((gears, rotors), share))
     else:
         K = robot.limits.torque * 10 ** rng.uniform(1.9, 2.6)
         B = np.maximum(robot.limits.torque * 10 ** rng.uniform(-2.7, -1.9), have)
@@ -71,9 +72,9 @@ def gears_of(name: str, robot: pp.Robot, rng: np.random.Generator) -> dict[str, 
     }
 
 
-def after_two_pushes(drawn: Drawn, *, rubs: bool) -> Literal["decays", "goes on", "edge"]:
-    """What a loop that goes on does after the push and a tenth of it."""
-    found = np.array([answer(drawn, share, rubs=rubs) for share in (1.0, 0.1)])
+def after_two_pushes(drawn: Drawn) -> Literal["decays", "goes on", "edge"]:
+    """What a loop without dry friction does after the push and a tenth of it."""
+    found = np.array([answer(drawn, share, rubs=False) for share in (1.0, 0.1)])
     first, last = found[:, : PIECES // 2].max(axis=1), found[:, PIECES // 2 :].max(axis=1)
     if not np.isfinite(found).all() or not last[1] < 0.5 * last[0]:  # what goes on by itself has a size of its own
         return "goes on"
@@ -96,15 +97,23 @@ def answer(drawn: Drawn, share: float, *, rubs: bool) -> Array:
         if trace.outcome.kind != "completed":
             return np.full(PIECES, np.inf)
         speeds.append(trace["v"][trace.time >= drawn.end + 1.0])
+    if np.abs(speeds[1][len(speeds[1]) // 2 :]).max() > SHAKES:  # without a push, too
+        return np.full(PIECES, np.inf)
     return np.array([piece.max() for piece in np.array_split(np.abs(speeds[0] - speeds[1]).max(axis=1), PIECES)])
 
 
 def judged(row: Row) -> Row:
-    """The row, with what goes on looked at again."""
+    """The row, with what goes on looked at again, first without dry friction, which holds what may not decay."""
     if row.happened not in ("moved", "held"):
         return row
-    course = after_two_pushes(row.drawn, rubs=row.happened == "moved" and row.drawn.rubs)
-    return row if course == "goes on" else replace(row, happened="stable" if course == "decays" else "edge")
+    free = after_two_pushes(row.drawn)
+    if free == "goes on":
+        return row
+    if free == "decays" and row.happened == "moved" and row.drawn.rubs:
+        rubbing = answer(row.drawn, 1.0, rubs=True)
+        if not rubbing[PIECES // 2 :].max() < 0.9 * rubbing[: PIECES // 2].max():
+            return row
+    return replace(row, happened="stable" if free == "decays" else "edge")
 
 
 def draw(name: str, law: str, rng: np.random.Generator) -> Drawn:
