@@ -42,8 +42,11 @@ _OPEN = "?"
 class TimeColumn(Config):
     """The clock of the rows."""
 
-    column: str = required("1", "its name; of a bag `stamp`, the messages' own clock, or `received`, the recorder's")
-    unit: str = required("1", "s, ms, us or ns")
+    column: str = setting(
+        "", "1", "its name; of a bag `stamp`, the messages' own clock, or `received`, the recorder's"
+    )
+    unit: str = setting("", "1", "s, ms, us or ns")
+    rate: float | None = setting(None, "Hz", "rows per second, where no column is a clock", gt=0)
     clock: str | None = setting(None, "1", "a second clock of the same rows, compared with the first")
 
 
@@ -147,6 +150,8 @@ def load_log(
             the numbers, a column is constant that must not be.
     """
     given = columns if isinstance(columns, ColumnMap | None) else load_map(columns)
+    if given is not None:
+        _check_clock(given.time, "the map" if isinstance(columns, ColumnMap) else columns)
     wanted: Any = Known() if given is None else _named(given)
     table = read_table(path, wanted, progress)
     chosen, notes = (given, ()) if given is not None else known_map(table, robot)
@@ -219,6 +224,7 @@ def template(table: Table, robot: Robot) -> str:
     stamped = any(stream.stamp is not None for stream in table.streams)
     clock = "stamp" if stamped else guess.get("time", [_OPEN])[0]
     lines += ["", "[time]", f"column = {toml_value(clock)}", f'unit = "{"s" if stamped else _OPEN}"  # s, ms, us, ns']
+    lines += [] if stamped else ["# rate = 100  # rows per s, instead of column and unit, where no column is a clock"]
     for role in ("q", "v", "tau"):
         columns = guess.get(role, [_OPEN] * robot.nv)
         lines += ["", f"[{role}]", f"columns = {toml_value(columns)}", f'unit = "?"  # {", ".join(UNITS[role])}']
@@ -345,6 +351,18 @@ def _named(chosen: ColumnMap) -> set[str]:
     return named | {name for name in (chosen.time.column, chosen.time.clock) if name}
 
 
+def _check_clock(asked: TimeColumn, path: object) -> None:
+    """Refuse a map whose clock is neither a column with a unit nor a rate, or both."""
+    if asked.rate is None and not (asked.column and asked.unit):
+        missing = "unit" if asked.column else "column"
+        raise InvalidInput(
+            f"{path}: time.{missing} is missing",
+            hint="time needs column and unit, or rate (rows per s) where no column is a clock",
+        )
+    if asked.rate is not None and (asked.column or asked.unit):
+        raise InvalidInput(f"{path}: time has both a column and a rate", hint="the rate is for files without a clock")
+
+
 def _mapped(table: Table, chosen: ColumnMap, robot: Robot, notes: tuple[str, ...]) -> Log:
     main, _ = table.column(chosen.q.columns[0])
     time, clock = _clocks(table, chosen.time, main)
@@ -371,6 +389,8 @@ def _mapped(table: Table, chosen: ColumnMap, robot: Robot, notes: tuple[str, ...
 
 
 def _clocks(table: Table, asked: TimeColumn, main: Stream) -> tuple[Array, Array | None]:
+    if asked.rate is not None:
+        return np.arange(len(main)) / asked.rate, None
     scale = _scale("time", asked.unit)
 
     def named(name: str) -> Array:
@@ -379,7 +399,8 @@ def _clocks(table: Table, asked: TimeColumn, main: Stream) -> tuple[Array, Array
             if clock is None:
                 raise InvalidInput(f"{table.path} has no clock {name!r}", hint="name a column of the file")
             return clock
-        return table.column(name)[1] * scale
+        stream, values = table.column(name)
+        return (values if stream is main else _onto(table, (main, stream), values, "time")) * scale
 
     time = named(asked.column)
     second = named(asked.clock) if asked.clock else main.received if asked.column == "stamp" else None
@@ -391,7 +412,7 @@ def _values(table: Table, role: str, part: Columns, robot: Robot, main: Stream) 
     if len(part.columns) != count:
         raise InvalidInput(f"{role} needs {count} columns, got {len(part.columns)}: {', '.join(part.columns)}")
     found = [table.column(name) for name in part.columns]
-    columns = [values if stream is main else _onto(main, stream, values, role) for stream, values in found]
+    columns = [values if stream is main else _onto(table, (main, stream), values, role) for stream, values in found]
     factor = np.broadcast_to(np.asarray(part.scale, dtype=float), (count,))
     if part.unit == "A" and np.all(factor == 1.0):
         raise InvalidInput(f"{role} is in A; the factor to N·m is needed", hint="scale = [N·m per A of each joint]")
@@ -401,10 +422,14 @@ def _values(table: Table, role: str, part: Columns, robot: Robot, main: Stream) 
     return values
 
 
-def _onto(main: Stream, stream: Stream, values: Array, role: str) -> Array:
+def _onto(table: Table, streams: tuple[Stream, Stream], values: Array, role: str) -> Array:
     """A column of another topic at the main topic's instants; NaN outside its own."""
+    main, stream = streams
     if main.stamp is None or stream.stamp is None:
-        raise InvalidInput(f"{role} lies in another topic than q, and one of them has no clock")
+        raise InvalidInput(
+            f"{table.path}: {role} has {len(stream)} rows, q has {len(main)}, and no clock joins them",
+            hint="name columns of one length",
+        )
     return np.interp(main.stamp, stream.stamp, values, left=np.nan, right=np.nan)
 
 
