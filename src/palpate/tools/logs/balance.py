@@ -146,6 +146,8 @@ def fit(rows: Rows, arm: Arm, kinds: tuple[str, ...], *, intervals: bool = True)
     for kind in kinds:
         wanted[arm.columns(kind)] = True
     chosen = np.flatnonzero(wanted)
+    if not rows.use.any():
+        return _standing(rows, arm, wanted)
     y = rows.y - rows.X @ np.where(wanted, 0.0, arm.nominal)
     weight = _weights(y, rows.use)
     X = np.concatenate([rows.X[:, :, wanted], rows.sag, -rows.rate[:, :, None]], axis=2)
@@ -167,6 +169,15 @@ def fit(rows: Rows, arm: Arm, kinds: tuple[str, ...], *, intervals: bool = True)
     return Fit(values, np.where(free, spread, np.nan), free, float(theta[-1]), float(deviation[-1]), refused,
                np.where(rows.use, residual, np.nan), block, blocks,
                theta[len(chosen) : -1], deviation[len(chosen) : -1])  # fmt: skip
+
+
+def _standing(rows: Rows, arm: Arm, wanted: Array) -> Fit:
+    """The fit of an arm that does not move: nothing is told."""
+    fastest = float(np.max(np.abs(rows.speed), initial=0.0))
+    reason = f"the arm stands still: no joint is faster than {QUIET:g} rad/s (the fastest: {fastest:.2g})"
+    empty, soft = np.full(len(wanted), np.nan), np.full(rows.sag.shape[2], np.nan)
+    return Fit(arm.nominal.copy(), empty, np.zeros_like(wanted), 0.0, np.nan,
+               {arm.names[k]: reason for k in np.flatnonzero(wanted)}, np.full(rows.y.shape, np.nan), 1, 1, soft, soft)  # fmt: skip
 
 
 def _weights(y: Array, use: Array) -> Array:

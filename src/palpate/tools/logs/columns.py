@@ -228,6 +228,9 @@ def template(table: Table, robot: Robot) -> str:
     for role in ("q", "v", "tau"):
         columns = guess.get(role, [_OPEN] * robot.nv)
         lines += ["", f"[{role}]", f"columns = {toml_value(columns)}", f'unit = "?"  # {", ".join(UNITS[role])}']
+        lines += ["# scale = [1, …]  # of currents: N·m per A of each joint"] if role == "tau" else []
+    lines += ["", "# Besides, in the same form: [tau_command], [q_desired], [q_motor], [position_desired] (x, y, z). Of a",
+              '# command: rows = "next" if a row holds the state that followed it, without_gravity = true if the robot adds it.']
     lines += ["", "# [wrench]", '# columns = ["?", "?", "?", "?", "?", "?"]', '# unit = "?"', '# frame = "?"',
               '# acts_on = "?"  # robot, environment']  # fmt: skip
     return "\n".join(lines) + "\n"
@@ -339,10 +342,24 @@ def _state_map(stream: Stream, base: str, order: list[str]) -> tuple[ColumnMap, 
         q=cast(Columns, part(fields[0], "rad")),
         v=part(fields[1], "rad/s"),
         tau=part(fields[2], "N·m"),
-        q_desired=part("q_d", "rad") if franka else None,
-        q_motor=part("theta", "rad") if franka else None,
+        q_desired=part("q_d", "rad") if franka else _beside(stream, base, "desired_joint_state", order),
+        q_motor=part("theta", "rad") if franka else _beside(stream, base, "measured_joint_motor_state", order),
     )
     return chosen, "units as libfranka defines them: rad, rad/s, N·m" if franka else note
+
+
+def _beside(stream: Stream, base: str, other: str, order: list[str]) -> Columns | None:
+    """Positions of another part of a franka_msgs/FrankaRobotState; its joints may have no names, but the same order."""
+    own = ".measured_joint_state"
+    if not base.endswith(own):
+        return None
+    theirs = [n.rsplit("[", 1)[1][:-1] for n in stream.columns if n.startswith(f"{base}.position[")]
+    stem = f"{base.removesuffix(own)}.{other}.position"
+    for names in (order, [str(theirs.index(joint)) for joint in order]):
+        columns = tuple(f"{stem}[{name}]" for name in names)
+        if all(name in stream.columns for name in columns):
+            return Columns(columns=columns, unit="rad")
+    return None
 
 
 def _named(chosen: ColumnMap) -> set[str]:

@@ -127,7 +127,7 @@ def identify(
     chosen = speed or SPEEDS[1]
     others = _other_estimates(motion, arm, main, chosen, None if main is curved else curved)
     identified, judgement = main.values, None
-    if rollouts:
+    if rollouts and main.free.any():
         identified, judgement = _by_rollouts(paired, arm, main, chosen)
         others.append((identified, np.where(main.free, 2.0 * main.deviation, np.nan)))
     left_out = leave_one_out(timed, arm, kinds)
