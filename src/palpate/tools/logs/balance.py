@@ -11,12 +11,13 @@ import itertools
 from dataclasses import dataclass, fields
 
 import numpy as np
+from scipy.interpolate import CubicSpline
 from scipy.stats import t as student
 
 from palpate.checks import Array
 from palpate.errors import InvalidInput
 from palpate.tools.logs.cleaning import Filter, Motion
-from palpate.tools.logs.model import Arm
+from palpate.tools.logs.model import Arm, load_regressor
 
 INFLATION = 200.0  # of a variance by other columns, from which on they cannot be told apart
 QUIET = 0.01  # rad/s: below, a joint may stick, and its row is left out
@@ -52,9 +53,9 @@ class Rows:
 
 
 def rows_of(
-    motion: Motion, arm: Arm, stribeck: float = 0.05, low_pass: Filter | None = None, *, elastic: bool = False
+    motion: Motion, arm: Arm, stribeck: float = 0.05, low_pass: Filter | None = None, *, carrying: Array | None = None
 ) -> Rows:
-    """The rows of a motion; `low_pass` is its own filter if not given, `elastic` asks for columns of compliances."""
+    """The rows of a motion; `low_pass` is its own filter if not given; `carrying`, a load, asks for compliances."""
     chosen = low_pass or motion.filter
     parts = []
     for number, run in enumerate(motion.runs):
@@ -73,7 +74,7 @@ def rows_of(
             use[k:] &= np.abs(V[:-k]) > QUIET
             use[:-k] &= np.abs(V[k:]) > QUIET
         inner = slice(edge, len(Q) - edge)
-        sag = chosen(_sag(arm, (Q, V, A), chosen(run.torque))) if elastic else np.empty((*y.shape, 0))
+        sag = np.empty((*y.shape, 0)) if carrying is None else chosen(_sag(arm, (Q, V, A), carrying, chosen))
         parts.append(
             Rows(y[inner], X[inner], rate[inner], use[inner], np.full(len(y[inner]), number), V[inner], sag[inner])
         )
@@ -85,18 +86,33 @@ def rows_of(
     return Rows(*(np.concatenate([getattr(part, one.name) for part in parts]) for one in fields(Rows)))
 
 
-def _sag(arm: Arm, state: tuple[Array, Array, Array], torque: Array) -> Array:
-    """Torques per compliance of each joint, (N, n, n): its link hangs back by c τ, and the model sees −(∂τ/∂q) τ c."""
-    Q, V, A = state
-    step = 1e-4
-    columns = np.empty((*Q.shape, Q.shape[1]))
-    for k in range(Q.shape[1]):
-        moved = Q.copy()
-        moved[:, k] += step
-        back = Q.copy()
-        back[:, k] -= step
-        columns[:, :, k] = -(arm.rigid(moved, V, A) - arm.rigid(back, V, A)) / (2 * step) * torque[:, k : k + 1]
-    return columns
+def _sag(arm: Arm, state: tuple[Array, Array, Array], load: Array, low_pass: Filter) -> Array:
+    """Torques per compliance of each joint, (N, n, n).
+
+    Link k hangs behind its motor by c τ, τ the torque that the model says it passes (friction and rotors lie before the
+    gear, and the measured torque's noise would come in twice): the column is d/dc of the model's torques at
+    q − c τ, q̇ − c τ̇, q̈ − c τ̈. All is slow, so that it is taken at four times the cutoff and interpolated.
+    """
+    every = max(1, int(1.0 / (8.0 * low_pass.cutoff * low_pass.period)))
+    at = np.arange(0, len(state[0]), every)
+    Q, V, A = (part[at] for part in state)
+    n, step, small = Q.shape[1], every * low_pass.period, 1e-6
+
+    def link(moved: tuple[Array, Array, Array]) -> Array:
+        return arm.rigid(*moved) + load_regressor(arm.robot, *moved, arm.frame) @ load
+
+    torque = Filter(low_pass.cutoff / 3.0, step)(link((Q, V, A)))
+    rate = np.gradient(torque, step, axis=0)
+    hanging = torque, rate, np.gradient(rate, step, axis=0)
+    columns = np.empty((len(at), n, n))
+    for k in range(n):
+        one = np.arange(n) == k
+        there, back = (
+            link((Q + side * small * one * hanging[0], V + side * small * one * hanging[1],
+                  A + side * small * one * hanging[2])) for side in (-1.0, 1.0)
+        )  # fmt: skip
+        columns[:, :, k] = (there - back) / (2 * small)
+    return CubicSpline(at, columns)(np.arange(len(state[0]))) if every > 1 else columns
 
 
 @dataclass(frozen=True)

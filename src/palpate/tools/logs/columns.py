@@ -42,9 +42,7 @@ _OPEN = "?"
 class TimeColumn(Config):
     """The clock of the rows."""
 
-    column: str = setting(
-        "", "1", "its name; of a bag `stamp`, the messages' own clock, or `received`, the recorder's"
-    )
+    column: str = setting("", "1", "its name; of a bag `stamp`, the messages' own clock, or `received`, the recorder's")
     unit: str = setting("", "1", "s, ms, us or ns")
     rate: float | None = setting(None, "Hz", "rows per second, where no column is a clock", gt=0)
     clock: str | None = setting(None, "1", "a second clock of the same rows, compared with the first")
@@ -229,8 +227,11 @@ def template(table: Table, robot: Robot) -> str:
         columns = guess.get(role, [_OPEN] * robot.nv)
         lines += ["", f"[{role}]", f"columns = {toml_value(columns)}", f'unit = "?"  # {", ".join(UNITS[role])}']
         lines += ["# scale = [1, …]  # of currents: N·m per A of each joint"] if role == "tau" else []
-    lines += ["", "# Besides, in the same form: [tau_command], [q_desired], [q_motor], [position_desired] (x, y, z). Of a",
-              '# command: rows = "next" if a row holds the state that followed it, without_gravity = true if the robot adds it.']
+    lines += [
+        "",
+        "# Besides, in the same form: [tau_command], [q_desired], [q_motor], [position_desired] (x, y, z). Of a",
+        '# command: rows = "next" if a row holds the state that followed it, without_gravity = true if the robot adds it.',
+    ]
     lines += ["", "# [wrench]", '# columns = ["?", "?", "?", "?", "?", "?"]', '# unit = "?"', '# frame = "?"',
               '# acts_on = "?"  # robot, environment']  # fmt: skip
     return "\n".join(lines) + "\n"
@@ -505,7 +506,7 @@ def _refuse_degrees(log: Log, robot: Robot) -> None:
 
 
 def _rate_ratio(time: Array, q: Array, v: Array) -> float | None:
-    """Velocity over the rate of the position, by least squares of ∫v dt against q; None where hardly anything moves."""
+    """Velocity over the rate of the position, the median over blocks of ∫v dt / Δq; None where hardly anything moves."""
     good = np.isfinite(time) & np.isfinite(q) & np.isfinite(v)
     t, q, v = time[good], q[good], v[good]
     step = np.diff(t)
@@ -515,7 +516,10 @@ def _rate_ratio(time: Array, q: Array, v: Array) -> float | None:
     moved, told = (np.array([part.sum() for part in np.array_split(x, blocks)]) for x in (moved, told))
     if np.ptp(q) < 0.05 or moved @ moved == 0:
         return None
-    return float(told @ moved / (moved @ moved))
+    moving = moved != 0
+    ratio, weight = told[moving] / moved[moving], np.abs(moved[moving])
+    order = np.argsort(ratio)
+    return float(ratio[order][np.searchsorted(np.cumsum(weight[order]), 0.5 * weight.sum())])
 
 
 def write_template(path: str | os.PathLike[str], robot: Robot) -> str:

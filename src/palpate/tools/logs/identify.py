@@ -133,11 +133,17 @@ def identify(
     left_out = leave_one_out(timed, arm, kinds)
     unused = curved if effect is not None and main is plain else None
     between = np.maximum(beyond_chance(plain.values, plain.deviation, *left_out), _union(plain, unused))
-    between = np.maximum(between, _yielding(motion, arm, main, chosen))
-    quantities = _quantities(arm, main, (others, between), rows, motion)
+    moved_by, yielding = _yielding(motion, arm, main, chosen)
+    quantities = _quantities(arm, main, (others, np.maximum(between, yielding), moved_by), rows, motion)
     identified = possible(arm, identified, main)
     shift = _interval("shift", "s", late + main.shift, SAFETY * main.t95 * main.shift_deviation, 0.0)
-    remarks = (*motion.remarks, *moved, *_remarks(arm, motion, main, quantities, speed, shift))
+    parity = replace(parity, residual=parity.residual | {"with all that is fitted": main.rms})
+    remarks = (
+        *motion.remarks,
+        *moved,
+        *_unexplained(parity, main),
+        *_remarks(arm, motion, main, quantities, speed, shift),
+    )
     return Identification(
         arm,
         motion,
@@ -160,7 +166,7 @@ def _compared(log: Log, arm: Arm, cutoff: float | None) -> tuple[Motion, Rows, P
     rows = _thinned(rows_of(motion, arm), motion)
     parity = parity_of(rows, motion, arm)
     if parity.contradiction:
-        raise InvalidInput(parity.contradiction, hint="say the unit or the sign in the map: unit, scale")
+        raise InvalidInput(parity.contradiction, hint="say columns, unit and sign in the map: columns, unit, scale")
     return motion, rows, parity
 
 
@@ -321,9 +327,9 @@ def _first_part(run: Run) -> Run:
 
 
 def _quantities(
-    arm: Arm, main: Fit, spread: tuple[list[tuple[Array, Array]], Array], rows: Rows, motion: Motion
+    arm: Arm, main: Fit, spread: tuple[list[tuple[Array, Array]], Array, Array], rows: Rows, motion: Motion
 ) -> dict[str, Quantity]:
-    others, between = spread
+    others, between, moved_by = spread
     attenuation, reversals = _attenuation(rows), _reversals(arm, main, motion)
     quantities = {}
     for k, (name, unit) in enumerate(zip(arm.names, arm.units)):
@@ -337,13 +343,17 @@ def _quantities(
             kind = name.split(" ")[0]
             more += reversals[kind][joint] if joint is not None and kind in reversals else 0.0
             wide = max(0.0, float(between[k]) - more)
-            quantities[name] = _not_negative(_wider(_interval(name, unit, value, chance, more), wide))
+            told = _moved(_wider(_interval(name, unit, value, chance, more), wide), float(moved_by[k]))
+            quantities[name] = _not_negative(told)
     return quantities
 
 
-def _yielding(motion: Motion, arm: Arm, main: Fit, speed: float) -> Array:
-    rows = _thinned(rows_of(motion, arm, speed, elastic=True), motion)
-    return SAFETY * yielding_joints(rows, arm, main, _kinds_of(main, arm))
+def _yielding(motion: Motion, arm: Arm, main: Fit, speed: float) -> tuple[Array, Array]:
+    if any("q_motor" in run.more for run in motion.runs):  # positions are the links', beyond the gears
+        return np.zeros_like(main.values), np.zeros_like(main.values)
+    rows = _thinned(rows_of(motion, arm, speed, carrying=main.values[:10]), motion)
+    moved_by, width = yielding_joints(rows, arm, main, _kinds_of(main, arm))
+    return moved_by, SAFETY * width
 
 
 def _union(main: Fit, better: Fit | None) -> Array:
@@ -357,6 +367,11 @@ def _union(main: Fit, better: Fit | None) -> Array:
 def _wider(q: Quantity, by: float) -> Quantity:
     """An interval with the spread between joints; it widens and never refuses, for 0 may well be the value."""
     return replace(q, low=float(q.low - by), high=float(q.high + by))
+
+
+def _moved(q: Quantity, by: float) -> Quantity:
+    """An estimate with its interval, corrected for what joints that yield feign."""
+    return replace(q, value=float(q.value + by), low=float(q.low + by), high=float(q.high + by))
 
 
 def _not_negative(q: Quantity) -> Quantity:
@@ -441,6 +456,8 @@ def _remarks(
 ) -> Iterator[str]:
     yield from _shift_remark(motion, shift)
     yield from load_remarks(arm, quantities)
+    if not main.free.any():
+        return
     slow, fast = (float(np.nanpercentile(np.abs(np.concatenate([r.v for r in motion.runs])), p)) for p in (5, 99))
     if speed is not None:
         yield f"friction falls with speed (Stribeck) around {speed:g} rad/s"
@@ -448,6 +465,14 @@ def _remarks(
         yield f"no Stribeck effect is seen at speeds from {slow:.2g} to {fast:.2g} rad/s"
     yield from _side_remark(arm, quantities)
     yield f"intervals: {main.blocks} blocks of {main.block} rows, as long as the residual's autocorrelation asks for"
+
+
+def _unexplained(parity: Parity, main: Fit) -> Iterator[str]:
+    """Joints of whose torques all that is fitted leaves more than half."""
+    bad = [f"{j} ({left:.3g} of {all_of:.3g} N·m are left)"
+           for j, left, all_of in zip(parity.joints, main.rms, parity.torque) if left > 0.5 * all_of > 0.1]  # fmt: skip
+    if bad:
+        yield f"torques do not follow the model in {', '.join(bad)}: are the columns, their order, signs and units right?"
 
 
 def _side_remark(arm: Arm, quantities: dict[str, Quantity]) -> Iterator[str]:

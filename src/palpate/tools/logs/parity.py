@@ -15,6 +15,7 @@ from palpate.tools.logs.balance import Rows, fit
 from palpate.tools.logs.cleaning import Motion
 from palpate.tools.logs.model import Arm
 
+ALIKE = 0.85  # correlation of torques with a model: less says nothing
 HEAVY = 0.05  # kg: a welded body that is tried away
 STEPS = {
     "raw": (),
@@ -75,8 +76,8 @@ def parity_of(rows: Rows, motion: Motion, arm: Arm) -> Parity:
     cosine = gravity @ nominal / max(np.linalg.norm(gravity) * np.linalg.norm(nominal), 1e-12)
     tilt = float(np.arccos(np.clip(cosine, -1.0, 1.0))) if np.linalg.norm(nominal) > 0 else 0.0
     spread = np.std(measured, axis=0)
-    return Parity(arm.robot.dof_names, residual, spread, explained, factors, gravity, tilt,
-                  _contradiction(factors, tilt, arm))  # fmt: skip
+    contradiction = _swapped(measured, modelled, arm) or _contradiction(factors, tilt, arm)
+    return Parity(arm.robot.dof_names, residual, spread, explained, factors, gravity, tilt, contradiction)
 
 
 def _without_bodies(rows: Rows, arm: Arm) -> dict[str, Array]:
@@ -107,6 +108,22 @@ def _torques(motion: Motion, arm: Arm) -> tuple[Array, Array, Array]:
             np.stack([r.inverse_dynamics_batch(run.q, still, still, losses=False) for r in along], axis=2)[inner]
         )
     return np.concatenate(measured), np.concatenate(modelled), np.concatenate(columns)
+
+
+def _swapped(measured: Array, modelled: Array, arm: Arm) -> str:
+    """Two joints whose measured torques follow each other's model and not their own; "" where there are none."""
+    x, y = (values - values.mean(axis=0) for values in (modelled, measured))
+    sizes = np.maximum(np.linalg.norm(y, axis=0)[:, None] * np.linalg.norm(x, axis=0)[None], 1e-300)
+    alike = (y.T @ x) / sizes
+    own = np.diag(alike)
+    for j in range(len(own)):
+        for k in range(j):
+            if min(alike[j, k], alike[k, j]) > ALIKE and max(own[j], own[k]) < 0.5:
+                one, other = arm.robot.dof_names[k], arm.robot.dof_names[j]
+                return (
+                    f"the torques of {one} follow the model of {other}, and the other way round: are columns swapped?"
+                )
+    return ""
 
 
 def _factors(measured: Array, modelled: Array) -> Array:
