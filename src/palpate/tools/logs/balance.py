@@ -192,8 +192,9 @@ def _standing(rows: Rows, arm: Arm, wanted: Array) -> Fit:
     fastest = float(np.max(np.abs(rows.speed), initial=0.0))
     reason = f"the arm stands still: no joint is faster than {QUIET:g} rad/s (the fastest: {fastest:.2g})"
     empty, soft = np.full(len(wanted), np.nan), np.full(rows.sag.shape[2], np.nan)
-    return Fit(arm.nominal.copy(), empty, np.zeros_like(wanted), 0.0, np.nan,
-               {arm.names[k]: reason for k in np.flatnonzero(wanted)}, np.full(rows.y.shape, np.nan), 1, 1, soft, soft)  # fmt: skip
+    refused = {arm.names[k]: reason for k in np.flatnonzero(wanted)}
+    residual = np.full(rows.y.shape, np.nan)
+    return Fit(arm.nominal.copy(), empty, np.zeros_like(wanted), 0.0, np.nan, refused, residual, 1, 1, soft, soft)
 
 
 def _weights(y: Array, use: Array) -> Array:

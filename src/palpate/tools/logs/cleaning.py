@@ -1,9 +1,9 @@
 """Rows of a recording on one even grid: what was wrong with them is found, told and mended.
 
 Order of work: rows with a missing clock go, resets of the clock and long gaps cut the recording into runs, rows that
-repeat the one before them and single rows that jump away and back go, the rest is put on a grid of the median period by cubic interpolation, and every
-quantity passes the same zero-phase low-pass filter (Butterworth, order 4, forwards and backwards), so that model
-and measurement are compared at equal phase.
+repeat the one before them and single rows that jump away and back go, the rest is put on a grid of the median period by
+cubic interpolation, and every quantity passes the same zero-phase low-pass filter (Butterworth, order 4, forwards and
+backwards), so that model and measurement are compared at equal phase.
 """
 
 from __future__ import annotations

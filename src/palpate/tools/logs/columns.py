@@ -229,8 +229,9 @@ def template(table: Table, robot: Robot) -> str:
         lines += ["# scale = [1, …]  # of currents: N·m per A of each joint"] if role == "tau" else []
     lines += [
         "",
-        "# Besides, in the same form: [tau_command], [q_desired], [q_motor], [position_desired] (x, y, z). Of a",
-        '# command: rows = "next" if a row holds the state that followed it, without_gravity = true if the robot adds it.',
+        "# Besides, in the same form: [tau_command], [q_desired], [q_motor], [position_desired] (x, y, z).",
+        '# Of commands: rows = "next" where a row holds the state that followed,',
+        "# without_gravity = true where the robot adds gravity itself.",
     ]
     lines += ["", "# [wrench]", '# columns = ["?", "?", "?", "?", "?", "?"]', '# unit = "?"', '# frame = "?"',
               '# acts_on = "?"  # robot, environment']  # fmt: skip
@@ -506,7 +507,7 @@ def _refuse_degrees(log: Log, robot: Robot) -> None:
 
 
 def _rate_ratio(time: Array, q: Array, v: Array) -> float | None:
-    """Velocity over the rate of the position, the median over blocks of ∫v dt / Δq; None where hardly anything moves."""
+    """Velocity over the rate of the position, the median over blocks of ∫v dt / Δq; None where little moves."""
     good = np.isfinite(time) & np.isfinite(q) & np.isfinite(v)
     t, q, v = time[good], q[good], v[good]
     step = np.diff(t)

@@ -169,9 +169,7 @@ def tell(log: Log, result: Identification, rendered: Any, foretold: Any = None) 
 def _tell_judgement(result: Identification) -> None:
     judged = result.judgement
     if judged is None:
-        print(
-            "\nNo rollouts: the arm stands still, the runs are too short to hold some out, or they were not asked for."
-        )
+        print("\nNo rollouts: the arm stands still, its runs are too short to hold some out, or none were asked for.")
         return
     print(f"\nHeld-out rollouts, {judged.windows} windows: error of the tool, mm")
     from palpate.tools.logs.rollout import millimetres

@@ -21,13 +21,13 @@ from palpate.tools.logs.columns import Log
 from palpate.tools.logs.model import BODY, SPEEDS, Arm, nearest_possible, pseudo_inertia
 from palpate.tools.logs.parity import Parity, parity_of
 from palpate.tools.logs.rollout import Judgement, compare_models, moved_torque, refined, residual_floor
-from palpate.tools.logs.spread import beyond_chance, leave_one_out, yielding_joints
+from palpate.tools.logs.spread import SAFETY, beyond_chance, leave_one_out, yielding_joints
 
 KINDS = ("load", "viscous", "coulomb", "offset", "rotor")
 SEEN = 0.7  # share of each run that fits may see; the rest judges them
-SAFETY = 1.15  # on what chance gives: blocks are few, and the weights are estimated too
 CHANCE = 1.0  # deviations that two estimates may differ by, by chance
 SEEN_EFFECT = 5.0  # deviations from which on a Stribeck effect is believed: several joints and speeds are tried
+SUSPECTED = 2.5  # deviations from which on intervals hold the other friction curve's too
 PAIRING = 0.3  # rows of time shift from which on another pairing of rows is tried
 
 
@@ -121,7 +121,7 @@ def identify(
     motion, late = _in_time(paired, arm, kinds)
     timed = _thinned(rows_of(motion, arm), motion)
     plain = fit(timed, arm, kinds)
-    effect, curved = _stribeck(motion, arm, kinds)
+    effect, curved, suspected = _stribeck(motion, arm, kinds)
     speed = effect if friction == "auto" else None
     main = curved if speed is not None and curved is not None else plain
     chosen = speed or SPEEDS[1]
@@ -131,7 +131,7 @@ def identify(
         identified, judgement = _by_rollouts(paired, arm, main, chosen)
         others.append((identified, np.where(main.free, 2.0 * main.deviation, np.nan)))
     left_out = leave_one_out(timed, arm, kinds)
-    unused = curved if effect is not None and main is plain else None
+    unused = curved if suspected and main is plain else None
     between = np.maximum(beyond_chance(plain.values, plain.deviation, *left_out), _union(plain, unused))
     moved_by, yielding = _yielding(motion, arm, main, chosen)
     quantities = _quantities(arm, main, (others, np.maximum(between, yielding), moved_by), rows, motion)
@@ -265,8 +265,8 @@ def _thinned(rows: Rows, motion: Motion) -> Rows:
     return rows.part(np.arange(0, len(rows.y), every))
 
 
-def _stribeck(motion: Motion, arm: Arm, kinds: tuple[str, ...]) -> tuple[float | None, Fit | None]:
-    """The Stribeck speed and fit that leave the least; no speed where no joint shows an effect."""
+def _stribeck(motion: Motion, arm: Arm, kinds: tuple[str, ...]) -> tuple[float | None, Fit | None, bool]:
+    """The Stribeck speed and fit that leave the least, and whether one is suspected; no speed where none is seen."""
     best: tuple[float, float, Fit] | None = None
     for speed in SPEEDS:
         one = fit(_thinned(rows_of(motion, arm, speed), motion), arm, (*kinds, "stribeck"))
@@ -274,11 +274,11 @@ def _stribeck(motion: Motion, arm: Arm, kinds: tuple[str, ...]) -> tuple[float |
         if best is None or left < best[0]:
             best = left, speed, one
     if best is None:
-        return None, None
+        return None, None, False
     here = arm.columns("stribeck")
     strength = best[2].values[here] / best[2].deviation[here]
-    seen = np.isfinite(strength) & (strength > SEEN_EFFECT)
-    return (best[1] if seen.any() else None), best[2]
+    strongest = float(np.max(np.nan_to_num(strength), initial=0.0))
+    return (best[1] if strongest > SEEN_EFFECT else None), best[2], strongest > SUSPECTED
 
 
 def _other_estimates(
@@ -352,8 +352,7 @@ def _yielding(motion: Motion, arm: Arm, main: Fit, speed: float) -> tuple[Array,
     if any("q_motor" in run.more for run in motion.runs):  # positions are the links', beyond the gears
         return np.zeros_like(main.values), np.zeros_like(main.values)
     rows = _thinned(rows_of(motion, arm, speed, carrying=main.values[:10]), motion)
-    moved_by, width = yielding_joints(rows, arm, main, _kinds_of(main, arm))
-    return moved_by, SAFETY * width
+    return yielding_joints(rows, arm, main, _kinds_of(main, arm))
 
 
 def _union(main: Fit, better: Fit | None) -> Array:
@@ -472,7 +471,7 @@ def _unexplained(parity: Parity, main: Fit) -> Iterator[str]:
     bad = [f"{j} ({left:.3g} of {all_of:.3g} N·m are left)"
            for j, left, all_of in zip(parity.joints, main.rms, parity.torque) if left > 0.5 * all_of > 0.1]  # fmt: skip
     if bad:
-        yield f"torques do not follow the model in {', '.join(bad)}: are the columns, their order, signs and units right?"
+        yield f"torques do not follow the model in {', '.join(bad)}: are columns, order, signs and units right?"
 
 
 def _side_remark(arm: Arm, quantities: dict[str, Quantity]) -> Iterator[str]:

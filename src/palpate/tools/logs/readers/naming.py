@@ -20,8 +20,8 @@ _ROLES = {
     "tau": r"tau|torque|torques|effort|efforts|eff|moment|trq|mt|i|current|cur",
 }
 _ASIDE = {  # words of a column's name that say nothing about its quantity
-    "actual", "measured", "meas", "joint", "joints", "j", "state", "states", "arm", "robot", "panda", "fr3", "fer", "lbr",
-    "iiwa", "rad", "deg", "s", "nm",
+    "actual", "measured", "meas", "joint", "joints", "j", "state", "states", "arm", "robot",
+    "panda", "fr3", "fer", "lbr", "iiwa", "rad", "deg", "s", "nm",
 }  # fmt: skip
 _TIME = re.compile(r"(rel_|abs_)?(t|time|timestamp|stamp|time_s|time_ms|secs?|seconds)(\s*[\[(].*)?", re.IGNORECASE)
 
