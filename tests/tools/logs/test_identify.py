@@ -105,7 +105,7 @@ def test_a_stribeck_effect_is_found_and_none_is_invented(arm: Arm, told: Identif
     theta[arm.columns("stribeck")] = 1.5
     found = identify(recording(arm, theta, 0), arm, rollouts=False)
     assert told.stribeck is None
-    assert found.stribeck == 0.05
+    assert found.stribeck == pytest.approx(0.05, rel=0.15)
     q = found.quantities["stribeck joint1"]
     assert q.low < 1.5 < q.high
 

@@ -8,6 +8,7 @@ autocorrelation: the larger of the block bootstrap's and the delete-one-block ja
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -21,6 +22,8 @@ from palpate.tools.logs.model import Arm, load_regressor
 
 INFLATION = 200.0  # of a variance by other columns, from which on they cannot be told apart
 QUIET = 0.01  # rad/s: below, a joint may stick, and its row is left out
+PIECE = 1 << 15  # rows whose columns are held at once
+MOST_ROWS = 40_000  # that are compared
 RESAMPLES = 300
 FEWEST_BLOCKS, MOST_BLOCKS = 12, 80
 
@@ -53,37 +56,78 @@ class Rows:
 
 
 def rows_of(
-    motion: Motion, arm: Arm, stribeck: float = 0.05, low_pass: Filter | None = None, *, carrying: Array | None = None
+    motion: Motion,
+    arm: Arm,
+    stribeck: float = 0.05,
+    low_pass: Filter | None = None,
+    *,
+    carrying: Array | None = None,
+    every: int = 1,
 ) -> Rows:
-    """The rows of a motion; `low_pass` is its own filter if not given; `carrying`, a load, asks for compliances."""
+    """The rows of a motion.
+
+    Args:
+        motion, arm: the recording and its arm.
+        stribeck: v_s, rad/s.
+        low_pass: the motion's own filter if not given.
+        carrying: a load; with it columns of the joints' compliances come too.
+        every: of so many filtered rows one is kept.
+    """
     chosen = low_pass or motion.filter
     parts = []
     for number, run in enumerate(motion.runs):
-        edge = chosen.edge
-        if len(run.time) < 3 * edge + 8:
+        V = chosen(run.v) if len(run.time) >= 3 * chosen.edge + 8 else np.empty(0)
+        if not len(V):
             continue
-        Q, V = run.q, chosen(run.v)
-        A = np.gradient(V, motion.period, axis=0)
-        y = chosen(run.torque - arm.rigid(Q, V, A))
-        X = chosen(arm.regressor(Q, V, A, stribeck))
-        rate = np.gradient(chosen(run.torque), motion.period, axis=0)
-        use = np.abs(V) > QUIET
-        # a row is disturbed by a joint that stands still within the filter's reach
-        reach = max(1, int(0.25 / (chosen.cutoff * motion.period)))
-        for k in range(1, reach + 1):
-            use[k:] &= np.abs(V[:-k]) > QUIET
-            use[:-k] &= np.abs(V[k:]) > QUIET
-        inner = slice(edge, len(Q) - edge)
-        sag = np.empty((*y.shape, 0)) if carrying is None else chosen(_sag(arm, (Q, V, A), carrying, chosen))
-        parts.append(
-            Rows(y[inner], X[inner], rate[inner], use[inner], np.full(len(y[inner]), number), V[inner], sag[inner])
-        )
+        A, rate = np.gradient(V, motion.period, axis=0), np.gradient(chosen(run.torque), motion.period, axis=0)
+        use = _moving(V, max(1, int(0.25 / (chosen.cutoff * motion.period))))
+        smooth = carrying is not None and len(V) > 12 * chosen.edge  # the sag is smoothed with a third of the cutoff
+        edge = 3 * chosen.edge if smooth else chosen.edge
+        for whole, kept in pieces(len(V), chosen, every, edge):
+            state = run.q[whole], V[whole], A[whole]
+            y = chosen(run.torque[whole] - arm.rigid(*state))[kept]
+            X = chosen(arm.regressor(*state, stribeck))[kept]
+            sag = np.empty((*y.shape, 0)) if carrying is None else chosen(_sag(arm, state, carrying, chosen))[kept]
+            told = np.full(len(y), number)
+            parts.append(Rows(y, X, rate[whole][kept], use[whole][kept], told, V[whole][kept], sag))
     if not parts:
         raise InvalidInput(
             f"every run of the recording is shorter than the filter of {chosen.cutoff:.3g} Hz needs",
             hint="record longer, or give a higher --cutoff",
         )
     return Rows(*(np.concatenate([getattr(part, one.name) for part in parts]) for one in fields(Rows)))
+
+
+def _moving(V: Array, reach: int) -> Array:
+    """Which joint's row counts: it is disturbed by a joint that stands still within the filter's reach."""
+    fast = np.abs(V) > QUIET
+    use = fast.copy()
+    for k in range(1, reach + 1):
+        use[k:] &= fast[:-k]
+        use[:-k] &= fast[k:]
+    return use
+
+
+def thinning(motion: Motion, chosen: Filter) -> int:
+    """Of how many filtered rows one is kept: four per period of the cutoff, at least 500 and at most `MOST_ROWS`."""
+    count = sum(max(len(run.time) - 2 * chosen.edge, 0) for run in motion.runs)
+    return max(1, min(int(1.0 / (8.0 * chosen.cutoff * motion.period)), count // 500), -(-count // MOST_ROWS))
+
+
+def pieces(rows: int, chosen: Filter, every: int, edge: int | None = None) -> Iterator[tuple[slice, Array]]:
+    """A long run piece by piece, so that memory is bounded: rows to filter, and which of them to keep.
+
+    A piece brings a margin in which what the filter remembers of its start dies out: 24 periods of the cutoff, for the
+    slowest filter in use has a third of it.
+    """
+    margin = int(np.ceil(24.0 / (chosen.cutoff * chosen.period)))
+    left_out = chosen.edge if edge is None else edge
+    kept = np.arange(left_out, rows - left_out, every)
+    for part in np.array_split(kept, max(1, -(-rows // PIECE))):
+        if len(part):
+            start = max(0, int(part[0]) - margin) if rows > PIECE else 0
+            end = min(rows, int(part[-1]) + margin + 1) if rows > PIECE else rows
+            yield slice(start, end), part - start
 
 
 def _sag(arm: Arm, state: tuple[Array, Array, Array], load: Array, low_pass: Filter) -> Array:

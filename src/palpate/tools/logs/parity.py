@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from palpate.checks import Array
-from palpate.tools.logs.balance import Rows, fit
+from palpate.tools.logs.balance import Rows, fit, pieces, thinning
 from palpate.tools.logs.cleaning import Motion
 from palpate.tools.logs.model import Arm
 
@@ -95,18 +95,18 @@ def _torques(motion: Motion, arm: Arm) -> tuple[Array, Array, Array]:
     """Measured and modelled torques, filtered alike, and the torques per component of gravity."""
     measured, modelled, columns = [], [], []
     along = [arm.robot.with_gravity(axis) for axis in np.eye(3)]
+    every = thinning(motion, motion.filter)
     for run in motion.runs:
         if len(run.time) < 3 * motion.filter.edge + 8:
             continue
-        V = motion.filter(run.v)
+        V, torque = motion.filter(run.v), motion.filter(run.torque)
         A = np.gradient(V, motion.period, axis=0)
-        inner = slice(motion.filter.edge, len(V) - motion.filter.edge)
-        measured.append(motion.filter(run.torque)[inner])
-        modelled.append(motion.filter(arm.rigid(run.q, V, A))[inner])
-        still = np.zeros_like(V)
-        columns.append(
-            np.stack([r.inverse_dynamics_batch(run.q, still, still, losses=False) for r in along], axis=2)[inner]
-        )
+        for whole, kept in pieces(len(V), motion.filter, every):
+            Q = run.q[whole][kept]
+            still = np.zeros_like(Q)
+            measured.append(torque[whole][kept])
+            modelled.append(motion.filter(arm.rigid(run.q[whole], V[whole], A[whole]))[kept])
+            columns.append(np.stack([r.inverse_dynamics_batch(Q, still, still, losses=False) for r in along], axis=2))
     return np.concatenate(measured), np.concatenate(modelled), np.concatenate(columns)
 
 
