@@ -140,18 +140,24 @@ def tell(log: Log, result: Identification, rendered: Any, predicted_run: Any = N
     for remark in (*log.notes, *result.remarks):
         print(remark[0].upper() + remark[1:] + ".")
     parity = result.parity
-    print("\nTorque residual, root mean square, N·m")
-    rows = [[step, *("–" if x != x else f"{x:.3g}" for x in values)] for step, values in parity.residual.items()]
-    print_table(["model", *parity.joints], rows, "l" + "r" * len(parity.joints))
-    told = ", ".join(f"{name} {share:.0%}" for name, share in parity.explained.items() if share > 0.005)
-    print(f"\nExplained alone: {told or 'nothing'}.")
-    print("\n95 % intervals")
+    if any(x == x for x in parity.residual["raw"]):
+        print("\nTorque residual, root mean square, N·m")
+        rows = [[step, *("–" if x != x else f"{x:.3g}" for x in values)] for step, values in parity.residual.items()]
+        print_table(["model", *parity.joints], rows, "l" + "r" * len(parity.joints))
+        told = ", ".join(f"{name} {share:.0%}" for name, share in parity.explained.items() if share > 0.005)
+        print(f"\nExplained alone: {told or 'nothing'}.")
     shown = [q for q in result.quantities.values() if not q.reason]
     cells = [[q.name, f"{q.value:.4g}", f"{q.low:.4g}", f"{q.high:.4g}", q.unit] for q in shown]
-    print_table(["quantity", "value", "low", "high", "unit"], cells, "lrrrl")
-    refused = [q for q in result.quantities.values() if q.reason]
-    for q in refused:
-        print(f"  {q.name}: refused; {q.reason}")
+    if cells:
+        print("\n95 % intervals")
+        print_table(["quantity", "value", "low", "high", "unit"], cells, "lrrrl")
+    refused: dict[str, list[str]] = {}
+    for q in result.quantities.values():
+        if q.reason:
+            refused.setdefault(q.reason, []).append(q.name)
+    for reason, names in refused.items():
+        every = "everything" if len(names) == len(result.quantities) else ", ".join(names)
+        print(f"  {every}: refused; {reason}")
     _tell_judgement(result)
     for line in rendered.lines():
         print(line)
@@ -163,7 +169,7 @@ def tell(log: Log, result: Identification, rendered: Any, predicted_run: Any = N
 def _tell_judgement(result: Identification) -> None:
     judged = result.judgement
     if judged is None:
-        print("\nNo rollouts: the runs are too short to hold some out, or they were not asked for.")
+        print("\nNo rollouts: the arm stands still, its runs are too short to hold some out, or none were asked for.")
         return
     print(f"\nHeld-out rollouts, {judged.windows} windows: error of the tool, mm")
     from palpate.tools.logs.rollout import millimetres
