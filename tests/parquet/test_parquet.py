@@ -239,7 +239,8 @@ def test_a_foreign_table_that_does_not_fit_into_memory_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "foreign.parquet"
-    pq.write_table(pa.table({name: np.arange(10.0) for name in "abc"}), path)  # 16 bytes a number: as read, as handed on
+    pq.write_table(pa.table({name: np.arange(10.0) for name in "abc"}), path)
+    # 16 bytes a number: as it is read, and as it is handed on
     monkeypatch.setattr("palpate.parquet.footer.free_bytes", lambda: 16 * 10 * 3)
     assert len(read_numbers(path)) == 3
     monkeypatch.setattr("palpate.parquet.footer.free_bytes", lambda: 16 * 10 * 3 - 1)
