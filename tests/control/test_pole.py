@@ -119,3 +119,11 @@ def test_a_vector_of_another_length_is_refused():
         MODEL.accelerations([0, 0, 2.0], [0, 0, 0], [0, 0, 0])
     with pytest.raises(InvalidInput, match="point up"):
         MODEL.mass_and_bias([1.0, 0.2], [0, 0])
+
+
+@pytest.mark.parametrize("length", [0.1, 10.0])
+def test_a_vector_may_be_off_by_a_millionth_of_the_poles_length(length: float):
+    model = PoleModel(length, sphere_mass=0.1, end_effector_mass=1.0)
+    model.accelerations([0, 0, length * (1 + 0.9e-6)], [0, 0, 0], [0, 0, 0])
+    with pytest.raises(InvalidInput, match=f"length {length:g} m"):
+        model.accelerations([0, 0, length * (1 + 1.1e-6)], [0, 0, 0], [0, 0, 0])

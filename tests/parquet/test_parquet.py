@@ -233,3 +233,16 @@ def test_groups_that_are_not_full_are_refused_before_the_last(monkeypatch: pytes
         read_footer(io.BytesIO(content))
     with pytest.raises(TooLarge, match=r"last.*fewer"):
         written([[(1.0, 2.0, 3, 4, True, "x", ["y"])] * 9] * 2)
+
+
+def test_a_foreign_table_that_does_not_fit_into_memory_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "foreign.parquet"
+    pq.write_table(pa.table({name: np.arange(10.0) for name in "abc"}), path)
+    # 16 bytes a number: as it is read, and as it is handed on
+    monkeypatch.setattr("palpate.parquet.footer.free_bytes", lambda: 16 * 10 * 3)
+    assert len(read_numbers(path)) == 3
+    monkeypatch.setattr("palpate.parquet.footer.free_bytes", lambda: 16 * 10 * 3 - 1)
+    with pytest.raises(TooLarge, match="480"):
+        read_numbers(path)
