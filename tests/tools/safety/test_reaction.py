@@ -132,7 +132,7 @@ def test_a_law_in_plain_python_is_surrounded_too() -> None:
 @pytest.mark.parametrize(
     ("settings", "law", "named"),
     [
-({"on_contact": "soften"}, "joint-impedance", "stiffness.*tool"),
+        ({"on_contact": "soften"}, "joint-impedance", "stiffness.*tool"),
         ({"on_contact": "float"}, "admittance", "law.*torques"),
         ({"passivity": Passivity()}, "admittance", "passivity"),
         ({"barriers": Barriers()}, "admittance", "barriers"),

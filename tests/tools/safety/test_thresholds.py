@@ -209,3 +209,20 @@ def test_a_stated_rate_holds_over_a_million_ticks(name: str, kind: str) -> None:
     low, high = expected_alarms(stated, 500, confidence=1.0 - 0.05 / 9)  # nine counts, all inside in 95 %
     assert counted.ticks == 1_000_000
     assert low <= counted.alarms <= high
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["panda", "fr3", "ur5e"])
+def test_a_stated_rate_holds_with_elastic_joints(name: str) -> None:
+    """Torques are those of the gears, masses and friction are off, and the scale is that of other seeds."""
+    scenario = pp.load_scenario("panda-wall").replace(
+        robot__model=name,
+        robot__joints="elastic",
+        metrics=None,
+        world__sensors__velocity_noise=2e-3,
+        world__sensors__torque_noise=0.05,
+    )
+    run = replace(build(scenario), around=Reactions(threshold=Threshold(level=1.0), observer=Observer(side="link")))
+    counted = count(run, calibrate(run, 0.02, motions=500), motions=500)
+    assert counted.ticks == 1_000_000
+    assert counted.holds, counted
