@@ -60,7 +60,7 @@ def test_the_urdf_is_the_arm(name: str, load: float):
 
 
 @pytest.mark.parametrize(
-    ("name", "words"), [("iiwa14", "iiwa14 is not a Franka"), ("ur5e", "ur5e has 6 joints"), ("planar2", "2 joints")]
+    ("name", "words"), [("iiwa14", "iiwa14.*not a"), ("ur5e", "ur5e has 6 joints"), ("planar2", "2 joints")]
 )
 def test_what_is_no_franka_is_named(name: str, words: str):
     with pytest.raises(InvalidInput, match=words):

@@ -182,7 +182,7 @@ def test_a_stopped_robot_refuses_to_move_until_it_has_recovered(served):
 )
 def test_the_robots_own_controllers_follow_motions(served, kind: str, controller: str):
     said, trace = served(WALL, "moved", kind, controller, 1000)
-    assert not [warning for warning in trace.warnings if "stopped the motion" in warning]
+    assert not [warning for warning in trace.warnings if re.search(r"stopped.*motion", warning)]
     if kind.startswith("joint"):
         assert np.array(said["q"]) == pytest.approx(np.array(said["q_start"]) + 0.1, abs=5e-3)
     else:
@@ -244,7 +244,7 @@ def test_the_user_stop_ends_a_motion_and_nothing_moves_until_it_is_released(serv
     assert "User Stop pressed" in said["recovery"]
     assert said["after"]["mode"] == "RobotMode.Move"
     assert trace["law.robot_mode"].max() == 5.0
-    assert any("the user stop was pressed at 0.3" in warning for warning in trace.warnings)
+    assert any("pressed at 0.3" in warning for warning in trace.warnings)
 
 
 def test_an_arm_is_led_by_hand_and_stays_where_it_is_let_go(served):
@@ -323,7 +323,7 @@ def test_the_command_serves_and_leaves_a_folder_as_a_run_does(served, tmp_path, 
         client.communicate(timeout=ENDLESS)
     said = capsys.readouterr().out
     assert f"serving fr3-wall on {host}:1337" in said
-    assert "warning: the robot stopped the motion" in said
+    assert "warning: the robot" in said
     assert said.endswith("served 1 client\n")
     assert {file.name for file in folder.iterdir()} >= {"trace.parquet", "scenario.toml", "metrics.json"}
     trace = load_trace(folder / "trace.parquet")
@@ -411,7 +411,7 @@ def test_franky_moves_the_arm_and_grasps():
     assert [text.split(" command")[0][11:] for text in refused] == ["Set Cartesian Impedance", "Set Joint Impedance"]
     assert grasped == [True, True, True, pytest.approx(0.03 - 20.0 / 1e5, abs=1e-5)]
     assert moved[2] == pytest.approx(-0.03, abs=2e-3)  # the tool's z points down
-    assert not [warning for warning in trace.warnings if "stopped the motion" in warning]
+    assert not [warning for warning in trace.warnings if re.search(r"stopped.*motion", warning)]
 
 
 @pytest.mark.slow
