@@ -123,7 +123,7 @@ def test_the_plugin_is_loaded_and_gives_the_bits_of_the_run(controller: Path, tm
         cwd=controller,
     )
     shutil.copy(controller / "vectors.bin", tmp_path)
-    classes, ready, ticks, busy, lost, last = run("./m", "./arm.so", "vectors.bin", cwd=tmp_path).splitlines()
+    classes, ready, ticks, busy, lost, last, blind = run("./m", "./arm.so", "vectors.bin", cwd=tmp_path).splitlines()
     assert classes == f"classes {NAME}_control::Controller"
     assert ready.startswith("ready 1 states 21 /joint1/position commands 7 /joint1/effort references ")
     assert ready.endswith(" arm/target_q.0")
@@ -134,3 +134,4 @@ def test_the_plugin_is_loaded_and_gives_the_bits_of_the_run(controller: Path, tm
     assert left < 0.02 * held
     assert lost == "activated 1, holds 1"
     assert last == "with reference 1, unwritten 0, unchained 1"
+    assert blind == "blind activated 1 good 10 untouched 1"
