@@ -96,7 +96,7 @@ def check(folder: Path, where: Path) -> dict[str, list[float]]:
     inputs = {field["name"] for field in facts["input"]}
     results = {line.split()[0]: [float(word) for word in line.split()[1:]] for line in said.splitlines()}
     assert set(results) == set(EXPECTED)
-    own = facts["replay"]["stopped"].partition(" ")[0]  # a guard that ends the run itself: the other sequences end before
+    own = facts["replay"]["stopped"].partition(" ")[0]  # a guard that ends the run; the other sequences begin before
     for name, (code, last, _, most, step, bend, end) in results.items():
         expected = Code[own] if name == "none" and own else EXPECTED[name]
         if name in ("target-turns", "quaternion-long") and "target_quat_wxyz" not in inputs:

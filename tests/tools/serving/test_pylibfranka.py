@@ -17,6 +17,7 @@ from tests.tools.serving.conftest import CLIENT, loopback, patient, serving, wit
 from moments import ENDLESS, to_be_held, wait_until_held
 from palpate.cli.main import main
 from palpate.robot import load_robot
+from palpate.run.build import build
 from palpate.run.simulate import simulate
 from palpate.scenario.file.load import load_scenario
 from palpate.scenario.model import Scenario
@@ -368,6 +369,10 @@ robot.move(franky.JointMotion([0.1, -0.7, 0.1, -2.3, 0.1, 1.6, 0.8]))
 before = robot.current_pose.end_effector_pose.translation
 robot.move(franky.CartesianMotion(franky.Affine([0.0, 0.0, 0.03]), franky.ReferenceType.Relative))
 after = robot.current_pose.end_effector_pose.translation
+gripper.open(0.1)
+grasped += [gripper.grasp(0.03, 0.1, 20.0), gripper.is_grasped, gripper.width]
+robot.move(franky.CartesianMotion(franky.Affine([0.0, 0.0, -0.02]), franky.ReferenceType.Relative))
+grasped.append(gripper.is_grasped)
 print(json.dumps([list(robot.current_joint_state.position), list(after - before), refused, grasped]))
 """
 
@@ -376,7 +381,10 @@ print(json.dumps([list(robot.current_joint_state.position), list(after - before)
 def test_franky_moves_the_arm_and_grasps():
     import json
 
-    with serving(WALL) as server, GripperServer(Fingers(0.03), server.address[0], pace=10.0):
+    where = build(WALL).robot.pose([0.1, -0.7, 0.1, -2.3, 0.1, 1.6, 0.8]).position - [0.0, 0.0, 0.03]
+    fingers = Fingers(0.03, object_position=where)
+    with serving(WALL) as server, GripperServer(fingers, server.address[0], pace=10.0):
+        server.fingers = fingers
         command = [sys.executable, "-c", FRANKY, server.address[0]]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as client:
             trace = server.serve(server.wait(ENDLESS))
@@ -384,7 +392,12 @@ def test_franky_moves_the_arm_and_grasps():
     assert said, complaint
     _, moved, refused, grasped = json.loads(said)
     assert [text.split(" command")[0][11:] for text in refused] == ["Set Cartesian Impedance", "Set Joint Impedance"]
-    assert grasped == [True, True, True, pytest.approx(0.03 - 20.0 / 1e5, abs=1e-5)]
+    width = pytest.approx(0.03 - 20.0 / 1e5, abs=1e-5)
+    assert grasped == [True, False, False, pytest.approx(0.0, abs=1e-4), True, True, width, True]  # there, not before
+    assert fingers.object_position is not None
+    np.testing.assert_allclose(fingers.object_position - where, [0.0, 0.0, 0.02], atol=2e-3)  # carried
+    assert trace["law.gripper_width"][-1] == width
+    assert trace["law.gripper_force"][-1] == pytest.approx(20.0, rel=1e-3)
     assert moved[2] == pytest.approx(-0.03, abs=2e-3)  # the tool's z points down
     assert not [warning for warning in trace.warnings if "stopped the motion" in warning]
 

@@ -145,11 +145,11 @@ def _first_answer(kind: str, ramp: bool) -> str:
     if not ramp:
         return "Before the first good tick nothing is known: do not enable the drive on a code."
     nothing = {"position": "no position (NaN)", "velocity": "velocity 0"}.get(kind, "torque 0")
-    held = "keep the brakes closed" if kind in ("position", "velocity") else "nobody holds gravity: keep the brakes closed"
+    held = "" if kind in ("position", "velocity") else "nobody holds gravity: "
     return (
-        "A usable q is all that the ramp needs, at the first tick too. Until there is one, after init and after reset, the\n"
-        f" * code is NO_POSTURE and the answer {nothing}: {held}. At a null pointer, a\n"
-        " * wrong size or version nothing can be read: they keep their codes, with the same answer at the first tick."
+        "A usable q is all that the ramp needs, at the first tick too. Until there is one, after init and after reset,\n"
+        f" * the code is NO_POSTURE and the answer {nothing}: {held}keep the brakes closed. At a null pointer,\n"
+        " * a wrong size or version nothing can be read: they keep their codes, with the same answer at the first tick."
     )
 
 
