@@ -44,7 +44,7 @@ class ConnectionChannels(Record):
     late: float = 0.0
     error: float = 0.0
     gone: float = 0.0
-    width: float = 0.0
+    opening: float = 0.0
     grip: float = 0.0
 
 
@@ -57,7 +57,7 @@ SHOWN = (
     Shown("gone", "gone", help="1 once the client is gone"),
 )
 SHOWN_GRIPPER = (
-    Shown("gripper_width", "width", unit="m", help="between the fingers"),
+    Shown("gripper_width", "opening", unit="m", help="between the fingers"),
     Shown("gripper_force", "grip", unit="N", help="with which they press the object"),
 )
 
@@ -115,7 +115,7 @@ class ClientSession:
         self._record_status()
         if self.fingers is not None:
             self.fingers.tool = tick.position.copy(), tick.rotation.copy()
-            self.recorded.width, self.recorded.grip = self.fingers.width, self.fingers.force
+            self.recorded.opening, self.recorded.grip = self.fingers.width, self.fingers.force
         return {"client": client, "robot": own, "gravity": self.arm.gravity}
 
     def _answer_all(self) -> None:

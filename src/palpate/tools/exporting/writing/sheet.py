@@ -11,14 +11,12 @@ from palpate.escape.template import Written
 from palpate.files import checksum
 from palpate.tools.exporting.code.objects import template
 from palpate.tools.exporting.code.records import Code
-from palpate.tools.exporting.commissioning import Expected
+from palpate.tools.exporting.commissioning import ERROR, FORCE, SHOWN, Expected
 from palpate.tools.exporting.draft import Draft
 from palpate.tools.exporting.guarding import GUARDS
 
 _ENDING = (Code.NOT_FINITE, Code.LATE, Code.EARLY, Code.INTERVAL, Code.JOINT_JUMP, Code.TARGET_JUMP, Code.JOINT_RANGE,
            Code.JOINT_SPEED, Code.STOPPED)  # fmt: skip
-_SHOWN = 5e-3  # mm, N, %: smaller numbers are written as 0.00
-_MARGIN, _LEAST = 1.5, 5.0  # above the largest of the runs; N or mm
 
 
 def commissioning_sheet(
@@ -33,6 +31,7 @@ def commissioning_sheet(
             "RUNS": f"{runs} runs: as the scenario, without joint friction, commands two periods later",
             "STEPS": Written("\n".join(_row(k + 1, each) for k, each in enumerate(expected))),
             "ENDS": Written(_ends(draft)),
+            "FRICTION_NOTE": _friction_note(expected),
             "HASHES": Written("<br>".join(_hashes(files))),
             "TICKS": facts["ticks"],
             "DIFFERENCE": f"{facts['difference']:.1g}",
@@ -63,16 +62,24 @@ def _seconds(each: Expected) -> str:
 
 
 def _band(band: tuple[float, float]) -> str:
-    low, high = (f"{x:.3g}" if abs(x) >= _SHOWN else "0.00" for x in band)
+    low, high = (f"{x:.3g}" if abs(x) >= SHOWN else "0.00" for x in band)
     return low if low == high else f"{low} … {high}"
 
 
 def _limit(each: Expected) -> str:
-    """Where a step is to be ended by hand, beside the guards: well above the runs."""
-    force = each.bands.get("force, largest, N", (0.0, 0.0))[1]
-    error = each.bands.get("tool error, largest, mm", (0.0, 0.0))[1]
-    most_force, most_error = (max(_MARGIN * x, x + _LEAST) for x in (force, error))
-    return f"force above {most_force:.3g}&nbsp;N<br>tool error above {most_error:.3g}&nbsp;mm<br>hum, knock, a code"
+    """Where a step is to be ended by hand, beside the guards."""
+    force, error = each.end_at(FORCE), each.end_at(ERROR)
+    return f"force above {force:.3g}&nbsp;N<br>tool error above {error:.3g}&nbsp;mm<br>hum, knock, a code"
+
+
+def _friction_note(expected: list[Expected]) -> str:
+    most = max((each.friction for each in expected), default=0.0)
+    if most < SHOWN:
+        return ""
+    return (
+        "An arm that estimates the force from its joint torques counts joint friction as force, here up to"
+        f" {most:.2g} N: the limits contain it, the expected forces do not."
+    )
 
 
 def _ends(draft: Draft) -> str:

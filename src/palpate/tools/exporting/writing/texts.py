@@ -147,7 +147,7 @@ def _first_answer(kind: str, ramp: bool) -> str:
     nothing = {"position": "no position (NaN)", "velocity": "velocity 0"}.get(kind, "torque 0")
     held = "" if kind in ("position", "velocity") else "nobody holds gravity: "
     return (
-        "A usable q is all that the ramp needs, at the first tick too. Until there is one, after init and after reset,\n"
+        "A usable q is all that the ramp needs, at the first tick too. Until there is one, after init and reset,\n"
         f" * the code is NO_POSTURE and the answer {nothing}: {held}keep the brakes closed. At a null pointer,\n"
         " * a wrong size or version nothing can be read: they keep their codes, with the same answer at the first tick."
     )
