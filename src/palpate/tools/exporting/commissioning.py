@@ -33,6 +33,7 @@ _LONGEST, _HOLD, _END = 60.0, 2.0, 0.2  # s: of a run, of a hold, of its end tha
 SHOWN = 5e-3  # mm, N, %: smaller numbers are written as 0.00
 _MARGIN, _LEAST = 1.5, 5.0  # above the largest of the runs; N or mm
 FORCE, ERROR = "force, largest, N", "tool error, largest, mm"
+_DAMPED = ("damping", "kd")
 _STIFF = ("stiffness", "kp")  # settings that are turned down
 _LATER = 2  # periods
 _SENSING = PRESETS["ur-direct-torque"].arms  # arms with a force sensor at the wrist
@@ -91,6 +92,7 @@ class Expected:
         bands: least and largest of each number, by its name with unit.
         ended: how runs ended that did not finish, by the change they had; they are in no band.
         runs: how many there were.
+        gains: stiffness and damping of the step, by the setting's name.
         friction: N that joint friction counts as, at most, where an arm estimates the force from its joint torques.
     """
 
@@ -100,6 +102,7 @@ class Expected:
     bands: dict[str, Band] = field(default_factory=dict)
     ended: dict[str, str] = field(default_factory=dict)
     runs: int = 0
+    gains: dict[str, tuple[float, ...]] = field(default_factory=dict)
     friction: float = 0.0
 
     def end_at(self, name: str) -> float:
@@ -111,7 +114,7 @@ class Expected:
         """The step for the manifest."""
         ends = {"force": self.end_at(FORCE), "tool_error": 1e-3 * self.end_at(ERROR)}  # N, m
         numbers = {"seconds": self.seconds, "whole": self.whole, "runs": self.runs, "ended": self.ended}
-        numbers["friction"] = self.friction
+        numbers |= {"gains": self.gains, "friction": self.friction}
         return asdict(self.step) | numbers | {"bands": {k: list(v) for k, v in self.bands.items()}, "end_above": ends}
 
 
@@ -159,7 +162,7 @@ def _expected(step: Step, variants: list[tuple[str, Run]]) -> Expected:
     names = numbers[0] if numbers else {}
     bands = {name: (min(each[name] for each in numbers), max(each[name] for each in numbers)) for name in names}
     whole = variants[0][1].clock.duration / step.speed if step.moves else seconds
-    return Expected(step, seconds, whole, bands, ended, len(numbers), friction)
+    return Expected(step, seconds, whole, bands, ended, len(numbers), _gains(variants[0][1].law, step), friction)
 
 
 def _friction_as_force(trace: Trace, run: Run) -> float:
@@ -207,10 +210,17 @@ def turned_down(law: Law, share: float) -> Law:
     for name in _STIFF:
         if getattr(law, name, None) is not None:
             changes[name] = _times(getattr(law, name), share)
-    for name in ("damping", "kd"):
+    for name in _DAMPED:
         if changes and getattr(law, name, None) is not None:
             changes[name] = _times(getattr(law, name), share**0.5)
     return law if share == 1.0 else law.model_copy(update=changes)
+
+
+def _gains(law: Any, step: Step) -> dict[str, tuple[float, ...]]:
+    """Stiffness and damping with which a step is run."""
+    soft = turned_down(law, step.stiffness)
+    given = {name: getattr(soft, name, None) for name in (*_STIFF, *_DAMPED)}
+    return {name: tuple(np.ravel(value).tolist()) for name, value in given.items() if value is not None}
 
 
 def _times(value: Any, factor: float) -> Any:

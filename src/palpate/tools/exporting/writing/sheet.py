@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from importlib.metadata import version
 from typing import Any
@@ -12,11 +13,11 @@ from palpate.files import checksum
 from palpate.tools.exporting.code.objects import template
 from palpate.tools.exporting.code.records import Code
 from palpate.tools.exporting.commissioning import ERROR, FORCE, SHOWN, Expected
-from palpate.tools.exporting.draft import Draft
+from palpate.tools.exporting.draft import LATEST, Draft
 from palpate.tools.exporting.guarding import GUARDS
 
 _ENDING = (Code.NOT_FINITE, Code.LATE, Code.EARLY, Code.INTERVAL, Code.JOINT_JUMP, Code.TARGET_JUMP, Code.JOINT_RANGE,
-           Code.JOINT_SPEED, Code.STOPPED)  # fmt: skip
+           Code.JOINT_SPEED, Code.STOPPED, Code.NO_POSTURE)  # fmt: skip
 
 
 def commissioning_sheet(
@@ -28,7 +29,7 @@ def commissioning_sheet(
         "sheet.html",
         values
         | {
-            "RUNS": f"{runs} runs: as the scenario, without joint friction, commands two periods later",
+            "RUNS": f"{runs} runs of each: as the scenario, without joint friction, commands two periods later",
             "STEPS": Written("\n".join(_row(k + 1, each) for k, each in enumerate(expected))),
             "ENDS": Written(_ends(draft)),
             "FRICTION_NOTE": _friction_note(expected),
@@ -50,7 +51,8 @@ def _row(number: int, each: Expected) -> str:
         for name, band in each.bands.items()
     ]
     lines += [f'<span class="warn">{html_text(f"{name}: {why}")}</span>' for name, why in each.ended.items()]
-    title = f"<b>{number}. {html_text(each.step.title)}</b><br>{_seconds(each)}"
+    told = "".join(f"<br>{html_text(name)} {_values(values)}" for name, values in each.gains.items())
+    title = f"<b>{number}. {html_text(each.step.title)}</b><br>{_seconds(each)}{told}"
     cells = ("<br>".join(lines), _limit(each), "<br>".join("______" for _ in each.bands))
     row = f"<tr><td>{title}</td><td>{cells[0]}</td><td>{cells[1]}</td>"
     return f'{row}<td class="n">{cells[2]}</td><td class="box">☐ pass<br>☐ fail</td></tr>'
@@ -59,6 +61,12 @@ def _row(number: int, each: Expected) -> str:
 def _seconds(each: Expected) -> str:
     cut = each.seconds < each.whole
     return f"the first {each.seconds:.4g} s of {each.whole:.4g} s" if cut else f"{each.seconds:.4g} s"
+
+
+def _values(values: tuple[float, ...]) -> str:
+    """Numbers of a setting, those that repeat once: 40 (3×), 3 (3×)."""
+    groups = [(f"{value:.4g}", len(list(same))) for value, same in itertools.groupby(values)]
+    return ", ".join(text if count == 1 else f"{text} ({count}×)" for text, count in groups)
 
 
 def _band(band: tuple[float, float]) -> str:
@@ -83,7 +91,8 @@ def _friction_note(expected: list[Expected]) -> str:
 
 
 def _ends(draft: Draft) -> str:
-    codes = ", ".join(f"{code.name} ({code.value}): {html_text(code.meaning)}" for code in _ENDING)
+    meant = {code: code.meaning.replace("LATEST", f"{LATEST:g}") for code in _ENDING}
+    codes = "; ".join(f"{code.name} ({code.value}): {html_text(about)}" for code, about in meant.items())
     off = [name for name in GUARDS if name not in draft.on]
     note = f' <span class="warn">Guards that are off: {", ".join(off)}.</span>' if off else ""
     ramp = "then a ramp to damping with gravity until reset" if "ramp" in draft.on else "then torque 0"
