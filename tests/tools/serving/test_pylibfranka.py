@@ -119,12 +119,13 @@ def test_run_prediction_and_client_agree_on_stability(served, wrist: float, stab
          "communication_constraints_violation"),
         (("lean", 3.0), {"robot__start__q": [0, -0.785, 0, -2.356, 0, 1.571, 2.9]}, "joint_position_limits_violation"),
         (("press", 3000, 800.0, 120.0, 20.0), {}, "cartesian_reflex"),
+        (("far",), {}, "cartesian_position_motion_generator_invalid_frame"),
     ],
 )  # fmt: skip
 def test_a_fault_ends_with_the_makers_error_and_the_next_client_is_served(served, program, changes, error: str):
     with serving(WALL.replace(**changes)) as server:
         said, trace = with_client(server, "caught", *program)
-        assert f'"{error}"' in said["error"]
+        assert f'["{error}' in said["error"]  # the client adds _flag to one of them
         assert any(error in warning for warning in trace.warnings)
         assert trace["law.robot_mode"][-1] == 4.0
         again, _ = with_client(server, "model")
@@ -164,6 +165,18 @@ def test_the_robots_own_controllers_follow_motions(served, kind: str, controller
     else:
         wanted = np.array(said["pose_start"]) - 0.05 * np.eye(16)[14]
         assert np.array(said["pose"]) == pytest.approx(wanted, abs=5e-4)
+
+
+def test_stop_brakes_a_motion_and_the_arm_holds(served):
+    """The way is v² / 2a of the greatest joint deceleration, to what 0.3 rad/s makes of a few ticks."""
+    said, trace = served(WALL, "halted")
+    before, after = said["before"], said["after"]
+    assert before["dq"][6] == pytest.approx(0.3, abs=0.01)
+    assert np.abs(after["dq"]).max() < 1e-3
+    assert (before["mode"], after["mode"]) == ("RobotMode.Move", "RobotMode.Idle")
+    way = 0.3**2 / (2.0 * load_robot("fr3").limits.acceleration[6])
+    assert after["q"][6] - before["q"][6] == pytest.approx(way, abs=1e-3)
+    assert not [warning for warning in trace.warnings if "stopped the motion" in warning]
 
 
 def test_what_a_program_sets_is_taken_or_refused(served):
@@ -362,6 +375,8 @@ for setting, values in (
     except franky.CommandException as error:
         refused.append(str(error))
 robot.set_guiding_mode([True] * 6, False)
+seven, six = [50.0] * 7, [60.0] * 6
+robot.set_collision_behavior(seven, seven, seven, seven, six, six, six, six)  # apart for acceleration
 gripper = franky.Gripper(sys.argv[1])
 grasped = [gripper.homing(), gripper.grasp(0.03, 0.1, 20.0), gripper.is_grasped, gripper.width]
 robot.relative_dynamics_factor = 0.2
