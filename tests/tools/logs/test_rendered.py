@@ -124,3 +124,16 @@ def test_a_run_judged_on_its_own_recording_happened_as_predicted(tmp_path: Path)
     for one in promises:
         assert one.since is None
         assert one.happened == pytest.approx(one.predicted, rel=1e-6)
+
+
+def test_a_wrench_of_the_other_sign_and_a_missing_target_are_said(tmp_path: Path) -> None:
+    scenario, trace = pushed()
+    trace.save(tmp_path / "t.parquet")
+    robot = build_robot(scenario.robot)
+    log = load_log(tmp_path / "t.parquet", robot)
+    assert log.wrench is not None
+    turned = replace(log, wrench=-log.wrench)
+    told = rendered_of(turned, robot, scenario, cleaned(turned)).quantities["stiffness x"]
+    assert "acts_on" in told.reason
+    alone = replace(log, position_desired=None, q_desired=None)
+    assert any("No target" in text for text in rendered_of(alone, robot, scenario, cleaned(alone)).lines())
