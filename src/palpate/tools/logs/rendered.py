@@ -91,7 +91,7 @@ def rendered_of(log: Log, robot: Robot, scenario: Any, motion: Motion) -> Render
                 quantities |= _loop_delay(k, asked, (error, x, force), which, motion.period)
         else:
             notes.append(
-                "No target was recorded (position_desired, q_desired): what impedance was rendered is not told."
+                "No target was recorded (position_desired, q_desired): the rendered impedance is not told."
             )
         quantities |= _environment(x[:, 0, :3], force, which, motion)
         quantities |= wrench_bias(log, robot, motion)
