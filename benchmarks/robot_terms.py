@@ -79,7 +79,18 @@ def _many() -> list[Measurement]:
     if others:
         faster = "Pinocchio from Python, a state at a time (its faster way) / palpate"
         rows.append(Measurement(faster, min(others) / seconds["palpate"], "×"))
-    return [*rows, *_steps(robot, Q, V)]
+    return [*rows, *_forward(robot, Q, V), *_steps(robot, Q, V)]
+
+
+def _forward(robot: Robot, Q: np.ndarray, V: np.ndarray) -> list[Measurement]:
+    """Accelerations of a Panda with damping and dry friction: CPU of one state from Python, and a state of many."""
+    torques = np.zeros_like(V)
+    one = min(_cpu(lambda: [robot.forward_dynamics(*state) for state in zip(Q, V, torques)]) for _ in range(10))
+    many = min(_cpu(lambda: robot.forward_dynamics_batch(Q, V, torques)) for _ in range(10))
+    return [
+        Measurement("accelerations with friction, one state", one / len(Q) * 1e6, "µs", 3.0),
+        Measurement("accelerations with friction, a state of many (CPU)", many / len(Q) * 1e6, "µs", 0.5),
+    ]
 
 
 def _steps(robot: Robot, Q: np.ndarray, V: np.ndarray) -> list[Measurement]:

@@ -93,10 +93,11 @@ def test_inverse_dynamics_undoes_forward_dynamics(arm) -> None:
     """The error of a grows with the condition of M; pushed back through M it is rounding again."""
     robot, _, _, q, v = arm
     tau = 10 * np.sin(np.arange(robot.nv) + 1.0)
-    for losses in (True, False):
+    # With losses by equations, which take angles within 1e-10 of a quarter turn for one; without by the engine alone.
+    for losses, most in ((True, 1e-9), (False, 1e-12)):
         a = robot.forward_dynamics(q, v, tau, losses=losses)
         scale = float(np.abs(robot.mass_matrix(q)).max() * np.abs(a).max())
-        assert near(robot.inverse_dynamics(q, v, a, losses=losses), tau, 1e-12, scale)
+        assert near(robot.inverse_dynamics(q, v, a, losses=losses), tau, most, scale)
 
 
 @laws

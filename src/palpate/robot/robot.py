@@ -17,6 +17,7 @@ from palpate.equations.model.mechanism import Mechanism, mechanism_from_model
 from palpate.errors import BadShape, InvalidInput, MassesMissing, SingularTask, UnknownName, shortened
 from palpate.forking import cached_property
 from palpate.robot import build, terms
+from palpate.robot.forward import ForwardDynamics, forward_dynamics_of
 from palpate.robot.frames import Frame, ToolChoice, chosen_tool, frames_of
 from palpate.robot.gate import refuse_impossible_robot, refuse_too_many, spec_from_text
 from palpate.robot.joints.coupling import acceleration, coordinates_of
@@ -296,6 +297,11 @@ class Robot:
         return Equations(self.program, chain if self.coordinates.coupled else self.model.dof_parentid.tolist())
 
     @cached_property
+    def _forward(self) -> ForwardDynamics | None:
+        """Forward dynamics with losses as compiled code; None where the engine has to answer."""
+        return forward_dynamics_of(self, self._accelerated)
+
+    @cached_property
     def _by_equations(self) -> bool:
         return terms.reason_for_engine(self.model) is None
 
@@ -372,12 +378,24 @@ class Robot:
         F is the environment's `wrench` [f; n] at the tool frame's origin, world axes, or one per frame in a dict.
         """
         self.demand_masses("forward dynamics")
-        applied, data = self._plain(tau, "tau", self.nv, finite=True), self._work.data
+        if wrench is None and losses and self._forward is not None:
+            known = self._forward.at(q, v, tau)
+            if known is not None:
+                return known
+        applied = self._plain(tau, "tau", self.nv, finite=True)
         if wrench is not None:
             applied = applied + self.generalised_force(q, wrench)
         if self.coordinates.coupled or not losses:
-            return acceleration(self, q, v, applied, data if losses else None)
+            return acceleration(self, q, v, applied, self._work.data if losses else None)
+        known = None
+        if self._forward is not None:
+            known = self._forward.at(self._plain(q, "q", self.nq), self._plain(v, "v", self.nv), applied)
+        return self._accelerated(q, v, applied) if known is None else known
+
+    def _accelerated(self, q: ArrayLike, v: ArrayLike, applied: Array) -> Array:
+        """v̇ by the engine, with losses."""
         self._stage(q, v)
+        data = self._work.data
         data.qfrc_applied[:] = applied
         mujoco.mj_forward(self.model, data)
         data.qfrc_applied[:] = 0.0
@@ -469,7 +487,7 @@ class Robot:
         return terms.rows_of_dynamics(self, {"Q": Q, "V": V, "A": A}, "inverse dynamics", losses)
 
     def forward_dynamics_batch(self, Q: ArrayLike, V: ArrayLike, T: ArrayLike, *, losses: bool = True) -> Array:
-        """`forward_dynamics` of N states under torques T, (N, n); with losses by the engine, state by state."""
+        """`forward_dynamics` of N states under torques T, (N, n), on every core."""
         return terms.rows_of_dynamics(self, {"Q": Q, "V": V, "T": T}, "forward dynamics", losses)
 
     def task_inertia(

@@ -176,7 +176,7 @@ class Equations:
         """
         count = len(inputs[0])
         out = np.empty((count, wanted.stop - wanted.start))
-        edges = _thread_bounds(count)
+        edges = thread_bounds(count)
         results = [OK] * (len(edges) - 1)
         lanes, frame_address = self.program.lanes.address, self.frame(frame).address
         solver = self._solver if kernel is rows_of_accelerations else 0
@@ -220,7 +220,7 @@ def _aligned_arrays(kind: type[Record], sizes: Mapping[str, int]) -> dict[str, A
     return {name: array.reshape(kind.shapes(sizes)[name]) for name, array in kind.columns(aligned, sizes).items()}
 
 
-def _thread_bounds(count: int) -> list[int]:
+def thread_bounds(count: int) -> list[int]:
     """Where each thread's states begin, and where the last one's end; whole lanes but for the last."""
     threads = max(1, min(_cores(), count // FEWEST_A_THREAD))
     size = -(-count // (threads * LANES)) * LANES
@@ -242,6 +242,8 @@ def rows_of_dynamics(
     robot.demand_masses(what)
     inputs, inverse = checked_states(robot, given), what == "inverse dynamics"
     if losses and has_losses(robot.model):
+        if not inverse and (compiled := robot._forward) is not None:
+            return compiled.rows(*inputs.values())
         single = robot.inverse_dynamics if inverse else robot.forward_dynamics
         return np.array([single(*state) for state in zip(*inputs.values())]).reshape(-1, robot.nv)
     wanted = robot.equations.layout.where["bias"]

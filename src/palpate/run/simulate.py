@@ -14,6 +14,7 @@ from palpate.errors import PalpateNote
 from palpate.run.advancing import fill_targets, stepper
 from palpate.run.after.finish import bare_trace, trace_of, unfinished
 from palpate.run.after.keep import Keeper, Partial
+from palpate.run.again import assembled, keep
 from palpate.run.assemble.assemble import BATCH, Assembly, assemble
 from palpate.run.before.checks import check_start
 from palpate.run.build import Source, as_run
@@ -56,8 +57,19 @@ def simulate(run: Source, *, progress: Progress | None = None, partial: str | os
             touched; none for a sound run.
     """
     source = load_scenario(run) if isinstance(run, str | os.PathLike) else run
-    trace = execute(assemble(as_run(source)), progress or notebook_progress(), partial)
+    trace = _executed(source, progress or notebook_progress(), partial)
     _give_notes(source, trace)
+    return trace
+
+
+def _executed(source: Source, progress: Progress | None, partial: str | os.PathLike[str] | None) -> Trace:
+    """The trace of a run; of a scenario that was the last one to run, too, with the assembly of that run."""
+    if not isinstance(source, Scenario):
+        return execute(assemble(as_run(source)), progress, partial)
+    kept = assembled(source)
+    trace = execute(kept.assembly, progress, partial)
+    if trace.outcome.ok:
+        keep(source, kept)
     return trace
 
 
@@ -97,9 +109,9 @@ def execute(
 
     `ended` is called after the last step, before the trace is made; `watch` follows the run.
     """
-    foretold = check_start(assembly)
+    prediction = check_start(assembly)
     keeper, duration = Keeper(assembly), assembly.run.clock.duration
-    file = Partial(keeper, partial, lambda: unfinished(assembly, foretold))
+    file = Partial(keeper, partial, lambda: unfinished(assembly, prediction))
 
     def look() -> None:
         file.update()
@@ -114,11 +126,11 @@ def execute(
         ended()
         file.close()
     if file.trouble is not None:
-        foretold.warnings.append(file.trouble)
+        prediction.warnings.append(file.trouble)
     try:
-        return trace_of(assembly, ending, keeper, foretold, _Repeats())
+        return trace_of(assembly, ending, keeper, prediction, _Repeats())
     except KeyboardInterrupt:  # too late to interrupt the run: it is kept
-        return trace_of(assembly, ending, keeper, foretold)
+        return trace_of(assembly, ending, keeper, prediction)
 
 
 class _Repeats:
@@ -147,10 +159,10 @@ def execute_bare(assembly: Assembly, *, singular: bool = True, look: Callable[[]
         singular: whether to look for the smallest singular value on the way.
         look: called between slices of about a fifth of a second; what it raises ends the run.
     """
-    foretold = check_start(assembly, predict=False)
+    prediction = check_start(assembly, predict=False)
     keeper = Keeper(assembly)
     ending = _run(assembly, keeper, look)
-    return bare_trace(assembly, ending, keeper, foretold, singular=singular)
+    return bare_trace(assembly, ending, keeper, prediction, singular=singular)
 
 
 def _run(assembly: Assembly, keeper: Keeper, look: Callable[[], None] = lambda: None, most: int = BATCH) -> Ending:

@@ -7,10 +7,13 @@ from dataclasses import replace
 import numpy as np
 
 from palpate.checks import Array
-from palpate.control.law import BoundLaw, Law, PythonLaw, Rig
+from palpate.control.bound_law import BoundLaw
+from palpate.control.law import Law
+from palpate.control.python_law import PythonLaw
 from palpate.control.references.field_path import FieldPath
 from palpate.control.references.reference import ReferenceSettings
 from palpate.control.references.surface_path import CURVED, SurfacePath
+from palpate.control.rig import Rig
 from palpate.errors import InvalidInput, check_names
 from palpate.robot.robot import Robot
 from palpate.spatial import quat_from_matrix
@@ -81,7 +84,7 @@ class FittedLaw:
         same_loop = replace(rig, q=None) == replace(self._rig, q=None)
         return robot is self.robot and same_law and same_start and same_loop
 
-    def take_bound(self) -> BoundLaw:
+    def law_for_run(self) -> BoundLaw:
         """The bound law for one run, with a memory that has not run: the first time the one that was checked."""
         try:
             return self._bound.pop()

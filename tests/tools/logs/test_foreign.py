@@ -266,5 +266,5 @@ def test_a_template_proposes_columns_whose_names_say_what_they_are(names: list[s
 
 def test_a_ragged_header_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("time,q1,q2\n" + rows())
-    with pytest.raises(InvalidInput, match="3 names, the rows have 7 columns"):
+    with pytest.raises(InvalidInput, match=r"3 names.*rows.*7 columns"):
         write_template(tmp_path / "a.csv", pp.load_robot("planar2"))

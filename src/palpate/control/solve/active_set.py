@@ -169,7 +169,7 @@ def _inside_held(level: LevelRows, s: ActiveSet) -> None:
 
 
 @kernel
-def _shortest_inside(s: ActiveSet, rows: int, columns: int, floor: float) -> int:
+def shortest_inside(s: ActiveSet, rows: int, columns: int, floor: float) -> int:
     """row = the shortest z with the least |inner_factor z − residual|; returns the rank, and the factor is used up."""
     depth = lq_factor(s.inner_factor, rows, columns, s.inner_basis, s.inner_order, floor)
     for i in range(rows):
@@ -185,7 +185,7 @@ def _towards_optimum(level: LevelRows, s: ActiveSet) -> None:
     """step = the shortest y that brings |G y − residual| to its least within the null space of the held limits."""
     q = s.free - s.held
     _inside_held(level, s)
-    _shortest_inside(s, level.last - level.first, q, level.floor)
+    shortest_inside(s, level.last - level.first, q, level.floor)
     for k in range(s.free):
         if s.held == 0:
             s.step[k] = s.row[k]
@@ -320,7 +320,7 @@ def step_freely(level: LevelRows, s: ActiveSet) -> None:
     """Bring x to the level's optimum within Z by the shortest way, limits left out, and take from Z what it used."""
     times_free(level.A, level.first, level.last, s, s.inner_factor)
     _set_residual(level, s)
-    rank = _shortest_inside(s, level.last - level.first, s.free, level.floor)
+    rank = shortest_inside(s, level.last - level.first, s.free, level.floor)
     for i in range(s.x.size):
         for k in range(s.free):
             s.x[i] += s.Z[i, k] * s.row[k]

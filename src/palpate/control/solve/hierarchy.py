@@ -36,7 +36,7 @@ from palpate.errors import NoSolution
 
 
 @kernel
-def _free_optimum(stack: Stack) -> bool:
+def free_optimum(stack: Stack) -> bool:
     """x of all levels as if there were no limits, the shortest; whether it is within them, and so the optimum there."""
     s, level = stack.search, stack.level
     clear(s.x)
@@ -44,6 +44,7 @@ def _free_optimum(stack: Stack) -> bool:
     for k in range(stack.starts.size - 1):
         select_rows(level, int(stack.starts[k]), int(stack.starts[k + 1]))
         step_freely(level, s)
+    stack.unsettled = s.free
     start_search(s)
     for i in range(s.lower.size):
         if not s.lower[i] <= s.at[i] <= s.upper[i]:
@@ -62,7 +63,7 @@ def solve_stack(stack: Stack) -> tuple[float, int]:
     that the search for a start did not end, and 1 + k that of level k.
     """
     s, depth, relaxed = stack.search, stack.starts.size - 1, 0.0
-    if _free_optimum(stack):
+    if free_optimum(stack):
         return relaxed, 0
     clear(s.x)
     start_search(s)

@@ -262,10 +262,16 @@ def _fallback(box: LimitRows, dynamics: tuple[Array, Array] | None) -> Array:
     return np.linalg.solve(M, np.clip(np.zeros(n), box.lower[:n], box.upper[:n]))
 
 
-def _stacked(state: State, levels: Levels, *, accelerations: bool) -> _Stack:
+def groups_of(levels: Levels) -> list[list[Task]]:
+    """The tasks of every level, highest first."""
     groups = [[level] if isinstance(level, Task) else list(level) for level in levels]
     if not groups or not all(groups):
         raise InvalidInput("levels must hold at least one task each")
+    return groups
+
+
+def _stacked(state: State, levels: Levels, *, accelerations: bool) -> _Stack:
+    groups = groups_of(levels)
     rows, wanted, starts, tasks = [], [], [0], {}
     n, total = state.robot.nv, 0
     for group in groups:

@@ -23,6 +23,7 @@ class Stack(Record):
     shortest: LevelRows  # 1 x = 0
     wide: ActiveSet  # with one more variable, by how many widths the limits are left
     common: LevelRows  # that variable = 0
+    unsettled: int = 0  # how many directions the levels leave free, as the optimum without limits found them
 
 
 def make_stack(n: int, rows: int, levels: int, limits: int) -> Stack:

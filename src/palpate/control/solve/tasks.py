@@ -240,13 +240,9 @@ class JointMiddle(Task):
 
     def rows(self, state: State) -> TaskRows:
         """e = −∂H/∂q."""
-        robot, q = _scalar_joints(state, self.title), state.q
-        limits = robot.limits
-        span, middle = limits.upper - limits.lower, (limits.upper + limits.lower) / 2
-        limited = np.isfinite(span)
-        error = np.zeros(robot.nv)
-        error[limited] = (middle - q)[limited] / span[limited] ** 2
-        return _rows_of_joints(robot, self.joints, np.eye(robot.nv), error)
+        robot = _scalar_joints(state, self.title)
+        middle, divisor = middle_of_limits(robot)
+        return _rows_of_joints(robot, self.joints, np.eye(robot.nv), (middle - state.q) / divisor)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -272,6 +268,15 @@ class Manipulability(Task):
             return (up - robot.manipulability(q - step, self.frame, directions=self.directions)) / 2e-5
 
         return TaskRows(np.eye(robot.nv), np.zeros(robot.nv), np.array([slope(i) for i in range(robot.nv)]))
+
+
+def middle_of_limits(robot: Robot) -> tuple[Array, Array]:
+    """The middle of every joint's range, and range²; 0 and infinity for joints without limits."""
+    limits, middle, divisor = robot._limits, np.zeros(robot.nv), np.full(robot.nv, np.inf)
+    limited = np.isfinite(limits.upper) & np.isfinite(limits.lower)
+    lower, upper = limits.lower[limited], limits.upper[limited]
+    middle[limited], divisor[limited] = (lower + upper) / 2, (upper - lower) ** 2
+    return middle, divisor
 
 
 @lru_cache(maxsize=64)

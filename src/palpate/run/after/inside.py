@@ -16,6 +16,7 @@ from palpate.world.surfaces.contact_points import link_points
 
 _NEAR = 0.25  # m about what touches: farther links are on the other side of an endless plane by intention
 _DEEP = 5e-3  # m behind a surface, beyond what touches it
+_EXACT = ("plane", "box", "sphere", "cylinder")  # whose distance changes by no more than a point moves
 _NAMED = 3  # links that a sentence names
 
 
@@ -28,13 +29,20 @@ def links_inside(assembly: Assembly, named: Mapping[str, Array]) -> list[str]:
     if plant.model.nq != run.robot.nq or is_textbook(run.robot.name):  # a textbook's links are drawn as thick rods
         return []
     deepest: dict[str, dict[str, float]] = {surface.name: {} for surface in still}
-    clouds, data = _clouds(assembly), mujoco.MjData(plant.model)
+    links, data = _links(assembly), mujoco.MjData(plant.model)
+    clouds: dict[str, Array | None] = {}
     for sample in _samples(named):
         data.qpos[:] = named["q"][sample]
         mujoco.mj_kinematics(plant.model, data)
         for surface in still:
             centre, touching = _touching(assembly, data, surface)
-            for link, (body, points) in clouds.items():
+            reaching = _reaching(plant.model, data, surface, centre, max(touching, 0.0) + _DEEP)
+            for link, body in links.items():
+                if body not in reaching:
+                    continue
+                points = clouds[link] = clouds[link] if link in clouds else link_points(plant.model, body)
+                if points is None:
+                    continue
                 positions = data.xpos[body] + points @ data.xmat[body].reshape(3, 3).T
                 positions = positions[np.linalg.norm(positions - centre, axis=1) < _NEAR]
                 depth = float(depths(surface, positions, 0.0).max()) if len(positions) else 0.0
@@ -58,17 +66,20 @@ def _samples(named: Mapping[str, Array]) -> list[int]:
     return sorted({0, last, *([] if force is None else [int(np.argmax(force))])})
 
 
-def _clouds(assembly: Assembly) -> dict[str, tuple[int, Array]]:
-    """The robot's moving links that touch nothing as a whole, each with its body and the points drawn of it."""
+def _links(assembly: Assembly) -> dict[str, int]:
+    """The robot's moving links that touch nothing as a whole, each with its body."""
     model, robot, world = assembly.plant.model, assembly.run.robot, assembly.run.world
-    clouds = {}
-    for b in range(1, robot.model.nbody):
-        link = robot.model.body(b).name
-        body = model.body(link).id
-        points = None if model.body_weldid[body] == 0 or link in world.contact_links else link_points(model, body)
-        if points is not None:
-            clouds[link] = body, points
-    return clouds
+    bodies = {link: model.body(link).id for link in (robot.model.body(b).name for b in range(1, robot.model.nbody))}
+    return {link: b for link, b in bodies.items() if model.body_weldid[b] != 0 and link not in world.contact_links}
+
+
+def _reaching(model: mujoco.MjModel, data: mujoco.MjData, surface: Surface, centre: Array, deep: float) -> set[int]:
+    """Bodies of which a point may be near the centre and deeper than `deep`, by the balls around their geoms."""
+    balls = model.geom_rbound
+    may = np.linalg.norm(data.geom_xpos - centre, axis=1) < balls + _NEAR
+    if surface.shape in _EXACT:
+        may[may] = depths(surface, data.geom_xpos[may], 0.0) + balls[may] > deep
+    return set(model.geom_bodyid[may].tolist())
 
 
 def _touching(assembly: Assembly, data: mujoco.MjData, surface: Surface) -> tuple[Array, float]:

@@ -73,16 +73,16 @@ def run(args: argparse.Namespace) -> int:
         if args.unloaded:
             bare = identify(_load(args, robot, args.unloaded), arm, cutoff=args.cutoff, rollouts=False)
             result = without_the_arms_errors(result, bare, args.unloaded)
-    rendered, foretold = _rendered(log, robot, scenario, result), None
+    rendered, predicted_run = _rendered(log, robot, scenario, result), None
     if scenario is not None:
-        from palpate.tools.logs.timeline import foretell
+        from palpate.tools.logs.timeline import predict_run
 
-        foretold = foretell(scenario, result.motion.longest, log.wrench_frame)
+        predicted_run = predict_run(scenario, result.motion.longest, log.wrench_frame)
     if args.json:
-        print_json(as_data(log, result, rendered, foretold))
+        print_json(as_data(log, result, rendered, predicted_run))
     else:
-        tell(log, result, rendered, foretold)
-    _write(args, log, result, rendered, foretold)
+        tell(log, result, rendered, predicted_run)
+    _write(args, log, result, rendered, predicted_run)
     return 0
 
 
@@ -115,7 +115,7 @@ def _rendered(log: Log, robot: Robot, scenario: Any, result: Identification) -> 
     return rendered_of(log, robot, scenario, result.motion)
 
 
-def _write(args: argparse.Namespace, log: Log, result: Identification, rendered: Any, foretold: Any) -> None:
+def _write(args: argparse.Namespace, log: Log, result: Identification, rendered: Any, predicted_run: Any) -> None:
     if args.suggest:
         from palpate.tools.logs.suggest import suggested
 
@@ -125,7 +125,7 @@ def _write(args: argparse.Namespace, log: Log, result: Identification, rendered:
     if args.out:
         from palpate.tools.logs.page import write_page
 
-        page = write_page(args.out, log, result, rendered, foretold)
+        page = write_page(args.out, log, result, rendered, predicted_run)
         print(f"wrote {page}")
         if args.open:
             open_page(page)
@@ -135,7 +135,7 @@ def _write(args: argparse.Namespace, log: Log, result: Identification, rendered:
         print(f"wrote {write_file(args.write, fitted_text(log, result, args.robot or args.scenario))}")
 
 
-def tell(log: Log, result: Identification, rendered: Any, foretold: Any = None) -> None:
+def tell(log: Log, result: Identification, rendered: Any, predicted_run: Any = None) -> None:
     """Print what the recording says."""
     import re
 
@@ -164,7 +164,7 @@ def tell(log: Log, result: Identification, rendered: Any, foretold: Any = None) 
     _tell_judgement(result)
     for line in rendered.lines():
         print(line)
-    for promise in foretold.promises if foretold is not None else ():
+    for promise in predicted_run.promises if predicted_run is not None else ():
         text = str(promise)
         print(text[0].upper() + text[1:] + ".")
 
@@ -190,7 +190,7 @@ def _quantity_data(q: Quantity) -> dict[str, Any]:
     return {k: x if math.isfinite(x) else None for k, x in told.items()} | {"unit": q.unit, "refused": q.reason or None}
 
 
-def as_data(log: Log, result: Identification, rendered: Any, foretold: Any = None) -> dict[str, Any]:
+def as_data(log: Log, result: Identification, rendered: Any, predicted_run: Any = None) -> dict[str, Any]:
     """The same as plain data for JSON; what is not known is null."""
     import math
 
@@ -217,6 +217,6 @@ def as_data(log: Log, result: Identification, rendered: Any, foretold: Any = Non
         "promises": [
             {"what": one.what, "predicted": finite(one.predicted), "happened": finite(one.happened),
              "tolerance": finite(one.tolerance), "broken_since": one.since}
-            for one in (foretold.promises if foretold is not None else ())
+            for one in (predicted_run.promises if predicted_run is not None else ())
         ],
     }  # fmt: skip
