@@ -85,7 +85,7 @@ def write_page(
         section(
             "Replay",
             f"<p class=soft>The ghost is the {html_text(model.name)}.</p>",
-            _replay(result, run, model, rows, foretold),
+            _replay(result, run, model, rows, predicted_run),
         ),
         section("Plots", *(plots.figure(figure) for figure in figures)),
         section("How it was read", bullets([_sentence(t) for t in (*log.notes, *result.motion.remarks)])),
@@ -204,7 +204,7 @@ def _timeline(events: list[Happening]) -> str:
     return table(["event", "predicted", "happened"], rows, ["", "number", "number"]) if rows else ""
 
 
-def _replay(result: Identification, run: Any, model: Model, rows: Array, foretold: Foretold | None) -> str:
+def _replay(result: Identification, run: Any, model: Model, rows: Array, predicted_run: PredictedRun | None) -> str:
     """The replay of the recording, in the scenario's world; its target, drawn as a ghost, is the model."""
     robot = result.arm.robot
     time = run.time[rows] - run.time[0]
@@ -219,7 +219,7 @@ def _replay(result: Identification, run: Any, model: Model, rows: Array, foretol
         Channel("target_position", "m", (3,), labels=("x", "y", "z")): poses[1][0],
         Channel("target_quat_wxyz", "1", (4,), labels=("w", "x", "y", "z")): quats[1],
     }
-    scene = foretold.trace.facts.scene if foretold is not None else None
+    scene = predicted_run.trace.facts.scene if predicted_run is not None else None
     facts = RunFacts(robot=robot.name, scene=scene or scene_of(build_plant(robot, World(), 0.001)))
     return replay_element(
         Trace(time, data, Outcome("completed", "end of the recording", float(time[-1]), len(time)), (), facts)

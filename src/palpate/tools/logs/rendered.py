@@ -90,9 +90,7 @@ def rendered_of(log: Log, robot: Robot, scenario: Any, motion: Motion) -> Render
                 quantities |= _impedance(k, (error, x, force[:, k]), which, motion.period)
                 quantities |= _loop_delay(k, asked, (error, x, force), which, motion.period)
         else:
-            notes.append(
-                "No target was recorded (position_desired, q_desired): the rendered impedance is not told."
-            )
+            notes.append("No target was recorded (position_desired, q_desired): the rendered impedance is not told.")
         quantities |= _environment(x[:, 0, :3], force, which, motion)
         quantities |= wrench_bias(log, robot, motion)
     quantities |= joint_stiffness(robot, motion)
