@@ -16,6 +16,7 @@ import numpy as np
 from palpate.control.law import BoundLaw
 from palpate.engine.physics import Physics
 from palpate.engine.records import Record
+from palpate.engine.spans import copy_spans
 from palpate.run.assemble.assemble import (
     assemble,
     begun,
@@ -34,8 +35,8 @@ from palpate.world.config import PlantChange, Surface, World
 from palpate.world.forces.contact import surface_numbers
 from palpate.world.plants.joint_friction import joint_friction
 from palpate.world.plants.plant import change_in_place, place_surface, places_of
-from palpate.world.plants.tree_plant import read_numbers
-from palpate.world.rigid.stops import read_stops
+from palpate.world.plants.tree_plant import LinkMasses
+from palpate.world.rigid.stops import read_mobility
 from palpate.world.sensing.custom import bound_sensors
 
 # What `renew` can change, and with it everything that it cannot.
@@ -64,6 +65,8 @@ class Renewable:
         self._change, self._surfaces = self._world.plant, run.world.surfaces
         self._places = places_of(run.robot, self._plant.model)
         self._structure = _structure(run.world)
+        tree = self.assembly.loop.tree
+        self._masses = LinkMasses(tree, self._plant.model) if tree.on else None
 
     def renew(self, run: Run) -> bool:
         """Make the assembly ready for a run; False, and nothing promised, where that needs another assembly."""
@@ -103,9 +106,9 @@ class Renewable:
         if run.world.plant != self._change:
             change_in_place(self._plant, run.world, data, self._places)
             self._change = run.world.plant
-        if self.assembly.loop.tree.on and run.world.plant != self._world.plant:
-            read_numbers(self.assembly.loop.tree, model)
-            read_stops(self.assembly.loop.holding.stops, model)
+        if self._masses is not None and run.world.plant != self._world.plant:
+            self._masses.read()
+            read_mobility(self.assembly.loop.holding.stops, model)
         for surface, last in zip(run.world.surfaces, self._surfaces):
             if any(getattr(surface, name) != getattr(last, name) for name in _PLACED):
                 place_surface(model, surface)
@@ -179,6 +182,9 @@ class _Numbers:
         for record in records:
             self._note(record)
         self._copies = [array.copy() for array in self._arrays]
+        # As rows of addresses and bytes, to be written back by compiled code; every array of a record is contiguous.
+        pairs = zip(self._arrays, self._copies)
+        self._spans = np.array([(_address(to), _address(of), of.nbytes) for to, of in pairs], dtype=np.int64)
 
     def _note(self, record: Record) -> None:
         if id(record) in self._seen or isinstance(record, Physics):
@@ -198,6 +204,11 @@ class _Numbers:
     def restore(self) -> None:
         """Write them back."""
         for record, held in self._held:
-            record._held.update(held)
-        for numbers, start in zip(self._arrays, self._copies):
-            numbers[...] = start
+            if record.replaced:
+                record._held.update(held)
+                record.replaced = False
+        copy_spans(self._spans.reshape(-1))
+
+
+def _address(array: np.ndarray) -> int:
+    return array.__array_interface__["data"][0]
