@@ -38,18 +38,24 @@ class Prepared:
         self._built: dict[str, Any] = {}  # the data that the kept assembly was built from, and what they say
         self._scenario: Scenario | None = None
 
-    def run(self, overrides: Sequence[str], *, singular: bool = True) -> tuple[Mapping[str, Any], Trace]:
+    def run(
+        self, overrides: Sequence[str], *, singular: bool = True, read: set[str] | None = None
+    ) -> tuple[Mapping[str, Any], Trace]:
         """Make one run with `key=value` texts on top: its bounds on metrics, and a trace for them.
 
         Args:
             overrides: as `--set` takes them.
             singular: whether the trace notes the smallest singular value on the way.
+            read: names of the channels that were read of other runs, to which those are added that are read of this one.
+                No others are kept, but for an empty set.
 
         Raises:
             PalpateError: the parameters are refused.
+            NotKept: another channel was read of the run; reading one of the trace raises it, too.
         """
         kept, bounds = self.ready(apply_overrides(self._data, overrides))
-        trace = execute_bare(kept.assembly, singular=singular)
+        offered = kept.keep_channels(read or None)
+        trace = execute_bare(kept.assembly, singular=singular, read=None if read is None else (offered, read))
         self.release_broken()
         return bounds, trace
 

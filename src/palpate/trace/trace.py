@@ -89,8 +89,9 @@ class Trace:
         """A trace over existing arrays, time among them, which are not validated."""
         trace = cls.__new__(cls)
         known = ByName({channel.name: channel for channel in (TIME, *channels)})
+        held = ByName(arrays) if isinstance(arrays, dict) else arrays
         trace.__dict__.update(
-            _channels=known, _arrays=ByName(arrays), outcome=outcome, events=(), facts=facts, signals={}
+            _channels=known, _arrays=held, outcome=outcome, events=(), facts=facts, signals={}
         )
         return trace
 

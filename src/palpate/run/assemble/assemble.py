@@ -442,20 +442,34 @@ def _shape_readings(own: ShapeReadings) -> list[RigidReading]:
 
 
 def _record(run: Run, law: BoundLaw, rows: Layout, chosen: tuple[Channel, ...]) -> dict[str, object]:
-    samples = min(run.clock.steps, BATCH) // run.record.stride + 1
-    names = [channel.name for channel in chosen] + [rule.column for rule in run.stop]
     return {
         "row": rows.row,
         "row_numbers": rows.array,
-        "energies": any(name.startswith("energy.") for name in names),
-        "orientation_is_kept": any(name.startswith("tool_quat_wxyz") for name in names),
-        "target_is_kept": any(name.startswith("target_") for name in names),
+        "energies": any(name.startswith("energy.") for name in _asked_for(run, chosen)),
         "stride": run.record.stride,
-        "kept": _column_ranges(rows, chosen),
-        "record": np.empty((samples, sum(channel.size for channel in chosen))),
-        "times": np.zeros(samples),
+        **kept_fields(run, rows, chosen),
+        "times": np.zeros(_samples(run)),
         "stop": _stop_rules(run, law, rows),
     }
+
+
+def kept_fields(run: Run, rows: Layout, chosen: tuple[Channel, ...]) -> dict[str, Any]:
+    """Fields of the loop for the channels that are kept of each recorded step."""
+    names = _asked_for(run, chosen)
+    return {
+        "orientation_is_kept": any(name.startswith("tool_quat_wxyz") for name in names),
+        "target_is_kept": any(name.startswith("target_") for name in names),
+        "kept": _column_ranges(rows, chosen),
+        "record": np.empty((_samples(run), sum(channel.size for channel in chosen))),
+    }
+
+
+def _samples(run: Run) -> int:
+    return min(run.clock.steps, BATCH) // run.record.stride + 1
+
+
+def _asked_for(run: Run, chosen: tuple[Channel, ...]) -> list[str]:
+    return [channel.name for channel in chosen] + [rule.column for rule in run.stop]
 
 
 def record_bytes(run: Run, chosen: tuple[Channel, ...]) -> int:

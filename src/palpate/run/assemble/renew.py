@@ -7,6 +7,7 @@ numbers that go into the loop are made by the functions that assemble it, so tha
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import fields, replace
 from typing import Any
 
@@ -22,6 +23,7 @@ from palpate.run.assemble.assemble import (
     begun,
     can_share,
     felt_bodies,
+    kept_fields,
     law_fields,
     outside_fields,
     sensor_fields,
@@ -31,6 +33,7 @@ from palpate.run.assemble.assemble import (
     writing_to,
 )
 from palpate.run.run import Run
+from palpate.trace import Channel
 from palpate.world.config import PlantChange, Surface, World
 from palpate.world.forces.contact import surface_numbers
 from palpate.world.plants.joint_friction import joint_friction
@@ -48,6 +51,9 @@ _FIXED_IN_WORLD = [name for name in World.model_fields if name not in _IN_WORLD]
 _FIXED_IN_PLANT = [name for name in PlantChange.model_fields if name not in _IN_PLANT]
 _BUFFERS = ("record", "times", "targets")  # written anew by every run, or kept on purpose
 _PLACED = ("position", "quat_wxyz", "normal", "friction")  # of a surface, in the compiled scene
+_LOOKED_AT = ("q", "v", "tau", "command", "tool_", "target_", "energy.", "guard", "surface.", "push_wrench") + (
+    "contact_wrench", "contact_force", "measured_wrench", "penetration",
+)  # fmt: skip
 _LAW_FIELDS = ("needs", "gains", "memory", "terms", "compensation", "shows")
 
 
@@ -66,6 +72,7 @@ class Renewable:
         self._places = places_of(run.robot, self._plant.model)
         self._structure = _structure(run.world)
         tree = self.assembly.loop.tree
+        self._offered, self._recording = self.assembly.chosen, dict[str, Any]()
         self._masses = LinkMasses(tree, self._plant.model) if tree.on else None
 
     def renew(self, run: Run) -> bool:
@@ -83,10 +90,24 @@ class Renewable:
         if _interface(law) != _interface(self._law) or can_share(run, self._plant) != self.assembly.loop.shared:
             return False
         self._numbers.restore()
+        self.assembly.loop.replace_all(self._recording)
         self._change_scene(run)
         self.assembly.run, self.assembly.law = run, law
         self._change_loop(run, law)
         return True
+
+    def keep_channels(self, names: Collection[str] | None = None) -> tuple[Channel, ...]:
+        """Let the runs from now on keep some of the channels, all if not given; return those that the run has.
+
+        Nothing else changes in a run, its energies are watched at the same steps, too. A trace ends before its first
+        number that is none: channels that the loop does not look at itself, such as what a law shows, are always kept.
+        """
+        chosen = tuple(c for c in self._offered if names is None or c.name in names or not _looked_at(c.name))
+        if chosen != self.assembly.chosen:
+            self.assembly.chosen = chosen
+            self._recording = kept_fields(self.first, self.assembly.layout, chosen)
+            self.assembly.loop.replace_all(self._recording)
+        return self._offered
 
     def _fits(self, run: Run) -> bool:
         first = self.first
@@ -143,6 +164,11 @@ class Renewable:
         for state, surface, old in zip(loop.surfaces, run.world.surfaces, first.surfaces):
             if surface is not old and not anew:
                 state.replace_all(surface_numbers(surface))
+
+
+def _looked_at(channel: str) -> bool:
+    """Whether a run ends, as diverged, where a number of a channel is none."""
+    return channel.startswith(_LOOKED_AT)
 
 
 def _interface(law: BoundLaw) -> tuple[Any, ...]:

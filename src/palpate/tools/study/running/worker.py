@@ -17,6 +17,7 @@ from typing import Any
 from palpate.errors import FileError, NotApplicable, PalpateError
 from palpate.metrics import METRICS
 from palpate.metrics.table import MetricResult, judge
+from palpate.run.after.keep import NotKept
 from palpate.run.prepared import Prepared
 from palpate.run.simulate import simulate_quietly
 from palpate.scenario.file.load import overridden
@@ -91,19 +92,44 @@ def run_row(
     names = tuple(METRICS) if metrics is None else metrics
     try:
         load_metrics(names, scenario)
-        singular = bool(own) or any(map(is_address, names)) or _SINGULAR in {*names, *scenario.get("metrics", {})}
-        bounds, trace = prepared_for(scenario).run(overrides, singular=singular)
-        if trace.outcome.kind == "interrupted":
-            signal.default_int_handler(signal.SIGINT, None)  # the run took Ctrl-C for itself; it is meant for the sweep
-        bounded = {name: judge(METRICS[name], trace, bound) for name, bound in bounds.items()}
-        row = _row(trace, bounded)
-        row |= {name: _value(name, bounded, trace) for name in names if is_address(name) or name in METRICS}
-        return row | {name: float(compute(trace)) for name, compute in (own or {}).items()}
+        row = None if own else _narrow_row(scenario, overrides, names)
+        if row is None:
+            singular = bool(own) or any(map(is_address, names)) or _SINGULAR in {*names, *scenario.get("metrics", {})}
+            row, trace = _row_of(*prepared_for(scenario).run(overrides, singular=singular), names)
+            row |= {name: float(compute(trace)) for name, compute in (own or {}).items()}
+        return row
     except PalpateError as error:
         return empty_row(IMPOSSIBLE, str(error), names)
     except Exception as error:  # a defect, or an engine's own error: it costs this run, not the sweep
         forget()
         return empty_row(CRASHED, f"{type(error).__name__}: {error}", names)
+
+
+def _narrow_row(scenario: Mapping[str, Any], overrides: Sequence[str], names: Sequence[str]) -> Row | None:
+    """The row of a run that keeps no more of its channels than was read of the runs before.
+
+    None where that does not do: something else is read, the run failed, or others' code may read what it likes.
+    """
+    bounds = scenario.get("metrics", {})
+    if not all(name in METRICS.shipped for name in (*names, *bounds)):
+        return None
+    try:
+        singular = _SINGULAR in {*names, *bounds}
+        prepared = prepared_for(scenario)
+        read = _last.read.setdefault(frozenset(names), set())
+        bounds, trace = prepared.run(overrides, singular=singular, read=read)
+        return _row_of(bounds, trace, names)[0] if trace.outcome.ok or trace.outcome.kind == "interrupted" else None
+    except NotKept:
+        return None
+
+
+def _row_of(bounds: Mapping[str, Any], trace: Trace, names: Sequence[str]) -> tuple[Row, Trace]:
+    """The row of a trace, and the trace."""
+    if trace.outcome.kind == "interrupted":
+        signal.default_int_handler(signal.SIGINT, None)  # the run took Ctrl-C for itself; it is meant for the sweep
+    bounded = {name: judge(METRICS[name], trace, bound) for name, bound in bounds.items()}
+    row = _row(trace, bounded)
+    return row | {name: _value(name, bounded, trace) for name in names if is_address(name) or name in METRICS}, trace
 
 
 def load_metrics(names: Iterable[str], scenario: Mapping[str, Any]) -> None:
@@ -184,6 +210,9 @@ class _Last(threading.local):
     scenario: Mapping[str, Any] | None = None
     prepared: Prepared | None = None
 
+    def __init__(self) -> None:
+        self.read: dict[frozenset[str], set[str]] = {}  # channels that were read of its runs, for their metrics
+
 
 _last = _Last()
 
@@ -191,7 +220,7 @@ _last = _Last()
 def prepared_for(scenario: Mapping[str, Any]) -> Prepared:
     """The runs of a scenario in this thread; those of the scenario before are let go."""
     if _last.prepared is None or (_last.scenario is not scenario and _last.scenario != scenario):
-        _last.prepared = Prepared(scenario)
+        _last.prepared, _last.read = Prepared(scenario), {}
     _last.scenario = scenario
     return _last.prepared
 
