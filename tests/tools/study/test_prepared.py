@@ -25,7 +25,7 @@ from palpate.tools.study.planning import draw_overrides, make_plan
 from palpate.tools.study.running.worker import run_row
 from palpate.tools.study.sweeps import time_per_run
 
-SHORT = ["run.duration=0.08", "reference.start=0", "reference.duration=0.05", "world.surfaces.0.position=[0.321, 0, 0]"]
+SHORT = ["run.duration=0.08", "reference.start=0", "reference.duration=0.05", "world.surfaces.0.position=[0.351, 0, 0.256]"]
 
 
 def wall() -> dict[str, object]:
@@ -101,7 +101,7 @@ def test_a_run_refused_at_its_start_leaves_no_targets_of_another_reference_behin
     prepared.run([])
     prepared.run(["reference.offset=[0.0, 0.05, 0.0]"])
     with pytest.raises(PalpateError, match="inside surface"):
-        prepared.run(["world.surfaces.0.position=[0.2, 0, 0]"])
+        prepared.run(["world.surfaces.0.position=[0.31, 0, 0.256]"])
     assert prepared.run(["world.surfaces.0.stiffness=9000"])[1].outcome.ok
     assert prepared.run([])[1].equals(wanted)
 
