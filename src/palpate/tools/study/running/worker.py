@@ -18,6 +18,7 @@ from palpate.errors import FileError, NotApplicable, PalpateError
 from palpate.metrics import METRICS
 from palpate.metrics.table import MetricResult, judge
 from palpate.run.after.keep import NotKept
+from palpate.run.assemble.carrier import EQUATIONS
 from palpate.run.prepared import Prepared
 from palpate.run.simulate import simulate_quietly
 from palpate.scenario.file.load import overridden
@@ -171,11 +172,11 @@ def empty_row(outcome: str, reason: str, metrics: Sequence[str]) -> Row:
     return row | dict.fromkeys(metrics)
 
 
-def run_chunk(job: Job, tasks: Sequence[RunTask]) -> list[RunResult]:
-    """Make several runs, in order."""
+def run_chunk(job: Job, tasks: Sequence[RunTask], stopped: Callable[[], bool] = lambda: False) -> list[RunResult]:
+    """Make several runs, in order; none any more once it is stopped."""
     check_files({file: digest for file, digest in job.files.items() if file not in job.contents})
     here = replace(job, scenario=moved(job.scenario, job.contents))
-    return [run_task(here, task) for task in tasks]
+    return [run_task(here, task) for task in tasks if not stopped()]
 
 
 def run_task(job: Job, task: RunTask) -> RunResult:
@@ -223,6 +224,20 @@ def prepared_for(scenario: Mapping[str, Any]) -> Prepared:
         _last.prepared, _last.read = Prepared(scenario), {}
     _last.scenario = scenario
     return _last.prepared
+
+
+def is_compiled(scenario: Mapping[str, Any]) -> bool:
+    """Whether the runs of a scenario are the compiled loop on the plant's equations, and nothing of others' code.
+
+    Such a run calls nothing that could end its process, and its loop leaves the interpreter free.
+    """
+    if scenario.get("modules") or any(is_address(name) for name in scenario.get("metrics", {})):
+        return False
+    try:
+        kept, _ = prepared_for(scenario).ready(dict(scenario))
+    except Exception:  # as its runs will say
+        return False
+    return kept.assembly.compiled and kept.assembly.carrier.name == EQUATIONS
 
 
 def forget() -> None:
