@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from palpate.checks import Array
 from palpate.config import PerJoint, setting
-from palpate.control.law import CommandKind, Law, Need, Shown, Tick, law_kernel, per_joint, sizes_of
+from palpate.control.law import CommandKind, Law, LawReport, Shown, Tick, law_kernel, per_joint, sizes_of
 from palpate.engine.kernels import clear, kernel
 from palpate.engine.records import Integers, Matrix, Record, Vector, sized
 
@@ -140,18 +140,21 @@ class AsPrinted(Law):
 
     name: ClassVar[str] = "as-printed"
     command: ClassVar[CommandKind] = "acceleration"
-    needs: ClassVar[tuple[Need, ...]] = ("M", "bias", "J", "drift")
-    shown: ClassVar[tuple[Shown, ...]] = (
-        Shown("rate", "rate", "1/s", help="λ* of (6); 0 where there is none"),
-        Shown("unanswered", "unanswered", help="1 where (5) and (6) have no answer; the run ends"),
-    )
-    ending: ClassVar[str | None] = "unanswered"
     kernel = _kernel
 
     axes: str = setting("xyz", "1", "which axes of the tool's position count", pattern=r"^x?y?z?$", min_length=1)
     acceleration: PerJoint | None = setting(
         None, "rad/s² or m/s²", "U_max, one for all joints or one each; the robot's limits if not given"
     )
+
+    @property
+    def report(self) -> LawReport:
+        """λ*, and the end of the run where there is none."""
+        shown = (
+            Shown("rate", "rate", "1/s", help="λ* of (6); 0 where there is none"),
+            Shown("unanswered", "unanswered", help="1 where (5) and (6) have no answer; the run ends"),
+        )
+        return LawReport(shown=shown, ending="unanswered", ended=self.lost_joint)
 
     def gains(self, robot: Any) -> Gains:
         """U_max of every joint."""
@@ -163,7 +166,7 @@ class AsPrinted(Law):
         """Scratch."""
         return Memory({**sizes_of(robot), "m": len(self.axes)})
 
-    def ended(self, memory: Memory) -> str:
+    def lost_joint(self, memory: Memory) -> str:
         """Which joint has no λ_i."""
         lost = int(np.argmax(~np.isfinite(memory.rates)))
         a, b, rate = memory.a[lost], memory.b[lost], memory.rates[lost]

@@ -187,11 +187,11 @@ def test_chosen_gains_are_told_and_given_ones_are_left_alone() -> None:
     assert law.stiffness == found.stiffness
     assert law.damping == pytest.approx(found.damping)
     assert law.integral == found.integral
-    assert "chosen for ur5e at a period of 2 ms" in law.remarks(law.memory(robot))[0]
+    assert "chosen for ur5e at a period of 2 ms" in law.report.remarks(law.memory(robot))[0]
     given = DirectForce(stiffness=(100.0,) * 6, damping=(5.0,) * 6, integral=0.5)
     kept = given.suited(robot, Rig(2e-3))
     assert (kept.stiffness, kept.damping, kept.integral) == ((100.0,) * 6, (5.0,) * 6, 0.5)
-    assert kept.remarks(kept.memory(robot)) == []
+    assert kept.report.remarks(kept.memory(robot)) == []
 
 
 def test_rates_of_the_hybrid_and_integral_laws_fall_with_the_period() -> None:

@@ -205,13 +205,13 @@ def test_in_force_mode_the_tool_moves_no_faster_than_its_cap():
     assert max(down) == pytest.approx(0.03, abs=1e-3)
     assert bound.memory.capped > 100
     assert bound.memory.integral[2] < 3.0  # held while capped: k_i 10 N over 0.4 s would be 40 N
-    assert "was limited at" in law.suited(robot, Rig()).remarks(bound.memory)[1]
+    assert "was limited at" in law.suited(robot, Rig()).report.remarks(bound.memory)[1]
 
 
 def test_a_wanted_force_below_the_threshold_is_named():
     law = Feeling(contact_force=5.0, contact_moment=0.1)
     law.feel(0.0, wanted=3.0)
-    said = HybridForce(contact_force=5.0, contact_moment=0.1).remarks(law.memory)
+    said = HybridForce(contact_force=5.0, contact_moment=0.1).report.remarks(law.memory)
     assert any("a desired force of 3 is below" in text for text in said)
 
 
@@ -314,7 +314,7 @@ def test_the_share_of_friction_that_is_not_undone_acts_through_the_task_inertia(
 def test_the_remarks_count_contacts():
     law = HybridForce()
     memory = law.memory(load_robot("panda", joints="ideal"))
-    assert "contact made 0 times, lost 0 times" in law.remarks(memory)[0]
+    assert "contact made 0 times, lost 0 times" in law.report.remarks(memory)[0]
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any, ClassVar
+
 import numpy as np
 import pytest
 
-from palpate.control import LAWS, JointImpedance, PythonLaw
-from palpate.control.law import PoleView, Seen, per_joint, refuse_free_base
+from palpate.config import Config, setting
+from palpate.control import LAWS, JointImpedance, PlainLaw, PythonLaw
+from palpate.control.law import MOVED, Follows, Law, PoleView, Seen, per_joint, refuse_free_base
 from palpate.control.references.reference import joint_target
 from palpate.errors import BadShape, InvalidInput, NotFinite
 from palpate.robot import load_robot
@@ -111,3 +114,59 @@ def test_a_law_that_overrides_bind_is_refused_since_a_run_would_pass_over_it() -
         class _Old(JointImpedance):
             def bind(self, robot):
                 return super().bind(robot)
+
+
+@pytest.mark.parametrize(
+    ("body", "new"),
+    [
+        ({"remarks": lambda self, memory: []}, r"`report` now.*LawReport\(remarks"),
+        ({"holds": False}, r"`traits` now.*replace\(super\(\).traits, holds"),
+        ({"needed": lambda self: ()}, r"replace\(super\(\).reads, needs"),
+        ({"term_names": lambda self: ()}, "it is `terms` now"),
+        ({"shown": (), "__annotations__": {"shown": "ClassVar[tuple[Shown, ...]]"}}, r"LawReport\(shown"),
+    ],
+)
+def test_a_law_with_an_attribute_that_moved_is_refused_with_the_new_one(body: dict, new: str) -> None:
+    with pytest.raises(InvalidInput, match=f"(?s)the law Mine defines.*{new}"):
+        type("Mine", (JointImpedance,), {"__module__": __name__, **body})
+
+
+def test_an_attribute_that_moved_is_answered_with_its_new_place() -> None:
+    law: Any = JointImpedance()
+    assert law.traits.follows == "joints"
+    with pytest.raises(AttributeError, match=r"law\.traits\.follows"):
+        _ = law.follows
+    with pytest.raises(AttributeError, match=r"law\.reads\.target"):
+        _ = law.takes
+    with pytest.raises(AttributeError, match="nothing_of_the_kind"):
+        _ = law.nothing_of_the_kind
+
+
+def test_a_setting_may_have_a_name_that_moved() -> None:
+    class Mine(JointImpedance):
+        """A law with settings that are called so."""
+
+        holds: float = setting(2.0, "s", "how long")
+        figure: int = 3
+
+    assert (Mine().holds, Mine().figure, Mine().traits.holds) == (2.0, 3, True)
+
+
+def test_a_plain_law_says_what_it_follows_and_promises_it() -> None:
+    class Mine(PlainLaw):
+        """Nothing."""
+
+        name: ClassVar[str] = "mine"
+        follows: ClassVar[Follows | None] = "joints"
+
+        def decide(self, tick: Any, memory: Any) -> Any:
+            return {"torque": 0.0 * tick.v}
+
+    assert Mine().traits.follows == "joints"
+    assert [promise.joints for promise in Mine().traits.promises(load_robot("planar2"))] == [True]
+
+
+def test_a_law_has_sixteen_names_and_none_of_a_shipped_one_is_a_moved_one() -> None:
+    assert len({name for name in vars(Law) | Law.__annotations__ if name[0] != "_"} - set(vars(Config))) == 16
+    for name in LAWS:
+        assert not set(MOVED) & (set(vars(law_class(name))) | set(law_class(name).model_fields)), name

@@ -39,7 +39,7 @@ def literals(source: str) -> list[tuple[int, str]]:
 def misplaced(file: str, source: str) -> list[str]:
     """Names of laws in a file that is not theirs."""
     return [
-        f"{file}:{line} names the law {text!r}; ask the law instead (Law.follows, yields, holds, figure …)"
+        f"{file}:{line} names the law {text!r}; ask the law instead (Law.traits, Law.report)"
         for line, text in literals(source)
         if text in NAMES and file != f"control/laws/{text.replace('-', '_')}.py" and (file, text) not in OTHER_MEANINGS
     ]

@@ -311,7 +311,9 @@ def test_torque_limits_shrink_the_force_and_are_said():
     tick = bound.tick(arm(), POSTURE, np.zeros(7), target=target, seen=view)
     assert (np.abs(tick.terms["balance"]) > 0.3 * arm().limits.torque).any()
     assert (np.abs(tick.command) <= 0.3 * arm().limits.torque * (1 + 1e-12)).all()
-    assert law.remarks(bound.memory) == ["only a share of the desired force was within the torque limits at 1 ticks"]
+    assert law.report.remarks(bound.memory) == [
+        "only a share of the desired force was within the torque limits at 1 ticks"
+    ]
 
 
 def test_a_wanted_acceleration_leans_the_pole():

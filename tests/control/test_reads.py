@@ -122,20 +122,20 @@ def test_a_law_in_python_says_what_it_follows_or_both_errors_are_reported() -> N
     ],
 )  # fmt: skip
 def test_what_the_shipped_laws_follow(name: str, follows: str | None) -> None:
-    assert law_of(name)().follows == follows
+    assert law_of(name)().traits.follows == follows
 
 
 def test_a_stack_of_postures_follows_the_joints() -> None:
-    assert Priorities(levels=(Level(kind="posture"),)).follows == "joints"
-    assert Priorities(levels=(Level(kind="position"),)).follows == "tool"
+    assert Priorities(levels=(Level(kind="posture"),)).traits.follows == "joints"
+    assert Priorities(levels=(Level(kind="position"),)).traits.follows == "tool"
 
 
 def test_what_a_law_ignores_of_the_reference() -> None:
-    assert set(TARGET) - set(law_of("joint-impedance")().takes) == {
+    assert set(TARGET) - set(law_of("joint-impedance")().reads.target) == {
         "position", "quat_wxyz", "twist", "acceleration", "wrench"
     }  # fmt: skip
-    assert "wrench" not in law_of("cartesian-impedance")().takes
-    assert "wrench" in law_of("hybrid-force")().takes
+    assert "wrench" not in law_of("cartesian-impedance")().reads.target
+    assert "wrench" in law_of("hybrid-force")().reads.target
 
 
 @pytest.mark.parametrize("name", sorted(set(LAWS.shipped) - {"standing", "pole-balance", "fastest-stop"}))
@@ -154,10 +154,10 @@ def test_what_a_law_does_not_read_can_be_anything(name: str) -> None:
             getattr(tick, term)[...] = np.nan if poison and not known else getattr(x, term)
         tick.q[:], tick.v[:] = q, v
         for field, size in (("q", 7), ("v", 7), ("a", 7), ("twist", 6), ("acceleration", 6), ("wrench", 6)):
-            taken = field in law.takes or not poison
+            taken = field in law.reads.target or not poison
             getattr(tick.target, field)[:] = 0.1 * np.ones(size) if taken else np.nan
-        tick.target.position[:] = x.position if "position" in law.takes or not poison else np.nan
-        tick.target.quat_wxyz[:] = (1.0, 0, 0, 0) if "quat_wxyz" in law.takes or not poison else np.nan
+        tick.target.position[:] = x.position if "position" in law.reads.target or not poison else np.nan
+        tick.target.quat_wxyz[:] = (1.0, 0, 0, 0) if "quat_wxyz" in law.reads.target or not poison else np.nan
         bound.decide(tick)
         found.append(bound.rows.copy())
     assert np.isfinite(found[0]).all()

@@ -291,7 +291,7 @@ def test_a_wish_beyond_reach_is_counted():
     target = Target.over(row, sizes_of(machine()))
     bound.tick(machine(), machine().home, np.zeros(18), target=target)
     assert bound.memory.short == 1
-    assert law.remarks(bound.memory) == [
+    assert law.report.remarks(bound.memory) == [
         "the trunk's desired acceleration was beyond friction cones or torque limits at 1 ticks"
     ]
 

@@ -115,9 +115,9 @@ def test_at_the_singular_posture_itself_everything_is_finite() -> None:
 def test_remarks_say_what_was_damped_and_how_far_the_tool_was_turned() -> None:
     law = OperationalSpace(orientation_error="matrix")
     memory = law.memory(load_robot("panda"))
-    assert law.remarks(memory) == []
+    assert law.report.remarks(memory) == []
     memory.damped, memory.angle = 12, np.pi
-    damped, turned = law.remarks(memory)
+    damped, turned = law.report.remarks(memory)
     assert "12 ticks" in damped
     assert "180°" in turned
     assert "fades" in turned

@@ -29,7 +29,7 @@ def made(time: Any, facts: RunFacts, **channels: Any) -> Trace:
 
 
 def test_every_law_names_a_figure_that_there_is() -> None:
-    named = {law_class(law).figure for law in LAWS}
+    named = {law_class(law)().report.figure for law in LAWS}
     assert named - {None} == set(KINDS)
 
 
@@ -82,7 +82,7 @@ def test_euler_angles_do_not_jump() -> None:
 
 def test_a_pole_law_tells_its_gains_and_poles() -> None:
     law = PoleBalance()
-    told = {one.name: one.value for one in law.computed(load_robot("iiwa14"))}
+    told = {one.name: one.value for one in law.report.computed(load_robot("iiwa14"))}
     A, B = law.model().linear_axis()
     K = np.array(told["K, horizontal"], dtype=float)
     poles = np.linalg.eigvals(A - np.outer(B, K))
@@ -96,7 +96,7 @@ def test_a_pole_law_tells_its_gains_and_poles() -> None:
 
 def test_a_stop_tells_the_bounds_it_was_designed_with() -> None:
     panda = load_robot("panda")
-    (bound,) = FastestStop().computed(panda)
+    (bound,) = FastestStop().report.computed(panda)
     assert (bound.name, bound.value) == ("U", panda.limits.acceleration.tolist())
 
 

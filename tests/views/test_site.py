@@ -133,7 +133,7 @@ def test_a_law_page_is_for_those_who_meet_the_law_for_the_first_time(law: str) -
     assert "| typical (default) |" in text
     cited = set(re.findall(r"https://doi\.org/([^)\s]+)", text))
     listed = set(re.findall(r"https://doi\.org/([^)\s]+)", (DOCS / "literature.md").read_text("utf-8")))
-    assert set(law_class(law).literature) <= cited <= listed
+    assert set(law_class(law)().report.literature) <= cited <= listed
     assert cited
 
 

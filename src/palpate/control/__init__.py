@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from palpate.control import design as design, references as references, solve as solve
     from palpate.control.design.pole import PoleModel as PoleModel
     from palpate.control.guards import Guards as Guards
-    from palpate.control.law import Law as Law, PythonLaw as PythonLaw
+    from palpate.control.law import Law as Law
     from palpate.control.laws.admittance import Admittance as Admittance, admittance_response as admittance_response
     from palpate.control.laws.cartesian_impedance import CartesianImpedance as CartesianImpedance
     from palpate.control.laws.computed_torque import ComputedTorque as ComputedTorque
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from palpate.control.laws.shaped_impedance import ShapedImpedance as ShapedImpedance
     from palpate.control.laws.standing import Stance as Stance, Standing as Standing, stand as stand
     from palpate.control.plain_law import PlainLaw as PlainLaw
+    from palpate.control.python_law import PythonLaw as PythonLaw
     from palpate.control.solve.force_torques import torques_for_force as torques_for_force
     from palpate.control.solve.stop import Stop as Stop, TorqueBounds as TorqueBounds, fastest_stop as fastest_stop
     from palpate.control.steps.force_loop import force_loop_poles as force_loop_poles

@@ -18,9 +18,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from palpate.config import Config
-from palpate.control.law import Beginning, BoundLaw, CommandKind, Law, PythonLaw, Rig, Tick
+from palpate.control.bound_law import BoundLaw
+from palpate.control.commands import CommandKind
+from palpate.control.law import Law
+from palpate.control.python_law import PythonLaw
 from palpate.control.reads import NEEDS, Need, reads_of
+from palpate.control.rig import Beginning, Rig
 from palpate.control.shown import Shown
+from palpate.control.tick import Tick
 from palpate.engine.carried import marks_any, real_at, word_at
 from palpate.engine.kernels import Kernel, address_of_record, kernel
 from palpate.engine.records import ReadOnly, Record, Vector, sized

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from palpate.control.law import BoundLaw
+from palpate.control.bound_law import BoundLaw
 from palpate.engine.kernels import kernel
 from palpate.engine.records import Matrix, Record, Vector, sized
 from palpate.errors import InvalidInput

@@ -11,9 +11,9 @@ import math
 from typing import Literal
 
 from palpate.config import Config, setting
-from palpate.control.law import Tick
 from palpate.control.steps.linear_algebra import cholesky, cholesky_inverse, cholesky_solve, symmetric_eigen
 from palpate.control.steps.reach import LEVER
+from palpate.control.tick import Tick
 from palpate.engine.kernels import clear, dot, kernel, put
 from palpate.engine.records import Kept, Matrix, Record, State, Vector, sized
 from palpate.robot.robot import Robot

@@ -5,12 +5,16 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike
 
-from palpate.control.law import BoundLaw, Follows, Law, PythonLaw
+from palpate.control.bound_law import BoundLaw
+from palpate.control.law import Law
+from palpate.control.python_law import PythonLaw
 from palpate.control.reads import Reads
+from palpate.control.traits import Follows, LawTraits, promises_of
 from palpate.lazy import may_read
 from palpate.robot.robot import Robot
 from palpate.user_code import blamed
@@ -27,26 +31,23 @@ class PlainLaw(Law):
             return {"spring": self.stiffness * (tick.target.q - tick.q), "gravity": tick.gravity}
     """
 
-    terms: ClassVar[tuple[str, ...]] = ("torque",)
+    _kept_names: ClassVar[tuple[str, ...]] = ("follows",)
+    terms: ClassVar[tuple[str, ...]] = ("torque",)  # pyright: ignore[reportIncompatibleMethodOverride]
+    follows: ClassVar[Follows | None] = None  # whose target; errors of tool and joints are reported if it is not said
 
     @abstractmethod
     def decide(self, tick: Any, memory: Any) -> Mapping[str, ArrayLike]:
         """One array per term, by name; `memory` is what `memory(robot)` returned, to be changed in place."""
 
     @property
-    def follows(self) -> Follows | None:
-        """Whose target it follows; errors of tool and joints are reported if a subclass does not say."""
-        return None
+    def traits(self) -> LawTraits:
+        """What it follows, and the promise that goes with it."""
+        return LawTraits(follows=self.follows, promises=partial(promises_of, self.follows, self.reads))
 
     @property
-    def tick_reads(self) -> Reads:
-        """Everything: what its code reads is not known."""
-        return Reads()
-
-    @property
-    def reads_sensors(self) -> bool:
-        """Whether `decide` may read custom sensors, `tick.seen`."""
-        return may_read(type(self).decide, 1, "seen")
+    def reads(self) -> Reads:
+        """Everything that its code may read; custom sensors (`tick.seen`) where `decide` names them."""
+        return Reads(sensors=may_read(type(self).decide, 1, "seen"))
 
     def gains(self, robot: Robot) -> Any:
         """The law itself: its settings are its gains."""
@@ -59,7 +60,7 @@ class PlainLaw(Law):
     def bound_to(self, robot: Robot) -> BoundLaw:
         """Its function in Python, on its settings."""
         law = PythonLaw(_decided, self.terms, self.command, self.gains(robot), self.memory(robot), self.name)
-        return replace(law.bind(robot), remarks=self.remarks, alarms=self.alarms)
+        return replace(law.bind(robot), remarks=self.report.remarks, alarms=self.report.alarms)
 
 
 def _decided(tick: Any, law: PlainLaw, memory: Any) -> Mapping[str, ArrayLike]:

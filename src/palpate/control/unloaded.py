@@ -20,7 +20,7 @@ class UnloadedLaw(Unloaded, Law):
     model_config = ConfigDict(extra="allow")
 
     @property
-    def tick_reads(self) -> Reads:
+    def reads(self) -> Reads:
         """Refused: its kernel is not known."""
         _refuse(self.name)
 

@@ -21,18 +21,19 @@ def unread_of_reference(law: Any, reference: Any) -> list[str]:
     wanted = [d for d, *values in zip(DIRECTIONS, *wrenches) if any(values)]  # along these at some time
     moved = f"the motion of the reference ({reference.kind})"
     wrench = "the desired wrench (reference.wrench)"
-    if law.follows == "nothing":
+    traits = law.traits
+    if traits.follows == "nothing":
         # A position held is what such a run is measured against.
         ignored = [*([] if isinstance(reference, Hold) else [moved]), *([wrench] if wanted else [])]
         return _sentence(law, "follows no target", ignored, "")
-    if law.follows == "joints":
+    if traits.follows == "joints":
         ignored = [*([moved] if reference.moves == "tool" else []), *([wrench] if wanted else [])]
         instead = "; the joints stay at the start posture" if reference.moves != "joints" else ""
         return _sentence(law, "reads the targets of the joints alone", ignored, instead)
-    if not {"position", "q"} & set(law.takes):
+    if not {"position", "q"} & set(law.reads.target):
         ignored = [moved] if reference.moves != "nothing" else []
         return _sentence(law, "reads the desired wrench only", ignored, "") + _uncontrolled(law, reference, wanted)
-    if wanted and "wrench" not in law.takes and not law.yields:
+    if wanted and "wrench" not in law.reads.target and not traits.yields:
         return _sentence(law, "controls motion alone", [wrench], "; the contact force is what the motion makes of it")
     return _uncontrolled(law, reference, wanted)
 
@@ -46,7 +47,7 @@ def _sentence(law: Law, reads: str, ignored: list[str], instead: str) -> list[st
 
 def _uncontrolled(law: Law, reference: ReferenceSettings, wanted: list[str]) -> list[str]:
     """Wanted along a direction in which the law controls no force, where both are along the same axes."""
-    forced = law.force_directions
+    forced = law.traits.force_directions
     rotated_axes = getattr(law, "axes_quat_wxyz", (1.0, 0.0, 0.0, 0.0)) != (1.0, 0.0, 0.0, 0.0)
     if forced is None or rotated_axes or getattr(law, "axes", "world") != reference.wrench_axes:
         return []

@@ -11,8 +11,10 @@ from numpy.typing import ArrayLike
 from palpate.checks import Array, finite_array
 from palpate.control.around import Around
 from palpate.control.guards import Guards
-from palpate.control.law import Law, PythonLaw, Rig
+from palpate.control.law import Law
+from palpate.control.python_law import PythonLaw
 from palpate.control.references.reference import Hold, Reference
+from palpate.control.rig import Rig
 from palpate.errors import InvalidInput
 from palpate.forking import cached_property
 from palpate.robot.robot import Robot

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from palpate.checks import Array
-from palpate.control.law import Target, sizes_of
+from palpate.control.tick import Target, sizes_of
 from palpate.errors import InvalidInput
 from palpate.run.advancing import stepper
 from palpate.run.after.finish import trace_of

@@ -7,10 +7,13 @@ from dataclasses import replace
 import numpy as np
 
 from palpate.checks import Array
-from palpate.control.law import BoundLaw, Law, PythonLaw, Rig
+from palpate.control.bound_law import BoundLaw
+from palpate.control.law import Law
+from palpate.control.python_law import PythonLaw
 from palpate.control.references.field_path import FieldPath
 from palpate.control.references.reference import ReferenceSettings
 from palpate.control.references.surface_path import CURVED, SurfacePath
+from palpate.control.rig import Rig
 from palpate.errors import InvalidInput, check_names
 from palpate.robot.robot import Robot
 from palpate.spatial import quat_from_matrix

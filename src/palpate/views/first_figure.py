@@ -1,6 +1,6 @@
 """The figure to see first of a run: what its law says it is about, else the contact force, else the tool's error.
 
-A law names one of `KINDS` (`Law.figure`); nothing here knows a law.
+A law names one of `KINDS` (`LawReport.figure`); nothing here knows a law.
 """
 
 from __future__ import annotations

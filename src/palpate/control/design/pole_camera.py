@@ -17,7 +17,7 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.control.design.pole import PoleModel
-from palpate.control.law import PoleView
+from palpate.control.tick import PoleView
 from palpate.engine.kernels import kernel, put
 from palpate.engine.maths import cosh, sinh
 from palpate.engine.records import Carried, Kept, Matrix, Record, State, Vector, sized

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -11,18 +11,13 @@ from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array, finite_number
 from palpate.config import Quaternion, setting
+from palpate.control.commands import CommandKind
 from palpate.control.design.damping import damping_by_ratio
-from palpate.control.law import (
-    CommandKind,
-    Law,
-    Shown,
-    Tick,
-    law_kernel,
-    refuse_free_base,
-    sentences_that_hold,
-    sizes_of,
-)
+from palpate.control.fitting import refuse_free_base
+from palpate.control.law import Law
 from palpate.control.promise import Promise
+from palpate.control.report import LawReport, sentences_that_hold
+from palpate.control.shown import Shown
 from palpate.control.steps.compliance import (
     AXES,
     AdmittanceAxes,
@@ -43,6 +38,8 @@ from palpate.control.steps.frames import (
 from palpate.control.steps.linear_algebra import damped_step, product
 from palpate.control.steps.reach import reachable, rotation_of
 from palpate.control.steps.task_space import DIRECTIONS, Direction, Gain6, checked_directions, symmetric6
+from palpate.control.tick import Tick, law_kernel, sizes_of
+from palpate.control.traits import LawTraits
 from palpate.engine.kernels import clear, kernel, put
 from palpate.engine.maths import sin
 from palpate.engine.records import Cube, Integers, Kept, Matrix, Record, State, Vector, sized
@@ -274,6 +271,15 @@ def _respond(k: EquationGains, F: Matrix, p_d: Matrix, R_d: Cube, dt: float, out
             advance_admittance(F[i], p_d[i], R_d[i], dt, k, c)
 
 
+_SHOWN = (
+    Shown("compliant_position", "c.position", "m", ("x", "y", "z"), "world", "position of the compliant frame"),
+    Shown("compliant_quat_wxyz", "c.quat_wxyz", "1", ("w", "x", "y", "z"), "world", "its orientation"),
+    Shown("compliant_euler", "c.euler_xyz", "rad", ("phi", "theta", "psi"), "world", "its XYZ Euler angles"),
+    Shown("compliant_distance", "distance", "m", help="of the tool from its compliant frame, as far as it follows"),
+    Shown("compliant_angle", "angle", "rad", help="of the tool from its compliant frame, as far as it follows"),
+)
+
+
 class Admittance(Law):
     """A wrench moves the set point of a stiff arm: M Δẍ + D Δẋ + K Δx = F − F_d, followed through inverse kinematics.
 
@@ -295,17 +301,7 @@ class Admittance(Law):
     """
 
     name: ClassVar[str] = "admittance"
-    shown: ClassVar[tuple[Shown, ...]] = (
-        Shown("compliant_position", "c.position", "m", ("x", "y", "z"), "world", "position of the compliant frame"),
-        Shown("compliant_quat_wxyz", "c.quat_wxyz", "1", ("w", "x", "y", "z"), "world", "its orientation"),
-        Shown("compliant_euler", "c.euler_xyz", "rad", ("phi", "theta", "psi"), "world", "its XYZ Euler angles"),
-        Shown("compliant_distance", "distance", "m", help="of the tool from its compliant frame, as far as it follows"),
-        Shown("compliant_angle", "angle", "rad", help="of the tool from its compliant frame, as far as it follows"),
-    )
     kernel = _kernel
-    yields: ClassVar[bool] = True
-    figure = "compliant-frame"
-    literature = ("10.1109/70.760350",)
 
     mass: Gain6 = setting((5.0,) * 6, "kg, kg·m²", "M, apparent inertia: six numbers or 6×6")
     damping: Gain6 | None = setting(None, "N·s/m, N·m·s/rad", "D: six numbers or 6×6; critical if not given")
@@ -377,13 +373,31 @@ class Admittance(Law):
             return np.array([axes_rotation, rotation @ axes_rotation])
         return axes_rotation if self.axes == "world" else rotation @ axes_rotation
 
-    def task_directions(self, robot: Robot) -> tuple[str, ...]:
+    @property
+    def traits(self) -> LawTraits:
+        """Its compliant frame presses; the arm follows that along the directions it can."""
+        return replace(
+            super().traits, yields=True, task_directions=self.followed_directions, promises=self.promises_for
+        )
+
+    @property
+    def report(self) -> LawReport:
+        """The compliant frame, and where the arm did not follow it."""
+        return LawReport(
+            shown=_SHOWN,
+            remarks=self.remarks_of,
+            alarms=self.alarms_of,
+            figure="compliant-frame",
+            literature=("10.1109/70.760350",),
+        )
+
+    def followed_directions(self, robot: Robot) -> tuple[str, ...]:
         """The directions that the arm follows: those that yield, then the others as far as it can hold them."""
         checked_directions(robot, self.directions, self.name, self.axes_at)
         others = tuple(d for d in DIRECTIONS if d not in self.directions)
         return reachable(robot, self.directions + others, self.axes_at)
 
-    def promises(self, robot: Robot) -> tuple[Promise, ...]:
+    def promises_for(self, robot: Robot) -> tuple[Promise, ...]:
         """The tool where the compliance has it: at the target, moved by the wrench along the chosen directions.
 
         Along a direction without stiffness nothing leads back to the target: there it rests where the wanted wrench
@@ -391,7 +405,7 @@ class Admittance(Law):
         """
         held = np.any(self.matrices()[2], axis=1)
         free = tuple(d for d in self.directions if not held[DIRECTIONS.index(d)])
-        followed = tuple(d for d in self.task_directions(robot) if d not in free)
+        followed = tuple(d for d in self.followed_directions(robot) if d not in free)
         pressing = (Promise(force=free, axes=self.axes_at),) if free else ()
         return (Promise(motion=followed, axes=self.axes_at), *pressing)
 
@@ -407,16 +421,16 @@ class Admittance(Law):
             lower=robot.limits.lower,
             upper=robot.limits.upper,
             speed=robot.limits.velocity,
-            rows=[DIRECTIONS.index(d) for d in self.task_directions(robot)],
+            rows=[DIRECTIONS.index(d) for d in self.followed_directions(robot)],
         )
 
     def memory(self, robot: Robot) -> Memory:
         """The compliant frame, the commanded posture and the trim, and scratch."""
         tool = robot.frame()
-        sizes = {**sizes_of(robot), "k": len(self.task_directions(robot))}
+        sizes = {**sizes_of(robot), "k": len(self.followed_directions(robot))}
         return Memory(sizes, tool=tool.record, tree=tree_of(robot, [tool.body]), motion=motion_of(robot))
 
-    def remarks(self, memory: Memory) -> list[str]:
+    def remarks_of(self, memory: Memory) -> list[str]:
         """Whether joints' speeds, ranges or a singular posture kept the arm from following the compliant pose."""
         speeds = f"joint speeds limited the command at {memory.slowed} ticks"
         ranges = f"joint ranges limited the command at {memory.stopped} ticks"
@@ -428,7 +442,7 @@ class Admittance(Law):
         )
         return sentences_that_hold({held_back: why, behind: memory.behind > _BEHIND or memory.askew > _ASKEW})
 
-    def alarms(self, memory: Memory) -> list[str]:
+    def alarms_of(self, memory: Memory) -> list[str]:
         """Where the arm left its compliant frame, and an Euler form so near its singularity that K means little."""
         s = memory.steepest
         apart = (
@@ -446,7 +460,7 @@ class Admittance(Law):
         return sentences_that_hold({apart: memory.farthest > _BEHIND or memory.widest > _ASKEW, steep: s > _STEEP})
 
     @property
-    def commanded(self) -> CommandKind:
+    def command(self) -> CommandKind:  # pyright: ignore[reportIncompatibleVariableOverride]
         """The kind of command that the servo behind the law takes."""
         return self.servo
 

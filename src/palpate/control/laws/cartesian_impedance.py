@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -10,8 +11,9 @@ import numpy as np
 from palpate.checks import Array
 from palpate.config import Config, required, setting
 from palpate.control.design.damping import damping_by_ratio
-from palpate.control.law import Need, Tick, law_kernel
 from palpate.control.promise import Promise
+from palpate.control.reads import Reads
+from palpate.control.report import LawReport
 from palpate.control.steps.linear_algebra import times, transpose_times
 from palpate.control.steps.task_space import (
     DIRECTIONS,
@@ -34,6 +36,8 @@ from palpate.control.steps.task_space import (
     set_rows,
     symmetric6,
 )
+from palpate.control.tick import Tick, law_kernel
+from palpate.control.traits import LawTraits
 from palpate.engine.kernels import clear, dot, kernel, put
 from palpate.engine.records import Kept, Matrix, Record, State, Vector, sized
 from palpate.errors import InvalidInput
@@ -211,8 +215,6 @@ class CartesianImpedance(PostureLaw):
     name: ClassVar[str] = "cartesian-impedance"
     serves_in_order: ClassVar[bool] = True
     kernel = _kernel
-    yields: ClassVar[bool] = True
-    literature = ("10.1115/1.3140702",)
 
     stiffness: Gain6 = setting((400.0, 400.0, 400.0, 20.0, 20.0, 20.0), "N/m, N·m/rad", "K: six numbers or 6×6")
     damping: Gain6 | None = setting(None, "N·s/m, N·m·s/rad", "D: six numbers or 6×6; by damping_ratio if not given")
@@ -226,31 +228,39 @@ class CartesianImpedance(PostureLaw):
         """The spring's directions."""
         return self.directions
 
-    def needed(self) -> tuple[Need, ...]:
+    @property
+    def reads(self) -> Reads:
         """The classic form needs no J̇ v."""
-        every = super().needed()
-        return every if self.form == "exact" else tuple(need for need in every if need != "drift")
+        every = super().reads
+        needs = every.needs if self.form == "exact" else tuple(need for need in every.needs if need != "drift")
+        return replace(every, needs=needs)
 
-    def spring_damper(self, gains: Gains) -> tuple[Array, Array]:
-        """K and D of the first stage."""
-        return gains.stages[0].K, gains.stages[0].D
+    @property
+    def traits(self) -> LawTraits:
+        """Its spring presses, and may be changed between ticks: K and D of the first stage."""
+        return replace(super().traits, yields=True, spring_damper=_first_stage)
+
+    @property
+    def report(self) -> LawReport:
+        """Its literature, beside what the laws at the tool remark."""
+        return replace(super().report, literature=("10.1115/1.3140702",))
 
     def gains(self, robot: Robot) -> Gains:
         """The stages of K and D and the form, beside the task's."""
         task, exact = self.task_gains(robot), self.form == "exact"
         return Gains(**task, stages=self._stages(robot), exact=exact, hold_force=self.hold_force)
 
-    def promises(self, robot: Robot) -> tuple[Promise, ...]:
+    def promises_for(self, robot: Robot) -> tuple[Promise, ...]:
         """The target along every direction; nothing where a schedule changes the stiffness and so the rest pose."""
-        return () if self.schedule else super().promises(robot)
+        return () if self.schedule else super().promises_for(robot)
 
-    def remarks(self, memory: Memory) -> list[str]:
+    def remarks_of(self, memory: Memory) -> list[str]:
         """Whether the spring pulled out of reach, and what the laws at the tool tell."""
         pinned = (
             f"{self.name}: the spring pulled with up to {memory.pulled:.3g} N where no joint moves the tool at"
             f" {memory.pinned} ticks: the target is out of reach, or the posture singular"
         )
-        return [*super().remarks(memory), *([pinned] if memory.pinned else [])]
+        return [*super().remarks_of(memory), *([pinned] if memory.pinned else [])]
 
     def _stages(self, robot: Robot) -> list[StageGains]:
         """The stiffness at the start and every later one."""
@@ -279,3 +289,7 @@ class CartesianImpedance(PostureLaw):
         else:
             D = symmetric6(stage.damping, f"{prefix}damping")
         return StageGains(start=stage.start, duration=stage.duration, K=K, D=chosen @ D @ chosen)
+
+
+def _first_stage(gains: Gains) -> tuple[Array, Array]:
+    return gains.stages[0].K, gains.stages[0].D

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 from palpate.config import PerJoint, setting
-from palpate.control.law import Law, Tick, law_kernel, per_joint, refuse_free_base
+from palpate.control.fitting import per_joint, refuse_free_base
+from palpate.control.law import Law
+from palpate.control.report import LawReport
 from palpate.control.steps.linear_algebra import times
+from palpate.control.tick import Tick, law_kernel
 from palpate.engine.records import Record, Vector, sized
 from palpate.errors import InvalidInput
 from palpate.robot.robot import Robot
@@ -58,12 +62,16 @@ class ComputedTorque(Law):
 
     name: ClassVar[str] = "computed-torque"
     kernel = _kernel
-    literature = ("10.1109/TAC.1980.1102367",)
 
     frequency: PerJoint = setting(10.0, "rad/s", "ω > 0 of each joint's error")
     damping_ratio: PerJoint = setting(1.0, "1", "ζ ≥ 0 of each joint's error")
     kp: PerJoint | None = setting(None, "1/s²", "K_p ≥ 0 directly, instead of ω; give kd with it")
     kd: PerJoint | None = setting(None, "1/s", "K_d ≥ 0 directly, instead of ζ; give kp with it")
+
+    @property
+    def report(self) -> LawReport:
+        """Its literature."""
+        return replace(super().report, literature=("10.1109/TAC.1980.1102367",))
 
     def gains(self, robot: Robot) -> Gains:
         """K_p and K_d per joint."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar, Self
 
 import numpy as np
@@ -10,7 +11,8 @@ from pydantic import PrivateAttr
 from palpate.checks import Array
 from palpate.config import Vector6, setting
 from palpate.control.design.force_gains import force_defaults
-from palpate.control.law import Rig, Tick, law_kernel
+from palpate.control.report import LawReport
+from palpate.control.rig import Rig
 from palpate.control.steps.force_loop import (
     ForceGains,
     ForceMemory,
@@ -25,6 +27,8 @@ from palpate.control.steps.force_loop import (
 )
 from palpate.control.steps.linear_algebra import times
 from palpate.control.steps.task_space import DIRECTIONS, Gain6, hold_posture, open_task, symmetric6
+from palpate.control.tick import Tick, law_kernel
+from palpate.control.traits import LawTraits
 from palpate.engine.records import Matrix, Record, Vector, sized
 from palpate.robot.robot import Robot
 
@@ -85,8 +89,6 @@ class DirectForce(PressingLaw):
 
     name: ClassVar[str] = "direct-force"
     kernel = _kernel
-    drops_motion = True
-    literature = ("10.1007/978-1-4615-4431-9",)
 
     stiffness: Vector6 | None = setting(
         None,
@@ -97,6 +99,16 @@ class DirectForce(PressingLaw):
         None, "N·s/m, N·m·s/rad", "D: six numbers or 6×6; by design.force_defaults if not given"
     )
     _account: str = PrivateAttr("")
+
+    @property
+    def traits(self) -> LawTraits:
+        """Along a force direction no position counts."""
+        return replace(super().traits, drops_motion=True)
+
+    @property
+    def report(self) -> LawReport:
+        """Its literature, beside what it remarks."""
+        return replace(super().report, literature=("10.1007/978-1-4615-4431-9",))
 
     def springs(self) -> Array:
         """K, without the force-controlled directions."""
@@ -130,6 +142,6 @@ class DirectForce(PressingLaw):
         chosen._account = account  # pyright: ignore[reportAttributeAccessIssue] - private, so pydantic lets it be set
         return chosen
 
-    def remarks(self, memory: ForceMemory) -> list[str]:
+    def remarks_of(self, memory: ForceMemory) -> list[str]:
         """The gains that were chosen for the arm and the loop's period, and directions lost near singular postures."""
-        return [*([self._account] if self._account else []), *super().remarks(memory)]
+        return [*([self._account] if self._account else []), *super().remarks_of(memory)]

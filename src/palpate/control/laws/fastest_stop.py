@@ -9,21 +9,14 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.config import PerJoint, setting
-from palpate.control.law import (
-    Beginning,
-    BoundLaw,
-    CommandKind,
-    Law,
-    Rig,
-    Shown,
-    Tick,
-    per_joint,
-    refuse_free_base,
-    sentences_that_hold,
-    sizes_of,
-)
+from palpate.control.bound_law import BoundLaw
+from palpate.control.commands import CommandKind
+from palpate.control.fitting import per_joint, refuse_free_base
+from palpate.control.law import Law
 from palpate.control.promise import Promise
-from palpate.control.shown import ComputedNumber
+from palpate.control.report import LawReport, sentences_that_hold
+from palpate.control.rig import Beginning, Rig
+from palpate.control.shown import ComputedNumber, Shown
 from palpate.control.solve.hierarchy import solve_stack
 from palpate.control.solve.orthogonal import Factors
 from palpate.control.solve.stack import make_stack
@@ -41,6 +34,8 @@ from palpate.control.solve.stopping.memory import (
 )
 from palpate.control.solve.stopping.problem import WEIGHT, make_stop
 from palpate.control.solve.stopping.versions import fastest_rate
+from palpate.control.tick import Tick, sizes_of
+from palpate.control.traits import LawTraits
 from palpate.engine.kernels import clear, kernel, put
 from palpate.errors import InvalidInput
 from palpate.robot.robot import Robot
@@ -85,6 +80,14 @@ def _kernel(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
         out.rest[j] = m.problem.u[j] if m.phase == RESTING else 0.0
 
 
+_SHOWN = (
+    Shown("rate", "rate", "1/s", help="λ = −ṗ·p̈/|ṗ|² under the command; 0 once the tool has stopped"),
+    Shown("deviation", "deviation", "m/s²", help="|p̈| across the tool's velocity under the command"),
+    Shown("feasible", "feasible", help="1 where the line can be kept without speeding up, 0 where it is lost"),
+    Shown("active", "active", help="per joint: ±1 at a bound of its acceleration, ±2 at one of its torque"),
+)
+
+
 class FastestStop(Law):
     """Stop the tool as fast as joint accelerations and torques allow, along its own direction; then stop the joints.
 
@@ -100,14 +103,7 @@ class FastestStop(Law):
 
     name: ClassVar[str] = "fastest-stop"
     command: ClassVar[CommandKind] = "acceleration"
-    shown: ClassVar[tuple[Shown, ...]] = (
-        Shown("rate", "rate", "1/s", help="λ = −ṗ·p̈/|ṗ|² under the command; 0 once the tool has stopped"),
-        Shown("deviation", "deviation", "m/s²", help="|p̈| across the tool's velocity under the command"),
-        Shown("feasible", "feasible", help="1 where the line can be kept without speeding up, 0 where it is lost"),
-        Shown("active", "active", help="per joint: ±1 at a bound of its acceleration, ±2 at one of its torque"),
-    )
     kernel = _kernel
-    figure = "straight-path"
 
     method: Literal["optimal", "pseudoinverse"] = setting("optimal", "1", "method of the stop")
     axes: str = setting("xyz", "1", "which axes of the tool's position count", pattern=r"^x?y?z?$", min_length=1)
@@ -129,9 +125,23 @@ class FastestStop(Law):
         """With rates that the loop's delays bear."""
         return self if self.lag is not None else self.model_copy(update={"lag": rig.period * rig.delay})
 
-    def promises(self, robot: Robot) -> tuple[Promise, ...]:
-        """Every joint at rest: what is left after the stop dies out at `rest_rate`."""
-        return (Promise(rest=True, rate=self.rest_rate),)
+    @property
+    def traits(self) -> LawTraits:
+        """It promises every joint at rest: what is left after the stop dies out at `rest_rate`."""
+        rest = Promise(rest=True, rate=self.rest_rate)
+        bound = self.acceleration_limit
+        return replace(super().traits, promises=lambda robot: (rest,), acceleration_bound=bound)
+
+    @property
+    def report(self) -> LawReport:
+        """How the stop goes, and where the line was lost."""
+        return LawReport(
+            shown=_SHOWN,
+            remarks=self.remarks_of,
+            alarms=self.alarms_of,
+            figure="straight-path",
+            computed=self.computed_bounds,
+        )
 
     def gains(self, robot: Robot) -> Gains:
         """Bounds, axes, method."""
@@ -143,18 +153,18 @@ class FastestStop(Law):
             straighten=self.straighten,
             lag=self.lag or 0.0,
             weight=self.weight,
-            acceleration=self.acceleration_bound(robot).copy(),
+            acceleration=self.acceleration_limit(robot).copy(),
             torque=self.torque_bound(robot),
         )
 
-    def computed(self, robot: Robot) -> tuple[ComputedNumber, ...]:
+    def computed_bounds(self, robot: Robot) -> tuple[ComputedNumber, ...]:
         """The bounds of |u|."""
-        bound = self.acceleration_bound(robot).tolist()
+        bound = self.acceleration_limit(robot).tolist()
         return (
             ComputedNumber("U", bound, "/".join(dict.fromkeys(f"{u}/s²" for u in robot.dof_units)), "bound of |u|"),
         )
 
-    def acceleration_bound(self, robot: Robot) -> Array:
+    def acceleration_limit(self, robot: Robot) -> Array:
         """The acceleration bounds that count."""
         most = robot.limits.acceleration if self.acceleration is None else per_joint(robot, self.acceleration, "bound")
         if not (np.isfinite(most).all() and (most > 0).all()):
@@ -197,7 +207,7 @@ class FastestStop(Law):
             )
         return bound
 
-    def alarms(self, memory: Memory) -> list[str]:
+    def alarms_of(self, memory: Memory) -> list[str]:
         """Where the line was lost, the tool sped up, or bounds excluded each other."""
         lost = (
             f"the tool's direction could not be kept for {memory.lost_time:.4g} s from {memory.change_time[0]:.4g} s"
@@ -213,7 +223,7 @@ class FastestStop(Law):
         }
         return sentences_that_hold(sentences)
 
-    def remarks(self, memory: Memory) -> list[str]:
+    def remarks_of(self, memory: Memory) -> list[str]:
         """Each change between a line that is kept and one that is lost, and how the stop ended."""
         changes = []
         for k in range(min(memory.changes, REMEMBERED)):

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 
 from palpate.config import PerJoint, setting
-from palpate.control.law import Law, NoMemory, Tick, law_kernel, per_joint
+from palpate.control.fitting import per_joint
+from palpate.control.law import Law
 from palpate.control.promise import Promise
+from palpate.control.tick import NoMemory, Tick, law_kernel
+from palpate.control.traits import LawTraits
 from palpate.engine.records import Record, Vector, sized
 from palpate.robot.robot import Robot
 
@@ -51,9 +55,10 @@ class GravityCompensation(Law):
         "D ≥ 0, one number, or one per joint; each joint's own inertia at home over 0.2 s if not given",
     )
 
-    def promises(self, robot: Robot) -> tuple[Promise, ...]:
-        """Rest, once nothing pushes."""
-        return (Promise(rest=True),)
+    @property
+    def traits(self) -> LawTraits:
+        """It promises rest, once nothing pushes."""
+        return replace(super().traits, promises=lambda robot: (Promise(rest=True),))
 
     def gains(self, robot: Robot) -> Gains:
         """D per joint."""

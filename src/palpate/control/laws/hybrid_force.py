@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import ClassVar, Self
 
 import numpy as np
 
 from palpate.config import Vector6, setting
-from palpate.control.law import Rig, Tick, law_kernel, sentences_that_hold
+from palpate.control.report import LawReport, sentences_that_hold
+from palpate.control.rig import Rig
 from palpate.control.steps.force_loop import (
     INTEGRAL,
     ForceGains,
@@ -31,6 +33,8 @@ from palpate.control.steps.task_space import (
     open_task,
     push_along,
 )
+from palpate.control.tick import Tick, law_kernel
+from palpate.control.traits import LawTraits
 from palpate.engine.kernels import clear, kernel
 from palpate.engine.records import Kept, Matrix, Record, State, Vector, sized
 from palpate.robot.robot import Robot
@@ -257,8 +261,6 @@ class HybridForce(PressingLaw):
 
     name: ClassVar[str] = "hybrid-force"
     kernel = _kernel
-    drops_motion = True
-    literature = ("10.1115/1.3139652", "10.1109/JRA.1987.1087068")
 
     proportional: float | None = setting(  # pyright: ignore[reportIncompatibleVariableOverride]
         None, "1", "k_p of the force error; 0, or 2 on an arm with dry friction in its joints, if not given", ge=0
@@ -292,6 +294,16 @@ class HybridForce(PressingLaw):
     friction_feedback: float = setting(
         1.0, "1", "c, share of the measured wrench cancelled along motion directions", ge=0, le=1
     )
+
+    @property
+    def traits(self) -> LawTraits:
+        """Along a force direction no position counts."""
+        return replace(super().traits, drops_motion=True)
+
+    @property
+    def report(self) -> LawReport:
+        """Its literature, beside contacts made and lost."""
+        return replace(super().report, literature=("10.1115/1.3139652", "10.1109/JRA.1987.1087068"))
 
     def gains(self, robot: Robot) -> Gains:
         """K_p, K_d, d, and what counts as contact, beside the loop's."""
@@ -333,13 +345,13 @@ class HybridForce(PressingLaw):
         update = {name: value for name, value in chosen.items() if getattr(self, name) is None}
         return super().suited(robot, rig).model_copy(update=update)
 
-    def alarms(self, memory: Memory) -> list[str]:
+    def alarms_of(self, memory: Memory) -> list[str]:
         """A force that was wanted without contact ever being made."""
         if memory.wanted > 0.0 and memory.made == 0:
             return [f"{self.name}: up to {memory.wanted:.3g} N or N·m was desired, but contact was never made"]
         return []
 
-    def remarks(self, memory: Memory) -> list[str]:
+    def remarks_of(self, memory: Memory) -> list[str]:
         """Contacts made and lost, and directions lost near singular postures."""
         contacts = f"{self.name}: contact made {memory.made} times, lost {memory.lost} times"
         capped = f"{self.name}: the speed towards the force was limited at {memory.capped} ticks"
@@ -349,4 +361,4 @@ class HybridForce(PressingLaw):
             " made"
         )
         sentences = sentences_that_hold({contacts: True, capped: memory.capped, weak: memory.weak})
-        return [*sentences, *super().remarks(memory)]
+        return [*sentences, *super().remarks_of(memory)]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar, Self
 
 from palpate.config import setting
-from palpate.control.law import Rig, Tick, law_kernel
+from palpate.control.report import LawReport
+from palpate.control.rig import Rig
 from palpate.control.steps.force_loop import (
     INTEGRAL,
     ForceGains,
@@ -19,6 +21,8 @@ from palpate.control.steps.force_loop import (
 )
 from palpate.control.steps.linear_algebra import times
 from palpate.control.steps.task_space import Direction, find_inertia, is_close, keep_clear, set_axes, set_rows
+from palpate.control.tick import Tick, law_kernel
+from palpate.control.traits import LawTraits
 from palpate.engine.kernels import clear
 from palpate.engine.records import Record, Vector, sized
 from palpate.robot.robot import Robot
@@ -79,8 +83,6 @@ class IntegralForce(ForceLaw):
 
     name: ClassVar[str] = "integral-force"
     kernel = _kernel
-    literature = ("10.1007/978-1-4615-4431-9",)
-    ignored: ClassVar[dict[str, str]] = {"proportional": "its equation has no proportional term"}
 
     directions: tuple[Direction, ...] = setting(("x", "y", "z"), "1", "force- or moment-controlled directions")
     joint_damping: float | None = setting(
@@ -97,10 +99,19 @@ class IntegralForce(ForceLaw):
         """The force- or moment-controlled directions."""
         return self.directions
 
-    @property
-    def force_directions(self) -> tuple[Direction, ...]:
-        """As set by `directions`."""
+    def forced_directions(self) -> tuple[Direction, ...]:
+        """All of them."""
         return self.directions
+
+    @property
+    def traits(self) -> LawTraits:
+        """It has no use for one setting of the laws with a force loop."""
+        return replace(super().traits, ignored={"proportional": "its equation has no proportional term"})
+
+    @property
+    def report(self) -> LawReport:
+        """Its literature, beside what laws with a force loop tell."""
+        return replace(super().report, literature=("10.1007/978-1-4615-4431-9",))
 
     def gains(self, robot: Robot) -> Gains:
         """The joint damping beside the loop's."""

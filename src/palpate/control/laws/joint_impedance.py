@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 
 from palpate.checks import Array
 from palpate.config import PerJoint, setting
-from palpate.control.law import Law, NoMemory, Tick, law_kernel, per_joint, refuse_free_base
+from palpate.control.fitting import per_joint, refuse_free_base
+from palpate.control.law import Law
+from palpate.control.report import LawReport
+from palpate.control.tick import NoMemory, Tick, law_kernel
 from palpate.engine.records import Record, Vector, sized
 from palpate.robot.robot import Robot
 
@@ -53,7 +57,6 @@ class JointImpedance(Law):
 
     name: ClassVar[str] = "joint-impedance"
     kernel = _kernel
-    literature = ("10.1115/1.3140702",)
 
     stiffness: PerJoint = setting(200.0, "N·m/rad or N/m", "K ≥ 0, one number, or one per joint")
     damping: PerJoint | None = setting(
@@ -63,6 +66,11 @@ class JointImpedance(Law):
         0.7, "1", "ζ ≥ 0 where no damping is given: D = 2 ζ √(K m), m each joint's own inertia at home"
     )
     feed_forward: bool = setting(False, "1", "add the torques for the desired acceleration and the Coriolis torques")
+
+    @property
+    def report(self) -> LawReport:
+        """Its literature."""
+        return replace(super().report, literature=("10.1115/1.3140702",))
 
     def gains(self, robot: Robot) -> Gains:
         """K and D per joint."""

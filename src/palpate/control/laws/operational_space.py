@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from palpate.checks import Array, finite_array
 from palpate.config import PerJoint, Vector6, setting
-from palpate.control.law import Tick, law_kernel
+from palpate.control.report import LawReport
 from palpate.control.steps.linear_algebra import times
 from palpate.control.steps.task_space import (
     DIRECTIONS,
@@ -27,6 +28,7 @@ from palpate.control.steps.task_space import (
     open_task,
     pull_to_posture,
 )
+from palpate.control.tick import Tick, law_kernel
 from palpate.engine.kernels import put
 from palpate.engine.records import Matrix, Vector, sized
 from palpate.errors import InvalidInput
@@ -88,7 +90,6 @@ class OperationalSpace(TaskLaw):
 
     name: ClassVar[str] = "operational-space"
     kernel = _kernel
-    literature = ("10.1109/JRA.1987.1087068",)
 
     directions: tuple[Direction, ...] = setting(DIRECTIONS, "1", "controlled: along x, y, z; about rx, ry, rz")
     frequency: float | Vector6 = setting(10.0, "rad/s", "ω > 0 of the error, one for all or along x, y, z, rx, ry, rz")
@@ -102,6 +103,11 @@ class OperationalSpace(TaskLaw):
     def chosen(self) -> tuple[Direction, ...]:
         """The controlled directions."""
         return self.directions
+
+    @property
+    def report(self) -> LawReport:
+        """Its literature."""
+        return replace(super().report, literature=("10.1109/JRA.1987.1087068",))
 
     def gains(self, robot: Robot) -> Gains:
         """K_p and K_d, beside the task's."""

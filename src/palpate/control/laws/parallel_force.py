@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 
 from palpate.checks import Array
 from palpate.control.laws.direct_force import DirectForce
+from palpate.control.report import LawReport
+from palpate.control.traits import LawTraits
 
 
 class ParallelForce(DirectForce):
@@ -22,8 +25,16 @@ class ParallelForce(DirectForce):
     """
 
     name: ClassVar[str] = "parallel-force"
-    drops_motion = False
-    literature = ("10.1109/3516.789685",)
+
+    @property
+    def traits(self) -> LawTraits:
+        """The target's position counts along every direction."""
+        return replace(super().traits, drops_motion=False)
+
+    @property
+    def report(self) -> LawReport:
+        """Its literature."""
+        return replace(super().report, literature=("10.1109/3516.789685",))
 
     def springs(self) -> Array:
         """K along every direction."""

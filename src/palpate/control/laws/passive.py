@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 from palpate.config import PerJoint, setting
-from palpate.control.law import Law, NoMemory, Tick, law_kernel, per_joint
+from palpate.control.fitting import per_joint
+from palpate.control.law import Law
+from palpate.control.tick import NoMemory, Tick, law_kernel
+from palpate.control.traits import LawTraits
 from palpate.engine.records import Record, Vector, sized
 from palpate.robot.robot import Robot
 
@@ -37,9 +41,13 @@ class Passive(Law):
 
     name: ClassVar[str] = "passive"
     kernel = _kernel
-    holds = False
 
     damping: PerJoint = setting(0.0, "N·m·s/rad or N·s/m", "D ≥ 0, one number, or one per joint")
+
+    @property
+    def traits(self) -> LawTraits:
+        """Nothing holds the arm."""
+        return replace(super().traits, holds=False)
 
     def gains(self, robot: Robot) -> Gains:
         """D per joint."""

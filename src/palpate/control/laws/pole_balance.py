@@ -10,11 +10,14 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.config import setting
+from palpate.control.bound_law import BoundLaw
 from palpate.control.design.pole import PoleDynamics, PoleModel, pole_accelerations, pole_differences, pole_texts
 from palpate.control.design.pole_camera import PoleEstimate, estimate_pole, pole_estimate
-from palpate.control.law import Beginning, BoundLaw, Shown, Tick, law_kernel, refuse_free_base, sizes_of
+from palpate.control.fitting import refuse_free_base
 from palpate.control.promise import Promise
-from palpate.control.shown import ComputedNumber
+from palpate.control.report import LawReport
+from palpate.control.rig import Beginning
+from palpate.control.shown import ComputedNumber, Shown
 from palpate.control.solve.hierarchy import solve_stack
 from palpate.control.solve.stack import Stack, make_stack
 from palpate.control.steps.clearance import (
@@ -26,6 +29,8 @@ from palpate.control.steps.clearance import (
     steer_clear,
 )
 from palpate.control.steps.linear_algebra import add_transpose_times, cholesky, cholesky_solve, times
+from palpate.control.tick import Tick, law_kernel, sizes_of
+from palpate.control.traits import LawTraits
 from palpate.engine.kernels import dot, kernel, put
 from palpate.engine.maths import atan2, exp, hypot
 from palpate.engine.records import Kept, Matrix, Record, State, Vector, sized
@@ -359,6 +364,15 @@ def _kernel(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
         _within_limits(x, k, m, out.balance, out.limits)
 
 
+_SHOWN = (
+    Shown("f", "pole.f", "N", _XYZ, "world", "commanded force of the arm on the end-effector"),
+    Shown("f_B", "pole.f_B", "N", _XYZ, "world", "force of the end-effector on the pole that goes with it"),
+    Shown("AB", "estimate.r", "m", _XYZ, "world", "from the pole's foot to its sphere, as estimated by the law"),
+    Shown("AB_rate", "estimate.r_rate", "m/s", _XYZ, "world", "its rate"),
+    Shown("ended", "ended", help="1 once the arm is at rest after the pole fell"),
+)
+
+
 class PoleBalance(ClearingLaw):
     """Keep a pole upright on the tool, and the tool in place: LQR force, then joint torques that apply it.
 
@@ -386,16 +400,7 @@ class PoleBalance(ClearingLaw):
     """
 
     name: ClassVar[str] = "pole-balance"
-    shown: ClassVar[tuple[Shown, ...]] = (
-        Shown("f", "pole.f", "N", _XYZ, "world", "commanded force of the arm on the end-effector"),
-        Shown("f_B", "pole.f_B", "N", _XYZ, "world", "force of the end-effector on the pole that goes with it"),
-        Shown("AB", "estimate.r", "m", _XYZ, "world", "from the pole's foot to its sphere, as estimated by the law"),
-        Shown("AB_rate", "estimate.r_rate", "m/s", _XYZ, "world", "its rate"),
-        Shown("ended", "ended", help="1 once the arm is at rest after the pole fell"),
-    )
-    ending: ClassVar[str | None] = "ended"
     kernel = _kernel
-    figure = "balance"
 
     length: float = setting(1.0, "m", "l, of the pole", gt=0)
     sphere_mass: float = setting(0.1, "kg", "m_s", gt=0)
@@ -437,7 +442,25 @@ class PoleBalance(ClearingLaw):
         """The pole and end-effector the gains are designed for."""
         return PoleModel(self.length, self.sphere_mass, self.end_effector_mass, self.gravity, self.rod_mass)
 
-    def promises(self, robot: Robot) -> tuple[Promise, ...]:
+    @property
+    def traits(self) -> LawTraits:
+        """The tool at its target, where it is held."""
+        return replace(super().traits, promises=self.promises_for)
+
+    @property
+    def report(self) -> LawReport:
+        """The pole as it is estimated, its design, and the end of a run in which it fell."""
+        return LawReport(
+            shown=_SHOWN,
+            remarks=self.remarks_of,
+            alarms=self.alarms_of,
+            ending="ended",
+            ended=self.end_reason,
+            figure="balance",
+            computed=self.computed_design,
+        )
+
+    def promises_for(self, robot: Robot) -> tuple[Promise, ...]:
         """The tool at its target, where it is held: what is left dies out at the slowest rate of the LQR design."""
         if not self.hold_position:
             return ()
@@ -474,7 +497,7 @@ class PoleBalance(ClearingLaw):
         vertical = self.model().vertical_gains(hold, weights[skip:2], self.vertical_effort_weight)
         return np.array([*[0.0] * skip, *axis, *[0.0] * skip, *vertical])
 
-    def computed(self, robot: Robot) -> tuple[ComputedNumber, ...]:
+    def computed_design(self, robot: Robot) -> tuple[ComputedNumber, ...]:
         """K and the poles of the closed loop, of a horizontal axis and of the vertical one."""
         force = self.force_gains()
         level, upright = self.model().poles(force)
@@ -510,14 +533,14 @@ class PoleBalance(ClearingLaw):
         differences = pole_differences(self.name, self.model(), start.gravity, start.pole, stiffness)
         return replace(bound, memory=memory, warnings=tuple(differences))
 
-    def alarms(self, memory: Memory) -> list[str]:
+    def alarms_of(self, memory: Memory) -> list[str]:
         """A pole that fell, a posture without a way to move."""
-        alarms = [self.ended(memory)] if memory.fell >= 0.0 else []
+        alarms = [self.end_reason(memory)] if memory.fell >= 0.0 else []
         if memory.singular:
             alarms.append(f"at {memory.singular} ticks the posture was singular: the arm braked instead of balancing")
         return alarms
 
-    def ended(self, memory: Memory) -> str:
+    def end_reason(self, memory: Memory) -> str:
         """The reason why the run ended, as a sentence."""
         if memory.fast >= 0:
             return (
@@ -527,7 +550,7 @@ class PoleBalance(ClearingLaw):
         angle = math.degrees(_BEYOND_ANY_TILT if self.fall_angle is None else self.fall_angle)
         return f"the pole fell: past {angle:.3g}° at {memory.fell:.4g} s; the arm braked"
 
-    def remarks(self, memory: Memory) -> list[str]:
+    def remarks_of(self, memory: Memory) -> list[str]:
         """How often a limit shaped the command."""
         counts = {
             "the force limit reduced the desired force": memory.force_cut,

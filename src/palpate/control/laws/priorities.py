@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar, Literal, Self
 
 import numpy as np
@@ -9,13 +10,17 @@ from pydantic import model_validator
 
 from palpate.checks import Array
 from palpate.config import Config, PerJoint, Vector3, required, setting
-from palpate.control.law import Follows, Law, Tick, law_kernel, per_joint, refuse_free_base, sizes_of
+from palpate.control.fitting import per_joint, refuse_free_base
+from palpate.control.law import Law
 from palpate.control.promise import Promise
+from palpate.control.report import LawReport
 from palpate.control.solve.stack import make_stack
 from palpate.control.solve.task_stack import FrameNow, StackEntry, TaskStack, entry_residual, solve_levels, update_tasks
 from palpate.control.steps.frames import motion_of, tree_of
 from palpate.control.steps.reach import reachable
 from palpate.control.steps.task_space import DIRECTIONS, Direction
+from palpate.control.tick import Tick, law_kernel, sizes_of
+from palpate.control.traits import Follows, LawTraits
 from palpate.engine.kernels import clear, kernel, put
 from palpate.engine.records import Integers, Kept, Matrix, Record, Vector, sized
 from palpate.engine.views import flat
@@ -161,7 +166,6 @@ class Priorities(Law):
 
     name: ClassVar[str] = "priorities"
     kernel = _kernel
-    literature = ("10.1177/0278364914521306",)
 
     levels: tuple[Level, ...] = setting((), "1", "the stack, highest first; pose above posture if none is given")
     torque_limits: bool = setting(True, "1", "whether the robot's torque limits apply")
@@ -183,12 +187,21 @@ class Priorities(Law):
         return self.levels or _DEFAULT
 
     @property
-    def follows(self) -> Follows | None:
+    def traits(self) -> LawTraits:
+        """What the stack is about, and the promise of its first entry."""
+        return replace(super().traits, follows=self.followed_target(), promises=self.promises_for)
+
+    @property
+    def report(self) -> LawReport:
+        """Entries that were relaxed, and its literature."""
+        return LawReport(remarks=self.remarks_of, alarms=self.alarms_of, literature=("10.1177/0278364914521306",))
+
+    def followed_target(self) -> Follows | None:
         """The joints where the stack holds postures alone, the tool where it holds none, else both."""
         postures = [level.kind == "posture" for level in self.stack]
         return None if any(postures) and not all(postures) else "joints" if all(postures) else "tool"
 
-    def promises(self, robot: Robot) -> tuple[Promise, ...]:
+    def promises_for(self, robot: Robot) -> tuple[Promise, ...]:
         """Of the first entry its target, where it is about the tool along the world's axes, or about every joint."""
         first = self.stack[0]
         rate = first.frequency * min(first.damping_ratio, 1.0)
@@ -209,7 +222,8 @@ class Priorities(Law):
         """Counters, and scratch."""
         return Memory({"entries": len(self.stack)}, tasks=_task_stack(robot, self.stack, self.gains(robot).most))
 
-    def term_names(self) -> tuple[str, ...]:
+    @property
+    def terms(self) -> tuple[str, ...]:
         """One term, or with `shares` the bias and one for each level."""
         if not self.shares:
             return ("priorities",)
@@ -217,16 +231,16 @@ class Priorities(Law):
 
     def record_sizes(self, robot: Robot) -> dict[str, int]:
         """With the number of terms."""
-        return {**sizes_of(robot), "terms": len(self.term_names())}
+        return {**sizes_of(robot), "terms": len(self.terms)}
 
-    def remarks(self, memory: Memory) -> list[str]:
+    def remarks_of(self, memory: Memory) -> list[str]:
         """Which entries below the first were relaxed, and how often limits decided."""
         lines = [line for i in range(1, len(self.stack)) for line in self._relaxed(memory, i)]
         if memory.limited:
             lines.append(f"torque limits were active at {memory.limited} of {memory.ticks} ticks")
         return [f"{self.name}: {line}" for line in lines]
 
-    def alarms(self, memory: Memory) -> list[str]:
+    def alarms_of(self, memory: Memory) -> list[str]:
         """An entry with nothing above it that was relaxed all the same, and ticks without an answer."""
         lines = self._relaxed(memory, 0)
         if memory.fallback:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from palpate.checks import Array
 from palpate.config import setting
 from palpate.control.design.damping import damping_by_ratio
-from palpate.control.law import Tick, law_kernel
+from palpate.control.report import LawReport
 from palpate.control.steps.linear_algebra import times, transpose_times
 from palpate.control.steps.task_space import (
     DIRECTIONS,
@@ -27,6 +28,8 @@ from palpate.control.steps.task_space import (
     push_along,
     symmetric6,
 )
+from palpate.control.tick import Tick, law_kernel
+from palpate.control.traits import LawTraits
 from palpate.engine.kernels import kernel, put
 from palpate.engine.records import Matrix, Record, Vector, sized
 from palpate.robot.robot import Robot
@@ -96,8 +99,6 @@ class ShapedImpedance(PostureLaw):
 
     name: ClassVar[str] = "shaped-impedance"
     kernel = _kernel
-    yields: ClassVar[bool] = True
-    literature = ("10.1115/1.3140702",)
 
     mass: Gain6 = setting((5.0, 5.0, 5.0, 0.2, 0.2, 0.2), "kg, kg·m²", "M_d: six numbers or 6×6, positive definite")
     stiffness: Gain6 = setting((400.0, 400.0, 400.0, 20.0, 20.0, 20.0), "N/m, N·m/rad", "K: six numbers or 6×6")
@@ -108,6 +109,16 @@ class ShapedImpedance(PostureLaw):
     def chosen(self) -> tuple[Direction, ...]:
         """The shaped directions."""
         return self.directions
+
+    @property
+    def traits(self) -> LawTraits:
+        """Its spring presses."""
+        return replace(super().traits, yields=True)
+
+    @property
+    def report(self) -> LawReport:
+        """Its literature."""
+        return replace(super().report, literature=("10.1115/1.3140702",))
 
     def gains(self, robot: Robot) -> Gains:
         """M_d⁻¹, M_d⁻¹ K and M_d⁻¹ D over the chosen directions, beside the task's."""

@@ -11,9 +11,14 @@ from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array, finite_number
 from palpate.config import setting
-from palpate.control.law import BoundLaw, Law, Shown, Tick, law_kernel, sizes_of
+from palpate.control.bound_law import BoundLaw
+from palpate.control.law import Law
 from palpate.control.promise import Promise
+from palpate.control.report import LawReport
+from palpate.control.shown import Shown
 from palpate.control.solve.stance import BASE, Footing, make_footing, solve_stance
+from palpate.control.tick import Tick, law_kernel, sizes_of
+from palpate.control.traits import LawTraits
 from palpate.engine.kernels import dot, kernel, put
 from palpate.engine.records import Kept, Matrix, Record, State, Vector, sized
 from palpate.engine.views import flat, part
@@ -206,7 +211,17 @@ class Standing(Law):
     frequency: float = setting(12.0, "rad/s", "ω of the trunk, K_p = ω²", gt=0)
     damping_ratio: float = setting(1.0, "1", "ζ, K_d = 2 ζ ω", ge=0)
 
-    def promises(self, robot: Robot) -> tuple[Promise, ...]:
+    @property
+    def traits(self) -> LawTraits:
+        """It promises the trunk at its target."""
+        return replace(super().traits, promises=self.promises_for)
+
+    @property
+    def report(self) -> LawReport:
+        """How often limits shaped the command."""
+        return LawReport(remarks=self.remarks_of)
+
+    def promises_for(self, robot: Robot) -> tuple[Promise, ...]:
         """The trunk at its target."""
         rate = self.frequency * min(self.damping_ratio, 1.0)
         return (Promise(motion=("x", "y", "z", "rx", "ry", "rz"), rate=rate, yields=False, what="the trunk"),)
@@ -222,7 +237,7 @@ class Standing(Law):
         feet = feet_of(robot, self.feet)
         return Memory({"feet": len(feet), "nv": robot.nv}, footing=_footing(robot, feet))
 
-    def remarks(self, memory: Memory) -> list[str]:
+    def remarks_of(self, memory: Memory) -> list[str]:
         """How often limits shaped the command."""
         counts = {
             "friction cones and torque limits conflicted and were relaxed": memory.conflict,

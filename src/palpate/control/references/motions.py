@@ -10,10 +10,10 @@ from pydantic import model_validator
 
 from palpate.checks import Array, finite_array
 from palpate.config import Quaternion, Vector3, setting
-from palpate.control.law import Follows
 from palpate.control.references.joint_path import check_joint_motion, follow_joints
 from palpate.control.references.reference import ReferenceSettings, Targets
 from palpate.control.references.timing import Timing, quintic, trapezoidal
+from palpate.control.traits import Follows
 from palpate.errors import InvalidInput
 from palpate.robot.robot import Robot
 from palpate.spatial import matrix_from_quat, rotation_error

@@ -13,9 +13,9 @@ import numpy as np
 
 from palpate.checks import Array, finite_array
 from palpate.config import required, setting
-from palpate.control.law import Follows
 from palpate.control.references.joint_path import check_joint_motion, follow_joints
 from palpate.control.references.reference import ReferenceSettings, Targets
+from palpate.control.traits import Follows
 from palpate.errors import FileError, InvalidInput, UnknownName
 from palpate.files import open_regular
 from palpate.parquet import read_numbers

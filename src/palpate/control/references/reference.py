@@ -12,7 +12,8 @@ from pydantic import field_validator
 
 from palpate.checks import Array
 from palpate.config import Config, Quaternion, Vector3, Vector6, setting
-from palpate.control.law import Follows, Target, sizes_of
+from palpate.control.tick import Target, sizes_of
+from palpate.control.traits import Follows
 from palpate.robot.robot import Robot
 from palpate.user_code import blamed, is_address
 

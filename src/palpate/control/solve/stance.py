@@ -9,7 +9,6 @@ import math
 
 import numpy as np
 
-from palpate.control.law import Tick
 from palpate.control.solve.hierarchy import solve_stack
 from palpate.control.solve.orthogonal import Factors, factor, solve_factored
 from palpate.control.solve.stack import Stack, make_stack
@@ -24,6 +23,7 @@ from palpate.control.steps.frames import (
     tree_of,
 )
 from palpate.control.steps.linear_algebra import times
+from palpate.control.tick import Tick
 from palpate.engine.kernels import kernel, put
 from palpate.engine.records import Matrix, Record, Vector, sized
 from palpate.engine.views import part

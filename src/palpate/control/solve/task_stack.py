@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 
-from palpate.control.law import Tick
 from palpate.control.solve.hierarchy import solve_stack
 from palpate.control.solve.stack import Stack
 from palpate.control.steps.frames import BodyMotions, BodyTree, frame_pose, move_tree, point_drift, point_jacobian
+from palpate.control.tick import Tick
 from palpate.engine.kernels import clear, dot, kernel, put
 from palpate.engine.records import Integers, Matrix, Record, Vector, sized
 from palpate.engine.views import part

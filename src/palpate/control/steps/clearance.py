@@ -22,8 +22,10 @@ from typing import Self
 import numpy as np
 
 from palpate.config import setting
-from palpate.control.law import Law, Rig, Tick
+from palpate.control.law import Law
+from palpate.control.rig import Rig
 from palpate.control.steps.linear_algebra import cholesky_inverse, times
+from palpate.control.tick import Tick
 from palpate.engine.kernels import clear, kernel
 from palpate.engine.records import Kept, Matrix, Record, Vector, sized
 from palpate.robot.robot import Robot

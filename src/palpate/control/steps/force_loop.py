@@ -7,14 +7,15 @@ answers with W = −(…) on the environment, τ = J_tᵀ W, so that a wall that
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from palpate.checks import finite_number
 from palpate.config import setting
-from palpate.control.law import Figure, Tick, sentences_that_hold
+from palpate.control.report import LawReport, sentences_that_hold
 from palpate.control.steps.linear_algebra import transpose_times
 from palpate.control.steps.task_space import (
     DIRECTIONS,
@@ -26,6 +27,8 @@ from palpate.control.steps.task_space import (
     into_axes,
     lever_of,
 )
+from palpate.control.tick import Tick
+from palpate.control.traits import LawTraits
 from palpate.engine.kernels import kernel, put
 from palpate.engine.records import Integers, Kept, State, Vector, sized
 from palpate.errors import InvalidInput
@@ -119,8 +122,6 @@ def is_beyond(tau: Vector, limits: Vector) -> bool:
 class ForceLaw(TaskLaw):
     """Common base of the laws with a force integral; abstract."""
 
-    figure: ClassVar[Figure | None] = "force"
-
     integral: float | None = setting(
         None, "1/s", "k_i of the force error; at most 10, as arm, damping and period allow, if not given", ge=0
     )
@@ -128,6 +129,16 @@ class ForceLaw(TaskLaw):
     feed_forward: float = setting(1.0, "1", "share of the desired wrench applied at once", ge=0, le=1)
     most_force: float = setting(100.0, "N", "bound of the integral along a direction (anti-windup)", gt=0)
     most_moment: float = setting(20.0, "N·m", "bound of the integral about a direction (anti-windup)", gt=0)
+
+    @property
+    def traits(self) -> LawTraits:
+        """The directions along which it controls a force."""
+        return replace(super().traits, force_directions=self.forced_directions())
+
+    @property
+    def report(self) -> LawReport:
+        """The force first; what kept it from being what was wanted."""
+        return replace(super().report, figure="force", remarks=self.remarks_of, alarms=self.alarms_of)
 
     def loop_gains(self, robot: Robot) -> dict[str, Any]:
         """The fields of `ForceGains`, the task's among them."""
@@ -137,17 +148,17 @@ class ForceLaw(TaskLaw):
             "integral": self.integral or 0.0,
             "feed_forward": self.feed_forward,
             "most": np.repeat([self.most_force, self.most_moment], 3),
-            "forced": [int(d in (self.force_directions or ())) for d in DIRECTIONS],
+            "forced": [int(d in self.forced_directions()) for d in DIRECTIONS],
             "limits": robot.limits.torque,
         }
 
-    def remarks(self, memory: Any) -> list[str]:
+    def remarks_of(self, memory: Any) -> list[str]:
         """Where the force could not be what was wanted, and directions lost near singular postures."""
         at_bound = f"{self.name}: the force integral was at its bound at {memory.wound} ticks"
         held = f"{self.name}: the force integral was held at {memory.saturated} ticks, a torque beyond its limit"
-        return [*sentences_that_hold({at_bound: memory.wound, held: memory.saturated}), *super().remarks(memory)]
+        return [*sentences_that_hold({at_bound: memory.wound, held: memory.saturated}), *super().remarks_of(memory)]
 
-    def alarms(self, memory: Any) -> list[str]:
+    def alarms_of(self, memory: Any) -> list[str]:
         """A force that was wanted and never felt."""
         if memory.wanted > 0.0 and memory.felt < _FELT * memory.wanted:
             most = f"{memory.wanted:.3g} N or N·m"
@@ -161,8 +172,7 @@ class PressingLaw(PostureLaw, ForceLaw):
     force: tuple[Direction, ...] = setting(("z",), "1", "force- or moment-controlled directions")
     motion: tuple[Direction, ...] = setting(("x", "y", "rx", "ry", "rz"), "1", "motion-controlled directions")
 
-    @property
-    def force_directions(self) -> tuple[Direction, ...]:
+    def forced_directions(self) -> tuple[Direction, ...]:
         """As set by `force`."""
         return self.force
 

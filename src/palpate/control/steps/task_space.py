@@ -22,14 +22,17 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from palpate.checks import Array, finite_array
 from palpate.config import PerJoint, Quaternion, Vector6, setting
-from palpate.control.law import Rig, Tick, per_joint, refuse_free_base, sentences_that_hold, sizes_of
+from palpate.control.fitting import per_joint, refuse_free_base
 from palpate.control.promise import Promise
+from palpate.control.report import LawReport, sentences_that_hold
+from palpate.control.rig import Rig
 from palpate.control.steps.clearance import Clearance, ClearanceMemory, ClearingLaw, is_close, set_mobility, steer_clear
 from palpate.control.steps.linear_algebra import (
     add_transpose_times,
@@ -54,6 +57,8 @@ from palpate.control.steps.reach import (
     rotation_of,
 )
 from palpate.control.steps.straight import factor_6, factor_7, invert_6_6, invert_6_7
+from palpate.control.tick import Tick, sizes_of
+from palpate.control.traits import LawTraits
 from palpate.engine.kernels import clear, dot, kernel, put
 from palpate.engine.records import Integers, Kept, Matrix, Record, Vector, sized
 from palpate.engine.views import address_of, copy_long, flat, part
@@ -446,9 +451,19 @@ class TaskLaw(ClearingLaw):
     def chosen(self) -> tuple[Direction, ...]:
         """The task's directions, in the order of its rows."""
 
-    def task_directions(self, robot: Robot) -> tuple[str, ...]:
-        """The directions of the tool that it follows."""
-        return self.chosen()
+    def forced_directions(self) -> tuple[Direction, ...]:
+        """Those of them that are controlled in force."""
+        return ()
+
+    @property
+    def traits(self) -> LawTraits:
+        """It follows its chosen directions, and promises each."""
+        return replace(super().traits, task_directions=lambda robot: self.chosen(), promises=self.promises_for)
+
+    @property
+    def report(self) -> LawReport:
+        """Remarks on singular postures, half turns and what was steered clear of."""
+        return LawReport(remarks=self.remarks_of)
 
     def task_gains(self, robot: Robot) -> dict[str, Any]:
         """The fields of `TaskGains`, which every law at the tool has; directions that it cannot serve are refused."""
@@ -484,9 +499,9 @@ class TaskLaw(ClearingLaw):
         refuse_free_base(robot, self.name)
         checked_directions(robot, self.chosen(), self.name, self.axes_at, more=self.serves_in_order)
 
-    def promises(self, robot: Robot) -> tuple[Promise, ...]:
+    def promises_for(self, robot: Robot) -> tuple[Promise, ...]:
         """The target along the directions that are controlled in motion, the wanted wrench along those of force."""
-        force = self.force_directions or ()
+        force = self.forced_directions()
         motion = tuple(d for d in reachable(robot, self.chosen(), self.axes_at) if d not in force)
         return (Promise(motion=motion, force=force, axes=self.axes_at),)
 
@@ -505,7 +520,7 @@ class TaskLaw(ClearingLaw):
         J = np.vstack([R.T @ x.J[:3], R.T @ x.J[3:]])
         return J @ np.linalg.solve(x.M, J.T)
 
-    def remarks(self, memory: Any) -> list[str]:
+    def remarks_of(self, memory: Any) -> list[str]:
         """Whether a direction was lost, or an orientation error near 180° met, on the way."""
         damped = (
             f"{self.name}: near a singular posture the task was damped along a lost direction at"

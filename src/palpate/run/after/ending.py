@@ -83,7 +83,7 @@ class End:
     @cached_property
     def compliance(self) -> Compliance | None:
         """How the arm gives way under its law."""
-        pressing = bool(getattr(self.law, "force_directions", None))
+        pressing = bool(self.law.traits.force_directions)
         return None if self.state is None else compliance_here(self.assembly, pressing=pressing, state=self.state)
 
     @cached_property

@@ -81,7 +81,7 @@ def run_facts(
         scenario=run.scenario,
         robot=run.robot.name,
         terms=assembly.law.terms,
-        figure=assembly.run.law.figure,
+        figure=assembly.run.law.report.figure,
         seed=clock.seed,
         duration=clock.duration,
         timestep=clock.timestep,
@@ -101,7 +101,7 @@ def run_facts(
         scene=scene_of(assembly.plant),
         law_text=inspect.getdoc(type(run.law)) or "" if isinstance(run.law, Law) else "",
         gains=_gains(run.law) if isinstance(run.law, Law) else [],
-        computed=[asdict(one) for one in run.law.computed(run.robot)] if isinstance(run.law, Law) else [],
+        computed=[asdict(one) for one in run.law.report.computed(run.robot)],
         changed=run.changed,
     )
 
@@ -122,7 +122,7 @@ def measured_facts(assembly: Assembly, named: Mapping[str, Array]) -> dict[str, 
     q = named.get("q")
     return {
         "law": assembly.law.name,
-        "follows": assembly.run.law.follows,
+        "follows": assembly.run.law.traits.follows,
         "torque_limit": torque_limits(assembly.run.robot),
         "contact_events": [] if assembly.exact is None else assembly.exact.event_table(),
         "joint_watch": joint_watch(assembly),
@@ -198,7 +198,7 @@ def _driver_assumptions(run: Run) -> list[str]:
     notes = [] if driver.preset == "ideal" else [f"the driver model is {driver.preset!r}, as far as it is published"]
     if robot.friction_remains and robot.model.dof_frictionloss.any():
         notes.append(f"the joint friction of {robot.name} is what its maker's compensation leaves")
-    servo = run.law.commanded in ("position", "velocity") and rotors.any()
+    servo = run.law.command in ("position", "velocity") and rotors.any()
     if servo and np.array_equal(rotors, servo_rotors(robot, driver)):
         named = ", ".join(f"{name} {rotor:.3g}" for name, rotor in zip(robot.dof_names, rotors) if rotor)
         notes.append(f"no rotor inertia is known of {robot.name} there; the servo is assumed to have {named} kg·m²")

@@ -48,7 +48,7 @@ def trace_of(
     if ending.status == S.COMPLETED:
         end = End(assembly, named)
         edge = edge_fact(end.poles, end.quiet)
-        if assembly.run.law.holds:  # else it is not meant to rest
+        if assembly.run.law.traits.holds:  # else it is not meant to rest
             warnings += edge_warnings(edge, end.speed, rubs=rubs(assembly.run.robot, assembly.run.world))
         warnings += bouncing or promise_warnings(end, search)
     events = events_of(assembly, named, warnings)

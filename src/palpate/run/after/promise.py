@@ -103,7 +103,7 @@ def _promises(assembly: Assembly, named: Mapping[str, Array]) -> tuple[Promise, 
         return ()
     if not isinstance(law, Law) or not set(_NEEDED) <= set(named) or robot.unresisted or len(named["time"]) < 20:
         return ()
-    return law.promises(robot)
+    return law.traits.promises(robot)
 
 
 def _misses_of(promise: Promise, end: End) -> list[Miss]:
@@ -238,7 +238,7 @@ def _lag(end: End, speed: Array, rate: float | None) -> float:
     """Of a target that moves."""
     steps = np.diff(end.times[end.window])
     pace = np.abs(np.diff(speed, axis=0) / steps[:, None]).max(axis=0, initial=0.0) if len(steps) else np.zeros(1)
-    told = bool({"twist", "v"} & set(getattr(end.law, "takes", ())))
+    told = isinstance(end.law, Law) and bool({"twist", "v"} & set(end.law.reads.target))
     fastest = float(np.linalg.norm(np.abs(speed).max(axis=0)))
     return lag(fastest, float(np.linalg.norm(pace)), end.late, rate, told_speed=told)
 

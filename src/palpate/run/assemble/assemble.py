@@ -10,10 +10,13 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.control.around import Surroundings, surrounded
+from palpate.control.bound_law import BoundLaw
 from palpate.control.friction import compensation_of, with_friction_term
 from palpate.control.guards import GuardMemory, guard_settings
-from palpate.control.law import NEEDS, Beginning, BoundLaw, Target, Tick, sizes_of
+from palpate.control.reads import NEEDS
 from palpate.control.references.reference import WRENCH_AXES, Reference
+from palpate.control.rig import Beginning
+from palpate.control.tick import Target, Tick, sizes_of
 from palpate.engine.physics import Physics
 from palpate.engine.records import Record
 from palpate.equations.code.tree_program import TreeProgram

@@ -8,7 +8,9 @@ import mujoco
 import numpy as np
 
 from palpate.checks import Array
-from palpate.control.law import COMMANDS, BoundLaw, sizes_of
+from palpate.control.bound_law import BoundLaw
+from palpate.control.commands import COMMANDS
+from palpate.control.tick import sizes_of
 from palpate.robot.robot import Robot
 from palpate.run.loop.state import Drives
 from palpate.run.run import Run
@@ -61,7 +63,7 @@ def drives_of(run: Run, plant: Plant, law: BoundLaw) -> Drives:
 def with_servo_rotors(run: Run) -> Run:
     """The run with the rotors that a joint servo is assumed to have, where the law needs one and none are given."""
     given = run.world.plant.rotor_inertia not in (0, 0.0)
-    if given or run.law.commanded in ("torque", "acceleration"):
+    if given or run.law.command in ("torque", "acceleration"):
         return run
     rotors = servo_rotors(run.robot, run.world.driver)
     return replace(run, world=run.world.with_rotors(tuple(map(float, rotors)))) if rotors.any() else run

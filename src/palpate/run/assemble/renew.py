@@ -14,7 +14,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from palpate.control.law import BoundLaw
+from palpate.control.bound_law import BoundLaw
 from palpate.engine.physics import Physics
 from palpate.engine.records import Record
 from palpate.engine.spans import copy_spans

@@ -8,8 +8,8 @@ import mujoco
 import numpy as np
 
 from palpate.checks import Array
-from palpate.control.law import Target, sizes_of
 from palpate.control.references.reference import ReferenceSettings
+from palpate.control.tick import Target, sizes_of
 from palpate.engine.fatal import FATAL
 from palpate.errors import InvalidInput
 from palpate.run.assemble.assemble import Assembly

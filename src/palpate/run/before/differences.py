@@ -61,7 +61,9 @@ def differences(assembly: Assembly, q: Array) -> list[ModelDifference]:
     """Everything that the world declares to be other than the law's model has it, at a posture."""
     run = assembly.run
     robot, world = run.robot, run.world
-    if robot.unresisted or robot.coordinates.coupled or not run.law.holds:  # a law that holds nothing has no model
+    if (
+        robot.unresisted or robot.coordinates.coupled or not run.law.traits.holds
+    ):  # a law that holds nothing has no model
         return []
     listed = [_gravity(assembly, q), _masses(run, q), *_loads(assembly, q), _friction(assembly), *_frames(robot, world)]
     listed.append(_gears(assembly, q))
@@ -187,7 +189,7 @@ def _frames(robot: Robot, world: World) -> list[ModelDifference]:
 
 def _bias(run: Run) -> ModelDifference | None:
     wrench = run.world.sensors.wrench
-    if not any(wrench.bias) or not (isinstance(run.law, Law) and run.law.feels):
+    if not any(wrench.bias) or not (isinstance(run.law, Law) and run.law.reads.wrench):
         return None
     words = ", ".join(f"{b:g}" for b in wrench.bias)
     return ModelDifference(
@@ -218,14 +220,14 @@ def declared(assembly: Assembly, *, friction: bool = False) -> tuple[list[str], 
 
 def _compliance_at_start(assembly: Assembly) -> Compliance | None:
     """How the arm gives way at the start, under the law that holds it; None where that takes long, or is not known."""
-    pressing = bool(getattr(assembly.run.law, "force_directions", None))
+    pressing = bool(assembly.run.law.traits.force_directions)
     state = affordable_state(assembly)
     return None if state is None else compliance_here(assembly, pressing=pressing, state=state)
 
 
 def _force_directions(run: Run, q: Array) -> Array:
     """The rows over [f; n], world axes, along which the law controls a wrench."""
-    promises = run.law.promises(run.robot) if isinstance(run.law, Law) else ()
+    promises = run.law.traits.promises(run.robot)
     rows = [promise_axes(each, run.robot.pose(q).rotation, each.force) for each in promises]
     return np.vstack([np.zeros((0, 6)), *rows])
 

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from palpate.checks import Array
+from palpate.control.bound_law import BoundLaw
 from palpate.control.guards import GUARD_NAMES
-from palpate.control.law import BoundLaw, Shown
+from palpate.control.shown import Shown
 from palpate.engine.records import Kept, Matrix, Record, Sized, State, Vector
 from palpate.robot.limits import coordinate_labels, rate_labels
 from palpate.robot.robot import Robot

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from palpate.control.commands import COMMANDS
 from palpate.control.friction import Compensation
 from palpate.control.guards import GuardMemory, GuardSettings
-from palpate.control.law import COMMANDS, Tick
+from palpate.control.tick import Tick
 from palpate.engine.physics import Physics
 from palpate.engine.records import Integers, Kept, Matrix, Record, State, Vector, sized
 from palpate.robot.joints.coupled import CoupledModel

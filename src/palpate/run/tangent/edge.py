@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from palpate.control.law import PythonLaw
+from palpate.control.python_law import PythonLaw
 from palpate.errors import PalpateError
 from palpate.run.assemble.assemble import Assembly
 from palpate.run.tangent.loop_poles import LoopPoles, window

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from palpate.control.law import Rig
+from palpate.control.rig import Rig
 from palpate.control.unread import unread_of_reference
 from palpate.errors import PalpateError, UnknownName
 from palpate.metrics import METRICS

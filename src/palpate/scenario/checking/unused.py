@@ -29,14 +29,14 @@ _OF_FAULT: tuple[Unused, ...] = ((("share",), lambda fault: fault.what != "comma
 def unused_settings(scenario: Scenario) -> list[str]:
     """A sentence for each setting that differs from its default and is not read in this scenario."""
     world = scenario.world
-    of_law = tuple(((key,), lambda _: True, why) for key, why in scenario.control.ignored.items())
+    of_law = tuple(((key,), lambda _: True, why) for key, why in scenario.control.traits.ignored.items())
     sentences = [*_unused("control", scenario.control, (*_OF_LAW, *of_law))]
     for kind, rules in {"surfaces": _OF_SURFACE, "pushes": _OF_PUSH, "faults": _OF_FAULT}.items():
         for part in getattr(world, kind):
             sentences += _unused(f"world.{kind}.{part.name}", part, rules)
     if world.pole is None and not world.sensors.camera.ideal:
         sentences.append("world.sensors.camera is not used: it watches a pole, and there is none")
-    if world.sensors.custom and not scenario.control.reads_sensors:
+    if world.sensors.custom and not scenario.control.reads.sensors:
         names = ", ".join(world.sensors.custom)
         sentences.append(
             f"world.sensors.custom ({names}) is recorded only: {scenario.control.name} reads no seen.values"

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from palpate.checks import Array
-from palpate.control.law import Law, Target, sizes_of
+from palpate.control.law import Law
+from palpate.control.tick import Target, sizes_of
 from palpate.errors import InvalidInput
 from palpate.robot.robot import Robot
 from palpate.run.assemble.assemble import Assembly, assemble
@@ -92,7 +93,7 @@ def _holding(robot: Robot, q: Array, springs: Callable[[Array, Array], Array], t
 
 
 def _law(run: Run, target: Array) -> Callable[[Array, Array], Array]:
-    if not isinstance(run.law, Law) or run.law.commanded != "torque":
+    if not isinstance(run.law, Law) or run.law.command != "torque":
         raise InvalidInput("the closed loop is linearised for compiled laws that command torques")
     law, wanted = run.fitted.take_bound(), Target.over(target.copy(), sizes_of(run.robot))
     period = run.clock.control_period

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from palpate.checks import Array
-from palpate.control.law import Law, Target, sizes_of
+from palpate.control.law import Law
 from palpate.control.references.reference import Hold, Reference
+from palpate.control.tick import Target, sizes_of
 from palpate.errors import PalpateError
 from palpate.robot.robot import Robot
 from palpate.run.assemble.assemble import assemble, suited
@@ -99,7 +100,7 @@ def expectations(scenario: Scenario) -> list[Expected]:
     variants = list(_variants(scenario))
     touches = any(getattr(variants[0][1].world, name) for name in ("surfaces", "pins", "objects"))
     law = variants[0][1].law
-    seeks = isinstance(law, Law) and bool(law.force_directions)
+    seeks = isinstance(law, Law) and bool(law.traits.force_directions)
     steps = [step for step in STEPS if (touches or not step.touches) and (step.touches or not (step.moves and seeks))]
     return [_expected(step, variants) for step in steps]
 
@@ -182,7 +183,7 @@ def _numbers(trace: Trace, run: Run) -> Iterator[tuple[str, float]]:
     yield "tool error, steady, mm", 1e3 * float(error[steady].mean())
     yield "tool error, largest, mm", 1e3 * float(error.max())
     joints = np.abs(trace["target_q"] - trace["q"]).max(axis=1)
-    if isinstance(run.law, Law) and run.law.follows == "joints":
+    if isinstance(run.law, Law) and run.law.traits.follows == "joints":
         yield "joint error, steady, mrad", 1e3 * float(joints[steady].mean())
     yield "force, steady, N", float(np.abs(trace["contact_force"][steady]).mean())
     yield "force, largest, N", float(np.abs(trace["contact_force"]).max())

@@ -11,9 +11,12 @@ from typing import Any
 import numpy as np
 
 from palpate.checks import Array
+from palpate.control.bound_law import BoundLaw
+from palpate.control.commands import COMMANDS
 from palpate.control.guards import GuardMemory, guard_settings
-from palpate.control.law import COMMANDS, BoundLaw, Law, sizes_of
+from palpate.control.law import Law
 from palpate.control.plain_law import PlainLaw
+from palpate.control.tick import sizes_of
 from palpate.engine.kernels import Kernel
 from palpate.engine.records import Record
 from palpate.equations.code.tree_program import TreeCode

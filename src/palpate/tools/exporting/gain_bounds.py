@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from palpate.control.law import Law, Rig
+from palpate.control.law import Law
+from palpate.control.rig import Rig
 from palpate.errors import PalpateError
 from palpate.robot.robot import Robot
 from palpate.tools.exporting.code.image import Image, Part

@@ -10,7 +10,10 @@ from itertools import accumulate
 import numpy as np
 
 from palpate.checks import Array
-from palpate.control.law import NEEDS, BoundLaw, Law, Target, Tick, sizes_of
+from palpate.control.bound_law import BoundLaw
+from palpate.control.law import Law
+from palpate.control.reads import NEEDS
+from palpate.control.tick import Target, Tick, sizes_of
 from palpate.engine.records import Record
 from palpate.escape.c import c_field
 from palpate.robot.robot import Robot
@@ -54,7 +57,7 @@ def input_items(run: Run, law: Law, bound: BoundLaw, given: bool) -> list[Item]:
     nq, nv = robot.nq, robot.nv
     shapes = Tick.shapes(sizes_of(robot))
     items = [item("q", nq), item("v", nv), item("tau", nv), item("wrench", 6)]
-    items += [item(f"target.{name}", *Target.shapes(sizes_of(robot))[name]) for name in law.takes]
+    items += [item(f"target.{name}", *Target.shapes(sizes_of(robot))[name]) for name in law.reads.target]
     if run.world.pole is not None:
         items += [item("pole.AB", 3), item("pole.AB_rate", 3), item("pole.rated"), item("pole.fresh"), item("pole.age")]
     if given:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from palpate.checks import Array
-from palpate.control.law import NoMemory, Tick
+from palpate.control.tick import NoMemory, Tick
 from palpate.engine.kernels import address_of_record, call_law, kernel
 from palpate.engine.records import IntegerMatrix, Matrix, Record, Vector
 from palpate.run.assemble.assemble import assemble

@@ -160,7 +160,7 @@ class ContactEnv(gymnasium.Env):
     def _spring_damper(self, steps: Steps) -> tuple[Array, Array]:
         """K and D as the law's kernel reads them."""
         law, gains = self.scenario.control, steps.assembly.law.gains
-        if (matrices := law.spring_damper(gains)) is None:
+        if (matrices := law.traits.spring_damper(gains)) is None:
             raise InvalidInput(
                 f"the stiffness of {law.name!r} cannot be set", hint="use a law with a spring at the tool"
             )

@@ -175,7 +175,7 @@ def _promises(assembly: Assembly, simulated: Mapping[str, Array], recorded: Mapp
     law, robot = assembly.run.law, assembly.run.robot
     if not isinstance(law, Law):
         return
-    for number in range(len(law.promises(robot))):
+    for number in range(len(law.traits.promises(robot))):
         predicted, happened = (judged(assembly, named, number) for named in (simulated, recorded))
         for one, other in zip(predicted, happened):
             since = None if other.kept else _since(assembly, recorded, number, happened.index(other))

@@ -32,7 +32,7 @@ class Drawing:
     def __init__(self, assembly: Assembly, structure: object) -> None:
         """Begin with a structure."""
         self.structure, self.number = structure, next(_NUMBERS)
-        self._facts = RunFacts(robot=assembly.run.robot.name, figure=assembly.run.law.figure)
+        self._facts = RunFacts(robot=assembly.run.robot.name, figure=assembly.run.law.report.figure)
         self._reach = 1.0  # m, of the camera
 
     def of(self, trace: Trace, assembly: Assembly, scene: int, figure: object) -> dict[str, Any]:

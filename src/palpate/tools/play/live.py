@@ -79,7 +79,7 @@ class LiveRun:
         self._step = stepper(assembly, self._ending)
         self._row: Array | None = None
         robot = assembly.run.robot
-        self._facts = RunFacts(robot=robot.name, scene=scene_of(assembly.plant), figure=assembly.run.law.figure)
+        self._facts = RunFacts(robot=robot.name, scene=scene_of(assembly.plant), figure=assembly.run.law.report.figure)
         self._bodies = {int(push.body): k for k, push in enumerate(L.pushes) if self._is_hand(k)}
 
     @property

@@ -25,9 +25,10 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.config import Config, PerJoint, Vector3, required, setting
-from palpate.control.law import Tick, per_joint
+from palpate.control.fitting import per_joint
 from palpate.control.solve.hierarchy import Stack, make_stack, solve_stack
 from palpate.control.steps.linear_algebra import cholesky, cholesky_solve
+from palpate.control.tick import Tick
 from palpate.engine.kernels import dot, kernel, put
 from palpate.engine.records import Integers, Kept, Matrix, Record, State, Vector, sized
 from palpate.errors import InvalidInput

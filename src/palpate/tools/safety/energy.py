@@ -18,7 +18,7 @@ import math
 
 from palpate.checks import Array
 from palpate.config import Config, setting
-from palpate.control.law import Tick
+from palpate.control.tick import Tick
 from palpate.engine.kernels import dot, kernel, put
 from palpate.engine.records import Kept, Record, State, Vector, sized
 

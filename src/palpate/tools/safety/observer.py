@@ -24,7 +24,7 @@ import numpy as np
 from palpate.checks import Array
 from palpate.config import Config, setting
 from palpate.control.friction import KNEE
-from palpate.control.law import Tick
+from palpate.control.tick import Tick
 from palpate.engine.kernels import dot, kernel, put
 from palpate.engine.records import Kept, Matrix, Record, State, Vector, sized
 from palpate.robot.robot import Robot

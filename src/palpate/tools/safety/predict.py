@@ -115,7 +115,7 @@ def _law_spring(run: Run, touch: Touch, trace: Trace) -> tuple[float, float, flo
     law = run.fitted.law
     if not isinstance(law, Law):
         return 0.0, 0.0, 0.0, 0.0
-    spring = law.spring_damper(law.bound_to(run.robot).gains)
+    spring = law.traits.spring_damper(law.bound_to(run.robot).gains)
     if spring is None:
         return 0.0, 0.0, 0.0, 0.0
     n = touch.normal

@@ -15,8 +15,9 @@ from __future__ import annotations
 
 import math
 
-from palpate.control.law import COMMANDS, Tick
+from palpate.control.commands import COMMANDS
 from palpate.control.steps.linear_algebra import cholesky, cholesky_solve
+from palpate.control.tick import Tick
 from palpate.engine.kernels import dot, kernel, put
 from palpate.engine.records import Kept, Matrix, Record, State, Vector, sized
 

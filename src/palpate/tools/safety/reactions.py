@@ -10,9 +10,11 @@ import numpy as np
 from palpate.checks import Array
 from palpate.config import setting
 from palpate.control.around import Around, Surroundings
-from palpate.control.law import COMMANDS, Law, Tick
+from palpate.control.commands import COMMANDS
+from palpate.control.law import Law
 from palpate.control.shown import Shown
 from palpate.control.steps.linear_algebra import cholesky, cholesky_solve
+from palpate.control.tick import Tick
 from palpate.engine.kernels import clear, kernel, put
 from palpate.engine.records import Matrix, Record, Vector, sized
 from palpate.errors import InvalidInput
@@ -214,7 +216,7 @@ class Reactions(Around):
         law = around.law
         if not isinstance(law, Law) or not around.bound.compiled or getattr(law, "schedule", ()):
             return None
-        return law.spring_damper(around.bound.gains)
+        return law.traits.spring_damper(around.bound.gains)
 
     def _reaction(self, around: Surroundings) -> ReactionSettings:
         limits = around.robot.limits

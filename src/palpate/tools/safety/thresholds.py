@@ -22,7 +22,8 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.config import Config, PerJoint, setting
-from palpate.control.law import Tick, per_joint
+from palpate.control.fitting import per_joint
+from palpate.control.tick import Tick
 from palpate.engine.kernels import kernel
 from palpate.engine.records import Kept, Record, State, Vector, sized
 from palpate.errors import InvalidInput

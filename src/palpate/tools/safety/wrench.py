@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from palpate.checks import Array
-from palpate.control.law import Tick
 from palpate.control.steps.linear_algebra import cholesky, symmetric_eigen
 from palpate.control.steps.reach import LEVER
+from palpate.control.tick import Tick
 from palpate.engine.kernels import clear, dot, kernel, put
 from palpate.engine.records import Matrix, Record, Vector, sized
 from palpate.robot.robot import Robot

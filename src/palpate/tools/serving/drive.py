@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from palpate.checks import Array
-from palpate.control.law import BoundLaw, Target, sizes_of
+from palpate.control.bound_law import BoundLaw
+from palpate.control.tick import Target, sizes_of
 from palpate.errors import InvalidInput
 from palpate.lazy import check_extra
 from palpate.run.after.finish import unfinished

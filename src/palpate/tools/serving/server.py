@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from palpate.control.law import PythonLaw
+from palpate.control.python_law import PythonLaw
 from palpate.errors import InvalidInput, NotAClient
 from palpate.run.assemble.assemble import assemble
 from palpate.run.build import build

@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 
 from palpate.checks import Array
-from palpate.control.law import BoundLaw, PythonLaw, Shown
+from palpate.control.bound_law import BoundLaw
+from palpate.control.python_law import PythonLaw
+from palpate.control.shown import Shown
 from palpate.engine.records import Record
 from palpate.robot.robot import Robot
 from palpate.tools.serving.arm import limits

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from palpate.control.law import Tick
 from palpate.control.solve.stopping.memory import (
     BRAKING,
     REMEMBERED,
@@ -14,6 +13,7 @@ from palpate.control.solve.stopping.memory import (
 )
 from palpate.control.solve.stopping.problem import size_of
 from palpate.control.solve.stopping.versions import by_pseudoinverse, fastest_rate, judge_command, optimal_stop
+from palpate.control.tick import Tick
 from palpate.engine.kernels import dot, kernel, put
 
 _STANDS, _ASIDE = 1e-4, 1e-2  # of the first speed: along the line it stands; across it, it goes on another way

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from palpate.control.law import Tick
 from palpate.control.solve.orthogonal import Factors
 from palpate.control.solve.stack import Stack
 from palpate.control.solve.stopping.problem import StopProblem, size_of
+from palpate.control.tick import Tick
 from palpate.engine.kernels import dot, kernel, put
 from palpate.engine.records import Integers, Kept, Matrix, Record, State, Vector, sized
 

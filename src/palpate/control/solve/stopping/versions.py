@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 
-from palpate.control.law import Tick
 from palpate.control.solve.active_set import RANK
 from palpate.control.solve.orthogonal import factor, solve_factored
 from palpate.control.solve.stop_kernels import find_stop, judge
 from palpate.control.solve.stopping.memory import Gains, Memory
 from palpate.control.solve.stopping.problem import FOUND, size_of
+from palpate.control.tick import Tick
 from palpate.engine.kernels import kernel, put
 from palpate.engine.views import flat
 

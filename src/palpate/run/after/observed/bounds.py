@@ -7,7 +7,6 @@ from collections.abc import Mapping
 import numpy as np
 
 from palpate.checks import Array
-from palpate.control.law import Law
 from palpate.control.promise import promise_axes
 from palpate.run.assemble.assemble import Assembly
 from palpate.spatial import matrix_from_quat
@@ -22,7 +21,7 @@ def beyond_bounds(assembly: Assembly, named: Mapping[str, Array]) -> tuple[float
     Torques are held for a period while the arm moves on; and what the law's model lacks accelerates the arm, too.
     """
     run = assembly.run
-    most = run.law.acceleration_bound(run.robot) if isinstance(run.law, Law) else None
+    most = run.law.traits.acceleration_bound(run.robot)
     if most is None or not {"v", "time"} <= set(named) or len(named["time"]) < 3:
         return 0.0, ""
     steps = np.diff(named["time"])[:, None]
@@ -61,12 +60,12 @@ def beyond_the_interface(assembly: Assembly, named: Mapping[str, Array]) -> list
 def dropped_motion(assembly: Assembly, named: Mapping[str, Array]) -> list[str]:
     """A remark on motion of the target along a direction in which the law controls the force instead."""
     run = assembly.run
-    if not isinstance(run.law, Law) or not run.law.drops_motion:
+    if not run.law.traits.drops_motion:
         return []
     if not {"target_position", "tool_quat_wxyz"} <= set(named) or not len(named["time"]):
         return []
     moved = named["target_position"] - named["target_position"][0]
-    for promise in run.law.promises(run.robot):
+    for promise in run.law.traits.promises(run.robot):
         axes = promise_axes(promise, matrix_from_quat(named["tool_quat_wxyz"][-1]), promise.force)
         size = np.abs(moved @ axes[:, :3].T).max(axis=0, initial=0.0)
         along = [f"{d} ({1e3 * s:.3g} mm)" for d, s in zip(promise.force, size) if s > _MOVED]

@@ -29,7 +29,7 @@ _SIGMAS = 6.0  # of the noise, that a mean reading must leave to be a bias
 def wrench_warnings(assembly: Assembly, named: Mapping[str, Array]) -> list[str]:
     """A dead, stuck or biased wrench sensor, in words."""
     run = assembly.run
-    feels = not isinstance(run.law, Law) or run.law.feels
+    feels = not isinstance(run.law, Law) or run.law.reads.wrench
     if not feels or not set(_NEEDED) <= set(named) or len(named["time"]) < _LEAST_SAMPLES:
         return []
     acting = named["contact_wrench"] + named["push_wrench"] if all_is_felt(assembly) else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from palpate.control.law import Tick, sizes_of
+from palpate.control.tick import Tick, sizes_of
 from palpate.engine.kernels import kernel
 from palpate.engine.records import Record, Vector
 from palpate.equations.code.tree_code import TreeGraph

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 
 from palpate.control.guards import GuardMemory, GuardSettings
-from palpate.control.law import Tick
+from palpate.control.tick import Tick
 from palpate.engine.records import Matrix, Record, Vector, sized
 from palpate.tools.exporting.code.protection import Ending, Protection
 from palpate.tools.exporting.code.tuning import GainEase

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
+from palpate.control.commands import COMMANDS
 from palpate.control.friction import KNEE
 from palpate.control.guards import guard_set_points, guard_torque, watch_measurement
-from palpate.control.law import COMMANDS
 from palpate.engine.arithmetic.bits import from_bits
 from palpate.engine.kernels import address_of_record, kernel, put
 from palpate.engine.records import Vector

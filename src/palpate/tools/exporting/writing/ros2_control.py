@@ -35,7 +35,7 @@ def ros_values(draft: Draft) -> dict[str, Any]:
     if not fields:
         return {}
     references = [c_string(f"{each.name}.{k}") for each in fields for k in range(each.size)]
-    feels = draft.law.feels or (guards is not None and bool(guards.contact_force or guards.stale_ticks))
+    feels = draft.law.reads.wrench or (guards is not None and bool(guards.contact_force or guards.stale_ticks))
     by_name = {part.name: part for part in draft.gains}
     gains = [by_name[name] for name in draft.bounds]
     return {

@@ -194,7 +194,7 @@ def _gain_fields(draft: Draft) -> str:
 
 def _memory_fields(draft: Draft) -> str:
     """Fields of the law's memory: recorded numbers with their units, others by whether a tick carries them on."""
-    shown = {each.field.replace(".", "_"): each for each in draft.law.shown}
+    shown = {each.field.replace(".", "_"): each for each in draft.law.report.shown}
     lines = []
     for part in draft.memory:
         each = shown.get("_".join(part.path))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 
-from palpate.control.law import Tick
 from palpate.control.steps.linear_algebra import (
     cholesky,
     cholesky_inverse,
@@ -15,6 +14,7 @@ from palpate.control.steps.linear_algebra import (
     damped_step,
     symmetric_eigen,
 )
+from palpate.control.tick import Tick
 from palpate.engine.kernels import kernel
 from palpate.engine.records import Matrix, Record, Vector, sized
 from palpate.spatial.kernels import matrix_from_rotation_vector, rotation_vector_from_matrix
