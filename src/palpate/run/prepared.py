@@ -46,8 +46,8 @@ class Prepared:
         Args:
             overrides: as `--set` takes them.
             singular: whether the trace notes the smallest singular value on the way.
-            read: names of the channels that were read of other runs, to which those are added that are read of this one.
-                No others are kept, but for an empty set.
+            read: names of the channels that were read of other runs; those that are read of this one are added. No
+                others are kept, but for an empty set.
 
         Raises:
             PalpateError: the parameters are refused.

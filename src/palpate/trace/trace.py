@@ -90,9 +90,7 @@ class Trace:
         trace = cls.__new__(cls)
         known = ByName({channel.name: channel for channel in (TIME, *channels)})
         held = ByName(arrays) if isinstance(arrays, dict) else arrays
-        trace.__dict__.update(
-            _channels=known, _arrays=held, outcome=outcome, events=(), facts=facts, signals={}
-        )
+        trace.__dict__.update(_channels=known, _arrays=held, outcome=outcome, events=(), facts=facts, signals={})
         return trace
 
     @property

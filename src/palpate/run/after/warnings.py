@@ -7,8 +7,8 @@ from dataclasses import replace
 from weakref import WeakKeyDictionary
 
 from palpate.robot.readers.findings import Finding, without_meshes
-from palpate.run.after.causes import LIMITS
 from palpate.robot.robot import Robot
+from palpate.run.after.causes import LIMITS
 from palpate.run.assemble.assemble import Assembly
 from palpate.run.loop import state as S
 from palpate.run.run import Run

@@ -51,8 +51,9 @@ _FIXED_IN_WORLD = [name for name in World.model_fields if name not in _IN_WORLD]
 _FIXED_IN_PLANT = [name for name in PlantChange.model_fields if name not in _IN_PLANT]
 _BUFFERS = ("record", "times", "targets")  # written anew by every run, or kept on purpose
 _PLACED = ("position", "quat_wxyz", "normal", "friction")  # of a surface, in the compiled scene
-_LOOKED_AT = ("q", "v", "tau", "command", "tool_", "target_", "energy.", "guard", "surface.", "push_wrench") + (
-    "contact_wrench", "contact_force", "measured_wrench", "penetration",
+_LOOKED_AT = (
+    "q", "v", "tau", "command", "tool_", "target_", "energy.", "guard", "surface.", "push_wrench", "contact_wrench",
+    "contact_force", "measured_wrench", "penetration",
 )  # fmt: skip
 _LAW_FIELDS = ("needs", "gains", "memory", "terms", "compensation", "shows")
 
