@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from typing import Annotated, Any
 
@@ -86,7 +85,7 @@ class Prepared:
         try:
             typed = self._typed(data, changed, self._scenario)
             changes = {_SECTIONS[name]: section for name, section in typed.items() if name in _SECTIONS}
-            fits = self._kept.renew(replace(self._kept.first, **changes))
+            fits = self._kept.renew(self._kept.first.varied(**changes))
             return (self._kept, typed.get("metrics", self._scenario.metrics)) if fits else None
         except (PalpateError, ValidationError):
             return None
@@ -106,7 +105,10 @@ class Prepared:
 
 
 def _typed_again(known: BaseModel, before: Mapping[str, Any], after: Mapping[str, Any]) -> Any:
-    """A section from its data; of the one that is known, everything whose data are the same is taken over."""
+    """A section from its data; of the one that is known, everything whose data are the same is taken over.
+
+    So is what neither gives: a default is neither made nor checked again.
+    """
     kind = type(known)
     if not after.keys() <= kind.model_fields.keys():
         raise PalpateError("unknown keys")
@@ -116,7 +118,10 @@ def _typed_again(known: BaseModel, before: Mapping[str, Any], after: Mapping[str
         else _from_json(_validator(kind, name), value)
         for name, value in after.items()
     }
-    return kind.__pydantic_validator__.validate_python(parts, strict=True)
+    same = {name: getattr(known, name) for name in kind.model_fields if name not in before and name not in after}
+    made = kind.__pydantic_validator__.validate_python({**same, **parts}, strict=True)
+    made.model_fields_set.difference_update(same)
+    return made
 
 
 @cache

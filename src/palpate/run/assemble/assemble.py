@@ -217,7 +217,7 @@ def beginning(run: Run, q: Array, v: Array) -> Beginning:
 def suited(run: Run) -> Run:
     """The run with a law whose open settings are chosen for its robot, clock and sensors, and its servo's rotors."""
     fitted = run.fitted
-    run = with_servo_rotors(run if fitted.law is run.law else replace(run, law=fitted.law))
+    run = with_servo_rotors(run if fitted.law is run.law else run.varied(law=fitted.law))
     run.__dict__["fitted"] = fitted
     return run
 

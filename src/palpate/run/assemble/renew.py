@@ -135,7 +135,8 @@ class Renewable:
             if any(getattr(surface, name) != getattr(last, name) for name in _PLACED):
                 place_surface(model, surface)
         self._surfaces = run.world.surfaces
-        self.assembly.plant = replace(self._plant, surfaces=run.world.surfaces)
+        if run.world.surfaces != self.assembly.plant.surfaces:
+            self.assembly.plant = replace(self._plant, surfaces=run.world.surfaces)
         mujoco.mj_resetData(model, data)
         set_state(self.assembly.plant, data, *run.start())
 
