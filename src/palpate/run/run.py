@@ -107,6 +107,11 @@ class Run:
         q, v = self._start  # pyright: ignore[reportAttributeAccessIssue]
         return q.copy(), v.copy()
 
+    def starts_like(self, other: Run) -> bool:
+        """Whether both start in the same state."""
+        mine, theirs = self._start, other._start  # pyright: ignore[reportAttributeAccessIssue]
+        return mine is theirs or np.array_equal(mine, theirs)
+
     def _checked_start(self) -> tuple[Array, Array]:
         robot = self.robot
         q = robot.home if self.q_start is None else finite_array(self.q_start, "q_start", (robot.nq,))

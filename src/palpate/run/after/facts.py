@@ -122,7 +122,7 @@ def measured_facts(assembly: Assembly, named: Mapping[str, Array]) -> dict[str, 
     q = named.get("q")
     return {
         "law": assembly.law.name,
-        "follows": assembly.run.law.traits.follows,
+        "follows": assembly.run.fitted.traits.follows,
         "torque_limit": torque_limits(assembly.run.robot),
         "contact_events": [] if assembly.exact is None else assembly.exact.event_table(),
         "joint_watch": joint_watch(assembly),

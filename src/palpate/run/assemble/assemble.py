@@ -74,6 +74,7 @@ class Assembly:
     carrier: Carrier
     sensors: tuple[BoundSensor, ...] = ()  # custom ones
     exact: EventPlant | None = None  # in the place of the engine's physics
+    inside: Run | None = None  # the run whose start was last found inside the joint limits
     sampled: Reference | None = None
     sampled_span: tuple[int, int] = (0, 0)
 

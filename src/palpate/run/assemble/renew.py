@@ -7,7 +7,7 @@ numbers that go into the loop are made by the functions that assemble it, so tha
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import fields, replace
 from typing import Any
 
@@ -73,7 +73,7 @@ class Renewable:
         self._places = places_of(run.robot, self._plant.model)
         self._structure = _structure(run.world)
         tree = self.assembly.loop.tree
-        self._offered, self._recording = self.assembly.chosen, dict[str, Any]()
+        self._offered, self._kept = self.assembly.chosen, None
         self._masses = LinkMasses(tree, self._plant.model) if tree.on else None
 
     def renew(self, run: Run) -> bool:
@@ -91,7 +91,6 @@ class Renewable:
         if _interface(law) != _interface(self._law) or can_share(run, self._plant) != self.assembly.loop.shared:
             return False
         self._numbers.restore()
-        self.assembly.loop.replace_all(self._recording)
         self._change_scene(run)
         self.assembly.run, self.assembly.law = run, law
         self._change_loop(run, law)
@@ -103,17 +102,20 @@ class Renewable:
         Nothing else changes in a run, its energies are watched at the same steps, too. A trace ends before its first
         number that is none: channels that the loop does not look at itself, such as what a law shows, are always kept.
         """
-        chosen = tuple(c for c in self._offered if names is None or c.name in names or not _looked_at(c.name))
-        if chosen != self.assembly.chosen:
+        kept = None if names is None else frozenset(names)
+        if kept != self._kept:
+            self._kept, loop = kept, self.assembly.loop
+            chosen = tuple(c for c in self._offered if kept is None or c.name in kept or not _looked_at(c.name))
+            fields = kept_fields(self.first, self.assembly.layout, chosen)
+            loop.replace_all(fields)
+            self._numbers.take_over(loop, fields)
             self.assembly.chosen = chosen
-            self._recording = kept_fields(self.first, self.assembly.layout, chosen)
-            self.assembly.loop.replace_all(self._recording)
         return self._offered
 
     def _fits(self, run: Run) -> bool:
         first = self.first
         same = all(getattr(run, name) is getattr(first, name) for name in _FIXED_IN_RUN)
-        start = np.array_equal(run.start(), first.start())
+        start = run.starts_like(first)
         clock = run.clock is first.clock or run.clock.model_copy(update={"seed": first.clock.seed}) == first.clock
         world = run.world is first.world or _structure(run.world) == self._structure
         plain = not run.robot.coordinates.coupled and not run.robot.unresisted and not run.world.attachments
@@ -228,6 +230,17 @@ class _Numbers:
                     self._note(item)
             elif name not in _BUFFERS:
                 self._arrays.append(value)
+
+    def take_over(self, record: Record, names: Iterable[str]) -> None:
+        """Let some fields of a record be from now on as they are now."""
+        held = next(held for noted, held in self._held if noted is record)
+        copy = next(copy for array, copy in zip(self._arrays, self._copies) if array is record._table)
+        for name in names:
+            field = record.fields[name]
+            span = slice(field.offset, field.offset + field.words)
+            copy[span] = record._table[span]
+            if name in record._held:
+                held[name] = record._held[name]
 
     def restore(self) -> None:
         """Write them back."""

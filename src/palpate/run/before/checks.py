@@ -61,10 +61,10 @@ def check_start(assembly: Assembly, *, predict: bool = True) -> Foretold:
 
 
 def _inside_limits(assembly: Assembly) -> None:
-    robot = assembly.run.robot
-    q, _ = assembly.run.start()
-    if robot.nq != robot.nv:
+    robot, run = assembly.run.robot, assembly.run
+    if robot.nq != robot.nv or (assembly.inside is not None and run.starts_like(assembly.inside)):
         return
+    q, _ = run.start()
     outside = np.flatnonzero((q < robot.limits.lower - 1e-9) | (q > robot.limits.upper + 1e-9))
     if outside.size:
         lines = [
@@ -73,6 +73,7 @@ def _inside_limits(assembly: Assembly) -> None:
             for j in outside
         ]
         raise InvalidInput(f"{robot.name} starts outside its joint limits: " + "; ".join(lines))
+    assembly.inside = run
 
 
 def _not_deep_inside(assembly: Assembly) -> None:
