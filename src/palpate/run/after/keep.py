@@ -80,12 +80,14 @@ class Noted(Mapping[str, Array]):
         self._names = dict.fromkeys([TIME.name, *(channel.name for channel in offered)])
 
     def __getitem__(self, name: str) -> Array:
+        array = self._arrays.get(name)
+        if array is not None:
+            self._read.add(name)
+            return array
         if name not in self._names:
             raise UnknownName("channel", str(name), self._names)
         self._read.add(name)
-        if name not in self._arrays:
-            raise NotKept(name)
-        return self._arrays[name]
+        raise NotKept(name)
 
     def __contains__(self, name: object) -> bool:
         return name in self._names

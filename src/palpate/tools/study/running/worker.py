@@ -111,14 +111,13 @@ def _narrow_row(scenario: Mapping[str, Any], overrides: Sequence[str], names: Se
 
     None where that does not do: something else is read, the run failed, or others' code may read what it likes.
     """
-    bounds = scenario.get("metrics", {})
-    if not all(name in METRICS.shipped for name in (*names, *bounds)):
+    asked = frozenset((*names, *scenario.get("metrics", {})))
+    if not asked <= METRICS.shipped.keys():
         return None
     try:
-        singular = _SINGULAR in {*names, *bounds}
         prepared = prepared_for(scenario)
-        read = _last.read.setdefault(frozenset(names), set())
-        bounds, trace = prepared.run(overrides, singular=singular, read=read)
+        read = _last.read.setdefault(asked, set())
+        bounds, trace = prepared.run(overrides, singular=_SINGULAR in asked, read=read)
         return _row_of(bounds, trace, names)[0] if trace.outcome.ok or trace.outcome.kind == "interrupted" else None
     except NotKept:
         return None
@@ -129,14 +128,15 @@ def _row_of(bounds: Mapping[str, Any], trace: Trace, names: Sequence[str]) -> tu
     if trace.outcome.kind == "interrupted":
         signal.default_int_handler(signal.SIGINT, None)  # the run took Ctrl-C for itself; it is meant for the sweep
     bounded = {name: judge(METRICS[name], trace, bound) for name, bound in bounds.items()}
-    row = _row(trace, bounded)
-    return row | {name: _value(name, bounded, trace) for name in names if is_address(name) or name in METRICS}, trace
+    known = [name for name in names if name in METRICS.shipped or is_address(name) or name in METRICS]
+    return _row(trace, bounded) | {name: _value(name, bounded, trace) for name in known}, trace
 
 
 def load_metrics(names: Iterable[str], scenario: Mapping[str, Any]) -> None:
     """Load the code of own metrics, of the modules that a scenario's data names."""
-    for name in filter(is_address, names):
-        load(name, scenario.get("modules", {}))
+    for name in names:
+        if ":" in name and is_address(name):
+            load(name, scenario.get("modules", {}))
 
 
 def whole_trace(scenario: Mapping[str, Any], overrides: Sequence[str]) -> Trace:
