@@ -147,3 +147,11 @@ def test_a_shape_is_a_function_and_a_line_and_carries_what_lies_on_it(extended):
     assert touched["add_shape"] == scratch.files_named("A surface shape")
     assert found["carried"][1] == pytest.approx(found["weight"], rel=1e-6)  # at rest after 1 s
     assert abs(found["carried"][0]) < 1e-9
+
+
+def test_the_page_of_walks_counts_the_files_that_they_touch(extended):
+    touched, _ = extended
+    page = (scratch.ROOT / "docs" / "walks.md").read_text()
+    rows = {"a law": "add_law", "a metric": "add_metric", "a compliant surface's shape": "add_shape"}
+    for row, walk in rows.items():
+        assert f"| {row} | {len(touched[walk])} |" in page

@@ -29,16 +29,18 @@ from palpate.run.assemble.carrier import EQUATIONS, Carrier, carrier_of
 from palpate.run.assemble.drives import drives_of, with_servo_rotors
 from palpate.run.assemble.elastic import elastic_joints_of
 from palpate.run.assemble.event_plant import EventPlant
+from palpate.run.assemble.parts import below, part
 from palpate.run.loop.row import Layout, layout
 from palpate.run.loop.state import JointWatch, Load, Loop, Needs, RigidPoint, RigidReading, Shows, StopRule, WantedAxes
 from palpate.run.run import Run
 from palpate.run.stepping import Rescues
 from palpate.toolbox import plant_class
 from palpate.trace import Channel
-from palpate.world.config import PlantChange
+from palpate.world.config import PlantChange, Surface
 from palpate.world.forces.contact import compliant_names, contact_pairs, surface_state
 from palpate.world.forces.pushes import Pushed, push_state
 from palpate.world.plants.contact_sensors import POINT_NUMBERS
+from palpate.world.plants.elastic.motors import ElasticJoints
 from palpate.world.plants.joint_friction import joint_friction
 from palpate.world.plants.plant import Plant, build_plant
 from palpate.world.plants.tree_plant import TreeModel, TreePlant, no_model, no_tree, tree_model, tree_of, tree_plant
@@ -95,7 +97,7 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
     robot, (q, v) = run.robot, run.start()
     law = begun(run)
     _refuse_what_a_run_cannot_do(run, law)
-    plant = build_plant(robot, run.world, run.clock.timestep, run.clock.integrator, q, run.record.points)
+    plant = _scene(run, q)
     data, nominal = mujoco.MjData(plant.model), mujoco.MjData(robot.model)
     set_state(plant, data, q, v)
     loads, felt, custom = _loads(run, plant), felt_bodies(run, plant), run.world.sensors.custom
@@ -125,7 +127,7 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
         robot_is_first=all(np.array_equal(indices, np.arange(len(indices))) for indices in (coordinate, dof)),
         ties=plant.ties,
         friction=joint_friction(plant.model, plant.friction, bool(plant.ties.each)),
-        elastic=elastic_joints_of(run, plant, data),
+        elastic=_elastic(run, plant, data),
         coupled=coupled_model(robot),
         nominal_tool=tool.record,
         tool=plant.tool.record,
@@ -144,6 +146,54 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
         **_record(run, law, rows, chosen),
     )
     return Assembly(run, plant, law, data, nominal, rows, chosen, loop, Rescues(loop.address), carrier, sensors, exact)
+
+
+def _built_surfaces(surfaces: tuple[Surface, ...]) -> list[Surface | None]:
+    """Surfaces of which every number is in the scene: rigid ones, and those that move."""
+    return [one if one.contact == "rigid" or one.motion is not None else None for one in surfaces]
+
+
+@part(
+    "scene",
+    built=(
+        *("robot", "q_start", "v_start"),
+        *below("world.surfaces", "name", "shape", "size", "heights", "file", "scale", "contact", "two_sided"),
+        *below("world.surfaces", "static_friction", "restitution", "impact_law"),
+        *below("world.surfaces.motion", "velocity", "start", "stop", "amplitude", "frequency"),
+        *below("world.pins", "name", "frame"),
+        *below("world.exact", "painleve", "order", "shortest_flight", "relative", "absolute"),
+        *below("world.objects", "name", "shape", "size", "mass", "position", "quat_wxyz", "velocity", "friction"),
+        *below(
+            "world.pole", "length", "mass", "rod_mass", "pivot_damping", "pivot_friction", "joint", "tilt", "radius"
+        ),
+        *below("world", "gravity", "contact_points", "contact_links"),
+        *below("world.contact_shapes", "name", "shape", "size", "points", "count", "frame", "position", "quat_wxyz"),
+        *below("world.plant", "rotor_inertia", "base_position", "tool_offset"),
+        *below("world.driver", "preset", "viscous_compensation", "coulomb_compensation"),
+    ),
+    renewed=(
+        *below("world.plant", "mass_scale", "link_mass_scale", "com_offset", "joint_damping", "joint_friction"),
+        *below("world.surfaces", "position", "quat_wxyz", "normal", "friction"),
+    ),
+    # Centres of mass can be shifted where they are shifted at all: the engine notes which frames coincide.
+    built_where={"world.surfaces": _built_surfaces, "world.plant.com_offset": any},
+)
+def _scene(run: Run, q: Array) -> Plant:
+    """The plant in its surroundings."""
+    return build_plant(run.robot, run.world, run.clock.timestep, run.clock.integrator, q, run.record.points)
+
+
+@part(
+    "elastic joints",
+    built=(
+        *below("world.plant", "joint_stiffness", "gear_damping", "breakaway", "stribeck_speed"),
+        *below("world.driver", "torque_feedback", "torque_rate_feedback", "torque_bandwidth"),
+        "world.sensors.encoders",
+    ),
+)
+def _elastic(run: Run, plant: Plant, data: mujoco.MjData) -> ElasticJoints:
+    """Motors and springs behind the joints."""
+    return elastic_joints_of(run, plant, data)
 
 
 def _truth(robot: Robot, rows: Layout, rotation: Array, physics: Physics) -> Truth:
@@ -189,6 +239,7 @@ def _model(run: Run, shared: TreeProgram | None, tool: Frame, tick: Tick, tree: 
     return tree_model(shared, tool, tick, tree, in_place=in_place)
 
 
+@part("law", built=("around",), renewed=("law",))
 def begun(run: Run) -> BoundLaw:
     """The law made ready for the run, with what stands around it and a term for its friction compensation."""
     return with_friction_term(with_surroundings(run), run.robot, _compensated_share(run))
@@ -283,6 +334,7 @@ def can_share(run: Run, plant: Plant) -> bool:
     )
 
 
+@part("loads", built=below("world.attachments", "name", "frame", "mass", "com", "attach", "release"))
 def _loads(run: Run, plant: Plant) -> list[Load]:
     """Mass changes on the clock; a load attached later starts without mass."""
     changes, slack = [], 0.5 * run.clock.timestep  # a time on the clock's grid must not be lost to rounding
@@ -310,6 +362,11 @@ def writing_to(law: BoundLaw, rows: Layout) -> BoundLaw:
     return replace(law, rows=terms, answer=type(law.answer).over(own.reshape(-1), sizes))
 
 
+@part(
+    "clock",
+    built=below("clock", "duration", "timestep", "period", "rate", "integrator", "physics", "max_speed"),
+    renewed=("clock.seed",),
+)
 def _clock(run: Run) -> dict[str, object]:
     clock = run.clock
     return {
@@ -323,6 +380,7 @@ def _clock(run: Run) -> dict[str, object]:
     }
 
 
+@part("guards", built=("guards",))
 def _law(run: Run, law: BoundLaw, rows: Layout) -> dict[str, Any]:
     """The law's code and records; what it measures is recorded where it lies."""
     robot, row = run.robot, rows.row
@@ -365,6 +423,7 @@ def law_fields(run: Run, law: BoundLaw) -> dict[str, Any]:
     }
 
 
+@part("reference", renewed=("reference",))
 def wanted_axes(run: Run) -> WantedAxes:
     """In whose axes the reference gives its wrench."""
     axes = getattr(run.reference, "wrench_axes", "world")
@@ -383,6 +442,25 @@ def _watch(robot: Robot) -> JointWatch:
     return JointWatch(sizes_of(robot), on=robot.nq == robot.nv, **bounds)
 
 
+@part(
+    "sensors and drives",
+    built=(
+        *below("world.faults", "name", "what", "at", "duration", "share"),
+        *below("world.sensors.camera", "rate", "delay", "noise"),
+        "world.sensors.wrench.frame",
+        *below("world.driver", "adds_gravity", "servo_bandwidth"),  # in what the model is asked for, and in the scene
+    ),
+    renewed=(
+        *below("world.sensors", "delay", "delay_time", "encoder_resolution", "encoder_noise", "torque_noise"),
+        *below("world.sensors", "velocity", "velocity_noise", "velocity_cutoff", "custom"),
+        *below("world.sensors.wrench", "delay", "delay_time", "noise_force", "noise_torque"),
+        *below("world.sensors.wrench", "bias", "cutoff", "compensate"),
+        *below("world.driver", "delay", "delay_time", "rate", "cutoff", "torque_limit", "torque_rate_limit"),
+        *below("world.driver", "joint_speed_limit", "joint_acceleration_limit", "joint_jerk_limit"),
+        *below("world.driver", "tool_speed_limit", "tool_acceleration_limit", "loss", "stop_after", "jitter"),
+    ),
+    built_where={"world.sensors.custom": lambda custom: [(name, type(one)) for name, one in custom.items()]},
+)
 def sensor_fields(run: Run, plant: Plant, law: BoundLaw, shared: bool) -> dict[str, Any]:
     """Sensors and drives."""
     robot, sensors, period = run.robot, run.world.sensors, run.clock.control_period
@@ -400,6 +478,16 @@ def felt_bodies(run: Run, plant: Plant) -> set[int]:
     return {plant.frame(run.world.sensors.wrench.frame).body, *map(int, beyond)}
 
 
+@part(
+    "outside",
+    renewed=(
+        *below("world.surfaces", "model", "stiffness", "damping", "dissipation", "exponent"),
+        *below("world.surfaces", "tangential_stiffness", "tangential_damping"),
+        *below("world.pushes", "name", "kind", "frame", "force", "torque", "start", "duration", "frequency", "axes"),
+    ),
+    # Equations give the motion of the tool's body and of those that are pushed, and of no others.
+    built_where={"world.pushes": lambda pushes: {push.frame for push in pushes} - {None}},
+)
 def outside_fields(
     run: Run, plant: Plant, physics: Physics, rows: Layout, felt: set[int], carrier: Carrier
 ) -> dict[str, Any]:
@@ -445,6 +533,7 @@ def _shape_readings(own: ShapeReadings) -> list[RigidReading]:
     ]
 
 
+@part("record", built=("record", "stop"))
 def _record(run: Run, law: BoundLaw, rows: Layout, chosen: tuple[Channel, ...]) -> dict[str, object]:
     return {
         "row": rows.row,

@@ -1,14 +1,15 @@
 """An assembled run that is run again with other numbers: robot and scene are built once and changed in place.
 
-What may change: the law's gains, the numbers of still compliant surfaces, pushes, sensors, the driver, masses and
-joint friction of the plant, the reference, the seed. Everything else is another structure and another assembly. The
-numbers that go into the loop are made by the functions that assemble it, so that both ways give the same bits.
+The parts of an assembly declare which settings may change (`parts.py`): the law's gains, the numbers of still compliant
+surfaces, pushes, sensors, the driver, masses and joint friction of the plant, the reference, the seed. Everything else
+is another structure and another assembly. The numbers that go into the loop are made by the functions that assemble
+it, so that both ways give the same bits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 import mujoco
@@ -32,9 +33,9 @@ from palpate.run.assemble.assemble import (
     wanted_axes,
     writing_to,
 )
+from palpate.run.assemble.parts import are_alike, fixed_in_runs
 from palpate.run.run import Run
 from palpate.trace import Channel
-from palpate.world.config import PlantChange, Surface, World
 from palpate.world.forces.contact import surface_numbers
 from palpate.world.plants.joint_friction import joint_friction
 from palpate.world.plants.plant import change_in_place, place_surface, places_of
@@ -42,13 +43,6 @@ from palpate.world.plants.tree_plant import LinkMasses
 from palpate.world.rigid.stops import read_mobility
 from palpate.world.sensing.custom import bound_sensors
 
-# What `renew` can change, and with it everything that it cannot.
-_IN_RUN = {"law", "world", "reference", "clock", "q_start", "v_start", "scenario", "changed"}
-_IN_WORLD = {"surfaces", "pushes", "sensors", "driver", "plant"}
-_IN_PLANT = {"mass_scale", "link_mass_scale", "com_offset", "joint_damping", "joint_friction"}
-_FIXED_IN_RUN = [field.name for field in fields(Run) if field.name not in _IN_RUN]
-_FIXED_IN_WORLD = [name for name in World.model_fields if name not in _IN_WORLD]
-_FIXED_IN_PLANT = [name for name in PlantChange.model_fields if name not in _IN_PLANT]
 _BUFFERS = ("record", "times", "targets")  # written anew by every run, or kept on purpose
 _PLACED = ("position", "quat_wxyz", "normal", "friction")  # of a surface, in the compiled scene
 _LOOKED_AT = (
@@ -71,7 +65,7 @@ class Renewable:
         self._world = self.assembly.run.world  # with the rotors that a servo is assumed to have
         self._change, self._surfaces = self._world.plant, run.world.surfaces
         self._places = places_of(run.robot, self._plant.model)
-        self._structure = _structure(run.world)
+        self._fixed = fixed_in_runs()
         tree = self.assembly.loop.tree
         self._offered, self._kept = self.assembly.chosen, None
         self._masses = LinkMasses(tree, self._plant.model) if tree.on else None
@@ -114,15 +108,14 @@ class Renewable:
 
     def _fits(self, run: Run) -> bool:
         first = self.first
-        same = all(getattr(run, name) is getattr(first, name) for name in _FIXED_IN_RUN)
+        same = all(getattr(run, name) is getattr(first, name) for name in self._fixed)
         start = run.starts_like(first)
-        clock = run.clock is first.clock or run.clock.model_copy(update={"seed": first.clock.seed}) == first.clock
-        world = run.world is first.world or _structure(run.world) == self._structure
+        sections = all(are_alike(name, getattr(run, name), getattr(first, name)) for name in ("world", "clock"))
         plain = not run.robot.coordinates.coupled and not run.robot.unresisted and not run.world.attachments
         plain = plain and not run.world.is_exact
         plain = plain and (self._plant.elastic is None or run.world.plant == first.world.plant)
         still = plain and self.assembly.compiled and type(run.law) is type(first.law)
-        return same and start and clock and world and still
+        return same and start and sections and still
 
     def _change_scene(self, run: Run) -> None:
         """The compiled scene and its data as if they were built for this run."""
@@ -178,28 +171,6 @@ def _looked_at(channel: str) -> bool:
 def _interface(law: BoundLaw) -> tuple[Any, ...]:
     """Properties of a law that loop and row depend on, besides its records."""
     return law.terms, law.command, law.shown, law.compiled, law.needs, law.ending
-
-
-def _structure(world: World) -> tuple[Any, ...]:
-    """A world without the numbers that can be changed in place; centres of mass can where they are shifted at all."""
-    driver = world.driver
-    # What of the driver is built into the scene, or into what the law's model is asked for.
-    friction = driver.preset, driver.viscous_compensation, driver.coulomb_compensation
-    built = driver.facts.adds_gravity, friction, driver.facts.servo_bandwidth
-    return (
-        tuple(_shape(surface) for surface in world.surfaces),
-        [getattr(world, name) for name in _FIXED_IN_WORLD],
-        (world.sensors.wrench.frame, world.sensors.camera, built),
-        [(name, type(sensor)) for name, sensor in world.sensors.custom.items()],
-        (any(world.plant.com_offset), [getattr(world.plant, name) for name in _FIXED_IN_PLANT]),
-    )
-
-
-def _shape(surface: Surface) -> Any:
-    """Properties of a surface that are built into the scene."""
-    if surface.contact == "rigid" or surface.motion is not None:
-        return surface
-    return surface.name, surface.shape, surface.size, surface.heights, surface.file, surface.scale
 
 
 class _Numbers:
