@@ -10,11 +10,10 @@ import pytest
 
 from palpate.checks import Array
 from palpate.control.laws.cartesian_impedance import CartesianImpedance
-from palpate.errors import PalpateError
+from palpate.errors import NotKept, PalpateError
 from palpate.metrics import METRICS
 from palpate.metrics.table import judge
 from palpate.robot.robot import Robot
-from palpate.run.after.keep import NotKept
 from palpate.run.assemble.renew import Renewable
 from palpate.run.build import build
 from palpate.run.prepared import Prepared

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from palpate.checks import Array
-from palpate.errors import FileError, UnknownName
+from palpate.errors import FileError, NotKept, UnknownName
 from palpate.run.assemble.assemble import Assembly
 from palpate.trace import Channel, Trace
 from palpate.trace.channel import TIME
@@ -65,10 +65,6 @@ class Keeper:
         return {TIME.name: self.times, **{channel.name: array for channel, array in self.data.items()}}
 
 
-class NotKept(Exception):
-    """A channel was asked for that the run has, and of which nothing was kept."""
-
-
 class Noted(Mapping[str, Array]):
     """A run's arrays by name, which note what is read of them: the next run of a sweep need keep no more.
 
@@ -87,7 +83,7 @@ class Noted(Mapping[str, Array]):
         if name not in self._names:
             raise UnknownName("channel", str(name), self._names)
         self._read.add(name)
-        raise NotKept(name)
+        raise NotKept(f"nothing was kept of channel {name!r}")
 
     def __contains__(self, name: object) -> bool:
         return name in self._names

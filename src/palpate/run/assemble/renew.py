@@ -24,7 +24,6 @@ from palpate.run.assemble.assemble import (
     begun,
     can_share,
     felt_bodies,
-    kept_fields,
     law_fields,
     outside_fields,
     sensor_fields,
@@ -34,6 +33,7 @@ from palpate.run.assemble.assemble import (
     writing_to,
 )
 from palpate.run.assemble.parts import are_alike, fixed_in_runs
+from palpate.run.assemble.recording import kept_fields
 from palpate.run.run import Run
 from palpate.trace import Channel
 from palpate.world.forces.contact import surface_numbers

@@ -75,7 +75,7 @@ def sweep(
         by: what a map asks of a run: "passed", "ended" (it did not diverge) or "force_peak<40".
         confidence: of every interval.
         out: folder, where an unfinished sweep goes on; by default a temporary one that goes with the result.
-        workers, cluster: processes, 0 for this one alone; or a cluster: "tcp://…", "local:4", "slurm:job.toml".
+        workers, cluster: runs at a time, 0 for this thread alone; or a cluster: "tcp://…", "local:4", "slurm:job.toml".
         progress: called with (runs done, runs there will be, runs that did not pass); a bar in a notebook.
 
     Raises:

@@ -16,6 +16,7 @@ import sys
 import tempfile
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import islice
@@ -151,7 +152,7 @@ def serve(pipe: Connection) -> None:
                 gc.freeze()
 
 
-class _Pool:
+class _Pool(ABC):
     """Chunks that are made side by side, as many at a time as there are workers."""
 
     def __init__(self, workers: int) -> None:
@@ -176,12 +177,13 @@ class _Pool:
             self._give_up()
             threads.shutdown(cancel_futures=True)
 
+    @abstractmethod
     def _run_chunk(self, job: Job, chunk: Chunk) -> list[RunResult]:
         """Make a chunk; where all is stopped, no more of it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _give_up(self) -> None:
-        """End what is under way, where it does not look whether all is stopped."""
+        """End what is under way."""
 
 
 class Threads(_Pool):
@@ -192,6 +194,9 @@ class Threads(_Pool):
 
     def _run_chunk(self, job: Job, chunk: Chunk) -> list[RunResult]:
         return run_chunk(job, chunk, lambda: self._stopped)
+
+    def _give_up(self) -> None:
+        """Nothing: the runs under way are short, and no other is begun."""
 
     def close(self) -> None:
         """Nothing to give back."""

@@ -14,10 +14,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from palpate.errors import FileError, NotApplicable, PalpateError
+from palpate.errors import FileError, NotApplicable, NotKept, PalpateError
 from palpate.metrics import METRICS
 from palpate.metrics.table import MetricResult, judge
-from palpate.run.after.keep import NotKept
 from palpate.run.assemble.carrier import EQUATIONS
 from palpate.run.prepared import Prepared
 from palpate.run.simulate import simulate_quietly
