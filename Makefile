@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 # Hundreds of tests start a command: each would compile every module anew if Python kept no bytecode.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-core test-tools core-alone slow driver-table forecast false-alarms cluster-memory lint bench bench-sweep export-matrix hostile-exports boundscheck fuzz fuzz-folders kills mutants docs site-check gallery wheel packages floors next impacts corpus clean clean-cache
+.PHONY: demo test test-core test-tools core-alone slow driver-table forecast false-alarms cluster-memory lint bench bench-sweep export-matrix hostile-exports boundscheck fuzz fuzz-folders kills mutants docs site-check words gallery wheel packages floors next impacts corpus clean clean-cache
 
 $(VENV)/.created:
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' || \
@@ -141,6 +141,10 @@ docs: $(VENV)/.installed
 # Every page of the site in Chromium, on a laptop and a phone, light and dark, with axe-core (npm); ten minutes or more.
 site-check: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -m slow tests/views/test_site.py
+
+# The snapshot of all sentences of palpate (tests/sentences.txt); read its diff.
+words: $(VENV)/.installed-dev
+	$(BIN)/python tests/words.py
 
 # The gallery's page and pictures, from runs of every shipped scenario; docs/gallery.py new adds what is missing.
 gallery: $(VENV)/.installed

@@ -167,8 +167,13 @@ def draw(rng: np.random.Generator) -> Drawn:
         run = replace(run, law=PythonLaw(_own_law(rng), memory={"v": np.zeros(run.robot.nv)}))
         name = "own law"
     friction = dry_friction(run.robot, run.world)
-    run = replace(run, world=run.world.model_copy(update={"pushes": (_push(run, friction, end),)}))
+    run = push_of(run, friction, end)
     return Drawn(run, f"{name}: {words}", end, after, bool(friction.any()), own)
+
+
+def push_of(run: Run, friction: Any, at: float) -> Run:
+    """The run with a push from a time on."""
+    return replace(run, world=run.world.model_copy(update={"pushes": (_push(run, friction, at),)}))
 
 
 def _push(run: Run, friction: Any, at: float) -> Push:
@@ -179,11 +184,17 @@ def _push(run: Run, friction: Any, at: float) -> Push:
     return Push(name="push", force=tuple(wrench[:3]), torque=tuple(wrench[3:]), start=at, duration=0.05)
 
 
+def take_friction_away(assembly: Assembly) -> None:
+    """Let joints, and motors behind elastic gears, run without dry friction."""
+    assembly.loop.friction.coulomb[:] = 0.0
+    assembly.loop.elastic.coulomb[:] = assembly.loop.elastic.breakaway[:] = 0.0
+
+
 def _speeds(run: Run, *, rubs: bool = True) -> tuple[Any, Any, bool]:
     """Instants, largest joint speeds, and whether the run came to its end."""
     assembly = assemble(run)
     if not rubs:
-        assembly.loop.friction.coulomb[:] = 0.0
+        take_friction_away(assembly)
     trace = execute_bare(assembly, singular=False)
     return np.asarray(trace.time), np.abs(np.asarray(trace["v"])).max(axis=1), trace.outcome.kind == "completed"
 
@@ -254,7 +265,7 @@ def _by_loop(run: Run, end: float, *, rubs: bool) -> tuple[Foretold, LoopPoles]:
     clock = run.clock.model_copy(update={"duration": end + 6.1 * LONGEST})
     assembly = assemble(replace(run, clock=clock, world=run.world.model_copy(update={"pushes": ()})))
     if not rubs:
-        assembly.loop.friction.coulomb[:] = 0.0
+        take_friction_away(assembly)
     start = poles_here(assembly, finer=False, probing=False)
     period = assembly.loop.period
     there = [moment.poles for moment in moments_up_to(assembly, round(end / period), "end", finer=False)]

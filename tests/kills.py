@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import json
 import os
 import random
 import re
@@ -33,7 +32,7 @@ from pathlib import Path
 from moments import COMMAND, ENDLESS
 
 OWN = "thesis.txt"  # the user's, in the folder of every command
-MANIFEST, REVIEW = ".palpate-run.json", "verify.html"
+REVIEW = "verify.html"
 
 
 @dataclass(frozen=True)
@@ -213,13 +212,10 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 def is_whole(name: str, there: dict[str, bytes], whole: dict[str, bytes], folder: Path) -> bool:
     """Whether a file under its final name is as it would be in the end; temporary ones and locks may be anything."""
-    if Path(name).name.startswith(".palpate-") and name != MANIFEST:
+    if Path(name).name.endswith((".part", ".lock")):
         return True
     if name.endswith(".parts") or name.startswith("chunks/"):
         return _can_be_read(folder / name)
-    if name == MANIFEST:  # knows everything that is there
-        listed = json.loads(there[name])["files"]
-        return all(listed.get(other) for other in there if other in whole and other != MANIFEST)
     return there[name] == whole.get(name)
 
 

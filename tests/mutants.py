@@ -17,6 +17,7 @@ import argparse
 import ast
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -34,12 +35,13 @@ SWAPPED_COMPARISONS = {ast.Lt: ast.Gt, ast.Gt: ast.Lt, ast.LtE: ast.GtE, ast.GtE
 SWAPPED_CALLS = {"sin": "cos", "cos": "sin", "min": "max", "max": "min", "minimum": "maximum", "maximum": "minimum"}
 NO_FORMULA = (ast.List, ast.ListComp, ast.Dict, ast.Set, ast.JoinedStr)
 
-# Folders whose tests also see a package, besides the one of its name.
+# Folders whose tests also see a package, besides the one of its name; a tool's lie in tests/tools.
 USED_BY = {
     "engine": ("spatial", "run", "world"), "spatial": ("robot", "control"), "equations": ("derive", "run"),
     "robot": ("control", "derive", "run"), "control": ("run", "scenario"), "world": ("run", "scenario"),
     "run": ("scenario", "cli"), "contact": ("run",), "trace": ("run", "views"), "metrics": ("run", "study"),
-    "scenario": ("run", "cli"), "derive": ("review", "documents"), "views": ("cli",), "study": ("cli",),
+    "scenario": ("run", "cli"), "derive": ("review", "documents"), "views": ("cli", "study"), "study": ("cli",),
+    "safety": ("run",), "serving": ("exporting",), "logs": ("cli",), "play": ("cli",), "sheets": ("derive",),
 }  # fmt: skip
 
 
@@ -53,6 +55,7 @@ class Mutant:
     end: int
     before: str
     after: str
+    function: str
 
     @property
     def package(self) -> str:
@@ -69,17 +72,17 @@ def mutants_of(path: Path, source: str) -> Iterator[Mutant]:
     starts = [0]
     for line in source.encode().splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
-    for node in _formulas(ast.parse(source)):
+    for function, node in _formulas(ast.parse(source)):
         for changed in _changes(node):
             before, after = ast.unparse(node), ast.unparse(changed)
             assert node.end_lineno is not None
             assert node.end_col_offset is not None
             start, end = starts[node.lineno - 1] + node.col_offset, starts[node.end_lineno - 1] + node.end_col_offset
-            yield Mutant(path, node.lineno, start, end, before, f"({after})")
+            yield Mutant(path, node.lineno, start, end, before, f"({after})", function)
 
 
-def _formulas(tree: ast.Module) -> Iterator[ast.expr]:
-    """Expressions inside functions that look like formulas, each part of them too."""
+def _formulas(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
+    """Expressions inside functions that look like formulas, each part of them too, with the function's name."""
     for function in ast.walk(tree):
         if not isinstance(function, ast.FunctionDef):
             continue
@@ -87,7 +90,7 @@ def _formulas(tree: ast.Module) -> Iterator[ast.expr]:
         for statement in function.body:
             for node in ast.walk(statement):
                 if isinstance(node, ast.BinOp | ast.UnaryOp | ast.Compare | ast.Call) and _is_formula(node, kernel):
-                    yield node
+                    yield function.name, node
 
 
 def _is_formula(node: ast.expr, kernel: bool) -> bool:
@@ -149,20 +152,30 @@ class Copy:
             if file.is_file():
                 shutil.copy2(file, folder)
 
-    def notices(self, mutant: Mutant, folders: tuple[str, ...]) -> bool:
-        """Whether a test of these folders fails with the mutant in place."""
+    def notices(self, mutant: Mutant, packages: tuple[str, ...]) -> bool:
+        """Whether a test of these packages fails with the mutant in place."""
         path = self.folder / mutant.path.relative_to(ROOT)
         whole = path.read_bytes()
         path.write_bytes(whole[: mutant.start] + mutant.after.encode() + whole[mutant.end :])
         try:
-            return not self._passes(tuple(name for name in folders if (self.folder / "tests" / name).is_dir()))
+            return not self._passes(self._tests(mutant, packages))
         finally:
             path.write_bytes(whole)
 
-    def _passes(self, folders: tuple[str, ...]) -> bool:
-        if not folders:
+    def _tests(self, mutant: Mutant, packages: tuple[str, ...]) -> list[str]:
+        """Test files of these packages: first those that name the broken function or its module."""
+        words = [re.compile(rf"\b{re.escape(name)}\b") for name in (mutant.function, mutant.path.stem)]
+        ranked = []
+        for number, package in enumerate(packages):
+            for folder in (self.folder / "tests" / package, self.folder / "tests" / "tools" / package):
+                for file in sorted(folder.rglob("test_*.py")):
+                    text = file.read_text(encoding="utf-8")
+                    ranked.append((number, not words[0].search(text), not words[1].search(text), str(file)))
+        return [str(Path(file).relative_to(self.folder)) for *_, file in sorted(ranked)]
+
+    def _passes(self, paths: list[str]) -> bool:
+        if not paths:
             return True
-        paths = [str(Path("tests") / name) for name in folders]
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *paths]
         env = {**os.environ, "PYTHONPATH": str(self.folder / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
         env["PALPATE_CACHE_DIR"] = str(self.folder / "cache")

@@ -17,9 +17,9 @@ class Spring(Config):
 @pytest.mark.parametrize(
     ("values", "complaint"),
     [
-        ({"stiffness": -1.0}, "Spring: stiffness: Input should be greater than 0, got -1.0"),
-        ({"stifness": 2.0}, "stifness: .*did you mean 'stiffness'"),
-        ({"stiffness": float("nan")}, "stiffness: Input should be a finite number, got nan"),
+        ({"stiffness": -1.0}, "Spring: stiffness: Input should.*greater.*0, got -1.0"),
+        ({"stifness": 2.0}, "stifness: .*mean 'stiffness'"),
+        ({"stiffness": float("nan")}, "stiffness: Input should.*finite.*nan"),
         ({"stiffness": "soft"}, "stiffness: .*got 'soft'"),
     ],
 )

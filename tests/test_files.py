@@ -7,7 +7,7 @@ from typing import BinaryIO
 import pytest
 
 from palpate.errors import FileError, TraceError
-from palpate.files import atomic_write, make_folder, open_lock, open_new, watching, write_file
+from palpate.files import atomic_write, make_folder, open_lock, open_new, write_file
 
 
 def test_a_written_file_holds_the_bytes_and_leaves_no_neighbour(tmp_path: Path):
@@ -74,7 +74,7 @@ def test_a_failing_replacement_leaves_the_old_file(tmp_path: Path, monkeypatch: 
 
 
 def test_a_missing_folder_a_folder_and_a_device_are_refused(tmp_path: Path):
-    with pytest.raises(FileError, match="there is no folder"):
+    with pytest.raises(FileError, match="no folder"):
         atomic_write(tmp_path / "absent" / "a.bin", lambda file: file.write(b""))
     with pytest.raises(FileError, match="it is a folder"):
         atomic_write(tmp_path, lambda file: file.write(b""))
@@ -99,7 +99,7 @@ def test_a_symbolic_link_is_refused_by_name_and_never_followed(tmp_path: Path, w
     if there:
         real.write_bytes(b"old")
     link.symlink_to(real)
-    with pytest.raises(FileError, match=r"link\.bin.* is a symbolic link"):
+    with pytest.raises(FileError, match=r"link\.bin.*symbolic link"):
         WRITERS[writer](link)
     assert link.is_symlink()
     assert not there or real.read_bytes() == b"old"
@@ -137,14 +137,6 @@ def test_litter_of_a_killed_writer_goes_with_the_next_file_and_that_of_a_living_
     assert dead.name not in seen[0]
     assert len([name for name in seen[0] if name.endswith(".part")]) == 1
     assert sorted(os.listdir(tmp_path)) == ["a.bin", "b.bin"]
-
-
-def test_a_watcher_sees_a_file_whole_before_it_appears(tmp_path: Path):
-    seen: list[tuple[str, bool, bytes]] = []
-    with watching(lambda file, temporary: seen.append((file.name, file.exists(), temporary.read_bytes()))):
-        write_file(tmp_path / "a.bin", b"new")
-    write_file(tmp_path / "b.bin", b"new")
-    assert seen == [("a.bin", False, b"new")]
 
 
 def test_the_new_file_has_the_permissions_of_any_new_file(tmp_path: Path):

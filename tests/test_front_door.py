@@ -28,7 +28,7 @@ def test_a_name_that_moved_still_works_and_says_where_it_is(package: str, name: 
 
 
 def test_a_misspelt_name_is_refused_with_the_nearest() -> None:
-    with pytest.raises(AttributeError, match="did you mean 'simulate'"):
+    with pytest.raises(AttributeError, match="mean 'simulate'"):
         pp.simulat  # type: ignore[attr-defined]  # noqa: B018
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 import palpate.errors
+import words
 from house_rules import BESIDE, CORE, DOCUMENTS, PACKAGE, ROOT, SOURCES, complain, parsed, position
 
 HEAVY = {"numpy", "numba", "llvmlite", "mujoco", "scipy", "sympy", "matplotlib", "plotly", "rich", "pydantic"}
@@ -218,6 +219,78 @@ def test_files_are_short() -> None:
         f"{path.relative_to(ROOT)} has {length} lines, at most {LONGEST_FILE}; give part of it a file of its own"
         for path, length in lengths.items()
         if length > LONGEST_FILE
+    )
+
+
+# ------------------------------------------------------------------ names in docstrings
+
+REFERENCE = re.compile(r"`([A-Za-z_][\w.]*)`")
+
+
+def names_in(tree: ast.AST) -> Iterator[str]:
+    """Every name that code defines, uses or has in a short text."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.Name(id=name) | ast.arg(arg=name):
+                yield name
+            case ast.Attribute(attr=name) | ast.keyword(arg=str(name)):
+                yield name
+            case ast.alias(name=name):
+                yield from name.split(".")
+            case ast.Constant(value=str(text)) if len(text) < 40:
+                yield from re.findall(r"\w+", text)
+
+
+def members_in(tree: ast.AST) -> dict[str, set[str]]:
+    """What each class of a module defines or sets."""
+    classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    return {node.name: set(names_in(node)) for node in classes}
+
+
+def dead_references(path: Path, source: str, known: set[str], members: dict[str, set[str]]) -> Iterator[str]:
+    """Names in backticks in docstrings that no code has: of a function, a field, a module, a member of a class."""
+    for node in ast.walk(parsed(source)):
+        if not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            continue
+        for name in set(REFERENCE.findall(ast.get_docstring(node) or "")):
+            parts = name.split(".")
+            foreign = len(parts) == 2 and parts[1] not in members.get(parts[0], {parts[1]})
+            if foreign or not known.issuperset(parts):
+                yield f"{position(path, node)}: `{name}` in a docstring is nothing in the code"
+
+
+def test_names_in_docstrings_exist() -> None:
+    known, members = set(), {}
+    for path in (path for folder in ("src", "tests", "benchmarks") for path in (ROOT / folder).rglob("*.py")):
+        tree = parsed(path.read_text(encoding="utf-8"))
+        known |= {*names_in(tree), *path.with_suffix("").parts}
+        for name, found in members_in(tree).items():
+            members[name] = members.get(name, set()) | found
+    complain(c for path in SOURCES for c in dead_references(path, path.read_text(encoding="utf-8"), known, members))
+
+
+def test_a_dead_reference_is_seen() -> None:
+    source = '"""Of `gone`, `Arm.gone`, `Arm.mass` and `mass`."""\nclass Arm:\n    mass = 1\n'
+    known = set(names_in(parsed(source)))
+    found = list(dead_references(PACKAGE / "x.py", source, known | {"gone"}, members_in(parsed(source))))
+    assert [c.split("`")[1] for c in found] == ["Arm.gone"]
+    found = dead_references(PACKAGE / "x.py", source, known, members_in(parsed(source)))
+    assert {c.split("`")[1] for c in found} == {"gone", "Arm.gone"}
+
+
+# ------------------------------------------------------------------ sentences have one owner
+
+# Texts in tests that quote three or more words in a row of a sentence of palpate's. There may be fewer, not more.
+MOST_QUOTATIONS = 507
+
+
+def test_no_more_tests_quote_a_sentence() -> None:
+    said = words.spoken()
+    texts = ((path, path.read_text(encoding="utf-8")) for path in words.test_modules())
+    found = [f"{position(path, node)}: {quoted}" for path, s in texts for node, quoted in words.quotations(s, said)]
+    assert len(found) <= MOST_QUOTATIONS, (
+        f"{len(found)} texts in tests quote a sentence, at most {MOST_QUOTATIONS}: match numbers and names instead,"
+        " such as match=r'joint5.*24'; python tests/words.py --quotations lists them"
     )
 
 

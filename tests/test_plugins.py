@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -69,19 +70,19 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_metric_of_another_package_is_found_by_its_name(installed: Path) -> None:
-    with pytest.warns(UserWarning, match="bounces = added_things:samples is left out: the name is taken by palpate"):
+    with pytest.warns(UserWarning, match=r"bounces = added_things:samples.*taken.*palpate"):
         assert METRICS["samples"].unit == "1"
     assert METRICS["bounces"].name == "bounces"
 
 
 def test_one_that_will_not_do_is_left_out_with_a_warning_that_names_it(installed: Path) -> None:
-    with pytest.warns(UserWarning, match="is left out") as seen:
+    with pytest.warns(UserWarning, match="left out") as seen:
         names = list(METRICS)
     assert "samples" in names
     assert "other" not in names
-    assert any("other = added_things:samples is left out: InvalidInput: it calls itself 'samples'" in str(w.message)
+    assert any(re.search(r"other = added_things:samples.*left.*InvalidInput.*calls.*'samples'", str(w.message))
                for w in seen)  # fmt: skip
-    with pytest.warns(UserWarning, match="broken-law = added_things:NoSuchLaw is left out: AttributeError"):
+    with pytest.warns(UserWarning, match=r"broken-law = added_things:NoSuchLaw.*left.*AttributeError"):
         assert "broken-law" not in LAWS
     assert "broken-law" not in LAWS
     assert "as-printed" in LAWS
@@ -105,7 +106,7 @@ def test_help_names_added_commands_and_loads_none(installed: Path, capsys: pytes
 
 
 def test_a_broken_command_is_refused_with_a_warning(installed: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.warns(UserWarning, match="broken = added_things_that_are_not_there is left out: ModuleNotFoundError"):
+    with pytest.warns(UserWarning, match=r"broken = added_things_that_are_not_there.*left.*ModuleNotFoundError"):
         assert main(["broken"]) == 2
     assert "unknown command 'broken'" in capsys.readouterr().err
 
@@ -165,7 +166,7 @@ def test_what_a_notebook_registers_is_used_like_what_is_shipped(notebook: None) 
     assert results["peak_torque"].passed
     found = pp.sweep(scenario, {"world.plant.mass_scale": [1, 1.1]})
     assert found["peak_torque"][0] == results["peak_torque"].value
-    with pytest.raises(StudyError, match="'soft-joints' is registered in this process and unknown to others"):
+    with pytest.raises(StudyError, match=r"'soft-joints'.*registered"):
         pp.sweep(scenario, {"world.plant.mass_scale": [1, 1.1]}, workers=2)
 
 
@@ -177,9 +178,9 @@ def test_a_registered_name_can_be_replaced_and_a_shipped_one_cannot(notebook: No
     again = LAWS.register(type("Mine", (JointImpedance,), {"__module__": __name__}))
     assert law_class("mine") is again
     assert again is not first
-    with pytest.raises(InvalidInput, match="the name 'joint-impedance' is one of palpate's own"):
+    with pytest.raises(InvalidInput, match=r"the name 'joint-impedance'.*palpate's own"):
         LAWS.register(JointImpedance)
-    with pytest.raises(InvalidInput, match="a Law is needed"):
+    with pytest.raises(InvalidInput, match=r"Law.*needed"):
         LAWS.register(type("Other", (), {}))
 
 

@@ -9,14 +9,12 @@ import re
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextvars import ContextVar
 from pathlib import Path
 from typing import BinaryIO
 
 from palpate.errors import FileError, InUse, InvalidInput, PalpateError, TooLarge, shortened
 
 _EXACT = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
-_watch: ContextVar[Callable[[Path, Path], object] | None] = ContextVar("watch", default=None)
 _ABANDONED = 86400.0  # s after which a temporary file is taken for litter where files cannot be locked
 
 
@@ -44,8 +42,6 @@ def atomic_write(path: str | os.PathLike[str], write: Callable[[BinaryIO], objec
             write(file)
             file.flush()
             os.fsync(file.fileno())
-            if (watch := _watch.get()) is not None:
-                watch(target, temporary)
             if os.name == "nt":  # where a file that is open cannot be moved
                 file.close()
             os.replace(temporary, target)  # replaces the name itself: a link planted meanwhile is not followed
@@ -85,16 +81,6 @@ def refuse_changed(folder: Path, names: Iterable[str], written: Mapping[str, str
             " nothing was replaced",
             hint="--force (in Python force=True) replaces it; or give another folder",
         )
-
-
-@contextlib.contextmanager
-def watching(watch: Callable[[Path, Path], object]) -> Iterator[None]:
-    """While it is entered, call `watch(file, temporary)` whenever a file is complete and before it appears."""
-    before = _watch.set(watch)
-    try:
-        yield
-    finally:
-        _watch.reset(before)
 
 
 def open_new(path: Path) -> BinaryIO:

@@ -76,7 +76,7 @@ def test_a_real_terminal_folds_between_words() -> None:
     assert process.wait(ENDLESS) == 0
     lines = re.sub(r"\x1b\[[0-9;]*m", "", text.decode()).replace("\r", "").splitlines()
     assert max(map(cell_len, lines)) <= 80
-    assert "A spring and damper at the tool:" in lines[0]
+    assert re.search(r"spring.*damper", lines[0])
     assert any(line.startswith("stiffness ") for line in lines)
 
 

@@ -77,14 +77,14 @@ def test_an_arm_presses_a_wall_and_a_change_is_seen(robot: str, terminal: None, 
     model = str(FILES.get(robot, robot))
     ended, shown = typed(f"palpate new mine --robot {shlex.quote(model)}", capsys)
     assert ended == 0
-    assert "3 cm before a wall at [" in shown
+    assert "3 cm before" in shown
     pressed = re.search(r"presses with (\d+) N", shown)
     assert pressed is not None
     force = []
     for change in ("", "--set world.surfaces.wall.stiffness=300"):
         ended, shown = typed(f"palpate run mine.toml --no-report {change}", capsys)
         assert ended in (0, 1)
-        assert "contact: first at" in shown
+        assert "contact: first" in shown
         peak = re.search(r"force_peak +([\d.]+) +N", shown)
         assert peak is not None
         force.append(float(peak[1]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -25,7 +26,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("light")
     done = palpate(place, "run", "panda-wall", "--set", "run.duration=0.5", "--out", "r", "--quiet")
     assert done.returncode in (0, 1), done.stderr  # cut short, it may miss a bound
-    assert "the report is whole" in done.stderr
+    assert re.search(r"report.*whole", done.stderr)
     assert INSTALL in done.stderr
     return place
 
@@ -62,7 +63,7 @@ def test_what_needs_matplotlib_names_the_line_that_installs_it(folder: Path, cal
     code += "from palpate.errors import MissingExtra\n"
     code += f"trace = load_trace('r/trace.parquet')\ntry: {call}\nexcept MissingExtra as error: print(error)"
     done = python(code, folder)
-    assert "needs matplotlib, which is not installed" in done.stdout, done.stderr
+    assert "needs matplotlib" in done.stdout, done.stderr
     assert INSTALL in done.stdout
 
 

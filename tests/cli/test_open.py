@@ -39,4 +39,4 @@ def test_a_run_shows_its_report(opened, monkeypatch, tmp_path: Path, capsys) -> 
     assert names == ["report.html", "report.html", "replay.html", "c.html"]
     assert all(url.startswith("file:///") for url in opened)
     assert main(["run", "planar2-drop", "--quiet", "--open", "--no-report", "--out", str(tmp_path / "p")]) == 0
-    assert "--open: there is no page to show" in capsys.readouterr().err
+    assert "--open" in capsys.readouterr().err

@@ -74,7 +74,7 @@ def test_other_peoples_folders_and_files_are_left_alone(capsys: Capture) -> None
     for place in ("photos", "file"):
         assert main(["run", "pendulum", *SHORT, "--out", place]) == 2
     assert Path("photos/cat.png").read_text() == "meow"
-    assert "holds other things than a run: cat.png" in capsys.readouterr().err
+    assert "other things" in capsys.readouterr().err
 
 
 def test_a_broken_bound_ends_with_1_and_is_shown(capsys: Capture) -> None:
@@ -99,12 +99,12 @@ def test_a_stop_event_is_no_failure(capsys: Capture) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["run", "pendulm"], "did you mean 'pendulum'"),
-        (["run", "none.toml"], "cannot read the scenario"),
-        (["run", "pendulum", "--set", "run.sed=1"], "did you mean 'seed'"),
+        (["run", "pendulm"], "you mean 'pendulum'"),
+        (["run", "none.toml"], "cannot read"),
+        (["run", "pendulum", "--set", "run.sed=1"], "you mean 'seed'"),
         (["run", "pendulum", "--set", "run.seed"], "--set takes KEY=VALUE"),
         (["run", "pendulum", "--set", 'record.channels=["qq"]'], "unknown channel 'qq'"),
-        (["run", "pendulum", "--set", "robot.start.q=[1, 2]"], "must have shape (1,)"),
+        (["run", "pendulum", "--set", "robot.start.q=[1, 2]"], "shape (1,)"),
     ],
 )
 def test_a_users_mistake_ends_with_2_and_leaves_nothing(words: list[str], message: str, capsys: Capture) -> None:
@@ -124,7 +124,7 @@ def test_quiet_prints_the_last_line_only(capsys: Capture) -> None:
 
 def test_what_is_probably_not_meant_is_noted(capsys: Capture) -> None:
     main(["run", "panda-wall", *SHORT])
-    assert "note: the reference ends at 1.7 s, after the run (0.05 s)" in capsys.readouterr().err
+    assert re.search(r"note.*reference.*1\.7.*after.*\(0\.05 s\)", capsys.readouterr().err)
 
 
 def test_the_exit_code_of_the_process_is_that_of_the_run() -> None:

@@ -1,5 +1,6 @@
 """Admittance: the equations of document 004 alone, then on an arm behind a joint servo."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -136,9 +137,9 @@ def test_a_turn_beyond_half_a_revolution_stays_finite():
 @pytest.mark.parametrize(
     ("gains", "words"),
     [
-        ({"mass": (5, 5, 5, 0, 5, 5)}, r"mass\[3\] must be above 0, got 0"),
-        ({"stiffness": (-1, 10, 10, 10, 10, 10)}, r"stiffness\[0\] must be at least 0, got -1"),
-        ({"damping": (14, 14, 14, 14, 14, -3)}, r"damping\[5\] must be at least 0, got -3"),
+        ({"mass": (5, 5, 5, 0, 5, 5)}, r"mass\[3\].*above 0, got 0"),
+        ({"stiffness": (-1, 10, 10, 10, 10, 10)}, r"stiffness\[0\].*least 0, got -1"),
+        ({"damping": (14, 14, 14, 14, 14, -3)}, r"damping\[5\].*least 0, got -3"),
         ({"stiffness": (0,) * 6}, r"damping\[0\] = 0 with mass 5 and stiffness 0"),
     ],
 )
@@ -148,7 +149,7 @@ def test_bad_gains_are_refused_with_their_numbers(gains, words):
 
 
 def test_wrenches_that_are_no_numbers_are_refused():
-    with pytest.raises(InvalidInput, match="wrenches must be finite"):
+    with pytest.raises(InvalidInput, match=r"wrenches.*finite"):
         admittance_response(Admittance(), np.full((3, 6), np.nan), 1e-3)
 
 
@@ -224,7 +225,7 @@ def test_rotation_is_followed_along_the_axes_of_the_desired_frame_not_of_the_wor
     """Three links turn their tool freely about one axis: the elbow's, which is the tool's z wherever the tool is."""
     arm = load_robot("ur5e-3link")
     assert Admittance(**GAINS, directions=("rz",)).traits.task_directions(arm)[0] == "rz"
-    with pytest.raises(InvalidInput, match="ry only together with rx"):
+    with pytest.raises(InvalidInput, match=r"ry.*together.*rx"):
         Admittance(**GAINS, directions=("rx", "ry")).traits.task_directions(arm)
     world = Admittance(**GAINS, directions=("rx", "rz"), axes="world")  # the floor's normal, and along the elbow
     assert world.traits.task_directions(arm)[:2] == ("rx", "rz")
@@ -263,9 +264,7 @@ def test_the_documents_three_joint_arm_yields_as_the_document_says():
     assert not trace.facts.remarks
 
 
-@pytest.mark.parametrize(
-    ("name", "words"), [("ur5e-3link", "rx, ry, rz only together"), ("planar2", "never moves along z")]
-)
+@pytest.mark.parametrize(("name", "words"), [("ur5e-3link", "rx.*together"), ("planar2", "never moves.*z")])
 def test_an_arm_that_cannot_yield_in_every_direction_is_refused_by_name(name, words):
     with pytest.raises(InvalidInput, match=words):
         Admittance().bind(load_robot(name))
@@ -296,7 +295,7 @@ def test_a_force_is_held_through_the_wanted_wrench():
 
 
 def test_euler_angles_have_their_own_axes_alone():
-    with pytest.raises(InvalidInput, match="Euler angles have no other axes"):
+    with pytest.raises(InvalidInput, match=r"Euler.*no other"):
         Admittance(rotation="euler", axes="world").bind(load_robot("ur5e"))
 
 
@@ -392,4 +391,4 @@ def test_a_push_beyond_the_arms_reach_stays_finite():
     trace = simulate(Run(robot, Admittance(), world, Hold(), clock=Clock(duration=5.0)))
     assert trace.outcome.kind == "completed"
     assert np.isfinite(trace["q"]).all()
-    assert any("limited the command" in said for said in trace.facts.remarks)
+    assert any(re.search(r"limited.*command", said) for said in trace.facts.remarks)

@@ -213,9 +213,9 @@ def test_directions_that_cannot_move_get_no_damping() -> None:
 @pytest.mark.parametrize(
     ("gains", "says"),
     [
-        ({"stiffness": (1.0, 1.0, -5.0, 1.0, 1.0, 1.0)}, "smallest eigenvalue is -5"),
+        ({"stiffness": (1.0, 1.0, -5.0, 1.0, 1.0, 1.0)}, "smallest eigenvalue.*-5"),
         ({"stiffness": rows(np.eye(6) + np.eye(6, k=1))}, r"entry \(0, 1\) is 1"),
-        ({"damping": (-1.0, 1.0, 1.0, 1.0, 1.0, 1.0)}, "damping must be positive semidefinite"),
+        ({"damping": (-1.0, 1.0, 1.0, 1.0, 1.0, 1.0)}, "damping.*semidefinite"),
         ({"schedule": (softer(duration=0.0),)}, "hold_force"),
         ({"schedule": (softer(), softer(0.6))}, r"schedule\[1\] starts at 0.6 s, before"),
         ({"schedule": (softer(stiffness=(-1.0,) * 6),)}, r"schedule\[0\].stiffness"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -156,9 +157,9 @@ def test_a_drift_into_a_stop_ends_clear_of_it_and_touches_it_without(name: str, 
         )  # fmt: skip
         found[on] = simulate(run)
     assert least_room(robot, found[True]) > 0.005
-    assert not any("reached its stop" in text for text in found[True].warnings)
-    assert any("steered clear of joint stops" in text for text in found[True].facts.remarks)
-    assert any("reached its stop" in text for text in found[False].warnings)
+    assert not any(re.search(r"reached.*stop", text) for text in found[True].warnings)
+    assert any("steered clear" in text for text in found[True].facts.remarks)
+    assert any(re.search(r"reached.*stop", text) for text in found[False].warnings)
     if law == "operational-space":  # the tool is held exactly, and stays so
         assert np.abs(found[True]["tool_position"] - found[True]["tool_position"][0]).max() < 1e-3
 
@@ -172,8 +173,8 @@ def test_a_posture_wanted_beyond_a_stop_is_approached_and_no_more() -> None:
         reference = Elsewhere(posture=tuple(wanted))
         found[on] = simulate(Run(robot, law, reference=reference, clock=Clock(duration=6.0), q_start=q))
     assert 0.0 < least_room(robot, found[True]) < 0.2
-    assert any("reached its stop" in text for text in found[False].warnings)
-    assert not any("reached its stop" in text for text in found[True].warnings)
+    assert any(re.search(r"reached.*stop", text) for text in found[False].warnings)
+    assert not any(re.search(r"reached.*stop", text) for text in found[True].warnings)
 
 
 def test_least_torque_as_the_document_prints_it_keeps_clear_and_keeps_every_bound() -> None:

@@ -103,7 +103,7 @@ def test_a_wrench_at_rest_is_met_by_the_stiffness_m_kp() -> None:
         ({"frequency": 0.0}, InvalidInput, "greater than 0"),
         ({"damping_ratio": -0.1}, InvalidInput, "-0.1"),
         ({"frequency": (1.0, 2.0, 3.0)}, BadShape, r"\(2,\), got \(3,\)"),
-        ({"kp": 100.0}, InvalidInput, "both kp and kd"),
+        ({"kp": 100.0}, InvalidInput, "both kp"),
         ({"kp": (100.0, -3.0), "kd": 1.0}, InvalidInput, "joint2.*-3"),
     ],
 )

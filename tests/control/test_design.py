@@ -211,7 +211,7 @@ def test_lqr_cost_is_the_least_cost():
 def test_lqr_refuses_what_it_cannot_stabilise():
     with pytest.raises(NoSolution, match="stabilis"):
         design.lqr(np.diag([1.0, -1.0]), np.array([[0.0], [1.0]]), np.eye(2), np.eye(1))
-    with pytest.raises(InvalidInput, match="R must be positive definite"):
+    with pytest.raises(InvalidInput, match=r"R.*positive definite"):
         design.lqr(np.eye(2), np.eye(2), np.eye(2), np.zeros((2, 2)))
 
 

@@ -65,10 +65,10 @@ def test_steady_force_is_the_wanted_one_whatever_the_wall(stiffness):
 @pytest.mark.parametrize(
     ("gains", "words"),
     [
-        ({"force": ("x",), "motion": ("x",)}, "x cannot be both"),
-        ({"force": ()}, "at least one force direction"),
-        ({"damping": (1, 1, -1, 1, 1, 1)}, "damping along z must be at least 0, got -1"),
-        ({"stiffness": (-4, 1, 1, 1, 1, 1)}, "stiffness along x must be at least 0, got -4"),
+        ({"force": ("x",), "motion": ("x",)}, "x cannot be"),
+        ({"force": ()}, "least.*direction"),
+        ({"damping": (1, 1, -1, 1, 1, 1)}, "damping along z.*least 0, got -1"),
+        ({"stiffness": (-4, 1, 1, 1, 1, 1)}, "stiffness along x.*least 0, got -4"),
     ],
 )
 def test_bad_gains_are_refused_with_their_numbers(gains, words):
@@ -77,5 +77,5 @@ def test_bad_gains_are_refused_with_their_numbers(gains, words):
 
 
 def test_a_wall_without_stiffness_has_no_force_loop():
-    with pytest.raises(InvalidInput, match="wall_stiffness must be greater than 0"):
+    with pytest.raises(InvalidInput, match=r"wall_stiffness.*greater.*0"):
         force_loop_poles(1.0, 1.0, 1.0, 0.0)

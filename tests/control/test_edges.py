@@ -230,7 +230,7 @@ EDGES: dict[str, tuple[Place, dict[str, Expected]]] = {
             **of(*PRESSING, expected=Refused("never moves along .*z")),
             **of(*STACK, expected=Right(1e-6)),
             **of(*STOP, expected=Right(1e-3)),
-            **of(*POLE, expected=Refused("needs an arm of 6 or 7 joints")),
+            **of(*POLE, expected=Refused("needs.*6 or 7 joints")),
         },
     ),
     "more freedoms than directions": (
@@ -249,19 +249,19 @@ EDGES: dict[str, tuple[Place, dict[str, Expected]]] = {
         Place("planar2", "planar2", ("x", "y"), (0.0, 0.0), offset=(0.1, 0.0, 0.0)),
         {
             **REST_AND_JOINTS,
-            **of("operational-space", "shaped-impedance", expected=Told("near a singular posture")),
-            **of("cartesian-impedance", expected=Told("the target is out of reach")),
-            **of("admittance", expected=Told("out of reach, or near a singular posture")),
+            **of("operational-space", "shaped-impedance", expected=Told("near.*singular")),
+            **of("cartesian-impedance", expected=Told("target.*reach")),
+            **of("admittance", expected=Told("reach.*near")),
             **of("integral-force", expected=Told("force integral")),
-            **of("direct-force", "parallel-force", "hybrid-force", expected=Told("near a singular posture")),
+            **of("direct-force", "parallel-force", "hybrid-force", expected=Told("near.*singular")),
             **of(*STACK, expected=Told("relaxed")),
             **of(*STOP, expected=Told("direction")),
-            **of(*POLE, expected=Refused("needs an arm of 6 or 7 joints")),
+            **of(*POLE, expected=Refused("needs.*6 or 7 joints")),
         },
     ),
     "torque limits reached": (
         Place(settings=STRONG, duration=0.3),
-        of(*ALL, expected=Told("torque limit changed|rated speed|reached its stop")),
+        of(*ALL, expected=Told("torque.*changed|rated speed|reached.*stop")),
     ),
     "sensors noisy": (
         Place(sensors=NOISE, offset=REACH, duration=2.0),
@@ -311,7 +311,7 @@ EDGES: dict[str, tuple[Place, dict[str, Expected]]] = {
             **REST_AND_JOINTS,
             **of("operational-space", "cartesian-impedance", expected=Right(5e-3)),
             **of("shaped-impedance", expected=Right(5e-3)),
-            **of(*YIELDING, *PRESSING, expected=Told("measured wrench is stuck")),
+            **of(*YIELDING, *PRESSING, expected=Told("measured.*stuck")),
             **of(*STACK, expected=Right(5e-3)),
             **of(*STOP, expected=Right(1e-3)),
             **of(*POLE, expected=Right(0.02)),
@@ -323,7 +323,7 @@ EDGES: dict[str, tuple[Place, dict[str, Expected]]] = {
             **REST_AND_JOINTS,
             **of(*TOOL, expected=Right(1e-6)),
             **of(*YIELDING, expected=Right(1e-3)),
-            **of(*PRESSING, expected=Told("UNSTABLE|close to unstable|coarse physics step")),
+            **of(*PRESSING, expected=Told("UNSTABLE|close.*unstable|coarse")),
             **of(*STACK, expected=Right(1e-6)),
             **of(*STOP, expected=Right(1e-3)),
             **of(*POLE, expected=Right(0.02)),
@@ -335,7 +335,7 @@ EDGES: dict[str, tuple[Place, dict[str, Expected]]] = {
             **REST_AND_JOINTS,
             **of(*TOOL, expected=Right(1e-6)),
             **of(*YIELDING, expected=Right(1e-3)),
-            **of("integral-force", "direct-force", "parallel-force", expected=Told("there was no contact")),
+            **of("integral-force", "direct-force", "parallel-force", expected=Told("no contact")),
             **of("hybrid-force", expected=Told("contact made 0 times")),
             **of(*STACK, expected=Right(1e-6)),
             **of(*STOP, expected=Right(1e-3)),
@@ -370,9 +370,9 @@ EDGES |= {
     "payload on the way": (
         Place(settings=LOAD, duration=2.0),
         {
-            **of(*ALL, expected=Told("did not keep its promise.*kept without load 'payload'")),
-            **of("passive", expected=Told("reached its stop")),
-            **of(*YIELDING, expected=Told("did not keep its promise.*kept without load 'payload'")),
+            **of(*ALL, expected=Told("not keep.*kept without load 'payload'")),
+            **of("passive", expected=Told("reached.*stop")),
+            **of(*YIELDING, expected=Told("not keep.*kept without load 'payload'")),
         },
     ),
     "wrench sensor dead": (
@@ -380,7 +380,7 @@ EDGES |= {
         {
             **REST_AND_JOINTS,
             **of(*TOOL, *STACK, expected=Right(1e-6)),
-            **of(*YIELDING, *PRESSING, expected=Told("exactly 0 from 0 s on, although .* act on the tool")),
+            **of(*YIELDING, *PRESSING, expected=Told("exactly 0 from 0.*although .* act")),
             **of(*STOP, expected=Right(1e-3)),
             **of(*POLE, expected=Right(0.02)),
             **of(*FEET, expected=Right(1e-4)),
@@ -391,7 +391,7 @@ EDGES |= {
         {
             **of(*ALL, expected=Told("the world's gravity is .* the law's model has")),
             **of("passive", expected=Right(2e-2)),  # it has no model that could differ
-            **of(*POLE, expected=Told("assumes gravity of 9.81")),
+            **of(*POLE, expected=Told("assumes gravity.*9.81")),
         },
     ),
     "slow servo": (
@@ -410,15 +410,13 @@ EDGES |= {
         Place(settings=RUBS, offset=REACH, duration=2.0),
         {
             **REST_AND_JOINTS,
-            **of(*TOOL, *STACK, expected=Told("did not keep its promise.*kept without friction of the joints")),
+            **of(*TOOL, *STACK, expected=Told("not keep.*promise.*kept without friction")),
             **of(*YIELDING, expected=Right(1e-3)),
             **of("integral-force", expected=Right(1e-3)),
-            **of(
-                "direct-force", "parallel-force", "hybrid-force", expected=Told("kept without friction of the joints")
-            ),
+            **of("direct-force", "parallel-force", "hybrid-force", expected=Told("kept without friction")),
             **of(*STOP, expected=Right(1e-3)),
             **of(*POLE, expected=Right(0.02)),
-            **of(*FEET, expected=Told("kept without friction of the joints")),
+            **of(*FEET, expected=Told("kept without friction")),
         },
     ),
 }
@@ -427,8 +425,8 @@ for edge, expected in {
     "fewer freedoms than directions": Refused("no free base"),
     "more freedoms than directions": STANDS,
     "singular posture": Refused("no free base"),
-    "torque limits reached": Told("torque limit changed"),
-    "sensors noisy": Refused("noise and resolution are for joint sensors only"),
+    "torque limits reached": Told("torque.*changed"),
+    "sensors noisy": Refused("noise.*resolution"),
     "sensors late": STANDS,
     "wrench sensor biased": STANDS,
     "wrench sensor stuck": STANDS,
@@ -456,4 +454,4 @@ def test_a_law_at_an_edge_is_right_or_refused_or_says_so(name: str, edge: str) -
 def test_an_admittance_whose_servo_does_not_follow_its_frame_says_so() -> None:
     """The tool is behind in proportion to the push: 3.5 mm under that of the table, more than 5 mm under twice that."""
     pushes = (Push(force=(1.2, -0.6, -1.0), duration=9.0),)
-    check("admittance", Place(settings={**SLOW, "pushes": pushes}), Told("the joint servo did not follow it"))
+    check("admittance", Place(settings={**SLOW, "pushes": pushes}), Told("servo.*not follow"))

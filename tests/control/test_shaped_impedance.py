@@ -90,8 +90,8 @@ def test_steady_force_on_a_wall_is_the_closed_form() -> None:
 @pytest.mark.parametrize(
     ("gains", "says"),
     [
-        ({"mass": (1.0, 1.0, 1.0, 0.0, 1.0, 1.0)}, "mass must be positive definite"),
-        ({"stiffness": (1.0, 1.0, 1.0, -2.0, 1.0, 1.0)}, "smallest eigenvalue is -2"),
+        ({"mass": (1.0, 1.0, 1.0, 0.0, 1.0, 1.0)}, "mass.*definite"),
+        ({"stiffness": (1.0, 1.0, 1.0, -2.0, 1.0, 1.0)}, "smallest eigenvalue.*-2"),
         ({"mass": (np.eye(6) + 0.1 * np.eye(6, k=2)).tolist()}, r"entry \(0, 2\) is 0.1"),
         ({"directions": ()}, "different ones"),
     ],

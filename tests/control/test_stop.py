@@ -330,7 +330,7 @@ def test_no_command_speeds_the_tool_up_if_one_within_the_bounds_does_not():
         if most < 0:
             unavoidable += 1
             assert stop.braking == pytest.approx(most, rel=1e-9, abs=1e-9)
-            assert "as every command within the bounds does" in stop.account
+            assert "command within" in stop.account
         else:
             assert stop.braking >= -1e-9 * (1 + np.abs(drift).max())
             assert f"of at most {stop.most_braking:.4g}" in stop.account
@@ -413,17 +413,17 @@ def test_bad_input_is_named():
         fastest_stop(J_TRUE, H, V, TorqueBounds(np.eye(3), [math.inf, 0.0, 0.0], U))
     with pytest.raises(BadShape, match="mass_matrix"):
         fastest_stop(J_TRUE, H, V, TorqueBounds(np.eye(2), np.zeros(3), U))
-    with pytest.raises(InvalidInput, match="exclude each other"):
+    with pytest.raises(InvalidInput, match=r"exclude.*other"):
         fastest_stop(J_TRUE, H, V, ([2.0, 0, 0], [1.0, 1, 1]))
-    with pytest.raises(InvalidInput, match="both be finite"):
+    with pytest.raises(InvalidInput, match=r"both.*finite"):
         fastest_stop(J_TRUE, H, V, ([-math.inf, -1, -1], [1.0, 1, 1]))
-    with pytest.raises(BadShape, match="velocity must have 2"):
+    with pytest.raises(BadShape, match=r"velocity.*2"):
         fastest_stop(J_TRUE, H, [1.0], U)
     with pytest.raises(BadShape, match="drift"):
         fastest_stop(J_TRUE, [1.0], V, U)
     with pytest.raises(BadShape, match="limits"):
         fastest_stop(J_TRUE, H, V, [1.0])
-    with pytest.raises(InvalidInput, match="does not move"):
+    with pytest.raises(InvalidInput, match="not move"):
         fastest_stop(J_TRUE, H, [0.0, 0.0], U)
     with pytest.raises(InvalidInput, match="method"):
         fastest_stop(J_TRUE, H, V, U, method="fast")  # pyright: ignore[reportArgumentType]
@@ -490,7 +490,7 @@ def test_joint_velocities_in_the_null_space_are_refused():
     robot = pp.load_robot("planar3", length=1.0)
     q = np.array([0, PI / 2, PI / 2])
     for J in (J_TRUE, robot.jacobian(q)[:2]):
-        with pytest.raises(InvalidInput, match="null space of J"):
+        with pytest.raises(InvalidInput, match=r"null space.*J"):
             fastest_stop(J, H, 3.0 * null, U)
     assert fastest_stop(J_TRUE, H, 3.0 * null + 1e-6 * V, U).rate > -math.inf
 

@@ -112,15 +112,15 @@ def test_a_named_surface_is_looked_up_in_the_world() -> None:
     for odd, words in (({"shape": "box", "size": (1, 1, 1)}, "is a box"), ({"motion": Motion()}, "moves")):
         with pytest.raises(InvalidInput, match=words):
             placed(named, World(surfaces=(Surface.model_validate(wall.model_dump() | odd),)))
-    with pytest.raises(InvalidInput, match="known to a scenario's world only"):
+    with pytest.raises(InvalidInput, match=r"known.*'s world only"):
         named.sample(times, ROBOT, ROBOT.home)
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"shape": "cylinder"}, "needs its radius"),
-        ({"ease": 9.0}, "speeding up for 9 s is longer than the 4 s of the way"),
+        ({"shape": "cylinder"}, "needs.*radius"),
+        ({"ease": 9.0}, "speeding.*9.*longer.*4.*way"),
     ],
 )
 def test_paths_that_cannot_be_are_refused(change, words) -> None:
@@ -130,7 +130,7 @@ def test_paths_that_cannot_be_are_refused(change, words) -> None:
 
 def test_a_direction_away_from_the_surface_is_refused() -> None:
     up = WAYS["plane"].model_copy(update={"direction": tuple(matrix_from_quat(QUAT)[:, 2])})
-    with pytest.raises(InvalidInput, match="does not lead along the surface"):
+    with pytest.raises(InvalidInput, match=r"not lead.*surface"):
         up.sample(np.zeros(1), ROBOT, ROBOT.home)
 
 
@@ -211,7 +211,7 @@ def test_the_speed_on_a_height_field_is_constant_on_the_surface_itself() -> None
 
 
 def test_a_path_over_the_edge_of_a_height_field_is_refused() -> None:
-    with pytest.raises(InvalidInput, match=r"leaves the height field after 0\.18"):
+    with pytest.raises(InvalidInput, match=r"leaves.*height.*0\.18"):
         targets(on_field("sphere", length=0.5), np.zeros(1))
-    with pytest.raises(InvalidInput, match="does not lead along the surface"):
+    with pytest.raises(InvalidInput, match=r"not lead.*surface"):
         targets(on_field("sphere", direction=(0, 0, 0)), np.zeros(1))

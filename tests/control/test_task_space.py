@@ -127,7 +127,7 @@ def test_directions_are_checked() -> None:
     panda, planar = load_robot("panda"), load_robot("planar2")
     checked_directions(panda, DIRECTIONS, "law")
     checked_directions(planar, DIRECTIONS, "law", more=True)
-    with pytest.raises(InvalidInput, match="2 degrees of freedom and cannot follow 6"):
+    with pytest.raises(InvalidInput, match=r"2 degrees.*cannot follow 6"):
         checked_directions(planar, DIRECTIONS, "law")
     with pytest.raises(InvalidInput, match="different ones"):
         checked_directions(panda, ("x", "x"), "law")
@@ -141,9 +141,9 @@ def test_matrices_are_checked_with_their_numbers() -> None:
     lopsided[1, 4] = 0.5
     with pytest.raises(InvalidInput, match=r"entry \(1, 4\) is 0.5, \(4, 1\) 0"):
         symmetric6(lopsided, "K")
-    with pytest.raises(InvalidInput, match="semidefinite; its smallest eigenvalue is -3"):
+    with pytest.raises(InvalidInput, match=r"semidefinite.*eigenvalue.*-3"):
         symmetric6([1, 1, 1, 1, -3, 1], "K")
-    with pytest.raises(InvalidInput, match="definite; its smallest eigenvalue is 0"):
+    with pytest.raises(InvalidInput, match=r"definite.*eigenvalue.*0"):
         symmetric6([1, 1, 1, 1, 0, 1], "M", definite=True)
     with pytest.raises(InvalidInput, match=r"shape \(3,\)"):
         symmetric6([1, 1, 1], "K")

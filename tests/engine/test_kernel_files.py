@@ -165,7 +165,7 @@ def test_root_does_not_use_a_folder_that_belongs_to_nobody(source: Path, mode: i
         path.chmod(mode)
     done = run(source, cache)
     assert done.stdout.split() == ["9.0", "0"]
-    assert "belongs to another user" in done.stderr
+    assert "another user" in done.stderr
     assert not ran.exists()
 
 
@@ -197,7 +197,7 @@ def test_a_link_in_place_of_a_folder_of_ours_is_refused(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir(mode=0o700)
     (tmp_path / "root").mkdir(mode=0o700)
     (tmp_path / "root" / "kernels").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(FileError, match="kernels is a link or a file"):
+    with pytest.raises(FileError, match=r"kernels.*link"):
         Folder.private(tmp_path / "root", "kernels", "of-versions")
     assert not any((tmp_path / "elsewhere").iterdir())
 

@@ -123,7 +123,7 @@ def test_a_part_that_numba_has_no_longer_is_named(module: str, name: str) -> Non
 
 def test_a_function_that_the_physics_engine_has_no_longer_is_named() -> None:
     done = run("from palpate.engine import library; library._function('mj_vanished')")
-    assert "has no function mj_vanished" in done.stderr
+    assert "no function mj_vanished" in done.stderr
 
 
 def test_a_run_needs_no_handler_of_fatal_errors() -> None:
@@ -163,6 +163,6 @@ for name in sorted(trace.columns if hasattr(trace, "columns") else trace.units):
 def test_a_whole_run_is_the_same_when_every_inner_name_of_numba_raises() -> None:
     fast, guarded = run(TRACE), run(GUARD + TRACE)
     assert guarded.returncode == 0, guarded.stderr
-    assert "kernels are compiled in each process anew" in guarded.stderr
+    assert "process anew" in guarded.stderr
     assert fast.stdout.count("\n") > 20
     assert guarded.stdout == fast.stdout

@@ -66,7 +66,7 @@ def test_numbers_written_in_python_are_seen_in_compiled_code():
     b = made()
     b.g, b.k[1], b.many[1].k[:] = 10.0, 0.5, 0.0
     assert _visit(b, 0) == 11.0 * 0.5 + 3.0 * 2 + 0.0
-    with pytest.raises(InvalidInput, match="write into it"):
+    with pytest.raises(InvalidInput, match="write into"):
         b.k = np.zeros(3)
 
 
@@ -81,11 +81,11 @@ def test_a_copy_and_a_pickle_share_nothing():
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: Outer(many=[]), "needs the size 'n'"),
-        (lambda: Inner(k=np.zeros(4)), r"k must have shape \(3,\), got \(4,\)"),
+        (lambda: Outer(many=[]), "size 'n'"),
+        (lambda: Inner(k=np.zeros(4)), r"k.*shape \(3,\), got \(4,\)"),
         (lambda: Inner(gg=1.0), "no field gg; it has k, g, on"),
-        (lambda: Outer({"n": 2}, inner=3.0), "inner must be a Inner"),
-        (lambda: Needy(), "needs a value for 'must'"),
+        (lambda: Outer({"n": 2}, inner=3.0), "inner.*Inner"),
+        (lambda: Needy(), "needs.*'must'"),
     ],
 )
 def test_what_does_not_fit_is_refused_by_name(make, words):
@@ -98,7 +98,7 @@ class Needy(Record):
 
 
 def test_a_field_of_the_parent_cannot_be_declared_again():
-    with pytest.raises(InvalidInput, match=r"Other\.g is a field of its parent"):
+    with pytest.raises(InvalidInput, match=r"Other\.g.*field.*parent"):
 
         class Other(Inner):
             g: float = 3.0

@@ -100,7 +100,7 @@ def test_no_formula_takes_more_than_its_budget(tmp_path: Path):
 
 
 def test_the_error_says_how_many_terms_there_would_be():
-    with pytest.raises(TooLarge, match=r"to the power 200.*\d{5,} symbols.*at most 200000"):
+    with pytest.raises(TooLarge, match=r"power 200.*\d{5,} symbols.*at most 200000"):
         check_derivation(f"{SQUARE}^{{200}}", SQUARE, "expression", symbols=["l_1", "l_2", "m_1", "m_2"])
 
 

@@ -14,7 +14,7 @@ def test_changes_are_found_at_both_ends() -> None:
 
 
 def test_a_channel_that_is_missing_or_too_short_is_said_by_name(make) -> None:
-    with pytest.raises(NotApplicable, match="'q' was not recorded"):
+    with pytest.raises(NotApplicable, match=r"'q'.*not recorded"):
         channel(make([0.0, 1.0], guard=[0, 0]), "q")
-    with pytest.raises(NotApplicable, match="fewer than two samples"):
+    with pytest.raises(NotApplicable, match=r"fewer.*samples"):
         channel(make([0.0], guard=[0]), "guard")

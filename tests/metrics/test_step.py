@@ -91,7 +91,7 @@ def test_what_still_moves_has_not_settled(make, prefix: str) -> None:
 
 def test_what_does_not_move_has_no_step(make) -> None:
     trace = make(TIME, tool_position=np.zeros((len(TIME), 3)))
-    with pytest.raises(NotApplicable, match="does not change"):
+    with pytest.raises(NotApplicable, match="not change"):
         value(trace, "position_rise_time")
 
 
@@ -134,7 +134,7 @@ def test_a_moving_target_leaves_no_steady_error(make) -> None:
 def test_no_wanted_force_leaves_no_force_error(make) -> None:
     zero = np.zeros((len(TIME), 6))
     trace = make(TIME, target_wrench=zero, contact_wrench=zero, contact_force=zero[:, 0])
-    with pytest.raises(NotApplicable, match="no force is desired"):
+    with pytest.raises(NotApplicable, match=r"no force.*desired"):
         value(trace, "force_steady_error")
 
 

@@ -77,12 +77,12 @@ def test_moving_sideways_is_moving(make) -> None:
 def test_a_tool_that_does_not_move_at_first_has_no_stop(make, speed) -> None:
     trace = moved(make, np.zeros(len(TIME)), np.where(TIME[0] == TIME, speed, 0.0))
     for name in NAMES:
-        with pytest.raises(NotApplicable, match="does not move at first"):
+        with pytest.raises(NotApplicable, match=r"not move.*first"):
             METRICS[name].compute(trace)
 
 
 def test_a_tool_that_still_moves_at_the_end_has_no_stop(make) -> None:
-    with pytest.raises(NotApplicable, match="not stopped by the end"):
+    with pytest.raises(NotApplicable, match=r"not stopped.*end"):
         values(braked(make, 0.25))
 
 

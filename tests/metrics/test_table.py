@@ -43,7 +43,7 @@ def test_a_bound_passes_fails_and_needs_a_value(make) -> None:
 
 
 def test_a_misspelt_metric_is_refused_with_the_right_name(make) -> None:
-    with pytest.raises(UnknownName, match="did you mean 'force_peak'"):
+    with pytest.raises(UnknownName, match="mean 'force_peak'"):
         evaluate(make(TIME), {"force_paek": Bound(most=1.0)})
 
 

@@ -110,7 +110,7 @@ def test_numbers_that_pyarrow_writes_are_read_through_pyarrow_alone(how: dict[st
     np.testing.assert_array_equal(read["x"], [0.5, np.nan, -0.0] * 9)
     assert read["n"].tolist() == table["n"]
     assert read["ok"].tolist() == table["ok"]
-    with pytest.raises(DamagedTable, match="it was not written by palpate"):
+    with pytest.raises(DamagedTable, match=r"not written.*palpate"):
         read_columns(path)
 
 
@@ -209,7 +209,7 @@ def test_levels_above_the_largest_or_of_another_count_are_refused() -> None:
 def test_bytes_between_the_pages_and_the_footer_are_refused() -> None:
     content = written([[(1.0, 2.0, 3, 4, True, "x", ["y"])] * 9])
     length = int.from_bytes(content[-8:-4], "little") + 8
-    with pytest.raises(DamagedTable, match="7 bytes and 0 rows are missing"):
+    with pytest.raises(DamagedTable, match="7 bytes and 0 rows"):
         read_footer(io.BytesIO(content[:-length] + bytes(7) + content[-length:]))
 
 
@@ -229,7 +229,20 @@ def test_the_writer_refuses_what_would_not_be_read() -> None:
 def test_groups_that_are_not_full_are_refused_before_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
     content = written([[(1.0, 2.0, 3, 4, True, "x", ["y"])] * 9] * 2)
     monkeypatch.setattr(layout, "LEAST_ROWS", 10)
-    with pytest.raises(DamagedTable, match="a group of 9 rows"):
+    with pytest.raises(DamagedTable, match=r"group.*9 rows"):
         read_footer(io.BytesIO(content))
-    with pytest.raises(TooLarge, match="only the last one fewer"):
+    with pytest.raises(TooLarge, match=r"last.*fewer"):
         written([[(1.0, 2.0, 3, 4, True, "x", ["y"])] * 9] * 2)
+
+
+def test_a_foreign_table_that_does_not_fit_into_memory_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "foreign.parquet"
+    pq.write_table(pa.table({name: np.arange(10.0) for name in "abc"}), path)
+    # 16 bytes a number: as it is read, and as it is handed on
+    monkeypatch.setattr("palpate.parquet.footer.free_bytes", lambda: 16 * 10 * 3)
+    assert len(read_numbers(path)) == 3
+    monkeypatch.setattr("palpate.parquet.footer.free_bytes", lambda: 16 * 10 * 3 - 1)
+    with pytest.raises(TooLarge, match="480"):
+        read_numbers(path)

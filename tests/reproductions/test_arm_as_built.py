@@ -77,9 +77,7 @@ def test_a_presets_limits_are_those_of_the_arm() -> None:
     assert given.facts_for(panda).joint_speed_limit == 1.0
 
 
-@pytest.mark.parametrize(
-    ("arm", "words"), [("iiwa14", "no rotor inertia known"), ("ur5e", "of joint4, joint5, joint6")]
-)
+@pytest.mark.parametrize(("arm", "words"), [("iiwa14", "rotor inertia"), ("ur5e", "of joint4, joint5, joint6")])
 def test_a_run_says_which_joints_nobody_has_published_figures_of(arm: str, words: str) -> None:
     trace = simulate(Run(pp.load_robot(arm), GravityCompensation(), clock=Clock(duration=0.01)))
     assert any(words in text for text in trace.facts.assumptions)
@@ -214,13 +212,13 @@ def test_a_stop_does_not_end_at_a_difference_that_is_no_measurement() -> None:
     remarks = simulate(pp.load_scenario("planar3-stop", coarse)).facts.remarks
     stopped = [float(word) for text in remarks for word in re.findall(r"the tool stopped at ([0-9.]+) s", text)]
     assert all(time > 0.08 for time in stopped)  # with true speeds it takes 0.09 s
-    assert any("the measured speed was none" in text for text in remarks)
+    assert any("measured speed" in text for text in remarks)
 
 
 @pytest.mark.parametrize("change", ["run.duration=0.6", "world.driver.delay=3", "world.plant.joint_friction=5"])
 def test_speeds_that_can_be_are_believed(change: str) -> None:
     remarks = simulate(pp.load_scenario("planar3-stop", [change])).facts.remarks
-    assert not any("the measured speed was none" in text for text in remarks)
+    assert not any("measured speed" in text for text in remarks)
 
 
 # ------------------------------------------------------------------ sensors of one's own

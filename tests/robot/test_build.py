@@ -76,7 +76,7 @@ def test_floating_and_fixed_joints_are_built() -> None:
 def test_a_part_of_a_machine_cannot_float() -> None:
     tip = Link("tip", 0.5, np.zeros(3), 0.01 * np.eye(3))
     joints = (*TREE.joints, Joint("free", "floating", "arm", "tip"))
-    with pytest.raises(ModelError, match="lost: floating joint 'free' hangs on 'arm', not on the root 'base'"):
+    with pytest.raises(ModelError, match=r"lost: floating joint 'free' hangs on 'arm', not on.*'base'"):
         spec_from_tree(Tree("lost", (Link("base"), ARM, tip), joints))
 
 
@@ -101,7 +101,7 @@ def test_left_handed_principal_axes_are_made_a_rotation() -> None:
 
 def test_what_the_engine_refuses_is_a_model_error() -> None:
     twice = Tree("twice", (Link("base"), ARM, ARM), (*TREE.joints, Joint("other", "revolute", "base", "arm")))
-    with pytest.raises(ModelError, match=r"robot 'twice' cannot be built: .*repeated name"):
+    with pytest.raises(ModelError, match=r"robot 'twice' cannot be.*repeated name"):
         spec_from_tree(twice)
 
 
@@ -109,5 +109,5 @@ def test_a_tree_without_masses_gives_its_kinematics_and_names_what_needs_masses(
     robot = Robot.from_tree(replace(TREE, links=(Link("base"), Link("arm"))))
     assert robot.unresisted == tuple(joint.name for joint in TREE.joints)
     assert np.isfinite(robot.jacobian(robot.home)).all()
-    with pytest.raises(MassesMissing, match="the mass matrix of one needs masses"):
+    with pytest.raises(MassesMissing, match=r"matrix.*needs masses"):
         robot.mass_matrix(robot.home)

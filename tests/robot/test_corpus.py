@@ -320,7 +320,7 @@ def test_a_public_robot_presses_on_a_wall_at_the_first_try(
         assert "needs masses" in said
     elif name == "erd/iris_description/robots/iris.urdf":
         assert answer == 2
-        assert "from no posture can the tool move 3 cm straight ahead" in said
+        assert "tool move 3 cm straight" in said
     else:
         assert answer == 0
         assert main(["run", "mine.toml", "--no-report", "--quiet"]) == 0

@@ -168,8 +168,8 @@ def test_a_joint_tied_to_nothing_stands_still() -> None:
 @pytest.mark.parametrize(
     ("ties", "words"),
     [
-        ('<joint joint1="j1" joint2="j0" polycoef="0 1 2 0 0"/>', "joint 'j1' mimics by a curve"),
-        ('<joint joint1="j1" joint2="j0"/><joint joint1="j0" joint2="j1"/>', "follow each other in a ring"),
+        ('<joint joint1="j1" joint2="j0" polycoef="0 1 2 0 0"/>', "joint 'j1' mimics"),
+        ('<joint joint1="j1" joint2="j0"/><joint joint1="j0" joint2="j1"/>', "follow.*ring"),
         ('<joint joint1="j1" joint2="j0"/><joint joint1="j1" joint2="j2"/>', "joint 'j1' mimics twice"),
     ],
 )
@@ -214,20 +214,20 @@ def test_a_floating_gripper_moves_on_the_rotation_group(state) -> None:
 
 def test_bad_states_of_coupled_robots_are_named() -> None:
     robot = gripper()
-    with pytest.raises(NotFinite, match="q of gripper must be finite, got nan at turn"):
+    with pytest.raises(NotFinite, match=r"q.*gripper.*finite.*nan.*turn"):
         robot.mass_matrix([np.nan, 0.0])
-    with pytest.raises(NotFinite, match="v of gripper must be finite, got inf at left"):
+    with pytest.raises(NotFinite, match=r"v.*gripper.*finite.*inf.*left"):
         robot.terms([0.0, 0.0], [0.0, np.inf])
-    with pytest.raises(NotFinite, match="tau of gripper must be finite, got nan at left"):
+    with pytest.raises(NotFinite, match=r"tau.*gripper.*finite.*nan.*left"):
         robot.forward_dynamics([0.0, 0.0], [0.0, 0.0], [0.0, np.nan])
-    with pytest.raises(BadShape, match=r"q of gripper must have shape \(2,\), got \(3,\)"):
+    with pytest.raises(BadShape, match=r"q.*gripper.*shape \(2,\), got \(3,\)"):
         robot.pose([0.0, 0.0, 0.0])
-    with pytest.raises(InvalidInput, match="dt must be finite"):
+    with pytest.raises(InvalidInput, match=r"dt.*finite"):
         robot.integrate([0.0, 0.0], [0.0, 0.0], np.nan)
 
 
 def test_a_tree_with_a_lost_joint_is_refused() -> None:
     links = tuple(Link(n, 1.0, np.zeros(3), 0.01 * np.eye(3)) for n in ("base", "a", "b"))
     joints = (Joint("to_a", "revolute", "base", "a"), Joint("to_b", "revolute", "nowhere", "b"))
-    with pytest.raises(ModelError, match="odd: joints to_b hang on no link below the root 'base'"):
+    with pytest.raises(ModelError, match=r"odd: joints to_b hang.*'base'"):
         Robot.from_tree(Tree("odd", links, joints))

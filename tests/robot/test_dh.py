@@ -100,24 +100,24 @@ def test_limits_of_a_table_reach_the_robot_even_one_sided() -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"kind": "screw"}, "DH row 2: kind must be 'revolute' or 'prismatic', got 'screw'"),
-        ({"a": nan}, "DH row 2: a must be finite, got nan"),
-        ({"theta": inf}, "DH row 2: theta must be finite, got inf"),
-        ({"alpha": "flat"}, "DH row 2: alpha must be numbers, got 'flat'"),
-        ({"mass": 0.0}, "DH row 2: mass must be greater than 0, got 0"),
-        ({"mass": -1.0}, "DH row 2: mass must be greater than 0, got -1"),
-        ({"damping": -0.1}, "DH row 2: damping must be at least 0, got -0.1"),
-        ({"friction": nan}, "DH row 2: friction must be finite, got nan"),
-        ({"motor_inertia": -1e-4}, "DH row 2: motor_inertia must be at least 0"),
-        ({"gear": nan}, "DH row 2: gear must be finite"),
-        ({"lower": 1.0, "upper": -1.0}, "DH row 2: lower limit 1 must be below upper limit -1"),
-        ({"lower": nan}, "DH row 2: lower limit nan must be below upper limit inf"),
-        ({"velocity": 0.0}, "DH row 2: velocity limit must be positive, got 0"),
-        ({"torque": nan}, "DH row 2: torque limit must be positive, got nan"),
-        ({"com": (0, 0)}, r"DH row 2: com must have shape \(3,\), got \(2,\)"),
-        ({"com": (0, 0, nan)}, "DH row 2: com must be finite, got nan at index 2"),
-        ({"inertia": (1, 2)}, r"DH row 2: inertia must be three principal moments, six entries .* got shape \(2,\)"),
-        ({"inertia": (0.1, 0.1, 0.3)}, "DH row 2: inertia breaks the triangle inequality: 0.1 \\+ 0.1 < 0.3"),
+        ({"kind": "screw"}, "DH row 2: kind.*'revolute' or 'prismatic', got 'screw'"),
+        ({"a": nan}, "DH row 2.*finite.*nan"),
+        ({"theta": inf}, "DH row 2: theta.*finite.*inf"),
+        ({"alpha": "flat"}, "DH row 2: alpha.*numbers.*'flat'"),
+        ({"mass": 0.0}, "DH row 2: mass.*greater.*0, got 0"),
+        ({"mass": -1.0}, "DH row 2: mass.*greater.*0, got -1"),
+        ({"damping": -0.1}, "DH row 2: damping.*0, got -0.1"),
+        ({"friction": nan}, "DH row 2: friction.*nan"),
+        ({"motor_inertia": -1e-4}, "DH row 2: motor_inertia.*least 0"),
+        ({"gear": nan}, "DH row 2: gear.*finite"),
+        ({"lower": 1.0, "upper": -1.0}, "DH row 2: lower limit 1.*upper.*-1"),
+        ({"lower": nan}, "DH row 2: lower limit nan.*upper.*inf"),
+        ({"velocity": 0.0}, "DH row 2: velocity.*positive.*0"),
+        ({"torque": nan}, "DH row 2: torque.*positive.*nan"),
+        ({"com": (0, 0)}, r"DH row 2: com.*shape \(3,\), got \(2,\)"),
+        ({"com": (0, 0, nan)}, "DH row 2: com.*finite.*nan.*index 2"),
+        ({"inertia": (1, 2)}, r"DH row 2: inertia.*principal.* got shape \(2,\)"),
+        ({"inertia": (0.1, 0.1, 0.3)}, r"DH row 2: inertia.*inequality: 0.1 \+ 0.1 < 0.3"),
     ],
 )
 def test_a_wrong_row_is_refused_by_number_and_field(change, words) -> None:
@@ -126,15 +126,15 @@ def test_a_wrong_row_is_refused_by_number_and_field(change, words) -> None:
 
 
 def test_a_wrong_table_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="a DH table needs at least one row"):
+    with pytest.raises(InvalidInput, match=r"a DH table.*least"):
         pp.Robot.from_dh([])
-    with pytest.raises(InvalidInput, match="DH convention must be 'standard' or 'modified', got 'craig'"):
+    with pytest.raises(InvalidInput, match=r"DH convention.*'standard' or 'modified', got 'craig'"):
         pp.Robot.from_dh([ROW], "craig")  # pyright: ignore[reportArgumentType]
 
 
 def test_inertia_check_returns_the_tensor_and_names_its_defects() -> None:
     assert np.array_equal(checked_inertia(np.diag([1.0, 2.0, 3.0]), "I"), np.diag([1.0, 2.0, 3.0]))
-    with pytest.raises(InvalidInput, match=r"I must be symmetric; largest defect 0.5 kg·m²"):
+    with pytest.raises(InvalidInput, match=r"symmetric.*defect 0.5 kg·m²"):
         checked_inertia([[1, 0.5, 0], [0, 1, 0], [0, 0, 1]], "I")
 
 

@@ -86,7 +86,7 @@ def test_a_machine_without_facts_says_so_and_a_textbook_does_not() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("0.2", "-0.2", "rotor_inertia of b of arm must not be negative, got -0.2"),
+        ("0.2", "-0.2", "rotor_inertia.*b.*arm.*not be.*-0.2"),
         ("0.2", "nan", "rotor_inertia of arm"),
         ("0.2", "inf", "rotor_inertia of arm"),
         (", 0.2", "", "rotor_inertia of arm"),
@@ -114,7 +114,7 @@ def test_friction_from_both_sides_of_a_compensation_is_refused() -> None:
         f'[[fact]]\nquantity = "{kind}_friction"\nvalues = [0.1]\ngrade = "measured"\nsource = "x"\nside = "{side}"\n'
         for kind, side in (("viscous", "joint"), ("coulomb", "behind_compensation"))
     )
-    with pytest.raises(PalpateError, match="behind the maker's compensation and partly before"):
+    with pytest.raises(PalpateError, match=r"behind.*'s compensation"):
         read_facts(both, ("a",), "arm")
 
 
@@ -131,7 +131,7 @@ def test_joints_of_a_model_file_that_cannot_be_are_refused_by_name(tmp_path, att
 
 
 def test_an_unknown_kind_of_joints_is_refused() -> None:
-    with pytest.raises(UnknownName, match="unknown kind of joints 'rusty'; known: as_built, elastic, ideal"):
+    with pytest.raises(UnknownName, match=r"unknown kind.*'rusty'; known: as_built, elastic, ideal"):
         pp.load_robot("panda", joints="rusty")  # pyright: ignore[reportArgumentType]
 
 

@@ -139,25 +139,25 @@ def test_body_rate_map_inverts_the_quaternion_kinematics() -> None:
 def test_a_quaternion_of_the_wrong_length_is_refused(quadruped) -> None:
     q = quadruped.home.copy()
     q[3:7] *= 1.1
-    with pytest.raises(BadRotation, match=r"q of quadruped holds a quaternion whose norm is not 1 \(wxyz"):
+    with pytest.raises(BadRotation, match=r"q.*quadruped.*quaternion.*1 \(wxyz"):
         quadruped.mass_matrix(q)
-    with pytest.raises(BadRotation, match="norm is not 1"):
+    with pytest.raises(BadRotation, match=r"norm.*not 1"):
         quadruped.integrate(q, np.zeros(18), 0.1)
-    with pytest.raises(BadRotation, match="norm is not 1"):
+    with pytest.raises(BadRotation, match=r"norm.*not 1"):
         quadruped.velocity_map(q)
 
 
 def test_a_coordinate_that_is_no_number_is_named(quadruped) -> None:
     q = quadruped.home.copy()
     q[4] = np.nan
-    with pytest.raises(NotFinite, match="q of quadruped must be finite, got nan at floating_qx"):
+    with pytest.raises(NotFinite, match=r"q.*quadruped.*finite.*nan.*floating_qx"):
         quadruped.gravity(q)
 
 
 def test_a_base_that_cannot_float_or_already_does_is_refused(quadruped) -> None:
     with pytest.raises(InvalidInput, match="the base 'base' of quadruped already moves"):
         quadruped.with_free_base()
-    with pytest.raises(InvalidInput, match="the base 'base' of planar2 has no mass, so it cannot float"):
+    with pytest.raises(InvalidInput, match=r"the base 'base' of planar2.*no mass"):
         pp.load_robot("planar2").with_free_base()
-    with pytest.raises(InvalidInput, match="the base of quadruped is free: its pose is part of q"):
+    with pytest.raises(InvalidInput, match=r"quadruped.*pose"):
         quadruped.with_base(pp.spatial.Pose.identity())

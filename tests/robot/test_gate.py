@@ -26,7 +26,7 @@ HINGE = '<joint name="i" axis="0 0 1"/>'
 @pytest.mark.parametrize(
     ("joints", "body", "geom", "words"),
     [
-        (HINGE + '<joint name="k" axis="0 0 1"/>', "", "", "not positive definite .*'i', 'k'"),
+        (HINGE + '<joint name="k" axis="0 0 1"/>', "", "", "not positive.*'i', 'k'"),
         ('<joint name="i" axis="0 0 1e308"/>', "", "", "cannot exist"),
         (HINGE, "", 'pos="1e308 0 0"', "body_ipos of body 'a'"),
         (HINGE, 'pos="1e9 0 0"', "", "body_pos of body 'a' is 1e.09 m"),
@@ -54,7 +54,7 @@ def test_every_other_door_has_the_same_gate(tmp_path: Path):
         robot.with_gravity((0, 0, -1e9))
     with pytest.raises(ModelError, match="cannot exist"):
         Robot.from_dh([DHLink(a=1e9, mass=1.0, inertia=(1, 1, 1))])
-    with pytest.raises(InvalidInput, match="mass must be between"):
+    with pytest.raises(InvalidInput, match=r"mass.*between"):
         load_robot("planar2", mass=1e15)
     for world in (
         World(objects=(FreeObject(name="ball", mass=1e15, position=(9, 0, 0)),)),
@@ -139,7 +139,7 @@ def test_read_only_arrays_are_taken_and_others_than_real_numbers_refused():
     ):  # fmt: skip
         with pytest.raises(InvalidInput, match="must be numbers"):
             robot.mass_matrix(bad)
-    with pytest.raises(InvalidInput, match="the name of a note is a text"):
+    with pytest.raises(InvalidInput, match=r"note.*text"):
         robot.text(None)  # pyright: ignore[reportArgumentType]
     with pytest.raises(InvalidInput):
         trace.at(float("nan"))
@@ -150,5 +150,5 @@ def test_read_only_arrays_are_taken_and_others_than_real_numbers_refused():
 @pytest.mark.parametrize("name", ["a[0]", "]", "a\u200b", " "])
 def test_a_joint_name_that_cannot_head_a_column_is_refused_at_loading(name: str):
     text = f'<mujoco><worldbody><body><joint name="{name}"/><geom size="0.1"/></body></worldbody></mujoco>'
-    with pytest.raises(ModelError, match="joint names are printable text"):
+    with pytest.raises(ModelError, match="printable text"):
         Robot.from_mjcf_text(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -99,8 +100,8 @@ def test_a_file_without_masses_is_usable_with_one_warning_that_says_how_far(bare
     report = check_model(bare)
     assert not report.errors
     (warning,) = report.warnings
-    assert "6 joints move no inertia" in warning.found
-    assert "only the kinematics" in warning.rule
+    assert "6 joints move" in warning.found
+    assert "kinematics" in warning.rule
     assert report.robot is not None
     assert report.robot.warnings == (warning,)
 
@@ -119,11 +120,11 @@ def test_an_estimate_has_the_total_mass_and_the_inertia_of_its_shapes(bare) -> N
 def test_an_estimate_is_marked_wherever_it_goes(bare) -> None:
     robot = pp.load_robot(bare, estimate_inertia=24.0)
     (warning,) = robot.warnings
-    assert "mass and inertia of 6 links are estimated: l1 4 kg" in warning.found
+    assert re.search(r"mass.*6 links.*l1 4 kg", warning.found)
     assert "no measurement" in warning.rule
     later = robot.with_payload(1.0).with_gravity([0, 0, -1.6]).with_locked({"j6": 0.1})
     assert later.warnings == robot.warnings
-    assert "6 of 8 links are estimates" in (later.text("estimate") or "")
+    assert "6 of 8 links" in (later.text("estimate") or "")
     assert later.text("provenance") == later.text("estimate")
 
 
@@ -134,9 +135,9 @@ def test_known_masses_stay_and_only_the_missing_ones_are_filled(tmp_path) -> Non
     robot = pp.load_robot(path, estimate_inertia=12.0)
     assert robot.model.body("l1").mass[0] == 7.0
     assert robot.model.body("l4").mass[0] == pytest.approx(1.0)
-    with pytest.raises(InvalidInput, match="weigh 7 kg, so the whole is heavier than 6 kg"):
+    with pytest.raises(InvalidInput, match=r"weigh 7 kg.*heavier.*6 kg"):
         pp.load_robot(path, estimate_inertia=6.0)
-    with pytest.raises(InvalidInput, match="must be greater than 0"):
+    with pytest.raises(InvalidInput, match=r"greater.*0"):
         pp.load_robot(path, estimate_inertia=-1.0)
 
 
@@ -192,7 +193,8 @@ def test_a_massless_link_that_moves_a_body_is_taken_as_massless(tmp_path) -> Non
     robot = pp.load_robot(path)
     assert robot.mass_matrix([0.3, 0.0]) == pytest.approx(np.diag([0.25, 0.2]), abs=1e-12)
     (warning,) = robot.warnings
-    assert (warning.element, "taken as massless" in warning.rule) == ("link 'between'", True)
+    assert warning.element == "link 'between'"
+    assert "massless" in warning.rule
 
 
 def test_a_massless_link_between_two_turns_about_one_axis_leaves_the_kinematics(tmp_path) -> None:
@@ -216,5 +218,5 @@ def test_a_base_without_mass_floats_on_what_is_fixed_to_it_and_else_it_does_not(
         f'<robot name="r"><link name="base"/><link name="arm">{inertial}</link>'
         f"{JOINT.format('j', 0.5, 'base', 'arm', '0 1 0')}</robot>"
     )
-    with pytest.raises(InvalidInput, match="the base 'base' of r has no mass, so it cannot float"):
+    with pytest.raises(InvalidInput, match=r"the base 'base'.*r.*no mass"):
         pp.load_robot(path).with_free_base()

@@ -102,13 +102,13 @@ def test_a_urdf_robot_and_the_dh_table_of_the_same_arm_are_one(tmp_path) -> None
     [
         (lambda: pp.load_robot("iiwa"), UnknownName, "unknown robot 'iiwa'; known: .*\n.*did you mean 'iiwa14'"),
         (lambda: pp.load_robot("planar3", lenght=1.0), UnknownName, "'lenght'; known: .*\n.*did you mean 'length'"),
-        (lambda: pp.load_robot("planar3", length=np.nan), NotFinite, "length must be finite, got nan"),
-        (lambda: pp.load_robot("panda", mass=1.0), UnknownName, "unknown parameter of robot 'panda' 'mass'"),
+        (lambda: pp.load_robot("planar3", length=np.nan), NotFinite, "length.*nan"),
+        (lambda: pp.load_robot("panda", mass=1.0), UnknownName, "unknown parameter.*'panda' 'mass'"),
         (lambda: pp.load_robot("no/such/arm.urdf"), ModelError, "arm.urdf has 1 error"),
         (
             lambda: pp.load_robot(cast(str, 7)),
             InvalidInput,
-            "a robot is a catalogue name or the path of a model file, got 7",
+            "catalogue.*path.*7",
         ),
     ],
 )
@@ -118,7 +118,7 @@ def test_what_is_no_robot_is_refused(call, error, words) -> None:
 
 
 def test_a_model_file_takes_no_parameters(tmp_path) -> None:
-    with pytest.raises(InvalidInput, match="a model file takes no parameters, got length, mass"):
+    with pytest.raises(InvalidInput, match=r"no parameters.*length, mass"):
         pp.load_robot(write(tmp_path, "arm.urdf", URDF), mass=1.0, length=2.0)
 
 

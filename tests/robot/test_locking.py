@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -82,9 +84,9 @@ def test_what_cannot_be_locked_is_refused() -> None:
     arm = pp.load_robot("panda")
     with pytest.raises(UnknownName, match="unknown joint 'joint9'"):
         arm.with_locked({"joint9": 0.0})
-    with pytest.raises(NotFinite, match="lock of joint 'joint1' must be finite, got nan"):
+    with pytest.raises(NotFinite, match=r"lock.*'joint1'.*finite.*nan"):
         arm.with_locked({"joint1": np.nan})
-    with pytest.raises(InvalidInput, match="joint 'base_free' cannot be locked at a number"):
+    with pytest.raises(InvalidInput, match="joint 'base_free' cannot be"):
         pp.load_robot("iiwa14").with_free_base().with_locked({"base_free": 0.0})
     with pytest.raises(ModelError, match="no moving joint"):
         pp.load_robot("pendulum", lock={"joint1": 0.0})
@@ -96,7 +98,7 @@ TENDON = """<mujoco><worldbody><body><joint name="a"/><geom size="0.1" pos="0.1 
 
 
 def test_a_spring_tendon_between_a_locked_and_a_moving_joint_is_refused_and_an_idle_one_is_cut() -> None:
-    with pytest.raises(ModelError, match="tendon 't' ties the locked joint 'a' to joints that still move"):
+    with pytest.raises(ModelError, match=r"tendon 't' ties.*'a'.*still"):
         pp.Robot.from_mjcf_text(TENDON.format(' stiffness="5"')).with_locked({"a": 0.1})
     assert pp.Robot.from_mjcf_text(TENDON.format("")).with_locked({"a": 0.1}).nv == 1
 
@@ -117,11 +119,11 @@ def test_a_loop_whose_joints_are_all_locked_is_no_loop_any_more(tmp_path) -> Non
 
 def test_a_joint_locked_outside_its_range_is_warned_of() -> None:
     (warning,) = pp.load_robot("panda").with_locked({"joint4": 3.0}).warnings
-    assert "joint 'joint4': locked at 3 rad; its range is -3.0718 to -0.0698 rad" in str(warning)
+    assert re.search(r"joint 'joint4': locked at 3 rad.*range.*-3\.0718 to -0\.0698 rad", str(warning))
     assert pp.load_robot("panda", lock={"joint4": 3.0}).warnings == (warning,)
     assert not pp.load_robot("panda").with_locked({"joint4": -3.0718}).warnings
 
 
 def test_an_arm_whose_joints_are_all_locked_is_refused_by_that_name() -> None:
-    with pytest.raises(ModelError, match="robot 'panda' has no moving joint"):
+    with pytest.raises(ModelError, match=r"robot 'panda'.*no moving"):
         pp.load_robot("panda").with_locked({f"joint{k}": -0.1 for k in range(1, 8)})

@@ -218,11 +218,11 @@ def test_a_frame_on_the_ground_stands_still() -> None:
 
 def test_states_of_the_wrong_shape_are_refused_by_name() -> None:
     robot = pp.load_robot("planar2")
-    with pytest.raises(BadShape, match=r"V of planar2 must have shape \(N, 2\), a state in each row, got \(3,\)"):
+    with pytest.raises(BadShape, match=r"V of planar2.*shape \(N, 2\).*state.*\(3,\)"):
         robot.terms_batch(np.zeros((3, 2)), np.zeros(3))
     with pytest.raises(BadShape, match="3 in Q, 4 in V"):
         robot.terms_batch(np.zeros((3, 2)), np.zeros((4, 2)))
-    with pytest.raises(BadShape, match=r"q of planar2 must have shape \(2,\)"):
+    with pytest.raises(BadShape, match=r"q of planar2.*shape \(2,\)"):
         robot.terms(np.zeros(3), np.zeros(2))
 
 
@@ -230,13 +230,13 @@ def test_a_state_that_is_no_number_is_refused_by_row_and_joint() -> None:
     robot = pp.load_robot("planar2")
     Q, V, A = np.zeros((3, 1500, 2))
     V[1234, 1] = np.nan
-    with pytest.raises(NotFinite, match=r"v\[1234\] of planar2 must be finite, got nan at joint2"):
+    with pytest.raises(NotFinite, match=r"v\[1234\] of planar2.*finite.*nan.*joint2"):
         robot.terms_batch(Q, V)
     Q[7, 0], V[1234, 1] = np.inf, 0.0
-    with pytest.raises(NotFinite, match=r"q\[7\] of planar2 must be finite, got inf at joint1"):
+    with pytest.raises(NotFinite, match=r"q\[7\] of planar2.*finite.*inf.*joint1"):
         robot.pose_batch(Q)
     Q[7, 0], A[2, 1] = 0.0, np.nan
-    with pytest.raises(NotFinite, match=r"A\[2\] of planar2 must be finite, got nan at joint2"):
+    with pytest.raises(NotFinite, match=r"A\[2\] of planar2.*finite.*nan.*joint2"):
         robot.inverse_dynamics_batch(Q, V, A, losses=False)
 
 
@@ -255,7 +255,7 @@ def test_a_ball_joint_says_why_it_runs_on_the_engine() -> None:
     assert reason_for_engine(robot.model) == "joint 'b' is a ball joint; replace it by three hinges at one point"
     q, v = np.array([1.0, 0, 0, 0, 0.3]), np.ones(4)
     assert robot.terms(q, v).M.shape == (4, 4)
-    with pytest.raises(InvalidInput, match="it: joint 'b' is a ball joint"):
+    with pytest.raises(InvalidInput, match=r"it: joint 'b'.*ball"):
         robot.terms_batch(q[None], v[None])
 
 

@@ -342,17 +342,17 @@ def test_gravity_can_be_given_to_a_model_that_switched_it_off() -> None:
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda r: r.with_payload(0.0), "mass must be greater than 0, got 0"),
-        (lambda r: r.with_payload(np.nan), "mass must be finite, got nan"),
-        (lambda r: r.with_payload(1.0, (0, 0)), r"com must have shape \(3,\), got \(2,\)"),
-        (lambda r: r.with_payload(1.0, inertia=np.diag([1.0, 1.0, 3.0])), "inertia breaks the triangle inequality"),
+        (lambda r: r.with_payload(0.0), "mass.*greater.*0, got 0"),
+        (lambda r: r.with_payload(np.nan), "mass.*finite.*nan"),
+        (lambda r: r.with_payload(1.0, (0, 0)), r"com.*shape \(3,\), got \(2,\)"),
+        (lambda r: r.with_payload(1.0, inertia=np.diag([1.0, 1.0, 3.0])), "inertia.*inequality"),
         (lambda r: r.with_payload(1.0, inertia=np.diag([-1.0, 1.0, 1.0])), "no negative principal moment"),
-        (lambda r: r.with_payload(1.0, inertia=[[1, 0.1, 0], [0, 1, 0], [0, 0, 1]]), "inertia must be symmetric"),
-        (lambda r: r.with_payload(1.0, inertia="heavy"), "inertia must be numbers"),
-        (lambda r: r.with_gravity([0, np.inf, 0]), "gravity must be finite, got inf at index 1"),
-        (lambda r: r.task_inertia(r.home, damping=-1.0), "damping must be at least 0, got -1"),
-        (lambda r: r.task_inertia(r.home, directions=np.eye(3)), r"directions must have shape \(any, 6\)"),
-        (lambda r: r.integrate(r.home, r.home, np.nan), "dt must be finite"),
+        (lambda r: r.with_payload(1.0, inertia=[[1, 0.1, 0], [0, 1, 0], [0, 0, 1]]), "inertia.*symmetric"),
+        (lambda r: r.with_payload(1.0, inertia="heavy"), "inertia.*numbers"),
+        (lambda r: r.with_gravity([0, np.inf, 0]), "gravity.*finite.*inf.*index 1"),
+        (lambda r: r.task_inertia(r.home, damping=-1.0), "damping.*0, got -1"),
+        (lambda r: r.task_inertia(r.home, directions=np.eye(3)), r"directions.*shape \(any, 6\)"),
+        (lambda r: r.integrate(r.home, r.home, np.nan), "dt.*finite"),
     ],
 )
 def test_impossible_variants_are_refused(iiwa, call, words) -> None:
@@ -378,7 +378,7 @@ def test_task_inertia_along_a_direction_is_the_mass_a_push_there_meets(iiwa, q) 
 
 def test_task_inertia_refuses_a_singular_posture(iiwa) -> None:
     stretched = np.zeros(7)
-    with pytest.raises(SingularTask, match="the task at frame 'tool' is singular: smallest singular value") as caught:
+    with pytest.raises(SingularTask, match=r"task.*'tool'.*smallest") as caught:
         iiwa.task_inertia(stretched)
     assert caught.value.smallest_singular_value < 1e-12
     assert np.isfinite(iiwa.task_inertia(stretched, damping=0.1)).all()
@@ -439,7 +439,7 @@ def test_a_position_that_is_no_number_is_named(iiwa, q, v, call, bad) -> None:
 def test_a_velocity_that_is_no_number_is_named(iiwa, q, v, call) -> None:
     broken = v.copy()
     broken[4] = np.nan
-    with pytest.raises(NotFinite, match="v of iiwa14 must be finite, got nan at joint5"):
+    with pytest.raises(NotFinite, match=r"v of iiwa14.*finite.*nan.*joint5"):
         call(iiwa, q, broken)
 
 
@@ -447,31 +447,31 @@ def test_a_velocity_that_is_no_number_is_named(iiwa, q, v, call) -> None:
 def test_a_torque_or_acceleration_that_is_no_number_is_named(iiwa, q, v, losses) -> None:
     broken = v.copy()
     broken[0] = np.inf
-    with pytest.raises(NotFinite, match="tau of iiwa14 must be finite, got inf at joint1"):
+    with pytest.raises(NotFinite, match=r"tau of iiwa14.*finite.*inf.*joint1"):
         iiwa.forward_dynamics(q, v, broken, losses=losses)
-    with pytest.raises(NotFinite, match="a of iiwa14 must be finite, got inf at joint1"):
+    with pytest.raises(NotFinite, match=r"a of iiwa14.*finite.*inf.*joint1"):
         iiwa.inverse_dynamics(q, v, broken, losses=losses)
 
 
 @pytest.mark.parametrize("call", STATE_CALLS)
 def test_a_position_of_the_wrong_shape_is_refused(iiwa, q, v, call) -> None:
-    with pytest.raises(BadShape, match=r"q of iiwa14 must have shape \(7,\), got \(6,\)"):
+    with pytest.raises(BadShape, match=r"q of iiwa14.*shape \(7,\), got \(6,\)"):
         call(iiwa, q[:6], v)
-    with pytest.raises(BadShape, match=r"q of iiwa14 must have shape \(7,\), got \(1, 7\)"):
+    with pytest.raises(BadShape, match=r"q of iiwa14.*shape \(7,\), got \(1, 7\)"):
         call(iiwa, q[None], v)
-    with pytest.raises(InvalidInput, match="q of iiwa14 must be numbers, got 'straight'"):
+    with pytest.raises(InvalidInput, match=r"q of iiwa14.*numbers.*'straight'"):
         call(iiwa, "straight", v)
 
 
 def test_a_velocity_of_the_wrong_shape_is_refused(iiwa, q) -> None:
-    with pytest.raises(BadShape, match=r"v of iiwa14 must have shape \(7,\), got \(8,\)"):
+    with pytest.raises(BadShape, match=r"v of iiwa14.*shape \(7,\), got \(8,\)"):
         iiwa.bias(q, np.zeros(8))
-    with pytest.raises(BadShape, match=r"tau of iiwa14 must have shape \(7,\), got \(0,\)"):
+    with pytest.raises(BadShape, match=r"tau of iiwa14.*shape \(7,\), got \(0,\)"):
         iiwa.forward_dynamics(q, q, [])
 
 
 def test_an_unknown_frame_is_named_with_its_neighbours(iiwa, q) -> None:
-    with pytest.raises(UnknownName, match=r"unknown frame 'link77'; known: .*link6, link7.*\n.*did you mean 'link7'"):
+    with pytest.raises(UnknownName, match=r"unknown frame 'link77'; known: .*link6, link7.*\n.*mean 'link7'"):
         iiwa.pose(q, "link77")
     with pytest.raises(UnknownName, match="unknown frame 'flnge'"):
         iiwa.with_payload(1.0, frame="flnge")

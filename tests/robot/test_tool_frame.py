@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -63,7 +65,7 @@ def test_of_two_arms_tools_the_first_is_a_guess_and_says_so() -> None:
     )
     assert robot.tool_frame == "left_tcp"
     (warning,) = robot.warnings
-    assert "left_tcp, by its name; also there: right_tcp" in warning.found
+    assert re.search(r"left_tcp.*name.*right_tcp", warning.found)
     assert "a guess" in warning.rule
 
 
@@ -89,7 +91,7 @@ def test_the_frame_can_be_named_and_then_nothing_is_guessed(tmp_path) -> None:
     for chosen in (robot, pp.load_robot(path).with_tool_frame("left_finger")):
         assert [warning.element for warning in chosen.warnings] == ["contact geometry"]
     assert pp.load_robot("panda", tool_frame="hand").tool_frame == "hand"
-    with pytest.raises(UnknownName, match="did you mean 'hand'"):
+    with pytest.raises(UnknownName, match="mean 'hand'"):
         pp.load_robot(path, tool_frame="hnad")
 
 

@@ -91,10 +91,10 @@ def test_a_transmission_without_a_rotor_says_nothing_of_the_dynamics(tmp_path) -
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ('value="1.1e-4"', 'value="-1"', "rotor inertia -1 kg·m²; an inertia is not negative"),
+        ('value="1.1e-4"', 'value="-1"', "rotor inertia -1 kg·m².*inertia.*not negative"),
         ('value="1.1e-4"', 'value="nan"', "not finite"),
         ('value="-120"', 'value="fast"', "not a number"),
-        ('<joint name="j1"/>\n    <actuator', '<joint name="j3"/>\n    <actuator', "no such joint .*'j"),
+        ('<joint name="j1"/>\n    <actuator', '<joint name="j3"/>\n    <actuator', "no such.*'j"),
     ],
 )
 def test_a_wrong_rotor_is_refused_by_name(tmp_path, old, new, words) -> None:

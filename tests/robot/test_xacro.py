@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -31,14 +32,14 @@ def made(tmp_path) -> Path:
 
 def test_a_xacro_file_is_not_run_unasked(made) -> None:
     report = check_model(made)
-    assert any("xacro is run only on request" in error.rule and "--xacro" in error.hint for error in report.errors)
+    assert any(re.search(r"xacro.*request", error.rule) and "--xacro" in error.hint for error in report.errors)
     with pytest.raises(ModelError, match="xacro"):
         pp.load_robot(made)
 
 
 def test_without_the_package_the_answer_says_how_to_get_it(made, monkeypatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(ModelError, match=r"needs xacro, which is not installed.*palpate\[xacro\]"):
+    with pytest.raises(ModelError, match=r"xacro.*not installed.*palpate\[xacro\]"):
         pp.load_robot(made, xacro=True)
 
 
@@ -60,7 +61,7 @@ def test_packages_are_found_for_includes_and_meshes(tmp_path) -> None:
     )
     assert pp.load_robot(folder / "outer.xacro", xacro=True).mass == 2.0
     (folder / "lost.xacro").write_text(outer.format('<xacro:include filename="$(find gone)/x.xacro"/>'))
-    with pytest.raises(ModelError, match="no package 'gone': declare the folder"):
+    with pytest.raises(ModelError, match="no package 'gone': declare"):
         pp.load_robot(folder / "lost.xacro", xacro=True)
 
 

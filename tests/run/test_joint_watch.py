@@ -32,7 +32,7 @@ def test_the_pole_as_printed_breaks_bounds_and_warns():
     )
     trace = pp.simulate(scenario)
     assert value(trace, "joint_speed_ratio") > 2
-    assert any("times its rated speed" in w for w in trace.warnings)
+    assert any("rated speed" in w for w in trace.warnings)
     broken = [r.name for r in evaluate(trace, scenario.metrics) if r.passed is False]
     assert "joint_speed_ratio" in broken
 
@@ -80,7 +80,7 @@ def test_metrics_that_mean_nothing_are_absent_with_their_reason():
     found = {r.name: r for r in evaluate(trace)}
     assert found["position_overshoot"].value is None
     reason = found["position_overshoot"].reason or ""
-    assert "no step" in reason or "does not change" in reason
+    assert "no step" in reason or "not change" in reason
     assert found["joint_error_rms"].reason == "pole-balance follows the tool's target; its joints have none"
     stop = {r.name: r for r in evaluate(pp.simulate("planar3-stop"))}
     assert stop["position_error_max"].reason == "fastest-stop follows no target"

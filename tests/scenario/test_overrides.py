@@ -51,9 +51,9 @@ def test_list_entries_are_found_by_place_and_by_name() -> None:
 
 def test_missing_tables_are_made_and_missing_entries_refused() -> None:
     assert apply_overrides({}, ["a.b.c=1"]) == {"a": {"b": {"c": 1}}}
-    with pytest.raises(ScenarioError, match="has no entry 'roof'; it has wall, floor"):
+    with pytest.raises(ScenarioError, match=r"no entry 'roof'.*wall, floor"):
         apply_overrides(DATA, ["world.surfaces.roof.k=1"])
-    with pytest.raises(ScenarioError, match="has no entry '2'"):
+    with pytest.raises(ScenarioError, match="no entry '2'"):
         apply_overrides(DATA, ["world.surfaces.2.k=1"])
     with pytest.raises(ScenarioError, match="not a table"):
         apply_overrides(DATA, ["control.gain.x=1"])

@@ -67,13 +67,11 @@ def test_both_at_once_are_refused_at_their_line(tmp_path, part) -> None:
 
 
 def test_a_delay_between_two_ticks_is_refused_with_the_nearest(tmp_path) -> None:
-    with pytest.raises(
-        ScenarioError, match=r"line 9: world.sensors.delay_time: .*0.005 s is no whole number of control"
-    ):
+    with pytest.raises(ScenarioError, match=r"line 9: world.sensors.delay_time: .*0.005.*no whole"):
         load_scenario(written(tmp_path, delay="delay_time = 0.005"))
-    with pytest.raises(InvalidInput, match="no whole number of control periods"):
+    with pytest.raises(InvalidInput, match=r"no whole.*periods"):
         Run(load_robot("planar2"), JointImpedance(), world=World(driver=Driver(delay_time=0.5e-3)))
-    with pytest.raises(ScenarioError, match="2000 control periods, at most 1000"):
+    with pytest.raises(ScenarioError, match=r"2000 control periods.*1000"):
         load_scenario(written(tmp_path, delay="delay_time = 4.0"))
 
 
@@ -81,12 +79,12 @@ def test_recording_by_seconds(tmp_path) -> None:
     run = build(load_scenario(written(tmp_path, record="period = 0.01")))
     assert run.record.stride == 10
     assert np.diff(simulate(run).time) == pytest.approx(0.01)
-    with pytest.raises(ScenarioError, match=r"stride \(physics steps\) or by period \(s\), not both"):
+    with pytest.raises(ScenarioError, match=r"stride \(physics steps\).*period \(s\), not both"):
         load_scenario(written(tmp_path, record="period = 0.01\nstride = 2"))
-    with pytest.raises(ScenarioError, match=r"record.period: the recording period 0.0015 s must be a whole multiple"):
+    with pytest.raises(ScenarioError, match=r"record.period.*recording.*0.0015.*multiple"):
         load_scenario(written(tmp_path, record="period = 0.0015"))
 
 
 def test_a_stride_beyond_all_measure_is_refused_at_its_own_key(tmp_path) -> None:
-    with pytest.raises(ScenarioError, match=r"line 15: record\.stride: recording stride must be at most"):
+    with pytest.raises(ScenarioError, match=r"line 15: record\.stride: recording stride"):
         load_scenario(written(tmp_path, record="stride = 100000000000000000"))

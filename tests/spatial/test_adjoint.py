@@ -111,9 +111,9 @@ def test_the_adjoint_of_document_004_is_the_printed_block_matrix():
 
 
 def test_malformed_twists_and_wrenches_are_refused():
-    with pytest.raises(BadShape, match=r"twist must have shape \(6,\), got \(3,\)"):
+    with pytest.raises(BadShape, match=r"twist.*shape \(6,\), got \(3,\)"):
         shift_twist([0, 0, 0], [0, 0, 0])
-    with pytest.raises(NotFinite, match="wrench must be finite, got nan at index 5"):
+    with pytest.raises(NotFinite, match=r"wrench.*finite.*nan.*index 5"):
         shift_wrench([0, 0, 0, 0, 0, np.nan], [0, 0, 0])
     with pytest.raises(BadShape, match="r_PQ"):
         shift_wrench(np.zeros(6), [0, 0])

@@ -154,22 +154,22 @@ def test_batches_agree_with_scipy() -> None:
 def test_what_is_wrong_is_told_with_its_place_in_the_batch() -> None:
     bad = QUAT.copy()
     bad[1, 2] *= 2.0
-    with pytest.raises(BadRotation, match=r"quat_wxyz\[1, 2\] must be a unit quaternion \(wxyz\) to 1e-06, got norm 2"):
+    with pytest.raises(BadRotation, match=r"quat_wxyz\[1, 2\].*unit quaternion \(wxyz\) to 1e-06, got norm 2"):
         sp.matrix_from_quat(bad)
     mirrored = R.copy()
     mirrored[0, 1] *= -1.0
-    with pytest.raises(BadRotation, match=r"R\[0, 1\] must have determinant \+1, got -1"):
+    with pytest.raises(BadRotation, match=r"R\[0, 1\].*determinant \+1, got -1"):
         sp.quat_from_matrix(mirrored)
-    with pytest.raises(NotFinite, match=r"r must be finite, got nan at index \(1, 2\)"):
+    with pytest.raises(NotFinite, match=r"r.*nan.*index \(1, 2\)"):
         sp.matrix_from_rotation_vector([[0.0, 0.0, 0.0], [0.0, 0.0, np.nan]])
-    with pytest.raises(BadShape, match=r"R must have shape \(3, 3\), or \(…, 3, 3\) for a batch, got \(2, 3, 4\)"):
+    with pytest.raises(BadShape, match=r"R.*shape \(3, 3\), or \(…, 3, 3\).*batch.*\(2, 3, 4\)"):
         sp.quat_from_matrix(np.zeros((2, 3, 4)))
-    with pytest.raises(Singular, match=r"\[1\]: no rates give every velocity there"):
+    with pytest.raises(Singular, match=r"\[1\]: no rates.*velocity"):
         sp.euler_rate_from_angular_velocity([[0.0, 0.1, 0.0], [0.0, np.pi / 2, 0.0]], [1.0, 0.0, 0.0], "XYZ")
 
 
 def test_arrays_that_do_not_fit_together_are_refused() -> None:
-    with pytest.raises(BadShape, match=r"batches of shapes \(2,\) and \(3,\) do not fit together"):
+    with pytest.raises(BadShape, match=r"batches.*\(2,\) and \(3,\).*not fit"):
         sp.quat_multiply(np.tile([1.0, 0, 0, 0], (2, 1)), np.tile([1.0, 0, 0, 0], (3, 1)))
     two, three = np.tile(np.eye(3), (2, 1, 1)), np.tile(np.eye(3), (3, 1, 1))
     for refused in (

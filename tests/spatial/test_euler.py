@@ -110,5 +110,5 @@ def test_an_unknown_sequence_is_refused_with_the_list(sequence: str):
 
 
 def test_angles_that_are_not_numbers_are_refused():
-    with pytest.raises(NotFinite, match="angles must be finite, got inf at index 2"):
+    with pytest.raises(NotFinite, match=r"angles.*finite.*inf.*index 2"):
         sp.quat_from_euler([0, 0, np.inf], "XYZ")

@@ -42,27 +42,27 @@ TAKES_QUAT = [
 
 @pytest.mark.parametrize("function", TAKES_MATRIX)
 def test_what_is_no_rotation_matrix_is_refused_with_its_defect(function):
-    with pytest.raises(BadRotation, match=r"must be orthonormal to 1e-06, but RᵀR − I reaches 8"):
+    with pytest.raises(BadRotation, match=r"orthonormal.*1e-06, but RᵀR − I reaches 8"):
         function(np.diag([1.0, 2.0, 3.0]))
-    with pytest.raises(BadRotation, match=r"must have determinant \+1, got -1: a reflection"):
+    with pytest.raises(BadRotation, match=r"determinant \+1, got -1: a reflection"):
         function(np.diag([1.0, 1.0, -1.0]))
     with pytest.raises(BadRotation, match="reaches 1"):
         function(np.zeros((3, 3)))
-    with pytest.raises(NotFinite, match=r"must be finite, got nan at index \(0, 1\)"):
+    with pytest.raises(NotFinite, match=r"finite.*nan.*index \(0, 1\)"):
         function([[1, np.nan, 0], [0, 1, 0], [0, 0, 1]])
-    with pytest.raises(BadShape, match=r"must have shape \(3, 3\), got \(4, 4\)"):
+    with pytest.raises(BadShape, match=r"shape \(3, 3\), got \(4, 4\)"):
         function(np.eye(4))
 
 
 @pytest.mark.parametrize("function", TAKES_QUAT)
 def test_what_is_no_unit_quaternion_is_refused_with_its_norm(function):
-    with pytest.raises(BadRotation, match="norm 0: it has no direction"):
+    with pytest.raises(BadRotation, match=r"norm 0.*no direction"):
         function(np.zeros(4))
-    with pytest.raises(BadRotation, match=r"got norm 2 from .*\n  hint: divide it by its norm"):
+    with pytest.raises(BadRotation, match=r"got norm 2 from .*\n  hint: divide"):
         function([2.0, 0, 0, 0])
     with pytest.raises(NotFinite, match="got inf at index 3"):
         function([1.0, 0, 0, np.inf])
-    with pytest.raises(BadShape, match=r"must have shape \(4,\), got \(3,\)"):
+    with pytest.raises(BadShape, match=r"shape \(4,\), got \(3,\)"):
         function([1.0, 0, 0])
 
 
@@ -73,9 +73,9 @@ def test_a_huge_matrix_is_refused_although_its_products_overflow():
 
 @pytest.mark.parametrize("axis", [[0, 0, 0], [1, 1, 0]])
 def test_an_axis_that_is_not_a_unit_vector_is_refused(axis: list[float]):
-    with pytest.raises(BadRotation, match="axis must be a unit axis"):
+    with pytest.raises(BadRotation, match=r"axis.*unit axis"):
         sp.matrix_from_angle_axis(0.3, axis)
-    with pytest.raises(BadRotation, match="axis must be a unit axis"):
+    with pytest.raises(BadRotation, match=r"axis.*unit axis"):
         sp.angle_axis_rate_matrix(0.3, axis)
 
 
@@ -98,9 +98,9 @@ def test_a_quaternion_within_tolerance_is_normalised_and_an_exact_one_is_kept_to
 
 
 def test_an_absurdly_long_rotation_vector_is_refused():
-    with pytest.raises(InvalidInput, match=r"must be at most 1e\+06 rad long"):
+    with pytest.raises(InvalidInput, match=r"most 1e\+06 rad long"):
         sp.matrix_from_rotation_vector([0, 1e200, 0])
-    with pytest.raises(InvalidInput, match="angular part of twist"):
+    with pytest.raises(InvalidInput, match=r"angular.*twist"):
         sp.Pose.exp([0, 0, 0, 0, 0, 1e7])
 
 
@@ -110,11 +110,11 @@ def test_misspelt_axes_are_refused():
 
 
 def test_a_number_that_is_not_finite_is_refused_by_name():
-    with pytest.raises(NotFinite, match="s must be finite"):
+    with pytest.raises(NotFinite, match=r"s.*finite"):
         sp.interpolate_quat([1, 0, 0, 0], [1, 0, 0, 0], np.nan)
-    with pytest.raises(NotFinite, match="angle must be finite"):
+    with pytest.raises(NotFinite, match=r"angle.*finite"):
         sp.matrix_from_angle_axis(np.inf, [1, 0, 0])
-    with pytest.raises(NotFinite, match="vectors must be finite"):
+    with pytest.raises(NotFinite, match=r"vectors.*finite"):
         sp.rotate([1, 0, 0, 0], [[0, 0, 0], [0, np.nan, 0]])
-    with pytest.raises(BadShape, match=r"\(3,\), or \(…, 3\) for a batch"):
+    with pytest.raises(BadShape, match=r"\(3,\), or \(…, 3\).*batch"):
         sp.rotate([1, 0, 0, 0], np.zeros((3, 2)))

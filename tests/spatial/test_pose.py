@@ -132,20 +132,20 @@ def test_a_long_chain_of_products_stays_a_rotation():
 
 
 def test_what_is_no_pose_is_refused():
-    with pytest.raises(NotFinite, match="position must be finite"):
+    with pytest.raises(NotFinite, match=r"position.*finite"):
         Pose([0, np.nan, 0], np.eye(3))
-    with pytest.raises(BadShape, match="position must have shape"):
+    with pytest.raises(BadShape, match=r"position.*shape"):
         Pose([0, 0], np.eye(3))
-    with pytest.raises(BadRotation, match="rotation must be orthonormal"):
+    with pytest.raises(BadRotation, match=r"rotation.*orthonormal"):
         Pose([0, 0, 0], 2 * np.eye(3))
-    with pytest.raises(BadShape, match=r"matrix must have shape \(4, 4\)"):
+    with pytest.raises(BadShape, match=r"matrix.*shape \(4, 4\)"):
         Pose.from_matrix(np.eye(3))
     transposed = Pose([1, 2, 3], np.eye(3)).matrix.T
     with pytest.raises(InvalidInput, match=r"last row .* must be 0 0 0 1, got \[1. 2. 3. 1.\]\n  hint: is it trans"):
         Pose.from_matrix(transposed)
     with pytest.raises(BadShape, match="twist"):
         Pose.exp([0, 0, 1])
-    with pytest.raises(BadShape, match=r"points must have shape \(3,\)"):
+    with pytest.raises(BadShape, match=r"points.*shape \(3,\)"):
         Pose.identity().apply([1, 2])
 
 
@@ -153,5 +153,5 @@ def test_only_poses_combine_with_poses():
     X = Pose.identity()
     matrix: Any = np.eye(4)
     for combine in (lambda Y: X @ Y, lambda Y: X.interpolate(Y, 0.5), X.error_to, adjoint_twist, adjoint_wrench):
-        with pytest.raises(InvalidInput, match=r"must be a Pose, got ndarray\n  hint: Pose.from_matrix"):
+        with pytest.raises(InvalidInput, match=r"Pose.*ndarray\n  hint: Pose.from_matrix"):
             combine(matrix)

@@ -65,7 +65,7 @@ def test_velocity_is_the_derivative_of_position(kind: str, coordinates: np.ndarr
 
 @pytest.mark.parametrize("radius", [0.0, 1e-10])
 def test_rates_on_the_axis_are_refused_with_the_singular_value(radius: float):
-    with pytest.raises(Singular, match=r"cylindrical rates at .*smallest singular value") as caught:
+    with pytest.raises(Singular, match=r"cylindrical rates.*smallest singular") as caught:
         sp.cylindrical_rate_from_velocity([radius, 0.3, 1.0], [1, 0, 0])
     assert caught.value.smallest_singular_value == pytest.approx(radius, abs=1e-20)
     with pytest.raises(Singular, match="spherical rates"):
@@ -75,13 +75,13 @@ def test_rates_on_the_axis_are_refused_with_the_singular_value(radius: float):
 
 
 def test_coordinates_outside_their_range_are_refused():
-    with pytest.raises(InvalidInput, match="cylindrical radius ρ must be at least 0, got -1"):
+    with pytest.raises(InvalidInput, match=r"cylindrical radius ρ.*least 0, got -1"):
         sp.cartesian_from_cylindrical([-1, 0, 0])
-    with pytest.raises(InvalidInput, match="spherical radius r must be at least 0, got -2"):
+    with pytest.raises(InvalidInput, match=r"spherical.*0, got -2"):
         sp.cartesian_from_spherical([-2, 0, 0])
-    with pytest.raises(InvalidInput, match=r"polar angle φ must lie in \[0, π\], got 4"):
+    with pytest.raises(InvalidInput, match=r"polar angle φ.*lie.*\[0, π\], got 4"):
         sp.spherical_rate_matrix([1, 0, 4])
-    with pytest.raises(NotFinite, match="position must be finite, got nan at index 1"):
+    with pytest.raises(NotFinite, match=r"position.*finite.*nan.*index 1"):
         sp.spherical_from_cartesian([0, np.nan, 0])
     with pytest.raises(BadShape):
         sp.cylindrical_from_cartesian([0, 1])

@@ -168,17 +168,17 @@ def test_rotation_vector_rates_are_refused_at_a_full_turn():
 
 @pytest.mark.parametrize("angle", [0.0, 1e-7, 2 * math.pi])
 def test_angle_axis_rates_are_refused_where_the_axis_is_free(angle: float):
-    with pytest.raises(Singular, match="angle-axis rates at angle") as caught:
+    with pytest.raises(Singular, match="angle-axis rates") as caught:
         sp.angle_axis_rate_from_angular_velocity(angle, [0, 0, 1], [1, 0, 0])
     assert caught.value.smallest_singular_value == pytest.approx(abs(2 * math.sin(angle / 2)), abs=1e-15)
 
 
 def test_rates_that_leave_the_rotations_are_refused():
-    with pytest.raises(InvalidInput, match=r"R_rate leaves the rotations: .*symmetric part reaches 2"):
+    with pytest.raises(InvalidInput, match=r"R_rate.*rotations: .*symmetric part reaches 2"):
         sp.angular_velocity_from_matrix_rate(np.eye(3), np.eye(3))
-    with pytest.raises(InvalidInput, match=r"rate leaves the rotations: q · q̇ must be 0, but it reaches 0.1"):
+    with pytest.raises(InvalidInput, match=r"rate.*rotations: q · q̇ must be 0.*reaches 0.1"):
         sp.angular_velocity_from_quat_rate([1, 0, 0, 0], [0.1, 0, 0, 0])
-    with pytest.raises(InvalidInput, match=r"axis_rate leaves the rotations: n · ṅ must be 0, but it reaches 0.2"):
+    with pytest.raises(InvalidInput, match=r"axis_rate.*rotations: n · ṅ must be 0.*reaches 0.2"):
         sp.angular_velocity_from_angle_axis_rate(1.0, [0, 0, 1], 0.0, [0, 0, 0.2])
 
 
@@ -190,5 +190,5 @@ def test_an_angular_velocity_that_is_not_finite_is_refused():
         lambda w: sp.angle_axis_rate_from_angular_velocity(1.0, [1, 0, 0], w),
         lambda w: sp.euler_rate_from_angular_velocity([0, 0, 0], w, "XYZ"),
     ):
-        with pytest.raises(NotFinite, match="omega must be finite, got nan at index 1"):
+        with pytest.raises(NotFinite, match=r"omega.*finite.*nan.*index 1"):
             back([0.0, np.nan, 0.0])

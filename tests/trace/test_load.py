@@ -155,13 +155,13 @@ def test_a_flipped_byte_is_refused_or_harmless_never_believed(trace: Trace, tmp_
 
 def test_a_foreign_parquet_file_is_refused(tmp_path: Path):
     pq.write_table(pa.table({"time": [0.0, 1.0]}), tmp_path / "other.parquet")
-    with pytest.raises(TraceError, match=r"other\.parquet: it was not written by palpate"):
+    with pytest.raises(TraceError, match=r"other\.parquet.*not written.*palpate"):
         load_trace(tmp_path / "other.parquet")
 
 
 def test_a_foreign_npz_file_is_refused(tmp_path: Path):
     np.savez(tmp_path / "other.npz", time=np.arange(3.0))
-    with pytest.raises(TraceError, match=r"other\.npz: it was not written by palpate"):
+    with pytest.raises(TraceError, match=r"other\.npz.*not written.*palpate"):
         load_trace(tmp_path / "other.npz")
 
 
@@ -174,7 +174,7 @@ def test_a_pickle_inside_an_npz_file_is_never_opened(tmp_path: Path):
 def test_another_suffix_and_csv_are_refused_with_advice(trace: Trace, tmp_path: Path):
     with pytest.raises(TraceError, match=r"must be one of \.parquet, \.npz"):
         load_trace(tmp_path / "run.mat")
-    with pytest.raises(TraceError, match=r"keeps only the numbers\n  hint: save the trace as \.parquet"):
+    with pytest.raises(TraceError, match=r"keeps.*numbers\n  hint: save.*\.parquet"):
         load_trace(trace.save(tmp_path / "run.csv"))
 
 
@@ -208,7 +208,7 @@ def test_a_damaged_or_changed_description_is_refused(parquet: Path, change: dict
 def test_a_description_that_is_no_json_object_is_refused(parquet: Path, text: str):
     with open(parquet, "wb") as file:
         ParquetWriter(file, [Column("time")]).close({"palpate": text})
-    with pytest.raises(TraceError, match=r"its description is damaged|holds more than"):
+    with pytest.raises(TraceError, match=r"description.*damaged|holds more"):
         load_trace(parquet)
 
 
@@ -247,7 +247,7 @@ def test_an_npz_array_of_another_shape_is_refused(trace: Trace, tmp_path: Path):
     with np.load(path) as archive:
         arrays = dict(archive)
     np.savez(path, **(arrays | {"q": arrays["q"][:-1]}))
-    with pytest.raises(TraceError, match=r"channel 'q' must have shape \(40, 2\), got \(39, 2\)"):
+    with pytest.raises(TraceError, match=r"channel 'q'.*shape \(40, 2\), got \(39, 2\)"):
         load_trace(path)
     np.savez(path, **{name: array for name, array in arrays.items() if name != "q"})
     with pytest.raises(TraceError, match="it lacks 'q'"):

@@ -36,28 +36,28 @@ def test_numpy_numbers_become_plain_ones():
 
 
 def test_an_unknown_kind_of_outcome_names_the_nearest():
-    with pytest.raises(UnknownName, match="did you mean 'completed'"):
+    with pytest.raises(UnknownName, match="mean 'completed'"):
         Outcome("complete", "x", 0.0, 0)  # pyright: ignore[reportArgumentType]
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_numbers_that_are_none_are_refused(bad: float):
-    with pytest.raises(NotFinite, match="time of the outcome"):
+    with pytest.raises(NotFinite, match=r"time.*outcome"):
         Outcome("completed", "x", bad, 0)
-    with pytest.raises(NotFinite, match="time of event 'k'"):
+    with pytest.raises(NotFinite, match=r"time.*'k'"):
         Event(bad, 0, "s", "k", "m")
-    with pytest.raises(NotFinite, match="value of event 'k'"):
+    with pytest.raises(NotFinite, match=r"value.*'k'"):
         Event(0.0, 0, "s", "k", "m", bad)
 
 
 def test_silent_texts_and_negative_ticks_are_refused():
-    with pytest.raises(InvalidInput, match="reason of the outcome"):
+    with pytest.raises(InvalidInput, match=r"reason.*outcome"):
         Outcome("completed", " ", 0.0, 0)
-    with pytest.raises(InvalidInput, match=r"cause \(`where`\) of the outcome"):
+    with pytest.raises(InvalidInput, match=r"cause \(`where`\).*outcome"):
         Outcome("completed", "x", 0.0, 0, where="")
-    with pytest.raises(InvalidInput, match="tick of the outcome must be at least 0"):
+    with pytest.raises(InvalidInput, match=r"tick.*outcome.*0"):
         Outcome("completed", "x", 0.0, -1)
-    with pytest.raises(InvalidInput, match="source of the event"):
+    with pytest.raises(InvalidInput, match=r"source.*event"):
         Event(0.0, 0, "", "k", "m")
-    with pytest.raises(InvalidInput, match="tick of event 'k'"):
+    with pytest.raises(InvalidInput, match=r"tick.*'k'"):
         Event(0.0, -2, "s", "k", "m")

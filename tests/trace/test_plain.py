@@ -45,13 +45,13 @@ def test_other_types_are_refused_with_their_path(bad: Any):
 
 
 def test_keys_must_be_text():
-    with pytest.raises(InvalidInput, match="text as keys, got 1"):
+    with pytest.raises(InvalidInput, match=r"text.*keys.*1"):
         plain({1: "a"}, "info")
 
 
 def test_whole_numbers_are_taken_exactly_and_others_refused():
     assert type(whole_number(np.int32(4), "tick")) is int
-    with pytest.raises(InvalidInput, match=r"tick must be a whole number, got 2\.0"):
+    with pytest.raises(InvalidInput, match=r"tick.*whole.*2\.0"):
         whole_number(2.0, "tick")  # pyright: ignore[reportArgumentType]
-    with pytest.raises(InvalidInput, match="tick must be at least 0, got -1"):
+    with pytest.raises(InvalidInput, match=r"tick.*least 0, got -1"):
         whole_number(-1, "tick")

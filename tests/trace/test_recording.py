@@ -24,14 +24,14 @@ def test_time_is_always_recorded_whether_named_or_not():
 
 
 def test_an_unknown_channel_names_the_nearest():
-    with pytest.raises(UnknownName, match=r"unknown channel 'tau.sprng'.*\n.*did you mean 'tau\.spring'"):
+    with pytest.raises(UnknownName, match=r"unknown channel 'tau.sprng'.*\n.*mean 'tau\.spring'"):
         Recording(("tau.sprng",)).choose(OFFERED)
 
 
 def test_a_bare_name_is_refused_with_the_way_to_write_it():
     with pytest.raises(InvalidInput, match=r"write \('q',\)"):
         Recording("q")  # pyright: ignore[reportArgumentType]
-    with pytest.raises(InvalidInput, match='channels must be "all" or a tuple of names, got None'):
+    with pytest.raises(InvalidInput, match=r'channels.*"all".*tuple'):
         Recording(None)  # pyright: ignore[reportArgumentType]
 
 

@@ -138,5 +138,5 @@ def test_ctrl_c_inside_the_writer_leaves_the_old_file_intact(
 
 
 def test_a_missing_folder_is_named(trace: Trace, tmp_path: Path):
-    with pytest.raises(FileError, match="there is no folder"):
+    with pytest.raises(FileError, match="no folder"):
         trace.save(tmp_path / "absent" / "run.parquet")

@@ -39,7 +39,7 @@ def test_names_are_iterated_time_first_and_length_counts_samples(trace: Trace):
 
 def test_an_unknown_channel_names_the_nearest_everywhere(trace: Trace):
     for mapping in (trace, trace.units, trace.channels):
-        with pytest.raises(UnknownName, match=r"unknown channel 'tau\.spriing'.*\n.*did you mean 'tau\.spring'"):
+        with pytest.raises(UnknownName, match=r"unknown channel 'tau\.spriing'.*\n.*mean 'tau\.spring'"):
             mapping["tau.spriing"]
     with pytest.raises(UnknownName):
         trace[0]  # pyright: ignore[reportArgumentType]
@@ -75,19 +75,19 @@ def test_events_come_in_order_of_time(trace: Trace):
 def test_a_number_that_is_none_is_refused_with_channel_column_and_time(bad: float):
     with pytest.raises(NotFinite, match=rf"channel 'q'.*got {bad} in q\[j2\] at 0\.1 s \(sample 1\)"):
         small([[1, 2], [3, bad], [bad, 0]])
-    with pytest.raises(NotFinite, match="time must be finite"):
+    with pytest.raises(NotFinite, match=r"time.*finite"):
         small(time=[0.0, 0.1, bad])
 
 
 @pytest.mark.parametrize("values", [np.zeros((2, 2)), np.zeros((3, 3)), np.zeros(3), np.zeros((3, 2, 1))])
 def test_values_must_fit_the_samples_and_the_channel(values: np.ndarray):
-    with pytest.raises(BadShape, match=r"channel 'q' must have shape \(3, 2\)"):
+    with pytest.raises(BadShape, match=r"channel 'q'.*shape \(3, 2\)"):
         small(values)
 
 
 @pytest.mark.parametrize("time", [(0.0, 0.1, 0.1), (0.0, 0.2, 0.1)])
 def test_time_must_rise_strictly(time: tuple[float, ...]):
-    with pytest.raises(InvalidInput, match=r"time must rise strictly.*at index 2"):
+    with pytest.raises(InvalidInput, match=r"rise strictly.*at index 2"):
         small(time=time)
 
 
@@ -97,9 +97,9 @@ def test_time_must_be_one_dimensional():
 
 
 def test_two_channels_of_one_name_are_refused():
-    with pytest.raises(InvalidInput, match="two channels are called 'q'"):
+    with pytest.raises(InvalidInput, match=r"channels.*'q'"):
         Trace([0.0], {Channel("q", "rad"): [0.0], Channel("q", "m"): [0.0]}, DONE)
-    with pytest.raises(InvalidInput, match="two channels are called 'time'"):
+    with pytest.raises(InvalidInput, match=r"channels.*'time'"):
         Trace([0.0], {Channel("time", "s"): [0.0]}, DONE)
 
 
@@ -109,7 +109,7 @@ def test_a_trace_may_be_empty_when_the_first_number_was_none():
     assert empty.table()["q[j1]"].shape == (0,)
     assert empty.equals(empty.slice(0.0, 1.0))
     assert "0 samples" in repr(empty)
-    with pytest.raises(TraceError, match="has no samples"):
+    with pytest.raises(TraceError, match="no samples"):
         empty.at(0.0)
 
 

@@ -58,12 +58,12 @@ def test_odd_labels_are_drawn_as_they_are(tmp_path: Path) -> None:
 
 
 def test_an_unknown_format_is_refused_before_anything_is_written(trace: Trace, tmp_path: Path) -> None:
-    with pytest.raises(UnknownName, match="did you mean 'png'"):
+    with pytest.raises(UnknownName, match="mean 'png'"):
         save_figures(trace, tmp_path / "new", ("pngg",))
     assert not (tmp_path / "new").exists()
 
 
 def test_a_folder_that_cannot_be_made_is_said(trace: Trace, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
-    with pytest.raises(FileError, match="cannot make the folder"):
+    with pytest.raises(FileError, match=r"cannot make.*folder"):
         save_figures(trace, tmp_path / "file" / "figures")

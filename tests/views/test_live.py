@@ -129,8 +129,8 @@ def test_a_taken_port_ends_before_the_run(tmp_path: Path, capsys) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--live", "--connect", "fci://127.0.0.1"], "a robot is moved by palpate drive"),
-        (["--port", "8000"], "--port is that of the live view"),
+        (["--live", "--connect", "fci://127.0.0.1"], "palpate drive"),
+        (["--port", "8000"], "--port"),
         (["--live", "--set", 'record.channels=["contact_force"]'], "'q' is not"),
     ],
 )

@@ -256,7 +256,7 @@ def test_a_sensor_that_no_law_reads_is_recorded_and_said(folder: Folder, capsys:
     words = ["run", written(folder), "--no-report", "--set", "run.duration=0.01"]
     assert main(words) in (0, 1)
     said = capsys.readouterr().err
-    assert "world.sensors.custom (eye) is recorded only: joint-impedance reads no seen.values" in said
+    assert "recorded only: joint-impedance reads no" in said
     assert f"this scenario runs code from {folder.module}.py" in said
     assert main([*words, "--no-code"]) == 2
 
@@ -280,10 +280,10 @@ def test_a_bad_name_a_missing_kind_and_too_many_numbers_are_told(folder: Folder)
     with pytest.raises(ScenarioError, match="the key 'kind' is missing; module:Class"):
         pp.load_scenario(folder.write(CODE, "[world.sensors.custom.eye]\nnoise = 1\n", law="", base=BASE))
     text = '[world.sensors.custom."a b"]\nkind = "MODULE:Fast"\n'
-    with pytest.raises(ScenarioError, match="a sensor's name is letters"):
+    with pytest.raises(ScenarioError, match=r"a sensor's.*letters"):
         pp.load_scenario(folder.write(CODE, text, law="", base=BASE))
     many = "".join(f'[world.sensors.custom.s{k}]\nkind = "MODULE:Fast"\n' for k in range(17))
-    with pytest.raises(InvalidInput, match="34 numbers in all, at most 32"):
+    with pytest.raises(InvalidInput, match=r"34 numbers.*most 32"):
         pp.simulate(pp.load_scenario(folder.write(CODE, many, law="", base=BASE), SHORT))
 
 

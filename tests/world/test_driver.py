@@ -221,7 +221,7 @@ def test_the_tools_limits_are_checked_after_the_run() -> None:
     driver = Driver(servo_bandwidth=120.0, tool_speed_limit=(0.5, 2.5), tool_acceleration_limit=(3.0, 17.0))
     trace = simulate(Run(load_robot("ur5e"), Admittance(), World(driver=driver), reference, clock=Clock(duration=1.0)))
     assert any("the tool accelerated at" in text and "3 m/s²" in text for text in trace.warnings)
-    assert any("the tool moved at 0.9" in text and "stops an arm at 0.5 m/s" in text for text in trace.warnings)
+    assert any("the tool moved at 0.9" in text and "arm at 0.5" in text for text in trace.warnings)
     wide = Driver(servo_bandwidth=120.0, tool_speed_limit=(2.0, 2.5), tool_acceleration_limit=(30.0, 17.0))
     assert not simulate(
         Run(load_robot("ur5e"), Admittance(), World(driver=wide), reference, clock=Clock(duration=1.0))
@@ -267,21 +267,21 @@ def test_gravity_that_the_interface_adds_is_neither_filtered_nor_added_twice() -
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"cutoff": 600.0}, "above half the control rate, 500 Hz"),
+        ({"cutoff": 600.0}, "above half.*500 Hz"),
         ({"cutoff": -1.0}, "greater than or equal to 0"),
         ({"cutoff": math.inf}, "finite"),
         ({"preset": "libfrank"}, "libfranka"),
-        ({"preset": "ur-direct-torque"}, "interface of ur3e, ur5e, ur10e, and panda is another arm"),
+        ({"preset": "ur-direct-torque"}, "interface of ur3e, ur5e, ur10e.*panda.*another"),
         ({"torque_rate_limit": (1.0, 2.0)}, "panda has 7 joints, got 2 values"),
         ({"torque_rate_limit": -5.0}, "must not be negative"),
         ({"joint_jerk_limit": (-1.0,) * 7}, "must not be negative"),
         ({"coulomb_compensation": 1.5}, "share between 0 and 1"),
         ({"loss": 1.0}, "less than 1"),
-        ({"jitter": 2e-3}, "less than the control period"),
-        ({"jitter": 1e-5}, "at least a physics step"),
+        ({"jitter": 2e-3}, "less.*period"),
+        ({"jitter": 1e-5}, "physics step"),
         ({"stop_after": -1}, "greater than or equal to 0"),
         ({"servo_bandwidth": 0.0}, "greater than 0"),
-        ({"rate": 500.0}, "takes commands at 500 Hz, the control period is 0.001 s"),
+        ({"rate": 500.0}, "takes.*500 Hz.*0.001 s"),
         ({"rotor_inertia": 0.1}, "rotor_inertia"),
     ],
 )

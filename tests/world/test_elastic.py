@@ -124,14 +124,23 @@ def test_step_and_ramp_of_the_link_force_give_the_closed_forms(numbers: tuple[fl
 
 
 def test_a_ramp_lags_by_its_steady_deflection() -> None:
+    """Steady, δ = −(μ/m) r (t − D/K)/K; a step has a lag of h (1 − z²)/(1 − 2zc + z²) for D/K, with z = e^(−σh)."""
     K, D, B, m = 400.0, 8.0, 0.5, 2.0
     mu, rate, T = 1.0 / (1.0 / B + 1.0 / m), 3.0, 6.0
     push = Push(name="p", kind="ramp", force=(0, 0, rate * T), start=0.0, duration=T)
-    run = run_of(one_joint(B, m), PlantChange(joint_stiffness=K, gear_damping=D), world={"pushes": (push,)}, duration=T)
-    trace = simulate(run)
-    t = trace.time[-500:]
-    steady = -(mu / m) * rate * (t - D / K) / K  # μ δ̈ + D δ̇ + K δ = −(μ/m) r t
-    assert deflection(trace)[-500:] == pytest.approx(steady, rel=2e-4)
+    sigma, square = D / (2.0 * mu), K / mu
+    lags = []
+    for h in (1e-3, 5e-4):
+        run = run_of(one_joint(B, m), PlantChange(joint_stiffness=K, gear_damping=D), world={"pushes": (push,)},
+                     duration=T, timestep=h, period=h)  # fmt: skip
+        trace = simulate(run)
+        z, c = math.exp(-sigma * h), math.cos(h * math.sqrt(square - sigma**2))
+        lags.append(h * (1.0 - z * z) / (1.0 - 2.0 * z * c + z * z))
+        steady = -(mu / m) * rate * (trace.time[-500:] - lags[-1]) / K
+        assert deflection(trace)[-500:] == pytest.approx(steady, rel=1e-10)
+    errors = np.array(lags) - D / K
+    assert abs(errors[1]) < 1e-5
+    assert errors[0] / errors[1] == pytest.approx(4.0, rel=1e-3)
 
 
 @pytest.mark.parametrize("physics", ["equations", "engine"])
@@ -146,18 +155,34 @@ def test_energies_add_up_to_rounding(physics: str) -> None:
     assert (np.diff(lost) >= 0.0).all()
 
 
-def test_an_undamped_arm_keeps_its_energy_for_a_minute() -> None:
+def energies_of_a_minute(step: float, *, elastic: bool) -> np.ndarray:
+    """Kinetic and potential energy of a planar arm that swings freely for 60 s without damping."""
     robot = load_robot("planar2").with_gravity((0, 0, 0))
-    change = PlantChange(joint_stiffness=3000.0, rotor_inertia=0.3)
-    run = run_of(robot, change, duration=60.0)
-    made = assemble(run)
-    made.loop.elastic.motor_q[:] += (0.02, -0.01)
-    made.loop.plant.qvel[:] = made.loop.elastic.motor_v[:] = (0.3, -0.2)
+    change = PlantChange(joint_stiffness=3000.0, rotor_inertia=0.3) if elastic else PlantChange(rotor_inertia=0.3)
+    made = assemble(run_of(robot, change, duration=60.0, timestep=step, period=1e-3))
+    if elastic:
+        made.loop.elastic.motor_q[:] += (0.02, -0.01)
+        made.loop.elastic.motor_v[:] = (0.3, -0.2)
+    made.loop.plant.qvel[:] = (0.3, -0.2)
     trace = execute(made)
-    whole = trace["energy.kinetic"] + trace["energy.potential"]
-    assert np.ptp(whole) < 5e-3 * whole[0]
-    # What is left is the semi-implicit step of the links, whose inertia changes with their posture.
-    assert abs(whole[-5000:].mean() / whole[:5000].mean() - 1.0) < 2e-3
+    return trace["energy.kinetic"] + trace["energy.potential"]
+
+
+def test_an_undamped_arm_keeps_its_energy_for_a_minute_as_a_rigid_one_does() -> None:
+    """Springs drift by nothing; the links' semi-implicit step, whose inertia changes with the posture, is of order 1.
+
+    The drift of 60 s is that of the rigid arm of the same start, 0.091 %, and half of it with half the step.
+    """
+    drifts, ripple = {}, {}
+    for name, step, elastic in (("elastic", 1e-3, True), ("half", 5e-4, True), ("rigid", 1e-3, False)):
+        whole = energies_of_a_minute(step, elastic=elastic)
+        first, *_, last = np.array_split(whole, 12)
+        drifts[name], ripple[name] = last.mean() / first.mean() - 1.0, np.ptp(whole) / whole[0]
+    assert abs(drifts["elastic"]) < 1e-3
+    assert drifts["elastic"] == pytest.approx(drifts["rigid"], rel=0.02)
+    assert drifts["elastic"] / drifts["half"] == pytest.approx(2.0, rel=0.05)
+    assert ripple["elastic"] < 2.5e-3
+    assert ripple["elastic"] / ripple["half"] == pytest.approx(2.0, rel=0.05)
 
 
 LAWS = {"motor": "motor", "link": "link", "torque": "torque", "gravity": "gravity"}
@@ -182,19 +207,40 @@ def test_stiffer_and_stiffer_gears_reach_the_rigid_arm(encoders: Any) -> None:
     assert errors[1] < 0.2 * errors[0]
 
 
-def test_both_plants_move_elastic_arms_alike() -> None:
+@pytest.mark.parametrize("friction", [0.0, 0.5])
+def test_both_plants_move_elastic_arms_alike(friction: float) -> None:
+    """To 10⁻¹² on a wall and under a push; K times the rounding of θ − q acts in each step."""
     robot = load_robot("panda", joints="elastic")
-    wall = Surface(name="wall", position=(0.34, 0, 0), normal=(-1, 0, 0), stiffness=1e4)
+    wall = Surface(name="wall", position=(0.325, 0, 0), normal=(-1, 0, 0), stiffness=1e4)
     push = Push(name="p", force=(20, 10, 5), start=0.05, duration=0.1)
+    change, world = PlantChange(joint_friction=friction), {"surfaces": (wall,), "pushes": (push,)}
+    law = CartesianImpedance(stiffness=(400.0,) * 3 + (20.0,) * 3)
     traces = [
-        simulate(
-            run_of(robot, PlantChange(), law=CartesianImpedance(stiffness=(400.0,) * 3 + (20.0,) * 3),
-                   world={"surfaces": (wall,), "pushes": (push,)}, duration=0.4, physics=physics)
-        )
+        simulate(run_of(robot, change, law=law, world=world, duration=0.4, physics=physics))
         for physics in ("equations", "engine")
-    ]  # fmt: skip
+    ]
+    assert traces[0]["contact_force"].max() > 5.0
     for name in ("q", "v", "motor_q", "motor_v", "joint_torque"):
-        assert traces[0][name] == pytest.approx(traces[1][name], abs=1e-11 if name != "joint_torque" else 1e-8)
+        size = 1.0 if name != "joint_torque" else np.abs(traces[0][name]).max()
+        assert traces[0][name] == pytest.approx(traces[1][name], abs=1e-12 * size)
+
+
+def test_the_gears_of_a_published_industrial_arm_ring_as_their_motor_side_numbers_say() -> None:
+    """First axis of the Modelica library's r3: J = 0.0013 kg·m², c = 43 N·m/rad, d = 0.005 at the motor, 105 to 1.
+
+    On a link that stands still the motor rings at √(c/J) with ζ = d/(2 √(c J)), whatever the gear's ratio.
+    """
+    J, c, d, n = 0.0013, 43.0, 0.005, 105.0  # at the joint 14.3 kg·m² and 474 kN·m/rad
+    B, K, D = J * n**2, c * n**2, d * n**2
+    trace = execute(started(run_of(one_joint(B, 9e6), PlantChange(joint_stiffness=K, gear_damping=D)), 1e-3, 0.0))
+    bent = deflection(trace)
+    frequency, ratio = math.sqrt(c / J), d / (2.0 * math.sqrt(c * J))
+    assert frequency / (2.0 * math.pi) == pytest.approx(28.95, abs=0.005)
+    # δ₊ = 2 z c δ − z² δ₋
+    (twice, last), *_ = np.linalg.lstsq(np.column_stack([bent[1:-1], bent[:-2]]), bent[2:], rcond=None)
+    rate = np.log(np.roots([1.0, -twice, -last]).astype(complex)[0]) / H
+    assert abs(rate) == pytest.approx(frequency, rel=2e-6)
+    assert -rate.real / abs(rate) == pytest.approx(ratio, rel=1e-5)
 
 
 def test_a_motor_that_sticks_stands_still_exactly_and_slips_beyond_its_friction() -> None:
@@ -249,24 +295,29 @@ def slip_cycle(K: float, m: float, speed: float, F: float, extra: float, vs: flo
 
 
 def test_stick_slip_has_the_period_and_stretch_of_an_event_driven_integration() -> None:
-    """A link that is moved steadily draws its motor along: the motor sticks, slips, and sticks again."""
+    """A link that is moved steadily draws its motor along: the motor sticks, slips, and sticks again.
+
+    Both are off in first order of the step, and what is extrapolated to none is off by 3 in 10⁵.
+    """
     K, B, F, extra, vs, speed = 200.0, 0.5, 1.0, 0.8, 0.05, 0.05
     heavy = 1e7  # a link whose motion the motor does not change
     change = PlantChange(joint_stiffness=K, breakaway=extra, stribeck_speed=vs)
+    period, stretch = slip_cycle(K, B, speed, F, extra, vs)
     errors = []
-    for step in (1e-3, 2.5e-4):
+    for step in (5e-4, 2.5e-4):
         run = run_of(one_joint(B, heavy, F=F), change, duration=4.0, timestep=step, period=step)
         made = assemble(run)
         made.loop.plant.qvel[0] = speed
         trace = execute(made)
-        period, stretch = slip_cycle(K, B, speed, F, extra, vs)
-        w, t = trace["motor_v"][:, 0], trace.time
-        begins = t[1:][(w[:-1] == 0.0) & (w[1:] != 0.0)]
-        gaps = np.diff(begins)
-        errors.append(abs(gaps[gaps > 0.5 * period].mean() / period - 1.0))
-        assert abs(deflection(trace).min()) == pytest.approx(stretch, rel=3e-3)
-    assert errors[0] < 0.03
-    assert errors[1] < 0.6 * errors[0]
+        w, t, bent = trace["motor_v"][:, 0], trace.time, -deflection(trace)
+        (last,) = np.nonzero((w[:-1] == 0.0) & (w[1:] != 0.0))
+        # where the stretch of a motor that sticks, which grows steadily, reaches the friction at rest
+        begins = t[last] + ((F + extra) / K - bent[last]) / speed
+        begins = begins[np.diff(begins, prepend=-1.0) > 0.5 * period]
+        errors.append(np.array([np.diff(begins).mean() / period - 1.0, bent.max() / stretch - 1.0]))
+    assert (np.abs(errors[0]) < 1.2e-3).all()
+    assert errors[0] / errors[1] == pytest.approx([2.0, 2.0], abs=0.1)
+    assert np.abs(2.0 * errors[1] - errors[0]).max() < 3e-5
 
 
 def test_a_stop_holds_the_link_and_the_motor_goes_on_against_the_spring() -> None:

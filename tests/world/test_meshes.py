@@ -223,8 +223,8 @@ def test_what_has_no_inside_is_refused_by_name(name, tmp_path):
         ('file = "../../../../../../../../../../../etc/part.stl"', "lies outside"),
         ('file = "part.dae"', "an .stl or .obj"),
         ('file = "part.obj"', "names corner"),
-        ('file = "part.obj"\ncontact = "exact"', "compliant contact only"),
-        ("", "needs the file of its triangles"),
+        ('file = "part.obj"\ncontact = "exact"', "compliant contact"),
+        ("", "needs.*triangles"),
     ],
 )
 def test_files_that_are_no_mesh_are_refused_by_name(keys, words, tmp_path):
@@ -250,7 +250,7 @@ position = [5, 0, 0]
 
 
 def test_links_on_a_rigid_surface_are_refused_by_name():
-    with pytest.raises(InvalidInput, match="touches compliant surfaces only, but surface 'table' is rigid"):
+    with pytest.raises(InvalidInput, match=r"touches.*'table' is rigid"):
         pp.World(surfaces=(pp.world.Surface(name="table", contact="rigid"),), contact_links=("hand",))
 
 

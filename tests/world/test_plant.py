@@ -137,7 +137,7 @@ def test_a_robots_own_geoms_touch_nothing_unless_they_are_named():
     [
         (World(plant=PlantChange(link_mass_scale={"link55": 2.0})), UnknownName, "link55"),
         (World(plant=PlantChange(joint_damping=(1.0, 2.0))), InvalidInput, "7 joints, got 2"),
-        (World(plant=PlantChange(joint_friction=-1.0)), InvalidInput, "joint_friction of panda must not be negative"),
+        (World(plant=PlantChange(joint_friction=-1.0)), InvalidInput, "joint_friction.*panda.*not be"),
         (World(contact_points=("elbow",)), UnknownName, "elbow"),
         (World(surfaces=(Surface(name="a"), Surface(name="a"))), InvalidInput, "called like another surface"),
     ],

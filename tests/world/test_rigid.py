@@ -117,7 +117,7 @@ def test_a_target_that_slides_too_fast_for_the_engine_is_warned_of(
     said = [text for text in check_start(assemble(run)).warnings if "chatter" in text]
     assert bool(said) == warned
     if warned:
-        assert "rigid contact with 'wall' will chatter" in said[0]
+        assert "contact with 'wall' will chatter" in said[0]
 
 
 # A point of 2 kg on three slides, its sphere of 10 mm on top of a surface of each shape.
@@ -202,7 +202,7 @@ def test_a_stop_beside_friction_is_the_engines(damping: float, tolerance: float)
     """Its compliance is that of the engine, whose damping acts at another place of the step."""
     equations, engine = stopped("equations", damping), stopped("engine", damping)
     assert np.abs(engine["q"][:, 2]).max() > 0.005
-    assert equations.facts.handed == 0
+    assert equations.facts.engine_steps == 0
     np.testing.assert_allclose(equations["q"], engine["q"], atol=tolerance * 0.005, rtol=0.0)
 
 
@@ -258,7 +258,7 @@ def test_a_tools_shape_stands_flat_on_a_rigid_table(shape: str) -> None:
 def test_a_shape_with_too_many_points_for_a_rigid_surface_is_refused() -> None:
     world = World(surfaces=(Surface(name="table", contact="rigid"),), contact_shapes=(ContactShape(count=24),))
     run = Run(pp.load_robot("panda"), CartesianImpedance(), world, clock=Clock(duration=0.01))
-    with pytest.raises(InvalidInput, match="24 points of the robot meet 1 rigid surface; equations hold 12 pairs"):
+    with pytest.raises(InvalidInput, match=r"24.*meet 1 rigid surface; equations hold 12 pairs"):
         pp.simulate(run)
 
 

@@ -143,15 +143,15 @@ def test_shapes_are_drawn_where_they_touch_and_weigh_nothing() -> None:
 def test_what_cannot_touch_is_refused_by_name() -> None:
     with pytest.raises(UnknownName, match="link"):
         build_plant(hand(), World(surfaces=(FLOOR,), contact_links=("thumb",)), 1e-3)
-    with pytest.raises(InvalidInput, match="link 'palm' of hand has no shape"):
+    with pytest.raises(InvalidInput, match=r"link 'palm'.*hand.*no shape"):
         build_plant(hand(), World(surfaces=(FLOOR,), contact_links=("palm",)), 1e-3)
     with pytest.raises(UnknownName, match="frame"):
         build_plant(hand(), World(surfaces=(FLOOR,), contact_shapes=(ContactShape(frame="thumb"),)), 1e-3)
-    with pytest.raises(InvalidInput, match="points belong to the shape"):
+    with pytest.raises(InvalidInput, match="points belong"):
         ContactShape(shape="disc", points=((0, 0, 0),))
     with pytest.raises(InvalidInput, match="a pad has 2 positive sizes"):
         ContactShape(shape="pad", size=(0.1,))
-    with pytest.raises(InvalidInput, match="contact link 'hand' touches compliant surfaces only"):
+    with pytest.raises(InvalidInput, match="contact link 'hand' touches"):
         World(surfaces=(Surface(contact="rigid"),), contact_links=("hand",))
     with pytest.raises(InvalidInput, match="nothing that could touch the rigid surface"):
         build_plant(hand(), World(surfaces=(Surface(contact="rigid"),)), 1e-3)

@@ -85,9 +85,9 @@ def run(args: argparse.Namespace) -> int:
 def _declared(made: Run) -> list[str]:
     """Declared differences between the world and the law's model, with how far each moves the tool."""
     from palpate.run.assemble.assemble import assemble
-    from palpate.run.before.differences import declared
+    from palpate.run.before.differences import model_differences
 
-    return declared(assemble(made), friction=True)[0]
+    return model_differences(assemble(made), friction=True)[0]
 
 
 def _of_robot(made: Run) -> tuple[list[str], list[str]]:

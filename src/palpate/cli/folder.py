@@ -1,15 +1,13 @@
-"""The folder of a run: claimed before the simulation, and emptied only of what palpate itself wrote there.
+"""The folder of a run: claimed before the simulation, and emptied only of a run's own files.
 
-A manifest lists every file of a run with its checksum, noted before the file appears. A later run may replace these
-files as long as nobody has changed them since; whatever else lies in the folder is left alone, and a file whose name is
-needed is never replaced unless its checksum is known. While a run is at work the folder is locked.
+A marker, written before anything else, says that palpate made the folder. A later run may replace the files of a run
+there; whatever has another name is left alone, and a folder without the marker is refused unless it is empty. While a
+run is at work the folder is locked.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import json
 import os
 import sys
 from collections.abc import Sequence
@@ -19,7 +17,7 @@ from typing import TYPE_CHECKING
 import palpate as pp
 from palpate.cli.signals import undivided
 from palpate.errors import FileError, MissingExtra, shortened
-from palpate.files import is_there, make_folder, open_lock, open_regular, remove_litter, watching, write_file
+from palpate.files import is_there, make_folder, open_lock, remove_litter, write_file
 from palpate.toml import toml_text
 
 if TYPE_CHECKING:
@@ -28,10 +26,8 @@ if TYPE_CHECKING:
     from palpate.trace import Trace
 
 SCENARIO, TRACE, METRICS, FIGURES, REPORT = "scenario.toml", "trace.parquet", "metrics.json", "figures", "report.html"
-PARTIAL, MANIFEST, LOCK = "trace.partial.parts", ".palpate-run.json", ".palpate-run.lock"
+PARTIAL, MARKER, LOCK = "trace.partial.parts", ".palpate-run.json", ".palpate-run.lock"
 _FILES = (SCENARIO, METRICS, TRACE, PARTIAL, REPORT)
-_FIGURE_KINDS = (".png", ".svg", ".pdf")
-_LARGEST_MANIFEST = 1_000_000  # bytes
 MOST_RUNS = 100_000
 
 
@@ -45,42 +41,31 @@ class RunFolder:
     def __init__(self, path: Path, made: bool) -> None:
         self.path, self._made = path, made
         self._lock = open_lock(path / LOCK)
-        self._sums: dict[str, str] = {}
 
     def empty(self) -> None:
         """Take away what an earlier run left, and what a killed one did not clean up."""
-        for name in self._replaceable():
-            (self.path / name).unlink(missing_ok=True)
+        for file in self._replaceable():
+            file.unlink()
         for folder in (self.path, self.path / FIGURES):
             remove_litter(folder)
         with contextlib.suppress(OSError):  # not there, or somebody's files are in it
             (self.path / FIGURES).rmdir()
-        self._write_manifest()
+        write_file(self.path / MARKER, f'{{"palpate": "{pp.__version__}"}}\n')
 
-    def continue_manifest(self) -> None:
-        """Go on with the list of files that are there."""
-        self._sums = {name: checksum for name, checksum in _manifest(self.path).items() if checksum is not None}
+    def _replaceable(self) -> list[Path]:
+        """The files of an earlier run; refused if a link or something else has the name of one."""
+        for name in (MARKER, FIGURES, *_FILES):
+            file = self.path / name
+            if file.is_symlink():
+                raise _in_the_way(file, "is a symbolic link")
+            if name != FIGURES and file.exists() and not file.is_file():
+                raise _in_the_way(file, "is no regular file")
+        drawn = sorted((self.path / FIGURES).glob("*.png"))
+        if drawn:
+            from palpate.views.figures import is_palpates
 
-    def _replaceable(self) -> list[str]:
-        """The files of the earlier run; refused if one was changed since, or a name is taken by something else."""
-        for name in (MANIFEST, FIGURES):
-            if (self.path / name).is_symlink():
-                raise _in_the_way(self.path / name, "is a symbolic link")
-        listed = _manifest(self.path)
-        names = [name for name in {**listed, **dict.fromkeys(_FILES)} if os.path.lexists(self.path / name)]
-        for name in names:
-            if problem := _problem(self.path / name, listed.get(name)):
-                raise _in_the_way(self.path / name, problem)
-        return names
-
-    def _note(self, file: Path, temporary: Path) -> None:
-        """Put the checksum of a file of this run into the manifest before the file appears."""
-        if file.name == MANIFEST:
-            return
-        if os.path.lexists(file):
-            raise _in_the_way(file, "was not written by this run")
-        self._sums[file.relative_to(self.path.resolve()).as_posix()] = _checksum(temporary)
-        self._write_manifest()
+            drawn = [file for file in drawn if is_palpates(file)]
+        return [file for name in _FILES if (file := self.path / name).is_file()] + drawn
 
     @property
     def partial(self) -> Path | None:
@@ -93,10 +78,9 @@ class RunFolder:
 
         heading = f"# As run by palpate {pp.__version__}: every setting, defaults included.\n\n"
         text = heading + toml_text(seen_from(scenario.as_data(), self.path))
-        with watching(self._note):
-            trace.save(self.path / TRACE)
-            write_file(self.path / SCENARIO, text)
-            write_file(self.path / METRICS, pp.metrics.as_json(results))
+        trace.save(self.path / TRACE)
+        write_file(self.path / SCENARIO, text)
+        write_file(self.path / METRICS, pp.metrics.as_json(results))
         (self.path / PARTIAL).unlink(missing_ok=True)
         return self.path / TRACE
 
@@ -105,18 +89,13 @@ class RunFolder:
 
         That there are none is said at the first run of those that lie side by side.
         """
-        with watching(self._note):
-            pp.views.report(trace, self.path / REPORT, results)
-            try:
-                pp.views.save_figures(trace, self.path / FIGURES)
-            except MissingExtra as error:
-                if any(other.parent != self.path for other in self.path.parent.glob(f"*/{TRACE}")):
-                    return self.path / REPORT
+        pp.views.report(trace, self.path / REPORT, results)
+        try:
+            pp.views.save_figures(trace, self.path / FIGURES)
+        except MissingExtra as error:
+            if not any(other.parent != self.path for other in self.path.parent.glob(f"*/{TRACE}")):
                 print(f"note: the report is whole, the folder has no figures/*.png: {error}", file=sys.stderr)
         return self.path / REPORT
-
-    def _write_manifest(self) -> None:
-        write_file(self.path / MANIFEST, json.dumps({"palpate": 1, "files": self._sums}, indent=1))
 
     def __enter__(self) -> RunFolder:
         return self
@@ -126,7 +105,7 @@ class RunFolder:
         with undivided():
             kept = any((self.path / name).exists() for name in (TRACE, PARTIAL, SCENARIO))
             useless = kind is not None and self._made and not kept
-            for name in (LOCK, MANIFEST) if useless else (LOCK,):
+            for name in (LOCK, MARKER) if useless else (LOCK,):
                 (self.path / name).unlink(missing_ok=True)
             self._lock.close()
             if useless:
@@ -160,18 +139,6 @@ def claim_folder(wanted: str | None, name: str, running: str) -> RunFolder:
         ) from error
 
 
-def reopen_folder(folder: Path) -> RunFolder:
-    """The folder of a run that is written, locked again to add its pages.
-
-    Raises:
-        FileError: its manifest is damaged.
-        InUse: another run is at work there.
-    """
-    opened = RunFolder(folder, made=False)
-    opened.continue_manifest()
-    return opened
-
-
 def _started(folder: Path, made: bool) -> RunFolder:
     claimed = RunFolder(folder, made)
     try:
@@ -197,7 +164,7 @@ def check_folder(folder: Path, running: str) -> None:
         raise FileError(f"--out {folder} holds the scenario being run, {running}", hint="give another folder")
     remove_litter(folder)
     entries = {entry.name for entry in folder.iterdir()} - {LOCK}
-    if entries and MANIFEST not in entries:
+    if entries and MARKER not in entries:
         raise FileError(
             f"--out {folder} holds other things than a run: {', '.join(sorted(entries)[:5])}",
             hint="give a new or empty folder, or that of an earlier run, which is then replaced",
@@ -218,60 +185,8 @@ def next_folder(name: str) -> Path:
     raise FileError(f"{above} holds {MOST_RUNS} runs of {name}", hint="name another folder with --out DIR")
 
 
-def _manifest(folder: Path) -> dict[str, str | None]:
-    """Checksums of what an earlier run wrote, by names below the folder; {} where there was none."""
-    file = folder / MANIFEST
-    if not file.exists():
-        return {}
-    try:
-        with open_regular(file, most_bytes=_LARGEST_MANIFEST) as opened:
-            listed = json.load(opened)["files"]
-        names = {str(name): checksum for name, checksum in listed.items()}
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        raise FileError(f"{file} is damaged", hint="give another folder with --out") from error
-    for name in names:
-        if not _is_ours(name):
-            raise FileError(
-                f"{file} lists {shortened(name)!r}, which no run writes", hint="give another folder with --out"
-            )
-    return names
-
-
-def _is_ours(name: str) -> bool:
-    """Whether a run writes a file of this name, seen from its folder."""
-    parts = Path(name).parts
-    drawn = len(parts) == 2 and parts[0] == FIGURES and Path(name).suffix in _FIGURE_KINDS and ".." not in parts
-    return name in _FILES or (drawn and name == "/".join(parts))
-
-
-def _problem(file: Path, checksum: str | None) -> str | None:
-    """Why a file with the name of a run's may not be deleted; None where it may."""
-    if file.is_symlink():
-        return "is a symbolic link"
-    if not file.is_file():
-        return "is no regular file"
-    if file.name == PARTIAL:
-        return None if _begins_as_partial(file) else "was not written by palpate"
-    if checksum is None:
-        return "was not written by palpate, or in a run that was killed"
-    return None if _checksum(file) == checksum else "was changed after palpate wrote it"
-
-
 def _in_the_way(file: Path, problem: str) -> FileError:
     return FileError(f"{file} {problem}, and would be replaced", hint="move it away, or give another folder with --out")
-
-
-def _begins_as_partial(file: Path) -> bool:
-    """Whether a file is the record of a run under way; its checksum is never known."""
-    from palpate.trace.partial import MAGIC
-
-    with open(file, "rb") as opened:
-        return MAGIC.startswith(opened.read(len(MAGIC)))
-
-
-def _checksum(file: Path) -> str:
-    with open(file, "rb") as opened:
-        return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
 def find_trace(location: str) -> Path:

@@ -19,10 +19,10 @@ COMMAND = (sys.executable, "-m", "palpate.cli.pages")
 def write_pages(folder: Path) -> Path:
     """Write figures and report of a run into its folder, and return the report's file."""
     import palpate as pp
-    from palpate.cli.folder import TRACE, reopen_folder
+    from palpate.cli.folder import TRACE, RunFolder
     from palpate.cli.judged import judged
 
-    with reopen_folder(folder) as run:
+    with RunFolder(folder, made=False) as run:
         trace = pp.load_trace(folder / TRACE)
         [results] = judged([folder / TRACE], [trace], code=False, bounded=True)
         return run.write_pages(trace, results)

@@ -40,7 +40,7 @@ from palpate.cli.arm import LOADS, OF_TERMS, STATE, arm_of_scenario, joints_in_w
 from palpate.cli.check import add_model_options
 from palpate.cli.judged import add_code_option
 from palpate.cli.parameters import parameters_from
-from palpate.cli.showing.elastic_modes import modes_shown, print_modes
+from palpate.cli.showing.elastic_modes import coupling_shown, modes_shown, print_coupling, print_modes
 from palpate.cli.showing.joints import joint_facts, print_joint_facts
 from palpate.cli.showing.lines import say_line
 from palpate.cli.showing.scenario import is_scenario, show_scenario
@@ -118,12 +118,14 @@ def run(args: argparse.Namespace) -> int:
     facts = gather(arm.robot, arm.q, arm.v, args.frame)
     facts["joint_facts"] = joint_facts(arm.robot, args.robot) if args.joints != "ideal" else []
     facts["elastic_modes"] = modes_shown(arm.robot, arm.q)
+    facts["rotor_coupling"] = coupling_shown(arm.robot, args.robot, arm.q)
     if args.json:
         print_json(facts)
     else:
         _print_description(facts)
         _print_terms(facts)
         print_modes(facts["elastic_modes"])
+        print_coupling(facts["rotor_coupling"])
     return 0
 
 

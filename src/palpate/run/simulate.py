@@ -109,9 +109,9 @@ def execute(
 
     `ended` is called after the last step, before the trace is made; `watch` follows the run.
     """
-    foretold = check_start(assembly)
+    prediction = check_start(assembly)
     keeper, duration = Keeper(assembly), assembly.run.clock.duration
-    file = Partial(keeper, partial, lambda: unfinished(assembly, foretold))
+    file = Partial(keeper, partial, lambda: unfinished(assembly, prediction))
 
     def look() -> None:
         file.update()
@@ -126,11 +126,11 @@ def execute(
         ended()
         file.close()
     if file.trouble is not None:
-        foretold.warnings.append(file.trouble)
+        prediction.warnings.append(file.trouble)
     try:
-        return trace_of(assembly, ending, keeper, foretold, _Repeats())
+        return trace_of(assembly, ending, keeper, prediction, _Repeats())
     except KeyboardInterrupt:  # too late to interrupt the run: it is kept
-        return trace_of(assembly, ending, keeper, foretold)
+        return trace_of(assembly, ending, keeper, prediction)
 
 
 class _Repeats:
@@ -159,10 +159,10 @@ def execute_bare(assembly: Assembly, *, singular: bool = True, look: Callable[[]
         singular: whether to look for the smallest singular value on the way.
         look: called between slices of about a fifth of a second; what it raises ends the run.
     """
-    foretold = check_start(assembly, predict=False)
+    prediction = check_start(assembly, predict=False)
     keeper = Keeper(assembly)
     ending = _run(assembly, keeper, look)
-    return bare_trace(assembly, ending, keeper, foretold, singular=singular)
+    return bare_trace(assembly, ending, keeper, prediction, singular=singular)
 
 
 def _run(assembly: Assembly, keeper: Keeper, look: Callable[[], None] = lambda: None, most: int = BATCH) -> Ending:

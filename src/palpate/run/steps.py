@@ -35,7 +35,7 @@ class Steps:
             InvalidInput: the start is refused.
         """
         self.assembly: Assembly = assemble(run)
-        self._foretold = check_start(self.assembly)
+        self._prediction = check_start(self.assembly)
         self._keeper, self._ending = Keeper(self.assembly), Ending(S.RUNNING)
         self._step = stepper(self.assembly, self._ending)
         q, _ = run.start()
@@ -76,4 +76,4 @@ class Steps:
 
     def trace(self) -> Trace:
         """The record up to now."""
-        return trace_of(self.assembly, self._ending, self._keeper, self._foretold)
+        return trace_of(self.assembly, self._ending, self._keeper, self._prediction)

@@ -277,7 +277,7 @@ class Scenario(Config):
         return with_code(self)
 
     def as_data(self) -> dict[str, Any]:
-        """Plain data that `Scenario.model_validate` reads back to an equal scenario."""
+        """Plain data from which Scenario.model_validate makes an equal scenario."""
         return self.model_dump(mode="json", exclude_none=True)
 
     def changed(self) -> dict[str, Any]:

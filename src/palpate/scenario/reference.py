@@ -84,7 +84,7 @@ class FittedLaw:
         same_loop = replace(rig, q=None) == replace(self._rig, q=None)
         return robot is self.robot and same_law and same_start and same_loop
 
-    def take_bound(self) -> BoundLaw:
+    def law_for_run(self) -> BoundLaw:
         """The bound law for one run, with a memory that has not run: the first time the one that was checked."""
         try:
             return self._bound.pop()

@@ -24,7 +24,7 @@ class RunFacts:
         duration, timestep, period: s.
         integrator: of the physics.
         physics: what moved the plant: "equations", "engine", "exact" or "servos" (a robot whose masses are unknown).
-        handed: physics steps that equations handed to the engine, at joint stops.
+        engine_steps: physics steps that the equations left to the engine, at joint stops.
         stride: physics steps between samples.
         versions: of everything that shapes a trace.
         warnings: what should be looked at before the numbers are believed.
@@ -63,7 +63,7 @@ class RunFacts:
     period: float | None = None
     integrator: str | None = None
     physics: str | None = None
-    handed: int = 0
+    engine_steps: int = 0
     stride: int | None = None
     versions: dict[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
@@ -101,6 +101,7 @@ class RunFacts:
         Raises:
             UnknownName: an unknown fact.
         """
+        data = {_FORMER.get(name, name): value for name, value in data.items()}
         check_names("fact", data, _KINDS)
         return cls(**data)
 
@@ -109,4 +110,5 @@ class RunFacts:
         return plain(asdict(self), "facts")
 
 
+_FORMER = {"handed": "engine_steps"}  # names in traces of before
 _KINDS = {each.name: str(each.type) for each in fields(RunFacts)}

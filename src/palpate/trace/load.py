@@ -98,14 +98,15 @@ def _read_parquet(file: BinaryIO) -> Trace:
 def _read_npz(file: BinaryIO) -> Trace:
     with zipfile.ZipFile(file) as archive:
         check_memory(2 * sum(entry.file_size for entry in archive.infolist()))
-        arrays = {name.removesuffix(".npy"): _array(archive, name) for name in archive.namelist()}
+        arrays = {name.removesuffix(".npy"): npz_array(archive, name) for name in archive.namelist()}
     if NPZ_HEADER not in arrays:
         raise TraceError(_FOREIGN)
     header, sealed = str(arrays.pop(NPZ_HEADER)), str(arrays.pop(NPZ_SEAL, ""))
     return _trace(header, sealed, arrays, by_column=False)
 
 
-def _array(archive: zipfile.ZipFile, name: str) -> np.ndarray:
+def npz_array(archive: zipfile.ZipFile, name: str) -> np.ndarray:
+    """One array of a NumPy archive, never larger than its entry, never a pickled object."""
     size = archive.getinfo(name).file_size
     with archive.open(name) as file:
         version = np.lib.format.read_magic(file)

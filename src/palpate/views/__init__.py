@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 from palpate.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from palpate.views.ellipsoids import draw_ellipsoids as draw_ellipsoids
     from palpate.views.figures import save_figures as save_figures
     from palpate.views.mcap_file import save_mcap as save_mcap
     from palpate.views.pages.comparison import compare as compare

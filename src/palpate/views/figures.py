@@ -61,13 +61,22 @@ def _save(figure: Figure, marks: Marks, folder: Path, formats: Sequence[str]) ->
         for kind in formats:
             buffer = io.BytesIO()
             if kind == "png":  # savefig would lay it out and draw it twice
-                FigureCanvasAgg(drawing).print_png(buffer, pil_kwargs={"compress_level": 1})
+                FigureCanvasAgg(drawing).print_png(buffer, metadata=_MAKER, pil_kwargs={"compress_level": 1})
             else:  # without a date the same trace gives the same bytes
                 drawing.savefig(buffer, format=kind, metadata={_DATES[kind]: None})
             paths.append(write_file(folder / f"{figure.name}.{kind}", buffer.getvalue()))
     return paths
 
 
+def is_palpates(file: Path) -> bool:
+    """Whether a PNG was drawn here: its head says so."""
+    if file.is_symlink() or not file.is_file():
+        return False
+    with open(file, "rb") as opened:
+        return b"Software\0palpate" in opened.read(200)
+
+
+_MAKER = {"Software": "palpate"}
 _DATES = {"svg": "Date", "pdf": "CreationDate"}
 
 

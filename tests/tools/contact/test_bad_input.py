@@ -18,37 +18,37 @@ def planar2():
 
 def test_a_surface_through_the_start_posture_is_refused_with_its_depth() -> None:
     system = HybridSystem(planar2(), [pp.contact.Contact(Plane((0, 0.2, 0), (0, 1, 0)), name="table")])
-    with pytest.raises(InvalidInput, match=r"contact 'table' reaches 0.2 m into its surface"):
+    with pytest.raises(InvalidInput, match=r"contact 'table' reaches 0.2.*into"):
         system.start([0.5, -1.0])
 
 
 def test_a_two_sided_surface_off_the_start_posture_is_refused() -> None:
     system = HybridSystem(planar2(), [pp.contact.Contact(FLOOR, two_sided=True)])
-    with pytest.raises(InvalidInput, match="is two-sided, but its point is"):
+    with pytest.raises(InvalidInput, match=r"two-sided.*point"):
         system.start([0.5, -0.2])
 
 
 def test_a_two_sided_surface_that_is_left_at_the_start_is_refused() -> None:
     system = HybridSystem(planar2(), [pp.contact.Contact(FLOOR, two_sided=True)])
-    with pytest.raises(InvalidInput, match="leaves the surface at"):
+    with pytest.raises(InvalidInput, match=r"leaves.*surface"):
         system.start([0.5, -1.0], [1.0, 0.0])
 
 
 def test_a_pin_on_a_moving_point_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="holds a point that moves at"):
+    with pytest.raises(InvalidInput, match=r"holds.*moves"):
         HybridSystem(planar2(), [pp.contact.Pin()]).start([0.5, -1.0], [1.0, 0.0])
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"restitution": 1.5}, "restitution must lie between 0 and 1"),
-        ({"restitution": -0.1}, "restitution must be at least 0"),
-        ({"friction": -0.2}, "friction must be at least 0"),
-        ({"friction": float("nan")}, "friction must be finite"),
-        ({"radius": -1.0}, "radius must be at least 0"),
-        ({"friction": 0.5, "static_friction": 0.2}, "static friction must be at least the sliding friction 0.5"),
-        ({"offset": (0, 0)}, "offset must have shape"),
+        ({"restitution": 1.5}, "restitution.*0 and 1"),
+        ({"restitution": -0.1}, "restitution.*least 0"),
+        ({"friction": -0.2}, "friction.*least 0"),
+        ({"friction": float("nan")}, "friction.*finite"),
+        ({"radius": -1.0}, "radius.*least 0"),
+        ({"friction": 0.5, "static_friction": 0.2}, "static.*sliding.*0.5"),
+        ({"offset": (0, 0)}, "offset.*shape"),
     ],
 )
 def test_a_bad_contact_is_refused(options, words: str) -> None:
@@ -64,14 +64,14 @@ def test_an_unknown_law_lists_the_known_ones() -> None:
 @pytest.mark.parametrize(
     ("build", "words"),
     [
-        (lambda: Plane(normal=(0, 0, 0)), "normal must have a direction"),
-        (lambda: Sphere(radius=0), "radius must be greater than 0"),
-        (lambda: Cylinder(radius=1, length=-1), "length must be greater than 0"),
+        (lambda: Plane(normal=(0, 0, 0)), "normal.*direction"),
+        (lambda: Sphere(radius=0), "radius.*greater.*0"),
+        (lambda: Cylinder(radius=1, length=-1), "length.*greater.*0"),
         (lambda: Cylinder(radius=1, length=1, inside=True), "endless"),
-        (lambda: Box(size=(1, 0, 1)), "edges must be positive"),
-        (lambda: Ride(start=2, stop=1), "starts before it stops"),
-        (lambda: Plane(point=(0, float("inf"), 0)), "point must be finite"),
-        (lambda: pp.contact.Contact("floor"), "surface must be a Plane"),  # type: ignore[arg-type]
+        (lambda: Box(size=(1, 0, 1)), "edges.*positive"),
+        (lambda: Ride(start=2, stop=1), "starts.*stops"),
+        (lambda: Plane(point=(0, float("inf"), 0)), "point.*finite"),
+        (lambda: pp.contact.Contact("floor"), "surface.*Plane"),  # type: ignore[arg-type]
     ],
 )
 def test_a_bad_shape_is_refused(build, words: str) -> None:
@@ -85,18 +85,18 @@ def test_a_contact_on_a_body_that_cannot_move_is_refused() -> None:
 
 
 def test_a_plane_the_arm_can_never_approach_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="never moves along the plane's normal"):
+    with pytest.raises(InvalidInput, match=r"never moves.*'s normal"):
         HybridSystem(planar2(), [pp.contact.Contact(Plane((0, 0, -1)))])
 
 
 def test_more_constraints_than_freedoms_are_refused() -> None:
     walls = [pp.contact.Contact(FLOOR, two_sided=True), pp.contact.Pin()]
-    with pytest.raises(InvalidInput, match=r"3 directions are held .* but planar2 has 2 freedoms"):
+    with pytest.raises(InvalidInput, match=r"3 directions.* but planar2 has 2 freedoms"):
         HybridSystem(planar2(), walls)
 
 
 def test_names_must_differ_and_exist() -> None:
-    with pytest.raises(InvalidInput, match="two contacts are called 'w'"):
+    with pytest.raises(InvalidInput, match="called 'w'"):
         HybridSystem(planar2(), [pp.contact.Contact(FLOOR, name="w"), pp.contact.Contact(FLOOR, name="w")])
     with pytest.raises(UnknownName, match="unknown frame 'tol'"):
         HybridSystem(planar2(), [pp.contact.Contact(FLOOR, frame="tol")])
@@ -112,7 +112,7 @@ def test_a_joint_that_sticks_has_no_linear_model_and_no_reduced_equation() -> No
         lambda: pp.contact.linearise_state(robot, [0.1, 0.2]),
         lambda: pp.contact.reduced_dynamics(robot, [0.1, 0.2], [0, 0], [0, 0], []),
     ):
-        with pytest.raises(InvalidInput, match="dry friction in its joints") as caught:
+        with pytest.raises(InvalidInput, match="dry friction") as caught:
             ask()
         assert 'joints="ideal"' in str(caught.value)
 
@@ -122,12 +122,12 @@ def test_a_force_that_is_not_finite_is_refused_by_name() -> None:
     state = system.start([0.1, 0.2])
     with pytest.raises(NotFinite, match="tau of planar2"):
         system.advance(state, 0.1, [np.nan, 0.0])
-    with pytest.raises(NotFinite, match="the force function's value"):
+    with pytest.raises(NotFinite, match="function's value"):
         system.advance(state, 0.1, lambda t, q, v: [np.inf, 0.0])
 
 
 def test_time_does_not_run_backwards() -> None:
     system = HybridSystem(planar2(), [])
     state = system.advance(system.start([0.1, 0.2]), 0.1, [0, 0]).state
-    with pytest.raises(InvalidInput, match=r"until must be at least 0.1"):
+    with pytest.raises(InvalidInput, match=r"until.*least 0.1"):
         system.advance(state, 0.05, [0, 0])

@@ -217,7 +217,7 @@ def test_mimic_joints_are_constrained_through_their_leader(tmp_path) -> None:
 
 
 def test_an_approaching_contact_is_sent_to_impact() -> None:
-    with pytest.raises(InvalidInput, match="an impact is due") as caught:
+    with pytest.raises(InvalidInput, match=r"impact.*due") as caught:
         pp.contact.constrained_dynamics(
             pp.load_robot("planar2"), [0.4, -0.8], [-1, 0], [0, 0], [pp.contact.Contact(FLOOR_Y)]
         )

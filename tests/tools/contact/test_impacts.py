@@ -215,10 +215,10 @@ def test_a_joint_stop_is_struck_like_a_wall(bodies) -> None:
 @pytest.mark.parametrize(
     ("arguments", "error", "words"),
     [
-        ((1.2, 0.0), InvalidInput, "restitution must lie between 0 and 1, got 1.2"),
-        ((-0.1, 0.0), InvalidInput, "restitution must be at least 0"),
-        ((0.5, -0.3), InvalidInput, "friction must be at least 0"),
-        ((float("nan"), 0.0), InvalidInput, "restitution must be finite"),
+        ((1.2, 0.0), InvalidInput, "restitution.*0 and 1, got 1.2"),
+        ((-0.1, 0.0), InvalidInput, "restitution.*least 0"),
+        ((0.5, -0.3), InvalidInput, "friction.*least 0"),
+        ((float("nan"), 0.0), InvalidInput, "restitution.*finite"),
         ((0.5, 0.5, "hertz"), UnknownName, "unknown impact law 'hertz'"),
     ],
 )

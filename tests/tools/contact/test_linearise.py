@@ -34,7 +34,7 @@ def test_a_wanted_wrench_presses_the_contact_it_is_linearised_in() -> None:
     model = pp.contact.linearise("planar2-hybrid")
     assert model.modes == ("sliding",)
     assert model.A.shape == (2, 2)
-    with pytest.raises(InvalidInput, match="'wall' touches without force"):
+    with pytest.raises(InvalidInput, match=r"'wall'.*without force"):
         pp.contact.linearise("planar2-slide")
 
 
@@ -73,7 +73,7 @@ def _tip_radius(robot: pp.Robot) -> float:
 
 def test_a_rigid_wall_has_no_linear_model() -> None:
     robot = pp.load_robot("cartesian2")
-    with pytest.raises(InvalidInput, match="'wall' is rigid, which has no linear model"):
+    with pytest.raises(InvalidInput, match=r"'wall'.*no linear"):
         pp.contact.linearise(Run(robot, Passive(), World(surfaces=(Surface(contact="rigid"),))))
 
 

@@ -67,7 +67,7 @@ def test_the_test_program_of_the_c_passes(name: str, numbers: bool, tmp_path: Pa
     program = compile_c(tmp_path, [source.name, test.name], "test")
     done = subprocess.run([program], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
-    assert "20 calls, largest error" in done.stdout
+    assert "20 calls, largest" in done.stdout
     assert ("_constants(" in header.read_text()) == (not numbers)
 
 
@@ -95,10 +95,10 @@ def test_the_c_of_energies_passes_its_test(tmp_path: Path, compile_c: Any) -> No
 
 
 def test_c_needs_values_and_a_place(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="no value is known for m"):
+    with pytest.raises(InvalidInput, match=r"no value.*m"):
         derive_from_energy("m*dx**2/2", "0", "x").c(tmp_path)
     (tmp_path / "file").write_text("")
-    with pytest.raises(FileError, match="cannot make the folder"):
+    with pytest.raises(FileError, match=r"cannot make.*folder"):
         pp.derive(pp.load_robot("pendulum")).c(tmp_path / "file" / "deeper")
 
 
@@ -144,15 +144,15 @@ def test_a_function_checks_what_it_gets() -> None:
     bias = pp.derive(pp.load_robot("planar2")).function("bias")
     with pytest.raises(InvalidInput, match=r"takes \(q, v\), got 1"):
         bias([0, 0])
-    with pytest.raises(BadShape, match="2 entries along its last axis"):
+    with pytest.raises(BadShape, match=r"2 entries.*axis"):
         bias([0, 0, 0], [0, 0])
-    with pytest.raises(NotFinite, match="q of bias must be finite"):
+    with pytest.raises(NotFinite, match=r"q.*bias.*finite"):
         bias([0, np.nan], [0, 0])
 
 
 def test_a_compiled_function_takes_one_state() -> None:
     g = pp.derive(pp.load_robot("pendulum")).compiled("g")
-    with pytest.raises(BadShape, match="one state at a time"):
+    with pytest.raises(BadShape, match=r"state.*time"):
         g(np.zeros((2, 1)))
 
 
@@ -200,7 +200,7 @@ def test_a_derivation_begins_with_a_name() -> None:
 def test_constants_are_computed_once() -> None:
     counts = pp.derive(pp.load_robot("ur5e")).counts("tau")
     assert counts.once > 100
-    assert "operations once for the parameters" in str(counts)
+    assert "operations once" in str(counts)
 
 
 def test_c_files_that_somebody_changed_are_named_and_kept_unless_forced(tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ def test_a_mimic_by_a_fraction_needs_the_recursive_engine(tree: Any) -> None:
     derivation = pp.derive(robot)
     assert derivation.engine == "recursive"
     assert_agrees(derivation, robot)
-    with pytest.raises(pp.errors.InvalidInput, match="mimics another by a fraction"):
+    with pytest.raises(pp.errors.InvalidInput, match=r"mimics.*fraction"):
         pp.derive(robot, engine="closed", parameters="numbers")
 
 

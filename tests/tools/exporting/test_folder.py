@@ -182,7 +182,7 @@ def test_a_law_that_reads_what_the_model_inside_lacks_is_refused() -> None:
     data = load_scenario(SCENARIO).as_data()
     scenario = scenario_from_data({**data, "control": {"law": "tools.exporting.every_function:ReadsJacobianRate"}})
     assert "J_rate" in {each.name for each in draft(scenario, "given").inputs}
-    with pytest.raises(NotApplicable, match="J_rate, which the model inside does not compute"):
+    with pytest.raises(NotApplicable, match=r"J_rate.*inside.*not compute"):
         draft(scenario, "own")
 
 
@@ -252,7 +252,7 @@ def test_another_folder_is_not_overwritten(tmp_path: Path) -> None:
     ("scenario", "options", "error", "text"),
     [
         ("planar2-slide", {}, NotApplicable, "exact contact"),
-        ("panda-stop", {"model": "given"}, NotApplicable, "friction_compensation needs the model inside"),
+        ("panda-stop", {"model": "given"}, NotApplicable, "friction_compensation.*inside"),
         (SCENARIO, {"targets": ["sparc"]}, UnknownName, "sparc"),
         (SCENARIO, {"model": "borrowed"}, InvalidInput, "own, given"),
         (SCENARIO, {"ticks": 0}, InvalidInput, "ticks"),

@@ -132,7 +132,7 @@ def test_many_step_side_by_side_like_one() -> None:
 def test_what_cannot_be_is_refused_by_name() -> None:
     with pytest.raises(UnknownName, match="contact_forc"):
         ContactEnv("panda-wall", observed=("contact_forc",))
-    with pytest.raises(InvalidInput, match="at most the control rate"):
+    with pytest.raises(InvalidInput, match="control rate"):
         ContactEnv("panda-wall", rate=1e5)
     with pytest.raises(InvalidInput, match="cannot be set"):
         ContactEnv("panda-joint-impedance", stiffness=True)

@@ -15,6 +15,7 @@ from palpate.robot.catalogue.joint_facts import read_facts
 from palpate.scenario.model import RobotSettings
 from palpate.toml import toml_data
 from palpate.tools.logs.balance import line
+from palpate.tools.logs.cleaning import cleaned
 from palpate.tools.logs.columns import Log
 from palpate.tools.logs.fitted import fitted_text
 from palpate.tools.logs.identify import Identification, identify, without_the_arms_errors
@@ -104,7 +105,7 @@ def test_a_stribeck_effect_is_found_and_none_is_invented(arm: Arm, told: Identif
     theta[arm.columns("stribeck")] = 1.5
     found = identify(recording(arm, theta, 0), arm, rollouts=False)
     assert told.stribeck is None
-    assert found.stribeck == 0.05
+    assert found.stribeck == pytest.approx(0.05, rel=0.15)
     q = found.quantities["stribeck joint1"]
     assert q.low < 1.5 < q.high
 
@@ -117,6 +118,39 @@ def test_torques_of_another_sign_or_unit_are_refused(arm: Arm, factor: float, wo
         identify(replace(log, tau=factor * log.tau), arm, rollouts=False)
 
 
+def test_a_row_that_jumps_away_and_back_is_left_out_and_told(arm: Arm) -> None:
+    log = recording(arm, truth(arm), 0, Faults(repeated=0.0, late_rows=0), duration=4.0)
+    q, tau = log.q.copy(), log.torque.copy()
+    q[200, 1] += 0.5
+    tau[300, 0] -= 500.0
+    motion = cleaned(replace(log, q=q, tau=tau))
+    assert motion.counts["spikes"] == 2
+    assert any("2 rows far off the rows around" in text for text in motion.remarks)
+    assert cleaned(log).counts["spikes"] == 0
+    whole, mended = cleaned(log).longest, motion.longest
+    there = np.interp(whole.time, mended.time, mended.q[:, 1])
+    np.testing.assert_allclose(there, whole.q[:, 1], atol=2e-3)  # rows are up to 9 ms apart
+
+
+def test_swapped_columns_of_torques_are_refused_by_name(arm: Arm) -> None:
+    theta = arm.nominal.copy()
+    theta[arm.columns("rotor")] = 0.0
+    log = recording(arm, theta, 0, Faults(late_rows=0), duration=6.0)
+    with pytest.raises(InvalidInput, match=r"joint2 follow the model of joint3.*swapped"):
+        identify(replace(log, tau=log.torque[:, [0, 2, 1]]), arm, rollouts=False)
+
+
+def test_an_arm_that_stands_is_told_as_such(arm: Arm) -> None:
+    time = 0.01 * np.arange(200)
+    q = arm.robot.home + 1e-4 * np.sin(time)[:, None] * np.ones(3)
+    names = {name: arm.robot.dof_names for name in ("q", "v", "tau")}
+    log = Log("still", "made", "", time, q, np.gradient(q, 0.01, axis=0), 10 * q, names=names)
+    told = identify(log, arm)
+    assert told.judgement is None
+    assert all("the arm stands still" in q.reason for q in told.quantities.values())
+    assert any("cannot be told: the arm stands still" in text for text in told.remarks)
+
+
 def test_a_body_that_is_not_there_is_named() -> None:
     panda = Arm.of(pp.load_robot("panda"))
     theta = panda.nominal.copy()
@@ -124,7 +158,7 @@ def test_a_body_that_is_not_there_is_named() -> None:
     log = recording(panda, theta, 0, Faults(late_rows=0), duration=12.0)
     told = identify(log, panda, rollouts=False)
     assert told.quantities["mass"].low < -0.73 < told.quantities["mass"].high
-    assert any("hand (0.73 kg) is not on the arm" in text for text in told.remarks)
+    assert any("hand (0.73 kg) is not" in text for text in told.remarks)
 
 
 def test_the_block_bootstrap_covers_a_line_with_correlated_noise() -> None:
@@ -186,7 +220,7 @@ def test_a_model_that_does_not_beat_the_nominal_one_is_not_written(
     log, told = driven
     assert told.judgement is not None
     worse = replace(told.judgement, errors=told.judgement.errors | {"identified": (1.0, 1.0, 1.0)})
-    with pytest.raises(InvalidInput, match="does not beat"):
+    with pytest.raises(InvalidInput, match="not beat"):
         fitted_text(log, replace(told, judgement=worse), "planar2")
     with pytest.raises(InvalidInput, match="not judged"):
         fitted_text(log, replace(told, judgement=None), "planar2")

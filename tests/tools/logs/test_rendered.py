@@ -15,7 +15,7 @@ from palpate.scenario.robot import build_robot
 from palpate.tools.logs.cleaning import cleaned
 from palpate.tools.logs.columns import Log, load_log
 from palpate.tools.logs.rendered import Rendered, rendered_of
-from palpate.tools.logs.timeline import Course, happenings
+from palpate.tools.logs.timeline import Course, foretell, happenings
 
 STIFFNESS, DAMPING = (400.0, 600.0, 800.0), (60.0, 70.0, 80.0)
 
@@ -112,3 +112,15 @@ def test_a_log_without_a_wrench_says_so() -> None:
     q = np.stack([np.sin(time), np.cos(time)], axis=1)
     log = Log("x", "csv", "", time, q, np.gradient(q, 0.01, axis=0), q)
     assert any("No wrench" in text for text in rendered_of(log, robot, None, cleaned(log)).lines())
+
+
+def test_a_run_judged_on_its_own_recording_happened_as_predicted(tmp_path: Path) -> None:
+    """What the wall takes is F/K in both; without the wall's wrench in the question they were 2 mm apart."""
+    scenario = pp.load_scenario("panda-wall")
+    pp.simulate(scenario).save(tmp_path / "t.parquet")
+    log = load_log(tmp_path / "t.parquet", build_robot(scenario.robot))
+    promises = foretell(scenario, cleaned(log).longest, log.wrench_frame).promises
+    assert promises
+    for one in promises:
+        assert one.since is None
+        assert one.happened == pytest.approx(one.predicted, rel=1e-6)

@@ -108,7 +108,7 @@ def test_a_diverged_run_is_shown_up_to_there(session: Session) -> None:
 
 
 def test_refused_settings_are_refused_as_a_file_is(session: Session) -> None:
-    with pytest.raises(PalpateError, match="stiffness must be positive semidefinite"):
+    with pytest.raises(PalpateError, match=r"stiffness.*positive semidefinite"):
         session.update({"page": "f", "number": 1, "settings": {"control.stiffness": [-1.0] * 6}})
     for bad in ({"modules.x": "y"}, {"robot.model": "/etc/passwd"}, {"control.law": "os:system"}, {"nothing": 1}):
         with pytest.raises(UnknownName):

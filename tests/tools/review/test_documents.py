@@ -94,7 +94,7 @@ def test_000_mass_matrix_11_has_an_exponent_too_many(pole: Any) -> None:
     verdict = check_derivation(printed, M, "M", symbols=Z_AB, coordinates=POLE)
     assert slips(verdict) == {(3, 4): ("exponent",)}
     assert verdict.differences[0].mended == r"-m_{s} \frac{x_{AB}}{z_{AB}}"
-    assert "M is not symmetric: (3,4) ≠ (4,3)" in verdict.notes
+    assert any("not symmetric: (3,4) ≠ (4,3)" in note for note in verdict.notes)
 
 
 def test_000_bias_12_has_the_sign_of_7_again(pole: Any) -> None:
@@ -180,7 +180,7 @@ def test_001_jacobian_at_the_start_has_two_wrong_signs_and_what_follows_from_it_
     h0 = r"\begin{pmatrix} 3\pi^2 \\ -4\pi^2 \end{pmatrix} = \begin{pmatrix} 29.6088 \\ -39.4784 \end{pmatrix}"
     verdict = check_derivation(f"h_0 = {h0}", rate * speed)
     assert verdict.agrees
-    assert "agrees to the digits printed" in verdict.steps[1].notes
+    assert any("digits printed" in note for note in verdict.steps[1].notes)
     pseudo = check_derivation(r"\begin{pmatrix} -2/3 & -1/3 \\ -1/3 & 1/3 \\ 1/3 & 2/3 \end{pmatrix}", J0.pinv())
     assert slips(pseudo) == {(1, 2): ("sign",), (2, 2): ("sign",), (3, 2): ("sign",)}
     b = check_derivation(r"\begin{pmatrix} 2\pi^2/3 \\ 7\pi^2/3 \\ 5\pi^2/3 \end{pmatrix}", -J0.pinv() * rate * speed)

@@ -73,6 +73,8 @@ def about(state):
     return {
         "q": list(state.q),
         "dq": list(state.dq),
+        "theta": list(state.theta),
+        "torque": list(state.tau_J),
         "force": list(state.O_F_ext_hat_K),
         "pose": list(state.O_T_EE),
         "success": state.control_command_success_rate,

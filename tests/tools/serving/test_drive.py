@@ -89,7 +89,7 @@ def test_a_law_drives_the_served_robot_as_it_does_in_a_run(tmp_path):
 def test_without_move_nothing_moves_and_the_dry_runs_are_told(tmp_path):
     said, complaint, served = driven(tmp_path)
     assert said.startswith("0\n"), complaint
-    assert "dry runs only: nothing moved" in said
+    assert "nothing moved" in said
     assert served["law.robot_mode"].max() == 1.0
     assert np.abs(served["q"] - served["q"][0]).max() < 1e-3
     assert not (tmp_path / "run").exists()
@@ -101,7 +101,7 @@ def test_without_move_nothing_moves_and_the_dry_runs_are_told(tmp_path):
 def test_a_key_ends_it_by_a_ramp_to_damping(tmp_path, typed: str, stop: int):
     said, complaint, served = driven(tmp_path, "--move", typed=typed, stop=stop)
     assert said.startswith("0\n"), complaint
-    assert "a person ended it" in said
+    assert "person ended" in said
     told = load_trace(tmp_path / "run" / "trace.parquet")
     assert told.outcome.kind == "stopped"
     assert len(told) < 2500
@@ -114,7 +114,7 @@ def test_a_key_ends_it_by_a_ramp_to_damping(tmp_path, typed: str, stop: int):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "reason"),
-    [(["--force", "5"], "N at its tool; the limit is 5 N"), (["--room", "0"], "the tool left its box")],
+    [(["--force", "5"], "limit is 5"), (["--room", "0"], "tool left")],
 )
 def test_a_limit_ends_it(tmp_path, options: list[str], reason: str):
     shifted = WALL.replace(robot__start__q=[0.0, -0.785, 0, -2.356, 0.01, 1.571, 0.785])
@@ -204,8 +204,8 @@ def test_speed_box_and_force_are_watched():
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"torque": 0.0}, "--torque is a share"),
-        ({"speed": 2.0}, "--speed is a share"),
+        ({"torque": 0.0}, "--torque.*share"),
+        ({"speed": 2.0}, "--speed.*share"),
         ({"force": -1.0}, "--force must be"),
     ],
 )
@@ -216,9 +216,9 @@ def test_limits_that_are_none_are_refused(options: dict[str, float], said: str):
 
 def test_a_simulated_run_beyond_the_limits_speaks_against_a_drive():
     run = build(WALL)
-    with pytest.raises(InvalidInput, match=r"in the simulated run joint \d moves at"):
+    with pytest.raises(InvalidInput, match=r"simulated.*joint \d moves at"):
         Drive(run, limits_of(run, speed=0.001)).rehearse()
-    with pytest.raises(InvalidInput, match=r"in the simulated run joint \d needs"):
+    with pytest.raises(InvalidInput, match=r"simulated.*joint \d needs"):
         Drive(run, limits_of(run, torque=0.05)).rehearse()
 
 
@@ -227,8 +227,8 @@ def test_a_simulated_run_beyond_the_limits_speaks_against_a_drive():
     [
         ("192.168.1.7", "palpate has never moved a real arm"),
         ("[::1]", "IPv6"),
-        ("ros://127.0.0.1", "is not an IP address"),
-        ("127.99.99.99", "no robot answers at 127.99.99.99"),
+        ("ros://127.0.0.1", "not an IP address"),
+        ("127.99.99.99", "answers at 127.99.99.99"),
     ],
 )
 def test_what_cannot_be_connected_to_is_refused(address: str, said: str, capsys):
@@ -250,7 +250,7 @@ def test_the_old_spelling_names_the_new_one(words: list[str], hint: str, capsys)
 
 
 def test_what_is_no_torque_at_one_kilohertz_is_refused():
-    with pytest.raises(InvalidInput, match="only torques are sent"):
+    with pytest.raises(InvalidInput, match=r"torques.*sent"):
         Drive(build(load_scenario("ur5e-admittance")))
     with pytest.raises(InvalidInput, match=r"the robot's is 0.001 s"):
         Drive(build(WALL.replace(run__rate=500, world__driver__rate=0)))

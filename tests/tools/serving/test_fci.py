@@ -50,7 +50,7 @@ def test_requests_are_read_off_a_stream_however_it_is_cut():
 
 @pytest.mark.parametrize(
     ("head", "words"),
-    [((77, 1, 12), "command 77 is not among"), ((1, 1, 4_000_000_000), "announces 4000000000 bytes"), ((2, 1, 0), "0")],
+    [((77, 1, 12), "command 77.*not among"), ((1, 1, 4_000_000_000), "announces 4000000000 bytes"), ((2, 1, 0), "0")],
 )
 def test_what_is_no_request_is_named(head: tuple[int, int, int], words: str):
     with pytest.raises(NotAClient, match=words):

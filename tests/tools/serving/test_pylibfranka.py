@@ -18,6 +18,7 @@ from moments import ENDLESS, to_be_held, wait_until_held
 from palpate.cli.main import main
 from palpate.robot import load_robot
 from palpate.run.simulate import simulate
+from palpate.run.tangent.loop_poles import poles
 from palpate.scenario.file.load import load_scenario
 from palpate.scenario.model import Scenario
 from palpate.tools.serving.buttons import Button, Press
@@ -52,6 +53,30 @@ def test_libfrankas_joint_impedance_gains_hold_the_arm_at_rest(served):
     assert not trace.warnings
     assert {"tau.client", "tau.gravity", "law.robot_mode"} <= set(trace.channels)
     assert trace["law.robot_mode"].max() == 2.0
+
+
+@pytest.mark.parametrize("encoders", ["motor", "torque", "gravity"])
+def test_an_elastic_arm_tells_both_sides_of_its_gears(served, encoders: str):
+    """q is of the scenario's side, θ the motors', τ_J the gears' torque; nothing outside is felt where nothing acts."""
+    scenario = WALL.replace(robot__joints="elastic", world__sensors__encoders=encoders)
+    said, trace = served(scenario, "hold", 1500)
+    K = load_robot("fr3", joints="elastic").joint_stiffness
+    last = len(trace.time) - 1
+    assert said["theta"] == pytest.approx(trace["motor_q"][last - 20], abs=2e-5)
+    bent = np.array(said["torque"]) / K if encoders != "motor" else np.zeros(7)
+    assert np.array(said["theta"]) - said["q"] == pytest.approx(bent, abs=1e-6)
+    assert said["torque"] == pytest.approx(trace["joint_torque"][last - 20], abs=2e-3)
+    assert np.abs(trace["motor_q"] - trace["q"]).max() > 1e-3
+    assert np.linalg.norm(said["force"][:3]) < 1.0
+
+
+def test_a_client_whose_law_sees_the_links_of_an_elastic_arm_shakes_as_predicted(served):
+    """libfranka's gains around the links' angles are not collocated: the loop grows, and the robot stops it."""
+    scenario = held(15.0).replace(robot__joints="elastic", world__sensors__encoders="link")
+    assert poles(scenario, 0.02, finer=False).largest > 1.05
+    assert poles(scenario.replace(world__sensors__encoders="motor"), 0.02, finer=False).stable
+    said, _ = served(scenario, "caught", "hold", 1500)
+    assert "controller_torque_discontinuity" in said["error"]
 
 
 def test_a_client_presses_on_the_wall_as_the_run_and_the_formula_do(served):
@@ -157,7 +182,7 @@ def test_a_stopped_robot_refuses_to_move_until_it_has_recovered(served):
 )
 def test_the_robots_own_controllers_follow_motions(served, kind: str, controller: str):
     said, trace = served(WALL, "moved", kind, controller, 1000)
-    assert not [warning for warning in trace.warnings if "stopped the motion" in warning]
+    assert not [warning for warning in trace.warnings if re.search(r"stopped.*motion", warning)]
     if kind.startswith("joint"):
         assert np.array(said["q"]) == pytest.approx(np.array(said["q_start"]) + 0.1, abs=5e-3)
     else:
@@ -219,7 +244,7 @@ def test_the_user_stop_ends_a_motion_and_nothing_moves_until_it_is_released(serv
     assert "User Stop pressed" in said["recovery"]
     assert said["after"]["mode"] == "RobotMode.Move"
     assert trace["law.robot_mode"].max() == 5.0
-    assert any("the user stop was pressed at 0.3" in warning for warning in trace.warnings)
+    assert any("pressed at 0.3" in warning for warning in trace.warnings)
 
 
 def test_an_arm_is_led_by_hand_and_stays_where_it_is_let_go(served):
@@ -298,7 +323,7 @@ def test_the_command_serves_and_leaves_a_folder_as_a_run_does(served, tmp_path, 
         client.communicate(timeout=ENDLESS)
     said = capsys.readouterr().out
     assert f"serving fr3-wall on {host}:1337" in said
-    assert "warning: the robot stopped the motion" in said
+    assert "warning: the robot" in said
     assert said.endswith("served 1 client\n")
     assert {file.name for file in folder.iterdir()} >= {"trace.parquet", "scenario.toml", "metrics.json"}
     trace = load_trace(folder / "trace.parquet")
@@ -386,7 +411,7 @@ def test_franky_moves_the_arm_and_grasps():
     assert [text.split(" command")[0][11:] for text in refused] == ["Set Cartesian Impedance", "Set Joint Impedance"]
     assert grasped == [True, True, True, pytest.approx(0.03 - 20.0 / 1e5, abs=1e-5)]
     assert moved[2] == pytest.approx(-0.03, abs=2e-3)  # the tool's z points down
-    assert not [warning for warning in trace.warnings if "stopped the motion" in warning]
+    assert not [warning for warning in trace.warnings if re.search(r"stopped.*motion", warning)]
 
 
 @pytest.mark.slow

@@ -62,12 +62,12 @@ def test_the_momentums_rate_lacks_a_factor_of_two_and_the_torque_a_term(wall: Sh
     assert symbolic.mark == "skipped"
     assert second.slips[0].startswith("factor of two")
     assert third.slips == (r"missing term: 2 \dot{q}_{1}^{2} \sin\left(2 q_{1}\right) is missing",)
-    assert any("not the torque of that joint alone" in note for note in third.notes)
+    assert any("joint alone" in note for note in third.notes)
 
 
 def test_second_torques_are_told_from_their_convention(wall: Sheet) -> None:
     free, put_in, rotated = found(wall, "T_2")
-    assert any("measured from the y axis" in note for note in free.notes)
+    assert any("y axis" in note for note in free.notes)
     assert put_in.slips[0].startswith("sign: ")
     assert rotated.slips[0].startswith(r"sign: -\cos")
 
@@ -106,11 +106,11 @@ def test_mass_matrix_coriolis_gravity_and_jacobian_of_three_links_are_judged(adm
     ):
         assert marks(admittance, label) == ["agrees"], label
     (B,) = found(admittance, r"\mathbf{B}(\mathbf{q})")
-    assert "wrong symbol throughout: I_{11,1} stands where I_{31,1} is meant" in B.slips
+    assert any("symbol throughout: I_{11,1} stands where I_{31,1} is meant" in slip for slip in B.slips)
     (C,) = found(admittance, r"\mathbf{C}(\mathbf{q}, \dot{\mathbf{q}})")
     assert C.verdict is not None
     assert [one.entry for one in C.verdict.differences] == [(1, 1), (1, 2), (1, 3), (2, 1), (3, 1)]
-    assert "wrong symbol throughout: I_{12,2} stands where I_{22,2} is meant" in C.slips
+    assert any("symbol throughout: I_{12,2} stands where I_{22,2} is meant" in slip for slip in C.slips)
     assert [one.label for one in admittance.wrong].count(r"E_{\rm kin}(\mathbf{q}, \dot{\mathbf{q}})") == 0
     assert any(one.reason.startswith("follows from") for one in admittance.of("skipped"))
 

@@ -95,13 +95,13 @@ def test_what_is_not_understood_is_refused_by_name(spec: Any, complaint: str) ->
 
 
 def test_a_misspelt_distribution_names_the_nearest() -> None:
-    with pytest.raises(UnknownName, match="did you mean 'uniform'"):
+    with pytest.raises(UnknownName, match="mean 'uniform'"):
         parse_axis("a.b", "unifrom(1, 2)")
 
 
 @pytest.mark.parametrize("key", ["stiffness", "a..b", "", "a. b", "*"])
 def test_what_is_no_key_is_refused(key: str) -> None:
-    with pytest.raises(InvalidInput, match="not a key that can vary"):
+    with pytest.raises(InvalidInput, match=r"not a.*vary"):
         parse_axis(key, "1:2:3")
 
 
@@ -140,7 +140,7 @@ def test_a_star_multiplies_the_scenarios_own_value() -> None:
 def test_keys_are_looked_up_by_name_and_by_place() -> None:
     assert lookup(DATA, "world.surfaces.0.stiffness") == lookup(DATA, "world.surfaces.wall.stiffness") == 1e4
     for key in ("world.surfaces.door.stiffness", "world.surfaces.7.stiffness", "control.law.x"):
-        with pytest.raises(InvalidInput, match="no value at"):
+        with pytest.raises(InvalidInput, match="no value"):
             lookup(DATA, key)
 
 

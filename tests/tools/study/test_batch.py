@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import signal
 import stat
 import sys
@@ -180,7 +181,7 @@ def test_the_dry_run_prints_the_job_script_and_what_it_will_cost(tmp_path: Path,
     assert "\nmodule load python\npython3 -m distributed.cli.dask_worker tcp://THIS-MACHINE:PORT" in shown
     assert "--nworkers 8 --nanny --death-timeout 60 --lifetime 6840s --lifetime-stagger 90s" in shown
     assert "cost: 20 jobs of 8 cores, about" in shown
-    assert "at 0.02 each; each job takes work for 1.9 h of its 02:00:00" in shown
+    assert re.search(r"at 0\.02.*work.*1\.9 h.*02:00:00", shown)
     assert main([*words, "--set", "run.duration=0.02", "--cluster", f"pbs:{job}"]) == 0
     assert "#PBS -l walltime=02:00:00\n" in capsys.readouterr().out
 
@@ -188,15 +189,15 @@ def test_the_dry_run_prints_the_job_script_and_what_it_will_cost(tmp_path: Path,
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ("ssh:node1", "unknown kind of cluster 'ssh:'; known: local:N, pbs:FILE.toml, scheduler.json"),
-        ("k8s:palpate", "--cluster k8s: is not built in"),
-        ("local:many", "--cluster local:N takes a number of workers from 1 to 1000, got 'many'"),
-        ("none.json", "there is no scheduler file none.json"),
-        ("slurm:none.toml", "cannot read none.toml: No such file or directory"),
-        ("slurm:short.toml", "the job file short.toml lacks the keys memory, walltime"),
-        ("slurm:odd.toml", "the job file odd.toml: JobFile: partition: Extra inputs are not permitted"),
-        ("slurm:time.toml", "the job file time.toml: walltime = 'an hour' is not understood"),
-        ("slurm:small.toml", "the job file small.toml: 2GB for 8 worker processes is 0.25 GB each"),
+        ("ssh:node1", "cluster 'ssh:'; known: local:N, pbs:FILE.toml"),
+        ("k8s:palpate", "--cluster k8s: is not"),
+        ("local:many", "workers from 1 to 1000, got 'many'"),
+        ("none.json", "scheduler file"),
+        ("slurm:none.toml", "such file or directory"),
+        ("slurm:short.toml", "job file short.toml lacks the keys memory, walltime"),
+        ("slurm:odd.toml", "job file odd.toml: JobFile: partition: Extra inputs are not permitted"),
+        ("slurm:time.toml", "job file time.toml: walltime = 'an hour' is not"),
+        ("slurm:small.toml", "job file small.toml: 2GB for 8 worker processes"),
     ],
 )
 def test_what_cannot_be_is_one_line_before_anything_is_written(
@@ -220,11 +221,11 @@ def test_a_package_that_is_not_installed_is_named_with_its_extra(
     job = tmp_path / "job.toml"
     job.write_text(JOB)
     monkeypatch.setitem(sys.modules, "dask_jobqueue", None)
-    with pytest.raises(StudyError, match="need dask-jobqueue, which is not installed") as told:
+    with pytest.raises(StudyError, match=r"dask-jobqueue.*not installed") as told:
         cluster_address(f"slurm:{job}")
     assert told.value.hint == "pip install 'palpate[cluster]'"
     monkeypatch.setattr(address_module.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(StudyError, match="needs Dask, which is not installed"):
+    with pytest.raises(StudyError, match=r"Dask.*not installed"):
         cluster_address("tcp://127.0.0.1:8786")
 
 
@@ -232,9 +233,9 @@ def test_no_sbatch_and_an_address_for_a_folder_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pendulum: Scenario
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(StudyError, match="there is no sbatch on this machine"):
+    with pytest.raises(StudyError, match=r"no sbatch.*machine"):
         address_module.check_command("slurm")
-    with pytest.raises(PalpateError, match="is no folder of this machine"):
+    with pytest.raises(PalpateError, match=r"no folder.*machine"):
         pp.sweep(pendulum, {"run.seed": "1,2"}, runs=2, workers=0, out="s3://bucket/table")
 
 
@@ -245,7 +246,7 @@ def test_a_job_that_is_too_short_for_a_run_is_refused_and_work_is_handed_out_in_
     there = cluster_address(f"slurm:{job}")
     assert there.job_file is not None
     assert there.job_file.lifetime == 3600 - 180
-    with pytest.raises(StudyError, match="a run takes about 2000 s here, and a worker takes work for 3420 s"):
+    with pytest.raises(StudyError, match=r"about 2000.*worker.*3420 s"):
         cluster_module._largest_piece(there, 2000.0)
     assert cluster_module._largest_piece(there, 100.0) == 3
     chunk = [RunTask(k, ()) for k in range(7)]
@@ -259,7 +260,7 @@ def test_wall_times_and_memory_are_read_as_batch_systems_write_them(tmp_path: Pa
     file = read_job_file(str(job))
     assert (file.seconds, file.bytes) == (36 * 3600, 1.5e12)
     job.write_text(JOB.replace("01:00:00", "00:00:10"))
-    with pytest.raises(InvalidInput, match="a walltime of 10 s is too short"):
+    with pytest.raises(InvalidInput, match=r"walltime.*10.*short"):
         read_job_file(str(job))
 
 

@@ -101,7 +101,7 @@ def test_workers_get_the_text_of_own_code_that_their_machine_has_not_got(cluster
 
 def test_no_scheduler_is_a_clear_error(pendulum: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("palpate.tools.study.running.cluster.PATIENCE", 1.0)
-    with pytest.raises(StudyError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9"):
+    with pytest.raises(StudyError, match=r"no Dask.*tcp://127\.0\.0\.1:9"):
         pp.sweep(pendulum, VARY, runs=2, cluster="tcp://127.0.0.1:9")
 
 
@@ -111,7 +111,7 @@ def test_a_worker_with_other_versions_is_refused(cluster: Cluster, tmp_path: Pat
     monkeypatch.setattr("palpate.tools.study.running.cluster.versions", lambda: {"palpate": "9.9.9"})
     workers = DaskCluster(cluster_address(cluster.address))
     try:
-        with pytest.raises(StudyError, match=r"would give other numbers: it has palpate .* \(there 9\.9\.9\)"):
+        with pytest.raises(StudyError, match=r"would.*palpate .* \(there 9\.9\.9\)"):
             list(workers.results(here, [[RunTask(0, ())]]))
     finally:
         workers.close()

@@ -38,7 +38,7 @@ def test_two_laws_are_run_on_the_same_draws_and_told(capsys: Capture) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--laws", "passive", *SHORT, *VARY], "two or more different laws"),
+        (["--laws", "passive", *SHORT, *VARY], "different laws"),
         (["--laws", "passive,pasive", *SHORT, *VARY], "pasive"),
         (["--laws", "passive,gravity-compensation", "a", "b"], "one SCENARIO"),
         (["--laws", "passive,gravity-compensation", *SHORT, *VARY, "--gains", "x.y=1"], "LAW.GAIN=VALUE"),

@@ -82,7 +82,7 @@ def test_the_method_follows_from_what_varies() -> None:
 
 
 def test_a_grid_that_is_none_and_numbers_that_do_not_fit_are_refused() -> None:
-    with pytest.raises(InvalidInput, match=r"a grid needs .* a\.x, a\.y, a\.z"):
+    with pytest.raises(InvalidInput, match=r"grid needs .* a\.x, a\.y, a\.z"):
         planned_runs("grid", DRAWN, None, 1)
     with pytest.raises(InvalidInput, match="6 runs, not 7"):
         planned_runs("grid", TWO, 7, 1)

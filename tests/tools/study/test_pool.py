@@ -94,7 +94,7 @@ def test_a_run_that_kills_its_process_is_a_row_and_costs_no_other(pool: LocalPoo
     hostile = [*tasks[:2], RunTask(2, (Bomb(),)), tasks[3]]  # pyright: ignore[reportArgumentType]
     rows = by_run(pool.results(job, [hostile]))
     assert [rows[k]["outcome"] for k in range(4)] == ["completed", "completed", "crashed", "completed"]
-    assert "the process ended during this run (exit code 3" in str(rows[2]["reason"])
+    assert "run (exit code 3" in str(rows[2]["reason"])
     assert rows[2]["energy_residual"] is None
 
 
@@ -161,14 +161,14 @@ def test_a_file_that_changed_under_the_sweep_is_told_from_any_process(
     arm.write_text("<robot/>")
     wrong = Job(job.scenario, FEW, files={str(arm): "0" * 64})
     for executor in (InProcess(), pool):
-        with pytest.raises(FileError, match=r"arm\.urdf is missing here, or was changed"):
+        with pytest.raises(FileError, match=r"arm\.urdf.*missing.*changed"):
             list(executor.results(wrong, chunks(1)))
 
 
 def test_a_worker_that_cannot_start_is_an_error_with_its_last_words(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spawn, "_python_exe", b"/bin/false")
     pool = LocalPool(1)
-    with pytest.raises(StudyError, match="a worker process did not start: exit code 1"):
+    with pytest.raises(StudyError, match="not start: exit code 1"):
         list(pool.results(job, chunks(1)))
     pool.close()
 

@@ -77,7 +77,7 @@ def test_spreads_can_be_left_out_and_what_cannot_be_is_told() -> None:
     kept, left_out = spreads(scenario, {"world.plant.mass_scale": "uniform(0.9, 1.1)"}, ["world.driver.delay"])
     assert not {"world.plant.mass_scale", "world.driver.delay"} & {one.key for one in kept}
     assert not left_out
-    with pytest.raises(UnknownName, match="did you mean"):
+    with pytest.raises(UnknownName, match=r"did.*mean"):
         spreads(scenario, {}, ["world.driver.dalay"])
     floating = load_scenario("floating-stand")
     kept, left_out = spreads(floating)
@@ -103,17 +103,17 @@ def test_a_study_draws_and_maps_and_goes_on(tmp_path: Path) -> None:
     before = found.draws.path.stat().st_mtime_ns
     again = pp.study.robustness("pendulum", out=tmp_path / "s", **asked)
     assert again.draws.path.stat().st_mtime_ns == before
-    with pytest.raises(FileError, match="holds another sweep"):
+    with pytest.raises(FileError, match=r"holds.*sweep"):
         pp.study.robustness("pendulum", out=tmp_path / "s", **{**asked, "runs": 13})
 
 
 def test_strange_folders_and_empty_studies_are_refused(pendulum: Scenario, tmp_path: Path) -> None:
     (tmp_path / "cat.png").write_text("meow")
-    with pytest.raises(FileError, match="other things than a study"):
+    with pytest.raises(FileError, match=r"things.*study"):
         pp.study.robustness("pendulum", out=tmp_path, runs=2)
     with pytest.raises(FileError, match="holds no study"):
         study_folder(tmp_path)
-    with pytest.raises(InvalidInput, match="nothing is left to draw"):
+    with pytest.raises(InvalidInput, match=r"nothing is.*draw"):
         spreads(pendulum, {}, [one.key for one in spreads(pendulum)[0]])
 
 

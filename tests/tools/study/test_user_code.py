@@ -71,7 +71,7 @@ def test_a_process_without_the_file_makes_the_same_runs_from_its_text(folder: Fo
     pool = LocalPool(1)
     try:
         [(_, results)] = pool.results(there, [tasks])
-        with pytest.raises(FileError, match="is missing here"):
+        with pytest.raises(FileError, match="missing here"):
             list(pool.results(replace(there, contents={}), [tasks]))
     finally:
         pool.close()

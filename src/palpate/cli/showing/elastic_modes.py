@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from palpate.cli.showing.lines import say_line
 from palpate.cli.tables import number, print_table
 
 if TYPE_CHECKING:
@@ -27,6 +28,36 @@ def modes_shown(robot: Robot, q: Array | Sequence[float]) -> list[dict[str, Any]
         for kind, modes in kinds.items()
         for mode in modes
     ]
+
+
+def coupling_shown(robot: Robot, name: str, q: Array | Sequence[float]) -> dict[str, Any] | None:
+    """What the modes leave out, the rotors' inertial coupling with the links, as plain data; None for rigid joints."""
+    import numpy as np
+
+    from palpate.robot import catalogue
+    from palpate.robot.catalogue.joint_facts import ranges
+    from palpate.robot.joints.rotor_coupling import USUAL_RATIO, coupling_of_modes
+
+    if robot.unresisted or robot.joint_stiffness is None or robot.coordinates.coupled or robot.nq != robot.nv:
+        return None
+    known = ranges(catalogue.facts(name), "gear_ratio", robot.dof_names) if name in catalogue.names() else None
+    ratios = np.full(robot.nv, USUAL_RATIO) if known is None else known[1]
+    found = coupling_of_modes(robot, np.asarray(q, dtype=float), ratios)
+    smallest = float(np.abs(ratios).min())
+    return {"change": found.change, "frequency": found.frequency, "matters": found.matters,
+            "ratio": smallest, "ratio_known": known is not None}  # fmt: skip
+
+
+def print_coupling(coupling: Mapping[str, Any] | None) -> None:
+    """One sentence about it."""
+    if coupling is None:
+        return
+    ratio = f"{coupling['ratio']:g} : 1{'' if coupling['ratio_known'] else ', which is assumed'}"
+    say_line(
+        f"{'warning: ' if coupling['matters'] else ''}left out: inertial coupling of rotors with links (Tomei; De"
+        f" Luca), which with gears of {ratio}, changes the mode at {number(round(coupling['frequency'], 1))} Hz by"
+        f" {100.0 * coupling['change']:.2g} %, others by less"
+    )
 
 
 def print_modes(modes: Sequence[Mapping[str, Any]]) -> None:

@@ -34,7 +34,7 @@ def elastic_modes(robot: Robot, q: Array) -> tuple[ElasticMode, ...]:
     Raises:
         InvalidInput: the robot's joints are rigid.
     """
-    M, B, K, D = _numbers(robot, q)
+    M, B, K, D = elastic_numbers_at(robot, q)
     n = len(K)
     # Of the deflection δ = θ − q alone: δ̈ = −(B⁻¹ + M⁻¹) (K δ + D δ̇); common motion bends nothing.
     W = np.diag(1.0 / B) + np.linalg.inv(M)
@@ -50,7 +50,7 @@ def elastic_modes(robot: Robot, q: Array) -> tuple[ElasticMode, ...]:
 
 def held_modes(robot: Robot, q: Array) -> tuple[ElasticMode, ...]:
     """Modes with every motor held still: M q̈ + D q̇ + K q = 0; a motor's antiresonances, the slowest first."""
-    M, _, K, D = _numbers(robot, q)
+    M, _, K, D = elastic_numbers_at(robot, q)
     squares, vectors = eigh(np.diag(K), M)
     modes = []
     for square, vector in zip(squares, vectors.T):
@@ -60,7 +60,7 @@ def held_modes(robot: Robot, q: Array) -> tuple[ElasticMode, ...]:
     return tuple(modes)
 
 
-def _numbers(robot: Robot, q: Array) -> tuple[Array, Array, Array, Array]:
+def elastic_numbers_at(robot: Robot, q: Array) -> tuple[Array, Array, Array, Array]:
     """Inertia of the links, rotors, stiffness and damping of the gears."""
     K, D = robot.joint_stiffness, robot.gear_damping
     if K is None:

@@ -86,7 +86,7 @@ def run_facts(
         period=clock.control_period,
         integrator=clock.integrator if assembly.exact is None else "exact",
         physics=assembly.carrier.name,
-        handed=assembly.loop.tree.handed,
+        engine_steps=assembly.loop.tree.handed,
         stride=run.record.stride,
         versions=versions(),
         warnings=tuple(warnings),

@@ -20,7 +20,7 @@ from palpate.run.after.outcome import outcome_of
 from palpate.run.after.promise_causes import promise_warnings
 from palpate.run.after.warnings import findings_and_meshes, friction_warnings, joint_warnings, limit_warnings
 from palpate.run.assemble.assemble import Assembly
-from palpate.run.before.checks import Foretold
+from palpate.run.before.checks import Prediction
 from palpate.run.loop import state as S
 from palpate.run.run import Run
 from palpate.run.stepping import Ending
@@ -32,7 +32,7 @@ _LEFT = 0.25  # of an excess that a rerun may still have where its cause is take
 
 
 def trace_of(
-    assembly: Assembly, ending: Ending, keeper: Keeper, foretold: Foretold, repeat: Repeat | None = None
+    assembly: Assembly, ending: Ending, keeper: Keeper, prediction: Prediction, repeat: Repeat | None = None
 ) -> Trace:
     """The trace of a run that has ended, up to its last finite sample.
 
@@ -41,7 +41,7 @@ def trace_of(
     keeper.take()
     named = keeper.named
     search = Search(assembly, named, repeat)
-    warnings = _warnings(assembly, named, foretold, search)
+    warnings = _warnings(assembly, named, prediction, search)
     happened, bouncing = contact_story(named)
     edge: dict[str, Any] = {}
     if ending.status == S.COMPLETED:
@@ -51,25 +51,25 @@ def trace_of(
             warnings += edge_warnings(edge, end.speed, rubs=rubs(assembly.run.robot, assembly.run.world))
         warnings += bouncing or promise_warnings(end, search)
     events = events_of(assembly, named, warnings)
-    expected = [*foretold.expected, *(f"what happened: {text}" for text in happened)]
+    expected = [*prediction.expected, *(f"what happened: {text}" for text in happened)]
     facts = run_facts(assembly, expected, warnings, named, edge)
     return Trace(keeper.times, keeper.data, outcome_of(assembly, ending), events, facts, own=True)
 
 
-def unfinished(assembly: Assembly, foretold: Foretold) -> Trace:
+def unfinished(assembly: Assembly, prediction: Prediction) -> Trace:
     """Trace of a run before it ends: without samples, and with the outcome "interrupted"."""
     keeper, outcome = Keeper(assembly), Outcome("interrupted", "the process ended before the run did", 0.0, 0)
-    facts = run_facts(assembly, foretold.expected, foretold.warnings, keeper.named)
+    facts = run_facts(assembly, prediction.expected, prediction.warnings, keeper.named)
     return Trace(keeper.times, keeper.data, outcome, (), facts)
 
 
-def bare_trace(assembly: Assembly, ending: Ending, keeper: Keeper, foretold: Foretold, *, singular: bool) -> Trace:
+def bare_trace(assembly: Assembly, ending: Ending, keeper: Keeper, prediction: Prediction, *, singular: bool) -> Trace:
     """The same numbers, outcome and warnings with no events and the facts that metrics ask for."""
     keeper.take()
     named = keeper.named
     facts = RunFacts(
         **measured_facts(assembly, named if singular else {}),
-        warnings=tuple(_warnings(assembly, named, foretold)),
+        warnings=tuple(_warnings(assembly, named, prediction)),
         world={"pole": None if assembly.run.world.pole is None else {}},
     )
     return Trace.over(named, assembly.chosen, outcome_of(assembly, ending), facts)
@@ -83,10 +83,10 @@ def _robot_warnings(run: Run) -> list[str]:
 
 
 def _warnings(
-    assembly: Assembly, named: Mapping[str, Array], foretold: Foretold, search: Search | None = None
+    assembly: Assembly, named: Mapping[str, Array], prediction: Prediction, search: Search | None = None
 ) -> list[str]:
     alarms = assembly.law.alarms(assembly.law.memory)
-    early_warnings = [*_robot_warnings(assembly.run), *foretold.warnings]
+    early_warnings = [*_robot_warnings(assembly.run), *prediction.warnings]
     run_warnings = [*joint_warnings(assembly), *(assembly.exact.stop_warnings() if assembly.exact else ())]
     run_warnings += energy_warnings(assembly.loop.energy_watch) + friction_warnings(assembly)
     run_warnings += beyond_the_interface(assembly, named)

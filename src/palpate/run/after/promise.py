@@ -70,7 +70,7 @@ class Goal:
     yielded: float = 0.0
 
 
-def misses(end: End) -> list[tuple[int, list[Miss]]]:
+def violations(end: End) -> list[tuple[int, list[Miss]]]:
     """Every promise of the law that was not kept, by its number, with what is off; of the joints the worst one."""
     promises, broken = _promises(end.assembly, end.named), []
     for number, promise in enumerate(promises):

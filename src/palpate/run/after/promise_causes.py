@@ -11,7 +11,7 @@ from palpate.checks import Array
 from palpate.errors import PalpateError
 from palpate.run.after.causes import Ended, Search
 from palpate.run.after.ending import End
-from palpate.run.after.promise import Miss, judged, misses, not_known
+from palpate.run.after.promise import Miss, judged, not_known, violations
 from palpate.run.assemble.assemble import Assembly
 from palpate.spatial import Pose, matrix_from_quat
 
@@ -25,7 +25,7 @@ def promise_warnings(end: End, search: Search) -> list[str]:
     if that run keeps it, and comes closer than this one by more than its loop leaves.
     """
     warnings = []
-    for number, missed in misses(end):
+    for number, missed in violations(end):
 
         def kept(
             assembly: Assembly, named: Mapping[str, Array], number: int = number, missed: list[Miss] = missed

@@ -247,7 +247,7 @@ def begun(run: Run) -> BoundLaw:
 def with_surroundings(run: Run) -> BoundLaw:
     """The law as it begins the run, and what stands around it."""
     start = beginning(run, *run.start())
-    law = run.law.begin(run.fitted.take_bound(), run.robot, start)
+    law = run.law.begin(run.fitted.law_for_run(), run.robot, start)
     return surrounded(run.around, Surroundings(run.robot, run.law, law, start, run.rig))
 
 

@@ -14,7 +14,7 @@ from palpate.engine.fatal import FATAL
 from palpate.errors import InvalidInput
 from palpate.run.assemble.assemble import Assembly
 from palpate.run.assemble.carrier import EQUATIONS
-from palpate.run.before.differences import declared
+from palpate.run.before.differences import model_differences
 from palpate.run.loop import loop
 from palpate.spatial.height_field import tightest_hollow
 from palpate.world.config import Surface
@@ -27,14 +27,14 @@ UNSTABLE_STEP, COARSE_STEP = 1.0, 0.2  # dt · ω of a contact
 
 
 @dataclass(frozen=True)
-class Foretold:
+class Prediction:
     """Results of the checks before step 0: warnings and expectations."""
 
     warnings: list[str]
     expected: list[str]
 
 
-def check_start(assembly: Assembly, *, predict: bool = True) -> Foretold:
+def check_start(assembly: Assembly, *, predict: bool = True) -> Prediction:
     """Refuse a start that cannot be simulated; return warnings about one that should be looked at.
 
     Args:
@@ -51,12 +51,12 @@ def check_start(assembly: Assembly, *, predict: bool = True) -> Foretold:
     mujoco.mj_fwdPosition(assembly.plant.model, assembly.data)  # equations stage no more than the run asks for
     _not_deep_inside(assembly)
     if assembly.run.robot.unresisted:
-        return Foretold([], [])
+        return Prediction([], [])
     said = [*assembly.law.warnings, *_short_enough(assembly), *_fits_into_hollows(assembly)]
     if not predict:
-        return Foretold(said, [])
-    listed, contradictions = declared(assembly)
-    return Foretold([*said, *slides_too_fast(assembly), *contradictions], listed)
+        return Prediction(said, [])
+    listed, contradictions = model_differences(assembly)
+    return Prediction([*said, *slides_too_fast(assembly), *contradictions], listed)
 
 
 def _inside_limits(assembly: Assembly) -> None:

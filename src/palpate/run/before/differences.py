@@ -197,7 +197,7 @@ def _bias(run: Run) -> ModelDifference | None:
     )
 
 
-def declared(assembly: Assembly, *, friction: bool = False) -> tuple[list[str], list[str]]:
+def model_differences(assembly: Assembly, *, friction: bool = False) -> tuple[list[str], list[str]]:
     """Every difference at the start posture in words, and those among them that are worth a warning.
 
     A plant change, a load or friction is there to be tried; a gravity that world and model give differently is not.

@@ -177,10 +177,11 @@ def _over_ranges(known: Design, progress: Callable[[str], None]) -> Design:
     for end in ends:
         progress(f"searching the same with {end.words}")
         limits.append(limits_at(end, keys, known.course[1]))
-    sentences = [
-        range_sentence(limit.setting.key, limit.setting.unit, [limit, *(at.get(limit.setting.key) for at in limits)])
-        for limit in (known.limits if ends else ())
-    ]
+    sentences = []
+    for limit in known.limits if ends else ():
+        key = limit.setting.key
+        there = {end.name: at.get(key) for end, at in zip(ends, limits)}
+        sentences.append(range_sentence(key, limit.setting.unit, {"joints as they are": limit, **there}))
     return replace(known, ends=tuple(sentences), end_names=tuple(end.words for end in ends))
 
 

@@ -5,7 +5,7 @@ Where a figure is known to lie in a range, a limit is one number at each end of 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -26,10 +26,12 @@ class RangeEnd:
     """A run at one end of the ranges.
 
     Attributes:
-        words: which end, with its numbers.
+        name: which end, such as "soft gears, light rotors".
+        words: the same with its numbers.
         run: there.
     """
 
+    name: str
     words: str
     run: Run
 
@@ -50,7 +52,7 @@ def ends_of(run: Run) -> tuple[RangeEnd, ...]:
         change = {"joint_stiffness": tuple(map(float, stiffness[k])), "rotor_inertia": tuple(map(float, more))}
         world = run.world.model_copy(update={"plant": plant.model_copy(update=change)})
         words = f"{name} ({_span(stiffness[k], 'N·m/rad')}; {_span(rotor[1] + more, 'kg·m²')})"
-        ends.append(RangeEnd(words, replace(run, world=world)))
+        ends.append(RangeEnd(name, words, replace(run, world=world)))
     return tuple(ends)
 
 
@@ -79,13 +81,38 @@ def limits_at(end: RangeEnd, keys: Sequence[str], size: float) -> dict[str, Limi
     return found
 
 
-def range_sentence(key: str, unit: str, limits: Sequence[Limit | None]) -> str:
-    """A limit over the ranges, in words: between which values the loop becomes unstable."""
-    known = [limit for limit in limits if limit is not None]
-    if len(known) < len(limits):
-        return f"{key}: not known at every end."
-    low, high = min(limit.stable_to for limit in known), max(limit.stable_to for limit in known)
-    if all(np.isinf(limit.unstable_at) for limit in known):
+def range_sentence(key: str, unit: str, limits: Mapping[str, Limit | None]) -> str:
+    """A limit over the ranges, in words: between which values the loop becomes unstable, and what runs say of it.
+
+    Args:
+        key: of the setting.
+        unit: of its value.
+        limits: of the run as it is and at each end, by the end's name; None where there is none to be had.
+    """
+    if unknown := [name for name, limit in limits.items() if limit is None]:
+        return f"{key}: not known with {' and with '.join(unknown)}."
+    known = {name: limit for name, limit in limits.items() if limit is not None}
+    low, high = min(limit.stable_to for limit in known.values()), max(limit.stable_to for limit in known.values())
+    if all(np.isinf(limit.unstable_at) for limit in known.values()):
         return f"{key}: at least {low:.3g} {unit} at both ends."
-    more = " or more" if any(np.isinf(limit.unstable_at) for limit in known) else ""
-    return f"{key}: unstable from {low:.3g} to {high:.3g}{more} {unit} on, over what is known of the joints."
+    more = " or more" if any(np.isinf(limit.unstable_at) for limit in known.values()) else ""
+    stretch = f"{low:.3g} to {high:.3g}{more}" if high > low or more else f"{low:.3g}"
+    return f"{key}: unstable from {stretch} {unit} on, over what is known of the joints; {_runs(known)}."
+
+
+def _runs(limits: Mapping[str, Limit]) -> str:
+    """What pushed runs just below and just above each limit say, in words."""
+    found = {name: limit for name, limit in limits.items() if np.isfinite(limit.unstable_at)}
+    others = [(name, limit) for name, limit in found.items() if not limit.confirmed]
+    if not others:
+        return "pushed runs on both sides agree" if len(found) == 1 else "pushed runs on both sides of each agree"
+    words = [f"{name}: {_course(limit)}" for name, limit in others]
+    agree = "; elsewhere they agree" if len(others) < len(found) else ""
+    return f"pushed runs do not agree ({'; '.join(words)}{agree})"
+
+
+def _course(limit: Limit) -> str:
+    """Where pushed runs are quiet and where not, in words."""
+    quiet = "quiet nowhere" if np.isnan(limit.quiet_at) else f"quiet at {limit.quiet_at:.3g}"
+    shakes = "no end found" if np.isnan(limit.shakes_at) else f"not quiet at {limit.shakes_at:.3g}"
+    return f"{quiet}, {shakes}{', as dry friction holds more' if limit.held and limit.rubs else ''}"

@@ -25,7 +25,7 @@ from palpate.run.tangent.tick_map import contact_names, contact_state
 from palpate.world.forces.contact import PointContact
 
 SHAKES = 0.02  # rad/s or m/s: joints that are slower stand
-BETWEEN = 4  # moments between start and end that are looked at
+MOMENTS_BETWEEN = 4  # moments between start and end that are looked at
 _LOOK = 0.01  # s between two looks at the contacts
 _LOOKS = 5  # at the start, up to which an arm that stands is slow
 _TRIES = 20  # looks at the start for a moment at which no torque is cut
@@ -167,7 +167,7 @@ def _along(assembly: Assembly, variants: Variants, finer: bool) -> tuple[list[Lo
     moments = [_start(assembly, last, look, finer)]
     due: dict[str, int] = {}
     asked: set[str] = set()
-    between, shares = [], list(np.arange(1, BETWEEN + 1) / (BETWEEN + 1))
+    between, shares = [], list(np.arange(1, MOMENTS_BETWEEN + 1) / (MOMENTS_BETWEEN + 1))
     while L.tick_count < last - round(_SPAN / L.period):
         if not run_until(assembly, min(L.tick_count + look, last)):
             return [*moments, *between], False, False

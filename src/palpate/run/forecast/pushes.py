@@ -1,8 +1,10 @@
 """Runs with a push at their end: whether the joints come to rest again.
 
 After the push the largest joint speed is watched over a quarter of the time that is left, and over the next one. A run
-is quiet where it ends below 0.01 rad/s or m/s, or falls from one to the other; where it is neither quiet nor grows, it
-is run four times as long. Where the reference still moves, the speeds are those beside the same run without the push.
+is quiet where it ends below 0.01 rad/s or m/s, or falls from one to the other, steadily: motors at their limits shake
+with an amplitude that may be less at one time than at another. Where it is neither quiet nor grows, or falls and
+rises, it is run four times as long. Where the reference still moves, the speeds are those beside the same run without
+the push.
 """
 
 from __future__ import annotations
@@ -37,14 +39,15 @@ def course_of(variants: Variants, run: Run, size: float = 1.0) -> Course:
         size: of the push, as a share of the usual one.
     """
     course = _course(variants.ready(pushed(run, variants.end, size)), run, variants.end, AFTER)
-    if course != "edge":
+    if course not in ("edge", "unsteady"):
         return course
     clock = run.clock.model_copy(update={"duration": variants.end + _LONGER * AFTER})
     longer = replace(run, clock=clock)
-    return _course(assemble(pushed(longer, variants.end, size)), longer, variants.end, _LONGER * AFTER)
+    course = _course(assemble(pushed(longer, variants.end, size)), longer, variants.end, _LONGER * AFTER)
+    return "shakes" if course == "unsteady" else course
 
 
-def _course(assembly: Assembly, run: Run, end: float, after: float) -> Course:
+def _course(assembly: Assembly, run: Run, end: float, after: float) -> Course | Literal["unsteady"]:
     try:
         speeds = _speeds(assembly, end, after)
         if speeds is not None and moves_on(run, end, after):
@@ -59,7 +62,10 @@ def _course(assembly: Assembly, run: Run, end: float, after: float) -> Course:
     if last < QUIET:
         return "quiet"
     slope = np.log(last / max(before, 1e-12)) / (0.25 * after)
-    return "quiet" if slope < -SLOPE else "edge" if slope < SLOPE and last < 2.0 * QUIET else "shakes"
+    if slope < -SLOPE:
+        pieces = [float(piece.max()) for piece in np.array_split(size, 4)]
+        return "quiet" if pieces == sorted(pieces, reverse=True) else "unsteady"
+    return "edge" if slope < SLOPE and last < 2.0 * QUIET else "shakes"
 
 
 def _speeds(assembly: Assembly, end: float, after: float) -> Array | None:

@@ -72,6 +72,11 @@ def compliance_here(assembly: Assembly, *, pressing: bool = False, state: LoopSt
         return None
     start, memories = state.words.save(), state.memory.saved()
     try:
+        if assembly.loop.contacts:  # a run that has ended has cleared the wrench of its last row
+            sample_targets(assembly, 1)
+            assembly.rescues.call(loop.first_half)
+            state.words.restore(start)
+            state.memory.restore(memories)
         with held(assembly), unlimited(assembly), opened(assembly, normal=pressing):
             fill_lines(assembly, state)
             sample_targets(assembly, 1)

@@ -95,7 +95,7 @@ def _holding(robot: Robot, q: Array, springs: Callable[[Array, Array], Array], t
 def _law(run: Run, target: Array) -> Callable[[Array, Array], Array]:
     if not isinstance(run.law, Law) or run.law.command != "torque":
         raise InvalidInput("the closed loop is linearised for compiled laws that command torques")
-    law, wanted = run.fitted.take_bound(), Target.over(target.copy(), sizes_of(run.robot))
+    law, wanted = run.fitted.law_for_run(), Target.over(target.copy(), sizes_of(run.robot))
     period = run.clock.control_period
     return lambda q, v: law.with_own_memory().tick(run.robot, q, v, target=wanted, dt=period).command
 

@@ -8,18 +8,22 @@ autocorrelation: the larger of the block bootstrap's and the delete-one-block ja
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
 import numpy as np
+from scipy.interpolate import CubicSpline
 from scipy.stats import t as student
 
 from palpate.checks import Array
 from palpate.errors import InvalidInput
 from palpate.tools.logs.cleaning import Filter, Motion
-from palpate.tools.logs.model import Arm
+from palpate.tools.logs.model import Arm, load_regressor
 
 INFLATION = 200.0  # of a variance by other columns, from which on they cannot be told apart
 QUIET = 0.01  # rad/s: below, a joint may stick, and its row is left out
+PIECE = 1 << 15  # rows whose columns are held at once
+MOST_ROWS = 40_000  # that are compared
 RESAMPLES = 300
 FEWEST_BLOCKS, MOST_BLOCKS = 12, 80
 
@@ -52,31 +56,40 @@ class Rows:
 
 
 def rows_of(
-    motion: Motion, arm: Arm, stribeck: float = 0.05, low_pass: Filter | None = None, *, elastic: bool = False
+    motion: Motion,
+    arm: Arm,
+    stribeck: float = 0.05,
+    low_pass: Filter | None = None,
+    *,
+    carrying: Array | None = None,
+    every: int = 1,
 ) -> Rows:
-    """The rows of a motion; `low_pass` is its own filter if not given, `elastic` asks for columns of compliances."""
+    """The rows of a motion.
+
+    Args:
+        motion, arm: the recording and its arm.
+        stribeck: v_s, rad/s.
+        low_pass: the motion's own filter if not given.
+        carrying: a load; with it columns of the joints' compliances come too.
+        every: of so many filtered rows one is kept.
+    """
     chosen = low_pass or motion.filter
     parts = []
     for number, run in enumerate(motion.runs):
-        edge = chosen.edge
-        if len(run.time) < 3 * edge + 8:
+        V = chosen(run.v) if len(run.time) >= 3 * chosen.edge + 8 else np.empty(0)
+        if not len(V):
             continue
-        Q, V = run.q, chosen(run.v)
-        A = np.gradient(V, motion.period, axis=0)
-        y = chosen(run.torque - arm.rigid(Q, V, A))
-        X = chosen(arm.regressor(Q, V, A, stribeck))
-        rate = np.gradient(chosen(run.torque), motion.period, axis=0)
-        use = np.abs(V) > QUIET
-        # a row is disturbed by a joint that stands still within the filter's reach
-        reach = max(1, int(0.25 / (chosen.cutoff * motion.period)))
-        for k in range(1, reach + 1):
-            use[k:] &= np.abs(V[:-k]) > QUIET
-            use[:-k] &= np.abs(V[k:]) > QUIET
-        inner = slice(edge, len(Q) - edge)
-        sag = chosen(_sag(arm, (Q, V, A), chosen(run.torque))) if elastic else np.empty((*y.shape, 0))
-        parts.append(
-            Rows(y[inner], X[inner], rate[inner], use[inner], np.full(len(y[inner]), number), V[inner], sag[inner])
-        )
+        A, rate = np.gradient(V, motion.period, axis=0), np.gradient(chosen(run.torque), motion.period, axis=0)
+        use = _moving(V, max(1, int(0.25 / (chosen.cutoff * motion.period))))
+        smooth = carrying is not None and len(V) > 12 * chosen.edge  # the sag is smoothed with a third of the cutoff
+        edge = 3 * chosen.edge if smooth else chosen.edge
+        for whole, kept in pieces(len(V), chosen, every, edge):
+            state = run.q[whole], V[whole], A[whole]
+            y = chosen(run.torque[whole] - arm.rigid(*state))[kept]
+            X = chosen(arm.regressor(*state, stribeck))[kept]
+            sag = np.empty((*y.shape, 0)) if carrying is None else chosen(_sag(arm, state, carrying, chosen))[kept]
+            told = np.full(len(y), number)
+            parts.append(Rows(y, X, rate[whole][kept], use[whole][kept], told, V[whole][kept], sag))
     if not parts:
         raise InvalidInput(
             f"every run of the recording is shorter than the filter of {chosen.cutoff:.3g} Hz needs",
@@ -85,18 +98,65 @@ def rows_of(
     return Rows(*(np.concatenate([getattr(part, one.name) for part in parts]) for one in fields(Rows)))
 
 
-def _sag(arm: Arm, state: tuple[Array, Array, Array], torque: Array) -> Array:
-    """Torques per compliance of each joint, (N, n, n): its link hangs back by c τ, and the model sees −(∂τ/∂q) τ c."""
-    Q, V, A = state
-    step = 1e-4
-    columns = np.empty((*Q.shape, Q.shape[1]))
-    for k in range(Q.shape[1]):
-        moved = Q.copy()
-        moved[:, k] += step
-        back = Q.copy()
-        back[:, k] -= step
-        columns[:, :, k] = -(arm.rigid(moved, V, A) - arm.rigid(back, V, A)) / (2 * step) * torque[:, k : k + 1]
-    return columns
+def _moving(V: Array, reach: int) -> Array:
+    """Which joint's row counts: it is disturbed by a joint that stands still within the filter's reach."""
+    fast = np.abs(V) > QUIET
+    use = fast.copy()
+    for k in range(1, reach + 1):
+        use[k:] &= fast[:-k]
+        use[:-k] &= fast[k:]
+    return use
+
+
+def thinning(motion: Motion, chosen: Filter) -> int:
+    """Of how many filtered rows one is kept: four per period of the cutoff, at least 500 and at most `MOST_ROWS`."""
+    count = sum(max(len(run.time) - 2 * chosen.edge, 0) for run in motion.runs)
+    return max(1, min(int(1.0 / (8.0 * chosen.cutoff * motion.period)), count // 500), -(-count // MOST_ROWS))
+
+
+def pieces(rows: int, chosen: Filter, every: int, edge: int | None = None) -> Iterator[tuple[slice, Array]]:
+    """A long run piece by piece, so that memory is bounded: rows to filter, and which of them to keep.
+
+    A piece brings a margin in which what the filter remembers of its start dies out: 24 periods of the cutoff, for the
+    slowest filter in use has a third of it.
+    """
+    margin = int(np.ceil(24.0 / (chosen.cutoff * chosen.period)))
+    left_out = chosen.edge if edge is None else edge
+    kept = np.arange(left_out, rows - left_out, every)
+    for part in np.array_split(kept, max(1, -(-rows // PIECE))):
+        if len(part):
+            start = max(0, int(part[0]) - margin) if rows > PIECE else 0
+            end = min(rows, int(part[-1]) + margin + 1) if rows > PIECE else rows
+            yield slice(start, end), part - start
+
+
+def _sag(arm: Arm, state: tuple[Array, Array, Array], load: Array, low_pass: Filter) -> Array:
+    """Torques per compliance of each joint, (N, n, n).
+
+    Link k hangs behind its motor by c τ, τ the torque that the model says it passes (friction and rotors lie before the
+    gear, and the measured torque's noise would come in twice): the column is d/dc of the model's torques at
+    q − c τ, q̇ − c τ̇, q̈ − c τ̈. All is slow, so that it is taken at four times the cutoff and interpolated.
+    """
+    every = max(1, int(1.0 / (8.0 * low_pass.cutoff * low_pass.period)))
+    at = np.arange(0, len(state[0]), every)
+    Q, V, A = (part[at] for part in state)
+    n, step, small = Q.shape[1], every * low_pass.period, 1e-6
+
+    def link(moved: tuple[Array, Array, Array]) -> Array:
+        return arm.rigid(*moved) + load_regressor(arm.robot, *moved, arm.frame) @ load
+
+    torque = Filter(low_pass.cutoff / 3.0, step)(link((Q, V, A)))
+    rate = np.gradient(torque, step, axis=0)
+    hanging = torque, rate, np.gradient(rate, step, axis=0)
+    columns = np.empty((len(at), n, n))
+    for k in range(n):
+        one = np.arange(n) == k
+        there, back = (
+            link((Q + side * small * one * hanging[0], V + side * small * one * hanging[1],
+                  A + side * small * one * hanging[2])) for side in (-1.0, 1.0)
+        )  # fmt: skip
+        columns[:, :, k] = (there - back) / (2 * small)
+    return CubicSpline(at, columns)(np.arange(len(state[0]))) if every > 1 else columns
 
 
 @dataclass(frozen=True)
@@ -146,6 +206,8 @@ def fit(rows: Rows, arm: Arm, kinds: tuple[str, ...], *, intervals: bool = True)
     for kind in kinds:
         wanted[arm.columns(kind)] = True
     chosen = np.flatnonzero(wanted)
+    if not rows.use.any():
+        return _standing(rows, arm, wanted)
     y = rows.y - rows.X @ np.where(wanted, 0.0, arm.nominal)
     weight = _weights(y, rows.use)
     X = np.concatenate([rows.X[:, :, wanted], rows.sag, -rows.rate[:, :, None]], axis=2)
@@ -167,6 +229,16 @@ def fit(rows: Rows, arm: Arm, kinds: tuple[str, ...], *, intervals: bool = True)
     return Fit(values, np.where(free, spread, np.nan), free, float(theta[-1]), float(deviation[-1]), refused,
                np.where(rows.use, residual, np.nan), block, blocks,
                theta[len(chosen) : -1], deviation[len(chosen) : -1])  # fmt: skip
+
+
+def _standing(rows: Rows, arm: Arm, wanted: Array) -> Fit:
+    """The fit of an arm that does not move: nothing is told."""
+    fastest = float(np.max(np.abs(rows.speed), initial=0.0))
+    reason = f"the arm stands still: no joint is faster than {QUIET:g} rad/s (the fastest: {fastest:.2g})"
+    empty, soft = np.full(len(wanted), np.nan), np.full(rows.sag.shape[2], np.nan)
+    refused = {arm.names[k]: reason for k in np.flatnonzero(wanted)}
+    residual = np.full(rows.y.shape, np.nan)
+    return Fit(arm.nominal.copy(), empty, np.zeros_like(wanted), 0.0, np.nan, refused, residual, 1, 1, soft, soft)
 
 
 def _weights(y: Array, use: Array) -> Array:

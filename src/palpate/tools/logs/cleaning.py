@@ -1,9 +1,9 @@
 """Rows of a recording on one even grid: what was wrong with them is found, told and mended.
 
 Order of work: rows with a missing clock go, resets of the clock and long gaps cut the recording into runs, rows that
-repeat the one before them go, the rest is put on a grid of the median period by cubic interpolation, and every
-quantity passes the same zero-phase low-pass filter (Butterworth, order 4, forwards and backwards), so that model
-and measurement are compared at equal phase.
+repeat the one before them and single rows that jump away and back go, the rest is put on a grid of the median period by
+cubic interpolation, and every quantity passes the same zero-phase low-pass filter (Butterworth, order 4, forwards and
+backwards), so that model and measurement are compared at equal phase.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from palpate.tools.logs.columns import Log
 GAP = 8.0  # periods without a row that cut a recording
 SHORTEST = 32  # rows of a run that is kept
 ORDER = 4
+SPIKE = 20.0  # times what 99 % of the rows differ from their neighbours by: a row that jumps away and back
 STANDING = 2e-3  # rad/s: below, an arm may well repeat its numbers
 CUTOFF = 10.0  # Hz, of the filter unless asked otherwise
 SHARE = 0.2  # of the row rate: the highest cutoff
@@ -106,7 +107,9 @@ def cleaned(log: Log, cutoff: float | None = None) -> Motion:
     """
     counts: dict[str, float] = {"rows": len(log.time)}
     keep = _with_numbers(log, counts)
-    pieces = _runs(log.time, keep, log.starts, counts)
+    cuts: dict[str, Array] = {}
+    pieces = _runs(log.time, keep, log.starts, cuts)
+    counts |= {name: len(instants) for name, instants in cuts.items()}
     pieces = [_without_repeats(log, rows, counts) for rows in pieces]
     steps = [np.diff(log.time[rows]) for rows in pieces if len(rows) > 1]
     if not steps:
@@ -122,7 +125,7 @@ def cleaned(log: Log, cutoff: float | None = None) -> Motion:
     highest = SHARE / period
     chosen = Filter(min(CUTOFF if cutoff is None else cutoff, highest), period)
     _clock_drift(log, keep, counts)
-    return Motion(runs, period, chosen, tuple(_remarks(counts, period, chosen, len(runs))), counts)
+    return Motion(runs, period, chosen, tuple(_remarks(counts, cuts, (period, chosen, len(runs)))), counts)
 
 
 def _with_numbers(log: Log, counts: dict[str, float]) -> Array:
@@ -134,13 +137,17 @@ def _with_numbers(log: Log, counts: dict[str, float]) -> Array:
     return np.flatnonzero(good)
 
 
-def _runs(time: Array, keep: Array, starts: tuple[int, ...], counts: dict[str, float]) -> list[Array]:
-    """Rows of each run: cut where another file begins, the clock goes back, or stands away for long."""
+def _runs(time: Array, keep: Array, starts: tuple[int, ...], cuts: dict[str, Array]) -> list[Array]:
+    """Rows of each run: cut where another file begins, the clock goes back, or stands away for long.
+
+    `cuts` takes the instants before resets and gaps, s from the first row.
+    """
     step = np.diff(time[keep])
     period = float(np.median(step[step > 0])) if np.any(step > 0) else 0.0
     back, gap = step < -0.5 * period, step > GAP * max(period, float(np.percentile(step, 95)))
     begins = np.isin(np.arange(1, len(keep)), np.searchsorted(keep, starts))
-    counts["resets"], counts["gaps"] = int((back & ~begins).sum()), int((gap & ~begins).sum())
+    for name, cut in (("resets", back), ("gaps", gap)):
+        cuts[name] = time[keep][:-1][cut & ~begins] - time[keep[0]]
     return np.split(keep, np.flatnonzero(back | gap | begins) + 1)
 
 
@@ -152,7 +159,26 @@ def _without_repeats(log: Log, rows: Array, counts: dict[str, float]) -> Array:
     rows = rows[advanced]
     stale = repeats(log, rows)
     counts["repeated"] = counts.get("repeated", 0) + int(stale.sum())
-    return rows[~stale]
+    rows = rows[~stale]
+    jumps = _spikes(log, rows)
+    counts["spikes"] = counts.get("spikes", 0) + int(jumps.sum())
+    return rows[~jumps]
+
+
+def _spikes(log: Log, rows: Array) -> Array:
+    """Single rows that lie far off the line between their neighbours, which agree: a jump away and back."""
+    jumps = np.zeros(len(rows), dtype=bool)
+    if len(rows) < SHORTEST:
+        return jumps
+    t = log.time[rows]
+    share = ((t[1:-1] - t[:-2]) / (t[2:] - t[:-2]))[:, None]
+    for values in (log.q[rows], log.torque[rows], *([] if log.v is None else [log.v[rows]])):
+        across = values[2:] - values[:-2]
+        off = np.abs(values[1:-1] - values[:-2] - share * across)
+        usual = np.percentile(off, 99, axis=0)
+        far = (off > SPIKE * usual) & (usual > 0) & (np.abs(across) < 0.5 * off)
+        jumps[1:-1] |= far.any(axis=1)
+    return jumps
 
 
 def repeats(log: Log, rows: Array | None = None) -> Array:
@@ -208,20 +234,31 @@ def _clock_drift(log: Log, keep: Array, counts: dict[str, float]) -> None:
     counts["clock_spread"] = float(np.std(clock - clock[0] - offset - slope * (time - time[0])))
 
 
-def _remarks(counts: dict[str, float], period: float, chosen: Filter, runs: int) -> Iterator[str]:
+def _at(instants: Array) -> str:
+    """When something happened: the first three instants, s from the first row."""
+    told = ", ".join(f"{t:.4g}" for t in instants[:3])
+    return f"after {told}{', …' if len(instants) > 3 else ''} s"
+
+
+def _remarks(counts: dict[str, float], cuts: dict[str, Array], grid: tuple[float, Filter, int]) -> Iterator[str]:
+    period, chosen, runs = grid
     rows = counts["rows"]
     steps = f"{1e3 * counts['shortest_step']:.3g} to {1e3 * counts['longest_step']:.3g} ms"
     yield f"{rows:.0f} rows, {1 / period:.4g} Hz; steps of {steps}"
     told = {
-        "without_numbers": "rows without a number (NaN) left out",
-        "same_time": "rows whose clock does not advance left out",
-        "repeated": f"rows that repeat the one before ({counts.get('repeated', 0) / rows:.1%}) left out",
-        "missing": "rows missing, interpolated",
-        "resets": "resets of the clock: cut there",
-        "gaps": "long gaps: cut there",
-        "short_runs": f"stretches of fewer than {SHORTEST} rows left out",
+        "without_numbers": ("row", "without a number (NaN): left out"),
+        "same_time": ("row", "whose clock does not advance: left out"),
+        "repeated": ("row", f"equal to the one before ({counts.get('repeated', 0) / rows:.1%}): left out"),
+        "spikes": ("row", "far off the rows around it: left out"),
+        "missing": ("row", "missing: interpolated"),
+        "resets": ("reset", f"of the clock {_at(cuts['resets'])}: cut there"),
+        "gaps": ("long gap", f"{_at(cuts['gaps'])}: cut there"),
+        "short_runs": ("stretch", f"of fewer than {SHORTEST} rows: left out"),
     }
-    yield from (f"{counts[key]:.0f} {text}" for key, text in told.items() if counts.get(key))
+    for key, (noun, text) in told.items():
+        if counts.get(key):
+            many = "" if counts[key] == 1 else "es" if noun.endswith("ch") else "s"
+            yield f"{counts[key]:.0f} {noun}{many} {text}"
     if abs(counts.get("clock_rate_ppm", 0.0)) > 1.0 or counts.get("clock_spread", 0.0) > 0.1 * period:
         yield (
             f"the second clock runs {counts['clock_rate_ppm']:+.0f} ppm against the first,"

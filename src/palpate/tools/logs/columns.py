@@ -42,8 +42,9 @@ _OPEN = "?"
 class TimeColumn(Config):
     """The clock of the rows."""
 
-    column: str = required("1", "its name; of a bag `stamp`, the messages' own clock, or `received`, the recorder's")
-    unit: str = required("1", "s, ms, us or ns")
+    column: str = setting("", "1", "its name; of a bag `stamp`, the messages' own clock, or `received`, the recorder's")
+    unit: str = setting("", "1", "s, ms, us or ns")
+    rate: float | None = setting(None, "Hz", "rows per second, where no column is a clock", gt=0)
     clock: str | None = setting(None, "1", "a second clock of the same rows, compared with the first")
 
 
@@ -147,6 +148,8 @@ def load_log(
             the numbers, a column is constant that must not be.
     """
     given = columns if isinstance(columns, ColumnMap | None) else load_map(columns)
+    if given is not None:
+        _check_clock(given.time, "the map" if isinstance(columns, ColumnMap) else columns)
     wanted: Any = Known() if given is None else _named(given)
     table = read_table(path, wanted, progress)
     chosen, notes = (given, ()) if given is not None else known_map(table, robot)
@@ -219,9 +222,17 @@ def template(table: Table, robot: Robot) -> str:
     stamped = any(stream.stamp is not None for stream in table.streams)
     clock = "stamp" if stamped else guess.get("time", [_OPEN])[0]
     lines += ["", "[time]", f"column = {toml_value(clock)}", f'unit = "{"s" if stamped else _OPEN}"  # s, ms, us, ns']
+    lines += [] if stamped else ["# rate = 100  # rows per s, instead of column and unit, where no column is a clock"]
     for role in ("q", "v", "tau"):
         columns = guess.get(role, [_OPEN] * robot.nv)
         lines += ["", f"[{role}]", f"columns = {toml_value(columns)}", f'unit = "?"  # {", ".join(UNITS[role])}']
+        lines += ["# scale = [1, …]  # of currents: N·m per A of each joint"] if role == "tau" else []
+    lines += [
+        "",
+        "# Besides, in the same form: [tau_command], [q_desired], [q_motor], [position_desired] (x, y, z).",
+        '# Of commands: rows = "next" where a row holds the state that followed,',
+        "# without_gravity = true where the robot adds gravity itself.",
+    ]
     lines += ["", "# [wrench]", '# columns = ["?", "?", "?", "?", "?", "?"]', '# unit = "?"', '# frame = "?"',
               '# acts_on = "?"  # robot, environment']  # fmt: skip
     return "\n".join(lines) + "\n"
@@ -333,16 +344,42 @@ def _state_map(stream: Stream, base: str, order: list[str]) -> tuple[ColumnMap, 
         q=cast(Columns, part(fields[0], "rad")),
         v=part(fields[1], "rad/s"),
         tau=part(fields[2], "N·m"),
-        q_desired=part("q_d", "rad") if franka else None,
-        q_motor=part("theta", "rad") if franka else None,
+        q_desired=part("q_d", "rad") if franka else _beside(stream, base, "desired_joint_state", order),
+        q_motor=part("theta", "rad") if franka else _beside(stream, base, "measured_joint_motor_state", order),
     )
     return chosen, "units as libfranka defines them: rad, rad/s, N·m" if franka else note
+
+
+def _beside(stream: Stream, base: str, other: str, order: list[str]) -> Columns | None:
+    """Positions of another part of a franka_msgs/FrankaRobotState; its joints may have no names, but the same order."""
+    own = ".measured_joint_state"
+    if not base.endswith(own):
+        return None
+    theirs = [n.rsplit("[", 1)[1][:-1] for n in stream.columns if n.startswith(f"{base}.position[")]
+    stem = f"{base.removesuffix(own)}.{other}.position"
+    for names in (order, [str(theirs.index(joint)) for joint in order]):
+        columns = tuple(f"{stem}[{name}]" for name in names)
+        if all(name in stream.columns for name in columns):
+            return Columns(columns=columns, unit="rad")
+    return None
 
 
 def _named(chosen: ColumnMap) -> set[str]:
     parts = [getattr(chosen, role) for role in ColumnMap.model_fields if role != "time"]
     named = {name for part in parts if part is not None for name in part.columns}
     return named | {name for name in (chosen.time.column, chosen.time.clock) if name}
+
+
+def _check_clock(asked: TimeColumn, path: object) -> None:
+    """Refuse a map whose clock is neither a column with a unit nor a rate, or both."""
+    if asked.rate is None and not (asked.column and asked.unit):
+        missing = "unit" if asked.column else "column"
+        raise InvalidInput(
+            f"{path}: time.{missing} is missing",
+            hint="time needs column and unit, or rate (rows per s) where no column is a clock",
+        )
+    if asked.rate is not None and (asked.column or asked.unit):
+        raise InvalidInput(f"{path}: time has both a column and a rate", hint="the rate is for files without a clock")
 
 
 def _mapped(table: Table, chosen: ColumnMap, robot: Robot, notes: tuple[str, ...]) -> Log:
@@ -371,6 +408,8 @@ def _mapped(table: Table, chosen: ColumnMap, robot: Robot, notes: tuple[str, ...
 
 
 def _clocks(table: Table, asked: TimeColumn, main: Stream) -> tuple[Array, Array | None]:
+    if asked.rate is not None:
+        return np.arange(len(main)) / asked.rate, None
     scale = _scale("time", asked.unit)
 
     def named(name: str) -> Array:
@@ -379,7 +418,8 @@ def _clocks(table: Table, asked: TimeColumn, main: Stream) -> tuple[Array, Array
             if clock is None:
                 raise InvalidInput(f"{table.path} has no clock {name!r}", hint="name a column of the file")
             return clock
-        return table.column(name)[1] * scale
+        stream, values = table.column(name)
+        return (values if stream is main else _onto(table, (main, stream), values, "time")) * scale
 
     time = named(asked.column)
     second = named(asked.clock) if asked.clock else main.received if asked.column == "stamp" else None
@@ -391,7 +431,7 @@ def _values(table: Table, role: str, part: Columns, robot: Robot, main: Stream) 
     if len(part.columns) != count:
         raise InvalidInput(f"{role} needs {count} columns, got {len(part.columns)}: {', '.join(part.columns)}")
     found = [table.column(name) for name in part.columns]
-    columns = [values if stream is main else _onto(main, stream, values, role) for stream, values in found]
+    columns = [values if stream is main else _onto(table, (main, stream), values, role) for stream, values in found]
     factor = np.broadcast_to(np.asarray(part.scale, dtype=float), (count,))
     if part.unit == "A" and np.all(factor == 1.0):
         raise InvalidInput(f"{role} is in A; the factor to N·m is needed", hint="scale = [N·m per A of each joint]")
@@ -401,10 +441,14 @@ def _values(table: Table, role: str, part: Columns, robot: Robot, main: Stream) 
     return values
 
 
-def _onto(main: Stream, stream: Stream, values: Array, role: str) -> Array:
+def _onto(table: Table, streams: tuple[Stream, Stream], values: Array, role: str) -> Array:
     """A column of another topic at the main topic's instants; NaN outside its own."""
+    main, stream = streams
     if main.stamp is None or stream.stamp is None:
-        raise InvalidInput(f"{role} lies in another topic than q, and one of them has no clock")
+        raise InvalidInput(
+            f"{table.path}: {role} has {len(stream)} rows, q has {len(main)}, and no clock joins them",
+            hint="name columns of one length",
+        )
     return np.interp(main.stamp, stream.stamp, values, left=np.nan, right=np.nan)
 
 
@@ -463,7 +507,7 @@ def _refuse_degrees(log: Log, robot: Robot) -> None:
 
 
 def _rate_ratio(time: Array, q: Array, v: Array) -> float | None:
-    """Velocity over the rate of the position, by least squares of ∫v dt against q; None where hardly anything moves."""
+    """Velocity over the rate of the position, the median over blocks of ∫v dt / Δq; None where little moves."""
     good = np.isfinite(time) & np.isfinite(q) & np.isfinite(v)
     t, q, v = time[good], q[good], v[good]
     step = np.diff(t)
@@ -473,7 +517,10 @@ def _rate_ratio(time: Array, q: Array, v: Array) -> float | None:
     moved, told = (np.array([part.sum() for part in np.array_split(x, blocks)]) for x in (moved, told))
     if np.ptp(q) < 0.05 or moved @ moved == 0:
         return None
-    return float(told @ moved / (moved @ moved))
+    moving = moved != 0
+    ratio, weight = told[moving] / moved[moving], np.abs(moved[moving])
+    order = np.argsort(ratio)
+    return float(ratio[order][np.searchsorted(np.cumsum(weight[order]), 0.5 * weight.sum())])
 
 
 def write_template(path: str | os.PathLike[str], robot: Robot) -> str:

@@ -73,16 +73,16 @@ def run(args: argparse.Namespace) -> int:
         if args.unloaded:
             bare = identify(_load(args, robot, args.unloaded), arm, cutoff=args.cutoff, rollouts=False)
             result = without_the_arms_errors(result, bare, args.unloaded)
-    rendered, foretold = _rendered(log, robot, scenario, result), None
+    rendered, predicted_run = _rendered(log, robot, scenario, result), None
     if scenario is not None:
-        from palpate.tools.logs.timeline import foretell
+        from palpate.tools.logs.timeline import predict_run
 
-        foretold = foretell(scenario, result.motion.longest, log.wrench_frame)
+        predicted_run = predict_run(scenario, result.motion.longest, log.wrench_frame)
     if args.json:
-        print_json(as_data(log, result, rendered, foretold))
+        print_json(as_data(log, result, rendered, predicted_run))
     else:
-        tell(log, result, rendered, foretold)
-    _write(args, log, result, rendered, foretold)
+        tell(log, result, rendered, predicted_run)
+    _write(args, log, result, rendered, predicted_run)
     return 0
 
 
@@ -115,7 +115,7 @@ def _rendered(log: Log, robot: Robot, scenario: Any, result: Identification) -> 
     return rendered_of(log, robot, scenario, result.motion)
 
 
-def _write(args: argparse.Namespace, log: Log, result: Identification, rendered: Any, foretold: Any) -> None:
+def _write(args: argparse.Namespace, log: Log, result: Identification, rendered: Any, predicted_run: Any) -> None:
     if args.suggest:
         from palpate.tools.logs.suggest import suggested
 
@@ -125,7 +125,7 @@ def _write(args: argparse.Namespace, log: Log, result: Identification, rendered:
     if args.out:
         from palpate.tools.logs.page import write_page
 
-        page = write_page(args.out, log, result, rendered, foretold)
+        page = write_page(args.out, log, result, rendered, predicted_run)
         print(f"wrote {page}")
         if args.open:
             open_page(page)
@@ -135,27 +135,33 @@ def _write(args: argparse.Namespace, log: Log, result: Identification, rendered:
         print(f"wrote {write_file(args.write, fitted_text(log, result, args.robot or args.scenario))}")
 
 
-def tell(log: Log, result: Identification, rendered: Any, foretold: Any = None) -> None:
+def tell(log: Log, result: Identification, rendered: Any, predicted_run: Any = None) -> None:
     """Print what the recording says."""
     for remark in (*log.notes, *result.remarks):
         print(remark[0].upper() + remark[1:] + ".")
     parity = result.parity
-    print("\nTorque residual, root mean square, N·m")
-    rows = [[step, *("–" if x != x else f"{x:.3g}" for x in values)] for step, values in parity.residual.items()]
-    print_table(["model", *parity.joints], rows, "l" + "r" * len(parity.joints))
-    told = ", ".join(f"{name} {share:.0%}" for name, share in parity.explained.items() if share > 0.005)
-    print(f"\nExplained alone: {told or 'nothing'}.")
-    print("\n95 % intervals")
+    if any(x == x for x in parity.residual["raw"]):
+        print("\nTorque residual, root mean square, N·m")
+        rows = [[step, *("–" if x != x else f"{x:.3g}" for x in values)] for step, values in parity.residual.items()]
+        print_table(["model", *parity.joints], rows, "l" + "r" * len(parity.joints))
+        told = ", ".join(f"{name} {share:.0%}" for name, share in parity.explained.items() if share > 0.005)
+        print(f"\nExplained alone: {told or 'nothing'}.")
     shown = [q for q in result.quantities.values() if not q.reason]
     cells = [[q.name, f"{q.value:.4g}", f"{q.low:.4g}", f"{q.high:.4g}", q.unit] for q in shown]
-    print_table(["quantity", "value", "low", "high", "unit"], cells, "lrrrl")
-    refused = [q for q in result.quantities.values() if q.reason]
-    for q in refused:
-        print(f"  {q.name}: refused; {q.reason}")
+    if cells:
+        print("\n95 % intervals")
+        print_table(["quantity", "value", "low", "high", "unit"], cells, "lrrrl")
+    refused: dict[str, list[str]] = {}
+    for q in result.quantities.values():
+        if q.reason:
+            refused.setdefault(q.reason, []).append(q.name)
+    for reason, names in refused.items():
+        every = "everything" if len(names) == len(result.quantities) else ", ".join(names)
+        print(f"  {every}: refused; {reason}")
     _tell_judgement(result)
     for line in rendered.lines():
         print(line)
-    for promise in foretold.promises if foretold is not None else ():
+    for promise in predicted_run.promises if predicted_run is not None else ():
         text = str(promise)
         print(text[0].upper() + text[1:] + ".")
 
@@ -163,7 +169,7 @@ def tell(log: Log, result: Identification, rendered: Any, foretold: Any = None) 
 def _tell_judgement(result: Identification) -> None:
     judged = result.judgement
     if judged is None:
-        print("\nNo rollouts: the runs are too short to hold some out, or they were not asked for.")
+        print("\nNo rollouts: the arm stands still, its runs are too short to hold some out, or none were asked for.")
         return
     print(f"\nHeld-out rollouts, {judged.windows} windows: error of the tool, mm")
     from palpate.tools.logs.rollout import millimetres
@@ -181,7 +187,7 @@ def _quantity_data(q: Quantity) -> dict[str, Any]:
     return {k: x if math.isfinite(x) else None for k, x in told.items()} | {"unit": q.unit, "refused": q.reason or None}
 
 
-def as_data(log: Log, result: Identification, rendered: Any, foretold: Any = None) -> dict[str, Any]:
+def as_data(log: Log, result: Identification, rendered: Any, predicted_run: Any = None) -> dict[str, Any]:
     """The same as plain data for JSON; what is not known is null."""
     import math
 
@@ -208,6 +214,6 @@ def as_data(log: Log, result: Identification, rendered: Any, foretold: Any = Non
         "promises": [
             {"what": one.what, "predicted": finite(one.predicted), "happened": finite(one.happened),
              "tolerance": finite(one.tolerance), "broken_since": one.since}
-            for one in (foretold.promises if foretold is not None else ())
+            for one in (predicted_run.promises if predicted_run is not None else ())
         ],
     }  # fmt: skip

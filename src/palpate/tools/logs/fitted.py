@@ -85,13 +85,14 @@ def _facts(log: Log, result: Identification) -> list[dict[str, Any]]:
         known = [(joint, q) for joint, q in told if q is not None and not q.reason]
         if not known:
             continue
-        values = result.identified[arm.columns(kind)]
+        identified = result.identified[arm.columns(kind)]
+        values = [float(identified[arm.robot.dof_names.index(joint)]) for joint, _ in known]
         facts.append({
             "quantity": quantity,
             "joints": [joint for joint, _ in known],
-            "values": [float(values[arm.robot.dof_names.index(joint)]) for joint, _ in known],
-            "low": [max(q.low, 0.0) for _, q in known],
-            "high": [q.high for _, q in known],
+            "values": values,
+            "low": [min(max(q.low, 0.0), x) for x, (_, q) in zip(values, known)],
+            "high": [max(q.high, x) for x, (_, q) in zip(values, known)],
             "grade": "identified",
             "source": f"palpate log of {os.path.basename(log.source)}, sha256 {log.sha256}",
         })  # fmt: skip

@@ -15,19 +15,19 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.errors import InvalidInput
-from palpate.tools.logs.balance import Fit, Rows, fit, rows_of
+from palpate.tools.logs.balance import Fit, Rows, fit, rows_of, thinning
 from palpate.tools.logs.cleaning import Filter, Motion, Run, cleaned, repeats
 from palpate.tools.logs.columns import Log
 from palpate.tools.logs.model import BODY, SPEEDS, Arm, nearest_possible, pseudo_inertia
 from palpate.tools.logs.parity import Parity, parity_of
 from palpate.tools.logs.rollout import Judgement, compare_models, moved_torque, refined, residual_floor
-from palpate.tools.logs.spread import beyond_chance, leave_one_out, yielding_joints
+from palpate.tools.logs.spread import SAFETY, beyond_chance, leave_one_out, yielding_joints
 
 KINDS = ("load", "viscous", "coulomb", "offset", "rotor")
 SEEN = 0.7  # share of each run that fits may see; the rest judges them
-SAFETY = 1.15  # on what chance gives: blocks are few, and the weights are estimated too
 CHANCE = 1.0  # deviations that two estimates may differ by, by chance
 SEEN_EFFECT = 5.0  # deviations from which on a Stribeck effect is believed: several joints and speeds are tried
+SUSPECTED = 2.5  # deviations from which on intervals hold the other friction curve's too
 PAIRING = 0.3  # rows of time shift from which on another pairing of rows is tried
 
 
@@ -119,25 +119,31 @@ def identify(
     motion, rows, parity = _compared(log, arm, cutoff)
     paired, moved = _paired(log, motion, rows, arm, kinds)
     motion, late = _in_time(paired, arm, kinds)
-    timed = _thinned(rows_of(motion, arm), motion)
+    timed = _rows(motion, arm)
     plain = fit(timed, arm, kinds)
-    effect, curved = _stribeck(motion, arm, kinds)
+    effect, curved, suspected = _stribeck(motion, arm, kinds)
     speed = effect if friction == "auto" else None
     main = curved if speed is not None and curved is not None else plain
     chosen = speed or SPEEDS[1]
     others = _other_estimates(motion, arm, main, chosen, None if main is curved else curved)
     identified, judgement = main.values, None
-    if rollouts:
+    if rollouts and main.free.any():
         identified, judgement = _by_rollouts(paired, arm, main, chosen)
         others.append((identified, np.where(main.free, 2.0 * main.deviation, np.nan)))
     left_out = leave_one_out(timed, arm, kinds)
-    unused = curved if effect is not None and main is plain else None
+    unused = curved if suspected and main is plain else None
     between = np.maximum(beyond_chance(plain.values, plain.deviation, *left_out), _union(plain, unused))
-    between = np.maximum(between, _yielding(motion, arm, main, chosen))
-    quantities = _quantities(arm, main, (others, between), rows, motion)
+    moved_by, yielding = _yielding(motion, arm, main, chosen)
+    quantities = _quantities(arm, main, (others, np.maximum(between, yielding), moved_by), rows, motion)
     identified = possible(arm, identified, main)
     shift = _interval("shift", "s", late + main.shift, SAFETY * main.t95 * main.shift_deviation, 0.0)
-    remarks = (*motion.remarks, *moved, *_remarks(arm, motion, main, quantities, speed, shift))
+    parity = replace(parity, residual=parity.residual | {"with all that is fitted": main.rms})
+    remarks = (
+        *motion.remarks,
+        *moved,
+        *_unexplained(parity, main),
+        *_remarks(arm, motion, main, quantities, speed, shift),
+    )
     return Identification(
         arm,
         motion,
@@ -157,10 +163,10 @@ def identify(
 def _compared(log: Log, arm: Arm, cutoff: float | None) -> tuple[Motion, Rows, Parity]:
     """The cleaned motion, its rows and their parity with the model."""
     motion = with_contact(cleaned(log, cutoff), arm, log)
-    rows = _thinned(rows_of(motion, arm), motion)
+    rows = _rows(motion, arm)
     parity = parity_of(rows, motion, arm)
     if parity.contradiction:
-        raise InvalidInput(parity.contradiction, hint="say the unit or the sign in the map: unit, scale")
+        raise InvalidInput(parity.contradiction, hint="say columns, unit and sign in the map: columns, unit, scale")
     return motion, rows, parity
 
 
@@ -221,7 +227,7 @@ def _paired(log: Log, motion: Motion, rows: Rows, arm: Arm, kinds: tuple[str, ..
         return motion, []
     moved = with_contact(cleaned(_torques_moved(log, late), motion.filter.cutoff), arm, log)
     moved = replace(moved, remarks=motion.remarks, counts=motion.counts)
-    again = fit(_thinned(rows_of(moved, arm), moved), arm, kinds)
+    again = fit(_rows(moved, arm), arm, kinds)
 
     def size(one):
         return float(np.nanmean(2 * np.log(one.rms)))
@@ -236,7 +242,7 @@ def _paired(log: Log, motion: Motion, rows: Rows, arm: Arm, kinds: tuple[str, ..
 
 def _in_time(motion: Motion, arm: Arm, kinds: tuple[str, ...]) -> tuple[Motion, float]:
     """The motion with its torques moved by the time that they come late, and that time, s; 0 where it is chance."""
-    first = fit(_thinned(rows_of(motion, arm), motion), arm, kinds)
+    first = fit(_rows(motion, arm), arm, kinds)
     if not abs(first.shift) > 3 * first.shift_deviation:
         return motion, 0.0
     runs = tuple(replace(run, torque=moved_torque(run, first.shift)) for run in motion.runs)
@@ -253,26 +259,40 @@ def _torques_moved(log: Log, late: int) -> Log:
     return replace(log, q=q, tau=tau)
 
 
-def _thinned(rows: Rows, motion: Motion) -> Rows:
-    """Rows at four times the filter's cutoff or more: more of them tell nothing new."""
-    every = max(1, min(int(1.0 / (8.0 * motion.filter.cutoff * motion.period)), len(rows.y) // 500))
-    return rows.part(np.arange(0, len(rows.y), every))
+def _rows(
+    motion: Motion, arm: Arm, speed: float = 0.05, low_pass: Filter | None = None, *, carrying: Array | None = None
+) -> Rows:
+    """Rows at four times the filter's cutoff or more, which tell all there is; of a long recording at most so many."""
+    chosen = low_pass or motion.filter
+    return rows_of(motion, arm, speed, chosen, carrying=carrying, every=thinning(motion, chosen))
 
 
-def _stribeck(motion: Motion, arm: Arm, kinds: tuple[str, ...]) -> tuple[float | None, Fit | None]:
-    """The Stribeck speed and fit that leave the least; no speed where no joint shows an effect."""
-    best: tuple[float, float, Fit] | None = None
-    for speed in SPEEDS:
-        one = fit(_thinned(rows_of(motion, arm, speed), motion), arm, (*kinds, "stribeck"))
-        left = float(np.nansum(2 * np.log(one.rms)))
-        if best is None or left < best[0]:
-            best = left, speed, one
-    if best is None:
-        return None, None
+def _stribeck(motion: Motion, arm: Arm, kinds: tuple[str, ...]) -> tuple[float | None, Fit | None, bool]:
+    """The Stribeck speed and fit that leave the least, and whether one is suspected; no speed where none is seen."""
+    tried = {speed: fit(_rows(motion, arm, speed), arm, (*kinds, "stribeck")) for speed in SPEEDS}
+    left = {speed: float(np.nansum(2 * np.log(one.rms))) for speed, one in tried.items()}
+    between = _lowest_between(left)
+    if between is not None:
+        tried[between] = fit(_rows(motion, arm, between), arm, (*kinds, "stribeck"))
+        left[between] = float(np.nansum(2 * np.log(tried[between].rms)))
+    speed = min(left, key=lambda one: left[one])
+    best = tried[speed]
     here = arm.columns("stribeck")
-    strength = best[2].values[here] / best[2].deviation[here]
-    seen = np.isfinite(strength) & (strength > SEEN_EFFECT)
-    return (best[1] if seen.any() else None), best[2]
+    strength = best.values[here] / best.deviation[here]
+    strongest = float(np.max(np.nan_to_num(strength), initial=0.0))
+    return (speed if strongest > SEEN_EFFECT else None), best, strongest > SUSPECTED
+
+
+def _lowest_between(left: dict[float, float]) -> float | None:
+    """The speed at the bottom of the parabola through the best one and its neighbours; None at the end of the list."""
+    speeds = sorted(left)
+    k = min(range(len(speeds)), key=lambda j: left[speeds[j]])
+    if not 0 < k < len(speeds) - 1 or not np.isfinite([left[one] for one in speeds]).all():
+        return None
+    near = speeds[k - 1 : k + 2]
+    square, slope, _ = np.polyfit(np.log(near), [left[one] for one in near], 2)
+    found = float(np.exp(-slope / (2.0 * square))) if square > 0 else speeds[k]
+    return None if np.isclose(found, speeds[k], rtol=1e-3) else float(np.clip(found, near[0], near[2]))
 
 
 def _other_estimates(
@@ -282,7 +302,7 @@ def _other_estimates(
     slower = Filter(0.5 * motion.filter.cutoff, motion.period)
     others = [] if curved is None else [(curved.values, curved.deviation)]
     try:
-        rows = _thinned(rows_of(motion, arm, speed, slower), replace(motion, filter=slower))
+        rows = _rows(motion, arm, speed, slower)
         half = fit(rows, arm, _kinds_of(main, arm))
     except InvalidInput:  # the runs are too short for the slower filter
         return others
@@ -293,7 +313,7 @@ def _by_rollouts(motion: Motion, arm: Arm, main: Fit, speed: float) -> tuple[Arr
     """Parameters refined on the first part of each run, judged on the rest beside nominal and classical."""
     training = replace(motion, runs=tuple(_first_part(run) for run in motion.runs))
     try:
-        seen = fit(_thinned(rows_of(training, arm, speed), motion), arm, _kinds_of(main, arm))
+        seen = fit(_rows(training, arm, speed), arm, _kinds_of(main, arm))
         deviation = np.where(seen.free, seen.deviation, np.nan)
         shifts = {0.0, seen.shift} if abs(seen.shift) > 0.1 * motion.period else {0.0}
         ways = [(refined(motion, arm, seen.values, deviation, (speed, s, (0.0, SEEN))), s) for s in sorted(shifts)]
@@ -321,9 +341,9 @@ def _first_part(run: Run) -> Run:
 
 
 def _quantities(
-    arm: Arm, main: Fit, spread: tuple[list[tuple[Array, Array]], Array], rows: Rows, motion: Motion
+    arm: Arm, main: Fit, spread: tuple[list[tuple[Array, Array]], Array, Array], rows: Rows, motion: Motion
 ) -> dict[str, Quantity]:
-    others, between = spread
+    others, between, moved_by = spread
     attenuation, reversals = _attenuation(rows), _reversals(arm, main, motion)
     quantities = {}
     for k, (name, unit) in enumerate(zip(arm.names, arm.units)):
@@ -337,13 +357,16 @@ def _quantities(
             kind = name.split(" ")[0]
             more += reversals[kind][joint] if joint is not None and kind in reversals else 0.0
             wide = max(0.0, float(between[k]) - more)
-            quantities[name] = _not_negative(_wider(_interval(name, unit, value, chance, more), wide))
+            told = _moved(_wider(_interval(name, unit, value, chance, more), wide), float(moved_by[k]))
+            quantities[name] = _not_negative(told)
     return quantities
 
 
-def _yielding(motion: Motion, arm: Arm, main: Fit, speed: float) -> Array:
-    rows = _thinned(rows_of(motion, arm, speed, elastic=True), motion)
-    return SAFETY * yielding_joints(rows, arm, main, _kinds_of(main, arm))
+def _yielding(motion: Motion, arm: Arm, main: Fit, speed: float) -> tuple[Array, Array]:
+    if any("q_motor" in run.more for run in motion.runs):  # positions are the links', beyond the gears
+        return np.zeros_like(main.values), np.zeros_like(main.values)
+    rows = _rows(motion, arm, speed, carrying=main.values[:10])
+    return yielding_joints(rows, arm, main, _kinds_of(main, arm))
 
 
 def _union(main: Fit, better: Fit | None) -> Array:
@@ -357,6 +380,11 @@ def _union(main: Fit, better: Fit | None) -> Array:
 def _wider(q: Quantity, by: float) -> Quantity:
     """An interval with the spread between joints; it widens and never refuses, for 0 may well be the value."""
     return replace(q, low=float(q.low - by), high=float(q.high + by))
+
+
+def _moved(q: Quantity, by: float) -> Quantity:
+    """An estimate with its interval, corrected for what joints that yield feign."""
+    return replace(q, value=float(q.value + by), low=float(q.low + by), high=float(q.high + by))
 
 
 def _not_negative(q: Quantity) -> Quantity:
@@ -441,6 +469,8 @@ def _remarks(
 ) -> Iterator[str]:
     yield from _shift_remark(motion, shift)
     yield from load_remarks(arm, quantities)
+    if not main.free.any():
+        return
     slow, fast = (float(np.nanpercentile(np.abs(np.concatenate([r.v for r in motion.runs])), p)) for p in (5, 99))
     if speed is not None:
         yield f"friction falls with speed (Stribeck) around {speed:g} rad/s"
@@ -448,6 +478,14 @@ def _remarks(
         yield f"no Stribeck effect is seen at speeds from {slow:.2g} to {fast:.2g} rad/s"
     yield from _side_remark(arm, quantities)
     yield f"intervals: {main.blocks} blocks of {main.block} rows, as long as the residual's autocorrelation asks for"
+
+
+def _unexplained(parity: Parity, main: Fit) -> Iterator[str]:
+    """Joints of whose torques all that is fitted leaves more than half."""
+    bad = [f"{j} ({left:.3g} of {all_of:.3g} N·m are left)"
+           for j, left, all_of in zip(parity.joints, main.rms, parity.torque) if left > 0.5 * all_of > 0.1]  # fmt: skip
+    if bad:
+        yield f"torques do not follow the model in {', '.join(bad)}: are columns, order, signs and units right?"
 
 
 def _side_remark(arm: Arm, quantities: dict[str, Quantity]) -> Iterator[str]:

@@ -18,7 +18,7 @@ from palpate.tools.logs.columns import Log
 from palpate.tools.logs.identify import Identification
 from palpate.tools.logs.rendered import Rendered
 from palpate.tools.logs.rollout import Windows, millimetres, rollout
-from palpate.tools.logs.timeline import Course, Foretold, Happening, happenings
+from palpate.tools.logs.timeline import Course, Happening, PredictedRun, happenings
 from palpate.trace import Channel, Outcome, RunFacts, Trace
 from palpate.views.pages.markup import Plots, bullets, contents, page, section, table
 from palpate.views.pages.player import replay_element
@@ -43,13 +43,17 @@ class Model:
 
 
 def write_page(
-    path: str | os.PathLike[str], log: Log, result: Identification, rendered: Rendered, foretold: Foretold | None = None
+    path: str | os.PathLike[str],
+    log: Log,
+    result: Identification,
+    rendered: Rendered,
+    predicted_run: PredictedRun | None = None,
 ) -> Path:
     """Write the page of a recording; of a scenario, its simulated run is drawn under the log."""
     run = result.motion.longest
     every = max(1, len(run.time) // _MOST_ROWS)
     rows = np.arange(0, len(run.time), every)
-    model = _simulated(foretold, run.time) if foretold is not None else _restarted(result)
+    model = _simulated(predicted_run, run.time) if predicted_run is not None else _restarted(result)
     time = run.time[rows] - run.time[0]
     told, plots = result.arm.robot, Plots()
     torque = run.more.get("tau", run.torque)
@@ -77,7 +81,7 @@ def write_page(
         section("Parity", _parity(result)),
         section("Quantities", _quantities(result)),
         section("Rollouts", _rollouts(result)),
-        section("Time line", _promises(foretold), _timeline(events)),
+        section("Time line", _promises(predicted_run), _timeline(events)),
         section(
             "Replay", f"<p class=soft>The ghost is the {html_text(model.name)}.</p>", _replay(result, run, model, rows)
         ),
@@ -99,11 +103,11 @@ def _course(run: Any, torque: Array) -> Course:
     return Course(run.time, run.q, run.v, torque, force)
 
 
-def _simulated(foretold: Foretold, time: Array) -> Model:
+def _simulated(predicted_run: PredictedRun, time: Array) -> Model:
     """The scenario's run at the log's instants, counted from its start."""
-    force = foretold.at("measured_wrench", time)[:, :3] if "measured_wrench" in foretold.trace else None
-    q, v, torque = (foretold.at(name, time) for name in ("q", "v", "tau"))
-    return Model("simulated run", q, v, torque, foretold.course, force)
+    force = predicted_run.at("measured_wrench", time)[:, :3] if "measured_wrench" in predicted_run.trace else None
+    q, v, torque = (predicted_run.at(name, time) for name in ("q", "v", "tau"))
+    return Model("simulated run", q, v, torque, predicted_run.course, force)
 
 
 def _restarted(result: Identification) -> Model:
@@ -176,16 +180,18 @@ def _rollouts(result: Identification) -> str:
     return shown + f"<p class=soft>{html_text(_sentence(judged.floor_sentence))}</p>"
 
 
-def _promises(foretold: Foretold | None) -> str:
-    if foretold is None or not foretold.promises:
+def _promises(predicted_run: PredictedRun | None) -> str:
+    if predicted_run is None or not predicted_run.promises:
         return ""
     rows = [
         [html_text(one.what), f"{one.predicted:.3g}", f"{one.happened:.3g}", f"{one.tolerance:.3g}",
          "kept" if one.since is None else f"broken since {one.since:.2f} s"]
-        for one in foretold.promises
+        for one in predicted_run.promises
     ]  # fmt: skip
     heads = ["promise of the law", "predicted error", "error of the arm", "the loop may leave", "verdict"]
-    return table(heads, rows, ["", "number", "number", "number", ""]) + bullets([_sentence(t) for t in foretold.notes])
+    return table(heads, rows, ["", "number", "number", "number", ""]) + bullets(
+        [_sentence(t) for t in predicted_run.notes]
+    )
 
 
 def _timeline(events: list[Happening]) -> str:

@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from palpate.checks import Array
-from palpate.tools.logs.balance import Rows, fit
+from palpate.tools.logs.balance import Rows, fit, pieces, thinning
 from palpate.tools.logs.cleaning import Motion
 from palpate.tools.logs.model import Arm
 
+ALIKE = 0.85  # correlation of torques with a model: less says nothing
 HEAVY = 0.05  # kg: a welded body that is tried away
 STEPS = {
     "raw": (),
@@ -75,8 +76,8 @@ def parity_of(rows: Rows, motion: Motion, arm: Arm) -> Parity:
     cosine = gravity @ nominal / max(np.linalg.norm(gravity) * np.linalg.norm(nominal), 1e-12)
     tilt = float(np.arccos(np.clip(cosine, -1.0, 1.0))) if np.linalg.norm(nominal) > 0 else 0.0
     spread = np.std(measured, axis=0)
-    return Parity(arm.robot.dof_names, residual, spread, explained, factors, gravity, tilt,
-                  _contradiction(factors, tilt, arm))  # fmt: skip
+    contradiction = _swapped(measured, modelled, arm) or _contradiction(factors, tilt, arm)
+    return Parity(arm.robot.dof_names, residual, spread, explained, factors, gravity, tilt, contradiction)
 
 
 def _without_bodies(rows: Rows, arm: Arm) -> dict[str, Array]:
@@ -94,19 +95,35 @@ def _torques(motion: Motion, arm: Arm) -> tuple[Array, Array, Array]:
     """Measured and modelled torques, filtered alike, and the torques per component of gravity."""
     measured, modelled, columns = [], [], []
     along = [arm.robot.with_gravity(axis) for axis in np.eye(3)]
+    every = thinning(motion, motion.filter)
     for run in motion.runs:
         if len(run.time) < 3 * motion.filter.edge + 8:
             continue
-        V = motion.filter(run.v)
+        V, torque = motion.filter(run.v), motion.filter(run.torque)
         A = np.gradient(V, motion.period, axis=0)
-        inner = slice(motion.filter.edge, len(V) - motion.filter.edge)
-        measured.append(motion.filter(run.torque)[inner])
-        modelled.append(motion.filter(arm.rigid(run.q, V, A))[inner])
-        still = np.zeros_like(V)
-        columns.append(
-            np.stack([r.inverse_dynamics_batch(run.q, still, still, losses=False) for r in along], axis=2)[inner]
-        )
+        for whole, kept in pieces(len(V), motion.filter, every):
+            Q = run.q[whole][kept]
+            still = np.zeros_like(Q)
+            measured.append(torque[whole][kept])
+            modelled.append(motion.filter(arm.rigid(run.q[whole], V[whole], A[whole]))[kept])
+            columns.append(np.stack([r.inverse_dynamics_batch(Q, still, still, losses=False) for r in along], axis=2))
     return np.concatenate(measured), np.concatenate(modelled), np.concatenate(columns)
+
+
+def _swapped(measured: Array, modelled: Array, arm: Arm) -> str:
+    """Two joints whose measured torques follow each other's model and not their own; "" where there are none."""
+    x, y = (values - values.mean(axis=0) for values in (modelled, measured))
+    sizes = np.maximum(np.linalg.norm(y, axis=0)[:, None] * np.linalg.norm(x, axis=0)[None], 1e-300)
+    alike = (y.T @ x) / sizes
+    own = np.diag(alike)
+    for j in range(len(own)):
+        for k in range(j):
+            if min(alike[j, k], alike[k, j]) > ALIKE and max(own[j], own[k]) < 0.5:
+                one, other = arm.robot.dof_names[k], arm.robot.dof_names[j]
+                return (
+                    f"the torques of {one} follow the model of {other}, and the other way round: are columns swapped?"
+                )
+    return ""
 
 
 def _factors(measured: Array, modelled: Array) -> Array:

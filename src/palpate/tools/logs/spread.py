@@ -5,9 +5,10 @@ that is really there is seen alike by all of them. With θ₋ₖ the estimate wi
 the jackknife over n joints adds  t₉₅(n − 1) √((n − 1)/n Σₖ max(0, |θ₋ₖ − θ| − √(σ₋ₖ² + σ²))²)  to an interval.
 
 Joints yield besides. Where motors are measured, link k hangs behind its motor by cₖ τₖ, which moves the estimate of a
-rigid arm by S c, S from the regression of the sag's columns on the others. A compliance is taken to be 0 with a
-deviation of 0.1 mrad per N·m (10 kN·m/rad); the recording's own estimate ĉ ± σ_c makes it c̃ ± s. The interval grows to
-hold  θ + S c̃ ± √(half² + (1.96 S s)²).
+rigid arm by S c, S from the regression of the sag's columns on the others. A compliance is not negative and taken to be
+of the size of 0.1 mrad per N·m (10 kN·m/rad; half of a normal distribution); with the recording's own estimate ĉ ± σ_c
+it is c̃ ± s, mean and deviation of the two together. A load becomes θ + S c̃ ± √(half² + (1.96 S s)²). Friction and
+rotors keep their value, and |S c̃| is added to their interval: what looks like compliance may be another friction curve.
 """
 
 from __future__ import annotations
@@ -15,30 +16,42 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from scipy.stats import t as student
+from scipy.stats import norm as normal, t as student
 
 from palpate.checks import Array
 from palpate.errors import InvalidInput
 from palpate.tools.logs.balance import Fit, Rows, fit
-from palpate.tools.logs.model import Arm
+from palpate.tools.logs.model import BODY, Arm
 
+SAFETY = 1.15  # on what chance gives: blocks are few, and the weights are estimated too
 YIELDS = 1e-4  # rad/(N·m), deviation of a joint's compliance before a recording is seen
 
 
-def yielding_joints(rows: Rows, arm: Arm, main: Fit, kinds: tuple[str, ...]) -> Array:
-    """Half widths that compliant joints add to each parameter; `rows` have the columns of the sag."""
+def yielding_joints(rows: Rows, arm: Arm, main: Fit, kinds: tuple[str, ...]) -> tuple[Array, Array]:
+    """What compliant joints move each parameter by, and the half width that they add; `rows` have the sag's columns."""
     soft = fit(rows, arm, kinds)
-    variance = np.where(np.isfinite(soft.compliance_deviation), soft.compliance_deviation, np.inf) ** 2
+    deviation = SAFETY * soft.t95 / 1.96 * soft.compliance_deviation
+    variance = np.where(np.isfinite(deviation), deviation, np.inf) ** 2
     trust = YIELDS**2 / (YIELDS**2 + variance)
-    mean, left = trust * np.nan_to_num(soft.compliance), YIELDS * np.sqrt(1.0 - trust)
+    mean, left = _not_negative(trust * np.nan_to_num(soft.compliance), YIELDS * np.sqrt(1.0 - trust))
     S = np.zeros((len(main.values), arm.robot.nv))
     free = np.flatnonzero(main.free)
     weight = np.where(rows.use, 1.0 / np.maximum(np.nan_to_num(main.rms, nan=np.inf), 1e-9), 0.0)[:, :, None]
     A = np.concatenate([rows.X[:, :, free], rows.rate[:, :, None]], axis=2) * weight
     A, B = A.reshape(-1, A.shape[2]), (rows.sag * weight).reshape(-1, arm.robot.nv)
     S[free] = -np.linalg.lstsq(A, B, rcond=1e-9)[0][:-1]
-    chance = main.t95 * np.nan_to_num(main.deviation)
-    return np.abs(S @ mean) + np.sqrt(chance**2 + (1.96**2) * (S**2 @ left**2)) - chance
+    chance = SAFETY * main.t95 * np.nan_to_num(main.deviation)
+    moved_by, width = S @ mean, np.sqrt(chance**2 + (1.96**2) * (S**2 @ left**2)) - chance
+    load = np.arange(len(width)) < len(BODY)
+    return np.where(load, moved_by, 0.0), width + np.where(load, 0.0, np.abs(moved_by))
+
+
+def _not_negative(mean: Array, deviation: Array) -> tuple[Array, Array]:
+    """Mean and deviation of a normal distribution of which the part below 0 is cut off."""
+    deviation = np.maximum(deviation, 1e-12)
+    cut = -mean / deviation
+    hazard = np.exp(normal.logpdf(cut) - normal.logsf(cut))
+    return mean + deviation * hazard, deviation * np.sqrt(np.maximum(1.0 + cut * hazard - hazard**2, 0.0))
 
 
 def leave_one_out(rows: Rows, arm: Arm, kinds: tuple[str, ...]) -> tuple[Array, Array]:

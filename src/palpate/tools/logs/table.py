@@ -10,6 +10,7 @@ import numpy as np
 from palpate.checks import Array
 from palpate.errors import InvalidInput, TooLarge, UnknownName
 
+FEWEST_ROWS = 10
 MOST_BYTES = 1 << 30  # of the columns that are kept, in memory
 Progress = Callable[[int, int], None]  # bytes or rows done, of how many
 
@@ -105,6 +106,6 @@ def refuse_too_much(path: str, size: int) -> None:
 
 
 def refuse_empty(path: str, rows: int) -> None:
-    """Refuse a recording of fewer than ten rows."""
-    if rows < 10:
-        raise InvalidInput(f"{path} has {rows} rows; a recording needs at least 10")
+    """Refuse a recording of fewer than `FEWEST_ROWS` rows."""
+    if rows < FEWEST_ROWS:
+        raise InvalidInput(f"{path} has {rows} rows; a recording needs at least {FEWEST_ROWS}")

@@ -112,7 +112,7 @@ class Promised:
 
 
 @dataclass(frozen=True)
-class Foretold:
+class PredictedRun:
     """The simulated run of a scenario beside a recording: its trace, and the promises of its law."""
 
     trace: Trace
@@ -132,7 +132,7 @@ class Foretold:
         return np.stack([np.interp(instants, self.trace.time, column) for column in self.trace[name].T], axis=1)
 
 
-def foretell(scenario: Scenario, run: Run, wrench_frame: str) -> Foretold:
+def predict_run(scenario: Scenario, run: Run, wrench_frame: str) -> PredictedRun:
     """Simulate a scenario and judge its law's promises on a recorded run, from whose start on time is counted."""
     assembly = assemble(as_run(scenario))
     trace = execute(assembly)
@@ -148,7 +148,7 @@ def foretell(scenario: Scenario, run: Run, wrench_frame: str) -> Foretold:
     rows = int(np.searchsorted(trace.time, min(length, trace.time[-1]), side="right"))
     simulated = {name: values[:rows] for name, values in simulated.items()}
     recorded = simulated | _channels(assembly.run.robot, run, wrench_frame, simulated["time"])
-    return Foretold(trace, tuple(_promises(assembly, simulated, recorded)), tuple(notes))
+    return PredictedRun(trace, tuple(_promises(assembly, simulated, recorded)), tuple(notes))
 
 
 def _channels(robot: Robot, run: Run, wrench_frame: str, time: Array) -> dict[str, Array]:

@@ -156,8 +156,12 @@ class Server:
         session.buttons = Buttons(self._presses, self.keys)
         try:
             law = ClientLaw(session.decide, TERMS, name="fci-client", follows="nothing", session=session)
+            assembly = assemble(replace(run, law=law))
+            gears = assembly.loop.elastic
+            if gears.on:
+                session.arm.know_gears(gears.stiffness, gears.inertia, run.world.sensors.encoders)
             with no_collector(), real_time(self._pace is not None):
-                return execute(assemble(replace(run, law=law)), None, partial, ended)
+                return execute(assembly, None, partial, ended)
         finally:
             link.close()
 

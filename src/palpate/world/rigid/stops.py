@@ -4,7 +4,8 @@ The engine gives a stop at the distance r (negative beyond it, margin m) the imp
 
     a = −B ṙ − K d (r − m),      R = (1 − d)/d · (the joint's mobility at the model's own posture)
 
-with K, B from time constant and damping ratio of `solref`, d from `solimp`: J v̇ + R f ≥ a, f ≥ 0, one of them tight.
+with K, B from time constant and damping ratio of the model's solref, d from its solimp: J v̇ + R f ≥ a, f ≥ 0, one of
+them tight.
 """
 
 from __future__ import annotations

@@ -13,8 +13,9 @@ from palpate.run.assemble.assemble import Assembly
 from palpate.world.plants.distances import depths
 
 _MOST_SAMPLES = 200  # samples of a run that are searched for the closest distance
-_LAST = 1 / 3  # of the time since the first touch: what is judged
-_LOST, _LEAST = 3, 0.02  # times, and share of that time without contact, from which on it counts as bouncing
+_LAST_SHARE = 1 / 3  # of the time since the first touch: what is judged
+# It bounces from so many losses of contact on, and so large a share of that time without contact.
+_MIN_LOSSES, _MIN_FREE_SHARE = 3, 0.02
 _LEADS = ("target_position", "target_q", "target_wrench")
 
 
@@ -26,9 +27,9 @@ def contact_story(named: Mapping[str, Array]) -> tuple[list[str], list[str]]:
         return [], []
     since = force.ravel()[touched[0] :] > 0
     text = f"in contact {100 * since.mean():.3g} % of the time since the first touch, lost {_times_lost(since)} times"
-    last = since[-max(int(_LAST * len(since)), 1) :]
+    last = since[-max(int(_LAST_SHARE * len(since)), 1) :]
     lost, free = _times_lost(last), 1.0 - last.mean()
-    if lost < _LOST or free <= _LEAST or not _stands_still(named, len(last)):
+    if lost < _MIN_LOSSES or free <= _MIN_FREE_SHARE or not _stands_still(named, len(last)):
         return [text], []
     span = float(named["time"][-1] - named["time"][-len(last)])
     return [text], [

@@ -19,7 +19,7 @@ READERS = {
     ".csv": "palpate.tools.logs.readers.csv_file:read",
     ".txt": "palpate.tools.logs.readers.csv_file:read",
     ".parquet": "palpate.tools.logs.readers.parquet_file:read",
-    ".npz": "palpate.tools.logs.readers.parquet_file:read_trace",
+    ".npz": "palpate.tools.logs.readers.npz_file:read",
     ".mcap": "palpate.tools.logs.readers.mcap_file:read",
     ".db3": "palpate.tools.logs.readers.rosbag_file:read",
     ".bag": "palpate.tools.logs.readers.rosbag_file:read_ros1",

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from palpate.errors import FileError, InvalidInput, PalpateError
 from palpate.lazy import check_extra
@@ -15,6 +15,7 @@ from palpate.tools.logs.table import Growing, Progress, Stream, Table, refuse_em
 
 _BLOCK = 4 << 20  # bytes read at once
 _LONGEST_HEAD = 1 << 20
+_BLANKS, _MARGIN = re.compile(rb"[ \t]+"), re.compile(rb"^ | (?=\r?$)", re.MULTILINE)
 _NUMBER = re.compile(r"[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?|[-+]?(nan|inf)|", re.IGNORECASE)
 
 
@@ -78,7 +79,10 @@ def _layout(path: Path) -> _Layout:
             return _Layout(_unique(names, path), separator, first, comma, (more[2:],) if more else ())
     if before and not all(line.lstrip().startswith(("#", "%", "//")) for line in before):
         found = len(_cells(before[0], _separator(before[0])))
-        raise InvalidInput(f"{path}: the first line has {found} names, the rows have {count} columns")
+        raise InvalidInput(
+            f"{path}: the first line has {found} names, the rows have {count} columns",
+            hint="put # before a line that is no header: columns are then counted",
+        )
     names = [f"column {k}" for k in range(1, count + 1)]
     return _Layout(names, separator, first, comma, (f"the file has no header: column 1 … column {count}",))
 
@@ -103,7 +107,15 @@ def _is_numeric(line: str) -> bool:
 def _separator(line: str) -> str:
     if ";" in line:
         return ";"
-    return "," if "," in line else "\t" if "\t" in line else " "
+    if "," in line:
+        return ","
+    return "\t" if "\t" in line and not any(map(_are_numbers, line.split("\t"))) else " "
+
+
+def _are_numbers(cell: str) -> bool:
+    """Whether a cell between tabs holds several numbers, so that blanks separate columns too."""
+    parts = cell.split()
+    return len(parts) > 1 and all(_NUMBER.fullmatch(part) for part in parts)
 
 
 def _cells(line: str, separator: str) -> list[str]:
@@ -136,7 +148,7 @@ def _blocks(path: Path, layout: _Layout, growing: Growing, progress: Progress) -
             strings_can_be_null=False,
         ),
     }
-    with csv.open_csv(path, **options) as reader:
+    with open(path, "rb") as file, csv.open_csv(_Evened(file, layout), **options) as reader:
         for batch in reader:
             columns = []
             for name, column in zip(growing.names, batch.columns):
@@ -149,6 +161,26 @@ def _blocks(path: Path, layout: _Layout, growing: Growing, progress: Progress) -
             done = min(total, done + _BLOCK)
             progress(done, total)
     return texts
+
+
+class _Evened:
+    """A file to read whose runs of blanks and tabs are one blank each, none at the ends of a line; others as it is."""
+
+    closed = False
+
+    def __init__(self, file: BinaryIO, layout: _Layout) -> None:
+        self.file, self.blanks = file, layout.separator == " "
+
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes, whole lines where blanks separate; b"" at the end."""
+        block = self.file.read(size)
+        if not self.blanks:
+            return block
+        block += self.file.readline() if block else b""
+        return _MARGIN.sub(b"", _BLANKS.sub(b" ", block))
+
+    def close(self) -> None:
+        """Nothing: who opened the file closes it."""
 
 
 def _numbers(column: Any, decimal_comma: bool) -> Any:

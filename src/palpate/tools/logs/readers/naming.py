@@ -15,10 +15,14 @@ _MAKERS = {  # joints that makers name by place, base first
     "shoulder_pan": 1, "shoulder_lift": 2, "elbow": 3, "wrist_1": 4, "wrist_2": 5, "wrist_3": 6,
 }  # fmt: skip
 _ROLES = {
-    "q": r"(actual_|measured_|joint_|state_?)*(q|qs|pos|position|positions|angle|angles|theta|jpos|mp)",
-    "v": r"(actual_|measured_|joint_|state_?)*(dq|qd|qdot|q_dot|v|vel|velocity|velocities|speed|speeds|jvel)",
-    "tau": r"(actual_|measured_|joint_|state_?)*(tau|tau_j|torque|torques|effort|efforts|moment|trq|mt|i|current|cur)",
+    "q": r"q|qs|pos|position|positions|angle|angles|theta|jpos|mp",
+    "v": r"dq|qd|qdot|q_dot|v|vel|velocity|velocities|speed|speeds|jvel",
+    "tau": r"tau|torque|torques|effort|efforts|eff|moment|trq|mt|i|current|cur",
 }
+_ASIDE = {  # words of a column's name that say nothing about its quantity
+    "actual", "measured", "meas", "joint", "joints", "j", "state", "states", "arm", "robot",
+    "panda", "fr3", "fer", "lbr", "iiwa", "rad", "deg", "s", "nm",
+}  # fmt: skip
 _TIME = re.compile(r"(rel_|abs_)?(t|time|timestamp|stamp|time_s|time_ms|secs?|seconds)(\s*[\[(].*)?", re.IGNORECASE)
 
 
@@ -86,8 +90,9 @@ def proposed(names: Iterable[str], joints: int) -> dict[str, list[str]]:
         families: dict[str, list[tuple[int, str]]] = {}
         for name in names:
             stem, number = _numbered(name)
-            last = re.split(r"[./]", stem)[-1]
-            if number is not None and re.fullmatch(pattern, last, re.IGNORECASE):
+            words = re.split(r"[_\s]+", re.split(r"[./]", stem)[-1].lower())
+            last = "_".join(word for word in words if word not in _ASIDE)
+            if number is not None and re.fullmatch(pattern, last):
                 families.setdefault(stem, []).append((number, name))
         whole = [family for family in families.values() if len(family) == joints]
         if whole:

@@ -65,6 +65,17 @@ class Arm:
         """Largest ω dt that a controller was asked for."""
         return self.state.softened * self.state.period
 
+    def know_gears(self, stiffness: Array, inertia: Array, encoders: str) -> None:
+        """Elastic joints: motors turn before the torque sensors, and their angles differ from those of the links.
+
+        Args:
+            stiffness: of the gears, N·m/rad.
+            inertia: of the motors, kg·m².
+            encoders: the side that `q` is of, as in `world.sensors.encoders`.
+        """
+        self.state.unfelt[:], self.state.sees_links = inertia, encoders == "link"
+        self.state.compliance[:] = 0.0 if encoders == "motor" else 1.0 / stiffness
+
     def set_joint_stiffness(self, numbers: Array) -> None:
         """N·m/rad of each joint."""
         self.state.joint_stiffness[:] = numbers

@@ -64,6 +64,9 @@ class ArmState(Record):
     wrench, wrench_K        what the robot does to its environment at K, base axes and K's axes
     clear                   (Σ 1/σ²)^(−1/2) of the Jacobian at K
     softened                rad/s, the fastest mode that a controller was asked for
+    unfelt                  kg·m² of motors before the joint torque sensors; 0 where joints are rigid
+    compliance              rad/(N·m) from the angle in q to the motor's; 0 where q is the motor's, or joints are rigid
+    sees_links              whether speeds are the links'
     """
 
     period: float = 1e-3
@@ -74,6 +77,9 @@ class ArmState(Record):
     origin: Vector = sized(3)
     gravity_vector: Vector = sized(3)
     rotor: Vector = sized(7)
+    unfelt: Vector = sized(7)
+    compliance: Vector = sized(7)
+    sees_links: bool = False
     X_NE: Matrix = sized(4, 4)
     X_EK: Matrix = sized(4, 4)
     load_mass: float = 0.0
@@ -297,12 +303,15 @@ def _add_load(a: ArmState) -> None:
 
 @kernel
 def _estimate_torque(a: ArmState) -> None:
-    """External torque: what the drives gave beyond (M + B) v̇ + b since the last tick, low-passed."""
+    """External torque: what the joint torques are beyond (M + B) v̇ + b since the last tick, low-passed.
+
+    Sensors behind elastic gears do not feel what turns the motors: B is none of theirs.
+    """
     for i in range(7):
         if a.ticks > 0:
             surplus = a.tau[i] - a.last_bias[i]
             for j in range(7):
-                inertia = a.last_M[i, j] + (a.rotor[i] if i == j else 0.0)
+                inertia = a.last_M[i, j] + (a.rotor[i] - a.unfelt[i] if i == j else 0.0)
                 surplus -= inertia * (a.v[j] - a.last_v[j]) / a.period
             a.external[i] += a.filter_gain * (surplus - a.external[i])
     for i in range(7):
@@ -521,8 +530,9 @@ def _put_pose(out: Vector, start: int, X: Matrix) -> None:
 @kernel
 def _put_joints(out: Vector, a: ArmState, t: Told) -> None:
     for i in range(7):
-        out[_Q + i] = out[_THETA + i] = a.q[i]
-        out[_DQ + i] = out[_DTHETA + i] = a.v[i]
+        out[_Q + i], out[_THETA + i] = a.q[i], a.q[i] + a.compliance[i] * a.tau[i]
+        bending = a.compliance[i] * a.tau_rate[i] if a.sees_links else 0.0
+        out[_DQ + i], out[_DTHETA + i] = a.v[i], a.v[i] + bending
         out[_TAU_J + i], out[_DTAU_J + i], out[_TAU_J_D + i] = a.tau[i], a.tau_rate[i], t.tau[i]
         out[_Q_D + i], out[_DQ_D + i], out[_DDQ_D + i] = t.q[i], t.v[i], t.a[i]
         out[_TAU_EXT + i] = a.external[i]

@@ -1,8 +1,8 @@
 """Running chunks on this machine: in this process, or in several of their own.
 
 A process that dies or hangs is replaced and its chunk made again; a run that ends two in a row is left as a row of its
-own. `concurrent.futures` hands the chunks to threads, one for each process of `multiprocessing`: its own pool of
-processes gives up all of them when one dies, and does not say which run was at fault.
+own. The library's concurrent.futures hands the chunks to threads, one for each process of `multiprocessing`: its own
+pool of processes gives up all of them when one dies, and does not say which run was at fault.
 """
 
 from __future__ import annotations
