@@ -15,7 +15,7 @@ from palpate.errors import FileError, InvalidInput, TooLarge, UnknownName
 from palpate.tools.logs import table as tables
 from palpate.tools.logs.cleaning import cleaned
 from palpate.tools.logs.columns import load_log, load_map, write_template
-from palpate.tools.logs.readers import read_table
+from palpate.tools.logs.readers import csv_file, read_table
 from palpate.trace import Channel, Outcome, Trace
 
 ROWS = 60
@@ -292,6 +292,31 @@ def test_columns_that_do_not_fit_the_memory_are_refused(tmp_path: Path, monkeypa
 def test_only_the_columns_of_the_map_are_kept(tmp_path: Path) -> None:
     table = read_table(write_csv(tmp_path / "a.csv", columns() | {"more": TIME}), {"t", "q0"})
     assert set(table.columns) == {"t", "q0"}
+
+
+def test_a_table_is_read_in_blocks_and_only_what_is_asked_for_is_held(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 6 000 rows no block holds more than a few hundred; in the end memory holds the one column of the map."""
+    path, blocks, done = write_csv(tmp_path / "a.csv", _long(6000)), [], []
+    monkeypatch.setattr(csv_file, "_BLOCK", 20_000)
+    add = tables.Growing.add
+
+    def counting(self, columns):
+        columns = list(columns)
+        blocks.append([len(one) for one in columns])
+        add(self, columns)
+
+    monkeypatch.setattr(tables.Growing, "add", counting)
+    table = read_table(path, {"q0"}, lambda now, total: done.append(now / total))
+    assert [len(table.columns), len(table.column("q0")[1])] == [1, 6000]
+    assert all(len(one) == 1 and one[0] <= 6000 // 10 for one in blocks)
+    assert done == sorted(done)
+    assert done[-1] == 1.0
+
+
+def _long(rows: int) -> dict[str, np.ndarray]:
+    return {name: np.resize(values, rows) for name, values in columns().items()}
 
 
 def test_a_unit_that_there_is_not_is_refused(tmp_path: Path, mapped: Path, robot: pp.Robot) -> None:

@@ -15,7 +15,7 @@ from palpate.scenario.robot import build_robot
 from palpate.tools.logs.cleaning import cleaned
 from palpate.tools.logs.columns import Log, load_log
 from palpate.tools.logs.rendered import Rendered, rendered_of
-from palpate.tools.logs.timeline import Course, foretell, happenings
+from palpate.tools.logs.timeline import Course, happenings, predict_run
 
 STIFFNESS, DAMPING = (400.0, 600.0, 800.0), (60.0, 70.0, 80.0)
 
@@ -119,8 +119,21 @@ def test_a_run_judged_on_its_own_recording_happened_as_predicted(tmp_path: Path)
     scenario = pp.load_scenario("panda-wall")
     pp.simulate(scenario).save(tmp_path / "t.parquet")
     log = load_log(tmp_path / "t.parquet", build_robot(scenario.robot))
-    promises = foretell(scenario, cleaned(log).longest, log.wrench_frame).promises
+    promises = predict_run(scenario, cleaned(log).longest, log.wrench_frame).promises
     assert promises
     for one in promises:
         assert one.since is None
         assert one.happened == pytest.approx(one.predicted, rel=1e-6)
+
+
+def test_a_wrench_of_the_other_sign_and_a_missing_target_are_said(tmp_path: Path) -> None:
+    scenario, trace = pushed()
+    trace.save(tmp_path / "t.parquet")
+    robot = build_robot(scenario.robot)
+    log = load_log(tmp_path / "t.parquet", robot)
+    assert log.wrench is not None
+    turned = replace(log, wrench=-log.wrench)
+    told = rendered_of(turned, robot, scenario, cleaned(turned)).quantities["stiffness x"]
+    assert "acts_on" in told.reason
+    alone = replace(log, position_desired=None, q_desired=None)
+    assert any("No target" in text for text in rendered_of(alone, robot, scenario, cleaned(alone)).lines())

@@ -137,6 +137,8 @@ def _write(args: argparse.Namespace, log: Log, result: Identification, rendered:
 
 def tell(log: Log, result: Identification, rendered: Any, predicted_run: Any = None) -> None:
     """Print what the recording says."""
+    import re
+
     for remark in (*log.notes, *result.remarks):
         print(remark[0].upper() + remark[1:] + ".")
     parity = result.parity
@@ -157,7 +159,8 @@ def tell(log: Log, result: Identification, rendered: Any, predicted_run: Any = N
             refused.setdefault(q.reason, []).append(q.name)
     for reason, names in refused.items():
         every = "everything" if len(names) == len(result.quantities) else ", ".join(names)
-        print(f"  {every}: refused; {reason}")
+        why = reason if len(names) == 1 else re.sub(r"\bit\b", "any of them", reason)
+        print(f"  {every}: refused; {why}")
     _tell_judgement(result)
     for line in rendered.lines():
         print(line)

@@ -83,7 +83,9 @@ def write_page(
         section("Rollouts", _rollouts(result)),
         section("Time line", _promises(predicted_run), _timeline(events)),
         section(
-            "Replay", f"<p class=soft>The ghost is the {html_text(model.name)}.</p>", _replay(result, run, model, rows)
+            "Replay",
+            f"<p class=soft>The ghost is the {html_text(model.name)}.</p>",
+            _replay(result, run, model, rows, predicted_run),
         ),
         section("Plots", *(plots.figure(figure) for figure in figures)),
         section("How it was read", bullets([_sentence(t) for t in (*log.notes, *result.motion.remarks)])),
@@ -202,8 +204,8 @@ def _timeline(events: list[Happening]) -> str:
     return table(["event", "predicted", "happened"], rows, ["", "number", "number"]) if rows else ""
 
 
-def _replay(result: Identification, run: Any, model: Model, rows: Array) -> str:
-    """The replay of the recording; its target, drawn as a ghost, is the model."""
+def _replay(result: Identification, run: Any, model: Model, rows: Array, predicted_run: PredictedRun | None) -> str:
+    """The replay of the recording, in the scenario's world; its target, drawn as a ghost, is the model."""
     robot = result.arm.robot
     time = run.time[rows] - run.time[0]
     poses = robot.pose_batch(run.q[rows]), robot.pose_batch(model.q[rows])
@@ -217,7 +219,8 @@ def _replay(result: Identification, run: Any, model: Model, rows: Array) -> str:
         Channel("target_position", "m", (3,), labels=("x", "y", "z")): poses[1][0],
         Channel("target_quat_wxyz", "1", (4,), labels=("w", "x", "y", "z")): quats[1],
     }
-    facts = RunFacts(robot=robot.name, scene=scene_of(build_plant(robot, World(), 0.001)))
+    scene = predicted_run.trace.facts.scene if predicted_run is not None else None
+    facts = RunFacts(robot=robot.name, scene=scene or scene_of(build_plant(robot, World(), 0.001)))
     return replay_element(
         Trace(time, data, Outcome("completed", "end of the recording", float(time[-1]), len(time)), (), facts)
     )

@@ -89,6 +89,8 @@ def rendered_of(log: Log, robot: Robot, scenario: Any, motion: Motion) -> Render
             for k in range(3):
                 quantities |= _impedance(k, (error, x, force[:, k]), which, motion.period)
                 quantities |= _loop_delay(k, asked, (error, x, force), which, motion.period)
+        else:
+            notes.append("No target was recorded (position_desired, q_desired): the rendered impedance is not told.")
         quantities |= _environment(x[:, 0, :3], force, which, motion)
         quantities |= wrench_bias(log, robot, motion)
     quantities |= joint_stiffness(robot, motion)
@@ -186,6 +188,8 @@ def _impedance(k: int, course: tuple[Array, Array, Array], run: Array, period: f
             if half < abs(values[j]) and values[j] > 0
             else f"this motion does not tell it ({values[j]:.3g} ± {half:.2g}{'' if unit == '1' else ' ' + unit})"
         )
+        if j == 0 and values[0] + half < 0:
+            reason = f"it comes out negative ({values[0]:.3g} ± {half:.2g} N/m): whom does the wrench act on (acts_on)?"
         told[name] = _quantity(name, unit, values[j], half, reason)
     return told
 

@@ -41,7 +41,7 @@ def yielding_joints(rows: Rows, arm: Arm, main: Fit, kinds: tuple[str, ...]) -> 
     A, B = A.reshape(-1, A.shape[2]), (rows.sag * weight).reshape(-1, arm.robot.nv)
     S[free] = -np.linalg.lstsq(A, B, rcond=1e-9)[0][:-1]
     chance = SAFETY * main.t95 * np.nan_to_num(main.deviation)
-    moved_by, width = S @ mean, np.sqrt(chance**2 + (1.96**2) * (S**2 @ left**2)) - chance
+    moved_by, width = S @ mean, np.sqrt(chance**2 + (SAFETY * 1.96) ** 2 * (S**2 @ left**2)) - chance
     load = np.arange(len(width)) < len(BODY)
     return np.where(load, moved_by, 0.0), width + np.where(load, 0.0, np.abs(moved_by))
 
