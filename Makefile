@@ -87,7 +87,7 @@ bench: build/bench-venv/.for-bench build/peers-venv/.for-bench
 bench-sweep: $(VENV)/.installed
 	PALPATE_BENCH_RUNS=10000 $(BIN)/python -m benchmarks sweep --repeats 1 --timeout 10000 --out benchmarks/long_sweep.json
 
-# 26 hostile sequences against the compiled library of every law on three arms: limits, codes, ramps.
+# 39 hostile sequences against the compiled library of every law on three arms: limits, codes, ramps.
 hostile-exports: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -m slow tests/tools/exporting/test_hostile.py
 

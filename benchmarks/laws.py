@@ -29,6 +29,10 @@ from palpate.run.loop import loop
 from palpate.run.run import Run
 from palpate.scenario.model import law_class
 from palpate.spatial import matrix_from_quat, rotation_error
+from palpate.tools.safety.barriers import Barriers
+from palpate.tools.safety.energy import Tank
+from palpate.tools.safety.reactions import Reactions
+from palpate.tools.safety.thresholds import Threshold
 from palpate.trace import Recording
 from palpate.world.config import Driver, World
 
@@ -39,8 +43,8 @@ BRAKING, MOVING = "fastest-stop, its tool moving,", np.array([0.5, -0.4, 0.3, 0.
 
 
 def measure() -> list[Measurement]:
-    """Ticks from Python, then shares of the loop, then the law of a machine on legs."""
-    return [*_from_python(), *_in_the_loop(), *_standing()]
+    """Ticks from Python, then shares of the loop, what stands around a law, then the law of a machine on legs."""
+    return [*_from_python(), *_in_the_loop(), *_around(), *_standing()]
 
 
 def laws() -> dict[str, Law]:
@@ -192,6 +196,28 @@ def _in_the_loop() -> list[Measurement]:
             for name, share in added.items()
         ),
         Measurement(f"the driver {PRESET} adds / bare mj_step", (seconds["driver"] - seconds[DRIVEN]) / bare, "×"),
+    ]
+
+
+def _around() -> list[Measurement]:
+    """Shares of `[reactions]` around a law: observer with threshold, tank, barriers not met and met by all joints."""
+    base = replace(pressing(), world=World(), record=Recording(channels=("q",)), law=laws()[DRIVEN], v_start=MOVING)
+    never = Threshold(level=1e6)
+    parts = {"observer": {}, "tank": {"tank": Tank()}, "barriers": {"barriers": Barriers()}}
+    parts["barriers, every joint at its limit"] = {"barriers": Barriers(acceleration=1.0)}
+    around = {name: Reactions(on_contact="nothing", threshold=never, **more) for name, more in parts.items()}
+    runs = {name: _timed(replace(base, around=each)) for name, each in around.items()}
+    seconds = _undisturbed({**runs, "law": _timed(base), "bare mj_step": _bare(base)})
+    below = {name: "law" if name == "observer" else "observer" for name in around}
+    goals = {"observer": 0.2, "tank": 0.05, "barriers": 0.5, "barriers, every joint at its limit": 0.5}
+    return [
+        Measurement(
+            f"reactions: {name} / bare mj_step",
+            (seconds[name] - seconds[below[name]]) / seconds["bare mj_step"],
+            "×",
+            goals[name],
+        )
+        for name in around
     ]
 
 

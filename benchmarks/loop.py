@@ -153,7 +153,8 @@ def _steps(assembly: Assembly) -> float:
 
 
 @kernel
-def _bare_steps(p: Physics, steps: int) -> None:
+def bare_steps(p: Physics, steps: int) -> None:
+    """mj_step, so many times."""
     for _ in range(steps):
         mj_step(p.model, p.data)
 
@@ -169,7 +170,7 @@ def _bare(parts: Run) -> Timed:
     def run() -> float:
         data.qpos[:], data.qvel[:], data.qfrc_applied[:] = end.data.qpos, end.data.qvel, end.data.qfrc_applied
         start = time.thread_time()
-        _bare_steps(physics.address, TICKS)
+        bare_steps(physics.address, TICKS)
         return (time.thread_time() - start) / TICKS
 
     return run
@@ -236,7 +237,7 @@ def _bare_in_threads(threads: int) -> None:
         data = mujoco.MjData(model)
         data.qpos[:] = parts.robot.home
         physics = Physics.of(model, data)
-        _bare_steps(physics.address, 20 * TICKS)
+        bare_steps(physics.address, 20 * TICKS)
 
     with ThreadPoolExecutor(max_workers=threads) as pool:
         list(pool.map(rest, range(4)))

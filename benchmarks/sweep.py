@@ -1,4 +1,4 @@
-"""Many runs: what a run of a sweep costs beside its loop, how that grows with runs and processes, and its memory.
+"""Many runs: what a run of a sweep costs beside its loop, how that grows with runs and workers, and its memory.
 
 A run is one second of panda-wall at 1 kHz with a plant that differs from the law's model, so that nothing is shared;
 every run has other masses, another wall and another seed. The loop alone is `run_steps` on an assembly that is there
@@ -15,20 +15,24 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+import mujoco
 import numpy as np
 
 from benchmarks import Measurement
-from benchmarks.loop import fill_targets
+from benchmarks.loop import bare_steps, fill_targets
+from palpate.engine.physics import Physics
 from palpate.metrics import METRICS
+from palpate.run.assemble.assemble import assemble
 from palpate.run.assemble.renew import Renewable
 from palpate.run.build import build
 from palpate.run.loop import loop
 from palpate.scenario.file.load import load_scenario
 from palpate.scenario.model import Scenario
-from palpate.tools.study.running.pool import LocalPool
+from palpate.tools.study.running.pool import LocalPool, Threads
 from palpate.tools.study.running.worker import Job, RunTask, run_row, whole_trace
 from palpate.tools.study.sweeps import sweep
 
@@ -42,7 +46,7 @@ BLOCKS, BLOCK = 5, 100  # turns, and runs of one process in each
 
 
 def measure() -> list[Measurement]:
-    """One run, then blocks by one process and by two, then many."""
+    """One run, then blocks by one worker and by two, then many."""
     return [*_one_run(), *_side_by_side(), *_many()]
 
 
@@ -56,7 +60,7 @@ def _one_run() -> list[Measurement]:
     data, bounded = panda_wall().as_data(), tuple(panda_wall().metrics)
     kept = Renewable(build(panda_wall()))
     contenders: dict[str, Callable[[int], float]] = {
-        "its loop alone": lambda k: _loop_time(kept),
+        "its loop alone": lambda k: loop_seconds(kept),
         "with every metric": lambda k: _timed(lambda: run_row(data, _overrides(k))),
         "with the metrics that have bounds": lambda k: _timed(lambda: run_row(data, _overrides(k), bounded)),
         "whole, with its trace": lambda k: _timed(lambda: whole_trace(data, _overrides(k))),
@@ -70,7 +74,7 @@ def _one_run() -> list[Measurement]:
     rows = [Measurement(f"a run of one second, {name}", 1e3 * value, "ms") for name, value in seconds.items()]
     rows += [
         Measurement(f"a run / its loop, all {len(METRICS)} metrics", seconds["with every metric"] / alone, "×", 1.5),
-        Measurement("… the metrics that have bounds", seconds["with the metrics that have bounds"] / alone, "×", 1.3),
+        Measurement("… the metrics that have bounds", seconds["with the metrics that have bounds"] / alone, "×", 1.15),
         Measurement("… whole, with its trace, built from nothing", seconds["whole, with its trace"] / alone, "×"),
     ]
     return rows
@@ -86,38 +90,76 @@ def _timed(work: Callable[[], object]) -> float:
     return time.thread_time() - start
 
 
-def _loop_time(kept: Renewable) -> float:
+def loop_seconds(kept: Renewable) -> float:
+    """Of a second of the loop alone."""
     kept.renew(kept.first)
     fill_targets(kept.assembly, TICKS + 1)
     return _timed(lambda: loop.run_steps(kept.assembly.loop.address, TICKS + 1))
 
 
 def _side_by_side() -> list[Measurement]:
-    """Blocks of runs by one process and by two in turns, beside a processor's own work by one and by two."""
-    job = Job(panda_wall().as_data(), tuple(METRICS))
-    pools = {1: LocalPool(1), 2: LocalPool(2)}
-    taken: dict[str, list[float]] = {"speed": [], "ticks": [], "machine": []}
+    """Blocks of runs by one worker and by two in turns, beside bare mj_step in one thread and in two.
+
+    Workers are threads, which share one process, then processes. One has half of the runs of two.
+    """
+    every, bounded = (Job(panda_wall().as_data(), metrics) for metrics in (tuple(METRICS), tuple(panda_wall().metrics)))
+    kinds = {
+        "threads": (Threads, every),
+        "threads, bounded metrics": (Threads, bounded),
+        "processes": (LocalPool, every),
+    }
+    pools = {(name, n): (pool(n), job) for name, (pool, job) in kinds.items() for n in (1, 2)}
+    bare, taken = BareSteps(), dict[tuple[str, int], list[float]]()
     try:
-        for pool in pools.values():
-            _block(pool, job, 2)  # warms up
+        for pool, job in pools.values():
+            _block(pool, job, 6)  # warms up
         for _ in range(BLOCKS):
-            one, two = _block(pools[1], job, BLOCK) / BLOCK, _block(pools[2], job, 2 * BLOCK) / (2 * BLOCK)
-            taken["speed"].append(one / two)
-            taken["ticks"].append(TICKS / two)
-            taken["machine"].append(2.0 * _spinning(1) / _spinning(2))
+            for n in (1, 2):
+                taken.setdefault(("mj_step", n), []).append(bare.seconds(n))
+            for (name, n), (pool, job) in pools.items():
+                taken.setdefault((name, n), []).append(_block(pool, job, n * BLOCK) / (n * BLOCK * TICKS))
     finally:
-        for pool in pools.values():
+        for pool, _ in pools.values():
             pool.close()
-    speed, ticks, machine = (float(np.median(values)) for values in taken.values())
-    return [
-        Measurement("two processes over one, runs a second", speed, "×", 1.7, at_least=True),
-        Measurement("… what the machine gives two busy processes over one", machine, "×"),
-        Measurement("… as a share of that", speed / machine, "×", 0.9, at_least=True),
-        Measurement("two processes, ticks a second", ticks, "1/s"),
+    tick = {contender: float(np.median(values)) for contender, values in taken.items()}
+    machine = tick["mj_step", 1] / tick["mj_step", 2]
+    rows = [
+        Measurement("bare mj_step, ticks a second in two threads", 1.0 / tick["mj_step", 2], "1/s"),
+        Measurement("bare mj_step, two threads over one", machine, "×"),
     ]
+    for name in kinds:
+        speed, beside = tick[name, 1] / tick[name, 2], tick["mj_step", 2] / tick[name, 2]
+        rows += [
+            Measurement(f"two {name}: ticks a second", 1.0 / tick[name, 2], "1/s"),
+            Measurement("… over those of bare mj_step in two threads", beside, "×", 1.8, at_least=True),
+            Measurement("… two over one, runs a second", speed, "×"),
+            Measurement("… as a share of mj_step's own", speed / machine, "×", 0.95, at_least=True),
+        ]
+    return rows
 
 
-def _block(pool: LocalPool, job: Job, runs: int) -> float:
+class BareSteps:
+    """mj_step of the scenario's plant, at rest, in threads."""
+
+    def __init__(self) -> None:
+        self._model = assemble(build(panda_wall())).plant.model
+        self._start = build(panda_wall()).start()[0]
+
+    def seconds(self, threads: int) -> float:
+        """Of a tick, where each thread makes as many."""
+        start = time.perf_counter()
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(self._run, range(threads)))
+        return (time.perf_counter() - start) / (threads * 20 * TICKS)
+
+    def _run(self, number: int) -> None:
+        data = mujoco.MjData(self._model)
+        data.qpos[: len(self._start)] = self._start
+        physics = Physics.of(self._model, data)
+        bare_steps(physics.address, 20 * TICKS)
+
+
+def _block(pool: Threads | LocalPool, job: Job, runs: int) -> float:
     """Seconds of some runs, in chunks of five."""
     tasks = [RunTask(k, tuple(_overrides(k))) for k in range(runs)]
     start = time.perf_counter()
@@ -126,30 +168,21 @@ def _block(pool: LocalPool, job: Job, runs: int) -> float:
     return time.perf_counter() - start
 
 
-def _spinning(processes: int) -> float:
-    """Seconds in which so many processes count at the same time, each by its own clock, the slowest one's."""
-    code = "import time; s = time.perf_counter(); sum(i * i for i in range(4_000_000)); print(time.perf_counter() - s)"
-    begun = [
-        subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(processes)
-    ]
-    return max(float(process.communicate()[0]) for process in begun)
-
-
 def _many() -> list[Measurement]:
-    """Many runs by two processes: CPU with everything in it, starting included, and peak memory."""
+    """Many runs by two workers: CPU with everything in it, starting included, and peak memory."""
     few, many = max(RUNS // 10, 1), RUNS
     two = _swept(many, 2)
+    bare = BareSteps()
+    bare.seconds(2)
+    beside = float(np.median([bare.seconds(2) for _ in range(3)])) * many * TICKS / two.wall
     pace = [Measurement(f"… after {done} runs", done * TICKS / seconds, "1/s") for done, seconds in two.pace]
     return [
-        Measurement(f"{many} runs, two processes, CPU of a run", 1e3 * two.cpu / many, "ms"),
-        Measurement(f"{many} runs, two processes, ticks a second from nothing", many * TICKS / two.wall, "1/s"),
+        Measurement(f"{many} runs, two workers, CPU of a run", 1e3 * two.cpu / many, "ms"),
+        Measurement(f"{many} runs, two workers, ticks a second from nothing", many * TICKS / two.wall, "1/s"),
+        Measurement("… over those of bare mj_step in two threads", beside, "×", 0.5, at_least=True),
         *pace,
         Measurement(f"peak memory of the sweep, at {many} runs over at {few}", two.own[1] / two.own[0], "×", 1.1),
-        Measurement(
-            f"peak memory of its workers, at {many} runs over at {few}", two.worker[1] / two.worker[0], "×", 1.1
-        ),
         Measurement(f"peak memory of the sweep, at {many} runs", two.own[1], "MB"),
-        Measurement(f"peak memory of its largest worker, at {many} runs", two.worker[1], "MB"),
     ]
 
 
@@ -160,7 +193,6 @@ class Swept:
     wall: float
     cpu: float
     own: tuple[float, float]
-    worker: tuple[float, float]
     pace: list[tuple[int, float]]
 
 
@@ -181,7 +213,7 @@ print(swept_here(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]))
 
 def swept_here(runs: int, workers: int, folder: str) -> str:
     """Make a sweep and watch it: `Swept` as JSON. Kernels are ready, and starting processes counts."""
-    peaks: list[tuple[float, float]] = []
+    peaks: list[float] = []
     pace: list[tuple[int, float]] = []
     start = time.perf_counter()
 
@@ -189,28 +221,16 @@ def swept_here(runs: int, workers: int, folder: str) -> str:
         if done >= 10 ** (len(pace) + 1):
             pace.append((done, time.perf_counter() - start))
         if (not peaks and done >= total // 10) or done >= total:
-            peaks.append(_peaks())
+            peaks.append(_peak())
 
     sweep(panda_wall(), VARY, method="random", runs=runs, workers=workers, out=folder, progress=watch)
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     cpu = sum(one.ru_utime + one.ru_stime for one in used)
-    first, last = peaks[0], peaks[-1]
-    own, worker = zip(first, last)
-    return json.dumps({"wall": time.perf_counter() - start, "cpu": cpu, "own": own, "worker": worker, "pace": pace})
+    own = peaks[0], peaks[-1]
+    return json.dumps({"wall": time.perf_counter() - start, "cpu": cpu, "own": own, "pace": pace})
 
 
-def _peaks() -> tuple[float, float]:
-    """Peak resident MB of this process and of its largest child, so far."""
-    mine = os.getpid()
-    children = [_status(entry) for entry in Path("/proc").glob("[0-9]*") if entry.name != str(mine)]
-    kids = [found.get("VmHWM", 0.0) for found in children if found.get("PPid") == mine]
-    return _status(Path(f"/proc/{mine}"))["VmHWM"] / 1024, max(kids, default=0.0) / 1024
-
-
-def _status(entry: Path) -> dict[str, float]:
-    try:
-        lines = (entry / "status").read_text("utf-8").splitlines()
-    except OSError:
-        return {}
-    words = [line.split() for line in lines if line.startswith(("PPid:", "VmHWM:"))]
-    return {word[0][:-1]: float(word[1]) for word in words}
+def _peak() -> float:
+    """Peak resident MB of this process so far."""
+    lines = Path("/proc/self/status").read_text("utf-8").splitlines()
+    return next(float(line.split()[1]) for line in lines if line.startswith("VmHWM:")) / 1024

@@ -59,7 +59,7 @@ TOOLS: dict[str, set[str]] = {
     "sheets": {"review", "derive"},
     "study": set(),
     "exporting": set(),
-    "serving": set(),
+    "serving": {"exporting"},  # drive reads the sheet of an export
     "gym": set(),
     "play": set(),
     "logs": set(),

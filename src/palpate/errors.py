@@ -212,6 +212,10 @@ class NeverHappened(NotApplicable):
     """A metric of something that the run could have shown and did not, such as a first contact: its bound is broken."""
 
 
+class NotKept(PalpateError):
+    """A channel was read that the run has, and of which nothing was kept: a sweep keeps what was read of other runs."""
+
+
 class FileError(PalpateError):
     """A file that cannot be read or written: missing folder, no permission, full disk."""
 

@@ -113,9 +113,11 @@ class Table(Mapping[str, T], Generic[T]):
         return self._loaded[name]
 
     def __contains__(self, name: object) -> bool:
+        if name in self.shipped:
+            return True
         if is_address(name) and not is_loaded(str(name)):
             return False
-        return name in self.shipped or super().__contains__(name)
+        return super().__contains__(name)
 
     def __iter__(self) -> Iterator[str]:
         yield from self.shipped

@@ -118,7 +118,7 @@ def test_errors_are_those_of_differential_ik():
 def test_what_one_call_cannot_carry_is_refused_by_name():
     with pytest.raises(InvalidInput, match="CentreOfMass"):
         VelocitySolver(PANDA, [T.CentreOfMass(target=np.zeros(3))], dt=1e-3)
-    with pytest.raises(InvalidInput, match="at least one task"):
+    with pytest.raises(InvalidInput, match=r"least.*task"):
         VelocitySolver(PANDA, [], dt=1e-3)
     with pytest.raises(InvalidInput, match="dt"):
         VelocitySolver(PANDA, [T.Posture(target=PANDA.home)], dt=0.0)

@@ -82,7 +82,7 @@ def test_what_is_no_state_is_refused():
             robot.forward_dynamics(*state)
     T = np.zeros((5, 7))
     T[3, 2] = np.inf
-    with pytest.raises(NotFinite, match=r"T\[3\] of panda must be finite, got inf at joint3"):
+    with pytest.raises(NotFinite, match=r"T\[3\].*panda.*finite.*inf.*joint3"):
         robot.forward_dynamics_batch(np.tile(q, (5, 1)), np.zeros((5, 7)), T)
 
 

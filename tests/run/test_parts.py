@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from palpate.run.assemble import parts
-from palpate.run.assemble.parts import PARTS, settings_of_runs, structure_of, undeclared
+from palpate.run.assemble.parts import PARTS, are_alike, settings_of_runs, undeclared
 from palpate.run.assemble.renew import Renewable
 from palpate.run.build import build
 from palpate.run.simulate import execute_bare
@@ -131,26 +131,33 @@ def test_every_setting_of_a_run_belongs_to_one_part_of_its_assembly() -> None:
     assert {OF_RUN.get(name, name) for name in set(Scenario.model_fields) - OUTSIDE} <= sections
 
 
+def forget() -> None:
+    """Let what was gathered from the declarations be gathered again."""
+    parts._built_in.cache_clear()
+    parts._built_in_by_field.cache_clear()
+
+
 def test_a_setting_that_nobody_declared_is_noticed_and_built_in_until_then(monkeypatch: pytest.MonkeyPatch) -> None:
     scene = PARTS["outside"]
     rest = replace(scene, renewed=tuple(path for path in scene.renewed if path != "world.surfaces.stiffness"))
     monkeypatch.setitem(PARTS, "outside", rest)
-    parts._built_in.cache_clear()
+    forget()
     try:
         assert undeclared() == ("world.surfaces.stiffness",)
         run = build(load_scenario(*TOUCHING))
         softer = build(load_scenario(*touching("world.surfaces.0.stiffness=7000")))
-        assert structure_of("world", run.world) != structure_of("world", softer.world)
+        assert not are_alike("world", run.world, softer.world)
     finally:
         monkeypatch.undo()
-        parts._built_in.cache_clear()
-    assert structure_of("world", run.world) == structure_of("world", softer.world)
+        forget()
+    assert are_alike("world", run.world, softer.world)
 
 
 def test_structure_is_what_is_built_in() -> None:
-    bare, held = structure_of("world", World()), structure_of("world", World(pole=Pole()))
-    assert bare != held
-    assert held != structure_of("world", World(pole=Pole(mass=0.2)))
+    bare, held = World(), World(pole=Pole())
+    assert not are_alike("world", bare, held)
+    assert not are_alike("world", held, World(pole=Pole(mass=0.2)))
+    assert are_alike("world", held, World(pole=Pole()))
 
 
 def test_every_setting_that_is_taken_over_in_place_is_varied_here() -> None:

@@ -27,8 +27,9 @@ def test_ticks_taken_a_few_at_a_time_give_the_trace_of_the_run(name):
         np.testing.assert_array_equal(parts[channel], whole[channel])
 
 
-def test_no_sample_is_lost_where_more_ticks_are_asked_for_than_a_batch_holds():
+@pytest.mark.parametrize("ticks", [37, 2000, 9000])
+def test_no_sample_is_lost_where_the_loop_holds_fewer_than_the_run_has(ticks):
     scenario = pp.load_scenario("pendulum").replace(run__duration=9.0)
-    whole, parts = pp.simulate(scenario), stepped(scenario, 9000)
+    whole, parts = pp.simulate(scenario), stepped(scenario, ticks)
     np.testing.assert_array_equal(parts["time"], whole["time"])
     np.testing.assert_array_equal(parts["q"], whole["q"])

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from palpate.errors import ScenarioError
+from palpate.errors import InvalidInput, ScenarioError
 from palpate.scenario.file.load import load_scenario
 from palpate.scenario.file.overrides import apply_overrides, merged, parse_override
+from palpate.toml import toml_data
 
 
 @pytest.mark.parametrize(
@@ -82,3 +83,15 @@ def test_overrides_reach_the_scenario() -> None:
 @pytest.mark.parametrize("key", ['metrics."a.b:c".least', "metrics.'a.b:c'.least"])
 def test_a_key_in_quotes_is_one_as_in_a_file(key: str) -> None:
     assert parse_override(f"{key}=-1") == (("metrics", "a.b:c", "least"), -1)
+
+
+@pytest.mark.parametrize(
+    "text", ["1", "-0", "+12", "1.5", "-0.0", "2e3", "1E-12", "0.1", "6.02e+23", "1_000", "007", ".5", "1.", "inf"]
+)
+def test_a_number_is_the_one_that_toml_has(text: str) -> None:
+    try:
+        wanted = toml_data(f"x = {text}")["x"]
+    except InvalidInput:
+        wanted = text  # a bare word
+    value = parse_override(f"a.b={text}")[1]
+    assert (type(value), repr(value)) == (type(wanted), repr(wanted))

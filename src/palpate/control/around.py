@@ -194,6 +194,8 @@ def _surrounded_python(
         after(record, settings, both.around, command, change)
         return {**terms, CHANGE: change.copy()}
 
-    own = {"remarks": lambda both: [*law.remarks(both.of_law), *around.remarks(both.around)]}
+    own: dict[str, Any] = {"remarks": lambda both: [*law.remarks(both.of_law), *around.remarks(both.around)]}
     own["alarms"] = lambda both: [*law.alarms(both.of_law), *around.alarms(both.around)]
+    of_law = [replace(item, field=f"of_law.{item.field}") for item in law.shown]
+    own["shown"] = (*of_law, *changes["shown"][len(of_law) :])
     return replace(law, function=decided, memory=PlainMemory(law.memory, memory), **{**changes, **own})

@@ -203,6 +203,7 @@ class Record:
         self._reals = self._table.view(np.float64)
         self.address: int = _address(self._table)  # where the table lies, as long as the record is alive
         self._held: dict[str, Any] = {}
+        self.replaced = False  # whether a field has become another array or record since this was last set to False
         unknown = values.keys() - self.fields.keys()
         if unknown:
             raise InvalidInput(
@@ -267,10 +268,11 @@ class Record:
 
     def replace(self, name: str, value: Any) -> None:
         """Let a field be another number, array, record or list of records: for the code that made the record."""
-        self._fill(self.fields[name], value)
+        self.replace_all({name: value})
 
     def replace_all(self, values: Mapping[str, Any]) -> None:
         """The same for several fields."""
+        self.replaced = True
         for name, value in values.items():
             self._fill(self.fields[name], value)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from typing import Annotated, Any
 
@@ -38,18 +37,24 @@ class Prepared:
         self._built: dict[str, Any] = {}  # the data that the kept assembly was built from, and what they say
         self._scenario: Scenario | None = None
 
-    def run(self, overrides: Sequence[str], *, singular: bool = True) -> tuple[Mapping[str, Any], Trace]:
+    def run(
+        self, overrides: Sequence[str], *, singular: bool = True, read: set[str] | None = None
+    ) -> tuple[Mapping[str, Any], Trace]:
         """Make one run with `key=value` texts on top: its bounds on metrics, and a trace for them.
 
         Args:
             overrides: as `--set` takes them.
             singular: whether the trace notes the smallest singular value on the way.
+            read: names of the channels that were read of other runs; those that are read of this one are added. No
+                others are kept, but for an empty set.
 
         Raises:
             PalpateError: the parameters are refused.
+            NotKept: another channel was read of the run; reading one of the trace raises it, too.
         """
         kept, bounds = self.ready(apply_overrides(self._data, overrides))
-        trace = execute_bare(kept.assembly, singular=singular)
+        offered = kept.keep_channels(read or None)
+        trace = execute_bare(kept.assembly, singular=singular, read=None if read is None else (offered, read))
         self.release_broken()
         return bounds, trace
 
@@ -80,7 +85,7 @@ class Prepared:
         try:
             typed = self._typed(data, changed, self._scenario)
             changes = {_SECTIONS[name]: section for name, section in typed.items() if name in _SECTIONS}
-            fits = self._kept.renew(replace(self._kept.first, **changes))
+            fits = self._kept.renew(self._kept.first.varied(**changes))
             return (self._kept, typed.get("metrics", self._scenario.metrics)) if fits else None
         except (PalpateError, ValidationError):
             return None
@@ -100,7 +105,10 @@ class Prepared:
 
 
 def _typed_again(known: BaseModel, before: Mapping[str, Any], after: Mapping[str, Any]) -> Any:
-    """A section from its data; of the one that is known, everything whose data are the same is taken over."""
+    """A section from its data; of the one that is known, everything whose data are the same is taken over.
+
+    So is what neither gives: a default is neither made nor checked again.
+    """
     kind = type(known)
     if not after.keys() <= kind.model_fields.keys():
         raise PalpateError("unknown keys")
@@ -110,7 +118,10 @@ def _typed_again(known: BaseModel, before: Mapping[str, Any], after: Mapping[str
         else _from_json(_validator(kind, name), value)
         for name, value in after.items()
     }
-    return kind.__pydantic_validator__.validate_python(parts, strict=True)
+    same = {name: getattr(known, name) for name in kind.model_fields if name not in before and name not in after}
+    made = kind.__pydantic_validator__.validate_python({**same, **parts}, strict=True)
+    made.model_fields_set.difference_update(same)
+    return made
 
 
 @cache

@@ -75,6 +75,14 @@ class Run:
         object.__setattr__(self, "world", self.world.in_samples(self.clock.control_period))
         object.__setattr__(self, "_start", self._checked_start())
 
+    def varied(self, **parts: Any) -> Run:
+        """The same run with another law, world, reference or clock; the start is not checked again."""
+        run = object.__new__(Run)
+        vars(run).update({name: value for name, value in vars(self).items() if name != "fitted"} | parts)
+        if "world" in parts or "clock" in parts:
+            vars(run)["world"] = run.world.in_samples(run.clock.control_period)
+        return run
+
     @cached_property
     def fitted(self) -> FittedLaw:
         """The law fitted to the robot and to the run's clock, delays and sensors."""
@@ -98,6 +106,11 @@ class Run:
         """Coordinates and velocities at t = 0."""
         q, v = self._start  # pyright: ignore[reportAttributeAccessIssue]
         return q.copy(), v.copy()
+
+    def starts_like(self, other: Run) -> bool:
+        """Whether both start in the same state."""
+        mine, theirs = self._start, other._start  # pyright: ignore[reportAttributeAccessIssue]
+        return mine is theirs or np.array_equal(mine, theirs)
 
     def _checked_start(self) -> tuple[Array, Array]:
         robot = self.robot

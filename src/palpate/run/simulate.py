@@ -12,7 +12,7 @@ from palpate.checks import Array
 from palpate.display import notebook_progress
 from palpate.errors import PalpateNote
 from palpate.run.advancing import fill_targets, stepper
-from palpate.run.after.finish import bare_trace, trace_of, unfinished
+from palpate.run.after.finish import Read, bare_trace, trace_of, unfinished
 from palpate.run.after.keep import Keeper, Partial
 from palpate.run.again import assembled, keep
 from palpate.run.assemble.assemble import BATCH, Assembly, assemble
@@ -151,18 +151,26 @@ class _Repeats:
         return (assembly, keeper.named) if ending.status == S.COMPLETED else None
 
 
-def execute_bare(assembly: Assembly, *, singular: bool = True, look: Callable[[], None] = lambda: None) -> Trace:
+def execute_bare(
+    assembly: Assembly,
+    *,
+    singular: bool = True,
+    look: Callable[[], None] = lambda: None,
+    read: Read | None = None,
+) -> Trace:
     """The same for callers that need numbers and no report: nothing is predicted, and few facts are noted.
 
     Args:
         assembly: ready to start.
         singular: whether to look for the smallest singular value on the way.
         look: called between slices of about a fifth of a second; what it raises ends the run.
+        read: the channels that the run has, where it keeps some only, and a set that takes the names of those that are
+            read; to read another one raises NotKept.
     """
     prediction = check_start(assembly, predict=False)
     keeper = Keeper(assembly)
     ending = _run(assembly, keeper, look)
-    return bare_trace(assembly, ending, keeper, prediction, singular=singular)
+    return bare_trace(assembly, ending, keeper, prediction, singular=singular, read=read)
 
 
 def _run(assembly: Assembly, keeper: Keeper, look: Callable[[], None] = lambda: None, most: int = BATCH) -> Ending:

@@ -73,12 +73,18 @@ class Rescues:
 
     def call(self, code: Kernel, number: int = 0) -> int:
         """code(loop, number), or FATAL; nothing may be called after that."""
-        rescue = self._rescues.get(code)
-        if rescue is None:
-            rescue = self._rescues[code] = rescue_for(code)
-        status = call_guarded(rescue.address, self._loop, number)
+        return self.noted(code, call_guarded(self.rescue(code).address, self._loop, number))
+
+    def rescue(self, code: Kernel) -> Rescue:
+        """What guards a kernel, for compiled code that calls it."""
+        if code not in self._rescues:
+            self._rescues[code] = rescue_for(code)
+        return self._rescues[code]
+
+    def noted(self, code: Kernel, status: int) -> int:
+        """The status of a guarded call; what the engine said is noted where it was fatal."""
         if status == FATAL:
-            self.said = fatal_message(rescue)
+            self.said = fatal_message(self._rescues[code])
         return status
 
 

@@ -12,9 +12,8 @@ from palpate.run.after.finish import trace_of
 from palpate.run.after.keep import Keeper
 from palpate.run.assemble.assemble import Assembly, assemble
 from palpate.run.before.checks import check_start
-from palpate.run.loop import state as S
+from palpate.run.loop import loop, state as S
 from palpate.run.run import Run
-from palpate.run.simulate import advance
 from palpate.run.stepping import Ending
 from palpate.trace import Trace
 
@@ -26,6 +25,7 @@ class Steps:
         assembly: everything the loop works on.
         target: what the law is asked for until the caller changes it: its fields `position`, `quat_wxyz`, `q`, … may be
             written between two calls of `advance`.
+        target_numbers: the same numbers as one array.
     """
 
     def __init__(self, run: Run) -> None:
@@ -39,13 +39,18 @@ class Steps:
         self._keeper, self._ending = Keeper(self.assembly), Ending(S.RUNNING)
         self._step = stepper(self.assembly, self._ending)
         q, _ = run.start()
-        self._row = np.array(run.reference.sample(np.zeros(1), run.robot, q))[0]
-        self.target = Target.over(self._row, sizes_of(run.robot))
+        self.target_numbers = np.array(run.reference.sample(np.zeros(1), run.robot, q))[0]
+        self.target = Target.over(self.target_numbers, sizes_of(run.robot))
 
     @property
     def time(self) -> float:
         """Simulated time, s."""
         return self.assembly.loop.step * self.assembly.loop.dt
+
+    @property
+    def compiled(self) -> bool:
+        """Whether its steps are the compiled loop's, which `note` is told of where other compiled code calls it."""
+        return self.assembly.compiled and self.assembly.exact is None
 
     @property
     def running(self) -> bool:
@@ -56,11 +61,31 @@ class Steps:
         """Run some control ticks with the target as it stands."""
         L, left = self.assembly.loop, ticks
         while left > 0 and self.running:
-            now = min(left, len(L.targets))
-            L.targets[:now] = self._row
+            now = min(left, self.most_ticks)
+            L.targets[:now] = self.target_numbers
             L.first_target = L.tick_count
-            advance(self._step, now * L.ratio, self._keeper, self._ending)
+            self.make_room()
+            steps = now * L.ratio
+            while steps > 0 and self.running:
+                began = L.step
+                self._ending.status = self._step(steps)
+                steps -= max(L.step - began, 1)
             left -= now
+
+    @property
+    def most_ticks(self) -> int:
+        """Control ticks that can be run at once: the loop has room for their targets and, in half of it, samples."""
+        L = self.assembly.loop
+        return max(1, min(len(L.targets), len(L.times) // 2 * L.stride // L.ratio))
+
+    def make_room(self) -> None:
+        """Take samples out of the loop where it is half full; they are left there otherwise, for taking is slow."""
+        if 2 * self.assembly.loop.recorded >= len(self.assembly.loop.times):
+            self._keeper.take()
+
+    def note(self, status: int) -> None:
+        """Take over how the loop's steps went that compiled code has called itself."""
+        self._ending.status = self.assembly.rescues.noted(loop.run_steps, status)
 
     def column(self, name: str) -> Array:
         """The numbers of a channel at the last step.

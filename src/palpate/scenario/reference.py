@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields
 
 import numpy as np
 
@@ -14,7 +14,9 @@ from palpate.control.references.field_path import FieldPath
 from palpate.control.references.reference import ReferenceSettings
 from palpate.control.references.surface_path import CURVED, SurfacePath
 from palpate.control.rig import Rig
+from palpate.control.traits import LawTraits
 from palpate.errors import InvalidInput, check_names
+from palpate.forking import cached_property
 from palpate.robot.robot import Robot
 from palpate.spatial import quat_from_matrix
 from palpate.world.clock import Clock
@@ -60,6 +62,9 @@ def rig_of(world: World, clock: Clock, q: Array | None = None) -> Rig:
     return Rig(period, delay, left * wrench.noise_force, left * wrench.noise_torque, q)
 
 
+_OF_LOOP = [field.name for field in fields(Rig) if field.name != "q"]
+
+
 class FittedLaw:
     """A law fitted to a robot and the loop it will run in, and bound: once for a scenario's check and its first run.
 
@@ -81,8 +86,13 @@ class FittedLaw:
         """Whether it is what another law, robot and loop would be fitted to."""
         same_law = law is self.given or (isinstance(law, Law) and law == self.given)
         same_start = rig.q is self._rig.q or np.array_equal(rig.q, self._rig.q)  # pyright: ignore[reportArgumentType]
-        same_loop = replace(rig, q=None) == replace(self._rig, q=None)
+        same_loop = all(getattr(rig, name) == getattr(self._rig, name) for name in _OF_LOOP)
         return robot is self.robot and same_law and same_start and same_loop
+
+    @cached_property
+    def traits(self) -> LawTraits:
+        """The law's, worked out once."""
+        return self.law.traits
 
     def law_for_run(self) -> BoundLaw:
         """The bound law for one run, with a memory that has not run: the first time the one that was checked."""

@@ -85,13 +85,15 @@ class RunFacts:
     changed: dict[str, Any] | None = None
 
     def __post_init__(self) -> None:
-        for name, kind in _KINDS.items():
-            value = getattr(self, name)
-            if kind.startswith("tuple"):
-                if not isinstance(value, list | tuple):
-                    raise InvalidInput(f"facts.{name} must be a list, got {value!r}")
-                object.__setattr__(self, name, tuple(plain(value, f"facts.{name}")) if value else ())
-            elif kind.startswith(("dict", "list")) and value not in ({}, [], None):  # most of a sweep's are empty
+        values = vars(self)
+        for name in _TUPLES:
+            if (value := values[name]) == ():  # as most of a sweep's are
+                continue
+            if not isinstance(value, list | tuple):
+                raise InvalidInput(f"facts.{name} must be a list, got {value!r}")
+            object.__setattr__(self, name, tuple(plain(value, f"facts.{name}")) if value else ())
+        for name in _PLAIN:
+            if value := values[name]:
                 object.__setattr__(self, name, plain(value, f"facts.{name}"))
 
     @classmethod
@@ -112,3 +114,5 @@ class RunFacts:
 
 _FORMER = {"handed": "engine_steps"}  # names in traces of before
 _KINDS = {each.name: str(each.type) for each in fields(RunFacts)}
+_TUPLES = [name for name, kind in _KINDS.items() if kind.startswith("tuple")]
+_PLAIN = [name for name, kind in _KINDS.items() if kind.startswith(("dict", "list"))]

@@ -89,9 +89,8 @@ class Trace:
         """A trace over existing arrays, time among them, which are not validated."""
         trace = cls.__new__(cls)
         known = ByName({channel.name: channel for channel in (TIME, *channels)})
-        trace.__dict__.update(
-            _channels=known, _arrays=ByName(arrays), outcome=outcome, events=(), facts=facts, signals={}
-        )
+        held = ByName(arrays) if isinstance(arrays, dict) else arrays
+        trace.__dict__.update(_channels=known, _arrays=held, outcome=outcome, events=(), facts=facts, signals={})
         return trace
 
     @property

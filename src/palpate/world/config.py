@@ -309,7 +309,10 @@ class PlantChange(Config):
     @property
     def none(self) -> bool:
         """Whether plant and nominal model are the same."""
-        return self == PlantChange()
+        return self == _AS_MODELLED
+
+
+_AS_MODELLED = PlantChange()
 
 
 class ContactShape(Config):

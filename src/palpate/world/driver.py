@@ -126,6 +126,8 @@ class Driver(Late):
 
     @model_validator(mode="after")
     def _numbers_are_sensible(self) -> Self:
+        if "facts" in vars(self):  # looked at when it was made: a world that takes it over asks again
+            return self
         for name in _LIMITS:
             if np.min(getattr(self.facts, name)) < 0:
                 raise InvalidInput(f"{name} must not be negative, got {getattr(self, name)}")

@@ -89,4 +89,12 @@ int main(int, char **words) {
     commands[1].busy = false;
     arm->chained = false;
     std::printf(", unchained %d\n", tick(1e-3));
+    // Activated while a state cannot be read: no posture is known, nothing is commanded, and ten ticks later it is ended.
+    ready = arm->on_activate(state) == CallbackReturn::SUCCESS;
+    measured[3].busy = true;
+    for (auto &handle : commands) handle.value = 1234.5;
+    for (good = 0; tick(1e-3) && good < 1000;) good++;
+    bool untouched = true;
+    for (auto &handle : commands) untouched = untouched && handle.value == 1234.5;
+    std::printf("blind activated %d good %d untouched %d\n", ready, good, untouched);
 }

@@ -74,6 +74,43 @@ def test_parameters_have_the_settings_units_and_bounds(controller: Path) -> None
     assert stiffness["description"].startswith("[N·m/rad or N/m] ")
 
 
+# Checks that generate_parameter_library knows, of those that are written here, as conditions on a default.
+CHECKS = {
+    "fixed_size<>": lambda value, size: len(value) == size,
+    "bounds<>": lambda value, low, high: low <= value <= high,
+    "gt_eq<>": lambda value, low: value >= low,
+    "lt_eq<>": lambda value, high: value <= high,
+    "element_bounds<>": lambda value, low, high: all(low <= x <= high for x in value),
+    "lower_element_bounds<>": lambda value, low: all(x >= low for x in value),
+    "upper_element_bounds<>": lambda value, high: all(x <= high for x in value),
+}
+PYTHON = {"double": float, "int": int, "bool": bool, "string": str}
+
+
+def complaints(name: str, fields: dict) -> list[str]:
+    """What is wrong with a listing of parameters by the schema of generate_parameter_library."""
+    if not isinstance(fields, dict) or "type" not in fields:
+        return [text for key, each in fields.items() for text in complaints(f"{name}.{key}", each)]
+    value, element = fields["default_value"], PYTHON[fields["type"].removesuffix("_array")]
+    values = value if fields["type"].endswith("_array") else [value]
+    wrong = set(fields) - {"type", "default_value", "description", "validation", "read_only"}
+    told = [f"{name}: {key} is no key" for key in wrong]
+    told += [f"{name}: {x!r} is no {element.__name__}" for x in values if type(x) is not element]
+    for check, arguments in fields.get("validation", {}).items():
+        given = arguments if isinstance(arguments, list) else [arguments]
+        told += [] if CHECKS[check](value, *given) else [f"{name}: {value} is against {check} {given}"]
+    return told
+
+
+def test_parameters_are_such_as_generate_parameter_library_takes(controller: Path, pressing: Path) -> None:
+    yaml = pytest.importorskip("yaml")
+    assert complaints(NAME, listed(controller)) == []
+    other = yaml.safe_load((pressing / "ros2_control" / "fr3_wall_parameters.yaml").read_text())["fr3_wall"]
+    assert complaints("fr3_wall", other) == []
+    bad = {"a": {"type": "double", "default_value": 1, "validation": {"bounds<>": [2.0, 3.0]}, "unit": "m"}}
+    assert len(complaints("x", bad)) == 3
+
+
 def test_a_panda_s_controller_adds_gravity_whatever_the_scenario_s_driver_does(controller: Path) -> None:
     assert load_scenario("panda-joint-impedance").world.driver.preset == "ideal"
     assert listed(controller)["hardware_adds_gravity"]["default_value"] is True
@@ -123,7 +160,7 @@ def test_the_plugin_is_loaded_and_gives_the_bits_of_the_run(controller: Path, tm
         cwd=controller,
     )
     shutil.copy(controller / "vectors.bin", tmp_path)
-    classes, ready, ticks, busy, lost, last = run("./m", "./arm.so", "vectors.bin", cwd=tmp_path).splitlines()
+    classes, ready, ticks, busy, lost, last, blind = run("./m", "./arm.so", "vectors.bin", cwd=tmp_path).splitlines()
     assert classes == f"classes {NAME}_control::Controller"
     assert ready.startswith("ready 1 states 21 /joint1/position commands 7 /joint1/effort references ")
     assert ready.endswith(" arm/target_q.0")
@@ -134,3 +171,4 @@ def test_the_plugin_is_loaded_and_gives_the_bits_of_the_run(controller: Path, tm
     assert left < 0.02 * held
     assert lost == "activated 1, holds 1"
     assert last == "with reference 1, unwritten 0, unchained 1"
+    assert blind == "blind activated 1 good 10 untouched 1"

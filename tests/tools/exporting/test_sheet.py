@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from pathlib import Path
@@ -19,6 +20,7 @@ from palpate.scenario.file.load import load_scenario
 from palpate.tools.exporting import export
 from palpate.tools.exporting.arm_facts import adds_gravity, at_arm_rate
 from palpate.tools.exporting.commissioning import STEPS, Slowed, _changed, turned_down
+from palpate.world.plants.plant import dry_friction
 
 ROOT = Path(__file__).parents[3]
 
@@ -51,6 +53,23 @@ def test_soft_steps_press_less_and_err_more(pressing: Path) -> None:
     assert band(rows[4], "force, steady")[1] < 0.3 * band(rows[5], "force, steady")[0]
     assert band(rows[2], "tool error, steady")[1] > band(rows[3], "tool error, steady")[1]
     assert band(rows[3], "force, largest") == (0.0, 0.0)  # in air
+
+
+def test_the_manifest_has_the_steps_and_friction_counts_as_a_force(pressing: Path) -> None:
+    steps = json.loads((pressing / "manifest.json").read_text())["commissioning"]
+    rows = rows_of(pressing)
+    assert [step["title"] for step in steps] == [step.title for step in STEPS]
+    for step, row in zip(steps, rows):
+        shown = band(row, "force, largest")
+        assert shown == pytest.approx([x if x >= 5e-3 else 0.0 for x in step["bands"]["force, largest, N"]], rel=5e-3)
+        assert f"force above {step['end_above']['force']:.3g}&nbsp;N" in row
+        assert step["end_above"]["force"] >= step["bands"]["force, largest, N"][1] + 5.0 + step["friction"] - 1e-9
+    # The worst of all signs of Coulomb friction at the start, where the arm stands: no more, and not much less.
+    run = build(load_scenario("fr3-wall"))
+    estimate, friction = np.linalg.pinv(run.robot.jacobian(run.start()[0]).T)[:3], dry_friction(run.robot, run.world)
+    worst = max(np.linalg.norm(estimate @ (friction * signs)) for signs in itertools.product((-1.0, 1.0), repeat=7))
+    assert worst <= steps[0]["friction"] <= 1.2 * worst
+    assert f"up to {max(step['friction'] for step in steps):.2g} N" in (pressing / "commissioning.html").read_text()
 
 
 def test_a_slowed_reference_has_the_rates_of_its_positions() -> None:

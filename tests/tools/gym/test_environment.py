@@ -11,6 +11,7 @@ from palpate.errors import InvalidInput, UnknownName
 from palpate.run.simulate import simulate
 from palpate.scenario.file.folders import shipped
 from palpate.scenario.file.load import load_scenario
+from palpate.spatial import matrix_from_quat, matrix_from_rotation_vector
 
 gymnasium = pytest.importorskip("gymnasium")
 checker = pytest.importorskip("gymnasium.utils.env_checker")
@@ -93,6 +94,34 @@ def test_moving_the_target_into_the_wall_presses_and_a_softer_spring_presses_les
     firm, soft = forces
     assert 15 < firm < 25
     assert soft == pytest.approx(firm / 3, rel=0.15)
+
+
+def test_turns_add_up_as_rotation_vectors_in_world_axes() -> None:
+    env, rng = ContactEnv("panda-wall", turn=0.2), np.random.default_rng(2)
+    env.reset(seed=0)
+    wanted = matrix_from_quat(env.steps.target.quat_wxyz)
+    position = env.steps.target.position.copy()
+    for _ in range(5):
+        action = rng.uniform(-1, 1, 6)
+        env.step(action)
+        wanted = matrix_from_rotation_vector(0.2 * action[3:]) @ wanted
+        position += env.reach * action[:3]
+    np.testing.assert_allclose(matrix_from_quat(env.steps.target.quat_wxyz), wanted, atol=1e-14)
+    np.testing.assert_allclose(env.steps.target.position, position, atol=1e-15)
+
+
+def test_an_environment_that_cannot_be_stepped_at_once_sees_the_same() -> None:
+    envs = ContactEnv("panda-wall"), ContactEnv("panda-wall")
+    envs[0].reset(seed=1)
+    envs[1].reset(seed=1)
+    assert envs[0].at_once
+    envs[1].at_once = False
+    for _ in range(5):
+        action = np.array([1, 0.3, 0, 0, 0.2, 0])
+        one, other = envs[0].step(action), envs[1].step(action)
+        np.testing.assert_array_equal(one[0], other[0])
+        assert one[1:4] == other[1:4]
+    assert envs[0].steps.trace().equals(envs[1].steps.trace())
 
 
 def test_the_reward_grows_towards_the_wanted_force() -> None:

@@ -126,7 +126,7 @@ def test_a_row_that_jumps_away_and_back_is_left_out_and_told(arm: Arm) -> None:
     tau[300, 0] -= 500.0
     motion = cleaned(replace(log, q=q, tau=tau))
     assert motion.counts["spikes"] == 2
-    assert any("2 rows far off the rows around" in text for text in motion.remarks)
+    assert any("2 rows far off" in text for text in motion.remarks)
     assert cleaned(log).counts["spikes"] == 0
     whole, mended = cleaned(log).longest, motion.longest
     there = np.interp(whole.time, mended.time, mended.q[:, 1])
@@ -159,7 +159,7 @@ def test_swapped_columns_of_torques_are_refused_by_name(arm: Arm) -> None:
     theta = arm.nominal.copy()
     theta[arm.columns("rotor")] = 0.0
     log = recording(arm, theta, 0, Faults(late_rows=0), duration=6.0)
-    with pytest.raises(InvalidInput, match=r"joint2 follow the model of joint3.*swapped"):
+    with pytest.raises(InvalidInput, match=r"joint2 follow.*joint3.*swapped"):
         identify(replace(log, tau=log.torque[:, [0, 2, 1]]), arm, rollouts=False)
 
 
@@ -170,7 +170,7 @@ def test_an_arm_that_stands_is_told_as_such(arm: Arm) -> None:
     log = Log("still", "made", "", time, q, np.gradient(q, 0.01, axis=0), 10 * q, names=names)
     told = identify(log, arm)
     assert told.judgement is None
-    assert all("the arm stands still" in q.reason for q in told.quantities.values())
+    assert all("stands still" in q.reason for q in told.quantities.values())
     assert any("cannot be told: the arm stands still" in text for text in told.remarks)
 
 

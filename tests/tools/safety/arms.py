@@ -45,6 +45,11 @@ def pushed_planar(around: Reactions, torque: tuple[float, float], *, start: floa
     return Run(robot, JointImpedance(), world, clock=Clock(duration=seconds, rate=1000), q_start=q, around=around)
 
 
+def plane(position: list[float], **values: float) -> list[dict[str, Any]]:
+    """One surface, a plane that faces −x."""
+    return [{"name": "wall", "position": position, "normal": [-1, 0, 0], "friction": 0.3, **values}]
+
+
 def towards_wall(name: str, around: Reactions, stiffness: float = 2e4, **changes: Any) -> Run:
     """An arm that moves at 0.25 m/s along x into a wall 0.1 m away."""
     robot = arm(name)
@@ -59,9 +64,7 @@ def towards_wall(name: str, around: Reactions, stiffness: float = 2e4, **changes
         reference__blend=0.2,
         reference__wrench=None,
         reference__duration=1.0,
-        world__surfaces__wall__damping=20,
-        world__surfaces__wall__stiffness=stiffness,
-        world__surfaces__wall__position=[x + 0.1, 0, 0],
+        world__surfaces=plane([x + 0.1, 0, 0], stiffness=stiffness, damping=20),
         metrics=None,
         run__duration=1.2,
         **changes,

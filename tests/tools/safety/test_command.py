@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from pathlib import Path
@@ -19,7 +20,7 @@ from palpate.tools.safety.reactions import Reactions
 from palpate.tools.safety.thresholds import Threshold
 from tools.safety.arms import quietly, towards_wall
 
-NAMES = ("panda-felt-wall", "fr3-felt-push", "panda-fenced", "panda-late-tank")
+NAMES = ("panda-felt-wall", "fr3-felt-push", "panda-fenced", "panda-late-tank", "ur5e-late-admittance")
 
 
 def test_the_first_contact_is_told_beside_its_prediction(capsys: pytest.CaptureFixture[str]) -> None:
@@ -52,6 +53,15 @@ def test_speeds_by_a_file_of_limits_are_told(tmp_path: Path, capsys: pytest.Capt
 def test_a_template_is_written(tmp_path: Path) -> None:
     assert main(["reactions", "panda-felt-wall", "--template", str(tmp_path / "limits.toml")]) == 0
     assert "licence" in (tmp_path / "limits.toml").read_text()
+
+
+@pytest.mark.parametrize("words", [[], ["--rate", "0.1", "--motions", "19"], ["--help"]])
+def test_what_the_command_says_promises_nothing_either(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with contextlib.suppress(SystemExit):  # of --help
+        main(["reactions", "panda-felt-wall", "--limits", str(ROOT / "docs" / "contact-limits.toml"), *words])
+    said = "".join(capsys.readouterr())
+    assert said
+    assert not re.search(r"\bsafe(ly|ty)?\b|certif", said, re.IGNORECASE)
 
 
 @pytest.mark.parametrize(
@@ -132,7 +142,7 @@ def test_figures_and_metrics_of_a_reaction() -> None:
 
 def test_no_page_or_text_of_the_tool_promises_what_it_cannot() -> None:
     tool = ROOT / "src" / "palpate" / "tools" / "safety"
-    files = [*tool.rglob("*.py"), *tool.rglob("*.toml"), ROOT / "docs" / "contact-reactions.md"]
+    files = [*tool.rglob("*.py"), *tool.rglob("*.toml"), *(ROOT / "docs").glob("contact-*.*")]
     for file in files:
         text = file.read_text("utf-8").replace("tools.safety", "").replace("tools/safety", "")
         assert not re.search(r"\bsafe(ly|ty)?\b|certif", text, re.IGNORECASE), file

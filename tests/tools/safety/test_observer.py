@@ -10,6 +10,7 @@ import pytest
 import palpate as pp
 from palpate.control.laws.computed_torque import ComputedTorque
 from palpate.control.references.motions import JointMotion
+from palpate.errors import InvalidInput
 from palpate.run.build import build
 from palpate.tools.safety.observer import Observer, residual_noise, second_order_step
 from palpate.tools.safety.reactions import Reactions
@@ -25,6 +26,56 @@ def test_five_newton_metres_pass_one_after_4463_microseconds() -> None:
     assert Observer(gain=50.0).delay(5.0, 1.0) == pytest.approx(math.log(1.25) / 50.0, rel=1e-14)
     assert round(Observer(gain=50.0).delay(5.0, 1.0) * 1e6) == 4463
     assert Observer().delay(1.0, 2.0) == math.inf
+
+
+@pytest.mark.parametrize(
+    ("observer", "torque", "threshold", "period"),
+    [
+        (Observer(gain=50), 5.0, 1.0, 1e-3), (Observer(gain=22), -3.7, 2.9, 4e-3), (Observer(gain=75), 2.0, 1.9, 2e-3),
+        (Observer(order=2, frequency=60, damping_ratio=0.4), 1.0, 1.2, 1e-3),
+        (Observer(order=2, frequency=40, damping_ratio=1.0), -8.0, 5.0, 2e-3),
+        (Observer(order=2, frequency=90, damping_ratio=1.8), 3.0, 1.0, 1e-3),
+    ],
+)  # fmt: skip
+def test_a_step_is_felt_so_many_ticks_later(observer: Observer, torque: float, threshold: float, period: float) -> None:
+    """Against the differential equation, integrated in small steps and looked at once a period."""
+    r = rate = 0.0
+    h, n = period / 2000, 0
+    w, z = observer.frequency, observer.damping_ratio
+    while abs(r) <= threshold:
+        n += 1
+        for _ in range(2000):
+            if observer.order == 1:
+                r += h * observer.gain * (torque - r)
+            else:
+                rate += h * (w * w * (torque - r) - 2 * z * w * rate)
+                r += h * rate
+    assert observer.ticks(torque, threshold, period) == n
+    assert (n - 1) * period <= observer.delay(torque, threshold) <= n * period
+
+
+def test_an_overshoot_between_ticks_is_not_felt() -> None:
+    observer = Observer(order=2, frequency=60, damping_ratio=0.4)
+    most = 1.0 + observer.overshoot
+    assert observer.delay(1.0, 0.9999 * most) < math.inf
+    assert observer.ticks(1.0, 0.9999 * most, 0.04) == math.inf
+    assert observer.delay(1.0, 1.0001 * most) == math.inf
+
+
+def test_a_missing_friction_turns_round_with_its_joint() -> None:
+    """F (1 − 2 g): 0 at ln 2 / K, and as the filter of a torque that jumps from F to −F."""
+    observer, friction, T = Observer(gain=35.0), 1.3, 1e-3
+    assert observer.reversal(friction, math.log(2) / 35.0) == pytest.approx(0.0, abs=1e-15)
+    r = friction
+    for k in range(1, 80):
+        r += -math.expm1(-35.0 * T) * (-friction - r)
+        assert observer.reversal(friction, k * T) == pytest.approx(r, abs=1e-12)
+
+
+@pytest.mark.parametrize(("torque", "threshold"), [(math.nan, 1.0), (1.0, math.nan), (1.0, -1.0)])
+def test_a_delay_of_no_number_is_refused(torque: float, threshold: float) -> None:
+    with pytest.raises(InvalidInput):
+        Observer().delay(torque, threshold)
 
 
 def test_a_step_is_felt_at_the_first_tick_after_its_delay() -> None:

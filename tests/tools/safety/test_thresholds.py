@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -13,17 +14,19 @@ from palpate.control.law import Tick
 from palpate.errors import InvalidInput
 from palpate.run.build import build
 from palpate.tools.safety.calibration import calibrate, count
-from palpate.tools.safety.observer import ObserverMemory
+from palpate.tools.safety.observer import Observer, ObserverMemory
 from palpate.tools.safety.reactions import Reactions
 from palpate.tools.safety.thresholds import (
     StatedRate,
     Threshold,
     ThresholdMemory,
+    alarms_of_noise,
     expected_alarms,
     interval_of_probability,
     judge,
     level_for_noise,
     scale_for,
+    ticks_until_felt,
 )
 from tools.safety.arms import arm
 
@@ -61,6 +64,71 @@ def test_a_cusum_adds_up_what_is_above_its_drift() -> None:
     ticks = next(k for k in range(1, 100) if judge(tick, settings, seen, memory))
     assert ticks == 17  # 0.02 / 1.25e-3 = 16 is not above it yet
     assert memory.joint == 1
+
+
+@pytest.mark.parametrize(("order", "torque"), [(1, 3.0), (1, -7.5), (2, 4.0)])
+def test_a_cusum_feels_a_step_when_its_sum_of_the_observers_answer_says(order: int, torque: float) -> None:
+    """S_n = T Σ max(|τ| g(k T) − level, …); first order: T ((|τ| − level) n − |τ| q (1 − qⁿ)/(1 − q)), q = e^(−K T)."""
+    threshold = Threshold(kind="cusum", level=0.4, decision=0.03, scale=1.7)
+    observer, T = Observer(order=order, gain=30.0), 2e-3  # pyright: ignore[reportArgumentType]
+    S, k = 0.0, 0
+    while S <= 1.7 * 0.03:
+        k += 1
+        S = max(0.0, S + (abs(torque) * observer.response(k * T) - 0.4) * T)
+    assert ticks_until_felt(threshold, observer, torque, T) == k
+    assert ticks_until_felt(threshold, observer, 0.3, T) == np.inf
+    if order == 1:
+        q, first = np.exp(-30.0 * T), math.ceil(-math.log1p(-0.4 / abs(torque)) / (30.0 * T))
+        n = np.arange(first, 200)
+        sums = T * ((abs(torque) - 0.4) * (n - first + 1) - abs(torque) * (q**first - q ** (n + 1)) / (1 - q))
+        assert n[sums > 1.7 * 0.03][0] == k
+
+
+def test_a_cusum_ends_soon_after_its_contact() -> None:
+    settings = Threshold(kind="cusum", level=0.5, decision=0.02).settings(arm("planar2"), np.zeros(2))
+    tick, seen, memory = Tick(SIZES), ObserverMemory(SIZES), ThresholdMemory(SIZES)
+    tick.dt, seen.residual[0] = 1e-3, 5.0
+    answers = [judge(tick, settings, seen, memory) for _ in range(1000)]
+    assert all(answers[10:])
+    seen.residual[0] = 0.0
+    assert not judge(tick, settings, seen, memory)
+    for _ in range(20):  # 0.5 N·m take half of 0.02 N·m·s away in 20 ms
+        judge(tick, settings, seen, memory)
+    assert memory.ratio == pytest.approx(0.5, abs=0.03)
+
+
+def test_the_peak_is_what_so_many_ticks_in_a_row_kept_after_the_start() -> None:
+    """An alarm is a peak above 1: with `confirm` ticks and time at the start that does not count."""
+    rng = np.random.default_rng(9)
+    for confirm, ignore in ((1, 0.0), (3, 0.02), (7, 0.01)):
+        settings = Threshold(level=1.0, confirm=confirm).settings(arm("planar2"), np.zeros(2), ignore)
+        tick, seen, memory = Tick(SIZES), ObserverMemory(SIZES), ThresholdMemory(SIZES)
+        tick.dt, ratios, felt = 1e-3, rng.exponential(size=60), []
+        for k, ratio in enumerate(ratios):
+            tick.t, seen.residual[0] = 1e-3 * k, ratio
+            felt.append(judge(tick, settings, seen, memory) and tick.t >= ignore)
+        kept = [ratios[k - confirm + 1 : k + 1].min() for k in range(confirm - 1, 60) if 1e-3 * k >= ignore]
+        assert memory.peak == pytest.approx(max(kept))
+        assert (memory.peak > 1.0) == any(felt)
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.6, 0.95])
+def test_correlated_noise_alarms_as_often_as_said(correlation: float) -> None:
+    """AR(1): an alarm begins where a tick is above the level after one that was not."""
+    rng, n, deviation, level = np.random.default_rng(4), 1_000_000, 0.3, 0.6
+    from scipy.signal import lfilter
+
+    white = rng.normal(size=n) * deviation * math.sqrt(1 - correlation**2)
+    above = np.abs(np.asarray(lfilter([1.0], [1.0, -correlation], white))) > level
+    begun = int(np.count_nonzero(above[1:] & ~above[:-1]))
+    told = alarms_of_noise(np.array([deviation]), np.array([level]), 1e-3, correlation) * n * 1e-3 / 3600
+    assert begun == pytest.approx(told, rel=0.03)
+
+
+def test_levels_and_rates_of_noise_are_each_others_inverse() -> None:
+    deviation = np.array([0.1, 0.2, 0.7])
+    level = level_for_noise(deviation, 12.0, 2e-3)
+    assert alarms_of_noise(deviation, level, 2e-3) == pytest.approx(12.0, rel=1e-5)
 
 
 def test_white_noise_passes_a_level_as_often_as_stated() -> None:
@@ -141,3 +209,20 @@ def test_a_stated_rate_holds_over_a_million_ticks(name: str, kind: str) -> None:
     low, high = expected_alarms(stated, 500, confidence=1.0 - 0.05 / 9)  # nine counts, all inside in 95 %
     assert counted.ticks == 1_000_000
     assert low <= counted.alarms <= high
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["panda", "fr3", "ur5e"])
+def test_a_stated_rate_holds_with_elastic_joints(name: str) -> None:
+    """Torques are those of the gears, masses and friction are off, and the scale is that of other seeds."""
+    scenario = pp.load_scenario("panda-wall").replace(
+        robot__model=name,
+        robot__joints="elastic",
+        metrics=None,
+        world__sensors__velocity_noise=2e-3,
+        world__sensors__torque_noise=0.05,
+    )
+    run = replace(build(scenario), around=Reactions(threshold=Threshold(level=1.0), observer=Observer(side="link")))
+    counted = count(run, calibrate(run, 0.02, motions=500), motions=500)
+    assert counted.ticks == 1_000_000
+    assert counted.holds, counted

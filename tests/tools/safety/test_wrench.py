@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 
 from palpate.control.law import Tick
-from palpate.tools.safety.wrench import WrenchMemory, contact_on_link, estimate_wrench, link_of_contact
+from palpate.tools.safety.wrench import (
+    WrenchMemory,
+    _ends,
+    contact_on_link,
+    estimate_wrench,
+    link_of_contact,
+    residual_of_force,
+    residual_of_payload,
+)
 from tools.safety.arms import arm
 
 
@@ -66,6 +74,50 @@ def test_a_force_across_a_planar_link_is_found_at_its_distance(joint: int, dista
     assert found.position[:2] == pytest.approx(elbow + distance * along, abs=1e-6)
     assert np.linalg.norm(found.force) == pytest.approx(abs(force), rel=1e-6)
     assert found.left < 1e-9
+
+
+@pytest.mark.parametrize(("distance", "angle"), [(0.2, 0.3), (0.55, -1.1), (0.9, 2.4)])
+def test_three_planar_joints_tell_an_oblique_force_and_its_distance(distance: float, angle: float) -> None:
+    """f = 12 N at an angle to the normal of the third link: three residuals, three unknowns."""
+    robot, q = arm("planar3"), np.array([0.4, 0.7, -0.5])
+    ends = [_ends(robot, q, k) for k in range(3)]
+    start, end = ends[2]
+    line = (end - start) / np.linalg.norm(end - start)
+    normal = np.array([-line[1], line[0], 0.0])
+    force = 12.0 * (np.cos(angle) * normal + np.sin(angle) * line)
+    point = start + distance * (end - start)
+    # Moments about the three joints, by hand.
+    residual = np.array([np.cross(point - first, force)[2] for first, _ in ends])
+    assert residual_of_force(robot, q, force, point) == pytest.approx(residual)
+    found = contact_on_link(robot, q, residual, 2)
+    assert found.position == pytest.approx(point, abs=1e-6)
+    assert found.force == pytest.approx(force, abs=1e-5)
+    # A normal force is preferred within the noise.
+    rough = contact_on_link(robot, q, residual, 2, noise=1e3)
+    assert rough.force @ line == pytest.approx(0.0, abs=1e-9)
+
+
+def test_an_oblique_force_on_a_pandas_hand_is_found() -> None:
+    robot, q = arm("panda"), arm("panda").home + 0.1
+    start, end = _ends(robot, q, 6)
+    point, force = start + 0.4 * (end - start), np.array([5.0, -8.0, 11.0])
+    found = contact_on_link(robot, q, residual_of_force(robot, q, force, point), 6)
+    assert found.position == pytest.approx(point, abs=1e-6)
+    assert found.force == pytest.approx(force, abs=1e-4)
+
+
+def test_a_payload_off_the_tool_is_its_weight_at_its_centre() -> None:
+    """Energy: r = −∂(m g z_C)/∂q by differences."""
+    robot, q, offset = arm("panda"), arm("panda").home + 0.05, np.array([0.03, -0.02, 0.1])
+
+    def height(q: np.ndarray) -> float:
+        terms = robot.terms(q, np.zeros(7))
+        return float((np.array(terms.position) + np.array(terms.rotation) @ offset)[2])
+
+    steps = 1e-6 * np.eye(7)
+    slope = np.array([(height(q + d) - height(q - d)) / 2e-6 for d in steps])
+    g = -float(robot.model.opt.gravity[2])
+    assert residual_of_payload(robot, q, 0.7, offset) == pytest.approx(-0.7 * g * slope, abs=1e-7)
 
 
 def test_a_force_across_the_forearm_of_a_panda_is_found() -> None:

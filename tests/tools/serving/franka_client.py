@@ -275,6 +275,35 @@ def ranges(address):
     }
 
 
+def halted(address, rate=0.3):
+    """A joint velocity, ended by the robot's own stop; the state before and some time after."""
+    robot = connected(address)
+    control = robot.start_joint_velocity_control(franka.ControllerMode.JointImpedance)
+    for k in range(600):
+        before, _ = control.readOnce()
+        control.writeOnce(franka.JointVelocities([0.0] * 6 + [rate * smooth(1e-3 * (k + 1), 0.0, 0.5)]))
+    robot.stop()
+    for _ in range(400):
+        after = robot.read_once()
+    return {"before": about(before), "after": about(after)}
+
+
+def far(address, distance=11.0):
+    """Pose commands that suddenly lie some metres away."""
+    robot = connected(address)
+    control = robot.start_cartesian_pose_control(franka.ControllerMode.JointImpedance)
+    for k in range(200):
+        state, _ = control.readOnce()
+        if k == 0:
+            start = matrix(state.O_T_EE_c)
+        goal = start.copy()
+        goal[1, 3] += distance if k > 50 else 0.0
+        command = franka.CartesianPose(list(goal.T.ravel()))
+        command.motion_finished = k == 199
+        control.writeOnce(command)
+    return about(state)
+
+
 def bump(address):
     """Be stopped by a touch, and say of collisions: then, after the force is gone, and after the reset."""
     robot = connected(address, 4.0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -308,6 +310,21 @@ def test_a_commanded_elbow_is_followed_or_has_the_makers_error(turn: float, sign
         assert move.reference.q[2] == pytest.approx(before + turn, abs=1e-9)
         assert move.reference.v[2] == pytest.approx(turn / 1e-3, rel=1e-2)
         assert move.reference.a[2] == pytest.approx(turn / 1e-6, rel=1e-2)
+
+
+@pytest.mark.parametrize("wrong", ["scaled", "mirrored", "nan", "far"])
+def test_a_commanded_pose_that_is_none_has_the_makers_error(wrong: str):
+    arm, limits, move = _standing(Generator.CARTESIAN_POSITION)
+    pose = move.pose.copy()
+    if wrong == "scaled":
+        pose[:3, :3] *= 1.01
+    elif wrong == "mirrored":
+        pose[:3, 0] *= -1.0
+    else:
+        pose[0, 3] = math.nan if wrong == "nan" else 10.1
+    command = np.zeros(1, fci.MOTION)
+    command["O_T_EE_c"] = pose.T.ravel()
+    assert move.follow(command[0], arm, limits) == "cartesian_position_motion_generator_invalid_frame"
 
 
 def test_torques_alone_never_accelerate_and_motions_do_by_what_is_commanded():

@@ -131,6 +131,20 @@ def test_a_tool_motion_beyond_a_limit_has_the_makers_error():
     assert cartesian_motion(0 * x, 0 * x, 6000 * x) == "cartesian_motion_generator_acceleration_discontinuity"
 
 
+def test_a_server_that_wakes_late_takes_nothing_of_the_clients_time(monkeypatch: pytest.MonkeyPatch):
+    """The window is 0.8 of a tick from the state on; the schedule stays, so that the next tick is due when it was."""
+    now, late = [100.0], [0.0]
+    monkeypatch.setattr("palpate.tools.serving.pace.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("palpate.tools.serving.pace.time.sleep", lambda s: now.__setitem__(0, now[0] + s + late[0]))
+    pace = Pace(1e-3)
+    pace.begin()
+    late[0] = 0.7e-3
+    assert pace.begin() == pytest.approx(100.0 + 1e-3 + 0.7e-3 + 0.8e-3)
+    late[0] = 0.0
+    pace.begin()
+    assert (now[0], pace.late) == (pytest.approx(100.0 + 2e-3), 0)
+
+
 def test_late_ticks_are_counted_and_not_made_up_for(monkeypatch: pytest.MonkeyPatch):
     now = [100.0]
     monkeypatch.setattr("palpate.tools.serving.pace.time.monotonic", lambda: now[0])

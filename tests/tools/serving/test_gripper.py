@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 import socket
 import struct
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from tests.tools.serving.conftest import loopback
 
@@ -15,7 +17,7 @@ from moments import ENDLESS
 from palpate.cli.main import main
 from palpate.errors import InvalidInput
 from palpate.tools.serving.gripper import gripper
-from palpate.tools.serving.gripper.fingers import FASTEST, MAX_WIDTH, STEP, Fingers
+from palpate.tools.serving.gripper.fingers import FASTEST, MAX_WIDTH, STEP, Fingers, read_fingers
 from palpate.tools.serving.gripper.gripper import Command, GripperServer, GripperSession, Status
 
 
@@ -72,6 +74,61 @@ def test_an_object_in_the_way_of_a_motion_makes_it_unsuccessful():
     settled(fingers)
     assert fingers.succeeded is False
     assert 0.029 < fingers.width < 0.03
+
+
+def at(x: float, turn: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+    """A tool at x, turned about z."""
+    c, s = math.cos(turn), math.sin(turn)
+    return np.array([x, 0.0, 0.0]), np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+
+
+def test_an_object_is_grasped_where_it_stands_carried_and_left_where_the_fingers_open():
+    fingers = Fingers(0.03, object_position=(0.5, 0.005, 0.0))
+    for x, grasped in ((0.4, False), (0.5, True)):
+        fingers.move(0.08, 0.1)
+        settled(fingers)
+        fingers.tool = at(x)
+        fingers.grasp(0.03, 0.1, 20.0, (0.005, 0.005))
+        settled(fingers)
+        assert fingers.grasped is grasped
+        assert fingers.width == pytest.approx(0.03 - 20.0 / 1e5 if grasped else 0.0, abs=1e-5)
+    assert fingers.object_position is not None
+    fingers.tool = at(0.7, turn=math.pi / 2)
+    fingers.step()
+    np.testing.assert_allclose(fingers.object_position, [0.695, 0.0, 0.0], atol=1e-12)
+    fingers.move(0.08, 0.1)
+    settled(fingers)
+    fingers.tool = at(0.2)
+    fingers.step()
+    np.testing.assert_allclose(fingers.object_position, [0.695, 0.0, 0.0], atol=1e-12)
+    assert not fingers.grasped
+    fingers.put_back()
+    np.testing.assert_array_equal(fingers.object_position, [0.5, 0.005, 0.0])
+
+
+def test_fingers_that_come_closed_do_not_reach_around_an_object():
+    fingers = Fingers(0.03, object_position=(0.5, 0.0, 0.0))
+    fingers.tool = at(0.4)
+    fingers.move(0.0, 0.1)
+    settled(fingers)
+    fingers.tool = at(0.5)
+    fingers.step()
+    assert (fingers.force, fingers.width) == (0.0, pytest.approx(0.0, abs=1e-6))
+
+
+@pytest.mark.parametrize(("text", "width", "position"), [
+    ("", None, None), ("0.03", 0.03, None), ("0.03@0.5,0,0.1", 0.03, [0.5, 0.0, 0.1]),
+])  # fmt: skip
+def test_the_objects_width_and_place_are_read(text: str, width: float | None, position: list[float] | None):
+    fingers = read_fingers(text)
+    assert fingers.object_width == width
+    assert (None if fingers.object_position is None else fingers.object_position.tolist()) == position
+
+
+@pytest.mark.parametrize("text", ["0.2", "-0.01", "nan", "wide", "@1,2,3", "0.03@1,2", "0.03@1,2,inf", "0.03@a,b,c"])
+def test_what_is_no_object_is_refused(text: str):
+    with pytest.raises(InvalidInput, match="--gripper takes"):
+        read_fingers(text)
 
 
 def request(command: Command, number: int, *fields: float) -> bytes:

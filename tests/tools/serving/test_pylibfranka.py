@@ -17,6 +17,7 @@ from tests.tools.serving.conftest import CLIENT, loopback, patient, serving, wit
 from moments import ENDLESS, to_be_held, wait_until_held
 from palpate.cli.main import main
 from palpate.robot import load_robot
+from palpate.run.build import build
 from palpate.run.simulate import simulate
 from palpate.run.tangent.loop_poles import poles
 from palpate.scenario.file.load import load_scenario
@@ -143,12 +144,13 @@ def test_run_prediction_and_client_agree_on_stability(served, wrist: float, stab
          "communication_constraints_violation"),
         (("lean", 3.0), {"robot__start__q": [0, -0.785, 0, -2.356, 0, 1.571, 2.9]}, "joint_position_limits_violation"),
         (("press", 3000, 800.0, 120.0, 20.0), {}, "cartesian_reflex"),
+        (("far",), {}, "cartesian_position_motion_generator_invalid_frame"),
     ],
 )  # fmt: skip
 def test_a_fault_ends_with_the_makers_error_and_the_next_client_is_served(served, program, changes, error: str):
     with serving(WALL.replace(**changes)) as server:
         said, trace = with_client(server, "caught", *program)
-        assert f'"{error}"' in said["error"]
+        assert f'["{error}' in said["error"]  # the client adds _flag to one of them
         assert any(error in warning for warning in trace.warnings)
         assert trace["law.robot_mode"][-1] == 4.0
         again, _ = with_client(server, "model")
@@ -188,6 +190,18 @@ def test_the_robots_own_controllers_follow_motions(served, kind: str, controller
     else:
         wanted = np.array(said["pose_start"]) - 0.05 * np.eye(16)[14]
         assert np.array(said["pose"]) == pytest.approx(wanted, abs=5e-4)
+
+
+def test_stop_brakes_a_motion_and_the_arm_holds(served):
+    """The way is v² / 2a of the greatest joint deceleration, to what 0.3 rad/s makes of a few ticks."""
+    said, trace = served(WALL, "halted")
+    before, after = said["before"], said["after"]
+    assert before["dq"][6] == pytest.approx(0.3, abs=0.01)
+    assert np.abs(after["dq"]).max() < 1e-3
+    assert (before["mode"], after["mode"]) == ("RobotMode.Move", "RobotMode.Idle")
+    way = 0.3**2 / (2.0 * load_robot("fr3").limits.acceleration[6])
+    assert after["q"][6] - before["q"][6] == pytest.approx(way, abs=1e-3)
+    assert not [warning for warning in trace.warnings if "stopped the motion" in warning]
 
 
 def test_what_a_program_sets_is_taken_or_refused(served):
@@ -386,6 +400,8 @@ for setting, values in (
     except franky.CommandException as error:
         refused.append(str(error))
 robot.set_guiding_mode([True] * 6, False)
+seven, six = [50.0] * 7, [60.0] * 6
+robot.set_collision_behavior(seven, seven, seven, seven, six, six, six, six)  # apart for acceleration
 gripper = franky.Gripper(sys.argv[1])
 grasped = [gripper.homing(), gripper.grasp(0.03, 0.1, 20.0), gripper.is_grasped, gripper.width]
 robot.relative_dynamics_factor = 0.2
@@ -393,6 +409,10 @@ robot.move(franky.JointMotion([0.1, -0.7, 0.1, -2.3, 0.1, 1.6, 0.8]))
 before = robot.current_pose.end_effector_pose.translation
 robot.move(franky.CartesianMotion(franky.Affine([0.0, 0.0, 0.03]), franky.ReferenceType.Relative))
 after = robot.current_pose.end_effector_pose.translation
+gripper.open(0.1)
+grasped += [gripper.grasp(0.03, 0.1, 20.0), gripper.is_grasped, gripper.width]
+robot.move(franky.CartesianMotion(franky.Affine([0.0, 0.0, -0.02]), franky.ReferenceType.Relative))
+grasped.append(gripper.is_grasped)
 print(json.dumps([list(robot.current_joint_state.position), list(after - before), refused, grasped]))
 """
 
@@ -401,7 +421,10 @@ print(json.dumps([list(robot.current_joint_state.position), list(after - before)
 def test_franky_moves_the_arm_and_grasps():
     import json
 
-    with serving(WALL) as server, GripperServer(Fingers(0.03), server.address[0], pace=10.0):
+    where = build(WALL).robot.pose([0.1, -0.7, 0.1, -2.3, 0.1, 1.6, 0.8]).position - [0.0, 0.0, 0.03]
+    fingers = Fingers(0.03, object_position=where)
+    with serving(WALL) as server, GripperServer(fingers, server.address[0], pace=10.0):
+        server.fingers = fingers
         command = [sys.executable, "-c", FRANKY, server.address[0]]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as client:
             trace = server.serve(server.wait(ENDLESS))
@@ -409,7 +432,12 @@ def test_franky_moves_the_arm_and_grasps():
     assert said, complaint
     _, moved, refused, grasped = json.loads(said)
     assert [text.split(" command")[0][11:] for text in refused] == ["Set Cartesian Impedance", "Set Joint Impedance"]
-    assert grasped == [True, True, True, pytest.approx(0.03 - 20.0 / 1e5, abs=1e-5)]
+    width = pytest.approx(0.03 - 20.0 / 1e5, abs=1e-5)
+    assert grasped == [True, False, False, pytest.approx(0.0, abs=1e-4), True, True, width, True]  # there, not before
+    assert fingers.object_position is not None
+    np.testing.assert_allclose(fingers.object_position - where, [0.0, 0.0, 0.02], atol=2e-3)  # carried
+    assert trace["law.gripper_width"][-1] == width
+    assert trace["law.gripper_force"][-1] == pytest.approx(20.0, rel=1e-3)
     assert moved[2] == pytest.approx(-0.03, abs=2e-3)  # the tool's z points down
     assert not [warning for warning in trace.warnings if re.search(r"stopped.*motion", warning)]
 

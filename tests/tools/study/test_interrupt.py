@@ -64,7 +64,7 @@ def test_a_sweep_that_is_stopped_goes_on_to_the_same_table(
     process = begun(folder)
     process.send_signal(how)
     _, err = finished(process)
-    assert len(list(folder.glob("chunks/*.parquet"))) == 4
+    assert len(list(folder.glob("chunks/*.json"))) == 4
     assert not (folder / "table.parquet").exists()
     gone(process.pid)
     if how != signal.SIGKILL:

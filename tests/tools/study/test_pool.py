@@ -17,11 +17,15 @@ import palpate as pp
 from moments import ENDLESS
 from palpate.errors import FileError, StudyError
 from palpate.scenario.model import Scenario
+from palpate.tools.study import sweeps
+from palpate.tools.study.planning import make_plan
 from palpate.tools.study.running import pool as pools
-from palpate.tools.study.running.pool import InProcess, LocalPool
+from palpate.tools.study.running.pool import InProcess, LocalPool, Threads
 from palpate.tools.study.running.worker import Job, RunResult, RunTask, run_chunk
+from palpate.tools.study.sweeps import executor_for
 
 FEW = ("energy_residual",)
+DRAWN = {"world.sensors.encoder_noise": "uniform(0, 1e-3)"}
 
 
 @pytest.fixture(scope="module")
@@ -145,6 +149,22 @@ def test_leaving_early_ends_the_work_at_once(job: Job) -> None:
     assert threading.active_count() < 20
 
 
+def test_threads_give_the_same_rows_as_one_and_end_early(job: Job) -> None:
+    expected = by_run(InProcess().results(job, chunks(4)))
+    assert by_run(Threads(2).results(job, chunks(4))) == expected
+    answers = Threads(2).results(job, chunks(1000, 5))
+    next(answers)
+    answers.close()  # waits for the runs under way alone
+    assert threading.active_count() < 20
+
+
+def test_runs_on_equations_share_a_process_and_others_have_their_own(pendulum: Scenario) -> None:
+    wanted = {"physics": "engine"}, {"physics": "equations"}
+    plans = [make_plan(pendulum.replace(**{f"run__{k}": v for k, v in one.items()}), DRAWN, runs=2) for one in wanted]
+    assert [type(executor_for(plan, 2, None)) for plan in plans] == [LocalPool, Threads]
+    assert isinstance(executor_for(plans[1], 0, None), InProcess)
+
+
 def test_a_defect_in_a_run_is_a_row(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("oops")
@@ -173,10 +193,13 @@ def test_a_worker_that_cannot_start_is_an_error_with_its_last_words(job: Job, mo
     pool.close()
 
 
-def test_a_sweep_in_processes_has_the_same_table_bit_for_bit(pendulum: Scenario, tmp_path: Path) -> None:
+def test_a_sweep_in_threads_and_in_processes_has_the_same_table_bit_for_bit(
+    pendulum: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     vary = {"robot.parameters.mass": "uniform(0.5, 2)", "world.sensors.encoder_noise": "uniform(0, 1e-3)"}
-    tables = [
-        pp.sweep(pendulum, vary, runs=30, out=tmp_path / str(workers), workers=workers, traces="failing").path
-        for workers in (0, 2)
-    ]
-    assert tables[0].read_bytes() == tables[1].read_bytes()
+    tables = []
+    for workers, compiled in ((0, True), (2, True), (2, False)):
+        monkeypatch.setattr(sweeps, "is_compiled", lambda scenario, compiled=compiled: compiled)
+        out = tmp_path / f"{workers} {compiled}"
+        tables.append(pp.sweep(pendulum, vary, runs=30, out=out, workers=workers, traces="failing").path.read_bytes())
+    assert tables[0] == tables[1] == tables[2]

@@ -10,7 +10,7 @@ import pytest
 
 from palpate.checks import Array
 from palpate.control.laws.cartesian_impedance import CartesianImpedance
-from palpate.errors import PalpateError
+from palpate.errors import NotKept, PalpateError
 from palpate.metrics import METRICS
 from palpate.metrics.table import judge
 from palpate.robot.robot import Robot
@@ -224,3 +224,38 @@ def test_points_drawn_to_estimate_a_sweep_are_rebuilt_as_its_runs_are(key: str, 
     assert len({id(one) for one in kept}) == (4 if rebuilt else 1)
     assert len({tuple(texts) for texts in draw_overrides(plan, 4)}) == 4
     assert time_per_run(plan, samples=draw_overrides(plan, 3)) > 0
+
+
+@pytest.mark.parametrize("names", [("force_peak", "bounces"), tuple(METRICS.shipped), ("smallest_singular_value",)])
+def test_a_row_of_the_channels_that_are_read_is_the_row_of_the_whole_run(names: tuple[str, ...]) -> None:
+    scenario, rng = wall(), np.random.default_rng(8)
+    away = "world.surfaces.0.position=[0.6, 0, 0.256]"
+    fast = "run.max_speed=0.05"
+    runs = [[away], [away], *(draws(rng) for _ in range(6)), [fast], []]  # contact begins late, and one run fails
+    for overrides in runs:
+        row = run_row(scenario, overrides, names)
+        bounds, trace = Prepared(scenario).run(overrides)
+        results = {name: judge(METRICS[name], trace, bounds.get(name)) for name in {*names, *bounds}}
+        assert row["warnings"] == list(trace.warnings)
+        assert (row["outcome"], row["end_time"]) == (trace.outcome.kind, trace.outcome.time)
+        assert {name: row[name] for name in names} == {name: results[name].value for name in names}, overrides
+        assert row["failed"] == [name for name in bounds if results[name].passed is False]
+    assert run_row(scenario, [fast], names)["outcome"] == "diverged"
+
+
+def test_a_sweep_keeps_no_channel_that_nobody_reads() -> None:
+    scenario = wall()
+    prepared, read = Prepared(scenario), set[str]()
+    bounds, whole = prepared.run([], read=read, singular=False)
+    assert judge(METRICS["force_peak"], whole, None).value is not None
+    assert {"contact_force"} <= read
+    assert "target_q" not in read
+    _, trace = prepared.run([], read=read, singular=False)
+    assert trace["contact_force"].tolist() == whole["contact_force"].tolist()
+    assert "target_q" in trace  # the run has it
+    with pytest.raises(NotKept, match="target_q"):
+        trace["target_q"]
+    assert "target_q" in read  # and the next run keeps it
+    _, trace = prepared.run([], read=read, singular=False)
+    assert trace["target_q"].tolist() == whole["target_q"].tolist()
+    assert bounds == load_scenario("panda-wall").metrics

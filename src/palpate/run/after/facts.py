@@ -10,6 +10,7 @@ from dataclasses import asdict
 from functools import cache
 from importlib.metadata import version
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from palpate.control.law import Law
 from palpate.control.unread import unread_of_reference
 from palpate.robot.build import joint_remarks
 from palpate.robot.readers.findings import CONTACT
+from palpate.robot.robot import Robot
 from palpate.run.after.causes import LIMITS
 from palpate.run.after.inside import links_inside
 from palpate.run.after.observed.bounds import REMARKED, WARNED, beyond_bounds, dropped_motion
@@ -104,13 +106,24 @@ def run_facts(
     )
 
 
+def torque_limits(robot: Robot) -> tuple[float | None, ...]:
+    """The torque limit of each joint, None where there is none."""
+    known = _LIMITS.get(robot)  # asked after every run of a sweep
+    if known is None:
+        known = _LIMITS[robot] = tuple(t if math.isfinite(t) else None for t in robot.limits.torque.tolist())
+    return known
+
+
+_LIMITS: WeakKeyDictionary[Robot, tuple[float | None, ...]] = WeakKeyDictionary()
+
+
 def measured_facts(assembly: Assembly, named: Mapping[str, Array]) -> dict[str, Any]:
     """Facts that metrics read beside the channels; the smallest singular value where joints are recorded."""
-    limits, q = assembly.run.robot.limits.torque.tolist(), named.get("q")
+    q = named.get("q")
     return {
         "law": assembly.law.name,
-        "follows": assembly.run.law.traits.follows,
-        "torque_limit": tuple(t if math.isfinite(t) else None for t in limits),
+        "follows": assembly.run.fitted.traits.follows,
+        "torque_limit": torque_limits(assembly.run.robot),
         "contact_events": [] if assembly.exact is None else assembly.exact.event_table(),
         "joint_watch": joint_watch(assembly),
         "singularity": None if q is None else singularity(assembly.run.robot, named["time"], q),

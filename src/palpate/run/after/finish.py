@@ -11,7 +11,7 @@ from palpate.run.after.causes import Repeat, Search
 from palpate.run.after.ending import End
 from palpate.run.after.events import events_of
 from palpate.run.after.facts import measured_facts, run_facts
-from palpate.run.after.keep import Keeper
+from palpate.run.after.keep import Keeper, Noted
 from palpate.run.after.observed.bounds import REMARKED, WARNED, beyond_bounds, beyond_the_interface
 from palpate.run.after.observed.contact import contact_story
 from palpate.run.after.observed.energies import energy_warnings
@@ -25,9 +25,10 @@ from palpate.run.loop import state as S
 from palpate.run.run import Run
 from palpate.run.stepping import Ending
 from palpate.run.tangent.edge import edge_fact, edge_warnings
-from palpate.trace import Outcome, RunFacts, Trace
+from palpate.trace import Channel, Outcome, RunFacts, Trace
 from palpate.world.plants.plant import rubs
 
+Read = tuple[tuple[Channel, ...], set[str]]
 _LEFT = 0.25  # of an excess that a rerun may still have where its cause is taken away
 
 
@@ -63,16 +64,22 @@ def unfinished(assembly: Assembly, prediction: Prediction) -> Trace:
     return Trace(keeper.times, keeper.data, outcome, (), facts)
 
 
-def bare_trace(assembly: Assembly, ending: Ending, keeper: Keeper, prediction: Prediction, *, singular: bool) -> Trace:
-    """The same numbers, outcome and warnings with no events and the facts that metrics ask for."""
+def bare_trace(
+    assembly: Assembly, ending: Ending, keeper: Keeper, prediction: Prediction, *, singular: bool, read: Read | None = None
+) -> Trace:
+    """The same numbers, outcome and warnings with no events and the facts that metrics ask for.
+
+    `read` are the channels that the run has, and a set that takes the names of those that are read.
+    """
     keeper.take()
-    named = keeper.named
+    channels, names = read or (assembly.chosen, None)
+    named = keeper.named if names is None else Noted(keeper.named, channels, names)
     facts = RunFacts(
         **measured_facts(assembly, named if singular else {}),
         warnings=tuple(_warnings(assembly, named, prediction)),
         world={"pole": None if assembly.run.world.pole is None else {}},
     )
-    return Trace.over(named, assembly.chosen, outcome_of(assembly, ending), facts)
+    return Trace.over(named, channels, outcome_of(assembly, ending), facts)
 
 
 def _robot_warnings(run: Run) -> list[str]:

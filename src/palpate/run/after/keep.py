@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from palpate.checks import Array
-from palpate.errors import FileError
+from palpate.errors import FileError, NotKept, UnknownName
 from palpate.run.assemble.assemble import Assembly
 from palpate.trace import Channel, Trace
 from palpate.trace.channel import TIME
@@ -62,6 +63,40 @@ class Keeper:
     def named(self) -> dict[str, Array]:
         """The same by name, time among them."""
         return {TIME.name: self.times, **{channel.name: array for channel, array in self.data.items()}}
+
+
+class Noted(Mapping[str, Array]):
+    """A run's arrays by name, which note what is read of them: the next run of a sweep need keep no more.
+
+    Every channel that the run has is among the names; to read one of which nothing was kept raises NotKept.
+    """
+
+    def __init__(self, arrays: Mapping[str, Array], offered: Iterable[Channel], read: set[str]) -> None:
+        self._arrays, self._read = arrays, read
+        self._names = dict.fromkeys([TIME.name, *(channel.name for channel in offered)])
+
+    def __getitem__(self, name: str) -> Array:
+        array = self._arrays.get(name)
+        if array is not None:
+            self._read.add(name)
+            return array
+        if name not in self._names:
+            raise UnknownName("channel", str(name), self._names)
+        self._read.add(name)
+        raise NotKept(f"nothing was kept of channel {name!r}")
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """An array, or the default for a name that no channel has."""
+        return self[name] if name in self._names else default
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
 
 
 def _finite(rows: Array) -> int:

@@ -16,6 +16,7 @@ from palpate.engine.views import fold
 from palpate.robot.limits import KINDS
 from palpate.robot.mechanics.kernels import OK, FrameOnBody, read_jacobian, stage_position
 from palpate.robot.robot import Robot
+from palpate.run.after.least_eigenvalue import choose_least
 from palpate.spatial.mesh import decimate
 from palpate.world.plants.bodies import point_on_body
 from palpate.world.plants.plant import Plant
@@ -111,12 +112,13 @@ def singularity(robot: Robot, times: Array, q: Array) -> dict[str, float] | None
 def most_singular(J: Array) -> tuple[int, float]:
     """Which of the matrices has the smallest singular value, and that value.
 
-    The eigenvalues of J Jᵀ are its squares and cost a third; rounding leaves a few matrices to decompose.
+    The eigenvalues of J Jᵀ are its squares; a few matrices are left to decompose.
     """
     wide = J if J.shape[1] <= J.shape[2] else J.swapaxes(1, 2)
     gram = wide @ wide.swapaxes(1, 2)
-    squares = np.linalg.eigvalsh(gram)[:, 0]
-    near = np.flatnonzero(squares <= squares.min() + 1e-12 * np.abs(gram).max())
+    size, chosen = gram.shape[1], np.zeros(len(J))
+    choose_least(gram.reshape(-1), size, np.zeros((size, size)), np.zeros(size), chosen)
+    near = np.flatnonzero(chosen)
     values = np.linalg.svd(J[near], compute_uv=False)[:, -1]
     k = int(np.argmin(values))
     return int(near[k]), float(values[k])

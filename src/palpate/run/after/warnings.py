@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from weakref import WeakKeyDictionary
 
 from palpate.robot.readers.findings import Finding, without_meshes
+from palpate.robot.robot import Robot
 from palpate.run.after.causes import LIMITS
 from palpate.run.assemble.assemble import Assembly
 from palpate.run.loop import state as S
@@ -16,7 +18,14 @@ _SHORT = 0.05  # s in all, up to which a rate limit that bends a command is not 
 
 def findings_and_meshes(run: Run) -> tuple[list[Finding], list[str]]:
     """The robot's warnings without the folder of its file, and a sentence on meshes that could not be had."""
-    return without_meshes(replace(finding, file=os.path.basename(finding.file)) for finding in run.robot.warnings)
+    known = _FINDINGS.get(run.robot)  # asked after every run of a sweep
+    if known is None:
+        named = (replace(finding, file=os.path.basename(finding.file)) for finding in run.robot.warnings)
+        known = _FINDINGS[run.robot] = without_meshes(named)
+    return known
+
+
+_FINDINGS: WeakKeyDictionary[Robot, tuple[list[Finding], list[str]]] = WeakKeyDictionary()
 
 
 def joint_warnings(assembly: Assembly) -> list[str]:

@@ -30,6 +30,7 @@ from palpate.run.assemble.drives import drives_of, with_servo_rotors
 from palpate.run.assemble.elastic import elastic_joints_of
 from palpate.run.assemble.event_plant import EventPlant
 from palpate.run.assemble.parts import below, part
+from palpate.run.assemble.recording import BATCH, asked_for, kept_fields, samples_of
 from palpate.run.loop.row import Layout, layout
 from palpate.run.loop.state import JointWatch, Load, Loop, Needs, RigidPoint, RigidReading, Shows, StopRule, WantedAxes
 from palpate.run.run import Run
@@ -51,7 +52,6 @@ from palpate.world.sensing.custom import BoundSensor, Truth, bound_sensors
 from palpate.world.sensing.faults import fault_state
 from palpate.world.sensing.sensors import bodies_beyond, joint_sensors, pole_camera, wrist_sensor
 
-BATCH = 4000  # physics steps between two looks at the clock, the progress bar and Ctrl-C
 _PEAK = 1.5  # of the record: what a run takes of memory at its peak
 _MASS_TERMS = ("M", "bias", "gravity")
 _WIDEST_READING = 10  # found, force, moment, position
@@ -76,6 +76,7 @@ class Assembly:
     carrier: Carrier
     sensors: tuple[BoundSensor, ...] = ()  # custom ones
     exact: EventPlant | None = None  # in the place of the engine's physics
+    inside: Run | None = None  # the run whose start was last found inside the joint limits
     sampled: Reference | None = None
     sampled_span: tuple[int, int] = (0, 0)
 
@@ -268,7 +269,7 @@ def beginning(run: Run, q: Array, v: Array) -> Beginning:
 def suited(run: Run) -> Run:
     """The run with a law whose open settings are chosen for its robot, clock and sensors, and its servo's rotors."""
     fitted = run.fitted
-    run = with_servo_rotors(run if fitted.law is run.law else replace(run, law=fitted.law))
+    run = with_servo_rotors(run if fitted.law is run.law else run.varied(law=fitted.law))
     run.__dict__["fitted"] = fitted
     return run
 
@@ -534,18 +535,13 @@ def _shape_readings(own: ShapeReadings) -> list[RigidReading]:
 
 @part("record", built=("record", "stop"))
 def _record(run: Run, law: BoundLaw, rows: Layout, chosen: tuple[Channel, ...]) -> dict[str, object]:
-    samples = min(run.clock.steps, BATCH) // run.record.stride + 1
-    names = [channel.name for channel in chosen] + [rule.column for rule in run.stop]
     return {
         "row": rows.row,
         "row_numbers": rows.array,
-        "energies": any(name.startswith("energy.") for name in names),
-        "orientation_is_kept": any(name.startswith("tool_quat_wxyz") for name in names),
-        "target_is_kept": any(name.startswith("target_") for name in names),
+        "energies": any(name.startswith("energy.") for name in asked_for(run, chosen)),
         "stride": run.record.stride,
-        "kept": _column_ranges(rows, chosen),
-        "record": np.empty((samples, sum(channel.size for channel in chosen))),
-        "times": np.zeros(samples),
+        **kept_fields(run, rows, chosen),
+        "times": np.zeros(samples_of(run)),
         "stop": _stop_rules(run, law, rows),
     }
 
@@ -583,15 +579,3 @@ def _stop_rules(run: Run, law: BoundLaw, rows: Layout) -> list[StopRule]:
     if law.ending is not None:
         rules.append(StopRule(column=rows.starts[f"law.{law.ending}"], below=False, magnitude=False, bound=0.5))
     return rules
-
-
-def _column_ranges(rows: Layout, chosen: tuple[Channel, ...]) -> np.ndarray:
-    """The chosen columns of the row as runs (first, how many); neighbours are one run."""
-    runs: list[list[int]] = []
-    for channel in chosen:
-        start = rows.starts[channel.name]
-        if runs and sum(runs[-1]) == start:
-            runs[-1][1] += channel.size
-        else:
-            runs.append([start, channel.size])
-    return np.array(runs, dtype=np.int64).ravel()

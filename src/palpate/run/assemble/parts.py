@@ -43,6 +43,7 @@ class Part:
     built_where: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
 
 
+_Path = tuple[str, ...]
 PARTS: dict[str, Part] = {}
 
 
@@ -102,16 +103,33 @@ def _built_in(section: str) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(path.split(".")[1:]) for path in paths if path.split(".")[0] == section and "." in path)
 
 
-def structure_of(section: str, value: Any) -> tuple[Any, ...]:
-    """Values of a world or a clock that are built into an assembly: equal ones can share it."""
-    own = tuple(_value(value, path) for path in _built_in(section))
-    shares = [
-        share(_value(value, tuple(path.split(".")[1:])))
-        for one in PARTS.values()
-        for path, share in one.built_where.items()
-        if path.split(".")[0] == section
-    ]
-    return (*own, *shares)
+def are_alike(section: str, one: Any, other: Any) -> bool:
+    """Whether two worlds or clocks can share an assembly; what they hold in common is not looked into."""
+    if one is other:
+        return True
+    for name, (paths, shares) in _built_in_by_field(section).items():
+        a, b = getattr(one, name), getattr(other, name)
+        if a is b:
+            continue
+        if any(_value(a, path) != _value(b, path) for path in paths):
+            return False
+        if any(share(_value(a, path)) != share(_value(b, path)) for path, share in shares):
+            return False
+    return True
+
+
+@cache
+def _built_in_by_field(section: str) -> dict[str, tuple[list[_Path], list[tuple[_Path, Callable[[Any], Any]]]]]:
+    """What is built into an assembly by the field of the section that it is in: paths, and shares of values."""
+    found: dict[str, tuple[list[_Path], list[tuple[_Path, Callable[[Any], Any]]]]] = {}
+    for name, *path in _built_in(section):
+        found.setdefault(name, ([], []))[0].append(tuple(path))
+    for one in PARTS.values():
+        for whole, share in one.built_where.items():
+            start, name, *path = whole.split(".")
+            if start == section:
+                found.setdefault(name, ([], []))[1].append((tuple(path), share))
+    return found
 
 
 def fixed_in_runs() -> tuple[str, ...]:

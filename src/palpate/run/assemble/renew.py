@@ -8,6 +8,7 @@ it, so that both ways give the same bits.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +18,7 @@ import numpy as np
 from palpate.control.bound_law import BoundLaw
 from palpate.engine.physics import Physics
 from palpate.engine.records import Record
+from palpate.engine.spans import copy_spans
 from palpate.run.assemble.assemble import (
     assemble,
     begun,
@@ -30,17 +32,23 @@ from palpate.run.assemble.assemble import (
     wanted_axes,
     writing_to,
 )
-from palpate.run.assemble.parts import fixed_in_runs, structure_of
+from palpate.run.assemble.parts import are_alike, fixed_in_runs
+from palpate.run.assemble.recording import kept_fields
 from palpate.run.run import Run
+from palpate.trace import Channel
 from palpate.world.forces.contact import surface_numbers
 from palpate.world.plants.joint_friction import joint_friction
 from palpate.world.plants.plant import change_in_place, place_surface, places_of
-from palpate.world.plants.tree_plant import read_numbers
-from palpate.world.rigid.stops import read_stops
+from palpate.world.plants.tree_plant import LinkMasses
+from palpate.world.rigid.stops import read_mobility
 from palpate.world.sensing.custom import bound_sensors
 
 _BUFFERS = ("record", "times", "targets")  # written anew by every run, or kept on purpose
 _PLACED = ("position", "quat_wxyz", "normal", "friction")  # of a surface, in the compiled scene
+_LOOKED_AT = (
+    "q", "v", "tau", "command", "tool_", "target_", "energy.", "guard", "surface.", "push_wrench", "contact_wrench",
+    "contact_force", "measured_wrench", "penetration",
+)  # fmt: skip
 _LAW_FIELDS = ("needs", "gains", "memory", "terms", "compensation", "shows")
 
 
@@ -58,7 +66,9 @@ class Renewable:
         self._change, self._surfaces = self._world.plant, run.world.surfaces
         self._places = places_of(run.robot, self._plant.model)
         self._fixed = fixed_in_runs()
-        self._structure = {name: structure_of(name, getattr(run, name)) for name in ("world", "clock")}
+        tree = self.assembly.loop.tree
+        self._offered, self._kept = self.assembly.chosen, None
+        self._masses = LinkMasses(tree, self._plant.model) if tree.on else None
 
     def renew(self, run: Run) -> bool:
         """Make the assembly ready for a run; False, and nothing promised, where that needs another assembly."""
@@ -80,21 +90,32 @@ class Renewable:
         self._change_loop(run, law)
         return True
 
+    def keep_channels(self, names: Collection[str] | None = None) -> tuple[Channel, ...]:
+        """Let the runs from now on keep some of the channels, all if not given; return those that the run has.
+
+        Nothing else changes in a run, its energies are watched at the same steps, too. A trace ends before its first
+        number that is none: channels that the loop does not look at itself, such as what a law shows, are always kept.
+        """
+        kept = None if names is None else frozenset(names)
+        if kept != self._kept:
+            self._kept, loop = kept, self.assembly.loop
+            chosen = tuple(c for c in self._offered if kept is None or c.name in kept or not _looked_at(c.name))
+            fields = kept_fields(self.first, self.assembly.layout, chosen)
+            loop.replace_all(fields)
+            self._numbers.take_over(loop, fields)
+            self.assembly.chosen = chosen
+        return self._offered
+
     def _fits(self, run: Run) -> bool:
         first = self.first
         same = all(getattr(run, name) is getattr(first, name) for name in self._fixed)
-        start = np.array_equal(run.start(), first.start())
-        sections = all(self._is_alike(run, name) for name in self._structure)
+        start = run.starts_like(first)
+        sections = all(are_alike(name, getattr(run, name), getattr(first, name)) for name in ("world", "clock"))
         plain = not run.robot.coordinates.coupled and not run.robot.unresisted and not run.world.attachments
         plain = plain and not run.world.is_exact
         plain = plain and (self._plant.elastic is None or run.world.plant == first.world.plant)
         still = plain and self.assembly.compiled and type(run.law) is type(first.law)
         return same and start and sections and still
-
-    def _is_alike(self, run: Run, section: str) -> bool:
-        """Whether world or clock say the same of what is built into the assembly."""
-        value = getattr(run, section)
-        return value is getattr(self.first, section) or structure_of(section, value) == self._structure[section]
 
     def _change_scene(self, run: Run) -> None:
         """The compiled scene and its data as if they were built for this run."""
@@ -102,14 +123,15 @@ class Renewable:
         if run.world.plant != self._change:
             change_in_place(self._plant, run.world, data, self._places)
             self._change = run.world.plant
-        if self.assembly.loop.tree.on and run.world.plant != self._world.plant:
-            read_numbers(self.assembly.loop.tree, model)
-            read_stops(self.assembly.loop.holding.stops, model)
+        if self._masses is not None and run.world.plant != self._world.plant:
+            self._masses.read()
+            read_mobility(self.assembly.loop.holding.stops, model)
         for surface, last in zip(run.world.surfaces, self._surfaces):
             if any(getattr(surface, name) != getattr(last, name) for name in _PLACED):
                 place_surface(model, surface)
         self._surfaces = run.world.surfaces
-        self.assembly.plant = replace(self._plant, surfaces=run.world.surfaces)
+        if run.world.surfaces != self.assembly.plant.surfaces:
+            self.assembly.plant = replace(self._plant, surfaces=run.world.surfaces)
         mujoco.mj_resetData(model, data)
         set_state(self.assembly.plant, data, *run.start())
 
@@ -141,6 +163,11 @@ class Renewable:
                 state.replace_all(surface_numbers(surface))
 
 
+def _looked_at(channel: str) -> bool:
+    """Whether a run ends, as diverged, where a number of a channel is none."""
+    return channel.startswith(_LOOKED_AT)
+
+
 def _interface(law: BoundLaw) -> tuple[Any, ...]:
     """Properties of a law that loop and row depend on, besides its records."""
     return law.terms, law.command, law.shown, law.compiled, law.needs, law.ending
@@ -156,6 +183,9 @@ class _Numbers:
         for record in records:
             self._note(record)
         self._copies = [array.copy() for array in self._arrays]
+        # As rows of addresses and bytes, to be written back by compiled code; every array of a record is contiguous.
+        pairs = zip(self._arrays, self._copies)
+        self._spans = np.array([(_address(to), _address(of), of.nbytes) for to, of in pairs], dtype=np.int64)
 
     def _note(self, record: Record) -> None:
         if id(record) in self._seen or isinstance(record, Physics):
@@ -172,9 +202,25 @@ class _Numbers:
             elif name not in _BUFFERS:
                 self._arrays.append(value)
 
+    def take_over(self, record: Record, names: Iterable[str]) -> None:
+        """Let some fields of a record be from now on as they are now."""
+        held = next(held for noted, held in self._held if noted is record)
+        copy = next(copy for array, copy in zip(self._arrays, self._copies) if array is record._table)
+        for name in names:
+            field = record.fields[name]
+            span = slice(field.offset, field.offset + field.words)
+            copy[span] = record._table[span]
+            if name in record._held:
+                held[name] = record._held[name]
+
     def restore(self) -> None:
         """Write them back."""
         for record, held in self._held:
-            record._held.update(held)
-        for numbers, start in zip(self._arrays, self._copies):
-            numbers[...] = start
+            if record.replaced:
+                record._held.update(held)
+                record.replaced = False
+        copy_spans(self._spans.reshape(-1))
+
+
+def _address(array: np.ndarray) -> int:
+    return array.__array_interface__["data"][0]

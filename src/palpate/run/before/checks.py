@@ -24,6 +24,7 @@ from palpate.world.surfaces.forms import form_of
 MOST_PENETRATION = 5e-3  # m
 _INSTANTS = 2000  # of the reference, at which its speed is looked at
 UNSTABLE_STEP, COARSE_STEP = 1.0, 0.2  # dt · ω of a contact
+_CLEARLY = 1.01  # a bound that is kept by so much needs no closer look
 
 
 @dataclass(frozen=True)
@@ -60,10 +61,10 @@ def check_start(assembly: Assembly, *, predict: bool = True) -> Prediction:
 
 
 def _inside_limits(assembly: Assembly) -> None:
-    robot = assembly.run.robot
-    q, _ = assembly.run.start()
-    if robot.nq != robot.nv:
+    robot, run = assembly.run.robot, assembly.run
+    if robot.nq != robot.nv or (assembly.inside is not None and run.starts_like(assembly.inside)):
         return
+    q, _ = run.start()
     outside = np.flatnonzero((q < robot.limits.lower - 1e-9) | (q > robot.limits.upper + 1e-9))
     if outside.size:
         lines = [
@@ -72,6 +73,7 @@ def _inside_limits(assembly: Assembly) -> None:
             for j in outside
         ]
         raise InvalidInput(f"{robot.name} starts outside its joint limits: " + "; ".join(lines))
+    assembly.inside = run
 
 
 def _not_deep_inside(assembly: Assembly) -> None:
@@ -116,9 +118,14 @@ def _fits_into_hollows(assembly: Assembly) -> list[str]:
 
 def _pair_warnings(assembly: Assembly, point: ContactPoint, surface: Surface) -> list[str]:
     """ω² = k / m, with m the inertia that the point shows the surface at the start."""
-    dt, mass, stiffness = assembly.run.clock.timestep, _mass_at(assembly, point, surface), surface.stiffness
+    dt, stiffness = assembly.run.clock.timestep, surface.stiffness
     if surface.model == "hunt-crossley":  # its slope at the deepest start that is accepted
         stiffness *= surface.exponent * MOST_PENETRATION ** (surface.exponent - 1.0)
+    mobility = _mobility(assembly, point.body, point.offset)
+    most = _CLEARLY * (mobility[0, 0] + mobility[1, 1] + mobility[2, 2])  # its trace is no less than 1 / m
+    if dt * dt * stiffness * most < COARSE_STEP**2 and surface.damping * dt * most < UNSTABLE_STEP:
+        return []
+    mass = _mass_at(mobility, surface)
     omega = float(np.sqrt(stiffness / mass))
     what = f"dt·ω = {dt * omega:.3g} for {point.name!r} on {surface.name!r} ({mass:.3g} kg on {stiffness:.6g} N/m)"
     if dt * omega > UNSTABLE_STEP:
@@ -178,9 +185,8 @@ def _mobility(assembly: Assembly, body: int, offset: Array) -> Array:
     return J @ G @ np.linalg.solve(G.T @ M @ G, (J @ G).T)
 
 
-def _mass_at(assembly: Assembly, point: ContactPoint, surface: Surface) -> float:
+def _mass_at(mobility: Array, surface: Surface) -> float:
     """1 / (n · J M⁻¹ Jᵀ n) along a smooth plane's normal; else the smallest over all directions."""
-    mobility = _mobility(assembly, point.body, point.offset)
     if surface.shape == "plane" and surface.friction == 0.0:
         n = surface_rotation(surface)[:, 2]
         return float(1.0 / max(n @ mobility @ n, 1e-12))

@@ -11,6 +11,7 @@ from palpate.toml import toml_data
 
 LONGEST_WORD = 1000
 _BARE = re.compile(r"[^\s\"'\[\]{}=#,][^\"'\[\]{}=#,]*")
+_NUMBER = re.compile(r"[+-]?(0|[1-9][0-9]{0,15})(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?")
 _QUOTED = re.compile(r"""\.(?=(?:[^"']|"[^"]*"|'[^']*')*$)""")  # a dot outside quotes
 # A table whose other keys depend on one: another value of that one takes nothing over from before.
 TAGS = {"control": "law", "reference": "kind"}
@@ -31,6 +32,8 @@ def parse_override(text: str) -> tuple[tuple[str, ...], Any]:
 
 
 def _value(value: str, text: str) -> Any:
+    if _NUMBER.fullmatch(value):  # as most of a sweep's are
+        return float(value) if set(value) & set(".eE") else int(value)
     try:
         return toml_data(f"x = {value}")["x"]
     except InvalidInput as error:

@@ -116,13 +116,14 @@ def export(
     facts = {"ticks": len(rows), "difference": difference, "largest_stack_frame": library.largest_frame()}
     facts |= _guarded(recorded, answers)
     files |= {name: text.encode() for name, text in texts(draft, chosen, len(rows), note).items()}
+    steps = expectations(loaded) if sheet else []
     if sheet:
-        page = commissioning_sheet(draft, expectations(loaded), files, facts, values_of(draft, note))
+        page = commissioning_sheet(draft, steps, files, facts, values_of(draft, note))
         files["commissioning.html"] = page.encode()
     names = [target.name for target in chosen]
     if not force:
         refuse_changed(folder, files, written)
-    _write(folder, files, sealed(manifest(draft, names, files, facts | {"note": note})))
+    _write(folder, files, sealed(manifest(draft, names, files, facts | {"note": note}, steps)))
     off = tuple(name for name in GUARDS if name not in draft.on)
     told = {"note": note, "stopped": facts["stopped"], "limited": facts["limited_ticks"], "off": off}
     return Exported(folder, draft.name, tuple(names), len(rows), difference, facts["largest_stack_frame"], **told)

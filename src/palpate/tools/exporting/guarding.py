@@ -30,6 +30,7 @@ _MOST_TOOL_SPEED, _MOST_TOOL_TURN = 3.0, 2.0 * np.pi  # m/s, rad/s of a target
 _MEASURED_SPEED, _JUMP = 1.1, 2.0  # of the rated speeds
 _ROUNDING = 1.0 + 1e-9
 _FASTEST, _SLOWEST = 200.0, 20.0  # 1/s, poles of the ramp
+_FASTEST_BRAKING = 2.0 / _DAMPED_IN  # 1/s · rated speed: twice what the damping of the ramp does to v
 
 
 def has_guards(robot: Robot) -> bool:
@@ -74,6 +75,7 @@ def protection(run: Run, on: Collection[str]) -> Protection:
         earliest=0.25 if "interval" in on else 0.0,
         slack=0.25 if "interval" in on else np.inf,
         damping=end_damping(robot, period),
+        v_step=_FASTEST_BRAKING * period * limits.velocity,
         fast=fast,
         slow=min(_SLOWEST, 0.1 * fast),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -14,10 +15,11 @@ from palpate.checks import Array, finite_array
 from palpate.errors import InvalidInput, check_names
 from palpate.metrics import evaluate
 from palpate.run.build import build
+from palpate.run.loop.loop import run_steps
 from palpate.run.steps import Steps
 from palpate.scenario.file.load import load_scenario
 from palpate.scenario.model import Scenario
-from palpate.spatial import Pose
+from palpate.tools.gym.batch import Agent, Batch, look, move_target, take_step, take_steps
 
 OBSERVED = ("tool_position", "tool_quat_wxyz", "tool_twist", "contact_wrench", "target_position", "target_quat_wxyz")
 # Largest size of an observed number by its unit, far beyond what a sound episode reaches: a network needs finite ones.
@@ -25,6 +27,7 @@ BOUNDS = {
     "m": 10.0, "rad": 100.0, "m/s": 50.0, "rad/s": 100.0, "N": 1e4, "N·m": 1e4, "J": 1e5,
 }  # fmt: skip
 LARGEST = 1e6  # of any other unit
+_FORCE = "contact_wrench"
 STIFFEST, SOFTEST = 3.0, 1.0 / 3.0  # factors on the law's own stiffness
 
 
@@ -47,10 +50,9 @@ class Moment:
 
 def force_reward(moment: Moment) -> float:
     """Minus the distance from the wanted force, in wanted forces (N where none is wanted), and a little for haste."""
-    force = float(np.linalg.norm(moment.channels["contact_wrench"][:3]))
-    return -abs(force - moment.wanted_force) / max(moment.wanted_force, 1.0) - 0.01 * float(
-        np.sum(moment.action[:6] ** 2)
-    )
+    force, moved = moment.channels[_FORCE][:3], moment.action[:6]
+    error = abs(math.sqrt(force @ force) - moment.wanted_force)
+    return -error / max(moment.wanted_force, 1.0) - 0.01 * float(moved @ moved)
 
 
 class ContactEnv(gymnasium.Env):
@@ -103,7 +105,7 @@ class ContactEnv(gymnasium.Env):
         if render_mode not in (None, *self.metadata["render_modes"]):
             modes = ", ".join(self.metadata["render_modes"])
             raise InvalidInput(f"render_mode must be one of {modes}, or None; got {render_mode!r}")
-        self.render_mode, self.stiffness = render_mode, stiffness
+        self.render_mode, self.stiffness, self._duration = render_mode, stiffness, self.scenario.run.duration
         self.metadata = {**self.metadata, "render_fps": round(rate)}
         self.steps = self._begin(0)
         self.bounds = self._bounds()
@@ -120,7 +122,30 @@ class ContactEnv(gymnasium.Env):
             K, D = self._spring_damper(steps)
             self._own = K.copy(), D.copy()
         steps.advance(1)
+        self._meet(steps)
         return steps
+
+    def _meet(self, steps: Steps) -> None:
+        """Give compiled code the new episode's loop and target, and what is seen of it."""
+        loop, rows = steps.assembly.loop, steps.assembly.layout
+        names = [*self.observed, *({_FORCE} - {*self.observed})]  # a reward is told the force in any case
+        sizes = {channel.name: channel.size for channel in rows.channels}
+        new = {
+            "rescue": steps.assembly.rescues.rescue(run_steps),
+            "loop": loop,
+            "target": steps.target_numbers,
+            "position": steps.target.position,
+            "quat_wxyz": steps.target.quat_wxyz,
+            "seen": np.array([(rows.starts[name], sizes[name]) for name in names]).ravel(),
+        }
+        if not hasattr(self, "agent"):
+            self.agent = Agent({}, on=True, ticks=self.ticks, reach=self.reach, turn=self.turn, **new)
+        else:
+            self.agent.replace_all(new)
+        ends = np.cumsum([sizes[name] for name in names]).tolist()
+        self._parts = {name: slice(end - sizes[name], end) for name, end in zip(names, ends)}
+        self._width, self.numbers = ends[len(self.observed) - 1] if self.observed else 0, np.zeros(ends[-1])
+        self.at_once = steps.compiled and self.ticks <= steps.most_ticks
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
         """Begin an episode; the seed is that of the sensors' noise."""
@@ -134,28 +159,34 @@ class ContactEnv(gymnasium.Env):
         Raises:
             BadShape, NotFinite, InvalidInput: the action is not as many finite numbers as `action_space` says.
         """
-        action = np.clip(finite_array(action, "an action", self.action_space.shape), -1.0, 1.0)
-        self._move(action)
+        action = self.prepare(action)
+        if self.at_once:
+            take_step(self.agent, action, self.numbers)
+        else:
+            move_target(self.agent, action)
+            self.steps.advance(self.ticks)
+            look(self.agent, self.numbers)
+        return self.judge(action)
+
+    def prepare(self, action: Array) -> Array:
+        """An action as the step takes it, cut at its bounds; the stiffness is set."""
+        action = finite_array(action, "an action", self.action_space.shape).clip(-1.0, 1.0)
         if self.stiffness:
             self._stiffen(action[6:])
-        self.steps.advance(self.ticks)
-        seen = {name: self.steps.column(name) for name in self.observed}
-        moment = Moment(
-            self.steps.time, {**seen, "contact_wrench": self.steps.column("contact_wrench")}, self._wanted, action
-        )
-        truncated = self.steps.time >= self.scenario.run.duration - 1e-9
-        terminated = not self.steps.running and not truncated
-        info = self._summary() if terminated or truncated else {}
-        return self._observation(), float(self.reward(moment)), terminated, truncated, info
+        self.steps.make_room()
+        return action
 
-    def _move(self, action: Array) -> None:
-        target = self.steps.target
-        target.position[:] += self.reach * action[:3]
-        angle = self.turn * action[3:6]
-        half = np.linalg.norm(angle) / 2
-        quaternion = np.r_[np.cos(half), np.sinc(half / np.pi) * angle / 2]
-        turned = Pose.from_quat((0, 0, 0), quaternion).rotation @ Pose.from_quat((0, 0, 0), target.quat_wxyz).rotation
-        target.quat_wxyz[:] = Pose((0, 0, 0), turned).quat_wxyz
+    def judge(self, action: Array) -> tuple[Array, float, bool, bool, dict[str, Any]]:
+        """What `step` returns, once the step has been run."""
+        if self.at_once:
+            self.steps.note(self.agent.status)
+        time, numbers = self.steps.time, self.numbers.copy()
+        moment = Moment(time, {name: numbers[part] for name, part in self._parts.items()}, self._wanted, action)
+        truncated = time >= self._duration - 1e-9
+        terminated = not truncated and not self.steps.running
+        info = self._summary() if terminated or truncated else {}
+        seen = numbers[: self._width].clip(-self.bounds, self.bounds)
+        return seen, float(self.reward(moment)), terminated, truncated, info
 
     def _spring_damper(self, steps: Steps) -> tuple[Array, Array]:
         """K and D as the law's kernel reads them."""
@@ -184,8 +215,8 @@ class ContactEnv(gymnasium.Env):
         return np.array(sizes)
 
     def _observation(self) -> Array:
-        seen = np.concatenate([self.steps.column(name) for name in self.observed])
-        return np.clip(seen, -self.bounds, self.bounds)
+        look(self.agent, self.numbers)
+        return self.numbers[: self._width].clip(-self.bounds, self.bounds)
 
     def render(self) -> Any:
         """The scene now as bytes (height, width, 3), or the replay of the episode so far; see `render_mode`.
@@ -235,6 +266,9 @@ class ThreadedEnvs(gymnasium.vector.VectorEnv):
         self.action_space = batch(self.single_action_space, self.num_envs)
         self._pool = ThreadPoolExecutor(max_workers=threads)
         self._over = np.zeros(self.num_envs, dtype=bool)
+        self._parts = [
+            _Part(self.envs, indices) for indices in np.array_split(np.arange(self.num_envs), threads) if len(indices)
+        ]
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
         """Begin everywhere; the k-th environment gets seed + k."""
@@ -244,8 +278,10 @@ class ThreadedEnvs(gymnasium.vector.VectorEnv):
         return np.array(observations), {}
 
     def step(self, actions: Array) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
-        """Step everywhere."""
-        results = list(self._pool.map(self._step, range(self.num_envs), actions))
+        """Step everywhere: each thread its share of the environments, in one compiled call."""
+        results = [
+            one for part in self._pool.map(lambda part: part.step(actions, self._over), self._parts) for one in part
+        ]
         seen, rewards, terminated, truncated, infos = zip(*results)
         self._over = np.array(terminated) | np.array(truncated)
         info: dict[str, Any] = {}
@@ -253,10 +289,36 @@ class ThreadedEnvs(gymnasium.vector.VectorEnv):
             info = self._add_info(info, one, k)
         return np.array(seen), np.array(rewards), np.array(terminated), np.array(truncated), info
 
-    def _step(self, index: int, action: Array) -> tuple[Array, float, bool, bool, dict[str, Any]]:
-        env = self.envs[index]
-        return (env.reset()[0], 0.0, False, False, {}) if self._over[index] else env.step(action)
-
     def close_extras(self, **kwargs: Any) -> None:
         """End the threads."""
         self._pool.shutdown()
+
+
+class _Part:
+    """Environments that one thread steps."""
+
+    def __init__(self, envs: Sequence[ContactEnv], indices: Array) -> None:
+        self._envs = [(int(k), envs[k]) for k in indices]
+        self._batch = Batch({}, agents=[env.agent for _, env in self._envs])
+        first = self._envs[0][1]
+        self._actions = np.zeros((len(self._envs), *first.action_space.shape))
+        self._numbers = np.zeros((len(self._envs), len(first.numbers)))
+
+    def step(self, actions: Array, over: Array) -> list[tuple[Array, float, bool, bool, dict[str, Any]]]:
+        """Step each; one that is over begins anew instead."""
+        for row, (k, env) in enumerate(self._envs):
+            env.agent.on = env.at_once and not over[k]
+            if env.agent.on:
+                self._actions[row] = env.prepare(actions[k])
+        take_steps(self._batch, self._actions, self._numbers)
+        return [self._result(row, env, actions[k], over[k]) for row, (k, env) in enumerate(self._envs)]
+
+    def _result(
+        self, row: int, env: ContactEnv, action: Array, over: bool
+    ) -> tuple[Array, float, bool, bool, dict[str, Any]]:
+        if over:
+            return env.reset()[0], 0.0, False, False, {}
+        if not env.agent.on:
+            return env.step(action)
+        env.numbers[:] = self._numbers[row]
+        return env.judge(self._actions[row].copy())

@@ -30,6 +30,7 @@ SECONDS = 2.0  # of a motion
 _AT_REST = 0.1  # share of it at its end
 _REACH, _PACE = 0.4, 0.5  # of the joint ranges, of the rated speeds
 _WIDEST = 1.2  # rad or m
+_NEVER = 1e9  # scale at which nothing alarms, so that nothing that an alarm changes is in a peak
 _PEAK = 1.875  # of a minimum-jerk motion: its fastest over its mean speed
 
 
@@ -149,8 +150,8 @@ def calibrate(
     run: Run, probability: float = 0.02, motions: int = 500, seed: int = 1, errors: ModelErrors | None = None
 ) -> StatedRate:
     """The scale of the threshold at which a motion without contact gives an alarm with a probability."""
-    run = replace(run, around=_scaled(run.around, 1.0))
-    return scale_for(peaks(run, motions, seed, errors or ModelErrors()), probability, SECONDS)
+    run = replace(run, around=_scaled(run.around, _NEVER))
+    return scale_for(_NEVER * peaks(run, motions, seed, errors or ModelErrors()), probability, SECONDS)
 
 
 def count(

@@ -6,8 +6,8 @@ examples:
   palpate reactions panda-wall --set reactions.on_contact=float --json
   palpate reactions panda-felt-wall --template limits.toml
 
-The scenario is run. From the state at the first touch, delay, force and energy are predicted by a one-axis model with
-the arm's reflected mass, rotors in it, and stand beside what happened in the run.
+The scenario is run. From the state at the first touch, delay, force and energy are predicted with the
+masses, Jacobian and friction of that moment, rotors in them, and stand beside what happened in the run.
 --rate P sets the scale of the threshold such that a motion of 2 s without contact gives a false alarm with probability
 P: on N random motions with masses, friction and sensors off as the options say; then it counts alarms on N others.
 --limits FILE takes permitted forces and pressures of body regions, with their source, and tells the speeds that they
@@ -53,6 +53,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument("--limits", metavar="TOML", help="permitted forces and pressures, with their source")
     parser.add_argument("--direction", metavar="X,Y,Z", help="of a contact for --limits (that of the run)")
     parser.add_argument("--area", metavar="M2", type=float, help="of a contact for the pressures of --limits")
+    parser.add_argument("--load", metavar="KG", type=float, default=0.0, help="carried at the tool beyond the model")
     parser.add_argument("--template", metavar="OUT", help="write a file of limits to fill in, nothing else")
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
 
@@ -221,7 +222,7 @@ def _limits(args: argparse.Namespace, made: Run, touch: Touch, answer: dict[str,
 
     limits = load_limits(args.limits)
     direction = touch.normal if args.direction is None else numbers([args.direction], "--direction")
-    speeds = permitted_speeds(limits, made.robot, touch.q, direction, args.area)
+    speeds = permitted_speeds(limits, made.robot, touch.q, direction, args.area, args.load)
     regions = [vars(speed) for speed in speeds]
     source = {"title": limits.title, "edition": limits.edition, "source": limits.source}
     answer["limits"] = {**source, "regions": regions}
@@ -229,7 +230,7 @@ def _limits(args: argparse.Namespace, made: Run, touch: Touch, answer: dict[str,
         return
     say(f"\nSpeeds by {limits.title}, {limits.edition} ({limits.source}), m/s")
     rows = [
-        [s.region, *(number(x, 3) for x in (s.free, s.clamped, s.pressure, s.rule)), number(s.energy, 3)]
+        [s.region, *(number(x, 3) for x in (s.free, s.clamped, s.pressure, s.pressure_clamped, s.rule, s.energy))]
         for s in speeds
     ]
-    print_table(["region", "free", "clamped", "pressure", "free, M/2 rule", "energy J"], rows, "lrrrrr")
+    print_table(["region", "free", "clamped", "pressure", "p. clamped", "free, M/2 rule", "energy J"], rows, "lrrrrrr")

@@ -3,6 +3,7 @@
     μ = m_R m_H / (m_R + m_H)       free to recoil; μ = m_R where it is clamped
     F = v √(μ k),   E = ½ μ v²,   v_F = F_max / √(μ k),   v_E = √(2 E_max / μ)
     1/m_R = uᵀ J M⁻¹ Jᵀ u           reflected mass along u, with or without rotors;  beside it the rule M/2 + m_L
+    M + m_L Jᵀ J                    with a load at the tool: m_R grows by m_L or more
 
 F is the force that the contact reaches before anything reacts: undamped, elastic, at the relative speed v.
 """
@@ -38,7 +39,9 @@ class ReflectedMass:
     load: float
 
 
-def reflected_mass(robot: Robot, q: ArrayLike, direction: ArrayLike, rotors: ArrayLike | None = None) -> ReflectedMass:
+def reflected_mass(
+    robot: Robot, q: ArrayLike, direction: ArrayLike, rotors: ArrayLike | None = None, load: float = 0.0
+) -> ReflectedMass:
     """Reflected mass at the tool's point along a direction, world axes.
 
     Args:
@@ -46,7 +49,9 @@ def reflected_mass(robot: Robot, q: ArrayLike, direction: ArrayLike, rotors: Arr
         q: posture.
         direction: of the contact; its length does not count.
         rotors: reflected rotor inertia per joint, kg·m²; the model's if not given.
+        load: carried at the tool's point beyond the model, kg.
     """
+    finite_number(load, "load", least=0.0)
     u = finite_array(direction, "direction", (3,))
     if not np.any(u):
         raise InvalidInput("the direction of a contact must have a length")
@@ -56,10 +61,11 @@ def reflected_mass(robot: Robot, q: ArrayLike, direction: ArrayLike, rotors: Arr
     own = (across**2).T @ robot.model.dof_armature
     M = np.array(terms.M) - np.diag(own)
     added = own if rotors is None else finite_array(rotors, "rotors", (robot.nv,))
-    row = u @ np.array(terms.J)[:3]
+    J = np.array(terms.J)[:3]
+    row, M = u @ J, M + load * J.T @ J
     arm = float(robot.model.body_mass[_moving(robot)].sum())
     masses = [1.0 / float(row @ np.linalg.solve(inertia, row)) for inertia in (M, M + np.diag(added))]
-    return ReflectedMass(masses[0], masses[1], 0.5 * arm, arm, 0.0)
+    return ReflectedMass(masses[0], masses[1], 0.5 * arm + load, arm, load)
 
 
 def _moving(robot: Robot) -> list[int]:
@@ -101,17 +107,58 @@ class Partner:
         return math.sqrt(2.0 * energy / self.combined(robot_mass))
 
 
-def separation(speed: float, person: float, reaction: float, stopping: float, distance: float) -> float:
-    """The distance at which a stop must begin, m: (v_H + v_R) t_reaction + v_H t_stop + s_stop.
+def series_stiffness(*stiffness: float) -> float:
+    """Stiffness of springs one behind the other, N/m: 1/k = Σ 1/k_i, as a part of a person behind a pad."""
+    return 1.0 / sum(1.0 / finite_number(k, "stiffness", above=0.0) for k in stiffness)
+
+
+def held_force(law: float, part: float, overlap: float) -> float:
+    """Force on a clamped part that a law of a stiffness goes on pressing with, N: k K/(k + K) d at an overlap d, m."""
+    return series_stiffness(law, part) * overlap
+
+
+def pressure_speed(partner: Partner, robot_mass: float, pressure: float, area: float) -> float:
+    """The largest relative speed at which a pressure over a contact area, m², is not passed: p A / √(μ k), m/s."""
+    return partner.speed_for_force(robot_mass, pressure * area)
+
+
+def separation(
+    speed: float,
+    person: float,
+    reaction: float,
+    stopping: float,
+    distance: float,
+    *,
+    intrusion: float = 0.0,
+    uncertainty: float = 0.0,
+) -> float:
+    """The distance at which a stop must begin, m: v_H (t_r + t_s) + v_R t_r + s_s + C + Z.
 
     Args:
-        speed: of the robot towards the person, m/s.
-        person: speed of the person, m/s.
-        reaction: time until the stop begins, s.
-        stopping: time that it takes, s.
-        distance: that the robot moves in it, m.
+        speed: v_R of the robot towards the person, m/s.
+        person: v_H of the person, m/s.
+        reaction: t_r until the stop begins, s.
+        stopping: t_s that it takes, s.
+        distance: s_s that the robot moves in it, m.
+        intrusion: C, how far a part of a body can be beyond where it is seen, m.
+        uncertainty: Z, of both positions together, m.
     """
-    return (speed + person) * reaction + person * stopping + distance
+    return person * (reaction + stopping) + speed * reaction + distance + intrusion + uncertainty
+
+
+def braked_separation(speed: float, person: float, reaction: float, deceleration: float, **margins: float) -> float:
+    """The same of a robot that brakes with a constant deceleration, m/s²: t_s = v_R / a, s_s = v_R² / 2 a."""
+    finite_number(deceleration, "deceleration", above=0.0)
+    return separation(speed, person, reaction, speed / deceleration, 0.5 * speed**2 / deceleration, **margins)
+
+
+def speed_for_separation(distance: float, person: float, reaction: float, deceleration: float) -> float:
+    """The largest speed at which a robot that brakes so stands before a person who comes nearer all the time, m/s.
+
+    v²/2 a + v (t_r + v_H/a) + v_H t_r = d, d less C and Z; 0 where the person alone covers the distance.
+    """
+    slope, left = reaction + person / deceleration, distance - person * reaction
+    return deceleration * (math.sqrt(slope**2 + 2.0 * left / deceleration) - slope) if left > 0.0 else 0.0
 
 
 def force_of_detected(speed: float, mass: float, stiffness: float, delay: float) -> Array:

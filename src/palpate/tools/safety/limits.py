@@ -53,7 +53,8 @@ class PermittedSpeed:
         free: by the force, where the part recoils.
         clamped: by the force, where it cannot.
         pressure: by the pressure over the contact area, where the part recoils.
-        energy: taken up at the smallest of them, J.
+        pressure_clamped: the same where it cannot.
+        energy: taken up at the smallest of them, J, in the way that it is the smallest.
         rule: `free` with the mass M/2 + m_L instead of the reflected one.
     """
 
@@ -61,6 +62,7 @@ class PermittedSpeed:
     free: float | None
     clamped: float | None
     pressure: float | None
+    pressure_clamped: float | None
     energy: float | None
     rule: float | None
 
@@ -85,27 +87,33 @@ def permitted_speeds(
         q: posture.
         direction: of the contact, world axes.
         area: of the contact, m², for pressures.
-        load: carried beyond the model, kg, which counts whole in both masses.
+        load: carried at the tool's point beyond the model, kg.
     """
-    mass = reflected_mass(robot, q, direction)
-    return [_speed(region, mass.with_rotors + load, mass.rule + load, area) for region in limits.region]
+    mass = reflected_mass(robot, q, direction, load=load)
+    return [_speed(region, mass.with_rotors, mass.rule, area) for region in limits.region]
 
 
 def _speed(region: Region, mass: float, rule: float, area: float | None) -> PermittedSpeed:
     if region.stiffness is None:
-        return PermittedSpeed(region.name, None, None, None, None, None)
-    free = Partner(region.mass or math.inf, region.stiffness)
-    clamped = Partner(math.inf, region.stiffness)
-    press = None if area is None or region.pressure_free is None else region.pressure_free * area
+        return PermittedSpeed(region.name, None, None, None, None, None, None)
+    free, clamped = Partner(region.mass or math.inf, region.stiffness), Partner(math.inf, region.stiffness)
+
+    def speed(partner: Partner, force: float | None, share: float | None = 1.0) -> float | None:
+        return None if force is None or share is None else partner.speed_for_force(mass, force * share)
+
     speeds = {
-        "free": None if region.force_free is None else free.speed_for_force(mass, region.force_free),
-        "clamped": None if region.force_clamped is None else clamped.speed_for_force(mass, region.force_clamped),
-        "pressure": None if press is None else free.speed_for_force(mass, press),
+        "free": speed(free, region.force_free),
+        "clamped": speed(clamped, region.force_clamped),
+        "pressure": speed(free, region.pressure_free, area),
+        "pressure_clamped": speed(clamped, region.pressure_clamped, area),
     }
-    known = [speed for speed in speeds.values() if speed is not None]
-    energy = free.energy(mass, min(known)) if known else None
+    energies = [
+        (v, partner.energy(mass, v))
+        for v, partner in zip(speeds.values(), (free, clamped, free, clamped))
+        if v is not None
+    ]
     by_rule = None if region.force_free is None else free.speed_for_force(rule, region.force_free)
-    return PermittedSpeed(region.name, **speeds, energy=energy, rule=by_rule)
+    return PermittedSpeed(region.name, **speeds, energy=min(energies)[1] if energies else None, rule=by_rule)
 
 
 def template() -> str:

@@ -21,7 +21,7 @@ from typing import Literal
 
 import numpy as np
 
-from palpate.checks import Array
+from palpate.checks import Array, finite_number
 from palpate.config import Config, setting
 from palpate.control.friction import KNEE
 from palpate.control.tick import Tick
@@ -49,8 +49,8 @@ class ObserverMemory(Record):
     started: Kept[bool] = False
     residual: State[Vector] = sized("nv")
     rate: State[Vector] = sized("nv")
-    effort: State[Vector] = sized("nv")  # |torque of the model|, filtered alike
-    stick: State[Vector] = sized("nv")  # bound on the friction that a slow joint's model may miss, filtered alike
+    effort: Kept[Vector] = sized("nv")  # |torque of the model|, filtered with K, or ω / 2 ζ
+    stick: Kept[Vector] = sized("nv")  # bound on the friction that a slow joint's model may miss, filtered so too
     v: State[Vector] = sized("nv")
     bias: State[Vector] = sized("nv")
     a: Vector = sized("nv")  # scratch: mean acceleration of the last period
@@ -117,8 +117,33 @@ class Observer(Config):
         root = np.emath.sqrt(z * z - 1.0)
         return (complex(w * (-z + root)), complex(w * (-z - root)))
 
+    def reversal(self, friction: float, t: float) -> float:
+        """The residual, N·m, t seconds after a joint turns round whose Coulomb friction is missing in the model.
+
+        F (1 − 2 g(t)), from F against the old motion to −F against the new one, through 0 at ln 2 / K in the first
+        order; g is the answer to a step.
+        """
+        return friction * (1.0 - 2.0 * self.response(t))
+
+    def ticks(self, torque: float, threshold: float, period: float) -> float:
+        """Ticks after which the sampled residual of a step of torque is above a threshold; infinite if it never is.
+
+        The step begins with a period: the tick after `delay`. One that begins within a period is felt between 0 and
+        one period later than that.
+        """
+        delay = self.delay(torque, threshold)
+        if math.isinf(delay) or self.order == 1:
+            return delay if math.isinf(delay) else math.floor(delay / period) + 1
+        first = math.floor(delay / period)
+        share = threshold / abs(torque)
+        times = period * np.arange(first, first + 2 + math.ceil(20.0 / (self.bandwidth * period)))
+        above = np.flatnonzero(self.responses(times) > share)
+        return float(first + above[0]) if above.size else math.inf
+
     def delay(self, torque: float, threshold: float) -> float:
         """Seconds until the residual of a step of torque passes a threshold; infinite where it never does."""
+        finite_number(torque, "torque")
+        finite_number(threshold, "threshold", least=0.0)
         share = threshold / abs(torque) if torque else math.inf
         if self.order == 1:
             return -math.log1p(-share) / self.gain if share < 1.0 else math.inf

@@ -1,32 +1,39 @@
 """Prediction of a scenario's contact: when it is felt, which force and energy it reaches; beside what happened.
 
-A wall, one axis, along its normal:   m ẍ = −k x − d ẋ + K (e₀ + v_d t − x) + D (v_d − ẋ)      until it is felt, then
-m ẍ = −k x − d ẋ − m λ ẋ   for a stop. m is the arm's reflected mass with rotors, K and D the law's where it has them.
-The residual is the answer of the observer to Jᵀ n F(t), at the ticks. A push: its own Jᵀ F, from its first tick on.
+A wall: the arm as it is at the touch, its masses, Jacobian and target's speed held, joints free to give way
+
+    M̂ v̇ = u − F̂ sat(v/v₀) − D̂ v + Jᵀ n F,   F = k x + d ẋ,   x = x₀ − nᵀ J Δq
+    u = u₀ + Jᵀ (K Δe + D Δė)  under the law, where it has a spring at the tool;  u = −λ M̂ v  for a stop
+
+u₀ is the torque at the touch without b̂; u is held over a period, comes `delay` periods late and within the driver's
+torque rates. With one joint and no law it is the impact F = v √(m k). The residual is the answer of the observer to
+Jᵀ n F(t), at the ticks. A push: its own Jᵀ F, from its first tick on.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from palpate.checks import Array
-from palpate.control.friction import KNEE
 from palpate.control.law import Law
 from palpate.errors import NotApplicable
 from palpate.run.run import Run
 from palpate.run.simulate import simulate
 from palpate.tools.safety.impact import reflected_mass
-from palpate.tools.safety.observer import Observer, impulse_response
+from palpate.tools.safety.observer import impulse_response
 from palpate.tools.safety.reactions import Reactions
+from palpate.tools.safety.thresholds import cusum_of, first_in_a_row
 from palpate.trace import Trace
 from palpate.world.config import Surface
+from palpate.world.driver import torque_rates
 
-_STEPS = 20  # of the one-axis model in a control period
-_LONGEST = 0.5  # s
-_SLIDES = 5e-3  # m/s, above which friction is that of sliding
+_STEPS = 10  # of the arm in a control period
+_LONGEST = 0.3  # s
+_STICKS = 1e-4  # rad/s or m/s, below which a joint's friction holds it
 FORCE_SEEN = 1e-9  # N
 
 
@@ -95,12 +102,24 @@ def first_touch(run: Run, trace: Trace) -> Touch:
         raise NotApplicable("nothing touched the arm in this run", hint="give a surface in its way, or a push")
     k = int(felt[0])
     wall = bool(force[k] > FORCE_SEEN)
-    wrench = trace["contact_wrench" if wall else "push_wrench"][k, :3]
-    normal = wrench / np.linalg.norm(wrench)
+    force_there = _pressed(run, trace, k) if wall else trace["push_wrench"][k, :3]
+    normal = force_there / np.linalg.norm(force_there)
     name = _surface(run).name if wall else run.world.pushes[0].name
     speed = float(-normal @ trace["tool_twist"][k, :3])
     depth = float(trace["penetration"][k]) if wall else 0.0
     return Touch(float(trace.time[k]), k, "wall" if wall else "push", name, normal, speed, depth, trace["q"][k].copy())
+
+
+def _pressed(run: Run, trace: Trace, k: int) -> Array:
+    """The force at a first touch without friction, which alone is along the surface's normal."""
+    if not any(surface.friction for surface in run.world.surfaces):
+        return trace["contact_wrench"][k, :3]
+    smooth = tuple(s.model_copy(update={"friction": 0.0, "static_friction": None}) for s in run.world.surfaces)
+    end = float(trace.time[k]) + run.clock.control_period
+    clock = run.clock.model_copy(update={"duration": end})
+    world = run.world.model_copy(update={"surfaces": smooth})
+    again = simulate(replace(run, world=world, clock=clock, stop=(), scenario=None))
+    return again["contact_wrench"][k, :3]
 
 
 def _surface(run: Run) -> Surface:
@@ -110,133 +129,194 @@ def _surface(run: Run) -> Surface:
     return surfaces[0]
 
 
-def _law_spring(run: Run, touch: Touch, trace: Trace) -> tuple[float, float, float, float]:
-    """K, D, e₀ and v_d of the law along the way into the surface; zeros where it has none."""
-    law = run.fitted.law
-    if not isinstance(law, Law):
-        return 0.0, 0.0, 0.0, 0.0
-    spring = law.traits.spring_damper(law.bound_to(run.robot).gains)
-    if spring is None:
-        return 0.0, 0.0, 0.0, 0.0
-    n = touch.normal
-    K, D = (float(n @ matrix[:3, :3] @ n) for matrix in spring)
-    error = -n @ (trace["target_position"][touch.tick] - trace["tool_position"][touch.tick])
-    return K, D, float(error), float(-n @ trace["target_twist"][touch.tick, :3])
+@dataclass(frozen=True)
+class Moved:
+    """An arm in a surface: depth and force, friction in it, at every step; mean torques on the joints, every period."""
 
-
-def _braking(run: Run, around: Reactions, touch: Touch, trace: Trace) -> tuple[float, float]:
-    """λ of a stop at the touch, 1/s, and the seconds in which the driver's torque rate lets it through."""
-    terms = run.robot.terms(touch.q, trace["v"][touch.tick])
-    push, limits = np.array(terms.M) @ trace["v"][touch.tick], run.robot.limits
-    room = around.torque_share * np.where(np.isfinite(limits.torque), limits.torque, 1e9) + np.sign(push) * np.array(
-        terms.bias
-    )
-    most = 0.5 / (run.clock.control_period * (1 + run.rig.delay))
-    moved = np.abs(push) > 1e-9
-    rate = min(most, float((np.maximum(room[moved], 0.0) / np.abs(push[moved])).min())) if moved.any() else most
-    rises = rate * np.abs(push) / limits.torque_rate
-    return rate, float(np.where(np.isfinite(rises), rises, 0.0).max())
-
-
-def _friction_along(run: Run, touch: Touch, trace: Trace, mass: float) -> tuple[float, float]:
-    """Coulomb force, N, and damping, N·s/m, of the joints' friction along the way into the surface."""
-    robot, v = run.robot, trace["v"][touch.tick]
-    across = np.abs(robot.coordinates.map)
-    coulomb, viscous = across.T @ robot.model.dof_frictionloss, (across**2).T @ robot.model.dof_damping
-    terms = robot.terms(touch.q, np.zeros(robot.nv))
-    row = -touch.normal @ np.array(terms.J)[:3]
-    sliding = np.clip(v / KNEE, -1.0, 1.0)
-    along = [mass * float(row @ np.linalg.solve(np.array(terms.M), f)) for f in (coulomb * sliding, viscous * v)]
-    return max(along[0], 0.0), max(along[1], 0.0) / max(touch.speed, 1e-6)
-
-
-def expected_wall(run: Run, around: Reactions, touch: Touch, trace: Trace) -> Expected:
-    """A contact with a compliant surface, by the one-axis model."""
-    surface, T = _surface(run), run.clock.control_period
-    mass = reflected_mass(run.robot, touch.q, touch.normal).with_rotors
-    row = np.array(run.robot.terms(touch.q, np.zeros(run.robot.nv)).J)[:3].T @ touch.normal
-    law, friction = _law_spring(run, touch, trace), _friction_along(run, touch, trace, mass)
-    axis = OneAxis(mass, surface.stiffness, surface.damping, *law, *friction, T / _STEPS)
-    depth, force = axis.moved(touch.depth, touch.speed)
-    threshold = trace["reaction.threshold"][touch.tick]
-    ticks = felt_after(around.observer, np.outer(_per_tick(force), row), threshold, T, around.threshold.confirm)
-    most = float(force.max())
-    if math.isinf(ticks):
-        return Expected(mass, ticks, math.nan, most, most, 0.5 * surface.stiffness * float(depth.max()) ** 2)
-    at = int(ticks) * _STEPS
-    brake = _brake_of(run, around, touch, trace)
-    deep, answered = axis.moved(
-        touch.depth, touch.speed, None if brake is None else (at + run.rig.delay * _STEPS, *brake)
-    )
-    energy = 0.5 * surface.stiffness * float(deep.max()) ** 2
-    return Expected(mass, ticks * T, float(force[min(at, len(force) - 1)]), float(answered.max()), most, energy)
-
-
-def _brake_of(run: Run, around: Reactions, touch: Touch, trace: Trace) -> tuple[float, float] | None:
-    """λ of the reaction and the seconds in which it takes over; None where the law goes on."""
-    if around.on_contact == "float":
-        return around.float_damping, 0.0
-    return _braking(run, around, touch, trace) if around.on_contact in ("stop", "retract") else None
+    depth: Array
+    force: Array
+    torques: Array
 
 
 @dataclass(frozen=True)
-class OneAxis:
-    """m ẍ = −k x − d ẋ + K (e₀ + v_d t − x) + D (v_d − ẋ) − friction, in steps of h seconds."""
+class HeldArm:
+    """An arm in a surface, its masses and Jacobian those of the touch.
 
-    m: float
+    Attributes:
+        M: mass matrix, rotors in it.
+        J: Jacobian of the tool, 6×n.
+        normal: of the surface, along which it pushes.
+        k, d: of the surface, N/m and N·s/m.
+        period: of control, s.
+        K, D: of the law's spring at the tool; none if not given.
+        target: how far the law's target has moved since the touch, period by period, and its twist: [Δp; 0; ΔV].
+        torque: u₀.
+        coulomb, viscous: friction per joint.
+        rate: of torque, per second.
+        delay: periods from a measurement to its torque.
+        mu: Coulomb friction of the surface.
+    """
+
+    M: Array
+    J: Array
+    normal: Array
     k: float
     d: float
-    K: float
-    D: float
-    e0: float
-    v_d: float
-    coulomb: float
-    viscous: float
-    h: float
+    period: float
+    K: Array | None = None
+    D: Array | None = None
+    target: Array | None = None
+    torque: Array | None = None
+    coulomb: Array | None = None
+    viscous: Array | None = None
+    rate: Array | None = None
+    delay: int = 0
+    mu: float = 0.0
 
-    def moved(self, x: float, v: float, brake: tuple[int, float, float] | None = None) -> tuple[Array, Array]:
-        """Depth and force from a depth and speed on, until it leaves the surface or for half a second.
+    def moved(self, depth: float, v: Array, answer: tuple[int, Brake] | None = None) -> Moved:
+        """What happens from a depth and joint speeds on, until it leaves or for a third of a second.
 
-        A brake is the step at which it begins, λ, and the seconds in which it would rise from nothing to m λ v.
+        An answer is the tick at which it is felt, and what takes over from the law then.
         """
-        h, x0, drive, slope = self.h, x, 0.0, math.inf
-        if brake is not None and brake[2] > 0.0:
-            slope = self.m * brake[1] * v / brake[2]
-        depth, force = [x], [self._force(x, v)]
-        for step in range(int(_LONGEST / h)):
-            if brake is not None and step >= brake[0]:
-                drive += min(max(-self.m * brake[1] * v - drive, -slope * h), slope * h)
-            else:
-                drive = self.K * (self.e0 + self.v_d * step * h - (x - x0)) + self.D * (self.v_d - v)
-            friction = self.coulomb * min(max(v / _SLIDES, -1.0), 1.0) + self.viscous * v
-            v += h * (drive - friction - self._force(x, v)) / self.m
-            x += h * v
-            depth.append(x)
-            force.append(self._force(x, v))
-            if x < 0.0:
+        n, h, row = len(v), self.period / _STEPS, self.J[:3].T @ self.normal
+        nothing, most = np.zeros(n), np.full(n, np.inf) if self.rate is None else self.rate * self.period
+        coulomb, viscous = (nothing if share is None else share for share in (self.coulomb, self.viscous))
+        across = (np.eye(3) - np.outer(self.normal, self.normal)) @ self.J[:3]
+        sent, first, q, slip = nothing if self.torque is None else self.torque, v, nothing, np.zeros(3)
+        late, depths, force = [sent] * self.delay, [depth], self._force(depth, -float(row @ v))
+        forces, torques = [force], []
+        for tick in range(int(_LONGEST / self.period)):
+            answered = answer is not None and tick >= answer[0]
+            late.append(answer[1](v) if answer is not None and answered else self._law(tick, q, v, first))
+            sent = np.clip(late.pop(0), sent - most, sent + most)
+            torques.append(np.zeros(n))
+            for _ in range(_STEPS):
+                slip, rubbing = self._rubbed(slip, across @ v, force, h)
+                torque = row * force + across.T @ rubbing
+                torques[-1] += torque / _STEPS
+                push = sent + torque
+                # Joint friction implicitly, so that joints at rest stay: F sat(v/v₀) is a damper F/v₀ below v₀.
+                sticks = np.abs(v) < _STICKS
+                damping = viscous + np.where(sticks, coulomb / _STICKS, 0.0)
+                push -= np.where(sticks, 0.0, coulomb * np.sign(v))
+                v = np.linalg.solve(self.M + h * np.diag(damping), self.M @ v + h * push)
+                q = q + h * v
+                depths.append(depth - float(row @ q))
+                force = self._force(depths[-1], -float(row @ v))
+                forces.append(math.hypot(force, float(np.linalg.norm(rubbing))))
+            if depths[-1] < 0.0:
                 break
-        return np.array(depth), np.array(force)
+        return Moved(np.array(depths), np.array(forces), np.array(torques))
 
-    def _force(self, x: float, v: float) -> float:
-        return max(self.k * x + self.d * v, 0.0) if x >= 0.0 else 0.0
+    def _rubbed(self, slip: Array, speed: Array, force: float, h: float) -> tuple[Array, Array]:
+        """The surface's tangential spring after a step, and its force: k s + d ṡ, at most μ F."""
+        slip = slip + h * speed
+        rubbing, most = -(self.k * slip + self.d * speed), self.mu * force
+        size = float(np.linalg.norm(rubbing))
+        if size > most:
+            rubbing = rubbing * (most / size)
+            slip = -(rubbing + self.d * speed) / self.k
+        return slip, rubbing
+
+    def _force(self, x: float, rate: float) -> float:
+        return max(self.k * x + self.d * rate, 0.0) if x >= 0.0 else 0.0
+
+    def _law(self, tick: int, q: Array, v: Array, first: Array) -> Array:
+        """u of the law, its error and the error's rate changed since the touch."""
+        u = np.zeros(len(v)) if self.torque is None else self.torque
+        if self.K is None or self.D is None:
+            return u
+        moved = np.zeros(12) if self.target is None else self.target[min(tick, len(self.target) - 1)]
+        e, rate = moved[:6] - self.J @ q, moved[6:] - self.J @ (v - first)
+        return u + self.J.T @ (self.K @ e + self.D @ rate)
 
 
-def _per_tick(force: Array) -> Array:
-    """Mean force of each control period."""
-    whole = len(force) // _STEPS
-    return force[: whole * _STEPS].reshape(whole, _STEPS).mean(axis=1)
+Brake = Callable[[Array], Array]
 
 
-def felt_after(observer: Observer, torques: Array, threshold: Array, period: float, confirm: int = 1) -> float:
-    """Ticks until the residual of external torques, one row per period, is above a threshold; infinite if never."""
+def _held_arm(run: Run, touch: Touch, trace: Trace) -> HeldArm:
+    """The arm of a run at its first touch."""
+    robot, surface, k = run.robot, _surface(run), touch.tick
+    terms = robot.terms(touch.q, trace["v"][k])
+    across = np.abs(robot.coordinates.map)
+    return HeldArm(
+        np.array(terms.M),
+        np.array(terms.J),
+        touch.normal,
+        surface.stiffness,
+        surface.damping,
+        run.clock.control_period,
+        *_law_spring(run),
+        target=_target_since(trace, k, run.clock.ratio),
+        torque=trace["tau"][k] - np.array(terms.bias),
+        coulomb=across.T @ robot.model.dof_frictionloss,
+        viscous=(across**2).T @ robot.model.dof_damping,
+        rate=torque_rates(robot, run.world.driver.facts_for(robot)),
+        delay=run.rig.delay,
+        mu=surface.friction,
+    )
+
+
+def _target_since(trace: Trace, k: int, stride: int) -> Array:
+    """[Δp; 0; ΔV] of the target since a moment, a row per control period; its rotation is left out."""
+    position, twist = trace["target_position"][k::stride], trace["target_twist"][k::stride]
+    moved = position - position[0]
+    return np.hstack([moved, np.zeros_like(moved), twist - twist[0]])
+
+
+def _law_spring(run: Run) -> tuple[Array | None, Array | None]:
+    """K and D of the law at the tool; none where it has none."""
+    law = run.fitted.law
+    spring = law.traits.spring_damper(law.bound_to(run.robot).gains) if isinstance(law, Law) else None
+    return (None, None) if spring is None else spring
+
+
+def _brake_of(run: Run, around: Reactions, touch: Touch, trace: Trace) -> Brake | None:
+    """The torque of the reaction without b̂; None where the law goes on."""
+    terms, limits = run.robot.terms(touch.q, trace["v"][touch.tick]), run.robot.limits
+    M, bias = np.array(terms.M), np.array(terms.bias)
+    if around.on_contact == "float":
+        return lambda v: -around.float_damping * (M @ v)
+    if around.on_contact not in ("stop", "retract"):
+        return None
+    torque = around.torque_share * np.where(np.isfinite(limits.torque), limits.torque, 1e9)
+    most = 0.5 / (run.clock.control_period * (1 + run.rig.delay))
+
+    def stop(v: Array) -> Array:
+        push = M @ v
+        size, room = np.maximum(np.abs(push), 1e-9), np.maximum(torque + np.sign(push) * bias, 0.0)
+        return -min(most, float((room / size).min()), math.sqrt((limits.torque_rate / size).min())) * push
+
+    return stop
+
+
+def expected_wall(run: Run, around: Reactions, touch: Touch, trace: Trace) -> Expected:
+    """A contact with a compliant surface, by the arm as it is at the touch."""
+    arm, stiffness, T = _held_arm(run, touch, trace), _surface(run).stiffness, run.clock.control_period
+    mass = reflected_mass(run.robot, touch.q, touch.normal).with_rotors
+    alone = arm.moved(touch.depth, trace["v"][touch.tick])
+    ticks, brake = felt_after(run, around, touch, trace, alone.torques), _brake_of(run, around, touch, trace)
+    felt = math.nan if math.isinf(ticks) else float(alone.force[min(int(ticks) * _STEPS, len(alone.force) - 1)])
+    answered = alone
+    if brake is not None and not math.isinf(ticks):
+        answered = arm.moved(touch.depth, trace["v"][touch.tick], (int(ticks), brake))
+    energy = 0.5 * stiffness * float(answered.depth.max()) ** 2
+    return Expected(mass, ticks * T, felt, float(answered.force.max()), float(alone.force.max()), energy)
+
+
+def felt_after(run: Run, around: Reactions, touch: Touch, trace: Trace, torques: Array) -> float:
+    """Ticks until external torques, one row per period, are felt; infinite if they never are."""
     if not len(torques):
         return math.inf
-    h = impulse_response(observer, period)[: len(torques)]
-    residual = np.array([np.convolve(column, h)[: len(torques)] for column in torques.T]).T
-    above = np.any(np.abs(residual) > threshold, axis=1)
-    run = np.convolve(above.astype(int), np.ones(confirm, int))[: len(above)] >= confirm
-    hits = np.flatnonzero(run)
-    return float(hits[0] + 1) if hits.size else math.inf
+    threshold, T, robot = around.threshold, run.clock.control_period, run.robot
+    h = impulse_response(around.observer, T)[: len(torques)]
+    residual = np.abs(np.array([np.convolve(column, h)[: len(torques)] for column in torques.T]).T)
+    limit = trace["reaction.threshold"][touch.tick]
+    if threshold.kind == "cusum":
+        k = threshold.settings(robot, around.observer.settings(robot, T).coulomb)
+        bias = np.abs(np.array(robot.terms(touch.q, trace["v"][touch.tick]).bias))
+        residual = cusum_of(residual, k.level + k.friction + threshold.mass_error * bias, T)
+    return first_in_a_row(np.any(residual > limit, axis=1), threshold.confirm)
 
 
 def expected_push(run: Run, around: Reactions, touch: Touch, trace: Trace) -> Expected:
@@ -245,7 +325,7 @@ def expected_push(run: Run, around: Reactions, touch: Touch, trace: Trace) -> Ex
     J = np.array(run.robot.terms(touch.q, np.zeros(run.robot.nv)).J)
     stride = run.clock.ratio
     rows = push[touch.tick :: stride] @ J
-    ticks = felt_after(around.observer, rows, trace["reaction.threshold"][touch.tick], T, around.threshold.confirm)
+    ticks = felt_after(run, around, touch, trace, rows)
     force = np.linalg.norm(push[:, :3], axis=1)
     mass = reflected_mass(run.robot, touch.q, touch.normal).with_rotors
     at = min(touch.tick + (0 if math.isinf(ticks) else int(ticks) * stride), len(force) - 1)
@@ -267,8 +347,6 @@ def what_happened(run: Run, touch: Touch, trace: Trace) -> Happened:
 
 def predicted(run: Run) -> tuple[Touch, Expected, Happened, Trace]:
     """Run a scenario, and predict its first contact from the state at the touch."""
-    from dataclasses import replace
-
     around = run.around
     if not isinstance(around, Reactions):
         raise NotApplicable("the scenario has no [reactions]", hint="add a section [reactions]")

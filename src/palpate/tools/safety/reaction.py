@@ -2,7 +2,8 @@
 
 A reaction is an acceleration, carried out as τ = M̂ a + b̂ in the place of the law's torque:
 
-    stop       a = −λ v, with the largest λ that the joints' torques allow; then a = ω² (q_stop − q) − 2 ω v
+    stop       a = −λ v, with the largest λ that the joints' torques allow, and their rates: λ |M̂ v| ≤ rate / λ, the
+               brake's torque can rise in the time in which it brakes; then a = ω² (q_stop − q) − 2 ω v
     float      a = −c v: the arm is weightless and yields
     retract    stops, then moves along M̂⁻¹ r, the way the contact pushes, and holds there
     soften     the law goes on with share · K and √share · D
@@ -44,6 +45,7 @@ class ReactionSettings(Record):
     share: float = 0.1
     most_brake: float = 100.0  # 1/s
     torque: Vector = sized("nv")  # limits
+    rate: Vector = sized("nv", start=math.inf)  # of torque, per second
     rated: Vector = sized("nv")
 
 
@@ -106,13 +108,16 @@ def _soften(x: Tick, k: ReactionSettings, m: ReactionMemory) -> None:
 
 @kernel
 def _most_braking(x: Tick, k: ReactionSettings) -> float:
-    """The largest λ ≤ most with |b̂ − λ M̂ v| within every joint's torque limit; 0 where gravity alone is beyond it."""
+    """The largest λ ≤ most with |b̂ − λ M̂ v| within every joint's torque limit; 0 where gravity alone is beyond it.
+
+    And λ² |M̂ v| within its rate: a brake whose torque comes later than its time 1/λ swings.
+    """
     most = k.most_brake
     for i in range(x.v.size):
         push = dot(x.M[i], x.v, x.v.size)
         room = k.torque[i] + math.copysign(1.0, push) * x.bias[i]
         if push != 0.0:
-            most = min(most, max(room, 0.0) / abs(push))
+            most = min(most, max(room, 0.0) / abs(push), math.sqrt(k.rate[i] / abs(push)))
     return most
 
 

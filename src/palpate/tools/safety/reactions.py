@@ -25,6 +25,7 @@ from palpate.tools.safety.barriers import (
     barrier_memory,
     conflicts_of,
     hold_limits,
+    passed_of,
 )
 from palpate.tools.safety.energy import (
     EnergyMemory,
@@ -33,10 +34,12 @@ from palpate.tools.safety.energy import (
     Tank,
     brake_excess,
     keep_book,
+    slow_set_points,
     turn_valve,
 )
 from palpate.tools.safety.observer import Observer, ObserverMemory, ObserverSettings, observe
 from palpate.tools.safety.reaction import (
+    POSITION,
     REACTIONS,
     VELOCITY,
     ReactionMemory,
@@ -96,7 +99,8 @@ def after(x: Tick, k: ReactionsSettings, m: ReactionsMemory, command: Vector, ch
     put(m.torque, 0, command)
     residual = m.observer.residual
     if k.command >= VELOCITY:
-        if react_by_set_points(x, k.reaction, m.reaction, residual, m.torque):
+        slowed = k.energy.tank and slow_set_points(x, k.energy, m.energy, k.command == POSITION, m.torque)
+        if react_by_set_points(x, k.reaction, m.reaction, residual, m.torque) or slowed:
             _write_change(m.torque, command, change)
         return
     if k.command == ACCELERATION:
@@ -188,7 +192,7 @@ class Reactions(Around):
             command=COMMANDS.index(around.command),
             singular=self.singular_value,
             observer=observer,
-            threshold=self.threshold.settings(robot, observer.coulomb),
+            threshold=self.threshold.settings(robot, observer.coulomb, self.ignore),
             reaction=self._reaction(around),
             energy=self._energy(around),
             barriers=barriers if self.barriers is None else self.barriers.settings(robot, around.rig.delay, period),
@@ -198,12 +202,12 @@ class Reactions(Around):
         """Refuse what a law of this kind cannot be asked for."""
         law, command = around.bound.name, around.command
         if command in ("velocity", "position"):
-            asked = [name for name in ("tank", "passivity", "barriers") if getattr(self, name) is not None]
+            asked = [name for name in ("passivity", "barriers") if getattr(self, name) is not None]
             asked += [f'on_contact = "{self.on_contact}"'] if self.on_contact in ("float", "soften") else []
             if asked:
                 raise InvalidInput(
                     f"reactions: {', '.join(asked)} needs a law of torques; {law!r} commands a {command}",
-                    hint='on_contact = "stop" or "retract" works with set points',
+                    hint='on_contact = "stop" or "retract", and a tank, work with set points',
                 )
         if self.on_contact == "soften" and self._spring(around) is None:
             raise InvalidInput(
@@ -234,11 +238,12 @@ class Reactions(Around):
             share=self.soften_share,
             most_brake=_most_brake(around),
             torque=np.where(np.isfinite(limits.torque), self.torque_share * limits.torque, 1e9),
+            rate=limits.torque_rate,
             rated=np.where(np.isfinite(limits.velocity), limits.velocity, 1e3),
         )
 
     def _energy(self, around: Surroundings) -> EnergySettings:
-        tank, brake = self.tank, self.passivity
+        tank, brake, at_tool = self.tank, self.passivity, around.command in ("velocity", "position")
         if tank is not None and not tank.floor <= tank.start <= tank.most:
             raise InvalidInput(
                 f"reactions.tank: floor {tank.floor:g} J ≤ start {tank.start:g} J ≤ most {tank.most:g} J must hold"
@@ -247,10 +252,8 @@ class Reactions(Around):
             book=True,
             tank=tank is not None,
             delay=around.rig.delay,
-            at_tool=around.command in ("velocity", "position"),
-            start=0.0 if tank is None else tank.start,
-            floor=0.0 if tank is None else tank.floor,
-            most=math.inf if tank is None else tank.most,
+            at_tool=at_tool,
+            **({} if tank is None else tank.settings(at_tool)),
             brake=brake is not None,
             budget=0.0 if brake is None else brake.budget,
             most_brake=_most_brake(around),
@@ -290,7 +293,7 @@ class Reactions(Around):
             shown.append(Shown("reaction.tank", "energy.tank", "J", help="energy in the tank"))
             shown.append(Shown("reaction.flow", "energy.flow", "W", help="power out of the tank"))
             shown.append(
-                Shown("reaction.valve", "energy.valve", help="share of the law's torque that the valve lets through")
+                Shown("reaction.valve", "energy.valve", help="share of the law's command that the valve lets through")
             )
         if self.passivity is not None or self.tank is not None:
             shown.append(
@@ -305,17 +308,19 @@ class Reactions(Around):
         return _sentences(self, memory)
 
     def alarms(self, memory: ReactionsMemory) -> list[str]:
-        """Barriers that excluded each other."""
-        m = memory.barriers
-        if not np.any(m.conflicts) and m.failed == 0:
-            return []
+        """Barriers that excluded each other, and limits that were passed."""
+        m, lines = memory.barriers, []
         rows = [f"row {k}" for k in range(len(m.conflicts))] if self._names is None else self._names
-        named = conflicts_of(m, rows)
-        failed = f"; no answer was found at {m.failed} ticks" if m.failed else ""
-        return [
-            f"reactions: barriers excluded each other and were widened by up to {m.widened:.3g} of their widths:"
-            f" {', '.join(named) or 'none named'}{failed}"
-        ]
+        if np.any(m.conflicts) or m.failed:
+            failed = f"; no answer was found at {m.failed} ticks" if m.failed else ""
+            lines.append(
+                f"reactions: barriers excluded each other and were widened by up to {m.widened:.3g} of their widths:"
+                f" {', '.join(conflicts_of(m, rows)) or 'none named'}{failed}"
+            )
+        if passed := passed_of(m, rows):
+            cut = f"; the driver's torque rates cut their torque at {m.cut} ticks" if m.cut else ""
+            lines.append(f"reactions: barriers were passed: {', '.join(passed)} (rad or m){cut}")
+        return lines
 
     @property
     def _names(self) -> list[str] | None:

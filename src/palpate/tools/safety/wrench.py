@@ -9,6 +9,8 @@ and `contact_on_link` where.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,11 +42,28 @@ def estimate_wrench(x: Tick, residual: Vector, singular: float, m: WrenchMemory)
     _normal_equations(x, residual, m)
     for i in range(6):
         put(m.L[i], 0, m.A[i])
-    # 1 / trace (A⁻¹) ≤ σ²: where it is above σ₀² nothing is damped, and the eigenvectors are not asked for.
-    if cholesky(m.L, 6) and _invert_lower(m.L, m.V) * max(singular * singular, KNOWN * KNOWN) <= 1.0:
+    if cholesky(m.L, 6) and _is_regular(m, max(singular * singular, KNOWN * KNOWN)):
         _by_factor(m)
     else:
         _by_eigenvectors(singular, m)
+
+
+@kernel
+def _is_regular(m: WrenchMemory, square: float) -> bool:
+    """Whether every σ² is surely above a square, so that nothing is damped and no eigenvector is asked for.
+
+    1/σ² is at most trace (A⁻¹), and at most |A⁻¹| of Frobenius, which is nearer; `V` holds L⁻¹ after it.
+    """
+    if _invert_lower(m.L, m.V) * square <= 1.0:
+        return True
+    total = 0.0
+    for i in range(6):
+        for j in range(i + 1):
+            entry = 0.0
+            for k in range(j + 1):
+                entry += m.V[i, k] * m.V[j, k]
+            total += (1.0 if i == j else 2.0) * entry * entry
+    return total * square * square <= 1.0
 
 
 @kernel
@@ -135,36 +154,81 @@ class ContactOnLink:
     left: float
 
 
-def contact_on_link(robot: Robot, q: Array, residual: Array, joint: int) -> ContactOnLink:
+def contact_on_link(robot: Robot, q: Array, residual: Array, joint: int, noise: float = 0.0) -> ContactOnLink:
     """A contact without moment at a point of the line from a joint's origin to the next one (or the tool).
 
-    Along that line the force is not known from fewer than four joints and is taken as 0: the force is normal to the
-    link. The distance is that at which the residual is explained best.
+    Of all distances that at which a force explains the residual best. A force across the link is taken where it leaves
+    no more than the noise. Otherwise one in any direction, if the joints before it can tell so much: four of an arm in
+    space, three of a planar one. Where several points explain the residual alike, the force that is most across.
+
+    Args:
+        robot: the arm.
+        q: posture.
+        residual: of all joints, N·m.
+        joint: that moves the touched link, from 0; `link_of_contact` tells it.
+        noise: what a residual may differ by without meaning anything, N·m.
     """
     start, end = _ends(robot, q, joint)
     length = float(np.linalg.norm(end - start))
     line = (end - start) / max(length, 1e-12)
-    J = robot.terms(q, np.zeros(robot.nv))
-    tool, jacobian = np.array(J.position), np.array(J.J)
+    terms, felt = robot.terms(q, np.zeros(robot.nv)), residual[: joint + 1]
+    tool, jacobian = np.array(terms.position), np.array(terms.J)[:, : joint + 1]
 
-    def fit(s: float) -> tuple[float, Array]:
-        arm = start + s * line - tool
-        rows = (jacobian[:3] - np.cross(arm, jacobian[3:], axis=0))[:, : joint + 1]
-        normal = np.eye(3) - np.outer(line, line)
-        force = (
-            normal @ np.linalg.pinv(normal @ rows @ rows.T @ normal, rcond=1e-9) @ normal @ rows @ residual[: joint + 1]
-        )
-        return float(np.linalg.norm(rows.T @ force - residual[: joint + 1])), force
+    def rows(s: float) -> Array:
+        return jacobian[:3] - np.cross(start + s * line - tool, jacobian[3:], axis=0)
 
+    def fit(s: float, along: bool) -> tuple[float, Array]:
+        within = np.eye(3) if along else np.eye(3) - np.outer(line, line)
+        force = within @ np.linalg.pinv((within @ rows(s)).T, rcond=1e-9) @ felt
+        return float(np.linalg.norm(rows(s).T @ force - felt)), force
+
+    def contact(along: bool) -> ContactOnLink:
+        found = [
+            (left, abs(float(line @ force)) / max(float(np.linalg.norm(force)), 1e-300), s, force)
+            for s in _least_points(lambda s: fit(s, along)[0], length)
+            for left, force in [fit(s, along)]
+        ]
+        least = min(left for left, *_ in found)
+        alike = [one for one in found if one[0] <= least + max(noise, 1e-6 * float(np.linalg.norm(felt)))]
+        left, _, s, force = min(alike, key=lambda one: one[1])
+        return ContactOnLink(joint, s, start + s * line, force, left)
+
+    across = contact(along=False)
+    told = np.linalg.matrix_rank(np.vstack([rows(0.0), jacobian[3:]]), tol=1e-6)
+    enough = told > np.linalg.matrix_rank(rows(0.5 * length), tol=1e-6)
+    if not enough or across.left <= max(noise, 1e-6 * float(np.linalg.norm(felt))):
+        return across
+    free = contact(along=True)
+    return free if free.left < across.left else across
+
+
+def _least_points(error: Callable[[float], float], length: float) -> list[float]:
+    """Where a function of a distance between 0 and a length has its local minima."""
     grid = np.linspace(0.0, length, 201)
-    best = int(np.argmin([fit(float(s))[0] for s in grid]))
-    low, high = grid[max(best - 1, 0)], grid[min(best + 1, 200)]
-    for _ in range(80):
-        a, b = low + (high - low) / 3, high - (high - low) / 3
-        low, high = (low, b) if fit(float(a))[0] <= fit(float(b))[0] else (a, high)
-    distance = 0.5 * float(low + high)
-    left, force = fit(distance)
-    return ContactOnLink(joint, distance, start + distance * line, force, left)
+    values = np.array([error(float(s)) for s in grid])
+    padded, points = np.concatenate([[math.inf], values, [math.inf]]), []
+    for k in np.flatnonzero((values <= padded[:-2]) & (values <= padded[2:])):
+        low, high = float(grid[max(k - 1, 0)]), float(grid[min(k + 1, 200)])
+        for _ in range(80):
+            a, b = low + (high - low) / 3, high - (high - low) / 3
+            low, high = (low, b) if error(a) <= error(b) else (a, high)
+        points.append(0.5 * (low + high))
+    return points
+
+
+def residual_of_force(robot: Robot, q: Array, force: Array, point: Array, joint: int | None = None) -> Array:
+    """r = J_Cᵀ f of a force at a point of the link behind a joint (the last if not given), world axes, N·m."""
+    terms = robot.terms(q, np.zeros(robot.nv))
+    J, last = np.array(terms.J), robot.nv - 1 if joint is None else joint
+    rows = J[:3] - np.cross(np.asarray(point) - np.array(terms.position), J[3:], axis=0)
+    return np.where(np.arange(robot.nv) <= last, rows.T @ np.asarray(force, dtype=float), 0.0)
+
+
+def residual_of_payload(robot: Robot, q: Array, mass: float, offset: Array | None = None) -> Array:
+    """r = J_Cᵀ m g of a mass that the model lacks, at rest, N·m; `offset` of its centre, in the tool's frame."""
+    terms = robot.terms(q, np.zeros(robot.nv))
+    centre = np.array(terms.position) + (0.0 if offset is None else np.array(terms.rotation) @ np.asarray(offset))
+    return residual_of_force(robot, q, mass * np.array(robot.model.opt.gravity), centre)
 
 
 def _ends(robot: Robot, q: Array, joint: int) -> tuple[Array, Array]:

@@ -38,6 +38,7 @@ _RATE_SHARE = 0.999  # of the torque rate that the interface takes
 _RAMP, _LONGEST_END = 0.2, 1.0  # s: from the law's torque to damping, and until the arm rests at the latest
 _DAMPING = (10.0, 10.0, 10.0, 10.0, 5.0, 3.0, 1.0)  # N·m·s/rad at the end
 _AT_REST = 0.01  # rad/s
+_AHEAD = 0.1  # s, within which a joint may not come to the end of its range: the time in which the end brakes it
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,8 @@ class DriveLimits:
         speed: rad/s of each joint; an arm that is faster ends the drive.
         box: lowest and highest corner of where the tool may be, m in the world; None if it is not known.
         force: N that the robot may estimate at its tool before the drive ends; None leaves that to the robot.
+        error: m that the tool may be away from its target; None for any.
+        range: lowest and highest position of each joint, rad; it is not to be there 0.1 s later either.
     """
 
     torque: Array
@@ -57,6 +60,8 @@ class DriveLimits:
     speed: Array
     box: tuple[Array, Array] | None = None
     force: float | None = None
+    error: float | None = None
+    range: tuple[Array, Array] | None = None
 
     def cut(self, torque: Array, gravity: Array, last: Array) -> Array:
         """A torque without gravity inside what the joints and the interface take, one period after the last one."""
@@ -64,8 +69,13 @@ class DriveLimits:
         most = self.rate * PERIOD
         return last + np.clip(inside - last, -most, most)
 
-    def violation(self, v: Array, position: Array, wrench: Array) -> str | None:
-        """The limit that an arm in this state exceeds, in words; None if it exceeds none."""
+    def violation(
+        self, v: Array, position: Array, wrench: Array, q: Array | None = None, target: Array | None = None
+    ) -> str | None:
+        """The limit that an arm in this state exceeds, in words; None if it exceeds none.
+
+        `position` and `target` are the tool's; what is not given is not looked at.
+        """
         if (np.abs(v) > self.speed).any():
             joint = int(np.argmax(np.abs(v) / self.speed))
             return f"joint {joint + 1} moved at {abs(v[joint]):.3g} rad/s; the limit is {self.speed[joint]:.3g} rad/s"
@@ -75,6 +85,16 @@ class DriveLimits:
         force = float(np.linalg.norm(wrench[:3]))
         if self.force is not None and force > self.force:
             return f"the robot estimated {force:.3g} N at its tool; the limit is {self.force:.3g} N"
+        if self.range is not None and q is not None:
+            ahead = q + _AHEAD * v
+            beyond = np.maximum(self.range[0] - np.minimum(q, ahead), np.maximum(q, ahead) - self.range[1])
+            if (beyond > 0.0).any():
+                joint = int(beyond.argmax())
+                return f"joint {joint + 1} at {q[joint]:.3f} rad and {v[joint]:.3g} rad/s came to the end of its range"
+        if self.error is not None and target is not None:
+            error = float(np.linalg.norm(target - position))
+            if error > self.error:
+                return f"the tool was {1e3 * error:.3g} mm from its target; the limit is {1e3 * self.error:.3g} mm"
         return None
 
 
@@ -90,7 +110,9 @@ def limits_of(run: Run, *, torque: float = 1.0, speed: float = 1.0, force: float
     if force is not None and not 0.0 < force < np.inf:
         raise InvalidInput(f"--force must be positive, got {force:g} N")
     rated = run.robot.limits
-    return DriveLimits(torque * rated.torque, _RATE_SHARE * TORQUE_RATE, speed * rated.velocity, None, force)
+    rate = _RATE_SHARE * min(TORQUE_RATE, float(rated.torque_rate.min()))
+    between = (rated.lower, rated.upper)
+    return DriveLimits(torque * rated.torque, rate, speed * rated.velocity, None, force, range=between)
 
 
 class FrankaClient:
@@ -215,6 +237,7 @@ class Drive:
         self._recorded: list[dict[str, Array]] = []  # what was measured and commanded, by channel, tick by tick
         self._last, self._gravity, self.cut = np.zeros(JOINTS), np.zeros(JOINTS), 0
         self._end: tuple[OutcomeKind, str] | None = None
+        self.about = ""  # a remark on what is driven
         self._ramp_from, self._ramped = np.zeros(JOINTS), 0
 
     def rehearse(self) -> Rehearsal:
@@ -292,7 +315,8 @@ class Drive:
         self._row[:] = self._rows[k]
         wanted, gravity, row = self._wanted(self._law, state, k * PERIOD)
         self._recorded.append(row)
-        violation = self.limits.violation(row["v"], row["tool_position"], row["measured_wrench"])
+        where = row["tool_position"], row["measured_wrench"], row["q"], row["target_position"]
+        violation = self.limits.violation(row["v"], *where)
         if not np.isfinite(wanted).all():
             violation = "the law's torque is not a number"
         if violation is not None:
@@ -321,7 +345,7 @@ class Drive:
         assembly, rows, count = self._assembly, self._recorded, len(self._recorded)
         known = [channel for channel in assembly.layout.channels if rows and channel.name in rows[0]]
         data = {channel: np.array([row[channel.name] for row in rows]) for channel in known}
-        remarks = ["driven over FCI: forces are those that the robot estimates"]
+        remarks = [*filter(None, [self.about]), "driven over FCI: forces are those that the robot estimates"]
         if self.cut:
             remarks.append(f"torque or torque rate was cut in {self.cut} of {count} ticks")
         facts = replace(

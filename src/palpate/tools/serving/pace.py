@@ -69,13 +69,17 @@ class Pace:
         return self.period / self.factor
 
     def begin(self) -> float:
-        """Wait until the next tick is due, and return until when its command may arrive."""
+        """Wait until the next tick is due, and return until when its command may arrive.
+
+        The client's time begins with the tick as it begins, so that a server that wakes late takes nothing of it.
+        """
         now = time.monotonic()
         self._due = self._due + self.step if self._due else now
         if now < self._due:
             time.sleep(self._due - now)
+            now = time.monotonic()
         elif now - self._due > self.step:
             self.late += not self.waits
             self.slipped += now - self._due
             self._due = now
-        return self._due + _COMMAND_SHARE * self.step
+        return now + _COMMAND_SHARE * self.step

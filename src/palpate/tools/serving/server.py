@@ -23,6 +23,7 @@ from palpate.tools.serving.arm.arm import Arm
 from palpate.tools.serving.arm.franka import franka_model
 from palpate.tools.serving.arm.limits import Limits
 from palpate.tools.serving.buttons import Buttons, Press
+from palpate.tools.serving.gripper.fingers import Fingers
 from palpate.tools.serving.pace import Pace, no_collector, real_time
 from palpate.tools.serving.protocol.fci import PORT
 from palpate.tools.serving.protocol.link import HANDSHAKE, ClientConnection, check_address, close_at_once, has_asked
@@ -79,6 +80,7 @@ class Server:
     ) -> None:
         check_address(host, network)
         self._presses, self.keys = tuple(presses), _no_keys
+        self.fingers: Fingers | None = None  # of a gripper beside the arm
         run = build(scenario)
         self._run, self._pace, self._say = _served_run(run, duration), pace, say
         self.model = franka_model(self._run.robot)
@@ -153,7 +155,9 @@ class Server:
         pace = Pace(clock.control_period, self._pace or 1.0, waits=self._pace is None)
         session = ClientSession(link, run.robot, self.model, self._rotor, pace)
         session.refuse_others, session.lost = self._refuse_others, self._lost
-        session.buttons = Buttons(self._presses, self.keys)
+        session.buttons, session.fingers = Buttons(self._presses, self.keys), self.fingers
+        if self.fingers is not None:
+            self.fingers.put_back()
         try:
             law = ClientLaw(session.decide, TERMS, name="fci-client", follows="nothing", session=session)
             assembly = assemble(replace(run, law=law))

@@ -24,6 +24,7 @@ from palpate.tools.serving.arm.limits import Limits, Thresholds
 from palpate.tools.serving.arm.motion import ActiveMove, JointReference
 from palpate.tools.serving.arm.state import StateMessage
 from palpate.tools.serving.buttons import Button, Buttons
+from palpate.tools.serving.gripper.fingers import Fingers
 from palpate.tools.serving.pace import Pace
 from palpate.tools.serving.protocol import fci
 from palpate.tools.serving.protocol.fci import Command, Controller, Generator, Mode, MoveStatus
@@ -45,6 +46,8 @@ class ConnectionChannels(Record):
     late: float = 0.0
     error: float = 0.0
     gone: float = 0.0
+    opening: float = 0.0
+    grip: float = 0.0
 
 
 SHOWN = (
@@ -54,6 +57,10 @@ SHOWN = (
     Shown("ticks_late", "late", help="number of ticks so far that began late"),
     Shown("error", "error", help="0, or 1 + the number of the maker's error that stopped the motion"),
     Shown("gone", "gone", help="1 once the client is gone"),
+)
+SHOWN_GRIPPER = (
+    Shown("gripper_width", "opening", unit="m", help="between the fingers"),
+    Shown("gripper_force", "grip", unit="N", help="with which they press the object"),
 )
 
 # What a request sets on the arm, and what reads its numbers: None where they are not good.
@@ -77,6 +84,7 @@ class ClientSession:
         self.state = StateMessage(self.arm)
         self.errors, self.reason = self.state.errors, self.state.reason
         self.motion: ActiveMove | None = None
+        self.fingers: Fingers | None = None
         self.guided = Guiding(self.arm)
         self.stops: list[str] = []
         self.lost = np.zeros(0, bool)
@@ -107,6 +115,9 @@ class ClientSession:
         client, own = self._joint_torques()
         self._torque = client + own
         self._record_status()
+        if self.fingers is not None:
+            self.fingers.tool = tick.position.copy(), tick.rotation.copy()
+            self.recorded.opening, self.recorded.grip = self.fingers.width, self.fingers.force
         return {"client": client, "robot": own, "gravity": self.arm.gravity}
 
     def _answer_all(self) -> None:
@@ -340,7 +351,7 @@ class ClientLaw(PythonLaw):
         return replace(
             super().bind(robot),
             memory=session.recorded,
-            shown=SHOWN,
+            shown=SHOWN if session.fingers is None else SHOWN + SHOWN_GRIPPER,
             remarks=session.remarks,
             alarms=lambda memory: session.stops,
             ending="gone",

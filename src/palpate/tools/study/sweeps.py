@@ -25,16 +25,16 @@ from palpate.tools.study.plans.plan import Plan
 from palpate.tools.study.plans.points import PlanStage
 from palpate.tools.study.result import Sweep
 from palpate.tools.study.running.address import cluster_address
-from palpate.tools.study.running.pool import InProcess, LocalPool, NoRuns, cores
+from palpate.tools.study.running.pool import InProcess, LocalPool, NoRuns, Threads, cores
 from palpate.tools.study.running.store import Store
-from palpate.tools.study.running.worker import Job, RunTask, check_files, load_metrics, run_row
+from palpate.tools.study.running.worker import Job, RunTask, check_files, is_compiled, load_metrics, run_row
 from palpate.world.sensing.sensor import SENSORS
 
 if TYPE_CHECKING:
     from palpate.tools.study.running.cluster import DaskCluster
     from palpate.trace import Trace
 
-    Executor = InProcess | NoRuns | LocalPool | DaskCluster
+    Executor = InProcess | NoRuns | Threads | LocalPool | DaskCluster
 
 
 Progress = Callable[[int, int, int], None]  # runs done, runs there will be, runs that did not pass
@@ -75,7 +75,7 @@ def sweep(
         by: what a map asks of a run: "passed", "ended" (it did not diverge) or "force_peak<40".
         confidence: of every interval.
         out: folder, where an unfinished sweep goes on; by default a temporary one that goes with the result.
-        workers, cluster: processes, 0 for this one alone; or a cluster: "tcp://…", "local:4", "slurm:job.toml".
+        workers, cluster: runs at a time, 0 for this thread alone; or a cluster: "tcp://…", "local:4", "slurm:job.toml".
         progress: called with (runs done, runs there will be, runs that did not pass); a bar in a notebook.
 
     Raises:
@@ -200,7 +200,8 @@ def executor_for(plan: Plan, workers: int | None, cluster: str | None) -> Execut
         raise InvalidInput(f"--workers must be 0 (this process alone) or more, got {wanted}")
     if wanted == 0 or (workers is None and time_per_run(plan, SHORT) * plan.runs < SHORT):
         return InProcess()
-    return LocalPool(wanted)
+    only_ours = all(name in METRICS.shipped for name in plan.metrics)
+    return Threads(wanted) if only_ours and is_compiled(plan.scenario) else LocalPool(wanted)
 
 
 def _known_here(plan: Plan) -> str | None:

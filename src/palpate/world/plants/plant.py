@@ -17,7 +17,7 @@ from palpate.robot.robot import Robot
 from palpate.spatial import matrix_from_quat, quat_from_euler, quat_from_matrix, rows
 from palpate.spatial.shapes import SHAPES
 from palpate.world.config import FreeObject, Pole, Surface, World
-from palpate.world.driver import friction_left, per_joint
+from palpate.world.driver import Driver, friction_left, per_joint
 from palpate.world.plants.contact_sensors import RigidSensor, add_contact_sensors, add_point_sensors
 from palpate.world.plants.elastic.gears import Elasticity, take_over_drives
 from palpate.world.plants.joint_friction import take_over_friction
@@ -280,7 +280,7 @@ def change_in_place(plant: Plant, world: World, scratch: mujoco.MjData, where: R
     model.body_inertia[here] = scale[:, None] * nominal.body_inertia[there]
     model.body_ipos[here] = nominal.body_ipos[there] + change.com_offset
     joints = where.joints
-    viscous, coulomb = friction_left(robot, world.driver)
+    viscous, coulomb = where.friction_left(robot, world.driver)
     damping = viscous * nominal.dof_damping + per_joint(robot, change.joint_damping, "joint_damping")
     friction = coulomb * nominal.dof_frictionloss + per_joint(robot, change.joint_friction, "joint_friction")
     model.dof_damping[joints], model.dof_frictionloss[joints] = damping[joints], friction[joints]
@@ -289,7 +289,7 @@ def change_in_place(plant: Plant, world: World, scratch: mujoco.MjData, where: R
     mujoco.mj_setConst(model, scratch)
 
 
-@dataclass(frozen=True)
+@dataclass
 class RobotPlaces:
     """Names of a robot's bodies with mass, where they are in a scene and in its own model; its joints' indices."""
 
@@ -297,6 +297,13 @@ class RobotPlaces:
     bodies: np.ndarray
     nominal: np.ndarray
     joints: np.ndarray
+    _last: tuple[Driver, tuple[Array, Array]] | None = None
+
+    def friction_left(self, robot: Robot, driver: Driver) -> tuple[Array, Array]:
+        """`friction_left`, kept for the driver that was asked for last."""
+        if self._last is None or self._last[0] is not driver:
+            self._last = driver, friction_left(robot, driver)
+        return self._last[1]
 
 
 def places_of(robot: Robot, model: mujoco.MjModel) -> RobotPlaces:

@@ -38,6 +38,7 @@ FARTHEST, FASTEST = 1e6, 1e9  # rad or m, and rad/s or m/s: larger values are le
 SMALLEST_PIVOT = 1e-13  # of the mass matrix: below this MuJoCo warns
 HINGE, _SLIDE, FREE = range(3)
 _SLIDING = 2  # mjJNT_SLIDE; hinges follow
+_EYE, _ABOVE, _RIGHT = np.eye(3), (0, 0, 1), (1, 2, 2)
 _KINDS = {"revolute": HINGE, "prismatic": _SLIDE, "free": FREE}
 
 
@@ -208,10 +209,68 @@ def read_numbers(tree: TreePlant, model: mujoco.MjModel) -> None:
     tree.stiffness[k] = model.jnt_stiffness[joints]
     tree.least[k], tree.most[k] = _free_range(model, joints)
     tree.spring_rest[k] = model.qpos_spring[model.jnt_qposadr[joints]]
-    tree.damping[:] = model.dof_damping
-    tree.damped, tree.sprung = bool(tree.damping.any()), bool(tree.stiffness.any())
-    _read_masses(tree, model)
-    update_constants(tree.code.address)
+    tree.sprung = bool(tree.stiffness.any())
+    LinkMasses(tree, model).read()
+
+
+class LinkMasses:
+    """Masses and losses of a tree's links; what a run of a sweep reads again of a scene whose numbers were changed.
+
+    Axes of inertia, rotors, and where bodies stand on their links are read once.
+    """
+
+    def __init__(self, tree: TreePlant, model: mujoco.MjModel) -> None:
+        self._tree, self._model, self._links = tree, model, len(tree.kind)
+        self._on = np.eye(self._links + 1)[tree.link_of]
+        self._principal = tree.rotated @ matrix_from_quat(model.body_iquat)
+        self._shift = np.zeros((self._links, 3))
+        self._shift[:, 2] = tree.code.k[: self._links]
+        self._numbers = tree.code.p[: INERTIAL * self._links].reshape(self._links, INERTIAL)
+        hinged = tree.kind != FREE
+        self._numbers[hinged, 10] = model.dof_armature[tree.dof[hinged]]
+        tree.code.p[INERTIAL * self._links : INERTIAL * self._links + 3] = tree.gravity
+        self._first = model.body_ipos.copy()
+        self._place_bodies(self._centres_at(self._first))
+
+    def _centres_at(self, positions: Array) -> Array:
+        """Centres of mass of the bodies in the axes of their links, from those in their own."""
+        return self._tree.at + np.einsum("bij,bj->bi", self._tree.rotated, positions)
+
+    def read(self) -> None:
+        """Mass, centre and tensor of every link with all that is fixed on it, and dampers, as the scene has them now.
+
+        Where bodies stand is taken to be written as it was first, and is written again if their centres are elsewhere.
+        """
+        tree, model, on, links = self._tree, self._model, self._on, self._links
+        tree.damping[:] = model.dof_damping
+        tree.damped = bool(tree.damping.any())
+        positions, principal, masses = model.body_ipos, self._principal, model.body_mass
+        centres = self._centres_at(positions)
+        if not np.array_equal(positions, self._first):
+            self._place_bodies(centres)
+        mass = masses @ on
+        com = on.T @ (masses[:, None] * centres) / np.where(mass > 0.0, mass, 1.0)[:, None]
+        d = centres - com[tree.link_of]
+        tensors = np.einsum("bik,bk,bjk->bij", principal, model.body_inertia, principal)
+        tensors += masses[:, None, None] * (
+            np.einsum("bk,bk->b", d, d)[:, None, None] * _EYE - d[:, :, None] * d[:, None, :]
+        )
+        tensor, numbers = np.einsum("bl,bij->lij", on, tensors)[:links], self._numbers
+        numbers[:, 0], numbers[:, 1:4], numbers[:, 4:7] = mass[:links], com[:links], np.einsum("lii->li", tensor)
+        numbers[:, 7:10] = tensor[:, _ABOVE, _RIGHT]
+        tree.mass[:] = mass[:links]
+        tree.moment[:] = mass[:links, None] * (np.einsum("lij,lj->li", tree.axes, com[:links]) - self._shift)
+        tree.standing = -float(mass[links] * tree.gravity @ com[links])
+        update_constants(tree.code.address)
+
+    def _place_bodies(self, centres: Array) -> None:
+        """Where the bodies whose motion is read stand on their links, and the axes of their inertia."""
+        tree = self._tree
+        for b in tree.bodies:
+            frame, moved = (tree.axes[b.link], self._shift[b.link]) if b.link >= 0 else (_EYE, np.zeros(3))
+            b.com[:] = centres[b.body]
+            b.position[:], b.rotation[:] = frame @ tree.at[b.body] - moved, frame @ tree.rotated[b.body]
+            b.centre[:], b.axes[:] = frame @ centres[b.body] - moved, frame @ self._principal[b.body]
 
 
 def _free_range(model: mujoco.MjModel, joints: Array) -> tuple[Array, Array]:
@@ -221,34 +280,3 @@ def _free_range(model: mujoco.MjModel, joints: Array) -> tuple[Array, Array]:
     inner = np.where(margin == 0.0, lower, np.nextafter(lower + margin, np.inf))
     outer = np.where(margin == 0.0, upper, np.nextafter(upper - margin, -np.inf))
     return np.where(limited, inner, -np.inf).clip(-FARTHEST), np.where(limited, outer, np.inf).clip(max=FARTHEST)
-
-
-def _read_masses(tree: TreePlant, model: mujoco.MjModel) -> None:
-    """Mass, centre and tensor of every link with all that is fixed on it, and where named bodies stand on theirs."""
-    links, masses, on = len(tree.kind), model.body_mass, np.eye(len(tree.kind) + 1)[tree.link_of]
-    centres = tree.at + np.einsum("bij,bj->bi", tree.rotated, model.body_ipos)
-    principal = tree.rotated @ matrix_from_quat(model.body_iquat)
-    mass = masses @ on
-    com = on.T @ (masses[:, None] * centres) / np.where(mass > 0.0, mass, 1.0)[:, None]
-    d = centres - com[tree.link_of]
-    tensors = np.einsum("bik,bk,bjk->bij", principal, model.body_inertia, principal)
-    tensors += masses[:, None, None] * (
-        np.einsum("bk,bk->b", d, d)[:, None, None] * np.eye(3) - d[:, :, None] * d[:, None, :]
-    )
-    tensor = np.einsum("bl,bij->lij", on, tensors)[:links]
-    numbers = tree.code.p[: INERTIAL * links].reshape(links, INERTIAL)
-    numbers[:, 0], numbers[:, 1:4], numbers[:, 4:7] = mass[:links], com[:links], np.einsum("lii->li", tensor)
-    numbers[:, 7:10] = tensor[:, (0, 0, 1), (1, 2, 2)]
-    hinged = tree.kind != FREE
-    numbers[hinged, 10] = model.dof_armature[tree.dof[hinged]]
-    tree.code.p[INERTIAL * links : INERTIAL * links + 3] = tree.gravity
-    tree.mass[:] = mass[:links]
-    shift = np.zeros((links, 3))
-    shift[:, 2] = tree.code.k[:links]
-    tree.moment[:] = mass[:links, None] * (np.einsum("lij,lj->li", tree.axes, com[:links]) - shift)
-    tree.standing = -float(mass[links] * tree.gravity @ com[links])
-    for b in tree.bodies:
-        frame, moved = (tree.axes[b.link], shift[b.link]) if b.link >= 0 else (np.eye(3), np.zeros(3))
-        b.com[:] = centres[b.body]
-        b.position[:], b.rotation[:] = frame @ tree.at[b.body] - moved, frame @ tree.rotated[b.body]
-        b.centre[:], b.axes[:] = frame @ centres[b.body] - moved, frame @ principal[b.body]

@@ -51,7 +51,7 @@ def read_stops(stops: JointStops, model: mujoco.MjModel) -> None:
     """Ranges and impedances as the compiled scene has them now."""
     joints = model.dof_jntid[stops.dof]
     (stops.lower[:], stops.upper[:]), stops.margin[:] = model.jnt_range[joints].T, model.jnt_margin[joints]
-    stops.mobility[:] = model.dof_invweight0[stops.dof]
+    read_mobility(stops, model)
     impedance = model.jnt_solimp[joints]
     impedance[:, :2] = impedance[:, :2].clip(*_SOLIMP)
     impedance[:, 2], impedance[:, 4] = impedance[:, 2].clip(0.0), impedance[:, 4].clip(1.0)
@@ -64,6 +64,11 @@ def read_stops(stops: JointStops, model: mujoco.MjModel) -> None:
     given = time > 0.0
     stops.stiffness[:] = np.where(given, 1.0 / np.maximum(_LEAST, (most * held * ratio) ** 2), -time / most**2)
     stops.damping[:] = np.where(given, 2.0 / np.maximum(_LEAST, most * held), -ratio / most)
+
+
+def read_mobility(stops: JointStops, model: mujoco.MjModel) -> None:
+    """What of the stops depends on masses."""
+    stops.mobility[:] = model.dof_invweight0[stops.dof]
 
 
 @kernel

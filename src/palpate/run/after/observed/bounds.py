@@ -21,7 +21,7 @@ def beyond_bounds(assembly: Assembly, named: Mapping[str, Array]) -> tuple[float
     Torques are held for a period while the arm moves on; and what the law's model lacks accelerates the arm, too.
     """
     run = assembly.run
-    most = run.law.traits.acceleration_bound(run.robot)
+    most = run.fitted.traits.acceleration_bound(run.robot)
     if most is None or not {"v", "time"} <= set(named) or len(named["time"]) < 3:
         return 0.0, ""
     steps = np.diff(named["time"])[:, None]

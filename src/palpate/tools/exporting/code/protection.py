@@ -5,8 +5,8 @@ goes to 0 by
 
     ö = −(a + b) ȯ − a b o,
 
-so that neither the torque nor its rate jumps. Where q and v cannot be used, the damping is left out and ĝ is that of
-the last posture that could.
+so that neither the torque nor its rate jumps. Where v cannot be used the damping is left out, and where q cannot, ĝ is
+that of the last posture that could. A jump of v goes into the offset, not into the torque.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import math
 from palpate.engine.kernels import kernel, put
 from palpate.engine.records import Record, Vector, sized
 
+NOTHING, POSTURE, MOTION = 0, 1, 2  # what of a measurement can be used: neither q nor v, q, both
 LIMIT_TORQUE, LIMIT_RATE, LIMIT_RANGE, LIMIT_SPEED = 1, 2, 4, 256  # bits of `guards`, as in a trace
 
 
@@ -40,6 +41,7 @@ class Protection(Record):
     earliest: float = 0.0  # periods
     slack: float = math.inf  # of the mean interval, periods
     damping: Vector = sized("nv")  # N·m·s/rad or N·s/m
+    v_step: Vector = sized("nv")  # rad/s or m/s a period: a larger change of v is no motion of the arm
     fast: float = 200.0  # a, 1/s
     slow: float = 20.0  # b, 1/s
 
@@ -49,9 +51,12 @@ class Ending(Record):
 
     code: int = 0
     ticks: int = 0  # of the ramp
-    measured: bool = False  # whether the last tick's q and v could be used
+    seen: int = 0  # what of the last tick's measurement could be used: NOTHING, POSTURE, MOTION
     known: bool = False  # whether there ever was a posture
+    limp: bool = False  # whether torque 0 was answered, because there was none
     mean_gap: float = 1.0  # periods
+    gravity: Vector = sized("nv")  # of the last posture
+    v: Vector = sized("nv")  # of the last tick of the ramp that had one
     output: Vector = sized("nv")
     rate: Vector = sized("nv")  # 1/s
     offset: Vector = sized("nv")
@@ -143,11 +148,12 @@ def _ease(p: Protection, m: Ending, j: int, period: float) -> None:
 
 
 @kernel
-def end_torque(p: Protection, m: Ending, gravity: Vector, v: Vector, measured: bool, period: float) -> None:
+def end_torque(p: Protection, m: Ending, v: Vector, seen: int, period: float) -> None:
     """One tick of the ramp to τ = ĝ − D v, within the limits of torque and rate; the torque is in `output`."""
-    anew = m.ticks == 0 or measured != m.measured
-    for j in range(gravity.size):
-        goal, last = gravity[j] - (p.damping[j] * v[j] if measured else 0.0), m.output[j]
+    moving = seen == MOTION
+    for j in range(m.output.size):
+        goal, last = m.gravity[j] - (p.damping[j] * v[j] if moving else 0.0), m.output[j]
+        anew = m.ticks == 0 or seen != m.seen or (moving and abs(v[j] - m.v[j]) > p.v_step[j])
         if anew:
             m.offset[j], m.offset_rate[j] = last - goal, m.rate[j]
         _ease(p, m, j, period)
@@ -158,17 +164,23 @@ def end_torque(p: Protection, m: Ending, gravity: Vector, v: Vector, measured: b
         if torque != wanted:
             m.offset[j], m.offset_rate[j] = torque - goal, m.rate[j]
         m.output[j] = torque
-    m.measured = measured
+        if moving:
+            m.v[j] = v[j]
+    m.seen = seen
     m.ticks += 1
 
 
 @kernel
 def end_set_points(p: Protection, m: Ending, set_q: Vector, set_v: Vector, period: float, position: bool) -> None:
-    """One tick of the ramp to rest: velocities fade as torques do, positions run out within their ranges."""
+    """One tick of the ramp to rest: velocities fade as torques do, positions run out within their ranges.
+
+    A joint that stands beyond its range stays there: to go back would be a jump.
+    """
     for j in range(set_q.size):
         if position:
             m.rate[j] *= 1.0 - p.slow * period
-            set_q[j] = min(max(m.output[j] + m.rate[j] * period, p.lower[j]), p.upper[j])
+            lower, upper = min(p.lower[j], m.output[j]), max(p.upper[j], m.output[j])
+            set_q[j] = min(max(m.output[j] + m.rate[j] * period, lower), upper)
             m.rate[j] = set_v[j] = (set_q[j] - m.output[j]) / period
             m.output[j] = set_q[j]
         else:
@@ -182,7 +194,18 @@ def end_set_points(p: Protection, m: Ending, set_q: Vector, set_v: Vector, perio
 
 @kernel
 def begin_output(m: Ending, value: Vector) -> None:
-    """The command that a ramp starts from where there was none before."""
+    """The set points that a ramp starts from where there was none before."""
     put(m.output, 0, value)
     for j in range(m.rate.size):
         m.rate[j] = 0.0
+
+
+@kernel
+def begin_torque(p: Protection, m: Ending, tau: Vector) -> None:
+    """The torque that a ramp starts from where there was none before.
+
+    It is the measured one, or that of gravity where nothing was measured; 0 where that was answered until now.
+    """
+    for j in range(m.output.size):
+        start = 0.0 if m.limp else (tau[j] if math.isfinite(tau[j]) else m.gravity[j])
+        m.output[j], m.rate[j] = min(max(start, -p.torque[j]), p.torque[j]), 0.0

@@ -44,6 +44,7 @@ class Code(IntEnum):
     JOINT_RANGE = 18, "a joint is beyond its range, or too fast to stop before its end"
     JOINT_SPEED = 19, "a joint is faster than 1.1 times its rated speed"
     STOPPED = 20, "stop was called"
+    NO_POSTURE = 21, "no usable q since init or reset: gravity is not known and not held, keep the brakes closed"
 
 
 class PlanHead(Record):

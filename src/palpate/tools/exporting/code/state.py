@@ -10,7 +10,9 @@ from palpate.tools.exporting.code.records import MAGIC, STATE_HEAD, Code, PlanHe
 OK, NULL, SIZE, VERSION, NOT_READY, NOT_FINITE, TIME, LATE, QUATERNION, NO_ANSWER, READ_ONLY, BOUND, LAW, BLIND = (
     int(code) for code in list(Code)[:14]
 )
-EARLY, INTERVAL, JOINT_JUMP, TARGET_JUMP, JOINT_RANGE, JOINT_SPEED, STOPPED = (int(code) for code in list(Code)[14:])
+EARLY, INTERVAL, JOINT_JUMP, TARGET_JUMP, JOINT_RANGE, JOINT_SPEED, STOPPED, NO_POSTURE = (
+    int(code) for code in list(Code)[14:]
+)
 
 
 @kernel

@@ -13,7 +13,11 @@ from palpate.engine.records import Vector
 from palpate.spatial.kernels import quat_from_matrix
 from palpate.tools.exporting.code.memory import call_c, numbers_at, setup_at, station_at, words_at
 from palpate.tools.exporting.code.protection import (
+    MOTION,
+    NOTHING,
+    POSTURE,
     begin_output,
+    begin_torque,
     end_set_points,
     end_torque,
     jumps,
@@ -35,6 +39,7 @@ from palpate.tools.exporting.code.state import (
     LATE,
     LAW,
     NO_ANSWER,
+    NO_POSTURE,
     NOT_FINITE,
     NULL,
     OK,
@@ -147,52 +152,75 @@ def step(state: int, plan: PlanHead, source: int, target: int) -> int:
 def _run_or_end(state: int, plan: PlanHead, source: int) -> int:
     """The law's tick; or, from the first refused one on, a tick of the ramp in which it ends."""
     S = station_at(state, plan.station)
-    m = S.ending
+    m, p = S.ending, S.protection
     if m.code == OK:
         code = _run_tick(state, plan, source)
-        if code == OK or not S.protection.ramp:
+        if code == OK or not p.ramp:
             return code
         m.code = code
-    elif not S.protection.ramp:
+    elif not p.ramp:
         return m.code
-    measured = _measure(S, plan, source)
+    seen = _measure(S, plan, source)
+    if not m.known and seen != NOTHING:
+        _begin_ramp(S)
+    if not m.known:
+        m.limp = True
+        return NO_POSTURE if m.code > VERSION else m.code  # a call that is no tick keeps its own code
     if S.kind <= ACCELERATION:
-        if not m.known and measured:
-            begin_output(m, S.tick.tau)
-        m.known = m.known or measured
-        if m.known:
-            end_torque(S.protection, m, S.tick.gravity, S.tick.v, measured, S.period)
-    elif m.known:
-        end_set_points(S.protection, m, S.set_q, S.set_v, S.period, S.kind == POSITION)
+        end_torque(p, m, S.tick.v, seen, S.period)
+    else:
+        end_set_points(p, m, S.set_q, S.set_v, S.period, S.kind == POSITION)
     return m.code
 
 
 @kernel
-def _measure(S: Station, plan: PlanHead, source: int) -> bool:
-    """Take q, v and what the model says of them from a tick of the ramp; whether they could be used."""
+def _begin_ramp(S: Station) -> None:
+    """A ramp without a good tick before it begins where the arm stands."""
+    m = S.ending
+    m.known = True
+    if S.kind <= ACCELERATION:
+        begin_torque(S.protection, m, S.tick.tau)
+        return
+    for j in range(S.set_q.size):
+        S.set_q[j], S.set_v[j] = S.tick.q[j], 0.0
+    begin_output(m, S.set_q if S.kind == POSITION else S.set_v)
+
+
+@kernel
+def _measure(S: Station, plan: PlanHead, source: int) -> int:
+    """Take q, v and what the model says of them from a tick of the ramp, as far as they can be used."""
     if source == 0:
-        return False
+        return NOTHING
     head, given = words_at(source, 0, INPUT_HEAD), numbers_at(source, 0, plan.input_bytes // 8)
     if head[0] & 0xFFFFFFFF != plan.input_bytes or (head[0] >> 32) & 0xFFFFFFFF != plan.version:
-        return False
-    # Joints, and what the caller's model says of them; neither wrench nor target is needed to end.
-    joints, rest = S.tick.q.size + 2 * S.command.size, max(S.target_last, S.tick.q.size + 2 * S.command.size + 6)
-    for k in range(S.input.size):
-        if (k < joints or k >= rest) and not math.isfinite(given[INPUT_HEAD + k]):
-            return False
+        return NOTHING
+    m, n, joints = S.ending, S.command.size, S.tick.q.size
+    for k in range(joints):
+        if not math.isfinite(given[INPUT_HEAD + k]):
+            return NOTHING
     gap = (given[1] - S.last) / S.period if math.isfinite(given[1]) else 1.0
-    if S.ending.known and jumps(given, INPUT_HEAD, S.tick.q, S.protection.q_step, min(gap, 1e4)):
-        return False
+    if m.known and jumps(given, INPUT_HEAD, S.tick.q, S.protection.q_step, min(gap, 1e4)):
+        return NOTHING
+    # Joints, and what the caller's model says of them; neither wrench nor target is needed to end.
+    seen, rest = MOTION, max(S.target_last, joints + 2 * n + 6)
+    for k in range(joints, joints + n):
+        if not math.isfinite(given[INPUT_HEAD + k]):
+            seen = POSTURE
     for k in range(S.input.size):
-        if k < joints or k >= rest:
+        if k < joints or (k < joints + n and seen == MOTION) or joints + n <= k < joints + 2 * n or k >= rest:
             S.input[k] = given[INPUT_HEAD + k]
     S.last += max(gap, 0.0) * S.period
-    if S.model != 0 and call_c(S.model, S.own, 0, 0, 0) != 0:
-        return False
-    for j in range(S.command.size):
+    if S.model != 0:
+        if seen == POSTURE:  # no speed was taken over: bias is not read, and what it was made of must be a number
+            for j in range(n):
+                S.tick.v[j] = 0.0
+        if call_c(S.model, S.own, 0, 0, 0) != 0:
+            return NOTHING
+    for j in range(n):
         if not math.isfinite(S.tick.gravity[j]):
-            return False
-    return True
+            return NOTHING
+    put(m.gravity, 0, S.tick.gravity)
+    return seen
 
 
 @kernel
@@ -205,7 +233,7 @@ def _write_ramp(S: Station, out: Vector) -> None:
         put(out, 0, S.ending.output)
         put(out, n, S.ending.output)
         if S.shows_gravity:
-            put(out, out.size - S.rows.size - n, S.tick.gravity)
+            put(out, out.size - S.rows.size - n, S.ending.gravity)
     else:
         put(out, 0, S.set_q if S.kind == POSITION else S.set_v)
         put(out, n, S.set_q)
@@ -258,6 +286,7 @@ def _run_tick(state: int, plan: PlanHead, source: int) -> int:
     if code == OK:
         S.count += 1
         S.ending.known = True
+        put(S.ending.gravity, 0, S.tick.gravity)
     return code
 
 

@@ -61,6 +61,7 @@ class Controller : public controller_interface::ChainableControllerInterface {
         in_ = {};
         in_.bytes = sizeof in_;
         in_.version = @NAME_UPPER@_VERSION;
+        std::fill(std::begin(in_.q), std::end(in_.q), std::nan("")); // until it is read, no posture is known
         missing_ = 0, code_ = 0, left_ = @NAME_UPPER@_RAMP, following_ = false;
         for (auto &reference : ordered_exported_reference_interfaces_)
             if (!reference->set_value(std::nan(""))) return CallbackReturn::ERROR;
@@ -92,9 +93,9 @@ class Controller : public controller_interface::ChainableControllerInterface {
         }
         @NAME@_output out;
         const int32_t code = @NAME@_step(&law_, &in_, &out); // with a code the answer is the ramp's
-        bool written = true;
-        for (size_t j = 0; j < JOINTS; j++) written &= command_interfaces_[j].set_value(@COMMANDED@);
-        return written && !ended(code) ? return_type::OK : return_type::ERROR;
+        bool written = code != @NAME_UPPER@_CODE_NO_POSTURE; // there is none then: nothing measured, nothing commanded
+        for (size_t j = 0; written && j < JOINTS; j++) written &= command_interfaces_[j].set_value(@COMMANDED@);
+        return !ended(code) && written ? return_type::OK : return_type::ERROR;
     }
 
   protected:

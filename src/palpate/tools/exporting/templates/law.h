@@ -4,8 +4,8 @@
  * the environment does to the robot. Quaternions are w x y z. Matrices are row by row.
  * Functions return a code: 0, or what was wrong. With any other code of step the law has ended and the answer is
  * @SAFE@.
- * Before the first good tick nothing is known, and the answer is 0: do not enable the drive on it. A library that is
- * not called cannot act: the drive's own watchdog must hold the arm then.
+ * @FIRST@
+ * A library that is not called cannot act: the drive's own watchdog must hold the arm then.
  *
  * Guards (palpate export --without NAME turns one off):
 @GUARDS@

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from palpate.files import checksum, read_text
 from palpate.tools.exporting.arm_facts import adds_gravity
 from palpate.tools.exporting.code.objects import template
 from palpate.tools.exporting.code.records import Code
+from palpate.tools.exporting.commissioning import Expected
 from palpate.tools.exporting.draft import LATEST, Draft
 from palpate.tools.exporting.guarding import described
 from palpate.tools.exporting.interface import Item
@@ -24,7 +26,9 @@ KIND = "palpate export"
 NAME = "manifest.json"
 
 
-def manifest(draft: Draft, targets: list[str], files: dict[str, bytes], facts: dict[str, Any]) -> dict[str, Any]:
+def manifest(
+    draft: Draft, targets: list[str], files: dict[str, bytes], facts: dict[str, Any], steps: Sequence[Expected]
+) -> dict[str, Any]:
     """Contents of the manifest: what the folder is, for people and programs."""
     run, robot, law = draft.run, draft.run.robot, draft.bound
     limits, (q, v) = robot.limits, run.start()
@@ -64,6 +68,7 @@ def manifest(draft: Draft, targets: list[str], files: dict[str, bytes], facts: d
         "gains": {name: list(bounds) for name, bounds in draft.bounds.items()},
         "targets": targets,
         "replay": facts,
+        "commissioning": [each.as_data() for each in steps],
         "date": today(),
         "revision": revision(),
         "licence": "Apache-2.0",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from importlib.metadata import version
 from typing import Any
@@ -11,14 +12,12 @@ from palpate.escape.template import Written
 from palpate.files import checksum
 from palpate.tools.exporting.code.objects import template
 from palpate.tools.exporting.code.records import Code
-from palpate.tools.exporting.commissioning import Expected
-from palpate.tools.exporting.draft import Draft
+from palpate.tools.exporting.commissioning import ERROR, FORCE, SHOWN, Expected
+from palpate.tools.exporting.draft import LATEST, Draft
 from palpate.tools.exporting.guarding import GUARDS
 
 _ENDING = (Code.NOT_FINITE, Code.LATE, Code.EARLY, Code.INTERVAL, Code.JOINT_JUMP, Code.TARGET_JUMP, Code.JOINT_RANGE,
-           Code.JOINT_SPEED, Code.STOPPED)  # fmt: skip
-_SHOWN = 5e-3  # mm, N, %: smaller numbers are written as 0.00
-_MARGIN, _LEAST = 1.5, 5.0  # above the largest of the runs; N or mm
+           Code.JOINT_SPEED, Code.STOPPED, Code.NO_POSTURE)  # fmt: skip
 
 
 def commissioning_sheet(
@@ -30,9 +29,10 @@ def commissioning_sheet(
         "sheet.html",
         values
         | {
-            "RUNS": f"{runs} runs: as the scenario, without joint friction, commands two periods later",
+            "RUNS": f"{runs} runs of each: as the scenario, without joint friction, commands two periods later",
             "STEPS": Written("\n".join(_row(k + 1, each) for k, each in enumerate(expected))),
             "ENDS": Written(_ends(draft)),
+            "FRICTION_NOTE": _friction_note(expected),
             "HASHES": Written("<br>".join(_hashes(files))),
             "TICKS": facts["ticks"],
             "DIFFERENCE": f"{facts['difference']:.1g}",
@@ -51,7 +51,8 @@ def _row(number: int, each: Expected) -> str:
         for name, band in each.bands.items()
     ]
     lines += [f'<span class="warn">{html_text(f"{name}: {why}")}</span>' for name, why in each.ended.items()]
-    title = f"<b>{number}. {html_text(each.step.title)}</b><br>{_seconds(each)}"
+    told = "".join(f"<br>{html_text(name)} {_values(values)}" for name, values in each.gains.items())
+    title = f"<b>{number}. {html_text(each.step.title)}</b><br>{_seconds(each)}{told}"
     cells = ("<br>".join(lines), _limit(each), "<br>".join("______" for _ in each.bands))
     row = f"<tr><td>{title}</td><td>{cells[0]}</td><td>{cells[1]}</td>"
     return f'{row}<td class="n">{cells[2]}</td><td class="box">☐ pass<br>☐ fail</td></tr>'
@@ -62,21 +63,36 @@ def _seconds(each: Expected) -> str:
     return f"the first {each.seconds:.4g} s of {each.whole:.4g} s" if cut else f"{each.seconds:.4g} s"
 
 
+def _values(values: tuple[float, ...]) -> str:
+    """Numbers of a setting, those that repeat once: 40 (3×), 3 (3×)."""
+    groups = [(f"{value:.4g}", len(list(same))) for value, same in itertools.groupby(values)]
+    return ", ".join(text if count == 1 else f"{text} ({count}×)" for text, count in groups)
+
+
 def _band(band: tuple[float, float]) -> str:
-    low, high = (f"{x:.3g}" if abs(x) >= _SHOWN else "0.00" for x in band)
+    low, high = (f"{x:.3g}" if abs(x) >= SHOWN else "0.00" for x in band)
     return low if low == high else f"{low} … {high}"
 
 
 def _limit(each: Expected) -> str:
-    """Where a step is to be ended by hand, beside the guards: well above the runs."""
-    force = each.bands.get("force, largest, N", (0.0, 0.0))[1]
-    error = each.bands.get("tool error, largest, mm", (0.0, 0.0))[1]
-    most_force, most_error = (max(_MARGIN * x, x + _LEAST) for x in (force, error))
-    return f"force above {most_force:.3g}&nbsp;N<br>tool error above {most_error:.3g}&nbsp;mm<br>hum, knock, a code"
+    """Where a step is to be ended by hand, beside the guards."""
+    force, error = each.end_at(FORCE), each.end_at(ERROR)
+    return f"force above {force:.3g}&nbsp;N<br>tool error above {error:.3g}&nbsp;mm<br>hum, knock, a code"
+
+
+def _friction_note(expected: list[Expected]) -> str:
+    most = max((each.friction for each in expected), default=0.0)
+    if most < SHOWN:
+        return ""
+    return (
+        "An arm that estimates the force from its joint torques counts joint friction as force, here up to"
+        f" {most:.2g} N: the limits contain it, the expected forces do not."
+    )
 
 
 def _ends(draft: Draft) -> str:
-    codes = ", ".join(f"{code.name} ({code.value}): {html_text(code.meaning)}" for code in _ENDING)
+    meant = {code: code.meaning.replace("LATEST", f"{LATEST:g}") for code in _ENDING}
+    codes = "; ".join(f"{code.name} ({code.value}): {html_text(about)}" for code, about in meant.items())
     off = [name for name in GUARDS if name not in draft.on]
     note = f' <span class="warn">Guards that are off: {", ".join(off)}.</span>' if off else ""
     ramp = "then a ramp to damping with gravity until reset" if "ramp" in draft.on else "then torque 0"

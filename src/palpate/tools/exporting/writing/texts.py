@@ -102,6 +102,7 @@ def _values(draft: Draft) -> dict[str, Any]:
         "ROBOT_CODE": Written(markdown_code(draft.run.robot.name)),
         "SCENARIO": draft.scenario.name,
         "SAFE": safe_command(draft.bound.command, "ramp" in draft.on),
+        "FIRST": Written(_first_answer(draft.bound.command, "ramp" in draft.on)),
         "GUARDS": Written("\n".join(_guard_lines(draft))),
         "RAMP_TIME": f"{RAMP_TIME:g}",
         "LIMITS": Written("\n".join(_limit_lines(draft))),
@@ -137,6 +138,19 @@ def safe_command(kind: str, ramp: bool) -> str:
     if kind == "position":
         return "the last set point, NaN before the first"
     return "velocity 0" if kind == "velocity" else "torque 0; the library holds no gravity, the drive must"
+
+
+def _first_answer(kind: str, ramp: bool) -> str:
+    """What is answered before the first good tick, in lines of a comment."""
+    if not ramp:
+        return "Before the first good tick nothing is known: do not enable the drive on a code."
+    nothing = {"position": "no position (NaN)", "velocity": "velocity 0"}.get(kind, "torque 0")
+    held = "" if kind in ("position", "velocity") else "nobody holds gravity: "
+    return (
+        "A usable q is all that the ramp needs, at the first tick too. Until there is one, after init and reset,\n"
+        f" * the code is NO_POSTURE and the answer {nothing}: {held}keep the brakes closed. At a null pointer,\n"
+        " * a wrong size or version nothing can be read: they keep their codes, with the same answer at the first tick."
+    )
 
 
 def _guard_lines(draft: Draft) -> Iterator[str]:

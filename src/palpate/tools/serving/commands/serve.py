@@ -5,6 +5,7 @@ examples:
   palpate serve fr3-wall --pace client          the world waits for each command: nothing is lost on a busy machine
   palpate serve fr3-wall --faults commands-lost@2.5+0.02 --clients 1
   palpate serve fr3-wall --press stop@2+1       a person presses the user stop at 2 s and releases it at 3 s
+  palpate serve fr3-wall --gripper 0.03@0.45,0.1,0.4   a gripper, and an object of 30 mm that it can fetch there
   palpate serve fr3-wall --set world.surfaces.wall.stiffness=1e5 --host 127.0.0.2
 
 Each connection starts the scenario again and writes a folder like `palpate run`; the law of the scenario and the
@@ -48,8 +49,9 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument("--press", metavar="WHAT@T+S", action="append", default=[],
                         help="press the user stop (stop) or the guiding buttons (guide) at T for S seconds;"
                              " at a terminal the keys s and g do so")  # fmt: skip
-    parser.add_argument("--gripper", metavar="WIDTH", nargs="?", type=float, const=0.0,
-                        help="serve a two-finger gripper too (port 1338), around an object of this width")  # fmt: skip
+    parser.add_argument("--gripper", metavar="WIDTH[@X,Y,Z]", nargs="?", const="",
+                        help="serve a two-finger gripper too (port 1338), around an object of this width (m), or with"
+                             " the object at this place of the world")  # fmt: skip
     parser.add_argument("--host", metavar="ADDRESS", default="127.0.0.1", help="IPv4 address to listen on (127.0.0.1)")
     parser.add_argument("--port", type=int, default=1337, metavar="N", help="TCP port (1337, which libfranka uses)")
     parser.add_argument("--pace", metavar="X", default="1",
@@ -66,10 +68,12 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 def run(args: argparse.Namespace) -> int:
     """Load, listen, and serve one client after the other."""
     from palpate.tools.serving.buttons import read_press, typed_keys
+    from palpate.tools.serving.gripper.fingers import read_fingers
     from palpate.tools.serving.protocol.link import check_address
     from palpate.tools.serving.server import Server
 
     pace = _checked(args)
+    fingers = None if args.gripper is None else read_fingers(args.gripper)
     check_address(args.host, args.allow_network)
     presses = [read_press(text) for text in args.press]
     scenario = _scenario(args)
@@ -77,18 +81,16 @@ def run(args: argparse.Namespace) -> int:
         address = {"host": args.host, "port": args.port, "network": args.allow_network}
         server = Server(scenario, pace=pace, duration=args.duration, presses=presses, say=_say, **address)
     pages = None if args.no_report or args.clients == 1 else PagesWriter(args.quiet)
-    with server, typed_keys() as server.keys, _gripper(args, pace):
+    server.fingers = fingers
+    with server, typed_keys() as server.keys, _gripper(server, args.host, pace):
         return _serve_all(server, scenario, args, pages)
 
 
-def _gripper(args: argparse.Namespace, pace: float | None) -> AbstractContextManager[object]:
+def _gripper(server: Server, host: str, pace: float | None) -> AbstractContextManager[object]:
     """The gripper beside the robot, if one is asked for."""
-    from palpate.tools.serving.gripper.fingers import Fingers
     from palpate.tools.serving.gripper.gripper import GripperServer
 
-    if args.gripper is None:
-        return nullcontext()
-    return GripperServer(Fingers(args.gripper or None), args.host, pace=pace or 1.0)
+    return nullcontext() if server.fingers is None else GripperServer(server.fingers, host, pace=pace or 1.0)
 
 
 def _serve_all(server: Server, scenario: Scenario, args: argparse.Namespace, pages: PagesWriter | None) -> int:
@@ -126,8 +128,6 @@ def _checked(args: argparse.Namespace) -> float | None:
         raise InvalidInput(f"--port must be 1 to 65535, got {args.port}", hint="libfranka uses 1337")
     if args.clients < 1:
         raise InvalidInput(f"--clients must be at least 1, got {args.clients}")
-    if args.gripper is not None and not 0.0 <= args.gripper <= 0.08:
-        raise InvalidInput(f"--gripper takes the width of an object, 0 to 0.08 m, got {args.gripper:g}")
     if args.pace == "client":
         return None
     try:

@@ -25,7 +25,7 @@ def add_common(parser: argparse.ArgumentParser, what: str) -> None:
                         help="change a setting of the scenario first (repeatable)")  # fmt: skip
     parser.add_argument("--seed", type=int, metavar="N", help="seed of the draws (0)")
     parser.add_argument("--out", metavar="DIR", help="folder to write; an unfinished one is continued")
-    parser.add_argument("--workers", type=int, metavar="N", help="worker processes (one per core; 0: this process)")
+    parser.add_argument("--workers", type=int, metavar="N", help="runs at a time (one per core; 0: in this thread)")
     parser.add_argument("--cluster", metavar="WHERE",
                         help="tcp://HOST:PORT, scheduler.json, local:N, slurm:FILE.toml or pbs:FILE.toml")  # fmt: skip
     parser.add_argument("--no-report", action="store_true", help="write no report.html")

@@ -40,7 +40,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
                        help="change a setting of the scenario first (repeatable)")  # fmt: skip
     group.add_argument("--seed", type=int, metavar="N", help="seed of the draws (0)")
     group.add_argument("--confidence", type=float, metavar="P", help="confidence level of every interval (0.95)")
-    group.add_argument("--workers", type=int, metavar="N", help="worker processes (one per core; 0: this process)")
+    group.add_argument("--workers", type=int, metavar="N", help="runs at a time (one per core; 0: in this thread)")
     group.add_argument("--quiet", action="store_true", help="print only the result and where to find the page")
 
 

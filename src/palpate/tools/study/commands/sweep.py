@@ -206,7 +206,7 @@ def _print_estimate(plan: Plan, args: argparse.Namespace, address: ClusterAddres
         count = f"{len(axis.values)} values" if axis.values is not None else "a distribution"
         print(f"  {axis.key}: {axis.spec if isinstance(axis.spec, str) else 'a list'} ({count})")
     hands = hands if address is None else address.workers(plan.runs)
-    where = f"{hands} processes" if address is None else f"{hands} workers of {address.text}"
+    where = f"{hands} workers" if address is None else f"{hands} workers of {address.text}"
     total = seconds * plan.runs / hands
     print(f"time: {1e3 * seconds:.3g} ms a run, about {_long(total)} with {where}")
     print(f"disk: about {shown_bytes(row_bytes(plan) * plan.runs)} for the table{_trace_disk(plan)}")

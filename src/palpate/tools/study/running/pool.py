@@ -1,4 +1,4 @@
-"""Running chunks on this machine: in this process, or in several of their own.
+"""Running chunks on this machine: in this process, in threads of it, or in several processes.
 
 A process that dies or hangs is replaced and its chunk made again; a run that ends two in a row is left as a row of its
 own. The library's concurrent.futures hands the chunks to threads, one for each process of `multiprocessing`: its own
@@ -16,6 +16,7 @@ import sys
 import tempfile
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import islice
@@ -151,14 +152,11 @@ def serve(pipe: Connection) -> None:
                 gc.freeze()
 
 
-class LocalPool:
-    """Runs in processes of their own, as many at a time as there are workers; they stay until `close`."""
+class _Pool(ABC):
+    """Chunks that are made side by side, as many at a time as there are workers."""
 
     def __init__(self, workers: int) -> None:
-        self.workers = workers
-        self.free: list[_Process] = []
-        self.busy: set[_Process] = set()
-        self._longest, self._stopped = 0.0, False
+        self.workers, self._stopped = workers, False
 
     def results(self, job: Job, chunks: Iterable[Chunk]) -> Generator[tuple[Chunk, list[RunResult]], None, None]:
         """Each chunk with what came of it, as they are done."""
@@ -176,9 +174,46 @@ class LocalPool:
             raise as_palpate_error(error) from error
         finally:  # an error, an interruption, or a reader that left early: what is under way is given up
             self._stopped = bool(waiting)
-            for process in list(self.busy):
-                process.process.kill()
+            self._give_up()
             threads.shutdown(cancel_futures=True)
+
+    @abstractmethod
+    def _run_chunk(self, job: Job, chunk: Chunk) -> list[RunResult]:
+        """Make a chunk; where all is stopped, no more of it."""
+
+    @abstractmethod
+    def _give_up(self) -> None:
+        """End what is under way."""
+
+
+class Threads(_Pool):
+    """Runs in threads of this process, for compiled loops, which run beside each other free of the interpreter's lock.
+
+    Nothing is started and nothing is sent: kernels are loaded once. Each thread has an assembly of its own.
+    """
+
+    def _run_chunk(self, job: Job, chunk: Chunk) -> list[RunResult]:
+        return run_chunk(job, chunk, lambda: self._stopped)
+
+    def _give_up(self) -> None:
+        """Nothing: the runs under way are short, and no other is begun."""
+
+    def close(self) -> None:
+        """Nothing to give back."""
+
+
+class LocalPool(_Pool):
+    """Runs in processes of their own, as many at a time as there are workers; they stay until `close`."""
+
+    def __init__(self, workers: int) -> None:
+        super().__init__(workers)
+        self.free: list[_Process] = []
+        self.busy: set[_Process] = set()
+        self._longest = 0.0
+
+    def _give_up(self) -> None:
+        for process in list(self.busy):
+            process.process.kill()
 
     def close(self) -> None:
         """End the processes."""

@@ -2,7 +2,7 @@
 
 sweep.json         the plan
 scenario.toml      the scenario before anything varies
-chunks/<run>.parquet   rows from that run on, each file whole or absent; gone once the table is there
+chunks/<run>.json   rows from that run on, each file whole or absent; gone once the table is there
 table.parquet      every row, in the order of the runs
 traces/<run>.parquet   the traces that are kept
 """
@@ -24,6 +24,7 @@ from palpate.parquet import ParquetWriter, read_columns, read_footer
 from palpate.toml import toml_text
 from palpate.tools.study.plans.plan import Plan, differences, plan_from_text
 from palpate.tools.study.plans.points import PlannedRun, PlanStage
+from palpate.tools.study.running.chunk_file import read_chunk, write_chunk
 from palpate.tools.study.running.table import record, schema, units
 from palpate.tools.study.running.worker import RunResult
 
@@ -134,13 +135,13 @@ class Store:
         return [chunk for chunk in chunks if not self._done(*chunk)]
 
     def _file(self, first: int) -> Path:
-        return self.folder / CHUNKS / f"{first:010d}.parquet"
+        return self.folder / CHUNKS / f"{first:010d}.json"
 
     def _done(self, first: int, stop: int) -> bool:
         if not self._file(first).is_file():
             return False
         try:
-            columns = read_columns(self._file(first))
+            columns = read_chunk(self._file(first))
         except PalpateError:  # damaged: made again
             return False
         names = [column.name for column in schema(self.plan)]
@@ -153,9 +154,9 @@ class Store:
                 make_folder(self.folder / TRACES)
                 write_file(self.trace_path(result.run), result.trace)
         rows = [record(self.plan, point, result) for point, result in zip(points, results)]
-        content = [[row.get(column.name) for row in rows] for column in schema(self.plan)]
         make_folder(self.folder / CHUNKS)
-        atomic_write(self._file(results[0].run), lambda file: self._write(file, [content], {}))
+        names = [column.name for column in schema(self.plan)]
+        write_chunk(self._file(results[0].run), {name: [row.get(name) for row in rows] for name in names})
 
     def trace_path(self, run: int) -> Path:
         """Where the trace of a run is kept."""
@@ -169,11 +170,11 @@ class Store:
         if self.complete:
             return {name: values.to_list()[first:stop] for name, values in read_columns(self.path, names).items()}
         files = [f for f in self._files() if first <= int(f.stem) and (stop is None or int(f.stem) < stop)]
-        parts = [read_columns(file, names) for file in files]
-        return {name: [value for part in parts for value in part[name].to_list()] for name in names}
+        parts = [read_chunk(file) for file in files]
+        return {name: [value for part in parts for value in part[name]] for name in names}
 
     def _files(self) -> list[Path]:
-        return sorted((self.folder / CHUNKS).glob("*.parquet"))
+        return sorted((self.folder / CHUNKS).glob("*.json"))
 
     # ------------------------------------------------------------------ the end
 
@@ -182,8 +183,7 @@ class Store:
         if not self.complete:
             files = [file for file in self._files() if int(file.stem) < runs]
             names = [column.name for column in schema(self.plan)]
-            read = (read_columns(file, names) for file in files)
-            parts = ([values.to_list() for values in part.values()] for part in read)
+            parts = ([part[name] for name in names] for part in map(read_chunk, files))
             meta = {
                 KEY: self.plan.seen_from(self.folder).text(),
                 UNITS: json.dumps(units(self.plan), ensure_ascii=False),

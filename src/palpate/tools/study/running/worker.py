@@ -14,9 +14,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from palpate.errors import FileError, NotApplicable, PalpateError
+from palpate.errors import FileError, NotApplicable, NotKept, PalpateError
 from palpate.metrics import METRICS
 from palpate.metrics.table import MetricResult, judge
+from palpate.run.assemble.carrier import EQUATIONS
 from palpate.run.prepared import Prepared
 from palpate.run.simulate import simulate_quietly
 from palpate.scenario.file.load import overridden
@@ -91,14 +92,12 @@ def run_row(
     names = tuple(METRICS) if metrics is None else metrics
     try:
         load_metrics(names, scenario)
-        singular = bool(own) or any(map(is_address, names)) or _SINGULAR in {*names, *scenario.get("metrics", {})}
-        bounds, trace = prepared_for(scenario).run(overrides, singular=singular)
-        if trace.outcome.kind == "interrupted":
-            signal.default_int_handler(signal.SIGINT, None)  # the run took Ctrl-C for itself; it is meant for the sweep
-        bounded = {name: judge(METRICS[name], trace, bound) for name, bound in bounds.items()}
-        row = _row(trace, bounded)
-        row |= {name: _value(name, bounded, trace) for name in names if is_address(name) or name in METRICS}
-        return row | {name: float(compute(trace)) for name, compute in (own or {}).items()}
+        row = None if own else _narrow_row(scenario, overrides, names)
+        if row is None:
+            singular = bool(own) or any(map(is_address, names)) or _SINGULAR in {*names, *scenario.get("metrics", {})}
+            row, trace = _row_of(*prepared_for(scenario).run(overrides, singular=singular), names)
+            row |= {name: float(compute(trace)) for name, compute in (own or {}).items()}
+        return row
     except PalpateError as error:
         return empty_row(IMPOSSIBLE, str(error), names)
     except Exception as error:  # a defect, or an engine's own error: it costs this run, not the sweep
@@ -106,10 +105,37 @@ def run_row(
         return empty_row(CRASHED, f"{type(error).__name__}: {error}", names)
 
 
+def _narrow_row(scenario: Mapping[str, Any], overrides: Sequence[str], names: Sequence[str]) -> Row | None:
+    """The row of a run that keeps no more of its channels than was read of the runs before.
+
+    None where that does not do: something else is read, the run failed, or others' code may read what it likes.
+    """
+    asked = frozenset((*names, *scenario.get("metrics", {})))
+    if not asked <= METRICS.shipped.keys():
+        return None
+    try:
+        prepared = prepared_for(scenario)
+        read = _last.read.setdefault(asked, set())
+        bounds, trace = prepared.run(overrides, singular=_SINGULAR in asked, read=read)
+        return _row_of(bounds, trace, names)[0] if trace.outcome.ok or trace.outcome.kind == "interrupted" else None
+    except NotKept:
+        return None
+
+
+def _row_of(bounds: Mapping[str, Any], trace: Trace, names: Sequence[str]) -> tuple[Row, Trace]:
+    """The row of a trace, and the trace."""
+    if trace.outcome.kind == "interrupted":
+        signal.default_int_handler(signal.SIGINT, None)  # the run took Ctrl-C for itself; it is meant for the sweep
+    bounded = {name: judge(METRICS[name], trace, bound) for name, bound in bounds.items()}
+    known = [name for name in names if name in METRICS.shipped or is_address(name) or name in METRICS]
+    return _row(trace, bounded) | {name: _value(name, bounded, trace) for name in known}, trace
+
+
 def load_metrics(names: Iterable[str], scenario: Mapping[str, Any]) -> None:
     """Load the code of own metrics, of the modules that a scenario's data names."""
-    for name in filter(is_address, names):
-        load(name, scenario.get("modules", {}))
+    for name in names:
+        if ":" in name and is_address(name):
+            load(name, scenario.get("modules", {}))
 
 
 def whole_trace(scenario: Mapping[str, Any], overrides: Sequence[str]) -> Trace:
@@ -145,11 +171,11 @@ def empty_row(outcome: str, reason: str, metrics: Sequence[str]) -> Row:
     return row | dict.fromkeys(metrics)
 
 
-def run_chunk(job: Job, tasks: Sequence[RunTask]) -> list[RunResult]:
-    """Make several runs, in order."""
+def run_chunk(job: Job, tasks: Sequence[RunTask], stopped: Callable[[], bool] = lambda: False) -> list[RunResult]:
+    """Make several runs, in order; none any more once it is stopped."""
     check_files({file: digest for file, digest in job.files.items() if file not in job.contents})
     here = replace(job, scenario=moved(job.scenario, job.contents))
-    return [run_task(here, task) for task in tasks]
+    return [run_task(here, task) for task in tasks if not stopped()]
 
 
 def run_task(job: Job, task: RunTask) -> RunResult:
@@ -184,6 +210,9 @@ class _Last(threading.local):
     scenario: Mapping[str, Any] | None = None
     prepared: Prepared | None = None
 
+    def __init__(self) -> None:
+        self.read: dict[frozenset[str], set[str]] = {}  # channels that were read of its runs, for their metrics
+
 
 _last = _Last()
 
@@ -191,9 +220,23 @@ _last = _Last()
 def prepared_for(scenario: Mapping[str, Any]) -> Prepared:
     """The runs of a scenario in this thread; those of the scenario before are let go."""
     if _last.prepared is None or (_last.scenario is not scenario and _last.scenario != scenario):
-        _last.prepared = Prepared(scenario)
+        _last.prepared, _last.read = Prepared(scenario), {}
     _last.scenario = scenario
     return _last.prepared
+
+
+def is_compiled(scenario: Mapping[str, Any]) -> bool:
+    """Whether the runs of a scenario are the compiled loop on the plant's equations, and nothing of others' code.
+
+    Such a run calls nothing that could end its process, and its loop leaves the interpreter free.
+    """
+    if scenario.get("modules") or any(is_address(name) for name in scenario.get("metrics", {})):
+        return False
+    try:
+        kept, _ = prepared_for(scenario).ready(dict(scenario))
+    except Exception:  # as its runs will say
+        return False
+    return kept.assembly.compiled and kept.assembly.carrier.name == EQUATIONS
 
 
 def forget() -> None:
