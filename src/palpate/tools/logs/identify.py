@@ -145,19 +145,9 @@ def identify(
         *_remarks(arm, motion, main, quantities, speed, shift),
     )
     return Identification(
-        arm,
-        motion,
-        parity,
-        quantities,
-        main.values,
-        identified,
-        speed,
-        shift,
-        judgement,
-        remarks,
-        main.residual,
-        left_out,
-    )
+        arm, motion, parity, quantities, main.values, identified, speed,
+        shift, judgement, remarks, main.residual, left_out,
+    )  # fmt: skip
 
 
 def _compared(log: Log, arm: Arm, cutoff: float | None) -> tuple[Motion, Rows, Parity]:
