@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
+import mujoco
 import numpy as np
+from numpy.typing import ArrayLike
 
 from palpate.checks import Array
 from palpate.equations.code.tree_program import TreeTerms
 from palpate.equations.code.tree_solver import solver_of
 from palpate.errors import InvalidInput
+from palpate.robot.joints.coupling import acceleration
 from palpate.robot.mechanics.kernels import OK
 from palpate.robot.mechanics.tree_forward import UNSETTLED, ForwardWork, accelerations, losses_of, rows_of_losses
 from palpate.robot.mechanics.tree_kernels import BAD_SHAPE, STATUSES
@@ -80,9 +84,39 @@ class ForwardDynamics(threading.local):
         return out
 
 
-def forward_dynamics_of(robot: Robot, engine: Callable[[Array, Array, Array], Array]) -> ForwardDynamics | None:
+def forward_dynamics_of(robot: Robot) -> ForwardDynamics | None:
     """The compiled forward dynamics of a robot; None where the engine has to answer."""
     if robot.coordinates.coupled or reason_for_engine(robot.model) is not None:
         return None
     losses = losses_of(robot.model)
-    return None if losses is None else ForwardDynamics(robot, losses, engine)
+    return None if losses is None else ForwardDynamics(robot, losses, partial(engine_accelerations, robot))
+
+
+def accelerated(
+    robot: Robot,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    wrench: ArrayLike | Mapping[str, ArrayLike] | None,
+    losses: bool,
+) -> Array:
+    """v̇ of any robot from anything that is an array, as `Robot.forward_dynamics` says."""
+    applied = robot._plain(tau, "tau", robot.nv, finite=True)
+    if wrench is not None:
+        applied = applied + robot.generalised_force(q, wrench)
+    if robot.coordinates.coupled or not losses:
+        return acceleration(robot, q, v, applied, robot._work.data if losses else None)
+    known, compiled = None, robot._forward
+    if compiled is not None:
+        known = compiled.at(robot._plain(q, "q", robot.nq), robot._plain(v, "v", robot.nv), applied)
+    return engine_accelerations(robot, q, v, applied) if known is None else known
+
+
+def engine_accelerations(robot: Robot, q: ArrayLike, v: ArrayLike, applied: Array) -> Array:
+    """v̇ by the engine, with losses."""
+    robot._stage(q, v)
+    data = robot._work.data
+    data.qfrc_applied[:] = applied
+    mujoco.mj_forward(robot.model, data)
+    data.qfrc_applied[:] = 0.0
+    return data.qacc.copy()

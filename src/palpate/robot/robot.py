@@ -17,10 +17,10 @@ from palpate.equations.model.mechanism import Mechanism, mechanism_from_model
 from palpate.errors import BadShape, InvalidInput, MassesMissing, SingularTask, UnknownName, shortened
 from palpate.forking import cached_property
 from palpate.robot import build, terms
-from palpate.robot.forward import ForwardDynamics, forward_dynamics_of
+from palpate.robot.forward import ForwardDynamics, accelerated, forward_dynamics_of
 from palpate.robot.frames import Frame, ToolChoice, chosen_tool, frames_of
 from palpate.robot.gate import refuse_impossible_robot, refuse_too_many, spec_from_text
-from palpate.robot.joints.coupling import acceleration, coordinates_of
+from palpate.robot.joints.coupling import coordinates_of
 from palpate.robot.joints.gears import elastic_numbers
 from palpate.robot.joints.locking import lock_joints
 from palpate.robot.limits import JointLimits, coordinate_labels, home_position, limits_from_model, rate_labels
@@ -299,7 +299,7 @@ class Robot:
     @cached_property
     def _forward(self) -> ForwardDynamics | None:
         """Forward dynamics with losses as compiled code; None where the engine has to answer."""
-        return forward_dynamics_of(self, self._accelerated)
+        return forward_dynamics_of(self)
 
     @cached_property
     def _by_equations(self) -> bool:
@@ -378,28 +378,8 @@ class Robot:
         F is the environment's `wrench` [f; n] at the tool frame's origin, world axes, or one per frame in a dict.
         """
         self.demand_masses("forward dynamics")
-        if wrench is None and losses and self._forward is not None:
-            known = self._forward.at(q, v, tau)
-            if known is not None:
-                return known
-        applied = self._plain(tau, "tau", self.nv, finite=True)
-        if wrench is not None:
-            applied = applied + self.generalised_force(q, wrench)
-        if self.coordinates.coupled or not losses:
-            return acceleration(self, q, v, applied, self._work.data if losses else None)
-        known = None
-        if self._forward is not None:
-            known = self._forward.at(self._plain(q, "q", self.nq), self._plain(v, "v", self.nv), applied)
-        return self._accelerated(q, v, applied) if known is None else known
-
-    def _accelerated(self, q: ArrayLike, v: ArrayLike, applied: Array) -> Array:
-        """v̇ by the engine, with losses."""
-        self._stage(q, v)
-        data = self._work.data
-        data.qfrc_applied[:] = applied
-        mujoco.mj_forward(self.model, data)
-        data.qfrc_applied[:] = 0.0
-        return data.qacc.copy()
+        known = self._forward.at(q, v, tau) if wrench is None and losses and self._forward is not None else None
+        return accelerated(self, q, v, tau, wrench, losses) if known is None else known
 
     def generalised_force(self, q: ArrayLike, wrench: ArrayLike | Mapping[str, ArrayLike] | None) -> Array:
         """Σ Jᵀ F of a wrench [f; n] on the tool frame, or of one wrench per frame: world axes, at its origin."""

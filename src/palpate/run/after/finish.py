@@ -65,7 +65,13 @@ def unfinished(assembly: Assembly, prediction: Prediction) -> Trace:
 
 
 def bare_trace(
-    assembly: Assembly, ending: Ending, keeper: Keeper, prediction: Prediction, *, singular: bool, read: Read | None = None
+    assembly: Assembly,
+    ending: Ending,
+    keeper: Keeper,
+    prediction: Prediction,
+    *,
+    singular: bool,
+    read: Read | None = None,
 ) -> Trace:
     """The same numbers, outcome and warnings with no events and the facts that metrics ask for.
 

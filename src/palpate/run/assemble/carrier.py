@@ -20,7 +20,7 @@ _IN_WORDS = {
     "exact": "exact contact",
     "servos": "its servos only",
 }
-_MOST_ENTRIES = 120  # of M, below its diagonal too: a chain of 15 joints; beyond, the engine is as fast
+_MOST_ENTRIES = 465  # of M, below its diagonal too: a chain of 30 joints; beyond, equations take long to compile
 _OFF = ("mjDSBL_SPRING", "mjDSBL_DAMPER", "mjDSBL_EULERDAMP", "mjDSBL_FRICTIONLOSS", "mjDSBL_EQUALITY")
 _ON = ("mjENBL_OVERRIDE", "mjENBL_SLEEP")
 
@@ -66,7 +66,7 @@ def carrier_of(run: Run, plant: Plant) -> Carrier:
             f'physics = "equations" cannot move this plant: {reason}', hint='physics = "auto" chooses what is possible'
         )
     if not reason and run.clock.physics != EQUATIONS and _entries(plant.model) > _MOST_ENTRIES:
-        reason = f"{plant.model.nv} degrees of freedom, for which it is as fast"
+        reason = f"{plant.model.nv} degrees of freedom, whose equations take long to compile"
     return Carrier(name, reason) if reason else Carrier(EQUATIONS)
 
 
