@@ -52,7 +52,7 @@ class Fingers:
         self,
         object_width: float | None = None,
         object_stiffness: float = 1e5,
-        object_position: Sequence[float] | None = None,
+        object_position: Sequence[float] | Array | None = None,
     ) -> None:
         self.object_width, self.object_stiffness = object_width, object_stiffness
         self._place = None if object_position is None else np.array(object_position, float)
