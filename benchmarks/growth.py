@@ -10,7 +10,7 @@ import numpy as np
 
 import palpate as pp
 from benchmarks import Measurement
-from benchmarks.loop import _bare_steps as bare_steps, fill_targets
+from benchmarks.loop import bare_steps, fill_targets
 from palpate.control.laws.computed_torque import ComputedTorque
 from palpate.engine.physics import Physics
 from palpate.robot import Robot

@@ -16,7 +16,7 @@ import numpy as np
 
 import palpate as pp
 from benchmarks import Measurement, interleaved_medians
-from benchmarks.loop import _bare_steps as bare_steps, fill_targets, pressing
+from benchmarks.loop import bare_steps, fill_targets, pressing
 from palpate.checks import Array
 from palpate.control import LAWS, Standing
 from palpate.control.law import BoundLaw, Law, Target, Tick, sizes_of

@@ -62,7 +62,7 @@ def stiffness_limit(side: str, delay: int, h: float = H) -> float:
         return -(z**delay) / x(z) - KD[side] * (1.0 - 1.0 / z) / h
 
     angles = np.concatenate([np.geomspace(1e-3, 0.02, 400), np.linspace(0.02, math.pi - 1e-9, 20000)])
-    values = np.array([stiffness(a) for a in angles])
+    values: Any = np.array([stiffness(a) for a in angles])
     found = []
     for k in np.flatnonzero(np.signbit(values.imag[:-1]) != np.signbit(values.imag[1:])):
         root: Any = brentq(lambda a: stiffness(a).imag, angles[k], angles[k + 1], xtol=1e-15)

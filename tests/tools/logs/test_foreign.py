@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -209,7 +210,7 @@ def test_a_state_of_franka_ros2_brings_torques_targets_and_motors(tmp_path: Path
         schema = writer.register_schema(kind, "ros2msg", FR3.encode())
         channel = writer.register_channel("/franka_robot_state_broadcaster/robot_state", "cdr", schema)
         for k in range(ROWS):
-            parts = [
+            parts: list[Any] = [
                 joint_state(store, names, k, (Q, V, TAU)),
                 joint_state(store, [], k, (Q + 0.1, V, TAU)),
                 joint_state(store, [], k, (Q + TAU / 1e4, V, nobody)),

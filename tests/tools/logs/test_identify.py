@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -140,7 +141,7 @@ def test_a_long_recording_is_compared_piece_by_piece(arm: Arm, monkeypatch: pyte
     whole = balance.rows_of(motion, arm, carrying=load, every=6)
     regressor = arm.regressor
 
-    def counting(self: Arm, Q: np.ndarray, *rest: object) -> np.ndarray:
+    def counting(self: Arm, Q: np.ndarray, *rest: Any) -> np.ndarray:
         largest.append(len(Q))
         return regressor(Q, *rest)
 

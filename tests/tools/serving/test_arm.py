@@ -99,6 +99,7 @@ def test_torque_sensors_behind_elastic_gears_do_not_feel_the_motors():
     for known in (True, False):
         arm = Arm(robot, franka_model(robot), np.zeros(7), 1e-3)
         if known:
+            assert robot.joint_stiffness is not None
             arm.know_gears(robot.joint_stiffness, B, "torque")
         _observed(robot, arm, q, np.zeros(7), tau)
         _observed(robot, arm, q, 1e-3 * a, tau)

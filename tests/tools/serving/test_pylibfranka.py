@@ -422,7 +422,7 @@ def test_franky_moves_the_arm_and_grasps():
     import json
 
     where = build(WALL).robot.pose([0.1, -0.7, 0.1, -2.3, 0.1, 1.6, 0.8]).position - [0.0, 0.0, 0.03]
-    fingers = Fingers(0.03, object_position=where)
+    fingers = Fingers(0.03, object_position=tuple(where))
     with serving(WALL) as server, GripperServer(fingers, server.address[0], pace=10.0):
         server.fingers = fingers
         command = [sys.executable, "-c", FRANKY, server.address[0]]
