@@ -35,7 +35,7 @@ PLANTED = {
     "the chunks of a sweep": ("begun/chunks", ["sweep", "--resume", "begun", "--workers", "0"]),
     "the report of a finished sweep": ("sweep/report.html", ["sweep", "--resume", "sweep"]),
     "the summary of a finished sweep": ("sweep/summary.json", ["sweep", "--resume", "sweep", "--no-report"]),
-    "a chunk of a sweep": ("begun/chunks/0000000000.parquet", ["sweep", "--resume", "begun", "--workers", "0"]),
+    "a chunk of a sweep": ("begun/chunks/0000000000.json", ["sweep", "--resume", "begun", "--workers", "0"]),
     "the table of a sweep": ("begun/table.parquet", ["sweep", "--resume", "begun", "--workers", "0"]),
     "code in C": ("code/planar2.c", ["derive", "planar2", "--numbers", "--c", "code"]),
     "a folder for code": ("code", ["derive", "planar2", "--numbers", "--c", "code"]),

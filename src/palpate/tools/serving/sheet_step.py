@@ -77,7 +77,7 @@ def read_step(folder: str | os.PathLike[str], number: int | None, scenario: Scen
     manifest = read_manifest(Path(folder))
     steps = manifest.get("commissioning") or []
     if not steps:
-        raise NotApplicable(f"{folder} has no commissioning sheet", hint="palpate export without --no-sheet makes one")
+        raise NotApplicable(f"{folder} has no commissioning sheet", hint="an export without --no-sheet has one")
     if number is None:
         number = len(steps)
     if not 1 <= number <= len(steps):
