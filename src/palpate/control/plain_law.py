@@ -41,7 +41,7 @@ class PlainLaw(Law):
 
     @property
     def traits(self) -> LawTraits:
-        """What it follows, and the promise that goes with it."""
+        """The target that it follows, and the promise that goes with it."""
         return LawTraits(follows=self.follows, promises=partial(promises_of, self.follows, self.reads))
 
     @property

@@ -53,7 +53,7 @@ class PythonLaw:
 
     @property
     def traits(self) -> LawTraits:
-        """What it follows, as far as that was said."""
+        """The target that it follows, as far as that was said."""
         return LawTraits(follows=self.follows)
 
     @property

@@ -76,7 +76,7 @@ class Rescues:
         return self.noted(code, call_guarded(self.rescue(code).address, self._loop, number))
 
     def rescue(self, code: Kernel) -> Rescue:
-        """What guards a kernel, for compiled code that calls it."""
+        """Numbers that guard a kernel, for compiled code that calls it."""
         if code not in self._rescues:
             self._rescues[code] = rescue_for(code)
         return self._rescues[code]

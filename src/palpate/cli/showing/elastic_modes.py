@@ -31,7 +31,7 @@ def modes_shown(robot: Robot, q: Array | Sequence[float]) -> list[dict[str, Any]
 
 
 def coupling_shown(robot: Robot, name: str, q: Array | Sequence[float]) -> dict[str, Any] | None:
-    """What the modes leave out, the rotors' inertial coupling with the links, as plain data; None for rigid joints."""
+    """Terms that the modes leave out, the rotors' inertial coupling with the links, as data; None for rigid joints."""
     import numpy as np
 
     from palpate.robot import catalogue

@@ -188,7 +188,7 @@ class Priorities(Law):
 
     @property
     def traits(self) -> LawTraits:
-        """What the stack is about, and the promise of its first entry."""
+        """Quantities that the stack follows, and the promise of its first entry."""
         return replace(super().traits, follows=self.followed_target(), promises=self.promises_for)
 
     @property

@@ -32,7 +32,7 @@ MATTERS = 0.02  # of a frequency
 
 @dataclass(frozen=True)
 class RotorCoupling:
-    """What Spong's model leaves out of an arm's modes at a posture.
+    """Terms that Spong's model leaves out of an arm's modes at a posture.
 
     Attributes:
         change: largest change of a mode's frequency, as a share of it.

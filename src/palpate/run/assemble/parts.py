@@ -120,7 +120,7 @@ def are_alike(section: str, one: Any, other: Any) -> bool:
 
 @cache
 def _built_in_by_field(section: str) -> dict[str, tuple[list[_Path], list[tuple[_Path, Callable[[Any], Any]]]]]:
-    """What is built into an assembly by the field of the section that it is in: paths, and shares of values."""
+    """Values built into an assembly, by the field of the section that it is in: paths, and shares of values."""
     found: dict[str, tuple[list[_Path], list[tuple[_Path, Callable[[Any], Any]]]]] = {}
     for name, *path in _built_in(section):
         found.setdefault(name, ([], []))[0].append(tuple(path))

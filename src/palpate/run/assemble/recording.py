@@ -1,4 +1,4 @@
-"""What the loop keeps of each recorded step."""
+"""Fields that the loop keeps of each recorded step."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ def range_sentence(key: str, unit: str, limits: Mapping[str, Limit | None]) -> s
 
 
 def _runs(limits: Mapping[str, Limit]) -> str:
-    """What pushed runs just below and just above each limit say, in words."""
+    """Findings of pushed runs just below and just above each limit, in words."""
     found = {name: limit for name, limit in limits.items() if np.isfinite(limit.unstable_at)}
     others = [(name, limit) for name, limit in found.items() if not limit.confirmed]
     if not others:

@@ -58,7 +58,7 @@ def move_target(agent: Agent, action: ReadVector) -> None:
 
 @kernel
 def look(agent: Agent, out: Vector) -> None:
-    """What the agent sees."""
+    """Observations of the agent."""
     offset = 0
     for k in range(0, agent.seen.size, 2):
         size = agent.seen[k + 1]

@@ -177,7 +177,7 @@ class ContactEnv(gymnasium.Env):
         return action
 
     def judge(self, action: Array) -> tuple[Array, float, bool, bool, dict[str, Any]]:
-        """What `step` returns, once the step has been run."""
+        """Results of `step`, once the step has been run."""
         if self.at_once:
             self.steps.note(self.agent.status)
         time, numbers = self.steps.time, self.numbers.copy()

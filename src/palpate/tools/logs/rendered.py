@@ -3,8 +3,9 @@
 Along each world axis the measured force obeys  F = K (x − x_d) + D (ẋ − ẋ_d) + γ (Λ J q̈) + b  where an impedance is
 rendered and Λ = (J M⁻¹ Jᵀ)⁻¹ is the arm's own task inertia: γ is 1 where the law shapes no inertia; b takes the
 sensor's bias and a constant target force. Friction at the tool, F_c sign ẋ, is tried besides, and what it
-changes beyond chance is added to the intervals. The stiffness of the environment is the slope of the force against
-the position along its direction, in the rows of contact.
+changes beyond chance is added to the intervals. Torques that are held for a period T act T/2 to T late, which takes
+up to K T from the damping: its interval has as much more. The stiffness of the environment is the slope of the force
+against the position along its direction, in the rows of contact.
 """
 
 from __future__ import annotations
@@ -182,7 +183,8 @@ def _impedance(k: int, course: tuple[Array, Array, Array], run: Array, period: f
     for j, (name, unit) in enumerate(names.items()):
         more = max(0.0, abs(rubbing[j] - values[j]) - float(np.hypot(deviation[j], other[j])))
         more = max(more, abs(own[j] - values[j]) if j < 2 else abs(1.0 - values[2]))
-        half = SAFETY * t * deviation[j] + more
+        held = period * abs(values[0]) if j == 1 else 0.0  # torques act half a tick to a tick late: K T of the damping
+        half = SAFETY * t * deviation[j] + more + held
         reason = (
             ""
             if half < abs(values[j]) and values[j] > 0

@@ -28,7 +28,7 @@ YIELDS = 1e-4  # rad/(N·m), deviation of a joint's compliance before a recordin
 
 
 def yielding_joints(rows: Rows, arm: Arm, main: Fit, kinds: tuple[str, ...]) -> tuple[Array, Array]:
-    """What compliant joints move each parameter by, and the half width that they add; `rows` have the sag's columns."""
+    """Shifts of the parameters by compliant joints, and the half width that they add; `rows` have the sag's columns."""
     soft = fit(rows, arm, kinds)
     deviation = SAFETY * soft.t95 / 1.96 * soft.compliance_deviation
     variance = np.where(np.isfinite(deviation), deviation, np.inf) ** 2

@@ -174,7 +174,7 @@ class HeldArm:
     mu: float = 0.0
 
     def moved(self, depth: float, v: Array, answer: tuple[int, Brake] | None = None) -> Moved:
-        """What happens from a depth and joint speeds on, until it leaves or for a third of a second.
+        """The motion from a depth and joint speeds on, until it leaves or for a third of a second.
 
         An answer is the tick at which it is felt, and what takes over from the law then.
         """

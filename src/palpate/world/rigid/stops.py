@@ -67,7 +67,7 @@ def read_stops(stops: JointStops, model: mujoco.MjModel) -> None:
 
 
 def read_mobility(stops: JointStops, model: mujoco.MjModel) -> None:
-    """What of the stops depends on masses."""
+    """Numbers of the stops that depend on masses."""
     stops.mobility[:] = model.dof_invweight0[stops.dof]
 
 

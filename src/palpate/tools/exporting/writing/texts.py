@@ -141,7 +141,7 @@ def safe_command(kind: str, ramp: bool) -> str:
 
 
 def _first_answer(kind: str, ramp: bool) -> str:
-    """What is answered before the first good tick, in lines of a comment."""
+    """The answer before the first good tick, in lines of a comment."""
     if not ramp:
         return "Before the first good tick nothing is known: do not enable the drive on a code."
     nothing = {"position": "no position (NaN)", "velocity": "velocity 0"}.get(kind, "torque 0")
