@@ -15,7 +15,7 @@ from palpate.scenario.model import Scenario
 
 # Scenarios that show a fault on purpose.
 # Besides: a target beyond the ranges of joints, and a loop 12 ms late that only its tank keeps calm.
-FAULTY = {"panda-blind-touch", "panda-fenced", "panda-late-tank"}
+FAULTY = {"panda-blind-touch", "panda-fenced", "panda-late-tank", "ur5e-late-admittance"}
 # What may be said of a run in which nothing is wrong: a close margin, a slow machine's limits.
 GAINS = ("stiffness", "damping", "integral", "kp", "kd", "frequency", "posture_stiffness", "posture_damping")
 

@@ -190,7 +190,7 @@ def _impedance(k: int, course: tuple[Array, Array, Array], run: Array, period: f
             if half < abs(values[j]) and values[j] > 0
             else f"this motion does not tell it ({values[j]:.3g} ± {half:.2g}{'' if unit == '1' else ' ' + unit})"
         )
-        if j == 0 and values[0] + half < 0:
+        if j == 0 and values[0] + SAFETY * t * deviation[0] < 0:
             reason = f"it comes out negative ({values[0]:.3g} ± {half:.2g} N/m): whom does the wrench act on (acts_on)?"
         told[name] = _quantity(name, unit, values[j], half, reason)
     return told
