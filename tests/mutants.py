@@ -24,6 +24,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -125,13 +126,18 @@ def _changes(node: ast.expr) -> Iterator[ast.expr]:
             yield ast.Call(function, node.args, node.keywords)
 
 
+@cache
+def every() -> tuple[Mutant, ...]:
+    """Every mutant of the sources."""
+    return tuple(m for path in sorted(PACKAGE.rglob("*.py")) for m in mutants_of(path, path.read_text("utf-8")))
+
+
 def drawn(count: int, seed: int, only: str = "") -> list[Mutant]:
     """Mutants by lot: one of every package, the others by the number of its formulas."""
     chance, by_package = random.Random(seed), defaultdict(list)
-    for path in sorted(PACKAGE.rglob("*.py")):
-        for mutant in mutants_of(path, path.read_text(encoding="utf-8")):
-            if not only or mutant.package == only:
-                by_package[mutant.package].append(mutant)
+    for mutant in every():
+        if not only or mutant.package == only:
+            by_package[mutant.package].append(mutant)
     first = [chance.choice(mutants) for _, mutants in sorted(by_package.items())]
     rest = sorted(
         (m for mutants in by_package.values() for m in mutants), key=lambda m: (str(m.path), m.start, m.after)
