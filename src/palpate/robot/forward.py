@@ -19,7 +19,7 @@ from palpate.robot.joints.coupling import acceleration
 from palpate.robot.mechanics.kernels import OK
 from palpate.robot.mechanics.tree_forward import UNSETTLED, ForwardWork, accelerations, losses_of, rows_of_losses
 from palpate.robot.mechanics.tree_kernels import BAD_SHAPE, STATUSES
-from palpate.robot.terms import reason_for_engine, refusal, thread_bounds
+from palpate.robot.terms import in_threads, reason_for_engine, refusal, thread_bounds
 
 if TYPE_CHECKING:
     from palpate.robot.robot import Robot
@@ -69,12 +69,7 @@ class ForwardDynamics(threading.local):
             part, scratch = slice(edges[share], edges[share + 1]), self._work if share == 0 else self._scratch()
             results[share] = rows_of_losses(Q[part], V[part], T[part], scratch.address, left[part], out[part])  # pyright: ignore[reportArgumentType]
 
-        threads = [threading.Thread(target=work, args=(share,)) for share in range(1, len(results))]
-        for thread in threads:
-            thread.start()
-        work(0)
-        for thread in threads:
-            thread.join()
+        in_threads(work, len(results))
         for share, result in enumerate(results):
             if result != OK:
                 k = edges[share] + result // STATUSES

@@ -188,12 +188,7 @@ class Equations:
             results[share] = kernel(lanes, *(x[part] for x in inputs), frame_address, scratch.address, out[part])
             self._spare.append(scratch)
 
-        threads = [threading.Thread(target=work, args=(share,)) for share in range(1, len(results))]
-        for thread in threads:
-            thread.start()
-        work(0)
-        for thread in threads:
-            thread.join()
+        in_threads(work, len(results))
         share = next((i for i, result in enumerate(results) if result != OK), 0)
         return out, results[share] % STATUSES, edges[share] + results[share] // STATUSES
 
@@ -225,6 +220,16 @@ def thread_bounds(count: int) -> list[int]:
     threads = max(1, min(_cores(), count // FEWEST_A_THREAD))
     size = -(-count // (threads * LANES)) * LANES
     return [*(min(i * size, count) for i in range(threads)), count]
+
+
+def in_threads(work: Callable[[int], None], shares: int) -> None:
+    """Do each share of some work in a thread of its own, the first in this one; return when all are done."""
+    threads = [threading.Thread(target=work, args=(share,)) for share in range(1, shares)]
+    for thread in threads:
+        thread.start()
+    work(0)
+    for thread in threads:
+        thread.join()
 
 
 def _cores() -> int:

@@ -14,7 +14,7 @@ from palpate.cli.main import main
 from palpate.scenario.robot import build_robot
 from palpate.tools.logs.cleaning import cleaned
 from palpate.tools.logs.columns import Log, load_log
-from palpate.tools.logs.rendered import Rendered, rendered_of
+from palpate.tools.logs.rendered import Rendered, _impedance, rendered_of
 from palpate.tools.logs.timeline import Course, happenings, predict_run
 
 STIFFNESS, DAMPING = (400.0, 600.0, 800.0), (60.0, 70.0, 80.0)
@@ -137,3 +137,20 @@ def test_a_wrench_of_the_other_sign_and_a_missing_target_are_said(tmp_path: Path
     assert "acts_on" in told.reason
     alone = replace(log, position_desired=None, q_desired=None)
     assert any("No target" in text for text in rendered_of(alone, robot, scenario, cleaned(alone)).lines())
+
+
+def test_torques_that_act_a_period_late_leave_the_damping_that_was_asked_for_inside() -> None:
+    """F(t) = K e(t − T) + D ė(t − T) + Λ a fits as D − K T; the interval reaches D, and no farther than by K T."""
+    K, D, T, t = 800.0, 60.0, 1e-3, np.arange(0.0, 20.0, 1e-3)
+    waves = ((0.01, 1.3), (0.006, 4.1), (0.004, 7.7))
+    error, motion = np.zeros((len(t), 3)), np.zeros((len(t), 4, 6))
+    error[:, 0] = sum(a * np.sin(w * t) for a, w in waves)
+    late = [sum(a * w**k * np.sin(w * (t - T) + k * np.pi / 2) for a, w in waves) for k in (0, 1)]
+    motion[:, 2, 0] = 5.0 * np.cos(2.9 * t)
+    motion[:, 1, 0] = np.cos(t)
+    noise = 0.01 * np.random.default_rng(0).normal(size=len(t))
+    force = K * late[0] + D * late[1] + motion[:, 2, 0] + noise
+    told = _impedance(0, (error, motion, force), np.zeros(len(t), dtype=int), T)["damping x"]
+    assert abs(told.value - (D - K * T)) < 0.1
+    assert told.low < D < told.high
+    assert K * T < told.chance < 1.2 * K * T
